@@ -1,0 +1,53 @@
+# Options and the flags every target of the project is compiled with.
+
+option(TIDEMARK_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(TIDEMARK_BENCH "Build bench/" ${PROJECT_IS_TOP_LEVEL})
+option(TIDEMARK_EXAMPLES "Build examples/" ${PROJECT_IS_TOP_LEVEL})
+option(TIDEMARK_TOOLS "Build the tidemark command" ${PROJECT_IS_TOP_LEVEL})
+option(TIDEMARK_WERROR "Treat warnings as errors" OFF)
+set(TIDEMARK_SANITIZE "" CACHE STRING "Argument of -fsanitize=, empty for none")
+set(TIDEMARK_SHARED_DATA "${CMAKE_SOURCE_DIR}/../shared/data" CACHE PATH
+    "Third-party instances the tests read; tests that need it skip when it is absent")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(TIDEMARK_CCACHE ccache)
+  if(TIDEMARK_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${TIDEMARK_CCACHE}")
+  endif()
+endif()
+
+add_library(tidemark_flags INTERFACE)
+target_compile_features(tidemark_flags INTERFACE cxx_std_20)
+# Contraction would let a fused kernel round differently from an unfused one: a replay must give the same bits.
+target_compile_options(tidemark_flags INTERFACE -Wall -Wextra -ffp-contract=off)
+if(TIDEMARK_WERROR)
+  target_compile_options(tidemark_flags INTERFACE -Werror)
+endif()
+if(TIDEMARK_SANITIZE)
+  set(_sanitize "-fsanitize=${TIDEMARK_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(tidemark_flags INTERFACE ${_sanitize})
+  target_link_options(tidemark_flags INTERFACE "-fsanitize=${TIDEMARK_SANITIZE}")
+endif()
+
+# Highway compiles a kernel once per target it may meet, so the list of targets is the build time.
+# x86-64: SSE4 as the baseline, AVX2 and AVX3 (AVX-512) chosen at run time. Arm: NEON; the SVE targets
+# stay out because no machine that runs them is part of the tests.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  target_compile_options(tidemark_flags INTERFACE -msse4.2 -maes -mpclmul)
+  target_compile_definitions(tidemark_flags INTERFACE "HWY_DISABLED_TARGETS=HWY_SSSE3")
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  target_compile_definitions(tidemark_flags INTERFACE
+    "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128)")
+endif()
