@@ -104,8 +104,16 @@ function(tm_tests)
     endif()
     if(name STREQUAL "cli" AND TARGET tidemark_cli_test)
       add_dependencies(tidemark_cli_test tidemark_cli)
+      if(TIDEMARK_SANITIZE)
+        # Each command it starts would pay for a leak check of its own.
+        set_tests_properties(tidemark_cli_test PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
+      endif()
     endif()
   endforeach()
+
+  # What the tsan run builds and takes.
+  get_property(threaded_tests GLOBAL PROPERTY TIDEMARK_TESTS_threads)
+  add_custom_target(tidemark_threaded_tests DEPENDS ${threaded_tests})
 endfunction()
 
 function(tm_examples)
