@@ -1,0 +1,57 @@
+#include "tidemark/base/attrs.h"
+
+#include <bit>
+#include <functional>
+
+namespace tidemark {
+namespace {
+
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
+}
+
+struct Hash {
+  std::size_t operator()(double x) const { return std::hash<std::uint64_t>{}(std::bit_cast<std::uint64_t>(x)); }
+  std::size_t operator()(const Dims& dims) const {
+    std::size_t h = dims.size();
+    for (std::int64_t v : dims) h = mix(h, std::hash<std::int64_t>{}(v));
+    return h;
+  }
+  std::size_t operator()(const IntList& list) const {
+    std::size_t h = list.size();
+    for (std::int64_t v : list) h = mix(h, std::hash<std::int64_t>{}(v));
+    return h;
+  }
+  std::size_t operator()(const Literal& literal) const {
+    const std::string_view raw(reinterpret_cast<const char*>(literal.bytes.data()), literal.bytes.size());
+    return mix(mix(static_cast<std::size_t>(literal.dtype), (*this)(literal.shape)), std::hash<std::string_view>{}(raw));
+  }
+  std::size_t operator()(DType t) const { return static_cast<std::size_t>(t); }
+  template <class T>
+  std::size_t operator()(const T& value) const {
+    return std::hash<T>{}(value);
+  }
+};
+
+}  // namespace
+
+bool same_attrs(const Attrs& a, const Attrs& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].index() != b[i].index()) return false;
+    if (const double* x = std::get_if<double>(&a[i])) {
+      if (std::bit_cast<std::uint64_t>(*x) != std::bit_cast<std::uint64_t>(std::get<double>(b[i]))) return false;
+    } else if (a[i] != b[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::size_t hash_attrs(const Attrs& attrs) {
+  std::size_t h = attrs.size();
+  for (const AttrValue& value : attrs) h = mix(mix(h, value.index()), std::visit(Hash{}, value));
+  return h;
+}
+
+}  // namespace tidemark

@@ -1,0 +1,24 @@
+#include "tidemark/base/error.h"
+
+#include <fmt/format.h>
+
+namespace tidemark {
+namespace {
+
+std::string message(ErrorCode code, const ErrorParts& parts) {
+  std::string text = fmt::format("error[TM{:04}]: {}", static_cast<int>(code), parts.what);
+  if (parts.where.known()) text += fmt::format("\n  --> {}", short_form(parts.where));
+  if (!parts.expected.empty()) text += fmt::format("\n  expected: {}", parts.expected);
+  for (const std::string& note : parts.notes) text += fmt::format("\n  {}", note);
+  if (!parts.help.empty()) text += fmt::format("\n  help: {}", parts.help);
+  return text;
+}
+
+}  // namespace
+
+Error::Error(ErrorCode code, ErrorParts parts)
+    : std::runtime_error(message(code, parts)), code_(code), parts_(std::move(parts)) {}
+
+void fail(ErrorCode code, ErrorParts parts) { throw Error(code, std::move(parts)); }
+
+}  // namespace tidemark

@@ -1,0 +1,78 @@
+// Errors are for people. Every mistake of the caller is an `Error` with the same four parts:
+//
+//   error[TM0203]: matmul: the inner sizes differ: 784 and 512          code, what
+//     --> train.cpp:88                                                  where: the user's own line
+//     expected: lhs (…, M, K) and rhs (…, K, N) with equal K            expected
+//     help: transpose the right operand                                 help
+//
+// Codes are documented one by one in docs/errors.md. `InternalError` is a bug of ours, `DeviceError` the machine's.
+#pragma once
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tidemark/base/source.h"
+
+namespace tidemark {
+
+enum class ErrorCode : int {
+  // 01xx: memory and plans
+  infeasible_budget = 101,
+  bad_plan_file = 102,
+  bad_layout_input = 103,
+  // 02xx: types
+  shape_mismatch = 201,
+  dtype_mismatch = 202,
+  bad_attribute = 203,
+  index_out_of_range = 204,
+  wrong_operand_count = 205,
+  // 03xx: differentiation
+  not_differentiable = 301,
+  loss_not_scalar = 302,
+  // 04xx: tracing
+  foreign_tensor = 401,
+  traced_value_read = 402,
+  structure_mismatch = 403,
+  // 05xx: text and files
+  syntax = 501,
+  unknown_op = 502,
+  bad_file = 503,
+  malformed_graph = 504,
+  // 06xx: running
+  no_kernel = 601,
+  numeric = 602,
+};
+
+struct ErrorParts {
+  std::string what;
+  std::string expected = "";
+  SourceLine where = {};
+  std::string help = "";
+  std::vector<std::string> notes = {};  // further indented lines, e.g. "peak: …"
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, ErrorParts parts);
+  ErrorCode code() const { return code_; }
+  const ErrorParts& parts() const { return parts_; }
+  const SourceLine& where() const { return parts_.where; }
+
+ private:
+  ErrorCode code_;
+  ErrorParts parts_;
+};
+
+// A broken invariant of the library itself.
+class InternalError : public std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+// The machine failed: out of memory, disk full, a driver's error.
+class DeviceError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] void fail(ErrorCode code, ErrorParts parts);
+
+}  // namespace tidemark

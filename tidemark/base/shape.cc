@@ -1,0 +1,34 @@
+#include "tidemark/base/shape.h"
+
+#include <fmt/ranges.h>
+
+namespace tidemark {
+
+std::int64_t element_count(const Shape& shape) {
+  std::int64_t n = 1;
+  for (std::int64_t size : shape) n *= size;
+  return n;
+}
+
+Strides dense_strides(const Shape& shape) {
+  Strides strides = shape;
+  std::int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
+bool is_dense(const Shape& shape, const Strides& strides) {
+  std::int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] != 1 && strides[i] != step) return shape.rank() > 0 && element_count(shape) == 0;
+    step *= shape[i];
+  }
+  return true;
+}
+
+std::string to_string(const Dims& dims) { return fmt::format("({})", fmt::join(dims.begin(), dims.end(), ", ")); }
+
+}  // namespace tidemark

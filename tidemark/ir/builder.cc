@@ -1,0 +1,49 @@
+#include "tidemark/ir/builder.h"
+
+namespace tidemark {
+
+std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attrs attrs, std::vector<Graph> regions) {
+  Node node{.op = &op, .operands = {}, .results = {}, .attrs = std::move(attrs), .regions = std::move(regions),
+            .where = where_};
+  std::vector<Type> in;
+  for (const Var& v : operands) {
+    TM_CHECK(v && &v.builder() == this, "{}: an operand belongs to another graph", op.name);
+    node.operands.push_back(v.id());
+    in.push_back(v.type());
+  }
+  TM_CHECK(node.attrs.size() == op.schema().size(), "{}: {} attributes given", op.name, node.attrs.size());
+  const std::vector<Type> out = op.infer(
+      {.op = &op, .in = in, .out = {}, .attrs = &node.attrs, .regions = node.regions, .where = where_, .in_strides = {}});
+  const NodeId id = graph_.add_node(std::move(node), out);
+  std::vector<Var> results;
+  for (ValueId v : graph_[id].results) results.emplace_back(*this, v);
+  return results;
+}
+
+Var Builder::call1(const Op& op, std::initializer_list<Var> operands, Attrs attrs) {
+  return call(op, std::span(operands.begin(), operands.size()), std::move(attrs)).front();
+}
+
+std::vector<Var> inline_graph(Builder& target, const Graph& source, std::span<const Var> inputs) {
+  TM_CHECK(inputs.size() == source.inputs().size());
+  std::vector<ValueId> image(source.values().size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) image[source.inputs()[i].value.index] = inputs[i].id();
+  std::vector<Type> types;
+  for (const Node& node : source.nodes()) {
+    Node copy = node;
+    for (ValueId& v : copy.operands) v = image[v.index];
+    types.clear();
+    for (ValueId v : node.results) types.push_back(source.type(v));
+    const NodeId id = target.graph().add_node(std::move(copy), types);
+    for (std::size_t r = 0; r < node.results.size(); ++r) {
+      const ValueId result = target.graph()[id].results[r];
+      image[node.results[r].index] = result;
+      target.graph()[result].name = source[node.results[r]].name;
+    }
+  }
+  std::vector<Var> outputs;
+  for (ValueId v : source.outputs()) outputs.emplace_back(target, image[v.index]);
+  return outputs;
+}
+
+}  // namespace tidemark

@@ -1,0 +1,61 @@
+#include "tidemark/ir/graph.h"
+
+namespace tidemark {
+
+ValueId Graph::add_input(Type type, std::string input_name, bool donated) {
+  const ValueId id(values_.size());
+  values_.push_back({.type = type,
+                     .producer = {},
+                     .result = static_cast<std::uint32_t>(inputs_.size()),
+                     .name = std::move(input_name)});
+  inputs_.push_back({.value = id, .donated = donated});
+  return id;
+}
+
+NodeId Graph::add_node(Node node, std::span<const Type> result_types) {
+  const NodeId id(nodes_.size());
+  node.results.clear();
+  for (const Type& type : result_types) {
+    node.results.push_back(ValueId(values_.size()));
+    values_.push_back(
+        {.type = type, .producer = id, .result = static_cast<std::uint32_t>(node.results.size() - 1), .name = {}});
+  }
+  nodes_.push_back(std::move(node));
+  return id;
+}
+
+NodeCall::NodeCall(const Graph& graph, const Node& node) {
+  in.reserve(node.operands.size());
+  for (ValueId v : node.operands) in.push_back(graph.type(v));
+  out.reserve(node.results.size());
+  for (ValueId v : node.results) out.push_back(graph.type(v));
+  call = {.op = node.op,
+          .in = in,
+          .out = out,
+          .attrs = &node.attrs,
+          .regions = node.regions,
+          .where = node.where,
+          .in_strides = {}};
+}
+
+std::vector<int> use_counts(const Graph& graph) {
+  std::vector<int> counts(graph.values().size(), 0);
+  for (const Node& node : graph.nodes()) {
+    for (ValueId v : node.operands) ++counts[v.index];
+  }
+  for (ValueId v : graph.outputs()) ++counts[v.index];
+  return counts;
+}
+
+std::vector<std::vector<NodeId>> consumers(const Graph& graph) {
+  std::vector<std::vector<NodeId>> result(graph.values().size());
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    for (ValueId v : graph.nodes()[i].operands) {
+      auto& list = result[v.index];
+      if (list.empty() || list.back() != NodeId(i)) list.push_back(NodeId(i));
+    }
+  }
+  return result;
+}
+
+}  // namespace tidemark

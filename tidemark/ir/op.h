@@ -1,0 +1,141 @@
+// The facts of an operation, as one constant aggregate. Everything else in the house asks here and knows no op by
+// name: autodiff reads the rules, the planner reads in-place, view, replay and cost facts, the laws read samples.
+//
+//           ┌────────────── Op ──────────────┐
+//   types ──┤ infer                          │
+//   rules ──┤ vjp  jvp  expand   derivative  ├── opt, autodiff
+//   facts ──┤ kind replay in_place view      ├── plan
+//           │ strided scratch cost           │
+//   laws  ──┤ dtypes samples                 ├── tests
+//           └────────────────────────────────┘
+#pragma once
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tidemark/base/attrs.h"
+#include "tidemark/base/source.h"
+#include "tidemark/ir/type.h"
+
+namespace tidemark {
+
+class Graph;
+class Builder;
+class Var;
+struct Op;
+struct CustomRules;  // ops/custom.h: an op made from user code
+
+// One use of an op, before or after it is a node of a graph.
+struct Call {
+  const Op* op = nullptr;
+  std::span<const Type> in;
+  std::span<const Type> out = {};  // empty while types are being inferred
+  const Attrs* attrs = nullptr;
+  std::span<const Graph> regions = {};
+  SourceLine where = {};
+  std::span<const Strides> in_strides = {};  // as planned; empty: every operand is dense
+
+  template <class T>
+  T attrs_as() const {
+    return unpack<T>(*attrs);
+  }
+  bool is_dense_operand(int i) const {
+    const auto k = static_cast<std::size_t>(i);
+    return in_strides.empty() || is_dense(in[k].shape, in_strides[k]);
+  }
+};
+
+enum class OpKind : std::uint8_t {
+  elementwise, reduction, contraction, movement, random, control, effect, opaque, composite
+};
+std::string_view name_of(OpKind kind);
+
+// May the op run again? exact: same bits from the same operands. seeded: the same, its randomness being an operand
+// or attribute. never: keep the result, do not recompute.
+enum class Replay : std::uint8_t { exact, seeded, never };
+std::string_view name_of(Replay replay);
+
+// What a gradient means here. rule: vjp or expand says. zero: piecewise constant or integer-valued (floor, argmax,
+// random bits). undefined: asking is an error.
+enum class Derivative : std::uint8_t { rule, zero, undefined };
+
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // moved to and from memory
+};
+
+// Result as a window on operand `operand`: element offset from the operand's first element, and strides.
+struct ViewSpec {
+  int operand = 0;
+  std::int64_t offset = 0;
+  Strides strides;
+};
+
+// A rule writes SSA through the builder; what it reads is what must live. `in`/`out` are the call's operands and
+// results. For a vjp `seed[r]` is the gradient arriving at result r and the rule returns one gradient per operand;
+// for a jvp `seed[o]` is the tangent of operand o and the rule returns one tangent per result. An empty Var is zero.
+struct RuleCall {
+  Builder& builder;
+  const Call& call;
+  std::span<const Var> in;
+  std::span<const Var> out;
+  std::span<const Var> seed;
+  std::span<const bool> wanted = {};  // vjp: which operands need a gradient; others may be left empty
+
+  bool wants(int operand) const { return wanted.empty() || wanted[static_cast<std::size_t>(operand)]; }
+};
+
+// Set of dtypes as bits.
+struct DTypeSet {
+  unsigned bits = 0;
+  constexpr bool contains(DType t) const { return (bits >> static_cast<int>(t)) & 1u; }
+};
+inline constexpr DTypeSet floats{0x0f}, integers{0x70}, numbers{0x7f}, booleans{0x80}, any_dtype{0xff};
+inline constexpr DTypeSet wide_floats{0x03};  // f32 and f64 only
+
+// Operands and attributes on which the laws try the op. Types are written for f64 (or the fixed dtype of an index or
+// mask operand); the laws recast f64 operands to every dtype of `Op::dtypes`.
+struct Sample {
+  struct Operand {
+    Type type;
+    double low = -2, high = 2;  // values are drawn from [low, high], away from 0 when `nonzero`
+    bool nonzero = false;
+  };
+  std::vector<Operand> in;
+  Attrs attrs = {};
+  bool smooth = true;    // finite differences are meaningful at generic points
+  double tolerance = 1;  // multiplies the laws' own tolerance where conditioning is poor
+};
+
+struct Op {
+  std::string_view name;
+  OpKind kind = OpKind::composite;
+  Replay replay = Replay::exact;
+  Derivative derivative = Derivative::rule;
+  DTypeSet dtypes = floats;  // of the operands that carry data
+  int results = 1;           // -1: depends on the attributes (split)
+
+  const AttrSchema& (*schema)() = &schema_of<NoAttrs>;
+  std::vector<Type> (*infer)(const Call&) = nullptr;  // throws Error for the caller's mistakes
+
+  std::vector<Var> (*vjp)(const RuleCall&) = nullptr;
+  std::vector<Var> (*jvp)(const RuleCall&) = nullptr;
+  std::vector<Var> (*expand)(const RuleCall&) = nullptr;  // the same meaning in simpler ops; returns the results
+
+  Cost (*cost)(const Call&) = nullptr;                                    // nullptr: reads and writes everything once
+  std::int64_t (*scratch)(const Call&) = nullptr;                         // bytes of workspace on the CPU
+  bool (*in_place)(const Call&, int result, int operand) = nullptr;       // may the result overwrite the operand?
+  std::optional<ViewSpec> (*view)(const Call&, int result) = nullptr;     // can the result be a window on an operand?
+  bool (*strided)(const Call&, int operand) = nullptr;                    // does the kernel take any strides there?
+  std::vector<Sample> (*samples)() = nullptr;
+
+  const CustomRules* custom = nullptr;
+};
+
+// Facts with the defaults filled in.
+Cost cost_of(const Call& call);
+std::int64_t scratch_of(const Call& call);
+bool may_overwrite(const Call& call, int result, int operand);
+
+}  // namespace tidemark
