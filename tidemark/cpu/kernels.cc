@@ -1,0 +1,19 @@
+#include "tidemark/cpu/kernels.h"
+
+#include <unordered_map>
+
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+
+const CpuKernel* find_cpu_kernel(const Op& op) {
+  static const auto* kernels = new std::unordered_map<const Op*, const CpuKernel*>{
+#define TM_OP(name) {&op::name, &cpu::name},
+#define TM_OP_WITHOUT_KERNEL(name)
+#include "tidemark/ops/ops.def"
+  };
+  const auto found = kernels->find(&op);
+  return found == kernels->end() ? nullptr : found->second;
+}
+
+}  // namespace tidemark

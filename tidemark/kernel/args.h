@@ -1,0 +1,45 @@
+// What a kernel sees: operands and results as strided windows on memory that the plan already placed, attributes
+// unpacked beforehand, scratch of the size the op's facts claimed, and the pool. A kernel allocates nothing.
+#pragma once
+#include <cstddef>
+#include <span>
+
+#include "tidemark/base/dtype.h"
+#include "tidemark/base/parallel.h"
+#include "tidemark/base/shape.h"
+#include "tidemark/base/source.h"
+
+namespace tidemark {
+
+// Every buffer starts at a multiple of this, and so does scratch. One cache line; enough for any vector register.
+inline constexpr std::int64_t buffer_alignment = 64;
+
+struct TensorRef {
+  std::byte* data = nullptr;  // of the first element; with negative strides others lie before it
+  DType dtype = DType::f32;
+  Shape shape;
+  Strides strides;  // in elements
+
+  std::int64_t count() const { return element_count(shape); }
+  bool dense() const { return is_dense(shape, strides); }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+};
+
+struct KernelArgs {
+  std::span<const TensorRef> in;
+  std::span<const TensorRef> out;  // dense
+  const void* attributes = nullptr;
+  std::byte* scratch = nullptr;  // as many bytes as Op::scratch claimed for this call
+  ThreadPool* pool = nullptr;
+  SourceLine where = {};  // for errors that only the data can show, such as an index out of range
+
+  template <class T>
+  const T& attrs() const {
+    return *static_cast<const T*>(attributes);
+  }
+};
+
+}  // namespace tidemark

@@ -1,0 +1,74 @@
+// A Plan says everything about a run before it happens: which buffers exist, where they lie and how long, and which
+// steps happen in which order on which bytes. It is plain data. The executor follows it and decides nothing; the
+// verifier, the summary, the page and the command line read the same struct.
+//
+//   offset │   ┌───────b1───────┐              time runs in steps; a buffer lives in [begin, end);
+//          │   │                │┌──b3──┐      buffers that are alive together never overlap;
+//          │┌─────b0─────┐┌─────b2──────┐      the height of the picture is Plan::arena_bytes
+//          └┴────────────┴┴─────────────┴──▶ step
+//
+// Memory a program holds = bound inputs (the caller's memory, used in place) + the arena (all else, outputs included).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/ids.h"
+#include "tidemark/base/shape.h"
+#include "tidemark/ir/graph.h"
+
+namespace tidemark {
+
+enum class Memory : std::uint8_t { bound, arena };  // bound: an input, in the caller's memory
+enum class Purpose : std::uint8_t { input, donated, value, output, scratch };
+std::string_view name_of(Memory memory);
+std::string_view name_of(Purpose purpose);
+
+struct Buffer {
+  Memory memory = Memory::arena;
+  Purpose purpose = Purpose::value;
+  std::int64_t bytes = 0;   // as needed, not rounded
+  std::int64_t offset = 0;  // in the arena, a multiple of buffer_alignment; for bound memory: the index of the input
+  std::int32_t begin = 0;   // first step that touches it
+  std::int32_t end = 0;     // one past the last; outputs and bound inputs live to the end
+  ValueId value;            // whom it was made for (the first value it holds); invalid for scratch
+};
+
+// Where a value is when a step reads or writes it.
+struct Ref {
+  ValueId value;
+  BufferId buffer;
+  std::int64_t offset = 0;  // bytes from the buffer's start to the value's first element
+  Strides strides;          // in elements; dense for everything that is not a view
+};
+
+enum class StepKind : std::uint8_t { compute };
+
+struct Step {
+  StepKind kind = StepKind::compute;
+  NodeId node;  // computing a node a second time is a recomputation
+  std::vector<Ref> in, out;
+  BufferId scratch;  // invalid when the kernel needs none
+};
+
+struct Plan {
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;
+  std::vector<Ref> outputs;  // as the graph's outputs; all dense
+
+  std::int64_t input_bytes = 0;  // bound memory
+  std::int64_t arena_bytes = 0;  // height of the arena
+  std::int64_t peak() const { return input_bytes + arena_bytes; }
+
+  std::int64_t lower_bound = 0;      // no plan of this order and these buffers is below: bound + maximum load
+  std::int64_t store_all_bytes = 0;  // inputs + every value in memory of its own: what a plain tape would hold
+  double flops = 0;                  // of all steps, recomputation included
+  double bytes_moved = 0;
+};
+
+// A page of text: peak, bound, what lives at the peak and from which line.
+std::string summary(const Graph& graph, const Plan& plan);
+
+}  // namespace tidemark
