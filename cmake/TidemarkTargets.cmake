@@ -111,6 +111,12 @@ function(tm_tests)
     endif()
   endforeach()
 
+  if(TARGET tidemark AND NOT TIDEMARK_SANITIZE)
+    add_test(NAME consumer COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}" "-DPROJECT=${PROJECT_SOURCE_DIR}"
+             "-DSOURCE=${PROJECT_SOURCE_DIR}/tests/consumer" "-DGENERATOR=${CMAKE_GENERATOR}"
+             "-DCOMPILER=${CMAKE_CXX_COMPILER}" -P "${PROJECT_SOURCE_DIR}/tests/consumer/run.cmake")
+  endif()
+
   # What the tsan run builds and takes.
   get_property(threaded_tests GLOBAL PROPERTY TIDEMARK_TESTS_threads)
   add_custom_target(tidemark_threaded_tests DEPENDS ${threaded_tests})

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Sourced by ./run and ./test: installs what the build needs, configures and builds a preset.
 # POSIX sh. Everything that changes the machine is printed before it runs.
 

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Keeps the C++ in README.md and docs/*.md true.
+
+usage: check_docs.py check REPOSITORY             every block is a program or marked, every local link exists
+       check_docs.py extract REPOSITORY FOLDER    write the programs to FOLDER; print their names, one a line
+       check_docs.py run PROGRAM EXPECTED         run PROGRAM; compare its output with the file EXPECTED, if it exists
+
+A ```cpp block that contains `int main` is a full program: the build extracts, compiles and runs it. Any other
+C++ block must be opened with ```cpp fragment. A block opened with ```output right after a program (nothing but
+prose between them) is what that program prints, to the byte.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+FENCE = re.compile(r"^(\s*)(```+|~~~+)\s*(.*?)\s*$")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def pages(root):
+    """The pages whose programs are built, the README first."""
+    return [p for p in [root / "README.md", *sorted((root / "docs").glob("*.md"))] if p.is_file()]
+
+
+def blocks(page):
+    """(info string, line number of the first line inside, text) of each fenced block."""
+    opened = None
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        match = FENCE.match(line)
+        if opened is None:
+            if match:
+                opened = (match.group(2), match.group(3), number + 1, [])
+        elif match and match.group(2).startswith(opened[0]) and not match.group(3):
+            yield opened[1], opened[2], "".join(text + "\n" for text in opened[3])
+            opened = None
+        else:
+            opened[3].append(line)
+    if opened is not None:
+        raise SystemExit(f"{page}:{opened[2] - 1}: this block is never closed")
+
+
+def is_program(info, text):
+    return info == "cpp" and re.search(r"\bint\s+main\s*\(", text) is not None
+
+
+def check(root):
+    problems = []
+    for page in pages(root):
+        name = page.relative_to(root)
+        after_program = False
+        for info, line, text in blocks(page):
+            words = info.split()
+            language = words[0] if words else ""
+            if language in ("c++", "cxx", "cc"):
+                problems.append(f"{name}:{line - 1}: write ```cpp, not ```{language}")
+            if language == "cpp" and info != "cpp fragment" and not is_program(info, text):
+                problems.append(f"{name}:{line - 1}: a C++ block is a program with `int main` or opens with ```cpp fragment")
+            if info == "output" and not after_program:
+                problems.append(f"{name}:{line - 1}: an output block without a program before it")
+            after_program = is_program(info, text)
+    for page in [*pages(root), *(root / p for p in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"))]:
+        if not page.is_file():
+            continue
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            for target in LINK.findall(line):
+                path = target.split("#")[0]
+                if path and "://" not in path and not path.startswith("mailto:"):
+                    if not (page.parent / path).exists():
+                        problems.append(f"{page.relative_to(root)}:{number}: a link to {path}, which does not exist")
+    for problem in problems:
+        print(problem)
+    print(f"check_docs: {len(problems)} problem(s)" if problems else "check_docs: every block is a program or marked")
+    return 1 if problems else 0
+
+
+def write_if_changed(path, text):
+    """Leaves the time stamp of an unchanged file alone, so that nothing is compiled again."""
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def extract(root, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = set()
+    for page in pages(root):
+        name = None
+        count = 0
+        for info, line, text in blocks(page):
+            if is_program(info, text):
+                count += 1
+                name = f"{page.stem.lower()}_{count}"
+                # Errors, and source lines the library reports, point at the page.
+                write_if_changed(folder / f"{name}.cc", f'#line {line} "{page.relative_to(root)}"\n{text}')
+                wanted.add(f"{name}.cc")
+                print(name)
+            elif info == "output" and name is not None:
+                write_if_changed(folder / f"{name}.expected", text)
+                wanted.add(f"{name}.expected")
+                name = None
+            else:
+                name = None
+    for stale in [*folder.glob("*.cc"), *folder.glob("*.expected")]:
+        if stale.name not in wanted:
+            stale.unlink()
+    return 0
+
+
+def run(program, expected):
+    result = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=False)
+    print(result.stdout, end="")
+    if result.returncode != 0:
+        print(f"check_docs: {program} ended with {result.returncode}")
+        return 1
+    if expected.is_file() and result.stdout != expected.read_text(encoding="utf-8"):
+        print(f"check_docs: the page promises another output:\n{expected.read_text(encoding='utf-8')}", end="")
+        return 1
+    return 0
+
+
+def main():
+    arguments = sys.argv[1:]
+    if len(arguments) == 2 and arguments[0] == "check":
+        return check(Path(arguments[1]))
+    if len(arguments) == 3 and arguments[0] == "extract":
+        return extract(Path(arguments[1]), Path(arguments[2]))
+    if len(arguments) == 3 and arguments[0] == "run":
+        return run(arguments[1], Path(arguments[2]))
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
