@@ -63,6 +63,7 @@ function(tm_tests)
   endif()
   add_test(NAME layers COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/check_layers.py"
            "${PROJECT_SOURCE_DIR}")
+  add_test(NAME checkers COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/check_test.py")
 
   set(libs tidemark_layers tidemark::openblas)
   file(GLOB support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cc")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Keeps the C++ in README.md and docs/*.md true.
 
-usage: check_docs.py check REPOSITORY             every block is a program or marked, every local link exists
+usage: check_docs.py check REPOSITORY             every block is a program or marked, every local link exists,
+                                                  every code of base/error.h has its paragraph in docs/errors.md
        check_docs.py extract REPOSITORY FOLDER    write the programs to FOLDER; print their names, one a line
        check_docs.py run PROGRAM EXPECTED         run PROGRAM; compare its output with the file EXPECTED, if it exists
 
@@ -45,8 +46,23 @@ def is_program(info, text):
     return info == "cpp" and re.search(r"\bint\s+main\s*\(", text) is not None
 
 
+def undocumented_errors(root):
+    header, page = root / "tidemark/base/error.h", root / "docs/errors.md"
+    if not header.is_file() or not page.is_file():
+        return []
+    body = re.search(r"enum class ErrorCode[^{]*\{(.*?)\};", header.read_text(encoding="utf-8"), re.DOTALL)
+    codes = {(int(n), name) for name, n in re.findall(r"(\w+)\s*=\s*(\d+)", body.group(1))} if body else set()
+    if not codes:
+        return ["tidemark/base/error.h:1: no codes found in enum class ErrorCode"]
+    text = page.read_text(encoding="utf-8")
+    paragraphs = {(int(n), name) for n, name in re.findall(r"^### TM(\d{4}) (\w+)$", text, re.MULTILINE)}
+    return [f"docs/errors.md:1: no paragraph '### TM{n:04} {name}'" for n, name in sorted(codes - paragraphs)] + [
+        f"docs/errors.md:1: TM{n:04} {name} is not a code of base/error.h" for n, name in sorted(paragraphs - codes)
+    ]
+
+
 def check(root):
-    problems = []
+    problems = undocumented_errors(root)
     for page in pages(root):
         name = page.relative_to(root)
         after_program = False
@@ -71,7 +87,7 @@ def check(root):
                         problems.append(f"{page.relative_to(root)}:{number}: a link to {path}, which does not exist")
     for problem in problems:
         print(problem)
-    print(f"check_docs: {len(problems)} problem(s)" if problems else "check_docs: every block is a program or marked")
+    print(f"check_docs: {len(problems)} problem(s)" if problems else "check_docs: the pages hold")
     return 1 if problems else 0
 
 

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""The checkers must see what they are there to see: small wrong trees, each with one mistake."""
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import check_docs  # noqa: E402
+import check_layers  # noqa: E402
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+
+    def write(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+class Layers(Tree):
+    def problems(self):
+        return "\n".join(check_layers.check(self.root))
+
+    def test_accept_what_the_table_allows_through_another_layer(self):
+        self.write("tidemark/base/a.h", "")
+        self.write("tidemark/ops/b.cc", '#include "tidemark/base/a.h"\n')
+        self.assertEqual(self.problems(), "")
+
+    def test_refuse_an_include_upwards_with_its_line(self):
+        self.write("tidemark/ops/b.h", "")
+        self.write("tidemark/plan/a.cc", '\n#include "tidemark/ops/b.h"\n')
+        self.assertIn("tidemark/plan/a.cc:2: plan/ must not include tidemark/ops/b.h", self.problems())
+
+    def test_refuse_two_layers_that_include_each_other(self):
+        self.write("tidemark/ir/a.h", '#include "tidemark/ops/b.h"\n')
+        self.write("tidemark/ops/b.h", '#include "tidemark/ir/a.h"\n')
+        self.assertIn("ir -> ops -> ir", self.problems())
+
+    def test_let_tests_include_any_layer(self):
+        self.write("tidemark/ops/b.h", "")
+        self.write("tidemark/plan/a_test.cc", '#include "tidemark/ops/b.h"\n')
+        self.assertEqual(self.problems(), "")
+
+    def test_refuse_the_facade_a_missing_file_an_unknown_folder_and_a_long_file(self):
+        self.write("tidemark/tidemark.h", "")
+        self.write("tidemark/nn/a.h", '#include "tidemark/tidemark.h"\n#include "tidemark/nn/none.h"\n')
+        self.write("tidemark/stuff/a.h", "")
+        self.write("tools/long.cc", "\n" * (check_layers.MAX_LINES + 1))
+        problems = self.problems()
+        self.assertIn("tidemark/nn/a.h:1: a layer includes the façade", problems)
+        self.assertIn("tidemark/nn/a.h:2: no such file", problems)
+        self.assertIn("folder tidemark/stuff is not in the table", problems)
+        self.assertIn("tools/long.cc:801: 801 lines", problems)
+
+
+class Docs(Tree):
+    def output(self, function, *arguments):
+        stream = io.StringIO()
+        with contextlib.redirect_stdout(stream):
+            function(*arguments)
+        return stream.getvalue()
+
+    def test_refuse_an_unmarked_block_and_a_dead_link(self):
+        self.write("README.md", "[a](docs/none.md)\n\n```cpp\nf();\n```\n")
+        printed = self.output(check_docs.check, self.root)
+        self.assertIn("README.md:1: a link to docs/none.md", printed)
+        self.assertIn("README.md:3: a C++ block is a program", printed)
+
+    def test_refuse_an_error_code_without_a_paragraph(self):
+        self.write("tidemark/base/error.h", "enum class ErrorCode : int {\n  syntax = 501,\n};\n")
+        self.write("docs/errors.md", "# Errors\n")
+        self.assertIn("no paragraph '### TM0501 syntax'", self.output(check_docs.check, self.root))
+
+    def test_extract_programs_with_their_page_and_line_and_promised_output(self):
+        self.write("docs/page.md", "```cpp fragment\nf();\n```\n```cpp\nint main() {}\n```\n\n```output\nhi\n```\n")
+        folder = self.root / "out"
+        self.assertEqual(self.output(check_docs.extract, self.root, folder), "page_1\n")
+        self.assertEqual((folder / "page_1.cc").read_text(), '#line 5 "docs/page.md"\nint main() {}\n')
+        self.assertEqual((folder / "page_1.expected").read_text(), "hi\n")
+
+    def test_refuse_a_program_that_prints_something_else(self):
+        self.write("expected", "hi\n")
+        self.write("program", "#!/bin/sh\necho ho\n")
+        (self.root / "program").chmod(0o755)
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(check_docs.run(str(self.root / "program"), self.root / "expected"), 1)
+            self.write("expected", "ho\n")
+            self.assertEqual(check_docs.run(str(self.root / "program"), self.root / "expected"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
