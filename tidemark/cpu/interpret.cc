@@ -1,21 +1,13 @@
 #include "tidemark/cpu/interpret.h"
 
-#include "tidemark/base/bytes.h"
+#include <cstring>
+
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/builder.h"
 
 namespace tidemark {
 namespace {
-
-struct AlignedDeleter {
-  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t(buffer_alignment)); }
-};
-using AlignedBytes = std::unique_ptr<std::byte[], AlignedDeleter>;
-
-AlignedBytes aligned_bytes(std::int64_t size) {
-  return AlignedBytes(new (std::align_val_t(buffer_alignment)) std::byte[static_cast<std::size_t>(size)]);
-}
 
 TensorRef dense_ref(const Type& type, std::byte* data) {
   return {.data = data, .dtype = type.dtype, .shape = type.shape, .strides = dense_strides(type.shape)};
@@ -28,16 +20,16 @@ std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::sp
   if (!kernel) {
     fail(ErrorCode::no_kernel, {.what = fmt::format("{} cannot run on the CPU: it has no kernel", node.op->name),
                                 .where = node.where,
-                                .help = "expand the graph first, or only plan it"});
+                                .help = "such an op can only be planned"});
   }
   std::vector<TensorRef> in, out;
   for (ValueId v : node.operands) in.push_back(values[v.index]);
   std::vector<AlignedBytes> memory;
   for (ValueId v : node.results) {
-    memory.push_back(aligned_bytes(graph.type(v).bytes()));
+    memory.push_back(allocate_aligned(graph.type(v).bytes()));
     out.push_back(dense_ref(graph.type(v), memory.back().get()));
   }
-  const AlignedBytes scratch = aligned_bytes(scratch_of(call));
+  const AlignedBytes scratch = allocate_aligned(scratch_of(call));
   const std::shared_ptr<const void> attributes = kernel->prepare(call);
   kernel->run({.in = in,
                .out = out,
@@ -48,38 +40,52 @@ std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::sp
   return memory;
 }
 
+AlignedBytes copy_of(const TensorRef& ref) {
+  const std::int64_t bytes = ref.count() * size_of(ref.dtype);
+  AlignedBytes copy = allocate_aligned(bytes);
+  std::memcpy(copy.get(), ref.data, static_cast<std::size_t>(bytes));
+  return copy;
+}
+
 }  // namespace
 
-std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inputs, ThreadPool& pool) {
+std::vector<AlignedBytes> interpret(const Graph& graph, std::span<const std::byte* const> inputs, ThreadPool& pool) {
   TM_CHECK(inputs.size() == graph.inputs().size());
-  std::vector<AlignedBytes> memory(graph.values().size());
+  std::vector<AlignedBytes> memory(graph.values().size());  // empty for inputs
   std::vector<TensorRef> values(graph.values().size());
-  const auto place = [&](ValueId v, AlignedBytes bytes) {
-    values[v.index] = dense_ref(graph.type(v), bytes.get());
-    memory[v.index] = std::move(bytes);
-  };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = graph.inputs()[i].value;
-    TM_CHECK(inputs[i].dtype == graph.type(v).dtype && inputs[i].shape == graph.type(v).shape);
-    AlignedBytes bytes = aligned_bytes(graph.type(v).bytes());
-    std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(), bytes.get());
-    place(v, std::move(bytes));
+    values[v.index] = dense_ref(graph.type(v), const_cast<std::byte*>(inputs[i]));  // kernels do not write operands
   }
   std::vector<int> uses = use_counts(graph);
   for (const Node& node : graph.nodes()) {
     std::vector<AlignedBytes> results = run_node(graph, node, values, pool);
     for (std::size_t r = 0; r < results.size(); ++r) {
-      if (uses[node.results[r].index] > 0) place(node.results[r], std::move(results[r]));
+      const ValueId v = node.results[r];
+      if (uses[v.index] == 0) continue;
+      values[v.index] = dense_ref(graph.type(v), results[r].get());
+      memory[v.index] = std::move(results[r]);
     }
     for (ValueId v : node.operands) {
       if (--uses[v.index] == 0) memory[v.index].reset();
     }
   }
-  std::vector<Literal> outputs;
+  std::vector<AlignedBytes> outputs;
   for (ValueId v : graph.outputs()) {
-    const TensorRef& ref = values[v.index];
-    const auto size = static_cast<std::size_t>(graph.type(v).bytes());
-    outputs.push_back({.dtype = ref.dtype, .shape = ref.shape, .bytes = {ref.data, ref.data + size}});
+    const bool last_use = --uses[v.index] == 0 && memory[v.index] != nullptr;
+    outputs.push_back(last_use ? std::move(memory[v.index]) : copy_of(values[v.index]));
+  }
+  return outputs;
+}
+
+std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inputs, ThreadPool& pool) {
+  std::vector<const std::byte*> data;
+  for (const Literal& input : inputs) data.push_back(input.bytes.data());
+  const std::vector<AlignedBytes> memory = interpret(graph, data, pool);
+  std::vector<Literal> outputs;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const Type& type = graph.type(graph.outputs()[i]);
+    outputs.push_back({.dtype = type.dtype, .shape = type.shape, .bytes = {memory[i].get(), memory[i].get() + type.bytes()}});
   }
   return outputs;
 }

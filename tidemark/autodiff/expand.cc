@@ -1,0 +1,42 @@
+#include "tidemark/autodiff/expand.h"
+
+#include "tidemark/ir/builder.h"
+
+namespace tidemark {
+
+Graph expand(const Graph& graph, const std::function<bool(const Node&)>& should_expand) {
+  const auto& nodes = graph.nodes();
+  if (std::none_of(nodes.begin(), nodes.end(), should_expand)) return graph;
+
+  Graph result;
+  result.name = graph.name;
+  Builder builder(result);
+  std::vector<Var> image(graph.values().size());
+  for (const Input& input : graph.inputs()) {
+    const Value& value = graph[input.value];
+    image[input.value.index] = Var(builder, result.add_input(value.type, value.name, input.donated));
+  }
+  std::vector<Var> in;
+  for (const Node& node : nodes) {
+    builder.set_where(node.where);
+    in.clear();
+    for (ValueId v : node.operands) in.push_back(image[v.index]);
+    std::vector<Var> out;
+    if (should_expand(node)) {
+      TM_CHECK(node.op->expand, "{} is to be expanded and has no expansion", node.op->name);
+      const NodeCall call(graph, node);
+      out = node.op->expand({.builder = builder, .call = call, .in = in, .out = {}, .seed = {}});
+    } else {
+      out = builder.call(*node.op, in, node.attrs, node.regions);
+    }
+    for (std::size_t r = 0; r < node.results.size(); ++r) {
+      image[node.results[r].index] = out[r];
+      const std::string& name = graph[node.results[r]].name;
+      if (!name.empty()) result[out[r].id()].name = name;
+    }
+  }
+  for (ValueId v : graph.outputs()) result.add_output(image[v.index].id());
+  return expand(result, should_expand);
+}
+
+}  // namespace tidemark

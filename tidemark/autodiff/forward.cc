@@ -1,0 +1,115 @@
+#include "tidemark/autodiff/forward.h"
+
+#include "tidemark/autodiff/expand.h"
+#include "tidemark/autodiff/reverse.h"
+#include "tidemark/base/error.h"
+#include "tidemark/ops/elementwise.h"
+
+namespace tidemark {
+namespace {
+
+// A vjp w ↦ Jᵀw is linear in w, so pulling v back through it gives J v: forward mode for ops that only have a vjp.
+std::vector<Var> transpose_twice(const RuleCall& rule) {
+  Graph graph;
+  Builder builder(graph);
+  std::vector<Var> in, out, seed;
+  for (const Var& x : rule.in) in.push_back(builder.input(x.type()));
+  for (const Var& y : rule.out) out.push_back(builder.input(y.type()));
+  std::vector<Var> seeded;
+  for (const Var& y : rule.out) {
+    seed.push_back(is_float(y.dtype()) ? builder.input(y.type()) : Var());
+    if (seed.back()) seeded.push_back(seed.back());
+  }
+  builder.set_where(rule.call.where);
+  const std::vector<Var> pulled =
+      rule.call.op->vjp({.builder = builder, .call = rule.call, .in = in, .out = out, .seed = seed});
+  std::vector<Var> outputs, directions;
+  for (std::size_t o = 0; o < pulled.size(); ++o) {
+    if (!pulled[o] || !rule.seed[o]) continue;
+    outputs.push_back(pulled[o]);
+    directions.push_back(builder.input(pulled[o].type()));
+  }
+  const std::vector<Var> tangents = pull_back(builder, outputs, directions, seeded);
+
+  // The seeds themselves are absent from a linear map's transpose: any value serves, so zeros stand for them.
+  std::vector<Var> arguments(rule.in.begin(), rule.in.end());
+  arguments.insert(arguments.end(), rule.out.begin(), rule.out.end());
+  for (const Var& s : seeded) arguments.push_back(zeros(rule.builder, s.type()));
+  for (std::size_t o = 0; o < pulled.size(); ++o) {
+    if (pulled[o] && rule.seed[o]) arguments.push_back(rule.seed[o]);
+  }
+  for (const Var& t : tangents) {
+    if (t) graph.add_output(t.id());
+  }
+  const std::vector<Var> values = inline_graph(rule.builder, graph, arguments);
+  std::vector<Var> result(rule.out.size());
+  std::size_t next_seed = 0, next_value = 0;
+  for (std::size_t r = 0; r < result.size(); ++r) {
+    if (!seed[r]) continue;
+    if (tangents[next_seed++]) result[r] = values[next_value++];
+  }
+  return result;
+}
+
+}  // namespace
+
+Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
+  const Graph source = expand(f, [](const Node& node) {
+    return node.op->derivative == Derivative::rule && !node.op->jvp && node.op->expand;
+  });
+  Graph result;
+  result.name = f.name;
+  Builder builder(result);
+  std::vector<Var> value(source.values().size()), tangent(source.values().size());
+  for (const Input& input : source.inputs()) {
+    value[input.value.index] =
+        Var(builder, result.add_input(source.type(input.value), source[input.value].name, input.donated));
+  }
+  for (std::size_t i = 0; i < source.inputs().size(); ++i) {
+    const ValueId v = source.inputs()[i].value;
+    if (wrt[i]) tangent[v.index] = builder.input(source.type(v), source[v].name.empty() ? "" : source[v].name + ".tangent");
+  }
+  for (const Node& node : source.nodes()) {
+    builder.set_where(node.where);
+    std::vector<Var> in, seed;
+    bool any = false;
+    for (ValueId v : node.operands) {
+      in.push_back(value[v.index]);
+      seed.push_back(tangent[v.index]);
+      any = any || tangent[v.index];
+    }
+    const std::vector<Var> out = builder.call(*node.op, in, node.attrs, node.regions);
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      value[node.results[r].index] = out[r];
+      result[out[r].id()].name = source[node.results[r]].name;
+    }
+    if (!any || node.op->derivative == Derivative::zero) continue;
+    if (!node.op->jvp && !node.op->vjp) {
+      fail(ErrorCode::not_differentiable,
+           {.what = fmt::format("{} has no derivative, and the tangent asked for passes through it", node.op->name),
+            .where = node.where,
+            .help = "give it a jvp or a vjp, or cut the path with stop_gradient"});
+    }
+    const NodeCall call(source, node);
+    const RuleCall rule{.builder = builder, .call = call, .in = in, .out = out, .seed = seed};
+    const std::vector<Var> tangents = node.op->jvp ? node.op->jvp(rule) : transpose_twice(rule);
+    TM_CHECK(tangents.size() == out.size(), "{}: jvp gave {} tangents for {} results", node.op->name, tangents.size(),
+             out.size());
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      if (tangents[r]) {
+        TM_CHECK(tangents[r].type() == out[r].type(), "{}: tangent {} of a result {}", node.op->name,
+                 to_string(tangents[r].type()), to_string(out[r].type()));
+      }
+      tangent[node.results[r].index] = tangents[r];
+    }
+  }
+  for (ValueId v : source.outputs()) result.add_output(value[v.index].id());
+  for (ValueId v : source.outputs()) {
+    if (!is_float(source.type(v).dtype)) continue;
+    const Var t = tangent[v.index] ? tangent[v.index] : zeros_like(value[v.index]);
+    result.add_output(t.id());
+  }
+  return result;
+}
+
+}  // namespace tidemark

@@ -1,0 +1,187 @@
+#include "tidemark/autodiff/reverse.h"
+
+#include "tidemark/autodiff/expand.h"
+#include "tidemark/base/error.h"
+#include "tidemark/ops/elementwise.h"
+
+namespace tidemark {
+namespace {
+
+bool needs_expansion(const Node& node) {
+  return node.op->derivative == Derivative::rule && !node.op->vjp && node.op->expand;
+}
+
+// Which values depend on `inputs` through differentiable ops.
+std::vector<bool> active_values(const Graph& graph, std::span<const Var> inputs) {
+  std::vector<bool> active(graph.values().size(), false);
+  for (const Var& input : inputs) active[input.id().index] = true;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->derivative == Derivative::zero) continue;
+    bool any = false;
+    for (ValueId v : node.operands) any = any || active[v.index];
+    for (ValueId v : node.results) active[v.index] = active[v.index] || (any && is_float(graph.type(v).dtype));
+  }
+  return active;
+}
+
+void copy_inputs(const Graph& from, Graph& to) {
+  for (const Input& input : from.inputs()) {
+    to.add_input(from.type(input.value), from[input.value].name, input.donated);
+  }
+}
+
+std::vector<Var> input_vars(Builder& builder) {
+  std::vector<Var> vars;
+  for (const Input& input : builder.graph().inputs()) vars.emplace_back(builder, input.value);
+  return vars;
+}
+
+}  // namespace
+
+std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::span<const Var> seeds,
+                           std::span<const Var> inputs) {
+  const Graph& graph = builder.graph();
+  const std::size_t node_count = graph.nodes().size();
+  const std::vector<bool> active = active_values(graph, inputs);
+  std::vector<Var> gradient(graph.values().size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Var& slot = gradient[outputs[i].id().index];
+    slot = sum_of(slot, seeds[i]);
+  }
+
+  for (std::size_t n = node_count; n-- > 0;) {
+    const Node node = graph.nodes()[n];  // a copy: the rule below appends to the graph
+    std::vector<Var> in, out, seed;
+    std::unique_ptr<bool[]> wanted(new bool[node.operands.size()]);
+    bool any_wanted = false, any_seed = false;
+    for (std::size_t o = 0; o < node.operands.size(); ++o) {
+      in.emplace_back(builder, node.operands[o]);
+      wanted[o] = active[node.operands[o].index];
+      any_wanted = any_wanted || wanted[o];
+    }
+    for (ValueId v : node.results) {
+      out.emplace_back(builder, v);
+      seed.push_back(gradient[v.index]);
+      any_seed = any_seed || seed.back();
+    }
+    if (!any_wanted || !any_seed || node.op->derivative == Derivative::zero) continue;
+    if (!node.op->vjp) {
+      fail(ErrorCode::not_differentiable,
+           {.what = fmt::format("{} has no derivative, and the gradient asked for passes through it", node.op->name),
+            .where = node.where,
+            .help = "give it a vjp, or cut the path with stop_gradient"});
+    }
+    builder.set_where(node.where);
+    const NodeCall call(graph, node);
+    const std::vector<Var> contributions = node.op->vjp({.builder = builder,
+                                                         .call = call,
+                                                         .in = in,
+                                                         .out = out,
+                                                         .seed = seed,
+                                                         .wanted = {wanted.get(), node.operands.size()}});
+    TM_CHECK(contributions.size() == node.operands.size(), "{}: vjp gave {} gradients for {} operands", node.op->name,
+             contributions.size(), node.operands.size());
+    for (std::size_t o = 0; o < contributions.size(); ++o) {
+      if (!wanted[o] || !contributions[o]) continue;
+      TM_CHECK(contributions[o].type() == in[o].type(), "{}: gradient {} of operand {} of type {}", node.op->name,
+               to_string(contributions[o].type()), o, to_string(in[o].type()));
+      Var& slot = gradient[node.operands[o].index];
+      slot = sum_of(slot, contributions[o]);
+    }
+  }
+
+  std::vector<Var> result;
+  for (const Var& input : inputs) result.push_back(gradient[input.id().index]);
+  return result;
+}
+
+Graph vjp_graph(const Graph& f, std::span<const bool> wrt) {
+  const Graph source = expand(f, needs_expansion);
+  Graph result;
+  result.name = f.name;
+  Builder builder(result);
+  copy_inputs(source, result);
+  const std::vector<Var> inputs = input_vars(builder);
+  const std::vector<Var> outputs = inline_graph(builder, source, inputs);
+
+  std::vector<Var> seeded, seeds, wanted;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!is_float(outputs[i].dtype())) continue;
+    seeded.push_back(outputs[i]);
+    seeds.push_back(builder.input(outputs[i].type(), fmt::format("seed{}", i)));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (wrt[i]) wanted.push_back(inputs[i]);
+  }
+  const std::vector<Var> gradients = pull_back(builder, seeded, seeds, wanted);
+
+  for (const Var& y : outputs) result.add_output(y.id());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Var gradient = gradients[i] ? gradients[i] : zeros_like(wanted[i]);
+    result.add_output(gradient.id());
+  }
+  return result;
+}
+
+SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {
+  const Graph joint = vjp_graph(f, wrt);
+  const std::size_t input_count = f.inputs().size(), output_count = f.outputs().size();
+
+  // A value belongs to the backward part when it depends on a seed.
+  std::vector<bool> backward(joint.values().size(), false);
+  for (std::size_t i = input_count; i < joint.inputs().size(); ++i) backward[joint.inputs()[i].value.index] = true;
+  for (const Node& node : joint.nodes()) {
+    bool any = false;
+    for (ValueId v : node.operands) any = any || backward[v.index];
+    for (ValueId v : node.results) backward[v.index] = any;
+  }
+  // Residuals: forward values that backward nodes, or gradients that need no seed, read.
+  std::vector<ValueId> residuals;
+  std::vector<bool> is_residual(joint.values().size(), false);
+  const auto read_by_backward = [&](ValueId v) {
+    if (backward[v.index] || is_residual[v.index]) return;
+    is_residual[v.index] = true;
+    residuals.push_back(v);
+  };
+  for (const Node& node : joint.nodes()) {
+    if (!node.results.empty() && backward[node.results.front().index]) {
+      for (ValueId v : node.operands) read_by_backward(v);
+    }
+  }
+  for (std::size_t i = output_count; i < joint.outputs().size(); ++i) read_by_backward(joint.outputs()[i]);
+
+  SplitVjp split;
+  split.outputs = output_count;
+  split.residuals = residuals.size();
+  Builder forward_builder(split.forward), backward_builder(split.backward);
+  std::vector<Var> in_forward(joint.values().size()), in_backward(joint.values().size());
+  for (std::size_t i = 0; i < input_count; ++i) {
+    const ValueId v = joint.inputs()[i].value;
+    in_forward[v.index] = forward_builder.input(joint.type(v), joint[v].name);
+  }
+  for (ValueId v : residuals) in_backward[v.index] = backward_builder.input(joint.type(v), joint[v].name);
+  for (std::size_t i = input_count; i < joint.inputs().size(); ++i) {
+    const ValueId v = joint.inputs()[i].value;
+    in_backward[v.index] = backward_builder.input(joint.type(v), joint[v].name);
+  }
+  for (const Node& node : joint.nodes()) {
+    const bool late = !node.results.empty() && backward[node.results.front().index];
+    Builder& builder = late ? backward_builder : forward_builder;
+    std::vector<Var>& image = late ? in_backward : in_forward;
+    builder.set_where(node.where);
+    std::vector<Var> in;
+    for (ValueId v : node.operands) in.push_back(image[v.index]);
+    const std::vector<Var> out = builder.call(*node.op, in, node.attrs, node.regions);
+    for (std::size_t r = 0; r < out.size(); ++r) image[node.results[r].index] = out[r];
+  }
+  for (std::size_t i = 0; i < output_count; ++i) {
+    split.forward.add_output(in_forward[joint.outputs()[i].index].id());
+  }
+  for (ValueId v : residuals) split.forward.add_output(in_forward[v.index].id());
+  for (std::size_t i = output_count; i < joint.outputs().size(); ++i) {
+    split.backward.add_output(in_backward[joint.outputs()[i].index].id());
+  }
+  return split;
+}
+
+}  // namespace tidemark
