@@ -1,0 +1,99 @@
+#include "tidemark/ops/cast.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "tidemark/kernel/elementwise.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+namespace {
+
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != 0;
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (x != x) return 0;
+    // The bounds are powers of two or zero, exact in every float type.
+    constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
+    const From above = std::ldexp(From(1), std::numeric_limits<To>::digits);
+    if (x <= low) return std::numeric_limits<To>::min();
+    if (x >= above) return std::numeric_limits<To>::max();
+    return static_cast<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class To, class From>
+void tile(const TileArgs& args) {
+  const From* x = args.operand<From>(0);
+  To* z = args.result<To>();
+  for (std::int64_t i = 0; i < args.n; ++i) z[i] = convert<To>(x[i]);
+}
+
+// Rounds to odd: of the two neighbours the one with an odd significand, unless exact. Rounding that to 16 bits gives
+// what rounding the original once would have given (Boldo & Melquiond 2008).
+template <class From>
+float odd_float(From x) {
+  if constexpr (std::is_same_v<From, double>) {
+    const float nearest = static_cast<float>(x);
+    if (static_cast<double>(nearest) == x || x != x || std::isinf(nearest)) return nearest;
+    const auto bits = std::bit_cast<std::uint32_t>(nearest);
+    if (bits & 1u) return nearest;
+    // The odd neighbour on the side of x.
+    const bool away = std::abs(x) > std::abs(static_cast<double>(nearest));
+    return std::bit_cast<float>(away ? bits + 1 : bits - 1);
+  } else {
+    // Bits below the 40th from the top only matter as "not zero": fold them into the lowest kept one.
+    constexpr std::int64_t low_mask = (std::int64_t{1} << 20) - 1;
+    const auto wide = static_cast<std::int64_t>(x);
+    const bool large = wide > (std::int64_t{1} << 50) || wide < -(std::int64_t{1} << 50);
+    const std::int64_t kept = large && (wide & low_mask) ? (wide & ~low_mask) | (low_mask + 1) : wide;
+    return odd_float(static_cast<double>(kept));
+  }
+}
+
+template <class From>
+void tile_to_16_bits(const TileArgs& args) {
+  const From* x = args.operand<From>(0);
+  float* z = args.result<float>();
+  for (std::int64_t i = 0; i < args.n; ++i) z[i] = odd_float(x[i]);
+}
+
+template <class From>
+Tile tile_from(DType to) {
+  if constexpr (std::is_same_v<From, double> || std::is_same_v<From, std::int32_t> ||
+                std::is_same_v<From, std::int64_t>) {
+    if (compute_dtype(to) != to) return tile_to_16_bits<From>;
+  }
+  switch (to) {
+    case DType::f64: return tile<double, From>;
+    case DType::i32: return tile<std::int32_t, From>;
+    case DType::i64: return tile<std::int64_t, From>;
+    case DType::u8: return tile<std::uint8_t, From>;
+    case DType::boolean: return tile<bool, From>;
+    default: return tile<float, From>;
+  }
+}
+
+Tile tile_of(DType from, DType to) {
+  switch (from) {
+    case DType::f64: return tile_from<double>(to);
+    case DType::i32: return tile_from<std::int32_t>(to);
+    case DType::i64: return tile_from<std::int64_t>(to);
+    case DType::u8: return tile_from<std::uint8_t>(to);
+    case DType::boolean: return tile_from<bool>(to);
+    default: return tile_from<float>(to);
+  }
+}
+
+}  // namespace
+
+const CpuKernel cpu::cast = cpu_kernel<CastAttrs>([](const KernelArgs& args) {
+  run_elementwise(args, tile_of(compute_dtype(args.in[0].dtype), args.out[0].dtype));
+});
+
+}  // namespace tidemark

@@ -1,0 +1,62 @@
+#include "tidemark/ops/clamp.h"
+
+#include <fmt/format.h>
+
+#include "tidemark/base/error.h"
+#include "tidemark/ops/elementwise_facts.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+namespace {
+
+std::vector<Type> infer(const Call& call) {
+  expect_operands(call, 1);
+  expect_dtype(call, 0, numbers);
+  const auto bounds = call.attrs_as<ClampAttrs>();
+  if (!(bounds.low <= bounds.high)) {
+    fail(ErrorCode::bad_attribute, {.what = fmt::format("clamp: bounds {} and {}", bounds.low, bounds.high),
+                                    .expected = "low ≤ high",
+                                    .where = call.where,
+                                    .help = "the lower bound comes first"});
+  }
+  return {call.in[0]};
+}
+
+std::vector<Var> pull(const RuleCall& rule) {
+  const Var &g = rule.seed[0], &x = rule.in[0];
+  if (!g) return {Var()};
+  const auto bounds = rule.call.attrs_as<ClampAttrs>();
+  const Var inside = logical_and(greater_equal(x, constant_like(x, bounds.low)),
+                                 less_equal(x, constant_like(x, bounds.high)));
+  return {select(inside, g, constant_like(g, 0))};
+}
+
+Cost cost(const Call& call) { return elementwise_cost(call, 2); }
+
+std::vector<Sample> samples() {
+  const Attrs attrs = pack(ClampAttrs{-1, 1});
+  return {{.in = {{.type = {DType::f64, {3, 4}}, .low = -3, .high = 3}}, .attrs = attrs},
+          {.in = {{.type = {DType::f64, {}}, .low = 1.5, .high = 3}}, .attrs = attrs}};
+}
+
+}  // namespace
+
+const Op op::clamp = {
+    .name = "clamp",
+    .kind = OpKind::elementwise,
+    .dtypes = numbers,
+    .schema = &schema_of<ClampAttrs>,
+    .infer = infer,
+    .vjp = pull,
+    .jvp = pull,
+    .cost = cost,
+    .in_place = elementwise_in_place,
+    .strided = takes_any_strides,
+    .samples = samples,
+};
+
+Var clamp(const Var& x, double low, double high) {
+  return x.builder().call1(op::clamp, {x}, pack(ClampAttrs{low, high}));
+}
+
+}  // namespace tidemark
