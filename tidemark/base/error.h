@@ -20,6 +20,7 @@ enum class ErrorCode : int {
   infeasible_budget = 101,
   bad_plan_file = 102,
   bad_layout_input = 103,
+  bad_plan_option = 104,
   // 02xx: types
   shape_mismatch = 201,
   dtype_mismatch = 202,

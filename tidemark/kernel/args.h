@@ -4,15 +4,13 @@
 #include <cstddef>
 #include <span>
 
+#include "tidemark/base/bytes.h"  // buffer_alignment
 #include "tidemark/base/dtype.h"
 #include "tidemark/base/parallel.h"
 #include "tidemark/base/shape.h"
 #include "tidemark/base/source.h"
 
 namespace tidemark {
-
-// Every buffer starts at a multiple of this, and so does scratch. One cache line; enough for any vector register.
-inline constexpr std::int64_t buffer_alignment = 64;
 
 struct TensorRef {
   std::byte* data = nullptr;  // of the first element; with negative strides others lie before it

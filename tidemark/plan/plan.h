@@ -45,6 +45,7 @@ struct Ref {
 };
 
 enum class StepKind : std::uint8_t { compute };
+std::string_view name_of(StepKind kind);
 
 struct Step {
   StepKind kind = StepKind::compute;
@@ -59,12 +60,13 @@ struct Plan {
   std::vector<Ref> outputs;  // as the graph's outputs; all dense
 
   std::int64_t input_bytes = 0;  // bound memory
-  std::int64_t arena_bytes = 0;  // height of the arena
+  std::int64_t arena_bytes = 0;  // height of the arena, a multiple of buffer_alignment
   std::int64_t peak() const { return input_bytes + arena_bytes; }
 
-  std::int64_t lower_bound = 0;      // no plan of this order and these buffers is below: bound + maximum load
-  std::int64_t store_all_bytes = 0;  // inputs + every value in memory of its own: what a plain tape would hold
-  double flops = 0;                  // of all steps, recomputation included
+  std::int64_t lower_bound = 0;       // no plan of this order and these buffers is below: bound + maximum load
+  std::int64_t order_free_bound = 0;  // no plan without recomputation is below, whatever its order
+  std::int64_t store_all_bytes = 0;   // inputs + every value in memory of its own: what a plain tape would hold
+  double flops = 0;                   // of all steps, recomputation included
   double bytes_moved = 0;
 };
 

@@ -1,0 +1,81 @@
+// A plan in the making. Every pass takes a Draft and returns it with one more thing decided:
+//
+//   views → windows      which values are only windows on another's memory and cost no step
+//   donate → home        which values live in the memory of a donated input
+//   order → executions   what runs when; a node listed twice is a recomputation
+//   in_place → overwrites, liveness → buffers, layout → offsets
+//
+// A *root* is a value with memory of its own; every value is a window on exactly one root (itself, when no view).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tidemark/ir/graph.h"
+#include "tidemark/plan/plan.h"
+
+namespace tidemark {
+
+struct Window {
+  ValueId root;
+  std::int64_t offset = 0;  // bytes from the root's first element to this value's first
+  Strides strides;          // in elements
+};
+
+// One run of a node. The vectors have one entry per result once their pass has run.
+struct Execution {
+  NodeId node;
+  std::vector<int> overwrites = {};     // operand whose memory the result takes over, -1: none
+  std::vector<BufferId> buffers = {};   // where the results go
+  BufferId scratch = {};
+};
+
+// `first` must have run before `second` although no value flows: a reader before the writer that reuses its memory.
+struct Precedence {
+  NodeId first, second;
+};
+
+struct Draft {
+  explicit Draft(const Graph& g);
+
+  const Graph* graph;
+  std::vector<Window> windows;  // per value
+  std::vector<ValueId> home;    // per value: the donated input in whose memory it lives; invalid: in the arena
+  std::vector<Precedence> precedences;
+  std::vector<Execution> executions;
+  std::vector<Buffer> buffers;
+  std::int64_t arena_bytes = 0;
+  std::int64_t order_free_bound = 0;  // of the arena alone
+  std::int64_t work_units = 0;        // what the searches spent, counted in node visits
+
+  ValueId root(ValueId v) const { return windows[v.index].root; }
+  bool is_view(ValueId v) const { return root(v) != v; }
+  // Nodes whose results are all views run no step.
+  bool runs(const Node& node) const;
+  std::int64_t root_bytes(ValueId v) const { return graph->type(root(v)).bytes(); }
+  // Dense from the root's first byte to its last: writing it writes all of the root.
+  bool covers_root(ValueId v) const;
+};
+
+// What a graph's node is called with under the draft's windows. Keep it alive while the call is used.
+struct PlannedCall {
+  PlannedCall(const Draft& draft, const Node& node);
+  operator const Call&() const { return types.call; }  // NOLINT: implicit by design
+
+  NodeCall types;
+  std::vector<Strides> strides;
+};
+
+// May result `r` of `node` be written over operand `k`, going by the op's facts and the windows? Liveness is the
+// caller's concern.
+bool can_overwrite(const Draft& draft, const Node& node, const Call& call, int r, int k);
+
+// Per root, the nodes that run and read it or a window on it, each once, in graph order.
+std::vector<std::vector<NodeId>> root_readers(const Draft& draft);
+
+// Which roots must survive to the end: the ones that outputs are windows on.
+std::vector<bool> output_roots(const Draft& draft);
+
+// The draft as text, for `--dump-after`.
+std::string to_text(const Draft& draft);
+
+}  // namespace tidemark

@@ -1,0 +1,68 @@
+// Liveness: buffers and the steps they live through. A buffer is one stretch of memory over one stretch of time: a
+// value's, handed on along in-place take-overs; a donated input's, likewise; or one step's scratch.
+#include <algorithm>
+
+#include "tidemark/plan/passes.h"
+
+namespace tidemark {
+
+Draft liveness(Draft draft) {
+  const Graph& graph = *draft.graph;
+  const auto steps = static_cast<std::int32_t>(draft.executions.size());
+  draft.buffers.clear();
+  std::vector<BufferId> holder(graph.values().size());  // where the latest version of each root is
+  const auto add = [&](Buffer buffer) {
+    draft.buffers.push_back(buffer);
+    return BufferId(draft.buffers.size() - 1);
+  };
+
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Input& input = graph.inputs()[i];
+    holder[input.value.index] = add({.memory = Memory::bound,
+                                     .purpose = input.donated ? Purpose::donated : Purpose::input,
+                                     .bytes = graph.type(input.value).bytes(),
+                                     .offset = static_cast<std::int64_t>(i),
+                                     .begin = 0,
+                                     .end = steps,
+                                     .value = input.value});
+  }
+
+  for (std::int32_t t = 0; t < steps; ++t) {
+    Execution& run = draft.executions[static_cast<std::size_t>(t)];
+    const Node& node = graph[run.node];
+    for (ValueId v : node.operands) {
+      const BufferId b = holder[draft.root(v).index];
+      TM_CHECK(b.valid(), "step {} ({}) reads %{} before it is computed", t, node.op->name, v.index);
+      draft.buffers[b.index].end = std::max(draft.buffers[b.index].end, t + 1);
+    }
+    run.buffers.assign(node.results.size(), BufferId());
+    for (std::size_t r = 0; r < node.results.size(); ++r) {
+      const ValueId v = node.results[r];
+      if (draft.home[v.index].valid()) {
+        run.buffers[r] = holder[draft.home[v.index].index];
+      } else if (!run.overwrites.empty() && run.overwrites[r] >= 0) {
+        run.buffers[r] = holder[draft.root(node.operands[static_cast<std::size_t>(run.overwrites[r])]).index];
+      } else {
+        run.buffers[r] = add({.bytes = graph.type(v).bytes(), .begin = t, .end = t + 1, .value = v});
+      }
+    }
+    for (std::size_t r = 0; r < node.results.size(); ++r) {
+      holder[node.results[r].index] = run.buffers[r];
+      draft.buffers[run.buffers[r].index].end = std::max(draft.buffers[run.buffers[r].index].end, t + 1);
+    }
+    const std::int64_t scratch = scratch_of(PlannedCall(draft, node));
+    run.scratch = {};
+    if (scratch > 0) {
+      run.scratch = add({.purpose = Purpose::scratch, .bytes = scratch, .begin = t, .end = t + 1, .value = {}});
+    }
+  }
+
+  for (ValueId v : graph.outputs()) {
+    Buffer& buffer = draft.buffers[holder[draft.root(v).index].index];
+    buffer.end = steps;
+    if (buffer.memory == Memory::arena) buffer.purpose = Purpose::output;
+  }
+  return draft;
+}
+
+}  // namespace tidemark

@@ -1,0 +1,22 @@
+// The passes, in the order pipeline.cc runs them. Each decides one thing of the Draft and nothing else; each is a
+// file of its own, named after it.
+#pragma once
+#include "tidemark/plan/draft.h"
+
+namespace tidemark {
+
+// Which values are windows on another value's memory instead of copies.
+Draft views(Draft draft);
+// Which outputs, and the values they are updated through, live in the memory of donated inputs.
+Draft donate(Draft draft);
+// Which results are written over an operand that nobody reads again.
+Draft in_place(Draft draft);
+// Which buffers exist, and from which step to which.
+Draft liveness(Draft draft);
+// Where each buffer lies in the arena.
+Draft layout(Draft draft);
+
+// The finished draft as a Plan, with its figures.
+Plan finish(const Draft& draft);
+
+}  // namespace tidemark

@@ -1,0 +1,195 @@
+#include "tidemark/plan/plan_json.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "tidemark/base/error.h"
+
+namespace tidemark {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::string_view format_name = "tidemark-plan";
+constexpr int format_version = 1;
+
+template <class Tag>
+Json id_json(Id<Tag> id) {
+  return id.valid() ? Json(id.index) : Json(nullptr);
+}
+
+Json ref_json(const Ref& ref) {
+  Json strides = Json::array();
+  for (std::int64_t s : ref.strides) strides.push_back(s);
+  return {{"value", id_json(ref.value)}, {"buffer", id_json(ref.buffer)}, {"offset", ref.offset},
+          {"strides", std::move(strides)}};
+}
+
+Json refs_json(const std::vector<Ref>& refs) {
+  Json list = Json::array();
+  for (const Ref& ref : refs) list.push_back(ref_json(ref));
+  return list;
+}
+
+// A JSON value together with the way to it, so that every complaint says where.
+class Reader {
+ public:
+  Reader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
+
+  [[noreturn]] void reject(std::string what, std::string expected = "") const {
+    fail(ErrorCode::bad_plan_file,
+         {.what = fmt::format("plan file: {}: {}", path_.empty() ? "/" : path_, what), .expected = std::move(expected)});
+  }
+
+  Reader field(std::string_view name) const {
+    if (!json_.is_object()) reject("not an object");
+    const auto at = json_.find(name);
+    if (at == json_.end()) reject(fmt::format("the field `{}` is missing", name));
+    return {*at, fmt::format("{}/{}", path_, name)};
+  }
+  // No further fields: a misspelt one would be lost silently.
+  void only(std::initializer_list<std::string_view> names) const {
+    if (!json_.is_object()) reject("not an object");
+    for (const auto& [key, value] : json_.items()) {
+      if (std::find(names.begin(), names.end(), key) == names.end()) reject(fmt::format("unknown field `{}`", key));
+    }
+  }
+  template <class F>
+  void each(F&& f) const {
+    if (!json_.is_array()) reject("not a list");
+    for (std::size_t i = 0; i < json_.size(); ++i) f(Reader(json_[i], fmt::format("{}/{}", path_, i)));
+  }
+
+  std::int64_t integer(std::int64_t low = std::numeric_limits<std::int64_t>::min(),
+                       std::int64_t high = std::numeric_limits<std::int64_t>::max()) const {
+    const bool fits = json_.is_number_integer() &&
+                      !(json_.is_number_unsigned() &&
+                        json_.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+    if (!fits) reject("not a whole number of 64 bits");
+    const auto n = json_.get<std::int64_t>();
+    if (n < low || n > high) reject(fmt::format("{} is out of range", n), fmt::format("{} to {}", low, high));
+    return n;
+  }
+  double number() const {
+    if (!json_.is_number()) reject("not a number");
+    return json_.get<double>();
+  }
+  const std::string& text() const {
+    if (!json_.is_string()) reject("not a text");
+    return json_.get_ref<const std::string&>();
+  }
+  template <class Tag>
+  void read(Id<Tag>& id) const {
+    id = json_.is_null() ? Id<Tag>() : Id<Tag>(static_cast<std::size_t>(integer(0, Id<Tag>::none - 1)));
+  }
+  template <class Enum>
+  Enum one_of(std::initializer_list<Enum> choices) const {
+    std::string names;
+    for (Enum e : choices) {
+      if (name_of(e) == text()) return e;
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(e));
+    }
+    reject(fmt::format("`{}` is unknown", text()), names);
+  }
+
+ private:
+  const Json& json_;
+  std::string path_;
+};
+
+Ref read_ref(const Reader& r) {
+  r.only({"value", "buffer", "offset", "strides"});
+  Ref ref;
+  r.field("value").read(ref.value);
+  r.field("buffer").read(ref.buffer);
+  ref.offset = r.field("offset").integer();
+  r.field("strides").each([&](const Reader& s) {
+    if (ref.strides.rank() == max_rank) s.reject(fmt::format("more than {} dimensions", max_rank));
+    ref.strides.push_back(s.integer());
+  });
+  return ref;
+}
+
+Buffer read_buffer(const Reader& r) {
+  constexpr std::int64_t last_step = std::numeric_limits<std::int32_t>::max();
+  r.only({"memory", "purpose", "bytes", "offset", "begin", "end", "value"});
+  Buffer buffer;
+  buffer.memory = r.field("memory").one_of({Memory::bound, Memory::arena});
+  buffer.purpose = r.field("purpose").one_of(
+      {Purpose::input, Purpose::donated, Purpose::value, Purpose::output, Purpose::scratch});
+  buffer.bytes = r.field("bytes").integer(0);
+  buffer.offset = r.field("offset").integer(0);
+  buffer.begin = static_cast<std::int32_t>(r.field("begin").integer(0, last_step));
+  buffer.end = static_cast<std::int32_t>(r.field("end").integer(0, last_step));
+  r.field("value").read(buffer.value);
+  return buffer;
+}
+
+Step read_step(const Reader& r) {
+  r.only({"kind", "node", "in", "out", "scratch"});
+  Step step;
+  step.kind = r.field("kind").one_of({StepKind::compute});
+  r.field("node").read(step.node);
+  r.field("in").each([&](const Reader& in) { step.in.push_back(read_ref(in)); });
+  r.field("out").each([&](const Reader& out) { step.out.push_back(read_ref(out)); });
+  r.field("scratch").read(step.scratch);
+  return step;
+}
+
+}  // namespace
+
+std::string to_json(const Plan& plan) {
+  Json buffers = Json::array(), steps = Json::array();
+  for (const Buffer& b : plan.buffers) {
+    buffers.push_back({{"memory", name_of(b.memory)}, {"purpose", name_of(b.purpose)}, {"bytes", b.bytes},
+                       {"offset", b.offset}, {"begin", b.begin}, {"end", b.end}, {"value", id_json(b.value)}});
+  }
+  for (const Step& s : plan.steps) {
+    steps.push_back({{"kind", name_of(s.kind)}, {"node", id_json(s.node)}, {"in", refs_json(s.in)},
+                     {"out", refs_json(s.out)}, {"scratch", id_json(s.scratch)}});
+  }
+  const Json json = {{"format", format_name},
+                     {"version", format_version},
+                     {"input_bytes", plan.input_bytes},
+                     {"arena_bytes", plan.arena_bytes},
+                     {"lower_bound", plan.lower_bound},
+                     {"order_free_bound", plan.order_free_bound},
+                     {"store_all_bytes", plan.store_all_bytes},
+                     {"flops", plan.flops},
+                     {"bytes_moved", plan.bytes_moved},
+                     {"buffers", std::move(buffers)},
+                     {"steps", std::move(steps)},
+                     {"outputs", refs_json(plan.outputs)}};
+  return json.dump(1);
+}
+
+Plan plan_from_json(std::string_view text) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    fail(ErrorCode::bad_plan_file, {.what = fmt::format("plan file: not JSON: {}", error.what())});
+  }
+  const Reader root(json, "");
+  if (root.field("format").text() != format_name) root.field("format").reject("not a plan", std::string(format_name));
+  if (root.field("version").integer() != format_version) {
+    root.field("version").reject("another version of the format", fmt::format("{}", format_version));
+  }
+  root.only({"format", "version", "input_bytes", "arena_bytes", "lower_bound", "order_free_bound", "store_all_bytes",
+             "flops", "bytes_moved", "buffers", "steps", "outputs"});
+  Plan plan;
+  plan.input_bytes = root.field("input_bytes").integer(0);
+  plan.arena_bytes = root.field("arena_bytes").integer(0);
+  plan.lower_bound = root.field("lower_bound").integer(0);
+  plan.order_free_bound = root.field("order_free_bound").integer(0);
+  plan.store_all_bytes = root.field("store_all_bytes").integer(0);
+  plan.flops = root.field("flops").number();
+  plan.bytes_moved = root.field("bytes_moved").number();
+  root.field("buffers").each([&](const Reader& r) { plan.buffers.push_back(read_buffer(r)); });
+  root.field("steps").each([&](const Reader& r) { plan.steps.push_back(read_step(r)); });
+  root.field("outputs").each([&](const Reader& r) { plan.outputs.push_back(read_ref(r)); });
+  return plan;
+}
+
+}  // namespace tidemark

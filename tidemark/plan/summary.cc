@@ -1,0 +1,110 @@
+// The text page of a plan.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tidemark/plan/plan.h"
+
+namespace tidemark {
+namespace {
+
+std::string bytes(std::int64_t n) { return to_string(Bytes(n)); }
+
+// The step with the most bytes alive.
+std::int32_t peak_step(const Plan& plan) {
+  std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
+  for (const Buffer& b : plan.buffers) {
+    if (b.memory != Memory::arena) continue;
+    change[static_cast<std::size_t>(b.begin)] += align_up(b.bytes, buffer_alignment);
+    change[static_cast<std::size_t>(b.end)] -= align_up(b.bytes, buffer_alignment);
+  }
+  std::int64_t load = 0, most = -1;
+  std::int32_t at = 0;
+  for (std::size_t t = 0; t < plan.steps.size(); ++t) {
+    load += change[t];
+    if (load > most) most = load, at = static_cast<std::int32_t>(t);
+  }
+  return at;
+}
+
+std::string describe(const Graph& graph, const Buffer& buffer) {
+  if (!buffer.value.valid()) return "scratch";
+  const Value& value = graph[buffer.value];
+  std::string text = fmt::format("{} %{}", to_string(value.type), buffer.value.index);
+  if (!value.name.empty()) text += fmt::format(" `{}`", value.name);
+  if (value.producer.valid()) {
+    const Node& node = graph[value.producer];
+    text += fmt::format(" of {}", node.op->name);
+    if (node.where.known()) text += fmt::format(" ({})", short_form(node.where));
+  }
+  return text;
+}
+
+struct Counts {
+  int in_place = 0, donated = 0, views = 0, scratch = 0, reused = 0;
+};
+
+Counts count(const Graph& graph, const Plan& plan) {
+  Counts counts;
+  std::vector<bool> runs(graph.nodes().size(), false);
+  for (const Step& step : plan.steps) {
+    runs[step.node.index] = true;
+    counts.scratch += step.scratch.valid();
+    for (const Ref& out : step.out) {
+      const bool over = std::ranges::any_of(step.in, [&](const Ref& in) { return in.buffer == out.buffer; });
+      counts.in_place += over;
+      counts.donated += plan.buffers[out.buffer.index].memory == Memory::bound && !over;
+    }
+  }
+  for (std::size_t n = 0; n < runs.size(); ++n) counts.views += !runs[n];
+  // Bytes of the arena that serve a second buffer: all it ever holds, beyond its height, was reuse.
+  for (const Buffer& b : plan.buffers) counts.reused += b.memory == Memory::arena && b.bytes > 0;
+  return counts;
+}
+
+}  // namespace
+
+std::string summary(const Graph& graph, const Plan& plan) {
+  const auto ratio = [](std::int64_t a, std::int64_t b) { return b > 0 ? double(a) / double(b) : 1.0; };
+  const Counts counts = count(graph, plan);
+  std::string text;
+  const auto line = [&](std::string_view name, const std::string& what) {
+    text += fmt::format("{:<18}{}\n", name, what);
+  };
+  line("peak", fmt::format("{} = inputs {} + arena {}", bytes(plan.peak()), bytes(plan.input_bytes),
+                           bytes(plan.arena_bytes)));
+  line("lower bound", fmt::format("{} for this order (peak is {:.4f} of it), {} for any order ({:.4f})",
+                                  bytes(plan.lower_bound), ratio(plan.peak(), plan.lower_bound),
+                                  bytes(plan.order_free_bound), ratio(plan.peak(), plan.order_free_bound)));
+  line("store everything", fmt::format("{} (peak is {:.1f}% of it)", bytes(plan.store_all_bytes),
+                                       100 * ratio(plan.peak(), plan.store_all_bytes)));
+  line("work", fmt::format("{:.4g} GFLOP, {:.4g} GB moved, {} steps", plan.flops / 1e9, plan.bytes_moved / 1e9,
+                           plan.steps.size()));
+  line("memory shared", fmt::format("{} results in place, {} written into donated inputs, {} nodes are views, "
+                                    "{} buffers share the arena",
+                                    counts.in_place, counts.donated, counts.views, counts.reused));
+  if (plan.steps.empty()) return text;
+
+  const std::int32_t at = peak_step(plan);
+  const Node& node = graph[plan.steps[static_cast<std::size_t>(at)].node];
+  line("at the peak", fmt::format("step {} of {}, {}{}", at, plan.steps.size(), node.op->name,
+                                  node.where.known() ? fmt::format(" ({})", short_form(node.where)) : ""));
+  std::vector<const Buffer*> live;
+  for (const Buffer& b : plan.buffers) {
+    if (b.begin <= at && at < b.end && b.bytes > 0) live.push_back(&b);
+  }
+  std::ranges::stable_sort(live, std::greater(), &Buffer::bytes);
+  constexpr std::size_t shown = 12;
+  for (std::size_t i = 0; i < std::min(live.size(), shown); ++i) {
+    text += fmt::format("  {:>12}  {:<8}{}\n", bytes(live[i]->bytes), name_of(live[i]->purpose),
+                        describe(graph, *live[i]));
+  }
+  if (live.size() > shown) {
+    std::int64_t rest = 0;
+    for (std::size_t i = shown; i < live.size(); ++i) rest += live[i]->bytes;
+    text += fmt::format("  {:>12}  in {} smaller ones\n", bytes(rest), live.size() - shown);
+  }
+  return text;
+}
+
+}  // namespace tidemark

@@ -1,0 +1,428 @@
+#include "tidemark/plan/verify.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tidemark/base/error.h"
+
+namespace tidemark {
+namespace {
+
+constexpr std::size_t enough_problems = 32;
+
+struct Place {
+  BufferId buffer;
+  std::int64_t offset = 0;
+  Strides strides;
+};
+
+// Bytes of the buffer a window touches: [first, last).
+struct Span {
+  std::int64_t first = 0, last = 0;
+  bool meets(const Span& other) const { return first < other.last && other.first < last; }
+};
+
+Span span_of(const Type& type, std::int64_t offset, const Strides& strides) {
+  if (type.count() == 0) return {offset, offset};
+  const std::int64_t size = size_of(type.dtype);
+  Span span{offset, offset + size};
+  for (int i = 0; i < type.rank(); ++i) {
+    const std::int64_t reach = (type.shape[i] - 1) * strides[i] * size;
+    (reach < 0 ? span.first : span.last) += reach;
+  }
+  return span;
+}
+
+// Equal where it can matter: a dimension of size one never steps.
+bool same_strides(const Shape& shape, const Strides& a, const Strides& b) {
+  if (a.rank() != shape.rank() || b.rank() != shape.rank()) return false;
+  if (element_count(shape) == 0) return true;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] != 1 && a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+class Verifier {
+ public:
+  Verifier(const Graph& graph, const Plan& plan) : graph_(graph), plan_(plan) {}
+
+  std::vector<std::string> run() {
+    if (!check_buffers()) return std::move(problems_);  // the rest would index out of range
+    check_overlaps();
+    bind_inputs();
+    for (std::size_t t = 0; t < plan_.steps.size() && problems_.size() < enough_problems; ++t) play(t);
+    check_coverage();
+    check_outputs();
+    check_figures();
+    return std::move(problems_);
+  }
+
+ private:
+  struct Content {
+    ValueId value;
+    Span span;
+  };
+
+  template <class... Args>
+  void report(fmt::format_string<Args...> text, Args&&... args) {
+    if (problems_.size() < enough_problems) problems_.push_back(fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  bool known(BufferId b) const { return b.index < plan_.buffers.size(); }
+  const Buffer& buffer(BufferId b) const { return plan_.buffers[b.index]; }
+  std::string at(std::size_t t) const {
+    const NodeId n = plan_.steps[t].node;
+    return fmt::format("step {} ({})", t, n.index < graph_.nodes().size() ? graph_[n].op->name : "?");
+  }
+
+  bool check_buffers() {
+    const auto steps = static_cast<std::int32_t>(plan_.steps.size());
+    std::vector<int> bound(graph_.inputs().size(), 0);
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const Buffer& buf = plan_.buffers[b];
+      if (buf.begin < 0 || buf.end > steps || buf.begin > buf.end) {
+        report("b{}: lives in [{}, {}) of {} steps", b, buf.begin, buf.end, steps);
+      }
+      if (buf.bytes < 0) report("b{}: {} bytes", b, buf.bytes);
+      if (buf.value.valid() && buf.value.index >= graph_.values().size()) report("b{}: made for no value", b);
+      if (buf.memory == Memory::arena) {
+        if (buf.offset < 0 || buf.offset % buffer_alignment != 0) report("b{}: offset {}", b, buf.offset);
+        if (buf.offset + buf.bytes > plan_.arena_bytes) report("b{}: ends above the arena", b);
+        if (buf.purpose == Purpose::input || buf.purpose == Purpose::donated) report("b{}: an input in the arena", b);
+      } else if (buf.offset < 0 || buf.offset >= static_cast<std::int64_t>(bound.size())) {
+        report("b{}: bound to no input", b);
+      } else {
+        const auto index = static_cast<std::size_t>(buf.offset);
+        const Input& input = graph_.inputs()[index];
+        ++bound[index];
+        if (buf.bytes != graph_.type(input.value).bytes()) report("b{}: not the size of input {}", b, index);
+        if (buf.begin != 0 || buf.end != steps) report("b{}: an input lives from the first step to the last", b);
+        if (buf.purpose != (input.donated ? Purpose::donated : Purpose::input)) report("b{}: purpose", b);
+        if (buf.value != input.value) report("b{}: not made for input {}", b, index);
+      }
+    }
+    for (std::size_t i = 0; i < bound.size(); ++i) {
+      if (bound[i] != 1) report("input {} is bound by {} buffers", i, bound[i]);
+    }
+    if (plan_.outputs.size() != graph_.outputs().size()) report("{} outputs", plan_.outputs.size());
+    return problems_.empty();
+  }
+
+  // Sweeps over time with the live stretches of the arena ordered by address.
+  void check_overlaps() {
+    struct Event {
+      std::int32_t step;
+      bool begins;
+      std::size_t buffer;
+    };
+    std::vector<Event> events;
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const Buffer& buf = plan_.buffers[b];
+      if (buf.memory != Memory::arena || buf.bytes == 0 || buf.begin == buf.end) continue;
+      events.push_back({buf.begin, true, b});
+      events.push_back({buf.end, false, b});
+    }
+    std::ranges::sort(events, [](const Event& a, const Event& b) {
+      return std::tuple(a.step, a.begins, a.buffer) < std::tuple(b.step, b.begins, b.buffer);
+    });
+    std::multimap<std::int64_t, std::size_t> live;  // by offset
+    for (const Event& event : events) {
+      const Buffer& buf = plan_.buffers[event.buffer];
+      if (!event.begins) {
+        const auto [low, high] = live.equal_range(buf.offset);
+        live.erase(std::find_if(low, high, [&](const auto& entry) { return entry.second == event.buffer; }));
+        load_ -= align_up(buf.bytes, buffer_alignment);
+        continue;
+      }
+      load_ += align_up(buf.bytes, buffer_alignment);
+      most_load_ = std::max(most_load_, load_);
+      const auto place = live.insert({buf.offset, event.buffer});
+      const auto clash = [&](std::size_t other) {
+        report("b{} and b{} overlap at step {}", std::min(other, event.buffer), std::max(other, event.buffer),
+               event.step);
+      };
+      if (place != live.begin()) {
+        const Buffer& below = plan_.buffers[std::prev(place)->second];
+        if (below.offset + below.bytes > buf.offset) clash(std::prev(place)->second);
+      }
+      if (std::next(place) != live.end() && std::next(place)->first < buf.offset + buf.bytes) {
+        clash(std::next(place)->second);
+      }
+    }
+  }
+
+  void bind_inputs() {
+    contents_.resize(plan_.buffers.size());
+    homes_.resize(graph_.values().size());
+    runs_.assign(graph_.nodes().size(), 0);
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const Buffer& buf = plan_.buffers[b];
+      if (buf.memory == Memory::bound) put(BufferId(b), buf.value, {0, buf.bytes});
+    }
+  }
+
+  void put(BufferId b, ValueId v, Span span) {
+    wipe(b, span);
+    contents_[b.index].push_back({v, span});
+    homes_[v.index].push_back(b);
+  }
+  void wipe(BufferId b, Span span) {
+    std::erase_if(contents_[b.index], [&](const Content& content) {
+      const bool gone = content.span.meets(span);
+      if (gone) std::erase(homes_[content.value.index], b);
+      return gone;
+    });
+  }
+
+  // Where the value can be found now: as written, or as a window on an operand that is still there.
+  std::vector<Place> places(ValueId v, std::int32_t step) const {
+    std::vector<Place> result;
+    for (BufferId b : homes_[v.index]) {
+      if (buffer(b).end <= step && buffer(b).end != static_cast<std::int32_t>(plan_.steps.size())) continue;
+      for (const Content& content : contents_[b.index]) {
+        if (content.value == v) result.push_back({b, content.span.first, dense_strides(graph_.type(v).shape)});
+      }
+    }
+    if (graph_.is_input(v)) return result;
+    const Node& node = graph_[graph_[v].producer];
+    if (!node.op->view) return result;
+    NodeCall call(graph_, node);
+    std::vector<Strides> strides;
+    for (ValueId operand : node.operands) strides.push_back(dense_strides(graph_.type(operand).shape));
+    for (std::size_t k = 0; k < node.operands.size(); ++k) {
+      for (const Place& base : places(node.operands[k], step)) {
+        const Strides usual = strides[k];
+        strides[k] = base.strides;
+        call.call.in_strides = strides;
+        const auto spec = node.op->view(call, static_cast<int>(graph_[v].result));
+        strides[k] = usual;
+        if (!spec || spec->operand != static_cast<int>(k)) continue;
+        const DType dtype = graph_.type(node.operands[k]).dtype;
+        if (dtype != graph_.type(v).dtype) continue;
+        result.push_back({base.buffer, base.offset + spec->offset * size_of(dtype), spec->strides});
+      }
+    }
+    return result;
+  }
+
+  // A reference that makes sense on its own: it names the value, stays inside its buffer, while the buffer lives.
+  bool check_ref(const std::string& where, const Ref& ref, ValueId value, std::int32_t step) {
+    if (ref.value != value) {
+      report("{}: names %{} instead of %{}", where, ref.value.index, value.index);
+    } else if (!known(ref.buffer)) {
+      report("{}: no such buffer", where);
+    } else if (ref.strides.rank() != graph_.type(value).rank()) {
+      report("{}: strides of rank {}", where, ref.strides.rank());
+    } else if (buffer(ref.buffer).purpose == Purpose::scratch) {
+      report("{}: a value in scratch b{}", where, ref.buffer.index);
+    } else if (step < buffer(ref.buffer).begin || step >= buffer(ref.buffer).end) {
+      report("{}: b{} is not alive", where, ref.buffer.index);
+    } else {
+      const Span span = span_of(graph_.type(value), ref.offset, ref.strides);
+      if (span.first < 0 || span.last > buffer(ref.buffer).bytes) {
+        report("{}: bytes [{}, {}) of b{}, which has {}", where, span.first, span.last, ref.buffer.index,
+               buffer(ref.buffer).bytes);
+      } else {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool holds(const Ref& ref, std::int32_t step) const {
+    const Type& type = graph_.type(ref.value);
+    return std::ranges::any_of(places(ref.value, step), [&](const Place& place) {
+      return place.buffer == ref.buffer && (place.offset == ref.offset || type.count() == 0) &&
+             same_strides(type.shape, place.strides, ref.strides);
+    });
+  }
+
+  void play(std::size_t t) {
+    const Step& step = plan_.steps[t];
+    const auto now = static_cast<std::int32_t>(t);
+    if (step.node.index >= graph_.nodes().size()) return report("step {}: no such node", t);
+    const Node& node = graph_[step.node];
+    if (step.in.size() != node.operands.size() || step.out.size() != node.results.size()) {
+      return report("{}: {} operands and {} results", at(t), step.in.size(), step.out.size());
+    }
+    if (++runs_[step.node.index] > 1 && (node.op->replay == Replay::never || node.op->kind == OpKind::effect)) {
+      report("{}: may not run twice", at(t));
+    }
+    if (node.op->kind == OpKind::effect) {
+      if (last_effect_.valid() && step.node < last_effect_) report("{}: effects out of order", at(t));
+      last_effect_ = step.node;
+    }
+
+    bool sound = true;
+    NodeCall call(graph_, node);
+    std::vector<Strides> strides;
+    for (std::size_t k = 0; k < node.operands.size(); ++k) {
+      const std::string where = fmt::format("{}: operand {}", at(t), k);
+      if (!check_ref(where, step.in[k], node.operands[k], now)) {
+        sound = false;
+      } else if (!holds(step.in[k], now)) {
+        report("{}: b{} does not hold %{} there", where, step.in[k].buffer.index, node.operands[k].index);
+      }
+      strides.push_back(step.in[k].strides);
+    }
+    for (std::size_t r = 0; r < node.results.size(); ++r) {
+      const std::string where = fmt::format("{}: result {}", at(t), r);
+      if (!check_ref(where, step.out[r], node.results[r], now)) {
+        sound = false;
+      } else if (!is_dense(graph_.type(node.results[r]).shape, step.out[r].strides)) {
+        report("{}: not dense", where);
+      } else if (buffer(step.out[r].buffer).purpose == Purpose::input) {
+        report("{}: writes an input that was not donated", where);
+      }
+    }
+    if (!sound) return;
+
+    call.call.in_strides = strides;
+    for (std::size_t k = 0; k < node.operands.size(); ++k) {
+      const bool dense = is_dense(graph_.type(node.operands[k]).shape, strides[k]);
+      if (!dense && !(node.op->strided && node.op->strided(call, static_cast<int>(k)))) {
+        report("{}: operand {} must be dense", at(t), k);
+      }
+    }
+    check_writes(t, node, call);
+    check_scratch(t, scratch_of(call));
+    for (std::size_t r = 0; r < node.results.size(); ++r) {
+      const Ref& out = step.out[r];
+      put(out.buffer, out.value, {out.offset, out.offset + graph_.type(out.value).bytes()});
+    }
+  }
+
+  // A result may lie on an operand only byte for byte and if the op allows it; on another result never.
+  void check_writes(std::size_t t, const Node& node, const Call& call) {
+    const Step& step = plan_.steps[t];
+    for (std::size_t r = 0; r < node.results.size(); ++r) {
+      const Ref& out = step.out[r];
+      const Span written = span_of(graph_.type(out.value), out.offset, out.strides);
+      for (std::size_t k = 0; k < node.operands.size(); ++k) {
+        const Ref& in = step.in[k];
+        const Type& type = graph_.type(in.value);
+        if (in.buffer != out.buffer || !written.meets(span_of(type, in.offset, in.strides))) continue;
+        if (!may_overwrite(call, static_cast<int>(r), static_cast<int>(k))) {
+          report("{}: result {} may not overwrite operand {}", at(t), r, k);
+        } else if (in.offset != out.offset || !is_dense(type.shape, in.strides) ||
+                   type.bytes() != graph_.type(out.value).bytes()) {
+          report("{}: result {} overwrites a part of operand {}", at(t), r, k);
+        }
+      }
+      for (std::size_t other = 0; other < r; ++other) {
+        const Ref& also = step.out[other];
+        if (also.buffer == out.buffer && written.meets(span_of(graph_.type(also.value), also.offset, also.strides))) {
+          report("{}: results {} and {} overlap", at(t), other, r);
+        }
+      }
+    }
+  }
+
+  void check_scratch(std::size_t t, std::int64_t needed) {
+    const BufferId scratch = plan_.steps[t].scratch;
+    if (!scratch.valid()) {
+      if (needed > 0) report("{}: needs {} bytes of scratch", at(t), needed);
+      return;
+    }
+    if (!known(scratch)) return report("{}: no such scratch buffer", at(t));
+    const Buffer& buf = buffer(scratch);
+    if (buf.purpose != Purpose::scratch || buf.memory != Memory::arena) report("{}: scratch is no scratch", at(t));
+    if (buf.bytes < needed) report("{}: needs {} bytes of scratch and has {}", at(t), needed, buf.bytes);
+    const auto now = static_cast<std::int32_t>(t);
+    if (now < buf.begin || now >= buf.end) report("{}: scratch b{} is not alive", at(t), scratch.index);
+  }
+
+  // A node without a step must be one whose results are views; an effect must happen.
+  void check_coverage() {
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      const Node& node = graph_.nodes()[n];
+      if (runs_[n] == 0 && node.op->kind == OpKind::effect) report("effect {} never runs", node.op->name);
+    }
+  }
+
+  void check_outputs() {
+    const auto last = static_cast<std::int32_t>(plan_.steps.size());
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const Ref& ref = plan_.outputs[i];
+      const std::string where = fmt::format("output {}", i);
+      if (!known(ref.buffer)) {
+        report("{}: no such buffer", where);
+        continue;
+      }
+      if (buffer(ref.buffer).end != last) report("{}: b{} is not alive at the end", where, ref.buffer.index);
+      if (last > 0 && !check_ref(where, ref, graph_.outputs()[i], last - 1)) continue;
+      if (last == 0 && ref.value != graph_.outputs()[i]) {
+        report("{}: names another value", where);
+        continue;
+      }
+      if (!is_dense(graph_.type(ref.value).shape, ref.strides)) report("{}: not dense", where);
+      if (!holds(ref, last)) report("{}: b{} does not hold %{}", where, ref.buffer.index, ref.value.index);
+      const Buffer& buf = buffer(ref.buffer);
+      if (buf.memory == Memory::arena && buf.purpose != Purpose::output) report("{}: purpose of its buffer", where);
+      if (buf.purpose == Purpose::input && !graph_.is_input(ref.value)) report("{}: a view of an input", where);
+      for (std::size_t j = 0; j < i; ++j) {
+        if (plan_.outputs[j].buffer == ref.buffer && plan_.outputs[j].value != ref.value) {
+          report("outputs {} and {} share b{}", j, i, ref.buffer.index);
+        }
+      }
+    }
+  }
+
+  void check_figures() {
+    std::int64_t inputs = 0, top = 0;
+    for (const Buffer& buf : plan_.buffers) {
+      if (buf.memory == Memory::bound) {
+        inputs += buf.bytes;
+      } else if (buf.bytes > 0) {
+        top = std::max(top, align_up(buf.offset + buf.bytes, buffer_alignment));
+      }
+    }
+    const auto figure = [&](std::string_view name, std::int64_t said, std::int64_t found) {
+      if (said != found) report("{} is {}, not {}", name, found, said);
+    };
+    figure("input_bytes", plan_.input_bytes, inputs);
+    figure("arena_bytes", plan_.arena_bytes, top);
+    figure("lower_bound", plan_.lower_bound, inputs + most_load_);
+    if (plan_.order_free_bound > plan_.lower_bound) report("order_free_bound is above the load of this order");
+    if (plan_.store_all_bytes < plan_.peak()) report("store_all_bytes is below the peak");
+    double flops = 0, moved = 0;
+    for (const Step& step : plan_.steps) {
+      if (step.node.index >= graph_.nodes().size()) continue;
+      const Node& node = graph_[step.node];
+      NodeCall call(graph_, node);
+      std::vector<Strides> strides;
+      for (const Ref& ref : step.in) strides.push_back(ref.strides);
+      if (strides.size() != node.operands.size()) continue;
+      call.call.in_strides = strides;
+      const Cost cost = cost_of(call);
+      flops += cost.flops;
+      moved += cost.bytes;
+    }
+    if (flops != plan_.flops) report("flops are {}, not {}", flops, plan_.flops);
+    if (moved != plan_.bytes_moved) report("bytes_moved is {}, not {}", moved, plan_.bytes_moved);
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  std::vector<std::string> problems_;
+  std::vector<std::vector<Content>> contents_;   // per buffer: values whose bytes are whole
+  std::vector<std::vector<BufferId>> homes_;     // per value: the buffers whose contents name it
+  std::vector<int> runs_;                        // per node
+  NodeId last_effect_;
+  std::int64_t load_ = 0, most_load_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> problems(const Graph& graph, const Plan& plan) { return Verifier(graph, plan).run(); }
+
+void verify_or_throw(const Graph& graph, const Plan& plan) {
+  const std::vector<std::string> found = problems(graph, plan);
+  if (!found.empty()) throw InternalError(fmt::format("a plan fails verification:\n  {}", fmt::join(found, "\n  ")));
+}
+
+}  // namespace tidemark

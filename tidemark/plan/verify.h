@@ -1,0 +1,18 @@
+// Is this plan right for this graph? Plays the plan on symbolic memory and believes nothing: what a buffer holds is
+// what was last written there, what a view shows follows from the op's own facts, and every figure is counted again.
+// Shares no code with the passes, so that one misunderstanding cannot hide in both.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tidemark/plan/plan.h"
+
+namespace tidemark {
+
+// What is wrong, in the order it was met; empty: the plan is right. Stops after a few dozen problems.
+std::vector<std::string> problems(const Graph& graph, const Plan& plan);
+
+// Throws InternalError with the problems.
+void verify_or_throw(const Graph& graph, const Plan& plan);
+
+}  // namespace tidemark
