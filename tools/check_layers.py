@@ -23,12 +23,12 @@ ALLOWED = {
     "opt": ["ir"],
     "plan": ["ir"],
     "trace": ["ops"],
-    "autodiff": ["ops"],
+    "autodiff": ["trace"],
     "runtime": ["plan", "schedule", "kernel"],
     "cpu": ["ops", "runtime"],
     "engine": ["trace", "autodiff", "opt", "plan", "runtime", "cpu"],
-    "nn": ["trace"],
-    "optim": ["trace"],
+    "nn": ["autodiff"],
+    "optim": ["autodiff"],
 }
 
 MAX_LINES = 800

@@ -36,6 +36,35 @@ std::vector<Var> input_vars(Builder& builder) {
   return vars;
 }
 
+struct Seeds {
+  std::vector<Var> at, values;
+};
+
+// f's nodes, then the gradients of what `choose_seeds` picked: the common frame of vjp_graph and gradient_graph.
+template <class ChooseSeeds>
+Graph with_gradients(const Graph& f, std::span<const bool> wrt, const ChooseSeeds& choose_seeds) {
+  const Graph source = expand(f, needs_expansion);
+  Graph result;
+  result.name = f.name;
+  Builder builder(result);
+  copy_inputs(source, result);
+  const std::vector<Var> inputs = input_vars(builder);
+  const std::vector<Var> outputs = inline_graph(builder, source, inputs);
+  Seeds seeds;
+  choose_seeds(builder, outputs, seeds);
+  std::vector<Var> wanted;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (wrt[i]) wanted.push_back(inputs[i]);
+  }
+  const std::vector<Var> gradients = pull_back(builder, seeds.at, seeds.values, wanted);
+  for (const Var& y : outputs) result.add_output(y.id());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Var gradient = gradients[i] ? gradients[i] : zeros_like(wanted[i]);
+    result.add_output(gradient.id());
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::span<const Var> seeds,
@@ -96,31 +125,20 @@ std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::
 }
 
 Graph vjp_graph(const Graph& f, std::span<const bool> wrt) {
-  const Graph source = expand(f, needs_expansion);
-  Graph result;
-  result.name = f.name;
-  Builder builder(result);
-  copy_inputs(source, result);
-  const std::vector<Var> inputs = input_vars(builder);
-  const std::vector<Var> outputs = inline_graph(builder, source, inputs);
+  return with_gradients(f, wrt, [](Builder& builder, std::span<const Var> outputs, Seeds& seeds) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!is_float(outputs[i].dtype())) continue;
+      seeds.at.push_back(outputs[i]);
+      seeds.values.push_back(builder.input(outputs[i].type(), fmt::format("seed{}", i)));
+    }
+  });
+}
 
-  std::vector<Var> seeded, seeds, wanted;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!is_float(outputs[i].dtype())) continue;
-    seeded.push_back(outputs[i]);
-    seeds.push_back(builder.input(outputs[i].type(), fmt::format("seed{}", i)));
-  }
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (wrt[i]) wanted.push_back(inputs[i]);
-  }
-  const std::vector<Var> gradients = pull_back(builder, seeded, seeds, wanted);
-
-  for (const Var& y : outputs) result.add_output(y.id());
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const Var gradient = gradients[i] ? gradients[i] : zeros_like(wanted[i]);
-    result.add_output(gradient.id());
-  }
-  return result;
+Graph gradient_graph(const Graph& f, std::span<const bool> wrt) {
+  return with_gradients(f, wrt, [](Builder&, std::span<const Var> outputs, Seeds& seeds) {
+    seeds.at = {outputs[0]};
+    seeds.values = {ones_like(outputs[0])};
+  });
 }
 
 SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {

@@ -14,6 +14,9 @@ namespace tidemark {
 
 Graph vjp_graph(const Graph& f, std::span<const bool> wrt);
 
+// f's outputs, then the gradient of its first output (a scalar) for each wanted input; the other outputs carry none.
+Graph gradient_graph(const Graph& f, std::span<const bool> wrt);
+
 // Appends to the builder's graph the gradients of ⟨outputs, seeds⟩ with respect to `inputs`; an empty Var is zero.
 std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::span<const Var> seeds,
                            std::span<const Var> inputs);

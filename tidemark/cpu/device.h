@@ -1,0 +1,19 @@
+// The CPU as a device: kernels from cpu/kernels, arenas from the operating system's pages, one pool of threads.
+#pragma once
+#include "tidemark/runtime/device.h"
+
+namespace tidemark {
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(int threads = 0) : pool_(threads) {}
+  Launch prepare(const Call& call) const override;
+  std::byte* allocate(std::int64_t bytes) override;
+  void release(std::byte* memory, std::int64_t bytes) noexcept override;
+  ThreadPool& pool() override { return pool_; }
+
+ private:
+  ThreadPool pool_;
+};
+
+}  // namespace tidemark

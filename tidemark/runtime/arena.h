@@ -1,0 +1,32 @@
+// The one stretch of memory a plan runs in, reserved up front. It counts its own high-water mark: the furthest byte
+// that any step was given, which a plan's claim is held against.
+#pragma once
+#include <algorithm>
+
+#include "tidemark/runtime/device.h"
+
+namespace tidemark {
+
+class Arena {
+ public:
+  Arena(Device& device, std::int64_t bytes)
+      : device_(device), bytes_(bytes), base_(bytes > 0 ? device.allocate(bytes) : nullptr) {}
+  ~Arena() {
+    if (base_) device_.release(base_, bytes_);
+  }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  std::byte* base() const { return base_; }
+  std::int64_t bytes() const { return bytes_; }
+  std::int64_t high_water() const { return high_water_; }
+  void touch(std::int64_t end) { high_water_ = std::max(high_water_, end); }
+
+ private:
+  Device& device_;
+  std::int64_t bytes_;
+  std::byte* base_;
+  std::int64_t high_water_ = 0;
+};
+
+}  // namespace tidemark

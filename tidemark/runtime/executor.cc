@@ -1,0 +1,65 @@
+#include "tidemark/runtime/executor.h"
+
+namespace tidemark {
+
+Executor::Executor(const Graph& graph, const Plan& plan, Device& device, Arena& arena)
+    : device_(device), arena_(arena) {
+  TM_CHECK(arena.bytes() >= plan.arena_bytes, "an arena of {} bytes for a plan of {}", arena.bytes(), plan.arena_bytes);
+  const auto buffer_of = [&](BufferId id) -> const Buffer& { return plan.buffers[id.index]; };
+  std::int64_t top = 0;
+  const auto add_ref = [&](const Ref& ref) {
+    const Buffer& buffer = buffer_of(ref.buffer);
+    const Type& type = graph.type(ref.value);
+    TensorRef tensor{.data = nullptr, .dtype = type.dtype, .shape = type.shape, .strides = ref.strides};
+    if (buffer.memory == Memory::bound) {
+      patches_.push_back({.ref = static_cast<std::uint32_t>(refs_.size()),
+                          .input = static_cast<std::uint32_t>(buffer.offset),
+                          .offset = ref.offset});
+    } else {
+      tensor.data = arena.base() + buffer.offset + ref.offset;
+      top = std::max(top, buffer.offset + buffer.bytes);
+    }
+    refs_.push_back(tensor);
+  };
+  for (const Step& step : plan.steps) {
+    const Node& node = graph[step.node];
+    std::vector<Strides> strides;
+    for (const Ref& ref : step.in) strides.push_back(ref.strides);
+    NodeCall call(graph, node);
+    call.call.in_strides = strides;
+
+    top = 0;
+    Prepared prepared{};
+    prepared.launch = device.prepare(call);
+    prepared.where = node.where;
+    prepared.first_in = static_cast<std::uint32_t>(refs_.size());
+    prepared.in_count = static_cast<std::uint32_t>(step.in.size());
+    for (const Ref& ref : step.in) add_ref(ref);
+    prepared.first_out = static_cast<std::uint32_t>(refs_.size());
+    prepared.out_count = static_cast<std::uint32_t>(step.out.size());
+    for (const Ref& ref : step.out) add_ref(ref);
+    if (step.scratch.valid()) {
+      const Buffer& scratch = buffer_of(step.scratch);
+      prepared.scratch = arena.base() + scratch.offset;
+      top = std::max(top, scratch.offset + scratch.bytes);
+    }
+    prepared.top = top;
+    steps_.push_back(std::move(prepared));
+  }
+}
+
+void Executor::run(std::span<std::byte* const> inputs) {
+  for (const InputPatch& patch : patches_) refs_[patch.ref].data = inputs[patch.input] + patch.offset;
+  const std::span<const TensorRef> refs(refs_);
+  for (const Prepared& step : steps_) {
+    arena_.touch(step.top);
+    step.launch.run({.in = refs.subspan(step.first_in, step.in_count),
+                     .out = refs.subspan(step.first_out, step.out_count),
+                     .attributes = step.launch.attributes.get(),
+                     .scratch = step.scratch,
+                     .pool = &device_.pool(),
+                     .where = step.where});
+  }
+}
+
+}  // namespace tidemark

@@ -1,0 +1,113 @@
+#include "tidemark/trace/tensor.h"
+
+#include <fmt/ranges.h>
+
+#include <cstring>
+
+namespace tidemark {
+namespace {
+
+double read_element(DType dtype, const std::byte* at) {
+  return dispatch(dtype, [&]<class T>() {
+    T element;
+    std::memcpy(&element, at, sizeof(T));
+    if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
+      return static_cast<double>(static_cast<float>(element));
+    } else {
+      return static_cast<double>(element);
+    }
+  });
+}
+
+}  // namespace
+
+Tensor Tensor::from_storage(Type type, std::shared_ptr<Storage> storage) {
+  Tensor tensor;
+  tensor.type_ = type;
+  tensor.version_ = storage->version;
+  tensor.storage_ = std::move(storage);
+  return tensor;
+}
+
+Tensor Tensor::traced(Type type, std::uint64_t trace, ValueId value) {
+  Tensor tensor;
+  tensor.type_ = type;
+  tensor.trace_ = trace;
+  tensor.value_ = value;
+  return tensor;
+}
+
+std::int64_t Tensor::size(int axis) const {
+  const int at = axis < 0 ? axis + rank() : axis;
+  if (at < 0 || at >= rank()) {
+    fail(ErrorCode::index_out_of_range, {.what = fmt::format("axis {} of a tensor of rank {}", axis, rank())});
+  }
+  return shape()[at];
+}
+
+void Tensor::check_not_donated(SourceLine where) const {
+  if (!storage_ || storage_->version == version_) return;
+  fail(ErrorCode::traced_value_read,
+       {.what = fmt::format("a tensor {} was read after its memory was given away", to_string(type_)),
+        .where = where,
+        .help = "use the tensor the compiled function returned in its place, or do not donate this argument",
+        .notes = {fmt::format("donated: {}", short_form(storage_->donated_at))}});
+}
+
+const std::byte* Tensor::bytes(SourceLine where) const {
+  if (is_traced()) {
+    fail(ErrorCode::traced_value_read,
+         {.what = fmt::format("the values of a traced tensor {} cannot be read", to_string(type_)),
+          .expected = "a tensor that holds data",
+          .where = where,
+          .help = "it stands for a value that exists only when the function runs; return it and read the result, "
+                  "or use select() or cond() instead of branching on it"});
+  }
+  if (empty()) {
+    fail(ErrorCode::traced_value_read, {.what = "an empty tensor has no values", .where = where});
+  }
+  check_not_donated(where);
+  return storage_->data();
+}
+
+const std::byte* Tensor::readable(DType as, SourceLine where) const {
+  bytes(where);  // for its checks
+  if (as != dtype()) {
+    fail(ErrorCode::dtype_mismatch, {.what = fmt::format("a tensor {} was read as {}", to_string(type_), name_of(as)),
+                                     .where = where,
+                                     .help = fmt::format("cast it: tm::cast(x, tm::DType::{})", name_of(as))});
+  }
+  storage_->settle();  // the pointer handed out must not move
+  return storage_->data();
+}
+
+double Tensor::item(SourceLine where) const {
+  const std::byte* at = bytes(where);
+  if (count() != 1) {
+    fail(ErrorCode::shape_mismatch, {.what = fmt::format("item() of a tensor {}", to_string(type_)),
+                                     .expected = "exactly one element",
+                                     .where = where});
+  }
+  return read_element(dtype(), at);
+}
+
+std::vector<double> Tensor::to_vector(SourceLine where) const {
+  const std::byte* at = bytes(where);
+  std::vector<double> values(static_cast<std::size_t>(count()));
+  for (double& value : values) {
+    value = read_element(dtype(), at);
+    at += size_of(dtype());
+  }
+  return values;
+}
+
+std::string to_string(const Tensor& tensor) {
+  if (tensor.empty()) return "empty";
+  std::string text = to_string(tensor.type());
+  if (tensor.is_traced()) return text + " (traced)";
+  constexpr std::int64_t shown = 16;
+  if (tensor.count() > shown) return fmt::format("{} ({} elements)", text, tensor.count());
+  return fmt::format("{} {{{}}}", text, fmt::join(tensor.to_vector(), ", "));
+}
+
+}  // namespace tidemark

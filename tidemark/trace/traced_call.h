@@ -1,0 +1,72 @@
+// Running a C++ function on stand-ins for its arguments, so that what it does becomes a graph.
+#pragma once
+#include <functional>
+#include <tuple>
+
+#include "tidemark/trace/trace.h"
+#include "tidemark/trace/tree.h"
+
+namespace tidemark {
+
+template <class Result>
+struct TracedCall {
+  Graph graph;                             // inputs: the arguments' tensors in tree order, then the captures
+  std::vector<Tensor> inputs;              // what to feed them
+  std::vector<std::size_t> argument_ends;  // inputs of argument i end here
+  Result result;                           // the result's shape as a tree; its tensors are the graph's outputs
+
+  // Which inputs belong to the chosen arguments.
+  std::vector<bool> inputs_of(std::span<const int> arguments) const {
+    std::vector<bool> chosen(inputs.size(), false);
+    for (int a : arguments) {
+      const auto k = static_cast<std::size_t>(a);
+      for (std::size_t i = k == 0 ? 0 : argument_ends[k - 1]; i < argument_ends[k]; ++i) chosen[i] = true;
+    }
+    return chosen;
+  }
+};
+
+template <class F, class... Args>
+auto trace_call(const F& f, const std::tuple<Args...>& arguments, SourceLine where) {
+  using Result = std::decay_t<decltype(std::apply(f, arguments))>;
+  TracedCall<Result> call;
+  Trace trace;
+  std::tuple<Args...> stand_ins = arguments;
+  std::size_t position = 0;
+  std::apply(
+      [&](auto&... argument) {
+        (
+            [&] {
+              for_each_tensor(
+                  argument,
+                  [&](const std::string& path, Tensor& tensor) {
+                    if (tensor.empty()) {
+                      fail(ErrorCode::structure_mismatch,
+                           {.what = fmt::format("argument {} holds an empty tensor", path), .where = where});
+                    }
+                    call.inputs.push_back(tensor);
+                    tensor = trace.argument(tensor.type(), path);
+                  },
+                  fmt::format("arg{}", position++));
+              call.argument_ends.push_back(call.inputs.size());
+            }(),
+            ...);
+      },
+      stand_ins);
+  {
+    const ActiveTrace active(trace);
+    call.result = std::apply(f, stand_ins);
+    for_each_tensor(call.result, [&](const std::string& path, Tensor& tensor) {
+      if (tensor.empty()) {
+        fail(ErrorCode::structure_mismatch, {.what = fmt::format("the function's result holds an empty tensor {}", path),
+                                             .where = where});
+      }
+      trace.graph().add_output(trace.lift(tensor, where).id());
+    });
+  }
+  for (const auto& [value, tensor] : trace.captures()) call.inputs.push_back(tensor);
+  call.graph = std::move(trace.graph());
+  return call;
+}
+
+}  // namespace tidemark
