@@ -34,7 +34,8 @@ namespace detail {
 inline std::vector<Type> infer_work(const Call& call) {
   const auto attrs = call.attrs_as<WorkAttrs>();
   std::vector<Type> types;
-  for (std::size_t i = 0; i < attrs.rows.size(); ++i) types.push_back(matrix(attrs.rows[i], attrs.columns[i]));
+  for (std::size_t i = 0; i < attrs.rows.size(); ++i)
+    types.push_back(matrix(attrs.rows[i], attrs.columns[i]));
   return types;
 }
 inline bool work_in_place(const Call& call, int r, int k) {
@@ -147,7 +148,8 @@ struct Sketch {
   std::vector<Var> many(const std::vector<Var>& in, const WorkAttrs& attrs, const Op& op = work) {
     return build.call(op, in, pack(attrs));
   }
-  Var node(const std::vector<Var>& in, std::int64_t rows, std::int64_t columns = 64, std::int64_t scratch = 0) {
+  Var node(const std::vector<Var>& in, std::int64_t rows, std::int64_t columns = 64,
+           std::int64_t scratch = 0) {
     return many(in, {.rows = {rows}, .columns = {columns}, .scratch = scratch}).front();
   }
   // Of the first operand's type, able to overwrite any operand.

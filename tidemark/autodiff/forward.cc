@@ -67,7 +67,9 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
   }
   for (std::size_t i = 0; i < source.inputs().size(); ++i) {
     const ValueId v = source.inputs()[i].value;
-    if (wrt[i]) tangent[v.index] = builder.input(source.type(v), source[v].name.empty() ? "" : source[v].name + ".tangent");
+    if (wrt[i])
+      tangent[v.index] =
+          builder.input(source.type(v), source[v].name.empty() ? "" : source[v].name + ".tangent");
   }
   for (const Node& node : source.nodes()) {
     builder.set_where(node.where);
@@ -86,15 +88,16 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
     if (!any || node.op->derivative == Derivative::zero) continue;
     if (!node.op->jvp && !node.op->vjp) {
       fail(ErrorCode::not_differentiable,
-           {.what = fmt::format("{} has no derivative, and the tangent asked for passes through it", node.op->name),
+           {.what = fmt::format("{} has no derivative, and the tangent asked for passes through it",
+                                node.op->name),
             .where = node.where,
             .help = "give it a jvp or a vjp, or cut the path with stop_gradient"});
     }
     const NodeCall call(source, node);
     const RuleCall rule{.builder = builder, .call = call, .in = in, .out = out, .seed = seed};
     const std::vector<Var> tangents = node.op->jvp ? node.op->jvp(rule) : transpose_twice(rule);
-    TM_CHECK(tangents.size() == out.size(), "{}: jvp gave {} tangents for {} results", node.op->name, tangents.size(),
-             out.size());
+    TM_CHECK(tangents.size() == out.size(), "{}: jvp gave {} tangents for {} results", node.op->name,
+             tangents.size(), out.size());
     for (std::size_t r = 0; r < out.size(); ++r) {
       if (tangents[r]) {
         TM_CHECK(tangents[r].type() == out[r].type(), "{}: tangent {} of a result {}", node.op->name,

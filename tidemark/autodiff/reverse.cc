@@ -19,7 +19,8 @@ std::vector<bool> active_values(const Graph& graph, std::span<const Var> inputs)
     if (node.op->derivative == Derivative::zero) continue;
     bool any = false;
     for (ValueId v : node.operands) any = any || active[v.index];
-    for (ValueId v : node.results) active[v.index] = active[v.index] || (any && is_float(graph.type(v).dtype));
+    for (ValueId v : node.results)
+      active[v.index] = active[v.index] || (any && is_float(graph.type(v).dtype));
   }
   return active;
 }
@@ -96,7 +97,8 @@ std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::
     if (!any_wanted || !any_seed || node.op->derivative == Derivative::zero) continue;
     if (!node.op->vjp) {
       fail(ErrorCode::not_differentiable,
-           {.what = fmt::format("{} has no derivative, and the gradient asked for passes through it", node.op->name),
+           {.what = fmt::format("{} has no derivative, and the gradient asked for passes through it",
+                                node.op->name),
             .where = node.where,
             .help = "give it a vjp, or cut the path with stop_gradient"});
     }
@@ -108,12 +110,12 @@ std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::
                                                          .out = out,
                                                          .seed = seed,
                                                          .wanted = {wanted.get(), node.operands.size()}});
-    TM_CHECK(contributions.size() == node.operands.size(), "{}: vjp gave {} gradients for {} operands", node.op->name,
-             contributions.size(), node.operands.size());
+    TM_CHECK(contributions.size() == node.operands.size(), "{}: vjp gave {} gradients for {} operands",
+             node.op->name, contributions.size(), node.operands.size());
     for (std::size_t o = 0; o < contributions.size(); ++o) {
       if (!wanted[o] || !contributions[o]) continue;
-      TM_CHECK(contributions[o].type() == in[o].type(), "{}: gradient {} of operand {} of type {}", node.op->name,
-               to_string(contributions[o].type()), o, to_string(in[o].type()));
+      TM_CHECK(contributions[o].type() == in[o].type(), "{}: gradient {} of operand {} of type {}",
+               node.op->name, to_string(contributions[o].type()), o, to_string(in[o].type()));
       Var& slot = gradient[node.operands[o].index];
       slot = sum_of(slot, contributions[o]);
     }
@@ -147,7 +149,8 @@ SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {
 
   // A value belongs to the backward part when it depends on a seed.
   std::vector<bool> backward(joint.values().size(), false);
-  for (std::size_t i = input_count; i < joint.inputs().size(); ++i) backward[joint.inputs()[i].value.index] = true;
+  for (std::size_t i = input_count; i < joint.inputs().size(); ++i)
+    backward[joint.inputs()[i].value.index] = true;
   for (const Node& node : joint.nodes()) {
     bool any = false;
     for (ValueId v : node.operands) any = any || backward[v.index];

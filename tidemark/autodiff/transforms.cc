@@ -31,14 +31,15 @@ void check_differentiable(const Graph& graph, const std::vector<bool>& wrt, Sour
 
 }  // namespace
 
-std::vector<Tensor> apply_gradient(const Graph& graph, std::span<const Tensor> inputs, const std::vector<bool>& wrt,
-                                   SourceLine where) {
+std::vector<Tensor> apply_gradient(const Graph& graph, std::span<const Tensor> inputs,
+                                   const std::vector<bool>& wrt, SourceLine where) {
   check_differentiable(graph, wrt, where);
   const Type loss = graph.outputs().empty() ? Type{} : graph.type(graph.outputs()[0]);
   if (graph.outputs().empty() || loss.rank() != 0 || !is_float(loss.dtype)) {
     fail(ErrorCode::loss_not_scalar,
-         {.what = graph.outputs().empty() ? "a gradient was asked of a function that returns no tensor"
-                                          : fmt::format("a gradient was asked of a function that returns {}", to_string(loss)),
+         {.what = graph.outputs().empty()
+                      ? "a gradient was asked of a function that returns no tensor"
+                      : fmt::format("a gradient was asked of a function that returns {}", to_string(loss)),
           .expected = "a floating-point tensor of rank 0",
           .where = where,
           .help = "reduce it with sum() or mean(), or use vjp or jacobian"});
@@ -46,7 +47,8 @@ std::vector<Tensor> apply_gradient(const Graph& graph, std::span<const Tensor> i
   return apply(gradient_graph(graph, Mask(wrt)), inputs, where);
 }
 
-void check_seeds(std::span<const Tensor> seeds, std::span<const Tensor> like, std::string_view what, SourceLine where) {
+void check_seeds(std::span<const Tensor> seeds, std::span<const Tensor> like, std::string_view what,
+                 SourceLine where) {
   bool same = seeds.size() == like.size();
   for (std::size_t i = 0; same && i < seeds.size(); ++i) same = seeds[i].type() == like[i].type();
   if (same) return;
@@ -67,7 +69,8 @@ std::vector<Tensor> apply_jvp(const Graph& graph, std::span<const Tensor> inputs
   all_inputs.insert(all_inputs.end(), tangents.begin(), tangents.end());
   const std::vector<Tensor> outputs = apply(jvp_graph(graph, Mask(wrt)), all_inputs, where);
   // Integer outputs have no tangent; give zeros so that the two trees match.
-  std::vector<Tensor> result(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(graph.outputs().size()));
+  std::vector<Tensor> result(outputs.begin(),
+                             outputs.begin() + static_cast<std::ptrdiff_t>(graph.outputs().size()));
   std::size_t next = result.size();
   for (ValueId v : graph.outputs()) {
     const Type& type = graph.type(v);
@@ -76,12 +79,14 @@ std::vector<Tensor> apply_jvp(const Graph& graph, std::span<const Tensor> inputs
   return result;
 }
 
-Pulled apply_forward(const Graph& graph, std::span<const Tensor> inputs, const std::vector<bool>& wrt, SourceLine where) {
+Pulled apply_forward(const Graph& graph, std::span<const Tensor> inputs, const std::vector<bool>& wrt,
+                     SourceLine where) {
   check_differentiable(graph, wrt, where);
   Pulled pulled;
   pulled.split = std::make_shared<const SplitVjp>(split_vjp(graph, Mask(wrt)));
   pulled.outputs = apply(pulled.split->forward, inputs, where);
-  pulled.residuals.assign(pulled.outputs.begin() + static_cast<std::ptrdiff_t>(pulled.split->outputs), pulled.outputs.end());
+  pulled.residuals.assign(pulled.outputs.begin() + static_cast<std::ptrdiff_t>(pulled.split->outputs),
+                          pulled.outputs.end());
   pulled.outputs.resize(pulled.split->outputs);
   return pulled;
 }
@@ -97,7 +102,8 @@ std::vector<Tensor> apply_backward(const Pulled& pulled, std::span<const Tensor>
 
 Tensor jacobian_of(const Graph& graph, std::span<const Tensor> inputs, SourceLine where) {
   if (graph.outputs().size() != 1) {
-    fail(ErrorCode::structure_mismatch, {.what = "jacobian of a function that does not return one tensor", .where = where});
+    fail(ErrorCode::structure_mismatch,
+         {.what = "jacobian of a function that does not return one tensor", .where = where});
   }
   const Type x = inputs[0].type(), y = graph.type(graph.outputs()[0]);
   Shape shape;
@@ -119,13 +125,15 @@ Tensor jacobian_of(const Graph& graph, std::span<const Tensor> inputs, SourceLin
     const Tensor basis = eye(y.count(), y.dtype, where);
     for (std::int64_t i = 0; i < y.count(); ++i) {
       const Tensor seed = reshape(Operand(basis.at(i), where), y.shape);
-      lines.push_back(reshape(Operand(apply_backward(pulled, {&seed, 1}, where).front(), where), {x.count()}));
+      lines.push_back(
+          reshape(Operand(apply_backward(pulled, {&seed, 1}, where).front(), where), {x.count()}));
     }
   } else {
     const Tensor basis = eye(x.count(), x.dtype, where);
     for (std::int64_t i = 0; i < x.count(); ++i) {
       const Tensor tangent = reshape(Operand(basis.at(i), where), x.shape);
-      lines.push_back(reshape(Operand(apply_jvp(graph, inputs, 1, {&tangent, 1}, where).back(), where), {y.count()}));
+      lines.push_back(
+          reshape(Operand(apply_jvp(graph, inputs, 1, {&tangent, 1}, where).back(), where), {y.count()}));
     }
   }
   if (lines.empty()) return zeros(shape, x.dtype, where);

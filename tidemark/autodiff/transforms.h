@@ -19,18 +19,20 @@ namespace tidemark {
 namespace detail {
 
 // The non-template part: checks, transforms and applies.
-std::vector<Tensor> apply_gradient(const Graph& graph, std::span<const Tensor> inputs, const std::vector<bool>& wrt,
-                                   SourceLine where);
+std::vector<Tensor> apply_gradient(const Graph& graph, std::span<const Tensor> inputs,
+                                   const std::vector<bool>& wrt, SourceLine where);
 std::vector<Tensor> apply_jvp(const Graph& graph, std::span<const Tensor> inputs, std::size_t arguments,
                               std::span<const Tensor> tangents, SourceLine where);
 Tensor jacobian_of(const Graph& graph, std::span<const Tensor> inputs, SourceLine where);
-void check_seeds(std::span<const Tensor> seeds, std::span<const Tensor> like, std::string_view what, SourceLine where);
+void check_seeds(std::span<const Tensor> seeds, std::span<const Tensor> like, std::string_view what,
+                 SourceLine where);
 
 struct Pulled {
   std::vector<Tensor> outputs, residuals;
   std::shared_ptr<const SplitVjp> split;
 };
-Pulled apply_forward(const Graph& graph, std::span<const Tensor> inputs, const std::vector<bool>& wrt, SourceLine where);
+Pulled apply_forward(const Graph& graph, std::span<const Tensor> inputs, const std::vector<bool>& wrt,
+                     SourceLine where);
 std::vector<Tensor> apply_backward(const Pulled& pulled, std::span<const Tensor> seeds, SourceLine where);
 
 template <int... Wrt, class... Args>
@@ -82,7 +84,8 @@ auto jvp(F f, const Tree& x, const Tree& v, SourceLine where = std::source_locat
       detail::apply_jvp(call.graph, call.inputs, call.argument_ends[0], tangents, where);
   const std::span<const Tensor> outputs(all_outputs);
   const std::size_t values = call.graph.outputs().size();
-  return std::pair(with_tensors(call.result, outputs.first(values)), with_tensors(call.result, outputs.subspan(values)));
+  return std::pair(with_tensors(call.result, outputs.first(values)),
+                   with_tensors(call.result, outputs.subspan(values)));
 }
 
 template <class F, class Tree>
@@ -90,7 +93,8 @@ auto vjp(F f, const Tree& x, SourceLine where = std::source_location::current())
   auto call = trace_call(f, std::tuple(x), where);
   std::vector<bool> wrt(call.inputs.size(), false);
   std::fill_n(wrt.begin(), call.argument_ends[0], true);
-  auto pulled = std::make_shared<const detail::Pulled>(detail::apply_forward(call.graph, call.inputs, wrt, where));
+  auto pulled =
+      std::make_shared<const detail::Pulled>(detail::apply_forward(call.graph, call.inputs, wrt, where));
   auto value = with_tensors(call.result, pulled->outputs);
   auto pullback = [pulled, x, where](const decltype(value)& seed) {
     return with_tensors(x, detail::apply_backward(*pulled, tensors_of(seed), where));

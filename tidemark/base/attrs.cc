@@ -11,7 +11,9 @@ std::size_t mix(std::size_t seed, std::size_t value) {
 }
 
 struct Hash {
-  std::size_t operator()(double x) const { return std::hash<std::uint64_t>{}(std::bit_cast<std::uint64_t>(x)); }
+  std::size_t operator()(double x) const {
+    return std::hash<std::uint64_t>{}(std::bit_cast<std::uint64_t>(x));
+  }
   std::size_t operator()(const Dims& dims) const {
     std::size_t h = dims.size();
     for (std::int64_t v : dims) h = mix(h, std::hash<std::int64_t>{}(v));
@@ -24,7 +26,8 @@ struct Hash {
   }
   std::size_t operator()(const Literal& literal) const {
     const std::string_view raw(reinterpret_cast<const char*>(literal.bytes.data()), literal.bytes.size());
-    return mix(mix(static_cast<std::size_t>(literal.dtype), (*this)(literal.shape)), std::hash<std::string_view>{}(raw));
+    return mix(mix(static_cast<std::size_t>(literal.dtype), (*this)(literal.shape)),
+               std::hash<std::string_view>{}(raw));
   }
   std::size_t operator()(DType t) const { return static_cast<std::size_t>(t); }
   template <class T>
@@ -40,7 +43,8 @@ bool same_attrs(const Attrs& a, const Attrs& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i].index() != b[i].index()) return false;
     if (const double* x = std::get_if<double>(&a[i])) {
-      if (std::bit_cast<std::uint64_t>(*x) != std::bit_cast<std::uint64_t>(std::get<double>(b[i]))) return false;
+      if (std::bit_cast<std::uint64_t>(*x) != std::bit_cast<std::uint64_t>(std::get<double>(b[i])))
+        return false;
     } else if (a[i] != b[i]) {
       return false;
     }

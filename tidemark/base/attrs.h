@@ -58,7 +58,8 @@ T unpack(const Attrs& attrs) {
   std::size_t i = 0;
   for_each_field(object, [&](std::string_view name, auto& field) {
     using Field = std::remove_reference_t<decltype(field)>;
-    TM_CHECK(i < attrs.size() && std::holds_alternative<Field>(attrs[i]), "attribute {} has another kind", name);
+    TM_CHECK(i < attrs.size() && std::holds_alternative<Field>(attrs[i]), "attribute {} has another kind",
+             name);
     field = std::get<Field>(attrs[i++]);
   });
   TM_CHECK(i == attrs.size(), "{} attributes, expected {}", attrs.size(), i);
@@ -70,7 +71,9 @@ const AttrSchema& schema_of() {
   static const AttrSchema schema = [] {
     AttrSchema list;
     const T defaults;
-    for_each_field(defaults, [&](std::string_view name, const auto& field) { list.push_back({name, field}); });
+    for_each_field(defaults, [&](std::string_view name, const auto& field) {
+      list.push_back({name, field});
+    });
     return list;
   }();
   return schema;

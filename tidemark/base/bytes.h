@@ -26,7 +26,9 @@ std::string to_string(Bytes bytes);
 Bytes parse_bytes(std::string_view text);
 
 // The next multiple of `alignment` (a power of two).
-constexpr std::int64_t align_up(std::int64_t n, std::int64_t alignment) { return (n + alignment - 1) & -alignment; }
+constexpr std::int64_t align_up(std::int64_t n, std::int64_t alignment) {
+  return (n + alignment - 1) & -alignment;
+}
 
 // Every buffer starts at a multiple of this, and so does scratch. One cache line; enough for any vector register.
 inline constexpr std::int64_t buffer_alignment = 64;

@@ -10,10 +10,10 @@ namespace tidemark::detail {
 [[noreturn]] void check_failed(const char* condition, SourceLine where, const std::string& message);
 }
 
-#define TM_CHECK(condition, ...)                                                                              \
-  (static_cast<bool>(condition)                                                                               \
-       ? void(0)                                                                                              \
-       : ::tidemark::detail::check_failed(#condition, ::tidemark::SourceLine(__FILE__, __LINE__),             \
+#define TM_CHECK(condition, ...)                                                                  \
+  (static_cast<bool>(condition)                                                                   \
+       ? void(0)                                                                                  \
+       : ::tidemark::detail::check_failed(#condition, ::tidemark::SourceLine(__FILE__, __LINE__), \
                                           ::fmt::format("" __VA_ARGS__)))
 
 #ifdef NDEBUG

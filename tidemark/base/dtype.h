@@ -49,42 +49,85 @@ inline BFloat16::BFloat16(float x) {
 }
 
 // The C++ type that stores each dtype, and back.
-template <DType> struct StorageOf;
-template <> struct StorageOf<DType::f32> { using type = float; };
-template <> struct StorageOf<DType::f64> { using type = double; };
-template <> struct StorageOf<DType::bf16> { using type = BFloat16; };
-template <> struct StorageOf<DType::f16> { using type = Float16; };
-template <> struct StorageOf<DType::i32> { using type = std::int32_t; };
-template <> struct StorageOf<DType::i64> { using type = std::int64_t; };
-template <> struct StorageOf<DType::u8> { using type = std::uint8_t; };
-template <> struct StorageOf<DType::boolean> { using type = bool; };
-template <DType T> using storage_t = typename StorageOf<T>::type;
+template <DType>
+struct StorageOf;
+template <>
+struct StorageOf<DType::f32> {
+  using type = float;
+};
+template <>
+struct StorageOf<DType::f64> {
+  using type = double;
+};
+template <>
+struct StorageOf<DType::bf16> {
+  using type = BFloat16;
+};
+template <>
+struct StorageOf<DType::f16> {
+  using type = Float16;
+};
+template <>
+struct StorageOf<DType::i32> {
+  using type = std::int32_t;
+};
+template <>
+struct StorageOf<DType::i64> {
+  using type = std::int64_t;
+};
+template <>
+struct StorageOf<DType::u8> {
+  using type = std::uint8_t;
+};
+template <>
+struct StorageOf<DType::boolean> {
+  using type = bool;
+};
+template <DType T>
+using storage_t = typename StorageOf<T>::type;
 
-template <class T> inline constexpr DType dtype_of = [] {
+template <class T>
+inline constexpr DType dtype_of = [] {
   static_assert(sizeof(T) == 0, "no dtype stores this C++ type");
   return DType::f32;
 }();
-template <> inline constexpr DType dtype_of<float> = DType::f32;
-template <> inline constexpr DType dtype_of<double> = DType::f64;
-template <> inline constexpr DType dtype_of<BFloat16> = DType::bf16;
-template <> inline constexpr DType dtype_of<Float16> = DType::f16;
-template <> inline constexpr DType dtype_of<std::int32_t> = DType::i32;
-template <> inline constexpr DType dtype_of<std::int64_t> = DType::i64;
-template <> inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
-template <> inline constexpr DType dtype_of<bool> = DType::boolean;
+template <>
+inline constexpr DType dtype_of<float> = DType::f32;
+template <>
+inline constexpr DType dtype_of<double> = DType::f64;
+template <>
+inline constexpr DType dtype_of<BFloat16> = DType::bf16;
+template <>
+inline constexpr DType dtype_of<Float16> = DType::f16;
+template <>
+inline constexpr DType dtype_of<std::int32_t> = DType::i32;
+template <>
+inline constexpr DType dtype_of<std::int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType dtype_of<bool> = DType::boolean;
 
 // Calls f.template operator()<T>() with the storage type of `t`.
 template <class F>
 decltype(auto) dispatch(DType t, F&& f) {
   switch (t) {
-    case DType::f64: return f.template operator()<double>();
-    case DType::bf16: return f.template operator()<BFloat16>();
-    case DType::f16: return f.template operator()<Float16>();
-    case DType::i32: return f.template operator()<std::int32_t>();
-    case DType::i64: return f.template operator()<std::int64_t>();
-    case DType::u8: return f.template operator()<std::uint8_t>();
-    case DType::boolean: return f.template operator()<bool>();
-    case DType::f32: break;
+    case DType::f64:
+      return f.template operator()<double>();
+    case DType::bf16:
+      return f.template operator()<BFloat16>();
+    case DType::f16:
+      return f.template operator()<Float16>();
+    case DType::i32:
+      return f.template operator()<std::int32_t>();
+    case DType::i64:
+      return f.template operator()<std::int64_t>();
+    case DType::u8:
+      return f.template operator()<std::uint8_t>();
+    case DType::boolean:
+      return f.template operator()<bool>();
+    case DType::f32:
+      break;
   }
   return f.template operator()<float>();
 }

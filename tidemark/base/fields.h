@@ -7,13 +7,13 @@
 namespace tidemark {
 
 template <class T>
-concept HasFields = requires { typename std::remove_cvref_t<T>::tm_has_fields; };
+concept HasFields = requires {
+  typename std::remove_cvref_t<T>::tm_has_fields;
+};
 
 template <class Object, class F>
-  requires HasFields<Object>
-void for_each_field(Object& object, F&& f) {
-  std::remove_cvref_t<Object>::tm_visit_fields(object, f);
-}
+requires HasFields<Object>
+void for_each_field(Object& object, F&& f) { std::remove_cvref_t<Object>::tm_visit_fields(object, f); }
 
 }  // namespace tidemark
 
@@ -21,15 +21,15 @@ void for_each_field(Object& object, F&& f) {
 #define TM_FIELDS_EXPAND(...) TM_FIELDS_EXPAND2(TM_FIELDS_EXPAND2(TM_FIELDS_EXPAND2(__VA_ARGS__)))
 #define TM_FIELDS_EXPAND2(...) TM_FIELDS_EXPAND1(TM_FIELDS_EXPAND1(TM_FIELDS_EXPAND1(__VA_ARGS__)))
 #define TM_FIELDS_EXPAND1(...) __VA_ARGS__
-#define TM_FIELDS_EACH(first, ...)  \
+#define TM_FIELDS_EACH(first, ...)   \
   tm_visitor(#first, tm_self.first); \
   __VA_OPT__(TM_FIELDS_AGAIN TM_FIELDS_PARENS(__VA_ARGS__))
 #define TM_FIELDS_AGAIN() TM_FIELDS_EACH
 
-#define TM_FIELDS(Type, ...)                                                        \
-  using tm_has_fields = Type;                                                       \
-  template <class TmSelf, class TmVisitor>                                          \
+#define TM_FIELDS(Type, ...)                                                              \
+  using tm_has_fields = Type;                                                             \
+  template <class TmSelf, class TmVisitor>                                                \
   static void tm_visit_fields([[maybe_unused]] TmSelf& tm_self, TmVisitor&& tm_visitor) { \
-    (void)tm_visitor;                                                               \
-    __VA_OPT__(TM_FIELDS_EXPAND(TM_FIELDS_EACH(__VA_ARGS__)))                       \
+    (void)tm_visitor;                                                                     \
+    __VA_OPT__(TM_FIELDS_EXPAND(TM_FIELDS_EACH(__VA_ARGS__)))                             \
   }

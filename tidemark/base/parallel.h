@@ -20,7 +20,8 @@ class TaskRef {
  public:
   template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, TaskRef>>>
   TaskRef(const F& f)  // NOLINT: implicit by design
-      : target_(&f), invoke_([](const void* target, std::int64_t task) { (*static_cast<const F*>(target))(task); }) {}
+      : target_(&f),
+        invoke_([](const void* target, std::int64_t task) { (*static_cast<const F*>(target))(task); }) {}
   TaskRef() = default;
   void operator()(std::int64_t task) const { invoke_(target_, task); }
 

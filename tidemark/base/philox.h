@@ -11,8 +11,9 @@ struct Philox {
 
   // Four uniform 32-bit words for block `counter` of stream `stream`.
   constexpr std::array<std::uint32_t, 4> operator()(std::uint64_t counter, std::uint64_t stream = 0) const {
-    std::array<std::uint32_t, 4> c = {static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32),
-                                      static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)};
+    std::array<std::uint32_t, 4> c = {
+        static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32),
+        static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)};
     std::uint32_t k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
     for (int round = 0; round < 10; ++round) {
       const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c[0];

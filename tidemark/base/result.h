@@ -22,7 +22,9 @@ class [[nodiscard]] Result {
   const E& error() const { return (require(1), std::get<1>(state_)); }
 
  private:
-  void require(std::size_t index) const { TM_CHECK(state_.index() == index, "the other side of a Result was read"); }
+  void require(std::size_t index) const {
+    TM_CHECK(state_.index() == index, "the other side of a Result was read");
+  }
   std::variant<T, E> state_;
 };
 

@@ -29,6 +29,8 @@ bool is_dense(const Shape& shape, const Strides& strides) {
   return true;
 }
 
-std::string to_string(const Dims& dims) { return fmt::format("({})", fmt::join(dims.begin(), dims.end(), ", ")); }
+std::string to_string(const Dims& dims) {
+  return fmt::format("({})", fmt::join(dims.begin(), dims.end(), ", "));
+}
 
 }  // namespace tidemark

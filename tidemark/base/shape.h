@@ -1,9 +1,9 @@
 // A list of up to eight sizes without a heap allocation: shapes, strides, axes. Row-major throughout.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
-#include <algorithm>
 #include <span>
 #include <string>
 
@@ -64,9 +64,10 @@ class Dims {
 using Shape = Dims;    // sizes, each ≥ 0
 using Strides = Dims;  // in elements, may be 0 (broadcast) or negative (flip)
 
-std::int64_t element_count(const Shape& shape);       // 1 for rank 0
-Strides dense_strides(const Shape& shape);             // row-major
-bool is_dense(const Shape& shape, const Strides& strides);  // row-major; strides of size-1 dimensions do not matter
-std::string to_string(const Dims& dims);               // "(2, 3)"
+std::int64_t element_count(const Shape& shape);  // 1 for rank 0
+Strides dense_strides(const Shape& shape);       // row-major
+bool is_dense(const Shape& shape,
+              const Strides& strides);    // row-major; strides of size-1 dimensions do not matter
+std::string to_string(const Dims& dims);  // "(2, 3)"
 
 }  // namespace tidemark

@@ -13,8 +13,10 @@ struct SourceLine {
   std::uint32_t line = 0;
 
   constexpr SourceLine() = default;
-  constexpr SourceLine(std::string_view file_name, std::uint32_t line_number) : file(file_name), line(line_number) {}
-  constexpr SourceLine(const std::source_location& at) : file(at.file_name()), line(at.line()) {}  // NOLINT: implicit
+  constexpr SourceLine(std::string_view file_name, std::uint32_t line_number)
+      : file(file_name), line(line_number) {}
+  constexpr SourceLine(const std::source_location& at)
+      : file(at.file_name()), line(at.line()) {}  // NOLINT: implicit
 
   constexpr bool known() const { return !file.empty(); }
   friend constexpr bool operator==(const SourceLine&, const SourceLine&) = default;

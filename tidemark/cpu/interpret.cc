@@ -18,9 +18,10 @@ std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::sp
   const NodeCall call(graph, node);
   const CpuKernel* kernel = find_cpu_kernel(*node.op);
   if (!kernel) {
-    fail(ErrorCode::no_kernel, {.what = fmt::format("{} cannot run on the CPU: it has no kernel", node.op->name),
-                                .where = node.where,
-                                .help = "such an op can only be planned"});
+    fail(ErrorCode::no_kernel,
+         {.what = fmt::format("{} cannot run on the CPU: it has no kernel", node.op->name),
+          .where = node.where,
+          .help = "such an op can only be planned"});
   }
   std::vector<TensorRef> in, out;
   for (ValueId v : node.operands) in.push_back(values[v.index]);
@@ -49,13 +50,15 @@ AlignedBytes copy_of(const TensorRef& ref) {
 
 }  // namespace
 
-std::vector<AlignedBytes> interpret(const Graph& graph, std::span<const std::byte* const> inputs, ThreadPool& pool) {
+std::vector<AlignedBytes> interpret(const Graph& graph, std::span<const std::byte* const> inputs,
+                                    ThreadPool& pool) {
   TM_CHECK(inputs.size() == graph.inputs().size());
   std::vector<AlignedBytes> memory(graph.values().size());  // empty for inputs
   std::vector<TensorRef> values(graph.values().size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = graph.inputs()[i].value;
-    values[v.index] = dense_ref(graph.type(v), const_cast<std::byte*>(inputs[i]));  // kernels do not write operands
+    values[v.index] =
+        dense_ref(graph.type(v), const_cast<std::byte*>(inputs[i]));  // kernels do not write operands
   }
   std::vector<int> uses = use_counts(graph);
   for (const Node& node : graph.nodes()) {
@@ -85,12 +88,15 @@ std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inpu
   std::vector<Literal> outputs;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     const Type& type = graph.type(graph.outputs()[i]);
-    outputs.push_back({.dtype = type.dtype, .shape = type.shape, .bytes = {memory[i].get(), memory[i].get() + type.bytes()}});
+    outputs.push_back({.dtype = type.dtype,
+                       .shape = type.shape,
+                       .bytes = {memory[i].get(), memory[i].get() + type.bytes()}});
   }
   return outputs;
 }
 
-std::vector<Literal> interpret(const Op& op, std::span<const Literal> operands, const Attrs& attrs, ThreadPool& pool) {
+std::vector<Literal> interpret(const Op& op, std::span<const Literal> operands, const Attrs& attrs,
+                               ThreadPool& pool) {
   Graph graph;
   Builder builder(graph);
   std::vector<Var> in;

@@ -12,10 +12,12 @@
 namespace tidemark {
 
 // Inputs are dense and stay the caller's. Each output has memory of its own, also when it is an input.
-std::vector<AlignedBytes> interpret(const Graph& graph, std::span<const std::byte* const> inputs, ThreadPool& pool);
+std::vector<AlignedBytes> interpret(const Graph& graph, std::span<const std::byte* const> inputs,
+                                    ThreadPool& pool);
 
 // The same with literals in and out, for folding and tests.
 std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inputs, ThreadPool& pool);
-std::vector<Literal> interpret(const Op& op, std::span<const Literal> operands, const Attrs& attrs, ThreadPool& pool);
+std::vector<Literal> interpret(const Op& op, std::span<const Literal> operands, const Attrs& attrs,
+                               ThreadPool& pool);
 
 }  // namespace tidemark

@@ -1,12 +1,14 @@
 // The process-wide engine: the device that computes, and the installation of eager evaluation. Including tidemark.h
 // installs it (an inline variable there), so no static constructor of the library is needed.
 #pragma once
+#include <memory>
+
 #include "tidemark/runtime/device.h"
 
 namespace tidemark {
 
-Device& default_device();
-// How many threads the default device uses; takes effect for functions compiled afterwards. 0: all cores.
+std::shared_ptr<Device> default_device();
+// How many threads compute from now on; functions compiled before keep theirs. 0: all cores.
 void set_threads(int threads);
 
 bool install_engine();  // idempotent; returns true

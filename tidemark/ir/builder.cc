@@ -2,8 +2,13 @@
 
 namespace tidemark {
 
-std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attrs attrs, std::vector<Graph> regions) {
-  Node node{.op = &op, .operands = {}, .results = {}, .attrs = std::move(attrs), .regions = std::move(regions),
+std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attrs attrs,
+                               std::vector<Graph> regions) {
+  Node node{.op = &op,
+            .operands = {},
+            .results = {},
+            .attrs = std::move(attrs),
+            .regions = std::move(regions),
             .where = where_};
   std::vector<Type> in;
   for (const Var& v : operands) {
@@ -12,8 +17,13 @@ std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attr
     in.push_back(v.type());
   }
   TM_CHECK(node.attrs.size() == op.schema().size(), "{}: {} attributes given", op.name, node.attrs.size());
-  const std::vector<Type> out = op.infer(
-      {.op = &op, .in = in, .out = {}, .attrs = &node.attrs, .regions = node.regions, .where = where_, .in_strides = {}});
+  const std::vector<Type> out = op.infer({.op = &op,
+                                          .in = in,
+                                          .out = {},
+                                          .attrs = &node.attrs,
+                                          .regions = node.regions,
+                                          .where = where_,
+                                          .in_strides = {}});
   const NodeId id = graph_.add_node(std::move(node), out);
   std::vector<Var> results;
   for (ValueId v : graph_[id].results) results.emplace_back(*this, v);

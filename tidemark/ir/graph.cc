@@ -17,8 +17,10 @@ NodeId Graph::add_node(Node node, std::span<const Type> result_types) {
   node.results.clear();
   for (const Type& type : result_types) {
     node.results.push_back(ValueId(values_.size()));
-    values_.push_back(
-        {.type = type, .producer = id, .result = static_cast<std::uint32_t>(node.results.size() - 1), .name = {}});
+    values_.push_back({.type = type,
+                       .producer = id,
+                       .result = static_cast<std::uint32_t>(node.results.size() - 1),
+                       .name = {}});
   }
   nodes_.push_back(std::move(node));
   return id;

@@ -75,7 +75,7 @@ struct NodeCall {
 };
 
 // Which values the outputs depend on, and so on: use counts, consumers.
-std::vector<int> use_counts(const Graph& graph);                     // per value; an output counts as a use
-std::vector<std::vector<NodeId>> consumers(const Graph& graph);      // per value, each consumer once, in order
+std::vector<int> use_counts(const Graph& graph);                 // per value; an output counts as a use
+std::vector<std::vector<NodeId>> consumers(const Graph& graph);  // per value, each consumer once, in order
 
 }  // namespace tidemark

@@ -47,7 +47,15 @@ struct Call {
 };
 
 enum class OpKind : std::uint8_t {
-  elementwise, reduction, contraction, movement, random, control, effect, opaque, composite
+  elementwise,
+  reduction,
+  contraction,
+  movement,
+  random,
+  control,
+  effect,
+  opaque,
+  composite
 };
 std::string_view name_of(OpKind kind);
 
@@ -121,13 +129,15 @@ struct Op {
 
   std::vector<Var> (*vjp)(const RuleCall&) = nullptr;
   std::vector<Var> (*jvp)(const RuleCall&) = nullptr;
-  std::vector<Var> (*expand)(const RuleCall&) = nullptr;  // the same meaning in simpler ops; returns the results
+  std::vector<Var> (*expand)(const RuleCall&) =
+      nullptr;  // the same meaning in simpler ops; returns the results
 
-  Cost (*cost)(const Call&) = nullptr;                                    // nullptr: reads and writes everything once
-  std::int64_t (*scratch)(const Call&) = nullptr;                         // bytes of workspace on the CPU
-  bool (*in_place)(const Call&, int result, int operand) = nullptr;       // may the result overwrite the operand?
-  std::optional<ViewSpec> (*view)(const Call&, int result) = nullptr;     // can the result be a window on an operand?
-  bool (*strided)(const Call&, int operand) = nullptr;                    // does the kernel take any strides there?
+  Cost (*cost)(const Call&) = nullptr;             // nullptr: reads and writes everything once
+  std::int64_t (*scratch)(const Call&) = nullptr;  // bytes of workspace on the CPU
+  bool (*in_place)(const Call&, int result, int operand) = nullptr;  // may the result overwrite the operand?
+  std::optional<ViewSpec> (*view)(const Call&,
+                                  int result) = nullptr;  // can the result be a window on an operand?
+  bool (*strided)(const Call&, int operand) = nullptr;    // does the kernel take any strides there?
   std::vector<Sample> (*samples)() = nullptr;
 
   const CustomRules* custom = nullptr;

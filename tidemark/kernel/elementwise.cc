@@ -36,7 +36,7 @@ struct Walk {
   TileStore store = nullptr;  // nullptr: the tile writes the result itself
   Tile tile = nullptr;
   const void* attributes = nullptr;
-  bool cut_rows = false;   // tiles end at row ends
+  bool cut_rows = false;    // tiles end at row ends
   bool any_buffer = false;  // some operand or the result passes through a buffer, which limits a tile
 };
 
@@ -77,7 +77,8 @@ void collapse(Walk& walk, const Shape& shape) {
       walk.shape.push_back(shape[i]);
     }
   }
-  for (int o = 0; o < walk.count; ++o) walk.operands[static_cast<std::size_t>(o)].strides = merged[static_cast<std::size_t>(o)];
+  for (int o = 0; o < walk.count; ++o)
+    walk.operands[static_cast<std::size_t>(o)].strides = merged[static_cast<std::size_t>(o)];
   walk.inner = walk.shape.empty() ? 1 : walk.shape.back();
 }
 
@@ -120,7 +121,8 @@ Walk make_walk(const KernelArgs& args, Tile tile, Staging staging) {
   }
   for (std::size_t k = 0; k < args.in.size(); ++k) {
     const Operand& operand = walk.operands[k];
-    const bool direct = operand.kind == Operand::dense ? !operand.staged : walk.cut_rows && direct_in_rows(operand);
+    const bool direct =
+        operand.kind == Operand::dense ? !operand.staged : walk.cut_rows && direct_in_rows(operand);
     walk.any_buffer |= !direct;
   }
   return walk;
@@ -129,7 +131,8 @@ Walk make_walk(const KernelArgs& args, Tile tile, Staging staging) {
 // Steps through the rows of a strided operand.
 class Rows {
  public:
-  Rows(const Walk& walk, const Operand& operand, std::int64_t row) : shape_(walk.shape), strides_(operand.strides) {
+  Rows(const Walk& walk, const Operand& operand, std::int64_t row)
+      : shape_(walk.shape), strides_(operand.strides) {
     at_ = Dims::filled(shape_.rank(), 0);
     for (int d = shape_.rank() - 2; d >= 0; --d) {
       at_[d] = row % shape_[d];
@@ -155,7 +158,8 @@ class Rows {
 };
 
 // Elements [begin, begin + n) of the operand, as the tile reads them: in place where possible, else in `buffer`.
-const std::byte* fetch(const Walk& walk, const Operand& operand, std::int64_t begin, std::int64_t n, std::byte* buffer) {
+const std::byte* fetch(const Walk& walk, const Operand& operand, std::int64_t begin, std::int64_t n,
+                       std::byte* buffer) {
   if (operand.kind == Operand::uniform) return buffer;  // filled by the task
   if (operand.kind == Operand::dense) {
     const std::byte* data = operand.data + begin * operand.size;

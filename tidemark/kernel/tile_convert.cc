@@ -34,10 +34,14 @@ TileLoad tile_load(DType storage, bool widen) {
   if (widen && storage == DType::bf16) return load<BFloat16, float>;
   if (widen && storage == DType::f16) return load<Float16, float>;
   switch (size_of(storage)) {
-    case 1: return load<std::uint8_t, std::uint8_t>;
-    case 2: return load<std::uint16_t, std::uint16_t>;
-    case 4: return load<std::uint32_t, std::uint32_t>;
-    default: return load<std::uint64_t, std::uint64_t>;
+    case 1:
+      return load<std::uint8_t, std::uint8_t>;
+    case 2:
+      return load<std::uint16_t, std::uint16_t>;
+    case 4:
+      return load<std::uint32_t, std::uint32_t>;
+    default:
+      return load<std::uint64_t, std::uint64_t>;
   }
 }
 

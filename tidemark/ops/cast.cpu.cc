@@ -70,23 +70,35 @@ Tile tile_from(DType to) {
     if (compute_dtype(to) != to) return tile_to_16_bits<From>;
   }
   switch (to) {
-    case DType::f64: return tile<double, From>;
-    case DType::i32: return tile<std::int32_t, From>;
-    case DType::i64: return tile<std::int64_t, From>;
-    case DType::u8: return tile<std::uint8_t, From>;
-    case DType::boolean: return tile<bool, From>;
-    default: return tile<float, From>;
+    case DType::f64:
+      return tile<double, From>;
+    case DType::i32:
+      return tile<std::int32_t, From>;
+    case DType::i64:
+      return tile<std::int64_t, From>;
+    case DType::u8:
+      return tile<std::uint8_t, From>;
+    case DType::boolean:
+      return tile<bool, From>;
+    default:
+      return tile<float, From>;
   }
 }
 
 Tile tile_of(DType from, DType to) {
   switch (from) {
-    case DType::f64: return tile_from<double>(to);
-    case DType::i32: return tile_from<std::int32_t>(to);
-    case DType::i64: return tile_from<std::int64_t>(to);
-    case DType::u8: return tile_from<std::uint8_t>(to);
-    case DType::boolean: return tile_from<bool>(to);
-    default: return tile_from<float>(to);
+    case DType::f64:
+      return tile_from<double>(to);
+    case DType::i32:
+      return tile_from<std::int32_t>(to);
+    case DType::i64:
+      return tile_from<std::int64_t>(to);
+    case DType::u8:
+      return tile_from<std::uint8_t>(to);
+    case DType::boolean:
+      return tile_from<bool>(to);
+    default:
+      return tile_from<float>(to);
   }
 }
 

@@ -31,11 +31,16 @@ void tile(const TileArgs& args) {
 
 Tile tile_of(DType compute) {
   switch (compute) {
-    case DType::f64: return tile<double>;
-    case DType::i32: return tile<std::int32_t>;
-    case DType::i64: return tile<std::int64_t>;
-    case DType::u8: return tile<std::uint8_t>;
-    default: return tile<float>;
+    case DType::f64:
+      return tile<double>;
+    case DType::i32:
+      return tile<std::int32_t>;
+    case DType::i64:
+      return tile<std::int64_t>;
+    case DType::u8:
+      return tile<std::uint8_t>;
+    default:
+      return tile<float>;
   }
 }
 

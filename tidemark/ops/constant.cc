@@ -35,7 +35,8 @@ const Op op::constant = {
 };
 
 Literal scalar_literal(DType dtype, double value) {
-  Literal literal{.dtype = dtype, .shape = {}, .bytes = std::vector<std::byte>(static_cast<std::size_t>(size_of(dtype)))};
+  Literal literal{
+      .dtype = dtype, .shape = {}, .bytes = std::vector<std::byte>(static_cast<std::size_t>(size_of(dtype)))};
   dispatch(dtype, [&]<class T>() {
     T element;
     if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
@@ -51,7 +52,9 @@ Literal scalar_literal(DType dtype, double value) {
 Var constant(Builder& builder, Literal literal) {
   return builder.call1(op::constant, {}, pack(ConstantAttrs{std::move(literal)}));
 }
-Var constant(Builder& builder, DType dtype, double value) { return constant(builder, scalar_literal(dtype, value)); }
+Var constant(Builder& builder, DType dtype, double value) {
+  return constant(builder, scalar_literal(dtype, value));
+}
 Var constant_like(const Var& x, double value) { return constant(x.builder(), x.dtype(), value); }
 Var full(Builder& builder, const Type& type, double value) {
   return broadcast(constant(builder, type.dtype, value), type.shape);

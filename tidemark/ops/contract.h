@@ -16,6 +16,7 @@ struct ContractAttrs {
 Var contract(const Var& lhs, const Var& rhs, const ContractAttrs& dims);
 // (…, M, K) × (…, K, N), leading dimensions broadcast as in NumPy; vectors as in NumPy.
 Var matmul(const Var& lhs, const Var& rhs);
-Var einsum(std::string_view formula, std::span<const Var> operands);  // "bij,bjk->bik"; any number of operands
+Var einsum(std::string_view formula,
+           std::span<const Var> operands);  // "bij,bjk->bik"; any number of operands
 
 }  // namespace tidemark

@@ -97,8 +97,8 @@ std::vector<Var> jvp_binary(const RuleCall& rule) {
 template <class Row>
 std::vector<Sample> binary_samples() {
   const DType dtype = sample_dtype(Row::dtypes);
-  const std::pair<Shape, Shape> shapes[] = {
-      {{2, 3}, {2, 3}}, {{2, 3}, {3}}, {{2, 1}, {1, 3}}, {{}, {4}}, {{3, 1, 2}, {4, 1}}, {{}, {}}};
+  const std::pair<Shape, Shape> shapes[] = {{{2, 3}, {2, 3}}, {{2, 3}, {3}},       {{2, 1}, {1, 3}},
+                                            {{}, {4}},        {{3, 1, 2}, {4, 1}}, {{}, {}}};
   std::vector<Sample> list;
   for (const auto& [a, b] : shapes) {
     list.push_back({.in = {{.type = {dtype, a}, .low = Row::x_low, .high = Row::x_high},
@@ -135,20 +135,20 @@ constexpr Op binary_op(std::string_view name) {
     static constexpr DTypeSet dtypes = dtype_set;                                     \
     static constexpr double flops = flops_each, low = low_bound, high = high_bound;   \
   };
-#define TM_BINARY(name, Formula, family, dtype_set, flops_each, x0, x1, y0, y1)                       \
-  struct name##_row {                                                                                 \
-    using F = formula::Formula;                                                                       \
-    static constexpr DTypeSet dtypes = dtype_set;                                                     \
-    static constexpr double flops = flops_each, x_low = x0, x_high = x1, y_low = y0, y_high = y1;     \
+#define TM_BINARY(name, Formula, family, dtype_set, flops_each, x0, x1, y0, y1)                   \
+  struct name##_row {                                                                             \
+    using F = formula::Formula;                                                                   \
+    static constexpr DTypeSet dtypes = dtype_set;                                                 \
+    static constexpr double flops = flops_each, x_low = x0, x_high = x1, y_low = y0, y_high = y1; \
   };
 #include "tidemark/ops/elementwise.def"
 
 }  // namespace
 
-#define TM_UNARY(name, ...)                         \
+#define TM_UNARY(name, ...)                            \
   constexpr Op op::name = unary_op<name##_row>(#name); \
   Var name(const Var& x) { return x.builder().call1(op::name, {x}); }
-#define TM_BINARY(name, ...)                          \
+#define TM_BINARY(name, ...)                            \
   constexpr Op op::name = binary_op<name##_row>(#name); \
   Var name(const Var& x, const Var& y) { return x.builder().call1(op::name, {x, y}); }
 #include "tidemark/ops/elementwise.def"

@@ -9,7 +9,8 @@ namespace tidemark {
 Var constant_like(const Var& x, double value);
 Var constant(Builder& builder, DType dtype, double value);
 Var constant(Builder& builder, Literal literal);
-Var zeros(Builder& builder, const Type& type);  // a broadcast constant, materialised only if someone needs it dense
+Var zeros(Builder& builder,
+          const Type& type);  // a broadcast constant, materialised only if someone needs it dense
 Var zeros_like(const Var& x);
 Var ones_like(const Var& x);
 Var full(Builder& builder, const Type& type, double value);

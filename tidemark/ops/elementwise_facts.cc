@@ -31,20 +31,21 @@ void expect_operands(const Call& call, std::size_t count) {
 void expect_dtype(const Call& call, std::size_t i, DTypeSet set) {
   const DType dtype = call.in[i].dtype;
   if (set.contains(dtype)) return;
-  fail(ErrorCode::dtype_mismatch, {.what = fmt::format("{}: operand {} is {}", call.op->name, i, name_of(dtype)),
-                                   .expected = names_of(set),
-                                   .where = call.where,
-                                   .help = "cast the operand first"});
+  fail(ErrorCode::dtype_mismatch,
+       {.what = fmt::format("{}: operand {} is {}", call.op->name, i, name_of(dtype)),
+        .expected = names_of(set),
+        .where = call.where,
+        .help = "cast the operand first"});
 }
 
 void expect_same_dtype(const Call& call, std::size_t i, std::size_t j) {
   const DType a = call.in[i].dtype, b = call.in[j].dtype;
   if (a == b) return;
-  fail(ErrorCode::dtype_mismatch,
-       {.what = fmt::format("{}: operands {} and {} are {} and {}", call.op->name, i, j, name_of(a), name_of(b)),
-        .expected = "operands of one dtype; nothing is converted silently",
-        .where = call.where,
-        .help = fmt::format("cast one of them: cast(x, DType::{})", name_of(a))});
+  fail(ErrorCode::dtype_mismatch, {.what = fmt::format("{}: operands {} and {} are {} and {}", call.op->name,
+                                                       i, j, name_of(a), name_of(b)),
+                                   .expected = "operands of one dtype; nothing is converted silently",
+                                   .where = call.where,
+                                   .help = fmt::format("cast one of them: cast(x, DType::{})", name_of(a))});
 }
 
 Shape broadcast_shapes(const Call& call, const Shape& a, const Shape& b) {
@@ -56,10 +57,12 @@ Shape broadcast_shapes(const Call& call, const Shape& a, const Shape& b) {
     const std::int64_t m = longer[offset + i], n = shorter[i];
     if (m != n && m != 1 && n != 1) {
       fail(ErrorCode::shape_mismatch,
-           {.what = fmt::format("{}: shapes {} and {} do not broadcast", call.op->name, to_string(a), to_string(b)),
+           {.what = fmt::format("{}: shapes {} and {} do not broadcast", call.op->name, to_string(a),
+                                to_string(b)),
             .expected = "equal sizes, or 1, in every dimension counted from the last",
             .where = call.where,
-            .help = fmt::format("sizes {} and {} meet in dimension {} from the end", m, n, shorter.rank() - i)});
+            .help =
+                fmt::format("sizes {} and {} meet in dimension {} from the end", m, n, shorter.rank() - i)});
     }
     if (m == 1) out[offset + i] = n;
   }

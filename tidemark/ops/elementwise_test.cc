@@ -112,8 +112,8 @@ TEST(Elementwise, IntegersWrapAndDivideTowardsZero) {
   EXPECT_THAT(values_of<std::int32_t>(run(op::div, {x, y})), ElementsAre(3, -3, -3, low, 0));
   EXPECT_THAT(values_of<std::int32_t>(run(op::mod, {x, y})), ElementsAre(1, 1, -1, 0, 0));
   EXPECT_THAT(values_of<std::int32_t>(run(op::neg, {x})), ElementsAre(-7, 7, -7, low, -5));
-  EXPECT_THAT(values_of<std::uint8_t>(run(op::add, {literal<std::uint8_t>({2}, {250, 1}),
-                                                    literal<std::uint8_t>({2}, {10, 2})})),
+  EXPECT_THAT(values_of<std::uint8_t>(
+                  run(op::add, {literal<std::uint8_t>({2}, {250, 1}), literal<std::uint8_t>({2}, {10, 2})})),
               ElementsAre(4, 3));
 }
 
@@ -135,8 +135,9 @@ TEST(Elementwise, NaNGoesThroughMaximumAndMinimum) {
 }
 
 TEST(Elementwise, RoundGoesToEven) {
-  EXPECT_THAT(values_of<float>(run(op::round, {literal<float>({6}, {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 8388609.f})})),
-              ElementsAre(0, 2, 2, -0.f, -2, 8388609.f));
+  EXPECT_THAT(
+      values_of<float>(run(op::round, {literal<float>({6}, {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 8388609.f})})),
+      ElementsAre(0, 2, 2, -0.f, -2, 8388609.f));
 }
 
 TEST(Elementwise, ComparisonsYieldBool) {

@@ -56,7 +56,8 @@ Var transpose(const Var& x, const Dims& order);
 Var swap_last_two(const Var& x);
 Var slice(const Var& x, const Dims& start, const Dims& limit, const Dims& step);
 Var slice_axis(const Var& x, int axis, std::int64_t start, std::int64_t limit, std::int64_t step = 1);
-Var pad(const Var& x, const Var& fill, const Dims& low, const Dims& high, const Dims& interior);  // fill: rank 0
+Var pad(const Var& x, const Var& fill, const Dims& low, const Dims& high,
+        const Dims& interior);  // fill: rank 0
 Var concat(std::span<const Var> parts, int axis);
 std::vector<Var> split(const Var& x, int axis, const IntList& sizes);
 Var flip(const Var& x, const Dims& axes);

@@ -17,7 +17,7 @@ Var reduce_min(const Var& x, const Dims& axes, bool keep = false);
 Var reduce_prod(const Var& x, const Dims& axes, bool keep = false);
 Var reduce_logsumexp(const Var& x, const Dims& axes, bool keep = false);
 Var reduce_var(const Var& x, const Dims& axes, bool keep = false);  // population variance, two passes
-Var argmax(const Var& x, int axis);  // i64, first of equals
+Var argmax(const Var& x, int axis);                                 // i64, first of equals
 Var argmin(const Var& x, int axis);
 Var cumsum(const Var& x, int axis, bool reverse = false);
 

@@ -15,10 +15,14 @@ void tile(const TileArgs& args) {
 
 Tile tile_of_size(std::int64_t bytes) {
   switch (bytes) {
-    case 1: return tile<std::uint8_t>;
-    case 2: return tile<std::uint16_t>;
-    case 4: return tile<std::uint32_t>;
-    default: return tile<std::uint64_t>;
+    case 1:
+      return tile<std::uint8_t>;
+    case 2:
+      return tile<std::uint16_t>;
+    case 4:
+      return tile<std::uint32_t>;
+    default:
+      return tile<std::uint64_t>;
   }
 }
 

@@ -17,7 +17,8 @@ std::optional<ViewSpec> view(const Call& call, int) {
 Cost cost(const Call& call) { return elementwise_cost(call, 0); }
 
 std::vector<Sample> samples() {
-  return {{.in = {{.type = {DType::f64, {3, 4}}}}, .smooth = false}, {.in = {{.type = {DType::f64, {}}}}, .smooth = false}};
+  return {{.in = {{.type = {DType::f64, {3, 4}}}}, .smooth = false},
+          {.in = {{.type = {DType::f64, {}}}}, .smooth = false}};
 }
 
 }  // namespace

@@ -13,10 +13,14 @@ void copy(const TileArgs& args) {
 
 Tile copy_of_size(std::int64_t bytes) {
   switch (bytes) {
-    case 1: return copy<1>;
-    case 2: return copy<2>;
-    case 4: return copy<4>;
-    default: return copy<8>;
+    case 1:
+      return copy<1>;
+    case 2:
+      return copy<2>;
+    case 4:
+      return copy<4>;
+    default:
+      return copy<8>;
   }
 }
 

@@ -40,8 +40,9 @@ class Matching {
 
  private:
   struct Link {
-    ValueId value;         // overwrites …
-    std::uint32_t parent;  // … the one it is followed by on the way to the output: index into the search's list
+    ValueId value;  // overwrites …
+    std::uint32_t
+        parent;  // … the one it is followed by on the way to the output: index into the search's list
     int depth;
   };
 
@@ -79,7 +80,8 @@ class Matching {
           const ValueId root = draft_.root(node.operands[k]);
           const bool donated = std::ranges::binary_search(donors_, root);
           if (!donated && (graph_.is_input(root) || pinned_[root.index])) continue;
-          if (!can_overwrite(draft_, node, call, static_cast<int>(graph_[value].result), static_cast<int>(k))) continue;
+          if (!can_overwrite(draft_, node, call, static_cast<int>(graph_[value].result), static_cast<int>(k)))
+            continue;
           if (!dead_before(root, producer(value))) continue;
           if (!donated) {
             links.push_back({root, static_cast<std::uint32_t>(at), links[at].depth + 1});

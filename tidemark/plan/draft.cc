@@ -36,7 +36,8 @@ bool can_overwrite(const Draft& draft, const Node& node, const Call& call, int r
   const ValueId target = node.operands[static_cast<std::size_t>(k)];
   const ValueId result = node.results[static_cast<std::size_t>(r)];
   // Equal sizes keep every root's size fixed, so that a take-over never changes what a buffer holds.
-  if (!draft.covers_root(target) || draft.graph->type(result).bytes() != draft.root_bytes(target)) return false;
+  if (!draft.covers_root(target) || draft.graph->type(result).bytes() != draft.root_bytes(target))
+    return false;
   if (!may_overwrite(call, r, k)) return false;
   for (std::size_t other = 0; other < node.operands.size(); ++other) {
     const ValueId v = node.operands[other];
@@ -84,14 +85,16 @@ std::string to_text(const Draft& draft) {
     text += fmt::format("{:5}  {}", t, node.op->name);
     for (ValueId v : node.operands) {
       text += " " + label(draft, v);
-      if (draft.is_view(v)) text += fmt::format("@{}+{}", label(draft, draft.root(v)), draft.windows[v.index].offset);
+      if (draft.is_view(v))
+        text += fmt::format("@{}+{}", label(draft, draft.root(v)), draft.windows[v.index].offset);
     }
     text += " ->";
     for (std::size_t r = 0; r < node.results.size(); ++r) {
       const ValueId v = node.results[r];
       text += " " + label(draft, v);
       if (draft.home[v.index].valid()) text += fmt::format(" home {}", label(draft, draft.home[v.index]));
-      if (r < run.overwrites.size() && run.overwrites[r] >= 0) text += fmt::format(" over #{}", run.overwrites[r]);
+      if (r < run.overwrites.size() && run.overwrites[r] >= 0)
+        text += fmt::format(" over #{}", run.overwrites[r]);
       if (r < run.buffers.size()) text += fmt::format(" in b{}", run.buffers[r].index);
     }
     if (run.scratch.valid()) text += fmt::format(" scratch b{}", run.scratch.index);

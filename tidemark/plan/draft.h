@@ -24,8 +24,8 @@ struct Window {
 // One run of a node. The vectors have one entry per result once their pass has run.
 struct Execution {
   NodeId node;
-  std::vector<int> overwrites = {};     // operand whose memory the result takes over, -1: none
-  std::vector<BufferId> buffers = {};   // where the results go
+  std::vector<int> overwrites = {};    // operand whose memory the result takes over, -1: none
+  std::vector<BufferId> buffers = {};  // where the results go
   BufferId scratch = {};
 };
 
@@ -39,7 +39,7 @@ struct Draft {
 
   const Graph* graph;
   std::vector<Window> windows;  // per value
-  std::vector<ValueId> home;    // per value: the donated input in whose memory it lives; invalid: in the arena
+  std::vector<ValueId> home;  // per value: the donated input in whose memory it lives; invalid: in the arena
   std::vector<Precedence> precedences;
   std::vector<Execution> executions;
   std::vector<Buffer> buffers;

@@ -30,7 +30,8 @@ Plan finish(const Draft& draft) {
   std::vector<BufferId> holder(graph.values().size());
   const auto ref = [&](ValueId v) {
     const Window& window = draft.windows[v.index];
-    return Ref{.value = v, .buffer = holder[window.root.index], .offset = window.offset, .strides = window.strides};
+    return Ref{
+        .value = v, .buffer = holder[window.root.index], .offset = window.offset, .strides = window.strides};
   };
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     const ValueId v = graph.inputs()[i].value;

@@ -53,7 +53,8 @@ Draft liveness(Draft draft) {
     const std::int64_t scratch = scratch_of(PlannedCall(draft, node));
     run.scratch = {};
     if (scratch > 0) {
-      run.scratch = add({.purpose = Purpose::scratch, .bytes = scratch, .begin = t, .end = t + 1, .value = {}});
+      run.scratch =
+          add({.purpose = Purpose::scratch, .bytes = scratch, .begin = t, .end = t + 1, .value = {}});
     }
   }
 

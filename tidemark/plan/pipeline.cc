@@ -22,21 +22,15 @@ struct Pass {
 constexpr bool optional = true, required = false;
 
 const Pass passes[] = {
-    {{"views", optional,
-      "first: it settles which nodes run at all and whose memory a read keeps alive"},
+    {{"views", optional, "first: it settles which nodes run at all and whose memory a read keeps alive"},
      views},
     {{"donate", optional,
-      "before order: a home in a donated input asks that its readers run first, which the order must respect"},
+      "before order: a home in a donated input asks that its readers run first, which the order must "
+      "respect"},
      donate},
-    {{"in_place", optional,
-      "after order: who is the last reader is known only now"},
-     in_place},
-    {{"liveness", required,
-      "after everything that decides who shares memory with whom"},
-     liveness},
-    {{"layout", required,
-      "last: addresses follow from lifetimes"},
-     layout},
+    {{"in_place", optional, "after order: who is the last reader is known only now"}, in_place},
+    {{"liveness", required, "after everything that decides who shares memory with whom"}, liveness},
+    {{"layout", required, "last: addresses follow from lifetimes"}, layout},
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

@@ -29,11 +29,12 @@ std::string_view name_of(Purpose purpose);
 struct Buffer {
   Memory memory = Memory::arena;
   Purpose purpose = Purpose::value;
-  std::int64_t bytes = 0;   // as needed, not rounded
-  std::int64_t offset = 0;  // in the arena, a multiple of buffer_alignment; for bound memory: the index of the input
-  std::int32_t begin = 0;   // first step that touches it
-  std::int32_t end = 0;     // one past the last; outputs and bound inputs live to the end
-  ValueId value;            // whom it was made for (the first value it holds); invalid for scratch
+  std::int64_t bytes = 0;  // as needed, not rounded
+  std::int64_t offset =
+      0;  // in the arena, a multiple of buffer_alignment; for bound memory: the index of the input
+  std::int32_t begin = 0;  // first step that touches it
+  std::int32_t end = 0;    // one past the last; outputs and bound inputs live to the end
+  ValueId value;           // whom it was made for (the first value it holds); invalid for scratch
 };
 
 // Where a value is when a step reads or writes it.
@@ -63,10 +64,11 @@ struct Plan {
   std::int64_t arena_bytes = 0;  // height of the arena, a multiple of buffer_alignment
   std::int64_t peak() const { return input_bytes + arena_bytes; }
 
-  std::int64_t lower_bound = 0;       // no plan of this order and these buffers is below: bound + maximum load
+  std::int64_t lower_bound = 0;  // no plan of this order and these buffers is below: bound + maximum load
   std::int64_t order_free_bound = 0;  // no plan without recomputation is below, whatever its order
-  std::int64_t store_all_bytes = 0;   // inputs + every value in memory of its own: what a plain tape would hold
-  double flops = 0;                   // of all steps, recomputation included
+  std::int64_t store_all_bytes =
+      0;             // inputs + every value in memory of its own: what a plain tape would hold
+  double flops = 0;  // of all steps, recomputation included
   double bytes_moved = 0;
 };
 

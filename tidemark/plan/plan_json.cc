@@ -22,7 +22,9 @@ Json id_json(Id<Tag> id) {
 Json ref_json(const Ref& ref) {
   Json strides = Json::array();
   for (std::int64_t s : ref.strides) strides.push_back(s);
-  return {{"value", id_json(ref.value)}, {"buffer", id_json(ref.buffer)}, {"offset", ref.offset},
+  return {{"value", id_json(ref.value)},
+          {"buffer", id_json(ref.buffer)},
+          {"offset", ref.offset},
           {"strides", std::move(strides)}};
 }
 
@@ -39,7 +41,8 @@ class Reader {
 
   [[noreturn]] void reject(std::string what, std::string expected = "") const {
     fail(ErrorCode::bad_plan_file,
-         {.what = fmt::format("plan file: {}: {}", path_.empty() ? "/" : path_, what), .expected = std::move(expected)});
+         {.what = fmt::format("plan file: {}: {}", path_.empty() ? "/" : path_, what),
+          .expected = std::move(expected)});
   }
 
   Reader field(std::string_view name) const {
@@ -52,7 +55,8 @@ class Reader {
   void only(std::initializer_list<std::string_view> names) const {
     if (!json_.is_object()) reject("not an object");
     for (const auto& [key, value] : json_.items()) {
-      if (std::find(names.begin(), names.end(), key) == names.end()) reject(fmt::format("unknown field `{}`", key));
+      if (std::find(names.begin(), names.end(), key) == names.end())
+        reject(fmt::format("unknown field `{}`", key));
     }
   }
   template <class F>
@@ -63,9 +67,10 @@ class Reader {
 
   std::int64_t integer(std::int64_t low = std::numeric_limits<std::int64_t>::min(),
                        std::int64_t high = std::numeric_limits<std::int64_t>::max()) const {
-    const bool fits = json_.is_number_integer() &&
-                      !(json_.is_number_unsigned() &&
-                        json_.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+    const bool fits =
+        json_.is_number_integer() &&
+        !(json_.is_number_unsigned() &&
+          json_.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
     if (!fits) reject("not a whole number of 64 bits");
     const auto n = json_.get<std::int64_t>();
     if (n < low || n > high) reject(fmt::format("{} is out of range", n), fmt::format("{} to {}", low, high));
@@ -142,12 +147,20 @@ Step read_step(const Reader& r) {
 std::string to_json(const Plan& plan) {
   Json buffers = Json::array(), steps = Json::array();
   for (const Buffer& b : plan.buffers) {
-    buffers.push_back({{"memory", name_of(b.memory)}, {"purpose", name_of(b.purpose)}, {"bytes", b.bytes},
-                       {"offset", b.offset}, {"begin", b.begin}, {"end", b.end}, {"value", id_json(b.value)}});
+    buffers.push_back({{"memory", name_of(b.memory)},
+                       {"purpose", name_of(b.purpose)},
+                       {"bytes", b.bytes},
+                       {"offset", b.offset},
+                       {"begin", b.begin},
+                       {"end", b.end},
+                       {"value", id_json(b.value)}});
   }
   for (const Step& s : plan.steps) {
-    steps.push_back({{"kind", name_of(s.kind)}, {"node", id_json(s.node)}, {"in", refs_json(s.in)},
-                     {"out", refs_json(s.out)}, {"scratch", id_json(s.scratch)}});
+    steps.push_back({{"kind", name_of(s.kind)},
+                     {"node", id_json(s.node)},
+                     {"in", refs_json(s.in)},
+                     {"out", refs_json(s.out)},
+                     {"scratch", id_json(s.scratch)}});
   }
   const Json json = {{"format", format_name},
                      {"version", format_version},
@@ -172,12 +185,13 @@ Plan plan_from_json(std::string_view text) {
     fail(ErrorCode::bad_plan_file, {.what = fmt::format("plan file: not JSON: {}", error.what())});
   }
   const Reader root(json, "");
-  if (root.field("format").text() != format_name) root.field("format").reject("not a plan", std::string(format_name));
+  if (root.field("format").text() != format_name)
+    root.field("format").reject("not a plan", std::string(format_name));
   if (root.field("version").integer() != format_version) {
     root.field("version").reject("another version of the format", fmt::format("{}", format_version));
   }
-  root.only({"format", "version", "input_bytes", "arena_bytes", "lower_bound", "order_free_bound", "store_all_bytes",
-             "flops", "bytes_moved", "buffers", "steps", "outputs"});
+  root.only({"format", "version", "input_bytes", "arena_bytes", "lower_bound", "order_free_bound",
+             "store_all_bytes", "flops", "bytes_moved", "buffers", "steps", "outputs"});
   Plan plan;
   plan.input_bytes = root.field("input_bytes").integer(0);
   plan.arena_bytes = root.field("arena_bytes").integer(0);

@@ -78,11 +78,12 @@ std::string summary(const Graph& graph, const Plan& plan) {
                                   bytes(plan.order_free_bound), ratio(plan.peak(), plan.order_free_bound)));
   line("store everything", fmt::format("{} (peak is {:.1f}% of it)", bytes(plan.store_all_bytes),
                                        100 * ratio(plan.peak(), plan.store_all_bytes)));
-  line("work", fmt::format("{:.4g} GFLOP, {:.4g} GB moved, {} steps", plan.flops / 1e9, plan.bytes_moved / 1e9,
-                           plan.steps.size()));
-  line("memory shared", fmt::format("{} results in place, {} written into donated inputs, {} nodes are views, "
-                                    "{} buffers share the arena",
-                                    counts.in_place, counts.donated, counts.views, counts.reused));
+  line("work", fmt::format("{:.4g} GFLOP, {:.4g} GB moved, {} steps", plan.flops / 1e9,
+                           plan.bytes_moved / 1e9, plan.steps.size()));
+  line("memory shared",
+       fmt::format("{} results in place, {} written into donated inputs, {} nodes are views, "
+                   "{} buffers share the arena",
+                   counts.in_place, counts.donated, counts.views, counts.reused));
   if (plan.steps.empty()) return text;
 
   const std::int32_t at = peak_step(plan);

@@ -69,7 +69,8 @@ class Verifier {
 
   template <class... Args>
   void report(fmt::format_string<Args...> text, Args&&... args) {
-    if (problems_.size() < enough_problems) problems_.push_back(fmt::format(text, std::forward<Args>(args)...));
+    if (problems_.size() < enough_problems)
+      problems_.push_back(fmt::format(text, std::forward<Args>(args)...));
   }
 
   bool known(BufferId b) const { return b.index < plan_.buffers.size(); }
@@ -92,7 +93,8 @@ class Verifier {
       if (buf.memory == Memory::arena) {
         if (buf.offset < 0 || buf.offset % buffer_alignment != 0) report("b{}: offset {}", b, buf.offset);
         if (buf.offset + buf.bytes > plan_.arena_bytes) report("b{}: ends above the arena", b);
-        if (buf.purpose == Purpose::input || buf.purpose == Purpose::donated) report("b{}: an input in the arena", b);
+        if (buf.purpose == Purpose::input || buf.purpose == Purpose::donated)
+          report("b{}: an input in the arena", b);
       } else if (buf.offset < 0 || buf.offset >= static_cast<std::int64_t>(bound.size())) {
         report("b{}: bound to no input", b);
       } else {
@@ -100,7 +102,8 @@ class Verifier {
         const Input& input = graph_.inputs()[index];
         ++bound[index];
         if (buf.bytes != graph_.type(input.value).bytes()) report("b{}: not the size of input {}", b, index);
-        if (buf.begin != 0 || buf.end != steps) report("b{}: an input lives from the first step to the last", b);
+        if (buf.begin != 0 || buf.end != steps)
+          report("b{}: an input lives from the first step to the last", b);
         if (buf.purpose != (input.donated ? Purpose::donated : Purpose::input)) report("b{}: purpose", b);
         if (buf.value != input.value) report("b{}: not made for input {}", b, index);
       }
@@ -184,7 +187,8 @@ class Verifier {
     for (BufferId b : homes_[v.index]) {
       if (buffer(b).end <= step && buffer(b).end != static_cast<std::int32_t>(plan_.steps.size())) continue;
       for (const Content& content : contents_[b.index]) {
-        if (content.value == v) result.push_back({b, content.span.first, dense_strides(graph_.type(v).shape)});
+        if (content.value == v)
+          result.push_back({b, content.span.first, dense_strides(graph_.type(v).shape)});
       }
     }
     if (graph_.is_input(v)) return result;
@@ -249,7 +253,8 @@ class Verifier {
     if (step.in.size() != node.operands.size() || step.out.size() != node.results.size()) {
       return report("{}: {} operands and {} results", at(t), step.in.size(), step.out.size());
     }
-    if (++runs_[step.node.index] > 1 && (node.op->replay == Replay::never || node.op->kind == OpKind::effect)) {
+    if (++runs_[step.node.index] > 1 &&
+        (node.op->replay == Replay::never || node.op->kind == OpKind::effect)) {
       report("{}: may not run twice", at(t));
     }
     if (node.op->kind == OpKind::effect) {
@@ -315,7 +320,8 @@ class Verifier {
       }
       for (std::size_t other = 0; other < r; ++other) {
         const Ref& also = step.out[other];
-        if (also.buffer == out.buffer && written.meets(span_of(graph_.type(also.value), also.offset, also.strides))) {
+        if (also.buffer == out.buffer &&
+            written.meets(span_of(graph_.type(also.value), also.offset, also.strides))) {
           report("{}: results {} and {} overlap", at(t), other, r);
         }
       }
@@ -330,7 +336,8 @@ class Verifier {
     }
     if (!known(scratch)) return report("{}: no such scratch buffer", at(t));
     const Buffer& buf = buffer(scratch);
-    if (buf.purpose != Purpose::scratch || buf.memory != Memory::arena) report("{}: scratch is no scratch", at(t));
+    if (buf.purpose != Purpose::scratch || buf.memory != Memory::arena)
+      report("{}: scratch is no scratch", at(t));
     if (buf.bytes < needed) report("{}: needs {} bytes of scratch and has {}", at(t), needed, buf.bytes);
     const auto now = static_cast<std::int32_t>(t);
     if (now < buf.begin || now >= buf.end) report("{}: scratch b{} is not alive", at(t), scratch.index);
@@ -362,8 +369,10 @@ class Verifier {
       if (!is_dense(graph_.type(ref.value).shape, ref.strides)) report("{}: not dense", where);
       if (!holds(ref, last)) report("{}: b{} does not hold %{}", where, ref.buffer.index, ref.value.index);
       const Buffer& buf = buffer(ref.buffer);
-      if (buf.memory == Memory::arena && buf.purpose != Purpose::output) report("{}: purpose of its buffer", where);
-      if (buf.purpose == Purpose::input && !graph_.is_input(ref.value)) report("{}: a view of an input", where);
+      if (buf.memory == Memory::arena && buf.purpose != Purpose::output)
+        report("{}: purpose of its buffer", where);
+      if (buf.purpose == Purpose::input && !graph_.is_input(ref.value))
+        report("{}: a view of an input", where);
       for (std::size_t j = 0; j < i; ++j) {
         if (plan_.outputs[j].buffer == ref.buffer && plan_.outputs[j].value != ref.value) {
           report("outputs {} and {} share b{}", j, i, ref.buffer.index);
@@ -387,7 +396,8 @@ class Verifier {
     figure("input_bytes", plan_.input_bytes, inputs);
     figure("arena_bytes", plan_.arena_bytes, top);
     figure("lower_bound", plan_.lower_bound, inputs + most_load_);
-    if (plan_.order_free_bound > plan_.lower_bound) report("order_free_bound is above the load of this order");
+    if (plan_.order_free_bound > plan_.lower_bound)
+      report("order_free_bound is above the load of this order");
     if (plan_.store_all_bytes < plan_.peak()) report("store_all_bytes is below the peak");
     double flops = 0, moved = 0;
     for (const Step& step : plan_.steps) {
@@ -409,20 +419,23 @@ class Verifier {
   const Graph& graph_;
   const Plan& plan_;
   std::vector<std::string> problems_;
-  std::vector<std::vector<Content>> contents_;   // per buffer: values whose bytes are whole
-  std::vector<std::vector<BufferId>> homes_;     // per value: the buffers whose contents name it
-  std::vector<int> runs_;                        // per node
+  std::vector<std::vector<Content>> contents_;  // per buffer: values whose bytes are whole
+  std::vector<std::vector<BufferId>> homes_;    // per value: the buffers whose contents name it
+  std::vector<int> runs_;                       // per node
   NodeId last_effect_;
   std::int64_t load_ = 0, most_load_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::string> problems(const Graph& graph, const Plan& plan) { return Verifier(graph, plan).run(); }
+std::vector<std::string> problems(const Graph& graph, const Plan& plan) {
+  return Verifier(graph, plan).run();
+}
 
 void verify_or_throw(const Graph& graph, const Plan& plan) {
   const std::vector<std::string> found = problems(graph, plan);
-  if (!found.empty()) throw InternalError(fmt::format("a plan fails verification:\n  {}", fmt::join(found, "\n  ")));
+  if (!found.empty())
+    throw InternalError(fmt::format("a plan fails verification:\n  {}", fmt::join(found, "\n  ")));
 }
 
 }  // namespace tidemark

@@ -7,7 +7,9 @@
 namespace tidemark {
 namespace {
 
-bool takes_strides(const Call& call, int operand) { return call.op->strided && call.op->strided(call, operand); }
+bool takes_strides(const Call& call, int operand) {
+  return call.op->strided && call.op->strided(call, operand);
+}
 
 bool is_dense_window(const Draft& draft, ValueId v) {
   return is_dense(draft.graph->type(v).shape, draft.windows[v.index].strides);
@@ -94,7 +96,8 @@ Draft views(Draft draft) {
     }
     set_windows(draft, copies);
   }
-  std::erase_if(draft.executions, [&](const Execution& run) { return !draft.runs((*draft.graph)[run.node]); });
+  std::erase_if(draft.executions,
+                [&](const Execution& run) { return !draft.runs((*draft.graph)[run.node]); });
   return draft;
 }
 

@@ -4,7 +4,8 @@ namespace tidemark {
 
 Executor::Executor(const Graph& graph, const Plan& plan, Device& device, Arena& arena)
     : device_(device), arena_(arena) {
-  TM_CHECK(arena.bytes() >= plan.arena_bytes, "an arena of {} bytes for a plan of {}", arena.bytes(), plan.arena_bytes);
+  TM_CHECK(arena.bytes() >= plan.arena_bytes, "an arena of {} bytes for a plan of {}", arena.bytes(),
+           plan.arena_bytes);
   const auto buffer_of = [&](BufferId id) -> const Buffer& { return plan.buffers[id.index]; };
   std::int64_t top = 0;
   const auto add_ref = [&](const Ref& ref) {

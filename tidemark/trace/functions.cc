@@ -18,7 +18,8 @@ int absolute_axis(const Operand& x, std::int64_t axis) {
   const std::int64_t at = axis < 0 ? axis + rank : axis;
   if (at < 0 || at >= rank) {
     fail(ErrorCode::index_out_of_range,
-         {.what = fmt::format("axis {} is out of range for a tensor of shape {}", axis, to_string(x.tensor().shape())),
+         {.what = fmt::format("axis {} is out of range for a tensor of shape {}", axis,
+                              to_string(x.tensor().shape())),
           .expected = fmt::format("an axis from {} to {}", -rank, rank - 1),
           .where = x.where()});
   }
@@ -30,15 +31,16 @@ Dims absolute_axes(const Operand& x, const Dims& axes) {
   for (std::int64_t axis : axes) result.push_back(absolute_axis(x, axis));
   std::sort(result.begin(), result.end());
   if (std::adjacent_find(result.begin(), result.end()) != result.end()) {
-    fail(ErrorCode::bad_attribute, {.what = fmt::format("axes {} name one dimension twice", to_string(axes)),
-                                    .where = x.where()});
+    fail(ErrorCode::bad_attribute,
+         {.what = fmt::format("axes {} name one dimension twice", to_string(axes)), .where = x.where()});
   }
   return result;
 }
 
 template <class Body>
 Tensor made(SourceLine where, const Body& body) {
-  return build_all({}, where, [&](Builder& builder, std::span<const Var>) { return std::vector<Var>{body(builder)}; })
+  return build_all({}, where,
+                   [&](Builder& builder, std::span<const Var>) { return std::vector<Var>{body(builder)}; })
       .front();
 }
 
@@ -87,9 +89,10 @@ Tensor tensor_from_bytes(const Type& type, const void* bytes) {
 template <class T>
 Tensor tensor(std::span<const T> values, const Shape& shape, SourceLine where) {
   if (static_cast<std::int64_t>(values.size()) != element_count(shape)) {
-    fail(ErrorCode::shape_mismatch, {.what = fmt::format("{} values for a tensor of shape {}", values.size(), to_string(shape)),
-                                     .expected = fmt::format("{} values", element_count(shape)),
-                                     .where = where});
+    fail(ErrorCode::shape_mismatch,
+         {.what = fmt::format("{} values for a tensor of shape {}", values.size(), to_string(shape)),
+          .expected = fmt::format("{} values", element_count(shape)),
+          .where = where});
   }
   return tensor_from_bytes({dtype_of<T>, shape}, values.data());
 }
@@ -102,17 +105,19 @@ template Tensor tensor(std::span<const std::int64_t>, const Shape&, SourceLine);
 template Tensor tensor(std::span<const std::uint8_t>, const Shape&, SourceLine);
 template Tensor tensor(std::span<const bool>, const Shape&, SourceLine);
 
-#define TM_UNARY(name) \
-  Tensor name(const Operand& x) { return build({x}, [](Builder&, std::span<const Var> v) { return name(v[0]); }); }
-#define TM_BINARY(name)                                                                       \
-  Tensor name(const Operand& x, const Operand& y) {                                           \
-    return build({x, y}, [](Builder&, std::span<const Var> v) { return name(v[0], v[1]); });  \
+#define TM_UNARY(name)                                                              \
+  Tensor name(const Operand& x) {                                                   \
+    return build({x}, [](Builder&, std::span<const Var> v) { return name(v[0]); }); \
+  }
+#define TM_BINARY(name)                                                                      \
+  Tensor name(const Operand& x, const Operand& y) {                                          \
+    return build({x, y}, [](Builder&, std::span<const Var> v) { return name(v[0], v[1]); }); \
   }
 #include "tidemark/trace/functions.def"
 
-#define TM_OPERATOR(symbol, name)                                                             \
-  Tensor operator symbol(const Operand& x, const Operand& y) {                                \
-    return build({x, y}, [](Builder&, std::span<const Var> v) { return name(v[0], v[1]); });  \
+#define TM_OPERATOR(symbol, name)                                                            \
+  Tensor operator symbol(const Operand& x, const Operand& y) {                               \
+    return build({x, y}, [](Builder&, std::span<const Var> v) { return name(v[0], v[1]); }); \
   }
 TM_OPERATOR(+, add)
 TM_OPERATOR(-, sub)
@@ -195,9 +200,9 @@ Tensor concat(const std::vector<Tensor>& parts, int axis, SourceLine where) {
     fail(ErrorCode::wrong_operand_count, {.what = "concat of no tensors", .where = where});
   }
   const int at = absolute_axis(Operand(parts[0], where), axis);
-  return build_all(as_operands(parts, where), where, [&](Builder&, std::span<const Var> v) {
-           return std::vector<Var>{concat(v, at)};
-         }).front();
+  return build_all(as_operands(parts, where), where,
+                   [&](Builder&, std::span<const Var> v) { return std::vector<Var>{concat(v, at)}; })
+      .front();
 }
 Tensor stack(const std::vector<Tensor>& parts, int axis, SourceLine where) {
   std::vector<Tensor> raised;
@@ -206,13 +211,15 @@ Tensor stack(const std::vector<Tensor>& parts, int axis, SourceLine where) {
 }
 std::vector<Tensor> split(const Operand& x, int axis, const IntList& sizes) {
   const int at = absolute_axis(x, axis);
-  return build_all({&x, 1}, x.where(), [&](Builder&, std::span<const Var> v) { return split(v[0], at, sizes); });
+  return build_all({&x, 1}, x.where(),
+                   [&](Builder&, std::span<const Var> v) { return split(v[0], at, sizes); });
 }
 std::vector<Tensor> split_evenly(const Operand& x, int axis, int parts) {
   const std::int64_t size = x.tensor().shape()[absolute_axis(x, axis)];
   if (parts <= 0 || size % parts != 0) {
-    fail(ErrorCode::shape_mismatch, {.what = fmt::format("a dimension of size {} cannot be split in {} equal parts", size, parts),
-                                     .where = x.where()});
+    fail(ErrorCode::shape_mismatch,
+         {.what = fmt::format("a dimension of size {} cannot be split in {} equal parts", size, parts),
+          .where = x.where()});
   }
   return split(x, axis, IntList(static_cast<std::size_t>(parts), size / parts));
 }
@@ -230,8 +237,8 @@ Tensor expand_dims(const Operand& x, int axis) {
   const int rank = x.tensor().rank();
   const int at = axis < 0 ? axis + rank + 1 : axis;
   if (at < 0 || at > rank) {
-    fail(ErrorCode::index_out_of_range, {.what = fmt::format("a new axis {} for a tensor of rank {}", axis, rank),
-                                         .where = x.where()});
+    fail(ErrorCode::index_out_of_range,
+         {.what = fmt::format("a new axis {} for a tensor of rank {}", axis, rank), .where = x.where()});
   }
   return build({x}, [&](Builder&, std::span<const Var> v) { return expand_dims(v[0], at); });
 }
@@ -257,10 +264,10 @@ Tensor one_hot(const Operand& indices, std::int64_t classes, DType dtype) {
   return build({indices}, [&](Builder&, std::span<const Var> v) { return one_hot(v[0], classes, dtype); });
 }
 
-#define TM_REDUCTION(name)                                                                    \
+#define TM_REDUCTION(name)                                                                                \
   Tensor name(const Operand& x) { return reduced(reduce_##name, x, all_axes(x.tensor().rank()), false); } \
-  Tensor name(const Operand& x, const Dims& axes, bool keep) {                                \
-    return reduced(reduce_##name, x, absolute_axes(x, axes), keep);                           \
+  Tensor name(const Operand& x, const Dims& axes, bool keep) {                                            \
+    return reduced(reduce_##name, x, absolute_axes(x, axes), keep);                                       \
   }
 TM_REDUCTION(sum)
 TM_REDUCTION(mean)
@@ -287,9 +294,9 @@ Tensor matmul(const Operand& x, const Operand& y) {
   return build({x, y}, [](Builder&, std::span<const Var> v) { return matmul(v[0], v[1]); });
 }
 Tensor einsum(std::string_view formula, const std::vector<Tensor>& operands, SourceLine where) {
-  return build_all(as_operands(operands, where), where, [&](Builder&, std::span<const Var> v) {
-           return std::vector<Var>{einsum(formula, v)};
-         }).front();
+  return build_all(as_operands(operands, where), where,
+                   [&](Builder&, std::span<const Var> v) { return std::vector<Var>{einsum(formula, v)}; })
+      .front();
 }
 
 }  // namespace tidemark

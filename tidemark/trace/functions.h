@@ -11,12 +11,14 @@
 namespace tidemark {
 
 // ---- making tensors
-Tensor zeros(const Shape& shape, DType dtype = DType::f32, SourceLine where = std::source_location::current());
+Tensor zeros(const Shape& shape, DType dtype = DType::f32,
+             SourceLine where = std::source_location::current());
 Tensor ones(const Shape& shape, DType dtype = DType::f32, SourceLine where = std::source_location::current());
 Tensor full(const Shape& shape, double value, DType dtype = DType::f32,
             SourceLine where = std::source_location::current());
 Tensor scalar(double value, DType dtype = DType::f32, SourceLine where = std::source_location::current());
-Tensor arange(std::int64_t count, DType dtype = DType::i64, SourceLine where = std::source_location::current());
+Tensor arange(std::int64_t count, DType dtype = DType::i64,
+              SourceLine where = std::source_location::current());
 Tensor linspace(double first, double last, std::int64_t count, DType dtype = DType::f32,
                 SourceLine where = std::source_location::current());
 Tensor eye(std::int64_t size, DType dtype = DType::f32, SourceLine where = std::source_location::current());
@@ -24,14 +26,17 @@ Tensor zeros_like(const Operand& x);
 Tensor ones_like(const Operand& x);
 // Copies data in. The count must match the shape.
 template <class T>
-Tensor tensor(std::span<const T> values, const Shape& shape, SourceLine where = std::source_location::current());
+Tensor tensor(std::span<const T> values, const Shape& shape,
+              SourceLine where = std::source_location::current());
 template <class T>
-Tensor tensor(const std::vector<T>& values, const Shape& shape, SourceLine where = std::source_location::current()) {
+Tensor tensor(const std::vector<T>& values, const Shape& shape,
+              SourceLine where = std::source_location::current()) {
   return tensor(std::span<const T>(values), shape, where);
 }
 template <class T>
 Tensor tensor(std::initializer_list<T> values, SourceLine where = std::source_location::current()) {
-  return tensor(std::span<const T>(values.begin(), values.size()), Shape{static_cast<std::int64_t>(values.size())}, where);
+  return tensor(std::span<const T>(values.begin(), values.size()),
+                Shape{static_cast<std::int64_t>(values.size())}, where);
 }
 Tensor tensor_from_bytes(const Type& type, const void* bytes);
 
@@ -68,7 +73,8 @@ Tensor swap_axes(const Operand& x, int a, int b);
 Tensor slice(const Operand& x, const Dims& start, const Dims& limit, const Dims& step = {});
 Tensor pad(const Operand& x, const Dims& low, const Dims& high, double fill = 0);
 Tensor concat(const std::vector<Tensor>& parts, int axis, SourceLine where = std::source_location::current());
-Tensor stack(const std::vector<Tensor>& parts, int axis = 0, SourceLine where = std::source_location::current());
+Tensor stack(const std::vector<Tensor>& parts, int axis = 0,
+             SourceLine where = std::source_location::current());
 std::vector<Tensor> split(const Operand& x, int axis, const IntList& sizes);
 std::vector<Tensor> split_evenly(const Operand& x, int axis, int parts);
 Tensor flip(const Operand& x, const Dims& axes);

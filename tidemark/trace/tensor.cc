@@ -40,7 +40,8 @@ Tensor Tensor::traced(Type type, std::uint64_t trace, ValueId value) {
 std::int64_t Tensor::size(int axis) const {
   const int at = axis < 0 ? axis + rank() : axis;
   if (at < 0 || at >= rank()) {
-    fail(ErrorCode::index_out_of_range, {.what = fmt::format("axis {} of a tensor of rank {}", axis, rank())});
+    fail(ErrorCode::index_out_of_range,
+         {.what = fmt::format("axis {} of a tensor of rank {}", axis, rank())});
   }
   return shape()[at];
 }
@@ -60,8 +61,9 @@ const std::byte* Tensor::bytes(SourceLine where) const {
          {.what = fmt::format("the values of a traced tensor {} cannot be read", to_string(type_)),
           .expected = "a tensor that holds data",
           .where = where,
-          .help = "it stands for a value that exists only when the function runs; return it and read the result, "
-                  "or use select() or cond() instead of branching on it"});
+          .help =
+              "it stands for a value that exists only when the function runs; return it and read the result, "
+              "or use select() or cond() instead of branching on it"});
   }
   if (empty()) {
     fail(ErrorCode::traced_value_read, {.what = "an empty tensor has no values", .where = where});
@@ -73,9 +75,10 @@ const std::byte* Tensor::bytes(SourceLine where) const {
 const std::byte* Tensor::readable(DType as, SourceLine where) const {
   bytes(where);  // for its checks
   if (as != dtype()) {
-    fail(ErrorCode::dtype_mismatch, {.what = fmt::format("a tensor {} was read as {}", to_string(type_), name_of(as)),
-                                     .where = where,
-                                     .help = fmt::format("cast it: tm::cast(x, tm::DType::{})", name_of(as))});
+    fail(ErrorCode::dtype_mismatch,
+         {.what = fmt::format("a tensor {} was read as {}", to_string(type_), name_of(as)),
+          .where = where,
+          .help = fmt::format("cast it: tm::cast(x, tm::DType::{})", name_of(as))});
   }
   storage_->settle();  // the pointer handed out must not move
   return storage_->data();

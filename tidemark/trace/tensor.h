@@ -32,10 +32,11 @@ inline constexpr Range all{};
 struct Index {
   Index() = default;  // not given: everything
   template <class T>
-    requires std::is_integral_v<T>
-  Index(T position, SourceLine at = std::source_location::current())  // NOLINT: implicit by design
+  requires std::is_integral_v<T> Index(
+      T position, SourceLine at = std::source_location::current())  // NOLINT: implicit by design
       : range{static_cast<std::int64_t>(position), 0, 1}, single(true), where(at) {}
-  Index(Range r, SourceLine at = std::source_location::current()) : range(r), where(at) {}  // NOLINT: implicit by design
+  Index(Range r, SourceLine at = std::source_location::current())
+      : range(r), where(at) {}  // NOLINT: implicit by design
 
   Range range;
   bool single = false;
@@ -71,10 +72,10 @@ class Tensor {
   const std::byte* bytes(SourceLine where = std::source_location::current()) const;
 
   // Windows: x.at(2), x.at(all, Range{0, 4}), x.at(1).at(-1). Reading gives a tensor, assigning makes a new version of x.
-  TensorView at(const Index& i0, const Index& i1 = {}, const Index& i2 = {}, const Index& i3 = {}, const Index& i4 = {},
-                const Index& i5 = {}, const Index& i6 = {}, const Index& i7 = {});
-  Tensor at(const Index& i0, const Index& i1 = {}, const Index& i2 = {}, const Index& i3 = {}, const Index& i4 = {},
-            const Index& i5 = {}, const Index& i6 = {}, const Index& i7 = {}) const;
+  TensorView at(const Index& i0, const Index& i1 = {}, const Index& i2 = {}, const Index& i3 = {},
+                const Index& i4 = {}, const Index& i5 = {}, const Index& i6 = {}, const Index& i7 = {});
+  Tensor at(const Index& i0, const Index& i1 = {}, const Index& i2 = {}, const Index& i3 = {},
+            const Index& i4 = {}, const Index& i5 = {}, const Index& i6 = {}, const Index& i7 = {}) const;
 
   Tensor& operator+=(const Operand& other);
   Tensor& operator-=(const Operand& other);
@@ -101,12 +102,14 @@ class Tensor {
 // of the tensors they meet.
 class Operand {
  public:
-  Operand(const Tensor& tensor, SourceLine where = std::source_location::current())  // NOLINT: implicit by design
+  Operand(const Tensor& tensor,
+          SourceLine where = std::source_location::current())  // NOLINT: implicit by design
       : tensor_(tensor), where_(where) {}
-  Operand(const TensorView& view, SourceLine where = std::source_location::current());  // NOLINT: implicit by design
+  Operand(const TensorView& view,
+          SourceLine where = std::source_location::current());  // NOLINT: implicit by design
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Operand(T number, SourceLine where = std::source_location::current())  // NOLINT: implicit by design
+  requires std::is_arithmetic_v<T> Operand(
+      T number, SourceLine where = std::source_location::current())  // NOLINT: implicit by design
       : number_(static_cast<double>(number)), is_number_(true), where_(where) {}
 
   bool is_number() const { return is_number_; }

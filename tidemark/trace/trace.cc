@@ -13,7 +13,8 @@ std::atomic<std::uint64_t> next_serial{1};
 std::atomic<Evaluate> evaluator{nullptr};
 
 bool is_active(std::uint64_t serial) {
-  return std::any_of(active_traces.begin(), active_traces.end(), [&](Trace* t) { return t->serial() == serial; });
+  return std::any_of(active_traces.begin(), active_traces.end(),
+                     [&](Trace* t) { return t->serial() == serial; });
 }
 
 // C++ numbers become constants of the dtype of the first tensor among the operands.
@@ -27,10 +28,11 @@ DType number_dtype(std::span<const Operand> operands) {
 Var number_constant(Builder& builder, const Operand& operand, DType dtype) {
   const double number = operand.number();
   if (!is_float(dtype) && number != std::trunc(number)) {
-    fail(ErrorCode::dtype_mismatch, {.what = fmt::format("the number {} meets tensors of {}", number, name_of(dtype)),
-                                     .expected = "a whole number",
-                                     .where = operand.where(),
-                                     .help = "cast the tensor to a floating-point dtype first"});
+    fail(ErrorCode::dtype_mismatch,
+         {.what = fmt::format("the number {} meets tensors of {}", number, name_of(dtype)),
+          .expected = "a whole number",
+          .where = operand.where(),
+          .help = "cast the tensor to a floating-point dtype first"});
   }
   return constant(builder, dtype, number);
 }
@@ -39,7 +41,9 @@ Var number_constant(Builder& builder, const Operand& operand, DType dtype) {
 
 Trace::Trace() : serial_(next_serial++) {}
 
-Tensor Trace::argument(const Type& type, std::string name) { return tensor_of(builder_.input(type, std::move(name))); }
+Tensor Trace::argument(const Type& type, std::string name) {
+  return tensor_of(builder_.input(type, std::move(name)));
+}
 
 Var Trace::lift(const Tensor& tensor, SourceLine where) {
   if (tensor.trace() == serial_) return {builder_, tensor.value()};
@@ -48,15 +52,18 @@ Var Trace::lift(const Tensor& tensor, SourceLine where) {
   }
   if (tensor.is_traced() && !is_active(tensor.trace())) {
     fail(ErrorCode::foreign_tensor,
-         {.what = fmt::format("a tensor {} belongs to another trace, which has ended", to_string(tensor.type())),
+         {.what =
+              fmt::format("a tensor {} belongs to another trace, which has ended", to_string(tensor.type())),
           .where = where,
-          .help = "a tensor made inside a traced function lives only there: return it from the function instead of "
+          .help = "a tensor made inside a traced function lives only there: return it from the function "
+                  "instead of "
                   "keeping it in a variable outside"});
   }
   tensor.check_not_donated(where);
-  const auto key = tensor.is_data() ? std::pair<const void*, std::uint64_t>(tensor.storage().get(), 0)
-                                    : std::pair<const void*, std::uint64_t>(
-                                          reinterpret_cast<const void*>(tensor.trace()), 1 + tensor.value().index);
+  const auto key = tensor.is_data()
+                       ? std::pair<const void*, std::uint64_t>(tensor.storage().get(), 0)
+                       : std::pair<const void*, std::uint64_t>(reinterpret_cast<const void*>(tensor.trace()),
+                                                               1 + tensor.value().index);
   const auto [entry, fresh] = captured_.try_emplace(key);
   if (fresh) {
     entry->second = graph_.add_input(tensor.type(), fmt::format("captured{}", captures_.size()));
@@ -77,14 +84,16 @@ std::vector<Tensor> apply(const Graph& graph, std::span<const Tensor> inputs, So
     std::vector<Var> operands;
     for (const Tensor& tensor : inputs) operands.push_back(trace->lift(tensor, where));
     std::vector<Tensor> outputs;
-    for (const Var& value : inline_graph(trace->builder(), graph, operands)) outputs.push_back(trace->tensor_of(value));
+    for (const Var& value : inline_graph(trace->builder(), graph, operands))
+      outputs.push_back(trace->tensor_of(value));
     return outputs;
   }
   for (const Tensor& tensor : inputs) {
     if (tensor.is_data()) continue;
     fail(ErrorCode::foreign_tensor,
          {.what = tensor.empty() ? "an empty tensor is used as an operand"
-                                 : fmt::format("a tensor {} belongs to a trace that has ended", to_string(tensor.type())),
+                                 : fmt::format("a tensor {} belongs to a trace that has ended",
+                                               to_string(tensor.type())),
           .where = where,
           .help = "return tensors from the traced function instead of keeping them in variables outside"});
   }

@@ -32,7 +32,8 @@ class Trace {
   Builder builder_{graph_};
   std::uint64_t serial_;
   std::vector<std::pair<ValueId, Tensor>> captures_;
-  std::map<std::pair<const void*, std::uint64_t>, ValueId> captured_;  // by storage, or by outer trace and value
+  std::map<std::pair<const void*, std::uint64_t>, ValueId>
+      captured_;  // by storage, or by outer trace and value
 };
 
 // Makes a trace the current one of this thread for its lifetime.
@@ -58,8 +59,9 @@ using GraphBody = std::function<std::vector<Var>(Builder&, std::span<const Var>)
 std::vector<Tensor> build_all(std::span<const Operand> operands, SourceLine where, const GraphBody& body);
 template <class Body>
 Tensor build(std::initializer_list<Operand> operands, const Body& body) {
-  return build_all({operands.begin(), operands.size()}, operands.size() ? operands.begin()->where() : SourceLine(),
-                   [&](Builder& builder, std::span<const Var> x) { return std::vector<Var>{body(builder, x)}; })
+  return build_all(
+             {operands.begin(), operands.size()}, operands.size() ? operands.begin()->where() : SourceLine(),
+             [&](Builder& builder, std::span<const Var> x) { return std::vector<Var>{body(builder, x)}; })
       .front();
 }
 

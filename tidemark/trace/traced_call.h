@@ -13,7 +13,7 @@ struct TracedCall {
   Graph graph;                             // inputs: the arguments' tensors in tree order, then the captures
   std::vector<Tensor> inputs;              // what to feed them
   std::vector<std::size_t> argument_ends;  // inputs of argument i end here
-  Result result;                           // the result's shape as a tree; its tensors are the graph's outputs
+  Result result;  // the result's shape as a tree; its tensors are the graph's outputs
 
   // Which inputs belong to the chosen arguments.
   std::vector<bool> inputs_of(std::span<const int> arguments) const {
@@ -58,8 +58,8 @@ auto trace_call(const F& f, const std::tuple<Args...>& arguments, SourceLine whe
     call.result = std::apply(f, stand_ins);
     for_each_tensor(call.result, [&](const std::string& path, Tensor& tensor) {
       if (tensor.empty()) {
-        fail(ErrorCode::structure_mismatch, {.what = fmt::format("the function's result holds an empty tensor {}", path),
-                                             .where = where});
+        fail(ErrorCode::structure_mismatch,
+             {.what = fmt::format("the function's result holds an empty tensor {}", path), .where = where});
       }
       trace.graph().add_output(trace.lift(tensor, where).id());
     });

@@ -68,9 +68,11 @@ void walk_tree(Tree& tree, const std::string& path, OnTensor&& on_tensor, OnStat
   } else if constexpr (detail::IsTuple<T>::value) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (walk_tree(std::get<I>(tree), detail::joined(path, std::to_string(I)), on_tensor, on_static), ...);
-    }(std::make_index_sequence<std::tuple_size_v<T>>());
+    }
+    (std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
-    static_assert(StaticLeaf<T>, "not a tree: list the members of this struct with TM_FIELDS(Type, members…)");
+    static_assert(StaticLeaf<T>,
+                  "not a tree: list the members of this struct with TM_FIELDS(Type, members…)");
     on_static(path, tree);
   }
 }
@@ -103,13 +105,13 @@ Tree map_tree(F&& f, const Tree& tree, const Others&... others) {
   const std::array<std::vector<Tensor>, sizeof...(Others)> rest = {tensors_of(others)...};
   for (const auto& list : rest) {
     if (list.size() != result.size()) {
-      fail(ErrorCode::structure_mismatch, {.what = fmt::format("map_tree over trees of {} and {} tensors", result.size(), list.size())});
+      fail(ErrorCode::structure_mismatch,
+           {.what = fmt::format("map_tree over trees of {} and {} tensors", result.size(), list.size())});
     }
   }
   for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i] = [&]<std::size_t... K>(std::index_sequence<K...>) {
-      return f(result[i], rest[K][i]...);
-    }(std::make_index_sequence<sizeof...(Others)>());
+    result[i] = [&]<std::size_t... K>(std::index_sequence<K...>) { return f(result[i], rest[K][i]...); }
+    (std::make_index_sequence<sizeof...(Others)>());
   }
   return with_tensors(tree, result);
 }

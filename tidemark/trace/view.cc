@@ -16,8 +16,8 @@ std::int64_t absolute(std::int64_t position, std::int64_t size, std::int64_t lim
   const std::int64_t at = position < 0 ? position + size : position;
   if (at < 0 || at > limit) {
     fail(ErrorCode::index_out_of_range,
-         {.what = fmt::format("index {} is out of range for a dimension of size {} (shape {})", position, size,
-                              to_string(shape)),
+         {.what = fmt::format("index {} is out of range for a dimension of size {} (shape {})", position,
+                              size, to_string(shape)),
           .expected = fmt::format("{} to {}", -size, limit),
           .where = where});
   }
@@ -33,7 +33,8 @@ TensorView::TensorView(Tensor& base) : base_(&base), shape_(base.shape()) {
   visible_.assign(base.shape().size(), true);
 }
 
-TensorView::TensorView(Tensor& base, std::span<const Index> indices) : TensorView(TensorView(base).narrowed(indices)) {}
+TensorView::TensorView(Tensor& base, std::span<const Index> indices)
+    : TensorView(TensorView(base).narrowed(indices)) {}
 
 TensorView TensorView::at(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4,
                           const Index& i5, const Index& i6, const Index& i7) const {
@@ -85,7 +86,8 @@ TensorView TensorView::narrowed(std::span<const Index> indices) const {
                                         .help = "use flip() to run backwards"});
       }
       const std::int64_t first = absolute(index.range.start, size, size, shape_, index.where);
-      const std::int64_t last = index.range.stop == to_the_end ? size : absolute(index.range.stop, size, size, shape_, index.where);
+      const std::int64_t last =
+          index.range.stop == to_the_end ? size : absolute(index.range.stop, size, size, shape_, index.where);
       view.start_[d] = start_[d] + first * step_[d];
       view.count_[d] = last > first ? (last - first + index.range.step - 1) / index.range.step : 0;
       view.step_[d] = step_[d] * index.range.step;
@@ -112,10 +114,18 @@ TensorView& TensorView::operator=(const Operand& value) {
   return *this;
 }
 
-TensorView& TensorView::operator+=(const Operand& value) { return *this = Operand(Operand(*this, value.where()) + value, value.where()); }
-TensorView& TensorView::operator-=(const Operand& value) { return *this = Operand(Operand(*this, value.where()) - value, value.where()); }
-TensorView& TensorView::operator*=(const Operand& value) { return *this = Operand(Operand(*this, value.where()) * value, value.where()); }
-TensorView& TensorView::operator/=(const Operand& value) { return *this = Operand(Operand(*this, value.where()) / value, value.where()); }
+TensorView& TensorView::operator+=(const Operand& value) {
+  return *this = Operand(Operand(*this, value.where()) + value, value.where());
+}
+TensorView& TensorView::operator-=(const Operand& value) {
+  return *this = Operand(Operand(*this, value.where()) - value, value.where());
+}
+TensorView& TensorView::operator*=(const Operand& value) {
+  return *this = Operand(Operand(*this, value.where()) * value, value.where());
+}
+TensorView& TensorView::operator/=(const Operand& value) {
+  return *this = Operand(Operand(*this, value.where()) / value, value.where());
+}
 
 Operand::Operand(const TensorView& view, SourceLine where) : tensor_(view.read(where)), where_(where) {}
 

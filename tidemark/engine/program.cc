@@ -1,0 +1,96 @@
+#include "tidemark/engine/program.h"
+
+#include <unordered_map>
+
+#include "tidemark/autodiff/expand.h"
+#include "tidemark/cpu/interpret.h"
+#include "tidemark/cpu/kernels.h"
+#include "tidemark/engine/session.h"
+
+namespace tidemark {
+namespace {
+
+// Results up to this size are copied out at once: cheaper than remembering them.
+constexpr std::int64_t small_result_bytes = 4096;
+
+}  // namespace
+
+Graph prepare_graph(const Graph& graph) {
+  return expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; });
+}
+
+Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
+    : device_(std::move(device)),
+      graph_(prepare_graph(graph)),
+      plan_(make_plan(graph_, options.plan)),
+      arena_(*device_, plan_.arena_bytes),
+      executor_(graph_, plan_, *device_, arena_),
+      bound_(graph_.inputs().size()) {}
+
+Program::~Program() { move_results_out(); }
+
+void Program::move_results_out() {
+  for (const std::weak_ptr<Storage>& result : exported_) {
+    if (const std::shared_ptr<Storage> storage = result.lock()) storage->settle();
+  }
+  exported_.clear();
+}
+
+void Program::bind(std::span<const Tensor> inputs, SourceLine where) {
+  TM_CHECK(inputs.size() == graph_.inputs().size(), "{} inputs for {}", inputs.size(),
+           graph_.inputs().size());
+  std::unordered_map<const Storage*, std::size_t> first_use;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Input& input = graph_.inputs()[i];
+    inputs[i].bytes(where);  // throws for traced and for donated tensors
+    TM_CHECK(inputs[i].type() == graph_.type(input.value));
+    Storage* storage = inputs[i].storage().get();
+    const auto [earlier, fresh] = first_use.emplace(storage, i);
+    if (!fresh && (input.donated || graph_.inputs()[earlier->second].donated)) {
+      fail(
+          ErrorCode::structure_mismatch,
+          {.what = fmt::format("{} and {} are the same tensor, and one of them is donated",
+                               graph_[graph_.inputs()[earlier->second].value].name, graph_[input.value].name),
+           .where = where,
+           .help = "pass a copy, or do not donate that argument"});
+    }
+    if (input.donated) storage->settle();
+    bound_[i] = storage->data();
+  }
+}
+
+std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine where) {
+  move_results_out();
+  bind(inputs, where);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!graph_.inputs()[i].donated) continue;
+    ++inputs[i].storage()->version;
+    inputs[i].storage()->donated_at = where;
+  }
+  executor_.run(bound_);
+
+  std::vector<Tensor> results;
+  std::unordered_map<std::uint32_t, std::shared_ptr<Storage>> by_buffer;  // two outputs may be one value
+  for (const Ref& ref : plan_.outputs) {
+    const Buffer& buffer = plan_.buffers[ref.buffer.index];
+    const Type& type = graph_.type(ref.value);
+    if (buffer.memory == Memory::bound) {
+      results.push_back(
+          Tensor::from_storage(type, inputs[static_cast<std::size_t>(buffer.offset)].storage()));
+      continue;
+    }
+    std::shared_ptr<Storage>& storage = by_buffer[ref.buffer.index];
+    if (!storage) {
+      storage = std::make_shared<Storage>(arena_.base() + buffer.offset + ref.offset, type.bytes());
+      if (type.bytes() <= small_result_bytes) {
+        storage->settle();
+      } else {
+        exported_.push_back(storage);
+      }
+    }
+    results.push_back(Tensor::from_storage(type, storage));
+  }
+  return results;
+}
+
+}  // namespace tidemark

@@ -1,0 +1,17 @@
+// The façade: what a user includes.
+//   #include <tidemark/tidemark.h>
+//   namespace tm = tidemark;
+#pragma once
+#include "tidemark/autodiff/custom_vjp.h"
+#include "tidemark/autodiff/transforms.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/error.h"
+#include "tidemark/engine/compile.h"
+#include "tidemark/engine/session.h"
+#include "tidemark/trace/functions.h"
+#include "tidemark/trace/tensor.h"
+#include "tidemark/trace/tree.h"
+
+namespace tidemark {
+inline const bool engine_installed = install_engine();
+}
