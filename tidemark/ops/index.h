@@ -3,6 +3,15 @@
 #include "tidemark/ir/builder.h"
 
 namespace tidemark {
+struct TakeAddAttrs {
+  std::int64_t axis = 0, axis_size = 0;
+  TM_FIELDS(TakeAddAttrs, axis, axis_size)
+};
+struct OneHotAttrs {
+  std::int64_t classes = 1;
+  DType dtype = DType::f32;
+  TM_FIELDS(OneHotAttrs, classes, dtype)
+};
 
 // take: result[..., i..., ...] = x[..., indices[i...], ...] along `axis`. Embedding is take along axis 0.
 Var take(const Var& x, const Var& indices, int axis);

@@ -49,6 +49,10 @@ struct IotaAttrs {
   std::int64_t axis = 0;  // counts 0, 1, 2, … along this axis
   TM_FIELDS(IotaAttrs, dtype, shape, axis)
 };
+struct UpdateSliceAttrs {
+  Dims start, step;  // as in SliceAttrs; the window's size is the update's
+  TM_FIELDS(UpdateSliceAttrs, start, step)
+};
 
 Var broadcast(const Var& x, const Shape& shape);  // no node when the shape is already right
 Var reshape(const Var& x, const Shape& shape);    // likewise

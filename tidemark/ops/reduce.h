@@ -9,6 +9,11 @@ struct ReduceAttrs {
   bool keep = false;  // keep reduced dimensions with size 1
   TM_FIELDS(ReduceAttrs, axes, keep)
 };
+struct CumsumAttrs {
+  std::int64_t axis = 0;
+  bool reverse = false;  // from the end to the beginning
+  TM_FIELDS(CumsumAttrs, axis, reverse)
+};
 
 Var reduce_sum(const Var& x, const Dims& axes, bool keep = false);
 Var reduce_mean(const Var& x, const Dims& axes, bool keep = false);

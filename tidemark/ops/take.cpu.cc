@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <cstring>
+
+#include "tidemark/kernel/copy.h"
+#include "tidemark/ops/index.h"
+#include "tidemark/ops/index_cpu.h"
+#include "tidemark/ops/movement.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+namespace {
+
+void run_take(const KernelArgs& args) {
+  const TensorRef &x = args.in[0], &indices = args.in[1];
+  const AroundAxis around(x.shape, static_cast<int>(args.attrs<AxisAttrs>().axis));
+  check_indices(args, indices, around.size, "take");
+  const std::int64_t taken = indices.count(), row_bytes = around.inner * size_of(x.dtype);
+  if (args.out[0].count() == 0) return;
+  const std::int64_t grain = std::max<std::int64_t>(1, (std::int64_t{1} << 17) / row_bytes);
+  with_indices(indices, [&](const auto* index) {
+    parallel_for(*args.pool, around.outer * taken, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t from = i / taken * around.size + index[i % taken];
+        std::memcpy(args.out[0].data + i * row_bytes, x.data + from * row_bytes,
+                    static_cast<std::size_t>(row_bytes));
+      }
+    });
+  });
+}
+
+// Tasks own columns (parts of outer × inner), or, where there are too few of those, ranges of destination
+// rows; in both cases a destination adds its updates in the order of the indices.
+template <class T>
+void run_take_add_typed(const KernelArgs& args) {
+  const auto& attrs = args.attrs<TakeAddAttrs>();
+  const TensorRef &updates = args.in[0], &indices = args.in[1], &out = args.out[0];
+  const AroundAxis around(out.shape, static_cast<int>(attrs.axis));
+  check_indices(args, indices, around.size, "take_add");
+  if (out.count() == 0) return;
+  using A = SumOf<T>;
+  A* sums = std::is_same_v<A, T> ? out.as<A>() : reinterpret_cast<A*>(args.scratch);
+  const std::int64_t taken = indices.count(), inner = around.inner;
+  constexpr std::int64_t target = std::int64_t{1} << 16;  // elements of work per task
+  const std::int64_t work = around.outer * (taken * inner + around.size * inner);
+  const std::int64_t ranges = std::clamp<std::int64_t>(
+      work / target / around.outer, 1, std::min<std::int64_t>(16, std::max<std::int64_t>(1, around.size)));
+  const std::int64_t range = (around.size + ranges - 1) / ranges;
+  with_indices(indices, [&](const auto* index) {
+    args.pool->run(around.outer * ranges, [&](std::int64_t task) {
+      const std::int64_t o = task / ranges, first = task % ranges * range,
+                         last = std::min(around.size, first + range);
+      A* rows = sums + o * around.size * inner;
+      if (first < last) std::fill(rows + first * inner, rows + last * inner, A(0));
+      const T* source = updates.as<T>() + o * taken * inner;
+      for (std::int64_t j = 0; j < taken; ++j) {
+        const std::int64_t at = index[j];
+        if (at < first || at >= last) continue;
+        A* row = rows + at * inner;
+        for (std::int64_t i = 0; i < inner; ++i)
+          row[i] = add_wrapping(row[i], static_cast<A>(source[j * inner + i]));
+      }
+      if constexpr (!std::is_same_v<A, T>) {
+        T* stored = out.as<T>() + o * around.size * inner;
+        for (std::int64_t i = first * inner; i < last * inner; ++i) stored[i] = T(rows[i]);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+const CpuKernel cpu::take = cpu_kernel<AxisAttrs>(run_take);
+const CpuKernel cpu::take_add = cpu_kernel<TakeAddAttrs>([](const KernelArgs& args) {
+  dispatch(args.in[0].dtype, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool>) run_take_add_typed<T>(args);
+  });
+});
+
+}  // namespace tidemark
