@@ -1,0 +1,201 @@
+#include "tidemark/kernel/blas.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace tidemark::blas {
+namespace {
+
+constexpr std::int64_t max_int = std::numeric_limits<int>::max();
+
+// Each tile packs its panels again: 256×512 loses 2% against one call for the whole, 256×256 4%, 64×64 over 10%.
+// Small tiles pay only where there would be hardly any tasks at all.
+constexpr std::int64_t full_rows = 256, full_cols = 512;
+constexpr std::int64_t least_work = 1 << 19;  // multiply-adds per task: about 20 µs on one core
+constexpr std::int64_t wanted_tasks = 4;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+bool hold_to_one_thread() {
+  openblas_set_num_threads(1);
+  return true;
+}
+
+int narrow(std::int64_t x) { return static_cast<int>(x); }
+
+// Reads strides as BLAS wants them: transposed or not, and the leading dimension.
+struct Layout {
+  bool transposed;
+  int leading;
+};
+Layout layout(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) {
+  if (rows == 1 && cols == 1) return {false, 1};
+  if (rows == 1) {
+    return col_stride == 1 ? Layout{false, narrow(cols)} : Layout{true, narrow(col_stride)};
+  }
+  if (cols == 1) {
+    return row_stride == 1 ? Layout{true, narrow(rows)} : Layout{false, narrow(row_stride)};
+  }
+  return col_stride == 1 && row_stride >= cols ? Layout{false, narrow(row_stride)} : Layout{true, narrow(col_stride)};
+}
+
+void call_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha, const float* a, int lda,
+               const float* b, int ldb, float beta, float* c, int ldc) {
+  cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+void call_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha, const double* a, int lda,
+               const double* b, int ldb, double beta, double* c, int ldc) {
+  cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+void call_gemv(CBLAS_TRANSPOSE t, int m, int n, float alpha, const float* a, int lda, const float* x, int incx, float* y,
+               int incy) {
+  cblas_sgemv(CblasRowMajor, t, m, n, alpha, a, lda, x, incx, 1.0f, y, incy);
+}
+void call_gemv(CBLAS_TRANSPOSE t, int m, int n, double alpha, const double* a, int lda, const double* x, int incx,
+               double* y, int incy) {
+  cblas_dgemv(CblasRowMajor, t, m, n, alpha, a, lda, x, incx, 1.0, y, incy);
+}
+
+template <class T>
+void scale(std::int64_t m, std::int64_t n, T beta, Matrix<T> c) {
+  if (beta == T(1)) return;
+  for (std::int64_t i = 0; i < m; ++i) {
+    T* row = c.data + i * c.row;
+    if (beta == T(0)) {
+      std::fill(row, row + n, T(0));
+    } else {
+      for (std::int64_t j = 0; j < n; ++j) row[j] *= beta;
+    }
+  }
+}
+
+// Below this many multiply-adds the fixed cost of a BLAS call (0.15 µs) exceeds the work.
+constexpr std::int64_t small_work = 256;
+
+template <class T>
+void small_gemm(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a, Matrix<const T> b, T beta,
+                Matrix<T> c) {
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      T sum = 0;
+      for (std::int64_t l = 0; l < k; ++l) sum += a.data[i * a.row + l * a.col] * b.data[l * b.row + j * b.col];
+      T& out = c.data[i * c.row + j];
+      out = beta == T(0) ? alpha * sum : alpha * sum + beta * out;
+    }
+  }
+}
+
+}  // namespace
+
+bool is_direct(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) {
+  if (rows > max_int || cols > max_int || row_stride > max_int || col_stride > max_int) return false;
+  if (rows <= 1 && cols <= 1) return true;
+  if (rows <= 1) return col_stride >= 1;
+  if (cols <= 1) return row_stride >= 1;
+  return (col_stride == 1 && row_stride >= cols) || (row_stride == 1 && col_stride >= rows);
+}
+
+template <class T>
+void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a, Matrix<const T> b, T beta,
+                 Matrix<T> c) {
+  if (m <= 0 || n <= 0) return;
+  if (k <= 0) return scale(m, n, beta, c);
+  if (m * n * k <= small_work) return small_gemm(m, n, k, alpha, a, b, beta, c);
+  static const bool once = hold_to_one_thread();
+  (void)once;
+  const auto trans = [](bool t) { return t ? CblasTrans : CblasNoTrans; };
+  const Layout la = layout(m, k, a.row, a.col), lb = layout(k, n, b.row, b.col);
+  // gemv adds to c, so that a beta of zero never meets what lay there before.
+  if (n == 1) {
+    scale(m, n, beta, c);
+    const int rows = narrow(la.transposed ? k : m), cols = narrow(la.transposed ? m : k);
+    call_gemv(trans(la.transposed), rows, cols, alpha, a.data, la.leading, b.data, narrow(k == 1 ? 1 : b.row), c.data,
+              narrow(m == 1 ? 1 : c.row));
+  } else if (m == 1) {
+    scale(m, n, beta, c);
+    const int rows = narrow(lb.transposed ? n : k), cols = narrow(lb.transposed ? k : n);
+    call_gemv(trans(!lb.transposed), rows, cols, alpha, b.data, lb.leading, a.data, narrow(k == 1 ? 1 : a.col), c.data,
+              1);
+  } else {
+    call_gemm(trans(la.transposed), trans(lb.transposed), narrow(m), narrow(n), narrow(k), alpha, a.data, la.leading,
+              b.data, lb.leading, beta, c.data, narrow(c.row));
+  }
+}
+
+Tiling tile(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
+  Tiling t;
+  if (batch <= 0 || m <= 0 || n <= 0) return t;
+  k = std::max<std::int64_t>(k, 1);
+  t.rows = std::min(m, full_rows), t.cols = std::min(n, full_cols);
+  // One row or column is limited by memory: long pieces, so that the reads are.
+  if (n == 1) t.rows = std::min(m, std::max<std::int64_t>(128, least_work / k));
+  if (m == 1) t.cols = std::min(n, std::max<std::int64_t>(1024, least_work / k));
+  const auto count = [&] {
+    t.row_tiles = ceil_div(m, t.rows), t.col_tiles = ceil_div(n, t.cols);
+    return t.tiles = batch * t.row_tiles * t.col_tiles;
+  };
+  while (count() < wanted_tasks && m > 1 && n > 1 && t.rows * t.cols * k > least_work) {
+    const std::int64_t least = t.tiles < 2 ? 64 : 256;
+    if (t.cols > least && t.cols >= t.rows) {
+      t.cols = ceil_div(t.cols, 2);
+    } else if (t.rows > least) {
+      t.rows = ceil_div(t.rows, 2);
+    } else {
+      break;
+    }
+  }
+  // Even tiles, in multiples of what the micro-kernels hold in registers.
+  const auto even = [](std::int64_t size, std::int64_t tiles) {
+    return std::min(size, ceil_div(ceil_div(size, tiles), 16) * 16);
+  };
+  t.rows = even(m, t.row_tiles), t.cols = even(n, t.col_tiles);
+  count();
+  t.group = std::clamp<std::int64_t>(least_work / std::max<std::int64_t>(t.rows * t.cols * k, 1), 1, t.tiles);
+  t.tasks = ceil_div(t.tiles, t.group);
+  return t;
+}
+
+Tile tile_at(const Tiling& tiling, std::int64_t index, std::int64_t m, std::int64_t n) {
+  const std::int64_t per_result = tiling.row_tiles * tiling.col_tiles;
+  const std::int64_t within = index % per_result;
+  const std::int64_t row = within / tiling.col_tiles * tiling.rows, col = within % tiling.col_tiles * tiling.cols;
+  return {index / per_result, row, col, std::min(tiling.rows, m - row), std::min(tiling.cols, n - col)};
+}
+
+Batch::Offsets Batch::at(std::int64_t index) const {
+  Offsets offsets;
+  for (int i = size.rank() - 1; i >= 0; --i) {
+    const std::int64_t position = index % size[i];
+    index /= size[i];
+    offsets.a += position * a[i], offsets.b += position * b[i], offsets.c += position * c[i];
+  }
+  return offsets;
+}
+
+template <class T>
+void gemm(ThreadPool& pool, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
+          Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c) {
+  const Tiling tiling = tile(batch.count(), m, n, k);
+  parallel_for(pool, tiling.tiles, tiling.group, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t index = begin; index < end; ++index) {
+      const Tile t = tile_at(tiling, index, m, n);
+      const Batch::Offsets at = batch.at(t.batch);
+      const Matrix<const T> rows{a.data + at.a + t.row * a.row, a.row, a.col};
+      const Matrix<const T> cols{b.data + at.b + t.col * b.col, b.row, b.col};
+      gemm_serial<T>(t.rows, t.cols, k, alpha, rows, cols, beta, {c.data + at.c + t.row * c.row + t.col, c.row, 1});
+    }
+  });
+}
+
+template void gemm_serial<float>(std::int64_t, std::int64_t, std::int64_t, float, Matrix<const float>,
+                                 Matrix<const float>, float, Matrix<float>);
+template void gemm_serial<double>(std::int64_t, std::int64_t, std::int64_t, double, Matrix<const double>,
+                                  Matrix<const double>, double, Matrix<double>);
+template void gemm<float>(ThreadPool&, const Batch&, std::int64_t, std::int64_t, std::int64_t, float,
+                          Matrix<const float>, Matrix<const float>, float, Matrix<float>);
+template void gemm<double>(ThreadPool&, const Batch&, std::int64_t, std::int64_t, std::int64_t, double,
+                           Matrix<const double>, Matrix<const double>, double, Matrix<double>);
+
+}  // namespace tidemark::blas
