@@ -45,7 +45,8 @@ inline std::vector<double> doubles_of(const Literal& literal) {
 }
 
 // Uniform in [low, high), rounded to whole numbers for integers.
-inline Literal random_literal(DType dtype, const Shape& shape, std::uint64_t seed, double low = -1, double high = 1) {
+inline Literal random_literal(DType dtype, const Shape& shape, std::uint64_t seed, double low = -1,
+                              double high = 1) {
   std::vector<double> values(static_cast<std::size_t>(element_count(shape)));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto words = Philox{seed}(i);

@@ -38,23 +38,24 @@ Layout layout(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std
   if (cols == 1) {
     return row_stride == 1 ? Layout{true, narrow(rows)} : Layout{false, narrow(row_stride)};
   }
-  return col_stride == 1 && row_stride >= cols ? Layout{false, narrow(row_stride)} : Layout{true, narrow(col_stride)};
+  return col_stride == 1 && row_stride >= cols ? Layout{false, narrow(row_stride)}
+                                               : Layout{true, narrow(col_stride)};
 }
 
-void call_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha, const float* a, int lda,
-               const float* b, int ldb, float beta, float* c, int ldc) {
+void call_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha, const float* a,
+               int lda, const float* b, int ldb, float beta, float* c, int ldc) {
   cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-void call_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha, const double* a, int lda,
-               const double* b, int ldb, double beta, double* c, int ldc) {
+void call_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha, const double* a,
+               int lda, const double* b, int ldb, double beta, double* c, int ldc) {
   cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-void call_gemv(CBLAS_TRANSPOSE t, int m, int n, float alpha, const float* a, int lda, const float* x, int incx, float* y,
-               int incy) {
+void call_gemv(CBLAS_TRANSPOSE t, int m, int n, float alpha, const float* a, int lda, const float* x,
+               int incx, float* y, int incy) {
   cblas_sgemv(CblasRowMajor, t, m, n, alpha, a, lda, x, incx, 1.0f, y, incy);
 }
-void call_gemv(CBLAS_TRANSPOSE t, int m, int n, double alpha, const double* a, int lda, const double* x, int incx,
-               double* y, int incy) {
+void call_gemv(CBLAS_TRANSPOSE t, int m, int n, double alpha, const double* a, int lda, const double* x,
+               int incx, double* y, int incy) {
   cblas_dgemv(CblasRowMajor, t, m, n, alpha, a, lda, x, incx, 1.0, y, incy);
 }
 
@@ -75,12 +76,13 @@ void scale(std::int64_t m, std::int64_t n, T beta, Matrix<T> c) {
 constexpr std::int64_t small_work = 256;
 
 template <class T>
-void small_gemm(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a, Matrix<const T> b, T beta,
-                Matrix<T> c) {
+void small_gemm(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a, Matrix<const T> b,
+                T beta, Matrix<T> c) {
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
       T sum = 0;
-      for (std::int64_t l = 0; l < k; ++l) sum += a.data[i * a.row + l * a.col] * b.data[l * b.row + j * b.col];
+      for (std::int64_t l = 0; l < k; ++l)
+        sum += a.data[i * a.row + l * a.col] * b.data[l * b.row + j * b.col];
       T& out = c.data[i * c.row + j];
       out = beta == T(0) ? alpha * sum : alpha * sum + beta * out;
     }
@@ -98,8 +100,8 @@ bool is_direct(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, st
 }
 
 template <class T>
-void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a, Matrix<const T> b, T beta,
-                 Matrix<T> c) {
+void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
+                 Matrix<const T> b, T beta, Matrix<T> c) {
   if (m <= 0 || n <= 0) return;
   if (k <= 0) return scale(m, n, beta, c);
   if (m * n * k <= small_work) return small_gemm(m, n, k, alpha, a, b, beta, c);
@@ -111,16 +113,16 @@ void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix
   if (n == 1) {
     scale(m, n, beta, c);
     const int rows = narrow(la.transposed ? k : m), cols = narrow(la.transposed ? m : k);
-    call_gemv(trans(la.transposed), rows, cols, alpha, a.data, la.leading, b.data, narrow(k == 1 ? 1 : b.row), c.data,
-              narrow(m == 1 ? 1 : c.row));
+    call_gemv(trans(la.transposed), rows, cols, alpha, a.data, la.leading, b.data, narrow(k == 1 ? 1 : b.row),
+              c.data, narrow(m == 1 ? 1 : c.row));
   } else if (m == 1) {
     scale(m, n, beta, c);
     const int rows = narrow(lb.transposed ? n : k), cols = narrow(lb.transposed ? k : n);
-    call_gemv(trans(!lb.transposed), rows, cols, alpha, b.data, lb.leading, a.data, narrow(k == 1 ? 1 : a.col), c.data,
-              1);
+    call_gemv(trans(!lb.transposed), rows, cols, alpha, b.data, lb.leading, a.data,
+              narrow(k == 1 ? 1 : a.col), c.data, 1);
   } else {
-    call_gemm(trans(la.transposed), trans(lb.transposed), narrow(m), narrow(n), narrow(k), alpha, a.data, la.leading,
-              b.data, lb.leading, beta, c.data, narrow(c.row));
+    call_gemm(trans(la.transposed), trans(lb.transposed), narrow(m), narrow(n), narrow(k), alpha, a.data,
+              la.leading, b.data, lb.leading, beta, c.data, narrow(c.row));
   }
 }
 
@@ -160,7 +162,8 @@ Tiling tile(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) 
 Tile tile_at(const Tiling& tiling, std::int64_t index, std::int64_t m, std::int64_t n) {
   const std::int64_t per_result = tiling.row_tiles * tiling.col_tiles;
   const std::int64_t within = index % per_result;
-  const std::int64_t row = within / tiling.col_tiles * tiling.rows, col = within % tiling.col_tiles * tiling.cols;
+  const std::int64_t row = within / tiling.col_tiles * tiling.rows,
+                     col = within % tiling.col_tiles * tiling.cols;
   return {index / per_result, row, col, std::min(tiling.rows, m - row), std::min(tiling.cols, n - col)};
 }
 
@@ -184,7 +187,8 @@ void gemm(ThreadPool& pool, const Batch& batch, std::int64_t m, std::int64_t n, 
       const Batch::Offsets at = batch.at(t.batch);
       const Matrix<const T> rows{a.data + at.a + t.row * a.row, a.row, a.col};
       const Matrix<const T> cols{b.data + at.b + t.col * b.col, b.row, b.col};
-      gemm_serial<T>(t.rows, t.cols, k, alpha, rows, cols, beta, {c.data + at.c + t.row * c.row + t.col, c.row, 1});
+      gemm_serial<T>(t.rows, t.cols, k, alpha, rows, cols, beta,
+                     {c.data + at.c + t.row * c.row + t.col, c.row, 1});
     }
   });
 }

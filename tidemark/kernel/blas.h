@@ -32,8 +32,8 @@ bool is_direct(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, st
 // c = alpha a b + beta c on the calling thread: a is m×k, b k×n, both direct; c's columns are contiguous (col == 1).
 // With beta = 0 what c held does not matter, not even NaN. T: float or double.
 template <class T>
-void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a, Matrix<const T> b, T beta,
-                 Matrix<T> c);
+void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
+                 Matrix<const T> b, T beta, Matrix<T> c);
 
 // How a batch of m×n results is cut. One task is a tile, or a run of `group` whole small results.
 struct Tiling {

@@ -15,13 +15,14 @@ namespace {
 template <class T>
 std::vector<T> random_values(std::int64_t count, std::uint64_t seed) {
   std::vector<T> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(2 * unit_float(Philox{seed}(i)[0]) - 1);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<T>(2 * unit_float(Philox{seed}(i)[0]) - 1);
   return values;
 }
 
 template <class T>
-std::vector<T> naive(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a, Matrix<const T> b, T beta,
-                     const std::vector<T>& c) {
+std::vector<T> naive(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
+                     Matrix<const T> b, T beta, const std::vector<T>& c) {
   std::vector<T> out(c);
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -45,7 +46,7 @@ void expect_near(const std::vector<T>& got, const std::vector<T>& want, double t
 struct Size {
   std::int64_t m, n, k;
 };
-const Size sizes[] = {{1, 1, 1},   {1, 1, 300}, {1, 70, 40},  {70, 1, 40},   {5, 7, 3},    {8, 8, 8},
+const Size sizes[] = {{1, 1, 1},   {1, 1, 300},  {1, 70, 40},   {70, 1, 40},    {5, 7, 3},    {8, 8, 8},
                       {33, 17, 1}, {64, 64, 64}, {300, 40, 70}, {130, 600, 20}, {2, 1500, 9}, {260, 520, 64}};
 
 TEST(Blas, MatchesANaiveProductForAllTransposesAndSizes) {
@@ -87,16 +88,19 @@ TEST(Blas, BatchesBroadcastWithStrideZero) {
   const std::int64_t m = 9, n = 11, k = 20;
   const auto a = random_values<double>(3 * m * k, 1), b = random_values<double>(k * n, 2);
   std::vector<double> c(static_cast<std::size_t>(3 * m * n)), none(static_cast<std::size_t>(m * n));
-  gemm<double>(pool, {{3}, {m * k}, {0}, {m * n}}, m, n, k, 1, {a.data(), k, 1}, {b.data(), n, 1}, 0, {c.data(), n, 1});
+  gemm<double>(pool, {{3}, {m * k}, {0}, {m * n}}, m, n, k, 1, {a.data(), k, 1}, {b.data(), n, 1}, 0,
+               {c.data(), n, 1});
   for (std::int64_t i = 0; i < 3; ++i) {
     const std::vector<double> part(c.begin() + i * m * n, c.begin() + (i + 1) * m * n);
-    expect_near(part, naive<double>(m, n, k, 1, {a.data() + i * m * k, k, 1}, {b.data(), n, 1}, 0, none), 1e-12);
+    expect_near(part, naive<double>(m, n, k, 1, {a.data() + i * m * k, k, 1}, {b.data(), n, 1}, 0, none),
+                1e-12);
   }
 }
 
 TEST(Blas, TilesCoverTheResultOnceWhateverItsSize) {
   for (const std::int64_t batch : {1, 3, 1000}) {
-    for (const Size& s : {Size{1, 1, 1}, Size{7, 5000, 3}, Size{1024, 1024, 1024}, Size{128, 128, 8192}, Size{1, 9000, 900}}) {
+    for (const Size& s : {Size{1, 1, 1}, Size{7, 5000, 3}, Size{1024, 1024, 1024}, Size{128, 128, 8192},
+                          Size{1, 9000, 900}}) {
       const Tiling tiling = tile(batch, s.m, s.n, s.k);
       std::int64_t area = 0;
       for (std::int64_t i = 0; i < tiling.tiles; ++i) {

@@ -13,11 +13,12 @@ namespace {
 
 void check_list(const Call& call, std::string_view name, const Dims& dims, int rank, const Dims& other) {
   for (int i = 0; i < dims.rank(); ++i) {
-    const bool repeated = std::count(dims.begin(), dims.end(), dims[i]) + std::count(other.begin(), other.end(), dims[i]) > 1;
+    const bool repeated =
+        std::count(dims.begin(), dims.end(), dims[i]) + std::count(other.begin(), other.end(), dims[i]) > 1;
     if (dims[i] < 0 || dims[i] >= rank || repeated) {
       fail(ErrorCode::bad_attribute,
-           {.what = fmt::format("contract: {} names dimension {} of an operand of rank {}{}", name, dims[i], rank,
-                                repeated ? " a second time" : ""),
+           {.what = fmt::format("contract: {} names dimension {} of an operand of rank {}{}", name, dims[i],
+                                rank, repeated ? " a second time" : ""),
             .expected = "dimensions of the operand, each at most once among batch and contracted ones",
             .where = call.where});
     }
@@ -27,8 +28,8 @@ void check_list(const Call& call, std::string_view name, const Dims& dims, int r
 void check_pairs(const Call& call, std::string_view role, const Dims& lhs, const Dims& rhs) {
   if (lhs.rank() != rhs.rank()) {
     fail(ErrorCode::bad_attribute,
-         {.what = fmt::format("contract: {} {} dimensions of the left operand, but {} of the right", lhs.rank(), role,
-                              rhs.rank()),
+         {.what = fmt::format("contract: {} {} dimensions of the left operand, but {} of the right",
+                              lhs.rank(), role, rhs.rank()),
           .expected = "pairs",
           .where = call.where});
   }
@@ -37,10 +38,11 @@ void check_pairs(const Call& call, std::string_view role, const Dims& lhs, const
     const Shape &left = call.in[0].shape, &right = call.in[1].shape;
     if (left[l] != right[r]) {
       fail(ErrorCode::shape_mismatch,
-           {.what = fmt::format("contract: the {} sizes differ: {} (dimension {} of the left operand {}) and {} "
-                                "(dimension {} of the right operand {})",
-                                role == "batch" ? "batch" : "inner", left[l], l, to_string(left), right[r], r,
-                                to_string(right)),
+           {.what =
+                fmt::format("contract: the {} sizes differ: {} (dimension {} of the left operand {}) and {} "
+                            "(dimension {} of the right operand {})",
+                            role == "batch" ? "batch" : "inner", left[l], l, to_string(left), right[r], r,
+                            to_string(right)),
             .expected = "equal sizes",
             .where = call.where,
             .help = "transpose or reshape one operand"});
@@ -50,8 +52,9 @@ void check_pairs(const Call& call, std::string_view role, const Dims& lhs, const
 
 std::vector<Type> infer(const Call& call) {
   if (call.in.size() != 2) {
-    fail(ErrorCode::wrong_operand_count,
-         {.what = fmt::format("contract: {} operands", call.in.size()), .expected = "2", .where = call.where});
+    fail(
+        ErrorCode::wrong_operand_count,
+        {.what = fmt::format("contract: {} operands", call.in.size()), .expected = "2", .where = call.where});
   }
   const Type &lhs = call.in[0], &rhs = call.in[1];
   if (lhs.dtype != rhs.dtype || lhs.dtype == DType::boolean) {
@@ -73,8 +76,9 @@ std::vector<Type> infer(const Call& call) {
   const Dims rhs_free = free_dims(rhs.rank(), attrs.rhs_batch, attrs.rhs_contract);
   if (attrs.lhs_batch.rank() + lhs_free.rank() + rhs_free.rank() > max_rank) {
     fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("contract: {} and {} give a result of rank {}", to_string(lhs.shape), to_string(rhs.shape),
-                              attrs.lhs_batch.rank() + lhs_free.rank() + rhs_free.rank()),
+         {.what =
+              fmt::format("contract: {} and {} give a result of rank {}", to_string(lhs.shape),
+                          to_string(rhs.shape), attrs.lhs_batch.rank() + lhs_free.rank() + rhs_free.rank()),
           .expected = fmt::format("a result of rank {} at most", max_rank),
           .where = call.where,
           .help = "merge dimensions with reshape"});
@@ -97,7 +101,9 @@ Dims sorted(Dims dims) {
   return dims;
 }
 
-std::int64_t index_of(const Dims& dims, std::int64_t d) { return std::find(dims.begin(), dims.end(), d) - dims.begin(); }
+std::int64_t index_of(const Dims& dims, std::int64_t d) {
+  return std::find(dims.begin(), dims.end(), d) - dims.begin();
+}
 
 bool is_identity(const Dims& order) { return order == sequence(0, order.rank()); }
 
@@ -127,12 +133,14 @@ Var operand_gradient(const RuleCall& rule, bool own_is_lhs) {
       } else if (const auto j = index_of(own_free, d); j < own) {
         order.push_back(free_at + j);
       } else {
-        order.push_back(contract_at + index_of(by_other, other_contract[static_cast<int>(index_of(own_contract, d))]));
+        order.push_back(contract_at +
+                        index_of(by_other, other_contract[static_cast<int>(index_of(own_contract, d))]));
       }
     }
     return order;
   };
-  const Dims seed_first = order_with(batch, batch + own), other_first = order_with(batch + own_contract.rank(), batch);
+  const Dims seed_first = order_with(batch, batch + own),
+             other_first = order_with(batch + own_contract.rank(), batch);
   const Var& seed = rule.seed[0];
   if (!is_identity(seed_first) && is_identity(other_first)) {
     return contract(other, seed, {other_batch, seed_batch, other_free, seed_contract});
@@ -143,7 +151,8 @@ Var operand_gradient(const RuleCall& rule, bool own_is_lhs) {
 
 std::vector<Var> vjp(const RuleCall& rule) {
   if (!rule.seed[0]) return {Var(), Var()};
-  return {rule.wants(0) ? operand_gradient(rule, true) : Var(), rule.wants(1) ? operand_gradient(rule, false) : Var()};
+  return {rule.wants(0) ? operand_gradient(rule, true) : Var(),
+          rule.wants(1) ? operand_gradient(rule, false) : Var()};
 }
 
 std::vector<Var> jvp(const RuleCall& rule) {
@@ -157,14 +166,15 @@ ContractLayout layout_of(const Call& call) {
   const auto strides = [&](std::size_t i) {
     return call.in_strides.empty() ? dense_strides(call.in[i].shape) : call.in_strides[i];
   };
-  return contract_layout(call.attrs_as<ContractAttrs>(), call.in[0].dtype, call.in[0].shape, strides(0), call.in[1].shape,
-                         strides(1));
+  return contract_layout(call.attrs_as<ContractAttrs>(), call.in[0].dtype, call.in[0].shape, strides(0),
+                         call.in[1].shape, strides(1));
 }
 
 Cost cost(const Call& call) {
   double bytes = 0, flops = 2;
   for (const Type& type : call.in) bytes += static_cast<double>(type.bytes());
-  for (const Type& type : call.out) bytes += static_cast<double>(type.bytes()), flops *= static_cast<double>(type.count());
+  for (const Type& type : call.out)
+    bytes += static_cast<double>(type.bytes()), flops *= static_cast<double>(type.count());
   for (std::int64_t d : call.attrs_as<ContractAttrs>().lhs_contract) {
     flops *= static_cast<double>(call.in[0].shape[static_cast<int>(d)]);
   }
@@ -172,7 +182,9 @@ Cost cost(const Call& call) {
 }
 
 std::vector<Sample> samples() {
-  const auto f64 = [](std::initializer_list<std::int64_t> shape) { return Sample::Operand{.type = {DType::f64, Shape(shape)}}; };
+  const auto f64 = [](std::initializer_list<std::int64_t> shape) {
+    return Sample::Operand{.type = {DType::f64, Shape(shape)}};
+  };
   const auto of = [](const ContractAttrs& attrs) { return pack(attrs); };
   return {
       {.in = {f64({3, 4}), f64({4, 5})}, .attrs = of({{}, {}, {1}, {0}})},
@@ -211,7 +223,8 @@ Var contract(const Var& lhs, const Var& rhs, const ContractAttrs& dims) {
   if (dims.lhs_contract.rank() == dims.rhs_contract.rank()) {
     ordered.lhs_contract = sorted(dims.lhs_contract);
     for (int i = 0; i < dims.lhs_contract.rank(); ++i) {
-      ordered.rhs_contract[i] = dims.rhs_contract[static_cast<int>(index_of(dims.lhs_contract, ordered.lhs_contract[i]))];
+      ordered.rhs_contract[i] =
+          dims.rhs_contract[static_cast<int>(index_of(dims.lhs_contract, ordered.lhs_contract[i]))];
     }
   }
   return lhs.builder().call1(op::contract, {lhs, rhs}, pack(ordered));

@@ -10,12 +10,30 @@ namespace {
 using blas::Matrix;
 
 // What products of a storage type are computed in. Integers wrap around, which only unsigned arithmetic may do.
-template <class S> struct ComputeOf { using type = S; };
-template <> struct ComputeOf<BFloat16> { using type = float; };
-template <> struct ComputeOf<Float16> { using type = float; };
-template <> struct ComputeOf<std::int32_t> { using type = std::uint32_t; };
-template <> struct ComputeOf<std::int64_t> { using type = std::uint64_t; };
-template <> struct ComputeOf<std::uint8_t> { using type = std::uint32_t; };
+template <class S>
+struct ComputeOf {
+  using type = S;
+};
+template <>
+struct ComputeOf<BFloat16> {
+  using type = float;
+};
+template <>
+struct ComputeOf<Float16> {
+  using type = float;
+};
+template <>
+struct ComputeOf<std::int32_t> {
+  using type = std::uint32_t;
+};
+template <>
+struct ComputeOf<std::int64_t> {
+  using type = std::uint64_t;
+};
+template <>
+struct ComputeOf<std::uint8_t> {
+  using type = std::uint32_t;
+};
 
 template <class T>
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, bool add,
@@ -41,8 +59,8 @@ struct Range {
 
 // Copies the window outer×inner of an operand into a dense panel, rows along `outer`.
 template <class S, class T>
-void pack_rows(const S* data, const AxisGroup& outer, Range outer_range, const AxisGroup& inner, Range inner_range,
-               T* panel) {
+void pack_rows(const S* data, const AxisGroup& outer, Range outer_range, const AxisGroup& inner,
+               Range inner_range, T* panel) {
   const std::int64_t run = inner.size.empty() ? 1 : inner.size.back();
   const std::int64_t step = inner.inner_stride();
   for (std::int64_t o = 0; o < outer_range.count; ++o) {
@@ -108,7 +126,8 @@ void contract_tile(const ContractLayout& layout, const blas::Tile& tile, const S
   }
   if (layout.stage_out) {
     for (std::int64_t i = 0; i < tile.rows; ++i) {
-      for (std::int64_t j = 0; j < tile.cols; ++j) out[i * layout.out_row + j] = static_cast<S>(staged[i * tile.cols + j]);
+      for (std::int64_t j = 0; j < tile.cols; ++j)
+        out[i * layout.out_row + j] = static_cast<S>(staged[i * tile.cols + j]);
     }
   }
 }
@@ -122,7 +141,8 @@ void run_typed(const KernelArgs& args, const ContractLayout& layout) {
     if (!layout.pack_lhs && !layout.pack_rhs) {
       blas::gemm<S>(*args.pool, layout.batch, layout.rows, layout.cols, layout.depth, S(1),
                     {lhs, layout.m.inner_stride(), layout.k_lhs.inner_stride()},
-                    {rhs, layout.k_rhs.inner_stride(), layout.n.inner_stride()}, S(0), {out, layout.out_row, 1});
+                    {rhs, layout.k_rhs.inner_stride(), layout.n.inner_stride()}, S(0),
+                    {out, layout.out_row, 1});
       return;
     }
   }
@@ -132,7 +152,8 @@ void run_typed(const KernelArgs& args, const ContractLayout& layout) {
     for (std::int64_t task = slot; task < tiling.tasks; task += layout.slots) {
       const std::int64_t end = std::min((task + 1) * tiling.group, tiling.tiles);
       for (std::int64_t index = task * tiling.group; index < end; ++index) {
-        contract_tile<S>(layout, blas::tile_at(tiling, index, layout.rows, layout.cols), lhs, rhs, out, scratch);
+        contract_tile<S>(layout, blas::tile_at(tiling, index, layout.rows, layout.cols), lhs, rhs, out,
+                         scratch);
       }
     }
   });
@@ -140,8 +161,8 @@ void run_typed(const KernelArgs& args, const ContractLayout& layout) {
 
 void run_contract(const KernelArgs& args) {
   const TensorRef &lhs = args.in[0], &rhs = args.in[1];
-  const ContractLayout layout = contract_layout(args.attrs<ContractAttrs>(), lhs.dtype, lhs.shape, lhs.strides, rhs.shape,
-                                                rhs.strides);
+  const ContractLayout layout =
+      contract_layout(args.attrs<ContractAttrs>(), lhs.dtype, lhs.shape, lhs.strides, rhs.shape, rhs.strides);
   dispatch(lhs.dtype, [&]<class S>() {
     if constexpr (!std::is_same_v<S, bool>) run_typed<S>(args, layout);
   });

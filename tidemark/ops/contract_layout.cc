@@ -12,7 +12,9 @@ constexpr std::int64_t max_slots = 8;
 // Rows that do not merge become separate products when each still has this many; below, packing is cheaper.
 constexpr std::int64_t least_rows_per_product = 32;
 
-bool contains(const Dims& dims, std::int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
+bool contains(const Dims& dims, std::int64_t d) {
+  return std::find(dims.begin(), dims.end(), d) != dims.end();
+}
 
 // Dimensions with up to three strides each, merged while they are appended, outermost first.
 struct Merged {
@@ -39,7 +41,9 @@ void hoist(AxisGroup& group, const Dims& out_stride, bool is_lhs, blas::Batch& b
   group = {.size = {group.size.back()}, .stride = {group.stride.back()}};
 }
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment; }
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+}
 
 }  // namespace
 
@@ -60,8 +64,8 @@ Dims free_dims(int rank, const Dims& batch, const Dims& contracted) {
   return free;
 }
 
-ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Shape& lhs, const Strides& lhs_strides,
-                               const Shape& rhs, const Strides& rhs_strides) {
+ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Shape& lhs,
+                               const Strides& lhs_strides, const Shape& rhs, const Strides& rhs_strides) {
   const Dims lhs_free = free_dims(lhs.rank(), attrs.lhs_batch, attrs.lhs_contract);
   const Dims rhs_free = free_dims(rhs.rank(), attrs.rhs_batch, attrs.rhs_contract);
   Shape out;
@@ -101,10 +105,11 @@ ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Sh
 
   const bool blas_dtype = dtype == DType::f32 || dtype == DType::f64;
   const auto readable = [&](std::int64_t count, std::int64_t stride, const AxisGroup& depth) {
-    return blas_dtype && k.size.rank() <= 1 && blas::is_direct(count, layout.depth, stride, depth.inner_stride());
+    return blas_dtype && k.size.rank() <= 1 &&
+           blas::is_direct(count, layout.depth, stride, depth.inner_stride());
   };
-  const auto settle = [&](AxisGroup& group, const AxisGroup& depth, const Dims& out_stride, std::int64_t& count,
-                          bool is_lhs) {
+  const auto settle = [&](AxisGroup& group, const AxisGroup& depth, const Dims& out_stride,
+                          std::int64_t& count, bool is_lhs) {
     if (group.size.rank() > 1 && group.size.back() >= least_rows_per_product &&
         readable(group.size.back(), group.stride.back(), depth)) {
       hoist(group, out_stride, is_lhs, layout.batch);

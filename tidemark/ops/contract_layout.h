@@ -19,8 +19,8 @@ struct AxisGroup {
 };
 
 struct ContractLayout {
-  blas::Batch batch;      // also rows or columns that do not merge with the rest
-  AxisGroup m, n;         // m in the left, n in the right operand
+  blas::Batch batch;  // also rows or columns that do not merge with the rest
+  AxisGroup m, n;     // m in the left, n in the right operand
   AxisGroup k_lhs, k_rhs;
   std::int64_t rows = 1, cols = 1, depth = 1;
   std::int64_t out_row = 1;  // stride between rows of the result; its columns are contiguous
@@ -38,8 +38,8 @@ struct ContractLayout {
 };
 
 // Strides of the result are dense. `dtype` is that of all three.
-ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Shape& lhs, const Strides& lhs_strides,
-                               const Shape& rhs, const Strides& rhs_strides);
+ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Shape& lhs,
+                               const Strides& lhs_strides, const Shape& rhs, const Strides& rhs_strides);
 
 // The dimensions of an operand of the given rank that are neither batch nor contracted, ascending.
 Dims free_dims(int rank, const Dims& batch, const Dims& contracted);

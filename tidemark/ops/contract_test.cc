@@ -83,10 +83,10 @@ const std::vector<Case>& cases() {
       {{5, 33, 20}, {5, 20, 7}, {{0}, {0}, {2}, {1}}},
       {{2, 35, 3, 8}, {2, 33, 3, 8}, {{0, 2}, {0, 2}, {3}, {3}}},   // attention scores
       {{2, 3, 35, 33}, {2, 33, 3, 8}, {{0, 1}, {0, 2}, {3}, {1}}},  // attention values
-      {{6, 4, 5}, {5, 3, 4}, {{}, {}, {1, 2}, {2, 0}}},             // contracted dimensions do not merge on the right
-      {{4, 6, 5}, {6, 3}, {{}, {}, {1}, {0}}},                      // rows around the contracted dimension
+      {{6, 4, 5}, {5, 3, 4}, {{}, {}, {1, 2}, {2, 0}}},  // contracted dimensions do not merge on the right
+      {{4, 6, 5}, {6, 3}, {{}, {}, {1}, {0}}},           // rows around the contracted dimension
       {{4, 6, 40}, {6, 3}, {{}, {}, {1}, {0}}},
-      {{3, 40, 300}, {300, 3, 35}, {{}, {}, {2, 0}, {0, 1}}},       // deeper than one panel
+      {{3, 40, 300}, {300, 3, 35}, {{}, {}, {2, 0}, {0, 1}}},  // deeper than one panel
       {{3, 0}, {0, 4}, {{}, {}, {1}, {0}}},
       {{0, 3}, {3, 4}, {{}, {}, {1}, {0}}},
       {{3}, {4}, {}},
@@ -98,12 +98,15 @@ const std::vector<Case>& cases() {
 
 TEST(Contract, MatchesTheDefinitionForEveryDtype) {
   for (const Case& c : cases()) {
-    for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64, DType::u8}) {
+    for (const DType dtype :
+         {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64, DType::u8}) {
       const double reach = is_float(dtype) ? 1 : 4, low = dtype == DType::u8 ? 0 : -reach;
-      const Literal a = random_literal(dtype, c.lhs, 1, low, reach), b = random_literal(dtype, c.rhs, 2, low, reach);
+      const Literal a = random_literal(dtype, c.lhs, 1, low, reach),
+                    b = random_literal(dtype, c.rhs, 2, low, reach);
       auto want = naive(c.attrs, a, b);
       if (dtype == DType::u8) {
-        for (double& x : want) x = static_cast<double>(static_cast<std::uint8_t>(static_cast<std::int64_t>(x)));
+        for (double& x : want)
+          x = static_cast<double>(static_cast<std::uint8_t>(static_cast<std::int64_t>(x)));
       }
       const Literal got = run_op(op::contract, {a, b}, pack(c.attrs));
       const double tolerance = dtype == DType::f64    ? 1e-12
@@ -111,7 +114,8 @@ TEST(Contract, MatchesTheDefinitionForEveryDtype) {
                                : dtype == DType::f16  ? 2e-3
                                : dtype == DType::bf16 ? 1e-2
                                                       : 0;
-      EXPECT_LE(distance(doubles_of(got), want), tolerance) << to_string(c.lhs) << to_string(c.rhs) << name_of(dtype);
+      EXPECT_LE(distance(doubles_of(got), want), tolerance)
+          << to_string(c.lhs) << to_string(c.rhs) << name_of(dtype);
     }
   }
 }
@@ -120,7 +124,8 @@ TEST(Contract, ThreadsDoNotChangeTheBits) {
   for (const Case& c : cases()) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
       const Literal a = random_literal(dtype, c.lhs, 1), b = random_literal(dtype, c.rhs, 2);
-      EXPECT_EQ(run_op(op::contract, {a, b}, pack(c.attrs), 1), run_op(op::contract, {a, b}, pack(c.attrs), 3));
+      EXPECT_EQ(run_op(op::contract, {a, b}, pack(c.attrs), 1),
+                run_op(op::contract, {a, b}, pack(c.attrs), 3));
     }
   }
 }
@@ -133,8 +138,8 @@ struct Window {
   std::int64_t size = 0;   // of `memory`
 };
 
-std::vector<double> run_on_windows(const ContractAttrs& attrs, DType dtype, const Window& wa, const Window& wb,
-                                   std::vector<double>& want, std::int64_t& scratch_bytes) {
+std::vector<double> run_on_windows(const ContractAttrs& attrs, DType dtype, const Window& wa,
+                                   const Window& wb, std::vector<double>& want, std::int64_t& scratch_bytes) {
   const Window* windows[] = {&wa, &wb};
   std::vector<Literal> memory, dense;
   std::vector<TensorRef> in;
@@ -161,18 +166,33 @@ std::vector<double> run_on_windows(const ContractAttrs& attrs, DType dtype, cons
   }
   want = naive(attrs, dense[0], dense[1]);
   const Attrs packed = pack(attrs);
-  Call call{.op = &op::contract, .in = types, .out = {}, .attrs = &packed, .regions = {}, .where = {}, .in_strides = strides};
+  Call call{.op = &op::contract,
+            .in = types,
+            .out = {},
+            .attrs = &packed,
+            .regions = {},
+            .where = {},
+            .in_strides = strides};
   const Type out = op::contract.infer(call).front();
-  Literal result{.dtype = dtype, .shape = out.shape, .bytes = std::vector<std::byte>(static_cast<std::size_t>(out.bytes()))};
-  const TensorRef out_ref{.data = result.bytes.data(), .dtype = dtype, .shape = out.shape, .strides = dense_strides(out.shape)};
+  Literal result{.dtype = dtype,
+                 .shape = out.shape,
+                 .bytes = std::vector<std::byte>(static_cast<std::size_t>(out.bytes()))};
+  const TensorRef out_ref{
+      .data = result.bytes.data(), .dtype = dtype, .shape = out.shape, .strides = dense_strides(out.shape)};
   scratch_bytes = scratch_of(call);
   constexpr std::int64_t guard = 64;
   AlignedBytes scratch = allocate_aligned(scratch_bytes + guard);
   std::fill(scratch.get(), scratch.get() + scratch_bytes + guard, std::byte{0xa5});
   ThreadPool pool(2);
   find_cpu_kernel(op::contract)
-      ->run({.in = in, .out = {&out_ref, 1}, .attributes = &attrs, .scratch = scratch.get(), .pool = &pool, .where = {}});
-  for (std::int64_t i = 0; i < guard; ++i) EXPECT_EQ(scratch[static_cast<std::size_t>(scratch_bytes + i)], std::byte{0xa5});
+      ->run({.in = in,
+             .out = {&out_ref, 1},
+             .attributes = &attrs,
+             .scratch = scratch.get(),
+             .pool = &pool,
+             .where = {}});
+  for (std::int64_t i = 0; i < guard; ++i)
+    EXPECT_EQ(scratch[static_cast<std::size_t>(scratch_bytes + i)], std::byte{0xa5});
   return doubles_of(result);
 }
 
@@ -184,13 +204,19 @@ TEST(Contract, ReadsStridedOperandsWithinTheScratchItClaimed) {
   };
   const ContractAttrs product{{}, {}, {1}, {0}}, batched{{0}, {0}, {2}, {1}};
   const Strided list[] = {
-      {{{40, 50}, {1, 40}, 0, 2000}, {{50, 60}, {1, 50}, 0, 3000}, product, false},         // both transposed
-      {{{40, 50}, {70, 1}, 5, 3000}, {{50, 60}, {64, 1}, 0, 3200}, product, false},         // leading dimensions
-      {{{40, 50}, {100, 2}, 0, 4000}, {{50, 60}, {60, 1}, 0, 3000}, product, true},         // every second element
-      {{{40, 50}, {-50, 1}, 1950, 2000}, {{50, 60}, {60, 1}, 0, 3000}, product, true},      // flipped rows
-      {{{40, 50}, {0, 1}, 0, 50}, {{50, 60}, {60, 1}, 0, 3000}, product, true},             // one row, repeated
-      {{{4, 40, 50}, {0, 50, 1}, 0, 2000}, {{4, 50, 6}, {300, 6, 1}, 0, 1200}, batched, false},  // repeated batch
-      {{{4, 40, 50}, {50, 200, 1}, 0, 8000}, {{4, 50, 6}, {6, 24, 1}, 0, 1200}, batched, false},  // batch inside
+      {{{40, 50}, {1, 40}, 0, 2000}, {{50, 60}, {1, 50}, 0, 3000}, product, false},  // both transposed
+      {{{40, 50}, {70, 1}, 5, 3000}, {{50, 60}, {64, 1}, 0, 3200}, product, false},  // leading dimensions
+      {{{40, 50}, {100, 2}, 0, 4000}, {{50, 60}, {60, 1}, 0, 3000}, product, true},  // every second element
+      {{{40, 50}, {-50, 1}, 1950, 2000}, {{50, 60}, {60, 1}, 0, 3000}, product, true},  // flipped rows
+      {{{40, 50}, {0, 1}, 0, 50}, {{50, 60}, {60, 1}, 0, 3000}, product, true},         // one row, repeated
+      {{{4, 40, 50}, {0, 50, 1}, 0, 2000},
+       {{4, 50, 6}, {300, 6, 1}, 0, 1200},
+       batched,
+       false},  // repeated batch
+      {{{4, 40, 50}, {50, 200, 1}, 0, 8000},
+       {{4, 50, 6}, {6, 24, 1}, 0, 1200},
+       batched,
+       false},  // batch inside
   };
   for (const Strided& s : list) {
     for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
@@ -206,7 +232,8 @@ TEST(Contract, ReadsStridedOperandsWithinTheScratchItClaimed) {
 TEST(Contract, DenseProductsNeedNoScratch) {
   for (const auto& attrs : {ContractAttrs{{}, {}, {2}, {0}}, ContractAttrs{{}, {}, {0, 1}, {0, 1}}}) {
     const Shape lhs = {8, 100, 64}, rhs = attrs.lhs_contract.rank() == 1 ? Shape{64, 32} : Shape{8, 100, 32};
-    const ContractLayout layout = contract_layout(attrs, DType::f32, lhs, dense_strides(lhs), rhs, dense_strides(rhs));
+    const ContractLayout layout =
+        contract_layout(attrs, DType::f32, lhs, dense_strides(lhs), rhs, dense_strides(rhs));
     EXPECT_EQ(layout.scratch_bytes(), 0);
     EXPECT_EQ(layout.batch.count(), 1);  // one product, whatever leads
   }
@@ -226,7 +253,8 @@ std::string error_of(const Case& c, DType lhs = DType::f32, DType rhs = DType::f
 
 TEST(Contract, NamesBothShapesDimensionsAndTheLineWhenInnerSizesDiffer) {
   const std::string text = error_of({{32, 784}, {512, 10}, {{}, {}, {1}, {0}}});
-  for (const char* part : {"TM0201", "784", "512", "(32, 784)", "(512, 10)", "dimension 1", "dimension 0", "train.cpp:88"}) {
+  for (const char* part :
+       {"TM0201", "784", "512", "(32, 784)", "(512, 10)", "dimension 1", "dimension 0", "train.cpp:88"}) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   }
 }
@@ -235,8 +263,10 @@ TEST(Contract, RefusesBadDimensionsAndDtypes) {
   EXPECT_NE(error_of({{3, 4}, {4, 5}, {{}, {}, {2}, {0}}}).find("TM0203"), std::string::npos);
   EXPECT_NE(error_of({{3, 4}, {4, 5}, {{1}, {0}, {1}, {0}}}).find("a second time"), std::string::npos);
   EXPECT_NE(error_of({{3, 4}, {4, 5}, {{}, {}, {1}, {}}}).find("TM0203"), std::string::npos);
-  EXPECT_NE(error_of({{3, 4}, {4, 5}, {{}, {}, {1}, {0}}}, DType::f32, DType::f64).find("TM0202"), std::string::npos);
-  EXPECT_NE(error_of({{3, 4}, {4, 5}, {{}, {}, {1}, {0}}}, DType::boolean, DType::boolean).find("TM0202"), std::string::npos);
+  EXPECT_NE(error_of({{3, 4}, {4, 5}, {{}, {}, {1}, {0}}}, DType::f32, DType::f64).find("TM0202"),
+            std::string::npos);
+  EXPECT_NE(error_of({{3, 4}, {4, 5}, {{}, {}, {1}, {0}}}, DType::boolean, DType::boolean).find("TM0202"),
+            std::string::npos);
   const Shape five = Shape::filled(5, 2);
   EXPECT_NE(error_of({five, five, {}}).find("rank 10"), std::string::npos);
 }

@@ -12,7 +12,12 @@ ConvAttrs without_size(const ConvGradAttrs& a) {
   return {.stride = a.stride, .low = a.low, .high = a.high, .dilation = a.dilation, .groups = a.groups};
 }
 ConvGradAttrs with_size(const ConvAttrs& a, const Dims& size) {
-  return {.stride = a.stride, .low = a.low, .high = a.high, .dilation = a.dilation, .groups = a.groups, .size = size};
+  return {.stride = a.stride,
+          .low = a.low,
+          .high = a.high,
+          .dilation = a.dilation,
+          .groups = a.groups,
+          .size = size};
 }
 Dims spatial(const Shape& shape) {
   Dims dims = shape;
@@ -28,21 +33,23 @@ Shape joined(std::int64_t first, std::int64_t second, const Dims& rest) {
 
 void check_operands(const Call& call) {
   if (call.in.size() != 2) {
-    fail(ErrorCode::wrong_operand_count, {.what = fmt::format("{}: {} operands", call.op->name, call.in.size()),
-                                          .expected = "2",
-                                          .where = call.where});
+    fail(ErrorCode::wrong_operand_count,
+         {.what = fmt::format("{}: {} operands", call.op->name, call.in.size()),
+          .expected = "2",
+          .where = call.where});
   }
   const Type &a = call.in[0], &b = call.in[1];
   if (a.dtype != b.dtype || !is_float(a.dtype)) {
-    fail(ErrorCode::dtype_mismatch,
-         {.what = fmt::format("{}: the operands are {} and {}", call.op->name, name_of(a.dtype), name_of(b.dtype)),
-          .expected = "two operands of one floating-point dtype",
-          .where = call.where,
-          .help = "cast one of them"});
+    fail(ErrorCode::dtype_mismatch, {.what = fmt::format("{}: the operands are {} and {}", call.op->name,
+                                                         name_of(a.dtype), name_of(b.dtype)),
+                                     .expected = "two operands of one floating-point dtype",
+                                     .where = call.where,
+                                     .help = "cast one of them"});
   }
   if (a.rank() != b.rank() || a.rank() < 3 || a.rank() > 5) {
     fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("{}: the operands have shapes {} and {}", call.op->name, to_string(a.shape), to_string(b.shape)),
+         {.what = fmt::format("{}: the operands have shapes {} and {}", call.op->name, to_string(a.shape),
+                              to_string(b.shape)),
           .expected = "(N, C, spatial…) and (O, C / groups, kernel…) with 1, 2 or 3 spatial dimensions",
           .where = call.where});
   }
@@ -74,18 +81,20 @@ void check_attrs(const Call& call, const ConvAttrs& attrs, int dims) {
 Shape output_shape(const Call& call, const Shape& x, const Shape& w, const ConvAttrs& attrs) {
   if (x[1] != w[1] * attrs.groups || w[0] % attrs.groups != 0) {
     fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("{}: an input of {} channels, {} groups and weights {}", call.op->name, x[1], attrs.groups,
-                              to_string(w)),
+         {.what = fmt::format("{}: an input of {} channels, {} groups and weights {}", call.op->name, x[1],
+                              attrs.groups, to_string(w)),
           .expected = "weights (O, C / groups, kernel…) with O divisible by the groups",
           .where = call.where});
   }
   Shape y = {x[0], w[0]};
   for (int d = 0; d < attrs.stride.rank(); ++d) {
-    const std::int64_t padded = x[d + 2] + attrs.low[d] + attrs.high[d], reach = attrs.dilation[d] * (w[d + 2] - 1) + 1;
+    const std::int64_t padded = x[d + 2] + attrs.low[d] + attrs.high[d],
+                       reach = attrs.dilation[d] * (w[d + 2] - 1) + 1;
     if (w[d + 2] < 1 || padded < reach) {
       fail(ErrorCode::shape_mismatch,
-           {.what = fmt::format("{}: a kernel of {} (reaching {} with dilation {}) over {} elements with padding", call.op->name,
-                                w[d + 2], reach, attrs.dilation[d], padded),
+           {.what =
+                fmt::format("{}: a kernel of {} (reaching {} with dilation {}) over {} elements with padding",
+                            call.op->name, w[d + 2], reach, attrs.dilation[d], padded),
             .expected = "a kernel of at least 1 that fits into the padded input",
             .where = call.where,
             .help = "pad more, or use a smaller kernel or dilation"});
@@ -95,12 +104,13 @@ Shape output_shape(const Call& call, const Shape& x, const Shape& w, const ConvA
   return y;
 }
 
-void check_output(const Call& call, const Shape& given, const Shape& x, const Shape& w, const ConvAttrs& attrs) {
+void check_output(const Call& call, const Shape& given, const Shape& x, const Shape& w,
+                  const ConvAttrs& attrs) {
   const Shape y = output_shape(call, x, w, attrs);
   if (given != y) {
     fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("{}: the convolution of {} with {} is {}, the operand has {}", call.op->name, to_string(x),
-                              to_string(w), to_string(y), to_string(given)),
+         {.what = fmt::format("{}: the convolution of {} with {} is {}, the operand has {}", call.op->name,
+                              to_string(x), to_string(w), to_string(y), to_string(given)),
           .expected = to_string(y),
           .where = call.where});
   }
@@ -172,7 +182,9 @@ std::vector<Var> vjp_input_grad(const RuleCall& rule) {
 }
 std::vector<Var> jvp_input_grad(const RuleCall& rule) {
   const auto attrs = rule.call.attrs_as<ConvGradAttrs>();
-  return bilinear_jvp(rule, [&](const Var& y, const Var& w) { return conv_input_grad(y, w, attrs.size, without_size(attrs)); });
+  return bilinear_jvp(rule, [&](const Var& y, const Var& w) {
+    return conv_input_grad(y, w, attrs.size, without_size(attrs));
+  });
 }
 
 std::vector<Var> vjp_weight_grad(const RuleCall& rule) {
@@ -184,14 +196,17 @@ std::vector<Var> vjp_weight_grad(const RuleCall& rule) {
 }
 std::vector<Var> jvp_weight_grad(const RuleCall& rule) {
   const auto attrs = rule.call.attrs_as<ConvGradAttrs>();
-  return bilinear_jvp(rule, [&](const Var& x, const Var& y) { return conv_weight_grad(x, y, attrs.size, without_size(attrs)); });
+  return bilinear_jvp(rule, [&](const Var& x, const Var& y) {
+    return conv_weight_grad(x, y, attrs.size, without_size(attrs));
+  });
 }
 
 Cost cost_with(const Call& call, const Shape& w, const Shape& y) {
   double bytes = 0;
   for (const Type& type : call.in) bytes += static_cast<double>(type.bytes());
   for (const Type& type : call.out) bytes += static_cast<double>(type.bytes());
-  const double per_output = static_cast<double>(element_count(w)) / static_cast<double>(std::max<std::int64_t>(w[0], 1));
+  const double per_output =
+      static_cast<double>(element_count(w)) / static_cast<double>(std::max<std::int64_t>(w[0], 1));
   return {.flops = 2 * per_output * static_cast<double>(element_count(y)), .bytes = bytes};
 }
 
@@ -231,7 +246,8 @@ std::vector<Sample> samples_weight_grad() {
   return list;
 }
 
-std::int64_t scratch_with(ConvPart part, DType dtype, const Shape& x, const Shape& w, const Shape& y, const ConvAttrs& attrs) {
+std::int64_t scratch_with(ConvPart part, DType dtype, const Shape& x, const Shape& w, const Shape& y,
+                          const ConvAttrs& attrs) {
   return conv_blocks(conv_geometry(x, w, y, attrs), part, dtype).scratch_bytes();
 }
 
@@ -247,8 +263,8 @@ const Op op::conv = {
     .cost = [](const Call& c) { return cost_with(c, c.in[1].shape, c.out[0].shape); },
     .scratch =
         [](const Call& c) {
-          return scratch_with(ConvPart::forward, c.in[0].dtype, c.in[0].shape, c.in[1].shape, infer_conv(c)[0].shape,
-                              c.attrs_as<ConvAttrs>());
+          return scratch_with(ConvPart::forward, c.in[0].dtype, c.in[0].shape, c.in[1].shape,
+                              infer_conv(c)[0].shape, c.attrs_as<ConvAttrs>());
         },
     .samples = samples_conv,
 };
@@ -263,8 +279,8 @@ const Op op::conv_input_grad = {
     .cost = [](const Call& c) { return cost_with(c, c.in[1].shape, c.in[0].shape); },
     .scratch =
         [](const Call& c) {
-          return scratch_with(ConvPart::input_grad, c.in[0].dtype, infer_input_grad(c)[0].shape, c.in[1].shape, c.in[0].shape,
-                              without_size(c.attrs_as<ConvGradAttrs>()));
+          return scratch_with(ConvPart::input_grad, c.in[0].dtype, infer_input_grad(c)[0].shape,
+                              c.in[1].shape, c.in[0].shape, without_size(c.attrs_as<ConvGradAttrs>()));
         },
     .samples = samples_input_grad,
 };
@@ -279,7 +295,8 @@ const Op op::conv_weight_grad = {
     .cost = [](const Call& c) { return cost_with(c, c.out[0].shape, c.in[1].shape); },
     .scratch =
         [](const Call& c) {
-          return scratch_with(ConvPart::weight_grad, c.in[0].dtype, c.in[0].shape, infer_weight_grad(c)[0].shape, c.in[1].shape,
+          return scratch_with(ConvPart::weight_grad, c.in[0].dtype, c.in[0].shape,
+                              infer_weight_grad(c)[0].shape, c.in[1].shape,
                               without_size(c.attrs_as<ConvGradAttrs>()));
         },
     .samples = samples_weight_grad,

@@ -16,7 +16,8 @@ template <class S>
 inline constexpr bool is_wide = std::is_floating_point_v<S>;
 
 template <class To, class From>
-void convert(const From* from, std::int64_t from_row, To* to, std::int64_t to_row, std::int64_t rows, std::int64_t cols) {
+void convert(const From* from, std::int64_t from_row, To* to, std::int64_t to_row, std::int64_t rows,
+             std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < cols; ++j) to[i * to_row + j] = static_cast<To>(from[i * from_row + j]);
   }
@@ -35,16 +36,17 @@ void pack_patches(const ConvGeometry& g, const S* x, Block rows, Block points, C
   using T = Compute<S>;
   const std::int64_t step = g.stride[2];
   for (std::int64_t row = rows.begin; row < rows.end; ++row, panel += points.count()) {
-    for_each_run(g, row, points.begin, points.end, [&](std::int64_t at, std::int64_t length, std::int64_t from) {
-      T* to = panel + at;
-      if (from < 0) {
-        std::fill(to, to + length, T(0));
-      } else if (step == 1) {
-        for (std::int64_t j = 0; j < length; ++j) to[j] = static_cast<T>(x[from + j]);
-      } else {
-        for (std::int64_t j = 0; j < length; ++j) to[j] = static_cast<T>(x[from + j * step]);
-      }
-    });
+    for_each_run(g, row, points.begin, points.end,
+                 [&](std::int64_t at, std::int64_t length, std::int64_t from) {
+                   T* to = panel + at;
+                   if (from < 0) {
+                     std::fill(to, to + length, T(0));
+                   } else if (step == 1) {
+                     for (std::int64_t j = 0; j < length; ++j) to[j] = static_cast<T>(x[from + j]);
+                   } else {
+                     for (std::int64_t j = 0; j < length; ++j) to[j] = static_cast<T>(x[from + j * step]);
+                   }
+                 });
   }
 }
 
@@ -52,10 +54,11 @@ template <class T>
 void add_patches(const ConvGeometry& g, const T* panel, Block rows, Block points, T* x) {
   const std::int64_t step = g.stride[2];
   for (std::int64_t row = rows.begin; row < rows.end; ++row, panel += points.count()) {
-    for_each_run(g, row, points.begin, points.end, [&](std::int64_t at, std::int64_t length, std::int64_t to) {
-      if (to < 0) return;
-      for (std::int64_t j = 0; j < length; ++j) x[to + j * step] += panel[at + j];
-    });
+    for_each_run(g, row, points.begin, points.end,
+                 [&](std::int64_t at, std::int64_t length, std::int64_t to) {
+                   if (to < 0) return;
+                   for (std::int64_t j = 0; j < length; ++j) x[to + j * step] += panel[at + j];
+                 });
   }
 }
 
@@ -66,9 +69,10 @@ const Compute<S>* compute_weights(const KernelArgs& args, const ConvGeometry& g,
     return w;
   } else {
     auto* copy = reinterpret_cast<Compute<S>*>(args.scratch);
-    parallel_for(*args.pool, g.groups * g.group_out * g.depth, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) copy[i] = static_cast<Compute<S>>(w[i]);
-    });
+    parallel_for(*args.pool, g.groups * g.group_out * g.depth, 1 << 14,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) copy[i] = static_cast<Compute<S>>(w[i]);
+                 });
     return copy;
   }
 }
@@ -77,7 +81,8 @@ const Compute<S>* compute_weights(const KernelArgs& args, const ConvGeometry& g,
 template <class F>
 void run_slots(const KernelArgs& args, const ConvBlocks& b, const F& f) {
   args.pool->run(b.slots, [&](std::int64_t slot) {
-    for (std::int64_t task = slot; task < b.tasks; task += b.slots) f(task, args.scratch + b.shared + slot * b.slot_bytes());
+    for (std::int64_t task = slot; task < b.tasks; task += b.slots)
+      f(task, args.scratch + b.shared + slot * b.slot_bytes());
   });
 }
 
@@ -88,10 +93,12 @@ void forward(const KernelArgs& args, const ConvGeometry& g, const S* x, const S*
   const std::int64_t in_image = g.group_in * g.in_points, out_image = g.group_out * g.out_points;
   if constexpr (is_wide<S>) {
     if (g.is_pointwise()) {
-      const blas::Batch batch{{g.batch, g.groups}, {0, g.group_out * g.depth}, {g.groups * in_image, in_image},
+      const blas::Batch batch{{g.batch, g.groups},
+                              {0, g.group_out * g.depth},
+                              {g.groups * in_image, in_image},
                               {g.groups * out_image, out_image}};
-      blas::gemm<S>(*args.pool, batch, g.group_out, g.out_points, g.depth, S(1), {w, g.depth, 1}, {x, g.in_points, 1}, S(0),
-                    {y, g.out_points, 1});
+      blas::gemm<S>(*args.pool, batch, g.group_out, g.out_points, g.depth, S(1), {w, g.depth, 1},
+                    {x, g.in_points, 1}, S(0), {y, g.out_points, 1});
       return;
     }
   }
@@ -125,10 +132,12 @@ void input_grad(const KernelArgs& args, const ConvGeometry& g, const S* y, const
   const std::int64_t in_image = g.group_in * g.in_points, out_image = g.group_out * g.out_points;
   if constexpr (is_wide<S>) {
     if (g.is_pointwise()) {
-      const blas::Batch batch{{g.batch, g.groups}, {0, g.group_out * g.depth}, {g.groups * out_image, out_image},
+      const blas::Batch batch{{g.batch, g.groups},
+                              {0, g.group_out * g.depth},
+                              {g.groups * out_image, out_image},
                               {g.groups * in_image, in_image}};
-      blas::gemm<S>(*args.pool, batch, g.depth, g.out_points, g.group_out, S(1), {w, 1, g.depth}, {y, g.out_points, 1}, S(0),
-                    {x, g.in_points, 1});
+      blas::gemm<S>(*args.pool, batch, g.depth, g.out_points, g.group_out, S(1), {w, 1, g.depth},
+                    {y, g.out_points, 1}, S(0), {x, g.in_points, 1});
       return;
     }
   }
@@ -177,8 +186,8 @@ void weight_grad(const KernelArgs& args, const ConvGeometry& g, const S* x, cons
       const blas::Batch batch{{g.groups}, {out_image}, {in_image}, {g.group_out * g.depth}};
       for (std::int64_t n = 0; n < g.batch; ++n) {
         blas::gemm<S>(*args.pool, batch, g.group_out, g.depth, g.out_points, S(1),
-                      {y + n * g.groups * out_image, g.out_points, 1}, {x + n * g.groups * in_image, 1, g.in_points}, S(n > 0),
-                      {w, g.depth, 1});
+                      {y + n * g.groups * out_image, g.out_points, 1},
+                      {x + n * g.groups * in_image, 1, g.in_points}, S(n > 0), {w, g.depth, 1});
       }
       return;
     }
@@ -195,7 +204,8 @@ void weight_grad(const KernelArgs& args, const ConvGeometry& g, const S* x, cons
     const Block images = block_at(chunk, chunk_size, g.batch);
     T* panel = reinterpret_cast<T*>(scratch);
     T* stage = reinterpret_cast<T*>(scratch + b.panel);
-    const blas::Matrix<T> sum{sums + chunk * weights + group * g.group_out * g.depth + rows.begin, g.depth, 1};
+    const blas::Matrix<T> sum{sums + chunk * weights + group * g.group_out * g.depth + rows.begin, g.depth,
+                              1};
     if (images.count() <= 0) blas::gemm_serial<T>(g.group_out, rows.count(), 0, T(0), {}, {}, T(0), sum);
     for (std::int64_t n = images.begin; n < images.end; ++n) {
       for (std::int64_t q = 0; q < b.point_blocks; ++q) {
@@ -208,8 +218,8 @@ void weight_grad(const KernelArgs& args, const ConvGeometry& g, const S* x, cons
           convert(from, g.out_points, stage, points.count(), g.group_out, points.count());
         }
         pack_patches(g, x + (n * g.groups + group) * in_image, rows, points, panel);
-        blas::gemm_serial<T>(g.group_out, rows.count(), points.count(), T(1), grad, {panel, 1, points.count()},
-                             T(n > images.begin || q > 0), sum);
+        blas::gemm_serial<T>(g.group_out, rows.count(), points.count(), T(1), grad,
+                             {panel, 1, points.count()}, T(n > images.begin || q > 0), sum);
       }
     }
   });
@@ -237,23 +247,27 @@ void dispatch_float(DType dtype, const F& f) {
 }  // namespace
 
 const CpuKernel cpu::conv = cpu_kernel<ConvAttrs>([](const KernelArgs& args) {
-  const ConvGeometry g = conv_geometry(args.in[0].shape, args.in[1].shape, args.out[0].shape, args.attrs<ConvAttrs>());
-  dispatch_float(args.in[0].dtype,
-                 [&]<class S>() { forward<S>(args, g, args.in[0].as<S>(), args.in[1].as<S>(), args.out[0].as<S>()); });
+  const ConvGeometry g =
+      conv_geometry(args.in[0].shape, args.in[1].shape, args.out[0].shape, args.attrs<ConvAttrs>());
+  dispatch_float(args.in[0].dtype, [&]<class S>() {
+    forward<S>(args, g, args.in[0].as<S>(), args.in[1].as<S>(), args.out[0].as<S>());
+  });
 });
 
 const CpuKernel cpu::conv_input_grad = cpu_kernel<ConvGradAttrs>([](const KernelArgs& args) {
   const ConvGeometry g = conv_geometry(args.out[0].shape, args.in[1].shape, args.in[0].shape,
                                        without_size(args.attrs<ConvGradAttrs>()));
-  dispatch_float(args.in[0].dtype,
-                 [&]<class S>() { input_grad<S>(args, g, args.in[0].as<S>(), args.in[1].as<S>(), args.out[0].as<S>()); });
+  dispatch_float(args.in[0].dtype, [&]<class S>() {
+    input_grad<S>(args, g, args.in[0].as<S>(), args.in[1].as<S>(), args.out[0].as<S>());
+  });
 });
 
 const CpuKernel cpu::conv_weight_grad = cpu_kernel<ConvGradAttrs>([](const KernelArgs& args) {
   const ConvGeometry g = conv_geometry(args.in[0].shape, args.out[0].shape, args.in[1].shape,
                                        without_size(args.attrs<ConvGradAttrs>()));
-  dispatch_float(args.in[0].dtype,
-                 [&]<class S>() { weight_grad<S>(args, g, args.in[0].as<S>(), args.in[1].as<S>(), args.out[0].as<S>()); });
+  dispatch_float(args.in[0].dtype, [&]<class S>() {
+    weight_grad<S>(args, g, args.in[0].as<S>(), args.in[1].as<S>(), args.out[0].as<S>());
+  });
 });
 
 }  // namespace tidemark

@@ -28,8 +28,8 @@ Span span_of(std::int64_t base, std::int64_t step, std::int64_t low, std::int64_
 }
 
 // The output row that tap k of an input row at i comes from, or -1.
-std::int64_t source_row(std::int64_t i, std::int64_t k, std::int64_t stride, std::int64_t low, std::int64_t dilation,
-                        std::int64_t limit) {
+std::int64_t source_row(std::int64_t i, std::int64_t k, std::int64_t stride, std::int64_t low,
+                        std::int64_t dilation, std::int64_t limit) {
   const std::int64_t from = i + low - k * dilation;
   return from < 0 || from % stride != 0 || from / stride >= limit ? -1 : from / stride;
 }
@@ -40,7 +40,8 @@ T dot(const S* a, const S* b, std::int64_t step, std::int64_t count) {
   T sums[lanes] = {};
   std::int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    for (std::int64_t j = 0; j < lanes; ++j) sums[j] += static_cast<T>(a[i + j]) * static_cast<T>(b[(i + j) * step]);
+    for (std::int64_t j = 0; j < lanes; ++j)
+      sums[j] += static_cast<T>(a[i + j]) * static_cast<T>(b[(i + j) * step]);
   }
   for (; i < count; ++i) sums[0] += static_cast<T>(a[i]) * static_cast<T>(b[i * step]);
   return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
@@ -52,37 +53,43 @@ template <class S>
 void depthwise_forward(ThreadPool& pool, const ConvGeometry& g, const S* x, const S* w, S* y) {
   using T = Compute<S>;
   const std::int64_t channels = g.groups * g.group_out;
-  parallel_for(pool, g.batch * channels, planes_per_task(g.out_points * g.taps), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t plane = begin; plane < end; ++plane) {
-      const std::int64_t n = plane / channels, o = plane % channels;
-      const S* from = x + (n * g.groups + o / g.group_out) * g.in_points;
-      const S* weights = w + o * g.taps;
-      S* to = y + plane * g.out_points;
-      for (std::int64_t row = 0; row < g.out[0] * g.out[1]; ++row) {
-        const std::int64_t o0 = row / g.out[1], o1 = row % g.out[1];
-        for (std::int64_t left = 0; left < g.out[2]; left += chunk) {
-          const std::int64_t right = std::min(left + chunk, g.out[2]);
-          T sum[chunk] = {};
-          for (std::int64_t tap = 0; tap < g.taps; ++tap) {
-            const std::int64_t i0 = o0 * g.stride[0] + tap / (g.kernel[2] * g.kernel[1]) * g.dilation[0] - g.low[0];
-            const std::int64_t i1 = o1 * g.stride[1] + tap / g.kernel[2] % g.kernel[1] * g.dilation[1] - g.low[1];
-            if (i0 < 0 || i0 >= g.in[0] || i1 < 0 || i1 >= g.in[1]) continue;
-            const std::int64_t base = tap % g.kernel[2] * g.dilation[2] - g.low[2];
-            Span s = span_of(base, g.stride[2], 0, g.in[2], g.out[2]);
-            s = {std::max(s.begin, left), std::min(s.end, right)};
-            const S* line = from + (i0 * g.in[1] + i1) * g.in[2] + base;
-            const T weight = static_cast<T>(weights[tap]);
-            if (g.stride[2] == 1) {
-              for (std::int64_t j = s.begin; j < s.end; ++j) sum[j - left] += weight * static_cast<T>(line[j]);
-            } else {
-              for (std::int64_t j = s.begin; j < s.end; ++j) sum[j - left] += weight * static_cast<T>(line[j * g.stride[2]]);
-            }
-          }
-          for (std::int64_t j = left; j < right; ++j) to[row * g.out[2] + j] = static_cast<S>(sum[j - left]);
-        }
-      }
-    }
-  });
+  parallel_for(pool, g.batch * channels, planes_per_task(g.out_points * g.taps),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t plane = begin; plane < end; ++plane) {
+                   const std::int64_t n = plane / channels, o = plane % channels;
+                   const S* from = x + (n * g.groups + o / g.group_out) * g.in_points;
+                   const S* weights = w + o * g.taps;
+                   S* to = y + plane * g.out_points;
+                   for (std::int64_t row = 0; row < g.out[0] * g.out[1]; ++row) {
+                     const std::int64_t o0 = row / g.out[1], o1 = row % g.out[1];
+                     for (std::int64_t left = 0; left < g.out[2]; left += chunk) {
+                       const std::int64_t right = std::min(left + chunk, g.out[2]);
+                       T sum[chunk] = {};
+                       for (std::int64_t tap = 0; tap < g.taps; ++tap) {
+                         const std::int64_t i0 =
+                             o0 * g.stride[0] + tap / (g.kernel[2] * g.kernel[1]) * g.dilation[0] - g.low[0];
+                         const std::int64_t i1 =
+                             o1 * g.stride[1] + tap / g.kernel[2] % g.kernel[1] * g.dilation[1] - g.low[1];
+                         if (i0 < 0 || i0 >= g.in[0] || i1 < 0 || i1 >= g.in[1]) continue;
+                         const std::int64_t base = tap % g.kernel[2] * g.dilation[2] - g.low[2];
+                         Span s = span_of(base, g.stride[2], 0, g.in[2], g.out[2]);
+                         s = {std::max(s.begin, left), std::min(s.end, right)};
+                         const S* line = from + (i0 * g.in[1] + i1) * g.in[2] + base;
+                         const T weight = static_cast<T>(weights[tap]);
+                         if (g.stride[2] == 1) {
+                           for (std::int64_t j = s.begin; j < s.end; ++j)
+                             sum[j - left] += weight * static_cast<T>(line[j]);
+                         } else {
+                           for (std::int64_t j = s.begin; j < s.end; ++j)
+                             sum[j - left] += weight * static_cast<T>(line[j * g.stride[2]]);
+                         }
+                       }
+                       for (std::int64_t j = left; j < right; ++j)
+                         to[row * g.out[2] + j] = static_cast<S>(sum[j - left]);
+                     }
+                   }
+                 }
+               });
 }
 
 template <class S>
@@ -114,7 +121,8 @@ void depthwise_input_grad(ThreadPool& pool, const ConvGeometry& g, const S* y, c
               if (g.stride[2] == 1) {
                 for (std::int64_t j = s.begin; j < s.end; ++j) at[j] += weight * static_cast<T>(line[j]);
               } else {
-                for (std::int64_t j = s.begin; j < s.end; ++j) at[j * g.stride[2]] += weight * static_cast<T>(line[j]);
+                for (std::int64_t j = s.begin; j < s.end; ++j)
+                  at[j * g.stride[2]] += weight * static_cast<T>(line[j]);
               }
             }
           }
@@ -147,9 +155,9 @@ void depthwise_weight_grad(ThreadPool& pool, const ConvGeometry& g, const S* x, 
   });
 }
 
-#define TM_DEPTHWISE(S)                                                                                     \
-  template void depthwise_forward<S>(ThreadPool&, const ConvGeometry&, const S*, const S*, S*);             \
-  template void depthwise_input_grad<S>(ThreadPool&, const ConvGeometry&, const S*, const S*, S*);          \
+#define TM_DEPTHWISE(S)                                                                            \
+  template void depthwise_forward<S>(ThreadPool&, const ConvGeometry&, const S*, const S*, S*);    \
+  template void depthwise_input_grad<S>(ThreadPool&, const ConvGeometry&, const S*, const S*, S*); \
   template void depthwise_weight_grad<S>(ThreadPool&, const ConvGeometry&, const S*, const S*, S*);
 TM_DEPTHWISE(float)
 TM_DEPTHWISE(double)

@@ -1,8 +1,8 @@
 // Convolutions with one input channel per group, without a matrix of patches: too thin for BLAS, they are limited by
 // memory. Sums run in the compute type over at most `chunk` columns held on the stack, taps in order.
 #pragma once
-#include "tidemark/ops/conv_geometry.h"
 #include "tidemark/base/parallel.h"
+#include "tidemark/ops/conv_geometry.h"
 
 namespace tidemark {
 

@@ -33,13 +33,13 @@ enum class ConvPart { forward, input_grad, weight_grad };
 
 // How the work is cut. Tasks run in `slots` rows, each serially with scratch of its own, whatever the number of threads.
 struct ConvBlocks {
-  std::int64_t rows = 0, points = 0;              // of a packed block of patches
+  std::int64_t rows = 0, points = 0;  // of a packed block of patches
   std::int64_t row_blocks = 0, point_blocks = 0;
-  std::int64_t chunks = 1;                        // weight_grad: parts of the batch with sums of their own
+  std::int64_t chunks = 1;  // weight_grad: parts of the batch with sums of their own
   std::int64_t tasks = 0, slots = 0;
 
-  std::int64_t shared = 0;                        // bytes: weights in f32, or the sums of the chunks
-  std::int64_t panel = 0, stage = 0, sums = 0;    // bytes in each slot
+  std::int64_t shared = 0;                      // bytes: weights in f32, or the sums of the chunks
+  std::int64_t panel = 0, stage = 0, sums = 0;  // bytes in each slot
   std::int64_t slot_bytes() const { return panel + stage + sums; }
   std::int64_t scratch_bytes() const { return shared + slots * slot_bytes(); }
 };
@@ -55,8 +55,8 @@ void for_each_run(const ConvGeometry& g, std::int64_t row, std::int64_t begin, s
   const std::int64_t base1 = tap / g.kernel[2] % g.kernel[1] * g.dilation[1] - g.low[1];
   const std::int64_t base2 = tap % g.kernel[2] * g.dilation[2] - g.low[2];
   const std::int64_t step = g.stride[2];
-  const std::int64_t first = base2 >= 0 ? 0 : (-base2 + step - 1) / step;                     // that lies inside
-  const std::int64_t last = base2 >= g.in[2] ? 0 : (g.in[2] - base2 + step - 1) / step;       // one past
+  const std::int64_t first = base2 >= 0 ? 0 : (-base2 + step - 1) / step;                // that lies inside
+  const std::int64_t last = base2 >= g.in[2] ? 0 : (g.in[2] - base2 + step - 1) / step;  // one past
   const std::int64_t channel = row / g.taps * g.in_points;
   std::int64_t o2 = begin % g.out[2], o1 = begin / g.out[2] % g.out[1], o0 = begin / (g.out[2] * g.out[1]);
   for (std::int64_t p = begin; p < end;) {
@@ -70,7 +70,8 @@ void for_each_run(const ConvGeometry& g, std::int64_t row, std::int64_t begin, s
       };
       const std::int64_t lo = within(first, o2), hi = within(last, lo);
       if (lo > o2) f(p - begin, lo - o2, std::int64_t{-1});
-      if (hi > lo) f(p - begin + lo - o2, hi - lo, channel + (i0 * g.in[1] + i1) * g.in[2] + lo * step + base2);
+      if (hi > lo)
+        f(p - begin + lo - o2, hi - lo, channel + (i0 * g.in[1] + i1) * g.in[2] + lo * step + base2);
       if (o2 + count > hi) f(p - begin + hi - o2, o2 + count - hi, std::int64_t{-1});
     }
     p += count, o2 = 0;

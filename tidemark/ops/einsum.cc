@@ -21,7 +21,9 @@ struct Term {
   Labels labels;
 };
 
-bool has(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+bool has(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 int position(const Labels& labels, int label) {
   return static_cast<int>(std::find(labels.begin(), labels.end(), label) - labels.begin());
 }
@@ -41,10 +43,12 @@ class Formula {
       parsed.terms.push_back({operands_[i], operand_labels(i)});
       skip_spaces();
       const bool last = i + 1 == operands_.size();
-      if (!last && !take(",")) error(at_, fmt::format("{} operands are given, the formula names {}", operands_.size(), i + 1));
+      if (!last && !take(","))
+        error(at_, fmt::format("{} operands are given, the formula names {}", operands_.size(), i + 1));
     }
     skip_spaces();
-    if (at_ < text_.size() && text_[at_] == ',') error(at_, fmt::format("only {} operands are given", operands_.size()));
+    if (at_ < text_.size() && text_[at_] == ',')
+      error(at_, fmt::format("only {} operands are given", operands_.size()));
     if (take("->")) {
       parsed.output = output_labels();
     } else if (at_ == text_.size()) {
@@ -91,10 +95,13 @@ class Formula {
         break;
       }
     }
-    const bool dotted = std::any_of(letters.begin(), letters.end(), [](const auto& l) { return l.first == 0; });
+    const bool dotted =
+        std::any_of(letters.begin(), letters.end(), [](const auto& l) { return l.first == 0; });
     const int named = static_cast<int>(letters.size()) - (dotted ? 1 : 0);
     if (dotted ? named > shape.rank() : named != shape.rank()) {
-      error(begin, fmt::format("operand {} has shape {}, the formula gives it {} dimensions", operand, to_string(shape), named),
+      error(begin,
+            fmt::format("operand {} has shape {}, the formula gives it {} dimensions", operand,
+                        to_string(shape), named),
             ErrorCode::shape_mismatch);
     }
     Labels labels;
@@ -117,7 +124,8 @@ class Formula {
     if (!is_new && label < 0 && known->second == 1) known->second = size;
     if (known->second != size && !(label < 0 && size == 1)) {
       const std::string name = label < 0 ? "the ellipsis" : fmt::format("`{}`", static_cast<char>(label));
-      error(at, fmt::format("{} has size {} here and {} before", name, size, known->second), ErrorCode::shape_mismatch);
+      error(at, fmt::format("{} has size {} here and {} before", name, size, known->second),
+            ErrorCode::shape_mismatch);
     }
     labels.push_back(label);
   }
@@ -272,10 +280,13 @@ Term multiplied(const Term& left, const Term& right, const Labels& keep, const L
   };
   if (dims.lhs_contract.empty()) {
     const Labels natural = join(batch, a_free, b_free);
-    return outer_product(a, b, std::is_permutation(natural.begin(), natural.end(), wanted.begin(), wanted.end()) ? wanted : natural);
+    return outer_product(
+        a, b,
+        std::is_permutation(natural.begin(), natural.end(), wanted.begin(), wanted.end()) ? wanted : natural);
   }
   // Batch dimensions in the order the result wants them, so that it need not be transposed for them.
-  std::stable_sort(batch.begin(), batch.end(), [&](int x, int y) { return position(wanted, x) < position(wanted, y); });
+  std::stable_sort(batch.begin(), batch.end(),
+                   [&](int x, int y) { return position(wanted, x) < position(wanted, y); });
   for (int label : batch) {
     dims.lhs_batch.push_back(position(a.labels, label));
     dims.rhs_batch.push_back(position(b.labels, label));
@@ -290,7 +301,8 @@ Term multiplied(const Term& left, const Term& right, const Labels& keep, const L
 // Multiply-adds of combining two terms: the product of the sizes of all their labels.
 double work(const Term& a, const Term& b) {
   double product = 1;
-  for (std::size_t i = 0; i < a.labels.size(); ++i) product *= static_cast<double>(a.value.shape()[static_cast<int>(i)]);
+  for (std::size_t i = 0; i < a.labels.size(); ++i)
+    product *= static_cast<double>(a.value.shape()[static_cast<int>(i)]);
   for (std::size_t i = 0; i < b.labels.size(); ++i) {
     if (!has(a.labels, b.labels[i])) product *= static_cast<double>(b.value.shape()[static_cast<int>(i)]);
   }
@@ -329,7 +341,8 @@ Var einsum(std::string_view formula, std::span<const Var> operands) {
   }
   result = permuted(result, present);
   Shape shape;
-  for (int label : output) shape.push_back(has(present, label) ? result.value.shape()[position(present, label)] : 1);
+  for (int label : output)
+    shape.push_back(has(present, label) ? result.value.shape()[position(present, label)] : 1);
   return reshape(result.value, shape);
 }
 

@@ -7,12 +7,14 @@
 namespace tidemark {
 namespace {
 
-[[noreturn]] void mismatch(const Var& lhs, const Var& rhs, std::string what, std::string expected, std::string help) {
-  fail(ErrorCode::shape_mismatch, {.what = "matmul: " + std::move(what),
-                                   .expected = std::move(expected),
-                                   .where = lhs.builder().where(),
-                                   .help = std::move(help),
-                                   .notes = {fmt::format("left: {}, right: {}", to_string(lhs.type()), to_string(rhs.type()))}});
+[[noreturn]] void mismatch(const Var& lhs, const Var& rhs, std::string what, std::string expected,
+                           std::string help) {
+  fail(ErrorCode::shape_mismatch,
+       {.what = "matmul: " + std::move(what),
+        .expected = std::move(expected),
+        .where = lhs.builder().where(),
+        .help = std::move(help),
+        .notes = {fmt::format("left: {}, right: {}", to_string(lhs.type()), to_string(rhs.type()))}});
 }
 
 Shape leading(const Shape& shape) {
@@ -28,7 +30,8 @@ Shape broadcast_leading(const Var& lhs, const Var& rhs, const Shape& a, const Sh
     const int ia = i - (result.rank() - a.rank()), ib = i - (result.rank() - b.rank());
     const std::int64_t sa = ia >= 0 ? a[ia] : 1, sb = ib >= 0 ? b[ib] : 1;
     if (sa != sb && sa != 1 && sb != 1) {
-      mismatch(lhs, rhs, fmt::format("the leading sizes {} and {} do not broadcast", to_string(a), to_string(b)),
+      mismatch(lhs, rhs,
+               fmt::format("the leading sizes {} and {} do not broadcast", to_string(a), to_string(b)),
                "leading sizes equal or 1, aligned at the last", "");
     }
     result[i] = sa == 1 ? sb : sa;
@@ -53,7 +56,8 @@ Var matmul(const Var& lhs, const Var& rhs) {
   const int k_rhs = rr == 1 ? 0 : rr - 2;
   if (lhs.shape().back() != rhs.shape()[k_rhs]) {
     const bool transposed = rr > 1 && rhs.shape().back() == lhs.shape().back();
-    mismatch(lhs, rhs, fmt::format("the inner sizes differ: {} and {}", lhs.shape().back(), rhs.shape()[k_rhs]),
+    mismatch(lhs, rhs,
+             fmt::format("the inner sizes differ: {} and {}", lhs.shape().back(), rhs.shape()[k_rhs]),
              "lhs (…, M, K) and rhs (…, K, N) with equal K", transposed ? "transpose the right operand" : "");
   }
   // One product, whatever leads on the left: its rows are all leading positions. A vector leads with nothing.
@@ -66,7 +70,8 @@ Var matmul(const Var& lhs, const Var& rhs) {
   const Shape lead = broadcast_leading(lhs, rhs, leading(lhs.shape()), leading(rhs.shape()));
   Dims batch;
   for (int i = 0; i < lead.rank(); ++i) batch.push_back(i);
-  return contract(with_leading(lhs, lead), with_leading(rhs, lead), {batch, batch, {lead.rank() + 1}, {lead.rank()}});
+  return contract(with_leading(lhs, lead), with_leading(rhs, lead),
+                  {batch, batch, {lead.rank() + 1}, {lead.rank()}});
 }
 
 }  // namespace tidemark
