@@ -1,0 +1,15 @@
+// Are two graphs the same program? Ids may differ: inputs, nodes and results are paired by their order.
+#pragma once
+#include "tidemark/ir/graph.h"
+
+namespace tidemark {
+
+struct CompareOptions {
+  bool names = true;  // of graphs and values
+  bool lines = true;
+};
+
+bool same_graph(const Graph& a, const Graph& b, const CompareOptions& options = {});
+std::size_t hash_graph(const Graph& graph);  // of structure, types and attributes; not of names and lines
+
+}  // namespace tidemark
