@@ -31,7 +31,8 @@ Graph graph_of(const Op& op, const Sample& sample) {
 std::vector<std::string> corpus() {
   std::vector<std::string> texts;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(TIDEMARK_TEST_DIR "/corpus")) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(TIDEMARK_TEST_DIR "/corpus"))
+    files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const auto& path : files) {
     std::ifstream in(path, std::ios::binary);
@@ -62,20 +63,65 @@ class Mutator {
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
 
   void edit(std::string& text) {
-    static const std::string words[] = {"%0", "%x", "-1", "0", "1", "8", "281474976710656", "9223372036854775807",
-                                        "-9223372036854775808", "[", "]", "{", "}", "(", ")", ",", "=", "\"", "graph(",
-                                        "f32[]", "f64[2, 3]", "bool[0]", "[0, 0]", "[2, 1, 0]", "[9, 9]", "[-1]",
-                                        "[4503599627370496]", "nan", "-inf", "1e308", "true", "return", "@", "hex", "#"};
+    static const std::string words[] = {"%0",
+                                        "%x",
+                                        "-1",
+                                        "0",
+                                        "1",
+                                        "8",
+                                        "281474976710656",
+                                        "9223372036854775807",
+                                        "-9223372036854775808",
+                                        "[",
+                                        "]",
+                                        "{",
+                                        "}",
+                                        "(",
+                                        ")",
+                                        ",",
+                                        "=",
+                                        "\"",
+                                        "graph(",
+                                        "f32[]",
+                                        "f64[2, 3]",
+                                        "bool[0]",
+                                        "[0, 0]",
+                                        "[2, 1, 0]",
+                                        "[9, 9]",
+                                        "[-1]",
+                                        "[4503599627370496]",
+                                        "nan",
+                                        "-inf",
+                                        "1e308",
+                                        "true",
+                                        "return",
+                                        "@",
+                                        "hex",
+                                        "#"};
     if (text.empty()) text = "graph";
     const std::size_t at = below(text.size()), length = std::min(1 + below(12), text.size() - at);
     switch (below(8)) {
-      case 0: text[at] = static_cast<char>(below(256)); break;
-      case 1: text.erase(at, length); break;
-      case 2: text.insert(at, text.substr(below(text.size()), length)); break;
-      case 3: text.insert(at, words[below(std::size(words))]); break;
-      case 4: replace_number(text, at); break;
-      case 5: replace_number(text, at); break;
-      case 6: text.resize(at); break;
+      case 0:
+        text[at] = static_cast<char>(below(256));
+        break;
+      case 1:
+        text.erase(at, length);
+        break;
+      case 2:
+        text.insert(at, text.substr(below(text.size()), length));
+        break;
+      case 3:
+        text.insert(at, words[below(std::size(words))]);
+        break;
+      case 4:
+        replace_number(text, at);
+        break;
+      case 5:
+        replace_number(text, at);
+        break;
+      case 6:
+        text.resize(at);
+        break;
       default: {  // splice with another text
         const std::string& other = texts_[below(texts_.size())];
         const std::size_t from = below(other.size());
@@ -86,8 +132,19 @@ class Mutator {
 
   // The most telling mutation: the syntax stays, a size, axis or operand changes.
   void replace_number(std::string& text, std::size_t at) {
-    static const std::string numbers[] = {"0", "1", "2", "3", "7", "-1", "-5", "8", "4096", "281474976710656",
-                                          "4294967296", "9223372036854775807", "-9223372036854775808"};
+    static const std::string numbers[] = {"0",
+                                          "1",
+                                          "2",
+                                          "3",
+                                          "7",
+                                          "-1",
+                                          "-5",
+                                          "8",
+                                          "4096",
+                                          "281474976710656",
+                                          "4294967296",
+                                          "9223372036854775807",
+                                          "-9223372036854775808"};
     const std::size_t begin = text.find_first_of("0123456789", at);
     if (begin == std::string::npos) return;
     const std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());

@@ -41,18 +41,24 @@ inline std::vector<Type> same_as_first(const Call& call) {
   return {call.in[0]};
 }
 
-inline const Op literal{
-    .name = "literal", .kind = OpKind::movement, .schema = &schema_of<LiteralAttrs>, .infer = [](const Call& call) {
-      require_operands(call, 0);
-      const Literal value = call.attrs_as<LiteralAttrs>().value;
-      return std::vector<Type>{{value.dtype, value.shape}};
-    }};
-inline const Op blend{.name = "blend", .kind = OpKind::elementwise, .schema = &schema_of<EveryKind>, .infer = same_as_first};
+inline const Op literal{.name = "literal",
+                        .kind = OpKind::movement,
+                        .schema = &schema_of<LiteralAttrs>,
+                        .infer = [](const Call& call) {
+                          require_operands(call, 0);
+                          const Literal value = call.attrs_as<LiteralAttrs>().value;
+                          return std::vector<Type>{{value.dtype, value.shape}};
+                        }};
+inline const Op blend{
+    .name = "blend", .kind = OpKind::elementwise, .schema = &schema_of<EveryKind>, .infer = same_as_first};
 inline const Op two{.name = "two", .kind = OpKind::elementwise, .results = 2, .infer = [](const Call& call) {
                       require_operands(call, 1);
                       return std::vector<Type>{call.in[0], {DType::boolean, call.in[0].shape}};
                     }};
-inline const Op emit{.name = "emit", .kind = OpKind::effect, .replay = Replay::never, .results = 0,
+inline const Op emit{.name = "emit",
+                     .kind = OpKind::effect,
+                     .replay = Replay::never,
+                     .results = 0,
                      .infer = [](const Call& call) {
                        require_operands(call, 1);
                        return std::vector<Type>{};
@@ -74,7 +80,8 @@ inline const Op* find(std::string_view name) {
   }
   return nullptr;
 }
-inline constexpr OpLookup lookup{
-    .find = find, .nearest = [](std::string_view name) { return std::string(name == "blent" ? "blend" : ""); }};
+inline constexpr OpLookup lookup{.find = find, .nearest = [](std::string_view name) {
+                                   return std::string(name == "blent" ? "blend" : "");
+                                 }};
 
 }  // namespace tidemark::toy

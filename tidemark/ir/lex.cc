@@ -20,7 +20,9 @@ constexpr bool continues_code_point(char c) { return (static_cast<unsigned char>
 
 }  // namespace
 
-Lexer::Lexer(std::string_view text, std::string_view filename) : text_(text), filename_(intern(filename)) { read(); }
+Lexer::Lexer(std::string_view text, std::string_view filename) : text_(text), filename_(intern(filename)) {
+  read();
+}
 
 Token Lexer::take() {
   const Token taken = token_;
@@ -67,7 +69,8 @@ void Lexer::read() {
     const bool printable = c > ' ' && c < '\x7f';
     fail_at(begin, ErrorCode::syntax,
             {.what = printable ? fmt::format("'{}' has no meaning here", c)
-                               : fmt::format("the byte 0x{:02x} has no meaning here", static_cast<unsigned char>(c))});
+                               : fmt::format("the byte 0x{:02x} has no meaning here",
+                                             static_cast<unsigned char>(c))});
   }
 }
 
@@ -75,7 +78,8 @@ Token Lexer::read_number() {
   const std::size_t begin = at_;
   bool real = false;
   if (text_[at_] == '-') ++at_;
-  const bool hex = text_[at_] == '0' && at_ + 1 < text_.size() && (text_[at_ + 1] == 'x' || text_[at_ + 1] == 'X');
+  const bool hex =
+      text_[at_] == '0' && at_ + 1 < text_.size() && (text_[at_ + 1] == 'x' || text_[at_ + 1] == 'X');
   if (hex) at_ += 2;
   const auto digits = [&] {
     while (at_ < text_.size() && (hex ? hex_value(text_[at_]) >= 0 : is_digit(text_[at_]))) ++at_;
@@ -105,8 +109,10 @@ Token Lexer::read_string() {
   while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n') {
     if (text_[at_] == '\\') {
       const std::string_view escape = text_.substr(at_, 4);
-      const bool hex = escape.size() == 4 && escape[1] == 'x' && hex_value(escape[2]) >= 0 && hex_value(escape[3]) >= 0;
-      const bool plain = escape.size() >= 2 && std::string_view("\"\\nt").find(escape[1]) != std::string_view::npos;
+      const bool hex =
+          escape.size() == 4 && escape[1] == 'x' && hex_value(escape[2]) >= 0 && hex_value(escape[3]) >= 0;
+      const bool plain =
+          escape.size() >= 2 && std::string_view("\"\\nt").find(escape[1]) != std::string_view::npos;
       if (!hex && !plain) {
         fail_at(at_, ErrorCode::syntax,
                 {.what = "no such escape in a string", .expected = R"(one of \" \\ \n \t \xNN)"});
@@ -144,9 +150,11 @@ std::string Lexer::excerpt(std::size_t offset) const {
     if (i < offset && !continues_code_point(c)) padding += ' ';
   }
   const auto prefix = text_.substr(line_begin, offset - line_begin);
-  const auto column = 1 + std::count_if(prefix.begin(), prefix.end(), [](char c) { return !continues_code_point(c); });
+  const auto column =
+      1 + std::count_if(prefix.begin(), prefix.end(), [](char c) { return !continues_code_point(c); });
   const std::string number = std::to_string(line_of(offset).line);
-  return fmt::format("{} | {}\n  {} | {}^ column {}", number, shown, std::string(number.size(), ' '), padding, column);
+  return fmt::format("{} | {}\n  {} | {}^ column {}", number, shown, std::string(number.size(), ' '), padding,
+                     column);
 }
 
 void Lexer::fail_at(std::size_t offset, ErrorCode code, ErrorParts parts) const {
@@ -187,13 +195,18 @@ std::string unquote(std::string_view raw) {
       continue;
     }
     switch (const char c = raw[++i]) {
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
       case 'x':
         out += static_cast<char>(hex_value(raw[i + 1]) * 16 + hex_value(raw[i + 2]));
         i += 2;
         break;
-      default: out += c;
+      default:
+        out += c;
     }
   }
   return out;

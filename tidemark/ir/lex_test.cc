@@ -19,14 +19,16 @@ TEST(Lexer, CutsTextIntoWords) {
 }
 
 TEST(Lexer, TellsIntegersFromReals) {
-  for (const char* text : {"0", "-12", "0x1F"}) EXPECT_EQ(Lexer(text, "t").peek().kind, TokenKind::integer) << text;
+  for (const char* text : {"0", "-12", "0x1F"})
+    EXPECT_EQ(Lexer(text, "t").peek().kind, TokenKind::integer) << text;
   for (const char* text : {"0.5", "1e9", "-1E-9", "0x1p-3", "0x1.8p+2", "2."}) {
     EXPECT_EQ(Lexer(text, "t").peek().kind, TokenKind::real) << text;
   }
 }
 
 TEST(Lexer, RefusesBrokenWords) {
-  for (const char* text : {"1e", "12abc", "0x1p", "\"open", "\"a\nb\"", "\"\\q\"", "\"\\x1\"", "$", "\x01", "1.2.3"}) {
+  for (const char* text :
+       {"1e", "12abc", "0x1p", "\"open", "\"a\nb\"", "\"\\q\"", "\"\\x1\"", "$", "\x01", "1.2.3"}) {
     EXPECT_THROW(words(text), Error) << text;
   }
 }
@@ -80,7 +82,8 @@ TEST(Lexer, LongLinesAreCutAroundThePlace) {
 
 TEST(Lexer, KnowsWhichNamesNeedQuotes) {
   for (const char* name : {"x", "_1", "params.w1", "A.0.b"}) EXPECT_TRUE(is_identifier(name)) << name;
-  for (const char* name : {"", "1", "a b", "a-b", ".a", "\xc3\xa9"}) EXPECT_FALSE(is_identifier(name)) << name;
+  for (const char* name : {"", "1", "a b", "a-b", ".a", "\xc3\xa9"})
+    EXPECT_FALSE(is_identifier(name)) << name;
 }
 
 }  // namespace

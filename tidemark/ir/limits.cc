@@ -16,7 +16,8 @@ bool is_well_formed(const Literal& literal) {
   const Type type{literal.dtype, literal.shape};
   if (!within_limits(type) || static_cast<std::size_t>(type.bytes()) != literal.bytes.size()) return false;
   if (literal.dtype != DType::boolean) return true;
-  return std::all_of(literal.bytes.begin(), literal.bytes.end(), [](std::byte b) { return b <= std::byte{1}; });
+  return std::all_of(literal.bytes.begin(), literal.bytes.end(),
+                     [](std::byte b) { return b <= std::byte{1}; });
 }
 
 }  // namespace tidemark

@@ -6,7 +6,8 @@
 
 namespace tidemark {
 
-inline constexpr std::int64_t max_extent = std::int64_t{1} << 48;      // of one dimension, and of an entry of a list attribute
+inline constexpr std::int64_t max_extent = std::int64_t{1}
+                                           << 48;  // of one dimension, and of an entry of a list attribute
 inline constexpr std::int64_t max_value_bytes = std::int64_t{1} << 48;  // of one value, 256 TiB
 inline constexpr int max_region_depth = 64;
 

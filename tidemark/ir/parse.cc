@@ -19,7 +19,8 @@ struct Label {
 
 class GraphParser {
  public:
-  GraphParser(Lexer& lexer, const OpLookup& lookup, int depth) : lexer_(lexer), lookup_(lookup), depth_(depth) {}
+  GraphParser(Lexer& lexer, const OpLookup& lookup, int depth)
+      : lexer_(lexer), lookup_(lookup), depth_(depth) {}
 
   Graph parse() {
     if (depth_ > max_region_depth) {
@@ -34,7 +35,8 @@ class GraphParser {
     const std::vector<Type> declared = parse_output_types();
     expect(lexer_, "{");
     while (!lexer_.peek().is("return")) {
-      if (lexer_.peek().kind == TokenKind::end || lexer_.peek().is("}")) fail_expected(lexer_, "a node or 'return'");
+      if (lexer_.peek().kind == TokenKind::end || lexer_.peek().is("}"))
+        fail_expected(lexer_, "a node or 'return'");
       parse_node();
     }
     parse_return(declared, declared_at);
@@ -44,7 +46,8 @@ class GraphParser {
 
  private:
   [[noreturn]] void malformed(std::size_t offset, std::string what, std::string expected = "") {
-    lexer_.fail_at(offset, ErrorCode::malformed_graph, {.what = std::move(what), .expected = std::move(expected)});
+    lexer_.fail_at(offset, ErrorCode::malformed_graph,
+                   {.what = std::move(what), .expected = std::move(expected)});
   }
 
   Label parse_label() {
@@ -64,10 +67,13 @@ class GraphParser {
     return label;
   }
 
-  static std::string text_of(const Label& label) { return label.name.empty() ? "%" + label.key : "%" + label.name; }
+  static std::string text_of(const Label& label) {
+    return label.name.empty() ? "%" + label.key : "%" + label.name;
+  }
 
   void define(const Label& label, ValueId value) {
-    if (!values_.emplace(label.key, value).second) malformed(label.offset, text_of(label) + " is defined twice");
+    if (!values_.emplace(label.key, value).second)
+      malformed(label.offset, text_of(label) + " is defined twice");
     graph_[value].name = label.name;
   }
 
@@ -75,7 +81,8 @@ class GraphParser {
     const Label label = parse_label();
     const auto found = values_.find(label.key);
     if (found == values_.end()) {
-      malformed(label.offset, text_of(label) + " is not defined above", "a value is defined before it is used");
+      malformed(label.offset, text_of(label) + " is not defined above",
+                "a value is defined before it is used");
     }
     return found->second;
   }
@@ -142,11 +149,13 @@ class GraphParser {
         const Token name = lexer_.peek();
         if (name.kind != TokenKind::identifier) fail_expected(lexer_, "the name of an attribute");
         lexer_.take();
-        const auto spec = std::find_if(schema.begin(), schema.end(), [&](const AttrSpec& s) { return s.name == name.text; });
+        const auto spec = std::find_if(schema.begin(), schema.end(),
+                                       [&](const AttrSpec& s) { return s.name == name.text; });
         if (spec == schema.end()) fail_unknown_attribute(op, name);
         const auto i = static_cast<std::size_t>(spec - schema.begin());
         if (given[i]) {
-          lexer_.fail_at(name.offset, ErrorCode::bad_attribute, {.what = fmt::format("{} is given twice", spec->name)});
+          lexer_.fail_at(name.offset, ErrorCode::bad_attribute,
+                         {.what = fmt::format("{} is given twice", spec->name)});
         }
         given[i] = true;
         expect(lexer_, "=");
@@ -195,8 +204,13 @@ class GraphParser {
   std::vector<Type> infer(const Node& node, std::size_t offset) {
     std::vector<Type> in;
     for (ValueId v : node.operands) in.push_back(graph_.type(v));
-    const Call call{.op = node.op, .in = in, .out = {}, .attrs = &node.attrs, .regions = node.regions,
-                    .where = {}, .in_strides = {}};
+    const Call call{.op = node.op,
+                    .in = in,
+                    .out = {},
+                    .attrs = &node.attrs,
+                    .regions = node.regions,
+                    .where = {},
+                    .in_strides = {}};
     std::optional<Error> failure;
     try {
       return node.op->infer(call);
@@ -223,7 +237,8 @@ class GraphParser {
     node.regions = parse_regions();
     const std::vector<Type> types = infer(node, op_offset);
     if (types.size() != results.size()) {
-      malformed(offset, fmt::format("{} has {} results, {} are named", node.op->name, types.size(), results.size()));
+      malformed(offset,
+                fmt::format("{} has {} results, {} are named", node.op->name, types.size(), results.size()));
     }
     if (!results.empty()) check_types(*node.op, types);
     node.where = parse_where();
@@ -254,9 +269,11 @@ class GraphParser {
       } while (accept(lexer_, ","));
     }
     if (types.size() != declared.size()) {
-      malformed(offset, fmt::format("{} values are returned, {} are declared", types.size(), declared.size()));
+      malformed(offset,
+                fmt::format("{} values are returned, {} are declared", types.size(), declared.size()));
     }
-    if (types != declared) malformed(declared_at, "the declared results are not what is returned", types_text(types));
+    if (types != declared)
+      malformed(declared_at, "the declared results are not what is returned", types_text(types));
   }
 
   static std::string types_text(const std::vector<Type>& types) {

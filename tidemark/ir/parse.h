@@ -10,7 +10,7 @@ namespace tidemark {
 
 // Where op names are looked up: ir knows no ops, ops/registry.h offers find_op and nearest_op.
 struct OpLookup {
-  const Op* (*find)(std::string_view name);                   // nullptr when there is none
+  const Op* (*find)(std::string_view name);                 // nullptr when there is none
   std::string (*nearest)(std::string_view name) = nullptr;  // for "did you mean"; "" when nothing is close
 };
 

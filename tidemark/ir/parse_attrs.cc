@@ -53,12 +53,13 @@ T parse_float(Lexer& lexer) {
     lexer.take();
     const Digits digits(payload.text);
     bits_t<T> bits = 0;
-    const auto [end, status] =
-        std::from_chars(digits.text.data(), digits.text.data() + digits.text.size(), bits, digits.hex ? 16 : 10);
+    const auto [end, status] = std::from_chars(digits.text.data(), digits.text.data() + digits.text.size(),
+                                               bits, digits.hex ? 16 : 10);
     if (status != std::errc() || end != digits.text.data() + digits.text.size() || digits.negative ||
         !std::isnan(static_cast<Wide>(std::bit_cast<T>(bits)))) {
-      lexer.fail_at(payload.offset, ErrorCode::syntax,
-                    {.what = fmt::format("{} are not the bits of a NaN of {}", shown(payload), name_of(dtype_of<T>))});
+      lexer.fail_at(
+          payload.offset, ErrorCode::syntax,
+          {.what = fmt::format("{} are not the bits of a NaN of {}", shown(payload), name_of(dtype_of<T>))});
     }
     expect(lexer, ")");
     return std::bit_cast<T>(bits);
@@ -70,8 +71,8 @@ T parse_float(Lexer& lexer) {
   const Digits digits(token.text);
   Wide value = 0;
   const char* const last = digits.text.data() + digits.text.size();
-  const auto [end, status] = std::from_chars(digits.text.data(), last, value,
-                                             digits.hex ? std::chars_format::hex : std::chars_format::general);
+  const auto [end, status] = std::from_chars(
+      digits.text.data(), last, value, digits.hex ? std::chars_format::hex : std::chars_format::general);
   if (status != std::errc() || end != last) too_large();
   const T rounded = T(digits.negative ? -value : value);
   if (std::isinf(static_cast<Wide>(rounded))) too_large();
@@ -111,8 +112,9 @@ void parse_hex(Lexer& lexer, Literal& literal, std::size_t bytes) {
     const char* const first = token.text.data() + 2 * i;
     const auto [end, status] = std::from_chars(first, first + 2, value, 16);
     if (status != std::errc() || end != first + 2 || (literal.dtype == DType::boolean && value > 1)) {
-      lexer.fail_at(token.offset + 1 + 2 * i, ErrorCode::syntax,
-                    {.what = fmt::format("'{}' is no byte of {}", std::string_view(first, 2), name_of(literal.dtype))});
+      lexer.fail_at(
+          token.offset + 1 + 2 * i, ErrorCode::syntax,
+          {.what = fmt::format("'{}' is no byte of {}", std::string_view(first, 2), name_of(literal.dtype))});
     }
     literal.bytes[i] = static_cast<std::byte>(value);
   }
@@ -152,7 +154,8 @@ Literal parse_literal(Lexer& lexer) {
     expect(lexer, "]");
     if (literal.bytes.size() != bytes) {
       lexer.fail_at(start, ErrorCode::syntax,
-                    {.what = fmt::format("{} elements are given for {}", literal.bytes.size() / sizeof(T), to_string(type))});
+                    {.what = fmt::format("{} elements are given for {}", literal.bytes.size() / sizeof(T),
+                                         to_string(type))});
     }
   });
   return literal;
@@ -164,8 +167,9 @@ IntList parse_list(Lexer& lexer, std::size_t at_most) {
   if (!lexer.peek().is("]")) {
     do {
       if (list.size() == at_most) {
-        lexer.fail_at(lexer.peek().offset, ErrorCode::syntax,
-                      {.what = fmt::format("more than {} entries", at_most), .expected = "a rank of at most 8"});
+        lexer.fail_at(
+            lexer.peek().offset, ErrorCode::syntax,
+            {.what = fmt::format("more than {} entries", at_most), .expected = "a rank of at most 8"});
       }
       list.push_back(parse_integer(lexer, -max_extent, max_extent));
     } while (accept(lexer, ","));
@@ -193,15 +197,18 @@ struct ParseAttr {
   }
   AttrValue operator()(DType) const { return parse_dtype(lexer); }
   AttrValue operator()(const Dims&) const { return Dims(parse_list(lexer, max_rank)); }
-  AttrValue operator()(const IntList&) const { return parse_list(lexer, std::numeric_limits<std::size_t>::max()); }
+  AttrValue operator()(const IntList&) const {
+    return parse_list(lexer, std::numeric_limits<std::size_t>::max());
+  }
   AttrValue operator()(const Literal&) const { return parse_literal(lexer); }
 };
 
 }  // namespace
 
 void fail_expected(const Lexer& lexer, std::string_view expected) {
-  lexer.fail_at(lexer.peek().offset, ErrorCode::syntax,
-                {.what = fmt::format("{} is out of place", shown(lexer.peek())), .expected = std::string(expected)});
+  lexer.fail_at(
+      lexer.peek().offset, ErrorCode::syntax,
+      {.what = fmt::format("{} is out of place", shown(lexer.peek())), .expected = std::string(expected)});
 }
 
 bool accept(Lexer& lexer, std::string_view punctuation_or_word) {
@@ -229,14 +236,18 @@ std::int64_t parse_integer(Lexer& lexer, std::int64_t low, std::int64_t high) {
   std::uint64_t magnitude = 0;
   const char* const last = digits.text.data() + digits.text.size();
   const auto [end, status] = std::from_chars(digits.text.data(), last, magnitude, digits.hex ? 16 : 10);
-  const std::uint64_t most = digits.negative ? -static_cast<std::uint64_t>(low) : static_cast<std::uint64_t>(high);
-  if (status != std::errc() || end != last || (digits.negative && low >= 0 && magnitude > 0) || magnitude > most) {
+  const std::uint64_t most =
+      digits.negative ? -static_cast<std::uint64_t>(low) : static_cast<std::uint64_t>(high);
+  if (status != std::errc() || end != last || (digits.negative && low >= 0 && magnitude > 0) ||
+      magnitude > most) {
     lexer.fail_at(token.offset, ErrorCode::syntax,
                   {.what = fmt::format("{} is out of range", shown(token)),
                    .expected = fmt::format("an integer in [{}, {}]", low, high)});
   }
   return static_cast<std::int64_t>(digits.negative ? -magnitude : magnitude);
 }
+
+AttrValue parse_attr(Lexer& lexer, const AttrValue& like) { return std::visit(ParseAttr{lexer}, like); }
 
 Type parse_type(Lexer& lexer) {
   const std::size_t start = lexer.peek().offset;

@@ -61,7 +61,8 @@ TEST(Parse, ReadsWhatAPersonWrites) {
 
 TEST(Parse, ReadsHexadecimalFloatsAndSpecials) {
   const auto scale = [](const std::string& text) {
-    return std::get<double>(read(around("%y = blend(%x) {scale = " + text + "} : f32[2]")).nodes()[0].attrs[2]);
+    return std::get<double>(
+        read(around("%y = blend(%x) {scale = " + text + "} : f32[2]")).nodes()[0].attrs[2]);
   };
   EXPECT_EQ(scale("0x1.8p-3"), 0.1875);
   EXPECT_EQ(scale("-0x1p4"), -16.0);
@@ -91,18 +92,22 @@ TEST(Parse, ShowsThePlace) {
 
 TEST(Parse, RefusesBrokenSyntax) {
   for (const char* text :
-       {"", "graph", "graph(", "graph()", "graph() ->", "graph() -> (", "graph() -> () {", "graph() -> () { return",
-        "graph() -> () { return } x", "graph @ () -> () { return }", "graph(%x) -> () { return }", "grapf() -> () { return }",
-        "graph(%x: f99[2]) -> () { return }", "graph(%x: f32[2) -> () { return }", "graph() -> () { } ",
-        "graph(%x: f32[-1]) -> () { return }", "graph() -> () { return, }", "graph(%1.5: f32[]) -> () { return }"}) {
+       {"", "graph", "graph(", "graph()", "graph() ->", "graph() -> (", "graph() -> () {",
+        "graph() -> () { return", "graph() -> () { return } x", "graph @ () -> () { return }",
+        "graph(%x) -> () { return }", "grapf() -> () { return }", "graph(%x: f99[2]) -> () { return }",
+        "graph(%x: f32[2) -> () { return }", "graph() -> () { } ", "graph(%x: f32[-1]) -> () { return }",
+        "graph() -> () { return, }", "graph(%1.5: f32[]) -> () { return }"}) {
     EXPECT_EQ(refusal(text).code, ErrorCode::syntax) << text;
   }
 }
 
 TEST(Parse, RefusesAttributesTheOpDoesNotHave) {
-  expect_refused(around("%y = blend(%x) {speed = 1} : f32[2]"), ErrorCode::bad_attribute, "blend has no attribute 'speed'");
-  expect_refused(around("%y = blend(%x) {count = 1, count = 2} : f32[2]"), ErrorCode::bad_attribute, "given twice");
-  expect_refused(around("%y = literal() : f32[2]"), ErrorCode::bad_attribute, "the attribute value is missing");
+  expect_refused(around("%y = blend(%x) {speed = 1} : f32[2]"), ErrorCode::bad_attribute,
+                 "blend has no attribute 'speed'");
+  expect_refused(around("%y = blend(%x) {count = 1, count = 2} : f32[2]"), ErrorCode::bad_attribute,
+                 "given twice");
+  expect_refused(around("%y = literal() : f32[2]"), ErrorCode::bad_attribute,
+                 "the attribute value is missing");
   expect_refused(around("%y = blend(%x) {count = 1.5} : f32[2]"), ErrorCode::syntax, "an integer");
   expect_refused(around("%y = blend(%x) {flag = 1} : f32[2]"), ErrorCode::syntax, "true or false");
   expect_refused(around("%y = blend(%x) {label = x} : f32[2]"), ErrorCode::syntax, "a string");
@@ -113,61 +118,83 @@ TEST(Parse, RefusesValuesUndefinedOrDefinedTwice) {
   expect_refused(around("%y = blend(%z) : f32[2]"), ErrorCode::malformed_graph, "%z is not defined above");
   expect_refused(around("%y = blend(%y) : f32[2]"), ErrorCode::malformed_graph, "%y is not defined above");
   expect_refused(around("%x = blend(%x) : f32[2]"), ErrorCode::malformed_graph, "%x is defined twice");
-  expect_refused(around("%5, %5 = two(%x) : f32[2], bool[2]"), ErrorCode::malformed_graph, "%5 is defined twice");
-  expect_refused("graph(%x: f32[], %x: f32[]) -> () { return }", ErrorCode::malformed_graph, "%x is defined twice");
+  expect_refused(around("%5, %5 = two(%x) : f32[2], bool[2]"), ErrorCode::malformed_graph,
+                 "%5 is defined twice");
+  expect_refused("graph(%x: f32[], %x: f32[]) -> () { return }", ErrorCode::malformed_graph,
+                 "%x is defined twice");
 }
 
 TEST(Parse, ValuesOfARegionAreItsOwn) {
-  expect_refused(around("%y = loop(%x) [graph() -> (f32[2]) { return %x }] : f32[2]"), ErrorCode::malformed_graph,
-                 "%x is not defined above");
+  expect_refused(around("%y = loop(%x) [graph() -> (f32[2]) { return %x }] : f32[2]"),
+                 ErrorCode::malformed_graph, "%x is not defined above");
   EXPECT_NO_THROW(read(around("%y = loop(%x) [graph(%x: f32[]) -> (f32[]) { return %x }] : f32[]")));
 }
 
 TEST(Parse, RefusesWrongCounts) {
-  expect_refused(around("%y = two(%x) : f32[2]"), ErrorCode::malformed_graph, "two has 2 results, 1 are named");
-  expect_refused(around("%y = emit(%x) : f32[2]"), ErrorCode::malformed_graph, "emit has 0 results, 1 are named");
+  expect_refused(around("%y = two(%x) : f32[2]"), ErrorCode::malformed_graph,
+                 "two has 2 results, 1 are named");
+  expect_refused(around("%y = emit(%x) : f32[2]"), ErrorCode::malformed_graph,
+                 "emit has 0 results, 1 are named");
   expect_refused(around("blend(%x)"), ErrorCode::malformed_graph, "blend has 1 results, 0 are named");
-  expect_refused(around("%a, %b = two(%x, %x) : f32[2], bool[2]"), ErrorCode::wrong_operand_count, "two got 2 operands");
-  expect_refused("graph(%x: f32[]) -> (f32[]) { return %x, %x }", ErrorCode::malformed_graph, "2 values are returned");
+  expect_refused(around("%a, %b = two(%x, %x) : f32[2], bool[2]"), ErrorCode::wrong_operand_count,
+                 "two got 2 operands");
+  expect_refused("graph(%x: f32[]) -> (f32[]) { return %x, %x }", ErrorCode::malformed_graph,
+                 "2 values are returned");
 }
 
 TEST(Parse, HoldsWrittenTypesAgainstTheOp) {
   expect_refused(around("%y = blend(%x) : f32[3]"), ErrorCode::malformed_graph, "expected: f32[2]");
   expect_refused(around("%y = blend(%x) : f64[2]"), ErrorCode::malformed_graph, "gives other types");
   expect_refused("graph(%x: f32[]) -> (f64[]) { return %x }", ErrorCode::malformed_graph, "expected: f32[]");
-  expect_refused("graph(%x: f32[2], %y: f32[3]) -> () { %z = blend(%x, %y) : f32[2] return }", ErrorCode::shape_mismatch,
-                 "f32[2] and f32[3] differ");
+  expect_refused("graph(%x: f32[2], %y: f32[3]) -> () { %z = blend(%x, %y) : f32[2] return }",
+                 ErrorCode::shape_mismatch, "f32[2] and f32[3] differ");
 }
 
 TEST(Parse, RefusesNumbersThatDoNotFit) {
-  expect_refused(around("%y = blend(%x) {count = 9223372036854775808} : f32[2]"), ErrorCode::syntax, "out of range");
-  expect_refused(around("%y = blend(%x) {count = -9223372036854775809} : f32[2]"), ErrorCode::syntax, "out of range");
-  expect_refused(around("%y = blend(%x) {count = 99999999999999999999999999} : f32[2]"), ErrorCode::syntax, "out of range");
+  expect_refused(around("%y = blend(%x) {count = 9223372036854775808} : f32[2]"), ErrorCode::syntax,
+                 "out of range");
+  expect_refused(around("%y = blend(%x) {count = -9223372036854775809} : f32[2]"), ErrorCode::syntax,
+                 "out of range");
+  expect_refused(around("%y = blend(%x) {count = 99999999999999999999999999} : f32[2]"), ErrorCode::syntax,
+                 "out of range");
   EXPECT_NO_THROW(read(around("%y = blend(%x) {count = -9223372036854775808} : f32[2]")));
   expect_refused(around("%y = blend(%x) {scale = 1e999} : f32[2]"), ErrorCode::syntax, "does not fit f64");
-  expect_refused(around("%y = literal() {value = f16[] 65520} : f16[]"), ErrorCode::syntax, "does not fit f16");
-  expect_refused(around("%y = literal() {value = f32[] 1e39} : f32[]"), ErrorCode::syntax, "does not fit f32");
+  expect_refused(around("%y = literal() {value = f16[] 65520} : f16[]"), ErrorCode::syntax,
+                 "does not fit f16");
+  expect_refused(around("%y = literal() {value = f32[] 1e39} : f32[]"), ErrorCode::syntax,
+                 "does not fit f32");
   expect_refused(around("%y = literal() {value = u8[] 256} : u8[]"), ErrorCode::syntax, "[0, 255]");
   expect_refused(around("%y = literal() {value = u8[] -1} : u8[]"), ErrorCode::syntax, "[0, 255]");
-  expect_refused(around("%y = literal() {value = i32[] 2147483648} : i32[]"), ErrorCode::syntax, "out of range");
-  expect_refused(around("%y = literal() {value = f32[] nan(0x3f800000)} : f32[]"), ErrorCode::syntax, "not the bits of a NaN");
+  expect_refused(around("%y = literal() {value = i32[] 2147483648} : i32[]"), ErrorCode::syntax,
+                 "out of range");
+  expect_refused(around("%y = literal() {value = f32[] nan(0x3f800000)} : f32[]"), ErrorCode::syntax,
+                 "not the bits of a NaN");
   expect_refused(around("%y = blend(%x) : f32[2] @ \"f\":4294967296"), ErrorCode::syntax, "out of range");
 }
 
 TEST(Parse, RefusesAbsurdShapesWithoutAllocating) {
-  expect_refused("graph(%x: f32[1, 1, 1, 1, 1, 1, 1, 1, 1]) -> () { return }", ErrorCode::syntax, "more than 8 entries");
+  expect_refused("graph(%x: f32[1, 1, 1, 1, 1, 1, 1, 1, 1]) -> () { return }", ErrorCode::syntax,
+                 "more than 8 entries");
   expect_refused("graph(%x: f32[281474976710657]) -> () { return }", ErrorCode::syntax, "out of range");
-  expect_refused("graph(%x: f32[4294967296, 4294967296]) -> () { return }", ErrorCode::syntax, "too many bytes");
-  expect_refused("graph(%x: f32[0, 4294967296, 4294967296]) -> () { return }", ErrorCode::syntax, "too many bytes");
-  expect_refused(around("%y = literal() {value = f32[1099511627776] 1.0} : f32[]"), ErrorCode::syntax, "cannot be repeated");
-  expect_refused(around("%y = literal() {value = f32[1099511627776] []} : f32[]"), ErrorCode::syntax, "0 elements");
-  expect_refused(around("%y = literal() {value = f32[1099511627776] hex \"00\"} : f32[]"), ErrorCode::syntax, "2 hexadecimal digits");
+  expect_refused("graph(%x: f32[4294967296, 4294967296]) -> () { return }", ErrorCode::syntax,
+                 "too many bytes");
+  expect_refused("graph(%x: f32[0, 4294967296, 4294967296]) -> () { return }", ErrorCode::syntax,
+                 "too many bytes");
+  expect_refused(around("%y = literal() {value = f32[1099511627776] 1.0} : f32[]"), ErrorCode::syntax,
+                 "cannot be repeated");
+  expect_refused(around("%y = literal() {value = f32[1099511627776] []} : f32[]"), ErrorCode::syntax,
+                 "0 elements");
+  expect_refused(around("%y = literal() {value = f32[1099511627776] hex \"00\"} : f32[]"), ErrorCode::syntax,
+                 "2 hexadecimal digits");
 }
 
 TEST(Parse, RefusesBrokenLiterals) {
-  expect_refused(around("%y = literal() {value = f32[2] [1, 2, 3]} : f32[2]"), ErrorCode::syntax, "3 elements");
-  expect_refused(around("%y = literal() {value = u8[1] hex \"0g\"} : u8[1]"), ErrorCode::syntax, "no byte of u8");
-  expect_refused(around("%y = literal() {value = bool[1] hex \"02\"} : bool[1]"), ErrorCode::syntax, "no byte of bool");
+  expect_refused(around("%y = literal() {value = f32[2] [1, 2, 3]} : f32[2]"), ErrorCode::syntax,
+                 "3 elements");
+  expect_refused(around("%y = literal() {value = u8[1] hex \"0g\"} : u8[1]"), ErrorCode::syntax,
+                 "no byte of u8");
+  expect_refused(around("%y = literal() {value = bool[1] hex \"02\"} : bool[1]"), ErrorCode::syntax,
+                 "no byte of bool");
 }
 
 TEST(Parse, RefusesRegionsNestedTooDeep) {
@@ -178,7 +205,8 @@ TEST(Parse, RefusesRegionsNestedTooDeep) {
 
 TEST(Parse, LongTextsTakeLinearTime) {
   std::string text = "graph(%v0: f32[2]) -> (f32[2]) {\n";
-  for (int i = 0; i < 30000; ++i) text += fmt::format("  %v{} = blend(%v{}, %v{}) : f32[2]\n", i + 1, i, i / 2);
+  for (int i = 0; i < 30000; ++i)
+    text += fmt::format("  %v{} = blend(%v{}, %v{}) : f32[2]\n", i + 1, i, i / 2);
   text += "  return %v30000\n}\n";
   const Graph graph = read(text);
   EXPECT_EQ(graph.nodes().size(), 30000u);

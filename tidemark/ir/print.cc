@@ -32,7 +32,8 @@ class Printer {
     out_ += ") {\n";
     for (const Node& node : graph_.nodes()) print_node(node);
     out_ += indent_ + "  return";
-    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) out_ += (i ? ", " : " ") + label(graph_.outputs()[i]);
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i)
+      out_ += (i ? ", " : " ") + label(graph_.outputs()[i]);
     out_ += "\n" + indent_ + "}";
   }
 
@@ -66,7 +67,8 @@ class Printer {
   }
 
   void print_types(const std::vector<ValueId>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) out_ += (i ? ", " : "") + to_string(graph_.type(values[i]));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      out_ += (i ? ", " : "") + to_string(graph_.type(values[i]));
   }
 
   void print_attrs(const Node& node) {

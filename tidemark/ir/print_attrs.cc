@@ -42,8 +42,8 @@ std::string element_text(T element) {
 }
 
 std::string literal_text(const Literal& literal) {
-  TM_CHECK(is_well_formed(literal), "a literal of {} holds {} bytes", to_string(Type{literal.dtype, literal.shape}),
-           literal.bytes.size());
+  TM_CHECK(is_well_formed(literal), "a literal of {} holds {} bytes",
+           to_string(Type{literal.dtype, literal.shape}), literal.bytes.size());
   const std::string type = to_string(Type{literal.dtype, literal.shape});
   const auto size = static_cast<std::size_t>(size_of(literal.dtype));
   const std::size_t count = literal.bytes.size() / size;
@@ -60,7 +60,8 @@ std::string literal_text(const Literal& literal) {
     }
     return true;
   };
-  if (count > 0 && literal.bytes.size() <= max_repeated_bytes && repeats()) return fmt::format("{} {}", type, element(0));
+  if (count > 0 && literal.bytes.size() <= max_repeated_bytes && repeats())
+    return fmt::format("{} {}", type, element(0));
   if (count <= max_listed_elements) {
     std::string list;
     for (std::size_t i = 0; i < count; ++i) list += (i ? ", " : "") + element(i);
@@ -82,7 +83,9 @@ struct AttrText {
   std::string operator()(double x) const { return element_text(x); }
   std::string operator()(const std::string& s) const { return quote(s); }
   std::string operator()(DType t) const { return std::string(name_of(t)); }
-  std::string operator()(const Dims& dims) const { return fmt::format("[{}]", fmt::join(dims.begin(), dims.end(), ", ")); }
+  std::string operator()(const Dims& dims) const {
+    return fmt::format("[{}]", fmt::join(dims.begin(), dims.end(), ", "));
+  }
   std::string operator()(const IntList& list) const { return fmt::format("[{}]", fmt::join(list, ", ")); }
   std::string operator()(const Literal& literal) const { return literal_text(literal); }
 };

@@ -36,7 +36,8 @@ Graph everything() {
   graph.inputs()[1].donated = true;
   const Var odd = builder.input({DType::i64, {}}, "odd name");
   builder.set_where({"src/mlp.cc", 12});
-  const Var a = builder.call1(toy::blend, {x, w}, pack(toy::EveryKind{.scale = 0.1, .label = "a\"b\n", .dims = {1, -2}}));
+  const Var a = builder.call1(toy::blend, {x, w},
+                              pack(toy::EveryKind{.scale = 0.1, .label = "a\"b\n", .dims = {1, -2}}));
   graph[a.id()].name = "h";
   const std::vector<Var> pair = builder.call(toy::two, std::vector{a});
   graph[pair[0].id()].name = "h";
@@ -51,7 +52,8 @@ Graph everything() {
   body_builder.call(toy::loop, std::vector{c}, {}, {inner, inner});
   body.add_output(body_builder.call1(toy::odd_name, {c}).id());
   const Var r = builder.call(toy::loop, std::vector{pair[0]}, {}, {body}).front();
-  const Var k = builder.call1(toy::literal, {}, pack(toy::LiteralAttrs{literal_of<float>({2}, {1.5f, -0.0f})}));
+  const Var k =
+      builder.call1(toy::literal, {}, pack(toy::LiteralAttrs{literal_of<float>({2}, {1.5f, -0.0f})}));
   graph.add_output(r.id());
   graph.add_output(odd.id());
   graph.add_output(k.id());
@@ -59,8 +61,9 @@ Graph everything() {
 }
 
 TEST(Print, ShowsEverythingInItsPlace) {
-  EXPECT_EQ(print(everything()),
-            R"(graph @all(%x: f32[2, 3], %params.w: f32[2, 3] donated, %"odd name": i64[]) -> (f32[2, 3], i64[], f32[2]) {
+  EXPECT_EQ(
+      print(everything()),
+      R"(graph @all(%x: f32[2, 3], %params.w: f32[2, 3] donated, %"odd name": i64[]) -> (f32[2, 3], i64[], f32[2]) {
   %h = blend(%x, %params.w) {scale = 0.1, label = "a\"b\n", dims = [1, -2]} : f32[2, 3]  @ "src/mlp.cc":12
   %h#4, %5 = two(%h) : f32[2, 3], bool[2, 3]  @ "src/mlp.cc":12
   emit(%5)
@@ -140,12 +143,13 @@ TEST(Print, FloatsAreShortAndExact) {
   EXPECT_EQ(print(AttrValue(std::bit_cast<double>(0x7ff8000000000000u))), "nan");
   EXPECT_EQ(print(AttrValue(std::bit_cast<double>(0xfff8000000000001u))), "nan(0xfff8000000000001)");
   using Limits = std::numeric_limits<double>;
-  const Literal doubles = literal_of<double>({8}, {0.1, Limits::denorm_min(), Limits::max(), Limits::min(), 1.0 / 3,
-                                                   -Limits::infinity(), std::bit_cast<double>(0x7ff0000000000001u), 0});
+  const Literal doubles =
+      literal_of<double>({8}, {0.1, Limits::denorm_min(), Limits::max(), Limits::min(), 1.0 / 3,
+                               -Limits::infinity(), std::bit_cast<double>(0x7ff0000000000001u), 0});
   EXPECT_EQ(round_trip(doubles), doubles);
   using FloatLimits = std::numeric_limits<float>;
-  const Literal floats = literal_of<float>({6}, {0.1f, FloatLimits::denorm_min(), FloatLimits::max(), 16777217.0f,
-                                                 std::bit_cast<float>(0xffc12345u), -0.0f});
+  const Literal floats = literal_of<float>({6}, {0.1f, FloatLimits::denorm_min(), FloatLimits::max(),
+                                                 16777217.0f, std::bit_cast<float>(0xffc12345u), -0.0f});
   EXPECT_EQ(round_trip(floats), floats);
 }
 
@@ -159,8 +163,8 @@ TEST(Print, LiteralsTakeTheShortestForm) {
   large.bytes[1] = std::byte{0xab};
   EXPECT_TRUE(text(large).starts_with("u8[300] hex \"00ab00"));
   EXPECT_EQ(round_trip(large), large);
-  const Literal limits = literal_of<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::min(),
-                                                        std::numeric_limits<std::int64_t>::max()});
+  const Literal limits = literal_of<std::int64_t>(
+      {2}, {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
   EXPECT_EQ(round_trip(limits), limits);
   const Literal zeros{.dtype = DType::f64, .shape = {4096}, .bytes = std::vector<std::byte>(32768)};
   EXPECT_EQ(round_trip(zeros), zeros);

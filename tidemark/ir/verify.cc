@@ -38,7 +38,8 @@ class Verifier {
   void define(ValueId v, NodeId producer, std::size_t place) {
     require(v.index < graph_.values().size(), "value {} is not in the graph", v.index);
     require(!defined_[v.index], "value {} is defined twice", v.index);
-    require(graph_[v].producer == producer && graph_[v].result == place, "value {} names another producer", v.index);
+    require(graph_[v].producer == producer && graph_[v].result == place, "value {} names another producer",
+            v.index);
     defined_[v.index] = true;
   }
 
@@ -49,8 +50,8 @@ class Verifier {
     require(node.attrs.size() == schema.size(), "{} has {} attributes instead of {}", node.op->name,
             node.attrs.size(), schema.size());
     for (std::size_t i = 0; i < schema.size(); ++i) {
-      require(node.attrs[i].index() == schema[i].default_value.index(), "{}: the attribute {} has another kind",
-              node.op->name, schema[i].name);
+      require(node.attrs[i].index() == schema[i].default_value.index(),
+              "{}: the attribute {} has another kind", node.op->name, schema[i].name);
       const Literal* literal = std::get_if<Literal>(&node.attrs[i]);
       require(!literal || is_well_formed(*literal), "{}: the attribute {} has other bytes than its type",
               node.op->name, schema[i].name);
@@ -110,7 +111,8 @@ void verify_or_internal(const Graph& graph, std::string_view after) {
   try {
     verify(graph);
   } catch (const Error& error) {
-    throw InternalError(fmt::format("internal error: the graph is malformed after {}: {}", after, error.what()));
+    throw InternalError(
+        fmt::format("internal error: the graph is malformed after {}: {}", after, error.what()));
   }
 }
 

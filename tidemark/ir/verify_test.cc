@@ -99,8 +99,12 @@ TEST(Verify, FindsWrongOperandAndResultCounts) {
   expect_malformed(graph, "two got 2 operands");
   graph = small();
   const Type types[] = {pair_type, pair_type};
-  graph.add_node({.op = &toy::blend, .operands = {ValueId(0)}, .results = {}, .attrs = pack(toy::EveryKind{}),
-                  .regions = {}, .where = {}},
+  graph.add_node({.op = &toy::blend,
+                  .operands = {ValueId(0)},
+                  .results = {},
+                  .attrs = pack(toy::EveryKind{}),
+                  .regions = {},
+                  .where = {}},
                  types);
   expect_malformed(graph, "blend has 2 results instead of 1");
 }
@@ -113,8 +117,12 @@ TEST(Verify, FindsAttributesThatTheSchemaDoesNotHave) {
   graph[NodeId(0)].attrs[0] = 1.5;
   expect_malformed(graph, "the attribute flag has another kind");
   graph = Graph();
-  graph.add_node({.op = &toy::literal, .operands = {}, .results = {}, .attrs = pack(toy::LiteralAttrs{}),
-                  .regions = {}, .where = {"a.cc", 3}},
+  graph.add_node({.op = &toy::literal,
+                  .operands = {},
+                  .results = {},
+                  .attrs = pack(toy::LiteralAttrs{}),
+                  .regions = {},
+                  .where = {"a.cc", 3}},
                  std::span(&pair_type, 1));
   expect_malformed(graph, "--> a.cc:3");
   expect_malformed(graph, "the attribute value has other bytes than its type");
@@ -130,13 +138,15 @@ TEST(Verify, LooksIntoRegions) {
   Graph body = small();
   body[NodeId(1)].operands[0] = ValueId(99);
   Graph graph;
-  graph.add_node({.op = &toy::loop, .operands = {}, .results = {}, .attrs = {}, .regions = {body}, .where = {}},
-                 std::span(&pair_type, 1));
+  graph.add_node(
+      {.op = &toy::loop, .operands = {}, .results = {}, .attrs = {}, .regions = {body}, .where = {}},
+      std::span(&pair_type, 1));
   expect_malformed(graph, "operand 0 is not in the graph");
   Graph deep;
   for (int i = 0; i <= max_region_depth; ++i) {
     Graph outer;
-    outer.add_node({.op = &toy::loop, .operands = {}, .results = {}, .attrs = {}, .regions = {deep}, .where = {}}, {});
+    outer.add_node(
+        {.op = &toy::loop, .operands = {}, .results = {}, .attrs = {}, .regions = {deep}, .where = {}}, {});
     deep = outer;
   }
   expect_malformed(deep, "nested more than 64 deep");
