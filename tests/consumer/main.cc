@@ -1,12 +1,17 @@
-// Needs compiled code of the library, not only its headers; ends with 0 when the archive gave the right answer.
-#include <tidemark/base/bytes.h>
+// A gradient and a compiled function through the façade; ends with 0 when the installed archive computes them right.
+#include <tidemark/tidemark.h>
 
 #include <cstdio>
-#include <string>
 
 int main() {
-  using namespace tidemark::literals;
-  const std::string text = tidemark::to_string(tidemark::parse_bytes("1.5 GiB") + 512_MiB);
-  std::printf("%s\n", text.c_str());
-  return text == "2.00 GiB" ? 0 : 1;
+  namespace tm = tidemark;
+  const auto f = [](tm::Tensor x) { return tm::sum(x * x * x); };
+  const tm::Tensor x = tm::tensor({1.0, 2.0, 3.0});
+  const auto step = tm::compile(tm::value_and_grad(f));
+  const auto [value, slope] = step(x);
+  std::printf("value %g, slope at 3 %g, peak %s\n", value.item(), slope.to_vector()[2],
+              tm::to_string(step.plan().peak()).c_str());
+  const bool right =
+      value.item() == 36 && slope.to_vector() == tm::grad(f)(x).to_vector() && slope.to_vector()[2] == 27;
+  return right ? 0 : 1;
 }
