@@ -45,6 +45,7 @@ struct Draft {
   std::vector<Buffer> buffers;
   std::int64_t arena_bytes = 0;
   std::int64_t order_free_bound = 0;  // of the arena alone
+  double effort = 1;                  // of the searches; 1: a second or so for 10,000 nodes
   std::int64_t work_units = 0;        // what the searches spent, counted in node visits
 
   ValueId root(ValueId v) const { return windows[v.index].root; }

@@ -9,6 +9,8 @@ namespace tidemark {
 Draft views(Draft draft);
 // Which outputs, and the values they are updated through, live in the memory of donated inputs.
 Draft donate(Draft draft);
+// What runs when: the order with the lowest peak found.
+Draft order(Draft draft);
 // Which results are written over an operand that nobody reads again.
 Draft in_place(Draft draft);
 // Which buffers exist, and from which step to which.

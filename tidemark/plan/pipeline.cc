@@ -28,6 +28,10 @@ const Pass passes[] = {
       "before order: a home in a donated input asks that its readers run first, which the order must "
       "respect"},
      donate},
+    {{"order", optional,
+      "before in_place: its evaluator counts the take-overs that each order allows, so none need be fixed "
+      "yet"},
+     order},
     {{"in_place", optional, "after order: who is the last reader is known only now"}, in_place},
     {{"liveness", required, "after everything that decides who shares memory with whom"}, liveness},
     {{"layout", required, "last: addresses follow from lifetimes"}, layout},
@@ -66,6 +70,7 @@ std::vector<PassInfo> pass_list() {
 Plan make_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
   check_names(options.skip);
   Draft draft(graph);
+  draft.effort = options.effort;
   for (const Pass& pass : passes) {
     PassReport entry{.name = pass.info.name, .skipped = std::ranges::count(options.skip, pass.info.name) > 0};
     if (!entry.skipped) {

@@ -13,6 +13,7 @@ namespace tidemark {
 
 struct PlanOptions {
   std::vector<std::string> skip = {};  // passes by name; only the optional ones
+  double effort = 1;                   // of the searches, in work units: 2 may take twice as long
   std::function<void(std::string_view pass, const Draft& draft)> after = {};  // e.g. to dump to_text(draft)
   bool check_every_pass = false;  // finish and verify the draft after each pass, and report its peak
 };

@@ -65,7 +65,7 @@ struct Plan {
   std::int64_t peak() const { return input_bytes + arena_bytes; }
 
   std::int64_t lower_bound = 0;  // no plan of this order and these buffers is below: bound + maximum load
-  std::int64_t order_free_bound = 0;  // no plan without recomputation is below, whatever its order
+  std::int64_t order_free_bound = 0;  // with these views and donations, none is below in any order
   std::int64_t store_all_bytes =
       0;             // inputs + every value in memory of its own: what a plain tape would hold
   double flops = 0;  // of all steps, recomputation included

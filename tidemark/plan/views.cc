@@ -27,7 +27,10 @@ std::vector<Window> windows_of(const Draft& draft, const Node& node) {
     const Type& type = draft.graph->type(operand);
     if (type.dtype != draft.graph->type(node.results[r]).dtype) return {};
     const Window& base = draft.windows[operand.index];
-    windows.push_back({base.root, base.offset + spec->offset * size_of(type.dtype), spec->strides});
+    const bool empty =
+        draft.graph->type(node.results[r]).count() == 0;  // touches no byte, so it starts anywhere
+    windows.push_back(
+        {base.root, empty ? 0 : base.offset + spec->offset * size_of(type.dtype), spec->strides});
   }
   return windows;
 }

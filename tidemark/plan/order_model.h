@@ -1,0 +1,99 @@
+// What the search for an order sees: tasks (nodes that run), items (stretches of the arena they make and use), and
+// nothing of tensors. Two facts make the search quick:
+//
+//   * what is resident after a set of tasks has run depends on the set alone, not on the order within it, so a stretch
+//     of an order can be improved as a problem of its own (`piece_of`);
+//   * a task that is the only one comparable with all others splits the problem in two (`cuts_of`).
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tidemark {
+
+// Lists of ints, one after the other.
+class IntLists {
+ public:
+  IntLists() = default;
+  explicit IntLists(const std::vector<std::vector<int>>& lists);
+  std::span<const int> operator[](int i) const {
+    const auto k = static_cast<std::size_t>(i);
+    return {data_.data() + start_[k], data_.data() + start_[k + 1]};
+  }
+
+ private:
+  std::vector<std::size_t> start_;
+  std::vector<int> data_;
+};
+
+struct TakeOver {
+  int made, used;  // items: the first may be written over the second if the second dies in that step
+};
+
+struct OrderModel {
+  int tasks = 0, items = 0;
+  IntLists before, after;                         // per task: must have run, are waiting; each once
+  IntLists uses, makes;                           // per task: items; each once
+  IntLists users;                                 // per item: tasks
+  std::vector<std::int64_t> scratch;              // per task, bytes
+  std::vector<std::vector<TakeOver>> take_overs;  // per task, in order of preference
+  std::vector<std::int64_t> size;                 // per item, bytes
+  std::vector<bool> pinned;                       // per item: alive to the end
+  std::vector<bool> present;  // per item: alive from the start (of a piece), made by no task
+  std::int64_t base = 0;      // bytes alive throughout, beside the items
+
+  bool lasts(int item) const { return pinned[static_cast<std::size_t>(item)] || !users[item].empty(); }
+};
+
+// Bytes that take-overs save while `task` runs: pairs in order of preference, each result and operand at most once,
+// the operand dying (`dies(item)`) in this step. The in_place pass decides the same way.
+template <class Dies>
+std::int64_t saved_by_take_over(const OrderModel& model, int task, Dies&& dies) {
+  const auto& pairs = model.take_overs[static_cast<std::size_t>(task)];
+  std::int64_t saved = 0;
+  std::uint64_t accepted = 0;
+  for (std::size_t k = 0; k < pairs.size() && k < 64; ++k) {
+    if (!dies(pairs[k].used)) continue;
+    bool gone = false;
+    for (std::size_t j = 0; j < k; ++j) {
+      gone |= (accepted >> j & 1) && (pairs[j].used == pairs[k].used || pairs[j].made == pairs[k].made);
+    }
+    if (gone) continue;
+    accepted |= std::uint64_t{1} << k;
+    saved += model.size[static_cast<std::size_t>(pairs[k].used)];
+  }
+  return saved;
+}
+
+// The parts of a model, while it is being put together.
+struct OrderParts {
+  std::vector<std::vector<int>> before, uses, makes;
+  std::vector<std::int64_t> scratch, size;
+  std::vector<std::vector<TakeOver>> take_overs;
+  std::vector<bool> pinned, present;
+  std::int64_t base = 0;
+};
+OrderModel make_model(OrderParts parts);
+
+// Bytes alive while each task runs, and before.
+struct OrderLoads {
+  std::vector<std::int64_t> during, resident;
+  std::int64_t peak = 0;
+};
+OrderLoads loads_of(const OrderModel& model, std::span<const int> order);
+bool is_valid_order(const OrderModel& model, std::span<const int> order);
+
+// Positions in `order` whose task is before or after every other task. The tasks between two cuts can be ordered on
+// their own.
+std::vector<int> cuts_of(const OrderModel& model, std::span<const int> order);
+
+// The tasks order[first, last) as a model of their own, numbered from 0 in that order, everything earlier being done.
+// `position` is the inverse of `order`; `item_number` is room for one int per item, all -1 before and after.
+OrderModel piece_of(const OrderModel& model, std::span<const int> order, std::span<const int> position,
+                    int first, int last, std::int64_t resident_before, std::vector<int>& item_number);
+
+// No order has a lower peak. Exact at cuts; elsewhere counts what must be alive because it is made before the task
+// and used after it in every order (for up to a few thousand tasks, else the task's own operands and results).
+std::int64_t order_bound(const OrderModel& model);
+
+}  // namespace tidemark

@@ -1,0 +1,80 @@
+// Laws that every plan of every graph obeys. make_plan itself throws when the verifier objects.
+#include <gtest/gtest.h>
+
+#include "tests/support/random_graphs.h"
+#include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/plan_json.h"
+#include "tidemark/plan/verify.h"
+
+namespace tidemark {
+namespace {
+
+using fake::RandomGraph;
+
+TEST(PlanLaws, PlansPassTheVerifierAfterEveryPass) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    const RandomGraph random(seed, 5 + static_cast<int>(seed % 60));
+    PipelineReport report;
+    const Plan plan = make_plan(random.graph(), {.effort = 0.2, .check_every_pass = true}, &report);
+    EXPECT_GE(plan.peak(), plan.lower_bound) << seed;
+    EXPECT_GE(plan.lower_bound, plan.order_free_bound) << seed;
+    EXPECT_LE(plan.peak(), plan.store_all_bytes) << seed;
+    EXPECT_LE(plan.peak(), plan.lower_bound * 1.25) << seed;
+  }
+}
+
+TEST(PlanLaws, AnyChoiceOfPassesGivesAPlan) {
+  const std::vector<std::string> names{"views", "donate", "order", "in_place"};
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const RandomGraph random(seed, 40);
+    for (unsigned choice = 0; choice < 16; ++choice) {
+      PlanOptions options{.effort = 0.1};
+      for (unsigned k = 0; k < names.size(); ++k) {
+        if (choice >> k & 1) options.skip.push_back(names[k]);
+      }
+      EXPECT_EQ(problems(random.graph(), make_plan(random.graph(), options)), std::vector<std::string>{});
+    }
+  }
+}
+
+TEST(PlanLaws, TheSameGraphGivesTheSamePlan) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const RandomGraph a(seed, 80), b(seed, 80);
+    EXPECT_EQ(to_json(make_plan(a.graph())), to_json(make_plan(b.graph())));
+  }
+}
+
+TEST(PlanLaws, PlansSurviveJson) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const RandomGraph random(seed, 50);
+    const std::string text = to_json(make_plan(random.graph(), {.effort = 0.1}));
+    const Plan back = plan_from_json(text);
+    EXPECT_EQ(to_json(back), text);
+    EXPECT_EQ(problems(random.graph(), back), std::vector<std::string>{});
+  }
+}
+
+TEST(PlanLaws, TheOrderSearchCountsWhatThePlanCounts) {
+  // With an exact layout the arena is the searched order's load: the bound of the plan is what the search predicted.
+  for (unsigned seed = 2; seed < 200; seed += 4) {  // training-shaped
+    const RandomGraph random(seed, 200);
+    const Plan plan = make_plan(random.graph(), {.effort = 0.5});
+    const Plan given = make_plan(random.graph(), {.skip = {"order"}});
+    EXPECT_LE(plan.lower_bound, given.lower_bound) << seed;
+    EXPECT_LE(plan.lower_bound, plan.order_free_bound * 1.05) << seed;
+  }
+}
+
+TEST(PlanLaws, WorkGrowsLinearly) {
+  for (int nodes : {500, 2000}) {
+    const RandomGraph random(2, nodes);
+    PipelineReport report;
+    make_plan(random.graph(), {}, &report);
+    std::int64_t work = 0;
+    for (const PassReport& pass : report.passes) work += pass.work_units;
+    EXPECT_LE(work, 2400ll * nodes + 1'000'000) << nodes;
+  }
+}
+
+}  // namespace
+}  // namespace tidemark
