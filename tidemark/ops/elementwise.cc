@@ -153,6 +153,8 @@ constexpr Op binary_op(std::string_view name) {
   Var name(const Var& x, const Var& y) { return x.builder().call1(op::name, {x, y}); }
 #include "tidemark/ops/elementwise.def"
 
+Var normal_distribution(const Var& x) { return (erf(x * (std::numbers::sqrt2 / 2)) + 1) * 0.5; }
+
 Var sum_of(const Var& a, const Var& b) {
   if (!a) return b;
   if (!b) return a;

@@ -78,6 +78,9 @@ inline Var operator-(double c, const Var& x) { return sub(constant_like(x, c), x
 inline Var operator*(double c, const Var& x) { return mul(constant_like(x, c), x); }
 inline Var operator/(double c, const Var& x) { return div(constant_like(x, c), x); }
 
+// Φ(x), the normal distribution, as (1 + erf(x/√2))/2.
+Var normal_distribution(const Var& x);
+
 // The sum of two gradients or tangents, either of which may be empty (zero).
 Var sum_of(const Var& a, const Var& b);
 

@@ -15,5 +15,6 @@ Tile arithmetic_tile(Row row, DType compute);
 Tile math_tile(Row row, DType compute);
 Tile predicate_tile(Row row, DType compute);
 Tile logical_tile(Row row, DType compute);
+Tile integer_tile(Row row, DType compute);  // i32, i64, u8 and bool of any family
 
 }  // namespace tidemark
