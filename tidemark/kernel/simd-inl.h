@@ -30,52 +30,129 @@ struct Truths {
   hn::Mask<Tag<T>> m;
 };
 
-template <class T> HWY_INLINE Lanes<T> lanes_of(T c) { return {hn::Set(Tag<T>(), c)}; }
-template <class T> HWY_INLINE Lanes<T> load_lanes(const T* p) { return {hn::LoadU(Tag<T>(), p)}; }
-template <class T> HWY_INLINE void store_lanes(Lanes<T> x, T* p) { hn::StoreU(x.v, Tag<T>(), p); }
+template <class T>
+HWY_INLINE Lanes<T> lanes_of(T c) {
+  return {hn::Set(Tag<T>(), c)};
+}
+template <class T>
+HWY_INLINE Lanes<T> load_lanes(const T* p) {
+  return {hn::LoadU(Tag<T>(), p)};
+}
+template <class T>
+HWY_INLINE void store_lanes(Lanes<T> x, T* p) {
+  hn::StoreU(x.v, Tag<T>(), p);
+}
 
-template <class T> HWY_INLINE Lanes<T> constant_like(Lanes<T>, double c) { return lanes_of(static_cast<T>(c)); }
+template <class T>
+HWY_INLINE Lanes<T> constant_like(Lanes<T>, double c) {
+  return lanes_of(static_cast<T>(c));
+}
 
-template <class T> HWY_INLINE Lanes<T> operator-(Lanes<T> x) { return {hn::Neg(x.v)}; }
-template <class T> HWY_INLINE Lanes<T> operator+(Lanes<T> x, Lanes<T> y) { return {hn::Add(x.v, y.v)}; }
-template <class T> HWY_INLINE Lanes<T> operator-(Lanes<T> x, Lanes<T> y) { return {hn::Sub(x.v, y.v)}; }
-template <class T> HWY_INLINE Lanes<T> operator*(Lanes<T> x, Lanes<T> y) { return {hn::Mul(x.v, y.v)}; }
-template <class T> HWY_INLINE Lanes<T> operator/(Lanes<T> x, Lanes<T> y) { return {hn::Div(x.v, y.v)}; }
+template <class T>
+HWY_INLINE Lanes<T> operator-(Lanes<T> x) {
+  return {hn::Neg(x.v)};
+}
+template <class T>
+HWY_INLINE Lanes<T> operator+(Lanes<T> x, Lanes<T> y) {
+  return {hn::Add(x.v, y.v)};
+}
+template <class T>
+HWY_INLINE Lanes<T> operator-(Lanes<T> x, Lanes<T> y) {
+  return {hn::Sub(x.v, y.v)};
+}
+template <class T>
+HWY_INLINE Lanes<T> operator*(Lanes<T> x, Lanes<T> y) {
+  return {hn::Mul(x.v, y.v)};
+}
+template <class T>
+HWY_INLINE Lanes<T> operator/(Lanes<T> x, Lanes<T> y) {
+  return {hn::Div(x.v, y.v)};
+}
 // x·y + z, fused where the target can.
-template <class T> HWY_INLINE Lanes<T> mul_add(Lanes<T> x, Lanes<T> y, Lanes<T> z) { return {hn::MulAdd(x.v, y.v, z.v)}; }
+template <class T>
+HWY_INLINE Lanes<T> mul_add(Lanes<T> x, Lanes<T> y, Lanes<T> z) {
+  return {hn::MulAdd(x.v, y.v, z.v)};
+}
 
-template <class T> HWY_INLINE Truths<T> equal(Lanes<T> x, Lanes<T> y) { return {hn::Eq(x.v, y.v)}; }
-template <class T> HWY_INLINE Truths<T> not_equal(Lanes<T> x, Lanes<T> y) { return {hn::Ne(x.v, y.v)}; }
-template <class T> HWY_INLINE Truths<T> less(Lanes<T> x, Lanes<T> y) { return {hn::Lt(x.v, y.v)}; }
-template <class T> HWY_INLINE Truths<T> less_equal(Lanes<T> x, Lanes<T> y) { return {hn::Le(x.v, y.v)}; }
-template <class T> HWY_INLINE Truths<T> greater(Lanes<T> x, Lanes<T> y) { return {hn::Gt(x.v, y.v)}; }
-template <class T> HWY_INLINE Truths<T> greater_equal(Lanes<T> x, Lanes<T> y) { return {hn::Ge(x.v, y.v)}; }
-template <class T> HWY_INLINE Truths<T> logical_or(Truths<T> x, Truths<T> y) { return {hn::Or(x.m, y.m)}; }
-template <class T> HWY_INLINE Truths<T> logical_and(Truths<T> x, Truths<T> y) { return {hn::And(x.m, y.m)}; }
-template <class T> HWY_INLINE bool any(Truths<T> x) { return !hn::AllFalse(Tag<T>(), x.m); }
+template <class T>
+HWY_INLINE Truths<T> equal(Lanes<T> x, Lanes<T> y) {
+  return {hn::Eq(x.v, y.v)};
+}
+template <class T>
+HWY_INLINE Truths<T> not_equal(Lanes<T> x, Lanes<T> y) {
+  return {hn::Ne(x.v, y.v)};
+}
+template <class T>
+HWY_INLINE Truths<T> less(Lanes<T> x, Lanes<T> y) {
+  return {hn::Lt(x.v, y.v)};
+}
+template <class T>
+HWY_INLINE Truths<T> less_equal(Lanes<T> x, Lanes<T> y) {
+  return {hn::Le(x.v, y.v)};
+}
+template <class T>
+HWY_INLINE Truths<T> greater(Lanes<T> x, Lanes<T> y) {
+  return {hn::Gt(x.v, y.v)};
+}
+template <class T>
+HWY_INLINE Truths<T> greater_equal(Lanes<T> x, Lanes<T> y) {
+  return {hn::Ge(x.v, y.v)};
+}
+template <class T>
+HWY_INLINE Truths<T> logical_or(Truths<T> x, Truths<T> y) {
+  return {hn::Or(x.m, y.m)};
+}
+template <class T>
+HWY_INLINE Truths<T> logical_and(Truths<T> x, Truths<T> y) {
+  return {hn::And(x.m, y.m)};
+}
+template <class T>
+HWY_INLINE bool any(Truths<T> x) {
+  return !hn::AllFalse(Tag<T>(), x.m);
+}
 
 template <class T>
 HWY_INLINE Lanes<T> select(Truths<T> condition, Lanes<T> on_true, Lanes<T> on_false) {
   return {hn::IfThenElse(condition.m, on_true.v, on_false.v)};
 }
 
-template <class T> HWY_INLINE Lanes<T> abs(Lanes<T> x) { return {hn::Abs(x.v)}; }
-template <class T> HWY_INLINE Lanes<T> floor(Lanes<T> x) { return {hn::Floor(x.v)}; }
-template <class T> HWY_INLINE Lanes<T> ceil(Lanes<T> x) { return {hn::Ceil(x.v)}; }
-template <class T> HWY_INLINE Lanes<T> round(Lanes<T> x) { return {hn::Round(x.v)}; }  // half to even
-template <class T> HWY_INLINE Lanes<T> sqrt(Lanes<T> x) { return {hn::Sqrt(x.v)}; }
-template <class T> HWY_INLINE Lanes<T> copy_sign(Lanes<T> magnitude, Lanes<T> sign) {
+template <class T>
+HWY_INLINE Lanes<T> abs(Lanes<T> x) {
+  return {hn::Abs(x.v)};
+}
+template <class T>
+HWY_INLINE Lanes<T> floor(Lanes<T> x) {
+  return {hn::Floor(x.v)};
+}
+template <class T>
+HWY_INLINE Lanes<T> ceil(Lanes<T> x) {
+  return {hn::Ceil(x.v)};
+}
+template <class T>
+HWY_INLINE Lanes<T> round(Lanes<T> x) {
+  return {hn::Round(x.v)};
+}  // half to even
+template <class T>
+HWY_INLINE Lanes<T> sqrt(Lanes<T> x) {
+  return {hn::Sqrt(x.v)};
+}
+template <class T>
+HWY_INLINE Lanes<T> copy_sign(Lanes<T> magnitude, Lanes<T> sign) {
   return {hn::CopySign(magnitude.v, sign.v)};
 }
-template <class T> HWY_INLINE Lanes<T> sign(Lanes<T> x) {
+template <class T>
+HWY_INLINE Lanes<T> sign(Lanes<T> x) {
   const Lanes<T> zero = lanes_of(T(0));
   return select(logical_or(less(x, zero), greater(x, zero)), copy_sign(lanes_of(T(1)), x), x);
 }
+
 // NaN in either operand gives NaN.
-template <class T> HWY_INLINE Lanes<T> maximum(Lanes<T> x, Lanes<T> y) {
+template <class T>
+HWY_INLINE Lanes<T> maximum(Lanes<T> x, Lanes<T> y) {
   return select(logical_or(not_equal(x, x), greater(x, y)), x, y);
 }
-template <class T> HWY_INLINE Lanes<T> minimum(Lanes<T> x, Lanes<T> y) {
+template <class T>
+HWY_INLINE Lanes<T> minimum(Lanes<T> x, Lanes<T> y) {
   return select(logical_or(not_equal(x, x), less(x, y)), x, y);
 }
 

@@ -20,8 +20,10 @@ HWY_BEFORE_NAMESPACE();
 namespace tidemark {
 namespace HWY_NAMESPACE {
 
-template <class T> inline constexpr bool is_f32 = std::is_same_v<T, float>;
-template <class T> inline constexpr T infinity = std::numeric_limits<T>::infinity();
+template <class T>
+inline constexpr bool is_f32 = std::is_same_v<T, float>;
+template <class T>
+inline constexpr T infinity = std::numeric_limits<T>::infinity();
 
 // Two interleaved Horner chains: half the latency of one.
 template <class T, std::size_t N>
@@ -35,36 +37,46 @@ HWY_INLINE Lanes<T> polynomial(Lanes<T> x, const T (&c)[N]) {
 }
 
 // x limited from above or below; NaN stays.
-template <class T> HWY_INLINE Lanes<T> at_most(Lanes<T> x, T bound) {
+template <class T>
+HWY_INLINE Lanes<T> at_most(Lanes<T> x, T bound) {
   return select(greater(x, lanes_of(bound)), lanes_of(bound), x);
 }
 
 // Past the bound the result is infinite anyway.
-template <class T> inline constexpr T exp_bound = is_f32<T> ? T(90) : T(711);
+template <class T>
+inline constexpr T exp_bound = is_f32<T> ? T(90) : T(711);
 
-template <class T> HWY_INLINE Lanes<T> exp(Lanes<T> x) {
+template <class T>
+HWY_INLINE Lanes<T> exp(Lanes<T> x) {
   const Lanes<T> y = {hn::Exp(Tag<T>(), at_most(x, exp_bound<T>).v)};
   return select(not_equal(x, x), x, y);
 }
-template <class T> HWY_INLINE Lanes<T> expm1(Lanes<T> x) {
+template <class T>
+HWY_INLINE Lanes<T> expm1(Lanes<T> x) {
   const Lanes<T> y = {hn::Expm1(Tag<T>(), at_most(x, exp_bound<T>).v)};
   return select(logical_or(not_equal(x, x), equal(x, lanes_of(T(0)))), x, y);  // keeps -0
 }
 
 // Finite y where 0 < x < inf; the rest as log(0) = -inf, log(inf) = inf, NaN below zero.
-template <class T> HWY_INLINE Lanes<T> with_poles_of_log(Lanes<T> x, Lanes<T> y) {
+template <class T>
+HWY_INLINE Lanes<T> with_poles_of_log(Lanes<T> x, Lanes<T> y) {
   const Lanes<T> zero = lanes_of(T(0));
   const Lanes<T> beyond =
       select(equal(x, zero), lanes_of(-infinity<T>),
              select(equal(x, lanes_of(infinity<T>)), x, lanes_of(std::numeric_limits<T>::quiet_NaN())));
   return select(logical_and(greater(x, zero), less(x, lanes_of(infinity<T>))), y, beyond);
 }
-template <class T> HWY_INLINE Lanes<T> log(Lanes<T> x) { return with_poles_of_log<T>(x, {hn::Log(Tag<T>(), x.v)}); }
-template <class T> HWY_INLINE Lanes<T> log1p(Lanes<T> x) {
+template <class T>
+HWY_INLINE Lanes<T> log(Lanes<T> x) {
+  return with_poles_of_log<T>(x, {hn::Log(Tag<T>(), x.v)});
+}
+template <class T>
+HWY_INLINE Lanes<T> log1p(Lanes<T> x) {
   return with_poles_of_log<T>(x + lanes_of(T(1)), {hn::Log1p(Tag<T>(), x.v)});
 }
 
-template <class T> HWY_INLINE Lanes<T> tanh(Lanes<T> x) {
+template <class T>
+HWY_INLINE Lanes<T> tanh(Lanes<T> x) {
   const Lanes<T> a = abs(x);
   const Lanes<T> e = expm1(a + a);
   const Lanes<T> y = select(greater(a, lanes_of(T(20))), lanes_of(T(1)), e / (e + lanes_of(T(2))));
@@ -72,20 +84,25 @@ template <class T> HWY_INLINE Lanes<T> tanh(Lanes<T> x) {
 }
 
 // Highway reduces the angle with a few parts of π, good up to about this; larger angles go to <cmath>, lane by lane.
-template <class T> inline constexpr T largest_angle = T(39000);
-template <class T, class F> HWY_INLINE Lanes<T> replace_large_angles(Lanes<T> x, Lanes<T> y, F f) {
+template <class T>
+inline constexpr T largest_angle = T(39000);
+template <class T, class F>
+HWY_INLINE Lanes<T> replace_large_angles(Lanes<T> x, Lanes<T> y, F f) {
   const Truths<T> good = less_equal(abs(x), lanes_of(largest_angle<T>));
   if (HWY_LIKELY(hn::AllTrue(Tag<T>(), good.m))) return y;
   return select(good, y, each_lane(f, x));
 }
-template <class T> HWY_INLINE Lanes<T> bounded_angle(Lanes<T> x) {
+template <class T>
+HWY_INLINE Lanes<T> bounded_angle(Lanes<T> x) {
   return select(less_equal(abs(x), lanes_of(largest_angle<T>)), x, lanes_of(T(0)));
 }
-template <class T> HWY_INLINE Lanes<T> sin(Lanes<T> x) {
+template <class T>
+HWY_INLINE Lanes<T> sin(Lanes<T> x) {
   const Lanes<T> y = {hn::Sin(Tag<T>(), bounded_angle(x).v)};
   return replace_large_angles(x, select(equal(x, lanes_of(T(0))), x, y), [](T a) { return std::sin(a); });
 }
-template <class T> HWY_INLINE Lanes<T> cos(Lanes<T> x) {
+template <class T>
+HWY_INLINE Lanes<T> cos(Lanes<T> x) {
   const Lanes<T> y = {hn::Cos(Tag<T>(), bounded_angle(x).v)};
   return replace_large_angles(x, y, [](T a) { return std::cos(a); });
 }
@@ -104,16 +121,17 @@ HWY_INLINE Lanes<float> tan(Lanes<float> x) {
 // exp(a²/2)·Φ(-a) for 0 ≤ a, up to where exp(-a²/2) vanishes.
 HWY_INLINE Lanes<float> mills(Lanes<float> a) {
   const Lanes<float> r = lanes_of(1.0f) / (a + lanes_of(3.0f));
-  return r * polynomial(lanes_of(1.4f) - lanes_of(7.2f) * r, mills_coefficients_f32);
+  return r * polynomial(mul_add(lanes_of(-0.1875f), a, lanes_of(3.0f)) * r, mills_coefficients_f32);
 }
 HWY_INLINE Lanes<double> mills(Lanes<double> a) {
   const Lanes<double> r = lanes_of(1.0) / (a + lanes_of(5.0));
-  return r * polynomial(lanes_of(1.25) - lanes_of(11.25) * r, mills_coefficients_f64);
+  return r * polynomial(mul_add(lanes_of(-0.125), a, lanes_of(5.0)) * r, mills_coefficients_f64);
 }
 
 HWY_INLINE Lanes<float> erf_over_x(Lanes<float> x2) { return polynomial(x2, erf_coefficients_f32); }
 HWY_INLINE Lanes<double> erf_over_x(Lanes<double> x2) { return polynomial(x2, erf_coefficients_f64); }
-template <class T> HWY_INLINE Lanes<T> erf(Lanes<T> x) {
+template <class T>
+HWY_INLINE Lanes<T> erf(Lanes<T> x) {
   const Lanes<T> a = at_most(abs(x), T(6));  // erf(6) rounds to 1
   const Lanes<T> near_zero = x * erf_over_x(x * x);
   const Lanes<T> tail = exp(-(a * a)) * mills(a * lanes_of(static_cast<T>(1.4142135623730950488)));
@@ -122,7 +140,8 @@ template <class T> HWY_INLINE Lanes<T> erf(Lanes<T> x) {
 }
 
 // exp(-a²/2) to full relative accuracy: the square is taken in two parts, the first exact.
-template <class T> HWY_INLINE Lanes<T> normal_density_times_sqrt_two_pi(Lanes<T> a) {
+template <class T>
+HWY_INLINE Lanes<T> normal_density_times_sqrt_two_pi(Lanes<T> a) {
   using Bits = hwy::MakeUnsigned<T>;
   const Tag<T> d;
   const hn::RebindToUnsigned<Tag<T>> du;
@@ -134,10 +153,15 @@ template <class T> HWY_INLINE Lanes<T> normal_density_times_sqrt_two_pi(Lanes<T>
   return exp(-(head * head * half)) * factor;
 }
 // Φ(x), the normal distribution, with full relative accuracy in both tails.
-template <class T> HWY_INLINE Lanes<T> normal_distribution(Lanes<T> x) {
-  const Lanes<T> a = at_most(abs(x), is_f32<T> ? T(15) : T(40));
+template <class T>
+HWY_INLINE Lanes<T> normal_distribution(Lanes<T> x) {
+  const Lanes<T> a = at_most(abs(x), is_f32<T> ? T(15) : T(40)), half = lanes_of(T(0.5));
   const Lanes<T> tail = normal_density_times_sqrt_two_pi(a) * mills(a);
-  return select(less(x, lanes_of(T(0))), tail, lanes_of(T(1)) - tail);
+  const Lanes<T> far = select(less(x, lanes_of(T(0))), tail, lanes_of(T(1)) - tail);
+  // 1/2 + erf(x/√2)/2
+  const Lanes<T> near_zero =
+      mul_add(x * lanes_of(static_cast<T>(0.35355339059327376220)), erf_over_x(x * x * half), half);
+  return select(less(a, half), near_zero, far);
 }
 
 HWY_INLINE Lanes<double> pow(Lanes<double> x, Lanes<double> y) {
@@ -150,12 +174,13 @@ HWY_INLINE Lanes<float> pow(Lanes<float> x, Lanes<float> y) {
       logical_and(logical_and(greater(a, zero), less(a, limit)), less(abs(y), limit));
   const Wide base = widen(select(ordinary, a, lanes_of(1.0f))), exponent = widen(y);
   const Tag<double> d;
-  const auto power = [&](Lanes<double> b, Lanes<double> e) HWY_ATTR { return exp(e * Lanes<double>{hn::Log(d, b.v)}); };
+  const auto power = [&](Lanes<double> b, Lanes<double> e)
+                         HWY_ATTR { return exp(e * Lanes<double>{hn::Log(d, b.v)}); };
   Lanes<float> z = narrow({power(base.low, exponent.low), power(base.high, exponent.high)});
   // A negative base: the sign of an odd power, NaN where the exponent is no integer.
   const Lanes<float> half = y * lanes_of(0.5f);
-  const Lanes<float> signed_z =
-      select(equal(round(y), y), select(equal(round(half), half), z, -z), lanes_of(std::numeric_limits<float>::quiet_NaN()));
+  const Lanes<float> signed_z = select(equal(round(y), y), select(equal(round(half), half), z, -z),
+                                       lanes_of(std::numeric_limits<float>::quiet_NaN()));
   z = select(less(x, zero), signed_z, z);
   if (HWY_LIKELY(hn::AllTrue(Tag<float>(), ordinary.m))) return z;
   return select(ordinary, z, each_lane([](float b, float e) { return std::pow(b, e); }, x, y));

@@ -1,13 +1,20 @@
-#include "tidemark/ops/clamp.h"
+// Compiled once per SIMD target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tidemark/ops/clamp.cpu.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include <algorithm>
 #include <limits>
+#include <type_traits>
 
+#include "hwy/highway.h"
 #include "tidemark/kernel/elementwise.h"
+#include "tidemark/ops/clamp.h"
 #include "tidemark/ops/registry.h"
 
+HWY_BEFORE_NAMESPACE();
 namespace tidemark {
-namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
 T bound(double value) {
@@ -20,33 +27,51 @@ T bound(double value) {
 }
 
 template <class T>
-void tile(const TileArgs& args) {
+void clamp_tile(const TileArgs& args) {
   const auto& attrs = *static_cast<const ClampAttrs*>(args.attributes);
   const T low = bound<T>(attrs.low), high = bound<T>(attrs.high);
   const T* x = args.operand<T>(0);
   T* z = args.result<T>();
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto lows = hn::Set(d, low), highs = hn::Set(d, high);
+  std::int64_t i = 0;
   // Written so that NaN stays NaN.
-  for (std::int64_t i = 0; i < args.n; ++i) z[i] = x[i] < low ? low : x[i] > high ? high : x[i];
+  for (; i + lanes <= args.n; i += lanes) {
+    const auto v = hn::LoadU(d, x + i);
+    hn::StoreU(hn::IfThenElse(hn::Lt(v, lows), lows, hn::IfThenElse(hn::Gt(v, highs), highs, v)), d, z + i);
+  }
+  for (; i < args.n; ++i) z[i] = x[i] < low ? low : x[i] > high ? high : x[i];
 }
 
-Tile tile_of(DType compute) {
+Tile find_clamp_tile(DType compute) {
   switch (compute) {
     case DType::f64:
-      return tile<double>;
+      return clamp_tile<double>;
     case DType::i32:
-      return tile<std::int32_t>;
+      return clamp_tile<std::int32_t>;
     case DType::i64:
-      return tile<std::int64_t>;
+      return clamp_tile<std::int64_t>;
     case DType::u8:
-      return tile<std::uint8_t>;
+      return clamp_tile<std::uint8_t>;
     default:
-      return tile<float>;
+      return clamp_tile<float>;
   }
 }
 
-}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace tidemark
+HWY_AFTER_NAMESPACE();
 
-const CpuKernel cpu::clamp = cpu_kernel<ClampAttrs>(
-    [](const KernelArgs& args) { run_elementwise(args, tile_of(compute_dtype(args.in[0].dtype))); });
+#if HWY_ONCE
+namespace tidemark {
+namespace {
+HWY_EXPORT(find_clamp_tile);
+}
+
+const CpuKernel cpu::clamp = cpu_kernel<ClampAttrs>([](const KernelArgs& args) {
+  run_elementwise(args, HWY_DYNAMIC_DISPATCH(find_clamp_tile)(compute_dtype(args.in[0].dtype)));
+});
 
 }  // namespace tidemark
+#endif

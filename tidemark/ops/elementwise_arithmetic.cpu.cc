@@ -10,18 +10,25 @@ namespace tidemark {
 namespace HWY_NAMESPACE {
 
 Tile find_arithmetic_tile(Row row, DType compute) {
-#define TM_UNARY_TILE_arithmetic(name, Formula) case Row::name: return float_unary<formula::Formula>(compute);
+#define TM_UNARY_TILE_arithmetic(name, Formula) \
+  case Row::name:                               \
+    return float_unary<formula::Formula>(compute);
 #define TM_UNARY_TILE_math(...)
 #define TM_UNARY_TILE_logical(...)
-#define TM_BINARY_TILE_arithmetic(name, Formula) case Row::name: return float_binary<formula::Formula>(compute);
-#define TM_BINARY_TILE_predicate(name, Formula) case Row::name: return float_predicate<formula::Formula>(compute);
+#define TM_BINARY_TILE_arithmetic(name, Formula) \
+  case Row::name:                                \
+    return float_binary<formula::Formula>(compute);
+#define TM_BINARY_TILE_predicate(name, Formula) \
+  case Row::name:                               \
+    return float_predicate<formula::Formula>(compute);
 #define TM_BINARY_TILE_math(...)
 #define TM_BINARY_TILE_logical(...)
 #define TM_UNARY(name, Formula, family, ...) TM_UNARY_TILE_##family(name, Formula)
 #define TM_BINARY(name, Formula, family, ...) TM_BINARY_TILE_##family(name, Formula)
   switch (row) {
 #include "tidemark/ops/elementwise.def"
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 #undef TM_UNARY_TILE_arithmetic
 #undef TM_UNARY_TILE_math
@@ -41,7 +48,8 @@ namespace tidemark {
 HWY_EXPORT(find_arithmetic_tile);
 
 Tile arithmetic_tile(Row row, DType compute) {
-  return is_float(compute) ? HWY_DYNAMIC_DISPATCH(find_arithmetic_tile)(row, compute) : integer_tile(row, compute);
+  return is_float(compute) ? HWY_DYNAMIC_DISPATCH(find_arithmetic_tile)(row, compute)
+                           : integer_tile(row, compute);
 }
 Tile predicate_tile(Row row, DType compute) { return arithmetic_tile(row, compute); }
 

@@ -24,38 +24,55 @@ void binary(const TileArgs& args) {
 template <class F>
 Tile integer_unary(DType dtype) {
   switch (dtype) {
-    case DType::i32: return unary<F, Wrapping<std::int32_t>>;
-    case DType::i64: return unary<F, Wrapping<std::int64_t>>;
-    case DType::u8: return unary<F, Wrapping<std::uint8_t>>;
-    default: return nullptr;
+    case DType::i32:
+      return unary<F, Wrapping<std::int32_t>>;
+    case DType::i64:
+      return unary<F, Wrapping<std::int64_t>>;
+    case DType::u8:
+      return unary<F, Wrapping<std::uint8_t>>;
+    default:
+      return nullptr;
   }
 }
 template <class F>
 Tile integer_binary(DType dtype) {
   switch (dtype) {
-    case DType::i32: return binary<F, Wrapping<std::int32_t>>;
-    case DType::i64: return binary<F, Wrapping<std::int64_t>>;
+    case DType::i32:
+      return binary<F, Wrapping<std::int32_t>>;
+    case DType::i64:
+      return binary<F, Wrapping<std::int64_t>>;
     case DType::u8:
-    case DType::boolean: return binary<F, Wrapping<std::uint8_t>>;
-    default: return nullptr;
+    case DType::boolean:
+      return binary<F, Wrapping<std::uint8_t>>;
+    default:
+      return nullptr;
   }
 }
 
 }  // namespace
 
 Tile integer_tile(Row row, DType dtype) {
-#define TM_UNARY_numbers(name, Formula) case Row::name: return integer_unary<formula::Formula>(dtype);
-#define TM_UNARY_booleans(name, Formula) case Row::name: return unary<formula::Formula, bool>;
+#define TM_UNARY_numbers(name, Formula) \
+  case Row::name:                       \
+    return integer_unary<formula::Formula>(dtype);
+#define TM_UNARY_booleans(name, Formula) \
+  case Row::name:                        \
+    return unary<formula::Formula, bool>;
 #define TM_UNARY_floats(...)
-#define TM_BINARY_numbers(name, Formula) case Row::name: return integer_binary<formula::Formula>(dtype);
+#define TM_BINARY_numbers(name, Formula) \
+  case Row::name:                        \
+    return integer_binary<formula::Formula>(dtype);
 #define TM_BINARY_any_dtype(name, Formula) TM_BINARY_numbers(name, Formula)
-#define TM_BINARY_booleans(name, Formula) case Row::name: return binary<formula::Formula, bool>;
+#define TM_BINARY_booleans(name, Formula) \
+  case Row::name:                         \
+    return binary<formula::Formula, bool>;
 #define TM_BINARY_floats(...)
 #define TM_UNARY(name, Formula, family, dtypes, ...) TM_UNARY_##dtypes(name, Formula)
 #define TM_BINARY(name, Formula, family, dtypes, ...) TM_BINARY_##dtypes(name, Formula)
   switch (row) {
 #include "tidemark/ops/elementwise.def"
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 

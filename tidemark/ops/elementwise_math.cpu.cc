@@ -20,7 +20,8 @@ Tile find_math_tile(Row row, DType compute) {
   TM_TILE_##family(case Row::name : return float_binary<formula::Formula>(compute);)
   switch (row) {
 #include "tidemark/ops/elementwise.def"
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 #undef TM_TILE_math
 #undef TM_TILE_arithmetic

@@ -21,10 +21,14 @@ namespace formula {
 }  // namespace formula
 
 // Exact, and rare enough to go lane by lane.
-template <class T> HWY_INLINE Lanes<T> mod(Lanes<T> x, Lanes<T> y) {
+template <class T>
+HWY_INLINE Lanes<T> mod(Lanes<T> x, Lanes<T> y) {
   return each_lane([](T a, T b) { return tidemark::formula::mod(a, b); }, x, y);
 }
-template <class T> HWY_INLINE Lanes<T> sigmoid(Lanes<T> x) { return formula::Sigmoid::value(x); }
+template <class T>
+HWY_INLINE Lanes<T> sigmoid(Lanes<T> x) {
+  return formula::Sigmoid::value(x);
+}
 
 // Calls body(i, n) for whole vectors and body once more for what remains: the same vector code on a padded copy, so
 // that an element's bits do not depend on its place.
@@ -55,12 +59,14 @@ HWY_INLINE void for_each_vector(const TileArgs& args, const Body& body) {
 
 template <class F, class T>
 void unary_tile(const TileArgs& args) {
-  for_each_vector<T, T, 1>(args, [](const T* const* x, T* z) HWY_ATTR { store_lanes(F::value(load_lanes(x[0])), z); });
+  for_each_vector<T, T, 1>(
+      args, [](const T* const* x, T* z) HWY_ATTR { store_lanes(F::value(load_lanes(x[0])), z); });
 }
 template <class F, class T>
 void binary_tile(const TileArgs& args) {
-  for_each_vector<T, T, 2>(
-      args, [](const T* const* x, T* z) HWY_ATTR { store_lanes(F::value(load_lanes(x[0]), load_lanes(x[1])), z); });
+  for_each_vector<T, T, 2>(args, [](const T* const* x, T* z) HWY_ATTR {
+    store_lanes(F::value(load_lanes(x[0]), load_lanes(x[1])), z);
+  });
 }
 
 // Truths as bytes 0 and 1.
@@ -78,14 +84,23 @@ void predicate_tile(const TileArgs& args) {
   });
 }
 
-template <class F> Tile float_unary(DType compute) {
-  return compute == DType::f32 ? unary_tile<F, float> : compute == DType::f64 ? unary_tile<F, double> : nullptr;
+template <class F>
+Tile float_unary(DType compute) {
+  return compute == DType::f32   ? unary_tile<F, float>
+         : compute == DType::f64 ? unary_tile<F, double>
+                                 : nullptr;
 }
-template <class F> Tile float_binary(DType compute) {
-  return compute == DType::f32 ? binary_tile<F, float> : compute == DType::f64 ? binary_tile<F, double> : nullptr;
+template <class F>
+Tile float_binary(DType compute) {
+  return compute == DType::f32   ? binary_tile<F, float>
+         : compute == DType::f64 ? binary_tile<F, double>
+                                 : nullptr;
 }
-template <class F> Tile float_predicate(DType compute) {
-  return compute == DType::f32 ? predicate_tile<F, float> : compute == DType::f64 ? predicate_tile<F, double> : nullptr;
+template <class F>
+Tile float_predicate(DType compute) {
+  return compute == DType::f32   ? predicate_tile<F, float>
+         : compute == DType::f64 ? predicate_tile<F, double>
+                                 : nullptr;
 }
 
 }  // namespace HWY_NAMESPACE

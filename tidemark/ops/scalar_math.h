@@ -14,55 +14,107 @@
 
 namespace tidemark::formula {
 
-using std::ceil, std::cos, std::erf, std::exp, std::expm1, std::floor, std::log, std::log1p, std::pow, std::sin,
-    std::sqrt, std::tan, std::tanh, std::abs;
+using std::ceil, std::cos, std::erf, std::exp, std::expm1, std::floor, std::log, std::log1p, std::pow,
+    std::sin, std::sqrt, std::tan, std::tanh, std::abs;
 
 // The vocabulary of the formulas for plain floating-point numbers, named as for graph values.
-template <std::floating_point T> T constant_like(T, double c) { return static_cast<T>(c); }
-template <class T> T select(bool condition, T on_true, T on_false) { return condition ? on_true : on_false; }
-template <std::floating_point T> bool equal(T x, T y) { return x == y; }
-template <std::floating_point T> bool not_equal(T x, T y) { return x != y; }
-template <std::floating_point T> bool less(T x, T y) { return x < y; }
-template <std::floating_point T> bool less_equal(T x, T y) { return x <= y; }
-template <std::floating_point T> bool greater(T x, T y) { return x > y; }
-template <std::floating_point T> bool greater_equal(T x, T y) { return x >= y; }
+template <std::floating_point T>
+T constant_like(T, double c) {
+  return static_cast<T>(c);
+}
+template <class T>
+T select(bool condition, T on_true, T on_false) {
+  return condition ? on_true : on_false;
+}
+template <std::floating_point T>
+bool equal(T x, T y) {
+  return x == y;
+}
+template <std::floating_point T>
+bool not_equal(T x, T y) {
+  return x != y;
+}
+template <std::floating_point T>
+bool less(T x, T y) {
+  return x < y;
+}
+template <std::floating_point T>
+bool less_equal(T x, T y) {
+  return x <= y;
+}
+template <std::floating_point T>
+bool greater(T x, T y) {
+  return x > y;
+}
+template <std::floating_point T>
+bool greater_equal(T x, T y) {
+  return x >= y;
+}
 inline bool logical_not(bool x) { return !x; }
 inline bool logical_and(bool x, bool y) { return x && y; }
 inline bool logical_or(bool x, bool y) { return x || y; }
 inline bool logical_xor(bool x, bool y) { return x != y; }
 // NaN in either operand gives NaN.
-template <std::floating_point T> T maximum(T x, T y) { return x != x || x > y ? x : y; }
-template <std::floating_point T> T minimum(T x, T y) { return x != x || x < y ? x : y; }
-template <std::floating_point T> T round(T x) { return std::nearbyint(x); }
-template <std::floating_point T> T sign(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x; }
+template <std::floating_point T>
+T maximum(T x, T y) {
+  return x != x || x > y ? x : y;
+}
+template <std::floating_point T>
+T minimum(T x, T y) {
+  return x != x || x < y ? x : y;
+}
+template <std::floating_point T>
+T round(T x) {
+  return std::nearbyint(x);
+}
+template <std::floating_point T>
+T sign(T x) {
+  return x > 0 ? T(1) : x < 0 ? T(-1) : x;
+}
 // Exact, with the sign of the divisor, as in Python; x mod 0 is NaN.
-template <std::floating_point T> T mod(T x, T y) {
+template <std::floating_point T>
+T mod(T x, T y) {
   const T r = std::fmod(x, y);
   return r != 0 ? ((r < 0) != (y < 0) ? r + y : r) : std::copysign(T(0), y);
 }
 
-template <std::floating_point T> T sigmoid(T x);
+template <std::floating_point T>
+T sigmoid(T x);
 // Φ(x), the normal distribution.
-template <std::floating_point T> T normal_distribution(T x) {
+template <std::floating_point T>
+T normal_distribution(T x) {
   return T(0.5) * std::erfc(x * static_cast<T>(-std::numbers::sqrt2 / 2));
 }
 
 #include "tidemark/ops/scalar_math.inc"
 
-template <std::floating_point T> T sigmoid(T x) { return Sigmoid::value(x); }
+template <std::floating_point T>
+T sigmoid(T x) {
+  return Sigmoid::value(x);
+}
 
 // ---- what a formula has
 
 template <class F>
-concept HasSlope = requires(double a) { F::slope(a, a); };
+concept HasSlope = requires(double a) {
+  F::slope(a, a);
+};
 template <class F>
-concept HasPull = requires(double a) { F::pull(a, a, a); };
+concept HasPull = requires(double a) {
+  F::pull(a, a, a);
+};
 template <class F>
-concept HasPulls = requires(double a) { F::pull_x(a, a, a, a); };
+concept HasPulls = requires(double a) {
+  F::pull_x(a, a, a, a);
+};
 template <class F>
-concept HasKinkAtZero = requires { F::kink_at_zero; };
+concept HasKinkAtZero = requires {
+  F::kink_at_zero;
+};
 template <class F>
-concept YieldsBool = requires { F::yields_bool; };
+concept YieldsBool = requires {
+  F::yields_bool;
+};
 
 // g·slope, by the formula's own pull where it has one.
 template <class F, class T>
