@@ -1,0 +1,139 @@
+// What a kernel promises, for every op on every dtype it takes, without a line of test code per op.
+#include <gtest/gtest.h>
+
+#include "tests/op_laws/law_case.h"
+#include "tidemark/cpu/kernels.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark::testing {
+namespace {
+
+class KernelLaws : public ::testing::TestWithParam<const Op*> {
+ protected:
+  // Cases the CPU can run.
+  std::vector<LawCase> cases() const {
+    return find_cpu_kernel(*GetParam()) ? cases_of(*GetParam()) : std::vector<LawCase>{};
+  }
+};
+
+void expect_same(const std::vector<Literal>& a, const std::vector<Literal>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(bit_difference(a[i], b[i]), "") << what << ", result " << i;
+  }
+}
+
+TEST_P(KernelLaws, EveryOpHasSamplesAndFacts) {
+  const Op& op = *GetParam();
+  EXPECT_FALSE(op.name.empty());
+  ASSERT_NE(op.infer, nullptr);
+  if (find_cpu_kernel(op)) {
+    ASSERT_NE(op.samples, nullptr) << op.name << " has a kernel and no samples";
+    EXPECT_FALSE(cases_of(op).empty());
+  }
+  EXPECT_EQ(find_op(op.name), &op);
+}
+
+TEST_P(KernelLaws, WritesAllOfItsResultsAndNothingElse) {
+  for (const LawCase& law : cases()) {
+    const auto operands = law.operands();
+    const KernelRun zeros = run_kernel(law, operands, std::byte{0}, 1);
+    const KernelRun ones = run_kernel(law, operands, std::byte{0xFF}, 1);
+    EXPECT_EQ(zeros.broken, "") << law.name();
+    expect_same(zeros.results, ones.results, law.name() + ", other memory contents before");
+  }
+}
+
+TEST_P(KernelLaws, GivesTheSameBitsOnAnyNumberOfThreads) {
+  for (const LawCase& law : cases()) {
+    const auto operands = law.operands();
+    const KernelRun one = run_kernel(law, operands, std::byte{0}, 1);
+    for (int threads : {2, 3}) {
+      expect_same(one.results, run_kernel(law, operands, std::byte{0}, threads).results,
+                  fmt::format("{}, {} threads", law.name(), threads));
+    }
+  }
+}
+
+TEST_P(KernelLaws, GivesTheSameBitsInPlace) {
+  for (const LawCase& law : cases()) {
+    const Graph graph = law.graph();
+    const NodeCall call(graph, graph.nodes().front());
+    const auto operands = law.operands();
+    const KernelRun apart = run_kernel(law, operands, std::byte{0}, 2);
+    for (int r = 0; r < static_cast<int>(call.out.size()); ++r) {
+      for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
+        if (!may_overwrite(call, r, o)) continue;
+        ASSERT_EQ(call.in[static_cast<std::size_t>(o)].bytes(), call.out[static_cast<std::size_t>(r)].bytes());
+        expect_same(apart.results, run_kernel(law, operands, std::byte{0}, 2, r, o).results,
+                    fmt::format("{}, result {} over operand {}", law.name(), r, o));
+      }
+    }
+  }
+}
+
+TEST_P(KernelLaws, TakesStridedOperandsWhereItSaysSo) {
+  for (const LawCase& law : cases()) {
+    if (!law.op->strided) continue;
+    const Graph graph = law.graph();
+    const NodeCall call(graph, graph.nodes().front());
+    const auto operands = law.operands();
+    const KernelRun dense = run_kernel(law, operands, std::byte{0}, 1);
+    for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
+      if (!law.op->strided(call, o)) continue;
+      for (bool backwards : {false, true}) {
+        const KernelRun strided = run_kernel_strided(law, operands, o, backwards);
+        EXPECT_EQ(strided.broken, "") << law.name();
+        expect_same(dense.results, strided.results,
+                    fmt::format("{}, operand {} strided{}", law.name(), o, backwards ? " backwards" : ""));
+      }
+    }
+  }
+}
+
+TEST_P(KernelLaws, ViewsShowWhatTheKernelWouldCopy) {
+  for (const LawCase& law : cases()) {
+    if (!law.op->view) continue;
+    const Graph graph = law.graph();
+    const NodeCall call(graph, graph.nodes().front());
+    const auto operands = law.operands();
+    const KernelRun copied = run_kernel(law, operands, std::byte{0}, 1);
+    for (int r = 0; r < static_cast<int>(call.out.size()); ++r) {
+      const std::optional<ViewSpec> view = law.op->view(call, r);
+      if (!view) continue;
+      const Type& type = call.out[static_cast<std::size_t>(r)];
+      const Literal& base = operands[static_cast<std::size_t>(view->operand)];
+      const auto size = static_cast<std::size_t>(size_of(type.dtype));
+      Literal seen{type.dtype, type.shape, {}};
+      for (std::int64_t i = 0; i < type.count(); ++i) {
+        std::int64_t rest = i, at = view->offset;
+        for (int d = type.rank() - 1; d >= 0; --d) {
+          at += rest % type.shape[d] * view->strides[d];
+          rest /= type.shape[d];
+        }
+        ASSERT_GE(at, 0) << law.name();
+        ASSERT_LT(at, element_count(base.shape)) << law.name();
+        const auto first = base.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(at) * size);
+        seen.bytes.insert(seen.bytes.end(), first, first + static_cast<std::ptrdiff_t>(size));
+      }
+      EXPECT_EQ(bit_difference(seen, copied.results[static_cast<std::size_t>(r)]), "") << law.name();
+    }
+  }
+}
+
+TEST_P(KernelLaws, CostsAreFiniteAndNotNegative) {
+  for (const LawCase& law : cases_of(*GetParam())) {
+    const Graph graph = law.graph();
+    const NodeCall call(graph, graph.nodes().front());
+    const Cost cost = cost_of(call);
+    EXPECT_GE(cost.flops, 0) << law.name();
+    EXPECT_GE(cost.bytes, 0) << law.name();
+    EXPECT_GE(scratch_of(call), 0) << law.name();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, KernelLaws, ::testing::ValuesIn(all_ops().begin(), all_ops().end()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+}  // namespace
+}  // namespace tidemark::testing
