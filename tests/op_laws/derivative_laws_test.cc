@@ -24,8 +24,9 @@ ThreadPool& pool() {
 }
 
 std::vector<Literal> run(const Graph& graph, const std::vector<Literal>& inputs) {
-  return interpret(expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; }),
-                   inputs, pool());
+  return interpret(
+      expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; }), inputs,
+      pool());
 }
 
 // The floating-point inputs or outputs of a graph, as a mask.
@@ -124,7 +125,8 @@ void expect_close(const Vectors& given, const Vectors& expected, double factor, 
   for (std::size_t i = 0; i < given.size(); ++i) {
     ASSERT_EQ(given[i].size(), expected[i].size()) << what;
     for (std::size_t k = 0; k < given[i].size(); ++k) {
-      ASSERT_NEAR(given[i][k], expected[i][k], factor * tolerance * scale) << what << ", part " << i << " element " << k;
+      ASSERT_NEAR(given[i][k], expected[i][k], factor * tolerance * scale)
+          << what << ", part " << i << " element " << k;
     }
   }
 }
@@ -176,7 +178,8 @@ TEST_P(DerivativeLaws, ReverseModeIsTheTransposeOfForwardMode) {
     const Derived d(law);
     const double forward = dot(d.pushed(d.operands), vectors_of(d.w));
     const double reverse = dot(vectors_of(d.v), d.pulled(d.operands));
-    const double scale = std::max({1.0, norm(d.pushed(d.operands)) * norm(vectors_of(d.w)), std::abs(forward)});
+    const double scale =
+        std::max({1.0, norm(d.pushed(d.operands)) * norm(vectors_of(d.w)), std::abs(forward)});
     EXPECT_NEAR(forward, reverse, 1e-11 * scale * law.sample.tolerance) << law.name();
   }
 }
@@ -192,7 +195,8 @@ TEST_P(DerivativeLaws, TheGradientCanBeDifferentiatedAgain) {
     for (std::size_t i = law.sample.in.size(); i < wrt.size; ++i) wrt.bits[i] = false;
     const Graph second = jvp_graph(joint, wrt);
     const auto all = run(second, joined(joined(d.operands, d.w), d.v));
-    const std::size_t float_values = vectors_of(d.value(d.operands).empty() ? std::vector<Literal>{} : run(d.graph, d.operands)).size();
+    const std::size_t float_values =
+        vectors_of(d.value(d.operands).empty() ? std::vector<Literal>{} : run(d.graph, d.operands)).size();
     const Vectors tangents = vectors_of(from(all, joint.outputs().size()));
     const Vectors exact(tangents.begin() + static_cast<std::ptrdiff_t>(float_values), tangents.end());
     const Vectors numeric =
@@ -213,10 +217,13 @@ TEST_P(DerivativeLaws, ReverseOverReverseAgreesWithForwardOverReverse) {
     const auto u = directions(joint_results, 123);
     const auto inputs = joined(d.operands, d.w);
     const double forward =
-        dot(vectors_of(from(run(jvp_graph(joint, wrt), joined(inputs, d.v)), joint_results.size())), vectors_of(u));
-    const Vectors pulled = vectors_of(from(run(vjp_graph(joint, wrt), joined(inputs, u)), joint_results.size()));
+        dot(vectors_of(from(run(jvp_graph(joint, wrt), joined(inputs, d.v)), joint_results.size())),
+            vectors_of(u));
+    const Vectors pulled =
+        vectors_of(from(run(vjp_graph(joint, wrt), joined(inputs, u)), joint_results.size()));
     const double reverse = dot(vectors_of(d.v), pulled);
-    EXPECT_NEAR(forward, reverse, 1e-10 * std::max({1.0, std::abs(forward), norm(pulled)}) * law.sample.tolerance)
+    EXPECT_NEAR(forward, reverse,
+                1e-10 * std::max({1.0, std::abs(forward), norm(pulled)}) * law.sample.tolerance)
         << law.name();
   }
 }
@@ -224,7 +231,8 @@ TEST_P(DerivativeLaws, ReverseOverReverseAgreesWithForwardOverReverse) {
 TEST_P(DerivativeLaws, TheExpansionMeansTheSame) {
   const Op& op = *GetParam();
   if (!op.expand || !find_cpu_kernel(op)) {
-    EXPECT_TRUE(!op.expand || op.kind == OpKind::control || op.kind == OpKind::opaque) << "an expansion without a kernel";
+    EXPECT_TRUE(!op.expand || op.kind == OpKind::control || op.kind == OpKind::opaque)
+        << "an expansion without a kernel";
     return;
   }
   for (const LawCase& law : cases_of(op)) {
@@ -232,7 +240,8 @@ TEST_P(DerivativeLaws, TheExpansionMeansTheSame) {
     const Graph graph = law.graph();
     const auto operands = law.operands();
     const Graph simple = expand(graph, [&](const Node& node) { return node.op == &op; });
-    expect_close(vectors_of(run(simple, operands)), vectors_of(interpret(graph, operands, pool())), 1e-3, law.name());
+    expect_close(vectors_of(run(simple, operands)), vectors_of(interpret(graph, operands, pool())), 1e-3,
+                 law.name());
   }
 }
 

@@ -64,7 +64,8 @@ TEST_P(KernelLaws, GivesTheSameBitsInPlace) {
     for (int r = 0; r < static_cast<int>(call.out.size()); ++r) {
       for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
         if (!may_overwrite(call, r, o)) continue;
-        ASSERT_EQ(call.in[static_cast<std::size_t>(o)].bytes(), call.out[static_cast<std::size_t>(r)].bytes());
+        ASSERT_EQ(call.in[static_cast<std::size_t>(o)].bytes(),
+                  call.out[static_cast<std::size_t>(r)].bytes());
         expect_same(apart.results, run_kernel(law, operands, std::byte{0}, 2, r, o).results,
                     fmt::format("{}, result {} over operand {}", law.name(), r, o));
       }
@@ -113,7 +114,8 @@ TEST_P(KernelLaws, ViewsShowWhatTheKernelWouldCopy) {
         }
         ASSERT_GE(at, 0) << law.name();
         ASSERT_LT(at, element_count(base.shape)) << law.name();
-        const auto first = base.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(at) * size);
+        const auto first =
+            base.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(at) * size);
         seen.bytes.insert(seen.bytes.end(), first, first + static_cast<std::ptrdiff_t>(size));
       }
       EXPECT_EQ(bit_difference(seen, copied.results[static_cast<std::size_t>(r)]), "") << law.name();

@@ -14,8 +14,10 @@ constexpr std::byte guard_value{0xC5};
 // Memory with guards before and after.
 class Guarded {
  public:
-  Guarded(std::int64_t bytes, std::byte fill) : bytes_(bytes), memory_(allocate_aligned(bytes + 2 * guard_bytes)) {
-    std::memset(memory_.get(), static_cast<int>(guard_value), static_cast<std::size_t>(bytes + 2 * guard_bytes));
+  Guarded(std::int64_t bytes, std::byte fill)
+      : bytes_(bytes), memory_(allocate_aligned(bytes + 2 * guard_bytes)) {
+    std::memset(memory_.get(), static_cast<int>(guard_value),
+                static_cast<std::size_t>(bytes + 2 * guard_bytes));
     std::memset(data(), static_cast<int>(fill), static_cast<std::size_t>(bytes));
   }
   std::byte* data() const { return memory_.get() + guard_bytes; }
@@ -66,7 +68,8 @@ KernelRun run(const LawCase& law, const std::vector<Literal>& operands, const st
     out_memory.emplace_back(type.bytes(), fill);
     std::byte* data = out_memory.back().data();
     if (static_cast<int>(r) == in_place_result) data = in[static_cast<std::size_t>(in_place_operand)].data;
-    out.push_back({.data = data, .dtype = type.dtype, .shape = type.shape, .strides = dense_strides(type.shape)});
+    out.push_back(
+        {.data = data, .dtype = type.dtype, .shape = type.shape, .strides = dense_strides(type.shape)});
   }
   const Guarded scratch(scratch_of(call), fill);
   const CpuKernel* kernel = find_cpu_kernel(*law.op);
@@ -165,7 +168,8 @@ KernelRun run_kernel(const LawCase& law, const std::vector<Literal>& operands, s
   return run(law, operands, all_dense(law), fill, threads, in_place_result, in_place_operand);
 }
 
-KernelRun run_kernel_strided(const LawCase& law, const std::vector<Literal>& operands, int strided, bool backwards) {
+KernelRun run_kernel_strided(const LawCase& law, const std::vector<Literal>& operands, int strided,
+                             bool backwards) {
   std::vector<Strides> strides = all_dense(law);
   for (std::int64_t& stride : strides[static_cast<std::size_t>(strided)]) stride *= backwards ? -3 : 2;
   return run(law, operands, strides, std::byte{0}, 2, -1, -1);

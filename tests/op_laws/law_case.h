@@ -12,7 +12,7 @@ namespace tidemark::testing {
 struct LawCase {
   const Op* op;
   Sample sample;
-  DType dtype;      // what the sample's f64 operands were recast to
+  DType dtype;        // what the sample's f64 operands were recast to
   std::size_t index;  // of the sample
 
   std::vector<Type> types() const;
@@ -36,6 +36,7 @@ KernelRun run_kernel(const LawCase& law, const std::vector<Literal>& operands, s
                      int in_place_result = -1, int in_place_operand = -1);
 
 // As run_kernel, but operand `strided` lies in memory with gaps, or backwards.
-KernelRun run_kernel_strided(const LawCase& law, const std::vector<Literal>& operands, int strided, bool backwards);
+KernelRun run_kernel_strided(const LawCase& law, const std::vector<Literal>& operands, int strided,
+                             bool backwards);
 
 }  // namespace tidemark::testing

@@ -11,7 +11,8 @@ namespace tidemark::testing {
 
 Literal literal_of(DType dtype, const Shape& shape, const std::vector<double>& values) {
   TM_CHECK(static_cast<std::int64_t>(values.size()) == element_count(shape));
-  Literal literal{dtype, shape, std::vector<std::byte>(values.size() * static_cast<std::size_t>(size_of(dtype)))};
+  Literal literal{dtype, shape,
+                  std::vector<std::byte>(values.size() * static_cast<std::size_t>(size_of(dtype)))};
   dispatch(dtype, [&]<class T>() {
     for (std::size_t i = 0; i < values.size(); ++i) {
       T element;
@@ -56,7 +57,8 @@ Literal draw(const Sample::Operand& operand, std::uint64_t seed) {
       if (operand.type.dtype == DType::u8) value = std::abs(value);
     }
     if (operand.nonzero && std::abs(value) < 0.25) value = value < 0 ? value - 0.5 : value + 0.5;
-    if (operand.nonzero && is_integer(operand.type.dtype)) value = value < 0 ? std::floor(value) : std::ceil(value);
+    if (operand.nonzero && is_integer(operand.type.dtype))
+      value = value < 0 ? std::floor(value) : std::ceil(value);
     values[i] = value;
   }
   return literal_of(operand.type.dtype, operand.type.shape, values);

@@ -16,8 +16,9 @@ class Var {
   explicit operator bool() const { return builder_ != nullptr; }
   Builder& builder() const { return *builder_; }
   ValueId id() const { return id_; }
-  const Type& type() const;
-  const Shape& shape() const { return type().shape; }
+  // By value: a reference into the graph would dangle as soon as a rule appends a node.
+  Type type() const;
+  Shape shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
 
  private:
@@ -47,7 +48,7 @@ class Builder {
   SourceLine where_;
 };
 
-inline const Type& Var::type() const { return builder_->graph().type(id_); }
+inline Type Var::type() const { return builder_->graph().type(id_); }
 
 // Copies the nodes of `source` to the end of `target` with `inputs` standing for its inputs; returns its outputs.
 std::vector<Var> inline_graph(Builder& target, const Graph& source, std::span<const Var> inputs);
