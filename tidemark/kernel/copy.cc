@@ -87,7 +87,7 @@ void run(const Nest& nest, ThreadPool& pool) {
   // `inner` is contiguous in `to` (as nearly as can be). `across`, where it exists, is contiguous in `from`.
   const int inner = nest.rank - 1;
   int across = -1;
-  if (nest.from[inner] != 1 && nest.from[inner] != -1 && nest.from[inner] != 0) {
+  if (nest.to[inner] == 1 && nest.from[inner] != 1 && nest.from[inner] != -1 && nest.from[inner] != 0) {
     for (int i = 0; i < inner; ++i) {
       if (nest.from[i] == 1 || nest.from[i] == -1) across = i;
     }

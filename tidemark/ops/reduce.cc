@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "tidemark/kernel/reduce.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
@@ -199,6 +200,10 @@ constexpr Op reduction(std::string_view name, DTypeSet dtypes, std::vector<Var> 
       .vjp = vjp,
       .jvp = jvp,
       .cost = cost_rule,
+      .scratch =
+          [](const Call& call) {
+            return reduce_scratch(call.in[0].shape, call.attrs_as<ReduceAttrs>().axes);
+          },
       .strided = [](const Call&, int) { return true; },
       .samples = samples,
   };

@@ -1,0 +1,344 @@
+#include "tidemark/kernel/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tidemark/kernel/reduce_block.h"
+
+namespace tidemark {
+namespace {
+
+constexpr std::int64_t chunk_elements = 16 * fold_block;
+constexpr std::int64_t strip_width = 128;  // results computed side by side
+constexpr std::int64_t most_results_in_chunks =
+    2048;  // with more results than this, threads share results only
+
+// A walk over some dimensions in row-major order, neighbours that step evenly through memory joined.
+struct Walk {
+  int rank = 0;
+  std::int64_t size[max_rank], step[max_rank], count = 1;
+
+  void push(std::int64_t n, std::int64_t s) {
+    count *= n;
+    if (n == 1) return;
+    if (rank > 0 && step[rank - 1] == n * s) {
+      size[rank - 1] *= n;
+      step[rank - 1] = s;
+    } else {
+      size[rank] = n;
+      step[rank++] = s;
+    }
+  }
+  std::int64_t offset(std::int64_t index) const {
+    std::int64_t at = 0;
+    for (int i = rank - 1; i >= 0; --i) {
+      at += index % size[i] * step[i];
+      index /= size[i];
+    }
+    return at;
+  }
+};
+
+// The reduced axes as outer × inner, where inner is the last run of neighbouring reduced axes (size 1 aside), and how
+// that is cut. Depends on shape and axes alone.
+struct Order {
+  Order(const Shape& shape, const Dims& axes) {
+    for (int i = 0; i < shape.rank(); ++i) reduced[i] = false;
+    for (std::int64_t axis : axes) reduced[axis] = true;
+    int last = shape.rank() - 1;
+    while (last >= 0 && !(reduced[last] && shape[last] != 1)) --last;
+    first_inner = last;
+    while (first_inner > 0 && (reduced[first_inner - 1] || shape[first_inner - 1] == 1)) --first_inner;
+    first_inner = std::max(first_inner, 0);
+    for (int i = 0; i < shape.rank(); ++i) {
+      (!reduced[i] ? results : i < first_inner ? outer : inner) *= shape[i];
+    }
+    if (outer * inner == 0) return;
+    outer_per_chunk = std::max<std::int64_t>(1, chunk_elements / inner);
+    inner_chunks = (inner + chunk_elements - 1) / chunk_elements;
+    chunks = inner_chunks * ((outer + outer_per_chunk - 1) / outer_per_chunk);
+  }
+  bool may_share_chunks() const { return chunks > 1 && results < most_results_in_chunks; }
+
+  bool reduced[max_rank];
+  int first_inner = 0;
+  std::int64_t results = 1, outer = 1, inner = 1;
+  std::int64_t outer_per_chunk = 1, inner_chunks = 1, chunks = 0;
+};
+
+template <class T>
+struct ComputeOf {
+  using type = std::int64_t;
+};
+template <>
+struct ComputeOf<double> {
+  using type = double;
+};
+template <>
+struct ComputeOf<float> {
+  using type = float;
+};
+template <>
+struct ComputeOf<BFloat16> {
+  using type = float;
+};
+template <>
+struct ComputeOf<Float16> {
+  using type = float;
+};
+
+// n elements `step` apart as compute values: where they are if possible, else in `buffer`.
+template <class T, class C>
+const C* load(const T* from, std::int64_t step, std::int64_t n, C* buffer) {
+  if (step == 1) {
+    if constexpr (std::is_same_v<T, C>) return from;
+    if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
+      widen_row(from, buffer, n);
+      return buffer;
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) buffer[i] = static_cast<C>(from[i * step]);
+  return buffer;
+}
+
+template <class T>
+class Reducer {
+  using C = typename ComputeOf<T>::type;
+  using A = std::conditional_t<std::is_integral_v<C>, std::int64_t, double>;
+
+ public:
+  Reducer(Reduction reduction, const TensorRef& from, const Dims& axes, const TensorRef& to)
+      : reduction_(reduction), order_(from.shape, axes), from_(from.as<T>()), to_(to.as<T>()) {
+    int last = from.shape.rank() - 1;  // the innermost dimension of the results
+    while (last >= 0 && (order_.reduced[last] || from.shape[last] == 1)) --last;
+    for (int i = 0; i < from.shape.rank(); ++i) {
+      if (order_.reduced[i]) (i < order_.first_inner ? outer_ : inner_).push(from.shape[i], from.strides[i]);
+    }
+    const bool side_by_side = last >= 0 && from.strides[last] == 1 && from.shape[last] >= 8 &&
+                              !(inner_.rank == 1 && inner_.step[0] == 1);
+    for (int i = 0; i < from.shape.rank(); ++i) {
+      if (!order_.reduced[i] && !(side_by_side && i == last)) kept_.push(from.shape[i], from.strides[i]);
+    }
+    columns_ = side_by_side ? from.shape[last] : 1;
+    strips_per_row_ = (columns_ + strip_width - 1) / strip_width;
+    strips_ = kept_.count * strips_per_row_;
+  }
+
+  void run(std::byte* scratch, ThreadPool& pool) const {
+    if (order_.results == 0) return;
+    if (order_.may_share_chunks() && strips_ < 64) {
+      share_chunks(scratch, pool);
+    } else {
+      const std::int64_t work =
+          std::max<std::int64_t>(1, order_.outer * order_.inner * std::min(columns_, strip_width));
+      parallel_for(pool, strips_, std::max<std::int64_t>(1, 2 * chunk_elements / work),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t s = begin; s < end; ++s) whole_strip(strip(s));
+                   });
+    }
+  }
+
+ private:
+  // Results [first, first + width): elements of one column of work.
+  struct Strip {
+    const T* from;
+    std::int64_t first, width;
+  };
+  enum class Step : std::uint8_t {
+    plain,
+    square,
+    exponential
+  };  // what a pass does to an element before folding it
+  struct Pass {
+    Fold fold;
+    Step step = Step::plain;
+  };
+
+  Strip strip(std::int64_t s) const {
+    const std::int64_t row = s / strips_per_row_, column = s % strips_per_row_ * strip_width;
+    return {from_ + kept_.offset(row) + column, row * columns_ + column,
+            std::min(strip_width, columns_ - column)};
+  }
+
+  int passes() const { return reduction_ == Reduction::logsumexp || reduction_ == Reduction::var ? 2 : 1; }
+  Pass pass(int number) const {
+    switch (reduction_) {
+      case Reduction::max:
+        return {Fold::max};
+      case Reduction::min:
+        return {Fold::min};
+      case Reduction::prod:
+        return {Fold::prod};
+      case Reduction::logsumexp:
+        return number == 0 ? Pass{Fold::max} : Pass{Fold::sum, Step::exponential};
+      case Reduction::var:
+        return number == 0 ? Pass{Fold::sum} : Pass{Fold::sum, Step::square};
+      case Reduction::sum:
+      case Reduction::mean:
+        break;
+    }
+    return {Fold::sum};
+  }
+
+  // What the second pass subtracts from every element, from the total of the first.
+  C shift_from(A total) const {
+    if (reduction_ == Reduction::var)
+      return static_cast<C>(total / static_cast<A>(order_.outer * order_.inner));
+    return std::abs(static_cast<double>(total)) <= std::numeric_limits<double>::max() ? static_cast<C>(total)
+                                                                                      : C(0);
+  }
+
+  T finish(A first, A total) const {
+    const auto count = static_cast<double>(order_.outer * order_.inner);
+    double value = static_cast<double>(total);
+    if constexpr (std::is_integral_v<C>) {
+      return static_cast<T>(total);
+    } else {
+      if (reduction_ == Reduction::mean || reduction_ == Reduction::var) value /= count;
+      if (reduction_ == Reduction::logsumexp) {
+        const bool finite = std::abs(first) <= std::numeric_limits<double>::max();
+        value = finite ? first + std::log(total) : static_cast<double>(first);
+      }
+      if constexpr (sizeof(T) == 2) return T(static_cast<float>(value));
+      return static_cast<T>(value);
+    }
+  }
+
+  static void apply(Step step, C* x, std::int64_t n) {
+    if constexpr (!std::is_integral_v<C>) {
+      if (step == Step::exponential) return exp_row(x, n);
+    }
+    for (std::int64_t i = 0; i < n; ++i) x[i] = x[i] * x[i];
+  }
+
+  // Folds one block, elements [k, k + n) of the inner walk of each result, into totals.
+  void block_of_one(const T* base, std::int64_t k, std::int64_t n, Pass pass, C shift, A& total) const {
+    alignas(64) C buffer[fold_block];
+    const C* x = buffer;
+    if (inner_.rank <= 1) {
+      const std::int64_t step = inner_.rank == 0 ? 1 : inner_.step[0];
+      x = load(base + k * step, step, n, buffer);
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) buffer[i] = static_cast<C>(base[inner_.offset(k + i)]);
+    }
+    if (pass.step != Step::plain) {
+      for (std::int64_t i = 0; i < n; ++i) buffer[i] = x[i] - shift;
+      apply(pass.step, buffer, n);
+      x = buffer;
+    }
+    total = fold_two(pass.fold, total, static_cast<A>(fold_run(pass.fold, x, n)));
+  }
+
+  void block_of_many(const T* base, std::int64_t width, std::int64_t k, std::int64_t n, Pass pass,
+                     const C* shift, A* totals) const {
+    alignas(64) C lanes[fold_lanes * strip_width], buffer[strip_width];
+    std::fill_n(lanes, fold_lanes * strip_width, fold_identity<C>(pass.fold));
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T* row = base + (inner_.rank == 1 ? (k + i) * inner_.step[0] : inner_.offset(k + i));
+      const C* x = load(row, 1, width, buffer);
+      if (pass.step != Step::plain) {
+        for (std::int64_t c = 0; c < width; ++c) buffer[c] = x[c] - shift[c];
+        apply(pass.step, buffer, width);
+        x = buffer;
+      }
+      fold_row(pass.fold, lanes + i % fold_lanes * strip_width, x, width);
+    }
+    for (std::int64_t half = fold_lanes / 2; half > 0; half /= 2) {
+      for (std::int64_t l = 0; l < half; ++l) {
+        fold_row(pass.fold, lanes + l * strip_width, lanes + (l + half) * strip_width, width);
+      }
+    }
+    for (std::int64_t c = 0; c < width; ++c)
+      totals[c] = fold_two(pass.fold, totals[c], static_cast<A>(lanes[c]));
+  }
+
+  // The values of one chunk for every result of the strip.
+  void chunk(const Strip& strip, std::int64_t number, Pass pass, const C* shift, A* totals) const {
+    std::fill_n(totals, strip.width, fold_identity<A>(pass.fold));
+    const std::int64_t outer_begin = number / order_.inner_chunks * order_.outer_per_chunk;
+    const std::int64_t outer_end = std::min(order_.outer, outer_begin + order_.outer_per_chunk);
+    const std::int64_t inner_begin = number % order_.inner_chunks * chunk_elements;
+    const std::int64_t inner_end = std::min(order_.inner, inner_begin + chunk_elements);
+    for (std::int64_t o = outer_begin; o < outer_end; ++o) {
+      const T* base = strip.from + outer_.offset(o);
+      for (std::int64_t k = inner_begin; k < inner_end; k += fold_block) {
+        const std::int64_t n = std::min(fold_block, inner_end - k);
+        if (columns_ == 1) {
+          block_of_one(base, k, n, pass, shift[0], totals[0]);
+        } else {
+          block_of_many(base, strip.width, k, n, pass, shift, totals);
+        }
+      }
+    }
+  }
+
+  void whole_strip(const Strip& strip) const {
+    C shift[strip_width] = {};
+    A first[strip_width] = {}, totals[strip_width], part[strip_width];
+    for (int p = 0; p < passes(); ++p) {
+      std::fill_n(totals, strip.width, fold_identity<A>(pass(p).fold));
+      for (std::int64_t c = 0; c < order_.chunks; ++c) {
+        chunk(strip, c, pass(p), shift, part);
+        for (std::int64_t i = 0; i < strip.width; ++i) totals[i] = fold_two(pass(p).fold, totals[i], part[i]);
+      }
+      if (p + 1 < passes()) {
+        for (std::int64_t i = 0; i < strip.width; ++i) first[i] = totals[i], shift[i] = shift_from(totals[i]);
+      }
+    }
+    for (std::int64_t i = 0; i < strip.width; ++i) to_[strip.first + i] = finish(first[i], totals[i]);
+  }
+
+  // scratch: totals of the first pass (results), then the chunks' parts (chunks × results).
+  void share_chunks(std::byte* scratch, ThreadPool& pool) const {
+    A* first = reinterpret_cast<A*>(scratch);
+    A* parts = first + order_.results;
+    for (int p = 0; p < passes(); ++p) {
+      pool.run(strips_ * order_.chunks, [&](std::int64_t task) {
+        const Strip s = strip(task / order_.chunks);
+        const std::int64_t c = task % order_.chunks;
+        C shift[strip_width] = {};
+        if (p > 0) {
+          for (std::int64_t i = 0; i < s.width; ++i) shift[i] = shift_from(first[s.first + i]);
+        }
+        chunk(s, c, pass(p), shift, parts + c * order_.results + s.first);
+      });
+      for (std::int64_t r = 0; r < order_.results; ++r) {
+        A total = fold_identity<A>(pass(p).fold);
+        for (std::int64_t c = 0; c < order_.chunks; ++c) {
+          total = fold_two(pass(p).fold, total, parts[c * order_.results + r]);
+        }
+        if (p + 1 == passes()) {
+          to_[r] = finish(first[r], total);
+        } else {
+          first[r] = total;
+        }
+      }
+    }
+  }
+
+  Reduction reduction_;
+  Order order_;
+  const T* from_;
+  T* to_;
+  Walk kept_, outer_, inner_;  // kept_ leaves out the columns of a strip
+  std::int64_t columns_ = 1, strips_per_row_ = 1, strips_ = 1;
+};
+
+}  // namespace
+
+std::int64_t reduce_scratch(const Shape& shape, const Dims& axes) {
+  const Order order(shape, axes);
+  return order.may_share_chunks() ? (order.chunks + 1) * order.results * 8 : 0;
+}
+
+void reduce(Reduction reduction, const TensorRef& from, const Dims& axes, const TensorRef& to,
+            std::byte* scratch, ThreadPool& pool) {
+  const auto run = [&]<class T>() { Reducer<T>(reduction, from, axes, to).run(scratch, pool); };
+  if (from.dtype == DType::boolean) return run.template operator()<std::uint8_t>();  // 0 and 1
+  dispatch(from.dtype, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool>) run.template operator()<T>();
+  });
+}
+
+}  // namespace tidemark

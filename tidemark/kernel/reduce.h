@@ -1,0 +1,22 @@
+// Reductions of a strided tensor over axes, in an order that depends on shape and axes alone:
+//
+//   elements of a result ── row-major over the reduced axes ──▶ chunks (≈ 16 Ki) ──▶ blocks (≤ 1024, 16 lanes)
+//
+// Blocks never cross from one index of the outer reduced axes to the next. Block results are combined one after the
+// other inside a chunk, chunks one after the other, both in f64 (i64 for integers). Threads share results, or, when
+// there are few, chunks, whose partial results lie in scratch.
+#pragma once
+#include "tidemark/kernel/args.h"
+
+namespace tidemark {
+
+enum class Reduction : std::uint8_t { sum, mean, max, min, prod, logsumexp, var };
+
+// Bytes `reduce` may use. Depends on shape and axes alone.
+std::int64_t reduce_scratch(const Shape& shape, const Dims& axes);
+
+// `axes` ascending. `to` is dense, with the reduced dimensions left out or of size 1.
+void reduce(Reduction reduction, const TensorRef& from, const Dims& axes, const TensorRef& to,
+            std::byte* scratch, ThreadPool& pool);
+
+}  // namespace tidemark
