@@ -9,8 +9,10 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
@@ -61,6 +63,7 @@ class TableParser {
       header = false;
     }
     if (header) reject("the table is empty", "a header id,lower,upper,size and a line per buffer");
+    if (total_ > size_limit) check_load();
     return std::move(table_);
   }
 
@@ -82,6 +85,29 @@ class TableParser {
       if (std::find(found + 1, fields_.end(), column_names[c]) != fields_.end())
         reject(fmt::format("the column `{}` is there twice", column_names[c]), "each column once");
       column_[c] = static_cast<std::size_t>(found - fields_.begin());
+    }
+  }
+
+  // Names the first buffer, in time, whose beginning brings what is alive beyond the limit.
+  void check_load() {
+    std::vector<std::size_t> begins(table_.items.size());
+    std::iota(begins.begin(), begins.end(), 0);
+    std::vector<std::size_t> ends = begins;
+    const std::vector<PackItem>& items = table_.items;
+    std::sort(begins.begin(), begins.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(items[a].lower, a) < std::pair(items[b].lower, b);
+    });
+    std::sort(ends.begin(), ends.end(),
+              [&](std::size_t a, std::size_t b) { return items[a].upper < items[b].upper; });
+    std::int64_t load = 0;
+    auto end = ends.begin();
+    for (std::size_t i : begins) {
+      for (; items[*end].upper <= items[i].lower; ++end) load -= items[*end].size;
+      load += items[i].size;
+      if (load <= size_limit) continue;
+      line_ = lines_.at(table_.ids[i]);
+      reject(fmt::format("the sizes that live at time {} overflow", items[i].lower),
+             "at most 2^61 bytes alive at one time");
     }
   }
 
@@ -123,12 +149,14 @@ class TableParser {
              fmt::format("first on line {}", first->second));
     table_.ids.emplace_back(id);
     table_.items.push_back(item);
+    total_ = std::min(total_, size_limit) + item.size;  // beyond the limit it only has to stay there
   }
 
   std::string_view file_;
   std::optional<std::int64_t> capacity_;
   std::uint32_t line_ = 0;
   std::size_t width_ = 0;
+  std::int64_t total_ = 0;
   std::array<std::size_t, column_count> column_{};
   std::vector<std::string_view> fields_;
   std::unordered_map<std::string, std::uint32_t> lines_;

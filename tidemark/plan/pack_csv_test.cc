@@ -66,6 +66,15 @@ TEST(PackCsv, NamesTheLineOfEachMistake) {
   expect_rejected(head + "0,0,1,8\n1,0,1,65\n", 3, "larger than the capacity", 64);
 }
 
+TEST(PackCsv, NamesTheBufferThatOverflowsTheLoad) {
+  const std::string half = "1152921504606846976", head = "id,lower,upper,size\n";
+  expect_rejected(head + "a,4,9," + half + "\nb,0,9," + half + "\nc,3,5," + half + "\nd,0,1,1\n", 2,
+                  "at time 4 overflow");
+  EXPECT_EQ(parse_pack_table(head + "a,0,1," + half + "\nb,1,2," + half + "\nc,2,3," + half + "\n", "in.csv")
+                .ids.size(),
+            3u);
+}
+
 TEST(PackCsv, AFileThatIsNotThereIsAnError) { EXPECT_THROW(read_pack_table("/no/such/table.csv"), Error); }
 
 }  // namespace

@@ -1,0 +1,30 @@
+// The `tidemark` command: one file per subcommand, each with one row here.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "tidemark/base/error.h"
+#include "tools/exit_code.h"
+#include "tools/layout.h"
+
+int main(int argc, char** argv) {
+  using namespace tidemark;
+  CLI::App app("Derivatives of C++ functions inside a byte budget", "tidemark");
+  app.require_subcommand(1);
+  int exit_code = cli::exit_ok;
+  cli::add_layout(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? cli::exit_ok : cli::exit_usage;
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return cli::exit_bad_input;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return cli::exit_failure;
+  }
+  return exit_code;
+}
