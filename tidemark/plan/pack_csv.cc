@@ -149,7 +149,7 @@ class TableParser {
              fmt::format("first on line {}", first->second));
     table_.ids.emplace_back(id);
     table_.items.push_back(item);
-    total_ = std::min(total_, size_limit) + item.size;  // beyond the limit it only has to stay there
+    total_ = std::min(total_, size_limit + 1) + item.size;  // beyond the limit it only has to stay there
   }
 
   std::string_view file_;
