@@ -11,7 +11,7 @@ fail() { printf '\n%s: FAILED: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 what_to_install() {
   cat >&2 <<'LIST'
 Tidemark needs, under whatever names your system gives them:
-  g++ 12 or newer (or clang 14 or newer), CMake 3.25 or newer, Ninja, Python 3
+  g++ 12 or newer (or clang 16 or newer), CMake 3.25 or newer, Ninja, Python 3
   fmt 9, nlohmann-json 3.11, Highway 1.0 (hwy), OpenBLAS (with headers)
   CLI11 2, GoogleTest 1.12 with GoogleMock, Google Benchmark (optional)
 LIST
