@@ -1,0 +1,86 @@
+#include "tidemark/plan/plan_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/fake_ops.h"
+#include "tidemark/base/error.h"
+#include "tidemark/plan/pipeline.h"
+
+namespace tidemark {
+namespace {
+
+class PlanJson : public testing::Test {
+ protected:
+  PlanJson() {
+    const Var a = s.node({s.input(4, 64, "x")}, 8, 64, 100);
+    s.output(s.reads({s.transposed(a)}, 1));
+    plan = make_plan(s.graph);
+  }
+  void expect_rejected(std::string_view says, const std::function<void(nlohmann::json&)>& change) const {
+    auto json = nlohmann::json::parse(to_json(plan));
+    change(json);
+    expect_text_rejected(says, json.dump());
+  }
+  void expect_text_rejected(std::string_view says, const std::string& text) const {
+    try {
+      plan_from_json(text);
+      ADD_FAILURE() << "accepted; expected " << says;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_plan_file);
+      EXPECT_THAT(error.what(), testing::HasSubstr(std::string(says)));
+    }
+  }
+  fake::Sketch s;
+  Plan plan;
+};
+
+TEST_F(PlanJson, KeepsEveryFieldAndEveryBit) {
+  plan.flops = 0.1 + 0.2;
+  plan.bytes_moved = 1e300;
+  const Plan back = plan_from_json(to_json(plan));
+  EXPECT_EQ(to_json(back), to_json(plan));
+  EXPECT_EQ(back.flops, plan.flops);
+  EXPECT_EQ(back.bytes_moved, plan.bytes_moved);
+  EXPECT_EQ(back.peak(), plan.peak());
+  ASSERT_EQ(back.steps.size(), 2u);
+  EXPECT_EQ(back.steps[1].in[0].strides, plan.steps[1].in[0].strides);
+  EXPECT_FALSE(back.steps[1].scratch.valid());
+  EXPECT_TRUE(back.steps[0].scratch.valid());
+}
+
+TEST_F(PlanJson, SaysWhereAFileIsWrong) {
+  expect_text_rejected("not JSON", "{");
+  expect_text_rejected("not JSON", "");
+  expect_text_rejected("not an object", "[]");
+  expect_rejected("/format", [](auto& j) { j["format"] = "other"; });
+  expect_rejected("/version", [](auto& j) { j["version"] = 99; });
+  expect_rejected("`steps` is missing", [](auto& j) { j.erase("steps"); });
+  expect_rejected("unknown field `extra`", [](auto& j) { j["extra"] = 1; });
+  expect_rejected("/arena_bytes", [](auto& j) { j["arena_bytes"] = -1; });
+  expect_rejected("/arena_bytes", [](auto& j) { j["arena_bytes"] = 1.5; });
+  expect_rejected("/arena_bytes", [](auto& j) { j["arena_bytes"] = 18446744073709551615u; });
+  expect_rejected("/flops", [](auto& j) { j["flops"] = "many"; });
+  expect_rejected("/buffers/0/memory", [](auto& j) { j["buffers"][0]["memory"] = "cloud"; });
+  expect_rejected("/buffers/1/begin", [](auto& j) { j["buffers"][1]["begin"] = 1ll << 40; });
+  expect_rejected("/buffers/1: the field `end`", [](auto& j) { j["buffers"][1].erase("end"); });
+  expect_rejected("/steps/1/in/0/strides/0", [](auto& j) { j["steps"][1]["in"][0]["strides"][0] = nullptr; });
+  expect_rejected("/steps/1/in/0/strides/8", [](auto& j) { j["steps"][1]["in"][0]["strides"] = std::vector(9, 1); });
+  expect_rejected("/steps/0/node", [](auto& j) { j["steps"][0]["node"] = -3; });
+  expect_rejected("/steps/0/kind", [](auto& j) { j["steps"][0]["kind"] = "dance"; });
+  expect_rejected("/steps: not a list", [](auto& j) { j["steps"] = 3; });
+  expect_rejected("/outputs/0", [](auto& j) { j["outputs"][0] = "y"; });
+}
+
+TEST_F(PlanJson, SummaryTellsThePeakAndWhatLivesThere) {
+  s.graph[s.graph.outputs()[0]].name = "answer";
+  const std::string text = summary(s.graph, plan);
+  for (const char* part : {"peak", "lower bound", "store everything", "at the peak", "`x`", "scratch", "1 nodes are views"}) {
+    EXPECT_THAT(text, testing::HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace tidemark
