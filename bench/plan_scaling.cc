@@ -21,8 +21,10 @@ int main() {
     for (const tm::PassReport& pass : report.passes) seconds += pass.seconds, work += pass.work_units;
     fmt::print("{:>8} {:>8.3f}", graph.nodes().size(), seconds);
     for (const tm::PassReport& pass : report.passes) fmt::print(" {:>9.3f}", pass.seconds);
-    const auto ratio = [&](std::int64_t other) { return static_cast<double>(plan.peak()) / static_cast<double>(other); };
-    fmt::print(" {:>11} {:>12.4f} {:>11.4f} {:>10.4f}\n", work, ratio(plan.lower_bound), ratio(plan.order_free_bound),
-               ratio(plan.store_all_bytes));
+    const auto ratio = [&](std::int64_t other) {
+      return static_cast<double>(plan.peak()) / static_cast<double>(other);
+    };
+    fmt::print(" {:>11} {:>12.4f} {:>11.4f} {:>10.4f}\n", work, ratio(plan.lower_bound),
+               ratio(plan.order_free_bound), ratio(plan.store_all_bytes));
   }
 }

@@ -77,8 +77,8 @@ inline Var normalised(const Var& x) {  // over the last dimension
 }
 
 // Pre-norm attention and feed-forward blocks on (B, T, C).
-inline Graph transformer(int blocks, std::int64_t batch, std::int64_t tokens, std::int64_t width, std::int64_t heads,
-                         bool adam = true) {
+inline Graph transformer(int blocks, std::int64_t batch, std::int64_t tokens, std::int64_t width,
+                         std::int64_t heads, bool adam = true) {
   Graph graph;
   TrainingStep step(graph);
   const std::int64_t depth = width / heads;
@@ -90,7 +90,8 @@ inline Graph transformer(int blocks, std::int64_t batch, std::int64_t tokens, st
     for (const Var& part : split(qkv, 2, {width, width, width})) {
       parts.push_back(transpose(reshape(part, {batch, tokens, heads, depth}), {0, 2, 1, 3}));  // (B, H, T, D)
     }
-    const Var scores = matmul(parts[0], swap_last_two(parts[1])) * (1 / std::sqrt(static_cast<double>(depth)));
+    const Var scores =
+        matmul(parts[0], swap_last_two(parts[1])) * (1 / std::sqrt(static_cast<double>(depth)));
     const Var shifted = exp(scores - reduce_max(scores, {3}, true));
     const Var weights = shifted / reduce_sum(shifted, {3}, true);  // (B, H, T, T)
     const Var mixed = reshape(transpose(matmul(weights, parts[2]), {0, 2, 1, 3}), {batch, tokens, width});
@@ -104,7 +105,8 @@ inline Graph transformer(int blocks, std::int64_t batch, std::int64_t tokens, st
 }
 
 // Residual blocks of two 3x3 convolutions on (N, C, H, W).
-inline Graph residual(int blocks, std::int64_t batch, std::int64_t channels, std::int64_t size, bool adam = false) {
+inline Graph residual(int blocks, std::int64_t batch, std::int64_t channels, std::int64_t size,
+                      bool adam = false) {
   Graph graph;
   TrainingStep step(graph);
   const Shape shape{batch, channels, size, size};

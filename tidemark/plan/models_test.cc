@@ -32,7 +32,8 @@ TEST(Models, UpdatesLiveInTheMemoryOfTheirParameters) {
   for (const Case& c : cases()) {
     const Plan plan = make_plan(c.graph);
     for (std::size_t i = 0; i + 1 < plan.outputs.size(); ++i) {
-      EXPECT_EQ(plan.buffers[plan.outputs[i].buffer.index].memory, Memory::bound) << c.name << " output " << i;
+      EXPECT_EQ(plan.buffers[plan.outputs[i].buffer.index].memory, Memory::bound)
+          << c.name << " output " << i;
     }
   }
 }
@@ -42,7 +43,8 @@ TEST(Models, OrderSearchHoldsFewGradientsAtOnce) {
     const Plan given = make_plan(c.graph, {.skip = {"order"}});
     const Plan searched = make_plan(c.graph);
     EXPECT_LE(searched.arena_bytes, given.arena_bytes) << c.name;
-    EXPECT_LE(searched.lower_bound, searched.order_free_bound * 1.1) << c.name << "\n" << summary(c.graph, searched);
+    EXPECT_LE(searched.lower_bound, searched.order_free_bound * 1.1) << c.name << "\n"
+                                                                     << summary(c.graph, searched);
   }
   // Small batch: the arena is the gradients', and one of them at a time is enough.
   const Graph graph = models::mlp(12, 4, 256);

@@ -67,7 +67,8 @@ TEST_F(PlanJson, SaysWhereAFileIsWrong) {
   expect_rejected("/buffers/1/begin", [](auto& j) { j["buffers"][1]["begin"] = 1ll << 40; });
   expect_rejected("/buffers/1: the field `end`", [](auto& j) { j["buffers"][1].erase("end"); });
   expect_rejected("/steps/1/in/0/strides/0", [](auto& j) { j["steps"][1]["in"][0]["strides"][0] = nullptr; });
-  expect_rejected("/steps/1/in/0/strides/8", [](auto& j) { j["steps"][1]["in"][0]["strides"] = std::vector(9, 1); });
+  expect_rejected("/steps/1/in/0/strides/8",
+                  [](auto& j) { j["steps"][1]["in"][0]["strides"] = std::vector(9, 1); });
   expect_rejected("/steps/0/node", [](auto& j) { j["steps"][0]["node"] = -3; });
   expect_rejected("/steps/0/kind", [](auto& j) { j["steps"][0]["kind"] = "dance"; });
   expect_rejected("/steps: not a list", [](auto& j) { j["steps"] = 3; });
@@ -77,7 +78,8 @@ TEST_F(PlanJson, SaysWhereAFileIsWrong) {
 TEST_F(PlanJson, SummaryTellsThePeakAndWhatLivesThere) {
   s.graph[s.graph.outputs()[0]].name = "answer";
   const std::string text = summary(s.graph, plan);
-  for (const char* part : {"peak", "lower bound", "store everything", "at the peak", "`x`", "scratch", "1 nodes are views"}) {
+  for (const char* part :
+       {"peak", "lower bound", "store everything", "at the peak", "`x`", "scratch", "1 nodes are views"}) {
     EXPECT_THAT(text, testing::HasSubstr(part));
   }
 }

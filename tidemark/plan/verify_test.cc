@@ -53,8 +53,8 @@ TEST_F(Verify, AcceptsThePlan) {
   EXPECT_THAT(problems(s.graph, plan), testing::IsEmpty());
   EXPECT_NO_THROW(verify_or_throw(s.graph, plan));
   ASSERT_EQ(plan.steps.size(), 6u);
-  EXPECT_EQ(result(0), result(1));               // in place
-  EXPECT_TRUE(plan.steps[2].scratch.valid());    // scratch
+  EXPECT_EQ(result(0), result(1));                 // in place
+  EXPECT_TRUE(plan.steps[2].scratch.valid());      // scratch
   EXPECT_EQ(plan.outputs[0].buffer, BufferId(1));  // donated
 }
 
@@ -154,7 +154,8 @@ TEST_F(Verify, CatchesStridesTheKernelDoesNotTake) {
 }
 
 TEST_F(Verify, CatchesOverlappingBuffers) {
-  expect_caught("overlap", [&](Plan& p) { p.buffers[result(2).index].offset = p.buffers[result(1).index].offset; });
+  expect_caught("overlap",
+                [&](Plan& p) { p.buffers[result(2).index].offset = p.buffers[result(1).index].offset; });
   expect_caught("overlap", [&](Plan& p) {
     p.buffers[p.steps[2].scratch.index].offset = p.buffers[result(2).index].offset;
   });
@@ -163,7 +164,9 @@ TEST_F(Verify, CatchesOverlappingBuffers) {
 TEST_F(Verify, CatchesUseOutsideALifetime) {
   expect_caught("not alive", [&](Plan& p) { p.buffers[result(1).index].end -= 1; });
   expect_caught("not alive", [&](Plan& p) { p.buffers[result(1).index].begin += 1; });
-  expect_caught("not alive", [&](Plan& p) { p.buffers[p.steps[2].scratch.index].begin = 3, p.buffers[p.steps[2].scratch.index].end = 4; });
+  expect_caught("not alive", [&](Plan& p) {
+    p.buffers[p.steps[2].scratch.index].begin = 3, p.buffers[p.steps[2].scratch.index].end = 4;
+  });
   expect_caught("not alive at the end", [&](Plan& p) { p.buffers[result(5).index].end = 5; });
   expect_caught("lives in", [&](Plan& p) { p.buffers[result(1).index].end = 100; });
   expect_caught("lives from", [](Plan& p) { p.buffers[0].end -= 1; });
@@ -242,13 +245,19 @@ TEST_F(Verify, CatchesRandomCorruption) {
       const Type& type = graph.graph().type(ref.value);
       if (type.count() == 0) continue;
       switch (draw(4)) {
-        case 0: ref.offset += 1; break;
-        case 1: ref.value = ValueId(ref.value.index + 1); break;
+        case 0:
+          ref.offset += 1;
+          break;
+        case 1:
+          ref.value = ValueId(ref.value.index + 1);
+          break;
         case 2:
           if (type.shape[0] == 1) continue;
           ref.strides[0] += 1;
           break;
-        default: p.buffers[ref.buffer.index].bytes -= 1; break;
+        default:
+          p.buffers[ref.buffer.index].bytes -= 1;
+          break;
       }
       ++tried;
       EXPECT_FALSE(problems(graph.graph(), p).empty()) << seed;
