@@ -1,0 +1,10 @@
+// Common subexpressions: of nodes with the same op, operands, attributes and regions only the first is kept.
+// Nodes that may not run again (replay never) and effects are all kept, and nothing is merged across an effect.
+#pragma once
+#include "tidemark/ir/graph.h"
+
+namespace tidemark {
+
+Graph cse(const Graph& graph);
+
+}  // namespace tidemark

@@ -1,0 +1,42 @@
+// Runs the graph passes to a fixed point: simplify, fold, cse, dce in rounds, then narrow once.
+//
+//   simplify   exact algebra; leaves nodes unused and makes others equal
+//   fold       after simplify, which exposes constants
+//   cse        after fold, which makes constants equal
+//   dce        last in the round: everything before leaves dead nodes
+//   narrow     after the rounds: it only moves nodes, and moves those that stay
+//
+// Results keep their bits; inputs, outputs, donation, names and source lines stay. Every pass is timed and its graph
+// verified; any can be skipped by its name.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tidemark/opt/fold.h"
+#include "tidemark/opt/known_ops.h"
+
+namespace tidemark {
+
+struct OptOptions {
+  KnownOps ops = {};
+  Evaluator evaluate = {};             // empty: fold is skipped
+  std::vector<std::string> skip = {};  // names of passes
+  int max_rounds = 8;
+};
+
+struct PassReport {
+  std::string_view name;
+  int runs = 0;
+  double seconds = 0;  // of all runs, without verifying
+  std::int64_t nodes_removed = 0;
+};
+struct OptReport {
+  std::vector<PassReport> passes;  // in the order they run; skipped ones have no runs
+  int rounds = 0;
+};
+
+Graph optimize(const Graph& graph, const OptOptions& options, OptReport* report = nullptr);
+std::vector<std::string_view> pass_names();
+
+}  // namespace tidemark
