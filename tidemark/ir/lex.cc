@@ -136,12 +136,15 @@ SourceLine Lexer::line_of(std::size_t offset) const {
 }
 
 std::string Lexer::excerpt(std::size_t offset) const {
-  constexpr std::size_t before = 70, after = 30;  // bytes shown around the place when the line is long
+  constexpr std::size_t whole = 120, before = 70,
+                        after = 30;  // bytes: of a line shown in full, else around the place
   const std::size_t newline = offset == 0 ? std::string_view::npos : text_.rfind('\n', offset - 1);
   const std::size_t line_begin = newline == std::string_view::npos ? 0 : newline + 1;
-  std::size_t begin = std::max(line_begin, offset < before ? 0 : offset - before);
+  const std::size_t line_end = std::min(text_.find('\n', offset), text_.size());
+  const bool fits = line_end - line_begin <= whole;
+  std::size_t begin = fits || offset - line_begin < before ? line_begin : offset - before;
   while (begin > line_begin && begin < offset && continues_code_point(text_[begin])) ++begin;
-  std::size_t end = std::min({text_.find('\n', offset), text_.size(), offset + after});
+  std::size_t end = fits ? line_end : std::min(line_end, offset + after);
   while (end > offset && end < text_.size() && continues_code_point(text_[end])) --end;
   std::string shown, padding;
   for (std::size_t i = begin; i < end; ++i) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "tidemark/ir/lex.h"
@@ -14,12 +15,24 @@
 namespace tidemark {
 namespace {
 
-// The fewest decimal digits that read back as the same number.
+// The fewest decimal digits that read back as the same number of T.
 template <class T>
 std::string shortest(T x) {
   char buffer[64];
-  const auto [end, status] = std::to_chars(buffer, buffer + sizeof buffer, x);
-  TM_CHECK(status == std::errc());
+  char* end = buffer;
+  if constexpr (std::is_floating_point_v<T>) {
+    end = std::to_chars(buffer, buffer + sizeof buffer, x).ptr;
+  } else {  // stored in 16 bits, read and written by way of float
+    constexpr int enough_digits = std::numeric_limits<float>::max_digits10;
+    for (int digits = 1; digits <= enough_digits; ++digits) {
+      end = std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(x), std::chars_format::general,
+                          digits)
+                .ptr;
+      float back = 0;
+      const auto [stop, status] = std::from_chars(buffer, end, back);
+      if (status == std::errc() && stop == end && T(back).bits == x.bits) break;
+    }
+  }
   std::string text(buffer, end);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
@@ -35,7 +48,7 @@ std::string element_text(T element) {
     using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
     const Wide x = static_cast<Wide>(element);
     if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-    if (!std::isnan(x)) return shortest(x);
+    if (!std::isnan(x)) return shortest(element);
     const auto bits = std::bit_cast<bits_t<T>>(element);
     return bits == canonical_nan<T> ? "nan" : fmt::format("nan(0x{:x})", bits);
   }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "tidemark/ir/compare.h"
 #include "tidemark/opt/rewrite.h"
 
 namespace tidemark {
 namespace {
 
 constexpr std::int64_t small_source_bytes = 64;
+constexpr int max_rounds = 8;  // chains of narrowings are short
 
 class Narrowing {
  public:
@@ -136,6 +138,15 @@ class Narrowing {
 
 }  // namespace
 
-Graph narrow(const Graph& graph) { return Narrowing(graph).run(); }
+Graph narrow(const Graph& graph) {
+  Graph current = Narrowing(graph).run();
+  // A node that moved may leave its reader as the next to move.
+  for (int round = 1; round < max_rounds; ++round) {
+    Graph next = Narrowing(current).run();
+    if (same_graph(next, current)) break;
+    current = std::move(next);
+  }
+  return current;
+}
 
 }  // namespace tidemark

@@ -1,0 +1,137 @@
+#include "tidemark/base/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tidemark {
+namespace {
+
+TEST(ThreadPool, RunsEveryTaskOnce) {
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (std::int64_t tasks : {0, 1, 2, 7, 1000}) {
+      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(tasks));
+      pool.run(tasks, [&](std::int64_t task) { ++runs[static_cast<std::size_t>(task)]; });
+      for (const auto& count : runs)
+        ASSERT_EQ(count.load(), 1) << threads << " threads, " << tasks << " tasks";
+    }
+  }
+}
+
+TEST(ThreadPool, ResultsAreVisibleToTheCaller) {
+  ThreadPool pool(2);
+  std::vector<std::int64_t> squares(1000);
+  for (int round = 0; round < 50; ++round) {
+    parallel_for(pool, 1000, 64, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) squares[static_cast<std::size_t>(i)] = i * i + round;
+    });
+    for (std::int64_t i = 0; i < 1000; ++i) ASSERT_EQ(squares[static_cast<std::size_t>(i)], i * i + round);
+  }
+}
+
+TEST(ThreadPool, ManyShortRunsInARow) {
+  ThreadPool pool(3);
+  std::int64_t total = 0;
+  for (int round = 0; round < 5000; ++round) {
+    std::atomic<std::int64_t> sum = 0;
+    pool.run(4, [&](std::int64_t task) { sum += task; });
+    total += sum;
+  }
+  EXPECT_EQ(total, 5000 * 6);
+}
+
+TEST(ThreadPool, TheFirstExceptionArrivesAfterAllTasksEnded) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<int> finished = 0;
+    try {
+      pool.run(16, [&](std::int64_t task) {
+        ++finished;
+        if (task % 5 == 2) throw std::runtime_error("task");
+      });
+      FAIL();
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "task");
+    }
+    EXPECT_EQ(finished.load(), 16);
+  }
+  std::atomic<int> after = 0;
+  pool.run(8, [&](std::int64_t) { ++after; });
+  EXPECT_EQ(after.load(), 8) << "a failed run does not spoil the next";
+}
+
+TEST(ThreadPool, ExceptionsPassWithOneThreadToo) {
+  ThreadPool pool(1);
+  EXPECT_THROW(pool.run(3, [](std::int64_t) { throw std::runtime_error("task"); }), std::runtime_error);
+}
+
+TEST(ThreadPool, NestedRunsHappenInline) {
+  ThreadPool pool(2);
+  std::vector<std::atomic<int>> counts(8);
+  pool.run(8, [&](std::int64_t outer) {
+    const std::thread::id self = std::this_thread::get_id();
+    pool.run(5, [&](std::int64_t) {
+      EXPECT_EQ(std::this_thread::get_id(), self);
+      ++counts[static_cast<std::size_t>(outer)];
+    });
+  });
+  for (const auto& count : counts) EXPECT_EQ(count.load(), 5);
+}
+
+TEST(ThreadPool, ExceptionsCrossNestedRuns) {
+  ThreadPool pool(2);
+  EXPECT_THROW(pool.run(4,
+                        [&](std::int64_t) {
+                          pool.run(4, [](std::int64_t task) {
+                            if (task == 1) throw std::out_of_range("inner");
+                          });
+                        }),
+               std::out_of_range);
+  std::atomic<int> runs = 0;
+  pool.run(4, [&](std::int64_t) { ++runs; });
+  EXPECT_EQ(runs.load(), 4);
+}
+
+TEST(ThreadPool, WakesSleepingWorkers) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 3; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // longer than workers spin
+    std::atomic<int> runs = 0;
+    pool.run(6, [&](std::int64_t) { ++runs; });
+    EXPECT_EQ(runs.load(), 6);
+  }
+}
+
+TEST(ThreadPool, StartsAndStopsWithoutWork) {
+  for (int i = 0; i < 20; ++i) {
+    ThreadPool pool(4);
+    EXPECT_EQ(pool.threads(), 4);
+  }
+}
+
+TEST(ParallelFor, PiecesCoverTheRangeWhateverTheThreads) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> first;
+  for (int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    std::vector<std::pair<std::int64_t, std::int64_t>> pieces(4);
+    parallel_for(pool, 10, 3, [&](std::int64_t begin, std::int64_t end) {
+      pieces[static_cast<std::size_t>(begin / 3)] = {begin, end};
+    });
+    if (first.empty()) first = pieces;
+    EXPECT_EQ(pieces, first);
+  }
+  EXPECT_EQ(first, (std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 3}, {3, 6}, {6, 9}, {9, 10}}));
+  ThreadPool pool(2);
+  parallel_for(pool, 0, 3, [](std::int64_t, std::int64_t) { ADD_FAILURE(); });
+  parallel_for(pool, -4, 3, [](std::int64_t, std::int64_t) { ADD_FAILURE(); });
+}
+
+}  // namespace
+}  // namespace tidemark
