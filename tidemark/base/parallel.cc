@@ -77,7 +77,13 @@ void ThreadPool::run(std::int64_t tasks, TaskRef f) {
   generation_.fetch_add(1);  // publishes the fields above
   generation_.notify_all();
   drain();
-  while (busy_.load() != 0) pause();
+  for (int spin = 0; busy_.load() != 0; ++spin) {
+    if (spin < spins_before_sleep) {
+      pause();
+    } else {
+      std::this_thread::yield();  // fewer cores than threads: the one waited for may need this core
+    }
+  }
   if (failed_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
