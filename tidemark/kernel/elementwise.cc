@@ -14,6 +14,7 @@ constexpr std::int64_t long_row = 64;
 
 struct alignas(buffer_alignment) TileBuffer {
   std::byte bytes[tile_elements * 8];
+  const std::byte* filled_with = nullptr;  // the element that the whole buffer repeats, if one does
 };
 
 struct Operand {
@@ -89,6 +90,10 @@ Operand::Kind kind_of(const Operand& operand, const Shape& shape) {
   return is_dense(shape, operand.strides) ? Operand::dense : Operand::strided;
 }
 
+// One element for a whole row.
+bool uniform_in_rows(const Operand& operand) {
+  return operand.kind == Operand::strided && operand.strides.back() == 0;
+}
 bool direct_in_rows(const Operand& operand) {
   return operand.kind == Operand::strided && operand.strides.back() == 1 && !operand.staged;
 }
@@ -117,7 +122,7 @@ Walk make_walk(const KernelArgs& args, Tile tile, Staging staging) {
   for (std::size_t k = 0; k < args.in.size(); ++k) {
     Operand& operand = walk.operands[k];
     operand.kind = kind_of(operand, walk.shape);
-    walk.cut_rows |= walk.inner >= long_row && direct_in_rows(operand);
+    walk.cut_rows |= walk.inner >= long_row && (direct_in_rows(operand) || uniform_in_rows(operand));
   }
   for (std::size_t k = 0; k < args.in.size(); ++k) {
     const Operand& operand = walk.operands[k];
@@ -157,48 +162,51 @@ class Rows {
   std::int64_t offset_ = 0;
 };
 
+// A buffer full of one element, filled only when the element changes.
+const std::byte* repeat(const Operand& operand, const std::byte* element, TileBuffer& buffer) {
+  if (buffer.filled_with != element) operand.load(element, 0, tile_elements, buffer.bytes);
+  buffer.filled_with = element;
+  return buffer.bytes;
+}
+
 // Elements [begin, begin + n) of the operand, as the tile reads them: in place where possible, else in `buffer`.
 const std::byte* fetch(const Walk& walk, const Operand& operand, std::int64_t begin, std::int64_t n,
-                       std::byte* buffer) {
-  if (operand.kind == Operand::uniform) return buffer;  // filled by the task
+                       TileBuffer& buffer) {
+  if (operand.kind == Operand::uniform) return repeat(operand, operand.data, buffer);
   if (operand.kind == Operand::dense) {
     const std::byte* data = operand.data + begin * operand.size;
     if (!operand.staged) return data;
-    operand.load(data, 1, n, buffer);
-    return buffer;
+    operand.load(data, 1, n, buffer.bytes);
+    return buffer.bytes;
   }
   const std::int64_t stride = operand.strides.back();
   Rows rows(walk, operand, begin / walk.inner);
   std::int64_t column = begin % walk.inner;
   const auto address = [&] { return operand.data + (rows.offset() + column * stride) * operand.size; };
   if (walk.cut_rows && direct_in_rows(operand)) return address();
+  if (walk.cut_rows && uniform_in_rows(operand)) return repeat(operand, address(), buffer);
   const std::int64_t width = operand.staged ? size_of(DType::f32) : operand.size;
   for (std::int64_t done = 0; done < n;) {
     const std::int64_t piece = std::min(n - done, walk.inner - column);
-    operand.load(address(), stride, piece, buffer + done * width);
+    operand.load(address(), stride, piece, buffer.bytes + done * width);
     done += piece;
     column = 0;
     rows.next();
   }
-  return buffer;
+  return buffer.bytes;
 }
 
 void run_task(const Walk& walk, std::int64_t begin, std::int64_t end) {
   TileBuffer buffers[max_tile_operands];
   TileBuffer result;
   TileArgs args{.attributes = walk.attributes};
-  for (int o = 0; o < walk.count; ++o) {
-    const auto k = static_cast<std::size_t>(o);
-    const Operand& operand = walk.operands[k];
-    if (operand.kind == Operand::uniform) operand.load(operand.data, 0, tile_elements, buffers[k].bytes);
-  }
   while (begin < end) {
     std::int64_t n = end - begin;
     if (walk.any_buffer) n = std::min(n, tile_elements);
     if (walk.cut_rows) n = std::min(n, walk.inner - begin % walk.inner);
     for (int o = 0; o < walk.count; ++o) {
       const auto k = static_cast<std::size_t>(o);
-      args.in[k] = fetch(walk, walk.operands[k], begin, n, buffers[k].bytes);
+      args.in[k] = fetch(walk, walk.operands[k], begin, n, buffers[k]);
     }
     std::byte* const out = walk.out + begin * walk.out_size;
     args.out = walk.store ? result.bytes : out;

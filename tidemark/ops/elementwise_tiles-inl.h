@@ -30,22 +30,22 @@ HWY_INLINE Lanes<T> sigmoid(Lanes<T> x) {
   return formula::Sigmoid::value(x);
 }
 
-// Calls body(i, n) for whole vectors and body once more for what remains: the same vector code on a padded copy, so
-// that an element's bits do not depend on its place.
+// Calls body(operands, result) for each whole vector and once more for what remains: the same vector code on a padded
+// copy, so that an element's bits do not depend on its place.
 template <class T, class R, int operands, class Body>
 HWY_INLINE void for_each_vector(const TileArgs& args, const Body& body) {
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>())), n = args.n;
   const T* in[operands];
   for (int k = 0; k < operands; ++k) in[k] = args.operand<T>(k);
   R* const out = args.result<R>();
   std::int64_t i = 0;
-  for (; i + lanes <= args.n; i += lanes) {
+  for (; i + lanes <= n; i += lanes) {
     const T* at[operands];
     for (int k = 0; k < operands; ++k) at[k] = in[k] + i;
     body(at, out + i);
   }
-  if (i == args.n) return;
-  const std::int64_t rest = args.n - i;
+  if (i == n) return;
+  const std::int64_t rest = n - i;
   HWY_ALIGN T padded[operands][hn::MaxLanes(Tag<T>())];
   HWY_ALIGN R result[hn::MaxLanes(Tag<T>())];
   const T* at[operands];
