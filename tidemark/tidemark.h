@@ -1,6 +1,6 @@
 // The façade: what a user includes.
 //   #include <tidemark/tidemark.h>
-//   namespace tm = tidemark;   // inside a function or a namespace of your own: <time.h> owns the global `tm`
+//   namespace td = tidemark;   // inside a function or a namespace of your own: <time.h> owns the global `tm`
 #pragma once
 #include "tidemark/autodiff/custom_vjp.h"
 #include "tidemark/autodiff/transforms.h"

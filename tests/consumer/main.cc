@@ -4,14 +4,14 @@
 #include <cstdio>
 
 int main() {
-  namespace tm = tidemark;
-  const auto f = [](tm::Tensor x) { return tm::sum(x * x * x); };
-  const tm::Tensor x = tm::tensor({1.0, 2.0, 3.0});
-  const auto step = tm::compile(tm::value_and_grad(f));
+  namespace td = tidemark;
+  const auto f = [](td::Tensor x) { return td::sum(x * x * x); };
+  const td::Tensor x = td::tensor({1.0, 2.0, 3.0});
+  const auto step = td::compile(td::value_and_grad(f));
   const auto [value, slope] = step(x);
   std::printf("value %g, slope at 3 %g, peak %s\n", value.item(), slope.to_vector()[2],
-              tm::to_string(step.plan().peak()).c_str());
+              td::to_string(step.plan().peak()).c_str());
   const bool right =
-      value.item() == 36 && slope.to_vector() == tm::grad(f)(x).to_vector() && slope.to_vector()[2] == 27;
+      value.item() == 36 && slope.to_vector() == td::grad(f)(x).to_vector() && slope.to_vector()[2] == 27;
   return right ? 0 : 1;
 }

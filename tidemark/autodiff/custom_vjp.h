@@ -1,7 +1,7 @@
 // custom_vjp(f, pullback): f with a derivative of the user's own.
 //
-//   auto clipped = tm::custom_vjp([](tm::Tensor x) { return x; },
-//                                 [](tm::Tensor x, tm::Tensor y, tm::Tensor seed) { return tm::clamp(seed, -1, 1); });
+//   auto clipped = td::custom_vjp([](td::Tensor x) { return x; },
+//                                 [](td::Tensor x, td::Tensor y, td::Tensor seed) { return td::clamp(seed, -1, 1); });
 //
 // The pullback gets the arguments, the result and the seed, and returns the gradient: a tree like the argument, or a
 // tuple of them for several arguments.
@@ -23,12 +23,7 @@ auto custom_vjp(F f, Pullback pullback, SourceLine where = std::source_location:
   return [f = std::move(f), pullback = std::move(pullback), where](const auto&... args) {
     const std::tuple arguments(args...);
     const auto call = trace_call(f, arguments, where);
-    // Stand-ins of the right types for the result and the seed; only their types matter to the trace.
-    std::vector<Tensor> result_types;
-    for (ValueId v : call.graph.outputs()) {
-      result_types.push_back(Tensor::traced(call.graph.type(v), ~std::uint64_t{0}, v));
-    }
-    const auto result = with_tensors(call.result, result_types);
+    const auto result = types_only(call);
     const auto back = trace_call(pullback, std::tuple(args..., result, result), where);
     return with_tensors(call.result, detail::apply_custom_vjp(call.graph, call.inputs, back.graph,
                                                               back.inputs, call.argument_ends.back(), where));

@@ -1,6 +1,6 @@
 // compile(f): a function that is traced and planned at its first call for each set of argument types, then reused.
 //
-//   auto step = tm::compile(tm::value_and_grad(loss));
+//   auto step = td::compile(td::value_and_grad(loss));
 //   auto [value, grads] = step(params, x, y);
 //   fmt::print("{}", step.plan().summary());
 #pragma once

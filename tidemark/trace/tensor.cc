@@ -37,6 +37,11 @@ Tensor Tensor::traced(Type type, std::uint64_t trace, ValueId value) {
   return tensor;
 }
 
+Tensor Tensor::of_type(Type type) {
+  constexpr std::uint64_t no_trace = ~std::uint64_t{0};  // never active, so any operation on it is refused
+  return traced(type, no_trace, {});
+}
+
 std::int64_t Tensor::size(int axis) const {
   const int at = axis < 0 ? axis + rank() : axis;
   if (at < 0 || at >= rank()) {
@@ -78,7 +83,7 @@ const std::byte* Tensor::readable(DType as, SourceLine where) const {
     fail(ErrorCode::dtype_mismatch,
          {.what = fmt::format("a tensor {} was read as {}", to_string(type_), name_of(as)),
           .where = where,
-          .help = fmt::format("cast it: tm::cast(x, tm::DType::{})", name_of(as))});
+          .help = fmt::format("cast it: cast(x, DType::{})", name_of(as))});
   }
   storage_->settle();  // the pointer handed out must not move
   return storage_->data();

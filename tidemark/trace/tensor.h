@@ -48,6 +48,7 @@ class Tensor {
   Tensor() = default;  // empty: no shape, no data
   static Tensor from_storage(Type type, std::shared_ptr<Storage> storage);
   static Tensor traced(Type type, std::uint64_t trace, ValueId value);
+  static Tensor of_type(Type type);  // no values: stands for an argument where only types matter (planning)
 
   bool empty() const { return !storage_ && trace_ == 0; }
   bool is_data() const { return storage_ != nullptr; }

@@ -69,4 +69,18 @@ auto trace_call(const F& f, const std::tuple<Args...>& arguments, SourceLine whe
   return call;
 }
 
+// The result of a traced call as a tree of tensors that have types and no values.
+template <class Result>
+Result types_only(const TracedCall<Result>& call) {
+  std::vector<Tensor> tensors;
+  for (ValueId v : call.graph.outputs()) tensors.push_back(Tensor::of_type(call.graph.type(v)));
+  return with_tensors(call.result, tensors);
+}
+
+// What f would return for these arguments, without computing it.
+template <class F, class... Args>
+auto result_types(const F& f, const Args&... args) {
+  return types_only(trace_call(f, std::tuple(args...), {}));
+}
+
 }  // namespace tidemark

@@ -18,6 +18,8 @@ class TensorView {
 
   Tensor read(SourceLine where) const;
   operator Tensor() const { return read(where_); }  // NOLINT: implicit by design
+  double item() const { return read(where_).item(where_); }
+  std::vector<double> to_vector() const { return read(where_).to_vector(where_); }
 
   TensorView& operator=(const Operand& value);
   TensorView& operator=(const TensorView& value) { return *this = Operand(value, where_); }

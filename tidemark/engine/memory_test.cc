@@ -1,0 +1,127 @@
+// Holds the plan's figure against the whole process: every allocation is counted by hooks on malloc and mmap.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/mman.h>
+
+#include <atomic>
+
+#include "tidemark/tidemark.h"
+
+namespace {
+std::atomic<std::int64_t> live_bytes{0}, peak_bytes{0}, allocations{0};
+std::atomic<bool> counting{false};
+
+void add(std::int64_t bytes) {
+  if (!counting) return;
+  const std::int64_t now = live_bytes += bytes;
+  if (bytes > 0) ++allocations;
+  for (std::int64_t seen = peak_bytes; now > seen && !peak_bytes.compare_exchange_weak(seen, now);) {
+  }
+}
+template <class F>
+F* next(const char* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
+}  // namespace
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+extern "C" {
+void* malloc(std::size_t size) {
+  static auto* real = next<void*(std::size_t)>("malloc");
+  void* p = real(size);
+  if (p) add(static_cast<std::int64_t>(malloc_usable_size(p)));
+  return p;
+}
+void free(void* p) {
+  static auto* real = next<void(void*)>("free");
+  if (p) add(-static_cast<std::int64_t>(malloc_usable_size(p)));
+  real(p);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  static auto* real = next<void*(std::size_t, std::size_t)>("aligned_alloc");
+  void* p = real(alignment, size);
+  if (p) add(static_cast<std::int64_t>(malloc_usable_size(p)));
+  return p;
+}
+void* mmap(void* at, std::size_t size, int protection, int flags, int file, off_t offset) {
+  static auto* real = next<void*(void*, std::size_t, int, int, int, off_t)>("mmap");
+  void* p = real(at, size, protection, flags, file, offset);
+  if (p != MAP_FAILED) add(static_cast<std::int64_t>(size));
+  return p;
+}
+int munmap(void* at, std::size_t size) {
+  static auto* real = next<int(void*, std::size_t)>("munmap");
+  add(-static_cast<std::int64_t>(size));
+  return real(at, size);
+}
+}
+#endif
+
+namespace tidemark {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool hooked = false;  // the sanitizer owns the allocator
+#else
+constexpr bool hooked = true;
+#endif
+
+// What a call adds to the plan's figure in the process: handles of its results and bookkeeping of bound inputs
+// (docs/concepts.md, "What the figure covers").
+constexpr std::int64_t documented_constant = 16 << 10;
+
+Tensor loss(Tensor w1, Tensor w2, Tensor x) { return mean(square(matmul(relu(matmul(x, w1)), w2))); }
+
+struct Counted {
+  std::int64_t peak = 0, allocations = 0;
+};
+template <class F>
+Counted count(const F& f) {
+  live_bytes = 0, peak_bytes = 0, allocations = 0;
+  counting = true;
+  f();
+  counting = false;
+  return {peak_bytes, allocations};
+}
+
+TEST(Memory, TheProcessHoldsWhatThePlanSays) {
+  if (!hooked) GTEST_SKIP() << "the sanitizer owns the allocator";
+  const Tensor w1 = full({256, 512}, 0.01), w2 = full({512, 64}, 0.02), x = full({128, 256}, 0.5);
+  compile(grad(loss))(w1, w2, x);  // BLAS and the pool take what they need once per process
+  std::optional<Tensor> result;
+  std::int64_t planned = 0, arena = 0;
+  const auto program = [&] {
+    const auto step = compile(grad(loss));
+    step.prepare(w1, w2, x);  // tracing and planning allocate and free; only what stays counts below
+    planned = step.plan().plan.arena_bytes;
+    const std::int64_t base = live_bytes;
+    peak_bytes = base;
+    const std::int64_t before = allocations;
+    result = step(w1, w2, x);
+    arena = step.arena_high_water().count;
+    EXPECT_LE(peak_bytes - base, documented_constant) << "running allocated";
+    EXPECT_LE(allocations - before, 200) << "allocations of a call must not grow with the plan";
+  };
+  const Counted whole = count(program);
+  EXPECT_EQ(arena, planned);
+  EXPECT_GE(whole.peak, planned);
+  EXPECT_EQ(result->shape(), (Shape{256, 512}));
+}
+
+TEST(Memory, AThousandRunsAllocateNoMoreThanOne) {
+  if (!hooked) GTEST_SKIP() << "the sanitizer owns the allocator";
+  const Tensor w1 = full({64, 64}, 0.01), w2 = full({64, 8}, 0.02), x = full({32, 64}, 0.5);
+  const auto step = compile(loss);
+  step(w1, w2, x);
+  const Counted one = count([&] { step(w1, w2, x); });
+  const Counted many = count([&] {
+    for (int i = 0; i < 1000; ++i) step(w1, w2, x);
+  });
+  EXPECT_LE(many.peak, documented_constant);
+  EXPECT_LE(one.peak, documented_constant);
+  EXPECT_EQ(many.allocations, 1000 * one.allocations);
+}
+
+}  // namespace
+}  // namespace tidemark
