@@ -15,7 +15,8 @@ td::Tensor loss(const Line& line, td::Tensor x, td::Tensor y) {
 
 std::pair<Line, td::Tensor> train(const Line& line, td::Tensor x, td::Tensor y) {
   const auto [value, gradient] = td::value_and_grad(loss)(line, x, y);
-  return {td::map_tree([](const td::Tensor& w, const td::Tensor& g) { return w - g * 0.2; }, line, gradient), value};
+  return {td::map_tree([](const td::Tensor& w, const td::Tensor& g) { return w - g * 0.2; }, line, gradient),
+          value};
 }
 
 int main() {

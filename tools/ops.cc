@@ -60,8 +60,8 @@ void print_json() {
 }
 
 void print_table() {
-  fmt::print("{:<22} {:<12} {:<14} {:<16} {:<7} {:<9} {:<5} {:<8} {:<7} {}\n", "op", "kind", "dtypes", "derivative",
-             "replay", "in place", "view", "strided", "kernel", "attributes");
+  fmt::print("{:<22} {:<12} {:<14} {:<16} {:<7} {:<9} {:<5} {:<8} {:<7} {}\n", "op", "kind", "dtypes",
+             "derivative", "replay", "in place", "view", "strided", "kernel", "attributes");
   for (const Op* op : all_ops()) {
     fmt::print("{:<22} {:<12} {:<14} {:<16} {:<7} {:<9} {:<5} {:<8} {:<7} {}\n", op->name, name_of(op->kind),
                dtypes_text(*op), derivative_text(*op), name_of(op->replay), op->in_place ? "yes" : "-",

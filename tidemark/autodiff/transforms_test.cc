@@ -12,7 +12,8 @@ namespace {
 void expect_near(const Tensor& given, const std::vector<double>& expected, double tolerance = 1e-12) {
   const std::vector<double> values = given.to_vector();
   ASSERT_EQ(values.size(), expected.size());
-  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], tolerance) << "element " << i;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_NEAR(values[i], expected[i], tolerance) << "element " << i;
 }
 
 const Tensor point = tensor<double>({0.3, -1.2, 2.0});
@@ -91,8 +92,9 @@ TEST(Transforms, StopGradientCutsThePath) {
 
 TEST(Transforms, CustomVjpReplacesTheDerivative) {
   const Tensor limit = scalar(1, DType::f64);
-  const auto clipped = custom_vjp([](Tensor x) { return x * x; },
-                                  [&](Tensor x, Tensor, Tensor seed) { return minimum(seed * 2 * x, limit); });
+  const auto clipped =
+      custom_vjp([](Tensor x) { return x * x; },
+                 [&](Tensor x, Tensor, Tensor seed) { return minimum(seed * 2 * x, limit); });
   EXPECT_EQ(clipped(scalar(3, DType::f64)).item(), 9);
   EXPECT_EQ(grad(clipped)(scalar(3, DType::f64)).item(), 1);
   EXPECT_EQ(grad(clipped)(scalar(0.25, DType::f64)).item(), 0.5);
@@ -100,7 +102,8 @@ TEST(Transforms, CustomVjpReplacesTheDerivative) {
 }
 
 TEST(Transforms, CustomVjpChecksWhatThePullbackReturns) {
-  const auto wrong = custom_vjp([](Tensor x) { return x * x; }, [](Tensor, Tensor, Tensor) { return zeros({7}); });
+  const auto wrong =
+      custom_vjp([](Tensor x) { return x * x; }, [](Tensor, Tensor, Tensor) { return zeros({7}); });
   EXPECT_THROW(wrong(scalar(3, DType::f64)), Error);
 }
 

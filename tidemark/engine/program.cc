@@ -6,6 +6,7 @@
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/session.h"
+#include "tidemark/ops/registry.h"
 
 namespace tidemark {
 namespace {
@@ -13,15 +14,24 @@ namespace {
 // Results up to this size are copied out at once: cheaper than remembering them.
 constexpr std::int64_t small_result_bytes = 4096;
 
+std::vector<Literal> evaluate_constant(const Op& op, std::span<const Literal> operands, const Attrs& attrs) {
+  return interpret(op, operands, attrs, default_device()->pool());
+}
+
 }  // namespace
 
-Graph prepare_graph(const Graph& graph) {
-  return expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; });
+Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations,
+                    OptReport* report) {
+  const Graph runnable =
+      expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; });
+  const OptOptions options{
+      .ops = known_ops(find_op), .evaluate = evaluate_constant, .skip = skip_optimisations};
+  return optimize(runnable, options, report);
 }
 
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
     : device_(std::move(device)),
-      graph_(prepare_graph(graph)),
+      graph_(prepare_graph(graph, options.skip_optimisations)),
       plan_(make_plan(graph_, options.plan)),
       arena_(*device_, plan_.arena_bytes),
       executor_(graph_, plan_, *device_, arena_),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/opt/optimize.h"
 #include "tidemark/plan/pipeline.h"
 #include "tidemark/runtime/executor.h"
 #include "tidemark/trace/tensor.h"
@@ -12,11 +13,13 @@
 namespace tidemark {
 
 struct ProgramOptions {
+  std::vector<std::string> skip_optimisations = {};  // passes of opt/optimize.h, by name
   PlanOptions plan = {};
 };
 
-// The graph as the planner gets it: ops without a kernel expanded.
-Graph prepare_graph(const Graph& graph);
+// The graph as the planner gets it: ops without a kernel expanded, then optimised.
+Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations = {},
+                    OptReport* report = nullptr);
 
 class Program {
  public:

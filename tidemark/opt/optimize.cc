@@ -38,7 +38,7 @@ constexpr Pass passes[] = {
 class Driver {
  public:
   explicit Driver(const OptOptions& options) : options_(options) {
-    const std::vector<std::string_view> names = pass_names();
+    const std::vector<std::string_view> names = opt_pass_names();
     for (const std::string& name : options.skip) {
       if (std::ranges::find(names, name) != names.end()) continue;
       fail(ErrorCode::bad_attribute, {.what = fmt::format("there is no pass '{}' to skip", name),
@@ -75,7 +75,7 @@ class Driver {
       const Graph& before = current ? *current : graph;
       const auto start = std::chrono::steady_clock::now();
       Graph after = pass.run(before, options_);
-      PassReport& report = report_.passes[i];
+      OptPassReport& report = report_.passes[i];
       report.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       report.nodes_removed += std::ssize(before.nodes()) - std::ssize(after.nodes());
       ++report.runs;
@@ -98,7 +98,7 @@ Graph optimize(const Graph& graph, const OptOptions& options, OptReport* report)
   return result;
 }
 
-std::vector<std::string_view> pass_names() {
+std::vector<std::string_view> opt_pass_names() {
   std::vector<std::string_view> names;
   for (const Pass& pass : passes) names.push_back(pass.name);
   return names;

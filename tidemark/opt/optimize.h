@@ -25,18 +25,18 @@ struct OptOptions {
   int max_rounds = 8;
 };
 
-struct PassReport {
+struct OptPassReport {
   std::string_view name;
   int runs = 0;
   double seconds = 0;  // of all runs, without verifying
   std::int64_t nodes_removed = 0;
 };
 struct OptReport {
-  std::vector<PassReport> passes;  // in the order they run; skipped ones have no runs
+  std::vector<OptPassReport> passes;  // in the order they run; skipped ones have no runs
   int rounds = 0;
 };
 
 Graph optimize(const Graph& graph, const OptOptions& options, OptReport* report = nullptr);
-std::vector<std::string_view> pass_names();
+std::vector<std::string_view> opt_pass_names();
 
 }  // namespace tidemark

@@ -219,9 +219,9 @@ TEST(Optimize, RandomGraphsKeepEveryBit) {
 
 TEST(Optimize, EveryPassAloneKeepsEveryBit) {
   ThreadPool pool(1);
-  for (const std::string_view only : pass_names()) {
+  for (const std::string_view only : opt_pass_names()) {
     OptOptions alone = options();
-    for (const std::string_view name : pass_names()) {
+    for (const std::string_view name : opt_pass_names()) {
       if (name != only) alone.skip.emplace_back(name);
     }
     for (std::uint64_t seed = 1000; seed < 1050; ++seed) {
@@ -249,9 +249,9 @@ TEST(Optimize, ReportsEveryPassAndSkipsByName) {
   some.skip = {"cse", "narrow"};
   OptReport report;
   optimize(graph, some, &report);
-  ASSERT_EQ(report.passes.size(), pass_names().size());
+  ASSERT_EQ(report.passes.size(), opt_pass_names().size());
   EXPECT_GE(report.rounds, 2);
-  for (const PassReport& pass : report.passes) {
+  for (const OptPassReport& pass : report.passes) {
     EXPECT_EQ(pass.runs, pass.name == "cse" || pass.name == "narrow" ? 0 : report.rounds) << pass.name;
     EXPECT_GE(pass.seconds, 0);
   }
@@ -263,7 +263,7 @@ TEST(Optimize, ReportsEveryPassAndSkipsByName) {
 TEST(Optimize, SkippingEverythingChangesNothing) {
   const Graph graph = RandomGraph(4).build(30);
   OptOptions none;
-  for (const std::string_view name : pass_names()) none.skip.emplace_back(name);
+  for (const std::string_view name : opt_pass_names()) none.skip.emplace_back(name);
   EXPECT_TRUE(same_graph(optimize(graph, none), graph));
 }
 

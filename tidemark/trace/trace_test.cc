@@ -16,7 +16,8 @@ TEST(Trace, OperationsOnDataRunAtOnce) {
 
 TEST(Trace, CapturedTensorsBecomeInputsOnce) {
   const Tensor w = tensor<double>({2, 3});
-  const auto call = trace_call([&](Tensor x) { return sum(x * w + w); }, std::tuple(tensor<double>({1, 1})), {});
+  const auto call =
+      trace_call([&](Tensor x) { return sum(x * w + w); }, std::tuple(tensor<double>({1, 1})), {});
   ASSERT_EQ(call.graph.inputs().size(), 2u);
   EXPECT_EQ(call.inputs[1].storage(), w.storage());
   for (const Node& node : call.graph.nodes()) EXPECT_NE(node.op->name, "constant") << "data was baked in";
@@ -74,7 +75,8 @@ TEST(Trace, MistakesCarryTheUsersLine) {
   expect_error(ErrorCode::shape_mismatch, __LINE__, [&] { return reshape(x, {4, -1}); });
   expect_error(ErrorCode::index_out_of_range, __LINE__, [&] { return sum(x, {2}); });
   expect_error(ErrorCode::index_out_of_range, __LINE__, [&] { return take(x, i, 0); });
-  expect_error(ErrorCode::not_differentiable, __LINE__, [&] { return grad([](Tensor t) { return sum(t); })(i); });
+  expect_error(ErrorCode::not_differentiable, __LINE__,
+               [&] { return grad([](Tensor t) { return sum(t); })(i); });
   expect_error(ErrorCode::loss_not_scalar, __LINE__, [&] { return grad([](Tensor t) { return t * 2; })(x); });
   expect_error(ErrorCode::dtype_mismatch, __LINE__, [&] { return x.data<double>(); });
 }

@@ -28,8 +28,9 @@ TEST(Tree, WalksNestedStructuresInOneOrderWithPaths) {
   std::vector<std::string> paths;
   const Model m = model();
   for_each_tensor(m, [&](const std::string& path, const Tensor&) { paths.push_back(path); });
-  EXPECT_EQ(paths, (std::vector<std::string>{"layers.0.w", "layers.0.b", "layers.1.w", "layers.1.b", "named.body",
-                                             "named.head", "extra.0", "extra.1.0", "extra.1.1"}));
+  EXPECT_EQ(paths,
+            (std::vector<std::string>{"layers.0.w", "layers.0.b", "layers.1.w", "layers.1.b", "named.body",
+                                      "named.head", "extra.0", "extra.1.0", "extra.1.1"}));
 }
 
 TEST(Tree, MapsOverSeveralTreesAtOnce) {

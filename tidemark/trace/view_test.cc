@@ -60,7 +60,8 @@ TEST(View, NamesTheIndexAndTheLineWhenOutOfRange) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::index_out_of_range);
-    EXPECT_NE(std::string(error.what()).find("index 3 is out of range for a dimension of size 3"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("index 3 is out of range for a dimension of size 3"),
+              std::string::npos);
     EXPECT_NE(std::string(error.what()).find("view_test.cc:"), std::string::npos);
   }
   EXPECT_THROW(x.at(0, 0, 0), Error);
