@@ -1,6 +1,6 @@
 // Vector math on Lanes: accurate over the whole range, with the special values of <cmath>. The cores of exp, log and
 // the circular functions are Highway's; what those leave undefined (NaN, infinities, poles, large angles) is settled
-// here. Errors are measured in simd_math_test.cc.
+// here. Errors are measured in ops/elementwise_accuracy_test.cc.
 #if defined(TIDEMARK_KERNEL_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TIDEMARK_KERNEL_SIMD_MATH_INL_H_
 #undef TIDEMARK_KERNEL_SIMD_MATH_INL_H_
@@ -36,43 +36,53 @@ HWY_INLINE Lanes<T> polynomial(Lanes<T> x, const T (&c)[N]) {
   return mul_add(odd, x, even);
 }
 
-// x limited from above or below; NaN stays.
+// x limited from above or to [low, high]; NaN stays.
 template <class T>
 HWY_INLINE Lanes<T> at_most(Lanes<T> x, T bound) {
   return select(greater(x, lanes_of(bound)), lanes_of(bound), x);
 }
-
-// Past the bound the result is infinite anyway.
 template <class T>
-inline constexpr T exp_bound = is_f32<T> ? T(90) : T(711);
+HWY_INLINE Lanes<T> limited(Lanes<T> x, T low, T high) {
+  return at_most(select(less(x, lanes_of(low)), lanes_of(low), x), high);
+}
 
+// Beyond these the result is 0 or infinite anyway.
+template <class T>
+HWY_INLINE Lanes<T> exp_argument(Lanes<T> x) {
+  return limited(x, is_f32<T> ? T(-110) : T(-1100), is_f32<T> ? T(90) : T(711));
+}
 template <class T>
 HWY_INLINE Lanes<T> exp(Lanes<T> x) {
-  const Lanes<T> y = {hn::Exp(Tag<T>(), at_most(x, exp_bound<T>).v)};
+  const Lanes<T> y = {hn::Exp(Tag<T>(), exp_argument(x).v)};
   return select(not_equal(x, x), x, y);
 }
 template <class T>
 HWY_INLINE Lanes<T> expm1(Lanes<T> x) {
-  const Lanes<T> y = {hn::Expm1(Tag<T>(), at_most(x, exp_bound<T>).v)};
+  const Lanes<T> y = {hn::Expm1(Tag<T>(), exp_argument(x).v)};
   return select(logical_or(not_equal(x, x), equal(x, lanes_of(T(0)))), x, y);  // keeps -0
 }
 
-// Finite y where 0 < x < inf; the rest as log(0) = -inf, log(inf) = inf, NaN below zero.
+// Where 0 < x < inf. The cores do arithmetic on the bits of x and see 1 instead of anything else.
 template <class T>
-HWY_INLINE Lanes<T> with_poles_of_log(Lanes<T> x, Lanes<T> y) {
-  const Lanes<T> zero = lanes_of(T(0));
-  const Lanes<T> beyond =
-      select(equal(x, zero), lanes_of(-infinity<T>),
-             select(equal(x, lanes_of(infinity<T>)), x, lanes_of(std::numeric_limits<T>::quiet_NaN())));
-  return select(logical_and(greater(x, zero), less(x, lanes_of(infinity<T>))), y, beyond);
+HWY_INLINE Truths<T> inside_log(Lanes<T> x) {
+  return logical_and(greater(x, lanes_of(T(0))), less(x, lanes_of(infinity<T>)));
+}
+// log(0) = -inf, log(inf) = inf, NaN below zero.
+template <class T>
+HWY_INLINE Lanes<T> outside_log(Lanes<T> x) {
+  return select(equal(x, lanes_of(T(0))), lanes_of(-infinity<T>),
+                select(equal(x, lanes_of(infinity<T>)), x, lanes_of(std::numeric_limits<T>::quiet_NaN())));
 }
 template <class T>
 HWY_INLINE Lanes<T> log(Lanes<T> x) {
-  return with_poles_of_log<T>(x, {hn::Log(Tag<T>(), x.v)});
+  const Truths<T> inside = inside_log(x);
+  return select(inside, {hn::Log(Tag<T>(), select(inside, x, lanes_of(T(1))).v)}, outside_log(x));
 }
 template <class T>
 HWY_INLINE Lanes<T> log1p(Lanes<T> x) {
-  return with_poles_of_log<T>(x + lanes_of(T(1)), {hn::Log1p(Tag<T>(), x.v)});
+  const Lanes<T> y = x + lanes_of(T(1));
+  const Truths<T> inside = inside_log(y);
+  return select(inside, {hn::Log1p(Tag<T>(), select(inside, x, lanes_of(T(0))).v)}, outside_log(y));
 }
 
 template <class T>

@@ -30,6 +30,11 @@ TEST(Cast, FloatsGoToIntegersTowardsZeroAndSaturate) {
   EXPECT_EQ(cast_values(DType::bf16, DType::i64, {-2.5, 2.5}), (Values{-2, 2}));
 }
 
+TEST(Cast, IntegersWrapAround) {
+  EXPECT_EQ(cast_values(DType::i32, DType::u8, {-1, 256, 7}), (Values{255, 0, 7}));
+  EXPECT_EQ(cast_values(DType::i64, DType::i32, {0x1p32 + 5, -1}), (Values{5, -1}));
+}
+
 TEST(Cast, BoolSaysWhatDiffersFromZero) {
   EXPECT_EQ(cast_values(DType::f32, DType::boolean, {0, -0.0, 0.25, NAN, -3}), (Values{0, 0, 1, 1, 1}));
   EXPECT_EQ(cast_values(DType::boolean, DType::f16, {0, 1}), (Values{0, 1}));
