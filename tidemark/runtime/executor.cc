@@ -1,6 +1,12 @@
 #include "tidemark/runtime/executor.h"
 
 namespace tidemark {
+namespace {
+
+// A buffer takes whole units of the alignment: nothing else may begin inside its last one.
+std::int64_t end_of(const Buffer& buffer) { return buffer.offset + align_up(buffer.bytes, buffer_alignment); }
+
+}  // namespace
 
 Executor::Executor(const Graph& graph, const Plan& plan, Device& device, Arena& arena)
     : device_(device), arena_(arena) {
@@ -18,7 +24,7 @@ Executor::Executor(const Graph& graph, const Plan& plan, Device& device, Arena& 
                           .offset = ref.offset});
     } else {
       tensor.data = arena.base() + buffer.offset + ref.offset;
-      top = std::max(top, buffer.offset + buffer.bytes);
+      top = std::max(top, end_of(buffer));
     }
     refs_.push_back(tensor);
   };
@@ -42,7 +48,7 @@ Executor::Executor(const Graph& graph, const Plan& plan, Device& device, Arena& 
     if (step.scratch.valid()) {
       const Buffer& scratch = buffer_of(step.scratch);
       prepared.scratch = arena.base() + scratch.offset;
-      top = std::max(top, scratch.offset + scratch.bytes);
+      top = std::max(top, end_of(scratch));
     }
     prepared.top = top;
     steps_.push_back(std::move(prepared));
