@@ -3,8 +3,78 @@
 #include <algorithm>
 #include <cstring>
 
+#include <hwy/highway.h>
+
+// 128-bit vectors are in every target's baseline, so this part is compiled once and needs no dispatch.
+HWY_BEFORE_NAMESPACE();
+namespace tidemark {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::int64_t transposed_band =
+    256;  // bytes read side by side of a transposed plane, per unit of work
+
+// The transpose of an n × n block of 16-byte vectors, n = 16 / sizeof(U), by log2 n rounds of zipping halves.
+template <class U>
+void transpose_block(const U* from, std::int64_t from_step, U* to, std::int64_t to_step) {
+  constexpr int n = 16 / sizeof(U);
+  const hn::FixedTag<U, n> d;
+  hn::Vec<decltype(d)> rows[n], zipped[n];
+  for (int i = 0; i < n; ++i) rows[i] = hn::LoadU(d, from + i * from_step);
+  for (int round = 1; round < n; round *= 2) {
+    for (int i = 0; i < n / 2; ++i) {
+      zipped[2 * i] = hn::InterleaveLower(d, rows[i], rows[i + n / 2]);
+      zipped[2 * i + 1] = hn::InterleaveUpper(d, rows[i], rows[i + n / 2]);
+    }
+    std::copy(zipped, zipped + n, rows);
+  }
+  for (int i = 0; i < n; ++i) hn::StoreU(rows[i], d, to + i * to_step);
+}
+
+// rows × columns elements, rows contiguous in `to`, columns (forwards when `from_step` is 1) in `from`. Tiles pass
+// through a buffer so that both sides are touched in whole cache lines, however unlucky their strides are.
+template <class U>
+void copy_transposed(U* to, std::int64_t to_step, const U* from, std::int64_t from_step,
+                     std::int64_t from_inner, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t n = 16 / sizeof(U);
+  constexpr std::int64_t tall = transposed_band / std::int64_t{sizeof(U)},
+                         wide = (sizeof(U) == 1 ? 64 : 256) / std::int64_t{sizeof(U)};
+  alignas(64) U tile[tall * wide];
+  for (std::int64_t j = 0; j < columns; j += wide) {
+    const std::int64_t width = std::min(wide, columns - j);
+    for (std::int64_t i = 0; i < rows; i += tall) {
+      const std::int64_t height = std::min(tall, rows - i);
+      const U* source = from + i * from_step + j * from_inner;
+      const std::int64_t blocks_high = from_step == 1 ? height / n * n : 0, blocks_wide = width / n * n;
+      for (std::int64_t c = 0; c < blocks_wide; c += n) {
+        for (std::int64_t r = 0; r < blocks_high; r += n) {
+          transpose_block(source + c * from_inner + r, from_inner, tile + r * wide + c, wide);
+        }
+      }
+      for (std::int64_t c = 0; c < width; ++c) {
+        for (std::int64_t r = c < blocks_wide ? blocks_high : 0; r < height; ++r) {
+          tile[r * wide + c] = source[c * from_inner + r * from_step];
+        }
+      }
+      for (std::int64_t r = 0; r < height; ++r) {
+        std::memcpy(to + (i + r) * to_step + j, tile + r * wide, static_cast<std::size_t>(width) * sizeof(U));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace tidemark
+HWY_AFTER_NAMESPACE();
+
 namespace tidemark {
 namespace {
+
+using HWY_NAMESPACE::copy_transposed;
+using HWY_NAMESPACE::transposed_band;
 
 // A loop nest of two windows, outermost first, ordered by the strides of `to`.
 struct Nest {
@@ -58,22 +128,6 @@ void copy_row(U* to, std::int64_t to_step, const U* from, std::int64_t from_step
   }
 }
 
-// Rows of a tile are contiguous in `to`, its columns (up to sign) in `from`. A tile touches at most `side`
-// lines of each.
-template <class U>
-void copy_transposed(U* to, std::int64_t to_step, const U* from, std::int64_t from_step,
-                     std::int64_t from_inner, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t side = 64 / static_cast<std::int64_t>(sizeof(U)) > 16 ? 32 : 16;
-  for (std::int64_t j = 0; j < columns; j += side) {
-    const std::int64_t j_end = std::min(columns, j + side);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      U* row = to + i * to_step;
-      const U* source = from + i * from_step;
-      for (std::int64_t k = j; k < j_end; ++k) row[k] = source[k * from_inner];
-    }
-  }
-}
-
 constexpr std::int64_t task_bytes = std::int64_t{1} << 18;  // enough work to be worth another thread
 
 template <class U>
@@ -92,7 +146,7 @@ void run(const Nest& nest, ThreadPool& pool) {
       if (nest.from[i] == 1 || nest.from[i] == -1) across = i;
     }
   }
-  constexpr std::int64_t band = 64;  // rows of a transposed plane per unit of work
+  constexpr std::int64_t band = transposed_band / std::int64_t{sizeof(U)};
   const std::int64_t inner_size = nest.size[inner];
   const std::int64_t piece =
       across >= 0 ? inner_size : std::min<std::int64_t>(inner_size, task_bytes / std::int64_t{sizeof(U)});

@@ -9,8 +9,8 @@
 namespace tidemark {
 namespace {
 
-constexpr std::int64_t chunk_elements = 16 * fold_block;
-constexpr std::int64_t strip_width = 128;  // results computed side by side
+constexpr std::int64_t strip_width = 512;  // results computed side by side: half a page per row
+constexpr std::int64_t task_elements = std::int64_t{1} << 15;
 constexpr std::int64_t most_results_in_chunks =
     2048;  // with more results than this, threads share results only
 
@@ -55,6 +55,7 @@ struct Order {
       (!reduced[i] ? results : i < first_inner ? outer : inner) *= shape[i];
     }
     if (outer * inner == 0) return;
+    chunk_elements = results < 64 ? 16 * fold_block : fold_block;
     outer_per_chunk = std::max<std::int64_t>(1, chunk_elements / inner);
     inner_chunks = (inner + chunk_elements - 1) / chunk_elements;
     chunks = inner_chunks * ((outer + outer_per_chunk - 1) / outer_per_chunk);
@@ -64,7 +65,7 @@ struct Order {
   bool reduced[max_rank];
   int first_inner = 0;
   std::int64_t results = 1, outer = 1, inner = 1;
-  std::int64_t outer_per_chunk = 1, inner_chunks = 1, chunks = 0;
+  std::int64_t chunk_elements = fold_block, outer_per_chunk = 1, inner_chunks = 1, chunks = 0;
 };
 
 template <class T>
@@ -132,10 +133,16 @@ class Reducer {
     } else {
       const std::int64_t work =
           std::max<std::int64_t>(1, order_.outer * order_.inner * std::min(columns_, strip_width));
-      parallel_for(pool, strips_, std::max<std::int64_t>(1, 2 * chunk_elements / work),
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t s = begin; s < end; ++s) whole_strip(strip(s));
-                   });
+      const std::int64_t grain = std::max<std::int64_t>(1, task_elements / work);
+      parallel_for(pool, strips_, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t s = begin; s < end; ++s) {
+          if (columns_ == 1) {
+            whole_strip<1>(strip(s));
+          } else {
+            whole_strip<strip_width>(strip(s));
+          }
+        }
+      });
     }
   }
 
@@ -234,8 +241,14 @@ class Reducer {
                      const C* shift, A* totals) const {
     alignas(64) C lanes[fold_lanes * strip_width], buffer[strip_width];
     std::fill_n(lanes, fold_lanes * strip_width, fold_identity<C>(pass.fold));
+    const bool even = inner_.rank == 1;
     for (std::int64_t i = 0; i < n; ++i) {
-      const T* row = base + (inner_.rank == 1 ? (k + i) * inner_.step[0] : inner_.offset(k + i));
+      const T* row = base + (even ? (k + i) * inner_.step[0] : inner_.offset(k + i));
+      if (even) {  // rows may be pages apart, where the hardware does not look ahead
+        for (std::int64_t c = 0; c < width; c += 64 / std::int64_t{sizeof(T)}) {
+          __builtin_prefetch(row + 8 * inner_.step[0] + c, 0, 2);
+        }
+      }
       const C* x = load(row, 1, width, buffer);
       if (pass.step != Step::plain) {
         for (std::int64_t c = 0; c < width; ++c) buffer[c] = x[c] - shift[c];
@@ -258,8 +271,8 @@ class Reducer {
     std::fill_n(totals, strip.width, fold_identity<A>(pass.fold));
     const std::int64_t outer_begin = number / order_.inner_chunks * order_.outer_per_chunk;
     const std::int64_t outer_end = std::min(order_.outer, outer_begin + order_.outer_per_chunk);
-    const std::int64_t inner_begin = number % order_.inner_chunks * chunk_elements;
-    const std::int64_t inner_end = std::min(order_.inner, inner_begin + chunk_elements);
+    const std::int64_t inner_begin = number % order_.inner_chunks * order_.chunk_elements;
+    const std::int64_t inner_end = std::min(order_.inner, inner_begin + order_.chunk_elements);
     for (std::int64_t o = outer_begin; o < outer_end; ++o) {
       const T* base = strip.from + outer_.offset(o);
       for (std::int64_t k = inner_begin; k < inner_end; k += fold_block) {
@@ -273,9 +286,10 @@ class Reducer {
     }
   }
 
+  template <std::int64_t most>
   void whole_strip(const Strip& strip) const {
-    C shift[strip_width] = {};
-    A first[strip_width] = {}, totals[strip_width], part[strip_width];
+    C shift[most] = {};
+    A first[most] = {}, totals[most], part[most];
     for (int p = 0; p < passes(); ++p) {
       std::fill_n(totals, strip.width, fold_identity<A>(pass(p).fold));
       for (std::int64_t c = 0; c < order_.chunks; ++c) {

@@ -1,6 +1,6 @@
 // Reductions of a strided tensor over axes, in an order that depends on shape and axes alone:
 //
-//   elements of a result ── row-major over the reduced axes ──▶ chunks (≈ 16 Ki) ──▶ blocks (≤ 1024, 16 lanes)
+//   elements of a result ── row-major over the reduced axes ──▶ chunks (1 or 16 Ki) ──▶ blocks (≤ 1024, 16 lanes)
 //
 // Blocks never cross from one index of the outer reduced axes to the next. Block results are combined one after the
 // other inside a chunk, chunks one after the other, both in f64 (i64 for integers). Threads share results, or, when

@@ -7,6 +7,8 @@
 
 #include "tests/support/run_op.h"
 #include "tidemark/base/error.h"
+#include "tidemark/cpu/interpret.h"
+#include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
 
@@ -164,6 +166,33 @@ TEST(Cumsum, RunsEitherWayAndInPlace) {
   EXPECT_THAT(run(x, 0, false), ElementsAre(1, 2, 3, 5, 7, 9));
   EXPECT_THAT(run(f64s({0}, {}), 0, false), ElementsAre());
   for (DType dtype : number_dtypes) run(counting(dtype, {5, 33, 7}), 1, dtype == DType::f32);
+}
+
+// d result / d x, from the rule itself.
+std::vector<double> slope(const Op& op, const std::vector<double>& x) {
+  Graph graph;
+  Builder builder(graph);
+  const Shape shape{static_cast<std::int64_t>(x.size())};
+  const Var in = builder.input({DType::f64, shape});
+  const Var out = builder.call1(op, {in}, pack(ReduceAttrs{{0}, false}));
+  const Var seed = ones_like(out);
+  const Node node = graph.nodes()[0];
+  const NodeCall call(graph, node);
+  const std::vector<Var> gradient = op.vjp({builder, call, {&in, 1}, {&out, 1}, {&seed, 1}});
+  graph.add_output(gradient[0].id());
+  ThreadPool pool(1);
+  const Literal value = f64s(shape, x);
+  return doubles(interpret(graph, {&value, 1}, pool).front());
+}
+
+TEST(Reduce, GradientsAreFiniteAtZerosTiesAndInfinities) {
+  EXPECT_THAT(slope(op::reduce_prod, {0, 2, 3, 4, 5}), ElementsAre(120, 0, 0, 0, 0));
+  EXPECT_THAT(slope(op::reduce_prod, {0, 2, 0}), ElementsAre(0, 0, 0));
+  EXPECT_THAT(slope(op::reduce_prod, {7}), ElementsAre(1));
+  EXPECT_THAT(slope(op::reduce_max, {1, 3, 3, 2}), ElementsAre(0, 0.5, 0.5, 0));
+  EXPECT_THAT(slope(op::reduce_min, {1, 1, 1, 1}), ElementsAre(0.25, 0.25, 0.25, 0.25));
+  EXPECT_THAT(slope(op::reduce_logsumexp, {-inf, -inf}), ElementsAre(0, 0));
+  EXPECT_THAT(slope(op::reduce_logsumexp, {-inf, 0, 0}), ElementsAre(0, 0.5, 0.5));
 }
 
 TEST(Reduce, MistakesPointAtTheUsersLine) {
