@@ -5,22 +5,22 @@
 #include "tests/support/model_graphs.h"
 #include "tidemark/plan/pipeline.h"
 
-namespace tm = tidemark;
+using namespace tidemark;
 
 int main() {
   fmt::print("{:>8} {:>8}", "nodes", "seconds");
-  for (const tm::PassInfo& pass : tm::pass_list()) fmt::print(" {:>9}", pass.name);
+  for (const PassInfo& pass : pass_list()) fmt::print(" {:>9}", pass.name);
   fmt::print(" {:>9} {:>11} {:>12} {:>11} {:>10}\n", "verify", "work", "peak/bound", "peak/any", "peak/all");
   for (int nodes : {1'000, 3'000, 10'000, 30'000}) {
     // A transformer block with its gradient and Adam updates is about 190 nodes.
-    const tm::Graph graph = tm::models::transformer(nodes / 190, 8, 64, 128, 4);
-    tm::PipelineReport report;
-    const tm::Plan plan = tm::make_plan(graph, {}, &report);
+    const Graph graph = models::transformer(nodes / 190, 8, 64, 128, 4);
+    PipelineReport report;
+    const Plan plan = make_plan(graph, {}, &report);
     double seconds = 0;
     std::int64_t work = 0;
-    for (const tm::PassReport& pass : report.passes) seconds += pass.seconds, work += pass.work_units;
+    for (const PassReport& pass : report.passes) seconds += pass.seconds, work += pass.work_units;
     fmt::print("{:>8} {:>8.3f}", graph.nodes().size(), seconds);
-    for (const tm::PassReport& pass : report.passes) fmt::print(" {:>9.3f}", pass.seconds);
+    for (const PassReport& pass : report.passes) fmt::print(" {:>9.3f}", pass.seconds);
     const auto ratio = [&](std::int64_t other) {
       return static_cast<double>(plan.peak()) / static_cast<double>(other);
     };

@@ -1,7 +1,6 @@
 #include "tidemark/plan/order_model.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "tidemark/base/check.h"
 
@@ -146,104 +145,6 @@ OrderModel piece_of(const OrderModel& model, std::span<const int> order, std::sp
   }
   for (int item : numbered) item_number[at(item)] = -1;
   return make_model(std::move(parts));
-}
-
-namespace {
-
-using Bits = std::vector<std::uint64_t>;
-
-// What is certainly alive at each task beside its own operands and results.
-void add_must_live(const OrderModel& model, std::vector<std::int64_t>& bound) {
-  const std::size_t words = (at(model.tasks) + 63) / 64;
-  // Tasks are numbered in a valid order, so one sweep each way closes the relation. Rows include the task itself.
-  std::vector<Bits> ancestors(at(model.tasks), Bits(words, 0)), descendants = ancestors;
-  const auto set = [](Bits& bits, int t) { bits[at(t) / 64] |= std::uint64_t{1} << (at(t) % 64); };
-  const auto join = [](Bits& into, const Bits& from) {
-    for (std::size_t w = 0; w < into.size(); ++w) into[w] |= from[w];
-  };
-  for (int t = 0; t < model.tasks; ++t) {
-    set(ancestors[at(t)], t);
-    for (int p : model.before[t]) join(ancestors[at(t)], ancestors[at(p)]);
-  }
-  for (int t = model.tasks - 1; t >= 0; --t) {
-    set(descendants[at(t)], t);
-    for (int s : model.after[t]) join(descendants[at(t)], descendants[at(s)]);
-  }
-  std::vector<int> maker(at(model.items), -1);
-  for (int t = 0; t < model.tasks; ++t) {
-    for (int i : model.makes[t]) maker[at(i)] = t;
-  }
-  for (int i = 0; i < model.items; ++i) {
-    Bits alive(words, 0);  // tasks that have a user of the item at or after them
-    if (model.pinned[at(i)]) alive.assign(words, ~std::uint64_t{0});
-    for (int user : model.users[i]) join(alive, ancestors[at(user)]);
-    if (maker[at(i)] >= 0) {
-      for (std::size_t w = 0; w < words; ++w) alive[w] &= descendants[at(maker[at(i)])][w];
-    }
-    for (std::size_t w = 0; w < words; ++w) {
-      for (std::uint64_t bits = alive[w]; bits != 0; bits &= bits - 1) {
-        const std::size_t t = w * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
-        if (t < at(model.tasks)) bound[t] += model.size[at(i)];
-      }
-    }
-    if (maker[at(i)] >= 0 && !model.lasts(i)) bound[at(maker[at(i)])] += model.size[at(i)];
-  }
-}
-
-}  // namespace
-
-namespace {
-
-// Of a model without cuts worth knowing.
-std::int64_t bound_of_part(const OrderModel& model) {
-  constexpr int small_enough_for_closure = 4096;
-  std::vector<std::int64_t> bound(at(model.tasks), model.base);
-  if (model.tasks <= small_enough_for_closure) {
-    add_must_live(model, bound);
-  } else {
-    for (int t = 0; t < model.tasks; ++t) {
-      for (int i : model.uses[t]) bound[at(t)] += model.size[at(i)];
-      for (int i : model.makes[t]) bound[at(t)] += model.size[at(i)];
-    }
-  }
-  std::int64_t best = 0, start = model.base, end = model.base;
-  for (int t = 0; t < model.tasks; ++t) {
-    std::int64_t saved = 0;
-    int last_made = -1;
-    for (const TakeOver& pair : model.take_overs[at(t)]) {  // at most once per result
-      if (pair.made != last_made && !model.pinned[at(pair.used)])
-        saved += model.size[at(pair.made)], last_made = pair.made;
-    }
-    best = std::max(best, bound[at(t)] + model.scratch[at(t)] - saved);
-  }
-  for (int i = 0; i < model.items; ++i) {
-    if (model.present[at(i)]) start += model.size[at(i)];
-    if (model.pinned[at(i)]) end += model.size[at(i)];
-  }
-  return model.tasks == 0 ? 0 : std::max({best, start, end});
-}
-
-}  // namespace
-
-std::int64_t order_bound(const OrderModel& model) {
-  std::vector<int> order(at(model.tasks)), item_number(at(model.items), -1);
-  std::iota(order.begin(), order.end(), 0);
-  const OrderLoads loads = loads_of(model, order);
-  std::int64_t bound = 0;
-  int first = 0;
-  const auto part = [&](int last) {
-    if (first >= last) return;
-    const std::int64_t resident = loads.resident[at(first)];
-    bound = std::max(bound, bound_of_part(piece_of(model, order, order, first, last, resident, item_number)));
-    first = last;
-  };
-  for (int cut : cuts_of(model, order)) {
-    part(cut);
-    bound = std::max(bound, loads.during[at(cut)]);  // the same in every order
-    first = cut + 1;
-  }
-  part(model.tasks);
-  return bound;
 }
 
 }  // namespace tidemark

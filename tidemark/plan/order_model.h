@@ -92,8 +92,8 @@ std::vector<int> cuts_of(const OrderModel& model, std::span<const int> order);
 OrderModel piece_of(const OrderModel& model, std::span<const int> order, std::span<const int> position,
                     int first, int last, std::int64_t resident_before, std::vector<int>& item_number);
 
-// No order has a lower peak. Exact at cuts; elsewhere counts what must be alive because it is made before the task
-// and used after it in every order (for up to a few thousand tasks, else the task's own operands and results).
+// No order has a lower peak (order_bound.cc). Exact at cuts; elsewhere it counts what must be alive at a task because
+// it is made before and used after it in every order, for a few hundred tasks of each part between cuts.
 std::int64_t order_bound(const OrderModel& model);
 
 }  // namespace tidemark
