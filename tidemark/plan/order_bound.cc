@@ -8,7 +8,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-constexpr int probes = 256;  // tasks looked at per part
+constexpr int probes = 512;  // tasks looked at per part
 
 class PartBound {
  public:
@@ -19,7 +19,7 @@ class PartBound {
     }
   }
 
-  // Bytes alive while `t` runs, in any order.
+  // Bytes alive while `t` runs, in any order: its own, and what is made before it and needed after.
   std::int64_t load(int t) {
     std::ranges::fill(relation_, 0);
     mark(t, model_.before, -1);
@@ -28,17 +28,27 @@ class PartBound {
       return model_.pinned[at(item)] ||
              std::ranges::any_of(model_.users[item], [&](int u) { return relation_[at(u)] > 0; });
     };
-    std::int64_t sum = model_.base + model_.scratch[at(t)];
-    for (int i : model_.uses[t]) sum += model_.size[at(i)];
-    for (int i : model_.makes[t]) sum += model_.size[at(i)];
+    std::int64_t sum = own_load(t, needed_after);
     for (int i = 0; i < model_.items; ++i) {
       const int m = maker_[at(i)];
       const bool there = m < 0 ? model_.present[at(i)] : relation_[at(m)] < 0;
-      if (!there || std::ranges::count(model_.uses[t], i) > 0) continue;
-      if (needed_after(i)) sum += model_.size[at(i)];
+      if (there && std::ranges::count(model_.uses[t], i) == 0 && needed_after(i)) sum += model_.size[at(i)];
     }
+    return sum;
+  }
+  std::int64_t own_load(int t) const {
+    return own_load(t, [&](int item) { return model_.pinned[at(item)]; });
+  }
+
+ private:
+  // Operands, results and scratch, less the most that take-overs could save: each result once.
+  template <class F>
+  std::int64_t own_load(int t, F&& needed_after) const {
+    std::int64_t sum = model_.base + model_.scratch[at(t)];
+    for (int i : model_.uses[t]) sum += model_.size[at(i)];
+    for (int i : model_.makes[t]) sum += model_.size[at(i)];
     int last_made = -1;
-    for (const TakeOver& pair : model_.take_overs[at(t)]) {  // the most that take-overs could save: once per result
+    for (const TakeOver& pair : model_.take_overs[at(t)]) {
       if (pair.made == last_made || needed_after(pair.used)) continue;
       sum -= model_.size[at(pair.made)];
       last_made = pair.made;
@@ -46,7 +56,6 @@ class PartBound {
     return sum;
   }
 
- private:
   void mark(int t, const IntLists& next, int how) {
     stack_.assign(1, t);
     while (!stack_.empty()) {
@@ -74,6 +83,7 @@ std::int64_t bound_of_part(const OrderModel& model, std::span<const std::int64_t
   }
   // The highest task of every stretch of the given order.
   PartBound part(model);
+  for (int t = 0; t < model.tasks; ++t) best = std::max(best, part.own_load(t));
   const int stretch = (model.tasks + probes - 1) / probes;
   for (int first = 0; first < model.tasks; first += stretch) {
     const auto from = during.begin() + first, to = during.begin() + std::min(first + stretch, model.tasks);
@@ -94,7 +104,8 @@ std::int64_t order_bound(const OrderModel& model) {
     if (first >= last) return;
     const OrderModel piece =
         piece_of(model, order, order, first, last, loads.resident[at(first)], item_number);
-    bound = std::max(bound, bound_of_part(piece, std::span(loads.during).subspan(at(first), at(last - first))));
+    bound =
+        std::max(bound, bound_of_part(piece, std::span(loads.during).subspan(at(first), at(last - first))));
   };
   for (int cut : cuts_of(model, order)) {
     part(cut);

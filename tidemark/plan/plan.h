@@ -75,4 +75,7 @@ struct Plan {
 // A page of text: peak, bound, what lives at the peak and from which line.
 std::string summary(const Graph& graph, const Plan& plan);
 
+// Every step with the places it reads and writes, one line each: what golden tests compare.
+std::string to_text(const Graph& graph, const Plan& plan);
+
 }  // namespace tidemark

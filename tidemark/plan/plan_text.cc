@@ -1,0 +1,60 @@
+// A plan as lines of text:
+//
+//   peak 1216 = inputs 512 + arena 704, bound 1216, store everything 2048
+//      0  contract x@in0 w@in1 -> %3@0:256
+//      1  tanh %3@0 -> %4@0:256 in place
+//      2  reduce_sum %4@0+64(1,8) -> %5@256:4  scratch @320:384
+//   outputs %5@256
+//
+// name@place: in<k> is the k-th input's memory, a number an offset in the arena; +bytes into the buffer and (strides)
+// where it is a window; :size for what is written.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "tidemark/plan/plan.h"
+
+namespace tidemark {
+namespace {
+
+std::string place(const Graph& graph, const Plan& plan, const Ref& ref) {
+  const Value& value = graph[ref.value];
+  const Buffer& buffer = plan.buffers[ref.buffer.index];
+  std::string text = value.name.empty() ? fmt::format("%{}", ref.value.index) : value.name;
+  text += fmt::format("@{}{}", buffer.memory == Memory::bound ? "in" : "", buffer.offset);
+  if (ref.offset != 0) text += fmt::format("+{}", ref.offset);
+  if (!is_dense(value.type.shape, ref.strides)) {
+    text += fmt::format("({})", fmt::join(ref.strides.begin(), ref.strides.end(), ","));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Graph& graph, const Plan& plan) {
+  std::string text =
+      fmt::format("peak {} = inputs {} + arena {}, bound {}, store everything {}\n", plan.peak(),
+                  plan.input_bytes, plan.arena_bytes, plan.lower_bound, plan.store_all_bytes);
+  for (std::size_t t = 0; t < plan.steps.size(); ++t) {
+    const Step& step = plan.steps[t];
+    text += fmt::format("{:5}  {}", t, graph[step.node].op->name);
+    for (const Ref& in : step.in) text += " " + place(graph, plan, in);
+    text += " ->";
+    for (const Ref& out : step.out) {
+      text += fmt::format(" {}:{}", place(graph, plan, out), graph.type(out.value).bytes());
+      const auto same = [&](const Ref& in) { return in.buffer == out.buffer; };
+      if (std::ranges::any_of(step.in, same)) text += " in place";
+    }
+    if (step.scratch.valid()) {
+      const Buffer& scratch = plan.buffers[step.scratch.index];
+      text += fmt::format("  scratch @{}:{}", scratch.offset, scratch.bytes);
+    }
+    text += "\n";
+  }
+  text += "outputs";
+  for (const Ref& out : plan.outputs) text += " " + place(graph, plan, out);
+  return text + "\n";
+}
+
+}  // namespace tidemark
