@@ -41,6 +41,15 @@ void copy_transposed(U* to, std::int64_t to_step, const U* from, std::int64_t fr
   constexpr std::int64_t n = 16 / sizeof(U);
   constexpr std::int64_t tall = transposed_band / std::int64_t{sizeof(U)},
                          wide = (sizeof(U) == 1 ? 64 : 256) / std::int64_t{sizeof(U)};
+  if constexpr (sizeof(U) == 8) {  // eight fill a line: vectors and a buffer would gain nothing
+    for (std::int64_t j = 0; j < columns; j += 16) {
+      const std::int64_t j_end = std::min(columns, j + 16);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t k = j; k < j_end; ++k) to[i * to_step + k] = from[i * from_step + k * from_inner];
+      }
+    }
+    return;
+  }
   alignas(64) U tile[tall * wide];
   for (std::int64_t j = 0; j < columns; j += wide) {
     const std::int64_t width = std::min(wide, columns - j);
