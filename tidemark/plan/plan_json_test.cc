@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "tests/support/fake_ops.h"
 #include "tidemark/base/error.h"
 #include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/verify.h"
 
 namespace tidemark {
 namespace {
@@ -73,6 +75,43 @@ TEST_F(PlanJson, SaysWhereAFileIsWrong) {
   expect_rejected("/steps/0/kind", [](auto& j) { j["steps"][0]["kind"] = "dance"; });
   expect_rejected("/steps: not a list", [](auto& j) { j["steps"] = 3; });
   expect_rejected("/outputs/0", [](auto& j) { j["outputs"][0] = "y"; });
+}
+
+// Any text is a plan or a clean error, and any plan, however wrong, can be put before the verifier.
+TEST_F(PlanJson, SurvivesMutation) {
+  const std::string good = to_json(plan);
+  std::mt19937_64 random(3);
+  const std::string numbers[] = {"0",
+                                 "1",
+                                 "-1",
+                                 "7",
+                                 "64",
+                                 "null",
+                                 "4294967294",
+                                 "9223372036854775807",
+                                 "-9223372036854775808",
+                                 "1152921504606846976",
+                                 "1e300",
+                                 "\"x\"",
+                                 "[]"};
+  int accepted = 0, refused = 0;
+  for (int trial = 0; trial < 4000; ++trial) {
+    std::string text = good;
+    const std::size_t from = text.find_first_of("0123456789", random() % text.size());
+    if (from == std::string::npos) continue;
+    const std::size_t to = text.find_first_not_of("0123456789.", from);
+    text.replace(from, to - from, numbers[random() % std::size(numbers)]);
+    if (random() % 8 == 0) text.resize(random() % text.size());
+    try {
+      const Plan back = plan_from_json(text);
+      accepted += problems(s.graph, back).empty();
+    } catch (const Error& error) {
+      ++refused;
+      ASSERT_EQ(error.code(), ErrorCode::bad_plan_file) << text;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_LT(accepted, 1000);  // a number replaced by itself, a stride that does not matter, a looser figure
 }
 
 TEST_F(PlanJson, SummaryTellsThePeakAndWhatLivesThere) {

@@ -13,6 +13,8 @@ namespace tidemark {
 namespace {
 
 constexpr std::size_t enough_problems = 32;
+constexpr std::int64_t absurd = std::int64_t{1}
+                                << 50;  // no memory is this large; keeps sums from overflowing
 
 struct Place {
   BufferId buffer;
@@ -26,13 +28,19 @@ struct Span {
   bool meets(const Span& other) const { return first < other.last && other.first < last; }
 };
 
+// A plan may come from a file, so offset and strides may be anything: what overflows becomes a span no buffer has.
 Span span_of(const Type& type, std::int64_t offset, const Strides& strides) {
+  constexpr Span nowhere{-absurd, absurd};
+  if (offset < -absurd || offset > absurd) return nowhere;
   if (type.count() == 0) return {offset, offset};
   const std::int64_t size = size_of(type.dtype);
   Span span{offset, offset + size};
   for (int i = 0; i < type.rank(); ++i) {
-    const std::int64_t reach = (type.shape[i] - 1) * strides[i] * size;
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow((type.shape[i] - 1) * size, strides[i], &reach)) return nowhere;
+    if (reach < -absurd || reach > absurd) return nowhere;
     (reach < 0 ? span.first : span.last) += reach;
+    if (span.first < -absurd || span.last > absurd) return nowhere;
   }
   return span;
 }
@@ -89,11 +97,14 @@ class Verifier {
       if (buf.begin < 0 || buf.end > steps || buf.begin > buf.end) {
         report("b{}: lives in [{}, {}) of {} steps", b, buf.begin, buf.end, steps);
       }
-      if (buf.bytes < 0) report("b{}: {} bytes", b, buf.bytes);
+      if (buf.bytes < 0 || buf.bytes > absurd) report("b{}: {} bytes", b, buf.bytes);
       if (buf.value.valid() && buf.value.index >= graph_.values().size()) report("b{}: made for no value", b);
       if (buf.memory == Memory::arena) {
-        if (buf.offset < 0 || buf.offset % buffer_alignment != 0) report("b{}: offset {}", b, buf.offset);
-        if (buf.offset + buf.bytes > plan_.arena_bytes) report("b{}: ends above the arena", b);
+        const bool placed = buf.offset >= 0 && buf.offset < absurd && buf.offset % buffer_alignment == 0;
+        if (!placed) report("b{}: offset {}", b, buf.offset);
+        if (placed && buf.bytes <= absurd && buf.offset + buf.bytes > plan_.arena_bytes) {
+          report("b{}: ends above the arena", b);
+        }
         if (buf.purpose == Purpose::input || buf.purpose == Purpose::donated)
           report("b{}: an input in the arena", b);
       } else if (buf.offset < 0 || buf.offset >= static_cast<std::int64_t>(bound.size())) {
@@ -394,20 +405,20 @@ class Verifier {
     const auto figure = [&](std::string_view name, std::int64_t said, std::int64_t found) {
       if (said != found) report("{} is {}, not {}", name, found, said);
     };
+    if (plan_.input_bytes > absurd || plan_.arena_bytes > absurd) return report("figures beyond all memory");
     figure("input_bytes", plan_.input_bytes, inputs);
     figure("arena_bytes", plan_.arena_bytes, top);
     figure("lower_bound", plan_.lower_bound, inputs + most_load_);
     if (plan_.order_free_bound > plan_.lower_bound)
       report("order_free_bound is above the load of this order");
     if (plan_.store_all_bytes < plan_.peak()) report("store_all_bytes is below the peak");
+    if (!problems_.empty()) return;  // costs are facts about sound steps
     double flops = 0, moved = 0;
     for (const Step& step : plan_.steps) {
-      if (step.node.index >= graph_.nodes().size()) continue;
       const Node& node = graph_[step.node];
       NodeCall call(graph_, node);
       std::vector<Strides> strides;
       for (const Ref& ref : step.in) strides.push_back(ref.strides);
-      if (strides.size() != node.operands.size()) continue;
       call.call.in_strides = strides;
       const Cost cost = cost_of(call);
       flops += cost.flops;
