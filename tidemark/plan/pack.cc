@@ -27,8 +27,13 @@ constexpr int first_tries = 6;
 // Brings one problem, connected in time, to `target` or as low as the work allows.
 class Solver {
  public:
-  Solver(const Problem& problem, std::int64_t target, WorkMeter& meter)
-      : problem_(problem), target_(std::max(target, problem.bound)), bound_(problem.bound), meter_(meter) {}
+  // `only_target`: a layout above the target is worth nothing, so no work goes into a lower one.
+  Solver(const Problem& problem, std::int64_t target, bool only_target, WorkMeter& meter)
+      : problem_(problem),
+        target_(std::max(target, problem.bound)),
+        only_target_(only_target),
+        bound_(problem.bound),
+        meter_(meter) {}
 
   void run() {
     best_ = packing::pack_whole(problem_, target_, meter_);
@@ -48,13 +53,15 @@ class Solver {
   std::int64_t bound() const { return bound_; }  // proved
 
  private:
-  bool done() const { return best_.height <= std::max(target_, bound_) || meter_.exhausted(); }
+  bool done() const {
+    return best_.height <= std::max(target_, bound_) || (only_target_ && bound_ > target_) || meter_.exhausted();
+  }
 
   // Once at the goal; then halfway between it and the best, and ever nearer to the best where that fails.
   void search_round(std::int64_t share) {
     const std::int64_t goal = std::max(target_, bound_);
     if (!at_goal_ || at_goal_->capacity() != goal) at_goal_ = std::make_unique<Search>(problem_, goal);
-    if (!take(*at_goal_, share)) return;
+    if (!take(*at_goal_, share) || only_target_) return;
     std::int64_t step = (best_.height - std::max(target_, bound_)) / 2;
     while (step > 0 && !done()) {
       Search between(problem_, best_.height - step);
@@ -82,6 +89,7 @@ class Solver {
 
   const Problem& problem_;
   std::int64_t target_;
+  bool only_target_;
   std::int64_t bound_;
   WorkMeter& meter_;
   Layout best_;
@@ -101,7 +109,7 @@ PackResult pack(std::span<const PackItem> items, const PackOptions& options) {
   // Problems meet only in the height of the arena: what one needs, the next may use freely.
   std::int64_t height = 0, bound = 0;
   for (const Problem& problem : reduction.problems) {
-    Solver solver(problem, std::max(capacity, height), meter);
+    Solver solver(problem, std::max(capacity, height), options.capacity.has_value(), meter);
     solver.run();
     height = std::max(height, solver.best().height);
     bound = std::max(bound, solver.bound());

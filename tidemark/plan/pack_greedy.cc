@@ -8,7 +8,7 @@
 namespace tidemark::packing {
 namespace {
 
-constexpr int levels = 40;
+constexpr int levels = 150;
 constexpr double dear = std::numeric_limits<double>::infinity();
 
 constexpr Taste fixed_tastes[] = {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/check.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr std::int64_t endless = std::int64_t{1}
                                  << 62;  // walls at both ends, slack of sections that are done
 constexpr float never = -1e30f;
+constexpr std::int64_t units_per_step = 10;  // of a tree: a miss of the cache or two
 constexpr int no_section = std::numeric_limits<int>::max();
 constexpr int many = 1 << 30;
 
@@ -121,7 +123,7 @@ std::int64_t Skyline::build(std::int64_t level) {
       raise(segment, segment, here.end, wall);
     }
   }
-  return std::exchange(steps_, 0);
+  return units_per_step * std::exchange(steps_, 0);
 }
 
 void Skyline::place(int block, int segment) {
@@ -156,7 +158,7 @@ std::int64_t Skyline::least_height() const {
 }
 
 double Skyline::cost() const {
-  const double bound = static_cast<double>(problem_->bound), scale = 0.003 * bound;
+  const double bound = static_cast<double>(problem_->bound), scale = 0.01 * bound;
   double sum = 0;
   auto visit = [&](auto&& self, int node, Height acc) -> void {
     if (slack_.least[node] + acc > endless / 2) return;
@@ -318,8 +320,13 @@ void Skyline::least_slack(std::size_t node, int lo, int hi, int from, int to, He
   }
   const int middle = (lo + hi) / 2;
   acc += slack_.added[node];
-  least_slack(2 * node, lo, middle, from, to, acc, least, at);
-  least_slack(2 * node + 1, middle, hi, from, to, acc, least, at);
+  if (slack_.least[2 * node] <= slack_.least[2 * node + 1]) {
+    least_slack(2 * node, lo, middle, from, to, acc, least, at);
+    least_slack(2 * node + 1, middle, hi, from, to, acc, least, at);
+  } else {
+    least_slack(2 * node + 1, middle, hi, from, to, acc, least, at);
+    least_slack(2 * node, lo, middle, from, to, acc, least, at);
+  }
 }
 
 }  // namespace tidemark::packing

@@ -1,0 +1,34 @@
+// The same for 60,000 buffers, and for sets without any structure.
+#include <gtest/gtest.h>
+
+#include "tests/support/training_buffers.h"
+#include "tidemark/plan/pack.h"
+#include "tidemark/plan/pack_check.h"
+
+namespace tidemark {
+namespace {
+
+using tidemark::testing::training_buffers;
+using tidemark::testing::TrainingShape;
+
+void expect_within_a_percent(TrainingShape shape, int count, std::uint64_t seed) {
+  const std::vector<PackItem> items = training_buffers(shape, count, seed);
+  const std::int64_t goal = max_load(items) + max_load(items) / 100;
+  const PackResult result = pack(items, {.capacity = goal, .work = 100'000'000'000});
+  EXPECT_FALSE(check_packing(items, result.offsets));
+  EXPECT_LE(result.height, goal) << count << " buffers, seed " << seed;
+}
+
+TEST(PackTraining, SixtyThousandBuffersAreWithinAPercent) {
+  expect_within_a_percent(TrainingShape::transformer, 60'000, 2);
+  expect_within_a_percent(TrainingShape::convnet, 60'000, 3);
+  expect_within_a_percent(TrainingShape::unet, 60'000, 4);
+}
+
+TEST(PackTraining, MixedLifetimesAreWithinAPercent) {
+  expect_within_a_percent(TrainingShape::mixed, 20'000, 1);
+  expect_within_a_percent(TrainingShape::mixed, 60'000, 2);
+}
+
+}  // namespace
+}  // namespace tidemark
