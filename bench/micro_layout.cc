@@ -32,8 +32,8 @@ void measure(const std::string& name, const std::vector<PackItem>& items) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  fmt::print("{:<24} {:>8} {:>14} {:>14} {:>9} {:>8} {:>9}\n", "set", "buffers", "peak", "bound", "ratio", "optimal",
-             "seconds");
+  fmt::print("{:<24} {:>8} {:>14} {:>14} {:>9} {:>8} {:>9}\n", "set", "buffers", "peak", "bound", "ratio",
+             "optimal", "seconds");
   if (argc > 1) {
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator(argv[1]))

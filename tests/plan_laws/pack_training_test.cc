@@ -23,13 +23,18 @@ TEST_P(PackTraining, TwentyThousandBuffersAreWithinAPercent) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, PackTraining,
-                         ::testing::Values(TrainingShape::transformer, TrainingShape::convnet, TrainingShape::unet),
+                         ::testing::Values(TrainingShape::transformer, TrainingShape::convnet,
+                                           TrainingShape::unet),
                          [](const auto& param) {
                            switch (param.param) {
-                             case TrainingShape::transformer: return "transformer";
-                             case TrainingShape::convnet: return "convnet";
-                             case TrainingShape::unet: return "unet";
-                             case TrainingShape::mixed: break;
+                             case TrainingShape::transformer:
+                               return "transformer";
+                             case TrainingShape::convnet:
+                               return "convnet";
+                             case TrainingShape::unet:
+                               return "unet";
+                             case TrainingShape::mixed:
+                               break;
                            }
                            return "mixed";
                          });

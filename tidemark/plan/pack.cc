@@ -54,7 +54,8 @@ class Solver {
 
  private:
   bool done() const {
-    return best_.height <= std::max(target_, bound_) || (only_target_ && bound_ > target_) || meter_.exhausted();
+    return best_.height <= std::max(target_, bound_) || (only_target_ && bound_ > target_) ||
+           meter_.exhausted();
   }
 
   // Once at the goal; then halfway between it and the best, and ever nearer to the best where that fails.
