@@ -1,0 +1,165 @@
+#include "tidemark/ops/attention.h"
+
+#include <cmath>
+
+#include "tests/support/op_rules.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+namespace {
+
+using namespace op_data;
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+struct Problem {
+  std::int64_t batch, heads, kv_heads, queries, keys, width;
+  Shape q() const { return {batch, heads, queries, width}; }
+  Shape k() const { return {batch, kv_heads, keys, width}; }
+};
+
+struct Plain {
+  std::vector<double> y, logsumexp;
+};
+// Softmax over explicit scores; `visible(b, h, i, j)` says what may be attended to.
+template <class F>
+Plain plain(const Problem& p, const std::vector<double>& q, const std::vector<double>& k,
+            const std::vector<double>& v, double scale, const F& visible) {
+  Plain result;
+  const auto at = [&](std::int64_t head, std::int64_t row, std::int64_t rows, std::int64_t c) {
+    return static_cast<std::size_t>((head * rows + row) * p.width + c);
+  };
+  for (std::int64_t b = 0; b < p.batch; ++b) {
+    for (std::int64_t h = 0; h < p.heads; ++h) {
+      const std::int64_t qh = b * p.heads + h, kh = b * p.kv_heads + h / (p.heads / p.kv_heads);
+      for (std::int64_t i = 0; i < p.queries; ++i) {
+        std::vector<double> score(static_cast<std::size_t>(p.keys), -inf);
+        double top = -inf, total = 0;
+        for (std::int64_t j = 0; j < p.keys; ++j) {
+          if (!visible(b, h, i, j)) continue;
+          double dot = 0;
+          for (std::int64_t c = 0; c < p.width; ++c)
+            dot += q[at(qh, i, p.queries, c)] * k[at(kh, j, p.keys, c)];
+          score[static_cast<std::size_t>(j)] = dot * scale;
+          top = std::max(top, dot * scale);
+        }
+        for (double s : score) total += top == -inf ? 0 : std::exp(s - top);
+        for (std::int64_t c = 0; c < p.width; ++c) {
+          double y = 0;
+          for (std::int64_t j = 0; j < p.keys && total > 0; ++j) {
+            y += std::exp(score[static_cast<std::size_t>(j)] - top) / total * v[at(kh, j, p.keys, c)];
+          }
+          result.y.push_back(y);
+        }
+        result.logsumexp.push_back(top + std::log(total));
+      }
+    }
+  }
+  return result;
+}
+
+TEST(Attention, EqualsThePlainFormulaForEveryDtypeAndShape) {
+  const std::pair<DType, double> dtypes[] = {
+      {DType::f64, 1e-13}, {DType::f32, 5e-6}, {DType::bf16, 1e-2}, {DType::f16, 2e-3}};
+  const Problem problems[] = {{1, 1, 1, 1, 1, 1},
+                              {2, 2, 2, 5, 9, 3},
+                              {1, 4, 2, 70, 130, 16},
+                              {1, 2, 1, 130, 70, 9},
+                              {1, 1, 1, 3, 40, 300}};
+  for (auto [dtype, tolerance] : dtypes) {
+    for (const Problem& p : problems) {
+      for (bool causal : {false, true}) {
+        const Literal q = some_literal(dtype, p.q(), 1), k = some_literal(dtype, p.k(), 2),
+                      v = some_literal(dtype, p.k(), 3);
+        const auto results = run(op::attention, {q, k, v}, pack(AttentionAttrs{.causal = causal}));
+        const Plain want =
+            plain(p, doubles(q), doubles(k), doubles(v), 1 / std::sqrt(static_cast<double>(p.width)),
+                  [&](auto, auto, auto i, auto j) { return !causal || j <= i + p.keys - p.queries; });
+        expect_near(doubles(results[0]), want.y, tolerance);
+        expect_near(doubles(results[1]), want.logsumexp, dtype == DType::f64 ? 1e-13 : 5e-6);
+      }
+    }
+  }
+}
+
+TEST(Attention, MasksBroadcastAndAHiddenQueryGivesZero) {
+  const Problem p{2, 2, 1, 5, 70, 4};
+  const Literal q = some_literal(DType::f64, p.q(), 1), k = some_literal(DType::f64, p.k(), 2),
+                v = some_literal(DType::f64, p.k(), 3);
+  for (const Shape& shape :
+       {Shape{5, 70}, Shape{70}, Shape{2, 1, 1, 70}, Shape{2, 2, 5, 70}, Shape{2, 5, 1}}) {
+    std::vector<double> bits;
+    for (double x : some_doubles(element_count(shape), 4, 0, 1)) bits.push_back(x < 0.4);
+    const auto results = run(op::attention, {q, k, v, literal(DType::boolean, shape, bits)},
+                             pack(AttentionAttrs{.scale = 0.7}));
+    const Plain want = plain(p, doubles(q), doubles(k), doubles(v), 0.7, [&](auto b, auto h, auto i, auto j) {
+      const std::int64_t place[] = {b, h, i, j};
+      std::int64_t at = 0;
+      for (int d = 0; d < shape.rank(); ++d)
+        at = at * shape[d] + (shape[d] == 1 ? 0 : place[4 - shape.rank() + d]);
+      return bits[static_cast<std::size_t>(at)] != 0;
+    });
+    expect_near(doubles(results[0]), want.y, 1e-13);
+    expect_near(doubles(results[1]), want.logsumexp, 1e-13);
+  }
+}
+
+TEST(Attention, GradientsOfAHiddenQueryAreZeroAndFinite) {
+  const Shape shape = {1, 1, 2, 3};
+  const Literal x = some_literal(DType::f64, shape), mask = literal(DType::boolean, {2, 2}, {1, 1, 0, 0});
+  Graph graph;
+  Builder builder(graph);
+  const Var q = builder.input({DType::f64, shape});
+  graph.add_output(attention(q, q, q, {}, builder.input({DType::boolean, {2, 2}})).id());
+  const bool wrt[] = {true, false};
+  for (double g : doubles(run(vjp_graph(graph, wrt), {x, mask, some_literal(DType::f64, shape, 9)})[1])) {
+    EXPECT_TRUE(std::isfinite(g));
+  }
+}
+
+TEST(Attention, IsStableFarOut) {
+  const Literal q = literal(DType::f32, {1, 1, 1, 1}, {100}),
+                k = literal(DType::f32, {1, 1, 3, 1}, {100, -100, 100});
+  const Literal v = literal(DType::f32, {1, 1, 3, 1}, {1, 2, 3});
+  expect_near(doubles(run(op::attention, {q, k, v}, pack(AttentionAttrs{}))[0]), {2}, 1e-6);
+}
+
+TEST(Attention, RulesFollowTheExpansions) {
+  for (const Op* op : {&op::attention, &op::attention_grad, &op::attention_delta})
+    expect_rules_follow_expansion(*op, 1e-9);
+}
+
+TEST(Attention, SixteenBitGradientsRoundOnce) {
+  const Shape q_shape = {1, 2, 70, 8}, k_shape = {1, 1, 90, 8}, rows = {1, 2, 70};
+  for (DType dtype : {DType::bf16, DType::f16}) {
+    const Literal q = some_literal(dtype, q_shape, 1), k = some_literal(dtype, k_shape, 2),
+                  v = some_literal(dtype, k_shape, 3);
+    const Literal g = some_literal(dtype, q_shape, 4);
+    const Literal lse = some_literal(DType::f32, rows, 5, 4, 5), delta = some_literal(DType::f32, rows, 6);
+    const auto wide = [](const Literal& l) { return literal(DType::f64, l.shape, doubles(l)); };
+    const Attrs attrs = pack(AttentionAttrs{.causal = true});
+    const auto narrow_results = run(op::attention_grad, {q, k, v, lse, delta, g}, attrs);
+    const auto wide_results =
+        run(op::attention_grad, {wide(q), wide(k), wide(v), wide(lse), wide(delta), wide(g)}, attrs);
+    for (std::size_t r = 0; r < 3; ++r) {
+      EXPECT_EQ(narrow_results[r].dtype, dtype);
+      expect_near(doubles(narrow_results[r]), doubles(wide_results[r]), 5e-3);
+    }
+  }
+}
+
+TEST(Attention, SaysWhatIsWrongWithItsOperands) {
+  const auto code = [](const std::vector<Literal>& operands) {
+    return code_of([&] { run(op::attention, operands, pack(AttentionAttrs{})); });
+  };
+  const Literal q = some_literal(DType::f32, {1, 4, 2, 3}), k = some_literal(DType::f32, {1, 2, 2, 3});
+  EXPECT_EQ(code({q, k, some_literal(DType::f32, {1, 2, 2, 4})}), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code({k, q, q}), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code({q, k, some_literal(DType::f64, {1, 2, 2, 3})}), ErrorCode::dtype_mismatch);
+  EXPECT_EQ(code({q, k, k, some_literal(DType::f32, {2, 2})}), ErrorCode::dtype_mismatch);
+  EXPECT_EQ(code({q, k, k, some_literal(DType::boolean, {3, 2})}), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code({q, k}), ErrorCode::wrong_operand_count);
+}
+
+}  // namespace
+}  // namespace tidemark

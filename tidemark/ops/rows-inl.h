@@ -1,0 +1,135 @@
+// Loads, stores and reductions over rows for kernels compiled once per vector target (Highway's foreach_target).
+// 16-bit floats are widened to f32 on the load and rounded once on the store; f64 stays f64. The short end of a row
+// goes through the same vector code, padded, so an element's bits do not depend on where in a row it lies.
+//
+// A sum runs in an order fixed by the row's length and the register width, never by threads or addresses.
+#if defined(TIDEMARK_OPS_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TIDEMARK_OPS_ROWS_INL_H_
+#undef TIDEMARK_OPS_ROWS_INL_H_
+#else
+#define TIDEMARK_OPS_ROWS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include "tidemark/base/dtype.h"
+#include "tidemark/ops/rows.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tidemark {
+namespace HWY_NAMESPACE {
+namespace rows {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+using Tag = hn::ScalableTag<wide_t<T>>;
+template <class T>
+using Vec = hn::Vec<Tag<T>>;
+
+// The first `count` elements at p (1 ≤ count ≤ lanes); lanes beyond them hold 0.
+template <class T, class D>
+HWY_INLINE hn::Vec<D> load(D d, const T* p, std::size_t count) {
+  using W = hn::TFromD<D>;
+  const std::size_t lanes = hn::Lanes(d);
+  if constexpr (std::is_same_v<T, W>) {
+    if (HWY_LIKELY(count == lanes)) return hn::LoadU(d, p);
+    HWY_ALIGN W padded[hn::MaxLanes(d)] = {};
+    std::memcpy(padded, p, count * sizeof(W));
+    return hn::Load(d, padded);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    const hn::Rebind<std::uint16_t, D> d16;
+    const hn::RebindToUnsigned<D> d32;
+    if (HWY_LIKELY(count == lanes)) {
+      const auto bits = hn::LoadU(d16, reinterpret_cast<const std::uint16_t*>(p));
+      return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)));
+    }
+    HWY_ALIGN W padded[hn::MaxLanes(d)] = {};
+    for (std::size_t i = 0; i < count; ++i) padded[i] = static_cast<W>(static_cast<float>(p[i]));
+    return hn::Load(d, padded);
+  } else {
+    HWY_ALIGN W padded[hn::MaxLanes(d)] = {};
+    for (std::size_t i = 0; i < count; ++i) padded[i] = static_cast<W>(p[i]);
+    return hn::Load(d, padded);
+  }
+}
+
+template <class T, class D>
+HWY_INLINE void store(D d, T* p, std::size_t count, hn::Vec<D> v) {
+  using W = hn::TFromD<D>;
+  if constexpr (std::is_same_v<T, W>) {
+    if (HWY_LIKELY(count == hn::Lanes(d))) {
+      hn::StoreU(v, d, p);
+    } else {
+      HWY_ALIGN W padded[hn::MaxLanes(d)];
+      hn::Store(v, d, padded);
+      std::memcpy(p, padded, count * sizeof(W));
+    }
+  } else {
+    HWY_ALIGN W padded[hn::MaxLanes(d)];
+    hn::Store(v, d, padded);
+    for (std::size_t i = 0; i < count; ++i) p[i] = T(padded[i]);
+  }
+}
+
+// e^x that keeps NaN; for x ≤ 0, as after a maximum was taken off.
+template <class D>
+HWY_INLINE hn::Vec<D> exp_of_negative(D d, hn::Vec<D> x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, x));
+}
+
+// Σ f(i, count) over [0, n) in vectors, where f gives `count` terms starting at i.
+template <class D, class F>
+HWY_INLINE hn::TFromD<D> sum(D d, std::size_t n, const F& f) {
+  const std::size_t lanes = hn::Lanes(d);
+  auto a = hn::Zero(d), b = hn::Zero(d), c = hn::Zero(d), e = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    a = hn::Add(a, f(i, lanes));
+    b = hn::Add(b, f(i + lanes, lanes));
+    c = hn::Add(c, f(i + 2 * lanes, lanes));
+    e = hn::Add(e, f(i + 3 * lanes, lanes));
+  }
+  for (; i + lanes <= n; i += lanes) a = hn::Add(a, f(i, lanes));
+  if (i < n) b = hn::Add(b, hn::IfThenElseZero(hn::FirstN(d, n - i), f(i, n - i)));
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
+}
+
+// The largest of f(i, count) over [0, n); -inf for n = 0. NaN may be lost: it comes back through x - max.
+template <class D, class F>
+HWY_INLINE hn::TFromD<D> max(D d, std::size_t n, const F& f) {
+  const std::size_t lanes = hn::Lanes(d);
+  const auto lowest = hn::Set(d, -std::numeric_limits<hn::TFromD<D>>::infinity());
+  auto a = lowest, b = lowest;
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    a = hn::Max(a, f(i, lanes));
+    b = hn::Max(b, f(i + lanes, lanes));
+  }
+  for (; i + lanes <= n; i += lanes) a = hn::Max(a, f(i, lanes));
+  if (i < n) b = hn::Max(b, hn::IfThenElse(hn::FirstN(d, n - i), f(i, n - i), lowest));
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
+}
+
+// out[i] = f(i), vector by vector.
+template <class T, class D, class F>
+HWY_INLINE void map(D d, std::size_t n, T* out, const F& f) {
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t i = 0; i < n; i += lanes) {
+    const std::size_t count = std::min(lanes, n - i);
+    store(d, out + i, count, f(i, count));
+  }
+}
+
+}  // namespace rows
+}  // namespace HWY_NAMESPACE
+}  // namespace tidemark
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
