@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "tidemark/base/philox.h"
+#include "tidemark/ops/random.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/ops/rows.h"
+
+namespace tidemark {
+namespace {
+
+// Which op draws: the upper half of Philox's stream, so that two ops given one key share no blocks.
+enum class Domain : std::uint64_t { bits = 1, uniform, normal, bernoulli, permutation, split, fold };
+
+constexpr std::uint64_t stream_of(Domain domain, std::int64_t stream = 0) {
+  return static_cast<std::uint64_t>(domain) << 32 | static_cast<std::uint64_t>(stream);
+}
+
+Philox key_of(const KernelArgs& args) { return {static_cast<std::uint64_t>(*args.in[0].as<std::int64_t>())}; }
+
+constexpr std::int64_t block_grain = 2048;  // Philox blocks per task
+
+// Calls fill(words, first, count) for every block, where the block gives elements [first, first + count).
+template <int per_block, class F>
+void for_each_block(const KernelArgs& args, std::uint64_t stream, const F& fill) {
+  const std::int64_t n = args.out[0].count();
+  const Philox philox = key_of(args);
+  parallel_for(*args.pool, (n + per_block - 1) / per_block, block_grain,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t b = begin; b < end; ++b) {
+                   const std::int64_t first = b * per_block;
+                   fill(philox(static_cast<std::uint64_t>(b), stream), first,
+                        std::min<std::int64_t>(per_block, n - first));
+                 }
+               });
+}
+
+using Words = std::array<std::uint32_t, 4>;
+
+void run_bits(const KernelArgs& args) {
+  const auto& attrs = args.attrs<RandomBitsAttrs>();
+  const std::uint64_t stream = stream_of(Domain::bits, attrs.stream);
+  const auto fill = [&]<class T>() {
+    T* out = args.out[0].as<T>();
+    for_each_block<16 / sizeof(T)>(
+        args, stream, [&](const Words& words, std::int64_t first, std::int64_t count) {
+          for (std::int64_t i = 0; i < count; ++i) {
+            const auto bit = static_cast<unsigned>(i * 8 * static_cast<std::int64_t>(sizeof(T)));
+            std::uint64_t word = words[bit / 32] >> (bit % 32);
+            if constexpr (sizeof(T) == 8) word |= std::uint64_t{words[bit / 32 + 1]} << 32;
+            out[first + i] = static_cast<T>(word);
+          }
+        });
+  };
+  switch (attrs.dtype) {
+    case DType::i32:
+      return fill.template operator()<std::int32_t>();
+    case DType::u8:
+      return fill.template operator()<std::uint8_t>();
+    default:
+      return fill.template operator()<std::int64_t>();
+  }
+}
+
+// The largest value of T below x, for a uniform draw that rounding lifted onto the open end.
+template <class T>
+T below(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::nextafter(x, -std::numeric_limits<T>::infinity());
+  } else {
+    const bool zero = (x.bits & 0x7fffu) == 0;
+    if (zero) {
+      x.bits = 0x8001u;
+    } else {
+      x.bits = static_cast<std::uint16_t>(x.bits & 0x8000u ? x.bits + 1 : x.bits - 1);
+    }
+    return x;
+  }
+}
+
+void run_uniform(const KernelArgs& args) {
+  const auto& attrs = args.attrs<RandomUniformAttrs>();
+  const std::uint64_t stream = stream_of(Domain::uniform, attrs.stream);
+  dispatch_float(attrs.dtype, [&]<class T>() {
+    using W = wide_t<T>;
+    T* out = args.out[0].as<T>();
+    const W low = static_cast<W>(attrs.low), high = static_cast<W>(attrs.high), span = high - low;
+    for_each_block<16 / sizeof(W)>(args, stream,
+                                   [&](const Words& words, std::int64_t first, std::int64_t count) {
+                                     for (std::int64_t i = 0; i < count; ++i) {
+                                       W unit;
+                                       if constexpr (sizeof(W) == 8) {
+                                         unit = unit_double(words[static_cast<std::size_t>(2 * i)],
+                                                            words[static_cast<std::size_t>(2 * i + 1)]);
+                                       } else {
+                                         unit = unit_float(words[static_cast<std::size_t>(i)]);
+                                       }
+                                       const T value = T(low + span * unit);
+                                       out[first + i] = static_cast<W>(value) < high ? value : below(T(high));
+                                     }
+                                   });
+  });
+}
+
+void run_normal(const KernelArgs& args) {
+  const auto& attrs = args.attrs<RandomNormalAttrs>();
+  const std::uint64_t stream = stream_of(Domain::normal, attrs.stream);
+  dispatch_float(attrs.dtype, [&]<class T>() {
+    using W = wide_t<T>;
+    T* out = args.out[0].as<T>();
+    for_each_block<16 / sizeof(W)>(
+        args, stream, [&](const Words& words, std::int64_t first, std::int64_t count) {
+          for (std::int64_t i = 0; i < count; ++i) {
+            double p;  // the middle of one of 2³² or 2⁵² equal parts of (0, 1)
+            if constexpr (sizeof(W) == 8) {
+              const std::uint64_t bits = std::uint64_t{words[static_cast<std::size_t>(2 * i)]} << 32 |
+                                         words[static_cast<std::size_t>(2 * i + 1)];
+              p = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+            } else {
+              p = (static_cast<double>(words[static_cast<std::size_t>(i)]) + 0.5) * 0x1p-32;
+            }
+            out[first + i] = T(static_cast<W>(attrs.mean + attrs.deviation * normal_quantile(p)));
+          }
+        });
+  });
+}
+
+void run_bernoulli(const KernelArgs& args) {
+  const auto& attrs = args.attrs<RandomBernoulliAttrs>();
+  const std::uint64_t threshold = static_cast<std::uint64_t>(std::llround(attrs.p * 0x1p32));
+  bool* out = args.out[0].as<bool>();
+  for_each_block<4>(args, stream_of(Domain::bernoulli, attrs.stream),
+                    [&](const Words& words, std::int64_t first, std::int64_t count) {
+                      for (std::int64_t i = 0; i < count; ++i) {
+                        out[first + i] = words[static_cast<std::size_t>(i)] < threshold;
+                      }
+                    });
+}
+
+// Fisher-Yates. Sequential by nature; the bias of scaling 64 random bits to [0, i] is below i 2⁻⁶⁴.
+void run_permutation(const KernelArgs& args) {
+  const auto& attrs = args.attrs<RandomPermutationAttrs>();
+  const Philox philox = key_of(args);
+  std::int64_t* out = args.out[0].as<std::int64_t>();
+  std::iota(out, out + attrs.size, std::int64_t{0});
+  for (std::int64_t i = attrs.size - 1; i > 0; --i) {
+    const Words words = philox(static_cast<std::uint64_t>(i), stream_of(Domain::permutation, attrs.stream));
+    const std::uint64_t bits = std::uint64_t{words[0]} << 32 | words[1],
+                        range = static_cast<std::uint64_t>(i) + 1;
+    const auto j = static_cast<std::int64_t>((static_cast<unsigned __int128>(bits) * range) >> 64);
+    std::swap(out[i], out[j]);
+  }
+}
+
+std::int64_t key_from(const Words& words) {
+  return std::bit_cast<std::int64_t>(std::uint64_t{words[0]} << 32 | words[1]);
+}
+
+void run_split(const KernelArgs& args) {
+  const Philox philox = key_of(args);
+  std::int64_t* out = args.out[0].as<std::int64_t>();
+  for (std::int64_t i = 0; i < args.out[0].count(); ++i) {
+    out[i] = key_from(philox(static_cast<std::uint64_t>(i), stream_of(Domain::split)));
+  }
+}
+
+void run_fold_in(const KernelArgs& args) {
+  const auto number = static_cast<std::uint64_t>(*args.in[1].as<std::int64_t>());
+  *args.out[0].as<std::int64_t>() = key_from(key_of(args)(number, stream_of(Domain::fold)));
+}
+
+}  // namespace
+
+const CpuKernel cpu::random_bits = cpu_kernel<RandomBitsAttrs>(run_bits);
+const CpuKernel cpu::random_uniform = cpu_kernel<RandomUniformAttrs>(run_uniform);
+const CpuKernel cpu::random_normal = cpu_kernel<RandomNormalAttrs>(run_normal);
+const CpuKernel cpu::random_bernoulli = cpu_kernel<RandomBernoulliAttrs>(run_bernoulli);
+const CpuKernel cpu::random_permutation = cpu_kernel<RandomPermutationAttrs>(run_permutation);
+const CpuKernel cpu::random_split = cpu_kernel<RandomSplitAttrs>(run_split);
+const CpuKernel cpu::fold_in = cpu_kernel<NoAttrs>(run_fold_in);
+
+}  // namespace tidemark
