@@ -2,11 +2,13 @@
 
 #include <unordered_map>
 
+#include "tidemark/ops/custom.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 
 const CpuKernel* find_cpu_kernel(const Op& op) {
+  if (op.custom) return &custom_kernel;
   static const auto* kernels = new std::unordered_map<const Op*, const CpuKernel*>{
 #define TM_OP(name) {&op::name, &cpu::name},
 #define TM_OP_WITHOUT_KERNEL(name)
