@@ -50,15 +50,6 @@ void call_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, doub
                int lda, const double* b, int ldb, double beta, double* c, int ldc) {
   cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-void call_gemv(CBLAS_TRANSPOSE t, int m, int n, float alpha, const float* a, int lda, const float* x,
-               int incx, float* y, int incy) {
-  cblas_sgemv(CblasRowMajor, t, m, n, alpha, a, lda, x, incx, 1.0f, y, incy);
-}
-void call_gemv(CBLAS_TRANSPOSE t, int m, int n, double alpha, const double* a, int lda, const double* x,
-               int incx, double* y, int incy) {
-  cblas_dgemv(CblasRowMajor, t, m, n, alpha, a, lda, x, incx, 1.0, y, incy);
-}
-
 template <class T>
 void scale(std::int64_t m, std::int64_t n, T beta, Matrix<T> c) {
   if (beta == T(1)) return;
@@ -89,6 +80,79 @@ void small_gemm(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<
   }
 }
 
+// Sums of a matrix by a vector run in four lanes, k modulo 4, whichever way the matrix lies.
+constexpr std::int64_t lanes = 4;
+
+template <class T>
+T lane_sum(const T* lane) {
+  return (lane[0] + lane[2]) + (lane[1] + lane[3]);
+}
+
+// Rows contiguous: four rows at a time, each a sum of products along k.
+template <class T, int Rows>
+void row_sums(std::int64_t k, const T* a, std::int64_t row, const T* x, std::int64_t step, T* sums) {
+  T lane[Rows][lanes] = {};
+  std::int64_t l = 0;
+  for (; l + lanes <= k; l += lanes) {
+    T factor[lanes];
+    for (std::int64_t j = 0; j < lanes; ++j) factor[j] = x[(l + j) * step];
+    for (int r = 0; r < Rows; ++r) {
+      for (std::int64_t j = 0; j < lanes; ++j) lane[r][j] += a[r * row + l + j] * factor[j];
+    }
+  }
+  for (std::int64_t j = 0; l + j < k; ++j) {
+    for (int r = 0; r < Rows; ++r) lane[r][j] += a[r * row + l + j] * x[(l + j) * step];
+  }
+  for (int r = 0; r < Rows; ++r) sums[r] = lane_sum(lane[r]);
+}
+
+// Columns contiguous: sixteen rows at a time, multiples of whole columns added up.
+constexpr std::int64_t column_rows = 16;
+template <class T>
+void column_sums(std::int64_t rows, std::int64_t k, const T* a, std::int64_t col, const T* x, std::int64_t step, T* sums) {
+  T lane[lanes][column_rows] = {};
+  const auto add = [&](std::int64_t count, std::int64_t l, std::int64_t width) {
+    for (std::int64_t j = 0; j < count; ++j) {
+      const T factor = x[(l + j) * step];
+      for (std::int64_t i = 0; i < width; ++i) lane[j][i] += a[(l + j) * col + i] * factor;
+    }
+  };
+  std::int64_t l = 0;
+  if (rows == column_rows) {
+    for (; l + lanes <= k; l += lanes) add(lanes, l, column_rows);
+  } else {
+    for (; l + lanes <= k; l += lanes) add(lanes, l, rows);
+  }
+  add(k - l, l, rows);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const T column[lanes] = {lane[0][i], lane[1][i], lane[2][i], lane[3][i]};
+    sums[i] = lane_sum(column);
+  }
+}
+
+// y = alpha a x + beta y; element i of y is y[i * y_step].
+template <class T>
+void matrix_vector(std::int64_t m, std::int64_t k, T alpha, Matrix<const T> a, const T* x, std::int64_t x_step, T beta, T* y,
+                   std::int64_t y_step) {
+  const Layout la = layout(m, k, a.row, a.col);
+  const std::int64_t width = la.transposed ? column_rows : 4;
+  for (std::int64_t i = 0; i < m; i += width) {
+    const std::int64_t rows = std::min(width, m - i);
+    T sums[column_rows];
+    if (la.transposed) {
+      column_sums(rows, k, a.data + i, la.leading, x, x_step, sums);
+    } else if (rows == 4) {
+      row_sums<T, 4>(k, a.data + i * la.leading, la.leading, x, x_step, sums);
+    } else {
+      for (std::int64_t r = 0; r < rows; ++r) row_sums<T, 1>(k, a.data + (i + r) * la.leading, la.leading, x, x_step, sums + r);
+    }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      T& out = y[(i + r) * y_step];
+      out = beta == T(0) ? alpha * sums[r] : alpha * sums[r] + beta * out;
+    }
+  }
+}
+
 }  // namespace
 
 bool is_direct(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) {
@@ -99,30 +163,32 @@ bool is_direct(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, st
   return (col_stride == 1 && row_stride >= cols) || (row_stride == 1 && col_stride >= rows);
 }
 
+Method method_for(std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (m * n * k <= small_work) return Method::small;
+  return m == 1 || n == 1 ? Method::vector : Method::product;
+}
+
 template <class T>
-void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
+void gemm_serial(Method method, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
                  Matrix<const T> b, T beta, Matrix<T> c) {
   if (m <= 0 || n <= 0) return;
   if (k <= 0) return scale(m, n, beta, c);
-  if (m * n * k <= small_work) return small_gemm(m, n, k, alpha, a, b, beta, c);
+  if (method == Method::small) return small_gemm(m, n, k, alpha, a, b, beta, c);
   static const bool once = hold_to_one_thread();
   (void)once;
   const auto trans = [](bool t) { return t ? CblasTrans : CblasNoTrans; };
-  const Layout la = layout(m, k, a.row, a.col), lb = layout(k, n, b.row, b.col);
-  // gemv adds to c, so that a beta of zero never meets what lay there before.
-  if (n == 1) {
-    scale(m, n, beta, c);
-    const int rows = narrow(la.transposed ? k : m), cols = narrow(la.transposed ? m : k);
-    call_gemv(trans(la.transposed), rows, cols, alpha, a.data, la.leading, b.data, narrow(k == 1 ? 1 : b.row),
-              c.data, narrow(m == 1 ? 1 : c.row));
-  } else if (m == 1) {
-    scale(m, n, beta, c);
-    const int rows = narrow(lb.transposed ? n : k), cols = narrow(lb.transposed ? k : n);
-    call_gemv(trans(!lb.transposed), rows, cols, alpha, b.data, lb.leading, a.data,
-              narrow(k == 1 ? 1 : a.col), c.data, 1);
-  } else {
-    call_gemm(trans(la.transposed), trans(lb.transposed), narrow(m), narrow(n), narrow(k), alpha, a.data,
-              la.leading, b.data, lb.leading, beta, c.data, narrow(c.row));
+  for (std::int64_t l = 0; l < k; l += depth_block, beta = T(1)) {
+    const std::int64_t depth = std::min(depth_block, k - l);
+    const Matrix<const T> left = a.at(0, l), right = b.at(l, 0);
+    if (method == Method::vector && n == 1) {
+      matrix_vector(m, depth, alpha, left, right.data, right.row, beta, c.data, c.row);
+    } else if (method == Method::vector && m == 1) {
+      matrix_vector(n, depth, alpha, {right.data, right.col, right.row}, left.data, left.col, beta, c.data, 1);
+    } else {
+      const Layout la = layout(m, depth, a.row, a.col), lb = layout(depth, n, b.row, b.col);
+      call_gemm(trans(la.transposed), trans(lb.transposed), narrow(m), narrow(n), narrow(depth), alpha, left.data, la.leading,
+                right.data, lb.leading, beta, c.data, narrow(m == 1 ? std::max(n, c.row) : c.row));
+    }
   }
 }
 
@@ -178,7 +244,7 @@ Batch::Offsets Batch::at(std::int64_t index) const {
 }
 
 template <class T>
-void gemm(ThreadPool& pool, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
+void gemm(ThreadPool& pool, Method method, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
           Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c) {
   const Tiling tiling = tile(batch.count(), m, n, k);
   parallel_for(pool, tiling.tiles, tiling.group, [&](std::int64_t begin, std::int64_t end) {
@@ -187,19 +253,19 @@ void gemm(ThreadPool& pool, const Batch& batch, std::int64_t m, std::int64_t n, 
       const Batch::Offsets at = batch.at(t.batch);
       const Matrix<const T> rows{a.data + at.a + t.row * a.row, a.row, a.col};
       const Matrix<const T> cols{b.data + at.b + t.col * b.col, b.row, b.col};
-      gemm_serial<T>(t.rows, t.cols, k, alpha, rows, cols, beta,
+      gemm_serial<T>(method, t.rows, t.cols, k, alpha, rows, cols, beta,
                      {c.data + at.c + t.row * c.row + t.col, c.row, 1});
     }
   });
 }
 
-template void gemm_serial<float>(std::int64_t, std::int64_t, std::int64_t, float, Matrix<const float>,
+template void gemm_serial<float>(Method, std::int64_t, std::int64_t, std::int64_t, float, Matrix<const float>,
                                  Matrix<const float>, float, Matrix<float>);
-template void gemm_serial<double>(std::int64_t, std::int64_t, std::int64_t, double, Matrix<const double>,
+template void gemm_serial<double>(Method, std::int64_t, std::int64_t, std::int64_t, double, Matrix<const double>,
                                   Matrix<const double>, double, Matrix<double>);
-template void gemm<float>(ThreadPool&, const Batch&, std::int64_t, std::int64_t, std::int64_t, float,
+template void gemm<float>(ThreadPool&, Method, const Batch&, std::int64_t, std::int64_t, std::int64_t, float,
                           Matrix<const float>, Matrix<const float>, float, Matrix<float>);
-template void gemm<double>(ThreadPool&, const Batch&, std::int64_t, std::int64_t, std::int64_t, double,
+template void gemm<double>(ThreadPool&, Method, const Batch&, std::int64_t, std::int64_t, std::int64_t, double,
                            Matrix<const double>, Matrix<const double>, double, Matrix<double>);
 
 }  // namespace tidemark::blas

@@ -29,11 +29,29 @@ struct Matrix {
 // do not matter.
 bool is_direct(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride);
 
+// How one product is computed. The choice and the order of every sum follow from the sizes of the whole problem alone,
+// so that neither tiles nor strides nor transposes show in the bits: a view gives what its copy would give.
+enum class Method {
+  small,    // plain loops: a BLAS call would cost more than the work
+  vector,   // one row or one column: our own loops, faster than gemm; gemv sums in an order that depends on strides
+  product,  // gemm
+};
+Method method_for(std::int64_t m, std::int64_t n, std::int64_t k);
+
+// Sums are cut at multiples of this along k, also where a whole call would do, because packed panels are no deeper.
+inline constexpr std::int64_t depth_block = 512;
+
 // c = alpha a b + beta c on the calling thread: a is m×k, b k×n, both direct; c's columns are contiguous (col == 1).
 // With beta = 0 what c held does not matter, not even NaN. T: float or double.
 template <class T>
-void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
+void gemm_serial(Method method, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
                  Matrix<const T> b, T beta, Matrix<T> c);
+
+template <class T>
+void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a, Matrix<const T> b, T beta,
+                 Matrix<T> c) {
+  gemm_serial<T>(method_for(m, n, k), m, n, k, alpha, a, b, beta, c);
+}
 
 // How a batch of m×n results is cut. One task is a tile, or a run of `group` whole small results.
 struct Tiling {
@@ -60,7 +78,12 @@ struct Batch {
 };
 
 template <class T>
-void gemm(ThreadPool& pool, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
+void gemm(ThreadPool& pool, Method method, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
           Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c);
+template <class T>
+void gemm(ThreadPool& pool, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
+          Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c) {
+  gemm<T>(pool, method_for(m, n, k), batch, m, n, k, alpha, a, b, beta, c);
+}
 
 }  // namespace tidemark::blas

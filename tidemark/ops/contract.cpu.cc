@@ -36,11 +36,12 @@ struct ComputeOf<std::uint8_t> {
 };
 
 template <class T>
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, bool add,
+void multiply(blas::Method method, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, bool add,
               Matrix<T> c) {
   if constexpr (std::is_floating_point_v<T>) {
-    blas::gemm_serial<T>(m, n, k, T(1), a, b, T(add ? 1 : 0), c);
+    blas::gemm_serial<T>(method, m, n, k, T(1), a, b, T(add ? 1 : 0), c);
   } else {
+    (void)method;
     for (std::int64_t i = 0; i < m; ++i) {
       T* out = c.data + i * c.row;
       if (!add) std::fill(out, out + n, T(0));
@@ -121,7 +122,7 @@ void contract_tile(const ContractLayout& layout, const blas::Tile& tile, const S
       const std::int64_t row = layout.k_rhs.inner_stride(), col = layout.n.inner_stride();
       b = {reinterpret_cast<const T*>(rhs) + tile.col * col + l * row, row, col};
     }
-    multiply<T>(tile.rows, tile.cols, depths.count, a, b, l > 0, sum);
+    multiply<T>(layout.method, tile.rows, tile.cols, depths.count, a, b, l > 0, sum);
     if (layout.panel_depth == 0) break;
   }
   if (layout.stage_out) {
@@ -139,7 +140,7 @@ void run_typed(const KernelArgs& args, const ContractLayout& layout) {
   S* out = args.out[0].as<S>();
   if constexpr (std::is_floating_point_v<S>) {
     if (!layout.pack_lhs && !layout.pack_rhs) {
-      blas::gemm<S>(*args.pool, layout.batch, layout.rows, layout.cols, layout.depth, S(1),
+      blas::gemm<S>(*args.pool, layout.method, layout.batch, layout.rows, layout.cols, layout.depth, S(1),
                     {lhs, layout.m.inner_stride(), layout.k_lhs.inner_stride()},
                     {rhs, layout.k_rhs.inner_stride(), layout.n.inner_stride()}, S(0),
                     {out, layout.out_row, 1});

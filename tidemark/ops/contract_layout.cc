@@ -7,7 +7,6 @@
 namespace tidemark {
 namespace {
 
-constexpr std::int64_t max_panel_depth = 256;
 constexpr std::int64_t max_slots = 8;
 // Rows that do not merge become separate products when each still has this many; below, packing is cheaper.
 constexpr std::int64_t least_rows_per_product = 32;
@@ -103,6 +102,8 @@ ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Sh
   layout.k_rhs = {k.size, k.s1};
   layout.out_row = layout.cols;
 
+  layout.method = blas::method_for(layout.rows, layout.cols, layout.depth);
+
   const bool blas_dtype = dtype == DType::f32 || dtype == DType::f64;
   const auto readable = [&](std::int64_t count, std::int64_t stride, const AxisGroup& depth) {
     return blas_dtype && k.size.rank() <= 1 &&
@@ -110,7 +111,7 @@ ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Sh
   };
   const auto settle = [&](AxisGroup& group, const AxisGroup& depth, const Dims& out_stride,
                           std::int64_t& count, bool is_lhs) {
-    if (group.size.rank() > 1 && group.size.back() >= least_rows_per_product &&
+    if (layout.method != blas::Method::small && group.size.rank() > 1 && group.size.back() >= least_rows_per_product &&
         readable(group.size.back(), group.stride.back(), depth)) {
       hoist(group, out_stride, is_lhs, layout.batch);
       count = group.size.back();
@@ -126,7 +127,7 @@ ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Sh
   if (layout.pack_lhs || layout.pack_rhs || layout.stage_out) {
     const std::int64_t width = std::max<std::int64_t>(size_of(dtype), 4);
     layout.slots = std::min(layout.tiling.tasks, max_slots);
-    layout.panel_depth = std::min(layout.depth, max_panel_depth);
+    layout.panel_depth = std::min(layout.depth, blas::depth_block);
     if (layout.pack_lhs) layout.lhs_panel = aligned(layout.tiling.rows * layout.panel_depth * width);
     if (layout.pack_rhs) layout.rhs_panel = aligned(layout.tiling.cols * layout.panel_depth * width);
     if (layout.stage_out) layout.out_tile = aligned(layout.tiling.rows * layout.tiling.cols * width);

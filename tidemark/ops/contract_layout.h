@@ -27,6 +27,7 @@ struct ContractLayout {
 
   bool pack_lhs = false, pack_rhs = false;
   bool stage_out = false;  // accumulate a tile in the compute type, then round once
+  blas::Method method = blas::Method::small;  // by the sizes alone, so that views give the bits of copies
   blas::Tiling tiling;
 
   // A packed panel is at most this deep; slots each hold their panels and their tile.

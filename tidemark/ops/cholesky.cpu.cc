@@ -1,0 +1,49 @@
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "tidemark/base/error.h"
+#include "tidemark/kernel/blas_factor.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+namespace {
+
+template <class T>
+void run_typed(const KernelArgs& args) {
+  const std::int64_t n = args.out[0].shape.back(), matrices = n == 0 ? 0 : args.out[0].count() / (n * n);
+  std::atomic<std::int64_t> first_bad{std::numeric_limits<std::int64_t>::max()};  // matrix · (n + 1) + order
+  args.pool->run(matrices, [&](std::int64_t index) {
+    const T* from = args.in[0].as<T>() + index * n * n;
+    T* to = args.out[0].as<T>() + index * n * n;
+    // Pairs (i, j), (j, i) are read before either is written, so the result may lie where the operand lies.
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < i; ++j) {
+        to[i * n + j] = (from[i * n + j] + from[j * n + i]) * T(0.5);
+        to[j * n + i] = T(0);
+      }
+      to[i * n + i] = from[i * n + i];
+    }
+    const std::int64_t order = blas::cholesky(n, to, n);
+    if (order == 0) return;
+    const std::int64_t bad = index * (n + 1) + order;
+    for (std::int64_t seen = first_bad; bad < seen && !first_bad.compare_exchange_weak(seen, bad);) {
+    }
+  });
+  if (const std::int64_t bad = first_bad; bad != std::numeric_limits<std::int64_t>::max()) {
+    fail(ErrorCode::numeric,
+         {.what = fmt::format("cholesky: matrix {} is not positive definite: its leading minor of order {} is not positive",
+                              bad / (n + 1), bad % (n + 1)),
+          .expected = "symmetric positive definite matrices",
+          .where = args.where,
+          .help = "add a small multiple of the identity, or check how the matrix is made"});
+  }
+}
+
+}  // namespace
+
+const CpuKernel cpu::cholesky = cpu_kernel<NoAttrs>([](const KernelArgs& args) {
+  args.in[0].dtype == DType::f64 ? run_typed<double>(args) : run_typed<float>(args);
+});
+
+}  // namespace tidemark

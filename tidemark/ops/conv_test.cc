@@ -1,0 +1,189 @@
+#include "tidemark/ops/conv.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/dense.h"
+#include "tidemark/base/error.h"
+#include "tidemark/ops/conv_geometry.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+namespace {
+
+using testing::distance;
+using testing::doubles_of;
+using testing::random_literal;
+using testing::run_op;
+
+struct Case {
+  Shape x, w;
+  ConvAttrs attrs;
+};
+
+// Every configuration the kernels treat differently: 1-D to 3-D, strides, dilation, groups, uneven padding, pointwise,
+// depthwise with and without a multiplier, and sizes beyond one block of patches.
+const std::vector<Case>& cases() {
+  static const std::vector<Case> list = {
+      {{2, 3, 11}, {4, 3, 3}, {{1}, {0}, {0}, {1}, 1}},
+      {{2, 4, 20}, {6, 2, 5}, {{3}, {2}, {1}, {2}, 2}},
+      {{1, 2, 1}, {3, 2, 1}, {{1}, {0}, {0}, {1}, 1}},
+      {{1, 2, 4}, {3, 2, 3}, {{1}, {5}, {6}, {1}, 1}},  // windows that lie in the padding alone
+      {{2, 3, 8, 9}, {5, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{2, 3, 9, 8}, {4, 3, 3, 2}, {{2, 3}, {0, 1}, {2, 0}, {1, 2}, 1}},
+      {{2, 6, 7, 7}, {9, 2, 3, 3}, {{1, 2}, {1, 0}, {0, 1}, {2, 1}, 3}},
+      {{3, 5, 6, 6}, {7, 5, 1, 1}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}, 1}},  // pointwise
+      {{2, 6, 5, 5}, {4, 3, 1, 1}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}, 2}},
+      {{2, 4, 6, 6}, {5, 4, 1, 1}, {{2, 2}, {0, 0}, {0, 0}, {1, 1}, 1}},  // strided, so not pointwise
+      {{2, 4, 9, 10}, {4, 1, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 4}},  // depthwise
+      {{1, 3, 9, 10}, {6, 1, 3, 2}, {{2, 3}, {1, 0}, {1, 2}, {2, 1}, 3}},
+      {{1, 2, 3, 600}, {2, 1, 2, 5}, {{1, 2}, {0, 2}, {0, 2}, {1, 3}, 2}},
+      {{1, 2, 5, 6, 7}, {3, 2, 2, 3, 3}, {{1, 2, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 2}, 1}},
+      {{2, 2, 4, 4, 4}, {4, 1, 3, 3, 3}, {{1, 1, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 2}},
+      {{3, 100, 12, 12}, {20, 100, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},  // several blocks of rows
+      {{1, 3, 70, 90}, {8, 3, 5, 5}, {{1, 1}, {2, 2}, {2, 2}, {1, 1}, 1}},       // and of points
+      {{5, 3, 10, 10}, {4, 3, 3, 3}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}, 1}},       // uneven chunks of the batch
+      {{0, 3, 5, 5}, {4, 3, 3, 3}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}, 1}},
+  };
+  return list;
+}
+
+Dims spatial(const Shape& shape) {
+  Dims dims = shape;
+  dims.erase(0), dims.erase(0);
+  return dims;
+}
+
+Shape output_shape(const Case& c) {
+  Shape y = {c.x[0], c.w[0]};
+  for (int d = 0; d + 2 < c.x.rank(); ++d) {
+    y.push_back((c.x[d + 2] + c.attrs.low[d] + c.attrs.high[d] - c.attrs.dilation[d] * (c.w[d + 2] - 1) - 1) / c.attrs.stride[d] + 1);
+  }
+  return y;
+}
+
+ConvGradAttrs with_size(const ConvAttrs& a, const Dims& size) {
+  return {a.stride, a.low, a.high, a.dilation, a.groups, size};
+}
+
+// Calls f(x index, w index, y index) for every product of the convolution, by the definition.
+template <class F>
+void for_each_product(const Case& c, const F& f) {
+  const ConvGeometry g = conv_geometry(c.x, c.w, output_shape(c), c.attrs);
+  for (std::int64_t n = 0; n < g.batch; ++n)
+    for (std::int64_t o = 0; o < g.groups * g.group_out; ++o)
+      for (std::int64_t ic = 0; ic < g.group_in; ++ic)
+        for (std::int64_t p = 0; p < g.out_points; ++p)
+          for (std::int64_t k = 0; k < g.taps; ++k) {
+            const std::int64_t ps[] = {p / (g.out[1] * g.out[2]), p / g.out[2] % g.out[1], p % g.out[2]};
+            const std::int64_t ks[] = {k / (g.kernel[1] * g.kernel[2]), k / g.kernel[2] % g.kernel[1], k % g.kernel[2]};
+            std::int64_t at = 0;
+            bool inside = true;
+            for (std::size_t d = 0; d < 3; ++d) {
+              const std::int64_t i = ps[d] * g.stride[d] + ks[d] * g.dilation[d] - g.low[d];
+              inside &= i >= 0 && i < g.in[d];
+              at = at * g.in[d] + i;
+            }
+            if (!inside) continue;
+            const std::int64_t channel = o / g.group_out * g.group_in + ic;
+            f(static_cast<std::size_t>((n * g.groups * g.group_in + channel) * g.in_points + at),
+              static_cast<std::size_t>((o * g.group_in + ic) * g.taps + k),
+              static_cast<std::size_t>((n * g.groups * g.group_out + o) * g.out_points + p));
+          }
+}
+
+double tolerance(DType dtype) {
+  return dtype == DType::f64 ? 1e-11 : dtype == DType::f32 ? 1e-4 : dtype == DType::f16 ? 5e-3 : 3e-2;
+}
+
+class ConvOn : public ::testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Dtypes, ConvOn, ::testing::Values(DType::f32, DType::f64, DType::bf16, DType::f16),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(ConvOn, AllThreeMatchTheDefinition) {
+  for (const Case& c : cases()) {
+    const Shape y_shape = output_shape(c);
+    const Literal x = random_literal(GetParam(), c.x, 1), w = random_literal(GetParam(), c.w, 2);
+    const Literal y = random_literal(GetParam(), y_shape, 3);
+    const auto xs = doubles_of(x), ws = doubles_of(w), ys = doubles_of(y);
+    std::vector<double> want_y(ys.size()), want_x(xs.size()), want_w(ws.size());
+    for_each_product(c, [&](std::size_t i, std::size_t k, std::size_t o) {
+      want_y[o] += xs[i] * ws[k];
+      want_x[i] += ys[o] * ws[k];
+      want_w[k] += xs[i] * ys[o];
+    });
+    const std::string name = to_string(c.x) + to_string(c.w);
+    const Literal forward = run_op(op::conv, {x, w}, pack(c.attrs), 2);
+    EXPECT_EQ(forward.shape, y_shape);
+    EXPECT_LE(distance(doubles_of(forward), want_y), tolerance(GetParam())) << name;
+    const Literal to_input = run_op(op::conv_input_grad, {y, w}, pack(with_size(c.attrs, spatial(c.x))), 2);
+    EXPECT_LE(distance(doubles_of(to_input), want_x), tolerance(GetParam())) << name;
+    const Literal to_weight = run_op(op::conv_weight_grad, {x, y}, pack(with_size(c.attrs, spatial(c.w))), 2);
+    EXPECT_LE(distance(doubles_of(to_weight), want_w), tolerance(GetParam())) << name;
+  }
+}
+
+TEST_P(ConvOn, ThreadsDoNotChangeTheBits) {
+  for (const Case& c : cases()) {
+    const Literal x = random_literal(GetParam(), c.x, 1), w = random_literal(GetParam(), c.w, 2);
+    const Literal y = random_literal(GetParam(), output_shape(c), 3);
+    EXPECT_EQ(run_op(op::conv, {x, w}, pack(c.attrs), 1), run_op(op::conv, {x, w}, pack(c.attrs), 3));
+    const Attrs input = pack(with_size(c.attrs, spatial(c.x))), weight = pack(with_size(c.attrs, spatial(c.w)));
+    EXPECT_EQ(run_op(op::conv_input_grad, {y, w}, input, 1), run_op(op::conv_input_grad, {y, w}, input, 3));
+    EXPECT_EQ(run_op(op::conv_weight_grad, {x, y}, weight, 1), run_op(op::conv_weight_grad, {x, y}, weight, 3));
+  }
+}
+
+TEST(Conv, ClaimsBoundedScratchThatDoesNotGrowWithTheBatch) {
+  const auto claim = [](std::int64_t batch, ConvPart part) {
+    const Shape x = {batch, 64, 56, 56}, w = {64, 64, 3, 3};
+    const ConvAttrs attrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1};
+    return conv_blocks(conv_geometry(x, w, x, attrs), part, DType::f32).scratch_bytes();
+  };
+  for (const ConvPart part : {ConvPart::forward, ConvPart::input_grad, ConvPart::weight_grad}) {
+    EXPECT_EQ(claim(16, part), claim(256, part));
+    EXPECT_LE(claim(256, part), 8 << 20);
+  }
+}
+
+TEST(Conv, NeedsNoScratchWhereBlasReadsTheOperandsAsTheyLie) {
+  const Shape x = {4, 64, 14, 14}, w = {128, 64, 1, 1}, y = {4, 128, 14, 14};
+  const ConvAttrs attrs{{1, 1}, {0, 0}, {0, 0}, {1, 1}, 1};
+  for (const ConvPart part : {ConvPart::forward, ConvPart::input_grad, ConvPart::weight_grad}) {
+    EXPECT_EQ(conv_blocks(conv_geometry(x, w, y, attrs), part, DType::f32).scratch_bytes(), 0);
+  }
+}
+
+std::string error_of(const Case& c) {
+  Graph graph;
+  Builder builder(graph);
+  builder.set_where({"net.cpp", 12});
+  try {
+    conv(builder.input({DType::f32, c.x}), builder.input({DType::f32, c.w}), c.attrs);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Conv, NamesShapesAndLineWhenOperandsDoNotFit) {
+  const ConvAttrs plain{{1, 1}, {0, 0}, {0, 0}, {1, 1}, 1};
+  const std::string channels = error_of({{1, 3, 8, 8}, {4, 5, 3, 3}, plain});
+  for (const char* part : {"TM0201", "3 channels", "(4, 5, 3, 3)", "net.cpp:12"}) {
+    EXPECT_NE(channels.find(part), std::string::npos) << channels;
+  }
+  EXPECT_NE(error_of({{1, 3, 2, 8}, {4, 3, 3, 3}, plain}).find("TM0201"), std::string::npos);
+  EXPECT_NE(error_of({{1, 3, 8, 8}, {4, 3, 3, 3}, {{0, 1}, {0, 0}, {0, 0}, {1, 1}, 1}}).find("stride"), std::string::npos);
+  EXPECT_NE(error_of({{1, 3, 8, 8}, {4, 3, 3, 3}, {{1, 1}, {-1, 0}, {0, 0}, {1, 1}, 1}}).find("padding"), std::string::npos);
+  EXPECT_NE(error_of({{1, 4, 8, 8}, {3, 2, 3, 3}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}, 2}}).find("groups"), std::string::npos);
+  EXPECT_NE(error_of({{3, 8}, {4, 3}, {}}).find("TM0201"), std::string::npos);
+}
+
+TEST(Conv, FillsInWhatIsNotGiven) {
+  Graph graph;
+  Builder builder(graph);
+  const Var y = conv(builder.input({DType::f32, {2, 3, 8, 8}}), builder.input({DType::f32, {4, 3, 3, 3}}));
+  EXPECT_EQ(y.shape(), (Shape{2, 4, 6, 6}));
+}
+
+}  // namespace
+}  // namespace tidemark

@@ -1,0 +1,26 @@
+// x with op(A) x = b, or x op(A) = b, for triangular A (…, n, n); only the named triangle of A is read.
+#pragma once
+#include "tidemark/ir/builder.h"
+
+namespace tidemark {
+
+struct TriangularSolveAttrs {
+  bool left = true;        // A stands on the left: b is (…, n, m); otherwise (…, m, n)
+  bool lower = true;       // the triangle that holds A
+  bool transpose = false;  // op(A) = Aᵀ
+  bool unit = false;       // the diagonal counts as 1 and is not read
+  TM_FIELDS(TriangularSolveAttrs, left, lower, transpose, unit)
+};
+
+Var triangular_solve(const Var& a, const Var& b, const TriangularSolveAttrs& attrs);  // leading dimensions broadcast
+
+// Type rules that the solvers share: the last two dimensions are square; b fits a.
+void require_square(const Call& call, int operand);
+void require_system(const Call& call, bool left);
+// Leading dimensions of a and b brought to one shape.
+struct System {
+  Var a, b;
+};
+System broadcast_system(const Var& a, const Var& b);
+
+}  // namespace tidemark
