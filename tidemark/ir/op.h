@@ -109,7 +109,8 @@ struct Sample {
     Type type;
     double low = -2, high = 2;  // values are drawn from [low, high], away from 0 when `nonzero`
     bool nonzero = false;
-    double diagonal = 0;  // added to the diagonal of the last two dimensions, for matrices that must be regular
+    double diagonal =
+        0;  // added to the diagonal of the last two dimensions, for matrices that must be regular
   };
   std::vector<Operand> in;
   Attrs attrs = {};

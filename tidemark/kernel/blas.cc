@@ -109,7 +109,8 @@ void row_sums(std::int64_t k, const T* a, std::int64_t row, const T* x, std::int
 // Columns contiguous: sixteen rows at a time, multiples of whole columns added up.
 constexpr std::int64_t column_rows = 16;
 template <class T>
-void column_sums(std::int64_t rows, std::int64_t k, const T* a, std::int64_t col, const T* x, std::int64_t step, T* sums) {
+void column_sums(std::int64_t rows, std::int64_t k, const T* a, std::int64_t col, const T* x,
+                 std::int64_t step, T* sums) {
   T lane[lanes][column_rows] = {};
   const auto add = [&](std::int64_t count, std::int64_t l, std::int64_t width) {
     for (std::int64_t j = 0; j < count; ++j) {
@@ -132,8 +133,8 @@ void column_sums(std::int64_t rows, std::int64_t k, const T* a, std::int64_t col
 
 // y = alpha a x + beta y; element i of y is y[i * y_step].
 template <class T>
-void matrix_vector(std::int64_t m, std::int64_t k, T alpha, Matrix<const T> a, const T* x, std::int64_t x_step, T beta, T* y,
-                   std::int64_t y_step) {
+void matrix_vector(std::int64_t m, std::int64_t k, T alpha, Matrix<const T> a, const T* x,
+                   std::int64_t x_step, T beta, T* y, std::int64_t y_step) {
   const Layout la = layout(m, k, a.row, a.col);
   const std::int64_t width = la.transposed ? column_rows : 4;
   for (std::int64_t i = 0; i < m; i += width) {
@@ -144,7 +145,8 @@ void matrix_vector(std::int64_t m, std::int64_t k, T alpha, Matrix<const T> a, c
     } else if (rows == 4) {
       row_sums<T, 4>(k, a.data + i * la.leading, la.leading, x, x_step, sums);
     } else {
-      for (std::int64_t r = 0; r < rows; ++r) row_sums<T, 1>(k, a.data + (i + r) * la.leading, la.leading, x, x_step, sums + r);
+      for (std::int64_t r = 0; r < rows; ++r)
+        row_sums<T, 1>(k, a.data + (i + r) * la.leading, la.leading, x, x_step, sums + r);
     }
     for (std::int64_t r = 0; r < rows; ++r) {
       T& out = y[(i + r) * y_step];
@@ -183,11 +185,13 @@ void gemm_serial(Method method, std::int64_t m, std::int64_t n, std::int64_t k, 
     if (method == Method::vector && n == 1) {
       matrix_vector(m, depth, alpha, left, right.data, right.row, beta, c.data, c.row);
     } else if (method == Method::vector && m == 1) {
-      matrix_vector(n, depth, alpha, {right.data, right.col, right.row}, left.data, left.col, beta, c.data, 1);
+      matrix_vector(n, depth, alpha, {right.data, right.col, right.row}, left.data, left.col, beta, c.data,
+                    1);
     } else {
       const Layout la = layout(m, depth, a.row, a.col), lb = layout(depth, n, b.row, b.col);
-      call_gemm(trans(la.transposed), trans(lb.transposed), narrow(m), narrow(n), narrow(depth), alpha, left.data, la.leading,
-                right.data, lb.leading, beta, c.data, narrow(m == 1 ? std::max(n, c.row) : c.row));
+      call_gemm(trans(la.transposed), trans(lb.transposed), narrow(m), narrow(n), narrow(depth), alpha,
+                left.data, la.leading, right.data, lb.leading, beta, c.data,
+                narrow(m == 1 ? std::max(n, c.row) : c.row));
     }
   }
 }
@@ -244,8 +248,8 @@ Batch::Offsets Batch::at(std::int64_t index) const {
 }
 
 template <class T>
-void gemm(ThreadPool& pool, Method method, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
-          Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c) {
+void gemm(ThreadPool& pool, Method method, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k,
+          T alpha, Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c) {
   const Tiling tiling = tile(batch.count(), m, n, k);
   parallel_for(pool, tiling.tiles, tiling.group, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t index = begin; index < end; ++index) {
@@ -261,11 +265,11 @@ void gemm(ThreadPool& pool, Method method, const Batch& batch, std::int64_t m, s
 
 template void gemm_serial<float>(Method, std::int64_t, std::int64_t, std::int64_t, float, Matrix<const float>,
                                  Matrix<const float>, float, Matrix<float>);
-template void gemm_serial<double>(Method, std::int64_t, std::int64_t, std::int64_t, double, Matrix<const double>,
-                                  Matrix<const double>, double, Matrix<double>);
+template void gemm_serial<double>(Method, std::int64_t, std::int64_t, std::int64_t, double,
+                                  Matrix<const double>, Matrix<const double>, double, Matrix<double>);
 template void gemm<float>(ThreadPool&, Method, const Batch&, std::int64_t, std::int64_t, std::int64_t, float,
                           Matrix<const float>, Matrix<const float>, float, Matrix<float>);
-template void gemm<double>(ThreadPool&, Method, const Batch&, std::int64_t, std::int64_t, std::int64_t, double,
-                           Matrix<const double>, Matrix<const double>, double, Matrix<double>);
+template void gemm<double>(ThreadPool&, Method, const Batch&, std::int64_t, std::int64_t, std::int64_t,
+                           double, Matrix<const double>, Matrix<const double>, double, Matrix<double>);
 
 }  // namespace tidemark::blas

@@ -32,8 +32,8 @@ bool is_direct(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, st
 // How one product is computed. The choice and the order of every sum follow from the sizes of the whole problem alone,
 // so that neither tiles nor strides nor transposes show in the bits: a view gives what its copy would give.
 enum class Method {
-  small,    // plain loops: a BLAS call would cost more than the work
-  vector,   // one row or one column: our own loops, faster than gemm; gemv sums in an order that depends on strides
+  small,  // plain loops: a BLAS call would cost more than the work
+  vector,  // one row or one column: our own loops, faster than gemm; gemv sums in an order that depends on strides
   product,  // gemm
 };
 Method method_for(std::int64_t m, std::int64_t n, std::int64_t k);
@@ -48,8 +48,8 @@ void gemm_serial(Method method, std::int64_t m, std::int64_t n, std::int64_t k, 
                  Matrix<const T> b, T beta, Matrix<T> c);
 
 template <class T>
-void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a, Matrix<const T> b, T beta,
-                 Matrix<T> c) {
+void gemm_serial(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
+                 Matrix<const T> b, T beta, Matrix<T> c) {
   gemm_serial<T>(method_for(m, n, k), m, n, k, alpha, a, b, beta, c);
 }
 
@@ -78,8 +78,8 @@ struct Batch {
 };
 
 template <class T>
-void gemm(ThreadPool& pool, Method method, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
-          Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c);
+void gemm(ThreadPool& pool, Method method, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k,
+          T alpha, Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c);
 template <class T>
 void gemm(ThreadPool& pool, const Batch& batch, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
           Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> c) {

@@ -22,17 +22,25 @@ void hold_to_one_thread() {
   (void)once;
 }
 
-void call_potrf(const char* uplo, const int* n, float* a, const int* lda, int* info) { spotrf_(uplo, n, a, lda, info); }
-void call_potrf(const char* uplo, const int* n, double* a, const int* lda, int* info) { dpotrf_(uplo, n, a, lda, info); }
-void call_getrf(const int* n, float* a, const int* lda, int* pivots, int* info) { sgetrf_(n, n, a, lda, pivots, info); }
-void call_getrf(const int* n, double* a, const int* lda, int* pivots, int* info) { dgetrf_(n, n, a, lda, pivots, info); }
+void call_potrf(const char* uplo, const int* n, float* a, const int* lda, int* info) {
+  spotrf_(uplo, n, a, lda, info);
+}
+void call_potrf(const char* uplo, const int* n, double* a, const int* lda, int* info) {
+  dpotrf_(uplo, n, a, lda, info);
+}
+void call_getrf(const int* n, float* a, const int* lda, int* pivots, int* info) {
+  sgetrf_(n, n, a, lda, pivots, info);
+}
+void call_getrf(const int* n, double* a, const int* lda, int* pivots, int* info) {
+  dgetrf_(n, n, a, lda, pivots, info);
+}
 
-void call_trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n, const float* a,
-               int lda, float* b, int ldb) {
+void call_trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
+               const float* a, int lda, float* b, int ldb) {
   cblas_strsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1.0f, a, lda, b, ldb);
 }
-void call_trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n, const double* a,
-               int lda, double* b, int ldb) {
+void call_trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
+               const double* a, int lda, double* b, int ldb) {
   cblas_dtrsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1.0, a, lda, b, ldb);
 }
 
@@ -71,13 +79,14 @@ void triangular_solve(Triangle kind, std::int64_t m, std::int64_t n, const T* a,
   if (m == 0 || n == 0) return;
   hold_to_one_thread();
   call_trsm(kind.left ? CblasLeft : CblasRight, kind.lower ? CblasLower : CblasUpper,
-            kind.transpose ? CblasTrans : CblasNoTrans, kind.unit ? CblasUnit : CblasNonUnit, static_cast<int>(m),
-            static_cast<int>(n), a, static_cast<int>(a_lead), b, static_cast<int>(b_lead));
+            kind.transpose ? CblasTrans : CblasNoTrans, kind.unit ? CblasUnit : CblasNonUnit,
+            static_cast<int>(m), static_cast<int>(n), a, static_cast<int>(a_lead), b,
+            static_cast<int>(b_lead));
 }
 
 template <class T>
-void lu_solve(bool transpose, std::int64_t n, std::int64_t m, const T* factors, std::int64_t lead, const std::int32_t* pivots,
-              T* b, std::int64_t b_lead) {
+void lu_solve(bool transpose, std::int64_t n, std::int64_t m, const T* factors, std::int64_t lead,
+              const std::int32_t* pivots, T* b, std::int64_t b_lead) {
   if (transpose) {  // Aᵀ x = P L U x = b
     for (std::int64_t i = 0; i < n; ++i) swap_rows(b, b_lead, m, i, pivots[i] - 1);
     triangular_solve<T>({.lower = false, .transpose = true, .unit = true}, n, m, factors, lead, b, b_lead);
@@ -89,11 +98,13 @@ void lu_solve(bool transpose, std::int64_t n, std::int64_t m, const T* factors, 
   }
 }
 
-#define TM_FACTOR(T)                                                                                                      \
-  template std::int64_t cholesky<T>(std::int64_t, T*, std::int64_t);                                                      \
-  template std::int64_t lu_factor<T>(std::int64_t, T*, std::int64_t, std::int32_t*);                                      \
-  template void triangular_solve<T>(Triangle, std::int64_t, std::int64_t, const T*, std::int64_t, T*, std::int64_t);      \
-  template void lu_solve<T>(bool, std::int64_t, std::int64_t, const T*, std::int64_t, const std::int32_t*, T*, std::int64_t);
+#define TM_FACTOR(T)                                                                                       \
+  template std::int64_t cholesky<T>(std::int64_t, T*, std::int64_t);                                       \
+  template std::int64_t lu_factor<T>(std::int64_t, T*, std::int64_t, std::int32_t*);                       \
+  template void triangular_solve<T>(Triangle, std::int64_t, std::int64_t, const T*, std::int64_t, T*,      \
+                                    std::int64_t);                                                         \
+  template void lu_solve<T>(bool, std::int64_t, std::int64_t, const T*, std::int64_t, const std::int32_t*, \
+                            T*, std::int64_t);
 TM_FACTOR(float)
 TM_FACTOR(double)
 #undef TM_FACTOR

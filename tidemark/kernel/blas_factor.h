@@ -25,7 +25,7 @@ void triangular_solve(Triangle kind, std::int64_t m, std::int64_t n, const T* a,
 
 // b (n×m) becomes the x of op(a) x = b, given a's factors.
 template <class T>
-void lu_solve(bool transpose, std::int64_t n, std::int64_t m, const T* factors, std::int64_t lead, const std::int32_t* pivots,
-              T* b, std::int64_t b_lead);
+void lu_solve(bool transpose, std::int64_t n, std::int64_t m, const T* factors, std::int64_t lead,
+              const std::int32_t* pivots, T* b, std::int64_t b_lead);
 
 }  // namespace tidemark::blas

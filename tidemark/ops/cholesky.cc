@@ -36,17 +36,20 @@ std::vector<Var> jvp(const RuleCall& rule) {
   if (!rule.seed[0]) return {Var()};
   const Var& l = rule.out[0];
   const Var left = triangular_solve(l, symmetric(rule.seed[0]), {.left = true, .lower = true});
-  return {matmul(l, half_lower(triangular_solve(l, left, {.left = false, .lower = true, .transpose = true})))};
+  return {
+      matmul(l, half_lower(triangular_solve(l, left, {.left = false, .lower = true, .transpose = true})))};
 }
 
 Cost cost(const Call& call) {
   const double n = call.in[0].rank() == 0 ? 0 : static_cast<double>(call.in[0].shape.back());
-  return {.flops = static_cast<double>(call.in[0].count()) * n / 3, .bytes = 2 * static_cast<double>(call.in[0].bytes())};
+  return {.flops = static_cast<double>(call.in[0].count()) * n / 3,
+          .bytes = 2 * static_cast<double>(call.in[0].bytes())};
 }
 
 std::vector<Sample> samples() {
   const auto positive = [](const Shape& shape) {
-    return Sample{.in = {{.type = {DType::f64, shape}, .low = -1, .high = 1, .diagonal = 5}}, .tolerance = 10};
+    return Sample{.in = {{.type = {DType::f64, shape}, .low = -1, .high = 1, .diagonal = 5}},
+                  .tolerance = 10};
   };
   return {positive({1, 1}), positive({4, 4}), positive({2, 3, 3}), positive({0, 0})};
 }

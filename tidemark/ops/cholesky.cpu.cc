@@ -32,8 +32,9 @@ void run_typed(const KernelArgs& args) {
   });
   if (const std::int64_t bad = first_bad; bad != std::numeric_limits<std::int64_t>::max()) {
     fail(ErrorCode::numeric,
-         {.what = fmt::format("cholesky: matrix {} is not positive definite: its leading minor of order {} is not positive",
-                              bad / (n + 1), bad % (n + 1)),
+         {.what = fmt::format(
+              "cholesky: matrix {} is not positive definite: its leading minor of order {} is not positive",
+              bad / (n + 1), bad % (n + 1)),
           .expected = "symmetric positive definite matrices",
           .where = args.where,
           .help = "add a small multiple of the identity, or check how the matrix is made"});

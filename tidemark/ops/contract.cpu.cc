@@ -36,8 +36,8 @@ struct ComputeOf<std::uint8_t> {
 };
 
 template <class T>
-void multiply(blas::Method method, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, bool add,
-              Matrix<T> c) {
+void multiply(blas::Method method, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a,
+              Matrix<const T> b, bool add, Matrix<T> c) {
   if constexpr (std::is_floating_point_v<T>) {
     blas::gemm_serial<T>(method, m, n, k, T(1), a, b, T(add ? 1 : 0), c);
   } else {

@@ -111,7 +111,8 @@ ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Sh
   };
   const auto settle = [&](AxisGroup& group, const AxisGroup& depth, const Dims& out_stride,
                           std::int64_t& count, bool is_lhs) {
-    if (layout.method != blas::Method::small && group.size.rank() > 1 && group.size.back() >= least_rows_per_product &&
+    if (layout.method != blas::Method::small && group.size.rank() > 1 &&
+        group.size.back() >= least_rows_per_product &&
         readable(group.size.back(), group.stride.back(), depth)) {
       hoist(group, out_stride, is_lhs, layout.batch);
       count = group.size.back();

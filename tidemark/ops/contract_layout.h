@@ -26,7 +26,7 @@ struct ContractLayout {
   std::int64_t out_row = 1;  // stride between rows of the result; its columns are contiguous
 
   bool pack_lhs = false, pack_rhs = false;
-  bool stage_out = false;  // accumulate a tile in the compute type, then round once
+  bool stage_out = false;                     // accumulate a tile in the compute type, then round once
   blas::Method method = blas::Method::small;  // by the sizes alone, so that views give the bits of copies
   blas::Tiling tiling;
 

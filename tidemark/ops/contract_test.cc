@@ -206,13 +206,13 @@ TEST(Contract, ReadsStridedOperandsWithinTheScratchItClaimed) {
   const ContractAttrs product{{}, {}, {1}, {0}}, batched{{0}, {0}, {2}, {1}};
   const ContractAttrs reduce{{}, {}, {1}, {0}};
   const Strided list[] = {
-      {{{40, 600}, {1, 40}, 0, 24000}, {{600}, {3}, 0, 1800}, reduce, false},   // by a vector with gaps
+      {{{40, 600}, {1, 40}, 0, 24000}, {{600}, {3}, 0, 1800}, reduce, false},  // by a vector with gaps
       {{{600, 40}, {40, -1}, 39, 24000}, {{40}, {1}, 0, 40}, reduce, true},
       {{{1, 700}, {1, 2}, 0, 1400}, {{700, 60}, {1, 700}, 0, 42000}, product, false},
       {{{1, 700}, {1, 2}, 0, 1400}, {{700, 60}, {120, 2}, 0, 84000}, product, true},
       {{{40, 700}, {2, 80}, 0, 56000}, {{700, 60}, {60, 1}, 0, 42000}, product, true},  // deeper than a panel
-      {{{40, 50}, {1, 40}, 0, 2000}, {{50, 60}, {1, 50}, 0, 3000}, product, false},  // both transposed
-      {{{40, 50}, {70, 1}, 5, 3000}, {{50, 60}, {64, 1}, 0, 3200}, product, false},  // leading dimensions
+      {{{40, 50}, {1, 40}, 0, 2000}, {{50, 60}, {1, 50}, 0, 3000}, product, false},     // both transposed
+      {{{40, 50}, {70, 1}, 5, 3000}, {{50, 60}, {64, 1}, 0, 3200}, product, false},     // leading dimensions
       {{{40, 50}, {100, 2}, 0, 4000}, {{50, 60}, {60, 1}, 0, 3000}, product, true},  // every second element
       {{{40, 50}, {-50, 1}, 1950, 2000}, {{50, 60}, {60, 1}, 0, 3000}, product, true},  // flipped rows
       {{{40, 50}, {0, 1}, 0, 50}, {{50, 60}, {60, 1}, 0, 3000}, product, true},         // one row, repeated

@@ -12,15 +12,16 @@
 namespace tidemark {
 
 struct ConvAttrs {
-  Dims stride, low, high, dilation;  // one entry per spatial dimension; low and high: padding, ≥ 0
+  Dims stride = {}, low = {}, high = {},
+       dilation = {};  // one entry per spatial dimension; low and high: padding, ≥ 0
   std::int64_t groups = 1;
   TM_FIELDS(ConvAttrs, stride, low, high, dilation, groups)
 };
 
 struct ConvGradAttrs {
-  Dims stride, low, high, dilation;
+  Dims stride = {}, low = {}, high = {}, dilation = {};
   std::int64_t groups = 1;
-  Dims size;  // of the spatial dimensions that the operands leave open
+  Dims size = {};  // of the spatial dimensions that the operands leave open
   TM_FIELDS(ConvGradAttrs, stride, low, high, dilation, groups, size)
 };
 

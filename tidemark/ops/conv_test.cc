@@ -33,7 +33,7 @@ const std::vector<Case>& cases() {
       {{2, 6, 7, 7}, {9, 2, 3, 3}, {{1, 2}, {1, 0}, {0, 1}, {2, 1}, 3}},
       {{3, 5, 6, 6}, {7, 5, 1, 1}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}, 1}},  // pointwise
       {{2, 6, 5, 5}, {4, 3, 1, 1}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}, 2}},
-      {{2, 4, 6, 6}, {5, 4, 1, 1}, {{2, 2}, {0, 0}, {0, 0}, {1, 1}, 1}},  // strided, so not pointwise
+      {{2, 4, 6, 6}, {5, 4, 1, 1}, {{2, 2}, {0, 0}, {0, 0}, {1, 1}, 1}},   // strided, so not pointwise
       {{2, 4, 9, 10}, {4, 1, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 4}},  // depthwise
       {{1, 3, 9, 10}, {6, 1, 3, 2}, {{2, 3}, {1, 0}, {1, 2}, {2, 1}, 3}},
       {{1, 2, 3, 600}, {2, 1, 2, 5}, {{1, 2}, {0, 2}, {0, 2}, {1, 3}, 2}},
@@ -56,7 +56,9 @@ Dims spatial(const Shape& shape) {
 Shape output_shape(const Case& c) {
   Shape y = {c.x[0], c.w[0]};
   for (int d = 0; d + 2 < c.x.rank(); ++d) {
-    y.push_back((c.x[d + 2] + c.attrs.low[d] + c.attrs.high[d] - c.attrs.dilation[d] * (c.w[d + 2] - 1) - 1) / c.attrs.stride[d] + 1);
+    y.push_back((c.x[d + 2] + c.attrs.low[d] + c.attrs.high[d] - c.attrs.dilation[d] * (c.w[d + 2] - 1) - 1) /
+                    c.attrs.stride[d] +
+                1);
   }
   return y;
 }
@@ -75,7 +77,8 @@ void for_each_product(const Case& c, const F& f) {
         for (std::int64_t p = 0; p < g.out_points; ++p)
           for (std::int64_t k = 0; k < g.taps; ++k) {
             const std::int64_t ps[] = {p / (g.out[1] * g.out[2]), p / g.out[2] % g.out[1], p % g.out[2]};
-            const std::int64_t ks[] = {k / (g.kernel[1] * g.kernel[2]), k / g.kernel[2] % g.kernel[1], k % g.kernel[2]};
+            const std::int64_t ks[] = {k / (g.kernel[1] * g.kernel[2]), k / g.kernel[2] % g.kernel[1],
+                                       k % g.kernel[2]};
             std::int64_t at = 0;
             bool inside = true;
             for (std::size_t d = 0; d < 3; ++d) {
@@ -127,9 +130,11 @@ TEST_P(ConvOn, ThreadsDoNotChangeTheBits) {
     const Literal x = random_literal(GetParam(), c.x, 1), w = random_literal(GetParam(), c.w, 2);
     const Literal y = random_literal(GetParam(), output_shape(c), 3);
     EXPECT_EQ(run_op(op::conv, {x, w}, pack(c.attrs), 1), run_op(op::conv, {x, w}, pack(c.attrs), 3));
-    const Attrs input = pack(with_size(c.attrs, spatial(c.x))), weight = pack(with_size(c.attrs, spatial(c.w)));
+    const Attrs input = pack(with_size(c.attrs, spatial(c.x))),
+                weight = pack(with_size(c.attrs, spatial(c.w)));
     EXPECT_EQ(run_op(op::conv_input_grad, {y, w}, input, 1), run_op(op::conv_input_grad, {y, w}, input, 3));
-    EXPECT_EQ(run_op(op::conv_weight_grad, {x, y}, weight, 1), run_op(op::conv_weight_grad, {x, y}, weight, 3));
+    EXPECT_EQ(run_op(op::conv_weight_grad, {x, y}, weight, 1),
+              run_op(op::conv_weight_grad, {x, y}, weight, 3));
   }
 }
 
@@ -172,9 +177,12 @@ TEST(Conv, NamesShapesAndLineWhenOperandsDoNotFit) {
     EXPECT_NE(channels.find(part), std::string::npos) << channels;
   }
   EXPECT_NE(error_of({{1, 3, 2, 8}, {4, 3, 3, 3}, plain}).find("TM0201"), std::string::npos);
-  EXPECT_NE(error_of({{1, 3, 8, 8}, {4, 3, 3, 3}, {{0, 1}, {0, 0}, {0, 0}, {1, 1}, 1}}).find("stride"), std::string::npos);
-  EXPECT_NE(error_of({{1, 3, 8, 8}, {4, 3, 3, 3}, {{1, 1}, {-1, 0}, {0, 0}, {1, 1}, 1}}).find("padding"), std::string::npos);
-  EXPECT_NE(error_of({{1, 4, 8, 8}, {3, 2, 3, 3}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}, 2}}).find("groups"), std::string::npos);
+  EXPECT_NE(error_of({{1, 3, 8, 8}, {4, 3, 3, 3}, {{0, 1}, {0, 0}, {0, 0}, {1, 1}, 1}}).find("stride"),
+            std::string::npos);
+  EXPECT_NE(error_of({{1, 3, 8, 8}, {4, 3, 3, 3}, {{1, 1}, {-1, 0}, {0, 0}, {1, 1}, 1}}).find("padding"),
+            std::string::npos);
+  EXPECT_NE(error_of({{1, 4, 8, 8}, {3, 2, 3, 3}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}, 2}}).find("groups"),
+            std::string::npos);
   EXPECT_NE(error_of({{3, 8}, {4, 3}, {}}).find("TM0201"), std::string::npos);
 }
 

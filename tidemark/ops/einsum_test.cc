@@ -71,11 +71,14 @@ std::vector<double> naive(const std::string& formula, const std::vector<Literal>
 }
 
 TEST(Einsum, MatchesTheDefinition) {
-  const std::map<char, std::int64_t> size = {{'a', 2}, {'b', 3}, {'c', 4}, {'d', 5}, {'e', 2}, {'i', 4}, {'j', 3}, {'k', 5}};
+  const std::map<char, std::int64_t> size = {{'a', 2}, {'b', 3}, {'c', 4}, {'d', 5},
+                                             {'e', 2}, {'i', 4}, {'j', 3}, {'k', 5}};
   for (const std::string formula :
-       {"ij,jk->ik", "ij,jk->ki", "bij,bjk->bik", "bij,bjk->ibk", "ij->ji", "ij->j", "ij->", "ii->i", "ii->", "iij->ji",
-        "iii->i", "i,i->i", "i,j->ij", "i,j->ji", "ij,ij->ij", "ij,ij->", "ij,j->i", "j,ij->i", "abc,cd,be->ade",
-        "ab,bc,cd,de->ae", "ab,cb->", "aij,ajk,k->ai", "ab,cd->abcd", "iij,jk->ik", "ab,a->ab", "bi,bj->bij", "ab,ab,ab->a"}) {
+       {"ij,jk->ik",      "ij,jk->ki",       "bij,bjk->bik", "bij,bjk->ibk",  "ij->ji",      "ij->j",
+        "ij->",           "ii->i",           "ii->",         "iij->ji",       "iii->i",      "i,i->i",
+        "i,j->ij",        "i,j->ji",         "ij,ij->ij",    "ij,ij->",       "ij,j->i",     "j,ij->i",
+        "abc,cd,be->ade", "ab,bc,cd,de->ae", "ab,cb->",      "aij,ajk,k->ai", "ab,cd->abcd", "iij,jk->ik",
+        "ab,a->ab",       "bi,bj->bij",      "ab,ab,ab->a"}) {
     std::vector<Literal> operands;
     std::string term;
     for (char c : formula.substr(0, formula.find("->")) + ",") {
@@ -108,7 +111,8 @@ TEST(Einsum, ImplicitResultsAndEllipsesAreAsInNumPy) {
 TEST(Einsum, ContractsTheCheapestPairFirst) {
   Graph graph;
   Builder builder(graph);
-  const Var in[] = {builder.input({DType::f32, {100, 100}}), builder.input({DType::f32, {100, 100}}), builder.input({DType::f32, {100}})};
+  const Var in[] = {builder.input({DType::f32, {100, 100}}), builder.input({DType::f32, {100, 100}}),
+                    builder.input({DType::f32, {100}})};
   einsum("ij,jk,k->i", in);
   double flops = 0;
   for (const Node& node : graph.nodes()) flops += cost_of(NodeCall(graph, node)).flops;
@@ -130,7 +134,8 @@ TEST(Einsum, PointsAtThePlaceInTheFormula) {
   const std::string text = error_of("ij,jk->iq", {{2, 3}, {3, 4}});
   EXPECT_NE(text.find("formula: ij,jk->iq\n                   ^"), std::string::npos) << text;
   EXPECT_NE(text.find("model.cpp:31"), std::string::npos) << text;
-  EXPECT_NE(error_of("ij,jk->ik", {{2, 3}, {4, 4}}).find("`j` has size 4 here and 3 before"), std::string::npos);
+  EXPECT_NE(error_of("ij,jk->ik", {{2, 3}, {4, 4}}).find("`j` has size 4 here and 3 before"),
+            std::string::npos);
   EXPECT_NE(error_of("ij,jk->ik", {{2, 3}}).find("only 1 operands"), std::string::npos);
   EXPECT_NE(error_of("ij->ik", {{2, 3}, {3, 4}}).find("the formula names 1"), std::string::npos);
   EXPECT_NE(error_of("ijk->i", {{2, 3}}).find("(2, 3)"), std::string::npos);
@@ -158,8 +163,10 @@ TEST(Matmul, FollowsNumPyForVectorsMatricesAndBatches) {
     const Literal got = run({a, b}, [](std::span<const Var> in) { return matmul(in[0], in[1]); });
     ASSERT_EQ(got.shape, p.out);
     const std::string left = p.lhs.rank() == 1 ? "j" : "...ij", right = p.rhs.rank() == 1 ? "j" : "...jk";
-    const std::string out = std::string("...") + (p.lhs.rank() == 1 ? "" : "i") + (p.rhs.rank() == 1 ? "" : "k");
-    EXPECT_LE(distance(doubles_of(got), doubles_of(einsum_of(left + "," + right + "->" + out, {a, b}))), 1e-13);
+    const std::string out =
+        std::string("...") + (p.lhs.rank() == 1 ? "" : "i") + (p.rhs.rank() == 1 ? "" : "k");
+    EXPECT_LE(distance(doubles_of(got), doubles_of(einsum_of(left + "," + right + "->" + out, {a, b}))),
+              1e-13);
   }
 }
 
@@ -181,7 +188,8 @@ TEST(Matmul, NamesBothShapesWhenInnerSizesDiffer) {
     FAIL();
   } catch (const Error& error) {
     const std::string text = error.what();
-    for (const char* part : {"matmul: the inner sizes differ: 784 and 512", "train.cpp:88", "transpose the right operand", "[512, 784]"}) {
+    for (const char* part : {"matmul: the inner sizes differ: 784 and 512", "train.cpp:88",
+                             "transpose the right operand", "[512, 784]"}) {
       EXPECT_NE(text.find(part), std::string::npos) << text;
     }
   }

@@ -18,9 +18,10 @@ PoolAttrs without_size(const PoolGradAttrs& a) {
 // (N, C, S…) pooled.
 Shape pooled(const Call& call, const Shape& x, const PoolAttrs& attrs) {
   if (x.rank() < 3 || x.rank() > 5) {
-    fail(ErrorCode::shape_mismatch, {.what = fmt::format("{}: an operand of shape {}", call.op->name, to_string(x)),
-                                     .expected = "(N, C, spatial…) with 1, 2 or 3 spatial dimensions",
-                                     .where = call.where});
+    fail(ErrorCode::shape_mismatch,
+         {.what = fmt::format("{}: an operand of shape {}", call.op->name, to_string(x)),
+          .expected = "(N, C, spatial…) with 1, 2 or 3 spatial dimensions",
+          .where = call.where});
   }
   const int dims = x.rank() - 2;
   require_rank(call, "window", attrs.window, dims);
@@ -32,17 +33,17 @@ Shape pooled(const Call& call, const Shape& x, const PoolAttrs& attrs) {
     const std::int64_t window = attrs.window[d], low = attrs.low[d], high = attrs.high[d];
     if (window < 1 || attrs.stride[d] < 1 || low < 0 || high < 0 || low >= window || high >= window) {
       fail(ErrorCode::bad_attribute,
-           {.what = fmt::format("{}: a window of {}, stride {}, padding {} and {} along spatial dimension {}", call.op->name,
-                                window, attrs.stride[d], low, high, d),
+           {.what = fmt::format("{}: a window of {}, stride {}, padding {} and {} along spatial dimension {}",
+                                call.op->name, window, attrs.stride[d], low, high, d),
             .expected = "window and stride at least 1, padding at least 0 and smaller than the window",
             .where = call.where});
     }
     const std::int64_t padded = x[d + 2] + low + high;
     if (x[d + 2] < 1 || padded < window) {
-      fail(ErrorCode::shape_mismatch,
-           {.what = fmt::format("{}: a window of {} over {} elements with padding", call.op->name, window, padded),
-            .expected = "a window that fits into the padded operand",
-            .where = call.where});
+      fail(ErrorCode::shape_mismatch, {.what = fmt::format("{}: a window of {} over {} elements with padding",
+                                                           call.op->name, window, padded),
+                                       .expected = "a window that fits into the padded operand",
+                                       .where = call.where});
     }
     y.push_back((padded - window) / attrs.stride[d] + 1);
   }
@@ -62,7 +63,8 @@ std::vector<Type> infer_max(const Call& call) {
   const Shape y = pooled(call, call.in[0].shape, call.attrs_as<PoolAttrs>());
   if (spatial_count(call.in[0].shape) > std::numeric_limits<std::int32_t>::max()) {
     fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("max_pool: an image of shape {} has more points than an i32 counts", to_string(call.in[0].shape)),
+         {.what = fmt::format("max_pool: an image of shape {} has more points than an i32 counts",
+                              to_string(call.in[0].shape)),
           .where = call.where});
   }
   return {{call.in[0].dtype, y}, {DType::i32, y}};
@@ -106,8 +108,8 @@ std::vector<Type> infer_avg_grad(const Call& call) {
   const Shape expected = pooled(call, x, without_size(attrs));
   if (y != expected) {
     fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("avg_pool_grad: pooling {} gives {}, the operand has {}", to_string(x), to_string(expected),
-                              to_string(y)),
+         {.what = fmt::format("avg_pool_grad: pooling {} gives {}, the operand has {}", to_string(x),
+                              to_string(expected), to_string(y)),
           .expected = to_string(expected),
           .where = call.where});
   }
@@ -142,7 +144,8 @@ std::vector<Config> configs() {
 }
 std::vector<Sample> samples_pool() {
   std::vector<Sample> list;
-  for (const Config& c : configs()) list.push_back({.in = {{.type = {DType::f64, c.x}}}, .attrs = pack(c.attrs)});
+  for (const Config& c : configs())
+    list.push_back({.in = {{.type = {DType::f64, c.x}}}, .attrs = pack(c.attrs)});
   return list;
 }
 std::vector<Sample> samples_grad() {
@@ -202,7 +205,8 @@ const Op op::avg_pool_grad = {
 
 MaxPool max_pool_with_position(const Var& x, PoolAttrs attrs) {
   const Var operand[] = {x};
-  const std::vector<Var> results = x.builder().call(op::max_pool, operand, pack(with_defaults(x, std::move(attrs))));
+  const std::vector<Var> results =
+      x.builder().call(op::max_pool, operand, pack(with_defaults(x, std::move(attrs))));
   return {results[0], results[1]};
 }
 Var max_pool(const Var& x, PoolAttrs attrs) { return max_pool_with_position(x, std::move(attrs)).value; }

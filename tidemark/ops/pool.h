@@ -10,12 +10,13 @@
 namespace tidemark {
 
 struct PoolAttrs {
-  Dims window, stride, low, high;  // one entry per spatial dimension; 0 ≤ padding < window
+  Dims window = {}, stride = {}, low = {},
+       high = {};  // one entry per spatial dimension; 0 ≤ padding < window
   TM_FIELDS(PoolAttrs, window, stride, low, high)
 };
 struct PoolGradAttrs {
-  Dims window, stride, low, high;
-  Dims size;  // S
+  Dims window = {}, stride = {}, low = {}, high = {};
+  Dims size = {};  // S
   TM_FIELDS(PoolGradAttrs, window, stride, low, high, size)
 };
 

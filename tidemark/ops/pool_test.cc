@@ -37,8 +37,10 @@ std::vector<std::vector<std::size_t>> windows(const Shape& x, const PoolAttrs& a
   return list;
 }
 
-const PoolAttrs configs[] = {
-    {{2, 2}, {2, 2}, {0, 0}, {0, 0}}, {{3, 3}, {2, 2}, {1, 1}, {1, 1}}, {{3, 2}, {1, 3}, {2, 0}, {1, 1}}, {{1, 1}, {3, 2}, {0, 0}, {0, 0}}};
+const PoolAttrs configs[] = {{{2, 2}, {2, 2}, {0, 0}, {0, 0}},
+                             {{3, 3}, {2, 2}, {1, 1}, {1, 1}},
+                             {{3, 2}, {1, 3}, {2, 0}, {1, 1}},
+                             {{1, 1}, {3, 2}, {0, 0}, {0, 0}}};
 const Shape image = {2, 3, 7, 9};
 
 TEST(Pool, MaximaAndTheirPositionsMatchTheDefinition) {
@@ -61,7 +63,10 @@ TEST(Pool, MaximaAndTheirPositionsMatchTheDefinition) {
 
 TEST(Pool, AveragesLeavePaddingOutAndTheAdjointSpreadsThem) {
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
-    const double tolerance = dtype == DType::f64 ? 1e-13 : dtype == DType::f32 ? 1e-5 : dtype == DType::f16 ? 2e-3 : 1e-2;
+    const double tolerance = dtype == DType::f64   ? 1e-13
+                             : dtype == DType::f32 ? 1e-5
+                             : dtype == DType::f16 ? 2e-3
+                                                   : 1e-2;
     for (const PoolAttrs& attrs : configs) {
       const Literal x = random_literal(dtype, image, 1);
       const Literal y = run_op(op::avg_pool, {x}, pack(attrs), 2);

@@ -51,9 +51,10 @@ Cost cost(const Call& call) {
 
 std::vector<Sample> samples() {
   const auto system = [](const Shape& a, const Shape& b, bool transpose) {
-    return Sample{.in = {{.type = {DType::f64, a}, .low = -1, .high = 1, .diagonal = 3}, {.type = {DType::f64, b}}},
-                  .attrs = pack(SolveAttrs{transpose}),
-                  .tolerance = 10};
+    return Sample{
+        .in = {{.type = {DType::f64, a}, .low = -1, .high = 1, .diagonal = 3}, {.type = {DType::f64, b}}},
+        .attrs = pack(SolveAttrs{transpose}),
+        .tolerance = 10};
   };
   return {system({1, 1}, {1, 2}, false), system({4, 4}, {4, 3}, false), system({4, 4}, {4, 1}, true),
           system({2, 3, 3}, {2, 3, 2}, false), system({2, 3, 3}, {2, 3, 2}, true)};
@@ -76,7 +77,8 @@ const Op op::solve = {
 };
 
 Var solve(const Var& a, const Var& b, const SolveAttrs& attrs) {
-  if (b.shape().rank() == 1) return squeeze(solve(a, expand_dims(b, 1), attrs), std::max(a.shape().rank() - 1, 1));
+  if (b.shape().rank() == 1)
+    return squeeze(solve(a, expand_dims(b, 1), attrs), std::max(a.shape().rank() - 1, 1));
   const System system = broadcast_system(a, b);
   return a.builder().call1(op::solve, {system.a, system.b}, pack(attrs));
 }

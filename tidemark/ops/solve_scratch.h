@@ -14,7 +14,9 @@ struct SolveScratch {
 };
 
 inline SolveScratch solve_scratch(DType dtype, const Shape& a) {
-  const auto aligned = [](std::int64_t bytes) { return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment; };
+  const auto aligned = [](std::int64_t bytes) {
+    return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+  };
   const std::int64_t n = a.back();
   SolveScratch scratch;
   if (element_count(a) == 0) return scratch;

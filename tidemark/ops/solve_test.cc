@@ -22,20 +22,22 @@ using testing::run_op;
 // Random matrices (batch, n, n) with `shift` added to their diagonals.
 Literal matrices(DType dtype, std::int64_t batch, std::int64_t n, double shift, std::uint64_t seed) {
   auto values = doubles_of(random_literal(DType::f64, {batch, n, n}, seed));
-  for (std::int64_t i = 0; i < batch * n; ++i) values[static_cast<std::size_t>(i / n * n * n + i % n * (n + 1))] += shift;
+  for (std::int64_t i = 0; i < batch * n; ++i)
+    values[static_cast<std::size_t>(i / n * n * n + i % n * (n + 1))] += shift;
   return literal_from(dtype, {batch, n, n}, values);
 }
 
 // (batch, m, k) × (batch, k, n)
-std::vector<double> product(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n, const std::vector<double>& a,
-                            const std::vector<double>& b) {
+std::vector<double> product(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n,
+                            const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> c(static_cast<std::size_t>(batch * m * n));
   for (std::int64_t q = 0; q < batch; ++q)
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j)
         for (std::int64_t l = 0; l < k; ++l)
           c[static_cast<std::size_t>((q * m + i) * n + j)] +=
-              a[static_cast<std::size_t>((q * m + i) * k + l)] * b[static_cast<std::size_t>((q * k + l) * n + j)];
+              a[static_cast<std::size_t>((q * m + i) * k + l)] *
+              b[static_cast<std::size_t>((q * k + l) * n + j)];
   return c;
 }
 
@@ -43,7 +45,8 @@ std::vector<double> transposed(std::int64_t batch, std::int64_t n, const std::ve
   std::vector<double> t(a.size());
   for (std::int64_t q = 0; q < batch; ++q)
     for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < n; ++j) t[static_cast<std::size_t>((q * n + j) * n + i)] = a[static_cast<std::size_t>((q * n + i) * n + j)];
+      for (std::int64_t j = 0; j < n; ++j)
+        t[static_cast<std::size_t>((q * n + j) * n + i)] = a[static_cast<std::size_t>((q * n + i) * n + j)];
   return t;
 }
 
@@ -85,7 +88,8 @@ TEST(TriangularSolve, SolvesFromEitherSideAndReadsOneTriangleOnly) {
           if (row == col && attrs.unit) at = 1;
         }
         if (attrs.transpose) triangle = transposed(2, n, triangle);
-        const auto back = attrs.left ? product(2, n, n, sides, triangle, x) : product(2, sides, n, n, x, triangle);
+        const auto back =
+            attrs.left ? product(2, n, n, sides, triangle, x) : product(2, sides, n, n, x, triangle);
         EXPECT_LE(distance(back, doubles_of(b)), tolerance(dtype)) << form;
       }
     }
@@ -96,10 +100,12 @@ TEST(Solve, InvertsGeneralMatricesAndTheirTransposes) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const std::int64_t n : {1, 2, 7, 60}) {
       for (const bool transpose : {false, true}) {
-        const Literal a = matrices(dtype, 11, n, 0.1, 5), b = random_literal(dtype, {11, n, 3}, 6);  // rows do move
+        const Literal a = matrices(dtype, 11, n, 0.1, 5),
+                      b = random_literal(dtype, {11, n, 3}, 6);  // rows do move
         const auto x = doubles_of(run_op(op::solve, {a, b}, pack(SolveAttrs{transpose}), 2));
         const auto matrix = transpose ? transposed(11, n, doubles_of(a)) : doubles_of(a);
-        EXPECT_LE(distance(product(11, n, n, 3, matrix, x), doubles_of(b)), dtype == DType::f64 ? 1e-9 : 0.05);
+        EXPECT_LE(distance(product(11, n, n, 3, matrix, x), doubles_of(b)),
+                  dtype == DType::f64 ? 1e-9 : 0.05);
       }
     }
   }
@@ -115,7 +121,8 @@ TEST(Solve, TakesOneVectorAndBroadcastsLeadingDimensions) {
   EXPECT_EQ(solve(batch, builder.input({DType::f64, {3}})).shape(), (Shape{4, 3}));
 }
 
-std::string numeric_error(const std::function<Var(const Var&, const Var&)>& f, const std::vector<double>& matrix) {
+std::string numeric_error(const std::function<Var(const Var&, const Var&)>& f,
+                          const std::vector<double>& matrix) {
   Graph graph;
   Builder builder(graph);
   builder.set_where({"fit.cpp", 19});
@@ -123,7 +130,10 @@ std::string numeric_error(const std::function<Var(const Var&, const Var&)>& f, c
   graph.add_output(f(a, b).id());
   ThreadPool pool(2);
   try {
-    interpret(graph, std::vector<Literal>{literal_from(DType::f64, {2, 2, 2}, matrix), random_literal(DType::f64, {2, 2, 1}, 1)}, pool);
+    interpret(graph,
+              std::vector<Literal>{literal_from(DType::f64, {2, 2, 2}, matrix),
+                                   random_literal(DType::f64, {2, 2, 1}, 1)},
+              pool);
   } catch (const Error& error) {
     return error.code() == ErrorCode::numeric ? error.what() : "another error";
   }
@@ -131,13 +141,17 @@ std::string numeric_error(const std::function<Var(const Var&, const Var&)>& f, c
 }
 
 TEST(Solve, SaysWhichMatrixFailedAndWhere) {
-  const std::string definite = numeric_error([](const Var& a, const Var&) { return cholesky(a); }, {1, 0, 0, 1, 1, 2, 2, 1});
-  EXPECT_NE(definite.find("matrix 1 is not positive definite: its leading minor of order 2"), std::string::npos) << definite;
+  const std::string definite =
+      numeric_error([](const Var& a, const Var&) { return cholesky(a); }, {1, 0, 0, 1, 1, 2, 2, 1});
+  EXPECT_NE(definite.find("matrix 1 is not positive definite: its leading minor of order 2"),
+            std::string::npos)
+      << definite;
   EXPECT_NE(definite.find("fit.cpp:19"), std::string::npos) << definite;
-  const std::string singular = numeric_error([](const Var& a, const Var& b) { return solve(a, b); }, {1, 2, 2, 4, 1, 0, 0, 1});
+  const std::string singular =
+      numeric_error([](const Var& a, const Var& b) { return solve(a, b); }, {1, 2, 2, 4, 1, 0, 0, 1});
   EXPECT_NE(singular.find("matrix 0 is singular"), std::string::npos) << singular;
-  const std::string zero =
-      numeric_error([](const Var& a, const Var& b) { return triangular_solve(a, b, {}); }, {1, 2, 2, 4, 1, 0, 5, 0});
+  const std::string zero = numeric_error(
+      [](const Var& a, const Var& b) { return triangular_solve(a, b, {}); }, {1, 2, 2, 4, 1, 0, 5, 0});
   EXPECT_NE(zero.find("matrix 1 is singular: element 1"), std::string::npos) << zero;
 }
 

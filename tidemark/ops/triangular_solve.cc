@@ -52,7 +52,8 @@ std::vector<Var> jvp(const RuleCall& rule) {
 Cost cost(const Call& call) {
   double bytes = static_cast<double>(call.in[1].bytes());
   for (const Type& type : call.in) bytes += static_cast<double>(type.bytes());
-  return {.flops = static_cast<double>(call.in[1].count()) * static_cast<double>(call.in[0].shape.back()), .bytes = bytes};
+  return {.flops = static_cast<double>(call.in[1].count()) * static_cast<double>(call.in[0].shape.back()),
+          .bytes = bytes};
 }
 
 std::vector<Sample> samples() {
@@ -60,7 +61,8 @@ std::vector<Sample> samples() {
   for (int form = 0; form < 16; ++form) {
     const TriangularSolveAttrs attrs{(form & 1) != 0, (form & 2) != 0, (form & 4) != 0, (form & 8) != 0};
     const Shape b = attrs.left ? Shape{2, 3, 2} : Shape{2, 2, 3};
-    list.push_back({.in = {{.type = {DType::f64, {2, 3, 3}}, .low = -1, .high = 1, .diagonal = 3}, {.type = {DType::f64, b}}},
+    list.push_back({.in = {{.type = {DType::f64, {2, 3, 3}}, .low = -1, .high = 1, .diagonal = 3},
+                           {.type = {DType::f64, b}}},
                     .attrs = pack(attrs),
                     .tolerance = 10});
   }
@@ -102,9 +104,10 @@ Var triangular_solve(const Var& a, const Var& b, const TriangularSolveAttrs& att
 void require_square(const Call& call, int operand) {
   const Shape& shape = call.in[static_cast<std::size_t>(operand)].shape;
   if (shape.rank() < 2 || shape[shape.rank() - 1] != shape[shape.rank() - 2]) {
-    fail(ErrorCode::shape_mismatch, {.what = fmt::format("{}: an operand of shape {}", call.op->name, to_string(shape)),
-                                     .expected = "square matrices: (…, n, n)",
-                                     .where = call.where});
+    fail(ErrorCode::shape_mismatch,
+         {.what = fmt::format("{}: an operand of shape {}", call.op->name, to_string(shape)),
+          .expected = "square matrices: (…, n, n)",
+          .where = call.where});
   }
 }
 
@@ -112,10 +115,10 @@ void require_system(const Call& call, bool left) {
   const Shape &a = call.in[0].shape, &b = call.in[1].shape;
   const std::int64_t n = a.back();
   if (b.rank() != a.rank() || leading(a) != leading(b) || b[b.rank() - (left ? 2 : 1)] != n) {
-    fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("{}: a matrix {} and a right-hand side {}", call.op->name, to_string(a), to_string(b)),
-          .expected = left ? "(…, n, n) and (…, n, m)" : "(…, n, n) and (…, m, n)",
-          .where = call.where});
+    fail(ErrorCode::shape_mismatch, {.what = fmt::format("{}: a matrix {} and a right-hand side {}",
+                                                         call.op->name, to_string(a), to_string(b)),
+                                     .expected = left ? "(…, n, n) and (…, n, m)" : "(…, n, n) and (…, m, n)",
+                                     .where = call.where});
   }
 }
 

@@ -22,15 +22,17 @@ void run_typed(const KernelArgs& args) {
   T* x = args.out[0].as<T>();
   for (std::int64_t i = 0; !attrs.unit && i < matrices * n; ++i) {
     if (a[i / n * n * n + i % n * (n + 1)] == T(0)) {
-      fail(ErrorCode::numeric, {.what = fmt::format("triangular_solve: matrix {} is singular: element {} of its diagonal is 0",
-                                                    i / n, i % n),
-                                .expected = "a diagonal without zeros",
-                                .where = args.where});
+      fail(ErrorCode::numeric,
+           {.what = fmt::format("triangular_solve: matrix {} is singular: element {} of its diagonal is 0",
+                                i / n, i % n),
+            .expected = "a diagonal without zeros",
+            .where = args.where});
     }
   }
   const std::int64_t sides = attrs.left ? cols : rows, strips = (sides + strip - 1) / strip;
   args.pool->run(matrices * strips, [&](std::int64_t task) {
-    const std::int64_t matrix = task / strips, begin = task % strips * strip, count = std::min(strip, sides - begin);
+    const std::int64_t matrix = task / strips, begin = task % strips * strip,
+                       count = std::min(strip, sides - begin);
     const std::int64_t part_rows = attrs.left ? rows : count, part_cols = attrs.left ? count : cols;
     const std::int64_t offset = matrix * rows * cols + (attrs.left ? begin : begin * cols);
     if (x != b) {
@@ -38,8 +40,8 @@ void run_typed(const KernelArgs& args) {
         std::copy_n(b + offset + i * cols, part_cols, x + offset + i * cols);
       }
     }
-    blas::triangular_solve<T>({attrs.left, attrs.lower, attrs.transpose, attrs.unit}, part_rows, part_cols, a + matrix * n * n,
-                              n, x + offset, cols);
+    blas::triangular_solve<T>({attrs.left, attrs.lower, attrs.transpose, attrs.unit}, part_rows, part_cols,
+                              a + matrix * n * n, n, x + offset, cols);
   });
 }
 

@@ -12,7 +12,8 @@ struct TriangularSolveAttrs {
   TM_FIELDS(TriangularSolveAttrs, left, lower, transpose, unit)
 };
 
-Var triangular_solve(const Var& a, const Var& b, const TriangularSolveAttrs& attrs);  // leading dimensions broadcast
+Var triangular_solve(const Var& a, const Var& b,
+                     const TriangularSolveAttrs& attrs);  // leading dimensions broadcast
 
 // Type rules that the solvers share: the last two dimensions are square; b fits a.
 void require_square(const Call& call, int operand);
