@@ -61,6 +61,12 @@ Literal draw(const Sample::Operand& operand, std::uint64_t seed) {
       value = value < 0 ? std::floor(value) : std::ceil(value);
     values[i] = value;
   }
+  if (operand.diagonal != 0 && operand.type.count() > 0) {
+    const auto n = static_cast<std::size_t>(operand.type.shape.back());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i / n % n == i % n) values[i] += operand.diagonal;
+    }
+  }
   return literal_of(operand.type.dtype, operand.type.shape, values);
 }
 
