@@ -1,6 +1,8 @@
 # With TIDEMARK_FUZZ each tests/fuzz/NAME_fuzz.cc is also an executable NAME_fuzz under libFuzzer (clang only):
-#   cmake -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DTIDEMARK_FUZZ=ON -DTIDEMARK_SANITIZE=address,undefined
-#   ninja -C build/fuzz parse_fuzz && build/fuzz/parse_fuzz tests/fuzz/corpus
+#   cmake -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-16 -DTIDEMARK_FUZZ=ON \
+#         -DTIDEMARK_SANITIZE=address,undefined
+#   ninja -C build/fuzz parse_fuzz && build/fuzz/parse_fuzz -max_total_time=60 FOLDER tests/fuzz/corpus
+# New inputs are written to FOLDER. Only the layers that read text are linked, so the build stays short.
 
 option(TIDEMARK_FUZZ "Build the fuzz targets as libFuzzer executables (needs clang)" OFF)
 
@@ -11,12 +13,12 @@ function(tm_fuzz)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "TIDEMARK_FUZZ needs clang: configure with -DCMAKE_CXX_COMPILER=clang++")
   endif()
+  target_compile_options(tidemark_flags INTERFACE -fsanitize=fuzzer-no-link)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cc")
   foreach(source IN LISTS sources)
     get_filename_component(name "${source}" NAME_WE)
     add_executable(${name} "${source}")
-    target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    target_link_libraries(${name} PRIVATE tidemark_flags tidemark_layers tidemark::openblas)
+    target_link_libraries(${name} PRIVATE tidemark_flags tidemark_plan tidemark_ops tidemark::openblas)
   endforeach()
 endfunction()
