@@ -193,5 +193,30 @@ TEST(ParseFuzz, MutatedTextsGiveOnlyCleanErrors) {
   }
 }
 
+// Sizes whose products would overflow before the result could be found too large.
+TEST(ParseFuzz, AbsurdSizesGiveCleanErrors) {
+  for (const char* node : {
+           "pad(%x, %f) {low = [0], high = [0], interior = [281474976710656]}",
+           "reshape(%x) {shape = [281474976710656, 281474976710656]}",
+           "broadcast(%x) {shape = [281474976710656, 281474976710656]}",
+           "iota() {shape = [281474976710656, 281474976710656]}",
+           "update_slice(%x, %x) {start = [281474976710656], step = [281474976710656]}",
+           "conv(%c, %c) {stride = [1], low = [1], high = [1], dilation = [281474976710656]}",
+           "conv(%c, %c) {stride = [1], low = [1], high = [1], dilation = [1], groups = 9223372036854775807}",
+           "one_hot(%i) {classes = 9223372036854775807}",
+           "tril(%x) {diagonal = -9223372036854775808}",
+           "contract(%b, %b)",
+           "argmax(%x) {axis = 9223372036854775807}",
+           "concat(%x, %x, %x)",
+       }) {
+    const std::string text =
+        "graph(%x: u8[281474976710656], %f: u8[], %c: f32[1, 1048576, 1048576], %i: i64[4], "
+        "%b: f32[8388608, 8388608]) -> () { %y = " +
+        std::string(node) + " : u8[] return }";
+    EXPECT_THROW(parse(text, {find_op, nearest_op}), Error) << text;
+    EXPECT_EQ(run_target(text), 0) << text;
+  }
+}
+
 }  // namespace
 }  // namespace tidemark

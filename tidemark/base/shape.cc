@@ -2,11 +2,13 @@
 
 #include <fmt/ranges.h>
 
+#include "tidemark/base/bounded.h"
+
 namespace tidemark {
 
 std::int64_t element_count(const Shape& shape) {
   std::int64_t n = 1;
-  for (std::int64_t size : shape) n *= size;
+  for (std::int64_t size : shape) n = bounded_product(n, size);
   return n;
 }
 

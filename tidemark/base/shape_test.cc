@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "tidemark/base/bounded.h"
 #include "tidemark/base/error.h"
 
 namespace tidemark {
@@ -41,6 +44,16 @@ TEST(Shape, CountsElements) {
   EXPECT_EQ(element_count({}), 1);
   EXPECT_EQ(element_count({2, 3, 4}), 24);
   EXPECT_EQ(element_count({2, 0, 4}), 0);
+}
+
+TEST(Shape, AbsurdCountsAreCutOffInsteadOfOverflowing) {
+  constexpr std::int64_t large = std::int64_t{1} << 48;
+  EXPECT_EQ(element_count({large, large}), product_bound);
+  EXPECT_EQ(element_count({large, large, 0}), 0);
+  EXPECT_EQ(bounded_product(-large, large), -product_bound);
+  EXPECT_EQ(bounded_product(-large, -large), product_bound);
+  EXPECT_EQ(bounded_product(-3, 4), -12);
+  EXPECT_EQ(bounded_product(std::numeric_limits<std::int64_t>::min(), 1), -product_bound);
 }
 
 TEST(Shape, DenseStridesAreRowMajor) {

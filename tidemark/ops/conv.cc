@@ -1,5 +1,6 @@
 #include "tidemark/ops/conv.h"
 
+#include "tidemark/base/bounded.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/conv_geometry.h"
 #include "tidemark/ops/elementwise.h"
@@ -79,7 +80,7 @@ void check_attrs(const Call& call, const ConvAttrs& attrs, int dims) {
 
 // The shape of y from those of x and w.
 Shape output_shape(const Call& call, const Shape& x, const Shape& w, const ConvAttrs& attrs) {
-  if (x[1] != w[1] * attrs.groups || w[0] % attrs.groups != 0) {
+  if (x[1] != bounded_product(w[1], attrs.groups) || w[0] % attrs.groups != 0) {
     fail(ErrorCode::shape_mismatch,
          {.what = fmt::format("{}: an input of {} channels, {} groups and weights {}", call.op->name, x[1],
                               attrs.groups, to_string(w)),
@@ -89,7 +90,7 @@ Shape output_shape(const Call& call, const Shape& x, const Shape& w, const ConvA
   Shape y = {x[0], w[0]};
   for (int d = 0; d < attrs.stride.rank(); ++d) {
     const std::int64_t padded = x[d + 2] + attrs.low[d] + attrs.high[d],
-                       reach = attrs.dilation[d] * (w[d + 2] - 1) + 1;
+                       reach = bounded_product(attrs.dilation[d], w[d + 2] - 1) + 1;
     if (w[d + 2] < 1 || padded < reach) {
       fail(ErrorCode::shape_mismatch,
            {.what =

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tidemark/base/bounded.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/reduce.h"
@@ -11,7 +12,7 @@ namespace {
 
 // The size once gaps are put between the elements.
 std::int64_t spread(std::int64_t size, std::int64_t interior) {
-  return size == 0 ? 0 : size + (size - 1) * interior;
+  return size == 0 ? 0 : size + bounded_product(size - 1, interior);
 }
 
 std::vector<Type> infer(const Call& call) {

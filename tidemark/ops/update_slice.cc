@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tidemark/base/bounded.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
@@ -30,7 +31,7 @@ std::vector<Type> infer(const Call& call) {
             .where = call.where});
     }
     const std::int64_t last =
-        part[i] == 0 ? attrs.start[i] : attrs.start[i] + (part[i] - 1) * attrs.step[i] + 1;
+        part[i] == 0 ? attrs.start[i] : attrs.start[i] + bounded_product(part[i] - 1, attrs.step[i]) + 1;
     if (attrs.start[i] < 0 || last > whole[i]) {
       fail(ErrorCode::index_out_of_range,
            {.what = fmt::format("update_slice: [{}, {}) along axis {} of size {}", attrs.start[i], last, i,
