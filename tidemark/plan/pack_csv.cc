@@ -29,9 +29,12 @@ std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blank = " \t\r";
   const std::size_t begin = text.find_first_not_of(blank);
   if (begin == std::string_view::npos) return {};
-  text = text.substr(begin, text.find_last_not_of(blank) - begin + 1);
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
-  return text;
+  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
+}
+
+std::string_view unquoted(std::string_view text) {
+  const bool quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
+  return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
 void split(std::string_view line, std::vector<std::string_view>& fields) {
@@ -77,6 +80,7 @@ class TableParser {
 
   void read_header() {
     width_ = fields_.size();
+    for (std::string_view& name : fields_) name = unquoted(name);
     for (std::size_t c = 0; c < column_count; ++c) {
       const auto found = std::find(fields_.begin(), fields_.end(), column_names[c]);
       if (found == fields_.end())
@@ -112,7 +116,7 @@ class TableParser {
   }
 
   std::int64_t number(Column column) const {
-    const std::string_view text = fields_[column_[column]];
+    const std::string_view text = unquoted(fields_[column_[column]]);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc::result_out_of_range)
@@ -126,8 +130,8 @@ class TableParser {
     if (fields_.size() != width_)
       reject(fmt::format("{} fields, but the header has {}", fields_.size(), width_),
              "as many fields as columns");
-    const std::string_view id = fields_[column_[id_column]];
-    if (id.empty()) reject("the id is empty", "an id for each buffer");
+    const std::string_view id = fields_[column_[id_column]];  // as written, quotes too
+    if (unquoted(id).empty()) reject("the id is empty", "an id for each buffer");
     const PackItem item{number(lower_column), number(upper_column), number(size_column)};
     if (item.size < 0)
       reject(fmt::format("buffer {} has a negative size: {}", id, item.size), "sizes of 0 or more");

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "tidemark/base/error.h"
+#include "tidemark/plan/pack_work.h"
 
 namespace tidemark {
 namespace {
@@ -27,7 +32,7 @@ TEST(PackCsv, ReadsColumnsInAnyOrder) {
   const PackTable table =
       parse_pack_table("size,note,upper,id,lower\r\n8, x ,4,a,1\n\n16,y,9,\"b\",-2", "in.csv");
   ASSERT_EQ(table.items.size(), 2u);
-  EXPECT_EQ(table.ids, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(table.ids, (std::vector<std::string>{"a", "\"b\""}));
   EXPECT_EQ(table.items[0].lower, 1);
   EXPECT_EQ(table.items[0].upper, 4);
   EXPECT_EQ(table.items[0].size, 8);
@@ -73,6 +78,38 @@ TEST(PackCsv, NamesTheBufferThatOverflowsTheLoad) {
   EXPECT_EQ(parse_pack_table(head + "a,0,1," + half + "\nb,1,2," + half + "\nc,2,3," + half + "\n", "in.csv")
                 .ids.size(),
             3u);
+}
+
+TEST(PackCsv, AnyTextIsATableOrACleanError) {
+  packing::Noise noise(1);
+  const std::string seed = "id,lower,upper,size\na,0,5,8\n\"b\",-3,7,16\n12,2,3,0\n";
+  const std::string alphabet = "0123456789-,\n\r \t\"abidlowerupsz.e+\xEF\0";
+  int accepted = 0;
+  for (int round = 0; round < 5000; ++round) {
+    std::string text = seed;
+    for (int edits = 1 + static_cast<int>(noise.uniform() * 4); edits > 0; --edits) {
+      const std::size_t at = static_cast<std::size_t>(noise.uniform() * static_cast<double>(text.size()));
+      const char letter =
+          alphabet[static_cast<std::size_t>(noise.uniform() * static_cast<double>(alphabet.size()))];
+      const double kind = noise.uniform();
+      if (kind < 0.4)
+        text[at] = letter;
+      else if (kind < 0.7)
+        text.insert(at, 1, letter);
+      else
+        text.erase(at, 1 + static_cast<std::size_t>(noise.uniform() * 5));
+      if (text.empty()) break;
+    }
+    try {
+      const PackTable table = parse_pack_table(text, "in.csv");
+      const std::string printed = print_pack_table(table, std::vector<std::int64_t>(table.items.size()));
+      EXPECT_EQ(parse_pack_table(printed, "out.csv").ids, table.ids) << text;
+      ++accepted;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.where().file, "in.csv") << text << "\n" << error.what();
+    }
+  }
+  EXPECT_GT(accepted, 100);
 }
 
 TEST(PackCsv, AFileThatIsNotThereIsAnError) { EXPECT_THROW(read_pack_table("/no/such/table.csv"), Error); }
