@@ -3,6 +3,7 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace tidemark::blas {
@@ -82,76 +83,95 @@ void small_gemm(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<
 
 // Sums of a matrix by a vector run in four lanes, k modulo 4, whichever way the matrix lies.
 constexpr std::int64_t lanes = 4;
+template <class T>
+struct Four {
+  typedef T type __attribute__((vector_size(lanes * sizeof(T))));
+};
+template <class T>
+using Lanes = typename Four<T>::type;
 
 template <class T>
-T lane_sum(const T* lane) {
-  return (lane[0] + lane[2]) + (lane[1] + lane[3]);
+Lanes<T> load(const T* from) {
+  Lanes<T> v;
+  std::memcpy(&v, from, sizeof(v));
+  return v;
 }
 
-// Rows contiguous: four rows at a time, each a sum of products along k.
+// Rows contiguous: some rows at a time, each a sum of products along k.
 template <class T, int Rows>
-void row_sums(std::int64_t k, const T* a, std::int64_t row, const T* x, std::int64_t step, T* sums) {
-  T lane[Rows][lanes] = {};
+void row_sums(std::int64_t k, const T* a, std::int64_t row, const T* x, T* sums) {
+  Lanes<T> sum[Rows] = {};
   std::int64_t l = 0;
   for (; l + lanes <= k; l += lanes) {
-    T factor[lanes];
-    for (std::int64_t j = 0; j < lanes; ++j) factor[j] = x[(l + j) * step];
-    for (int r = 0; r < Rows; ++r) {
-      for (std::int64_t j = 0; j < lanes; ++j) lane[r][j] += a[r * row + l + j] * factor[j];
-    }
+    const Lanes<T> factor = load(x + l);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) sum[r] += load(a + r * row + l) * factor;
   }
-  for (std::int64_t j = 0; l + j < k; ++j) {
-    for (int r = 0; r < Rows; ++r) lane[r][j] += a[r * row + l + j] * x[(l + j) * step];
+  for (int r = 0; r < Rows; ++r) {
+    for (std::int64_t j = 0; l + j < k; ++j) sum[r][j] += a[r * row + l + j] * x[l + j];
+    sums[r] = (sum[r][0] + sum[r][2]) + (sum[r][1] + sum[r][3]);
   }
-  for (int r = 0; r < Rows; ++r) sums[r] = lane_sum(lane[r]);
 }
 
-// Columns contiguous: sixteen rows at a time, multiples of whole columns added up.
-constexpr std::int64_t column_rows = 16;
-template <class T>
-void column_sums(std::int64_t rows, std::int64_t k, const T* a, std::int64_t col, const T* x,
-                 std::int64_t step, T* sums) {
-  T lane[lanes][column_rows] = {};
-  const auto add = [&](std::int64_t count, std::int64_t l, std::int64_t width) {
-    for (std::int64_t j = 0; j < count; ++j) {
-      const T factor = x[(l + j) * step];
-      for (std::int64_t i = 0; i < width; ++i) lane[j][i] += a[(l + j) * col + i] * factor;
-    }
-  };
+// Columns contiguous: multiples of whole columns added up, Width rows at a time.
+template <class T, int Width>
+void column_sums(std::int64_t k, const T* a, std::int64_t col, const T* x, T* sums) {
+  constexpr int parts = Width / lanes;
+  Lanes<T> sum[lanes][parts] = {};
   std::int64_t l = 0;
-  if (rows == column_rows) {
-    for (; l + lanes <= k; l += lanes) add(lanes, l, column_rows);
-  } else {
-    for (; l + lanes <= k; l += lanes) add(lanes, l, rows);
+  for (; l + lanes <= k; l += lanes) {
+#pragma GCC unroll 4
+    for (int j = 0; j < lanes; ++j) {
+#pragma GCC unroll 4
+      for (int p = 0; p < parts; ++p) sum[j][p] += load(a + (l + j) * col + p * lanes) * x[l + j];
+    }
   }
-  add(k - l, l, rows);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const T column[lanes] = {lane[0][i], lane[1][i], lane[2][i], lane[3][i]};
-    sums[i] = lane_sum(column);
+  for (int j = 0; l + j < k; ++j) {
+    for (int p = 0; p < parts; ++p) sum[j][p] += load(a + (l + j) * col + p * lanes) * x[l + j];
+  }
+  for (int p = 0; p < parts; ++p) {
+    const Lanes<T> total = (sum[0][p] + sum[2][p]) + (sum[1][p] + sum[3][p]);
+    std::memcpy(sums + p * lanes, &total, sizeof(total));
   }
 }
+template <class T>
+T column_sum(std::int64_t k, const T* a, std::int64_t col, const T* x) {
+  T sum[lanes] = {};
+  for (std::int64_t l = 0; l < k; ++l) sum[l % lanes] += a[l * col] * x[l];
+  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
 
-// y = alpha a x + beta y; element i of y is y[i * y_step].
+// y = alpha a x + beta y for k up to depth_block; element i of y is y[i * y_step].
 template <class T>
 void matrix_vector(std::int64_t m, std::int64_t k, T alpha, Matrix<const T> a, const T* x,
                    std::int64_t x_step, T beta, T* y, std::int64_t y_step) {
   const Layout la = layout(m, k, a.row, a.col);
-  const std::int64_t width = la.transposed ? column_rows : 4;
-  for (std::int64_t i = 0; i < m; i += width) {
-    const std::int64_t rows = std::min(width, m - i);
-    T sums[column_rows];
-    if (la.transposed) {
-      column_sums(rows, k, a.data + i, la.leading, x, x_step, sums);
-    } else if (rows == 4) {
-      row_sums<T, 4>(k, a.data + i * la.leading, la.leading, x, x_step, sums);
+  const std::int64_t lead = la.leading;
+  T dense[depth_block];
+  if (x_step != 1) {
+    for (std::int64_t l = 0; l < k; ++l) dense[l] = x[l * x_step];
+    x = dense;
+  }
+  constexpr int wide = 16, tall = 8;
+  for (std::int64_t i = 0; i < m;) {
+    T sums[wide];
+    std::int64_t rows = 1;
+    if (la.transposed && m - i >= wide) {
+      column_sums<T, wide>(k, a.data + i, lead, x, sums);
+      rows = wide;
+    } else if (la.transposed) {
+      sums[0] = column_sum(k, a.data + i, lead, x);
+    } else if (m - i >= tall) {
+      row_sums<T, tall>(k, a.data + i * lead, lead, x, sums);
+      rows = tall;
     } else {
-      for (std::int64_t r = 0; r < rows; ++r)
-        row_sums<T, 1>(k, a.data + (i + r) * la.leading, la.leading, x, x_step, sums + r);
+      row_sums<T, 1>(k, a.data + i * lead, lead, x, sums);
     }
     for (std::int64_t r = 0; r < rows; ++r) {
       T& out = y[(i + r) * y_step];
       out = beta == T(0) ? alpha * sums[r] : alpha * sums[r] + beta * out;
     }
+    i += rows;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -130,6 +131,34 @@ TEST(Blas, ThreadsDoNotChangeTheBits) {
   for (const int threads : {2, 3, 5}) {
     const auto many = with(threads);
     EXPECT_EQ(0, std::memcmp(one.data(), many.data(), one.size() * sizeof(float)));
+  }
+}
+
+TEST(Blas, NeitherTilesNorTransposesShowInTheBits) {
+  ThreadPool pool(1);
+  for (const Size& s :
+       {Size{40, 33, 700}, Size{1, 50, 1100}, Size{50, 1, 1100}, Size{37, 1, 30}, Size{61, 90, 13}}) {
+    const auto a = random_values<float>(s.m * s.k, 1), b = random_values<float>(s.k * s.n, 2);
+    std::vector<float> at(a.size()), bt(b.size());
+    for (std::int64_t i = 0; i < s.m * s.k; ++i)
+      at[static_cast<std::size_t>(i % s.k * s.m + i / s.k)] = a[static_cast<std::size_t>(i)];
+    for (std::int64_t i = 0; i < s.k * s.n; ++i)
+      bt[static_cast<std::size_t>(i % s.n * s.k + i / s.n)] = b[static_cast<std::size_t>(i)];
+    std::vector<float> whole(static_cast<std::size_t>(s.m * s.n)), turned(whole), tiled(whole);
+    gemm<float>(pool, {}, s.m, s.n, s.k, 1, {a.data(), s.k, 1}, {b.data(), s.n, 1}, 0,
+                {whole.data(), s.n, 1});
+    gemm<float>(pool, {}, s.m, s.n, s.k, 1, {at.data(), 1, s.m}, {bt.data(), 1, s.k}, 0,
+                {turned.data(), s.n, 1});
+    const Method method = method_for(s.m, s.n, s.k);
+    for (std::int64_t i = 0; i < s.m; i += 7) {
+      for (std::int64_t j = 0; j < s.n; j += 5) {
+        gemm_serial<float>(method, std::min<std::int64_t>(7, s.m - i), std::min<std::int64_t>(5, s.n - j),
+                           s.k, 1, {a.data() + i * s.k, s.k, 1}, {b.data() + j, s.n, 1}, 0,
+                           {tiled.data() + i * s.n + j, s.n, 1});
+      }
+    }
+    EXPECT_EQ(whole, turned);
+    EXPECT_EQ(whole, tiled);
   }
 }
 
