@@ -9,7 +9,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-constexpr int exact_tasks = 40;  // parts up to this size are tried exactly first
+constexpr int exact_tasks = 64;  // parts up to this size are tried exactly first
 constexpr int exact_states = 20'000;
 
 std::vector<int> ranks(const TaskOrder& order) {
@@ -44,7 +44,10 @@ TaskOrder order_of_part(const OrderModel& model, std::int64_t goal, Work& work) 
   if (model.tasks <= 1 || best_peak <= goal) return best;
 
   if (model.tasks <= exact_tasks) {
-    const ExactResult exact = exact_order(model, goal, best_peak, exact_states, work);
+    Work half{work.left / 2};
+    work.left -= half.left;
+    const ExactResult exact = exact_order(model, goal, best_peak, exact_states, half);
+    work.left += half.left;
     if (!exact.order.empty()) return exact.order;
     if (exact.complete) return best;
   }
@@ -57,11 +60,14 @@ TaskOrder order_of_part(const OrderModel& model, std::int64_t goal, Work& work) 
   };
   const std::vector<int> lazy = ranks(lazy_order(model));
   if (offer(lazy_order(model))) return best;
-  if (offer(greedy_order(model, {.priority = lazy}, work))) return best;
-  if (offer(greedy_order(model, {.priority = lazy, .target = best_peak}, work))) return best;
-  if (offer(backward_greedy_order(model, lazy, 0, 0, work))) return best;
   const std::vector<int> late = ranks(backward_greedy_order(model, lazy, 0, 0, work));
-  if (offer(greedy_order(model, {.priority = late}, work))) return best;
+  for (const std::vector<int>& priority : {lazy, late}) {
+    for (int look_ahead : {24, 6, 0}) {
+      if (offer(greedy_order(model, {.priority = priority, .look_ahead = look_ahead}, work))) return best;
+    }
+    if (offer(greedy_order(model, {.priority = priority, .target = best_peak}, work))) return best;
+  }
+  if (offer(backward_greedy_order(model, lazy, 0, 0, work))) return best;
 
   // Half of the work goes into the best start, the rest into starts with noise around it, each improved in turn.
   Work share{work.left / 2};

@@ -19,16 +19,38 @@ double chance(std::uint64_t seed, int task) {
   return static_cast<double>(x >> 11) * 0x1p-53;
 }
 
-// Some tasks done, and what it would mean to do another. Every `run` can be undone.
+// Some tasks done, and what it would mean to do another. Every `run` can be undone. Sources, tasks that wait for
+// nothing, are no choice of their own: each runs right before the first task that needs it, as a part of it.
 class State {
  public:
-  explicit State(const OrderModel& model) : model_(model), left_(at(model.items)), waiting_(at(model.tasks)) {
+  explicit State(const OrderModel& model)
+      : model_(model),
+        left_(at(model.items)),
+        waiting_(at(model.tasks)),
+        source_of_(at(model.items), -1),
+        run_for_(at(model.tasks), -1) {
     resident_ = model.base;
     for (int i = 0; i < model.items; ++i) {
       left_[at(i)] = static_cast<int>(model.users[i].size());
       if (model.present[at(i)]) resident_ += model.size[at(i)];
     }
-    for (int t = 0; t < model.tasks; ++t) waiting_[at(t)] = static_cast<int>(model.before[t].size());
+    for (int t = 0; t < model.tasks; ++t) {
+      if (is_source(t)) {
+        waiting_[at(t)] = -1;
+        for (int i : model.makes[t]) source_of_[at(i)] = t;
+      } else {
+        for (int b : model.before[t]) waiting_[at(t)] += !is_source(b);
+      }
+    }
+  }
+
+  bool is_source(int t) const { return model_.before[t].empty() && !model_.after[t].empty(); }
+  // The sources that would run with t.
+  template <class F>
+  void each_new_source(int t, F&& f) const {
+    for (int b : model_.before[t]) {
+      if (is_source(b) && run_for_[at(b)] < 0) f(b);
+    }
   }
 
   std::int64_t resident() const { return resident_; }
@@ -45,6 +67,8 @@ class State {
       if (!model_.lasts(i)) freed += model_.size[at(i)];
     }
     for (int i : model_.uses[t]) {
+      const int source = source_of_[at(i)];
+      if (source >= 0 && run_for_[at(source)] < 0) made += model_.size[at(i)];
       if (dies(i)) freed += model_.size[at(i)];
     }
     return {made + model_.scratch[at(t)] - saved_by_take_over(model_, t, dies), made - freed};
@@ -55,6 +79,7 @@ class State {
   void run(int t, F&& wake) {
     resident_ += effect(t).change;
     waiting_[at(t)] = -1;
+    each_new_source(t, [&](int b) { run_for_[at(b)] = t; });
     for (int s : model_.after[t]) {
       if (--waiting_[at(s)] == 0) wake(s);
     }
@@ -69,6 +94,9 @@ class State {
     for (int i : model_.uses[t]) ++left_[at(i)];
     for (int s : model_.after[t]) ++waiting_[at(s)];
     waiting_[at(t)] = 0;
+    for (int b : model_.before[t]) {
+      if (run_for_[at(b)] == t) run_for_[at(b)] = -1;
+    }
     resident_ -= effect(t).change;
   }
 
@@ -76,8 +104,10 @@ class State {
   static constexpr std::size_t widest_scan = 32;
   const OrderModel& model_;
   std::int64_t resident_ = 0;
-  std::vector<int> left_;     // per item: users that have not run
-  std::vector<int> waiting_;  // per task: tasks it waits for; -1: has run
+  std::vector<int> left_;       // per item: users that have not run
+  std::vector<int> waiting_;    // per task: tasks it waits for, sources aside; -1: has run, or is a source
+  std::vector<int> source_of_;  // per item: its maker if that is a source
+  std::vector<int> run_for_;    // per source: the task it ran with
 };
 
 class Greedy {
@@ -123,6 +153,7 @@ class Greedy {
     work_.left -= 1;
     ready_.erase({key_[at(t)], t});
     peak_ = std::max(peak_, state_.resident() + state_.effect(t).hill);
+    state_.each_new_source(t, [&](int source) { order_.push_back(source); });
     order_.push_back(t);
     state_.run(t, [&](int s) { wake(s); });
   }

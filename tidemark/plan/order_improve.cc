@@ -12,7 +12,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-constexpr int largest_group = 24;  // tasks moved together
+constexpr int largest_group = 40;  // tasks moved together
 constexpr int items_tried = 48;    // per peak, largest first
 constexpr int window_sizes[] = {12, 24, 48};
 constexpr int window_states = 1500;

@@ -31,7 +31,7 @@ struct GreedyOptions {
   std::span<const int> priority = {};  // per task: smaller first; the base order
   double noise = 0;                    // 0: by priority alone; else mixes in size, at random
   std::uint64_t seed = 0;
-  int look_ahead = 12;
+  int look_ahead = 24;
   std::int64_t target = 0;  // releases that would lift the peak above this wait
 };
 TaskOrder greedy_order(const OrderModel& model, const GreedyOptions& options, Work& work);

@@ -84,8 +84,9 @@ std::int64_t exhaustive_peak(const OrderModel& model) {
 
 TEST(Order, FindsTheOptimumOfSmallGraphs) {
   std::mt19937 random(7);
-  for (int trial = 0; trial < 60; ++trial) {
-    const OrderModel model = random_model(random, 2 + trial % 7, 0.1 + 0.1 * (trial % 5));
+  for (int trial = 0; trial < 64; ++trial) {
+    const int tasks = trial < 60 ? 2 + trial % 7 : 9;
+    const OrderModel model = random_model(random, tasks, 0.1 + 0.1 * (trial % 5));
     Work work{1'000'000};
     const TaskOrder order = best_order(model, 0, work);
     ASSERT_TRUE(is_valid_order(model, order));
