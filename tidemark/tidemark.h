@@ -1,6 +1,6 @@
 // The façade: what a user includes.
 //   #include <tidemark/tidemark.h>
-//   namespace td = tidemark;   // inside a function or a namespace of your own: <time.h> owns the global `tm`
+//   namespace td = tidemark;
 #pragma once
 #include "tidemark/autodiff/custom_vjp.h"
 #include "tidemark/autodiff/transforms.h"
@@ -9,6 +9,7 @@
 #include "tidemark/engine/compile.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/trace/functions.h"
+#include "tidemark/trace/model_functions.h"
 #include "tidemark/trace/tensor.h"
 #include "tidemark/trace/tree.h"
 

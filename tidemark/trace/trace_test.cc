@@ -75,9 +75,10 @@ TEST(Trace, MistakesCarryTheUsersLine) {
   expect_error(ErrorCode::shape_mismatch, __LINE__, [&] { return reshape(x, {4, -1}); });
   expect_error(ErrorCode::index_out_of_range, __LINE__, [&] { return sum(x, {2}); });
   expect_error(ErrorCode::index_out_of_range, __LINE__, [&] { return take(x, i, 0); });
-  expect_error(ErrorCode::not_differentiable, __LINE__,
-               [&] { return grad([](Tensor t) { return sum(t); })(i); });
-  expect_error(ErrorCode::loss_not_scalar, __LINE__, [&] { return grad([](Tensor t) { return t * 2; })(x); });
+  const auto total = [](Tensor t) { return sum(t); };
+  const auto twice = [](Tensor t) { return t * 2; };
+  expect_error(ErrorCode::not_differentiable, __LINE__, [&] { return grad(total)(i); });
+  expect_error(ErrorCode::loss_not_scalar, __LINE__, [&] { return grad(twice)(x); });
   expect_error(ErrorCode::dtype_mismatch, __LINE__, [&] { return x.data<double>(); });
 }
 

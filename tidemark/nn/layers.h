@@ -1,0 +1,52 @@
+// Layers as plain structs of parameters (trees) and plain functions over them. `init` draws parameters from a key.
+#pragma once
+#include "tidemark/trace/functions.h"
+#include "tidemark/trace/model_functions.h"
+#include "tidemark/trace/tree.h"
+
+namespace tidemark::nn {
+
+struct Linear {
+  Tensor weight;  // (in, out)
+  Tensor bias;    // (out)
+  TM_FIELDS(Linear, weight, bias)
+
+  static Linear init(const Tensor& key, std::int64_t in, std::int64_t out);
+  Tensor operator()(const Operand& x) const;  // (…, in) → (…, out)
+};
+
+struct LayerNorm {
+  Tensor gain, bias;  // (width)
+  TM_FIELDS(LayerNorm, gain, bias)
+
+  static LayerNorm init(std::int64_t width);
+  Tensor operator()(const Operand& x) const;  // over the last dimension
+};
+
+struct Conv2d {
+  Tensor weight;  // (out, in/groups, k, k)
+  Tensor bias;    // (out)
+  TM_FIELDS(Conv2d, weight, bias)
+
+  static Conv2d init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel);
+  Tensor operator()(const Operand& x,
+                    std::int64_t stride = 1) const;  // (N, in, H, W), padding keeps H and W / stride
+};
+
+struct BatchNorm2d {
+  Tensor gain, bias;  // (channels)
+  TM_FIELDS(BatchNorm2d, gain, bias)
+
+  static BatchNorm2d init(std::int64_t channels);
+  Tensor operator()(const Operand& x) const;  // (N, C, H, W), statistics of the batch
+};
+
+struct SelfAttention {
+  Linear qkv, out;  // (width, 3 width), (width, width)
+  TM_FIELDS(SelfAttention, qkv, out)
+
+  static SelfAttention init(const Tensor& key, std::int64_t width);
+  Tensor operator()(const Tensor& x, std::int64_t heads, bool causal) const;  // (B, T, width)
+};
+
+}  // namespace tidemark::nn
