@@ -6,15 +6,21 @@
 #include <exception>
 
 #include "tidemark/base/error.h"
+#include "tools/demo.h"
 #include "tools/exit_code.h"
 #include "tools/layout.h"
+#include "tools/ops.h"
+#include "tools/plan.h"
 
 int main(int argc, char** argv) {
   using namespace tidemark;
   CLI::App app("Derivatives of C++ functions inside a byte budget", "tidemark");
   app.require_subcommand(1);
   int exit_code = cli::exit_ok;
+  cli::add_demo(app, exit_code);
+  cli::add_plan(app, exit_code);
   cli::add_layout(app, exit_code);
+  cli::add_ops(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,122 @@
+#include "tools/plan.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tidemark/engine/program.h"
+#include "tidemark/ir/parse.h"
+#include "tidemark/ir/print.h"
+#include "tidemark/nn/zoo.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/plan/plan_json.h"
+#include "tools/exit_code.h"
+
+namespace tidemark::cli {
+namespace {
+
+struct PlanCommand {
+  std::string model;
+  std::int64_t batch = 0;  // 0: the model's own
+  std::vector<std::string> disable;
+  std::string dump_after, output;
+  bool json = false, passes = false, print_graph = false;
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) {
+    fail(ErrorCode::bad_file, {.what = fmt::format("the file '{}' cannot be read", path)});
+  }
+  return std::move(text).str();
+}
+
+Graph load_graph(const PlanCommand& command) {
+  if (const nn::ZooModel* model = nn::find_in_zoo(command.model)) {
+    return model->training_step(command.batch > 0 ? command.batch : model->default_batch);
+  }
+  if (std::filesystem::is_regular_file(command.model)) {
+    return parse(read_file(command.model), {.find = find_op, .nearest = nearest_op}, command.model);
+  }
+  std::string names;
+  for (const nn::ZooModel& model : nn::zoo())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", model.name);
+  fail(ErrorCode::bad_file,
+       {.what = fmt::format("'{}' is neither a file nor a built-in model", command.model),
+        .expected = fmt::format("a .ir file, or one of {}", names)});
+}
+
+void run_plan(const PlanCommand& command) {
+  const auto start = std::chrono::steady_clock::now();
+  const Graph graph = prepare_graph(load_graph(command));
+  PlanOptions options{.skip = command.disable};
+  if (!command.dump_after.empty()) {
+    options.after = [&](std::string_view pass, const Draft& draft) {
+      if (pass == command.dump_after) fmt::print("-- after {}\n{}\n", pass, to_text(draft));
+    };
+  }
+  PipelineReport report;
+  const Plan plan = make_plan(graph, options, &report);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!command.output.empty()) {
+    std::ofstream file(command.output, std::ios::binary);
+    if (!(file << to_json(plan) << '\n')) {
+      fail(ErrorCode::bad_file, {.what = fmt::format("the file '{}' cannot be written", command.output)});
+    }
+  }
+  if (command.json) {
+    const nlohmann::json summary = {{"model", command.model},
+                                    {"nodes", graph.nodes().size()},
+                                    {"steps", plan.steps.size()},
+                                    {"peak", plan.peak()},
+                                    {"input_bytes", plan.input_bytes},
+                                    {"arena_bytes", plan.arena_bytes},
+                                    {"lower_bound", plan.lower_bound},
+                                    {"store_all_bytes", plan.store_all_bytes},
+                                    {"flops", plan.flops},
+                                    {"bytes_moved", plan.bytes_moved},
+                                    {"seconds", seconds}};
+    fmt::print("{}\n", summary.dump(2));
+    return;
+  }
+  if (command.print_graph) fmt::print("{}\n", print(graph));
+  fmt::print("{}", summary(graph, plan));
+  if (command.passes) {
+    fmt::print("\npasses\n");
+    for (const PassReport& pass : report.passes) {
+      fmt::print("  {:<12} {:>9.1f} ms{}\n", pass.name, 1e3 * pass.seconds, pass.skipped ? "  skipped" : "");
+    }
+  }
+  fmt::print("planned in {:.2f} s\n", seconds);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, int& exit_code) {
+  auto command = std::make_shared<PlanCommand>();
+  CLI::App* plan = app.add_subcommand("plan", "plan the memory of a graph or a built-in model");
+  std::string names;
+  for (const nn::ZooModel& model : nn::zoo()) names += fmt::format("\n  {:<12} {}", model.name, model.about);
+  plan->footer("Built-in models:" + names);
+  plan->add_option("model", command->model, "a .ir file or the name of a built-in model")->required();
+  plan->add_option("--batch", command->batch, "batch size of a built-in model")
+      ->check(CLI::Range(1, 1 << 20));
+  plan->add_option("--disable", command->disable, "passes to leave out, by name");
+  plan->add_option("--dump-after", command->dump_after, "print the draft after this pass");
+  plan->add_option("--output", command->output, "write the plan as JSON to this file");
+  plan->add_flag("--passes", command->passes, "how long each pass took");
+  plan->add_flag("--print", command->print_graph, "print the graph as planned");
+  plan->add_flag("--json", command->json, "the figures as JSON");
+  plan->callback([command, &exit_code] {
+    run_plan(*command);
+    exit_code = exit_ok;
+  });
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,23 @@
+#include "tools/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace tidemark::cli {
+
+Progress::Progress(int total) : total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+void Progress::show(int done, const std::string& status) {
+  constexpr int width = 30;
+  if (!terminal_ && done != total_ && done % (total_ / 10 > 0 ? total_ / 10 : 1) != 0) return;
+  const int filled = total_ > 0 ? done * width / total_ : width;
+  std::string bar;
+  for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "·";
+  fmt::print(stderr, "{}{} {:>{}}/{}  {}{}", terminal_ ? "\r" : "", bar, done,
+             fmt::formatted_size("{}", total_), total_, status, terminal_ && done != total_ ? "  " : "\n");
+  std::fflush(stderr);
+}
+
+}  // namespace tidemark::cli
