@@ -3,6 +3,8 @@
 
 #include "tests/op_laws/law_case.h"
 #include "tidemark/cpu/kernels.h"
+#include "tidemark/ir/parse.h"
+#include "tidemark/ir/print.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark::testing {
@@ -131,6 +133,13 @@ TEST_P(KernelLaws, CostsAreFiniteAndNotNegative) {
     EXPECT_GE(cost.flops, 0) << law.name();
     EXPECT_GE(cost.bytes, 0) << law.name();
     EXPECT_GE(scratch_of(call), 0) << law.name();
+  }
+}
+
+TEST_P(KernelLaws, TheTextFormReadsBackAsTheSameGraph) {
+  for (const LawCase& law : cases_of(*GetParam())) {
+    const std::string text = print(law.graph());
+    EXPECT_EQ(print(parse(text, {.find = find_op})), text) << law.name();
   }
 }
 

@@ -174,17 +174,21 @@ HWY_EXPORT(run_log_softmax);
 HWY_EXPORT(run_softmax_grad);
 HWY_EXPORT(run_log_softmax_grad);
 
-const CpuKernel cpu::softmax =
-    cpu_kernel<AxisAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(run_softmax)
-                                                       (args); });
-const CpuKernel cpu::log_softmax =
-    cpu_kernel<AxisAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(run_log_softmax)
-                                                       (args); });
-const CpuKernel cpu::softmax_grad =
-    cpu_kernel<AxisAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(run_softmax_grad)
-                                                       (args); });
-const CpuKernel cpu::log_softmax_grad =
-    cpu_kernel<AxisAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(run_log_softmax_grad)
-                                                       (args); });
+const CpuKernel cpu::softmax = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(run_softmax)
+  (args);
+});
+const CpuKernel cpu::log_softmax = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(run_log_softmax)
+  (args);
+});
+const CpuKernel cpu::softmax_grad = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(run_softmax_grad)
+  (args);
+});
+const CpuKernel cpu::log_softmax_grad = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(run_log_softmax_grad)
+  (args);
+});
 }  // namespace tidemark
 #endif  // HWY_ONCE
