@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "tidemark/kernel/blas_small.h"
+
 namespace tidemark::blas {
 namespace {
 
@@ -43,13 +45,15 @@ Layout layout(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std
                                                : Layout{true, narrow(col_stride)};
 }
 
+// Column-major with the operands swapped, which is the same product: OpenBLAS has a short cut for plain row-major
+// operands on AVX-512 that rounds differently from what it does with transposed ones.
 void call_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha, const float* a,
                int lda, const float* b, int ldb, float beta, float* c, int ldc) {
-  cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  cblas_sgemm(CblasColMajor, tb, ta, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc);
 }
 void call_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha, const double* a,
                int lda, const double* b, int ldb, double beta, double* c, int ldc) {
-  cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  cblas_dgemm(CblasColMajor, tb, ta, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc);
 }
 template <class T>
 void scale(std::int64_t m, std::int64_t n, T beta, Matrix<T> c) {
@@ -66,6 +70,14 @@ void scale(std::int64_t m, std::int64_t n, T beta, Matrix<T> c) {
 
 // Below this many multiply-adds the fixed cost of a BLAS call (0.15 µs) exceeds the work.
 constexpr std::int64_t small_work = 256;
+
+// Blocks up to this many multiply-adds go to small_product. On x86-64 OpenBLAS takes kernels for small matrices up to
+// 100³, whose bits depend on the transposition; elsewhere the limit is where the two are equally fast.
+#if defined(__x86_64__)
+constexpr std::int64_t own_work = 100 * 100 * 100;
+#else
+constexpr std::int64_t own_work = 16 * 16 * 16;
+#endif
 
 template <class T>
 void small_gemm(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a, Matrix<const T> b,
@@ -207,6 +219,8 @@ void gemm_serial(Method method, std::int64_t m, std::int64_t n, std::int64_t k, 
     } else if (method == Method::vector && m == 1) {
       matrix_vector(n, depth, alpha, {right.data, right.col, right.row}, left.data, left.col, beta, c.data,
                     1);
+    } else if (m * n * depth <= own_work) {
+      small_product(m, n, depth, alpha, left, right, beta, c);
     } else {
       const Layout la = layout(m, depth, a.row, a.col), lb = layout(depth, n, b.row, b.col);
       call_gemm(trans(la.transposed), trans(lb.transposed), narrow(m), narrow(n), narrow(depth), alpha,

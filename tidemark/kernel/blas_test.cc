@@ -136,8 +136,8 @@ TEST(Blas, ThreadsDoNotChangeTheBits) {
 
 TEST(Blas, NeitherTilesNorTransposesShowInTheBits) {
   ThreadPool pool(1);
-  for (const Size& s :
-       {Size{40, 33, 700}, Size{1, 50, 1100}, Size{50, 1, 1100}, Size{37, 1, 30}, Size{61, 90, 13}}) {
+  for (const Size& s : {Size{40, 33, 700}, Size{1, 50, 1100}, Size{50, 1, 1100}, Size{37, 1, 30},
+                        Size{61, 90, 13}, Size{150, 130, 700}}) {
     const auto a = random_values<float>(s.m * s.k, 1), b = random_values<float>(s.k * s.n, 2);
     std::vector<float> at(a.size()), bt(b.size());
     for (std::int64_t i = 0; i < s.m * s.k; ++i)

@@ -29,16 +29,21 @@ struct Mul {
     return hn::Mul(a, b);
   }
 };
+// Also for integers, where it is never so. (Highway's Ne is false for NaN on x86-64.)
+template <class V>
+HWY_INLINE auto is_nan(V x) {
+  return hn::Not(hn::Eq(x, x));
+}
 struct Max {
   template <class V>
   static HWY_INLINE V two(V a, V b) {
-    return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::Ne(b, b)), b, a);
+    return hn::IfThenElse(hn::Or(hn::Lt(a, b), is_nan(b)), b, a);
   }
 };
 struct Min {
   template <class V>
   static HWY_INLINE V two(V a, V b) {
-    return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::Ne(b, b)), b, a);
+    return hn::IfThenElse(hn::Or(hn::Lt(b, a), is_nan(b)), b, a);
   }
 };
 

@@ -80,7 +80,7 @@ HWY_INLINE Truths<T> equal(Lanes<T> x, Lanes<T> y) {
 }
 template <class T>
 HWY_INLINE Truths<T> not_equal(Lanes<T> x, Lanes<T> y) {
-  return {hn::Ne(x.v, y.v)};
+  return {hn::Not(hn::Eq(x.v, y.v))};  // Highway's Ne is false for NaN on x86-64
 }
 template <class T>
 HWY_INLINE Truths<T> less(Lanes<T> x, Lanes<T> y) {

@@ -45,7 +45,7 @@ HWY_INLINE hn::Vec<Words> narrow(BFloat16, hn::Vec<Floats> x) {
   const auto bias = hn::Add(hn::Set(du, 0x7fffu), hn::And(upper, hn::Set(du, 1u)));
   const auto rounded = hn::ShiftRight<16>(hn::Add(bits, bias));
   const auto quiet = hn::Or(upper, hn::Set(du, 0x40u));
-  return hn::IfThenElse(hn::RebindMask(du, hn::Ne(x, x)), quiet, rounded);
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
 }
 HWY_INLINE hn::Vec<Words> narrow(Float16, hn::Vec<Floats> x) {
   const Floats df;
