@@ -30,7 +30,7 @@ struct Matrix {
 bool is_direct(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride);
 
 // How one product is computed. The choice and the order of every sum follow from the sizes of the whole problem alone,
-// so that neither tiles nor strides nor transposes show in the bits: a view gives what its copy would give.
+// and so do the tiles, so that neither strides nor transposes show in the bits: a view gives what its copy would give.
 enum class Method {
   small,  // plain loops: a BLAS call would cost more than the work
   vector,  // one row or one column: our own loops, faster than gemm; gemv sums in an order that depends on strides
