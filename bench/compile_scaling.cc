@@ -1,0 +1,55 @@
+// From a C++ function to a plan as programs grow: training steps of a GPT with 1k, 3k, 10k and 30k nodes, traced,
+// differentiated, optimised and planned on one core from types alone. One row per size: seconds per stage, and
+// microseconds per node, which should stay flat.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "tidemark/engine/program.h"
+#include "tidemark/nn/models.h"
+#include "tidemark/tidemark.h"
+
+namespace {
+
+using namespace tidemark;
+
+double seconds_of(const auto& f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+int main() {
+  set_threads(1);
+  fmt::print("{:>8} {:>8} {:>10} {:>10} {:>10} {:>8} {:>9}\n", "nodes", "trace", "gradient", "optimise",
+             "plan", "total", "us/node");
+  const auto loss = [](const nn::Gpt& model, Tensor tokens, Tensor next) {
+    return nn::classification_loss(model(tokens, 4), next);
+  };
+  const Tensor tokens = Tensor::of_type({DType::i32, {4, 64}});
+  for (int nodes : {1'000, 3'000, 10'000, 30'000}) {
+    const int layers = nodes / 105;  // nodes of one block's training step, updates included
+    const auto model = result_types([&] { return nn::Gpt::init(key(0), layers, 64, 256, 64); });
+    const auto step = [&](const nn::Gpt& p, Tensor x, Tensor y) {
+      const auto [value, gradients] = value_and_grad(loss)(p, x, y);
+      return std::pair(map_tree([](const Tensor& w, const Tensor& g) { return w - g * 0.01; }, p, gradients),
+                       value);
+    };
+    // Tracing the step includes tracing and differentiating the loss inside it; the loss alone gives the split.
+    const double forward = seconds_of([&] { trace_call(loss, std::tuple(model, tokens, tokens), {}); });
+    TracedCall<std::pair<nn::Gpt, Tensor>> traced;
+    const double whole =
+        seconds_of([&] { traced = trace_call(step, std::tuple(model, tokens, tokens), {}); });
+    for (std::size_t i = 0; i < traced.argument_ends[0]; ++i) traced.graph.inputs()[i].donated = true;
+    Graph graph;
+    const double optimise = seconds_of([&] { graph = prepare_graph(traced.graph); });
+    Plan plan;
+    const double planning = seconds_of([&] { plan = make_plan(graph); });
+    const double total = whole + optimise + planning;
+    fmt::print("{:>8} {:>8.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8.3f} {:>9.1f}\n", graph.nodes().size(),
+               forward, whole - forward, optimise, planning, total,
+               1e6 * total / static_cast<double>(graph.nodes().size()));
+  }
+}
