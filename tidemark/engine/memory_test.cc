@@ -12,7 +12,7 @@ namespace {
 std::atomic<std::int64_t> live_bytes{0}, peak_bytes{0}, allocations{0};
 std::atomic<bool> counting{false};
 
-void add(std::int64_t bytes) {
+[[maybe_unused]] void add(std::int64_t bytes) {
   if (!counting) return;
   const std::int64_t now = live_bytes += bytes;
   if (bytes > 0) ++allocations;
@@ -20,7 +20,7 @@ void add(std::int64_t bytes) {
   }
 }
 template <class F>
-F* next(const char* name) {
+[[maybe_unused]] F* next(const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
 }  // namespace
