@@ -1,9 +1,11 @@
-# tm_layer(NAME [DEPS layer...] [PUBLIC_LIBS target...] [PRIVATE_LIBS target...] [TEST_DEPS layer...] [THREADED])
+# tm_layer(NAME [DEPS layer...] [PUBLIC_LIBS target...] [PRIVATE_LIBS target...] [TEST_DEPS layer...] [THREADED]
+#          [TEST_SUPPORT])
 #
 # One folder tidemark/NAME = one static library tidemark_NAME (an INTERFACE library when it has only headers)
 # plus one GoogleTest executable tidemark_NAME_test from its *_test.cc files. Files named *_slow_test.cc make
 # tidemark_NAME_slow_test, labelled `slow`. DEPS are layers it may include; TEST_DEPS are further layers its
 # tests may link. A folder without files, as DEPS or as a layer, is skipped. THREADED labels the tests `threads`.
+# TEST_SUPPORT lets them link tests/support.
 
 function(_tm_glob_layer name)
   set(dir "${PROJECT_SOURCE_DIR}/tidemark/${name}")
@@ -58,7 +60,7 @@ function(tm_gtest target)
 endfunction()
 
 function(tm_layer name)
-  cmake_parse_arguments(ARG "THREADED" "" "DEPS;PUBLIC_LIBS;PRIVATE_LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADED;TEST_SUPPORT" "" "DEPS;PUBLIC_LIBS;PRIVATE_LIBS;TEST_DEPS" ${ARGN})
   _tm_glob_layer(${name})
   set(sources "${_tm_sources}")
   set(tests "${_tm_tests}")
@@ -90,6 +92,9 @@ function(tm_layer name)
 
   if(TIDEMARK_TESTS)
     _tm_layer_targets(test_deps ${ARG_TEST_DEPS})
+    if(ARG_TEST_SUPPORT)
+      list(PREPEND test_deps tidemark_test_support)
+    endif()
     set(label "")
     if(ARG_THREADED)
       set(label LABEL threads)

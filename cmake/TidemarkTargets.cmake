@@ -56,7 +56,8 @@ function(tm_tools)
 endfunction()
 
 # Each folder tests/NAME with *_test.cc files is one executable tidemark_NAME_test; tests/support is a library
-# that all of them link. TIDEMARK_TEST_DIR is the folder's path, for golden files and corpora.
+# that all of them link, as do layers with TEST_SUPPORT. TIDEMARK_TEST_DIR is the folder's path, for golden
+# files and corpora.
 function(tm_tests)
   if(NOT TIDEMARK_TESTS)
     return()
@@ -71,7 +72,7 @@ function(tm_tests)
   if(support)
     add_library(tidemark_test_support STATIC ${support})
     target_include_directories(tidemark_test_support PUBLIC "${PROJECT_SOURCE_DIR}")
-    target_link_libraries(tidemark_test_support PRIVATE tidemark_flags GTest::gmock PUBLIC tidemark_layers)
+    target_link_libraries(tidemark_test_support PRIVATE tidemark_flags GTest::gmock PUBLIC tidemark_cpu)
     list(PREPEND libs tidemark_test_support)
   endif()
 

@@ -54,7 +54,7 @@ double norm(const Vectors& a) { return std::sqrt(dot(a, a)); }
 std::vector<Literal> directions(const std::vector<Type>& types, std::uint64_t seed) {
   std::vector<Literal> list;
   for (const Type& type : types) {
-    if (type.dtype == DType::f64) list.push_back(draw(type, -1, 1, seed + list.size()));
+    if (type.dtype == DType::f64) list.push_back(random_literal(type.dtype, type.shape, seed + list.size()));
   }
   return list;
 }

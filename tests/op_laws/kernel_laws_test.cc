@@ -39,8 +39,8 @@ TEST_P(KernelLaws, EveryOpHasSamplesAndFacts) {
 TEST_P(KernelLaws, WritesAllOfItsResultsAndNothingElse) {
   for (const LawCase& law : cases()) {
     const auto operands = law.operands();
-    const KernelRun zeros = run_kernel(law, operands, std::byte{0}, 1);
-    const KernelRun ones = run_kernel(law, operands, std::byte{0xFF}, 1);
+    const KernelRun zeros = law.run(operands, {.fill = std::byte{0}});
+    const KernelRun ones = law.run(operands, {.fill = std::byte{0xFF}});
     EXPECT_EQ(zeros.broken, "") << law.name();
     expect_same(zeros.results, ones.results, law.name() + ", other memory contents before");
   }
@@ -49,9 +49,9 @@ TEST_P(KernelLaws, WritesAllOfItsResultsAndNothingElse) {
 TEST_P(KernelLaws, GivesTheSameBitsOnAnyNumberOfThreads) {
   for (const LawCase& law : cases()) {
     const auto operands = law.operands();
-    const KernelRun one = run_kernel(law, operands, std::byte{0}, 1);
+    const KernelRun one = law.run(operands);
     for (int threads : {2, 3}) {
-      expect_same(one.results, run_kernel(law, operands, std::byte{0}, threads).results,
+      expect_same(one.results, law.run(operands, {.threads = threads}).results,
                   fmt::format("{}, {} threads", law.name(), threads));
     }
   }
@@ -62,13 +62,13 @@ TEST_P(KernelLaws, GivesTheSameBitsInPlace) {
     const Graph graph = law.graph();
     const NodeCall call(graph, graph.nodes().front());
     const auto operands = law.operands();
-    const KernelRun apart = run_kernel(law, operands, std::byte{0}, 2);
+    const KernelRun apart = law.run(operands, {.threads = 2});
     for (int r = 0; r < static_cast<int>(call.out.size()); ++r) {
       for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
         if (!may_overwrite(call, r, o)) continue;
         ASSERT_EQ(call.in[static_cast<std::size_t>(o)].bytes(),
                   call.out[static_cast<std::size_t>(r)].bytes());
-        expect_same(apart.results, run_kernel(law, operands, std::byte{0}, 2, r, o).results,
+        expect_same(apart.results, law.run(operands, {.threads = 2, .result = r, .over = o}).results,
                     fmt::format("{}, result {} over operand {}", law.name(), r, o));
       }
     }
@@ -81,11 +81,14 @@ TEST_P(KernelLaws, TakesStridedOperandsWhereItSaysSo) {
     const Graph graph = law.graph();
     const NodeCall call(graph, graph.nodes().front());
     const auto operands = law.operands();
-    const KernelRun dense = run_kernel(law, operands, std::byte{0}, 1);
+    const KernelRun dense = law.run(operands);
     for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
       if (!law.op->strided(call, o)) continue;
-      for (bool backwards : {false, true}) {
-        const KernelRun strided = run_kernel_strided(law, operands, o, backwards);
+      for (bool backwards : {false, true}) {  // with gaps, or against the order of memory
+        std::vector<Place> places;
+        for (const Type& type : call.in) places.push_back(dense_place(type.shape));
+        for (std::int64_t& stride : places[static_cast<std::size_t>(o)].strides) stride *= backwards ? -3 : 2;
+        const KernelRun strided = law.run(operands, {.threads = 2, .places = places});
         EXPECT_EQ(strided.broken, "") << law.name();
         expect_same(dense.results, strided.results,
                     fmt::format("{}, operand {} strided{}", law.name(), o, backwards ? " backwards" : ""));
@@ -100,7 +103,7 @@ TEST_P(KernelLaws, ViewsShowWhatTheKernelWouldCopy) {
     const Graph graph = law.graph();
     const NodeCall call(graph, graph.nodes().front());
     const auto operands = law.operands();
-    const KernelRun copied = run_kernel(law, operands, std::byte{0}, 1);
+    const KernelRun copied = law.run(operands);
     for (int r = 0; r < static_cast<int>(call.out.size()); ++r) {
       const std::optional<ViewSpec> view = law.op->view(call, r);
       if (!view) continue;
@@ -109,11 +112,7 @@ TEST_P(KernelLaws, ViewsShowWhatTheKernelWouldCopy) {
       const auto size = static_cast<std::size_t>(size_of(type.dtype));
       Literal seen{type.dtype, type.shape, {}};
       for (std::int64_t i = 0; i < type.count(); ++i) {
-        std::int64_t rest = i, at = view->offset;
-        for (int d = type.rank() - 1; d >= 0; --d) {
-          at += rest % type.shape[d] * view->strides[d];
-          rest /= type.shape[d];
-        }
+        const std::int64_t at = view->offset + offset_of(type.shape, view->strides, i);
         ASSERT_GE(at, 0) << law.name();
         ASSERT_LT(at, element_count(base.shape)) << law.name();
         const auto first =

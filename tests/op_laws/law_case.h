@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/literals.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/ir/builder.h"
 
 namespace tidemark::testing {
@@ -18,6 +18,7 @@ struct LawCase {
   std::vector<Type> types() const;
   std::vector<Literal> operands(std::uint64_t seed = 1) const;
   Graph graph() const;  // the op alone
+  KernelRun run(const std::vector<Literal>& operands, const RunOptions& options = {}) const;
   std::string name() const;
 };
 
@@ -25,18 +26,5 @@ struct LawCase {
 std::vector<LawCase> cases_of(const Op& op);
 // Only those on which derivatives are tested: f64, with a floating-point operand and result, differentiable.
 std::vector<LawCase> smooth_cases_of(const Op& op);
-
-// Runs the kernel directly with guards around results and scratch; throws on a broken guard. `fill` is what results
-// and scratch hold beforehand.
-struct KernelRun {
-  std::vector<Literal> results;
-  std::string broken;  // which guard was overwritten; "" when none
-};
-KernelRun run_kernel(const LawCase& law, const std::vector<Literal>& operands, std::byte fill, int threads,
-                     int in_place_result = -1, int in_place_operand = -1);
-
-// As run_kernel, but operand `strided` lies in memory with gaps, or backwards.
-KernelRun run_kernel_strided(const LawCase& law, const std::vector<Literal>& operands, int strided,
-                             bool backwards);
 
 }  // namespace tidemark::testing

@@ -100,8 +100,10 @@ class RandomProgram {
 
 std::vector<Literal> inputs_of(const Graph& graph) {
   std::vector<Literal> inputs;
-  for (const Input& input : graph.inputs())
-    inputs.push_back(draw(graph.type(input.value), -1, 1, 31 + inputs.size()));
+  for (const Input& input : graph.inputs()) {
+    const Type& type = graph.type(input.value);
+    inputs.push_back(random_literal(type.dtype, type.shape, 31 + inputs.size()));
+  }
   return inputs;
 }
 

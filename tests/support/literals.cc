@@ -1,9 +1,10 @@
 #include "tests/support/literals.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "tidemark/base/philox.h"
 
@@ -70,21 +71,68 @@ Literal draw(const Sample::Operand& operand, std::uint64_t seed) {
   return literal_of(operand.type.dtype, operand.type.shape, values);
 }
 
-Literal draw(const Type& type, double low, double high, std::uint64_t seed) {
-  return draw(Sample::Operand{.type = type, .low = low, .high = high}, seed);
+Literal random_literal(DType dtype, const Shape& shape, std::uint64_t seed, double low, double high) {
+  std::vector<double> values(static_cast<std::size_t>(element_count(shape)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto words = Philox{seed}(i);
+    values[i] = low + (high - low) * unit_double(words[0], words[1]);
+    if (!is_float(dtype)) values[i] = std::trunc(values[i]);
+  }
+  return literal_of(dtype, shape, values);
 }
 
-bool same_bits(const Literal& a, const Literal& b) { return a == b; }
+Literal counting(DType dtype, const Shape& shape, std::int64_t seed) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < element_count(shape); ++i) {
+    const std::int64_t v = (i * 7 + seed * 5 + i / 9) % 9 - 4;
+    values.push_back(static_cast<double>(dtype == DType::boolean ? v > 0 : dtype == DType::u8 ? v + 4 : v));
+  }
+  return literal_of(dtype, shape, values);
+}
 
-std::string bit_difference(const Literal& a, const Literal& b) {
-  if (a.dtype != b.dtype || a.shape != b.shape) return "the types differ";
+std::string bit_difference(const Literal& a, const Literal& b, NaNs nans) {
+  if (a.dtype != b.dtype || a.shape != b.shape || a.bytes.size() != b.bytes.size()) return "the types differ";
   if (a.bytes == b.bytes) return "";
   const auto size = static_cast<std::size_t>(size_of(a.dtype));
-  for (std::size_t i = 0; i < a.bytes.size(); i += size) {
-    if (std::memcmp(&a.bytes[i], &b.bytes[i], size) == 0) continue;
-    return fmt::format("element {} is {} and {}", i / size, values_of(a)[i / size], values_of(b)[i / size]);
+  const std::vector<double> left = values_of(a), right = values_of(b);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (std::memcmp(&a.bytes[i * size], &b.bytes[i * size], size) == 0) continue;
+    if (nans == NaNs::alike && std::isnan(left[i]) && std::isnan(right[i])) continue;
+    return fmt::format("element {} is {} and {}", i, left[i], right[i]);
   }
   return "";
+}
+
+std::string bit_difference(const std::vector<Literal>& a, const std::vector<Literal>& b, NaNs nans) {
+  if (a.size() != b.size()) return fmt::format("{} and {} results", a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const std::string difference = bit_difference(a[i], b[i], nans);
+    if (!difference.empty()) return fmt::format("result {}: {}", i, difference);
+  }
+  return "";
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& expected) {
+  TM_CHECK(a.size() == expected.size());
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double d = std::abs(a[i] - expected[i]) / std::max(1.0, std::abs(expected[i]));
+    if (!(d <= most)) most = d;
+  }
+  return most;
+}
+
+void expect_near(const std::vector<double>& got, const std::vector<double>& want, double tolerance) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (std::isnan(want[i])) {
+      EXPECT_TRUE(std::isnan(got[i])) << "element " << i << " is " << got[i];
+    } else if (std::isinf(want[i])) {
+      EXPECT_EQ(got[i], want[i]) << "element " << i;
+    } else {
+      EXPECT_NEAR(got[i], want[i], tolerance * (1 + std::abs(want[i]))) << "element " << i;
+    }
+  }
 }
 
 }  // namespace tidemark::testing

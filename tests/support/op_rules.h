@@ -1,10 +1,13 @@
 // For tests of an op's rules: its kernel, vjp and second order held against those of its expansion, on its samples.
 #pragma once
-#include "tests/support/op_data.h"
+#include <memory>
+
+#include "tests/support/errors.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/reverse.h"
 
-namespace tidemark::op_data {
+namespace tidemark::testing {
 
 struct SampleRun {
   Graph graph;
@@ -19,10 +22,11 @@ inline SampleRun sample_run(const Op& op, const Sample& sample, std::uint64_t se
     in.push_back(builder.input(o.type));
     if (o.type.dtype == DType::boolean) {  // mostly true: a mask should leave something
       std::vector<double> bits;
-      for (double x : some_doubles(o.type.count(), ++seed, 0, 1)) bits.push_back(x < 0.7);
-      run.operands.push_back(literal(o.type.dtype, o.type.shape, bits));
+      for (double x : values_of(random_literal(DType::f64, o.type.shape, ++seed, 0, 1)))
+        bits.push_back(x < 0.7);
+      run.operands.push_back(literal_of(o.type.dtype, o.type.shape, bits));
     } else {
-      run.operands.push_back(some_literal(o.type.dtype, o.type.shape, ++seed, o.low, o.high));
+      run.operands.push_back(random_literal(o.type.dtype, o.type.shape, ++seed, o.low, o.high));
     }
   }
   for (const Var& out : builder.call(op, in, sample.attrs)) run.graph.add_output(out.id());
@@ -36,7 +40,7 @@ inline void expect_same_results(const Graph& a, const Graph& b, const std::vecto
   for (std::size_t i = 0; i < left.size(); ++i) {
     EXPECT_EQ(left[i].shape, right[i].shape);
     EXPECT_EQ(left[i].dtype, right[i].dtype);
-    expect_near(doubles(left[i]), doubles(right[i]), tolerance);
+    expect_near(values_of(left[i]), values_of(right[i]), tolerance);
   }
 }
 
@@ -50,7 +54,7 @@ inline Graph vjp_of_floats(const Graph& graph) {
 inline void add_seeds(const Graph& joint, std::vector<Literal>& operands, std::uint64_t seed) {
   for (std::size_t i = operands.size(); i < joint.inputs().size(); ++i) {
     const Type& type = joint.type(joint.inputs()[i].value);
-    operands.push_back(some_literal(type.dtype, type.shape, seed + i));
+    operands.push_back(random_literal(type.dtype, type.shape, seed + i, -2, 2));
   }
 }
 
@@ -73,4 +77,4 @@ inline void expect_rules_follow_expansion(const Op& op, double tolerance = 1e-10
   }
 }
 
-}  // namespace tidemark::op_data
+}  // namespace tidemark::testing

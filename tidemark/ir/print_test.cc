@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tests/support/literals.h"
 #include "tests/support/toy_ops.h"
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/limits.h"
@@ -15,16 +16,7 @@
 namespace tidemark {
 namespace {
 
-template <class T>
-Literal literal_of(Shape shape, std::initializer_list<T> elements) {
-  Literal literal{.dtype = dtype_of<T>, .shape = shape, .bytes = {}};
-  for (T element : elements) {
-    std::byte raw[sizeof(T)];
-    std::memcpy(raw, &element, sizeof(T));
-    literal.bytes.insert(literal.bytes.end(), raw, raw + sizeof(T));
-  }
-  return literal;
-}
+using testing::literal_of;
 
 // A graph with everything in it.
 Graph everything() {

@@ -8,7 +8,7 @@
 namespace tidemark {
 namespace {
 
-using namespace op_data;
+using namespace testing;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
@@ -69,14 +69,14 @@ TEST(Attention, EqualsThePlainFormulaForEveryDtypeAndShape) {
   for (auto [dtype, tolerance] : dtypes) {
     for (const Problem& p : problems) {
       for (bool causal : {false, true}) {
-        const Literal q = some_literal(dtype, p.q(), 1), k = some_literal(dtype, p.k(), 2),
-                      v = some_literal(dtype, p.k(), 3);
+        const Literal q = random_literal(dtype, p.q(), 1, -2, 2), k = random_literal(dtype, p.k(), 2, -2, 2),
+                      v = random_literal(dtype, p.k(), 3, -2, 2);
         const auto results = run(op::attention, {q, k, v}, pack(AttentionAttrs{.causal = causal}));
         const Plain want =
-            plain(p, doubles(q), doubles(k), doubles(v), 1 / std::sqrt(static_cast<double>(p.width)),
+            plain(p, values_of(q), values_of(k), values_of(v), 1 / std::sqrt(static_cast<double>(p.width)),
                   [&](auto, auto, auto i, auto j) { return !causal || j <= i + p.keys - p.queries; });
-        expect_near(doubles(results[0]), want.y, tolerance);
-        expect_near(doubles(results[1]), want.logsumexp, dtype == DType::f64 ? 1e-13 : 5e-6);
+        expect_near(values_of(results[0]), want.y, tolerance);
+        expect_near(values_of(results[1]), want.logsumexp, dtype == DType::f64 ? 1e-13 : 5e-6);
       }
     }
   }
@@ -84,44 +84,48 @@ TEST(Attention, EqualsThePlainFormulaForEveryDtypeAndShape) {
 
 TEST(Attention, MasksBroadcastAndAHiddenQueryGivesZero) {
   const Problem p{2, 2, 1, 5, 70, 4};
-  const Literal q = some_literal(DType::f64, p.q(), 1), k = some_literal(DType::f64, p.k(), 2),
-                v = some_literal(DType::f64, p.k(), 3);
+  const Literal q = random_literal(DType::f64, p.q(), 1, -2, 2),
+                k = random_literal(DType::f64, p.k(), 2, -2, 2),
+                v = random_literal(DType::f64, p.k(), 3, -2, 2);
   for (const Shape& shape :
        {Shape{5, 70}, Shape{70}, Shape{2, 1, 1, 70}, Shape{2, 2, 5, 70}, Shape{2, 5, 1}}) {
     std::vector<double> bits;
-    for (double x : some_doubles(element_count(shape), 4, 0, 1)) bits.push_back(x < 0.4);
-    const auto results = run(op::attention, {q, k, v, literal(DType::boolean, shape, bits)},
+    for (double x : values_of(random_literal(DType::f64, shape, 4, 0, 1))) bits.push_back(x < 0.4);
+    const auto results = run(op::attention, {q, k, v, literal_of(DType::boolean, shape, bits)},
                              pack(AttentionAttrs{.scale = 0.7}));
-    const Plain want = plain(p, doubles(q), doubles(k), doubles(v), 0.7, [&](auto b, auto h, auto i, auto j) {
-      const std::int64_t place[] = {b, h, i, j};
-      std::int64_t at = 0;
-      for (int d = 0; d < shape.rank(); ++d)
-        at = at * shape[d] + (shape[d] == 1 ? 0 : place[4 - shape.rank() + d]);
-      return bits[static_cast<std::size_t>(at)] != 0;
-    });
-    expect_near(doubles(results[0]), want.y, 1e-13);
-    expect_near(doubles(results[1]), want.logsumexp, 1e-13);
+    const Plain want =
+        plain(p, values_of(q), values_of(k), values_of(v), 0.7, [&](auto b, auto h, auto i, auto j) {
+          const std::int64_t place[] = {b, h, i, j};
+          std::int64_t at = 0;
+          for (int d = 0; d < shape.rank(); ++d)
+            at = at * shape[d] + (shape[d] == 1 ? 0 : place[4 - shape.rank() + d]);
+          return bits[static_cast<std::size_t>(at)] != 0;
+        });
+    expect_near(values_of(results[0]), want.y, 1e-13);
+    expect_near(values_of(results[1]), want.logsumexp, 1e-13);
   }
 }
 
 TEST(Attention, GradientsOfAHiddenQueryAreZeroAndFinite) {
   const Shape shape = {1, 1, 2, 3};
-  const Literal x = some_literal(DType::f64, shape), mask = literal(DType::boolean, {2, 2}, {1, 1, 0, 0});
+  const Literal x = random_literal(DType::f64, shape, 1, -2, 2),
+                mask = literal_of(DType::boolean, {2, 2}, {1, 1, 0, 0});
   Graph graph;
   Builder builder(graph);
   const Var q = builder.input({DType::f64, shape});
   graph.add_output(attention(q, q, q, {}, builder.input({DType::boolean, {2, 2}})).id());
   const bool wrt[] = {true, false};
-  for (double g : doubles(run(vjp_graph(graph, wrt), {x, mask, some_literal(DType::f64, shape, 9)})[1])) {
+  for (double g :
+       values_of(run(vjp_graph(graph, wrt), {x, mask, random_literal(DType::f64, shape, 9, -2, 2)})[1])) {
     EXPECT_TRUE(std::isfinite(g));
   }
 }
 
 TEST(Attention, IsStableFarOut) {
-  const Literal q = literal(DType::f32, {1, 1, 1, 1}, {100}),
-                k = literal(DType::f32, {1, 1, 3, 1}, {100, -100, 100});
-  const Literal v = literal(DType::f32, {1, 1, 3, 1}, {1, 2, 3});
-  expect_near(doubles(run(op::attention, {q, k, v}, pack(AttentionAttrs{}))[0]), {2}, 1e-6);
+  const Literal q = literal_of(DType::f32, {1, 1, 1, 1}, {100}),
+                k = literal_of(DType::f32, {1, 1, 3, 1}, {100, -100, 100});
+  const Literal v = literal_of(DType::f32, {1, 1, 3, 1}, {1, 2, 3});
+  expect_near(values_of(run(op::attention, {q, k, v}, pack(AttentionAttrs{}))[0]), {2}, 1e-6);
 }
 
 TEST(Attention, RulesFollowTheExpansions) {
@@ -132,18 +136,19 @@ TEST(Attention, RulesFollowTheExpansions) {
 TEST(Attention, SixteenBitGradientsRoundOnce) {
   const Shape q_shape = {1, 2, 70, 8}, k_shape = {1, 1, 90, 8}, rows = {1, 2, 70};
   for (DType dtype : {DType::bf16, DType::f16}) {
-    const Literal q = some_literal(dtype, q_shape, 1), k = some_literal(dtype, k_shape, 2),
-                  v = some_literal(dtype, k_shape, 3);
-    const Literal g = some_literal(dtype, q_shape, 4);
-    const Literal lse = some_literal(DType::f32, rows, 5, 4, 5), delta = some_literal(DType::f32, rows, 6);
-    const auto wide = [](const Literal& l) { return literal(DType::f64, l.shape, doubles(l)); };
+    const Literal q = random_literal(dtype, q_shape, 1, -2, 2), k = random_literal(dtype, k_shape, 2, -2, 2),
+                  v = random_literal(dtype, k_shape, 3, -2, 2);
+    const Literal g = random_literal(dtype, q_shape, 4, -2, 2);
+    const Literal lse = random_literal(DType::f32, rows, 5, 4, 5),
+                  delta = random_literal(DType::f32, rows, 6, -2, 2);
+    const auto wide = [](const Literal& l) { return literal_of(DType::f64, l.shape, values_of(l)); };
     const Attrs attrs = pack(AttentionAttrs{.causal = true});
     const auto narrow_results = run(op::attention_grad, {q, k, v, lse, delta, g}, attrs);
     const auto wide_results =
         run(op::attention_grad, {wide(q), wide(k), wide(v), wide(lse), wide(delta), wide(g)}, attrs);
     for (std::size_t r = 0; r < 3; ++r) {
       EXPECT_EQ(narrow_results[r].dtype, dtype);
-      expect_near(doubles(narrow_results[r]), doubles(wide_results[r]), 5e-3);
+      expect_near(values_of(narrow_results[r]), values_of(wide_results[r]), 5e-3);
     }
   }
 }
@@ -152,12 +157,12 @@ TEST(Attention, SaysWhatIsWrongWithItsOperands) {
   const auto code = [](const std::vector<Literal>& operands) {
     return code_of([&] { run(op::attention, operands, pack(AttentionAttrs{})); });
   };
-  const Literal q = some_literal(DType::f32, {1, 4, 2, 3}), k = some_literal(DType::f32, {1, 2, 2, 3});
-  EXPECT_EQ(code({q, k, some_literal(DType::f32, {1, 2, 2, 4})}), ErrorCode::shape_mismatch);
+  const Literal q = random_literal(DType::f32, {1, 4, 2, 3}), k = random_literal(DType::f32, {1, 2, 2, 3});
+  EXPECT_EQ(code({q, k, random_literal(DType::f32, {1, 2, 2, 4})}), ErrorCode::shape_mismatch);
   EXPECT_EQ(code({k, q, q}), ErrorCode::shape_mismatch);
-  EXPECT_EQ(code({q, k, some_literal(DType::f64, {1, 2, 2, 3})}), ErrorCode::dtype_mismatch);
-  EXPECT_EQ(code({q, k, k, some_literal(DType::f32, {2, 2})}), ErrorCode::dtype_mismatch);
-  EXPECT_EQ(code({q, k, k, some_literal(DType::boolean, {3, 2})}), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code({q, k, random_literal(DType::f64, {1, 2, 2, 3})}), ErrorCode::dtype_mismatch);
+  EXPECT_EQ(code({q, k, k, random_literal(DType::f32, {2, 2})}), ErrorCode::dtype_mismatch);
+  EXPECT_EQ(code({q, k, k, random_literal(DType::boolean, {3, 2})}), ErrorCode::shape_mismatch);
   EXPECT_EQ(code({q, k}), ErrorCode::wrong_operand_count);
 }
 

@@ -5,22 +5,21 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/support/dense.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 namespace {
 
-using testing::doubles_of;
-using testing::literal_from;
+using namespace testing;
 using Values = std::vector<double>;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
 Values cast_values(DType from, DType to, const Values& values) {
-  const Literal x = literal_from(from, {static_cast<std::int64_t>(values.size())}, values);
-  return doubles_of(testing::run_op(op::cast, {x}, pack(CastAttrs{to})));
+  const Literal x = literal_of(from, {static_cast<std::int64_t>(values.size())}, values);
+  return values_of(run(op::cast, {x}, pack(CastAttrs{to}))[0]);
 }
 
 TEST(Cast, FloatsGoToIntegersTowardsZeroAndSaturate) {
@@ -50,8 +49,7 @@ TEST(Cast, WideNumbersAreRoundedTo16BitsOnce) {
   const std::int64_t above_middle = (std::int64_t{1} << 62) + (std::int64_t{1} << 54) + 1;
   Literal x{.dtype = DType::i64, .shape = {1}, .bytes = std::vector<std::byte>(8)};
   std::memcpy(x.bytes.data(), &above_middle, 8);
-  EXPECT_EQ(doubles_of(testing::run_op(op::cast, {x}, pack(CastAttrs{DType::bf16}))),
-            (Values{0x1p62 + 0x1p55}));
+  EXPECT_EQ(values_of(run(op::cast, {x}, pack(CastAttrs{DType::bf16}))[0]), (Values{0x1p62 + 0x1p55}));
 }
 
 TEST(Cast, ToTheSameDtypeAddsNoNode) {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tests/support/dense.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/registry.h"
@@ -12,13 +12,12 @@
 namespace tidemark {
 namespace {
 
-using testing::doubles_of;
-using testing::literal_from;
+using namespace testing;
 using Values = std::vector<double>;
 
 Values clamp_values(DType dtype, const Values& values, double low, double high) {
-  const Literal x = literal_from(dtype, {static_cast<std::int64_t>(values.size())}, values);
-  return doubles_of(testing::run_op(op::clamp, {x}, pack(ClampAttrs{low, high})));
+  const Literal x = literal_of(dtype, {static_cast<std::int64_t>(values.size())}, values);
+  return values_of(run(op::clamp, {x}, pack(ClampAttrs{low, high}))[0]);
 }
 
 TEST(Clamp, LimitsEveryNumericDtype) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/dense.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/contract_layout.h"
@@ -12,11 +12,7 @@
 namespace tidemark {
 namespace {
 
-using testing::distance;
-using testing::doubles_of;
-using testing::literal_from;
-using testing::random_literal;
-using testing::run_op;
+using namespace testing;
 
 std::int64_t advance(Dims& index, const Shape& shape) {
   for (int d = shape.rank() - 1; d >= 0; --d) {
@@ -34,7 +30,7 @@ std::int64_t at(const Dims& index, const Strides& strides) {
 
 // By the definition, one result element at a time.
 std::vector<double> naive(const ContractAttrs& attrs, const Literal& lhs, const Literal& rhs) {
-  const auto a = doubles_of(lhs), b = doubles_of(rhs);
+  const auto a = values_of(lhs), b = values_of(rhs);
   const Strides sa = dense_strides(lhs.shape), sb = dense_strides(rhs.shape);
   const Dims fa = free_dims(lhs.shape.rank(), attrs.lhs_batch, attrs.lhs_contract);
   const Dims fb = free_dims(rhs.shape.rank(), attrs.rhs_batch, attrs.rhs_contract);
@@ -108,13 +104,13 @@ TEST(Contract, MatchesTheDefinitionForEveryDtype) {
         for (double& x : want)
           x = static_cast<double>(static_cast<std::uint8_t>(static_cast<std::int64_t>(x)));
       }
-      const Literal got = run_op(op::contract, {a, b}, pack(c.attrs));
+      const Literal got = run(op::contract, {a, b}, pack(c.attrs))[0];
       const double tolerance = dtype == DType::f64    ? 1e-12
                                : dtype == DType::f32  ? 2e-5
                                : dtype == DType::f16  ? 2e-3
                                : dtype == DType::bf16 ? 1e-2
                                                       : 0;
-      EXPECT_LE(distance(doubles_of(got), want), tolerance)
+      EXPECT_LE(distance(values_of(got), want), tolerance)
           << to_string(c.lhs) << to_string(c.rhs) << name_of(dtype);
     }
   }
@@ -124,8 +120,8 @@ TEST(Contract, ThreadsDoNotChangeTheBits) {
   for (const Case& c : cases()) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
       const Literal a = random_literal(dtype, c.lhs, 1), b = random_literal(dtype, c.rhs, 2);
-      EXPECT_EQ(run_op(op::contract, {a, b}, pack(c.attrs), 1),
-                run_op(op::contract, {a, b}, pack(c.attrs), 3));
+      EXPECT_EQ(run(op::contract, {a, b}, pack(c.attrs), {1})[0],
+                run(op::contract, {a, b}, pack(c.attrs), {3})[0]);
     }
   }
 }
@@ -140,61 +136,25 @@ struct Window {
 
 std::vector<double> run_on_windows(const ContractAttrs& attrs, DType dtype, const Window& wa,
                                    const Window& wb, std::vector<double>& want, std::int64_t& scratch_bytes) {
-  const Window* windows[] = {&wa, &wb};
-  std::vector<Literal> memory, dense;
-  std::vector<TensorRef> in;
-  std::vector<Type> types;
-  std::vector<Strides> strides;
-  for (std::uint64_t i = 0; i < 2; ++i) {
-    const Window& w = *windows[i];
-    memory.push_back(random_literal(dtype, {w.size}, i + 1));
-    const auto values = doubles_of(memory.back());
+  std::vector<Literal> dense;
+  for (const Window* w : {&wa, &wb}) {
+    const auto values = values_of(random_literal(dtype, {w->size}, dense.size() + 1));
     std::vector<double> gathered;
-    Dims index = Dims::filled(w.shape.rank(), 0);
+    Dims index = Dims::filled(w->shape.rank(), 0);
     do {
-      gathered.push_back(values[static_cast<std::size_t>(w.first + at(index, w.strides))]);
-    } while (advance(index, w.shape));
-    dense.push_back(literal_from(dtype, w.shape, gathered));
-    types.push_back({dtype, w.shape});
-    strides.push_back(w.strides);
-  }
-  for (std::size_t i = 0; i < 2; ++i) {
-    in.push_back({.data = memory[i].bytes.data() + windows[i]->first * size_of(dtype),
-                  .dtype = dtype,
-                  .shape = windows[i]->shape,
-                  .strides = windows[i]->strides});
+      gathered.push_back(values[static_cast<std::size_t>(w->first + at(index, w->strides))]);
+    } while (advance(index, w->shape));
+    dense.push_back(literal_of(dtype, w->shape, gathered));
   }
   want = naive(attrs, dense[0], dense[1]);
-  const Attrs packed = pack(attrs);
-  Call call{.op = &op::contract,
-            .in = types,
-            .out = {},
-            .attrs = &packed,
-            .regions = {},
-            .where = {},
-            .in_strides = strides};
-  const Type out = op::contract.infer(call).front();
-  Literal result{.dtype = dtype,
-                 .shape = out.shape,
-                 .bytes = std::vector<std::byte>(static_cast<std::size_t>(out.bytes()))};
-  const TensorRef out_ref{
-      .data = result.bytes.data(), .dtype = dtype, .shape = out.shape, .strides = dense_strides(out.shape)};
-  scratch_bytes = scratch_of(call);
-  constexpr std::int64_t guard = 64;
-  AlignedBytes scratch = allocate_aligned(scratch_bytes + guard);
-  std::fill(scratch.get(), scratch.get() + scratch_bytes + guard, std::byte{0xa5});
-  ThreadPool pool(2);
-  find_cpu_kernel(op::contract)
-      ->run({.in = in,
-             .out = {&out_ref, 1},
-             .attributes = &attrs,
-             .scratch = scratch.get(),
-             .pool = &pool,
-             .where = {}});
-  for (std::int64_t i = 0; i < guard; ++i)
-    EXPECT_EQ(scratch[static_cast<std::size_t>(scratch_bytes + i)], std::byte{0xa5});
-  EXPECT_EQ(result, run_op(op::contract, dense, packed)) << "a view gives other bits than its copy";
-  return doubles_of(result);
+  const KernelRun on_windows =
+      run_kernel(op::contract, dense, pack(attrs),
+                 {.threads = 2, .places = {{wa.strides, wa.first}, {wb.strides, wb.first}}});
+  scratch_bytes = on_windows.scratch_bytes;
+  EXPECT_EQ(on_windows.broken, "");
+  EXPECT_EQ(on_windows.results, run(op::contract, dense, pack(attrs), {1}))
+      << "a view gives other bits than its copy";
+  return values_of(on_windows.results[0]);
 }
 
 TEST(Contract, ReadsStridedOperandsWithinTheScratchItClaimed) {

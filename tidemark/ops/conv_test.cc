@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/dense.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/conv_geometry.h"
 #include "tidemark/ops/registry.h"
@@ -10,10 +10,7 @@
 namespace tidemark {
 namespace {
 
-using testing::distance;
-using testing::doubles_of;
-using testing::random_literal;
-using testing::run_op;
+using namespace testing;
 
 struct Case {
   Shape x, w;
@@ -107,7 +104,7 @@ TEST_P(ConvOn, AllThreeMatchTheDefinition) {
     const Shape y_shape = output_shape(c);
     const Literal x = random_literal(GetParam(), c.x, 1), w = random_literal(GetParam(), c.w, 2);
     const Literal y = random_literal(GetParam(), y_shape, 3);
-    const auto xs = doubles_of(x), ws = doubles_of(w), ys = doubles_of(y);
+    const auto xs = values_of(x), ws = values_of(w), ys = values_of(y);
     std::vector<double> want_y(ys.size()), want_x(xs.size()), want_w(ws.size());
     for_each_product(c, [&](std::size_t i, std::size_t k, std::size_t o) {
       want_y[o] += xs[i] * ws[k];
@@ -115,13 +112,13 @@ TEST_P(ConvOn, AllThreeMatchTheDefinition) {
       want_w[k] += xs[i] * ys[o];
     });
     const std::string name = to_string(c.x) + to_string(c.w);
-    const Literal forward = run_op(op::conv, {x, w}, pack(c.attrs), 2);
+    const Literal forward = run(op::conv, {x, w}, pack(c.attrs))[0];
     EXPECT_EQ(forward.shape, y_shape);
-    EXPECT_LE(distance(doubles_of(forward), want_y), tolerance(GetParam())) << name;
-    const Literal to_input = run_op(op::conv_input_grad, {y, w}, pack(with_size(c.attrs, spatial(c.x))), 2);
-    EXPECT_LE(distance(doubles_of(to_input), want_x), tolerance(GetParam())) << name;
-    const Literal to_weight = run_op(op::conv_weight_grad, {x, y}, pack(with_size(c.attrs, spatial(c.w))), 2);
-    EXPECT_LE(distance(doubles_of(to_weight), want_w), tolerance(GetParam())) << name;
+    EXPECT_LE(distance(values_of(forward), want_y), tolerance(GetParam())) << name;
+    const Literal to_input = run(op::conv_input_grad, {y, w}, pack(with_size(c.attrs, spatial(c.x))))[0];
+    EXPECT_LE(distance(values_of(to_input), want_x), tolerance(GetParam())) << name;
+    const Literal to_weight = run(op::conv_weight_grad, {x, y}, pack(with_size(c.attrs, spatial(c.w))))[0];
+    EXPECT_LE(distance(values_of(to_weight), want_w), tolerance(GetParam())) << name;
   }
 }
 
@@ -129,12 +126,13 @@ TEST_P(ConvOn, ThreadsDoNotChangeTheBits) {
   for (const Case& c : cases()) {
     const Literal x = random_literal(GetParam(), c.x, 1), w = random_literal(GetParam(), c.w, 2);
     const Literal y = random_literal(GetParam(), output_shape(c), 3);
-    EXPECT_EQ(run_op(op::conv, {x, w}, pack(c.attrs), 1), run_op(op::conv, {x, w}, pack(c.attrs), 3));
+    EXPECT_EQ(run(op::conv, {x, w}, pack(c.attrs), {1})[0], run(op::conv, {x, w}, pack(c.attrs), {3})[0]);
     const Attrs input = pack(with_size(c.attrs, spatial(c.x))),
                 weight = pack(with_size(c.attrs, spatial(c.w)));
-    EXPECT_EQ(run_op(op::conv_input_grad, {y, w}, input, 1), run_op(op::conv_input_grad, {y, w}, input, 3));
-    EXPECT_EQ(run_op(op::conv_weight_grad, {x, y}, weight, 1),
-              run_op(op::conv_weight_grad, {x, y}, weight, 3));
+    EXPECT_EQ(run(op::conv_input_grad, {y, w}, input, {1})[0],
+              run(op::conv_input_grad, {y, w}, input, {3})[0]);
+    EXPECT_EQ(run(op::conv_weight_grad, {x, y}, weight, {1})[0],
+              run(op::conv_weight_grad, {x, y}, weight, {3})[0]);
   }
 }
 

@@ -8,7 +8,7 @@
 namespace tidemark {
 namespace {
 
-using namespace op_data;
+using namespace testing;
 using ::testing::HasSubstr;
 
 CustomRules cube_rules() {
@@ -35,19 +35,19 @@ Graph call_graph(const Op& op) {
 
 TEST(Custom, RunsTheUsersKernelAndRule) {
   const Graph graph = call_graph(make_custom_op(cube_rules()));
-  const Literal x = literal(DType::f64, {3}, {1, 2, 3});
-  EXPECT_EQ(doubles(run(graph, {x})[0]), (std::vector<double>{1, 8, 27}));
-  EXPECT_EQ(doubles(run(vjp_of_floats(graph), {x, literal(DType::f64, {3}, {1, 1, 2})})[1]),
+  const Literal x = literal_of(DType::f64, {3}, {1, 2, 3});
+  EXPECT_EQ(values_of(run(graph, {x})[0]), (std::vector<double>{1, 8, 27}));
+  EXPECT_EQ(values_of(run(vjp_of_floats(graph), {x, literal_of(DType::f64, {3}, {1, 1, 2})})[1]),
             (std::vector<double>{3, 12, 54}));
 }
 
 TEST(Custom, TheRuleCanBeDifferentiatedAgain) {
   const Graph second = vjp_of_floats(vjp_of_floats(call_graph(make_custom_op(cube_rules()))));
-  std::vector<Literal> operands = {literal(DType::f64, {3}, {1, 2, 3})};
+  std::vector<Literal> operands = {literal_of(DType::f64, {3}, {1, 2, 3})};
   for (std::size_t i = 1; i < second.inputs().size(); ++i)
-    operands.push_back(literal(DType::f64, {3}, {1, 1, 1}));
+    operands.push_back(literal_of(DType::f64, {3}, {1, 1, 1}));
   // d/dx of x³ + 3x² with seeds of one
-  EXPECT_EQ(doubles(run(second, operands)[2]), (std::vector<double>{9, 24, 45}));
+  EXPECT_EQ(values_of(run(second, operands)[2]), (std::vector<double>{9, 24, 45}));
 }
 
 TEST(Custom, AGradientWithoutARuleNamesTheOp) {
@@ -69,8 +69,8 @@ TEST(Custom, ADerivativeDeclaredZeroStopsGradients) {
   rules.vjp = nullptr;
   rules.derivative = Derivative::zero;
   const Graph gradient = vjp_of_floats(call_graph(make_custom_op(rules)));
-  const Literal x = literal(DType::f64, {3}, {1, 2, 3});
-  EXPECT_EQ(doubles(run(gradient, {x, x})[1]), (std::vector<double>{0, 0, 0}));
+  const Literal x = literal_of(DType::f64, {3}, {1, 2, 3});
+  EXPECT_EQ(values_of(run(gradient, {x, x})[1]), (std::vector<double>{0, 0, 0}));
 }
 
 TEST(Custom, IncompleteRulesAreRefused) {

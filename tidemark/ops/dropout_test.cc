@@ -7,7 +7,7 @@
 namespace tidemark {
 namespace {
 
-using namespace op_data;
+using namespace testing;
 
 Graph dropout_graph(double rate, const Shape& shape) {
   Graph graph;
@@ -18,8 +18,8 @@ Graph dropout_graph(double rate, const Shape& shape) {
 }
 
 TEST(Dropout, KeepsTheExpectedShareAndScalesIt) {
-  const auto y = doubles(
-      run(dropout_graph(0.25, {20000}), {literal(DType::f64, {20000}, std::vector<double>(20000, 3))})[0]);
+  const auto y = values_of(
+      run(dropout_graph(0.25, {20000}), {literal_of(DType::f64, {20000}, std::vector<double>(20000, 3))})[0]);
   double kept = 0;
   for (double v : y) {
     EXPECT_TRUE(v == 0 || v == 4) << v;
@@ -30,9 +30,9 @@ TEST(Dropout, KeepsTheExpectedShareAndScalesIt) {
 
 TEST(Dropout, GradientPassesWhereTheElementStayed) {
   const Graph gradient = vjp_of_floats(dropout_graph(0.5, {1000}));
-  const auto results = run(gradient, {literal(DType::f64, {1000}, std::vector<double>(1000, 1)),
-                                      literal(DType::f64, {1000}, std::vector<double>(1000, 1))});
-  EXPECT_EQ(doubles(results[0]), doubles(results[1]));
+  const auto results = run(gradient, {literal_of(DType::f64, {1000}, std::vector<double>(1000, 1)),
+                                      literal_of(DType::f64, {1000}, std::vector<double>(1000, 1))});
+  EXPECT_EQ(values_of(results[0]), values_of(results[1]));
 }
 
 TEST(Dropout, RateZeroIsTheOperandItself) {
@@ -50,10 +50,10 @@ TEST(Embedding, TakesRowsOfTheTable) {
   Builder builder(graph);
   const Var table = builder.input({DType::f32, {3, 2}}), positions = builder.input({DType::i64, {2, 2}});
   graph.add_output(embedding(table, positions).id());
-  const Literal result = run(graph, {literal(DType::f32, {3, 2}, {0, 1, 10, 11, 20, 21}),
-                                     literal(DType::i64, {2, 2}, {2, 0, 1, 2})})[0];
+  const Literal result = run(graph, {literal_of(DType::f32, {3, 2}, {0, 1, 10, 11, 20, 21}),
+                                     literal_of(DType::i64, {2, 2}, {2, 0, 1, 2})})[0];
   EXPECT_EQ(result.shape, (Shape{2, 2, 2}));
-  EXPECT_EQ(doubles(result), (std::vector<double>{20, 21, 0, 1, 10, 11, 20, 21}));
+  EXPECT_EQ(values_of(result), (std::vector<double>{20, 21, 0, 1, 10, 11, 20, 21}));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <functional>
 #include <map>
 
-#include "tests/support/dense.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/contract.h"
 #include "tidemark/ops/registry.h"
@@ -11,9 +11,7 @@
 namespace tidemark {
 namespace {
 
-using testing::distance;
-using testing::doubles_of;
-using testing::random_literal;
+using namespace testing;
 
 Literal run(const std::vector<Literal>& operands, const std::function<Var(std::span<const Var>)>& f) {
   Graph graph;
@@ -22,8 +20,7 @@ Literal run(const std::vector<Literal>& operands, const std::function<Var(std::s
   std::vector<Var> in;
   for (const Literal& operand : operands) in.push_back(builder.input({operand.dtype, operand.shape}));
   graph.add_output(f(in).id());
-  ThreadPool pool(1);
-  return interpret(graph, operands, pool).front();
+  return testing::run(graph, operands).front();
 }
 
 Literal einsum_of(std::string_view formula, const std::vector<Literal>& operands) {
@@ -53,7 +50,7 @@ std::vector<double> naive(const std::string& formula, const std::vector<Literal>
   std::int64_t total = 1, summed = 1;
   for (std::size_t i = 0; i < order.size(); ++i) (i < kept ? total : summed) *= size[order[i]];
   std::vector<std::vector<double>> values;
-  for (const Literal& operand : operands) values.push_back(doubles_of(operand));
+  for (const Literal& operand : operands) values.push_back(values_of(operand));
   std::vector<double> result(static_cast<std::size_t>(total));
   for (std::int64_t index = 0; index < total * summed; ++index) {
     std::map<char, std::int64_t> at;
@@ -91,7 +88,7 @@ TEST(Einsum, MatchesTheDefinition) {
       operands.push_back(random_literal(DType::f64, shape, operands.size() + 1));
       term.clear();
     }
-    EXPECT_LE(distance(doubles_of(einsum_of(formula, operands)), naive(formula, operands)), 1e-12) << formula;
+    EXPECT_LE(distance(values_of(einsum_of(formula, operands)), naive(formula, operands)), 1e-12) << formula;
   }
 }
 
@@ -103,7 +100,7 @@ TEST(Einsum, ImplicitResultsAndEllipsesAreAsInNumPy) {
   const Literal got = einsum_of("...ij, ...jk -> ...ik", {x, y});
   EXPECT_EQ(got.shape, (Shape{2, 6, 4, 5}));
   const Literal by_matmul = run({x, y}, [](std::span<const Var> in) { return matmul(in[0], in[1]); });
-  EXPECT_LE(distance(doubles_of(got), doubles_of(by_matmul)), 1e-13);
+  EXPECT_LE(distance(values_of(got), values_of(by_matmul)), 1e-13);
   EXPECT_EQ(einsum_of("...i->...", {x}).shape, (Shape{2, 1, 4}));
   EXPECT_EQ(einsum_of("...i,i->...", {x, random_literal(DType::f64, {3}, 5)}).shape, (Shape{2, 1, 4}));
 }
@@ -165,8 +162,7 @@ TEST(Matmul, FollowsNumPyForVectorsMatricesAndBatches) {
     const std::string left = p.lhs.rank() == 1 ? "j" : "...ij", right = p.rhs.rank() == 1 ? "j" : "...jk";
     const std::string out =
         std::string("...") + (p.lhs.rank() == 1 ? "" : "i") + (p.rhs.rank() == 1 ? "" : "k");
-    EXPECT_LE(distance(doubles_of(got), doubles_of(einsum_of(left + "," + right + "->" + out, {a, b}))),
-              1e-13);
+    EXPECT_LE(distance(values_of(got), values_of(einsum_of(left + "," + right + "->" + out, {a, b}))), 1e-13);
   }
 }
 

@@ -3,42 +3,23 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
+#include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
-#include "tidemark/cpu/interpret.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-template <class T>
-Literal literal(const Shape& shape, const std::vector<T>& values) {
-  Literal l{.dtype = dtype_of<T>, .shape = shape, .bytes = std::vector<std::byte>(values.size() * sizeof(T))};
-  TM_CHECK(element_count(shape) == static_cast<std::int64_t>(values.size()));
-  if (!values.empty()) std::memcpy(l.bytes.data(), values.data(), l.bytes.size());
-  return l;
-}
-Literal bools(const Shape& shape, const std::vector<int>& values) {
-  Literal l{.dtype = DType::boolean, .shape = shape, .bytes = {}};
-  for (int v : values) l.bytes.push_back(static_cast<std::byte>(v));
-  return l;
-}
-
-template <class T>
-std::vector<T> values_of(const Literal& l) {
-  TM_CHECK(l.dtype == dtype_of<T>);
-  std::vector<T> values(l.bytes.size() / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), l.bytes.data(), l.bytes.size());
-  return values;
-}
+// The bytes, which must be 0 and 1.
 std::vector<int> truths(const Literal& l) {
   TM_CHECK(l.dtype == DType::boolean);
   std::vector<int> values;
@@ -46,23 +27,23 @@ std::vector<int> truths(const Literal& l) {
   return values;
 }
 
-Literal run(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs = {}) {
-  static ThreadPool pool(2);
-  return interpret(op, operands, attrs, pool).front();
-}
+Literal result(const Op& op, const std::vector<Literal>& operands) { return run(op, operands).front(); }
 
 TEST(Elementwise, BroadcastsOperandsAsNumPyDoes) {
-  const Literal x = literal<float>({2, 3}, {1, 2, 3, 4, 5, 6});
-  EXPECT_THAT(values_of<float>(run(op::add, {x, literal<float>({3}, {10, 20, 30})})),
+  const Literal x = literal_of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_THAT(values_of<float>(result(op::add, {x, literal_of<float>({3}, {10, 20, 30})})),
               ElementsAre(11, 22, 33, 14, 25, 36));
-  EXPECT_THAT(values_of<float>(run(op::add, {literal<float>({2, 1}, {10, 20}), x})),
+  EXPECT_THAT(values_of<float>(result(op::add, {literal_of<float>({2, 1}, {10, 20}), x})),
               ElementsAre(11, 12, 13, 24, 25, 26));
-  EXPECT_THAT(values_of<float>(run(op::mul, {x, literal<float>({}, {2})})), ElementsAre(2, 4, 6, 8, 10, 12));
-  const Literal outer = run(op::sub, {literal<float>({2, 1}, {1, 2}), literal<float>({1, 3}, {1, 2, 3})});
+  EXPECT_THAT(values_of<float>(result(op::mul, {x, literal_of<float>({}, {2})})),
+              ElementsAre(2, 4, 6, 8, 10, 12));
+  const Literal outer =
+      result(op::sub, {literal_of<float>({2, 1}, {1, 2}), literal_of<float>({1, 3}, {1, 2, 3})});
   EXPECT_EQ(outer.shape, (Shape{2, 3}));
   EXPECT_THAT(values_of<float>(outer), ElementsAre(0, -1, -2, 1, 0, -1));
-  EXPECT_THAT(values_of<float>(run(op::add, {literal<float>({0, 3}, {}), literal<float>({3}, {1, 2, 3})})),
-              ElementsAre());
+  EXPECT_THAT(
+      values_of<float>(result(op::add, {literal_of<float>({0, 3}, {}), literal_of<float>({3}, {1, 2, 3})})),
+      ElementsAre());
 }
 
 TEST(Elementwise, ShapesThatDoNotBroadcastPointAtTheUsersLine) {
@@ -107,26 +88,27 @@ TEST(Elementwise, DtypesAnOpDoesNotTakeAreNamed) {
 
 TEST(Elementwise, IntegersWrapAndDivideTowardsZero) {
   constexpr std::int32_t low = std::numeric_limits<std::int32_t>::min();
-  const Literal x = literal<std::int32_t>({5}, {7, -7, 7, low, 5});
-  const Literal y = literal<std::int32_t>({5}, {2, 2, -2, -1, 0});
-  EXPECT_THAT(values_of<std::int32_t>(run(op::div, {x, y})), ElementsAre(3, -3, -3, low, 0));
-  EXPECT_THAT(values_of<std::int32_t>(run(op::mod, {x, y})), ElementsAre(1, 1, -1, 0, 0));
-  EXPECT_THAT(values_of<std::int32_t>(run(op::neg, {x})), ElementsAre(-7, 7, -7, low, -5));
-  EXPECT_THAT(values_of<std::uint8_t>(
-                  run(op::add, {literal<std::uint8_t>({2}, {250, 1}), literal<std::uint8_t>({2}, {10, 2})})),
+  const Literal x = literal_of<std::int32_t>({5}, {7, -7, 7, low, 5});
+  const Literal y = literal_of<std::int32_t>({5}, {2, 2, -2, -1, 0});
+  EXPECT_THAT(values_of<std::int32_t>(result(op::div, {x, y})), ElementsAre(3, -3, -3, low, 0));
+  EXPECT_THAT(values_of<std::int32_t>(result(op::mod, {x, y})), ElementsAre(1, 1, -1, 0, 0));
+  EXPECT_THAT(values_of<std::int32_t>(result(op::neg, {x})), ElementsAre(-7, 7, -7, low, -5));
+  EXPECT_THAT(values_of<std::uint8_t>(result(op::add, {literal_of<std::uint8_t>({2}, {250, 1}),
+                                                       literal_of<std::uint8_t>({2}, {10, 2})})),
               ElementsAre(4, 3));
 }
 
 TEST(Elementwise, ModuloTakesTheSignOfTheDivisor) {
-  const std::vector<double> z = values_of<double>(run(
-      op::mod, {literal<double>({5}, {5.5, -5.5, 5.5, -5.5, 1}), literal<double>({5}, {2, 2, -2, -2, inf})}));
+  const std::vector<double> z =
+      values_of<double>(result(op::mod, {literal_of<double>({5}, {5.5, -5.5, 5.5, -5.5, 1}),
+                                         literal_of<double>({5}, {2, 2, -2, -2, inf})}));
   EXPECT_THAT(z, ElementsAre(1.5, 0.5, -0.5, -1.5, 1));
 }
 
 TEST(Elementwise, NaNGoesThroughMaximumAndMinimum) {
-  const Literal x = literal<double>({4}, {nan, 1, -inf, 3}), y = literal<double>({4}, {1, nan, 2, inf});
-  const std::vector<double> high = values_of<double>(run(op::maximum, {x, y}));
-  const std::vector<double> low = values_of<double>(run(op::minimum, {x, y}));
+  const Literal x = literal_of<double>({4}, {nan, 1, -inf, 3}), y = literal_of<double>({4}, {1, nan, 2, inf});
+  const std::vector<double> high = values_of<double>(result(op::maximum, {x, y}));
+  const std::vector<double> low = values_of<double>(result(op::minimum, {x, y}));
   EXPECT_TRUE(std::isnan(high[0]) && std::isnan(high[1]) && std::isnan(low[0]) && std::isnan(low[1]));
   EXPECT_EQ(high[2], 2);
   EXPECT_EQ(high[3], inf);
@@ -135,27 +117,28 @@ TEST(Elementwise, NaNGoesThroughMaximumAndMinimum) {
 }
 
 TEST(Elementwise, RoundGoesToEven) {
-  EXPECT_THAT(
-      values_of<float>(run(op::round, {literal<float>({6}, {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 8388609.f})})),
-      ElementsAre(0, 2, 2, -0.f, -2, 8388609.f));
+  EXPECT_THAT(values_of<float>(
+                  result(op::round, {literal_of<float>({6}, {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 8388609.f})})),
+              ElementsAre(0, 2, 2, -0.f, -2, 8388609.f));
 }
 
 TEST(Elementwise, ComparisonsYieldBool) {
-  const Literal x = literal<float>({3}, {1, 2, NAN}), y = literal<float>({3}, {2, 2, 2});
-  EXPECT_THAT(truths(run(op::less, {x, y})), ElementsAre(1, 0, 0));
-  EXPECT_THAT(truths(run(op::less_equal, {x, y})), ElementsAre(1, 1, 0));
-  EXPECT_THAT(truths(run(op::greater, {x, y})), ElementsAre(0, 0, 0));
-  EXPECT_THAT(truths(run(op::greater_equal, {x, y})), ElementsAre(0, 1, 0));
-  EXPECT_THAT(truths(run(op::equal, {x, y})), ElementsAre(0, 1, 0));
-  EXPECT_THAT(truths(run(op::not_equal, {x, y})), ElementsAre(1, 0, 1));
+  const Literal x = literal_of<float>({3}, {1, 2, NAN}), y = literal_of<float>({3}, {2, 2, 2});
+  EXPECT_THAT(truths(result(op::less, {x, y})), ElementsAre(1, 0, 0));
+  EXPECT_THAT(truths(result(op::less_equal, {x, y})), ElementsAre(1, 1, 0));
+  EXPECT_THAT(truths(result(op::greater, {x, y})), ElementsAre(0, 0, 0));
+  EXPECT_THAT(truths(result(op::greater_equal, {x, y})), ElementsAre(0, 1, 0));
+  EXPECT_THAT(truths(result(op::equal, {x, y})), ElementsAre(0, 1, 0));
+  EXPECT_THAT(truths(result(op::not_equal, {x, y})), ElementsAre(1, 0, 1));
 }
 
 TEST(Elementwise, LogicWorksOnBool) {
-  const Literal x = bools({4}, {0, 0, 1, 1}), y = bools({4}, {0, 1, 0, 1});
-  EXPECT_THAT(truths(run(op::logical_and, {x, y})), ElementsAre(0, 0, 0, 1));
-  EXPECT_THAT(truths(run(op::logical_or, {x, y})), ElementsAre(0, 1, 1, 1));
-  EXPECT_THAT(truths(run(op::logical_xor, {x, y})), ElementsAre(0, 1, 1, 0));
-  EXPECT_THAT(truths(run(op::logical_not, {x})), ElementsAre(1, 1, 0, 0));
+  const Literal x = literal_of(DType::boolean, {4}, {0, 0, 1, 1}),
+                y = literal_of(DType::boolean, {4}, {0, 1, 0, 1});
+  EXPECT_THAT(truths(result(op::logical_and, {x, y})), ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(truths(result(op::logical_or, {x, y})), ElementsAre(0, 1, 1, 1));
+  EXPECT_THAT(truths(result(op::logical_xor, {x, y})), ElementsAre(0, 1, 1, 0));
+  EXPECT_THAT(truths(result(op::logical_not, {x})), ElementsAre(1, 1, 0, 0));
 }
 
 }  // namespace

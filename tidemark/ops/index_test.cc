@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/support/run_op.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
@@ -10,9 +10,9 @@
 namespace tidemark {
 namespace {
 
-using namespace testing_support;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr DType number_dtypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
                                    DType::i32, DType::i64, DType::u8};
@@ -33,7 +33,7 @@ Literal spread_indices(const Shape& shape, std::int64_t bound, DType dtype = DTy
 }
 template <class A>
 std::vector<double> result(const Op& op, const std::vector<Literal>& operands, const A& attrs) {
-  return doubles(run_every_way(op, operands, pack(attrs)).front());
+  return values_of(run_every_way(op, operands, pack(attrs)).front());
 }
 
 TEST(Take, SelectsSlicesAndTakeAddPutsThemBack) {
@@ -97,7 +97,7 @@ TEST(Index, OutOfRangeNamesValuePositionAndLine) {
   const auto message = [](const Op& op, const std::vector<Literal>& operands,
                           const Attrs& attrs) -> std::string {
     try {
-      run_op(op, operands, attrs, {.where = {"train.cpp", 88}});
+      run_kernel(op, operands, attrs, {.where = {"train.cpp", 88}});
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::index_out_of_range);
       EXPECT_THAT(error.what(), HasSubstr("train.cpp:88"));

@@ -2,16 +2,16 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/support/run_op.h"
-#include "tidemark/base/error.h"
+#include "tests/support/errors.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 namespace {
 
-using namespace testing_support;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr DType every_dtype[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
                                  DType::i32, DType::i64, DType::u8,   DType::boolean};
@@ -25,23 +25,7 @@ Literal range(const Shape& shape) {
 
 template <class A>
 std::vector<double> result(const Op& op, const std::vector<Literal>& operands, const A& attrs) {
-  return doubles(run_every_way(op, operands, pack(attrs)).front());
-}
-
-// The message of the error that f causes; the user's line must be in it.
-template <class F>
-std::string error_of(ErrorCode code, const F& f) {
-  Graph graph;
-  Builder builder(graph);
-  builder.set_where({"train.cpp", 88});
-  try {
-    f(builder);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code);
-    EXPECT_THAT(error.what(), HasSubstr("train.cpp:88"));
-    return error.what();
-  }
-  return "no error";
+  return values_of(run_every_way(op, operands, pack(attrs)).front());
 }
 
 TEST(Broadcast, RepeatsAlongNewAndUnitDimensions) {
@@ -100,9 +84,9 @@ TEST(Concat, JoinsAlongAnAxisAndSplitUndoesIt) {
               ElementsAre(0, 1, 0, 2, 3, 1));
   const auto parts = run_every_way(op::split, {range({2, 3})}, pack(SplitAttrs{1, {1, 0, 2}}));
   ASSERT_EQ(parts.size(), 3u);
-  EXPECT_THAT(doubles(parts[0]), ElementsAre(0, 3));
-  EXPECT_THAT(doubles(parts[1]), ElementsAre());
-  EXPECT_THAT(doubles(parts[2]), ElementsAre(1, 2, 4, 5));
+  EXPECT_THAT(values_of(parts[0]), ElementsAre(0, 3));
+  EXPECT_THAT(values_of(parts[1]), ElementsAre());
+  EXPECT_THAT(values_of(parts[2]), ElementsAre(1, 2, 4, 5));
 }
 
 TEST(Flip, ReversesTheNamedAxes) {

@@ -13,7 +13,7 @@
 namespace tidemark {
 namespace {
 
-using namespace op_data;
+using namespace testing;
 
 const std::pair<DType, double> dtypes[] = {
     {DType::f64, 1e-13}, {DType::f32, 2e-6}, {DType::bf16, 1e-2}, {DType::f16, 2e-3}};
@@ -57,18 +57,19 @@ void expect_plain(const Op& op, NormForm (*form_of)(const Call&), const Shape& s
     SCOPED_TRACE(fmt::format("{} {} {}", op.name, name_of(dtype), to_string(shape)));
     const Type x_type{dtype, shape};
     const NormForm form = form_of({.op = &op, .in = {&x_type, 1}, .attrs = &attrs});
-    const Literal x = some_literal(dtype, shape, 1, shift - 2, shift + 2);
-    const Literal gain = some_literal(dtype, form.affine, 2), bias = some_literal(dtype, form.affine, 3);
+    const Literal x = random_literal(dtype, shape, 1, shift - 2, shift + 2);
+    const Literal gain = random_literal(dtype, form.affine, 2, -2, 2),
+                  bias = random_literal(dtype, form.affine, 3, -2, 2);
     std::vector<Literal> operands = {x, gain};
     if (form.centered) operands.push_back(bias);
     const auto results = run(op, operands, attrs);
-    const Plain want = plain(form, doubles(x), doubles(gain), doubles(bias));
-    expect_near(doubles(results[0]), want.y, tolerance * (1 + std::abs(shift)));
+    const Plain want = plain(form, values_of(x), values_of(gain), values_of(bias));
+    expect_near(values_of(results[0]), want.y, tolerance * (1 + std::abs(shift)));
     const double fine = dtype == DType::f64 ? 1e-13 : 2e-6;
-    if (form.centered) expect_near(doubles(results[1]), want.mean, fine);
+    if (form.centered) expect_near(values_of(results[1]), want.mean, fine);
     std::vector<double> second;
     for (double v : want.variance) second.push_back(form.variance ? v : 1 / std::sqrt(v + form.eps));
-    expect_near(doubles(results.back()), second, fine * (1 + std::abs(shift)));
+    expect_near(values_of(results.back()), second, fine * (1 + std::abs(shift)));
     EXPECT_EQ(results.back().dtype, statistics_dtype(dtype));
   }
 }
@@ -95,38 +96,39 @@ TEST(Normalize, BatchNormEqualsThePlainFormula) {
 }
 
 TEST(Normalize, ALargeMeanDoesNotSwampTheVariance) {
-  const Literal x = literal(DType::f32, {1, 4}, {10000, 10001, 10002, 10003});
-  const Literal one = literal(DType::f32, {4}, {1, 1, 1, 1}), zero = literal(DType::f32, {4}, {0, 0, 0, 0});
+  const Literal x = literal_of(DType::f32, {1, 4}, {10000, 10001, 10002, 10003});
+  const Literal one = literal_of(DType::f32, {4}, {1, 1, 1, 1}),
+                zero = literal_of(DType::f32, {4}, {0, 0, 0, 0});
   const double s = 1 / std::sqrt(1.25);
-  expect_near(doubles(run(op::layer_norm, {x, one, zero}, pack(LayerNormAttrs{.eps = 0}))[0]),
+  expect_near(values_of(run(op::layer_norm, {x, one, zero}, pack(LayerNormAttrs{.eps = 0}))[0]),
               {-1.5 * s, -0.5 * s, 0.5 * s, 1.5 * s}, 1e-6);
 }
 
 TEST(Normalize, AConstantRowGivesTheBias) {
-  const Literal x = literal(DType::f32, {2, 3}, {7, 7, 7, -1e4, -1e4, -1e4});
-  const Literal gain = literal(DType::f32, {3}, {1, 2, 3}), bias = literal(DType::f32, {3}, {4, 5, 6});
-  expect_near(doubles(run(op::layer_norm, {x, gain, bias}, pack(LayerNormAttrs{}))[0]), {4, 5, 6, 4, 5, 6},
+  const Literal x = literal_of(DType::f32, {2, 3}, {7, 7, 7, -1e4, -1e4, -1e4});
+  const Literal gain = literal_of(DType::f32, {3}, {1, 2, 3}), bias = literal_of(DType::f32, {3}, {4, 5, 6});
+  expect_near(values_of(run(op::layer_norm, {x, gain, bias}, pack(LayerNormAttrs{}))[0]), {4, 5, 6, 4, 5, 6},
               1e-6);
 }
 
 TEST(Normalize, SixteenBitGradientsRoundOnce) {
   const Shape shape = {5, 33};
   for (DType dtype : {DType::bf16, DType::f16}) {
-    const Literal x = some_literal(dtype, shape, 1), g = some_literal(dtype, shape, 2),
-                  gain = some_literal(dtype, {33}, 3);
-    const Literal mean = some_literal(DType::f32, {5, 1}, 4),
-                  rstd = some_literal(DType::f32, {5, 1}, 5, 0.5, 1.5);
-    const auto wide = [](const Literal& l) { return literal(DType::f64, l.shape, doubles(l)); };
+    const Literal x = random_literal(dtype, shape, 1, -2, 2), g = random_literal(dtype, shape, 2, -2, 2),
+                  gain = random_literal(dtype, {33}, 3, -2, 2);
+    const Literal mean = random_literal(DType::f32, {5, 1}, 4, -2, 2),
+                  rstd = random_literal(DType::f32, {5, 1}, 5, 0.5, 1.5);
+    const auto wide = [](const Literal& l) { return literal_of(DType::f64, l.shape, values_of(l)); };
     const Attrs attrs = pack(LayerNormAttrs{});
     const auto narrow_dx = run(op::layer_norm_grad, {x, mean, rstd, gain, g}, attrs);
     const auto wide_dx =
         run(op::layer_norm_grad, {wide(x), wide(mean), wide(rstd), wide(gain), wide(g)}, attrs);
     EXPECT_EQ(narrow_dx[0].dtype, dtype);
-    expect_near(doubles(narrow_dx[0]), doubles(wide_dx[0]), 5e-3);
+    expect_near(values_of(narrow_dx[0]), values_of(wide_dx[0]), 5e-3);
     const auto narrow_params = run(op::layer_norm_params, {x, mean, rstd, g}, attrs);
     const auto wide_params = run(op::layer_norm_params, {wide(x), wide(mean), wide(rstd), wide(g)}, attrs);
-    expect_near(doubles(narrow_params[0]), doubles(wide_params[0]), 5e-3);
-    expect_near(doubles(narrow_params[1]), doubles(wide_params[1]), 5e-3);
+    expect_near(values_of(narrow_params[0]), values_of(wide_params[0]), 5e-3);
+    expect_near(values_of(narrow_params[1]), values_of(wide_params[1]), 5e-3);
   }
 }
 
@@ -140,8 +142,8 @@ TEST(Normalize, RulesFollowTheExpansions) {
 }
 
 TEST(Normalize, SaysWhatIsWrongWithItsOperands) {
-  const Literal x = some_literal(DType::f32, {2, 6}), six = some_literal(DType::f32, {6}),
-                five = some_literal(DType::f32, {5});
+  const Literal x = random_literal(DType::f32, {2, 6}), six = random_literal(DType::f32, {6}),
+                five = random_literal(DType::f32, {5});
   EXPECT_EQ(code_of([&] {
               run(op::layer_norm, {x, six, five}, pack(LayerNormAttrs{}));
             }),
@@ -159,7 +161,7 @@ TEST(Normalize, SaysWhatIsWrongWithItsOperands) {
             }),
             ErrorCode::bad_attribute);
   EXPECT_EQ(code_of([&] {
-              run(op::rms_norm, {some_literal(DType::i32, {2, 6}), six}, pack(LayerNormAttrs{}));
+              run(op::rms_norm, {random_literal(DType::i32, {2, 6}), six}, pack(LayerNormAttrs{}));
             }),
             ErrorCode::dtype_mismatch);
   EXPECT_EQ(code_of([&] {

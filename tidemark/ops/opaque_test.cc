@@ -6,7 +6,7 @@
 namespace tidemark {
 namespace {
 
-using namespace op_data;
+using namespace testing;
 
 Graph block(const OpaqueAttrs& attrs) {
   Graph graph;
@@ -40,7 +40,7 @@ TEST(Opaque, GradientIsAnotherOpaqueThatReadsWhatWasDeclared) {
 
 TEST(Opaque, CannotRun) {
   EXPECT_EQ(code_of([] {
-              run(block({.name = "a", .sizes = {64}}), {some_literal(DType::f32, {4, 8})});
+              run(block({.name = "a", .sizes = {64}}), {random_literal(DType::f32, {4, 8})});
             }),
             ErrorCode::no_kernel);
 }

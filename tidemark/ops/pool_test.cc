@@ -5,18 +5,14 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/support/dense.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 namespace {
 
-using testing::distance;
-using testing::doubles_of;
-using testing::literal_from;
-using testing::random_literal;
-using testing::run_op;
+using namespace testing;
 
 // Two spatial dimensions, by the definition: the elements of x in the window of each output.
 std::vector<std::vector<std::size_t>> windows(const Shape& x, const PoolAttrs& a) {
@@ -47,8 +43,8 @@ TEST(Pool, MaximaAndTheirPositionsMatchTheDefinition) {
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
     for (const PoolAttrs& attrs : configs) {
       const Literal x = random_literal(dtype, image, 1);
-      const auto xs = doubles_of(x), got = doubles_of(run_op(op::max_pool, {x}, pack(attrs), 2));
-      const auto positions = doubles_of(run_op(op::max_pool, {x}, pack(attrs), 2, 1));
+      const auto results = run(op::max_pool, {x}, pack(attrs));
+      const auto xs = values_of(x), got = values_of(results[0]), positions = values_of(results[1]);
       const auto list = windows(image, attrs);
       ASSERT_EQ(got.size(), list.size());
       for (std::size_t o = 0; o < list.size(); ++o) {
@@ -69,8 +65,8 @@ TEST(Pool, AveragesLeavePaddingOutAndTheAdjointSpreadsThem) {
                                                    : 1e-2;
     for (const PoolAttrs& attrs : configs) {
       const Literal x = random_literal(dtype, image, 1);
-      const Literal y = run_op(op::avg_pool, {x}, pack(attrs), 2);
-      const auto xs = doubles_of(x), ys = doubles_of(y);
+      const Literal y = run(op::avg_pool, {x}, pack(attrs))[0];
+      const auto xs = values_of(x), ys = values_of(y);
       const auto list = windows(image, attrs);
       std::vector<double> mean(list.size()), spread(xs.size());
       for (std::size_t o = 0; o < list.size(); ++o) {
@@ -81,24 +77,24 @@ TEST(Pool, AveragesLeavePaddingOutAndTheAdjointSpreadsThem) {
       }
       EXPECT_LE(distance(ys, mean), tolerance);
       const PoolGradAttrs grad{attrs.window, attrs.stride, attrs.low, attrs.high, {image[2], image[3]}};
-      EXPECT_LE(distance(doubles_of(run_op(op::avg_pool_grad, {y}, pack(grad), 2)), spread), tolerance);
+      EXPECT_LE(distance(values_of(run(op::avg_pool_grad, {y}, pack(grad))[0]), spread), tolerance);
     }
   }
 }
 
 TEST(Pool, TheFirstOfEqualsAndTheFirstNaNWin) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const Literal x = literal_from(DType::f32, {1, 1, 6}, {2, 2, 1, nan, nan, 5});
+  const Literal x = literal_of(DType::f32, {1, 1, 6}, {2, 2, 1, nan, nan, 5});
   const Attrs attrs = pack(PoolAttrs{{3}, {3}, {0}, {0}});
-  EXPECT_EQ(doubles_of(run_op(op::max_pool, {x}, attrs, 1, 1)), (std::vector<double>{0, 3}));
-  EXPECT_TRUE(std::isnan(doubles_of(run_op(op::max_pool, {x}, attrs))[1]));
+  EXPECT_EQ(values_of(run(op::max_pool, {x}, attrs)[1]), (std::vector<double>{0, 3}));
+  EXPECT_TRUE(std::isnan(values_of(run(op::max_pool, {x}, attrs)[0])[1]));
 }
 
 TEST(Pool, WorksInThreeDimensions) {
-  const Literal x = literal_from(DType::f64, {1, 1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const Literal x = literal_of(DType::f64, {1, 1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   const Attrs attrs = pack(PoolAttrs{{2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}});
-  EXPECT_EQ(doubles_of(run_op(op::avg_pool, {x}, attrs)), std::vector<double>{4.5});
-  EXPECT_EQ(doubles_of(run_op(op::max_pool, {x}, attrs)), std::vector<double>{8});
+  EXPECT_EQ(values_of(run(op::avg_pool, {x}, attrs)[0]), std::vector<double>{4.5});
+  EXPECT_EQ(values_of(run(op::max_pool, {x}, attrs)[0]), std::vector<double>{8});
 }
 
 std::string error_of(const Shape& shape, const PoolAttrs& attrs) {

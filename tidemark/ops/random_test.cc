@@ -5,15 +5,16 @@
 #include <map>
 #include <set>
 
-#include "tests/support/op_data.h"
+#include "tests/support/errors.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 namespace {
 
-using namespace op_data;
+using namespace testing;
 
-Literal key(double seed) { return literal(DType::i64, {}, {seed}); }
+Literal key(double seed) { return literal_of(DType::i64, {}, {seed}); }
 
 struct Moments {
   double mean = 0, variance = 0;
@@ -47,8 +48,8 @@ const double ks_bound = 1.95 / std::sqrt(static_cast<double>(n));
 TEST(RandomUniform, HasTheMomentsAndDistributionOfItsInterval) {
   for (DType dtype : {DType::f32, DType::f64}) {
     const auto x =
-        doubles(run(op::random_uniform, {key(7)},
-                    pack(RandomUniformAttrs{.dtype = dtype, .shape = {n}, .low = -1, .high = 3}))[0]);
+        values_of(run(op::random_uniform, {key(7)},
+                      pack(RandomUniformAttrs{.dtype = dtype, .shape = {n}, .low = -1, .high = 3}))[0]);
     EXPECT_GE(*std::min_element(x.begin(), x.end()), -1);
     EXPECT_LT(*std::max_element(x.begin(), x.end()), 3);
     EXPECT_NEAR(moments(x).mean, 1, 0.025);
@@ -61,8 +62,8 @@ TEST(RandomUniform, NeverReachesTheOpenEndInSixteenBits) {
   for (DType dtype : {DType::bf16, DType::f16}) {
     for (auto [low, high] : {std::pair{0.0, 1.0}, {-1.0, 0.0}, {-3.0, -2.0}}) {
       const auto x =
-          doubles(run(op::random_uniform, {key(3)},
-                      pack(RandomUniformAttrs{.dtype = dtype, .shape = {n}, .low = low, .high = high}))[0]);
+          values_of(run(op::random_uniform, {key(3)},
+                        pack(RandomUniformAttrs{.dtype = dtype, .shape = {n}, .low = low, .high = high}))[0]);
       EXPECT_LT(*std::max_element(x.begin(), x.end()), high);
       EXPECT_GE(*std::min_element(x.begin(), x.end()), low);
       EXPECT_NEAR(moments(x).mean, (low + high) / 2, 0.01);
@@ -72,8 +73,8 @@ TEST(RandomUniform, NeverReachesTheOpenEndInSixteenBits) {
 
 TEST(RandomNormal, HasTheMomentsAndDistributionOfTheNormal) {
   for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
-    const auto x =
-        doubles(run(op::random_normal, {key(11)}, pack(RandomNormalAttrs{.dtype = dtype, .shape = {n}}))[0]);
+    const auto x = values_of(
+        run(op::random_normal, {key(11)}, pack(RandomNormalAttrs{.dtype = dtype, .shape = {n}}))[0]);
     EXPECT_NEAR(moments(x).mean, 0, 0.02);
     EXPECT_NEAR(moments(x).variance, 1, 0.03);
     const double rounding = size_of(dtype) == 2 ? 0.004 : 0;
@@ -83,7 +84,7 @@ TEST(RandomNormal, HasTheMomentsAndDistributionOfTheNormal) {
 }
 
 TEST(RandomNormal, TakesMeanAndDeviation) {
-  const auto x = doubles(
+  const auto x = values_of(
       run(op::random_normal, {key(5)},
           pack(RandomNormalAttrs{.dtype = DType::f64, .shape = {n}, .mean = 4, .deviation = 0.5}))[0]);
   EXPECT_NEAR(moments(x).mean, 4, 0.01);
@@ -102,8 +103,8 @@ TEST(RandomNormal, QuantileInvertsTheDistributionFunction) {
 
 TEST(RandomBernoulli, IsTrueWithItsProbabilityAndExactAtTheEnds) {
   const auto draw = [](double p) {
-    return moments(doubles(run(op::random_bernoulli, {key(2)},
-                               pack(RandomBernoulliAttrs{.shape = {n}, .p = p}))[0]))
+    return moments(values_of(run(op::random_bernoulli, {key(2)},
+                                 pack(RandomBernoulliAttrs{.shape = {n}, .p = p}))[0]))
         .mean;
   };
   EXPECT_NEAR(draw(0.3), 0.3, 0.01);
@@ -128,7 +129,7 @@ TEST(RandomBits, FillsEveryBitOfEveryDtype) {
 
 TEST(RandomPermutation, HoldsEveryNumberOnceAndMovesThem) {
   const auto p =
-      doubles(run(op::random_permutation, {key(9)}, pack(RandomPermutationAttrs{.size = 1000}))[0]);
+      values_of(run(op::random_permutation, {key(9)}, pack(RandomPermutationAttrs{.size = 1000}))[0]);
   EXPECT_EQ(std::set<double>(p.begin(), p.end()).size(), 1000u);
   int fixed = 0;
   for (std::size_t i = 0; i < p.size(); ++i) fixed += p[i] == static_cast<double>(i);
@@ -138,7 +139,7 @@ TEST(RandomPermutation, HoldsEveryNumberOnceAndMovesThem) {
 TEST(RandomPermutation, GivesEveryOrderOfThreeEquallyOften) {
   std::map<std::vector<double>, int> seen;
   for (int seed = 0; seed < 3000; ++seed) {
-    ++seen[doubles(run(op::random_permutation, {key(seed)}, pack(RandomPermutationAttrs{.size = 3}))[0])];
+    ++seen[values_of(run(op::random_permutation, {key(seed)}, pack(RandomPermutationAttrs{.size = 3}))[0])];
   }
   EXPECT_EQ(seen.size(), 6u);
   for (const auto& [order, count] : seen) EXPECT_NEAR(count, 500, 100);
@@ -148,8 +149,8 @@ TEST(RandomKeys, SplitAndFoldGiveDistinctKeysThatRepeat) {
   const auto keys = run(op::random_split, {key(1)}, pack(RandomSplitAttrs{.count = 100}))[0];
   EXPECT_EQ(keys, run(op::random_split, {key(1)}, pack(RandomSplitAttrs{.count = 100}))[0]);
   std::set<double> distinct;
-  for (double k : doubles(keys)) distinct.insert(k);
-  for (int i = 0; i < 100; ++i) distinct.insert(doubles(run(op::fold_in, {key(1), key(i)})[0])[0]);
+  for (double k : values_of(keys)) distinct.insert(k);
+  for (int i = 0; i < 100; ++i) distinct.insert(values_of(run(op::fold_in, {key(1), key(i)})[0])[0]);
   EXPECT_EQ(distinct.size(), 200u);
 }
 
@@ -164,7 +165,7 @@ TEST(RandomKeys, KeepAllSixtyFourBitsOfASeed) {
 
 TEST(Random, APrefixOfAStreamDoesNotDependOnItsLength) {
   const auto draw = [](std::int64_t size) {
-    return doubles(run(op::random_normal, {key(4)}, pack(RandomNormalAttrs{.shape = {size}}))[0]);
+    return values_of(run(op::random_normal, {key(4)}, pack(RandomNormalAttrs{.shape = {size}}))[0]);
   };
   const auto shorter = draw(1001), longer = draw(30000);
   EXPECT_TRUE(std::equal(shorter.begin(), shorter.end(), longer.begin()));
@@ -172,8 +173,8 @@ TEST(Random, APrefixOfAStreamDoesNotDependOnItsLength) {
 
 TEST(Random, StreamsKeysAndOpsAreIndependent) {
   const auto draw = [](double seed, std::int64_t stream) {
-    return doubles(run(op::random_normal, {key(seed)},
-                       pack(RandomNormalAttrs{.dtype = DType::f64, .shape = {n}, .stream = stream}))[0]);
+    return values_of(run(op::random_normal, {key(seed)},
+                         pack(RandomNormalAttrs{.dtype = DType::f64, .shape = {n}, .stream = stream}))[0]);
   };
   const auto base = draw(1, 0);
   for (const auto& other : {draw(1, 1), draw(2, 0)}) {
@@ -199,9 +200,9 @@ TEST(Random, SaysWhatIsWrongWithItsAttributes) {
             ErrorCode::bad_attribute);
   EXPECT_EQ(code(op::random_bits, pack(RandomBitsAttrs{.shape = {2}, .stream = -1})),
             ErrorCode::bad_attribute);
-  EXPECT_EQ(code(op::random_bits, pack(RandomBitsAttrs{.shape = {2}}), literal(DType::f32, {}, {1})),
+  EXPECT_EQ(code(op::random_bits, pack(RandomBitsAttrs{.shape = {2}}), literal_of(DType::f32, {}, {1})),
             ErrorCode::dtype_mismatch);
-  EXPECT_EQ(code(op::random_bits, pack(RandomBitsAttrs{.shape = {2}}), literal(DType::i64, {1}, {1})),
+  EXPECT_EQ(code(op::random_bits, pack(RandomBitsAttrs{.shape = {2}}), literal_of(DType::i64, {1}, {1})),
             ErrorCode::shape_mismatch);
 }
 

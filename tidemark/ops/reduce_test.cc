@@ -5,9 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/support/run_op.h"
-#include "tidemark/base/error.h"
-#include "tidemark/cpu/interpret.h"
+#include "tests/support/errors.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
@@ -15,9 +14,9 @@
 namespace tidemark {
 namespace {
 
-using namespace testing_support;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -25,7 +24,7 @@ constexpr DType number_dtypes[] = {DType::f32, DType::f64, DType::bf16, DType::f
                                    DType::i32, DType::i64, DType::u8};
 
 std::vector<double> reduced(const Op& op, const Literal& x, const Dims& axes, bool keep = false) {
-  return doubles(run_every_way(op, {x}, pack(ReduceAttrs{axes, keep})).front());
+  return values_of(run_every_way(op, {x}, pack(ReduceAttrs{axes, keep})).front());
 }
 Literal f64s(const Shape& shape, const std::vector<double>& values) {
   return literal_of(DType::f64, shape, values);
@@ -121,8 +120,8 @@ TEST(Reduce, IsAccurateForLongSums) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const Literal x = uneven(dtype, {n});
     double exact = 0, square = 0;
-    for (double v : doubles(x)) exact += v;
-    for (double v : doubles(x)) square += (v - exact / n) * (v - exact / n);
+    for (double v : values_of(x)) exact += v;
+    for (double v : values_of(x)) square += (v - exact / n) * (v - exact / n);
     const double unit = dtype == DType::f32 ? 1e-6 : dtype == DType::f16 ? 1e-3 : 8e-3;
     if (dtype != DType::f16) {  // the sum is beyond its range
       EXPECT_NEAR(reduced(op::reduce_sum, x, {0})[0], exact, unit * std::abs(exact));
@@ -147,7 +146,7 @@ TEST(Reduce, IntegersWrapAndBooleansAnswerAnyAndAll) {
 
 TEST(ArgExtremum, TakesTheFirstOfEqualsAndTheFirstNaN) {
   const auto run = [](const Op& op, const Literal& x, std::int64_t axis) {
-    return doubles(run_every_way(op, {x}, pack(AxisAttrs{axis})).front());
+    return values_of(run_every_way(op, {x}, pack(AxisAttrs{axis})).front());
   };
   const Literal x = f64s({2, 3}, {1, 5, 5, -2, nan, nan});
   EXPECT_THAT(run(op::argmax, x, 1), ElementsAre(1, 1));
@@ -158,7 +157,7 @@ TEST(ArgExtremum, TakesTheFirstOfEqualsAndTheFirstNaN) {
 
 TEST(Cumsum, RunsEitherWayAndInPlace) {
   const auto run = [](const Literal& x, std::int64_t axis, bool reverse) {
-    return doubles(run_every_way(op::cumsum, {x}, pack(CumsumAttrs{axis, reverse})).front());
+    return values_of(run_every_way(op::cumsum, {x}, pack(CumsumAttrs{axis, reverse})).front());
   };
   const Literal x = f64s({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_THAT(run(x, 1, false), ElementsAre(1, 3, 6, 4, 9, 15));
@@ -180,9 +179,7 @@ std::vector<double> slope(const Op& op, const std::vector<double>& x) {
   const NodeCall call(graph, node);
   const std::vector<Var> gradient = op.vjp({builder, call, {&in, 1}, {&out, 1}, {&seed, 1}});
   graph.add_output(gradient[0].id());
-  ThreadPool pool(1);
-  const Literal value = f64s(shape, x);
-  return doubles(interpret(graph, {&value, 1}, pool).front());
+  return values_of(run(graph, {f64s(shape, x)}).front());
 }
 
 TEST(Reduce, GradientsAreFiniteAtZerosTiesAndInfinities) {
@@ -196,18 +193,6 @@ TEST(Reduce, GradientsAreFiniteAtZerosTiesAndInfinities) {
 }
 
 TEST(Reduce, MistakesPointAtTheUsersLine) {
-  const auto error_of = [](const auto& f) -> std::string {
-    Graph graph;
-    Builder builder(graph);
-    builder.set_where({"train.cpp", 88});
-    try {
-      f(builder);
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("train.cpp:88"));
-      return error.what();
-    }
-    return "no error";
-  };
   const Type type{DType::f32, {2, 0}};
   EXPECT_THAT(error_of([&](Builder& b) { reduce_sum(b.input(type), {2}); }),
               HasSubstr("reduce_sum: axis 2 of a tensor of rank 2"));

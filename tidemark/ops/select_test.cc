@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/support/dense.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/registry.h"
@@ -8,8 +8,7 @@
 namespace tidemark {
 namespace {
 
-using testing::doubles_of;
-using testing::literal_from;
+using namespace testing;
 using Values = std::vector<double>;
 
 TEST(Select, ChoosesElementByElementForEveryDtype) {
@@ -23,22 +22,18 @@ TEST(Select, ChoosesElementByElementForEveryDtype) {
       expected.push_back(i % 3 == 0 ? a.back() : b.back());
     }
     const Shape shape{77};
-    const Literal z = testing::run_op(op::select,
-                                      {literal_from(DType::boolean, shape, condition),
-                                       literal_from(dtype, shape, a), literal_from(dtype, shape, b)},
-                                      {});
-    EXPECT_EQ(doubles_of(z), expected) << name_of(dtype);
+    const Literal z = run(op::select, {literal_of(DType::boolean, shape, condition),
+                                       literal_of(dtype, shape, a), literal_of(dtype, shape, b)})[0];
+    EXPECT_EQ(values_of(z), expected) << name_of(dtype);
   }
 }
 
 TEST(Select, BroadcastsTheConditionAndBothBranches) {
   const Literal z =
-      testing::run_op(op::select,
-                      {literal_from(DType::boolean, {2, 1}, {1, 0}), literal_from(DType::f32, {3}, {1, 2, 3}),
-                       literal_from(DType::f32, {}, {9})},
-                      {});
+      run(op::select, {literal_of(DType::boolean, {2, 1}, {1, 0}), literal_of(DType::f32, {3}, {1, 2, 3}),
+                       literal_of(DType::f32, {}, {9})})[0];
   EXPECT_EQ(z.shape, (Shape{2, 3}));
-  EXPECT_EQ(doubles_of(z), (Values{1, 2, 3, 9, 9, 9}));
+  EXPECT_EQ(values_of(z), (Values{1, 2, 3, 9, 9, 9}));
 }
 
 TEST(Select, WantsABoolAndBranchesOfOneDtype) {

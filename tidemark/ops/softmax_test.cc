@@ -10,7 +10,7 @@
 namespace tidemark {
 namespace {
 
-using namespace op_data;
+using namespace testing;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
@@ -47,10 +47,10 @@ TEST(Softmax, EqualsThePlainFormulaForEveryDtypeAxisAndLength) {
       for (int axis : {0, 1, 2}) {
         Shape shape = {3, 2, 5};
         shape[axis] = size;
-        const Literal x = some_literal(dtype, shape, static_cast<std::uint64_t>(size), -5, 5);
+        const Literal x = random_literal(dtype, shape, static_cast<std::uint64_t>(size), -5, 5);
         for (bool log : {false, true}) {
           const auto y = run(log ? op::log_softmax : op::softmax, {x}, pack(AxisAttrs{axis}))[0];
-          expect_near(doubles(y), plain_softmax(doubles(x), shape, axis, log), tolerance);
+          expect_near(values_of(y), plain_softmax(values_of(x), shape, axis, log), tolerance);
         }
       }
     }
@@ -59,35 +59,35 @@ TEST(Softmax, EqualsThePlainFormulaForEveryDtypeAxisAndLength) {
 
 TEST(Softmax, IsStableFarOut) {
   for (DType dtype : {DType::f64, DType::f32}) {
-    const Literal x = literal(dtype, {2, 3}, {1e4, -1e4, 1e4, -1e4, -1e4, -1e4});
-    expect_near(doubles(run(op::softmax, {x}, pack(AxisAttrs{1}))[0]), {0.5, 0, 0.5, 1. / 3, 1. / 3, 1. / 3},
-                1e-6);
-    expect_near(doubles(run(op::log_softmax, {x}, pack(AxisAttrs{1}))[0]),
+    const Literal x = literal_of(dtype, {2, 3}, {1e4, -1e4, 1e4, -1e4, -1e4, -1e4});
+    expect_near(values_of(run(op::softmax, {x}, pack(AxisAttrs{1}))[0]),
+                {0.5, 0, 0.5, 1. / 3, 1. / 3, 1. / 3}, 1e-6);
+    expect_near(values_of(run(op::log_softmax, {x}, pack(AxisAttrs{1}))[0]),
                 {-std::log(2), -2e4 - std::log(2), -std::log(2), -std::log(3), -std::log(3), -std::log(3)},
                 1e-6);
   }
 }
 
 TEST(Softmax, GivesMaskedElementsNothing) {
-  const Literal x = literal(DType::f32, {5}, {-inf, 1, -inf, 1, -inf});
-  expect_near(doubles(run(op::softmax, {x}, pack(AxisAttrs{0}))[0]), {0, 0.5, 0, 0.5, 0}, 1e-6);
-  expect_near(doubles(run(op::log_softmax, {x}, pack(AxisAttrs{0}))[0]),
+  const Literal x = literal_of(DType::f32, {5}, {-inf, 1, -inf, 1, -inf});
+  expect_near(values_of(run(op::softmax, {x}, pack(AxisAttrs{0}))[0]), {0, 0.5, 0, 0.5, 0}, 1e-6);
+  expect_near(values_of(run(op::log_softmax, {x}, pack(AxisAttrs{0}))[0]),
               {-inf, -std::log(2), -inf, -std::log(2), -inf}, 1e-6);
 }
 
 TEST(Softmax, KeepsNanVisible) {
-  const Literal x = literal(DType::f32, {6}, {0, 1, NAN, 1, 0, 2});
-  for (double y : doubles(run(op::softmax, {x}, pack(AxisAttrs{0}))[0])) EXPECT_TRUE(std::isnan(y));
+  const Literal x = literal_of(DType::f32, {6}, {0, 1, NAN, 1, 0, 2});
+  for (double y : values_of(run(op::softmax, {x}, pack(AxisAttrs{0}))[0])) EXPECT_TRUE(std::isnan(y));
 }
 
 TEST(SoftmaxGrad, EqualsThePlainFormula) {
   const Shape shape = {3, 37, 5};
   for (auto [dtype, tolerance] : dtypes) {
     for (int axis : {0, 1, 2}) {
-      const Literal x = some_literal(dtype, shape), g = some_literal(dtype, shape, 2);
+      const Literal x = random_literal(dtype, shape, 1, -2, 2), g = random_literal(dtype, shape, 2, -2, 2);
       const Literal y = run(op::softmax, {x}, pack(AxisAttrs{axis}))[0];
       const Literal z = run(op::log_softmax, {x}, pack(AxisAttrs{axis}))[0];
-      const auto yn = doubles(y), zn = doubles(z), gn = doubles(g);
+      const auto yn = values_of(y), zn = values_of(z), gn = values_of(g);
       std::vector<double> want(gn.size()), want_log(gn.size());
       for_each_line(shape, axis, [&](const std::vector<std::size_t>& line) {
         double dot = 0, total = 0;
@@ -95,8 +95,9 @@ TEST(SoftmaxGrad, EqualsThePlainFormula) {
         for (std::size_t i : line)
           want[i] = yn[i] * (gn[i] - dot), want_log[i] = gn[i] - std::exp(zn[i]) * total;
       });
-      expect_near(doubles(run(op::softmax_grad, {y, g}, pack(AxisAttrs{axis}))[0]), want, tolerance);
-      expect_near(doubles(run(op::log_softmax_grad, {z, g}, pack(AxisAttrs{axis}))[0]), want_log, tolerance);
+      expect_near(values_of(run(op::softmax_grad, {y, g}, pack(AxisAttrs{axis}))[0]), want, tolerance);
+      expect_near(values_of(run(op::log_softmax_grad, {z, g}, pack(AxisAttrs{axis}))[0]), want_log,
+                  tolerance);
     }
   }
 }
@@ -109,11 +110,11 @@ TEST(Softmax, RulesFollowTheExpansions) {
 
 TEST(Softmax, NamesAnAxisOutOfRangeAndAnIntegerOperand) {
   EXPECT_EQ(code_of([] {
-              run(op::softmax, {literal(DType::f32, {2}, {1, 2})}, pack(AxisAttrs{1}));
+              run(op::softmax, {literal_of(DType::f32, {2}, {1, 2})}, pack(AxisAttrs{1}));
             }),
             ErrorCode::bad_attribute);
   EXPECT_EQ(code_of([] {
-              run(op::softmax, {literal(DType::i32, {2}, {1, 2})}, pack(AxisAttrs{0}));
+              run(op::softmax, {literal_of(DType::i32, {2}, {1, 2})}, pack(AxisAttrs{0}));
             }),
             ErrorCode::dtype_mismatch);
 }

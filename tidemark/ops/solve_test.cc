@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "tests/support/dense.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/cholesky.h"
 #include "tidemark/ops/registry.h"
@@ -13,18 +13,14 @@
 namespace tidemark {
 namespace {
 
-using testing::distance;
-using testing::doubles_of;
-using testing::literal_from;
-using testing::random_literal;
-using testing::run_op;
+using namespace testing;
 
 // Random matrices (batch, n, n) with `shift` added to their diagonals.
 Literal matrices(DType dtype, std::int64_t batch, std::int64_t n, double shift, std::uint64_t seed) {
-  auto values = doubles_of(random_literal(DType::f64, {batch, n, n}, seed));
+  auto values = values_of(random_literal(DType::f64, {batch, n, n}, seed));
   for (std::int64_t i = 0; i < batch * n; ++i)
     values[static_cast<std::size_t>(i / n * n * n + i % n * (n + 1))] += shift;
-  return literal_from(dtype, {batch, n, n}, values);
+  return literal_of(dtype, {batch, n, n}, values);
 }
 
 // (batch, m, k) × (batch, k, n)
@@ -56,8 +52,8 @@ TEST(Cholesky, TimesItsTransposeIsTheSymmetricPart) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const std::int64_t n : {1, 2, 5, 40, 130}) {
       const Literal a = matrices(dtype, 3, n, 2.0 * static_cast<double>(n), 1);
-      const auto l = doubles_of(run_op(op::cholesky, {a}, {}, 2));
-      auto want = doubles_of(a);
+      const auto l = values_of(run(op::cholesky, {a})[0]);
+      auto want = values_of(a);
       const auto mirrored = transposed(3, n, want);
       for (std::size_t i = 0; i < want.size(); ++i) want[i] = (want[i] + mirrored[i]) / 2;
       EXPECT_LE(distance(product(3, n, n, n, l, transposed(3, n, l)), want), tolerance(dtype));
@@ -75,12 +71,12 @@ TEST(TriangularSolve, SolvesFromEitherSideAndReadsOneTriangleOnly) {
         const TriangularSolveAttrs attrs{(form & 1) != 0, (form & 2) != 0, (form & 4) != 0, (form & 8) != 0};
         const std::int64_t sides = 150;
         // Small off the diagonal: the inverse of a unit triangle grows fast otherwise.
-        auto values = doubles_of(matrices(DType::f64, 2, n, 4, 1));
+        auto values = values_of(matrices(DType::f64, 2, n, 4, 1));
         for (double& x : values) x = x > 2 ? x : x / static_cast<double>(n);
-        const Literal a = literal_from(dtype, {2, n, n}, values);
+        const Literal a = literal_of(dtype, {2, n, n}, values);
         const Literal b = random_literal(dtype, attrs.left ? Shape{2, n, sides} : Shape{2, sides, n}, 2);
-        const auto x = doubles_of(run_op(op::triangular_solve, {a, b}, pack(attrs), 2));
-        auto triangle = doubles_of(a);
+        const auto x = values_of(run(op::triangular_solve, {a, b}, pack(attrs))[0]);
+        auto triangle = values_of(a);
         for (std::int64_t i = 0; i < 2 * n * n; ++i) {
           const std::int64_t row = i / n % n, col = i % n;
           double& at = triangle[static_cast<std::size_t>(i)];
@@ -90,7 +86,7 @@ TEST(TriangularSolve, SolvesFromEitherSideAndReadsOneTriangleOnly) {
         if (attrs.transpose) triangle = transposed(2, n, triangle);
         const auto back =
             attrs.left ? product(2, n, n, sides, triangle, x) : product(2, sides, n, n, x, triangle);
-        EXPECT_LE(distance(back, doubles_of(b)), tolerance(dtype)) << form;
+        EXPECT_LE(distance(back, values_of(b)), tolerance(dtype)) << form;
       }
     }
   }
@@ -102,10 +98,9 @@ TEST(Solve, InvertsGeneralMatricesAndTheirTransposes) {
       for (const bool transpose : {false, true}) {
         const Literal a = matrices(dtype, 11, n, 0.1, 5),
                       b = random_literal(dtype, {11, n, 3}, 6);  // rows do move
-        const auto x = doubles_of(run_op(op::solve, {a, b}, pack(SolveAttrs{transpose}), 2));
-        const auto matrix = transpose ? transposed(11, n, doubles_of(a)) : doubles_of(a);
-        EXPECT_LE(distance(product(11, n, n, 3, matrix, x), doubles_of(b)),
-                  dtype == DType::f64 ? 1e-9 : 0.05);
+        const auto x = values_of(run(op::solve, {a, b}, pack(SolveAttrs{transpose}))[0]);
+        const auto matrix = transpose ? transposed(11, n, values_of(a)) : values_of(a);
+        EXPECT_LE(distance(product(11, n, n, 3, matrix, x), values_of(b)), dtype == DType::f64 ? 1e-9 : 0.05);
       }
     }
   }
@@ -128,12 +123,8 @@ std::string numeric_error(const std::function<Var(const Var&, const Var&)>& f,
   builder.set_where({"fit.cpp", 19});
   const Var a = builder.input({DType::f64, {2, 2, 2}}), b = builder.input({DType::f64, {2, 2, 1}});
   graph.add_output(f(a, b).id());
-  ThreadPool pool(2);
   try {
-    interpret(graph,
-              std::vector<Literal>{literal_from(DType::f64, {2, 2, 2}, matrix),
-                                   random_literal(DType::f64, {2, 2, 1}, 1)},
-              pool);
+    run(graph, {literal_of(DType::f64, {2, 2, 2}, matrix), random_literal(DType::f64, {2, 2, 1}, 1)});
   } catch (const Error& error) {
     return error.code() == ErrorCode::numeric ? error.what() : "another error";
   }

@@ -5,16 +5,16 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/support/run_op.h"
+#include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 namespace {
 
-using namespace testing_support;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -22,11 +22,11 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 TEST(Sort, IsStableInBothDirections) {
   const Literal x = literal_of(DType::f32, {5}, {2, 1, 2, 1, 3});
   const auto up = run_every_way(op::sort, {x}, pack(SortAttrs{0, false}));
-  EXPECT_THAT(doubles(up[0]), ElementsAre(1, 1, 2, 2, 3));
-  EXPECT_THAT(doubles(up[1]), ElementsAre(1, 3, 0, 2, 4));
+  EXPECT_THAT(values_of(up[0]), ElementsAre(1, 1, 2, 2, 3));
+  EXPECT_THAT(values_of(up[1]), ElementsAre(1, 3, 0, 2, 4));
   const auto down = run_every_way(op::sort, {x}, pack(SortAttrs{0, true}));
-  EXPECT_THAT(doubles(down[0]), ElementsAre(3, 2, 2, 1, 1));
-  EXPECT_THAT(doubles(down[1]), ElementsAre(4, 0, 2, 1, 3));
+  EXPECT_THAT(values_of(down[0]), ElementsAre(3, 2, 2, 1, 1));
+  EXPECT_THAT(values_of(down[1]), ElementsAre(4, 0, 2, 1, 3));
 }
 
 TEST(Sort, PutsNaNLastAndTreatsZerosAsEqual) {
@@ -34,13 +34,13 @@ TEST(Sort, PutsNaNLastAndTreatsZerosAsEqual) {
     const auto sorted =
         run_every_way(op::sort, {literal_of(DType::f64, {6}, {nan, 0.0, -inf, -0.0, inf, nan})},
                       pack(SortAttrs{0, descending}));
-    const auto order = doubles(sorted[1]);
+    const auto order = values_of(sorted[1]);
     if (descending) {
       EXPECT_THAT(order, ElementsAre(4, 1, 3, 2, 0, 5));
     } else {
       EXPECT_THAT(order, ElementsAre(2, 1, 3, 4, 0, 5));
     }
-    EXPECT_TRUE(std::isnan(doubles(sorted[0])[5]));
+    EXPECT_TRUE(std::isnan(values_of(sorted[0])[5]));
   }
 }
 
@@ -48,7 +48,7 @@ TEST(Sort, SortsEveryDtypeAlongAnyAxis) {
   for (int t = 0; t < dtype_count; ++t) {
     const Literal x = counting(static_cast<DType>(t), {3, 301, 2});
     const auto sorted = run_every_way(op::sort, {x}, pack(SortAttrs{1, false}));
-    const auto before = doubles(x), after = doubles(sorted[0]), order = doubles(sorted[1]);
+    const auto before = values_of(x), after = values_of(sorted[0]), order = values_of(sorted[1]);
     for (std::size_t o = 0; o < 3; ++o) {
       for (std::size_t i = 0; i < 2; ++i) {
         for (std::size_t k = 0; k < 301; ++k) {
@@ -70,14 +70,14 @@ TEST(Sort, KeepsTheOrderOfWideIntegers) {
                                  std::numeric_limits<std::int64_t>::min(),
                                  std::numeric_limits<std::int64_t>::max() - 1};
   std::memcpy(x.bytes.data(), values, 24);
-  EXPECT_THAT(doubles(run_every_way(op::sort, {x}, pack(SortAttrs{0, false}))[1]), ElementsAre(1, 2, 0));
+  EXPECT_THAT(values_of(run_every_way(op::sort, {x}, pack(SortAttrs{0, false}))[1]), ElementsAre(1, 2, 0));
 }
 
 TEST(TopK, GivesTheLargestInOrder) {
   const auto best = run_every_way(op::top_k, {literal_of(DType::f32, {2, 4}, {1, 4, 2, 4, 0, -1, 5, 5})},
                                   pack(TopKAttrs{1, 3}));
-  EXPECT_THAT(doubles(best[0]), ElementsAre(4, 4, 2, 5, 5, 0));
-  EXPECT_THAT(doubles(best[1]), ElementsAre(1, 3, 2, 2, 3, 0));
+  EXPECT_THAT(values_of(best[0]), ElementsAre(4, 4, 2, 5, 5, 0));
+  EXPECT_THAT(values_of(best[1]), ElementsAre(1, 3, 2, 2, 3, 0));
   run_every_way(op::top_k, {counting(DType::bf16, {50, 40})}, pack(TopKAttrs{0, 7}));
   run_every_way(op::top_k, {counting(DType::i32, {4, 4})}, pack(TopKAttrs{0, 0}));
 }
