@@ -1,6 +1,8 @@
 // Literals as test data: made from numbers or drawn from seeds, read back, compared by bits or within a tolerance.
 #pragma once
 #include <cstring>
+#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,12 @@
 #include "tidemark/ir/op.h"
 
 namespace tidemark::testing {
+
+inline constexpr double inf = std::numeric_limits<double>::infinity();
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr DType every_dtype[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
+                                        DType::i32, DType::i64, DType::u8,   DType::boolean};
+inline constexpr std::span<const DType> number_dtypes{every_dtype, 7};  // all but bool
 
 // From numbers, rounded to the dtype; and back.
 Literal literal_of(DType dtype, const Shape& shape, const std::vector<double>& values);

@@ -14,35 +14,36 @@ namespace tidemark::testing {
 namespace {
 
 constexpr std::int64_t guard_bytes = 256;
-constexpr std::byte guard_value{0xC5};
+// Each kind of memory has a guard of its own: else a copy too long by an element would go unnoticed.
+constexpr std::byte operand_guard{0xC5}, result_guard{0xA5}, scratch_guard{0xC3};
 
 // Memory with guards before and after.
 class Guarded {
  public:
-  Guarded(std::int64_t bytes, std::byte fill)
-      : bytes_(bytes), memory_(allocate_aligned(bytes + 2 * guard_bytes)) {
-    std::memset(memory_.get(), static_cast<int>(guard_value),
-                static_cast<std::size_t>(bytes + 2 * guard_bytes));
+  Guarded(std::int64_t bytes, std::byte fill, std::byte guard)
+      : bytes_(bytes), guard_(guard), memory_(allocate_aligned(bytes + 2 * guard_bytes)) {
+    std::memset(memory_.get(), static_cast<int>(guard), static_cast<std::size_t>(bytes + 2 * guard_bytes));
     std::memset(data(), static_cast<int>(fill), static_cast<std::size_t>(bytes));
   }
   std::byte* data() const { return memory_.get() + guard_bytes; }
   bool intact() const {
     for (std::int64_t i = 0; i < guard_bytes; ++i) {
-      if (memory_[static_cast<std::size_t>(i)] != guard_value) return false;
-      if (data()[bytes_ + i] != guard_value) return false;
+      if (memory_[static_cast<std::size_t>(i)] != guard_) return false;
+      if (data()[bytes_ + i] != guard_) return false;
     }
     return true;
   }
 
  private:
   std::int64_t bytes_;
+  std::byte guard_;
   AlignedBytes memory_;
 };
 
 // A literal's elements laid out in guarded memory of their own.
 struct Placed {
   Placed(const Literal& literal, const Place& place, std::byte fill)
-      : memory(span(literal.shape, place).bytes(literal.dtype), fill) {
+      : memory(span(literal.shape, place).bytes(literal.dtype), fill, operand_guard) {
     const std::int64_t size = size_of(literal.dtype);
     ref = {memory.data() + (place.first - span(literal.shape, place).low) * size, literal.dtype,
            literal.shape, place.strides};
@@ -170,7 +171,7 @@ KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const A
   std::vector<Guarded> memory;
   for (std::size_t r = 0; r < call.out.size(); ++r) {
     const Type& type = call.out[r];
-    memory.emplace_back(type.bytes(), options.fill);
+    memory.emplace_back(type.bytes(), options.fill, result_guard);
     const bool aliased = options.over >= 0 && static_cast<int>(r) == options.result;
     out.push_back({.data = aliased ? in[static_cast<std::size_t>(options.over)].data : memory.back().data(),
                    .dtype = type.dtype,
@@ -179,7 +180,7 @@ KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const A
   }
   KernelRun run;
   run.scratch_bytes = scratch_of(call);
-  const Guarded scratch(run.scratch_bytes, options.fill);
+  const Guarded scratch(run.scratch_bytes, options.fill, scratch_guard);
   const CpuKernel* kernel = find_cpu_kernel(op);
   const std::shared_ptr<const void> attributes = kernel->prepare(call);
   ThreadPool pool(options.threads);

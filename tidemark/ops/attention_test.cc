@@ -10,8 +10,6 @@ namespace {
 
 using namespace testing;
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-
 struct Problem {
   std::int64_t batch, heads, kv_heads, queries, keys, width;
   Shape q() const { return {batch, heads, queries, width}; }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tests/support/run_kernel.h"
 #include "tidemark/ops/elementwise.h"
@@ -14,8 +13,6 @@ namespace {
 
 using namespace testing;
 using Values = std::vector<double>;
-
-constexpr double inf = std::numeric_limits<double>::infinity();
 
 Values cast_values(DType from, DType to, const Values& values) {
   const Literal x = literal_of(from, {static_cast<std::int64_t>(values.size())}, values);

@@ -16,9 +16,6 @@ using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
 // The bytes, which must be 0 and 1.
 std::vector<int> truths(const Literal& l) {
   TM_CHECK(l.dtype == DType::boolean);

@@ -13,9 +13,6 @@ using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr DType every_dtype[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
-                                 DType::i32, DType::i64, DType::u8,   DType::boolean};
-
 // 0, 1, 2, … in f32.
 Literal range(const Shape& shape) {
   std::vector<double> values(static_cast<std::size_t>(element_count(shape)));

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
@@ -83,7 +82,6 @@ TEST(Pool, AveragesLeavePaddingOutAndTheAdjointSpreadsThem) {
 }
 
 TEST(Pool, TheFirstOfEqualsAndTheFirstNaNWin) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
   const Literal x = literal_of(DType::f32, {1, 1, 6}, {2, 2, 1, nan, nan, 5});
   const Attrs attrs = pack(PoolAttrs{{3}, {3}, {0}, {0}});
   EXPECT_EQ(values_of(run(op::max_pool, {x}, attrs)[1]), (std::vector<double>{0, 3}));

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tests/support/errors.h"
 #include "tests/support/run_kernel.h"
@@ -17,11 +16,6 @@ namespace {
 using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr DType number_dtypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
-                                   DType::i32, DType::i64, DType::u8};
 
 std::vector<double> reduced(const Op& op, const Literal& x, const Dims& axes, bool keep = false) {
   return values_of(run_every_way(op, {x}, pack(ReduceAttrs{axes, keep})).front());

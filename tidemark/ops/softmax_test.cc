@@ -12,8 +12,6 @@ namespace {
 
 using namespace testing;
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-
 // The plain formulas, line by line.
 template <class F>
 void for_each_line(const Shape& shape, int axis, const F& f) {
