@@ -10,6 +10,19 @@ thread_local bool inside_task = false;
 // About 20 µs of looking before sleeping: longer than the gap between two kernels of a plan, shorter than a wake-up hurts.
 constexpr int spins_before_sleep = 4000;
 
+// As the threads do: every task runs, then the first failure is thrown.
+void run_inline(std::int64_t tasks, TaskRef f) {
+  std::exception_ptr failure;
+  for (std::int64_t task = 0; task < tasks; ++task) {
+    try {
+      f(task);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
 inline void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -66,7 +79,7 @@ void ThreadPool::work() {
 void ThreadPool::run(std::int64_t tasks, TaskRef f) {
   if (tasks <= 0) return;
   if (tasks == 1 || workers_.empty() || inside_task) {
-    for (std::int64_t task = 0; task < tasks; ++task) f(task);
+    run_inline(tasks, f);
     return;
   }
   task_ = f;
