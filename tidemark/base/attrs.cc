@@ -38,6 +38,13 @@ struct Hash {
 
 }  // namespace
 
+Literal scalar_literal(DType dtype, double value) {
+  Literal literal{
+      .dtype = dtype, .shape = {}, .bytes = std::vector<std::byte>(static_cast<std::size_t>(size_of(dtype)))};
+  write_element(dtype, value, literal.bytes.data());
+  return literal;
+}
+
 bool same_attrs(const Attrs& a, const Attrs& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {

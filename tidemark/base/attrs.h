@@ -26,6 +26,8 @@ struct Literal {
   std::vector<std::byte> bytes;
   friend bool operator==(const Literal&, const Literal&) = default;
 };
+// A rank-0 literal of the dtype, rounded to it once.
+Literal scalar_literal(DType dtype, double value);
 
 using IntList = std::vector<std::int64_t>;
 using AttrValue = std::variant<bool, std::int64_t, double, std::string, DType, Dims, IntList, Literal>;

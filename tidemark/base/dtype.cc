@@ -1,5 +1,7 @@
 #include "tidemark/base/dtype.h"
 
+#include <cstring>
+
 namespace tidemark {
 
 std::optional<DType> dtype_named(std::string_view name) {
@@ -37,6 +39,26 @@ Float16::operator float() const {
     return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
   }
   return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
+}
+
+double read_element(DType dtype, const std::byte* from) {
+  return dispatch(dtype, [&]<class T>() {
+    T element;
+    std::memcpy(&element, from, sizeof(T));
+    return static_cast<double>(static_cast<compute_t<T>>(element));
+  });
+}
+
+void write_element(DType dtype, double value, std::byte* to) {
+  dispatch(dtype, [&]<class T>() {
+    T element;
+    if constexpr (is_16_bit_float<T>) {
+      element = T(round_to_odd(value));
+    } else {
+      element = static_cast<T>(value);
+    }
+    std::memcpy(to, &element, sizeof(T));
+  });
 }
 
 }  // namespace tidemark

@@ -1,9 +1,11 @@
 // The element types. bf16 and f16 are storage formats: kernels compute on them in f32 and round once on the store.
 #pragma once
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace tidemark {
 
@@ -48,44 +50,26 @@ inline BFloat16::BFloat16(float x) {
   }
 }
 
-// The C++ type that stores each dtype, and back.
-template <DType>
-struct StorageOf;
-template <>
-struct StorageOf<DType::f32> {
-  using type = float;
-};
-template <>
-struct StorageOf<DType::f64> {
-  using type = double;
-};
-template <>
-struct StorageOf<DType::bf16> {
-  using type = BFloat16;
-};
-template <>
-struct StorageOf<DType::f16> {
-  using type = Float16;
-};
-template <>
-struct StorageOf<DType::i32> {
-  using type = std::int32_t;
-};
-template <>
-struct StorageOf<DType::i64> {
-  using type = std::int64_t;
-};
-template <>
-struct StorageOf<DType::u8> {
-  using type = std::uint8_t;
-};
-template <>
-struct StorageOf<DType::boolean> {
-  using type = bool;
-};
-template <DType T>
-using storage_t = typename StorageOf<T>::type;
+template <class T>
+inline constexpr bool is_16_bit_float = std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>;
 
+// The type that computes for a stored type: f32 for the 16-bit formats, the others for themselves.
+template <class T>
+using compute_t = std::conditional_t<is_16_bit_float<T>, float, T>;
+
+// To f32, rounded to odd: of the two neighbours the one with an odd significand, unless exact. Rounding that to 16 bits
+// gives what rounding the original once would have given (Boldo & Melquiond 2008).
+inline float round_to_odd(double x) {
+  const float nearest = static_cast<float>(x);
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  const bool finite = (bits & 0x7f800000u) != 0x7f800000u;
+  if (!finite || (bits & 1u) || static_cast<double>(nearest) == x) return nearest;
+  // The odd neighbour on the side of x.
+  const bool away = x < 0 ? x < static_cast<double>(nearest) : x > static_cast<double>(nearest);
+  return std::bit_cast<float>(away ? bits + 1 : bits - 1);
+}
+
+// The dtype of what a C++ type stores.
 template <class T>
 inline constexpr DType dtype_of = [] {
   static_assert(sizeof(T) == 0, "no dtype stores this C++ type");
@@ -108,9 +92,9 @@ inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
 template <>
 inline constexpr DType dtype_of<bool> = DType::boolean;
 
-// Calls f.template operator()<T>() with the storage type of `t`.
+// Calls f.template operator()<T>() with the storage type of `t`, a floating dtype.
 template <class F>
-decltype(auto) dispatch(DType t, F&& f) {
+decltype(auto) dispatch_float(DType t, F&& f) {
   switch (t) {
     case DType::f64:
       return f.template operator()<double>();
@@ -118,6 +102,15 @@ decltype(auto) dispatch(DType t, F&& f) {
       return f.template operator()<BFloat16>();
     case DType::f16:
       return f.template operator()<Float16>();
+    default:
+      return f.template operator()<float>();
+  }
+}
+
+// The same for any dtype.
+template <class F>
+decltype(auto) dispatch(DType t, F&& f) {
+  switch (t) {
     case DType::i32:
       return f.template operator()<std::int32_t>();
     case DType::i64:
@@ -126,10 +119,13 @@ decltype(auto) dispatch(DType t, F&& f) {
       return f.template operator()<std::uint8_t>();
     case DType::boolean:
       return f.template operator()<bool>();
-    case DType::f32:
-      break;
+    default:
+      return dispatch_float(t, f);
   }
-  return f.template operator()<float>();
 }
+
+// One stored element as a double, and a double stored as an element, rounded once.
+double read_element(DType dtype, const std::byte* from);
+void write_element(DType dtype, double value, std::byte* to);
 
 }  // namespace tidemark

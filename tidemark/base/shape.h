@@ -70,4 +70,14 @@ bool is_dense(const Shape& shape,
               const Strides& strides);    // row-major; strides of size-1 dimensions do not matter
 std::string to_string(const Dims& dims);  // "(2, 3)"
 
+// Where the element lies that comes `index`-th in row-major order.
+inline std::int64_t offset_at(const Shape& shape, const Strides& strides, std::int64_t index) {
+  std::int64_t at = 0;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    at += index % shape[i] * strides[i];
+    index /= shape[i];
+  }
+  return at;
+}
+
 }  // namespace tidemark

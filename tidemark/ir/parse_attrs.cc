@@ -32,7 +32,7 @@ struct Digits {
 
 template <class T>
 T parse_float(Lexer& lexer) {
-  using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Wide = compute_t<T>;
   const Token start = lexer.peek();
   const auto too_large = [&] {
     lexer.fail_at(start.offset, ErrorCode::syntax,

@@ -45,7 +45,7 @@ std::string element_text(T element) {
   } else if constexpr (std::is_integral_v<T>) {
     return std::to_string(element);
   } else {
-    using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    using Wide = compute_t<T>;
     const Wide x = static_cast<Wide>(element);
     if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
     if (!std::isnan(x)) return shortest(element);

@@ -68,33 +68,12 @@ struct Order {
   std::int64_t chunk_elements = fold_block, outer_per_chunk = 1, inner_chunks = 1, chunks = 0;
 };
 
-template <class T>
-struct ComputeOf {
-  using type = std::int64_t;
-};
-template <>
-struct ComputeOf<double> {
-  using type = double;
-};
-template <>
-struct ComputeOf<float> {
-  using type = float;
-};
-template <>
-struct ComputeOf<BFloat16> {
-  using type = float;
-};
-template <>
-struct ComputeOf<Float16> {
-  using type = float;
-};
-
 // n elements `step` apart as compute values: where they are if possible, else in `buffer`.
 template <class T, class C>
 const C* load(const T* from, std::int64_t step, std::int64_t n, C* buffer) {
   if (step == 1) {
     if constexpr (std::is_same_v<T, C>) return from;
-    if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
+    if constexpr (is_16_bit_float<T>) {
       widen_row(from, buffer, n);
       return buffer;
     }
@@ -105,7 +84,7 @@ const C* load(const T* from, std::int64_t step, std::int64_t n, C* buffer) {
 
 template <class T>
 class Reducer {
-  using C = typename ComputeOf<T>::type;
+  using C = std::conditional_t<std::is_integral_v<T>, std::int64_t, compute_t<T>>;
   using A = std::conditional_t<std::is_integral_v<C>, std::int64_t, double>;
 
  public:
@@ -207,7 +186,7 @@ class Reducer {
         const bool finite = std::abs(first) <= std::numeric_limits<double>::max();
         value = finite ? first + std::log(total) : static_cast<double>(first);
       }
-      if constexpr (sizeof(T) == 2) return T(static_cast<float>(value));
+      if constexpr (is_16_bit_float<T>) return T(static_cast<float>(value));
       return static_cast<T>(value);
     }
   }

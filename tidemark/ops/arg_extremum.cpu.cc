@@ -7,15 +7,6 @@
 namespace tidemark {
 namespace {
 
-template <class T>
-auto comparable(T x) {
-  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
-    return static_cast<float>(x);
-  } else {
-    return x;
-  }
-}
-
 // The first of equals; the first NaN beats every number, as in NumPy.
 template <bool largest>
 void run(const KernelArgs& args) {
@@ -30,16 +21,11 @@ void run(const KernelArgs& args) {
   dispatch(x.dtype, [&]<class T>() {
     parallel_for(*args.pool, y.count(), grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        const T* row = x.as<T>();
-        std::int64_t rest = i;
-        for (int d = kept.rank() - 1; d >= 0; --d) {
-          row += rest % kept[d] * strides[d];
-          rest /= kept[d];
-        }
+        const T* row = x.as<T>() + offset_at(kept, strides, i);
         std::int64_t at = 0;
-        auto best = comparable(row[0]);
+        auto best = static_cast<compute_t<T>>(row[0]);
         for (std::int64_t k = 1; k < n && best == best; ++k) {
-          const auto value = comparable(row[k * step]);
+          const auto value = static_cast<compute_t<T>>(row[k * step]);
           if ((largest ? value > best : value < best) || value != value) best = value, at = k;
         }
         y.as<std::int64_t>()[i] = at;

@@ -35,8 +35,8 @@ std::int64_t offset(const TensorRef& x, std::int64_t b, std::int64_t h, std::int
 // Rows [t, t + n) of head (b, h), widened, times `scale`.
 template <class T>
 void pack(const TensorRef& x, std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t n, double scale,
-          Tile<wide_t<T>>& tile) {
-  using W = wide_t<T>;
+          Tile<compute_t<T>>& tile) {
+  using W = compute_t<T>;
   const rows::Tag<T> d;
   const std::int64_t width = x.shape[3], step = x.strides[3];
   const auto factor = hn::Set(d, static_cast<W>(scale));
@@ -54,12 +54,12 @@ void pack(const TensorRef& x, std::int64_t b, std::int64_t h, std::int64_t t, st
 
 // Writes n rows of a dense result, each times scale(row).
 template <class T, class F>
-void unpack(const Tile<wide_t<T>>& tile, const TensorRef& y, std::int64_t b, std::int64_t h, std::int64_t t,
-            std::int64_t n, const F& scale) {
+void unpack(const Tile<compute_t<T>>& tile, const TensorRef& y, std::int64_t b, std::int64_t h,
+            std::int64_t t, std::int64_t n, const F& scale) {
   const rows::Tag<T> d;
   const std::int64_t width = y.shape[3];
   for (std::int64_t r = 0; r < n; ++r) {
-    const auto factor = hn::Set(d, static_cast<wide_t<T>>(scale(r)));
+    const auto factor = hn::Set(d, static_cast<compute_t<T>>(scale(r)));
     const auto* from = tile.data + r * width;
     rows::map(d, static_cast<std::size_t>(width), y.as<T>() + offset(y, b, h, t + r),
               [&](std::size_t i, std::size_t count)
@@ -128,7 +128,7 @@ W exponentiate(W* row, std::int64_t n, W shift) {
 template <class T>
 void forward_block(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t h,
                    std::int64_t i, std::int64_t m) {
-  using W = wide_t<T>;
+  using W = compute_t<T>;
   const rows::Tag<T> d;
   const TensorRef* mask = args.in.size() > 3 ? &args.in[3] : nullptr;
   const std::int64_t kv = h / form.group(), width = form.width;
@@ -190,7 +190,7 @@ void block_slopes(const AttentionForm& form, const KernelArgs& args, const Block
 template <class T>
 void query_gradient_block(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t h,
                           std::int64_t i, std::int64_t m) {
-  using W = wide_t<T>;
+  using W = compute_t<T>;
   const std::int64_t kv = h / form.group(), width = form.width;
   Tile<W> q, g, k, v, dq;
   Square<W> p, ds;
@@ -211,7 +211,7 @@ void query_gradient_block(const AttentionForm& form, const KernelArgs& args, std
 template <class T>
 void key_gradient_block(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t kv,
                         std::int64_t j, std::int64_t n) {
-  using W = wide_t<T>;
+  using W = compute_t<T>;
   const std::int64_t width = form.width;
   Tile<W> q, g, k, v, dk, dv;
   Square<W> p, ds;
@@ -274,7 +274,7 @@ void run_attention_delta(const KernelArgs& args) {
   dispatch_float(args.in[0].dtype, [&]<class T>() {
     const rows::Tag<T> d;
     const T *y = args.in[0].as<T>(), *g = args.in[1].as<T>();
-    auto* out = args.out[0].as<wide_t<T>>();
+    auto* out = args.out[0].as<compute_t<T>>();
     parallel_for(*args.pool, args.out[0].count(), row_grain(width),
                  [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
                    for (std::int64_t r = begin; r < end; ++r) {

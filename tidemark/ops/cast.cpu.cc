@@ -1,6 +1,5 @@
 #include "tidemark/ops/cast.h"
 
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -34,27 +33,14 @@ void tile(const TileArgs& args) {
   for (std::int64_t i = 0; i < args.n; ++i) z[i] = convert<To>(x[i]);
 }
 
-// Rounds to odd: of the two neighbours the one with an odd significand, unless exact. Rounding that to 16 bits gives
-// what rounding the original once would have given (Boldo & Melquiond 2008).
-template <class From>
-float odd_float(From x) {
-  if constexpr (std::is_same_v<From, double>) {
-    const float nearest = static_cast<float>(x);
-    if (static_cast<double>(nearest) == x || x != x || std::isinf(nearest)) return nearest;
-    const auto bits = std::bit_cast<std::uint32_t>(nearest);
-    if (bits & 1u) return nearest;
-    // The odd neighbour on the side of x.
-    const bool away = std::abs(x) > std::abs(static_cast<double>(nearest));
-    return std::bit_cast<float>(away ? bits + 1 : bits - 1);
-  } else {
-    // Bits below the 40th from the top only matter as "not zero": fold them into the lowest kept one.
-    constexpr std::int64_t low_mask = (std::int64_t{1} << 20) - 1;
-    const auto wide = static_cast<std::int64_t>(x);
-    const bool large = wide > (std::int64_t{1} << 50) || wide < -(std::int64_t{1} << 50);
-    const std::int64_t kept = large && (wide & low_mask) ? (wide & ~low_mask) | (low_mask + 1) : wide;
-    return odd_float(static_cast<double>(kept));
-  }
+float odd_float(double x) { return round_to_odd(x); }
+float odd_float(std::int64_t x) {
+  // Bits below the 40th from the top only matter as "not zero": fold them into the lowest kept one.
+  constexpr std::int64_t low_mask = (std::int64_t{1} << 20) - 1;
+  const bool large = x > (std::int64_t{1} << 50) || x < -(std::int64_t{1} << 50);
+  return round_to_odd(static_cast<double>(large && (x & low_mask) ? (x & ~low_mask) | (low_mask + 1) : x));
 }
+float odd_float(std::int32_t x) { return round_to_odd(x); }
 
 template <class From>
 void tile_to_16_bits(const TileArgs& args) {

@@ -1,7 +1,5 @@
 #include "tidemark/ops/constant.h"
 
-#include <cstring>
-
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
@@ -33,21 +31,6 @@ const Op op::constant = {
     .infer = infer,
     .samples = samples,
 };
-
-Literal scalar_literal(DType dtype, double value) {
-  Literal literal{
-      .dtype = dtype, .shape = {}, .bytes = std::vector<std::byte>(static_cast<std::size_t>(size_of(dtype)))};
-  dispatch(dtype, [&]<class T>() {
-    T element;
-    if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
-      element = T(static_cast<float>(value));
-    } else {
-      element = static_cast<T>(value);
-    }
-    std::memcpy(literal.bytes.data(), &element, sizeof(T));
-  });
-  return literal;
-}
 
 Var constant(Builder& builder, Literal literal) {
   return builder.call1(op::constant, {}, pack(ConstantAttrs{std::move(literal)}));

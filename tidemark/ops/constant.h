@@ -9,7 +9,4 @@ struct ConstantAttrs {
   TM_FIELDS(ConstantAttrs, value)
 };
 
-// A rank-0 literal of the dtype, rounded to it.
-Literal scalar_literal(DType dtype, double value);
-
 }  // namespace tidemark

@@ -11,29 +11,9 @@ using blas::Matrix;
 
 // What products of a storage type are computed in. Integers wrap around, which only unsigned arithmetic may do.
 template <class S>
-struct ComputeOf {
-  using type = S;
-};
-template <>
-struct ComputeOf<BFloat16> {
-  using type = float;
-};
-template <>
-struct ComputeOf<Float16> {
-  using type = float;
-};
-template <>
-struct ComputeOf<std::int32_t> {
-  using type = std::uint32_t;
-};
-template <>
-struct ComputeOf<std::int64_t> {
-  using type = std::uint64_t;
-};
-template <>
-struct ComputeOf<std::uint8_t> {
-  using type = std::uint32_t;
-};
+using Product =
+    std::conditional_t<std::is_integral_v<S>,
+                       std::conditional_t<sizeof(S) == 8, std::uint64_t, std::uint32_t>, compute_t<S>>;
 
 template <class T>
 void multiply(blas::Method method, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a,
@@ -98,7 +78,7 @@ Matrix<const T> pack(const S* data, const AxisGroup& axis, Range range, const Ax
 template <class S>
 void contract_tile(const ContractLayout& layout, const blas::Tile& tile, const S* lhs, const S* rhs, S* out,
                    std::byte* scratch) {
-  using T = typename ComputeOf<S>::type;
+  using T = Product<S>;
   const blas::Batch::Offsets at = layout.batch.at(tile.batch);
   lhs += at.a, rhs += at.b, out += at.c + tile.row * layout.out_row + tile.col;
   T* lhs_panel = reinterpret_cast<T*>(scratch);

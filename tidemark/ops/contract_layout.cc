@@ -46,15 +46,6 @@ std::int64_t aligned(std::int64_t bytes) {
 
 }  // namespace
 
-std::int64_t AxisGroup::offset(std::int64_t index) const {
-  std::int64_t at = 0;
-  for (int i = size.rank() - 1; i >= 0; --i) {
-    at += index % size[i] * stride[i];
-    index /= size[i];
-  }
-  return at;
-}
-
 Dims free_dims(int rank, const Dims& batch, const Dims& contracted) {
   Dims free;
   for (int d = 0; d < rank; ++d) {

@@ -14,7 +14,7 @@ namespace tidemark {
 struct AxisGroup {
   Dims size, stride;
   std::int64_t count() const { return element_count(size); }
-  std::int64_t offset(std::int64_t index) const;
+  std::int64_t offset(std::int64_t index) const { return offset_at(size, stride, index); }
   std::int64_t inner_stride() const { return size.empty() ? 1 : stride.back(); }
 };
 

@@ -11,8 +11,6 @@ namespace tidemark {
 namespace {
 
 template <class S>
-using Compute = std::conditional_t<std::is_same_v<S, double>, double, float>;
-template <class S>
 inline constexpr bool is_wide = std::is_floating_point_v<S>;
 
 template <class To, class From>
@@ -32,8 +30,8 @@ Block block_at(std::int64_t index, std::int64_t size, std::int64_t whole) {
 }
 
 template <class S>
-void pack_patches(const ConvGeometry& g, const S* x, Block rows, Block points, Compute<S>* panel) {
-  using T = Compute<S>;
+void pack_patches(const ConvGeometry& g, const S* x, Block rows, Block points, compute_t<S>* panel) {
+  using T = compute_t<S>;
   const std::int64_t step = g.stride[2];
   for (std::int64_t row = rows.begin; row < rows.end; ++row, panel += points.count()) {
     for_each_run(g, row, points.begin, points.end,
@@ -64,14 +62,14 @@ void add_patches(const ConvGeometry& g, const T* panel, Block rows, Block points
 
 // Weights as BLAS reads them: the operand itself, or its copy in f32 in shared scratch.
 template <class S>
-const Compute<S>* compute_weights(const KernelArgs& args, const ConvGeometry& g, const S* w) {
+const compute_t<S>* compute_weights(const KernelArgs& args, const ConvGeometry& g, const S* w) {
   if constexpr (is_wide<S>) {
     return w;
   } else {
-    auto* copy = reinterpret_cast<Compute<S>*>(args.scratch);
+    auto* copy = reinterpret_cast<compute_t<S>*>(args.scratch);
     parallel_for(*args.pool, g.groups * g.group_out * g.depth, 1 << 14,
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) copy[i] = static_cast<Compute<S>>(w[i]);
+                   for (std::int64_t i = begin; i < end; ++i) copy[i] = static_cast<compute_t<S>>(w[i]);
                  });
     return copy;
   }
@@ -88,7 +86,7 @@ void run_slots(const KernelArgs& args, const ConvBlocks& b, const F& f) {
 
 template <class S>
 void forward(const KernelArgs& args, const ConvGeometry& g, const S* x, const S* w, S* y) {
-  using T = Compute<S>;
+  using T = compute_t<S>;
   if (g.is_depthwise()) return depthwise_forward(*args.pool, g, x, w, y);
   const std::int64_t in_image = g.group_in * g.in_points, out_image = g.group_out * g.out_points;
   if constexpr (is_wide<S>) {
@@ -127,7 +125,7 @@ void forward(const KernelArgs& args, const ConvGeometry& g, const S* x, const S*
 // A task owns whole channels of one image, so what it adds to is its own; output points come in order.
 template <class S>
 void input_grad(const KernelArgs& args, const ConvGeometry& g, const S* y, const S* w, S* x) {
-  using T = Compute<S>;
+  using T = compute_t<S>;
   if (g.is_depthwise()) return depthwise_input_grad(*args.pool, g, y, w, x);
   const std::int64_t in_image = g.group_in * g.in_points, out_image = g.group_out * g.out_points;
   if constexpr (is_wide<S>) {
@@ -176,7 +174,7 @@ void input_grad(const KernelArgs& args, const ConvGeometry& g, const S* y, const
 // are added in order at the end.
 template <class S>
 void weight_grad(const KernelArgs& args, const ConvGeometry& g, const S* x, const S* y, S* w) {
-  using T = Compute<S>;
+  using T = compute_t<S>;
   if (g.is_depthwise()) return depthwise_weight_grad(*args.pool, g, x, y, w);
   const std::int64_t in_image = g.group_in * g.in_points, out_image = g.group_out * g.out_points;
   const std::int64_t weights = g.groups * g.group_out * g.depth;
@@ -235,13 +233,6 @@ void weight_grad(const KernelArgs& args, const ConvGeometry& g, const S* x, cons
 
 ConvAttrs without_size(const ConvGradAttrs& a) {
   return {.stride = a.stride, .low = a.low, .high = a.high, .dilation = a.dilation, .groups = a.groups};
-}
-
-template <class F>
-void dispatch_float(DType dtype, const F& f) {
-  dispatch(dtype, [&]<class S>() {
-    if constexpr (std::is_floating_point_v<S> || sizeof(S) == 2) f.template operator()<S>();
-  });
 }
 
 }  // namespace

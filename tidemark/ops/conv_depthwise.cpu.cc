@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <type_traits>
 
 #include "tidemark/base/dtype.h"
 #include "tidemark/ops/conv_depthwise.h"
@@ -9,9 +8,6 @@ namespace {
 
 constexpr std::int64_t chunk = 256;
 constexpr std::int64_t work_per_task = 1 << 16;  // multiply-adds
-
-template <class S>
-using Compute = std::conditional_t<std::is_same_v<S, double>, double, float>;
 
 std::int64_t planes_per_task(std::int64_t work_per_plane) {
   return std::max<std::int64_t>(1, work_per_task / std::max<std::int64_t>(1, work_per_plane));
@@ -51,7 +47,7 @@ T dot(const S* a, const S* b, std::int64_t step, std::int64_t count) {
 
 template <class S>
 void depthwise_forward(ThreadPool& pool, const ConvGeometry& g, const S* x, const S* w, S* y) {
-  using T = Compute<S>;
+  using T = compute_t<S>;
   const std::int64_t channels = g.groups * g.group_out;
   parallel_for(pool, g.batch * channels, planes_per_task(g.out_points * g.taps),
                [&](std::int64_t begin, std::int64_t end) {
@@ -94,7 +90,7 @@ void depthwise_forward(ThreadPool& pool, const ConvGeometry& g, const S* x, cons
 
 template <class S>
 void depthwise_input_grad(ThreadPool& pool, const ConvGeometry& g, const S* y, const S* w, S* x) {
-  using T = Compute<S>;
+  using T = compute_t<S>;
   const std::int64_t work = g.out_points * g.taps * g.group_out;
   parallel_for(pool, g.batch * g.groups, planes_per_task(work), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t plane = begin; plane < end; ++plane) {
@@ -136,7 +132,7 @@ void depthwise_input_grad(ThreadPool& pool, const ConvGeometry& g, const S* y, c
 
 template <class S>
 void depthwise_weight_grad(ThreadPool& pool, const ConvGeometry& g, const S* x, const S* y, S* w) {
-  using T = Compute<S>;
+  using T = compute_t<S>;
   const std::int64_t channels = g.groups * g.group_out;
   const std::int64_t work = g.batch * g.out_points;
   parallel_for(pool, channels * g.taps, planes_per_task(work), [&](std::int64_t begin, std::int64_t end) {

@@ -16,9 +16,9 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
-wide_t<T> logsumexp_of(const T* x, std::size_t n) {
+compute_t<T> logsumexp_of(const T* x, std::size_t n) {
   const rows::Tag<T> d;
-  const wide_t<T> top =
+  const compute_t<T> top =
       rows::max(d, n, [&](std::size_t i, std::size_t count) HWY_ATTR { return rows::load(d, x + i, count); });
   const auto shift = hn::Set(d, top);
   return top + std::log(rows::sum(d, n, [&](std::size_t i, std::size_t count) HWY_ATTR {
@@ -27,10 +27,11 @@ wide_t<T> logsumexp_of(const T* x, std::size_t n) {
 }
 
 template <class T>
-void gradient_row(const T* x, wide_t<T> logsumexp, wide_t<T> g, std::int64_t label, T* dx, std::size_t n) {
+void gradient_row(const T* x, compute_t<T> logsumexp, compute_t<T> g, std::int64_t label, T* dx,
+                  std::size_t n) {
   const rows::Tag<T> d;
   const auto shift = hn::Set(d, logsumexp), scale = hn::Set(d, g);
-  const wide_t<T> picked = static_cast<wide_t<T>>(x[label]);  // read before it may be overwritten
+  const compute_t<T> picked = static_cast<compute_t<T>>(x[label]);  // read before it may be overwritten
   rows::map(d, n, dx, [&](std::size_t i, std::size_t count) HWY_ATTR {
     return hn::Mul(rows::exp_of_negative(d, hn::Sub(rows::load(d, x + i, count), shift)), scale);
   });
@@ -53,7 +54,7 @@ void run_cross_entropy(const KernelArgs& args) {
   const std::int64_t classes = args.in[0].shape.back();
   dispatch_float(args.in[0].dtype, [&]<class T>() {
     const T* logits = args.in[0].as<T>();
-    auto *loss = args.out[0].as<wide_t<T>>(), *logsumexp = args.out[1].as<wide_t<T>>();
+    auto *loss = args.out[0].as<compute_t<T>>(), *logsumexp = args.out[1].as<compute_t<T>>();
     with_labels(args, [&](const auto& label_at) {
       parallel_for(*args.pool, args.in[1].count(), row_grain(classes),
                    [&](std::int64_t begin, std::int64_t end) {
@@ -61,7 +62,7 @@ void run_cross_entropy(const KernelArgs& args) {
                        const T* x = logits + r * classes;
                        const std::int64_t label = label_at(r);
                        logsumexp[r] = logsumexp_of(x, static_cast<std::size_t>(classes));
-                       loss[r] = label < 0 ? 0 : logsumexp[r] - static_cast<wide_t<T>>(x[label]);
+                       loss[r] = label < 0 ? 0 : logsumexp[r] - static_cast<compute_t<T>>(x[label]);
                      }
                    });
     });
@@ -72,7 +73,7 @@ void run_cross_entropy_grad(const KernelArgs& args) {
   const std::int64_t classes = args.in[0].shape.back();
   dispatch_float(args.in[0].dtype, [&]<class T>() {
     const T* logits = args.in[0].as<T>();
-    const auto *logsumexp = args.in[2].as<wide_t<T>>(), *g = args.in[3].as<wide_t<T>>();
+    const auto *logsumexp = args.in[2].as<compute_t<T>>(), *g = args.in[3].as<compute_t<T>>();
     T* out = args.out[0].as<T>();
     with_labels(args, [&](const auto& label_at) {
       parallel_for(*args.pool, args.in[1].count(), row_grain(classes),

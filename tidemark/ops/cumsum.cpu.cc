@@ -9,10 +9,8 @@ namespace {
 
 // f32 and the 16-bit formats are carried wider and rounded at every store; integers wrap.
 template <class T>
-using Carry =
-    std::conditional_t<std::is_same_v<T, float>, double,
-                       std::conditional_t<std::is_integral_v<T>, std::uint64_t,
-                                          std::conditional_t<std::is_same_v<T, double>, double, float>>>;
+using Carry = std::conditional_t<std::is_same_v<T, float>, double,
+                                 std::conditional_t<std::is_integral_v<T>, std::uint64_t, compute_t<T>>>;
 
 // Each element is read before its place is written, so the result may lie over the operand.
 template <class T>
@@ -28,14 +26,8 @@ void run_typed(const KernelArgs& args) {
   const std::int64_t grain = std::max<std::int64_t>(1, (std::int64_t{1} << 14) / n);
   parallel_for(*args.pool, y.count() / n, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const T* from = x.as<T>();
-      T* to = y.as<T>();
-      std::int64_t rest = i;
-      for (int d = kept.rank() - 1; d >= 0; --d) {
-        from += rest % kept[d] * from_strides[d];
-        to += rest % kept[d] * to_strides[d];
-        rest /= kept[d];
-      }
+      const T* from = x.as<T>() + offset_at(kept, from_strides, i);
+      T* to = y.as<T>() + offset_at(kept, to_strides, i);
       Carry<T> total = 0;
       for (std::int64_t k = 0; k < n; ++k) {
         const std::int64_t at = attrs.reverse ? n - 1 - k : k;

@@ -44,7 +44,7 @@ void run_scatter_add_typed(const KernelArgs& args) {
   const AroundAxis to(out.shape, axis), from(updates.shape, axis);
   check_indices(args, indices, to.size, "scatter_add");
   if (out.count() == 0) return;
-  using A = SumOf<T>;
+  using A = compute_t<T>;
   const std::int64_t rows = to.size + from.size;
   const std::int64_t width = std::clamp<std::int64_t>(
       (std::int64_t{1} << 14) / std::max<std::int64_t>(rows, 1), 16, std::max<std::int64_t>(to.inner, 16));

@@ -37,8 +37,4 @@ T add_wrapping(T a, T b) {
   }
 }
 
-// The type sums of T are carried in.
-template <class T>
-using SumOf = std::conditional_t<std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>, float, T>;
-
 }  // namespace tidemark

@@ -15,12 +15,7 @@ const CpuKernel cpu::iota = cpu_kernel<IotaAttrs>([](const KernelArgs& args) {
     parallel_for(*args.pool, args.out[0].count(), std::int64_t{1} << 16,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t i = begin; i < end; ++i) {
-                     const std::int64_t value = i / inner % size;
-                     if constexpr (sizeof(T) == 2) {
-                       out[i] = T(static_cast<float>(value));
-                     } else {
-                       out[i] = static_cast<T>(value);
-                     }
+                     out[i] = static_cast<T>(static_cast<compute_t<T>>(i / inner % size));
                    }
                  });
   });

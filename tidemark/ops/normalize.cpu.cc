@@ -37,9 +37,9 @@ HWY_INLINE hn::Vec<D> affine_at(D d, const T* p, std::int64_t channel, std::size
 
 template <class T, bool per_element, bool centered>
 void forward_row(const NormForm& form, std::int64_t r, const T* x, const T* gain, const T* bias, T* y,
-                 wide_t<T>* mean_out, wide_t<T>* second_out) {
+                 compute_t<T>* mean_out, compute_t<T>* second_out) {
   const rows::Tag<T> d;
-  using W = wide_t<T>;
+  using W = compute_t<T>;
   const double share = 1.0 / static_cast<double>(form.count());
   W mean = 0;
   if constexpr (centered) {
@@ -75,10 +75,10 @@ void forward_row(const NormForm& form, std::int64_t r, const T* x, const T* gain
 }
 
 template <class T, bool per_element, bool centered>
-void backward_row(const NormForm& form, std::int64_t r, const T* x, wide_t<T> mean, wide_t<T> rstd,
+void backward_row(const NormForm& form, std::int64_t r, const T* x, compute_t<T> mean, compute_t<T> rstd,
                   const T* gain, const T* g, T* dx) {
   const rows::Tag<T> d;
-  using W = wide_t<T>;
+  using W = compute_t<T>;
   const double share = 1.0 / static_cast<double>(form.count());
   const auto middle = hn::Set(d, mean), scale = hn::Set(d, rstd);
   double g_total = 0, gx_total = 0;
@@ -112,9 +112,9 @@ constexpr std::int64_t row_block =
 // Gain along S: sums down the columns [first, first + width), over all rows.
 template <class T, bool centered>
 void params_columns(const NormForm& form, std::int64_t first, std::int64_t width, const T* x,
-                    const wide_t<T>* mean, const wide_t<T>* rstd, const T* g, T* dgain, T* dbias) {
+                    const compute_t<T>* mean, const compute_t<T>* rstd, const T* g, T* dgain, T* dbias) {
   const rows::Tag<T> d;
-  using W = wide_t<T>;
+  using W = compute_t<T>;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t j = 0; j < size(width); j += lanes) {
     const std::size_t count = std::min(lanes, size(width) - j);
@@ -139,20 +139,21 @@ void params_columns(const NormForm& form, std::int64_t first, std::int64_t width
 
 template <class T>
 struct Rstd {  // of statistics row r, whichever statistic is stored
-  const wide_t<T>* second;
+  const compute_t<T>* second;
   bool variance;
   double eps;
-  wide_t<T> operator()(std::int64_t r) const {
-    return variance ? static_cast<wide_t<T>>(1 / std::sqrt(static_cast<double>(second[r]) + eps)) : second[r];
+  compute_t<T> operator()(std::int64_t r) const {
+    return variance ? static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(second[r]) + eps))
+                    : second[r];
   }
 };
 
 // Gain along channels: sums over the batch and S of one channel.
 template <class T>
-void params_channel(const NormForm& form, std::int64_t channel, const T* x, const wide_t<T>* mean,
+void params_channel(const NormForm& form, std::int64_t channel, const T* x, const compute_t<T>* mean,
                     const Rstd<T>& rstd, const T* g, T* dgain, T* dbias) {
   const rows::Tag<T> d;
-  using W = wide_t<T>;
+  using W = compute_t<T>;
   double gain_total = 0, bias_total = 0;
   for (std::int64_t n = 0; n < form.n; ++n) {
     const std::int64_t at = (n * form.g * form.k + channel) * form.s;
@@ -186,7 +187,7 @@ void dispatch_form(DType dtype, const NormForm& form, const F& f) {
 void forward(const KernelArgs& args) {
   const auto& form = args.attrs<NormForm>();
   dispatch_form(args.in[0].dtype, form, [&]<class T, bool per_element, bool centered>() {
-    using W = wide_t<T>;
+    using W = compute_t<T>;
     const T *x = args.in[0].as<T>(), *gain = args.in[1].as<T>(),
             *bias = centered ? args.in[2].as<T>() : nullptr;
     W *mean = centered ? args.out[1].as<W>() : nullptr, *second = args.out.back().as<W>();
@@ -201,7 +202,7 @@ void forward(const KernelArgs& args) {
 void gradient(const KernelArgs& args) {
   const auto& form = args.attrs<NormForm>();
   dispatch_form(args.in[0].dtype, form, [&]<class T, bool per_element, bool centered>() {
-    using W = wide_t<T>;
+    using W = compute_t<T>;
     constexpr std::size_t at = centered ? 2 : 1;
     const W* mean = args.in[1].as<W>();
     const Rstd<T> rstd{args.in[at].as<W>(), form.variance, form.eps};
@@ -218,7 +219,7 @@ void gradient(const KernelArgs& args) {
 void parameters(const KernelArgs& args) {
   const auto& form = args.attrs<NormForm>();
   dispatch_form(args.in[0].dtype, form, [&]<class T, bool per_element, bool centered>() {
-    using W = wide_t<T>;
+    using W = compute_t<T>;
     constexpr std::size_t at = centered ? 2 : 1;
     const W *mean = args.in[1].as<W>(), *second = args.in[at].as<W>();
     const T *x = args.in[0].as<T>(), *g = args.in[at + 1].as<T>();

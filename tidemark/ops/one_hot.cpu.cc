@@ -19,11 +19,7 @@ const CpuKernel cpu::one_hot = cpu_kernel<OneHotAttrs>([](const KernelArgs& args
       parallel_for(*args.pool, indices.count(), grain, [&](std::int64_t begin, std::int64_t end) {
         std::memset(out.data + begin * row, 0, static_cast<std::size_t>((end - begin) * row));
         for (std::int64_t i = begin; i < end; ++i) {
-          if constexpr (sizeof(T) == 2) {
-            out.as<T>()[i * attrs.classes + index[i]] = T(1.0f);
-          } else {
-            out.as<T>()[i * attrs.classes + index[i]] = static_cast<T>(1);
-          }
+          out.as<T>()[i * attrs.classes + index[i]] = static_cast<T>(compute_t<T>(1));
         }
       });
     });

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <type_traits>
 
 #include "tidemark/ops/pool.h"
 #include "tidemark/ops/registry.h"
@@ -9,9 +8,6 @@ namespace tidemark {
 namespace {
 
 constexpr std::int64_t work_per_task = 1 << 15;  // window elements
-
-template <class S>
-using Compute = std::conditional_t<std::is_same_v<S, double>, double, float>;
 
 // 1-D and 2-D seen as 3-D.
 struct Geometry {
@@ -56,22 +52,27 @@ void for_each_point(const Geometry::Triple& size, const F& f) {
   }
 }
 
+// Calls f(i0, i1, row) for the rows i0, i1 of a box; `row` is where that row of the plane begins.
+template <class F>
+void for_each_row(const Geometry::Triple& size, Range r0, Range r1, const F& f) {
+  for (std::int64_t i0 = r0.begin; i0 < r0.end; ++i0) {
+    for (std::int64_t i1 = r1.begin; i1 < r1.end; ++i1) f(i0, i1, (i0 * size[1] + i1) * size[2]);
+  }
+}
+
 template <class S>
 void max_plane(const Geometry& g, const S* x, S* value, std::int32_t* position) {
   for_each_point(g.out, [&](std::int64_t o0, std::int64_t o1, std::int64_t o2, std::int64_t o) {
     const Range r0 = window_of(g, 0, o0), r1 = window_of(g, 1, o1), r2 = window_of(g, 2, o2);
     std::int64_t best = (r0.begin * g.in[1] + r1.begin) * g.in[2] + r2.begin;
-    auto most = static_cast<Compute<S>>(x[best]);
-    for (std::int64_t i0 = r0.begin; i0 < r0.end; ++i0) {
-      for (std::int64_t i1 = r1.begin; i1 < r1.end; ++i1) {
-        const std::int64_t row = (i0 * g.in[1] + i1) * g.in[2];
-        for (std::int64_t i2 = r2.begin; i2 < r2.end; ++i2) {
-          const auto candidate = static_cast<Compute<S>>(x[row + i2]);
-          const bool first_nan = candidate != candidate && most == most;
-          if (candidate > most || first_nan) most = candidate, best = row + i2;
-        }
+    auto most = static_cast<compute_t<S>>(x[best]);
+    for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) {
+      for (std::int64_t i = row + r2.begin; i < row + r2.end; ++i) {
+        const auto candidate = static_cast<compute_t<S>>(x[i]);
+        const bool first_nan = candidate != candidate && most == most;
+        if (candidate > most || first_nan) most = candidate, best = i;
       }
-    }
+    });
     value[o] = x[best];
     position[o] = static_cast<std::int32_t>(best);
   });
@@ -79,16 +80,13 @@ void max_plane(const Geometry& g, const S* x, S* value, std::int32_t* position) 
 
 template <class S>
 void average_plane(const Geometry& g, const S* x, S* y) {
-  using T = Compute<S>;
+  using T = compute_t<S>;
   for_each_point(g.out, [&](std::int64_t o0, std::int64_t o1, std::int64_t o2, std::int64_t o) {
     const Range r0 = window_of(g, 0, o0), r1 = window_of(g, 1, o1), r2 = window_of(g, 2, o2);
     T sum = 0;
-    for (std::int64_t i0 = r0.begin; i0 < r0.end; ++i0) {
-      for (std::int64_t i1 = r1.begin; i1 < r1.end; ++i1) {
-        const S* row = x + (i0 * g.in[1] + i1) * g.in[2];
-        for (std::int64_t i2 = r2.begin; i2 < r2.end; ++i2) sum += static_cast<T>(row[i2]);
-      }
-    }
+    for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) {
+      for (std::int64_t i = row + r2.begin; i < row + r2.end; ++i) sum += static_cast<T>(x[i]);
+    });
     y[o] = static_cast<S>(sum / static_cast<T>(r0.count() * r1.count() * r2.count()));
   });
 }
@@ -96,19 +94,16 @@ void average_plane(const Geometry& g, const S* x, S* y) {
 // Gathers instead of scattering, so that a narrow result is rounded once.
 template <class S>
 void spread_plane(const Geometry& g, const S* y, S* x) {
-  using T = Compute<S>;
+  using T = compute_t<S>;
   for_each_point(g.in, [&](std::int64_t i0, std::int64_t i1, std::int64_t i2, std::int64_t i) {
     const Range r0 = outputs_of(g, 0, i0), r1 = outputs_of(g, 1, i1), r2 = outputs_of(g, 2, i2);
     T sum = 0;
-    for (std::int64_t o0 = r0.begin; o0 < r0.end; ++o0) {
-      for (std::int64_t o1 = r1.begin; o1 < r1.end; ++o1) {
-        const std::int64_t rows = window_of(g, 0, o0).count() * window_of(g, 1, o1).count();
-        const S* row = y + (o0 * g.out[1] + o1) * g.out[2];
-        for (std::int64_t o2 = r2.begin; o2 < r2.end; ++o2) {
-          sum += static_cast<T>(row[o2]) / static_cast<T>(rows * window_of(g, 2, o2).count());
-        }
+    for_each_row(g.out, r0, r1, [&](std::int64_t o0, std::int64_t o1, std::int64_t row) {
+      const std::int64_t rows = window_of(g, 0, o0).count() * window_of(g, 1, o1).count();
+      for (std::int64_t o2 = r2.begin; o2 < r2.end; ++o2) {
+        sum += static_cast<T>(y[row + o2]) / static_cast<T>(rows * window_of(g, 2, o2).count());
       }
-    }
+    });
     x[i] = static_cast<S>(sum);
   });
 }
@@ -116,12 +111,10 @@ void spread_plane(const Geometry& g, const S* y, S* x) {
 // Calls f<S>(plane) for every plane of every image.
 template <class F>
 void for_each_plane(const KernelArgs& args, const Geometry& g, const F& f) {
-  dispatch(args.in[0].dtype, [&]<class S>() {
-    if constexpr (std::is_floating_point_v<S> || sizeof(S) == 2) {
-      parallel_for(*args.pool, g.planes, g.grain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t plane = begin; plane < end; ++plane) f.template operator()<S>(plane);
-      });
-    }
+  dispatch_float(args.in[0].dtype, [&]<class S>() {
+    parallel_for(*args.pool, g.planes, g.grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t plane = begin; plane < end; ++plane) f.template operator()<S>(plane);
+    });
   });
 }
 

@@ -86,7 +86,7 @@ void run_uniform(const KernelArgs& args) {
   const auto& attrs = args.attrs<RandomUniformAttrs>();
   const std::uint64_t stream = stream_of(Domain::uniform, attrs.stream);
   dispatch_float(attrs.dtype, [&]<class T>() {
-    using W = wide_t<T>;
+    using W = compute_t<T>;
     T* out = args.out[0].as<T>();
     const W low = static_cast<W>(attrs.low), high = static_cast<W>(attrs.high), span = high - low;
     for_each_block<16 / sizeof(W)>(args, stream,
@@ -110,7 +110,7 @@ void run_normal(const KernelArgs& args) {
   const auto& attrs = args.attrs<RandomNormalAttrs>();
   const std::uint64_t stream = stream_of(Domain::normal, attrs.stream);
   dispatch_float(attrs.dtype, [&]<class T>() {
-    using W = wide_t<T>;
+    using W = compute_t<T>;
     T* out = args.out[0].as<T>();
     for_each_block<16 / sizeof(W)>(
         args, stream, [&](const Words& words, std::int64_t first, std::int64_t count) {

@@ -29,7 +29,7 @@ namespace rows {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
-using Tag = hn::ScalableTag<wide_t<T>>;
+using Tag = hn::ScalableTag<compute_t<T>>;
 template <class T>
 using Vec = hn::Vec<Tag<T>>;
 

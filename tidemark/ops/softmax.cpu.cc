@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T, bool log>
 void forward_row(const T* x, T* y, std::size_t n) {
   const rows::Tag<T> d;
-  using W = wide_t<T>;
+  using W = compute_t<T>;
   const auto at = [&](std::size_t i, std::size_t count) HWY_ATTR { return rows::load(d, x + i, count); };
   const auto top = hn::Set(d, rows::max(d, n, at));
   const auto term = [&](std::size_t i, std::size_t count) HWY_ATTR {
@@ -46,7 +46,7 @@ void forward_row(const T* x, T* y, std::size_t n) {
 template <class T, bool log>
 void forward_columns(const T* x, T* y, std::size_t n, std::size_t stride, std::size_t width) {
   const rows::Tag<T> d;
-  using W = wide_t<T>;
+  using W = compute_t<T>;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t j = 0; j < width; j += lanes) {
     const std::size_t count = std::min(lanes, width - j);

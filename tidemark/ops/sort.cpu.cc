@@ -16,12 +16,7 @@ std::uint64_t sort_key(T x, bool descending) {
   if constexpr (std::is_integral_v<T>) {
     key = static_cast<std::uint64_t>(static_cast<std::int64_t>(x)) ^ (std::uint64_t{1} << 63);
   } else {
-    double value;
-    if constexpr (sizeof(T) == 2) {
-      value = static_cast<float>(x);
-    } else {
-      value = x;
-    }
+    const double value = static_cast<compute_t<T>>(x);
     if (value != value) return ~std::uint64_t{0};
     const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0 + 0 is 0
     key = bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
@@ -42,13 +37,8 @@ void sort_rows(const KernelArgs& args, int axis, bool descending, std::int64_t k
   args.pool->run(slots, [&](std::int64_t slot) {
     SortEntry* entries = reinterpret_cast<SortEntry*>(args.scratch) + slot * n;
     for (std::int64_t row = slot; row < rows; row += slots) {
-      std::int64_t rest = row, from_at = 0, to_at = 0;
-      for (int d = kept.rank() - 1; d >= 0; --d) {
-        from_at += rest % kept[d] * from[d];
-        to_at += rest % kept[d] * to[d];
-        rest /= kept[d];
-      }
-      const T* source = x.as<T>() + from_at;
+      const T* source = x.as<T>() + offset_at(kept, from, row);
+      const std::int64_t to_at = offset_at(kept, to, row);
       for (std::int64_t i = 0; i < n; ++i)
         entries[i] = {sort_key(source[i * x.strides[axis]], descending), i};
       const auto before = [](const SortEntry& a, const SortEntry& b) {

@@ -37,7 +37,7 @@ void run_take_add_typed(const KernelArgs& args) {
   const AroundAxis around(out.shape, static_cast<int>(attrs.axis));
   check_indices(args, indices, around.size, "take_add");
   if (out.count() == 0) return;
-  using A = SumOf<T>;
+  using A = compute_t<T>;
   A* sums = std::is_same_v<A, T> ? out.as<A>() : reinterpret_cast<A*>(args.scratch);
   const std::int64_t taken = indices.count(), inner = around.inner;
   constexpr std::int64_t target = std::int64_t{1} << 16;  // elements of work per task

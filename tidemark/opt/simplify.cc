@@ -47,18 +47,6 @@ bool apply_one(const Rules& rules, Site& site) {
   return false;
 }
 
-double element_of(const Literal& literal) {
-  return dispatch(literal.dtype, [&]<class T>() -> double {
-    T value;
-    std::memcpy(&value, literal.bytes.data(), sizeof(T));
-    if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
-      return static_cast<double>(static_cast<float>(value));
-    } else {
-      return static_cast<double>(value);
-    }
-  });
-}
-
 Graph simplify(const Graph& graph, const KnownOps& ops, const Rules& rules) {
   Rewriter rewriter(graph, [&](const Graph& region) { return simplify(region, ops, rules); });
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
@@ -102,7 +90,7 @@ std::optional<double> Site::uniform(ValueId v) const {
     std::memcpy(&value, literal.bytes.data(), sizeof value);
     if (value > (std::int64_t{1} << 53) || value < -(std::int64_t{1} << 53)) return {};
   }
-  return element_of(literal);
+  return read_element(literal.dtype, literal.bytes.data());
 }
 
 bool Site::is_uniform(ValueId v, double number) const {

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstring>
 
 #include "tidemark/opt/simplify_rule.h"
 
@@ -39,34 +38,14 @@ std::optional<double> exact_reciprocal(DType dtype, double c) {
   return 1 / c;
 }
 
-Literal scalar(DType dtype, double value) {
-  Literal literal{
-      .dtype = dtype, .shape = {}, .bytes = std::vector<std::byte>(static_cast<std::size_t>(size_of(dtype)))};
-  const auto store = [&](auto element) { std::memcpy(literal.bytes.data(), &element, sizeof element); };
-  switch (dtype) {
-    case DType::f64:
-      store(value);
-      break;
-    case DType::f16:
-      store(Float16(static_cast<float>(value)));
-      break;
-    case DType::bf16:
-      store(BFloat16(static_cast<float>(value)));
-      break;
-    default:
-      store(static_cast<float>(value));
-      break;
-  }
-  return literal;
-}
-
 bool div_power_of_two(Site& s) {
   if (!floating(s) || !s.ops.constant || !s.ops.mul || s.graph.type(s.operand(0)) != s.type()) return false;
   const std::optional<double> c = s.uniform(s.operand(1));
   const std::optional<double> reciprocal = c ? exact_reciprocal(s.type().dtype, *c) : std::nullopt;
   if (!reciprocal) return false;
-  const ValueId factor = s.add(*s.ops.constant, {},
-                               attrs_with(*s.ops.constant, {{"value", scalar(s.type().dtype, *reciprocal)}}));
+  const ValueId factor =
+      s.add(*s.ops.constant, {},
+            attrs_with(*s.ops.constant, {{"value", scalar_literal(s.type().dtype, *reciprocal)}}));
   return s.become(s.ops.mul, {s.operand(0), factor});
 }
 

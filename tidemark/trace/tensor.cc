@@ -5,21 +5,6 @@
 #include <cstring>
 
 namespace tidemark {
-namespace {
-
-double read_element(DType dtype, const std::byte* at) {
-  return dispatch(dtype, [&]<class T>() {
-    T element;
-    std::memcpy(&element, at, sizeof(T));
-    if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>) {
-      return static_cast<double>(static_cast<float>(element));
-    } else {
-      return static_cast<double>(element);
-    }
-  });
-}
-
-}  // namespace
 
 Tensor Tensor::from_storage(Type type, std::shared_ptr<Storage> storage) {
   Tensor tensor;
