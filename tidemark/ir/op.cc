@@ -13,14 +13,17 @@ std::string_view name_of(Replay replay) {
   return names[static_cast<int>(replay)];
 }
 
+double bytes_moved(const Call& call) {
+  double bytes = 0;
+  for (const Type& type : call.in) bytes += static_cast<double>(type.bytes());
+  for (const Type& type : call.out) bytes += static_cast<double>(type.bytes());
+  return bytes;
+}
+
 Cost cost_of(const Call& call) {
   if (call.op->cost) return call.op->cost(call);
-  Cost cost;
-  for (const Type& type : call.in) cost.bytes += static_cast<double>(type.bytes());
-  for (const Type& type : call.out) {
-    cost.bytes += static_cast<double>(type.bytes());
-    cost.flops += static_cast<double>(type.count());
-  }
+  Cost cost{.bytes = bytes_moved(call)};
+  for (const Type& type : call.out) cost.flops += static_cast<double>(type.count());
   return cost;
 }
 

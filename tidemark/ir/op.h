@@ -145,6 +145,9 @@ struct Op {
   const CustomRules* custom = nullptr;
 };
 
+// Every operand read and every result written once.
+double bytes_moved(const Call& call);
+
 // Facts with the defaults filled in.
 Cost cost_of(const Call& call);
 std::int64_t scratch_of(const Call& call);

@@ -189,10 +189,8 @@ Cost cost(const Call& call) {
   const AttentionForm f = attention_form(call);
   const double pairs =
       static_cast<double>(f.batch * f.heads) * static_cast<double>(f.queries) * static_cast<double>(f.keys);
-  Cost cost{.flops = pairs * (f.causal ? 0.5 : 1.0) * (2.0 * products * static_cast<double>(f.width) + 20)};
-  for (const Type& type : call.in) cost.bytes += static_cast<double>(type.bytes());
-  for (const Type& type : call.out) cost.bytes += static_cast<double>(type.bytes());
-  return cost;
+  return {.flops = pairs * (f.causal ? 0.5 : 1.0) * (2.0 * products * static_cast<double>(f.width) + 20),
+          .bytes = bytes_moved(call)};
 }
 
 // Blocks are packed before they are multiplied, whatever their strides.

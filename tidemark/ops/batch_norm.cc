@@ -16,11 +16,8 @@ const std::vector<NormSample>& cases() {
       {.x = {DType::f64, {7, 4}}, .statistics = {4}, .affine = {4}, .attrs = pack(BatchNormAttrs{})}};
   return list;
 }
-std::vector<Sample> samples() { return forward_samples(cases(), true); }
-std::vector<Sample> samples_grad() { return grad_samples(cases(), true); }
-std::vector<Sample> samples_params() { return params_samples(cases(), true); }
 
-using Family = NormFamily<BatchNormAttrs, batch_norm_form, op::batch_norm_grad, op::batch_norm_params>;
+using Family = NormFamily<BatchNormAttrs, batch_norm_form, op::batch_norm_grad, op::batch_norm_params, cases>;
 
 }  // namespace
 
@@ -32,9 +29,9 @@ NormForm batch_norm_form(const Call& call) {
   return form;
 }
 
-const Op op::batch_norm = Family::forward("batch_norm", 3, samples);
-const Op op::batch_norm_grad = Family::gradient("batch_norm_grad", samples_grad);
-const Op op::batch_norm_params = Family::parameters("batch_norm_params", 2, samples_params);
+const Op op::batch_norm = Family::forward("batch_norm");
+const Op op::batch_norm_grad = Family::gradient("batch_norm_grad");
+const Op op::batch_norm_params = Family::parameters("batch_norm_params");
 
 BatchNorm batch_norm(const Var& x, const Var& gain, const Var& bias, double eps) {
   const Var operands[] = {x, gain, bias};

@@ -57,7 +57,7 @@ const Op op::broadcast = {
     .vjp = vjp,
     .jvp = jvp,
     .view = view,
-    .strided = [](const Call&, int) { return true; },
+    .strided = takes_any_strides,
     .samples = samples,
 };
 

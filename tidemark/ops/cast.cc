@@ -7,7 +7,7 @@ namespace tidemark {
 namespace {
 
 std::vector<Type> infer(const Call& call) {
-  expect_operands(call, 1);
+  require_operands(call, 1);
   return {{call.attrs_as<CastAttrs>().dtype, call.in[0].shape}};
 }
 
@@ -18,8 +18,6 @@ std::vector<Var> carry(const RuleCall& rule, DType to) {
 }
 std::vector<Var> vjp(const RuleCall& rule) { return carry(rule, rule.call.in[0].dtype); }
 std::vector<Var> jvp(const RuleCall& rule) { return carry(rule, rule.call.out[0].dtype); }
-
-Cost cost(const Call& call) { return elementwise_cost(call, 1); }
 
 std::vector<Sample> samples() {
   std::vector<Sample> list;
@@ -42,7 +40,6 @@ const Op op::cast = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = cost,
     .in_place = elementwise_in_place,
     .strided = takes_any_strides,
     .samples = samples,

@@ -10,8 +10,8 @@ namespace tidemark {
 namespace {
 
 std::vector<Type> infer(const Call& call) {
-  expect_operands(call, 1);
-  expect_dtype(call, 0, numbers);
+  require_operands(call, 1);
+  require_dtype(call, 0, numbers);
   const auto bounds = call.attrs_as<ClampAttrs>();
   if (!(bounds.low <= bounds.high)) {
     fail(ErrorCode::bad_attribute, {.what = fmt::format("clamp: bounds {} and {}", bounds.low, bounds.high),

@@ -7,6 +7,7 @@
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
 namespace {
@@ -171,14 +172,12 @@ ContractLayout layout_of(const Call& call) {
 }
 
 Cost cost(const Call& call) {
-  double bytes = 0, flops = 2;
-  for (const Type& type : call.in) bytes += static_cast<double>(type.bytes());
-  for (const Type& type : call.out)
-    bytes += static_cast<double>(type.bytes()), flops *= static_cast<double>(type.count());
+  double flops = 2;
+  for (const Type& type : call.out) flops *= static_cast<double>(type.count());
   for (std::int64_t d : call.attrs_as<ContractAttrs>().lhs_contract) {
     flops *= static_cast<double>(call.in[0].shape[static_cast<int>(d)]);
   }
-  return {.flops = flops, .bytes = bytes};
+  return {.flops = flops, .bytes = bytes_moved(call)};
 }
 
 std::vector<Sample> samples() {
@@ -213,7 +212,7 @@ const Op op::contract = {
     .jvp = jvp,
     .cost = cost,
     .scratch = [](const Call& call) { return layout_of(call).scratch_bytes(); },
-    .strided = [](const Call&, int) { return true; },
+    .strided = takes_any_strides,
     .samples = samples,
 };
 

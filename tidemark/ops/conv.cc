@@ -203,12 +203,9 @@ std::vector<Var> jvp_weight_grad(const RuleCall& rule) {
 }
 
 Cost cost_with(const Call& call, const Shape& w, const Shape& y) {
-  double bytes = 0;
-  for (const Type& type : call.in) bytes += static_cast<double>(type.bytes());
-  for (const Type& type : call.out) bytes += static_cast<double>(type.bytes());
   const double per_output =
       static_cast<double>(element_count(w)) / static_cast<double>(std::max<std::int64_t>(w[0], 1));
-  return {.flops = 2 * per_output * static_cast<double>(element_count(y)), .bytes = bytes};
+  return {.flops = 2 * per_output * static_cast<double>(element_count(y)), .bytes = bytes_moved(call)};
 }
 
 struct Config {

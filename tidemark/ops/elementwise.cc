@@ -18,12 +18,24 @@ Cost cost(const Call& call) {
   return elementwise_cost(call, Row::flops);
 }
 
+// The facts that do not ask how many operands there are.
+template <class Row>
+constexpr Op facts(std::string_view name, bool smooth) {
+  return {.name = name,
+          .kind = OpKind::elementwise,
+          .derivative = smooth ? Derivative::rule : Derivative::zero,
+          .dtypes = Row::dtypes,
+          .cost = cost<Row>,
+          .in_place = elementwise_in_place,
+          .strided = takes_any_strides};
+}
+
 // ---- one operand
 
 template <class Row>
 std::vector<Type> infer_unary(const Call& call) {
-  expect_operands(call, 1);
-  expect_dtype(call, 0, Row::dtypes);
+  require_operands(call, 1);
+  require_dtype(call, 0, Row::dtypes);
   return {call.in[0]};
 }
 
@@ -50,15 +62,9 @@ std::vector<Sample> unary_samples() {
 template <class Row>
 constexpr Op unary_op(std::string_view name) {
   constexpr bool smooth = HasSlope<typename Row::F>;
-  Op op{.name = name,
-        .kind = OpKind::elementwise,
-        .derivative = smooth ? Derivative::rule : Derivative::zero,
-        .dtypes = Row::dtypes,
-        .infer = infer_unary<Row>,
-        .cost = cost<Row>,
-        .in_place = elementwise_in_place,
-        .strided = takes_any_strides,
-        .samples = unary_samples<Row>};
+  Op op = facts<Row>(name, smooth);
+  op.infer = infer_unary<Row>;
+  op.samples = unary_samples<Row>;
   if constexpr (smooth) op.vjp = op.jvp = pull_unary<Row>;
   return op;
 }
@@ -67,10 +73,10 @@ constexpr Op unary_op(std::string_view name) {
 
 template <class Row>
 std::vector<Type> infer_binary(const Call& call) {
-  expect_operands(call, 2);
-  expect_dtype(call, 0, Row::dtypes);
-  expect_dtype(call, 1, Row::dtypes);
-  expect_same_dtype(call, 0, 1);
+  require_operands(call, 2);
+  require_dtype(call, 0, Row::dtypes);
+  require_dtype(call, 1, Row::dtypes);
+  require_same_dtype(call, 0, 1);
   const DType dtype = YieldsBool<typename Row::F> ? DType::boolean : call.in[0].dtype;
   return {{dtype, broadcast_shapes(call, call.in[0].shape, call.in[1].shape)}};
 }
@@ -111,15 +117,9 @@ std::vector<Sample> binary_samples() {
 template <class Row>
 constexpr Op binary_op(std::string_view name) {
   constexpr bool smooth = HasPulls<typename Row::F>;
-  Op op{.name = name,
-        .kind = OpKind::elementwise,
-        .derivative = smooth ? Derivative::rule : Derivative::zero,
-        .dtypes = Row::dtypes,
-        .infer = infer_binary<Row>,
-        .cost = cost<Row>,
-        .in_place = elementwise_in_place,
-        .strided = takes_any_strides,
-        .samples = binary_samples<Row>};
+  Op op = facts<Row>(name, smooth);
+  op.infer = infer_binary<Row>;
+  op.samples = binary_samples<Row>;
   if constexpr (smooth) {
     op.vjp = vjp_binary<Row>;
     op.jvp = jvp_binary<Row>;

@@ -22,11 +22,8 @@ const std::vector<NormSample>& cases() {
                                                 .attrs = pack(GroupNormAttrs{.groups = 2})}};
   return list;
 }
-std::vector<Sample> samples() { return forward_samples(cases(), true); }
-std::vector<Sample> samples_grad() { return grad_samples(cases(), true); }
-std::vector<Sample> samples_params() { return params_samples(cases(), true); }
 
-using Family = NormFamily<GroupNormAttrs, group_norm_form, op::group_norm_grad, op::group_norm_params>;
+using Family = NormFamily<GroupNormAttrs, group_norm_form, op::group_norm_grad, op::group_norm_params, cases>;
 
 }  // namespace
 
@@ -45,9 +42,9 @@ NormForm group_norm_form(const Call& call) {
   return form;
 }
 
-const Op op::group_norm = Family::forward("group_norm", 3, samples);
-const Op op::group_norm_grad = Family::gradient("group_norm_grad", samples_grad);
-const Op op::group_norm_params = Family::parameters("group_norm_params", 2, samples_params);
+const Op op::group_norm = Family::forward("group_norm");
+const Op op::group_norm_grad = Family::gradient("group_norm_grad");
+const Op op::group_norm_params = Family::parameters("group_norm_params");
 
 Var group_norm(const Var& x, const Var& gain, const Var& bias, std::int64_t groups, double eps) {
   const Var operands[] = {x, gain, bias};

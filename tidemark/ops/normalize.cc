@@ -1,6 +1,7 @@
 #include "tidemark/ops/normalize.h"
 
 #include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/layer_norm.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/reduce.h"
 #include "tidemark/ops/rows.h"
@@ -89,10 +90,11 @@ void require_norm_operand(const Call& call, bool rank_fits, std::string_view exp
 
 }  // namespace
 
-NormForm trailing_form(const Call& call, std::int64_t dims, double eps) {
+NormForm trailing_form(const Call& call, bool centered) {
+  const auto [dims, eps] = call.attrs_as<LayerNormAttrs>();
   require_norm_operand(call, !call.in.empty() && dims >= 1 && dims <= call.in[0].rank(),
                        "at least as many dimensions as are normalised, and one or more of those", eps);
-  NormForm form{.per_element = true, .eps = eps};
+  NormForm form{.per_element = true, .centered = centered, .eps = eps};
   const Shape& shape = call.in[0].shape;
   for (int i = 0; i < shape.rank(); ++i) {
     const bool normalised = i >= shape.rank() - dims;
@@ -247,6 +249,20 @@ std::vector<Sample> params_samples(const std::vector<NormSample>& list, bool cen
     samples.push_back(sample);
   }
   return samples;
+}
+
+const std::vector<NormSample>& trailing_cases() {
+  static const std::vector<NormSample> list = {
+      {.x = {DType::f64, {3, 5}}, .statistics = {3, 1}, .affine = {5}, .attrs = pack(LayerNormAttrs{})},
+      {.x = {DType::f64, {2, 3, 4}},
+       .statistics = {2, 1, 1},
+       .affine = {3, 4},
+       .attrs = pack(LayerNormAttrs{.dims = 2})},
+      {.x = {DType::f64, {2, 19}},
+       .statistics = {2, 1},
+       .affine = {19},
+       .attrs = pack(LayerNormAttrs{.eps = 0.1})}};
+  return list;
 }
 
 }  // namespace tidemark

@@ -32,9 +32,9 @@ struct NormForm {
   std::int64_t segment_stride() const { return across_batch ? g * s : s; }
 };
 
-// The form of x normalised over its last `dims` dimensions, and of x (N, C, …) with gain and bias per channel C.
+// The form of x normalised over its last dimensions, and of x (N, C, …) with gain and bias per channel C.
 // They check the attributes and that x is floating-point.
-NormForm trailing_form(const Call& call, std::int64_t dims, double eps);
+NormForm trailing_form(const Call& call, bool centered);  // its attributes are LayerNormAttrs
 NormForm channel_form(const Call& call, double eps);
 
 // The type rules. `form` was taken from the call and checked what is particular to the op.
@@ -58,51 +58,6 @@ void run_norm(const KernelArgs& args);
 void run_norm_grad(const KernelArgs& args);
 void run_norm_params(const KernelArgs& args);
 
-// The facts of one family, from the function that reads a NormForm off a call of any of its three ops. The gradient ops
-// take 16-bit data too, but then statistics in f32, a mixture that samples cannot say: their `dtypes` are the others.
-template <class A, NormForm (*form)(const Call&), const Op& grad, const Op& params>
-struct NormFamily {
-  static constexpr Op forward(std::string_view name, int results, std::vector<Sample> (*samples)()) {
-    return {.name = name,
-            .results = results,
-            .schema = &schema_of<A>,
-            .infer = [](const Call& call) { return infer_norm(call, form(call)); },
-            .vjp = [](const RuleCall& r) { return vjp_norm(r, form(r.call), grad, params); },
-            .expand = [](const RuleCall& r) { return expand_norm(r, form(r.call)); },
-            .cost = cost_norm,
-            .in_place = [](const Call&, int result, int operand) { return result == 0 && operand == 0; },
-            .samples = samples};
-  }
-  static constexpr Op gradient(std::string_view name, std::vector<Sample> (*samples)()) {
-    return {.name = name,
-            .dtypes = wide_floats,
-            .schema = &schema_of<A>,
-            .infer = [](const Call& call) { return infer_norm_grad(call, form(call)); },
-            .expand = [](const RuleCall& r) { return expand_norm_grad(r, form(r.call)); },
-            .cost = cost_norm_grad,
-            // A row's sums are taken before its first element is written.
-            .in_place = [](const Call& call, int, int o) { return o == 0 || o + 1 == std::ssize(call.in); },
-            .samples = samples};
-  }
-  static constexpr Op parameters(std::string_view name, int results, std::vector<Sample> (*samples)()) {
-    return {.name = name,
-            .dtypes = wide_floats,
-            .results = results,
-            .schema = &schema_of<A>,
-            .infer = [](const Call& call) { return infer_norm_params(call, form(call)); },
-            .expand = [](const RuleCall& r) { return expand_norm_params(r, form(r.call)); },
-            .cost = cost_norm_grad,
-            .samples = samples};
-  }
-};
-
-template <NormForm (*form)(const Call&)>
-constexpr CpuKernel norm_kernel(void (*run)(const KernelArgs&)) {
-  return {run, [](const Call& call) -> std::shared_ptr<const void> {
-            return std::make_shared<const NormForm>(form(call));
-          }};
-}
-
 // Samples of a family, given one forward call: x, gain and statistics by type.
 struct NormSample {
   Type x;
@@ -112,5 +67,52 @@ struct NormSample {
 std::vector<Sample> forward_samples(const std::vector<NormSample>& list, bool centered);
 std::vector<Sample> grad_samples(const std::vector<NormSample>& list, bool centered);
 std::vector<Sample> params_samples(const std::vector<NormSample>& list, bool centered);
+const std::vector<NormSample>& trailing_cases();  // for ops of a trailing_form
+
+// The facts of one family, from the function that reads a NormForm off a call of any of its three ops. The gradient ops
+// take 16-bit data too, but then statistics in f32, a mixture that samples cannot say: their `dtypes` are the others.
+template <class A, NormForm (*form)(const Call&), const Op& grad, const Op& params,
+          const std::vector<NormSample>& (*cases)(), bool centered = true>
+struct NormFamily {
+  static constexpr Op forward(std::string_view name) {
+    return {.name = name,
+            .results = centered ? 3 : 2,
+            .schema = &schema_of<A>,
+            .infer = [](const Call& call) { return infer_norm(call, form(call)); },
+            .vjp = [](const RuleCall& r) { return vjp_norm(r, form(r.call), grad, params); },
+            .expand = [](const RuleCall& r) { return expand_norm(r, form(r.call)); },
+            .cost = cost_norm,
+            .in_place = [](const Call&, int result, int operand) { return result == 0 && operand == 0; },
+            .samples = [] { return forward_samples(cases(), centered); }};
+  }
+  static constexpr Op gradient(std::string_view name) {
+    return {.name = name,
+            .dtypes = wide_floats,
+            .schema = &schema_of<A>,
+            .infer = [](const Call& call) { return infer_norm_grad(call, form(call)); },
+            .expand = [](const RuleCall& r) { return expand_norm_grad(r, form(r.call)); },
+            .cost = cost_norm_grad,
+            // A row's sums are taken before its first element is written.
+            .in_place = [](const Call& call, int, int o) { return o == 0 || o + 1 == std::ssize(call.in); },
+            .samples = [] { return grad_samples(cases(), centered); }};
+  }
+  static constexpr Op parameters(std::string_view name) {
+    return {.name = name,
+            .dtypes = wide_floats,
+            .results = centered ? 2 : 1,
+            .schema = &schema_of<A>,
+            .infer = [](const Call& call) { return infer_norm_params(call, form(call)); },
+            .expand = [](const RuleCall& r) { return expand_norm_params(r, form(r.call)); },
+            .cost = cost_norm_grad,
+            .samples = [] { return params_samples(cases(), centered); }};
+  }
+};
+
+template <NormForm (*form)(const Call&)>
+constexpr CpuKernel norm_kernel(void (*run)(const KernelArgs&)) {
+  return {run, [](const Call& call) -> std::shared_ptr<const void> {
+            return std::make_shared<const NormForm>(form(call));
+          }};
+}
 
 }  // namespace tidemark

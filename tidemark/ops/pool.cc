@@ -124,10 +124,8 @@ std::vector<Var> jvp_avg_grad(const RuleCall& rule) {
 }
 
 Cost cost_with(const Call& call, std::int64_t outputs, const Dims& window) {
-  double bytes = 0;
-  for (const Type& type : call.in) bytes += static_cast<double>(type.bytes());
-  for (const Type& type : call.out) bytes += static_cast<double>(type.bytes());
-  return {.flops = static_cast<double>(outputs) * static_cast<double>(element_count(window)), .bytes = bytes};
+  return {.flops = static_cast<double>(outputs) * static_cast<double>(element_count(window)),
+          .bytes = bytes_moved(call)};
 }
 
 struct Config {

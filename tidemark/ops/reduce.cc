@@ -204,7 +204,7 @@ constexpr Op reduction(std::string_view name, DTypeSet dtypes, std::vector<Var> 
           [](const Call& call) {
             return reduce_scratch(call.in[0].shape, call.attrs_as<ReduceAttrs>().axes);
           },
-      .strided = [](const Call&, int) { return true; },
+      .strided = takes_any_strides,
       .samples = samples,
   };
 }

@@ -85,7 +85,7 @@ const Op op::reshape = {
     .jvp = jvp,
     .in_place = [](const Call& call, int, int) { return call.is_dense_operand(0); },
     .view = view,
-    .strided = [](const Call&, int) { return true; },
+    .strided = takes_any_strides,
     .samples = samples,
 };
 

@@ -7,9 +7,9 @@ namespace tidemark {
 namespace {
 
 std::vector<Type> infer(const Call& call) {
-  expect_operands(call, 3);
-  expect_dtype(call, 0, booleans);
-  expect_same_dtype(call, 1, 2);
+  require_operands(call, 3);
+  require_dtype(call, 0, booleans);
+  require_same_dtype(call, 1, 2);
   const Shape branches = broadcast_shapes(call, call.in[1].shape, call.in[2].shape);
   return {{call.in[1].dtype, broadcast_shapes(call, call.in[0].shape, branches)}};
 }
@@ -30,8 +30,6 @@ std::vector<Var> jvp(const RuleCall& rule) {
   const Var zero = constant_like(a ? a : b, 0);
   return {broadcast(select(rule.in[0], a ? a : zero, b ? b : zero), rule.out[0].shape())};
 }
-
-Cost cost(const Call& call) { return elementwise_cost(call, 1); }
 
 std::vector<Sample> samples() {
   const std::array<Shape, 3> shapes[] = {{Shape{2, 3}, {2, 3}, {2, 3}},
@@ -57,7 +55,6 @@ const Op op::select = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = cost,
     .in_place = elementwise_in_place,
     .strided = takes_any_strides,
     .samples = samples,

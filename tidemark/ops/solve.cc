@@ -12,14 +12,7 @@
 namespace tidemark {
 namespace {
 
-std::vector<Type> infer(const Call& call) {
-  require_operands(call, 2);
-  require_data_dtype(call, 0);
-  require_same_dtype(call, 0, 1);
-  require_square(call, 0);
-  require_system(call, true);
-  return {call.in[1]};
-}
+std::vector<Type> infer(const Call& call) { return infer_system(call, true); }
 
 // b̄ = op(A)⁻ᵀ x̄; the gradient of op(A) is -b̄ xᵀ.
 std::vector<Var> vjp(const RuleCall& rule) {
@@ -43,10 +36,8 @@ std::vector<Var> jvp(const RuleCall& rule) {
 
 Cost cost(const Call& call) {
   const double n = static_cast<double>(call.in[0].shape.back());
-  double bytes = static_cast<double>(call.in[1].bytes());
-  for (const Type& type : call.in) bytes += static_cast<double>(type.bytes());
   const double factor = static_cast<double>(call.in[0].count()) * n * 2 / 3;
-  return {.flops = factor + 2 * n * static_cast<double>(call.in[1].count()), .bytes = bytes};
+  return {.flops = factor + 2 * n * static_cast<double>(call.in[1].count()), .bytes = bytes_moved(call)};
 }
 
 std::vector<Sample> samples() {

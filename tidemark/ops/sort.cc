@@ -83,7 +83,7 @@ const Op op::sort = {
     .jvp = jvp<SortAttrs>,
     .cost = cost,
     .scratch = scratch<SortAttrs>,
-    .strided = [](const Call&, int) { return true; },
+    .strided = takes_any_strides,
     .samples = sort_samples,
 };
 
@@ -98,7 +98,7 @@ const Op op::top_k = {
     .jvp = jvp<TopKAttrs>,
     .cost = cost,
     .scratch = scratch<TopKAttrs>,
-    .strided = [](const Call&, int) { return true; },
+    .strided = takes_any_strides,
     .samples = top_k_samples,
 };
 

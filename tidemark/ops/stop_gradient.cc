@@ -6,13 +6,11 @@ namespace tidemark {
 namespace {
 
 std::vector<Type> infer(const Call& call) {
-  expect_operands(call, 1);
+  require_operands(call, 1);
   return {call.in[0]};
 }
 
-std::optional<ViewSpec> view(const Call& call, int) {
-  return ViewSpec{.strides = call.in_strides.empty() ? dense_strides(call.in[0].shape) : call.in_strides[0]};
-}
+std::optional<ViewSpec> view(const Call& call, int) { return ViewSpec{.strides = operand_strides(call, 0)}; }
 
 Cost cost(const Call& call) { return elementwise_cost(call, 0); }
 

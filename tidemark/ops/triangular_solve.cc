@@ -10,12 +10,7 @@ namespace tidemark {
 namespace {
 
 std::vector<Type> infer(const Call& call) {
-  require_operands(call, 2);
-  require_data_dtype(call, 0);
-  require_same_dtype(call, 0, 1);
-  require_square(call, 0);
-  require_system(call, call.attrs_as<TriangularSolveAttrs>().left);
-  return {call.in[1]};
+  return infer_system(call, call.attrs_as<TriangularSolveAttrs>().left);
 }
 
 // The part of a matrix that the op reads.
@@ -50,10 +45,8 @@ std::vector<Var> jvp(const RuleCall& rule) {
 }
 
 Cost cost(const Call& call) {
-  double bytes = static_cast<double>(call.in[1].bytes());
-  for (const Type& type : call.in) bytes += static_cast<double>(type.bytes());
   return {.flops = static_cast<double>(call.in[1].count()) * static_cast<double>(call.in[0].shape.back()),
-          .bytes = bytes};
+          .bytes = bytes_moved(call)};
 }
 
 std::vector<Sample> samples() {
@@ -111,7 +104,11 @@ void require_square(const Call& call, int operand) {
   }
 }
 
-void require_system(const Call& call, bool left) {
+std::vector<Type> infer_system(const Call& call, bool left) {
+  require_operands(call, 2);
+  require_data_dtype(call, 0);
+  require_same_dtype(call, 0, 1);
+  require_square(call, 0);
   const Shape &a = call.in[0].shape, &b = call.in[1].shape;
   const std::int64_t n = a.back();
   if (b.rank() != a.rank() || leading(a) != leading(b) || b[b.rank() - (left ? 2 : 1)] != n) {
@@ -120,6 +117,7 @@ void require_system(const Call& call, bool left) {
                                      .expected = left ? "(…, n, n) and (…, n, m)" : "(…, n, n) and (…, m, n)",
                                      .where = call.where});
   }
+  return {call.in[1]};
 }
 
 System broadcast_system(const Var& a, const Var& b) {

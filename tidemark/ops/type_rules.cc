@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 namespace tidemark {
 namespace {
 
@@ -24,15 +26,16 @@ void require_operands(const Call& call, int count) {
         .where = call.where});
 }
 
-void require_data_dtype(const Call& call, int operand) {
+void require_dtype(const Call& call, int operand, DTypeSet set) {
   const DType dtype = call.in[static_cast<std::size_t>(operand)].dtype;
-  if (call.op->dtypes.contains(dtype)) return;
+  if (set.contains(dtype)) return;
   fail(ErrorCode::dtype_mismatch,
        {.what = fmt::format("{}: operand {} is {}", call.op->name, operand, name_of(dtype)),
-        .expected = fmt::format("one of {}", dtype_list(call.op->dtypes)),
+        .expected = fmt::format("{}{}", std::has_single_bit(set.bits) ? "" : "one of ", dtype_list(set)),
         .where = call.where,
         .help = "convert it with cast"});
 }
+void require_data_dtype(const Call& call, int operand) { require_dtype(call, operand, call.op->dtypes); }
 
 void require_index_dtype(const Call& call, int operand) {
   const DType dtype = call.in[static_cast<std::size_t>(operand)].dtype;
@@ -50,7 +53,7 @@ void require_same_dtype(const Call& call, int a, int b) {
   if (left == right) return;
   fail(ErrorCode::dtype_mismatch, {.what = fmt::format("{}: operand {} is {} and operand {} is {}",
                                                        call.op->name, a, name_of(left), b, name_of(right)),
-                                   .expected = "equal dtypes",
+                                   .expected = "equal dtypes; nothing is converted silently",
                                    .where = call.where,
                                    .help = "convert one of them with cast"});
 }
@@ -87,5 +90,7 @@ Strides operand_strides(const Call& call, int operand) {
   const auto k = static_cast<std::size_t>(operand);
   return call.in_strides.empty() ? dense_strides(call.in[k].shape) : call.in_strides[k];
 }
+
+bool takes_any_strides(const Call&, int) { return true; }
 
 }  // namespace tidemark

@@ -1,4 +1,4 @@
-// Checks that type rules share. Each throws the caller's mistake with the op's name and the user's line.
+// Checks and facts that ops share. Each check throws the caller's mistake with the op's name and the user's line.
 #pragma once
 #include "tidemark/base/error.h"
 #include "tidemark/ir/op.h"
@@ -6,6 +6,7 @@
 namespace tidemark {
 
 void require_operands(const Call& call, int count);
+void require_dtype(const Call& call, int operand, DTypeSet set);
 void require_data_dtype(const Call& call, int operand);   // one of Op::dtypes
 void require_index_dtype(const Call& call, int operand);  // i32 or i64
 void require_same_dtype(const Call& call, int a, int b);
@@ -16,5 +17,8 @@ void require_axes(const Call& call, const Dims& axes, int rank);  // ascending, 
 
 // The strides an operand will have when the call runs.
 Strides operand_strides(const Call& call, int operand);
+
+// Op::strided of a kernel that takes every operand as it lies.
+bool takes_any_strides(const Call& call, int operand);
 
 }  // namespace tidemark

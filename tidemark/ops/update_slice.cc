@@ -87,7 +87,7 @@ const Op op::update_slice = {
     .vjp = vjp,
     .jvp = jvp,
     .in_place = [](const Call& call, int, int operand) { return operand == 0 && call.is_dense_operand(0); },
-    .strided = [](const Call&, int) { return true; },
+    .strided = takes_any_strides,
     .samples = samples,
 };
 
