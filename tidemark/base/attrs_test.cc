@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include <cmath>
 
 #include "tidemark/base/error.h"
@@ -97,6 +99,20 @@ TEST(Fields, TakesADozenMembers) {
   const Wide wide;
   for_each_field(wide, [&](std::string_view, int field) { sum += field; });
   EXPECT_EQ(sum, 12);
+}
+
+TEST(Attrs, LiteralsOfSixteenBitsRoundOnce) {
+  // 1 + 2⁻⁸ is a tie of bf16. Just above it, f32 would round to the tie first, and the tie to even goes down.
+  const double tie = 1 + 0x1p-8, above = tie + 0x1p-40;
+  const auto bits = [](const Literal& literal) {
+    std::uint16_t word;
+    std::memcpy(&word, literal.bytes.data(), sizeof(word));
+    return word;
+  };
+  EXPECT_EQ(bits(scalar_literal(DType::bf16, tie)), 0x3f80);
+  EXPECT_EQ(bits(scalar_literal(DType::bf16, above)), 0x3f81);
+  EXPECT_EQ(bits(scalar_literal(DType::f16, 1 + 0x1p-11)), 0x3c00);
+  EXPECT_EQ(bits(scalar_literal(DType::f16, 1 + 0x1p-11 + 0x1p-40)), 0x3c01);
 }
 
 }  // namespace

@@ -47,8 +47,11 @@ TEST(ThreadPool, ManyShortRunsInARow) {
   EXPECT_EQ(total, 2000 * 6);
 }
 
-TEST(ThreadPool, TheFirstExceptionArrivesAfterAllTasksEnded) {
-  ThreadPool pool(2);
+class ThreadPoolOf : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadPoolOf, ::testing::Values(1, 2, 3));
+
+TEST_P(ThreadPoolOf, TheFirstExceptionArrivesAfterAllTasksEnded) {
+  ThreadPool pool(GetParam());
   for (int round = 0; round < 100; ++round) {
     std::atomic<int> finished = 0;
     try {
