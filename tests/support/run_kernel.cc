@@ -217,7 +217,8 @@ std::vector<Literal> run(const Graph& graph, const std::vector<Literal>& operand
   return interpret(graph, operands, pool);
 }
 
-std::vector<Literal> run_every_way(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs) {
+std::vector<Literal> expect_same_every_way(const Op& op, const std::vector<Literal>& operands,
+                                           const Attrs& attrs) {
   const std::vector<Literal> expected = run(op, operands, attrs, {1});
   const Graph graph = graph_of(op, operands, attrs, {});
   NodeCall call(graph, graph.nodes().front());

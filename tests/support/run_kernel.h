@@ -43,6 +43,7 @@ std::vector<Literal> run(const Op& op, const std::vector<Literal>& operands, con
 std::vector<Literal> run(const Graph& graph, const std::vector<Literal>& operands);
 
 // Runs the op in every way its facts allow, views included, and expects the same bits from each; returns them.
-std::vector<Literal> run_every_way(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs);
+std::vector<Literal> expect_same_every_way(const Op& op, const std::vector<Literal>& operands,
+                                           const Attrs& attrs);
 
 }  // namespace tidemark::testing
