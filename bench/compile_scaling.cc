@@ -26,12 +26,13 @@ int main() {
   fmt::print("{:>8} {:>8} {:>10} {:>10} {:>10} {:>8} {:>9}\n", "nodes", "trace", "gradient", "optimise",
              "plan", "total", "us/node");
   const auto loss = [](const nn::Gpt& model, Tensor tokens, Tensor next) {
-    return nn::classification_loss(model(tokens, 4), next);
+    return nn::classification_loss(model(tokens), next);
   };
   const Tensor tokens = Tensor::of_type({DType::i32, {4, 64}});
   for (int nodes : {1'000, 3'000, 10'000, 30'000}) {
     const int layers = nodes / 105;  // nodes of one block's training step, updates included
-    const auto model = result_types([&] { return nn::Gpt::init(key(0), layers, 64, 256, 64); });
+    const nn::GptConfig config{.layers = layers, .width = 64, .heads = 4, .vocabulary = 256, .context = 64};
+    const auto model = result_types([&] { return nn::Gpt::init(key(0), config); });
     const auto step = [&](const nn::Gpt& p, Tensor x, Tensor y) {
       const auto [value, gradients] = value_and_grad(loss)(p, x, y);
       return std::pair(map_tree([](const Tensor& w, const Tensor& g) { return w - g * 0.01; }, p, gradients),

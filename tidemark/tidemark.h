@@ -8,6 +8,7 @@
 #include "tidemark/base/error.h"
 #include "tidemark/engine/compile.h"
 #include "tidemark/engine/session.h"
+#include "tidemark/optim/optimizers.h"
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/model_functions.h"
 #include "tidemark/trace/tensor.h"

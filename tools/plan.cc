@@ -21,7 +21,8 @@ namespace {
 
 struct PlanCommand {
   std::string model;
-  std::int64_t batch = 0;  // 0: the model's own
+  std::optional<std::int64_t> batch, context;  // of a built-in model; not given: its own
+  std::string dtype, optimizer;
   std::vector<std::string> disable;
   std::string dump_after, output;
   bool json = false, passes = false, print_graph = false;
@@ -39,7 +40,10 @@ std::string read_file(const std::string& path) {
 
 Graph load_graph(const PlanCommand& command) {
   if (const nn::ZooModel* model = nn::find_in_zoo(command.model)) {
-    return model->training_step(command.batch > 0 ? command.batch : model->default_batch);
+    return model->training_step({.batch = command.batch,
+                                 .context = command.context,
+                                 .dtype = dtype_named(command.dtype),
+                                 .optimizer = nn::optimizer_named(command.optimizer)});
   }
   if (std::filesystem::is_regular_file(command.model)) {
     return parse(read_file(command.model), {.find = find_op, .nearest = nearest_op}, command.model);
@@ -107,6 +111,13 @@ void add_plan(CLI::App& app, int& exit_code) {
   plan->add_option("model", command->model, "a .ir file or the name of a built-in model")->required();
   plan->add_option("--batch", command->batch, "batch size of a built-in model")
       ->check(CLI::Range(1, 1 << 20));
+  plan->add_option("--context", command->context,
+                   "tokens of a built-in model's examples, pixels of a side, or steps");
+  plan->add_option("--dtype", command->dtype, "dtype of a built-in model: f32, bf16 or f16")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  plan->add_option("--optimizer", command->optimizer,
+                   "of a built-in model's training step; none: gradients only")
+      ->check(CLI::IsMember({"none", "sgd", "momentum", "adamw"}));
   plan->add_option("--disable", command->disable, "passes to leave out, by name");
   plan->add_option("--dump-after", command->dump_after, "print the draft after this pass");
   plan->add_option("--output", command->output, "write the plan as JSON to this file");

@@ -1,19 +1,47 @@
-// Built-in models as graphs of one training step (loss, gradients, plain gradient descent, parameters donated): what
-// `tidemark plan NAME` plans, what golden plans pin down. Built from types alone: no parameter is ever allocated.
+// Built-in models as graphs of one training step: what `tidemark plan NAME` plans without running. Built from types
+// alone: no parameter is ever allocated, so a model may be far larger than this machine.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
-#include "tidemark/ir/graph.h"
+#include "tidemark/nn/training_step.h"
 
 namespace tidemark::nn {
+
+// What is not given is the model's own.
+struct ZooOptions {
+  std::optional<std::int64_t> batch = {};  // examples
+  std::optional<std::int64_t> context =
+      {};                           // tokens, pixels of an image's side, or steps: see ZooContext::unit
+  std::optional<DType> dtype = {};  // f32, bf16 or f16: parameters and activations; moments are f32
+  std::optional<OptimizerKind> optimizer = {};
+};
+
+// The sizes a model is built with.
+struct ZooSizes {
+  std::int64_t batch = 1, context = 0;
+  DType dtype = DType::f32;
+};
+
+struct ZooContext {
+  std::string_view unit = "";  // empty: the model has no such size
+  std::int64_t standard = 0;
+  std::int64_t least = 1, most = 1 << 20, multiple_of = 1;
+};
 
 struct ZooModel {
   std::string_view name;
   std::string_view about;
-  std::int64_t default_batch;
-  Graph (*training_step)(std::int64_t batch);
+  std::int64_t batch = 1;  // this and the next three: when not given
+  ZooContext context = {};
+  DType dtype = DType::f32;
+  OptimizerKind optimizer = OptimizerKind::sgd;
+  LossGraph (*loss)(const ZooSizes& sizes) = nullptr;
+
+  // Throws Error for an option the model cannot take.
+  Graph training_step(const ZooOptions& options = {}) const;
 };
 
 std::span<const ZooModel> zoo();

@@ -1,0 +1,24 @@
+#include "tidemark/nn/gpt.h"
+
+namespace tidemark::nn {
+
+Gpt Gpt::init(const Tensor& key, const GptConfig& config) {
+  const std::vector<Tensor> keys = split_key(key, 3);
+  Gpt gpt;
+  gpt.token_table = random_normal(keys[0], {config.vocabulary, config.width}, 0, 0.02);
+  gpt.position_table = random_normal(keys[1], {config.context, config.width}, 0, 0.02);
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    gpt.blocks.push_back(TransformerBlock::init(fold_in(keys[2], i), config.width));
+  }
+  gpt.norm = LayerNorm::init(config.width);
+  gpt.heads = config.heads;
+  return gpt;
+}
+Tensor Gpt::operator()(const Tensor& tokens) const {
+  const std::int64_t length = tokens.size(-1);
+  Tensor h = embedding(token_table, tokens) + position_table.at(Range{0, length});  // (B, T, width)
+  for (const TransformerBlock& block : blocks) h = block(h, heads);
+  return matmul(norm(h), transpose(token_table));
+}
+
+}  // namespace tidemark::nn

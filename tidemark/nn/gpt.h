@@ -1,0 +1,26 @@
+// GPT-2 (Radford et al. 2019): learned positions, pre-norm blocks, the output tied to the token table. Without dropout.
+#pragma once
+#include <vector>
+
+#include "tidemark/nn/transformer.h"
+
+namespace tidemark::nn {
+
+struct GptConfig {  // the smallest published one, 124 million parameters
+  std::int64_t layers = 12, width = 768, heads = 12;
+  std::int64_t vocabulary = 50257, context = 1024;
+};
+
+struct Gpt {
+  Tensor token_table;     // (vocabulary, width), tied with the output
+  Tensor position_table;  // (context, width)
+  std::vector<TransformerBlock> blocks;
+  LayerNorm norm;
+  std::int64_t heads = 1;
+  TM_FIELDS(Gpt, token_table, position_table, blocks, norm, heads)
+
+  static Gpt init(const Tensor& key, const GptConfig& config);
+  Tensor operator()(const Tensor& tokens) const;  // (B, T ≤ context) → logits (B, T, vocabulary)
+};
+
+}  // namespace tidemark::nn

@@ -1,0 +1,15 @@
+#include "tidemark/nn/transformer.h"
+
+namespace tidemark::nn {
+
+TransformerBlock TransformerBlock::init(const Tensor& key, std::int64_t width) {
+  const std::vector<Tensor> keys = split_key(key, 3);
+  return {LayerNorm::init(width), LayerNorm::init(width), SelfAttention::init(keys[0], width),
+          Linear::init(keys[1], width, 4 * width), Linear::init(keys[2], 4 * width, width)};
+}
+Tensor TransformerBlock::operator()(const Tensor& x, std::int64_t heads, bool causal) const {
+  const Tensor h = x + attention(norm1(x), heads, causal);
+  return h + down(gelu(up(norm2(h))));
+}
+
+}  // namespace tidemark::nn

@@ -1,0 +1,105 @@
+#include "tidemark/nn/zoo.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+
+#include "tidemark/engine/program.h"
+#include "tidemark/ir/verify.h"
+
+namespace tidemark::nn {
+namespace {
+
+const ZooModel& model(std::string_view name) {
+  const ZooModel* found = find_in_zoo(name);
+  TM_CHECK(found, "no model {}", name);
+  return *found;
+}
+
+std::int64_t parameter_count(const ZooModel& model) {
+  const Graph graph = model.training_step({.batch = 1, .optimizer = OptimizerKind::none});
+  std::int64_t count = -1;  // the loss is among the outputs
+  for (ValueId v : graph.outputs()) count += graph.type(v).count();
+  return count;
+}
+
+std::string refusal(std::string_view name, const ZooOptions& options) {
+  try {
+    model(name).training_step(options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Zoo, ModelsHaveTheirPublishedNumberOfParameters) {
+  const std::map<std::string_view, std::int64_t> published = {
+      {"gpt2", 124'439'808},      {"gpt2-124m", 124'439'808},   {"gpt2-350m", 354'823'168},
+      {"gpt2-774m", 774'030'080}, {"gpt2-1.5b", 1'557'611'200},
+  };
+  for (const auto& [name, count] : published) EXPECT_EQ(parameter_count(model(name)), count) << name;
+}
+
+TEST(Zoo, NamesAreDistinct) {
+  std::set<std::string_view> names;
+  for (const ZooModel& m : zoo()) EXPECT_TRUE(names.insert(m.name).second) << m.name;
+}
+
+TEST(Zoo, StateIsDonatedAndReturnedInItsOrder) {
+  for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::momentum, OptimizerKind::adamw}) {
+    const Graph graph = model("mlp").training_step({.batch = 2, .optimizer = optimizer});
+    std::size_t donated = 0;
+    for (const Input& input : graph.inputs()) donated += input.donated;
+    const std::size_t per_parameter[] = {0, 1, 2, 3};
+    EXPECT_EQ(donated, 6 * per_parameter[static_cast<int>(optimizer)] + (optimizer == OptimizerKind::adamw));
+    ASSERT_EQ(graph.outputs().size(), donated + 1);
+    for (std::size_t i = 0; i < donated; ++i) {
+      EXPECT_TRUE(graph.inputs()[i].donated);
+      EXPECT_EQ(graph.type(graph.inputs()[i].value), graph.type(graph.outputs()[i]));
+    }
+  }
+}
+
+TEST(Zoo, InputsKeepTheirPathsInTheModel) {
+  const Graph graph = model("mlp").training_step({.batch = 2, .optimizer = OptimizerKind::adamw});
+  EXPECT_EQ(graph[graph.inputs()[0].value].name, "parameters.layers.0.weight");
+  EXPECT_EQ(graph[graph.inputs()[7].value].name, "mean.layers.0.bias");
+  EXPECT_EQ(graph[graph.inputs()[18].value].name, "steps");
+  const Graph gradients = model("mlp").training_step({.batch = 2, .optimizer = OptimizerKind::none});
+  EXPECT_EQ(gradients[gradients.inputs()[5].value].name, "parameters.layers.2.bias");
+}
+
+TEST(Zoo, SixteenBitModelsHaveF32Moments) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const Graph graph = model("gpt").training_step(
+        {.batch = 1, .context = 16, .dtype = dtype, .optimizer = OptimizerKind::adamw});
+    for (const Input& input : graph.inputs()) {
+      const Value& value = graph[input.value];
+      const bool parameter = value.name.starts_with("parameters."), moment = value.name.starts_with("mean.");
+      if (parameter || moment) {
+        EXPECT_EQ(value.type.dtype, parameter ? dtype : DType::f32) << value.name;
+      }
+    }
+  }
+}
+
+TEST(Zoo, OptionsAModelCannotTakeAreRefusedWithWhatItTakes) {
+  EXPECT_THAT(refusal("mlp", {.context = 5}), ::testing::HasSubstr("no context"));
+  EXPECT_THAT(refusal("gpt2", {.context = 1025}), ::testing::HasSubstr("1 to 1024 tokens"));
+  EXPECT_THAT(refusal("gpt2", {.context = 0}), ::testing::HasSubstr("1 to 1024 tokens"));
+  EXPECT_THAT(refusal("gpt2", {.batch = 0}), ::testing::HasSubstr("a batch of 0"));
+  EXPECT_THAT(refusal("gpt2", {.dtype = DType::f64}), ::testing::HasSubstr("f32, bf16 or f16"));
+}
+
+TEST(Zoo, EveryModelHasAGraphInEveryDtype) {
+  for (const ZooModel& m : zoo()) {
+    for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+      const Graph graph = m.training_step({.batch = 2, .dtype = dtype});
+      EXPECT_NO_THROW(verify(graph)) << m.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::nn
