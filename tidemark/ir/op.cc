@@ -8,6 +8,13 @@ std::string_view name_of(OpKind kind) {
   return names[static_cast<int>(kind)];
 }
 
+std::string_view name_of(WorkKind work) {
+  constexpr std::string_view names[work_count] = {
+      "by_kind",   "elementwise", "reduction", "rows",   "contraction", "convolution",   "depthwise",
+      "attention", "movement",    "indexed",   "random", "sort",        "factorization", "opaque"};
+  return names[static_cast<int>(work)];
+}
+
 std::string_view name_of(Replay replay) {
   constexpr std::string_view names[] = {"exact", "seeded", "never"};
   return names[static_cast<int>(replay)];
@@ -20,10 +27,41 @@ double bytes_moved(const Call& call) {
   return bytes;
 }
 
-Cost cost_of(const Call& call) {
-  if (call.op->cost) return call.op->cost(call);
+namespace {
+
+WorkKind work_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::elementwise:
+      return WorkKind::elementwise;
+    case OpKind::reduction:
+      return WorkKind::reduction;
+    case OpKind::contraction:
+      return WorkKind::contraction;
+    case OpKind::movement:
+      return WorkKind::movement;
+    case OpKind::random:
+      return WorkKind::random;
+    case OpKind::composite:
+      return WorkKind::rows;
+    case OpKind::control:
+    case OpKind::effect:
+    case OpKind::opaque:
+      break;
+  }
+  return WorkKind::opaque;
+}
+
+Cost plain_cost(const Call& call) {
   Cost cost{.bytes = bytes_moved(call)};
   for (const Type& type : call.out) cost.flops += static_cast<double>(type.count());
+  return cost;
+}
+
+}  // namespace
+
+Cost cost_of(const Call& call) {
+  Cost cost = call.op->cost ? call.op->cost(call) : plain_cost(call);
+  if (cost.work == WorkKind::by_kind) cost.work = work_of(call.op->kind);
   return cost;
 }
 

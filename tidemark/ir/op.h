@@ -68,9 +68,30 @@ std::string_view name_of(Replay replay);
 // random bits). undefined: asking is an error.
 enum class Derivative : std::uint8_t { rule, zero, undefined };
 
+// What kind of machinery does the work: a machine has rates for each (plan/machine.h). by_kind: as the op's kind says.
+enum class WorkKind : std::uint8_t {
+  by_kind,
+  elementwise,
+  reduction,
+  rows,  // several passes over rows that stay in the cache: softmax, norms, losses
+  contraction,
+  convolution,
+  depthwise,  // convolutions without products of matrices
+  attention,
+  movement,
+  indexed,  // addresses that are data: gather, scatter, take
+  random,
+  sort,
+  factorization,
+  opaque
+};
+inline constexpr int work_count = 14;
+std::string_view name_of(WorkKind work);
+
 struct Cost {
   double flops = 0;
   double bytes = 0;  // moved to and from memory
+  WorkKind work = WorkKind::by_kind;
 };
 
 // Result as a window on operand `operand`: element offset from the operand's first element, and strides.
@@ -148,7 +169,7 @@ struct Op {
 // Every operand read and every result written once.
 double bytes_moved(const Call& call);
 
-// Facts with the defaults filled in.
+// Facts with the defaults filled in; the cost's work is never by_kind.
 Cost cost_of(const Call& call);
 std::int64_t scratch_of(const Call& call);
 bool may_overwrite(const Call& call, int result, int operand);

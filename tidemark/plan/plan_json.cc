@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
-#include "tidemark/base/error.h"
+#include "tidemark/plan/json_reader.h"
 
 namespace tidemark {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Reader = JsonReader;
 constexpr std::string_view format_name = "tidemark-plan";
 constexpr int format_version = 1;
+constexpr JsonFileKind plan_file{"plan file", ErrorCode::bad_plan_file};
 
 template <class Tag>
 Json id_json(Id<Tag> id) {
@@ -33,75 +34,6 @@ Json refs_json(const std::vector<Ref>& refs) {
   for (const Ref& ref : refs) list.push_back(ref_json(ref));
   return list;
 }
-
-// A JSON value together with the way to it, so that every complaint says where.
-class Reader {
- public:
-  Reader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
-
-  [[noreturn]] void reject(std::string what, std::string expected = "") const {
-    fail(ErrorCode::bad_plan_file,
-         {.what = fmt::format("plan file: {}: {}", path_.empty() ? "/" : path_, what),
-          .expected = std::move(expected)});
-  }
-
-  Reader field(std::string_view name) const {
-    if (!json_.is_object()) reject("not an object");
-    const auto at = json_.find(name);
-    if (at == json_.end()) reject(fmt::format("the field `{}` is missing", name));
-    return {*at, fmt::format("{}/{}", path_, name)};
-  }
-  // No further fields: a misspelt one would be lost silently.
-  void only(std::initializer_list<std::string_view> names) const {
-    if (!json_.is_object()) reject("not an object");
-    for (const auto& [key, value] : json_.items()) {
-      if (std::find(names.begin(), names.end(), key) == names.end())
-        reject(fmt::format("unknown field `{}`", key));
-    }
-  }
-  template <class F>
-  void each(F&& f) const {
-    if (!json_.is_array()) reject("not a list");
-    for (std::size_t i = 0; i < json_.size(); ++i) f(Reader(json_[i], fmt::format("{}/{}", path_, i)));
-  }
-
-  std::int64_t integer(std::int64_t low = std::numeric_limits<std::int64_t>::min(),
-                       std::int64_t high = std::numeric_limits<std::int64_t>::max()) const {
-    const bool fits =
-        json_.is_number_integer() &&
-        !(json_.is_number_unsigned() &&
-          json_.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
-    if (!fits) reject("not a whole number of 64 bits");
-    const auto n = json_.get<std::int64_t>();
-    if (n < low || n > high) reject(fmt::format("{} is out of range", n), fmt::format("{} to {}", low, high));
-    return n;
-  }
-  double number() const {
-    if (!json_.is_number()) reject("not a number");
-    return json_.get<double>();
-  }
-  const std::string& text() const {
-    if (!json_.is_string()) reject("not a text");
-    return json_.get_ref<const std::string&>();
-  }
-  template <class Tag>
-  void read(Id<Tag>& id) const {
-    id = json_.is_null() ? Id<Tag>() : Id<Tag>(static_cast<std::size_t>(integer(0, Id<Tag>::none - 1)));
-  }
-  template <class Enum>
-  Enum one_of(std::initializer_list<Enum> choices) const {
-    std::string names;
-    for (Enum e : choices) {
-      if (name_of(e) == text()) return e;
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(e));
-    }
-    reject(fmt::format("`{}` is unknown", text()), names);
-  }
-
- private:
-  const Json& json_;
-  std::string path_;
-};
 
 Ref read_ref(const Reader& r) {
   r.only({"value", "buffer", "offset", "strides"});
@@ -178,13 +110,8 @@ std::string to_json(const Plan& plan) {
 }
 
 Plan plan_from_json(std::string_view text) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    fail(ErrorCode::bad_plan_file, {.what = fmt::format("plan file: not JSON: {}", error.what())});
-  }
-  const Reader root(json, "");
+  const Json json = Reader::parse(text, plan_file);
+  const Reader root(json, plan_file);
   if (root.field("format").text() != format_name)
     root.field("format").reject("not a plan", std::string(format_name));
   if (root.field("version").integer() != format_version) {

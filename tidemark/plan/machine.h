@@ -1,0 +1,67 @@
+// What the planner knows of a machine: rates, as plain data, so that a plan can be made for a machine that is not here.
+// `tidemark machine` measures one (cpu/calibrate.h); docs/machine.md describes the file.
+//
+//   seconds = overhead + flops / (rate(flops) · speed(dtype)) + bytes / bandwidth(bytes)
+//
+// with the curves of the kind of work that the op states (Cost::work). Both terms count: what overlaps in a kernel
+// overlaps in the calibration too, and is in the rates.
+#pragma once
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tidemark/ir/op.h"
+
+namespace tidemark {
+
+// A rate by size: a straight line between the points when both axes are logarithmic, level beyond the ends. Sizes
+// increase. From point to point the rate grows at most as fast as the size, so that more work never takes less time.
+struct Curve {
+  struct Point {
+    double size = 0, rate = 0;
+    friend bool operator==(const Point&, const Point&) = default;
+  };
+  std::vector<Point> points = {};
+
+  double at(double size) const;
+  friend bool operator==(const Curve&, const Curve&) = default;
+};
+
+struct WorkRates {
+  Curve flops = {};  // flop/s, by the flops of the call
+  Curve bytes = {};  // bytes/s, by the bytes it moves
+  // Factors on the flop rate by dtype, f32 being 1.
+  std::array<double, dtype_count> speed = {1, 0.5, 0.8, 0.8, 1, 0.5, 1, 1};
+  friend bool operator==(const WorkRates&, const WorkRates&) = default;
+};
+
+struct Machine {
+  std::string name;
+  int threads = 1;
+  std::int64_t memory_bytes = 0;  // as installed; a budget is asked for apart
+  double overhead = 0;            // seconds that a step takes at least
+  std::array<WorkRates, work_count> work = {};
+
+  const WorkRates& operator[](WorkKind w) const { return work[static_cast<std::size_t>(w)]; }
+  WorkRates& operator[](WorkKind w) { return work[static_cast<std::size_t>(w)]; }
+  friend bool operator==(const Machine&, const Machine&) = default;
+};
+
+// What plans are made for unless a machine is named: two cores of a 2020s server, constants of the library, so that
+// plans do not depend on where they were made.
+const Machine& reference_machine();
+
+// Predicted time of one execution of the call, above zero and finite. Reads facts, runs nothing.
+double seconds_of(const Machine& machine, const Call& call);
+double seconds_of(const Machine& machine, const Cost& cost, DType dtype = DType::f32);
+
+std::string to_json(const Machine& machine);
+
+// Throws Error bad_machine_file, naming the place ("/work/rows/bytes/3/1"), on anything a machine cannot be.
+Machine machine_from_json(std::string_view text);
+
+// The same from a file. Throws Error bad_file when it cannot be read.
+Machine load_machine(const std::string& path);
+
+}  // namespace tidemark

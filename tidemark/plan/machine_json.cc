@@ -1,0 +1,115 @@
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tidemark/plan/json_reader.h"
+#include "tidemark/plan/machine.h"
+
+namespace tidemark {
+namespace {
+
+using Json = JsonReader::Json;
+constexpr std::string_view format_name = "tidemark-machine";
+constexpr int format_version = 1;
+constexpr JsonFileKind machine_file{"machine file", ErrorCode::bad_machine_file};
+constexpr int most_threads = 1 << 20;
+constexpr double growth_tolerance = 1e-6;  // of rounding, where a rate grows exactly as the size
+
+std::string_view name_at(int work) { return name_of(static_cast<WorkKind>(work)); }
+
+Json curve_json(const Curve& curve) {
+  Json list = Json::array();
+  for (const Curve::Point& point : curve.points) list.push_back(Json::array({point.size, point.rate}));
+  return list;
+}
+
+Curve read_curve(const JsonReader& r) {
+  Curve curve;
+  r.each([&](const JsonReader& pair) {
+    std::vector<double> numbers;
+    pair.each([&](const JsonReader& x) { numbers.push_back(x.positive()); });
+    if (numbers.size() != 2) pair.reject("not a pair", "[size, rate]");
+    const Curve::Point point{numbers[0], numbers[1]};
+    if (!curve.points.empty()) {
+      const Curve::Point& last = curve.points.back();
+      if (point.size <= last.size) pair.reject("sizes do not increase");
+      if (point.rate / last.rate > (1 + growth_tolerance) * (point.size / last.size)) {
+        pair.reject("the rate grows faster than the size: more work would take less time",
+                    fmt::format("a rate up to {:g}", last.rate * (point.size / last.size)));
+      }
+    }
+    curve.points.push_back(point);
+  });
+  if (curve.points.empty()) r.reject("no points", "at least one pair [size, rate]");
+  return curve;
+}
+
+WorkRates read_rates(const JsonReader& r) {
+  r.only({"flops", "bytes", "speed"});
+  WorkRates rates{.flops = read_curve(r.field("flops")), .bytes = read_curve(r.field("bytes"))};
+  const JsonReader speed = r.field("speed");
+  std::vector<std::string_view> names;
+  for (int t = 0; t < dtype_count; ++t) names.push_back(name_of(static_cast<DType>(t)));
+  speed.only(names);
+  for (std::size_t t = 0; t < dtype_count; ++t) rates.speed[t] = speed.field(names[t]).positive();
+  return rates;
+}
+
+}  // namespace
+
+std::string to_json(const Machine& machine) {
+  Json work = Json::object();
+  for (int w = 1; w < work_count; ++w) {
+    const WorkRates& rates = machine[static_cast<WorkKind>(w)];
+    Json speed = Json::object();
+    for (int t = 0; t < dtype_count; ++t) {
+      speed[std::string(name_of(static_cast<DType>(t)))] = rates.speed[static_cast<std::size_t>(t)];
+    }
+    work[std::string(name_at(w))] = {
+        {"flops", curve_json(rates.flops)}, {"bytes", curve_json(rates.bytes)}, {"speed", std::move(speed)}};
+  }
+  const Json json = {{"format", format_name},
+                     {"version", format_version},
+                     {"name", machine.name},
+                     {"threads", machine.threads},
+                     {"memory_bytes", machine.memory_bytes},
+                     {"overhead", machine.overhead},
+                     {"work", std::move(work)}};
+  return json.dump(1);
+}
+
+Machine machine_from_json(std::string_view text) {
+  const Json json = JsonReader::parse(text, machine_file);
+  const JsonReader root(json, machine_file);
+  if (root.field("format").text() != format_name) {
+    root.field("format").reject("not a machine", std::string(format_name));
+  }
+  if (root.field("version").integer() != format_version) {
+    root.field("version").reject("another version of the format", fmt::format("{}", format_version));
+  }
+  root.only({"format", "version", "name", "threads", "memory_bytes", "overhead", "work"});
+  Machine machine;
+  machine.name = root.field("name").text();
+  machine.threads = static_cast<int>(root.field("threads").integer(1, most_threads));
+  machine.memory_bytes = root.field("memory_bytes").integer(1);
+  machine.overhead = root.field("overhead").positive();
+  const JsonReader work = root.field("work");
+  std::vector<std::string_view> names;
+  for (int w = 1; w < work_count; ++w) names.push_back(name_at(w));
+  work.only(names);
+  for (int w = 1; w < work_count; ++w) machine[static_cast<WorkKind>(w)] = read_rates(work.field(name_at(w)));
+  return machine;
+}
+
+Machine load_machine(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file || std::filesystem::is_directory(path)) {
+    fail(ErrorCode::bad_file, {.what = fmt::format("the machine file '{}' cannot be read", path),
+                               .help = "`tidemark machine --output FILE` writes one for this machine"});
+  }
+  return machine_from_json(text.str());
+}
+
+}  // namespace tidemark
