@@ -74,10 +74,94 @@ inline TinyModel gpt(std::int64_t layers = 2, std::int64_t batch = 2, std::int64
                     random_labels(8, {batch, context}, 64));
 }
 
+inline TinyModel llama(std::int64_t layers = 2, std::int64_t batch = 2, std::int64_t context = 16) {
+  const nn::LlamaConfig config{
+      .layers = layers, .width = 32, .heads = 4, .kv_heads = 2, .hidden = 48, .vocabulary = 64};
+  const auto init = [config] { return nn::Llama::init(key(0), config); };
+  return classifier("llama", nn::OptimizerKind::adamw, init, random_labels(7, {batch, context}, 64),
+                    random_labels(8, {batch, context}, 64));
+}
+
+inline TinyModel moe(std::int64_t layers = 2, std::int64_t batch = 2, std::int64_t context = 16) {
+  const nn::MoeConfig config{.layers = layers,
+                             .width = 32,
+                             .heads = 4,
+                             .kv_heads = 4,
+                             .hidden = 48,
+                             .vocabulary = 64,
+                             .experts = 4,
+                             .top = 2};
+  return make(
+      "moe", nn::OptimizerKind::adamw, [config] { return nn::Moe::init(key(0), config); },
+      [](const nn::Moe& model, Tensor in, Tensor next) { return nn::moe_loss(model(in), next); },
+      random_labels(7, {batch, context}, 64), random_labels(8, {batch, context}, 64));
+}
+
+inline TinyModel lstm(std::int64_t steps = 16, std::int64_t batch = 4, std::int64_t width = 32) {
+  const nn::LstmConfig config{.layers = 2, .width = width, .vocabulary = 64};
+  const auto init = [config] { return nn::Lstm::init(key(0), config); };
+  return classifier("lstm", nn::OptimizerKind::momentum, init, random_labels(7, {steps, batch}, 64),
+                    random_labels(8, {steps, batch}, 64));
+}
+
+inline TinyModel resnet18(std::int64_t batch = 4, std::int64_t side = 32, std::int64_t width = 8) {
+  const nn::ResNetConfig config{.width = width, .classes = 10, .small_images = true};
+  const auto init = [config] { return nn::ResNet::init(key(0), config); };
+  return classifier("resnet18", nn::OptimizerKind::momentum, init, random_images(batch, side),
+                    random_labels(8, {batch}, 10));
+}
+
+inline TinyModel vit(std::int64_t layers = 2, std::int64_t batch = 4, std::int64_t side = 16) {
+  const nn::VitConfig config{
+      .layers = layers, .width = 32, .heads = 4, .patch = 4, .side = side, .classes = 10};
+  const auto init = [config] { return nn::Vit::init(key(0), config); };
+  return classifier("vit", nn::OptimizerKind::adamw, init, random_images(batch, side),
+                    random_labels(8, {batch}, 10));
+}
+
+inline TinyModel unet(std::int64_t batch = 2, std::int64_t side = 32, std::int64_t width = 4) {
+  const nn::UNetConfig config{.channels = 3, .classes = 2, .width = width, .levels = 4};
+  const auto init = [config] { return nn::UNet::init(key(0), config); };
+  return classifier("unet", nn::OptimizerKind::momentum, init, random_images(batch, side),
+                    random_labels(8, {batch, side, side}, 2));
+}
+
+// Models whose dropout takes a key.
+template <class Init>
+TinyModel classifier_with_dropout(std::string name, const Init& init, const Tensor& x, const Tensor& labels) {
+  using Model = decltype(init());
+  const auto loss = [](const Model& model, Tensor in, Tensor out, Tensor dropout) {
+    return nn::classification_loss(model(in, dropout), out);
+  };
+  return make(std::move(name), nn::OptimizerKind::momentum, init, loss, x, labels, key(9));
+}
+
+inline TinyModel vgg(std::int64_t batch = 4, std::int64_t side = 16) {
+  const nn::VggConfig config{
+      .depths = {1, 1, 2}, .width = 8, .hidden = 32, .classes = 10, .side = side, .dropout = 0.2};
+  const auto init = [config] { return nn::Vgg::init(key(0), config); };
+  return classifier_with_dropout("vgg", init, random_images(batch, side), random_labels(8, {batch}, 10));
+}
+
+inline TinyModel mobilenet(std::int64_t batch = 4, std::int64_t side = 32) {
+  const nn::MobileNetConfig config{.stem = 8,
+                                   .last = 64,
+                                   .classes = 10,
+                                   .stages = {{1, 8, 1, 1}, {6, 12, 2, 2}, {6, 16, 2, 2}},
+                                   .dropout = 0.2};
+  const auto init = [config] { return nn::MobileNet::init(key(0), config); };
+  return classifier_with_dropout("mobilenet", init, random_images(batch, side),
+                                 random_labels(8, {batch}, 10));
+}
+
 inline std::vector<TinyModel> all() {
   std::vector<TinyModel> models;
-  models.push_back(mlp());
-  models.push_back(gpt());
+  for (const auto& make_model : std::initializer_list<TinyModel (*)()>{
+           [] { return mlp(); }, [] { return gpt(); }, [] { return llama(); }, [] { return moe(); },
+           [] { return lstm(); }, [] { return resnet18(); }, [] { return vgg(); }, [] { return unet(); },
+           [] { return mobilenet(); }, [] { return vit(); }}) {
+    models.push_back(make_model());
+  }
   return models;
 }
 

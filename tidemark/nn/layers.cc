@@ -2,7 +2,30 @@
 
 #include <cmath>
 
+#include "tidemark/ops/conv.h"
+#include "tidemark/trace/trace.h"
+
 namespace tidemark::nn {
+namespace {
+
+Tensor kernel_init(const Tensor& key, const Shape& shape) {  // variance 2 / fan in (He et al. 2015)
+  const double fan_in = static_cast<double>(shape[1] * shape[2] * shape[3]);
+  return random_normal(key, shape, 0, std::sqrt(2 / fan_in));
+}
+
+// Padding that keeps the size at stride 1, for odd kernels.
+ConvAttrs same_size(std::int64_t kernel, std::int64_t stride, std::int64_t groups) {
+  const std::int64_t pad = (kernel - 1) / 2;
+  return {.stride = {stride, stride},
+          .low = {pad, pad},
+          .high = {pad, pad},
+          .dilation = {1, 1},
+          .groups = groups};
+}
+
+Tensor per_channel(const Tensor& bias) { return reshape(bias, {-1, 1, 1}); }
+
+}  // namespace
 
 Linear Linear::init(const Tensor& key, std::int64_t in, std::int64_t out) {
   // Variance 1/in keeps activations at the scale of the input.
@@ -14,18 +37,38 @@ LayerNorm LayerNorm::init(std::int64_t width) { return {ones({width}), zeros({wi
 Tensor LayerNorm::operator()(const Operand& x) const { return layer_norm(x, gain, bias); }
 
 Conv2d Conv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel) {
-  const double fan_in = static_cast<double>(in * kernel * kernel);
-  return {random_normal(key, {out, in, kernel, kernel}, 0, std::sqrt(2 / fan_in)), zeros({out})};
+  return {kernel_init(key, {out, in, kernel, kernel}), zeros({out})};
 }
 Tensor Conv2d::operator()(const Operand& x, std::int64_t stride) const {
-  const std::int64_t kernel = weight.size(-1), pad = (kernel - 1) / 2;
-  const ConvAttrs attrs{
-      .stride = {stride, stride}, .low = {pad, pad}, .high = {pad, pad}, .dilation = {1, 1}, .groups = 1};
-  return conv(x, weight, attrs) + reshape(bias, {-1, 1, 1});
+  return conv(x, weight, same_size(weight.size(-1), stride, 1)) + per_channel(bias);
 }
 
 BatchNorm2d BatchNorm2d::init(std::int64_t channels) { return {ones({channels}), zeros({channels})}; }
 Tensor BatchNorm2d::operator()(const Operand& x) const { return batch_norm(x, gain, bias).y; }
+
+ConvNorm ConvNorm::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
+                        std::int64_t stride, std::int64_t groups) {
+  return {kernel_init(key, {out, in / groups, kernel, kernel}), BatchNorm2d::init(out), stride};
+}
+Tensor ConvNorm::operator()(const Operand& x) const {
+  const std::int64_t groups = x.tensor().size(1) / weight.size(1);
+  return norm(conv(x, weight, same_size(weight.size(-1), stride, groups)));
+}
+
+UpConv2d UpConv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel) {
+  const double deviation = std::sqrt(1 / static_cast<double>(in));  // each output pixel sees `in` numbers
+  return {random_normal(key, {in, out, kernel, kernel}, 0, deviation), zeros({out})};
+}
+Tensor UpConv2d::operator()(const Operand& x) const {
+  const std::int64_t kernel = weight.size(-1);
+  const ConvAttrs attrs{
+      .stride = {kernel, kernel}, .low = {0, 0}, .high = {0, 0}, .dilation = {1, 1}, .groups = 1};
+  const Dims size{kernel * x.tensor().size(2), kernel * x.tensor().size(3)};
+  const Tensor wide = build({x, weight}, [&](Builder&, std::span<const Var> v) {
+    return conv_input_grad(v[0], v[1], size, attrs);
+  });
+  return wide + per_channel(bias);
+}
 
 SelfAttention SelfAttention::init(const Tensor& key, std::int64_t width) {
   const std::vector<Tensor> keys = split_key(key, 2);

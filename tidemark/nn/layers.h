@@ -41,6 +41,30 @@ struct BatchNorm2d {
   Tensor operator()(const Operand& x) const;  // (N, C, H, W), statistics of the batch
 };
 
+// A convolution without bias, then batch normalisation. The batch's mean and variance are not averaged over steps:
+// running averages are for inference.
+struct ConvNorm {
+  Tensor weight;  // (out, in/groups, k, k)
+  BatchNorm2d norm;
+  std::int64_t stride = 1;
+  TM_FIELDS(ConvNorm, weight, norm, stride)
+
+  // groups = in = out: each channel for itself.
+  static ConvNorm init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
+                       std::int64_t stride = 1, std::int64_t groups = 1);
+  Tensor operator()(const Operand& x) const;  // (N, in, H, W) → (N, out, ⌈H/stride⌉, ⌈W/stride⌉)
+};
+
+// The transposed convolution whose windows do not overlap: every pixel becomes k x k.
+struct UpConv2d {
+  Tensor weight;  // (in, out, k, k)
+  Tensor bias;    // (out)
+  TM_FIELDS(UpConv2d, weight, bias)
+
+  static UpConv2d init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel);
+  Tensor operator()(const Operand& x) const;  // (N, in, H, W) → (N, out, kH, kW)
+};
+
 struct SelfAttention {
   Linear qkv, out;  // (width, 3 width), (width, width)
   TM_FIELDS(SelfAttention, qkv, out)

@@ -24,6 +24,16 @@ template <class Init>
 LossGraph image_classifier(const ZooSizes& sizes, const Init& init) {
   return classifier(sizes, init, images(sizes), labels({sizes.batch}));
 }
+// The same with a key that chooses what dropout drops.
+template <class Init>
+LossGraph image_classifier_with_dropout(const ZooSizes& sizes, const Init& init) {
+  using Model = decltype(init());
+  const auto loss = [](const Model& model, Tensor in, Tensor label, Tensor dropout) {
+    return classification_loss(model(in, dropout), label);
+  };
+  return loss_graph(sizes.dtype, init, loss, images(sizes), labels({sizes.batch}),
+                    result_types([] { return key(0); }));
+}
 template <class Init>
 LossGraph language_model(const ZooSizes& sizes, const Init& init) {
   const Tensor tokens = labels({sizes.batch, sizes.context});
@@ -65,6 +75,60 @@ LossGraph gpt2_350m(const ZooSizes& sizes) { return gpt(sizes, {.layers = 24, .w
 LossGraph gpt2_774m(const ZooSizes& sizes) { return gpt(sizes, {.layers = 36, .width = 1280, .heads = 20}); }
 LossGraph gpt2_1_5b(const ZooSizes& sizes) { return gpt(sizes, {.layers = 48, .width = 1600, .heads = 25}); }
 
+LossGraph llama_7b(const ZooSizes& sizes) {
+  return language_model(sizes, [] { return Llama::init(key(0), {}); });
+}
+
+LossGraph mixture(const ZooSizes& sizes, const MoeConfig& config) {
+  const Tensor tokens = labels({sizes.batch, sizes.context});
+  return loss_graph(
+      sizes.dtype, [&] { return Moe::init(key(0), config); },
+      [](const Moe& model, Tensor in, Tensor next) { return moe_loss(model(in), next); }, tokens, tokens);
+}
+LossGraph moe(const ZooSizes& sizes) { return mixture(sizes, {}); }
+LossGraph mixtral_8x7b(const ZooSizes& sizes) {
+  return mixture(sizes, {.layers = 32, .width = 4096, .heads = 32, .kv_heads = 8, .hidden = 14336});
+}
+
+LossGraph lstm(const ZooSizes& sizes) {
+  const Tensor tokens = labels({sizes.context, sizes.batch});
+  return classifier(
+      sizes, [] { return Lstm::init(key(0), {}); }, tokens, tokens);
+}
+
+LossGraph resnet(const ZooSizes& sizes, const ResNetConfig& config) {
+  return image_classifier(sizes, [&] { return ResNet::init(key(0), config); });
+}
+LossGraph resnet18(const ZooSizes& sizes) { return resnet(sizes, {}); }
+LossGraph resnet50(const ZooSizes& sizes) {
+  return resnet(sizes, {.depths = {3, 4, 6, 3}, .bottleneck = true});
+}
+LossGraph resnet152(const ZooSizes& sizes) {
+  return resnet(sizes, {.depths = {3, 8, 36, 3}, .bottleneck = true});
+}
+
+LossGraph vgg(const ZooSizes& sizes, VggConfig config) {
+  config.side = sizes.context;
+  return image_classifier_with_dropout(sizes, [&] { return Vgg::init(key(0), config); });
+}
+LossGraph vgg16(const ZooSizes& sizes) { return vgg(sizes, {}); }
+LossGraph vgg19(const ZooSizes& sizes) { return vgg(sizes, {.depths = {2, 2, 4, 4, 4}}); }
+
+LossGraph mobilenet(const ZooSizes& sizes) {
+  return image_classifier_with_dropout(sizes, [] { return MobileNet::init(key(0), {}); });
+}
+
+LossGraph unet(const ZooSizes& sizes) {
+  return classifier(
+      sizes, [] { return UNet::init(key(0), {}); }, images(sizes),
+      labels({sizes.batch, sizes.context, sizes.context}));
+}
+
+LossGraph vit(const ZooSizes& sizes) {
+  const VitConfig config{.side = sizes.context};
+  return image_classifier(sizes, [&] { return Vit::init(key(0), config); });
+}
+
 constexpr ZooContext tokens(std::int64_t standard, std::int64_t most = 1 << 20) {
   return {.unit = "tokens", .standard = standard, .most = most};
 }
@@ -72,7 +136,11 @@ constexpr ZooContext pixels(std::int64_t standard, std::int64_t least, std::int6
   return {
       .unit = "pixels", .standard = standard, .least = least, .most = 1 << 14, .multiple_of = multiple_of};
 }
-constexpr auto adamw = OptimizerKind::adamw;
+// Every step is some 80 nodes: a graph of a few thousand of them is out of reach.
+constexpr ZooContext steps(std::int64_t standard) {
+  return {.unit = "steps", .standard = standard, .most = 4096};
+}
+constexpr auto momentum = OptimizerKind::momentum, adamw = OptimizerKind::adamw;
 
 constexpr ZooModel models[] = {
     {.name = "mlp",
@@ -129,6 +197,79 @@ constexpr ZooModel models[] = {
      .context = tokens(1024, 1024),
      .optimizer = adamw,
      .loss = gpt2_1_5b},
+    {.name = "llama-7b",
+     .about = "Llama of 7 billion parameters: 32 blocks of width 4096, rotary, SwiGLU",
+     .batch = 1,
+     .context = tokens(2048),
+     .dtype = DType::bf16,
+     .optimizer = adamw,
+     .loss = llama_7b},
+    {.name = "resnet18",
+     .about = "ResNet-18",
+     .batch = 64,
+     .context = pixels(224, 32),
+     .optimizer = momentum,
+     .loss = resnet18},
+    {.name = "resnet50",
+     .about = "ResNet-50",
+     .batch = 32,
+     .context = pixels(224, 32),
+     .optimizer = momentum,
+     .loss = resnet50},
+    {.name = "resnet152",
+     .about = "ResNet-152",
+     .batch = 32,
+     .context = pixels(224, 32),
+     .optimizer = momentum,
+     .loss = resnet152},
+    {.name = "vgg16",
+     .about = "VGG-16 with dropout",
+     .batch = 32,
+     .context = pixels(224, 32, 32),
+     .optimizer = momentum,
+     .loss = vgg16},
+    {.name = "vgg19",
+     .about = "VGG-19 with dropout",
+     .batch = 32,
+     .context = pixels(224, 32, 32),
+     .optimizer = momentum,
+     .loss = vgg19},
+    {.name = "unet",
+     .about = "U-Net: 64 channels, 4 levels, 2 classes per pixel",
+     .batch = 8,
+     .context = pixels(256, 16, 16),
+     .optimizer = momentum,
+     .loss = unet},
+    {.name = "mobilenet",
+     .about = "MobileNetV2",
+     .batch = 64,
+     .context = pixels(224, 32),
+     .optimizer = momentum,
+     .loss = mobilenet},
+    {.name = "vit",
+     .about = "ViT-B/16",
+     .batch = 32,
+     .context = pixels(224, 16, 16),
+     .optimizer = adamw,
+     .loss = vit},
+    {.name = "lstm",
+     .about = "2 LSTM layers of 650 units, vocabulary 10000, unrolled",
+     .batch = 32,
+     .context = steps(256),
+     .loss = lstm},
+    {.name = "moe",
+     .about = "12 blocks of width 768 with 8 experts each, of which a token visits 2",
+     .batch = 8,
+     .context = tokens(1024),
+     .optimizer = adamw,
+     .loss = moe},
+    {.name = "mixtral-8x7b",
+     .about = "Mixtral: 32 blocks of width 4096 with 8 experts each, of which a token visits 2",
+     .batch = 1,
+     .context = tokens(2048),
+     .dtype = DType::bf16,
+     .optimizer = adamw,
+     .loss = mixtral_8x7b},
 };
 
 }  // namespace

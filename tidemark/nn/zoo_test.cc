@@ -36,7 +36,10 @@ std::string refusal(std::string_view name, const ZooOptions& options) {
 TEST(Zoo, ModelsHaveTheirPublishedNumberOfParameters) {
   const std::map<std::string_view, std::int64_t> published = {
       {"gpt2", 124'439'808},      {"gpt2-124m", 124'439'808},   {"gpt2-350m", 354'823'168},
-      {"gpt2-774m", 774'030'080}, {"gpt2-1.5b", 1'557'611'200},
+      {"gpt2-774m", 774'030'080}, {"gpt2-1.5b", 1'557'611'200}, {"llama-7b", 6'738'415'616},
+      {"resnet18", 11'689'512},   {"resnet50", 25'557'032},     {"resnet152", 60'192'808},
+      {"vgg16", 138'357'544},     {"vgg19", 143'667'240},       {"mobilenet", 3'504'872},
+      {"vit", 86'567'656},        {"unet", 31'037'698},         {"mixtral-8x7b", 46'702'792'704},
   };
   for (const auto& [name, count] : published) EXPECT_EQ(parameter_count(model(name)), count) << name;
 }
@@ -88,6 +91,8 @@ TEST(Zoo, OptionsAModelCannotTakeAreRefusedWithWhatItTakes) {
   EXPECT_THAT(refusal("mlp", {.context = 5}), ::testing::HasSubstr("no context"));
   EXPECT_THAT(refusal("gpt2", {.context = 1025}), ::testing::HasSubstr("1 to 1024 tokens"));
   EXPECT_THAT(refusal("gpt2", {.context = 0}), ::testing::HasSubstr("1 to 1024 tokens"));
+  EXPECT_THAT(refusal("vit", {.context = 200}), ::testing::HasSubstr("a multiple of 16"));
+  EXPECT_THAT(refusal("resnet50", {.context = 16}), ::testing::HasSubstr("32 to 16384 pixels"));
   EXPECT_THAT(refusal("gpt2", {.batch = 0}), ::testing::HasSubstr("a batch of 0"));
   EXPECT_THAT(refusal("gpt2", {.dtype = DType::f64}), ::testing::HasSubstr("f32, bf16 or f16"));
 }
@@ -95,7 +100,9 @@ TEST(Zoo, OptionsAModelCannotTakeAreRefusedWithWhatItTakes) {
 TEST(Zoo, EveryModelHasAGraphInEveryDtype) {
   for (const ZooModel& m : zoo()) {
     for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
-      const Graph graph = m.training_step({.batch = 2, .dtype = dtype});
+      const bool unrolled = m.context.unit == "steps";
+      const Graph graph = m.training_step(
+          {.batch = 2, .context = unrolled ? std::optional<std::int64_t>(16) : std::nullopt, .dtype = dtype});
       EXPECT_NO_THROW(verify(graph)) << m.name;
     }
   }

@@ -1,0 +1,70 @@
+// Llama (Touvron et al. 2023): RMS norm, rotary positions, a gated feed-forward (SwiGLU), no biases, an untied output.
+#pragma once
+#include <vector>
+
+#include "tidemark/nn/layers.h"
+
+namespace tidemark::nn {
+
+struct LlamaConfig {  // the one of 7 billion parameters
+  std::int64_t layers = 32, width = 4096, heads = 32, kv_heads = 32;
+  std::int64_t hidden = 11008, vocabulary = 32000;
+};
+
+struct RmsNorm {
+  Tensor gain;  // (width)
+  TM_FIELDS(RmsNorm, gain)
+
+  static RmsNorm init(std::int64_t width);
+  Tensor operator()(const Operand& x) const;  // over the last dimension
+};
+
+// Angles of every position and frequency, shared by all layers (Su et al. 2021): pairs (i, i + D/2) turn together.
+struct Rotary {
+  Tensor cosine, sine;  // (T, D/2)
+
+  static Rotary of(std::int64_t length, std::int64_t head_width, DType dtype);
+  Tensor operator()(const Tensor& x) const;  // (B, H, T, D)
+};
+
+struct RotaryAttention {
+  Tensor q, out;                         // (width, width)
+  Tensor k, v;                           // (width, kv_heads · D)
+  std::int64_t heads = 1, kv_heads = 1;  // fewer kv_heads: neighbouring heads share keys and values
+  TM_FIELDS(RotaryAttention, q, out, k, v, heads, kv_heads)
+
+  static RotaryAttention init(const Tensor& key, std::int64_t width, std::int64_t heads,
+                              std::int64_t kv_heads);
+  Tensor operator()(const Tensor& x, const Rotary& rotary) const;  // (B, T, width), causal
+};
+
+struct SwiGlu {
+  Tensor gate, up, down;  // (width, hidden) twice, (hidden, width)
+  TM_FIELDS(SwiGlu, gate, up, down)
+
+  static SwiGlu init(const Tensor& key, std::int64_t width, std::int64_t hidden);
+  Tensor operator()(const Tensor& x) const;  // (…, width)
+};
+
+struct LlamaBlock {
+  RmsNorm norm1, norm2;
+  RotaryAttention attention;
+  SwiGlu feed_forward;
+  TM_FIELDS(LlamaBlock, norm1, norm2, attention, feed_forward)
+
+  static LlamaBlock init(const Tensor& key, const LlamaConfig& config);
+  Tensor operator()(const Tensor& x, const Rotary& rotary) const;  // (B, T, width)
+};
+
+struct Llama {
+  Tensor token_table;  // (vocabulary, width)
+  std::vector<LlamaBlock> blocks;
+  RmsNorm norm;
+  Tensor head;  // (width, vocabulary)
+  TM_FIELDS(Llama, token_table, blocks, norm, head)
+
+  static Llama init(const Tensor& key, const LlamaConfig& config);
+  Tensor operator()(const Tensor& tokens) const;  // (B, T) → logits (B, T, vocabulary)
+};
+
+}  // namespace tidemark::nn

@@ -1,0 +1,34 @@
+// A language model of LSTM layers, unrolled: every step is nodes of its own in the graph, and the recurrent weights are
+// read by all of them.
+#pragma once
+#include <vector>
+
+#include "tidemark/nn/layers.h"
+
+namespace tidemark::nn {
+
+struct LstmConfig {
+  std::int64_t layers = 2, width = 650, vocabulary = 10000;  // "medium" of Zaremba et al. 2014
+};
+
+struct LstmLayer {
+  Tensor input;   // (in, 4 width): input, forget, cell and output gates
+  Tensor hidden;  // (width, 4 width)
+  Tensor bias;    // (4 width)
+  TM_FIELDS(LstmLayer, input, hidden, bias)
+
+  static LstmLayer init(const Tensor& key, std::int64_t in, std::int64_t width);
+  Tensor operator()(const Tensor& x) const;  // (T, B, in) → (T, B, width), from a state of zeros
+};
+
+struct Lstm {
+  Tensor token_table;  // (vocabulary, width)
+  std::vector<LstmLayer> layers;
+  Linear head;
+  TM_FIELDS(Lstm, token_table, layers, head)
+
+  static Lstm init(const Tensor& key, const LstmConfig& config);
+  Tensor operator()(const Tensor& tokens) const;  // (T, B) → logits (T, B, vocabulary)
+};
+
+}  // namespace tidemark::nn

@@ -1,0 +1,50 @@
+#include "tidemark/nn/mobilenet.h"
+
+namespace tidemark::nn {
+namespace {
+
+Tensor relu6(const Tensor& x) { return clamp(x, 0, 6); }
+
+}  // namespace
+
+InvertedResidual InvertedResidual::init(const Tensor& key, std::int64_t in, std::int64_t out,
+                                        std::int64_t stride, std::int64_t expansion) {
+  const std::vector<Tensor> keys = split_key(key, 3);
+  const std::int64_t wide = in * expansion;
+  InvertedResidual block;
+  if (expansion > 1) block.widen = {ConvNorm::init(keys[0], in, wide, 1)};
+  block.filter = ConvNorm::init(keys[1], wide, wide, 3, stride, wide);
+  block.project = ConvNorm::init(keys[2], wide, out, 1);
+  return block;
+}
+Tensor InvertedResidual::operator()(const Tensor& x) const {
+  const Tensor wide = widen.empty() ? x : relu6(widen[0](x));
+  const Tensor y = project(relu6(filter(wide)));
+  return y.shape() == x.shape() ? x + y : y;
+}
+
+MobileNet MobileNet::init(const Tensor& key, const MobileNetConfig& config) {
+  const std::vector<Tensor> keys = split_key(key, 4);
+  MobileNet net;
+  net.stem = ConvNorm::init(keys[0], 3, config.stem, 3, 2);
+  std::int64_t channels = config.stem;
+  for (const MobileNetStage& stage : config.stages) {
+    for (std::int64_t i = 0; i < stage.blocks; ++i) {
+      const Tensor block_key = fold_in(keys[1], static_cast<std::int64_t>(net.blocks.size()));
+      net.blocks.push_back(InvertedResidual::init(block_key, channels, stage.channels,
+                                                  i == 0 ? stage.stride : 1, stage.expansion));
+      channels = stage.channels;
+    }
+  }
+  net.last = ConvNorm::init(keys[2], channels, config.last, 1);
+  net.head = Linear::init(keys[3], config.last, config.classes);
+  net.dropout_rate = config.dropout;
+  return net;
+}
+Tensor MobileNet::operator()(const Tensor& images, const Tensor& key) const {
+  Tensor h = relu6(stem(images));
+  for (const InvertedResidual& block : blocks) h = block(h);
+  return head(dropout(mean(relu6(last(h)), {2, 3}), dropout_rate, key));
+}
+
+}  // namespace tidemark::nn

@@ -1,0 +1,40 @@
+#include "tidemark/nn/unet.h"
+
+namespace tidemark::nn {
+
+DoubleConv DoubleConv::init(const Tensor& key, std::int64_t in, std::int64_t out) {
+  const std::vector<Tensor> keys = split_key(key, 2);
+  return {ConvNorm::init(keys[0], in, out, 3), ConvNorm::init(keys[1], out, out, 3)};
+}
+Tensor DoubleConv::operator()(const Tensor& x) const { return relu(second(relu(first(x)))); }
+
+UNet UNet::init(const Tensor& key, const UNetConfig& config) {
+  const std::vector<Tensor> keys = split_key(key, 4);
+  UNet net;
+  net.down.push_back(DoubleConv::init(fold_in(keys[0], 0), config.channels, config.width));
+  std::int64_t width = config.width;
+  for (std::int64_t i = 1; i <= config.levels; ++i, width *= 2) {
+    net.down.push_back(DoubleConv::init(fold_in(keys[0], i), width, 2 * width));
+  }
+  for (std::int64_t i = 0; i < config.levels; ++i, width /= 2) {
+    net.rise.push_back(UpConv2d::init(fold_in(keys[1], i), width, width / 2, 2));
+    net.up.push_back(DoubleConv::init(fold_in(keys[2], i), width, width / 2));
+  }
+  net.head = Conv2d::init(keys[3], config.width, config.classes, 1);
+  return net;
+}
+Tensor UNet::operator()(const Tensor& images) const {
+  std::vector<Tensor> skips;
+  Tensor h = down[0](images);
+  for (std::size_t i = 1; i < down.size(); ++i) {
+    skips.push_back(h);
+    h = down[i](max_pool(h, {.window = {2, 2}, .stride = {2, 2}, .low = {0, 0}, .high = {0, 0}}));
+  }
+  for (std::size_t i = 0; i < up.size(); ++i) {
+    h = up[i](concat({skips.back(), rise[i](h)}, 1));
+    skips.pop_back();
+  }
+  return transpose(head(h), {0, 2, 3, 1});
+}
+
+}  // namespace tidemark::nn
