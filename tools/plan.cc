@@ -4,9 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/parse.h"
@@ -15,6 +13,8 @@
 #include "tidemark/ops/registry.h"
 #include "tidemark/plan/plan_json.h"
 #include "tools/exit_code.h"
+#include "tools/plan_dag.h"
+#include "tools/text_file.h"
 
 namespace tidemark::cli {
 namespace {
@@ -26,17 +26,11 @@ struct PlanCommand {
   std::vector<std::string> disable;
   std::string dump_after, output;
   bool json = false, passes = false, print_graph = false;
+  std::string memory, effort, schedule, check;
+  bool fixed_order = false;
 };
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) {
-    fail(ErrorCode::bad_file, {.what = fmt::format("the file '{}' cannot be read", path)});
-  }
-  return std::move(text).str();
-}
+bool is_dag(const PlanCommand& command) { return command.model.ends_with(".json"); }
 
 Graph load_graph(const PlanCommand& command) {
   if (const nn::ZooModel* model = nn::find_in_zoo(command.model)) {
@@ -46,14 +40,14 @@ Graph load_graph(const PlanCommand& command) {
                                  .optimizer = nn::optimizer_named(command.optimizer)});
   }
   if (std::filesystem::is_regular_file(command.model)) {
-    return parse(read_file(command.model), {.find = find_op, .nearest = nearest_op}, command.model);
+    return parse(read_text(command.model), {.find = find_op, .nearest = nearest_op}, command.model);
   }
   std::string names;
   for (const nn::ZooModel& model : nn::zoo())
     names += fmt::format("{}{}", names.empty() ? "" : ", ", model.name);
   fail(ErrorCode::bad_file,
        {.what = fmt::format("'{}' is neither a file nor a built-in model", command.model),
-        .expected = fmt::format("a .ir file, or one of {}", names)});
+        .expected = fmt::format("a .ir or .dag.json file, or one of {}", names)});
 }
 
 void run_plan(const PlanCommand& command) {
@@ -68,12 +62,7 @@ void run_plan(const PlanCommand& command) {
   PipelineReport report;
   const Plan plan = make_plan(graph, options, &report);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!command.output.empty()) {
-    std::ofstream file(command.output, std::ios::binary);
-    if (!(file << to_json(plan) << '\n')) {
-      fail(ErrorCode::bad_file, {.what = fmt::format("the file '{}' cannot be written", command.output)});
-    }
-  }
+  if (!command.output.empty()) write_text(command.output, to_json(plan) + '\n');
   if (command.json) {
     const nlohmann::json summary = {{"model", command.model},
                                     {"nodes", graph.nodes().size()},
@@ -108,7 +97,8 @@ void add_plan(CLI::App& app, int& exit_code) {
   std::string names;
   for (const nn::ZooModel& model : nn::zoo()) names += fmt::format("\n  {:<12} {}", model.name, model.about);
   plan->footer("Built-in models:" + names);
-  plan->add_option("model", command->model, "a .ir file or the name of a built-in model")->required();
+  plan->add_option("model", command->model, "a .dag.json or .ir file, or the name of a built-in model")
+      ->required();
   plan->add_option("--batch", command->batch, "batch size of a built-in model")
       ->check(CLI::Range(1, 1 << 20));
   plan->add_option("--context", command->context,
@@ -124,9 +114,25 @@ void add_plan(CLI::App& app, int& exit_code) {
   plan->add_flag("--passes", command->passes, "how long each pass took");
   plan->add_flag("--print", command->print_graph, "print the graph as planned");
   plan->add_flag("--json", command->json, "the figures as JSON");
+  plan->add_option("--memory", command->memory,
+                   "budget in bytes (4096, 64MiB, 2GB), or a share of the given order's peak (90%)");
+  plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
+  plan->add_option("--effort", command->effort, "quick, normal, best, or seconds");
+  plan->add_option("--schedule", command->schedule, "write the nodes in order of execution to this file");
+  plan->add_option("--check", command->check, "judge this schedule of a .dag.json instead of searching");
   plan->callback([command, &exit_code] {
-    run_plan(*command);
     exit_code = exit_ok;
+    if (is_dag(*command)) {
+      exit_code = plan_dag({.input = command->model,
+                            .memory = command->memory,
+                            .effort = command->effort,
+                            .schedule = command->schedule,
+                            .check = command->check,
+                            .fixed_order = command->fixed_order,
+                            .json = command->json});
+    } else {
+      run_plan(*command);
+    }
   });
 }
 

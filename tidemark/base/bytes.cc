@@ -14,22 +14,23 @@ namespace {
 
 struct Unit {
   std::string_view name;
-  double factor;
+  std::int64_t factor;
 };
-constexpr std::array<Unit, 14> units = {{{"", 1},
+constexpr std::array<Unit, 15> units = {{{"", 1},
                                          {"B", 1},
-                                         {"KiB", 1024.0},
-                                         {"MiB", 1048576.0},
-                                         {"GiB", 1073741824.0},
-                                         {"TiB", 1099511627776.0},
-                                         {"K", 1024.0},
-                                         {"M", 1048576.0},
-                                         {"G", 1073741824.0},
-                                         {"T", 1099511627776.0},
-                                         {"kB", 1e3},
-                                         {"MB", 1e6},
-                                         {"GB", 1e9},
-                                         {"TB", 1e12}}};
+                                         {"KiB", std::int64_t{1} << 10},
+                                         {"MiB", std::int64_t{1} << 20},
+                                         {"GiB", std::int64_t{1} << 30},
+                                         {"TiB", std::int64_t{1} << 40},
+                                         {"K", std::int64_t{1} << 10},
+                                         {"M", std::int64_t{1} << 20},
+                                         {"G", std::int64_t{1} << 30},
+                                         {"T", std::int64_t{1} << 40},
+                                         {"kB", 1'000},
+                                         {"KB", 1'000},
+                                         {"MB", 1'000'000},
+                                         {"GB", 1'000'000'000},
+                                         {"TB", 1'000'000'000'000}}};
 
 [[noreturn]] void reject(std::string_view text, std::string why) {
   fail(ErrorCode::bad_attribute, {.what = fmt::format("'{}' is not a number of bytes: {}", text, why),
@@ -51,16 +52,25 @@ Bytes parse_bytes(std::string_view text) {
   while (!rest.empty() && std::isspace(static_cast<unsigned char>(rest.front()))) rest.remove_prefix(1);
   while (!rest.empty() && std::isspace(static_cast<unsigned char>(rest.back()))) rest.remove_suffix(1);
   if (!rest.empty() && rest.front() == '-') reject(text, "it is negative");
+  const char* const begin = rest.data();
   double amount = 0;
-  const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), amount);
+  const auto [end, status] = std::from_chars(begin, begin + rest.size(), amount);
+  if (status == std::errc::result_out_of_range) reject(text, "it does not fit 63 bits");
   if (status != std::errc() || !std::isfinite(amount)) reject(text, "it has no number in front");
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+  std::int64_t whole = 0;  // a double would round beyond 2^53
+  const auto [whole_end, whole_status] = std::from_chars(begin, begin + rest.size(), whole);
+  const bool is_whole = whole_end == end;
+  rest.remove_prefix(static_cast<std::size_t>(end - begin));
   while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   for (const Unit& unit : units) {
     if (unit.name != rest) continue;
-    const double total = amount * unit.factor;
-    if (total >= 9.2233720368547758e18) reject(text, "it does not fit 63 bits");
-    return Bytes(static_cast<std::int64_t>(total));
+    const double total = amount * static_cast<double>(unit.factor);
+    std::int64_t count = 0;
+    const bool fits = is_whole
+                          ? whole_status == std::errc() && !__builtin_mul_overflow(whole, unit.factor, &count)
+                          : total < 9.2233720368547758e18;
+    if (!fits) reject(text, "it does not fit 63 bits");
+    return Bytes(is_whole ? count : static_cast<std::int64_t>(total));
   }
   reject(text, fmt::format("'{}' is no unit", rest));
 }

@@ -42,6 +42,14 @@ TEST(Bytes, ParsesNumbersWithUnits) {
   EXPECT_EQ(parse_bytes("0"), 0_B);
 }
 
+TEST(Bytes, WholeNumbersAreExact) {
+  EXPECT_EQ(parse_bytes("9007199254740993").count, 9007199254740993);
+  EXPECT_EQ(parse_bytes("9223372036854775807").count, 9223372036854775807);
+  EXPECT_EQ(parse_bytes("8388607TiB").count, std::int64_t{8388607} << 40);
+  EXPECT_THROW(parse_bytes("9223372036854775808"), Error);
+  EXPECT_THROW(parse_bytes("18446744073709551616"), Error);
+}
+
 TEST(Bytes, RefusesEverythingElse) {
   for (const char* text :
        {"", "x", "-1", "1 furlong", "1e400", "nan", "inf", "8388608TiB", "1e19", "12 34", "1GiBx", "GiB"}) {

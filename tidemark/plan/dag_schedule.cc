@@ -73,6 +73,27 @@ ScheduleCheck check_schedule(const Dag& dag, std::span<const int> schedule) {
   return check;
 }
 
+std::vector<int> alive_at(const Dag& dag, std::span<const int> schedule, int position) {
+  const std::vector<std::vector<int>> inputs = inputs_of(dag);
+  std::vector<bool> made(at(dag.size()), false), made_again(at(dag.size()), false),
+      alive(at(dag.size()), false);
+  for (int p = 0; p <= position; ++p) made[at(schedule[at(p)])] = true;
+  alive[at(schedule[at(position)])] = true;
+  for (std::size_t p = at(position); p < schedule.size(); ++p) {
+    for (int input : inputs[at(schedule[p])]) {
+      if (made[at(input)] && !made_again[at(input)]) alive[at(input)] = true;
+    }
+    if (p > at(position)) made_again[at(schedule[p])] = true;
+  }
+  std::vector<int> nodes;
+  for (int i = 0; i < dag.size(); ++i) {
+    if (alive[at(i)]) nodes.push_back(i);
+  }
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [&](int a, int b) { return dag.bytes[at(a)] > dag.bytes[at(b)]; });
+  return nodes;
+}
+
 Sequence schedule_from_text(std::string_view text, std::string_view origin) {
   Sequence schedule;
   std::uint32_t line = 1;

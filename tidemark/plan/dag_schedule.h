@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tidemark/plan/dag.h"
 
@@ -21,6 +22,10 @@ struct ScheduleCheck {
   bool in_order = true;  // first runs are in the graph's own order
 };
 ScheduleCheck check_schedule(const Dag& dag, std::span<const int> schedule);
+
+// The nodes whose values are in memory while the run at `position` is under way, its own and its inputs included,
+// largest first. The schedule has no fault.
+std::vector<int> alive_at(const Dag& dag, std::span<const int> schedule, int position);
 
 // Indices separated by white space. Errors name `origin`, the line and the entry.
 Sequence schedule_from_text(std::string_view text, std::string_view origin);

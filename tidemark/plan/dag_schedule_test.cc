@@ -83,7 +83,17 @@ TEST(DagSchedule, AgreesWithTheFiguresOfTheProblem) {
     if (figures.peak > 0) {
       EXPECT_EQ(check.peak_at, figures.peak_at);
     }
+    std::int64_t alive = 0;
+    for (int node : alive_at(dag, sequence, check.peak_at))
+      alive += dag.bytes[static_cast<std::size_t>(node)];
+    EXPECT_EQ(alive, check.peak);
   }
+}
+
+TEST(DagSchedule, WhatIsAliveIsToldLargestFirst) {
+  EXPECT_THAT(alive_at(small(), Sequence{0, 1, 2, 3}, 2), ElementsAre(2, 1, 0));
+  EXPECT_THAT(alive_at(small(), Sequence{0, 1, 2, 0, 3}, 2), ElementsAre(2, 1)) << "a is made again";
+  EXPECT_THAT(alive_at(small(), Sequence{0, 1, 2, 0, 3}, 4), ElementsAre(3, 0));
 }
 
 TEST(DagSchedule, TextIsReadAsWritten) {
