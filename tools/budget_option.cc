@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::int64_t per_cent = 1'000'000;
 
+constexpr std::string_view expected = "bytes, as 4096, 64MiB, 1.5GiB or 2GB, or a share of the peak, as 90%";
+
 [[noreturn]] void reject(std::string_view text, std::string_view why, std::string help = "") {
   fail(ErrorCode::bad_plan_option,
        {.what = fmt::format("--memory {}: {}", text.substr(0, 60), why),
@@ -45,7 +47,8 @@ Budget Budget::parse(std::string_view text) {
   try {
     budget.bytes_ = parse_bytes(text).count;
   } catch (const Error& error) {
-    reject(text, error.parts().what);
+    fail(ErrorCode::bad_plan_option,
+         {.what = "--memory: " + error.parts().what, .expected = std::string(expected)});
   }
   if (budget.bytes_ <= 0) {
     const bool fraction = text.find_first_of("123456789") != std::string_view::npos;  // 0.9, for instance

@@ -53,12 +53,17 @@ std::string alive_text(const Dag& dag, const DagReport& report) {
 int peak_node(const DagReport& report) { return report.schedule[at(report.figures.peak_at)]; }
 
 nlohmann::ordered_json peak_json(const Dag& dag, const DagReport& report) {
+  constexpr std::size_t shown = 8;
+  std::vector<int> nodes = alive_at(dag, report.schedule, report.figures.peak_at);
+  const std::size_t count = nodes.size();
+  if (nodes.size() > shown) nodes.resize(shown);
   nlohmann::ordered_json alive = nlohmann::ordered_json::array();
-  for (int node : alive_at(dag, report.schedule, report.figures.peak_at)) {
+  for (int node : nodes) {
     alive.push_back({{"node", node}, {"name", dag.names[at(node)]}, {"bytes", dag.bytes[at(node)]}});
   }
   const int node = peak_node(report);
-  return {{"node", node}, {"name", dag.names[at(node)]}, {"alive", std::move(alive)}};
+  return {
+      {"node", node}, {"name", dag.names[at(node)]}, {"values_alive", count}, {"largest", std::move(alive)}};
 }
 
 }  // namespace
@@ -123,8 +128,8 @@ void print_json(const Dag& dag, const DagReport& report) {
     json["recomputed"] = report.figures.repeats;
     json["peak_at"] = peak_json(dag, report);
   } else {
-    json["smallest_budget"] = report.figures.peak;
-    json["smallest_budget_proved"] = report.figures.peak == report.memory_bound;
+    json["floor"] = report.figures.peak;
+    json["floor_proved"] = report.figures.peak == report.memory_bound;
     json["pinned_by"] = peak_json(dag, report);
   }
   json["effort"] = report.effort;

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? cli::exit_ok : cli::exit_usage;
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
-    return cli::exit_bad_input;
+    return error.code() == ErrorCode::infeasible_budget ? cli::exit_infeasible : cli::exit_bad_input;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return cli::exit_failure;

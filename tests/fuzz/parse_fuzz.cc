@@ -9,7 +9,7 @@
 #include "tidemark/ir/verify.h"
 #include "tidemark/ops/registry.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int parse_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace tidemark;
   constexpr OpLookup lookup{.find = find_op, .nearest = nearest_op};
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -2,13 +2,11 @@
 // For open-ended fuzzing build the same target with -DTIDEMARK_FUZZ=ON (clang) and run it on tests/fuzz/corpus.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <random>
 #include <string>
+#include <vector>
 
 #include "tests/fuzz/fuzz_entry.h"
+#include "tests/fuzz/mutator.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ir/builder.h"
 #include "tidemark/ir/compare.h"
@@ -18,6 +16,9 @@
 
 namespace tidemark {
 namespace {
+
+using testing::Mutator;
+using testing::texts_in;
 
 Graph graph_of(const Op& op, const Sample& sample) {
   Graph graph;
@@ -29,15 +30,7 @@ Graph graph_of(const Op& op, const Sample& sample) {
 }
 
 std::vector<std::string> corpus() {
-  std::vector<std::string> texts;
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(TIDEMARK_TEST_DIR "/corpus"))
-    files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const auto& path : files) {
-    std::ifstream in(path, std::ios::binary);
-    texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  }
+  std::vector<std::string> texts = texts_in(TIDEMARK_TEST_DIR "/corpus");
   for (const Op* op : all_ops()) {
     if (!op->samples) continue;
     std::size_t taken = 0;
@@ -49,21 +42,7 @@ std::vector<std::string> corpus() {
   return texts;
 }
 
-class Mutator {
- public:
-  explicit Mutator(const std::vector<std::string>& texts) : texts_(texts) {}
-
-  std::string next() {
-    std::string text = texts_[below(texts_.size())];
-    for (std::size_t edits = 1 + below(4); edits > 0; --edits) edit(text);
-    return text;
-  }
-
- private:
-  std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
-
-  void edit(std::string& text) {
-    static const std::string words[] = {"%0",
+const std::vector<std::string> words = {"%0",
                                         "%x",
                                         "-1",
                                         "0",
@@ -98,65 +77,9 @@ class Mutator {
                                         "@",
                                         "hex",
                                         "#"};
-    if (text.empty()) text = "graph";
-    const std::size_t at = below(text.size()), length = std::min(1 + below(12), text.size() - at);
-    switch (below(8)) {
-      case 0:
-        text[at] = static_cast<char>(below(256));
-        break;
-      case 1:
-        text.erase(at, length);
-        break;
-      case 2:
-        text.insert(at, text.substr(below(text.size()), length));
-        break;
-      case 3:
-        text.insert(at, words[below(std::size(words))]);
-        break;
-      case 4:
-        replace_number(text, at);
-        break;
-      case 5:
-        replace_number(text, at);
-        break;
-      case 6:
-        text.resize(at);
-        break;
-      default: {  // splice with another text
-        const std::string& other = texts_[below(texts_.size())];
-        const std::size_t from = below(other.size());
-        text.replace(at, length, other, from, std::min(other.size() - from, std::size_t{1} + below(40)));
-      }
-    }
-  }
-
-  // The most telling mutation: the syntax stays, a size, axis or operand changes.
-  void replace_number(std::string& text, std::size_t at) {
-    static const std::string numbers[] = {"0",
-                                          "1",
-                                          "2",
-                                          "3",
-                                          "7",
-                                          "-1",
-                                          "-5",
-                                          "8",
-                                          "4096",
-                                          "281474976710656",
-                                          "4294967296",
-                                          "9223372036854775807",
-                                          "-9223372036854775808"};
-    const std::size_t begin = text.find_first_of("0123456789", at);
-    if (begin == std::string::npos) return;
-    const std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
-    text.replace(begin, end - begin, numbers[below(std::size(numbers))]);
-  }
-
-  const std::vector<std::string>& texts_;
-  std::mt19937_64 random_{20240607};
-};
 
 int run_target(const std::string& text) {
-  return LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+  return parse_fuzz(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
 }
 
 TEST(ParseFuzz, TheCorpusIsValid) {
@@ -180,7 +103,7 @@ TEST(ParseFuzz, EveryOpSurvivesPrintingAndParsing) {
 
 TEST(ParseFuzz, MutatedTextsGiveOnlyCleanErrors) {
   const std::vector<std::string> texts = corpus();
-  Mutator mutator(texts);
+  Mutator mutator(texts, words);
   int failures = 0;
   for (int i = 0; i < 20000 && failures < 5; ++i) {
     const std::string text = mutator.next();

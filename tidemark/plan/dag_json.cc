@@ -168,7 +168,8 @@ class DagReader : public nlohmann::json_sax<nlohmann::json> {
     if (ends_ != 2) reject_edge(fmt::format("has {} of 2 entries", ends_));
     return go(Place::edges);
   }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) override {
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::json::exception& error) override {
     if (text_.find_first_not_of(" \t\r\n") == std::string_view::npos) reject("the file is empty", root_form);
     std::string_view what = error.what();
     for (std::string_view prefix : {"] ", "parse error at "}) {
@@ -179,8 +180,11 @@ class DagReader : public nlohmann::json_sax<nlohmann::json> {
     for (char& c : shown) {
       if (static_cast<unsigned char>(c) >= 0x7F) c = '?';  // what was read need not be UTF-8
     }
-    fail(ErrorCode::syntax,
-         {.what = "not JSON: " + shown, .expected = std::string(root_form), .where = here()});
+    const std::string_view read = text_.substr(0, position);
+    const auto line = static_cast<std::uint32_t>(1 + std::count(read.begin(), read.end(), '\n'));
+    fail(
+        ErrorCode::syntax,
+        {.what = "not JSON: " + shown, .expected = std::string(root_form), .where = SourceLine(file_, line)});
   }
 
  private:

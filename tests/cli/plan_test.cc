@@ -1,0 +1,266 @@
+// `tidemark plan` with budgets and with graphs of costs and bytes, as a person or a script uses it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/command.h"
+#include "tidemark/plan/dag_schedule.h"
+
+namespace tidemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using tidemark::testing::CommandRun;
+using tidemark::testing::run_command;
+using tidemark::testing::ScratchFolder;
+
+// x → h1 → h2 → h3 → d_h3 → d_h2 → d_h1; the last two read h2 and h1 as well.
+const std::string chain = R"({"nodes": [
+  {"name": "x", "cost": 1, "bytes": 10, "backward": false},
+  {"name": "h1", "cost": 10, "bytes": 100, "backward": false},
+  {"name": "h2", "cost": 20, "bytes": 100, "backward": false},
+  {"name": "h3", "cost": 40, "bytes": 100, "backward": false},
+  {"name": "d_h3", "cost": 40, "bytes": 100, "backward": true},
+  {"name": "d_h2", "cost": 20, "bytes": 100, "backward": true},
+  {"name": "d_h1", "cost": 10, "bytes": 100, "backward": true}],
+ "edges": [[0, 1], [1, 2], [2, 3], [3, 4], [2, 5], [4, 5], [1, 6], [5, 6]]})";
+
+class PlanCommand : public ::testing::Test {
+ protected:
+  CommandRun plan(const std::string& arguments) const {
+    return run_command(std::string(TIDEMARK_CLI) + " plan " + arguments);
+  }
+  nlohmann::json report(const std::string& arguments, int exit_code = 0) const {
+    const CommandRun run = plan(arguments + " --json");
+    EXPECT_EQ(run.exit_code, exit_code) << arguments << "\n" << run.err;
+    return nlohmann::json::parse(run.out, nullptr, false);
+  }
+  ScratchFolder folder_;
+  const std::string chain_ = folder_.write("chain.dag.json", chain);
+};
+
+TEST_F(PlanCommand, ReportsADagForPeople) {
+  const CommandRun run = plan(chain_ + " --memory 90%");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  for (const char* line :
+       {"graph        7 nodes, 8 edges", "budget       ", "peak         ", "base peak    ", "memory bound ",
+        "cost         ", "overhead     ", "lower bound  ", "recomputed   ", "seconds      "}) {
+    EXPECT_THAT(run.out, HasSubstr(line));
+  }
+  EXPECT_THAT(run.err, IsEmpty());
+}
+
+TEST_F(PlanCommand, ReportsADagAsJson) {
+  const nlohmann::json all = report(chain_ + " --memory 1KiB");
+  EXPECT_EQ(all["budget"], 1024);
+  EXPECT_EQ(all["base_peak"], 400);
+  EXPECT_EQ(all["base_cost"], 141);
+  EXPECT_EQ(all["cost"], 141);
+  EXPECT_EQ(all["overhead_percent"], 0);
+  EXPECT_EQ(all["lower_bound_percent"], 0);
+  EXPECT_EQ(all["gap_percent"], 0);
+  EXPECT_EQ(all["optimal"], true);
+  EXPECT_EQ(all["recomputed"], 0);
+  EXPECT_LE(all["peak"], 400);
+  EXPECT_LE(all["memory_bound"], all["peak"]);
+  EXPECT_GE(all["seconds"].get<double>(), 0);
+}
+
+TEST_F(PlanCommand, RecomputesWhatIsCheapest) {
+  // At h3's derivative all of h1, h2, h3 wait. With 310 bytes x is kept and h1 made again; with 300, x as well.
+  const nlohmann::json free = report(chain_ + " --fixed-order --memory 400");
+  const nlohmann::json tight = report(chain_ + " --fixed-order --memory 310");
+  EXPECT_EQ(free["cost"], 141);
+  EXPECT_LE(tight["peak"], 310);
+  EXPECT_EQ(tight["cost"], 151);
+  EXPECT_EQ(tight["recomputed"], 1);
+  EXPECT_EQ(tight["optimal"], true);
+  EXPECT_EQ(report(chain_ + " --fixed-order --memory 300")["cost"], 152);
+  EXPECT_NEAR(tight["overhead_percent"].get<double>(), 100 * 10.0 / 141, 1e-9);
+}
+
+TEST_F(PlanCommand, WithoutABudgetItTakesTheLeastMemoryAtNoExtraCost) {
+  const nlohmann::json json = report(chain_);
+  EXPECT_TRUE(json["budget"].is_null());
+  EXPECT_EQ(json["cost"], json["base_cost"]);
+  EXPECT_LE(json["peak"], json["base_peak"]);
+}
+
+TEST_F(PlanCommand, BudgetsTakeUnitsAndShares) {
+  EXPECT_EQ(report(chain_ + " --memory 1KiB")["budget"], 1024);
+  EXPECT_EQ(report(chain_ + " --memory '2 kB'")["budget"], 2000);
+  EXPECT_EQ(report(chain_ + " --memory 2GB")["budget"], 2'000'000'000);
+  EXPECT_EQ(report(chain_ + " --memory 100%")["budget"], 400);
+  EXPECT_EQ(report(chain_ + " --memory 99.9%")["budget"], 399);
+  EXPECT_EQ(report(chain_ + " --memory 250%")["budget"], 1000);
+  EXPECT_EQ(report(chain_ + " --memory 9223372036854775807")["budget"], 9223372036854775807);
+}
+
+TEST_F(PlanCommand, WrongBudgetsAreBadInput) {
+  for (const char* budget : {"0",          "0B",   "0.4",       "-1",  "-5MiB", "9223372036854775808",
+                             "8388608TiB", "1e30", "12parsecs", "MiB", "nan",   "inf",
+                             "''",         "' '",  "0%",        "-5%", "%",     "x%",
+                             "1e9%",       "1e-9%"}) {
+    const CommandRun run = plan(chain_ + " --memory " + budget);
+    EXPECT_EQ(run.exit_code, 4) << budget;
+    EXPECT_THAT(run.err, AllOf(HasSubstr("error[TM0104]: --memory"), HasSubstr("expected: "))) << budget;
+    EXPECT_THAT(run.out, IsEmpty()) << budget;
+    EXPECT_EQ(plan(std::string("mlp --memory ") + budget).exit_code, 4) << budget;
+  }
+}
+
+TEST_F(PlanCommand, BudgetsThatCannotBeMetSayWhatFitsAndWhatPinsIt) {
+  const std::string schedule = folder_.path("none.txt");
+  const CommandRun run = plan(chain_ + " --memory 200 --json --schedule " + schedule);
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("error[TM0101]: a budget of 200 bytes"),
+                             HasSubstr("--> chain.dag.json"), HasSubstr("smallest: 300 bytes, proved"),
+                             HasSubstr("peak: node "), HasSubstr("--memory 300 fits")));
+  const nlohmann::json json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["fits"], false);
+  EXPECT_EQ(json["budget"], 200);
+  EXPECT_EQ(json["floor"], 300);
+  EXPECT_EQ(json["floor_proved"], true);
+  EXPECT_EQ(json["base_peak"], 400);
+  EXPECT_FALSE(json["pinned_by"]["largest"].empty());
+  EXPECT_FALSE(std::filesystem::exists(schedule));
+  EXPECT_EQ(report(chain_ + " --memory 300")["fits"], true);
+  EXPECT_EQ(report(chain_ + " --memory 299", 3)["floor"], 300);
+  const CommandRun text = plan(chain_ + " --memory 200");
+  EXPECT_EQ(text.exit_code, 3);
+  EXPECT_THAT(text.out, IsEmpty());
+}
+
+TEST_F(PlanCommand, SchedulesCanBeReadBackAndJudged) {
+  const std::string schedule = folder_.path("run.txt");
+  for (const char* budget : {"300", "310", "330", "400", "410"}) {
+    for (const char* order : {"", " --fixed-order"}) {
+      const std::string arguments = chain_ + " --memory " + budget + order;
+      const nlohmann::json planned = report(arguments + " --schedule " + schedule);
+      const nlohmann::json judged = report(arguments + " --check " + schedule);
+      EXPECT_EQ(judged["valid"], true);
+      EXPECT_EQ(judged["fits"], true);
+      for (const char* field :
+           {"peak", "cost", "base_peak", "base_cost", "overhead_percent", "recomputed", "budget"}) {
+        EXPECT_EQ(judged[field], planned[field]) << arguments << " " << field;
+      }
+    }
+  }
+  EXPECT_EQ(plan(chain_ + " --check " + schedule).exit_code, 0);
+  EXPECT_EQ(plan(chain_ + " --memory 300 --check " + folder_.write("base.txt", "0 1 2 3 4 5 6")).exit_code,
+            3);
+}
+
+TEST_F(PlanCommand, WrongSchedulesAreBadInput) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"0 1 2 3 4 5", "node 6 `d_h1` never runs"},
+      {"0 2 1 3 4 5 6", "entry 1 runs node 2 `h2` before its input node 1 `h1`"},
+      {"0 1 2 3 4 5 6 7", "entry 7 is 7"},
+      {"0 1 2 3 four 5 6", "entry 4 is no index"},
+      {"", "node 0 `x` never runs"},
+  };
+  for (const auto& [text, complaint] : cases) {
+    const CommandRun run = plan(chain_ + " --check " + folder_.write("bad.txt", text));
+    EXPECT_EQ(run.exit_code, 4) << text;
+    EXPECT_THAT(run.err, AllOf(HasSubstr(complaint), HasSubstr("--> bad.txt:1")));
+  }
+  const std::string swapped =
+      folder_.write("swapped.dag.json", R"({"nodes": [{"name": "a", "cost": 1, "bytes": 1},
+      {"name": "b", "cost": 1, "bytes": 1}], "edges": []})");
+  const std::string other = folder_.write("other.txt", "1 0");
+  EXPECT_EQ(plan(swapped + " --check " + other).exit_code, 0);
+  EXPECT_THAT(plan(swapped + " --fixed-order --check " + other).err,
+              HasSubstr("do not first run in the file's order"));
+  EXPECT_EQ(plan(swapped + " --check " + folder_.path("no_such.txt")).exit_code, 4);
+}
+
+TEST_F(PlanCommand, BadGraphsAreToldWithThePlace) {
+  const std::string node = R"({"name": "a", "cost": 1, "bytes": 1})";
+  const std::pair<std::string, std::string> cases[] = {
+      {R"({"nodes": [)" + node + ",\n" + node + R"(], "edges": [[0, 1], [1, 0]]})",
+       "closes a cycle: node 0 `a` → node 1 `a`"},
+      {R"({"nodes": [)" + node + ",\n" + node + R"(], "edges": [[1, 0]]})", "edge 0 [1, 0] goes backwards"},
+      {R"({"nodes": [)" + node + ",\n" + node + R"(], "edges": [[0, 2]]})", "node 2, which does not exist"},
+      {R"({"nodes": [)" + node + ",\n" + node + R"(], "edges": [[1, 1]]})", "to itself"},
+      {"{\"nodes\": [\n"
+       R"({"name": "a", "cost": 1, "bytes": -1}], "edges": []})",
+       "`bytes` is negative: -1"},
+      {"{\"nodes\": [\n"
+       R"({"name": "a", "cost": 1, "bytes": 0.5}], "edges": []})",
+       "`bytes` is not a whole number"},
+      {"{\"nodes\": [\n"
+       R"({"name": "a", "cost": 1, "bytes": 9223372036854775808}], "edges": []})",
+       "too large"},
+      {"{\"nodes\": [\n"
+       R"({"name": "a", "cost": -1, "bytes": 1}], "edges": []})",
+       "`cost` is negative"},
+      {"{\"nodes\": [\n"
+       R"({"name": "a", "cost": NaN, "bytes": 1}], "edges": []})",
+       "not JSON"},
+      {"{\"nodes\": [\n"
+       R"({"name": "a", "cost": 1}], "edges": []})",
+       "`bytes` is missing"},
+      {"{\"nodes\": [\n"
+       R"({"name": "a", "cost": "1", "bytes": 1}], "edges": []})",
+       "`cost` is a text"},
+      {"{\"edges\": [],\n\"nodes\": []}", "the graph has no nodes"},
+      {"{\n", "not JSON: line 2"},
+      {"\n[]", "holds a list"},
+  };
+  for (const auto& [text, complaint] : cases) {
+    const CommandRun run = plan(folder_.write("bad.dag.json", text) + " --memory 100");
+    EXPECT_EQ(run.exit_code, 4) << text;
+    EXPECT_THAT(run.err,
+                AllOf(HasSubstr("error[TM05"), HasSubstr(complaint), HasSubstr("--> bad.dag.json:2")))
+        << text;
+    EXPECT_THAT(run.out, IsEmpty());
+  }
+  EXPECT_EQ(plan(folder_.write("empty.dag.json", "") + " --memory 1").exit_code, 4);
+  EXPECT_EQ(plan(folder_.path("no_such.dag.json") + " --memory 1").exit_code, 4);
+  EXPECT_EQ(plan(folder_.path("") + " --memory 1").exit_code, 4) << "a folder";
+}
+
+TEST_F(PlanCommand, OptionsWithoutEffectAreRefused) {
+  for (const char* option : {"--batch 2", "--context 8", "--dtype f32", "--optimizer sgd", "--disable order",
+                             "--dump-after order", "--output x.json", "--passes", "--print"}) {
+    const CommandRun run = plan(chain_ + " " + option);
+    EXPECT_EQ(run.exit_code, 4) << option;
+    EXPECT_THAT(run.err, HasSubstr("has no effect")) << option;
+  }
+  EXPECT_EQ(plan("mlp --check x.txt").exit_code, 4);
+}
+
+TEST_F(PlanCommand, EffortIsAWordOrSeconds) {
+  for (const char* effort : {"quick", "normal", "best", "1", "0.5", "2s"}) {
+    EXPECT_EQ(report(chain_ + " --memory 310 --effort " + effort)["effort"], effort);
+  }
+  for (const char* effort : {"fast", "0", "-1", "1e9", "nan", "''", "1m"}) {
+    const CommandRun run = plan(chain_ + " --memory 310 --effort " + effort);
+    EXPECT_EQ(run.exit_code, 4) << effort;
+    EXPECT_THAT(run.err, HasSubstr("expected: quick, normal, best"));
+  }
+}
+
+TEST_F(PlanCommand, MisuseIsNotBadInput) {
+  EXPECT_EQ(plan("").exit_code, 2);
+  EXPECT_EQ(plan(chain_ + " --memory").exit_code, 2);
+  EXPECT_EQ(plan(chain_ + " --no-such-option").exit_code, 2);
+  EXPECT_EQ(plan(chain_ + " --schedule " + folder_.path("no/such/folder.txt")).exit_code, 4);
+  EXPECT_EQ(plan("--help").exit_code, 0);
+}
+
+TEST_F(PlanCommand, WritesTheOrderOfAGraphOfOperations) {
+  const std::string schedule = folder_.path("run.txt");
+  ASSERT_EQ(plan("mlp --batch 2 --schedule " + schedule).exit_code, 0);
+  EXPECT_FALSE(schedule_from_text(folder_.read("run.txt"), "run.txt").empty());
+}
+
+}  // namespace
+}  // namespace tidemark

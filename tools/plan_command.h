@@ -1,0 +1,35 @@
+// What `tidemark plan` was asked for, and the two ways to answer it.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/budget_option.h"
+#include "tools/effort_option.h"
+#include "tools/exit_code.h"
+#include "tools/model_option.h"
+
+namespace tidemark::cli {
+
+struct PlanCommand {
+  ModelOption model;
+  std::optional<Budget> memory;  // none: the least memory at no extra time
+  Effort effort;
+  std::string effort_name = "normal";
+  bool fixed_order = false;
+  std::string schedule;  // write the order of execution here
+  bool json = false;
+
+  // Graphs of operations only.
+  std::vector<std::string> disable;
+  std::string dump_after, output;
+  bool passes = false, print_graph = false;
+
+  // Graphs of costs and bytes only.
+  std::string check;  // judge this schedule instead of searching
+};
+
+ExitCode plan_graph(const PlanCommand& command);  // a .ir file or a built-in model
+ExitCode plan_dag(const PlanCommand& command);    // a .dag.json file
+
+}  // namespace tidemark::cli
