@@ -19,6 +19,44 @@ TEST(Models, TinyOnesLearn) {
   }
 }
 
+TEST(Models, GptSeesNoLaterTokensAndVitSeesAllPatches) {
+  const Gpt gpt = Gpt::init(key(0), {.layers = 2, .width = 16, .heads = 2, .vocabulary = 11, .context = 8});
+  Tensor tokens = tensor(std::vector<std::int32_t>{1, 2, 3, 4, 5}, {1, 5});
+  const Tensor before = gpt(tokens);
+  tokens.at(0, 4) = 9;
+  const Tensor after = gpt(tokens);
+  EXPECT_EQ(before.at(all, Range{0, 4}).to_vector(), after.at(all, Range{0, 4}).to_vector());
+  EXPECT_NE(before.at(all, 4).to_vector(), after.at(all, 4).to_vector());
+
+  const Vit vit =
+      Vit::init(key(0), {.layers = 1, .width = 16, .heads = 2, .patch = 4, .side = 8, .classes = 3});
+  const Tensor image = random_normal(key(1), {1, 3, 8, 8});
+  Tensor corner = image;
+  corner.at(0, 0, 7, 7) = 5;
+  EXPECT_NE(vit(image).to_vector(), vit(corner).to_vector());
+}
+
+TEST(Models, TrainInBf16WithF32Moments) {
+  const GptConfig config{.layers = 2, .width = 32, .heads = 4, .vocabulary = 64, .context = 16};
+  const auto loss = [](const Gpt& model, Tensor tokens, Tensor next) {
+    return classification_loss(model(tokens), next);
+  };
+  const optim::AdamW adamw{.lr = 3e-3};
+  const Gpt start = map_tree([](const Tensor& w) { return cast(w, DType::bf16); }, Gpt::init(key(0), config));
+  const auto train = compile(optim::step(adamw, loss), {.donate = {0}});
+  const Tensor tokens = tiny::random_labels(7, {2, 16}, 64), next = tiny::random_labels(8, {2, 16}, 64);
+  auto state = adamw.init(start);
+  std::vector<double> losses;
+  for (int i = 0; i < 8; ++i) {
+    auto [after, value] = train(state, tokens, next);
+    state = after;
+    losses.push_back(value.item());
+    ASSERT_TRUE(std::isfinite(losses.back()));
+  }
+  EXPECT_LT(losses.back(), losses.front() - 0.1);
+  EXPECT_EQ(state.parameters.token_table.dtype(), DType::bf16);
+}
+
 TEST(Models, TinyOnesRepeatBitByBit) {
   for (const tiny::TinyModel& model : tiny::all()) {
     Program program(model.step, {}, default_device());
