@@ -17,6 +17,7 @@ Timeline::Timeline(const RematProblem& problem, std::span<const int> sequence)
       saved_(sequence.size(), 0),
       runs_of_(at(problem.model.tasks)),
       events_(at(problem.model.items)),
+      load_at_end_(problem.model.base),
       count_(static_cast<int>(sequence.size())) {
   const OrderModel& model = problem.model;
   for (Run run = 0; run < count_; ++run) {
@@ -36,6 +37,7 @@ Timeline::Timeline(const RematProblem& problem, std::span<const int> sequence)
 
   std::vector<std::int64_t> change(sequence.size() + 1, 0);
   for (int i = 0; i < model.items; ++i) {
+    if (model.pinned[at(i)]) load_at_end_ += model.size[at(i)];
     const auto& list = events_[at(i)];
     for (std::size_t k = 0; k < list.size(); ++k) {
       if (!list[k].make) continue;
@@ -193,6 +195,7 @@ void Timeline::refresh_saved(Run run) {
 
 // Bytes alive when `run` begins.
 std::int64_t Timeline::load_before(Run run) const {
+  if (run == none) return load_at_end_;
   const OrderModel& model = problem_->model;
   std::int64_t bytes = load(run) - model.scratch[at(task(run))] + saved_[at(run)];
   for (int i : model.makes[task(run)]) bytes -= model.size[at(i)];
@@ -231,9 +234,9 @@ void Timeline::split(int block) {
 }
 
 void Timeline::place(Run run, Run next, std::int64_t load) {
-  const int b = block_[at(next)];
+  const int b = next == none ? order_.back() : block_[at(next)];
   Block& block = blocks_[at(b)];
-  const auto k = static_cast<std::ptrdiff_t>(index_[at(next)]);
+  const auto k = static_cast<std::ptrdiff_t>(next == none ? block.runs.size() : at(index_[at(next)]));
   block.runs.insert(block.runs.begin() + k, run);
   block.load.insert(block.load.begin() + k, load - block.added);
   block.highest = std::max(block.highest, load - block.added);

@@ -25,7 +25,7 @@ class Timeline {
 
   Timeline(const RematProblem& problem, std::span<const int> sequence);
 
-  // Runs `task` right before `next`. The run's operands must have been made by then.
+  // Runs `task` right before `next` (`none`: as the last). Its operands must have been made by then.
   Run insert(int task, Run next);
   // Takes a run out that is not the first of its task, or is followed by another before any use.
   void erase(Run run);
@@ -74,7 +74,7 @@ class Timeline {
   void split(int block);
   void number(int block, std::size_t from);
   void rank_blocks();
-  std::int64_t load_before(Run run) const;
+  std::int64_t load_before(Run run) const;  // `none`: at the end
   void put_use(int item, Run run);
   void put_make(int item, Run run);
   void take_use(int item, Run run);
@@ -90,6 +90,7 @@ class Timeline {
   std::vector<Run> free_;                   // numbers of erased runs
   std::vector<std::vector<Run>> runs_of_;   // per task
   std::vector<std::vector<Event>> events_;  // per item
+  std::int64_t load_at_end_;
   double cost_ = 0;
   int count_ = 0;
 };

@@ -19,7 +19,7 @@ TimelineEdit::TimelineEdit(const RematProblem& problem, std::span<const int> seq
 bool TimelineEdit::may_insert(int task, Run next) const {
   if (!problem_->repeatable[at(task)]) return false;
   for (int closer : problem_->closed_by[task]) {
-    if (line_.earlier(line_.runs_of(closer).front(), next)) return false;
+    if (next == Timeline::none || line_.earlier(line_.runs_of(closer).front(), next)) return false;
   }
   return true;
 }
@@ -87,7 +87,7 @@ void TimelineEdit::erase_with_idle(Run run) {
 }
 
 TimelineEdit::Run TimelineEdit::relocate(Run run, Run next) {
-  TM_DCHECK(line_.is_first(run) && line_.next(run) != Timeline::none);
+  TM_DCHECK(line_.is_first(run));
   const Run moved = line_.insert(line_.task(run), next);
   journal_.push_back({true, false, moved, line_.task(run), Timeline::none});
   if (place_.size() <= at(moved)) place_.resize(at(moved) + 1, -1);

@@ -23,12 +23,13 @@ class TimelineEdit {
   // Erases a repeat, and then every repeat whose results nobody reads any more because of it.
   void erase_with_idle(Run run);
   // Moves the first run of a task to right before `next`, which leaves it the first; the caller has checked that the
-  // order allows it. The last run of all stays where it is.
+  // order allows it.
   Run relocate(Run run, Run next);
 
   void keep() { journal_.clear(); }
   void undo();  // everything since the last keep()
   bool changed() const { return !journal_.empty(); }
+  std::int64_t changes() const { return static_cast<std::int64_t>(journal_.size()); }
 
  private:
   struct Change {

@@ -31,7 +31,7 @@ TEST(Timeline, AgreesWithPlainEvaluationWhileRunsComeAndGo) {
         for (int skip = static_cast<int>(random() % 40); skip > 0 && next != Timeline::none; --skip) {
           next = edit.now().next(next);
         }
-        if (next != Timeline::none && edit.may_insert(task, next)) edit.insert(task, next);
+        if (edit.may_insert(task, next)) edit.insert(task, next);
       }
       const Sequence after = edit.now().sequence();
       const SequenceFigures figures = figures_of(problem, after);
