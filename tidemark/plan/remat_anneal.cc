@@ -14,13 +14,15 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class Annealer {
  public:
-  Annealer(const RematProblem& problem, std::span<const int> start, std::uint64_t seed)
+  Annealer(const RematProblem& problem, std::span<const int> start, const AnnealOptions& options)
       : problem_(problem),
         model_(problem.model),
         makers_(makers_of(problem.model)),
         edit_(problem, start),
-        random_(seed),
+        random_(options.seed),
+        first_within_(options.first_within),
         closes_(static_cast<std::size_t>(problem.model.tasks)),
+        cost_weight_(options.first_within ? 0.03 : 1),
         price_(problem.base_cost() / static_cast<double>(std::max<std::int64_t>(1, problem.budget))) {
     for (int t = 0; t < model_.tasks; ++t) {
       for (int closer : problem.closed_by[t]) closes_[at(closer)].push_back(t);
@@ -32,14 +34,14 @@ class Annealer {
   Sequence run(double hot, double cold, Work& work) {
     const double total = static_cast<double>(work.left);
     double temperature = hot;
-    for (std::int64_t step = 0; work.left > 0; ++step) {
+    for (std::int64_t step = 0; work.left > 0 && !(first_within_ && !best_.empty()); ++step) {
       if (step % 64 == 0) {
         const double done = 1 - static_cast<double>(work.left) / total;
         temperature = hot * std::pow(cold / hot, done);
       }
       const double before = energy(excess_);
       propose();
-      work.spend(1 + edit_.changes());
+      work.spend(1 + edit_.effort());
       if (!edit_.changed()) continue;
       const std::int64_t excess = edit_.now().excess(problem_.budget);
       const double rise = energy(excess) - before;
@@ -57,12 +59,13 @@ class Annealer {
 
  private:
   double energy(std::int64_t excess) const {
-    return edit_.now().cost() + price_ * static_cast<double>(excess);
+    return cost_weight_ * edit_.now().cost() + price_ * static_cast<double>(excess);
   }
 
   // The price of a byte too much follows how often the search is outside the budget: about half of the time, so that
   // it keeps crossing the border, where the best sequences are.
   void adapt() {
+    if (first_within_) return;
     outside_ += excess_ > 0;
     if (++counted_ < 256) return;
     price_ *= outside_ > 128 ? 1.1 : 1 / 1.1;
@@ -186,8 +189,10 @@ class Annealer {
   std::vector<int> makers_;
   TimelineEdit edit_;
   Random random_;
+  bool first_within_;
   std::vector<std::vector<int>> closes_;  // per task: whom it closes
-  double price_;                          // of a byte of excess
+  double cost_weight_;
+  double price_;  // of a byte of excess
   std::int64_t excess_ = 0;
   int counted_ = 0, outside_ = 0;
   Sequence best_;
@@ -199,7 +204,7 @@ class Annealer {
 Sequence anneal(const RematProblem& problem, std::span<const int> start, const AnnealOptions& options,
                 Work& work) {
   const double mean = problem.base_cost() / std::max(1, problem.model.tasks);
-  return Annealer(problem, start, options.seed).run(options.hot * mean, options.cold * mean, work);
+  return Annealer(problem, start, options).run(options.hot * mean, options.cold * mean, work);
 }
 
 }  // namespace tidemark

@@ -17,9 +17,36 @@ Sequence shave(const RematProblem& problem, std::span<const int> start, std::int
 // was none.
 struct AnnealOptions {
   std::uint64_t seed = 1;
-  double hot = 1, cold = 0.002;  // temperatures, as multiples of the mean cost of a task
+  double hot = 1, cold = 0.01;  // temperatures, as multiples of the mean cost of a task
+  bool first_within = false;    // stop at the first sequence within the budget, whatever it costs
 };
 Sequence anneal(const RematProblem& problem, std::span<const int> start, const AnnealOptions& options,
                 Work& work);
+
+// The sequence with the lowest peak that was found, and what no sequence is below. Peaks up to `goal` are as good.
+struct Floor {
+  Sequence sequence;
+  std::int64_t peak = 0, bound = 0;
+};
+Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::int64_t goal, Work& work);
+
+struct RematEffort {
+  std::int64_t units = 4'000'000;  // about a microsecond each
+  bool search_order = true;        // look for a better order first, where it is free
+  int most_annealed = 1 << 20;     // tasks; larger problems are shaved only
+};
+
+struct RematResult {
+  bool feasible = false;
+  Sequence sequence;              // feasible: within the budget; else the lowest that was found
+  SequenceFigures figures;        // of the sequence
+  double time_bound = 0;          // no sequence within the budget costs less
+  std::int64_t memory_bound = 0;  // no sequence has a lower peak
+  bool optimal = false;           // its cost is the time bound
+  std::int64_t work_units = 0;
+};
+// `start`: a valid sequence, such as the base order.
+RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
+                        const RematEffort& effort = {});
 
 }  // namespace tidemark

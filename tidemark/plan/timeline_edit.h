@@ -29,7 +29,8 @@ class TimelineEdit {
   void keep() { journal_.clear(); }
   void undo();  // everything since the last keep()
   bool changed() const { return !journal_.empty(); }
-  std::int64_t changes() const { return static_cast<std::int64_t>(journal_.size()); }
+  // What the changes since the last keep() or undo() took, in units of about half a microsecond.
+  std::int64_t effort() const;
 
  private:
   struct Change {

@@ -1,0 +1,83 @@
+// The smallest load that a sequence was found for, cost being no object. Exact where the problem is small enough; else
+// shaving towards limits that come down step by step, and annealing where shaving is stuck.
+#include <algorithm>
+
+#include "tidemark/plan/remat_bound.h"
+#include "tidemark/plan/remat_exact.h"
+#include "tidemark/plan/remat_search.h"
+
+namespace tidemark {
+namespace {
+
+constexpr int exact_tasks = 40;
+constexpr std::int64_t exact_states = 50'000;
+
+// Both ways down share this: a limit below the peak at hand, nearer to it after each failure.
+class Descent {
+ public:
+  Descent(const RematProblem& problem, std::span<const int> start, std::int64_t goal)
+      : problem_(problem), best_(start.begin(), start.end()), goal_(goal) {
+    peak_ = figures_of(problem, best_).peak;
+    step_ = std::max<std::int64_t>(1, (peak_ - goal_) / 4);
+  }
+
+  template <class Search>  // Sequence(limit): empty or too high when it fails
+  void run(int failures, Search&& search, Work& work) {
+    while (peak_ > goal_ && failures > 0 && work.left > 0) {
+      const std::int64_t limit = std::max(goal_, peak_ - step_);
+      Sequence found = search(best_, limit);
+      const std::int64_t peak = found.empty() ? peak_ : figures_of(problem_, found).peak;
+      if (peak < peak_) {
+        best_ = std::move(found);
+        peak_ = peak;
+      } else {
+        --failures;
+        step_ = std::max<std::int64_t>(1, step_ / 4);
+      }
+    }
+    step_ = std::max<std::int64_t>(1, (peak_ - goal_) / 16);
+  }
+
+  std::int64_t peak() const { return peak_; }
+  Sequence take() { return std::move(best_); }
+
+ private:
+  const RematProblem& problem_;
+  Sequence best_;
+  std::int64_t goal_, peak_, step_;
+};
+
+}  // namespace
+
+Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::int64_t goal, Work& work) {
+  Floor floor{.sequence = {}, .peak = 0, .bound = memory_bound(problem)};
+  if (problem.model.tasks <= exact_tasks) {
+    SmallestPeak exact = smallest_peak(problem, {.states = exact_states});
+    if (exact.complete) {
+      return {.sequence = std::move(exact.sequence), .peak = exact.bytes, .bound = exact.bytes};
+    }
+    floor.bound = std::max(floor.bound, exact.bytes);
+  }
+  Descent descent(problem, start, std::max(goal, floor.bound));
+  descent.run(
+      8, [&](const Sequence& from, std::int64_t limit) { return shave(problem, from, limit, work); }, work);
+  std::uint64_t seed = 0;
+  descent.run(
+      6,
+      [&](const Sequence& from, std::int64_t limit) {
+        RematProblem tighter = problem;
+        tighter.budget = limit;
+        Work share{work.left / 8};
+        work.left -= share.left;
+        Sequence found =
+            anneal(tighter, from, {.seed = ++seed, .hot = 1, .cold = 0.1, .first_within = true}, share);
+        work.left += share.left;
+        return found;
+      },
+      work);
+  floor.peak = descent.peak();
+  floor.sequence = descent.take();
+  return floor;
+}
+
+}  // namespace tidemark

@@ -1,0 +1,142 @@
+// The portfolio. What fits as it is needs no search; small problems are solved to the end; then one greedy way down,
+// and annealing from it and from the start, until several independent runs agree or the work is spent.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tidemark/plan/remat_bound.h"
+#include "tidemark/plan/remat_exact.h"
+#include "tidemark/plan/remat_search.h"
+
+namespace tidemark {
+namespace {
+
+constexpr int exact_tasks = 40;
+constexpr std::int64_t exact_states = 50'000;
+
+// The cheapest so far, and how often it was met.
+class Incumbent {
+ public:
+  explicit Incumbent(const RematProblem& problem) : problem_(problem) {}
+
+  void offer(Sequence sequence) {
+    if (sequence.empty()) return;
+    const SequenceFigures figures = figures_of(problem_, sequence);
+    if (figures.peak > problem_.budget) return;
+    constexpr double same = 1e-9;
+    if (!empty() && figures.cost >= figures_.cost * (1 - same)) {
+      met_ += figures.cost <= figures_.cost * (1 + same);
+      return;
+    }
+    sequence_ = std::move(sequence);
+    figures_ = figures;
+    met_ = 1;
+  }
+  bool empty() const { return sequence_.empty(); }
+  int met() const { return met_; }
+  const Sequence& sequence() const { return sequence_; }
+  const SequenceFigures& figures() const { return figures_; }
+
+ private:
+  const RematProblem& problem_;
+  Sequence sequence_;
+  SequenceFigures figures_;
+  int met_ = 0;
+};
+
+Work share_of(Work& work, double part) {
+  Work share{std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(work.left) * part))};
+  work.left -= share.left;
+  return share;
+}
+
+// Down from the start in steps, each from the one before: shaving far at once spends on the wrong items.
+Sequence shave_in_steps(const RematProblem& problem, const Sequence& start, Work& work) {
+  constexpr int steps = 6;
+  const std::int64_t from = figures_of(problem, start).peak;
+  Sequence sequence = start;
+  for (int k = 1; k <= steps; ++k) {
+    const std::int64_t limit = problem.budget + (from - problem.budget) / steps * (steps - k);
+    sequence = shave(problem, sequence, limit, work);
+  }
+  return sequence;
+}
+
+// Runs that start anew and runs that start from the best so far, in turn, each longer than the last.
+void anneal_rounds(const RematProblem& problem, const Sequence& start, Incumbent& best, double bound,
+                   Work& work) {
+  constexpr int enough_meetings = 4;
+  std::int64_t length = 40'000 + 400 * problem.model.tasks;
+  for (std::uint64_t round = 1; work.left > 0; ++round) {
+    const bool anew = best.empty() || round % 2 == 1;
+    Work turn{std::min(length, work.left)};
+    work.left -= turn.left;
+    best.offer(anneal(problem, anew ? start : best.sequence(),
+                      {.seed = round, .hot = anew ? 1.0 : 0.3, .cold = 0.01}, turn));
+    work.left += std::max<std::int64_t>(0, turn.left);
+    if (!best.empty() && best.figures().cost <= bound * (1 + 1e-9)) return;
+    // A run from the best so far that comes back to it tells little; one that starts anew tells more.
+    if (best.met() >= 2 * enough_meetings) return;
+    if (round % 2 == 0) length += length / 2;
+  }
+}
+
+}  // namespace
+
+RematResult solve_remat(const RematProblem& problem, std::span<const int> start, const RematEffort& effort) {
+  RematResult result;
+  Work work{effort.units};
+  Sequence base(start.begin(), start.end());
+  result.memory_bound = memory_bound(problem);
+  result.time_bound = time_bound(problem);
+  const auto finish = [&](Sequence sequence) {
+    result.figures = figures_of(problem, sequence);
+    result.sequence = std::move(sequence);
+    result.feasible = result.figures.peak <= problem.budget;
+    result.time_bound = std::min(result.time_bound, result.figures.cost);
+    result.optimal |= result.feasible && result.figures.cost <= result.time_bound * (1 + 1e-9);
+    result.work_units = effort.units - work.left;
+    return result;
+  };
+  if (figures_of(problem, base).peak <= problem.budget) return finish(std::move(base));
+
+  if (!problem.fixed_order && effort.search_order) {
+    Work share = share_of(work, 0.3);
+    base = best_order(problem.model, problem.budget, share);
+    work.left += share.left;
+    if (figures_of(problem, base).peak <= problem.budget) return finish(std::move(base));
+  }
+
+  Incumbent best(problem);
+  bool hopeless = result.memory_bound > problem.budget;
+  if (!hopeless && problem.model.tasks <= exact_tasks) {
+    ExactSequence exact = exact_sequence(problem, {.states = exact_states});
+    if (exact.complete && !exact.sequence.empty()) {
+      result.time_bound = exact.cost;
+      return finish(std::move(exact.sequence));
+    }
+    hopeless = exact.complete;
+  }
+  if (!hopeless) {
+    best.offer(shave_in_steps(problem, base, work));
+    if (best.empty()) {
+      Work share = share_of(work, 0.5);
+      Floor within = lowest_peak(problem, base, problem.budget, share);
+      work.left += share.left;
+      best.offer(std::move(within.sequence));
+    }
+    if (problem.model.tasks <= effort.most_annealed) {
+      anneal_rounds(problem, base, best, result.time_bound, work);
+    }
+  }
+  if (!best.empty()) return finish(best.sequence());
+
+  Work extra{std::max(work.left, effort.units / 2)};
+  const std::int64_t given = extra.left;
+  Floor floor = lowest_peak(problem, base, 0, extra);
+  work.left -= given - extra.left;
+  result.memory_bound = std::max(result.memory_bound, floor.bound);
+  return finish(std::move(floor.sequence));
+}
+
+}  // namespace tidemark
