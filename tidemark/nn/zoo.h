@@ -10,12 +10,11 @@
 
 namespace tidemark::nn {
 
-// What is not given is the model's own.
+// What is not given is the model's own. The context counts tokens, pixels of an image's side, or steps (ZooContext::unit).
+// The dtype (f32, bf16 or f16) is that of parameters and activations; moments are f32, and losses are not scaled.
 struct ZooOptions {
-  std::optional<std::int64_t> batch = {};  // examples
-  std::optional<std::int64_t> context =
-      {};                           // tokens, pixels of an image's side, or steps: see ZooContext::unit
-  std::optional<DType> dtype = {};  // f32, bf16 or f16: parameters and activations; moments are f32
+  std::optional<std::int64_t> batch = {}, context = {};
+  std::optional<DType> dtype = {};
   std::optional<OptimizerKind> optimizer = {};
 };
 
