@@ -158,6 +158,23 @@ TEST_F(PlanCommand, SchedulesCanBeReadBackAndJudged) {
             3);
 }
 
+TEST_F(PlanCommand, InstancesArePlannedAsTheJudgeSays) {
+  const std::string schedule = folder_.path("run.txt");
+  for (const char* graph : {"vgg16", "unet", "layered100"}) {
+    const std::string path = std::string(TIDEMARK_SHARED_DATA) + "/graphs/" + graph + ".dag.json";
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << "no instance at " << path;
+    for (const char* order : {"", " --fixed-order"}) {
+      const std::string arguments = path + " --memory 90%" + order;
+      const nlohmann::json planned = report(arguments + " --effort quick --schedule " + schedule);
+      const nlohmann::json judged = report(arguments + " --check " + schedule);
+      EXPECT_LE(planned["peak"], planned["budget"]) << arguments;
+      EXPECT_LT(planned["overhead_percent"].get<double>(), 3) << arguments;
+      EXPECT_EQ(judged["peak"], planned["peak"]) << arguments;
+      EXPECT_EQ(judged["cost"], planned["cost"]) << arguments;
+    }
+  }
+}
+
 TEST_F(PlanCommand, WrongSchedulesAreBadInput) {
   const std::pair<std::string, std::string> cases[] = {
       {"0 1 2 3 4 5", "node 6 `d_h1` never runs"},

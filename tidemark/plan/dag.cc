@@ -2,8 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/error.h"
 
 namespace tidemark {
 namespace {
@@ -49,6 +56,40 @@ RematProblem problem_of(const Dag& dag) {
   problem.closed_by = IntLists(std::vector<std::vector<int>>(n));
   problem.budget = std::numeric_limits<std::int64_t>::max();
   return problem;
+}
+
+Dag read_dag(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text;
+  // In pieces: a pipe has no size to ask for, and what is too large is not read to its end.
+  for (std::vector<char> piece(1 << 16); in;) {
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    if (static_cast<std::int64_t>(text.size()) > max_dag_file_bytes)
+      fail(ErrorCode::bad_file,
+           {.what = fmt::format("{} is too large for a graph", path),
+            .expected = fmt::format("at most {}", to_string(Bytes(max_dag_file_bytes)))});
+  }
+  if (!in.eof() || in.bad())
+    fail(ErrorCode::bad_file, {.what = fmt::format("cannot read {}: {}", path, std::strerror(errno))});
+  return dag_from_json(text, path);
+}
+
+std::string to_json(const Dag& dag) {
+  using Json = nlohmann::ordered_json;
+  std::string text = "{\"nodes\": [";
+  for (std::size_t i = 0; i < dag.names.size(); ++i) {
+    const Json node = {{"name", dag.names[i]},
+                       {"cost", dag.cost[i]},
+                       {"bytes", dag.bytes[i]},
+                       {"backward", static_cast<bool>(dag.backward[i])}};
+    text += (i == 0 ? "\n  " : ",\n  ") + node.dump();
+  }
+  text += "\n],\n\"edges\": [";
+  for (std::size_t i = 0; i < dag.edges.size(); ++i) {
+    text += fmt::format("{}[{}, {}]", i == 0 ? "" : ", ", dag.edges[i].producer, dag.edges[i].consumer);
+  }
+  return text + "]}\n";
 }
 
 }  // namespace tidemark

@@ -3,17 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include "tidemark/base/bytes.h"
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
 #include "tidemark/plan/dag.h"
@@ -346,39 +342,5 @@ class DagReader : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 Dag dag_from_json(std::string_view text, std::string_view origin) { return DagReader(text, origin).parse(); }
-
-Dag read_dag(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
-  // In pieces: a pipe has no size to ask for, and what is too large is not read to its end.
-  for (std::vector<char> piece(1 << 16); in;) {
-    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
-    if (static_cast<std::int64_t>(text.size()) > max_dag_file_bytes)
-      fail(ErrorCode::bad_file,
-           {.what = fmt::format("{} is too large for a graph", path),
-            .expected = fmt::format("at most {}", to_string(Bytes(max_dag_file_bytes)))});
-  }
-  if (!in.eof() || in.bad())
-    fail(ErrorCode::bad_file, {.what = fmt::format("cannot read {}: {}", path, std::strerror(errno))});
-  return dag_from_json(text, path);
-}
-
-std::string to_json(const Dag& dag) {
-  using Json = nlohmann::ordered_json;
-  std::string text = "{\"nodes\": [";
-  for (std::size_t i = 0; i < dag.names.size(); ++i) {
-    const Json node = {{"name", dag.names[i]},
-                       {"cost", dag.cost[i]},
-                       {"bytes", dag.bytes[i]},
-                       {"backward", static_cast<bool>(dag.backward[i])}};
-    text += (i == 0 ? "\n  " : ",\n  ") + node.dump();
-  }
-  text += "\n],\n\"edges\": [";
-  for (std::size_t i = 0; i < dag.edges.size(); ++i) {
-    text += fmt::format("{}[{}, {}]", i == 0 ? "" : ", ", dag.edges[i].producer, dag.edges[i].consumer);
-  }
-  return text + "]}\n";
-}
 
 }  // namespace tidemark
