@@ -13,49 +13,86 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
+#include <optional>
 #include <queue>
 #include <tuple>
 
 #include "tidemark/base/check.h"
+#include "tidemark/plan/remat_relax.h"
 
 namespace tidemark {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-struct Set {
-  std::array<std::uint64_t, 2> word{};
+// A set of small numbers.
+template <std::size_t words>
+struct BitSet {
+  std::array<std::uint64_t, words> word{};
 
   bool has(int i) const { return word[at(i / 64)] >> (i % 64) & 1; }
   void add(int i) { word[at(i / 64)] |= std::uint64_t{1} << (i % 64); }
-  bool within(const Set& other) const {
-    return (word[0] & ~other.word[0]) == 0 && (word[1] & ~other.word[1]) == 0;
+  bool within(const BitSet& other) const {
+    for (std::size_t w = 0; w < words; ++w) {
+      if (word[w] & ~other.word[w]) return false;
+    }
+    return true;
   }
-  bool meets(const Set& other) const { return (word[0] & other.word[0]) || (word[1] & other.word[1]); }
-  int count() const { return std::popcount(word[0]) + std::popcount(word[1]); }
-  Set with(const Set& other) const { return {{word[0] | other.word[0], word[1] | other.word[1]}}; }
-  Set common(const Set& other) const { return {{word[0] & other.word[0], word[1] & other.word[1]}}; }
-  Set without(const Set& other) const { return {{word[0] & ~other.word[0], word[1] & ~other.word[1]}}; }
-  bool operator==(const Set&) const = default;
+  bool meets(const BitSet& other) const {
+    for (std::size_t w = 0; w < words; ++w) {
+      if (word[w] & other.word[w]) return true;
+    }
+    return false;
+  }
+  int count() const {
+    int sum = 0;
+    for (std::uint64_t w : word) sum += std::popcount(w);
+    return sum;
+  }
+  BitSet with(BitSet other) const {
+    for (std::size_t w = 0; w < words; ++w) other.word[w] |= word[w];
+    return other;
+  }
+  BitSet common(BitSet other) const {
+    for (std::size_t w = 0; w < words; ++w) other.word[w] &= word[w];
+    return other;
+  }
+  BitSet without(BitSet other) const {
+    for (std::size_t w = 0; w < words; ++w) other.word[w] = word[w] & ~other.word[w];
+    return other;
+  }
+  template <class F>
+  void each(F&& f) const {
+    for (std::size_t w = 0; w < words; ++w) {
+      for (std::uint64_t rest = word[w]; rest != 0; rest &= rest - 1) {
+        f(static_cast<int>(w) * 64 + std::countr_zero(rest));
+      }
+    }
+  }
+  bool operator==(const BitSet&) const = default;
 };
 
-struct State {
-  Set placed;  // tasks whose first run is in the part of the sequence that is settled
-  Set alive;   // items alive before that part
-  bool operator==(const State&) const = default;
-};
-
-struct Node {
-  State state;
-  double value = 0;  // cost of the repeated runs; or the peak, as bytes
-  double least = 0;  // of any sequence through this state
-  int parent = -1, task = -1;
-  bool open = true;
-};
+constexpr std::int64_t states_without_prices = 2'000;
 
 enum class Goal { cost, peak };
 
+template <std::size_t words>
 class BackwardSearch {
+  using Set = BitSet<words>;
+  struct State {
+    Set placed;  // tasks whose first run is in the part of the sequence that is settled
+    Set alive;   // items alive before that part
+    bool operator==(const State&) const = default;
+  };
+  struct Node {
+    State state;
+    double value = 0;  // cost of the repeated runs; or the peak, in bytes
+    double least = 0;  // of any sequence through this state
+    int parent = -1, task = -1;
+    bool open = true, probed = false;
+  };
+
  public:
   BackwardSearch(const RematProblem& problem, Goal goal)
       : problem_(problem),
@@ -65,7 +102,6 @@ class BackwardSearch {
         closers_(at(model_.tasks)),
         uses_(at(model_.tasks)),
         makes_(at(model_.tasks)) {
-    TM_CHECK(model_.tasks <= most_exact_tasks && model_.items <= most_exact_tasks);
     for (int t = 0; t < model_.tasks; ++t) {
       all_.add(t);
       for (int s : model_.after[t]) after_[at(t)].add(s);
@@ -87,6 +123,15 @@ class BackwardSearch {
     bool complete = false;
   };
 
+  // Prices found with this much work guide the search; only for fixed orders.
+  void prepare_potentials(std::int64_t work, double target) {
+    std::vector<int> probes(at(model_.tasks));
+    std::iota(probes.begin(), probes.end(), 0);
+    RematRelaxation relaxation(problem_, probes);
+    relaxation.improve(work, target);
+    potentials_ = relaxation.potentials();
+  }
+
   // Sequences of a value below `limit`, none of whose steps has a load above `budget`.
   Outcome run(std::int64_t budget, double limit, std::int64_t states) {
     budget_ = budget;
@@ -104,7 +149,7 @@ class BackwardSearch {
       proved = std::max(proved, entry.least);
       nodes_[at(entry.node)].open = false;
       if (nodes_[at(entry.node)].state.placed == all_) return {trace(entry.node), entry.least, true};
-      if (dominated(entry.node)) continue;
+      if (dominated(entry.node) || put_back(entry.node)) continue;
       if (static_cast<std::int64_t>(nodes_.size()) > states) return {{}, proved, false};
       expand(entry.node);
     }
@@ -123,11 +168,7 @@ class BackwardSearch {
 
   std::int64_t bytes(const Set& items) const {
     std::int64_t sum = 0;
-    for (std::size_t w = 0; w < 2; ++w) {
-      for (std::uint64_t rest = items.word[w]; rest != 0; rest &= rest - 1) {
-        sum += model_.size[w * 64 + static_cast<std::size_t>(std::countr_zero(rest))];
-      }
-    }
+    items.each([&](int i) { sum += model_.size[at(i)]; });
     return sum;
   }
 
@@ -178,7 +219,7 @@ class BackwardSearch {
 
   void reach(const State& state, double value, int parent, int task) {
     double least = value;
-    if (goal_ == Goal::cost) least += repeats_needed(state);
+    if (goal_ == Goal::cost) least += relaxed(state);
     if (!(least < limit_)) return;
     const int slot = find(state);
     int node = table_[at(slot)];
@@ -197,7 +238,33 @@ class BackwardSearch {
     n.parent = parent;
     n.task = task;
     n.open = true;
+    n.probed = false;
     queue_.push({least, state.placed.count(), node});
+  }
+
+  // The probes cost more than all else, so they wait until a state comes up. True: it turned out worse than it looked.
+  bool put_back(int node) {
+    Node& n = nodes_[at(node)];
+    if (goal_ == Goal::peak || n.probed) return false;
+    const double least = n.value + repeats_needed(n.state);
+    n.probed = true;
+    if (least <= n.least) return false;
+    n.least = least;
+    n.open = true;
+    if (least < limit_) queue_.push({least, n.state.placed.count(), node});
+    return true;
+  }
+
+  double relaxed(const State& state) const {
+    if (!potentials_) return 0;
+    const int k = model_.tasks - state.placed.count();
+    double best = 0;
+    for (int which : {0, 1}) {
+      double sum = potentials_->constant(which, k);
+      state.alive.each([&](int i) { sum += potentials_->wanted(which, k, i); });
+      best = std::max(best, sum);
+    }
+    return best;
   }
 
   // With the same tasks placed, another state needs no more alive and costs no more.
@@ -218,11 +285,12 @@ class BackwardSearch {
 
   int find(const State& state) const {
     std::uint64_t hash = 0;
-    for (std::uint64_t w :
-         {state.placed.word[0], state.placed.word[1], state.alive.word[0], state.alive.word[1]}) {
+    const auto mix = [&](std::uint64_t w) {
       hash = (hash ^ w) * 0x9e3779b97f4a7c15u;
       hash ^= hash >> 29;
-    }
+    };
+    for (std::uint64_t w : state.placed.word) mix(w);
+    for (std::uint64_t w : state.alive.word) mix(w);
     for (std::size_t slot = hash & (table_.size() - 1);; slot = (slot + 1) & (table_.size() - 1)) {
       if (table_[slot] < 0 || nodes_[at(table_[slot])].state == state) return static_cast<int>(slot);
     }
@@ -350,30 +418,52 @@ class BackwardSearch {
   std::vector<Set> users_, waiting_;                 // per item; waiting_ is room for repeats_needed
   std::vector<Probe> probes_;
   std::vector<Gain> gains_;
+  std::optional<RematRelaxation::Potentials> potentials_;
   std::vector<Node> nodes_;
   std::vector<int> table_;  // nodes by hash, -1 for none
   std::vector<std::vector<int>> dominators_;
   std::priority_queue<Entry> queue_;
 };
 
+template <class F>
+auto with_words(const RematProblem& problem, F&& f) {
+  const int most = std::max(problem.model.tasks, problem.model.items);
+  TM_CHECK(most <= most_exact_tasks);
+  if (most <= 64) return f.template operator()<1>();
+  if (most <= 128) return f.template operator()<2>();
+  return f.template operator()<4>();
+}
+
 }  // namespace
 
 ExactSequence exact_sequence(const RematProblem& problem, const ExactLimits& limits) {
-  const double base = problem.base_cost();
-  auto found = BackwardSearch(problem, Goal::cost).run(problem.budget, limits.cutoff - base, limits.states);
-  ExactSequence result;
-  result.sequence = std::move(found.sequence);
-  result.bound = base + found.value;
-  result.complete = found.complete;
-  if (!result.sequence.empty()) result.cost = figures_of(problem, result.sequence).cost;
-  return result;
+  const double base = problem.base_cost(), limit = limits.cutoff - base;
+  return with_words(problem, [&]<std::size_t words>() {
+    // Prices take longer to find than most small problems to solve.
+    const std::int64_t few =
+        problem.fixed_order ? std::min(limits.states, states_without_prices) : limits.states;
+    auto found = BackwardSearch<words>(problem, Goal::cost).run(problem.budget, limit, few);
+    if (!found.complete && few < limits.states) {
+      BackwardSearch<words> search(problem, Goal::cost);
+      search.prepare_potentials(limits.price_work, limit);
+      found = search.run(problem.budget, limit, limits.states);
+    }
+    ExactSequence result;
+    result.sequence = std::move(found.sequence);
+    result.bound = base + found.value;
+    result.complete = found.complete;
+    if (!result.sequence.empty()) result.cost = figures_of(problem, result.sequence).cost;
+    return result;
+  });
 }
 
 SmallestPeak smallest_peak(const RematProblem& problem, const ExactLimits& limits) {
-  constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
-  auto found = BackwardSearch(problem, Goal::peak)
-                   .run(no_limit, std::numeric_limits<double>::infinity(), limits.states);
-  return {static_cast<std::int64_t>(found.value), std::move(found.sequence), found.complete};
+  return with_words(problem, [&]<std::size_t words>() {
+    BackwardSearch<words> search(problem, Goal::peak);
+    auto found = search.run(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<double>::infinity(),
+                            limits.states);
+    return SmallestPeak{static_cast<std::int64_t>(found.value), std::move(found.sequence), found.complete};
+  });
 }
 
 }  // namespace tidemark

@@ -17,12 +17,14 @@
 namespace tidemark {
 
 struct ExactLimits {
+  std::int64_t price_work =
+      20'000'000;                 // visits spent on prices that guide the search, if the order is fixed
   std::int64_t states = 200'000;  // states kept, about 100 bytes each
   double cutoff =
       std::numeric_limits<double>::infinity();  // only sequences cheaper than this are of interest
 };
 
-constexpr int most_exact_tasks = 128;  // and items
+constexpr int most_exact_tasks = 256;  // and items
 
 struct ExactSequence {
   Sequence sequence;  // empty: none was found
