@@ -136,9 +136,9 @@ constexpr ZooContext pixels(std::int64_t standard, std::int64_t least, std::int6
   return {
       .unit = "pixels", .standard = standard, .least = least, .most = 1 << 14, .multiple_of = multiple_of};
 }
-// Every step is some 80 nodes: a graph of a few thousand of them is out of reach.
+// Every step is some 86 nodes of its own: the limit keeps graphs below 180,000.
 constexpr ZooContext steps(std::int64_t standard) {
-  return {.unit = "steps", .standard = standard, .most = 4096};
+  return {.unit = "steps", .standard = standard, .most = 2048};
 }
 constexpr auto momentum = OptimizerKind::momentum, adamw = OptimizerKind::adamw;
 
