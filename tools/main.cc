@@ -9,6 +9,7 @@
 #include "tools/demo.h"
 #include "tools/exit_code.h"
 #include "tools/layout.h"
+#include "tools/machine.h"
 #include "tools/ops.h"
 #include "tools/plan.h"
 
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   cli::add_demo(app, exit_code);
   cli::add_plan(app, exit_code);
   cli::add_layout(app, exit_code);
+  cli::add_machine(app, exit_code);
   cli::add_ops(app, exit_code);
   try {
     app.parse(argc, argv);

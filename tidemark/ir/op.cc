@@ -53,6 +53,7 @@ WorkKind work_of(OpKind kind) {
 
 Cost plain_cost(const Call& call) {
   Cost cost{.bytes = bytes_moved(call)};
+  if (call.op->kind == OpKind::movement) return cost;
   for (const Type& type : call.out) cost.flops += static_cast<double>(type.count());
   return cost;
 }

@@ -190,7 +190,8 @@ Cost cost(const Call& call) {
   const double pairs =
       static_cast<double>(f.batch * f.heads) * static_cast<double>(f.queries) * static_cast<double>(f.keys);
   return {.flops = pairs * (f.causal ? 0.5 : 1.0) * (2.0 * products * static_cast<double>(f.width) + 20),
-          .bytes = bytes_moved(call)};
+          .bytes = bytes_moved(call),
+          .work = WorkKind::attention};
 }
 
 // Blocks are packed before they are multiplied, whatever their strides.

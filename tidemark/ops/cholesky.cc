@@ -43,7 +43,8 @@ std::vector<Var> jvp(const RuleCall& rule) {
 Cost cost(const Call& call) {
   const double n = call.in[0].rank() == 0 ? 0 : static_cast<double>(call.in[0].shape.back());
   return {.flops = static_cast<double>(call.in[0].count()) * n / 3,
-          .bytes = 2 * static_cast<double>(call.in[0].bytes())};
+          .bytes = 2 * static_cast<double>(call.in[0].bytes()),
+          .work = WorkKind::factorization};
 }
 
 std::vector<Sample> samples() {

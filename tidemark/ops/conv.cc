@@ -205,7 +205,9 @@ std::vector<Var> jvp_weight_grad(const RuleCall& rule) {
 Cost cost_with(const Call& call, const Shape& w, const Shape& y) {
   const double per_output =
       static_cast<double>(element_count(w)) / static_cast<double>(std::max<std::int64_t>(w[0], 1));
-  return {.flops = 2 * per_output * static_cast<double>(element_count(y)), .bytes = bytes_moved(call)};
+  return {.flops = 2 * per_output * static_cast<double>(element_count(y)),
+          .bytes = bytes_moved(call),
+          .work = w[1] == 1 ? WorkKind::depthwise : WorkKind::convolution};
 }
 
 struct Config {

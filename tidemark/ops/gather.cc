@@ -63,7 +63,15 @@ std::vector<Var> scatter_add_jvp(const RuleCall& rule) {
 }
 
 Cost gather_cost(const Call& call) {
-  return {.flops = 0, .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes())};
+  return {.flops = 0,
+          .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes()),
+          .work = WorkKind::indexed};
+}
+// The operand is copied, or overwritten; then each update reads and writes its place.
+Cost scatter_add_cost(const Call& call) {
+  return {.flops = static_cast<double>(call.in[2].count()),
+          .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes() + 3 * call.in[2].bytes()),
+          .work = WorkKind::indexed};
 }
 
 // Sums of 16-bit elements are carried in f32 and rounded once.
@@ -108,6 +116,7 @@ const Op op::scatter_add = {
     .infer = infer_scatter_add,
     .vjp = scatter_add_vjp,
     .jvp = scatter_add_jvp,
+    .cost = scatter_add_cost,
     .scratch = scatter_add_scratch,
     .in_place = [](const Call&, int, int operand) { return operand == 0; },
     .samples = scatter_add_samples,

@@ -37,7 +37,9 @@ std::vector<Var> jvp(const RuleCall& rule) {
 Cost cost(const Call& call) {
   const double n = static_cast<double>(call.in[0].shape.back());
   const double factor = static_cast<double>(call.in[0].count()) * n * 2 / 3;
-  return {.flops = factor + 2 * n * static_cast<double>(call.in[1].count()), .bytes = bytes_moved(call)};
+  return {.flops = factor + 2 * n * static_cast<double>(call.in[1].count()),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::factorization};
 }
 
 std::vector<Sample> samples() {

@@ -56,7 +56,7 @@ std::int64_t scratch(const Call& call) {
 Cost cost(const Call& call) {
   const auto count = static_cast<double>(call.in[0].count());
   const double bytes = static_cast<double>(call.in[0].bytes() + call.out[0].bytes() + call.out[1].bytes());
-  return {.flops = 20 * count, .bytes = bytes};
+  return {.flops = 20 * count, .bytes = bytes, .work = WorkKind::sort};
 }
 
 std::vector<Sample> sort_samples() {

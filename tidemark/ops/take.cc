@@ -74,7 +74,15 @@ std::vector<Var> take_add_jvp(const RuleCall& rule) {
 }
 
 Cost take_cost(const Call& call) {
-  return {.flops = 0, .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes())};
+  return {.flops = 0,
+          .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes()),
+          .work = WorkKind::indexed};
+}
+// Zeros are written, then each update reads and writes its place.
+Cost take_add_cost(const Call& call) {
+  return {.flops = static_cast<double>(call.in[0].count()),
+          .bytes = static_cast<double>(call.out[0].bytes() + call.in[1].bytes() + 3 * call.in[0].bytes()),
+          .work = WorkKind::indexed};
 }
 
 // Sums of 16-bit elements are carried in f32 and rounded once.
@@ -122,6 +130,7 @@ const Op op::take_add = {
     .infer = infer_take_add,
     .vjp = take_add_vjp,
     .jvp = take_add_jvp,
+    .cost = take_add_cost,
     .scratch = take_add_scratch,
     .samples = take_add_samples,
 };

@@ -46,7 +46,8 @@ std::vector<Var> jvp(const RuleCall& rule) {
 
 Cost cost(const Call& call) {
   return {.flops = static_cast<double>(call.in[1].count()) * static_cast<double>(call.in[0].shape.back()),
-          .bytes = bytes_moved(call)};
+          .bytes = bytes_moved(call),
+          .work = WorkKind::factorization};
 }
 
 std::vector<Sample> samples() {

@@ -6,9 +6,6 @@
 #include "tidemark/base/check.h"
 
 namespace tidemark {
-namespace {
-
-// The dtype that the arithmetic runs in: that of the first floating-point operand or result.
 DType arithmetic_dtype(const Call& call) {
   for (const Type& type : call.in) {
     if (is_float(type.dtype)) return type.dtype;
@@ -19,8 +16,6 @@ DType arithmetic_dtype(const Call& call) {
   if (!call.in.empty()) return call.in[0].dtype;
   return call.out.empty() ? DType::f32 : call.out[0].dtype;
 }
-
-}  // namespace
 
 double Curve::at(double size) const {
   if (size <= points.front().size) return points.front().rate;

@@ -52,6 +52,9 @@ struct Machine {
 // plans do not depend on where they were made.
 const Machine& reference_machine();
 
+// The dtype that the arithmetic of a call runs in: that of its first floating-point operand or result.
+DType arithmetic_dtype(const Call& call);
+
 // Predicted time of one execution of the call, above zero and finite. Reads facts, runs nothing.
 double seconds_of(const Machine& machine, const Call& call);
 double seconds_of(const Machine& machine, const Cost& cost, DType dtype = DType::f32);

@@ -55,10 +55,12 @@ Executor::Executor(const Graph& graph, const Plan& plan, Device& device, Arena& 
   }
 }
 
-void Executor::run(std::span<std::byte* const> inputs) {
+template <class AfterStep>
+void Executor::follow(std::span<std::byte* const> inputs, const AfterStep& after_step) {
   for (const InputPatch& patch : patches_) refs_[patch.ref].data = inputs[patch.input] + patch.offset;
   const std::span<const TensorRef> refs(refs_);
-  for (const Prepared& step : steps_) {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Prepared& step = steps_[i];
     arena_.touch(step.top);
     step.launch.run({.in = refs.subspan(step.first_in, step.in_count),
                      .out = refs.subspan(step.first_out, step.out_count),
@@ -66,7 +68,17 @@ void Executor::run(std::span<std::byte* const> inputs) {
                      .scratch = step.scratch,
                      .pool = &device_.pool(),
                      .where = step.where});
+    after_step(i);
   }
+}
+
+void Executor::run(std::span<std::byte* const> inputs) {
+  follow(inputs, [](std::size_t) {});
+}
+
+void Executor::run(std::span<std::byte* const> inputs,
+                   const std::function<void(std::size_t step)>& after_step) {
+  follow(inputs, after_step);
 }
 
 }  // namespace tidemark

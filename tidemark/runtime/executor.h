@@ -1,6 +1,7 @@
 // Runs a plan. It decides nothing: order, addresses and lifetimes are the plan's. Construction looks up kernels and
 // unpacks attributes; running only follows pointers, without allocating or locking.
 #pragma once
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -16,8 +17,13 @@ class Executor {
 
   // `inputs[i]` is the memory of the graph's input i: dense, aligned, and written only if that input is donated.
   void run(std::span<std::byte* const> inputs);
+  // The same, calling `after_step(i)` when step i of the plan has run: for timing and for watching values.
+  void run(std::span<std::byte* const> inputs, const std::function<void(std::size_t step)>& after_step);
 
  private:
+  template <class AfterStep>
+  void follow(std::span<std::byte* const> inputs, const AfterStep& after_step);
+
   struct Prepared {
     Launch launch;
     std::uint32_t first_in, in_count, first_out, out_count;  // into refs_

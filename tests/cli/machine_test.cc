@@ -1,0 +1,46 @@
+// `tidemark machine` as a person uses it. Nothing is asserted about how fast the machine is.
+#include <gtest/gtest.h>
+
+#include "tests/support/command.h"
+#include "tidemark/plan/machine.h"
+
+namespace tidemark::testing {
+namespace {
+
+CommandRun run_machine(const std::string& arguments) {
+  return run_command(std::string(TIDEMARK_CLI) + " machine " + arguments);
+}
+
+TEST(CliMachine, MeasuresAndWritesAFileThatLoads) {
+  const ScratchFolder folder;
+  const CommandRun ran = run_machine("--effort quick --threads 1 --json --output " + folder.path("m.json"));
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Machine machine = load_machine(folder.path("m.json"));
+  EXPECT_EQ(machine.threads, 1);
+  EXPECT_EQ(machine_from_json(ran.out), machine);
+}
+
+TEST(CliMachine, ShowsAFileAsATable) {
+  const ScratchFolder folder;
+  const std::string file = folder.write("m.json", to_json(reference_machine()));
+  const CommandRun ran = run_machine("--show " + file);
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("reference"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("contraction"), std::string::npos);
+  EXPECT_NE(ran.out.find("Gflop/s"), std::string::npos);
+}
+
+TEST(CliMachine, BadInputIsExitCodeFourWithThePlace) {
+  const ScratchFolder folder;
+  const std::string broken = folder.write("broken.json", "{\"format\": \"tidemark-machine\"}");
+  const CommandRun ran = run_machine("--show " + broken);
+  EXPECT_EQ(ran.exit_code, 4);
+  EXPECT_NE(ran.err.find("TM0105"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("version"), std::string::npos) << ran.err;
+  EXPECT_EQ(run_machine("--show " + folder.path("absent.json")).exit_code, 4);
+  EXPECT_EQ(run_machine("--output /no/such/folder/m.json").exit_code, 4);
+  EXPECT_EQ(run_machine("--effort heroic").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace tidemark::testing
