@@ -130,6 +130,7 @@ void print_json(const Dag& dag, const DagReport& report) {
   } else {
     json["floor"] = report.figures.peak;
     json["floor_proved"] = report.figures.peak == report.memory_bound;
+    json["proved"] = *report.budget < report.memory_bound;
     json["pinned_by"] = peak_json(dag, report);
   }
   json["effort"] = report.effort;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/check.h"
 
 namespace tidemark::cli {
 namespace {
@@ -80,8 +81,8 @@ class Drawing {
 
   std::string draw() {
     ticks();
-    staircase([](const PlotPoint& p) { return p.bound; }, "#9aa5b1", "4 3");
-    staircase([](const PlotPoint& p) { return p.percent; }, "#0b6e99", "none");
+    staircase([](const PlotPoint& p) { return p.bound; }, false, "#9aa5b1", "4 3");
+    staircase([](const PlotPoint& p) { return p.percent; }, true, "#0b6e99", "none");
     for (const PlotPoint& p : points_) {
       line(
           R"(<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="#0b6e99"><title>{}: {:.3f}% more time, at least {:.3f}%</title></circle>)",
@@ -133,18 +134,16 @@ class Drawing {
          width - right);
   }
 
+  // A plan holds to the right of its point, a bound to the left.
   template <class Value>
-  void staircase(Value&& value, std::string_view color, std::string_view dashes) {
-    std::string path;
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      if (i == 0) {
-        path = fmt::format("M{:.1f} {:.1f}", x(points_[i]), y_.at(value(points_[i])));
-      } else {
-        path += fmt::format("H{:.1f}V{:.1f}", x(points_[i]), y_.at(value(points_[i])));
-      }
+  void staircase(Value&& value, bool holds_to_the_right, std::string_view color, std::string_view dashes) {
+    std::string path = fmt::format("M{:.1f} {:.1f}", x(points_[0]), y_.at(value(points_[0])));
+    for (const PlotPoint& p : points_.subspan(1)) {
+      const std::string across = fmt::format("H{:.1f}", x(p)), down = fmt::format("V{:.1f}", y_.at(value(p)));
+      path += holds_to_the_right ? across + down : down + across;
     }
-    line(R"(<path d="{}H{}" fill="none" stroke="{}" stroke-width="2" stroke-dasharray="{}"/>)", path,
-         width - right, color, dashes);
+    line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2" stroke-dasharray="{}"/>)", path, color,
+         dashes);
   }
 
   std::span<const PlotPoint> points_;
@@ -156,7 +155,8 @@ class Drawing {
 }  // namespace
 
 std::string frontier_svg(std::string_view title, std::span<const PlotPoint> points) {
-  return points.empty() ? std::string() : Drawing(title, points).draw();
+  TM_CHECK(!points.empty());
+  return Drawing(title, points).draw();
 }
 
 }  // namespace tidemark::cli

@@ -8,6 +8,7 @@
 #include "tidemark/base/error.h"
 #include "tools/demo.h"
 #include "tools/exit_code.h"
+#include "tools/frontier.h"
 #include "tools/layout.h"
 #include "tools/machine.h"
 #include "tools/ops.h"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   int exit_code = cli::exit_ok;
   cli::add_demo(app, exit_code);
   cli::add_plan(app, exit_code);
+  cli::add_frontier(app, exit_code);
   cli::add_layout(app, exit_code);
   cli::add_machine(app, exit_code);
   cli::add_ops(app, exit_code);

@@ -35,13 +35,7 @@ void add_plan(CLI::App& app, int& exit_code) {
       "--memory", [command](const std::string& text) { command->memory = Budget::parse(text); },
       "budget: bytes (4096, 64MiB, 2GB), or a share of the peak without one (90%)");
   plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
-  plan->add_option_function<std::string>(
-      "--effort",
-      [command](const std::string& text) {
-        command->effort = parse_effort(text);
-        command->effort_name = text;
-      },
-      "quick, normal, best, or a number of seconds");
+  add_effort_option(*plan, command->effort);
   plan->add_option("--schedule", command->schedule, "write the nodes in order of execution to this file");
   plan->add_option("--check", command->check, "judge this schedule of a .dag.json instead of searching");
   plan->add_option("--disable", command->disable, "passes to leave out, by name");

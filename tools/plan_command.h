@@ -15,7 +15,6 @@ struct PlanCommand {
   ModelOption model;
   std::optional<Budget> memory;  // none: the least memory at no extra time
   Effort effort;
-  std::string effort_name = "normal";
   bool fixed_order = false;
   std::string schedule;  // write the order of execution here
   bool json = false;

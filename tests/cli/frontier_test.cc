@@ -1,0 +1,97 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/support/command.h"
+
+namespace tidemark {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using tidemark::testing::CommandRun;
+using tidemark::testing::run_command;
+using tidemark::testing::ScratchFolder;
+
+// A chain of 8 layers and its backward, of which the k-th reads the (9 - k)-th.
+std::string layers() {
+  std::string nodes, edges;
+  for (int i = 0; i < 16; ++i) {
+    nodes += std::string(i == 0 ? "" : ",\n") + R"({"name": "n)" + std::to_string(i) +
+             R"(", "cost": 10, "bytes": 100})";
+    if (i > 0) edges += (i == 1 ? "[" : ", [") + std::to_string(i - 1) + ", " + std::to_string(i) + "]";
+    if (i > 8) edges += ", [" + std::to_string(15 - i) + ", " + std::to_string(i) + "]";
+  }
+  return "{\"nodes\": [" + nodes + "], \"edges\": [" + edges + "]}";
+}
+
+class FrontierCommand : public ::testing::Test {
+ protected:
+  CommandRun frontier(const std::string& arguments) const {
+    return run_command(std::string(TIDEMARK_CLI) + " frontier " + arguments);
+  }
+  ScratchFolder folder_;
+  const std::string graph_ = folder_.write("layers <8>.dag.json", layers());
+  const std::string quoted_ = "'" + graph_ + "'";
+};
+
+TEST_F(FrontierCommand, TimesFallAsBudgetsRise) {
+  for (const char* order : {"", " --fixed-order"}) {
+    const CommandRun run = frontier(quoted_ + " --json --points 7" + order);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const auto points = nlohmann::json::parse(run.out)["points"];
+    ASSERT_EQ(points.size(), 7u);
+    EXPECT_EQ(points.back()["overhead_percent"], 0);
+    EXPECT_GT(points.front()["overhead_percent"], 0);
+    EXPECT_EQ(points.front()["peak"], nlohmann::json::parse(run.out)["floor"]);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      EXPECT_LE(points[i]["peak"], points[i]["budget"]);
+      EXPECT_LE(points[i]["lower_bound_percent"], points[i]["overhead_percent"]);
+      if (i == 0) continue;
+      EXPECT_GT(points[i]["budget"], points[i - 1]["budget"]);
+      EXPECT_LE(points[i]["cost"], points[i - 1]["cost"]);
+    }
+  }
+}
+
+TEST_F(FrontierCommand, PrintsATableAndDrawsAPlot) {
+  const CommandRun run = frontier(quoted_ + " --effort quick --svg " + folder_.path("plot.svg"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("budget"), HasSubstr("recomputed"), HasSubstr("0.000%")));
+  const std::string svg = folder_.read("plot.svg");
+  EXPECT_THAT(svg, AllOf(StartsWith("<svg "), HasSubstr("<title>layers &lt;8&gt;.dag.json</title>"),
+                         HasSubstr("</svg>"), HasSubstr("memory, bytes")));
+  std::size_t circles = 0;
+  for (std::size_t at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1))
+    ++circles;
+  EXPECT_EQ(circles, 16u);
+}
+
+TEST_F(FrontierCommand, AGraphThatCannotBeSqueezedIsOnePoint) {
+  const std::string one =
+      folder_.write("one.dag.json", R"({"nodes": [{"name": "a", "cost": 0, "bytes": 0}], "edges": []})");
+  const CommandRun run = frontier(one + " --json --svg " + folder_.path("plot.svg"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(nlohmann::json::parse(run.out)["points"].size(), 1u);
+  EXPECT_THAT(folder_.read("plot.svg"), ::testing::Not(HasSubstr("nan")));
+}
+
+TEST_F(FrontierCommand, BadInputAndMisuse) {
+  EXPECT_EQ(frontier("").exit_code, 2);
+  EXPECT_EQ(frontier(quoted_ + " --points 1").exit_code, 2);
+  EXPECT_EQ(frontier(quoted_ + " --effort soon").exit_code, 4);
+  EXPECT_EQ(frontier(quoted_ + " --batch 3").exit_code, 4);
+  EXPECT_EQ(frontier(quoted_ + " --svg " + folder_.path("no/such/plot.svg")).exit_code, 4);
+  const CommandRun bad = frontier(folder_.write("bad.dag.json", "{"));
+  EXPECT_EQ(bad.exit_code, 4);
+  EXPECT_THAT(bad.err, HasSubstr("bad.dag.json:1"));
+  EXPECT_THAT(bad.out, IsEmpty());
+  EXPECT_EQ(frontier("no_such_model").exit_code, 4);
+}
+
+}  // namespace
+}  // namespace tidemark

@@ -1,0 +1,17 @@
+// The searches for schedules of a graph of costs and bytes, with an effort in work units or in seconds.
+#pragma once
+#include "tidemark/plan/dag.h"
+#include "tidemark/plan/remat_search.h"
+#include "tools/effort_option.h"
+
+namespace tidemark::cli {
+
+Sequence own_order(const Dag& dag);  // every node once, as in the file
+
+// Within the problem's budget, at the least cost.
+RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base, const Effort& effort);
+
+// At no extra cost: every node once, in the order with the lowest peak.
+RematResult least_memory(const RematProblem& problem, const Sequence& base, const Effort& effort);
+
+}  // namespace tidemark::cli
