@@ -4,7 +4,7 @@
 
 namespace tidemark {
 
-Draft::Draft(const Graph& g) : graph(&g), home(g.values().size()) {
+Draft::Draft(const Graph& g) : graph(&g), home(g.values().size()), machine(&reference_machine()) {
   windows.reserve(g.values().size());
   for (std::size_t v = 0; v < g.values().size(); ++v) {
     windows.push_back({.root = ValueId(v), .offset = 0, .strides = dense_strides(g.values()[v].type.shape)});

@@ -2,7 +2,8 @@
 //
 //   views → windows      which values are only windows on another's memory and cost no step
 //   donate → home        which values live in the memory of a donated input
-//   order → executions   what runs when; a node listed twice is a recomputation
+//   order → executions   what runs when
+//   remat → executions   what runs again, to stay within a budget: a node listed twice is a recomputation
 //   in_place → overwrites, liveness → buffers, layout → offsets
 //
 // A *root* is a value with memory of its own; every value is a window on exactly one root (itself, when no view).
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "tidemark/ir/graph.h"
+#include "tidemark/plan/machine.h"
 #include "tidemark/plan/plan.h"
 
 namespace tidemark {
@@ -46,6 +48,12 @@ struct Draft {
   std::int64_t arena_bytes = 0;
   std::int64_t order_free_bound = 0;  // of the arena alone
   double effort = 1;                  // of the searches; 1: a second or so for 10,000 nodes
+  const Machine* machine;             // whose times count
+  bool order_is_given = false;        // first executions stay as they are listed
+  std::int64_t arena_budget = -1;     // what remat aims at; negative: no limit
+  std::vector<NodeId> warm_start;     // executions that were good for another budget, for remat to start from
+  bool fits = true;                   // remat found executions within the budget; else the lowest it could
+  double seconds_bound = 0;           // no executions within the budget take less
   std::int64_t work_units = 0;        // what the searches spent, counted in node visits
 
   ValueId root(ValueId v) const { return windows[v.index].root; }

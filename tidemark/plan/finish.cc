@@ -40,6 +40,7 @@ Plan finish(const Draft& draft) {
   }
 
   std::int64_t largest_scratch = 0;
+  std::vector<bool> ran(graph.nodes().size(), false);
   for (const Execution& run : draft.executions) {
     const Node& node = graph[run.node];
     Step step{.kind = StepKind::compute, .node = run.node, .in = {}, .out = {}, .scratch = run.scratch};
@@ -52,10 +53,15 @@ Plan finish(const Draft& draft) {
     const Cost cost = cost_of(PlannedCall(draft, node));
     plan.flops += cost.flops;
     plan.bytes_moved += cost.bytes;
+    const double seconds = seconds_of(*draft.machine, PlannedCall(draft, node));
+    plan.seconds += seconds;
+    if (!ran[run.node.index]) plan.least_seconds += seconds;
+    ran[run.node.index] = true;
     plan.steps.push_back(std::move(step));
   }
   for (ValueId v : graph.outputs()) plan.outputs.push_back(ref(v));
 
+  plan.seconds_bound = std::clamp(draft.seconds_bound, plan.least_seconds, plan.seconds);
   plan.lower_bound = plan.input_bytes + maximum_load(plan.buffers, plan.steps.size());
   plan.order_free_bound = plan.input_bytes + draft.order_free_bound;
   plan.store_all_bytes = plan.input_bytes + align_up(largest_scratch, buffer_alignment);

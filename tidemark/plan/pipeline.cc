@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "tidemark/base/error.h"
+#include "tidemark/plan/infeasible.h"
 #include "tidemark/plan/passes.h"
 #include "tidemark/plan/verify.h"
 
@@ -32,6 +33,10 @@ const Pass passes[] = {
       "before in_place: its evaluator counts the take-overs that each order allows, so none need be fixed "
       "yet"},
      order},
+    {{"remat", optional,
+      "after order: which values wait, and how long, is known only for an order; before in_place, which must "
+      "see every reader"},
+     remat},
     {{"in_place", optional, "after order: who is the last reader is known only now"}, in_place},
     {{"liveness", required, "after everything that decides who shares memory with whom"}, liveness},
     {{"layout", required, "last: addresses follow from lifetimes"}, layout},
@@ -59,6 +64,75 @@ void check_names(const std::vector<std::string>& skip) {
 // The required passes that are still missing, and the figures.
 Plan finish_now(Draft draft) { return finish(layout(liveness(std::move(draft)))); }
 
+// Runs passes, leaving out what the options say, and keeps the report.
+class Driver {
+ public:
+  Driver(const PlanOptions& options, PipelineReport* report) : options_(options), report_(report) {
+    check_names(options.skip);
+    if (!report) return;
+    for (const Pass& pass : passes)
+      report->passes.push_back({.name = pass.info.name, .skipped = skipped(pass)});
+  }
+
+  // The passes from the one named `first` up to the one named `last`, which is not run.
+  Draft run(Draft draft, std::string_view first, std::string_view last) {
+    for (std::size_t p = index_of(first); p < index_of(last); ++p) draft = run(std::move(draft), p);
+    return draft;
+  }
+
+  Plan finish_verified(const Draft& draft) {
+    const auto start = std::chrono::steady_clock::now();
+    Plan plan = finish(draft);
+    plan.budget = options_.memory.value_or(0);
+    if (plan.peak() > plan.budget) plan.budget = 0;  // the smallest there is, not one that was asked for
+    verify_or_throw(*draft.graph, plan);
+    if (report_) {
+      report_->passes.push_back({.name = "verify", .seconds = seconds_since(start), .peak = plan.peak()});
+    }
+    return plan;
+  }
+
+ private:
+  static std::size_t index_of(std::string_view name) {
+    const auto pass = std::ranges::find(passes, name, [](const Pass& p) { return p.info.name; });
+    return static_cast<std::size_t>(pass - std::begin(passes));
+  }
+  bool skipped(const Pass& pass) const {
+    return std::ranges::count(options_.skip, pass.info.name) > 0 ||
+           (options_.fixed_order && pass.info.name == "order");
+  }
+
+  Draft run(Draft draft, std::size_t p) {
+    const Pass& pass = passes[p];
+    if (skipped(pass)) return draft;
+    const auto start = std::chrono::steady_clock::now();
+    const std::int64_t before = draft.work_units;
+    draft = pass.run(std::move(draft));
+    if (options_.after) options_.after(pass.info.name, draft);
+    if (!report_) return draft;
+    PassReport& entry = report_->passes[p];
+    entry.seconds += seconds_since(start);
+    entry.work_units += draft.work_units - before;
+    if (options_.check_every_pass) {
+      const Plan so_far = finish_now(draft);
+      verify_or_throw(*draft.graph, so_far);
+      entry.peak = so_far.peak();
+    }
+    return draft;
+  }
+
+  const PlanOptions& options_;
+  PipelineReport* report_;
+};
+
+constexpr std::string_view the_end = "";
+
+std::int64_t input_bytes(const Graph& graph) {
+  std::int64_t bytes = 0;
+  for (const Input& input : graph.inputs()) bytes += graph.type(input.value).bytes();
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<PassInfo> pass_list() {
@@ -67,34 +141,40 @@ std::vector<PassInfo> pass_list() {
   return list;
 }
 
-Plan make_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
-  check_names(options.skip);
+Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
+  Driver driver(options, report);
   Draft draft(graph);
   draft.effort = options.effort;
-  for (const Pass& pass : passes) {
-    PassReport entry{.name = pass.info.name, .skipped = std::ranges::count(options.skip, pass.info.name) > 0};
-    if (!entry.skipped) {
-      const auto start = std::chrono::steady_clock::now();
-      const std::int64_t before = draft.work_units;
-      draft = pass.run(std::move(draft));
-      entry.seconds = seconds_since(start);
-      entry.work_units = draft.work_units - before;
-      if (options.after) options.after(pass.info.name, draft);
-      if (options.check_every_pass) {
-        const Plan so_far = finish_now(draft);
-        verify_or_throw(graph, so_far);
-        entry.peak = so_far.peak();
-      }
-    }
-    if (report) report->passes.push_back(entry);
+  draft.order_is_given = options.fixed_order;
+  draft.warm_start = options.warm_start;
+  if (options.machine) draft.machine = options.machine;
+  draft = driver.run(std::move(draft), "views", "remat");
+  if (!options.memory) return driver.finish_verified(driver.run(std::move(draft), "remat", the_end));
+
+  // What remat counts is the load; what must fit is the height of the arena. Where packing needs more, aim lower.
+  const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
+  const auto aim = [&](std::int64_t target) {
+    Draft aimed = draft;
+    aimed.arena_budget = target;
+    return driver.run(std::move(aimed), "remat", the_end);
+  };
+  constexpr int most_attempts = 6;
+  std::int64_t target = allowed;
+  Draft done = aim(target);
+  for (int attempt = 1; attempt < most_attempts && done.fits && done.arena_bytes > allowed; ++attempt) {
+    target = std::max<std::int64_t>(0, target - (done.arena_bytes - allowed));
+    done = aim(target);
   }
-  const auto start = std::chrono::steady_clock::now();
-  Plan plan = finish(draft);
-  verify_or_throw(graph, plan);
-  if (report) {
-    report->passes.push_back({.name = "verify", .seconds = seconds_since(start), .peak = plan.peak()});
-  }
-  return plan;
+  if (done.fits && done.arena_bytes > allowed) done = aim(0);
+  Plan plan = driver.finish_verified(done);
+  if (plan.peak() <= *options.memory) return plan;
+  return Infeasible{*options.memory, std::move(plan)};
+}
+
+Plan make_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
+  Result<Plan, Infeasible> result = try_plan(graph, options, report);
+  if (!result) throw InfeasibleBudget(graph, result.error());
+  return std::move(result).value();
 }
 
 }  // namespace tidemark

@@ -2,18 +2,27 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tidemark/base/result.h"
 #include "tidemark/plan/draft.h"
+#include "tidemark/plan/infeasible.h"
 #include "tidemark/plan/plan.h"
 
 namespace tidemark {
 
 struct PlanOptions {
-  std::vector<std::string> skip = {};  // passes by name; only the optional ones
-  double effort = 1;                   // of the searches, in work units: 2 may take twice as long
+  std::optional<std::int64_t> memory =
+      {};                               // bytes the program may hold, inputs included; none: the least that
+                                        // costs no extra time
+  const Machine* machine = nullptr;     // whose times count; null: reference_machine()
+  bool fixed_order = false;             // nodes first run in the graph's order
+  std::vector<std::string> skip = {};   // passes by name; only the optional ones
+  double effort = 1;                    // of the searches, in work units: 2 may take twice as long
+  std::vector<NodeId> warm_start = {};  // executions of a plan for another budget, to start from
   std::function<void(std::string_view pass, const Draft& draft)> after = {};  // e.g. to dump to_text(draft)
   bool check_every_pass = false;  // finish and verify the draft after each pass, and report its peak
 };
@@ -37,7 +46,10 @@ struct PassInfo {
 };
 std::vector<PassInfo> pass_list();
 
-// Least memory at no extra compute. The plan has passed the verifier. Throws Error for an unknown name in `skip`.
+// The plan has passed the verifier. Throws Error for an unknown name in `skip`.
+Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options = {},
+                                  PipelineReport* report = nullptr);
+// The same, throwing InfeasibleBudget (infeasible.h) where no plan fits.
 Plan make_plan(const Graph& graph, const PlanOptions& options = {}, PipelineReport* report = nullptr);
 
 }  // namespace tidemark

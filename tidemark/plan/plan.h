@@ -70,7 +70,16 @@ struct Plan {
       0;             // inputs + every value in memory of its own: what a plain tape would hold
   double flops = 0;  // of all steps, recomputation included
   double bytes_moved = 0;
+
+  std::int64_t budget = 0;   // what the peak had to stay within; 0: nothing was asked
+  double seconds = 0;        // predicted for all steps, on the machine planned for
+  double least_seconds = 0;  // if nothing were recomputed
+  double seconds_bound = 0;  // no plan within the budget, with these views and donations, is predicted faster
+  double extra_time() const { return least_seconds > 0 ? seconds / least_seconds - 1 : 0; }
 };
+
+// The step with the most bytes alive.
+std::int32_t peak_step(const Plan& plan);
 
 // A page of text: peak, bound, what lives at the peak and from which line.
 std::string summary(const Graph& graph, const Plan& plan);

@@ -103,6 +103,10 @@ std::string to_json(const Plan& plan) {
                      {"store_all_bytes", plan.store_all_bytes},
                      {"flops", plan.flops},
                      {"bytes_moved", plan.bytes_moved},
+                     {"budget", plan.budget},
+                     {"seconds", plan.seconds},
+                     {"least_seconds", plan.least_seconds},
+                     {"seconds_bound", plan.seconds_bound},
                      {"buffers", std::move(buffers)},
                      {"steps", std::move(steps)},
                      {"outputs", refs_json(plan.outputs)}};
@@ -118,7 +122,8 @@ Plan plan_from_json(std::string_view text) {
     root.field("version").reject("another version of the format", fmt::format("{}", format_version));
   }
   root.only({"format", "version", "input_bytes", "arena_bytes", "lower_bound", "order_free_bound",
-             "store_all_bytes", "flops", "bytes_moved", "buffers", "steps", "outputs"});
+             "store_all_bytes", "flops", "bytes_moved", "budget", "seconds", "least_seconds", "seconds_bound",
+             "buffers", "steps", "outputs"});
   Plan plan;
   plan.input_bytes = root.field("input_bytes").integer(0);
   plan.arena_bytes = root.field("arena_bytes").integer(0);
@@ -127,6 +132,10 @@ Plan plan_from_json(std::string_view text) {
   plan.store_all_bytes = root.field("store_all_bytes").integer(0);
   plan.flops = root.field("flops").number();
   plan.bytes_moved = root.field("bytes_moved").number();
+  plan.budget = root.field("budget").integer(0);
+  plan.seconds = root.field("seconds").number();
+  plan.least_seconds = root.field("least_seconds").number();
+  plan.seconds_bound = root.field("seconds_bound").number();
   root.field("buffers").each([&](const Reader& r) { plan.buffers.push_back(read_buffer(r)); });
   root.field("steps").each([&](const Reader& r) { plan.steps.push_back(read_step(r)); });
   root.field("outputs").each([&](const Reader& r) { plan.outputs.push_back(read_ref(r)); });

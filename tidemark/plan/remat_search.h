@@ -32,9 +32,10 @@ Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::
 
 struct RematEffort {
   std::int64_t units = 4'000'000;  // about a microsecond each
-  bool search_order = true;        // look for a better order first, where it is free
-  int most_annealed = 1 << 20;     // tasks; larger problems are shaved only
+  bool search_order = false;       // look for a better order first, where it is free
 };
+// What a plan of `tasks` tasks gets; level 1 is normal, and more is proportional.
+RematEffort remat_effort(int tasks, double level);
 
 struct RematResult {
   bool feasible = false;
@@ -45,8 +46,8 @@ struct RematResult {
   bool optimal = false;           // its cost is the time bound
   std::int64_t work_units = 0;
 };
-// `start`: a valid sequence, such as the base order.
+// `start`: a valid sequence, such as the base order. `warm`: another, good for a budget nearby; may be empty.
 RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
-                        const RematEffort& effort = {});
+                        const RematEffort& effort = {}, std::span<const int> warm = {});
 
 }  // namespace tidemark

@@ -83,7 +83,14 @@ void anneal_rounds(const RematProblem& problem, const Sequence& start, Incumbent
 
 }  // namespace
 
-RematResult solve_remat(const RematProblem& problem, std::span<const int> start, const RematEffort& effort) {
+RematEffort remat_effort(int tasks, double level) {
+  // Long timelines take longer for each change.
+  const double units = tasks < 1000 ? 4e6 : 1.5e6 + 100.0 * tasks;
+  return {.units = static_cast<std::int64_t>(std::clamp(units * level, 1e4, 1e12))};
+}
+
+RematResult solve_remat(const RematProblem& problem, std::span<const int> start, const RematEffort& effort,
+                        std::span<const int> warm) {
   RematResult result;
   Work work{effort.units};
   Sequence base(start.begin(), start.end());
@@ -119,22 +126,21 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
   }
   if (!hopeless) {
     best.offer(shave_in_steps(problem, base, work));
+    if (!warm.empty()) best.offer(shave(problem, warm, problem.budget, work));
     if (best.empty()) {
       Work share = share_of(work, 0.5);
       Floor within = lowest_peak(problem, base, problem.budget, share);
       work.left += share.left;
       best.offer(std::move(within.sequence));
     }
-    if (problem.model.tasks <= effort.most_annealed) {
-      anneal_rounds(problem, base, best, result.time_bound, work);
-    }
+    anneal_rounds(problem, base, best, result.time_bound, work);
   }
   if (!best.empty()) return finish(best.sequence());
 
-  Work extra{std::max(work.left, effort.units / 2)};
-  const std::int64_t given = extra.left;
+  // The same work whatever the budget was: a floor that is reported can be planned for.
+  Work extra{effort.units / 2};
   Floor floor = lowest_peak(problem, base, 0, extra);
-  work.left -= given - extra.left;
+  work.left -= effort.units / 2 - extra.left;
   result.memory_bound = std::max(result.memory_bound, floor.bound);
   return finish(std::move(floor.sequence));
 }

@@ -10,23 +10,6 @@ namespace {
 
 std::string bytes(std::int64_t n) { return to_string(Bytes(n)); }
 
-// The step with the most bytes alive.
-std::int32_t peak_step(const Plan& plan) {
-  std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
-  for (const Buffer& b : plan.buffers) {
-    if (b.memory != Memory::arena) continue;
-    change[static_cast<std::size_t>(b.begin)] += align_up(b.bytes, buffer_alignment);
-    change[static_cast<std::size_t>(b.end)] -= align_up(b.bytes, buffer_alignment);
-  }
-  std::int64_t load = 0, most = -1;
-  std::int32_t at = 0;
-  for (std::size_t t = 0; t < plan.steps.size(); ++t) {
-    load += change[t];
-    if (load > most) most = load, at = static_cast<std::int32_t>(t);
-  }
-  return at;
-}
-
 std::string describe(const Graph& graph, const Buffer& buffer) {
   if (!buffer.value.valid()) return "scratch";
   const Value& value = graph[buffer.value];
@@ -41,13 +24,14 @@ std::string describe(const Graph& graph, const Buffer& buffer) {
 }
 
 struct Counts {
-  int in_place = 0, donated = 0, views = 0, scratch = 0, reused = 0;
+  int in_place = 0, donated = 0, views = 0, scratch = 0, reused = 0, again = 0;
 };
 
 Counts count(const Graph& graph, const Plan& plan) {
   Counts counts;
   std::vector<bool> runs(graph.nodes().size(), false);
   for (const Step& step : plan.steps) {
+    counts.again += runs[step.node.index];
     runs[step.node.index] = true;
     counts.scratch += step.scratch.valid();
     for (const Ref& out : step.out) {
@@ -64,6 +48,22 @@ Counts count(const Graph& graph, const Plan& plan) {
 
 }  // namespace
 
+std::int32_t peak_step(const Plan& plan) {
+  std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
+  for (const Buffer& b : plan.buffers) {
+    if (b.memory != Memory::arena) continue;
+    change[static_cast<std::size_t>(b.begin)] += align_up(b.bytes, buffer_alignment);
+    change[static_cast<std::size_t>(b.end)] -= align_up(b.bytes, buffer_alignment);
+  }
+  std::int64_t load = 0, most = -1;
+  std::int32_t at = 0;
+  for (std::size_t t = 0; t < plan.steps.size(); ++t) {
+    load += change[t];
+    if (load > most) most = load, at = static_cast<std::int32_t>(t);
+  }
+  return at;
+}
+
 std::string summary(const Graph& graph, const Plan& plan) {
   const auto ratio = [](std::int64_t a, std::int64_t b) { return b > 0 ? double(a) / double(b) : 1.0; };
   const Counts counts = count(graph, plan);
@@ -78,6 +78,12 @@ std::string summary(const Graph& graph, const Plan& plan) {
                                   bytes(plan.order_free_bound), ratio(plan.peak(), plan.order_free_bound)));
   line("store everything", fmt::format("{} (peak is {:.1f}% of it)", bytes(plan.store_all_bytes),
                                        100 * ratio(plan.peak(), plan.store_all_bytes)));
+  if (plan.budget > 0) {
+    line("budget", fmt::format("{}, {} of it free", bytes(plan.budget), bytes(plan.budget - plan.peak())));
+  }
+  line("time", fmt::format("{:.4g} ms predicted, {:+.2f}% for recomputing {} of {} steps; at least {:+.2f}%",
+                           1e3 * plan.seconds, 100 * plan.extra_time(), counts.again, plan.steps.size(),
+                           plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
   line("work", fmt::format("{:.4g} GFLOP, {:.4g} GB moved, {} steps", plan.flops / 1e9,
                            plan.bytes_moved / 1e9, plan.steps.size()));
   line("memory shared",

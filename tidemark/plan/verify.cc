@@ -411,6 +411,7 @@ class Verifier {
     figure("lower_bound", plan_.lower_bound, inputs + most_load_);
     if (plan_.order_free_bound > plan_.lower_bound)
       report("order_free_bound is above the load of this order");
+    if (plan_.budget > 0 && plan_.peak() > plan_.budget) report("the peak is above the budget");
     if (plan_.store_all_bytes < plan_.peak()) report("store_all_bytes is below the peak");
     if (!problems_.empty()) return;  // costs are facts about sound steps
     double flops = 0, moved = 0;

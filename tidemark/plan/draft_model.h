@@ -1,0 +1,20 @@
+// A draft as the searches see it (order_model.h, remat_problem.h). Task t is the draft's execution t; an item is one
+// result of one execution. The model counts what the finished plan will count: windows keep their root alive, homes
+// cost nothing, dying operands are overwritten where facts allow, scratch is there while its task runs.
+#pragma once
+#include "tidemark/plan/draft.h"
+#include "tidemark/plan/machine.h"
+#include "tidemark/plan/remat_problem.h"
+
+namespace tidemark {
+
+OrderModel order_model_of(const Draft& draft);
+
+// May the node run a second time? Not what has effects or says `replay = never`, and not what writes into the memory of
+// a donated input.
+bool is_repeatable(const Draft& draft, NodeId node);
+
+// The same with what each execution costs on the machine. No limit of bytes: for the caller to set.
+RematProblem remat_problem_of(const Draft& draft, const Machine& machine);
+
+}  // namespace tidemark

@@ -1,0 +1,55 @@
+// Remat: what runs again, so that the load stays within the budget at the least predicted time. Written as a problem of
+// tasks and items (draft_model.h), solved (remat_solve.cc), and read back as executions.
+#include <algorithm>
+#include <numeric>
+
+#include "tidemark/plan/draft_model.h"
+#include "tidemark/plan/passes.h"
+#include "tidemark/plan/remat_search.h"
+
+namespace tidemark {
+namespace {
+
+// The executions of a warm start as a sequence of tasks; empty when it does not belong to this draft.
+Sequence sequence_of(const Draft& draft, const RematProblem& problem, const std::vector<NodeId>& nodes) {
+  std::vector<int> task_of(draft.graph->nodes().size(), -1);
+  for (std::size_t t = 0; t < draft.executions.size(); ++t) {
+    int& task = task_of[draft.executions[t].node.index];
+    if (task >= 0) return {};  // hints ask for repeats of their own: nodes do not name tasks
+    task = static_cast<int>(t);
+  }
+  Sequence sequence;
+  sequence.reserve(nodes.size());
+  for (NodeId node : nodes) sequence.push_back(task_of[node.index]);
+  return is_valid_sequence(problem, sequence) ? sequence : Sequence{};
+}
+
+}  // namespace
+
+Draft remat(Draft draft) {
+  RematProblem problem = remat_problem_of(draft, *draft.machine);
+  draft.seconds_bound = problem.base_cost();
+  draft.fits = true;
+  if (draft.arena_budget < 0) return draft;
+  problem.budget = draft.arena_budget;
+  problem.fixed_order = draft.order_is_given;
+  Sequence start(draft.executions.size());
+  std::iota(start.begin(), start.end(), 0);
+  const RematEffort effort = remat_effort(problem.model.tasks, draft.effort);
+  const RematResult result =
+      solve_remat(problem, start, effort, sequence_of(draft, problem, draft.warm_start));
+  draft.work_units += result.work_units;
+  draft.fits = result.feasible;
+  draft.seconds_bound = result.time_bound;
+  // With recomputation other bounds hold than without.
+  if (result.sequence.size() > start.size()) draft.order_free_bound = result.memory_bound;
+
+  std::vector<Execution> executions;
+  executions.reserve(result.sequence.size());
+  for (int t : result.sequence)
+    executions.push_back({.node = draft.executions[static_cast<std::size_t>(t)].node});
+  draft.executions = std::move(executions);
+  return draft;
+}
+
+}  // namespace tidemark
