@@ -19,6 +19,7 @@
 #include <tuple>
 
 #include "tidemark/base/check.h"
+#include "tidemark/plan/remat_cover.h"
 #include "tidemark/plan/remat_relax.h"
 
 namespace tidemark {
@@ -74,6 +75,7 @@ struct BitSet {
 };
 
 constexpr std::int64_t states_without_prices = 2'000;
+constexpr int cover_nodes = 300;
 
 enum class Goal { cost, peak };
 
@@ -319,8 +321,12 @@ class BackwardSearch {
     std::int64_t own = 0;         // with its scratch and what is always there
     std::vector<int> makers;      // surely run before and may run again after
   };
-  struct Gain {
-    double cost, bytes;
+
+  struct Heavy {  // a probe over the budget
+    double cost;
+    std::int64_t over;
+    int task;
+    Set items;
   };
 
   void prepare_probes() {
@@ -373,6 +379,7 @@ class BackwardSearch {
   double repeats_needed(const State& state) {
     double most = 0;
     for (int i = 0; i < model_.items; ++i) waiting_[at(i)] = users_[at(i)].without(state.placed);
+    heavy_.clear();
     for (int t = 0; t < model_.tasks; ++t) {
       if (state.placed.has(t)) continue;
       const Probe& probe = probes_[at(t)];
@@ -384,27 +391,32 @@ class BackwardSearch {
       const Set beside = crossing.without(probe.counted);
       const std::int64_t over =
           probe.own + bytes(beside) - bytes(probe.takeable.without(kept_operands)) - budget_;
-      if (over > 0) most = std::max(most, cheapest(probe, beside.with(kept_operands), over));
+      if (over <= 0) continue;
+      const Heavy heavy{cheapest(probe, beside.with(kept_operands), over, 0), over, t,
+                        beside.with(kept_operands)};
+      most = std::max(most, heavy.cost);
+      heavy_.push_back(heavy);
+    }
+    if (most == std::numeric_limits<double>::infinity()) return most;
+    // Whole items instead of parts, where it looks worst.
+    const auto few = std::min<std::ptrdiff_t>(3, static_cast<std::ptrdiff_t>(heavy_.size()));
+    std::ranges::partial_sort(heavy_, heavy_.begin() + few, [](const Heavy& a, const Heavy& b) {
+      return std::pair(-a.cost, a.task) < std::pair(-b.cost, b.task);
+    });
+    for (auto h = heavy_.begin(); h != heavy_.begin() + few; ++h) {
+      most = std::max(most, cheapest(probes_[at(h->task)], h->items, h->over, cover_nodes));
     }
     return most;
   }
 
-  // Cost of making again, after the probe, at least `over` bytes of these items: the knapsack's relaxation.
-  double cheapest(const Probe& probe, const Set& items, std::int64_t over) {
+  // Cost of making again, after the probe, at least `over` bytes of these items.
+  double cheapest(const Probe& probe, const Set& items, std::int64_t over, int nodes) {
     gains_.clear();
     for (int m : probe.makers) {
       const std::int64_t gain = bytes(makes_[at(m)].common(items));
       if (gain > 0) gains_.push_back({problem_.cost[at(m)], static_cast<double>(gain)});
     }
-    std::ranges::stable_sort(
-        gains_, [](const Gain& a, const Gain& b) { return a.cost * b.bytes < b.cost * a.bytes; });
-    double left = static_cast<double>(over), sum = 0;
-    for (const Gain& gain : gains_) {
-      if (gain.bytes >= left) return sum + gain.cost * left / gain.bytes;
-      sum += gain.cost;
-      left -= gain.bytes;
-    }
-    return std::numeric_limits<double>::infinity();
+    return least_cover(gains_, static_cast<double>(over), nodes);
   }
 
   const RematProblem& problem_;
@@ -418,6 +430,7 @@ class BackwardSearch {
   std::vector<Set> users_, waiting_;                 // per item; waiting_ is room for repeats_needed
   std::vector<Probe> probes_;
   std::vector<Gain> gains_;
+  std::vector<Heavy> heavy_;
   std::optional<RematRelaxation::Potentials> potentials_;
   std::vector<Node> nodes_;
   std::vector<int> table_;  // nodes by hash, -1 for none

@@ -1,0 +1,69 @@
+#include "tidemark/plan/remat_cover.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tidemark {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double close = 1e-4;  // choices that matter less are not told apart
+
+// Depth first over the dear gains first, leaving before taking: often the cheap ones alone are nearly enough, and the
+// question is which dear one closes the gap. What is undecided is bounded by taking parts.
+class Cover {
+ public:
+  // `gains` by cost per byte.
+  Cover(const std::vector<Gain>& gains, int nodes) : gains_(gains), rank_(gains.size()), left_(nodes) {
+    by_cost_.resize(gains.size());
+    for (std::size_t k = 0; k < gains.size(); ++k) by_cost_[k] = k;
+    std::ranges::stable_sort(by_cost_,
+                             [&](std::size_t a, std::size_t b) { return gains[a].cost > gains[b].cost; });
+    for (std::size_t r = 0; r < gains.size(); ++r) rank_[by_cost_[r]] = r;
+  }
+
+  // Of the gains from this rank on.
+  double relaxed(std::size_t from, double need) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < gains_.size() && need > 0; ++k) {
+      if (rank_[k] < from) continue;
+      if (gains_[k].bytes >= need) return sum + gains_[k].cost * need / gains_[k].bytes;
+      sum += gains_[k].cost;
+      need -= gains_[k].bytes;
+    }
+    return need > 0 ? never : sum;
+  }
+
+  void search(std::size_t from, double need, double cost) {
+    const double least = cost + relaxed(from, need);
+    if (least >= best_ * (1 - close)) return;
+    if (need <= 0 || --left_ < 0) {
+      best_ = least;
+      return;
+    }
+    search(from + 1, need, cost);
+    search(from + 1, need - gains_[by_cost_[from]].bytes, cost + gains_[by_cost_[from]].cost);
+  }
+
+  double best() const { return best_; }
+
+ private:
+  const std::vector<Gain>& gains_;
+  std::vector<std::size_t> by_cost_, rank_;
+  int left_;
+  double best_ = never;
+};
+
+}  // namespace
+
+double least_cover(std::vector<Gain>& gains, double need, int nodes) {
+  std::ranges::stable_sort(gains,
+                           [](const Gain& a, const Gain& b) { return a.cost * b.bytes < b.cost * a.bytes; });
+  Cover cover(gains, nodes);
+  const double relaxed = cover.relaxed(0, need);
+  if (nodes == 0 || relaxed == never) return relaxed;
+  cover.search(0, need, 0);
+  return std::max(relaxed, cover.best() * (1 - close));
+}
+
+}  // namespace tidemark
