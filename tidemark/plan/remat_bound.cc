@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/plan/remat_peaks.h"
 #include "tidemark/plan/remat_relax.h"
 
 namespace tidemark {
@@ -11,6 +12,7 @@ namespace {
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr int most_related = 256;  // tasks whose place in every order is looked at
+constexpr int most_peaks = 1024;   // tasks; more, and the heaviest moments are not looked at one by one
 constexpr int least_rounds = 100;  // price steps to leave room for
 constexpr double never = std::numeric_limits<double>::infinity();
 
@@ -209,7 +211,15 @@ double time_bound(const RematProblem& problem, const TimeBoundOptions& options) 
     relaxation = RematRelaxation(problem, picked, false);
     relaxation.improve(options.work, options.known - base);
   }
-  return base + relaxation.bound();
+  double repeats = relaxation.bound();
+  if (problem.fixed_order && problem.model.tasks <= most_peaks) {
+    std::vector<int> kept;
+    for (int i = 0; i < problem.model.items; ++i) {
+      if (problem.model.pinned[at(i)]) kept.push_back(i);
+    }
+    repeats = std::max(repeats, RematPeaks(problem).repeats_needed(problem.model.tasks, kept));
+  }
+  return base + repeats;
 }
 
 }  // namespace tidemark

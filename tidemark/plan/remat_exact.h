@@ -17,9 +17,10 @@
 namespace tidemark {
 
 struct ExactLimits {
+  std::int64_t states = 200'000;      // states kept, some 100 bytes each
+  std::int64_t work = 4'000'000'000;  // steps of the search, about a nanosecond each
   std::int64_t price_work =
-      20'000'000;                 // visits spent on prices that guide the search, if the order is fixed
-  std::int64_t states = 200'000;  // states kept, about 100 bytes each
+      20'000'000;  // steps spent first on prices that guide it, some 10 ns each; fixed order only
   double cutoff =
       std::numeric_limits<double>::infinity();  // only sequences cheaper than this are of interest
 };

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
+#include <queue>
 
 #include "tests/support/random_remat.h"
 
@@ -104,6 +106,82 @@ TEST(RematExact, AgreesWithEverySequenceOfSmallTrainingChains) {
         random_remat(seed, {.tasks = 6, .simple = seed % 2 == 0, .training = true}));
     if (HasFailure()) return;
   }
+}
+
+// Forwards, from what has run and what is alive, items being dropped one at a time: another way to count, without any
+// rule. Knows no take-overs.
+double cheapest_forwards(const RematProblem& problem) {
+  const OrderModel& model = problem.model;
+  using State = std::pair<unsigned, unsigned>;  // tasks that have run, items alive
+  const auto bit = [](int i) { return 1u << i; };
+  const auto bytes = [&](unsigned items) {
+    std::int64_t sum = model.base;
+    for (int i = 0; i < model.items; ++i) sum += items & bit(i) ? model.size[static_cast<std::size_t>(i)] : 0;
+    return sum;
+  };
+  const auto bits = [&](std::span<const int> list) {
+    return std::accumulate(list.begin(), list.end(), 0u, [&](unsigned sum, int i) { return sum | bit(i); });
+  };
+  std::map<State, double> best;
+  std::priority_queue<std::pair<double, State>, std::vector<std::pair<double, State>>, std::greater<>> queue;
+  const auto reach = [&](State state, double cost) {
+    const auto [it, fresh] = best.try_emplace(state, cost);
+    if (!fresh && it->second <= cost) return;
+    it->second = cost;
+    queue.push({cost, state});
+  };
+  unsigned present = 0, pinned = 0;
+  for (int i = 0; i < model.items; ++i) {
+    present |= model.present[static_cast<std::size_t>(i)] ? bit(i) : 0;
+    pinned |= model.pinned[static_cast<std::size_t>(i)] ? bit(i) : 0;
+  }
+  reach({0, present}, 0);
+  while (!queue.empty()) {
+    const auto [cost, state] = queue.top();
+    queue.pop();
+    if (best[state] < cost) continue;
+    const auto [done, alive] = state;
+    if (done == bit(model.tasks) - 1 && (pinned & ~alive) == 0) return cost;
+    for (int i = 0; i < model.items; ++i) {
+      if (alive & bit(i)) reach({done, alive & ~bit(i)}, cost);
+    }
+    for (int t = 0; t < model.tasks; ++t) {
+      if (bits(model.before[t]) & ~done || bits(model.uses[t]) & ~alive) continue;
+      if (bits(problem.closed_by[t]) & done) continue;
+      const bool again = done & bit(t);
+      if (again ? !problem.repeatable[static_cast<std::size_t>(t)]
+                : problem.fixed_order && done != bit(t) - 1) {
+        continue;
+      }
+      const unsigned during = alive | bits(model.makes[t]);
+      if (bytes(during) + model.scratch[static_cast<std::size_t>(t)] > problem.budget) continue;
+      reach({done | bit(t), during}, cost + problem.cost[static_cast<std::size_t>(t)]);
+    }
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+TEST(RematExact, AgreesWithASearchForwardsWithoutRules) {
+  int repeated = 0;
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    SCOPED_TRACE(seed);
+    RematProblem problem = random_remat(
+        seed, {.tasks = 8 + static_cast<int>(seed % 2), .simple = seed % 3 == 0, .training = seed % 2 == 0});
+    if (problem.model.items > 11) continue;
+    for (auto& pairs : problem.model.take_overs) pairs.clear();
+    for (double& cost : problem.cost) cost = std::max(0.0, cost - 2);  // some for nothing
+    const std::int64_t floor = smallest_peak(problem).bytes;
+    for (std::int64_t budget = floor; budget < floor + 4; ++budget) {
+      problem.budget = budget;
+      const ExactSequence exact = exact_sequence(problem);
+      ASSERT_TRUE(exact.complete);
+      ASSERT_EQ(exact.cost, cheapest_forwards(problem));
+      repeated += repeats_of(problem, exact.sequence) > 2;
+    }
+    problem.budget = floor - 1;
+    ASSERT_EQ(cheapest_forwards(problem), std::numeric_limits<double>::infinity());
+  }
+  EXPECT_GT(repeated, 20);
 }
 
 TEST(RematExact, SaysNothingIsBelowTheCutoff) {

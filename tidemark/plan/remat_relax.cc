@@ -19,7 +19,7 @@ enum Choice : unsigned char { make_again = 1, stay_away = 2 };
 }  // namespace
 
 RematRelaxation::RematRelaxation(const RematProblem& problem, std::span<const int> probes, bool operands,
-                                 const std::vector<bool>& settled)
+                                 int settled)
     : probes_(static_cast<int>(probes.size())), scale_(problem.base_cost()) {
   if (!(scale_ > 0)) scale_ = 1;
   make_spans(problem, probes, settled);
@@ -48,8 +48,7 @@ RematRelaxation::RematRelaxation(const RematProblem& problem, std::span<const in
   }
 }
 
-void RematRelaxation::make_spans(const RematProblem& problem, std::span<const int> probes,
-                                 const std::vector<bool>& settled) {
+void RematRelaxation::make_spans(const RematProblem& problem, std::span<const int> probes, int settled) {
   const OrderModel& model = problem.model;
   earliest_.assign(at(model.tasks), 0);
   latest_.assign(at(model.tasks), probes_);
@@ -78,9 +77,7 @@ void RematRelaxation::make_spans(const RematProblem& problem, std::span<const in
       earliest_[at(t)] = latest_[at(t)] = probe_of[at(t)];
     }
   }
-  for (int t = 0; t < model.tasks && !settled.empty(); ++t) {
-    if (settled[at(t)]) earliest_[at(t)] = latest_[at(t)] = -1;
-  }
+  for (int t = 0; t < settled; ++t) earliest_[at(t)] = latest_[at(t)] = -1;
 
   spans_.resize(at(model.items));
   for (Span& span : spans_) {

@@ -23,11 +23,11 @@ namespace tidemark {
 
 class RematRelaxation {
  public:
-  // Probes in the order of their first runs. Tasks that are `settled` have run before all stages and need not run again;
+  // Probes in the order of their first runs. The first `settled` tasks have run before all stages and need not run again;
   // of their results those marked present are alive at the start. Without `operands` only the budget is priced: less
   // work for large problems, and a weaker bound.
   RematRelaxation(const RematProblem& problem, std::span<const int> probes, bool operands = true,
-                  const std::vector<bool>& settled = {});
+                  int settled = 0);
 
   // Looks for better prices, spending about `work` visits of an item in a stage. `target`: the cost of repeated runs in
   // some sequence, if one is known. Returns the best bound on that cost so far; infinity if the budget cannot be met.
@@ -74,7 +74,7 @@ class RematRelaxation {
     std::vector<double> operand;  // per link and stage
   };
 
-  void make_spans(const RematProblem& problem, std::span<const int> probes, const std::vector<bool>& settled);
+  void make_spans(const RematProblem& problem, std::span<const int> probes, int settled);
   void make_links(const RematProblem& problem);
   void make_rows(const RematProblem& problem, std::span<const int> probes);
   void price_cells();
