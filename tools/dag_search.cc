@@ -29,34 +29,35 @@ Sequence own_order(const Dag& dag) {
 
 // Given seconds, rounds of doubling work, the next one only if time is left for it: so what is found depends on the
 // machine's speed in steps of two, not on its mood.
-RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base, const Effort& effort) {
-  RematEffort units;
-  if (!effort.seconds) {
-    units.units = static_cast<std::int64_t>(static_cast<double>(units.units) * effort.scale);
-    return solve_remat(problem, base, units);
-  }
+RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base, const Effort& effort,
+                              std::span<const int> warm) {
+  RematEffort units = remat_effort(problem.model.tasks, effort.scale);
+  units.search_order = true;
+  if (!effort.seconds) return solve_remat(problem, base, units, warm);
   const auto start = std::chrono::steady_clock::now();
   units.units /= 16;
-  RematResult best = solve_remat(problem, base, units);
+  RematResult best = solve_remat(problem, base, units, warm);
   const auto settled = [&] {
     return best.optimal || (!best.feasible && best.figures.peak <= best.memory_bound);
   };
   for (double last = seconds_since(start); !settled() && seconds_since(start) + 2 * last < *effort.seconds;) {
     const double begin = seconds_since(start);
     units.units *= 2;
-    RematResult next = solve_remat(problem, base, units);
+    RematResult next = solve_remat(problem, base, units, best.sequence);
     const double time_bound = std::max(best.time_bound, next.time_bound);
-    const std::int64_t memory_bound = std::max(best.memory_bound, next.memory_bound),
-                       work = best.work_units + next.work_units;
+    const std::int64_t memory_bound = std::max(best.memory_bound, next.memory_bound);
+    const std::int64_t work = best.work_units + next.work_units;
     if (better(next, best)) best = std::move(next);
-    best.time_bound = time_bound, best.memory_bound = memory_bound, best.work_units = work;
+    best.time_bound = time_bound;
+    best.memory_bound = memory_bound;
+    best.work_units = work;
     last = seconds_since(start) - begin;
   }
   return best;
 }
 
 RematResult least_memory(const RematProblem& problem, const Sequence& base, const Effort& effort) {
-  Work work{static_cast<std::int64_t>(RematEffort{}.units * effort.scale)};
+  Work work{remat_effort(problem.model.tasks, effort.scale).units};
   const std::int64_t units = work.left;
   RematResult result;
   result.sequence = problem.fixed_order ? base : best_order(problem.model, 0, work);

@@ -1,5 +1,7 @@
 // The searches for schedules of a graph of costs and bytes, with an effort in work units or in seconds.
 #pragma once
+#include <span>
+
 #include "tidemark/plan/dag.h"
 #include "tidemark/plan/remat_search.h"
 #include "tools/effort_option.h"
@@ -8,8 +10,9 @@ namespace tidemark::cli {
 
 Sequence own_order(const Dag& dag);  // every node once, as in the file
 
-// Within the problem's budget, at the least cost.
-RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base, const Effort& effort);
+// Within the problem's budget, at the least cost. `warm`: a schedule for a budget nearby; may be empty.
+RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base, const Effort& effort,
+                              std::span<const int> warm = {});
 
 // At no extra cost: every node once, in the order with the lowest peak.
 RematResult least_memory(const RematProblem& problem, const Sequence& base, const Effort& effort);

@@ -32,7 +32,7 @@ Frontier frontier_of_dag(const FrontierCommand& command) {
   const int steps = low < high ? command.points - 1 : 0;
   for (int k = 0; k < steps; ++k) {
     problem.budget = low + static_cast<std::int64_t>(static_cast<double>(high - low) * k / steps);
-    RematResult found = cheapest_schedule(problem, base, command.effort);
+    RematResult found = cheapest_schedule(problem, base, command.effort, schedule);
     if (found.feasible && found.figures.cost <= figures_of(problem, schedule).cost)
       schedule = std::move(found.sequence);
     frontier.points.push_back(point_of(dag, problem.budget, schedule, found.time_bound));

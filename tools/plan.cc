@@ -12,7 +12,7 @@ ExitCode run(const CLI::App& plan, const PlanCommand& command) {
     case ModelKind::dag_file:
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--passes", "--print"},
+                      "--output", "--machine", "--passes", "--print"},
                      "a graph of costs and bytes");
       return plan_dag(command);
     case ModelKind::graph_file:
@@ -38,6 +38,8 @@ void add_plan(CLI::App& app, int& exit_code) {
   add_effort_option(*plan, command->effort);
   plan->add_option("--schedule", command->schedule, "write the nodes in order of execution to this file");
   plan->add_option("--check", command->check, "judge this schedule of a .dag.json instead of searching");
+  plan->add_option("--machine", command->machine,
+                   "plan for the machine that `tidemark machine` wrote to this file");
   plan->add_option("--disable", command->disable, "passes to leave out, by name");
   plan->add_option("--dump-after", command->dump_after, "print the draft after this pass");
   plan->add_option("--output", command->output, "write the plan as JSON to this file");

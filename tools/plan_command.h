@@ -20,6 +20,7 @@ struct PlanCommand {
   bool json = false;
 
   // Graphs of operations only.
+  std::string machine;  // plan for the machine in this file
   std::vector<std::string> disable;
   std::string dump_after, output;
   bool passes = false, print_graph = false;

@@ -54,8 +54,9 @@ ExitCode plan_dag(const PlanCommand& command) {
   RematProblem problem = problem_of(dag);
   problem.fixed_order = command.fixed_order;
   if (report.budget) problem.budget = *report.budget;
-  RematResult found =
-      (report.budget ? cheapest_schedule : least_memory)(problem, own_order(dag), command.effort);
+  const Sequence base = own_order(dag);
+  RematResult found = report.budget ? cheapest_schedule(problem, base, command.effort)
+                                    : least_memory(problem, base, command.effort);
   report.schedule = std::move(found.sequence);
   report.cost_bound = found.time_bound;
   report.memory_bound = found.memory_bound;

@@ -1,73 +1,129 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
-#include "tidemark/base/bytes.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/plan/dag_schedule.h"
+#include "tidemark/plan/machine.h"
 #include "tidemark/plan/plan_json.h"
+#include "tools/graph_search.h"
 #include "tools/plan_command.h"
 #include "tools/text_file.h"
 
 namespace tidemark::cli {
-
 namespace {
 
-// The nodes of the graph as planned, in order of execution.
-Sequence order_of(const Plan& plan) {
-  Sequence order;
-  for (const Step& step : plan.steps) order.push_back(static_cast<int>(step.node.index));
-  return order;
+using Json = nlohmann::ordered_json;
+
+double percent_above(double seconds, double least) { return least > 0 ? 100 * (seconds / least - 1) : 0; }
+
+Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
+  Json json = {{"model", command.model.model},
+               {"nodes", graph.nodes().size()},
+               {"fits", true},
+               {"budget", nullptr},
+               {"peak", plan.peak()},
+               {"steps", plan.steps.size()},
+               {"recomputed", repeats(plan)},
+               {"predicted_seconds", plan.seconds},
+               {"least_seconds", plan.least_seconds},
+               {"overhead_percent", percent_above(plan.seconds, plan.least_seconds)},
+               {"lower_bound_percent", percent_above(plan.seconds_bound, plan.least_seconds)},
+               {"optimal", plan.seconds <= plan.seconds_bound * (1 + 1e-9)},
+               {"input_bytes", plan.input_bytes},
+               {"arena_bytes", plan.arena_bytes},
+               {"lower_bound", plan.lower_bound},
+               {"order_free_bound", plan.order_free_bound},
+               {"store_all_bytes", plan.store_all_bytes},
+               {"flops", plan.flops},
+               {"bytes_moved", plan.bytes_moved}};
+  if (plan.budget > 0) json["budget"] = plan.budget;
+  return json;
+}
+
+Json misfit(const PlanCommand& command, const Graph& graph, const Infeasible& infeasible) {
+  const PeakParts parts = parts_at_peak(infeasible.smallest);
+  const Node& node = graph[parts.node];
+  return {{"model", command.model.model},
+          {"nodes", graph.nodes().size()},
+          {"fits", false},
+          {"budget", infeasible.budget},
+          {"floor", infeasible.smallest.peak()},
+          {"memory_bound", infeasible.smallest.order_free_bound},
+          {"pinned_by",
+           {{"node", parts.node.index},
+            {"op", node.op->name},
+            {"where", short_form(node.where)},
+            {"inputs", parts.inputs},
+            {"operands", parts.operands},
+            {"results", parts.results},
+            {"scratch", parts.scratch},
+            {"outputs", parts.outputs},
+            {"waiting", parts.waiting}}}};
+}
+
+void print_passes(const PipelineReport& report) {
+  fmt::print("\npasses\n");
+  for (const PassReport& pass : report.passes) {
+    fmt::print("  {:<12} {:>9.1f} ms{}\n", pass.name, 1e3 * pass.seconds, pass.skipped ? "  skipped" : "");
+  }
 }
 
 }  // namespace
 
 ExitCode plan_graph(const PlanCommand& command) {
   const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  std::optional<Machine> machine;
+  if (!command.machine.empty()) machine = load_machine(command.machine);
   const Graph graph = prepare_graph(command.model.load());
-  PlanOptions options{.skip = command.disable};
-  if (command.fixed_order) options.skip.push_back("order");
+  PlanOptions options{
+      .machine = machine ? &*machine : nullptr, .fixed_order = command.fixed_order, .skip = command.disable};
+  if (command.memory) {
+    // A share is of what is needed at no extra time.
+    const std::int64_t whole = command.memory->relative() ? make_plan(graph, options).peak() : 0;
+    options.memory = command.memory->bytes(whole);
+  }
   if (!command.dump_after.empty()) {
     options.after = [&](std::string_view pass, const Draft& draft) {
       if (pass == command.dump_after) fmt::print("-- after {}\n{}\n", pass, to_text(draft));
     };
   }
   PipelineReport report;
-  const Plan plan = make_plan(graph, options, &report);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (command.memory && plan.peak() > command.memory->bytes(plan.peak())) {
-    fmt::print(stderr, "no plan within {} was found; {} are needed at no extra time\n",
-               to_string(Bytes(command.memory->bytes(plan.peak()))), to_string(Bytes(plan.peak())));
-    return exit_gave_up;
+  Result<Plan, Infeasible> result = plan_with_effort(graph, options, command.effort, &report);
+  if (!result) {
+    if (command.json) {
+      Json json = misfit(command, graph, result.error());
+      json["seconds"] = seconds();
+      fmt::print("{}\n", json.dump(2));
+      std::fflush(stdout);
+    }
+    throw InfeasibleBudget(graph, result.error());
   }
+  const Plan& plan = result.value();
   if (!command.output.empty()) write_text(command.output, to_json(plan) + '\n');
-  if (!command.schedule.empty()) write_text(command.schedule, schedule_text(order_of(plan)));
+  if (!command.schedule.empty()) {
+    Sequence order;
+    for (NodeId node : executions(plan)) order.push_back(static_cast<int>(node.index));
+    write_text(command.schedule, schedule_text(order));
+  }
   if (command.json) {
-    const nlohmann::json summary = {{"model", command.model.model},
-                                    {"nodes", graph.nodes().size()},
-                                    {"steps", plan.steps.size()},
-                                    {"peak", plan.peak()},
-                                    {"input_bytes", plan.input_bytes},
-                                    {"arena_bytes", plan.arena_bytes},
-                                    {"lower_bound", plan.lower_bound},
-                                    {"store_all_bytes", plan.store_all_bytes},
-                                    {"flops", plan.flops},
-                                    {"bytes_moved", plan.bytes_moved},
-                                    {"seconds", seconds}};
-    fmt::print("{}\n", summary.dump(2));
+    Json json = figures(command, graph, plan);
+    json["effort"] = command.effort.name;
+    json["seconds"] = seconds();
+    fmt::print("{}\n", json.dump(2));
     return exit_ok;
   }
   if (command.print_graph) fmt::print("{}\n", print(graph));
   fmt::print("{}", summary(graph, plan));
-  if (command.passes) {
-    fmt::print("\npasses\n");
-    for (const PassReport& pass : report.passes) {
-      fmt::print("  {:<12} {:>9.1f} ms{}\n", pass.name, 1e3 * pass.seconds, pass.skipped ? "  skipped" : "");
-    }
-  }
-  fmt::print("planned in {:.2f} s\n", seconds);
+  if (command.passes) print_passes(report);
+  fmt::print("planned in {:.2f} s\n", seconds());
   return exit_ok;
 }
 

@@ -245,8 +245,9 @@ TEST_F(PlanCommand, BadGraphsAreToldWithThePlace) {
 }
 
 TEST_F(PlanCommand, OptionsWithoutEffectAreRefused) {
-  for (const char* option : {"--batch 2", "--context 8", "--dtype f32", "--optimizer sgd", "--disable order",
-                             "--dump-after order", "--output x.json", "--passes", "--print"}) {
+  for (const char* option :
+       {"--batch 2", "--context 8", "--dtype f32", "--optimizer sgd", "--disable order", "--dump-after order",
+        "--output x.json", "--machine x.json", "--passes", "--print"}) {
     const CommandRun run = plan(chain_ + " " + option);
     EXPECT_EQ(run.exit_code, 4) << option;
     EXPECT_THAT(run.err, HasSubstr("has no effect")) << option;
@@ -271,6 +272,38 @@ TEST_F(PlanCommand, MisuseIsNotBadInput) {
   EXPECT_EQ(plan(chain_ + " --no-such-option").exit_code, 2);
   EXPECT_EQ(plan(chain_ + " --schedule " + folder_.path("no/such/folder.txt")).exit_code, 4);
   EXPECT_EQ(plan("--help").exit_code, 0);
+}
+
+TEST_F(PlanCommand, FitsGraphsOfOperationsIntoBudgets) {
+  const std::string model = "mlp --batch 64 ";
+  const nlohmann::json roomy = report(model);
+  EXPECT_TRUE(roomy["budget"].is_null());
+  EXPECT_EQ(roomy["recomputed"], 0);
+  const std::int64_t peak = roomy["peak"];
+  const nlohmann::json floor = report(model + "--memory 1", 3);
+  const std::int64_t least = floor["floor"];
+  EXPECT_LT(least, peak);
+  EXPECT_EQ(floor["fits"], false);
+  EXPECT_FALSE(floor["pinned_by"]["op"].empty());
+  const std::int64_t between = (least + peak) / 2;
+  const nlohmann::json tight = report(model + "--memory " + std::to_string(between));
+  EXPECT_EQ(tight["budget"], between);
+  EXPECT_LE(tight["peak"], between);
+  EXPECT_LE(tight["lower_bound_percent"], tight["overhead_percent"]);
+  EXPECT_EQ(report(model + "--memory 100%")["budget"], peak);
+  EXPECT_LE(report(model + "--fixed-order --memory 200%")["peak"], 2 * peak);
+}
+
+TEST_F(PlanCommand, InfeasibleGraphsOfOperationsSayWhy) {
+  const CommandRun run = plan("mlp --memory 1KiB");
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.out, IsEmpty());
+  EXPECT_THAT(run.err, AllOf(HasSubstr("error[TM0101]: a budget of 1.00 KiB"), HasSubstr("peak: ")));
+}
+
+TEST_F(PlanCommand, PlansForTheMachineInAFile) {
+  EXPECT_EQ(plan("mlp --machine " + folder_.path("none.json")).exit_code, 4);
+  EXPECT_EQ(plan("mlp --machine " + folder_.write("bad.json", "{}")).exit_code, 4);
 }
 
 TEST_F(PlanCommand, WritesTheOrderOfAGraphOfOperations) {
