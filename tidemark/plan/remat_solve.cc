@@ -11,7 +11,7 @@
 namespace tidemark {
 namespace {
 
-constexpr int exact_tasks = 40;
+constexpr int exact_tasks = 40;  // with a free order
 constexpr std::int64_t exact_states = 50'000;
 
 // The cheapest so far, and how often it was met.
@@ -95,7 +95,7 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
   Work work{effort.units};
   Sequence base(start.begin(), start.end());
   result.memory_bound = memory_bound(problem);
-  result.time_bound = time_bound(problem);
+  result.time_bound = problem.base_cost();
   const auto finish = [&](Sequence sequence) {
     result.figures = figures_of(problem, sequence);
     result.sequence = std::move(sequence);
@@ -116,15 +116,18 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
 
   Incumbent best(problem);
   bool hopeless = result.memory_bound > problem.budget;
-  if (!hopeless && problem.model.tasks <= exact_tasks) {
+  const int size = std::max(problem.model.tasks, problem.model.items);
+  if (!hopeless && size <= (problem.fixed_order ? most_exact_tasks : exact_tasks)) {
     ExactSequence exact = exact_sequence(problem, {.states = exact_states});
     if (exact.complete && !exact.sequence.empty()) {
       result.time_bound = exact.cost;
       return finish(std::move(exact.sequence));
     }
     hopeless = exact.complete;
+    result.time_bound = exact.bound;
   }
   if (!hopeless) {
+    result.time_bound = std::max(result.time_bound, time_bound(problem));
     best.offer(shave_in_steps(problem, base, work));
     if (!warm.empty()) best.offer(shave(problem, warm, problem.budget, work));
     if (best.empty()) {
