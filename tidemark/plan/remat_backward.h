@@ -32,6 +32,13 @@ namespace tidemark {
 
 enum class BackwardGoal { cost, peak };
 
+struct BackwardOutcome {
+  Sequence sequence;
+  double value = 0;       // of the sequence; a lower bound if there is none
+  bool complete = false;  // a lowest one; if there is none, there is none below the limit
+  std::int64_t spent = 0;
+};
+
 template <class Set>
 class BackwardSearch {
  public:
@@ -78,15 +85,9 @@ class BackwardSearch {
     if (relaxation.bound() < std::numeric_limits<double>::infinity()) potentials_ = relaxation.potentials();
   }
 
-  struct Outcome {
-    Sequence sequence;
-    double value = 0;       // of the sequence; a lower bound if there is none
-    bool complete = false;  // a lowest one; if there is none, there is none below the limit
-  };
-
   // Sequences of a value (cost of the repeated runs, or peak) below `limit`, none of whose steps has a load above
   // `budget`. `work` is counted in words looked at, some nanoseconds each.
-  Outcome run(std::int64_t budget, double limit, std::int64_t states, std::int64_t work) {
+  BackwardOutcome run(std::int64_t budget, double limit, std::int64_t states, std::int64_t work) {
     budget_ = budget;
     limit_ = limit;
     work_ = work;
@@ -104,13 +105,14 @@ class BackwardSearch {
       proved = std::max(proved, entry.least);
       node.open = false;
       if (node.state.placed == all_ && node.state.alive.within(present_)) {
-        return {trace(entry.node), entry.least, true};
+        return {trace(entry.node), entry.least, true, work - work_};
       }
       if (dominated(entry.node) || put_back(entry.node)) continue;
-      if (static_cast<std::int64_t>(nodes_.size()) > states || work_ < 0) return {{}, proved, false};
+      if (static_cast<std::int64_t>(nodes_.size()) > states || work_ < 0)
+        return {{}, proved, false, work - work_};
       expand(entry.node);
     }
-    return {{}, limit, true};
+    return {{}, limit, true, work - work_};
   }
 
  private:
