@@ -16,9 +16,11 @@ Graph expand(const Graph& graph, const std::function<bool(const Node&)>& should_
     const Value& value = graph[input.value];
     image[input.value.index] = Var(builder, result.add_input(value.type, value.name, input.donated));
   }
+  copy_checkpoints(graph, result);
   std::vector<Var> in;
   for (const Node& node : nodes) {
     builder.set_where(node.where);
+    builder.set_checkpoint(node.checkpoint);
     in.clear();
     for (ValueId v : node.operands) in.push_back(image[v.index]);
     std::vector<Var> out;
@@ -36,6 +38,7 @@ Graph expand(const Graph& graph, const std::function<bool(const Node&)>& should_
     }
   }
   for (ValueId v : graph.outputs()) result.add_output(image[v.index].id());
+  copy_hints(graph, result, 0, ids_of(image));
   return expand(result, should_expand);
 }
 

@@ -51,6 +51,19 @@ std::vector<Var> transpose_twice(const RuleCall& rule) {
   return result;
 }
 
+// A tangent is kept, recomputed and returned like the value it belongs to.
+void copy_hints_to_tangents(const Graph& source, Graph& target, std::span<const Var> tangent) {
+  for (const Hint& hint : source.hints()) {
+    if (hint.value.valid() && tangent[hint.value.index])
+      target.add_hint({.kind = hint.kind, .value = tangent[hint.value.index].id(), .where = hint.where});
+  }
+  for (std::size_t c = 0; c < source.checkpoints().size(); ++c) {
+    for (ValueId v : source.checkpoints()[c].results) {
+      if (tangent[v.index]) target[CheckpointId(c)].results.push_back(tangent[v.index].id());
+    }
+  }
+}
+
 }  // namespace
 
 Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
@@ -71,8 +84,10 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
       tangent[v.index] =
           builder.input(source.type(v), source[v].name.empty() ? "" : source[v].name + ".tangent");
   }
+  copy_checkpoints(source, result);
   for (const Node& node : source.nodes()) {
     builder.set_where(node.where);
+    builder.set_checkpoint(node.checkpoint);  // of the tangents too: they are computed along with the values
     std::vector<Var> in, seed;
     bool any = false;
     for (ValueId v : node.operands) {
@@ -106,6 +121,9 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
       tangent[node.results[r].index] = tangents[r];
     }
   }
+  copy_hints(source, result, 0, ids_of(value));
+  copy_hints_to_tangents(source, result, tangent);
+  builder.set_checkpoint({});
   for (ValueId v : source.outputs()) result.add_output(value[v.index].id());
   for (ValueId v : source.outputs()) {
     if (!is_float(source.type(v).dtype)) continue;

@@ -185,16 +185,22 @@ SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {
     const ValueId v = joint.inputs()[i].value;
     in_backward[v.index] = backward_builder.input(joint.type(v), joint[v].name);
   }
+  copy_checkpoints(joint, split.forward);  // rules write no node into a checkpoint
   for (const Node& node : joint.nodes()) {
     const bool late = !node.results.empty() && backward[node.results.front().index];
     Builder& builder = late ? backward_builder : forward_builder;
     std::vector<Var>& image = late ? in_backward : in_forward;
     builder.set_where(node.where);
+    builder.set_checkpoint(late ? CheckpointId() : node.checkpoint);
     std::vector<Var> in;
     for (ValueId v : node.operands) in.push_back(image[v.index]);
     const std::vector<Var> out = builder.call(*node.op, in, node.attrs, node.regions);
-    for (std::size_t r = 0; r < out.size(); ++r) image[node.results[r].index] = out[r];
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      image[node.results[r].index] = out[r];
+      builder.graph()[out[r].id()].name = joint[node.results[r]].name;
+    }
   }
+  copy_hints(joint, split.forward, 0, ids_of(in_forward));
   for (std::size_t i = 0; i < output_count; ++i) {
     split.forward.add_output(in_forward[joint.outputs()[i].index].id());
   }

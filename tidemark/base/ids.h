@@ -19,10 +19,11 @@ struct Id {
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 
-using ValueId = Id<struct ValueTag>;    // a value of a graph
-using NodeId = Id<struct NodeTag>;      // an operation of a graph
-using BufferId = Id<struct BufferTag>;  // a stretch of memory of a plan
-using StepId = Id<struct StepTag>;      // an action of a plan
+using ValueId = Id<struct ValueTag>;            // a value of a graph
+using NodeId = Id<struct NodeTag>;              // an operation of a graph
+using BufferId = Id<struct BufferTag>;          // a stretch of memory of a plan
+using StepId = Id<struct StepTag>;              // an action of a plan
+using CheckpointId = Id<struct CheckpointTag>;  // a call of checkpoint(f) in a graph
 
 }  // namespace tidemark
 

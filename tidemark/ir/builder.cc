@@ -9,7 +9,8 @@ std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attr
             .results = {},
             .attrs = std::move(attrs),
             .regions = std::move(regions),
-            .where = where_};
+            .where = where_,
+            .checkpoint = checkpoint_};
   std::vector<Type> in;
   for (const Var& v : operands) {
     TM_CHECK(v && &v.builder() == this, "{}: an operand belongs to another graph", op.name);
@@ -34,13 +35,22 @@ Var Builder::call1(const Op& op, std::initializer_list<Var> operands, Attrs attr
   return call(op, std::span(operands.begin(), operands.size()), std::move(attrs)).front();
 }
 
+std::vector<ValueId> ids_of(std::span<const Var> vars) {
+  std::vector<ValueId> ids;
+  ids.reserve(vars.size());
+  for (const Var& v : vars) ids.push_back(v ? v.id() : ValueId());
+  return ids;
+}
+
 std::vector<Var> inline_graph(Builder& target, const Graph& source, std::span<const Var> inputs) {
   TM_CHECK(inputs.size() == source.inputs().size());
   std::vector<ValueId> image(source.values().size());
   for (std::size_t i = 0; i < inputs.size(); ++i) image[source.inputs()[i].value.index] = inputs[i].id();
+  const std::uint32_t shift = copy_checkpoints(source, target.graph(), target.checkpoint());
   std::vector<Type> types;
   for (const Node& node : source.nodes()) {
     Node copy = node;
+    copy.checkpoint = shifted(node.checkpoint, shift, target.checkpoint());
     for (ValueId& v : copy.operands) v = image[v.index];
     types.clear();
     for (ValueId v : node.results) types.push_back(source.type(v));
@@ -51,6 +61,7 @@ std::vector<Var> inline_graph(Builder& target, const Graph& source, std::span<co
       target.graph()[result].name = source[node.results[r]].name;
     }
   }
+  copy_hints(source, target.graph(), shift, image);
   std::vector<Var> outputs;
   for (ValueId v : source.outputs()) outputs.emplace_back(target, image[v.index]);
   return outputs;

@@ -42,15 +42,22 @@ class Builder {
   // The user's line that nodes added from now on belong to.
   const SourceLine& where() const { return where_; }
   void set_where(SourceLine where) { where_ = where; }
+  // The checkpoint that nodes added from now on belong to; invalid: none.
+  CheckpointId checkpoint() const { return checkpoint_; }
+  void set_checkpoint(CheckpointId checkpoint) { checkpoint_ = checkpoint; }
 
  private:
   Graph& graph_;
   SourceLine where_;
+  CheckpointId checkpoint_;
 };
 
 inline Type Var::type() const { return builder_->graph().type(id_); }
 
+std::vector<ValueId> ids_of(std::span<const Var> vars);  // an empty Var has no id
+
 // Copies the nodes of `source` to the end of `target` with `inputs` standing for its inputs; returns its outputs.
+// Its checkpoints and hints come along, into the builder's checkpoint.
 std::vector<Var> inline_graph(Builder& target, const Graph& source, std::span<const Var> inputs);
 
 }  // namespace tidemark

@@ -21,6 +21,22 @@ std::vector<std::size_t> places(const Graph& graph) {
   return place;
 }
 
+bool same_hints(const Graph& a, const Graph& b, const std::vector<std::size_t>& place_a,
+                const std::vector<std::size_t>& place_b, const CompareOptions& options) {
+  const auto same_value = [&](ValueId x, ValueId y) {
+    return x.valid() == y.valid() && (!x.valid() || place_a[x.index] == place_b[y.index]);
+  };
+  const auto same_checkpoint = [&](const Checkpoint& x, const Checkpoint& y) {
+    return x.parent == y.parent && x.memory == y.memory && (!options.names || x.name == y.name) &&
+           (!options.lines || x.where == y.where) && std::ranges::equal(x.results, y.results, same_value);
+  };
+  const auto same_hint = [&](const Hint& x, const Hint& y) {
+    return x.kind == y.kind && same_value(x.value, y.value) && (!options.lines || x.where == y.where);
+  };
+  return std::ranges::equal(a.checkpoints(), b.checkpoints(), same_checkpoint) &&
+         std::ranges::equal(a.hints(), b.hints(), same_hint);
+}
+
 }  // namespace
 
 bool same_graph(const Graph& a, const Graph& b, const CompareOptions& options) {
@@ -33,6 +49,7 @@ bool same_graph(const Graph& a, const Graph& b, const CompareOptions& options) {
     return a.type(x) == b.type(y) && (!options.names || a[x].name == b[y].name);
   };
   const auto same_use = [&](ValueId x, ValueId y) { return place_a[x.index] == place_b[y.index]; };
+  if (options.hints && !same_hints(a, b, place_a, place_b, options)) return false;
   for (std::size_t i = 0; i < a.inputs().size(); ++i) {
     const Input &x = a.inputs()[i], &y = b.inputs()[i];
     if (x.donated != y.donated || !same_value(x.value, y.value)) return false;
@@ -40,6 +57,7 @@ bool same_graph(const Graph& a, const Graph& b, const CompareOptions& options) {
   for (std::size_t i = 0; i < a.nodes().size(); ++i) {
     const Node &x = a.nodes()[i], &y = b.nodes()[i];
     if (x.op != y.op || !same_attrs(x.attrs, y.attrs) || (options.lines && x.where != y.where)) return false;
+    if (options.hints && x.checkpoint != y.checkpoint) return false;
     if (!std::ranges::equal(x.operands, y.operands, same_use)) return false;
     if (!std::ranges::equal(x.results, y.results, same_value)) return false;
     if (!std::ranges::equal(x.regions, y.regions,

@@ -7,9 +7,10 @@ namespace tidemark {
 struct CompareOptions {
   bool names = true;  // of graphs and values
   bool lines = true;
+  bool hints = true;  // and checkpoints
 };
 
 bool same_graph(const Graph& a, const Graph& b, const CompareOptions& options = {});
-std::size_t hash_graph(const Graph& graph);  // of structure, types and attributes; not of names and lines
+std::size_t hash_graph(const Graph& graph);  // of structure, types and attributes; not of names, lines and hints
 
 }  // namespace tidemark

@@ -1,5 +1,7 @@
 #include "tidemark/ir/graph.h"
 
+#include <algorithm>
+
 namespace tidemark {
 
 ValueId Graph::add_input(Type type, std::string input_name, bool donated) {
@@ -24,6 +26,56 @@ NodeId Graph::add_node(Node node, std::span<const Type> result_types) {
   }
   nodes_.push_back(std::move(node));
   return id;
+}
+
+CheckpointId Graph::add_checkpoint(Checkpoint checkpoint) {
+  checkpoints_.push_back(std::move(checkpoint));
+  return CheckpointId(checkpoints_.size() - 1);
+}
+
+bool Graph::encloses(CheckpointId outer, CheckpointId inner) const {
+  while (inner.valid() && inner != outer) inner = checkpoints_[inner.index].parent;
+  return inner == outer;
+}
+
+CheckpointId shifted(CheckpointId checkpoint, std::uint32_t shift, CheckpointId within) {
+  return checkpoint.valid() ? CheckpointId(std::size_t{checkpoint.index} + shift) : within;
+}
+
+std::uint32_t copy_checkpoints(const Graph& source, Graph& target, CheckpointId within) {
+  const auto shift = static_cast<std::uint32_t>(target.checkpoints().size());
+  for (const Checkpoint& checkpoint : source.checkpoints()) {
+    Checkpoint copy = checkpoint;
+    copy.parent = shifted(copy.parent, shift, within);
+    copy.results.clear();
+    target.add_checkpoint(std::move(copy));
+  }
+  return shift;
+}
+
+void copy_hints(const Graph& source, Graph& target, std::uint32_t shift, std::span<const ValueId> image) {
+  for (std::size_t c = 0; c < source.checkpoints().size(); ++c) {
+    std::vector<ValueId>& results = target[shifted(CheckpointId(c), shift)].results;
+    for (ValueId v : source.checkpoints()[c].results) {
+      const ValueId result = image[v.index];
+      if (result.valid() && std::ranges::find(results, result) == results.end()) results.push_back(result);
+    }
+  }
+  for (Hint hint : source.hints()) {
+    if (hint.value.valid()) hint.value = image[hint.value.index];
+    target.add_hint(hint);
+  }
+}
+
+std::string_view name_of(HintKind kind) {
+  switch (kind) {
+    case HintKind::keep:
+      return "keep";
+    case HintKind::recompute:
+      return "recompute";
+    default:
+      return "checkpoint";
+  }
 }
 
 NodeCall::NodeCall(const Graph& graph, const Node& node) {

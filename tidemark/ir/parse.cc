@@ -40,6 +40,7 @@ class GraphParser {
       parse_node();
     }
     parse_return(declared, declared_at);
+    parse_hints();
     expect(lexer_, "}");
     return std::move(graph_);
   }
@@ -241,6 +242,12 @@ class GraphParser {
                 fmt::format("{} has {} results, {} are named", node.op->name, types.size(), results.size()));
     }
     if (!results.empty()) check_types(*node.op, types);
+    if (lexer_.peek().is("#")) {
+      const std::size_t at = lexer_.peek().offset;
+      node.checkpoint = parse_checkpoint_number();
+      if (!last_checkpoint_.valid() || node.checkpoint > last_checkpoint_)
+        last_checkpoint_ = node.checkpoint, last_checkpoint_at_ = at;
+    }
     node.where = parse_where();
     const NodeId id = graph_.add_node(std::move(node), types);
     for (std::size_t r = 0; r < results.size(); ++r) define(results[r], graph_[id].results[r]);
@@ -276,6 +283,58 @@ class GraphParser {
       malformed(declared_at, "the declared results are not what is returned", types_text(types));
   }
 
+  CheckpointId parse_checkpoint_number() {
+    expect(lexer_, "#");
+    return CheckpointId(static_cast<std::size_t>(parse_integer(lexer_, 0, CheckpointId::none - 1)));
+  }
+
+  // What follows the return: checkpoints in the order of their numbers, then hints.
+  void parse_hints() {
+    while (lexer_.peek().is("checkpoint")) parse_checkpoint();
+    if (last_checkpoint_.valid() && last_checkpoint_.index >= graph_.checkpoints().size()) {
+      malformed(last_checkpoint_at_, fmt::format("there is no checkpoint #{}", last_checkpoint_.index),
+                "a line 'checkpoint' after the return");
+    }
+    for (;;) {
+      Hint hint;
+      if (accept(lexer_, name_of(HintKind::keep))) {
+        hint.kind = HintKind::keep;
+      } else if (accept(lexer_, name_of(HintKind::recompute))) {
+        hint.kind = HintKind::recompute;
+      } else {
+        return;
+      }
+      if (!accept(lexer_, "_")) hint.value = parse_use();
+      hint.where = parse_where();
+      graph_.add_hint(hint);
+    }
+  }
+
+  void parse_checkpoint() {
+    expect(lexer_, "checkpoint");
+    const std::size_t offset = lexer_.peek().offset;
+    const auto number = [&](std::size_t at, bool holds, std::string_view expected) {
+      if (!holds)
+        malformed(at, "checkpoints are numbered from the outside in, from 0 on", std::string(expected));
+    };
+    number(offset, parse_checkpoint_number().index == graph_.checkpoints().size(),
+           fmt::format("#{}", graph_.checkpoints().size()));
+    Checkpoint checkpoint;
+    if (accept(lexer_, "in")) {
+      const std::size_t parent_at = lexer_.peek().offset;
+      checkpoint.parent = parse_checkpoint_number();
+      number(parent_at, checkpoint.parent.index < graph_.checkpoints().size(),
+             "one of the checkpoints above");
+    }
+    if (lexer_.peek().kind == TokenKind::string) checkpoint.name = unquote(lexer_.take().text);
+    checkpoint.results = parse_operands();
+    if (accept(lexer_, "memory")) {
+      checkpoint.memory = Bytes(parse_integer(lexer_, 0, std::numeric_limits<std::int64_t>::max()));
+    }
+    checkpoint.where = parse_where();
+    graph_.add_checkpoint(std::move(checkpoint));
+  }
+
   static std::string types_text(const std::vector<Type>& types) {
     std::string text;
     for (const Type& type : types) text += (text.empty() ? "" : ", ") + to_string(type);
@@ -287,6 +346,8 @@ class GraphParser {
   const int depth_;
   Graph graph_;
   std::unordered_map<std::string, ValueId> values_;
+  CheckpointId last_checkpoint_;  // the highest that a node names
+  std::size_t last_checkpoint_at_ = 0;
 };
 
 }  // namespace

@@ -34,7 +34,14 @@ class Printer {
     out_ += indent_ + "  return";
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i)
       out_ += (i ? ", " : " ") + label(graph_.outputs()[i]);
-    out_ += "\n" + indent_ + "}";
+    out_ += '\n';
+    for (std::size_t i = 0; i < graph_.checkpoints().size(); ++i) print_checkpoint(CheckpointId(i));
+    for (const Hint& hint : graph_.hints()) {
+      out_ +=
+          fmt::format("{}  {} {}", indent_, name_of(hint.kind), hint.value.valid() ? label(hint.value) : "_");
+      print_where(hint.where);
+    }
+    out_ += indent_ + "}";
   }
 
  private:
@@ -104,8 +111,25 @@ class Printer {
     print_regions(node);
     if (!node.results.empty()) out_ += " : ";
     print_types(node.results);
-    if (node.where.known()) out_ += fmt::format("  @ {}:{}", quote(node.where.file), node.where.line);
+    if (node.checkpoint.valid()) out_ += fmt::format(" #{}", node.checkpoint.index);
+    print_where(node.where);
+  }
+
+  void print_where(const SourceLine& where) {
+    if (where.known()) out_ += fmt::format("  @ {}:{}", quote(where.file), where.line);
     out_ += '\n';
+  }
+
+  void print_checkpoint(CheckpointId id) {
+    const Checkpoint& checkpoint = graph_[id];
+    out_ += fmt::format("{}  checkpoint #{}", indent_, id.index);
+    if (checkpoint.parent.valid()) out_ += fmt::format(" in #{}", checkpoint.parent.index);
+    if (!checkpoint.name.empty()) out_ += " " + quote(checkpoint.name);
+    out_ += " (";
+    print_values(checkpoint.results);
+    out_ += ')';
+    if (checkpoint.memory) out_ += fmt::format(" memory {}", checkpoint.memory->count);
+    print_where(checkpoint.where);
   }
 
   const Graph& graph_;

@@ -25,6 +25,7 @@ class Verifier {
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       require(graph_.outputs()[i].index < graph_.values().size(), "output {} is no value of the graph", i);
     }
+    check_hints();
   }
 
  private:
@@ -68,11 +69,29 @@ class Verifier {
       require(defined_[v.index], "{}: operand {} is used before it is defined", node.op->name, o);
     }
     check_attrs(node);
+    require(!node.checkpoint.valid() || node.checkpoint.index < graph_.checkpoints().size(),
+            "{}: there is no checkpoint {}", node.op->name, node.checkpoint.index);
     for (const Graph& region : node.regions) Verifier(region, depth_ + 1).run();
     require(node.op->results < 0 || node.results.size() == static_cast<std::size_t>(node.op->results),
             "{} has {} results instead of {}", node.op->name, node.results.size(), node.op->results);
     for (std::size_t r = 0; r < node.results.size(); ++r) define(node.results[r], id, r);
     check_types(node);
+  }
+
+  void check_hints() {
+    for (std::size_t i = 0; i < graph_.checkpoints().size(); ++i) {
+      const Checkpoint& checkpoint = graph_.checkpoints()[i];
+      require(!checkpoint.parent.valid() || checkpoint.parent.index < i,
+              "checkpoint {} is inside one that comes later", i);
+      require(!checkpoint.memory || checkpoint.memory->count >= 0, "checkpoint {} has negative memory", i);
+      for (ValueId v : checkpoint.results)
+        require(v.index < graph_.values().size(), "checkpoint {} returns no value of the graph", i);
+    }
+    for (const Hint& hint : graph_.hints()) {
+      require(hint.kind != HintKind::checkpoint, "a hint on a value is no checkpoint");
+      require(!hint.value.valid() || hint.value.index < graph_.values().size(),
+              "a hint is on no value of the graph");
+    }
   }
 
   void check_types(const Node& node) {

@@ -9,7 +9,8 @@
 namespace tidemark {
 namespace {
 
-constexpr CompareOptions meaning_only{.names = false, .lines = false};
+constexpr CompareOptions meaning_only{.names = false, .lines = false, .hints = false};
+constexpr std::int64_t small_source_bytes = 4096;
 
 std::size_t hash_node(const Node& node) {
   std::size_t h = std::hash<const Op*>{}(node.op);
@@ -26,6 +27,19 @@ bool same_node(const Node& a, const Node& b) {
                             [](const Graph& r, const Graph& s) { return same_graph(r, s, meaning_only); });
 }
 
+// One node may stand for both if one's checkpoint is inside the other's: from incomparable ones, each would wait for the
+// other's recomputation.
+bool may_share(const Graph& graph, CheckpointId a, CheckpointId b) {
+  return graph.encloses(a, b) || graph.encloses(b, a);
+}
+
+// Constants and their kind belong to nobody.
+bool is_small_source(const Graph& graph, const Node& node) {
+  std::int64_t bytes = 0;
+  for (ValueId v : node.results) bytes += graph.type(v).bytes();
+  return node.operands.empty() && node.regions.empty() && bytes <= small_source_bytes;
+}
+
 }  // namespace
 
 Graph cse(const Graph& graph) {
@@ -39,15 +53,26 @@ Graph cse(const Graph& graph) {
       continue;
     }
     const std::size_t hash = hash_node(node);
+    const bool small_source = is_small_source(graph, graph.nodes()[i]);
+    NodeId twin;  // the first of them: siblings may have made several
     const auto [first, last] = seen.equal_range(hash);
-    const auto twin = std::find_if(
-        first, last, [&](const auto& entry) { return same_node(rewriter.target()[entry.second], node); });
-    if (twin == last) {
+    for (auto entry = first; entry != last; ++entry) {
+      const Node& earlier = rewriter.target()[entry->second];
+      if (same_node(earlier, node) &&
+          (small_source || may_share(graph, earlier.checkpoint, node.checkpoint))) {
+        twin = std::min(twin, entry->second);
+      }
+    }
+    if (!twin.valid()) {
       rewriter.append(NodeId(i), std::move(node));
       seen.emplace(hash, NodeId(rewriter.target().nodes().size() - 1));
       continue;
     }
-    const std::vector<ValueId> results = rewriter.target()[twin->second].results;
+    Node& stays = rewriter.target()[twin];
+    while (small_source && !graph.encloses(stays.checkpoint, node.checkpoint)) {
+      stays.checkpoint = graph[stays.checkpoint].parent;
+    }
+    const std::vector<ValueId> results = stays.results;
     for (std::size_t r = 0; r < results.size(); ++r) rewriter.map(graph.nodes()[i].results[r], results[r]);
   }
   return rewriter.finish();

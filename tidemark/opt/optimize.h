@@ -6,7 +6,7 @@
 //   dce        last in the round: everything before leaves dead nodes
 //   narrow     after the rounds: it only moves nodes, and moves those that stay
 //
-// Results keep their bits; inputs, outputs, donation, names and source lines stay. Every pass is timed and its graph
+// Results keep their bits; inputs, outputs, donation, names, hints and source lines stay. Every pass is timed and its graph
 // verified; any can be skipped by its name.
 #pragma once
 #include <string>

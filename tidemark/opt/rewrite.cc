@@ -11,6 +11,7 @@ Rewriter::Rewriter(const Graph& source, std::function<Graph(const Graph&)> on_re
     const Value& value = source[input.value];
     image_[input.value.index] = target_.add_input(value.type, value.name, input.donated);
   }
+  copy_checkpoints(source, target_);
 }
 
 ValueId Rewriter::image(ValueId v) const {
@@ -27,8 +28,13 @@ void Rewriter::map(ValueId v, ValueId replacement) {
 }
 
 Node Rewriter::translated(const Node& node) const {
-  Node copy{
-      .op = node.op, .operands = {}, .results = {}, .attrs = node.attrs, .regions = {}, .where = node.where};
+  Node copy{.op = node.op,
+            .operands = {},
+            .results = {},
+            .attrs = node.attrs,
+            .regions = {},
+            .where = node.where,
+            .checkpoint = node.checkpoint};
   copy.operands.reserve(node.operands.size());
   for (ValueId v : node.operands) copy.operands.push_back(image(v));
   for (const Graph& region : node.regions) copy.regions.push_back(on_region_(region));
@@ -45,6 +51,7 @@ void Rewriter::append(NodeId id, Node node) {
 
 Graph Rewriter::finish() {
   for (ValueId v : source_.outputs()) target_.add_output(image(v));
+  copy_hints(source_, target_, 0, image_);
   return std::move(target_);
 }
 

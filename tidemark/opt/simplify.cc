@@ -118,7 +118,8 @@ ValueId Site::add(const Op& op, std::vector<ValueId> operands, Attrs attrs) {
              .results = {},
              .attrs = std::move(attrs),
              .regions = {},
-             .where = node.where};
+             .where = node.where,
+             .checkpoint = node.checkpoint};
   std::vector<Type> in;
   for (ValueId v : added.operands) in.push_back(graph.type(v));
   const std::vector<Type> out = op.infer({.op = &op,

@@ -1,0 +1,55 @@
+#include "tidemark/trace/hints.h"
+
+namespace tidemark {
+namespace {
+
+// The tensor, after `mark` has seen the value it is in the graph being traced.
+template <class Mark>
+Tensor marked(const Operand& x, const Mark& mark) {
+  if (!current_trace() && !x.is_number()) return x.tensor();
+  return build({x}, [&](Builder& builder, std::span<const Var> v) {
+    mark(builder.graph(), v[0].id());
+    return v[0];
+  });
+}
+
+Tensor hinted(HintKind kind, const Operand& x) {
+  return marked(
+      x, [&](Graph& graph, ValueId v) { graph.add_hint({.kind = kind, .value = v, .where = x.where()}); });
+}
+
+}  // namespace
+
+Tensor keep(const Operand& x) { return hinted(HintKind::keep, x); }
+Tensor recompute(const Operand& x) { return hinted(HintKind::recompute, x); }
+
+Tensor name(const Operand& x, std::string name) {
+  return marked(x, [&](Graph& graph, ValueId v) { graph[v].name = std::move(name); });
+}
+
+namespace detail {
+
+CheckpointRegion::CheckpointRegion(const CheckpointOptions& options, SourceLine where)
+    : trace_(current_trace()) {
+  if (options.memory && options.memory->count < 0) {
+    fail(ErrorCode::bad_attribute, {.what = fmt::format("a checkpoint of {} bytes", options.memory->count),
+                                    .expected = "0 bytes or more",
+                                    .where = where});
+  }
+  if (!trace_) return;
+  outer_ = trace_->builder().checkpoint();
+  id_ = trace_->graph().add_checkpoint(
+      {.parent = outer_, .name = options.name, .memory = options.memory, .results = {}, .where = where});
+  trace_->builder().set_checkpoint(id_);
+}
+
+CheckpointRegion::~CheckpointRegion() {
+  if (trace_) trace_->builder().set_checkpoint(outer_);
+}
+
+void CheckpointRegion::add_result(const Tensor& tensor) {
+  if (trace_ && tensor.trace() == trace_->serial()) trace_->graph()[id_].results.push_back(tensor.value());
+}
+
+}  // namespace detail
+}  // namespace tidemark

@@ -1,0 +1,57 @@
+// What a user can tell the planner. Results never change by a bit; memory and time do. A hint without effect is
+// reported in the plan's summary with the reason (docs/hints.md).
+//
+//   keep(x)              x is never computed a second time
+//   recompute(x)         x is not stored over its longest wait between two uses, but computed again
+//   checkpoint(f)(x, …)  what enters f is stored, what f makes inside is computed again when the backward pass needs it
+//   name(x, "h")         what summaries and errors call x
+//
+// Outside of grad, compile and the like, operations run at once and hints do nothing.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "tidemark/trace/trace.h"
+#include "tidemark/trace/tree.h"
+
+namespace tidemark {
+
+Tensor keep(const Operand& x);
+Tensor recompute(const Operand& x);
+Tensor name(const Operand& x, std::string name);
+
+struct CheckpointOptions {
+  std::string name = {};             // for summaries
+  std::optional<Bytes> memory = {};  // of the inside: keep what is worth most up to here, recompute the rest
+};
+
+namespace detail {
+
+// What is traced during its lifetime belongs to a checkpoint of the current trace, if there is one.
+class CheckpointRegion {
+ public:
+  CheckpointRegion(const CheckpointOptions& options, SourceLine where);
+  ~CheckpointRegion();
+  CheckpointRegion(const CheckpointRegion&) = delete;
+  CheckpointRegion& operator=(const CheckpointRegion&) = delete;
+
+  void add_result(const Tensor& tensor);
+
+ private:
+  Trace* trace_;
+  CheckpointId id_, outer_;
+};
+
+}  // namespace detail
+
+template <class F>
+auto checkpoint(F f, CheckpointOptions options = {}, SourceLine where = std::source_location::current()) {
+  return [f = std::move(f), options = std::move(options), where](auto&&... args) {
+    detail::CheckpointRegion region(options, where);
+    auto result = f(std::forward<decltype(args)>(args)...);
+    for_each_tensor(result, [&](const std::string&, const Tensor& tensor) { region.add_result(tensor); });
+    return result;
+  };
+}
+
+}  // namespace tidemark
