@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/support/literals.h"
+#include "tests/support/random_hints.h"
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/reverse.h"
 #include "tidemark/cpu/device.h"
@@ -167,6 +168,14 @@ TEST(RunLaws, SoDoesOneWithAnyPassSwitchedOff) {
                                fmt::format("seed {} without {}", seed, pass));
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+TEST(RunLaws, SoDoesOneWithAnyHints) {
+  for (unsigned seed = 3000; seed < 3150; ++seed) {
+    expect_bits_of_reference(with_random_hints(RandomProgram(seed).joint(), seed), {},
+                             fmt::format("seed {} with hints", seed));
+    if (HasFatalFailure()) return;
   }
 }
 

@@ -97,6 +97,7 @@ std::string to_text(const Draft& draft) {
         text += fmt::format(" over #{}", run.overwrites[r]);
       if (r < run.buffers.size()) text += fmt::format(" in b{}", run.buffers[r].index);
     }
+    if (run.required) text += " again";
     if (run.scratch.valid()) text += fmt::format(" scratch b{}", run.scratch.index);
     text += "\n";
   }

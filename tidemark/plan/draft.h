@@ -29,11 +29,19 @@ struct Execution {
   std::vector<int> overwrites = {};    // operand whose memory the result takes over, -1: none
   std::vector<BufferId> buffers = {};  // where the results go
   BufferId scratch = {};
+  bool required = false;  // added because a hint asks for it; a search leaves it where it is
 };
 
 // `first` must have run before `second` although no value flows: a reader before the writer that reuses its memory.
 struct Precedence {
   NodeId first, second;
+};
+
+// What the user's hints ask of later passes (hints.h).
+struct PlanHints {
+  std::vector<bool> never_repeat;   // per node: runs once
+  std::vector<bool> must_drop;      // per value: not in memory over its longest wait, but computed again
+  std::vector<HintReport> reports;  // the graph's hints, then its checkpoints
 };
 
 struct Draft {
@@ -44,6 +52,7 @@ struct Draft {
   std::vector<ValueId> home;  // per value: the donated input in whose memory it lives; invalid: in the arena
   std::vector<Precedence> precedences;
   std::vector<Execution> executions;
+  PlanHints hints;  // empty before the pass
   std::vector<Buffer> buffers;
   std::int64_t arena_bytes = 0;
   std::int64_t order_free_bound = 0;  // of the arena alone

@@ -85,6 +85,7 @@ OrderModel order_model_of(const Draft& draft) {
 bool is_repeatable(const Draft& draft, NodeId id) {
   const Node& node = (*draft.graph)[id];
   if (node.op->replay == Replay::never || node.op->kind == OpKind::effect) return false;
+  if (!draft.hints.never_repeat.empty() && draft.hints.never_repeat[id.index]) return false;
   return std::ranges::none_of(node.results, [&](ValueId v) { return draft.home[v.index].valid(); });
 }
 

@@ -26,6 +26,7 @@ Plan finish(const Draft& draft) {
   Plan plan;
   plan.buffers = draft.buffers;
   plan.arena_bytes = draft.arena_bytes;
+  plan.hints = draft.hints.reports;
 
   std::vector<BufferId> holder(graph.values().size());
   const auto ref = [&](ValueId v) {

@@ -77,6 +77,10 @@ class JsonReader {
     if (n < low || n > high) reject(fmt::format("{} is out of range", n), fmt::format("{} to {}", low, high));
     return n;
   }
+  bool boolean() const {
+    if (!json_.is_boolean()) reject("not true or false");
+    return json_.get<bool>();
+  }
   double number() const {
     if (!json_.is_number()) reject("not a number");
     return json_.get<double>();

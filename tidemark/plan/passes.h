@@ -11,6 +11,8 @@ Draft views(Draft draft);
 Draft donate(Draft draft);
 // What runs when: the order with the lowest peak found.
 Draft order(Draft draft);
+// What runs again because a hint asks for it.
+Draft hints(Draft draft);
 // What runs more than once, so that what waits need not stay in memory; only with a budget.
 Draft remat(Draft draft);
 // Which results are written over an operand that nobody reads again.

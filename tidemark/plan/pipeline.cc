@@ -33,6 +33,11 @@ const Pass passes[] = {
       "before in_place: its evaluator counts the take-overs that each order allows, so none need be fixed "
       "yet"},
      order},
+    {{"hints", optional,
+      "after order: waits, and so what is worth recomputing, are known only for an order; before in_place, "
+      "which "
+      "must see every reader"},
+     hints},
     {{"remat", optional,
       "after order: which values wait, and how long, is known only for an order; before in_place, which must "
       "see every reader"},

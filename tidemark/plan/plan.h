@@ -55,6 +55,20 @@ struct Step {
   BufferId scratch;  // invalid when the kernel needs none
 };
 
+// What became of a hint: a keep, a recompute, or a checkpoint.
+struct HintReport {
+  HintKind kind = HintKind::keep;
+  std::string name = {};  // of the value or the checkpoint; may be empty
+  SourceLine where = {};
+  ValueId value = {};  // whose memory it is about; invalid for checkpoints
+  bool honoured = false;
+  std::string reason = {};      // why it has no effect
+  std::int64_t bytes = 0;       // not stored over the wait; for a keep: stored
+  std::int64_t kept_bytes = 0;  // of the inside, within a checkpoint's memory
+  int runs = 0;                 // steps added
+  double seconds = 0;           // predicted, of those
+};
+
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
@@ -76,6 +90,8 @@ struct Plan {
   double least_seconds = 0;  // if nothing were recomputed
   double seconds_bound = 0;  // no plan within the budget, with these views and donations, is predicted faster
   double extra_time() const { return least_seconds > 0 ? seconds / least_seconds - 1 : 0; }
+
+  std::vector<HintReport> hints;  // the graph's hints, then its checkpoints
 };
 
 // The step with the most bytes alive.

@@ -74,10 +74,38 @@ Step read_step(const Reader& r) {
   return step;
 }
 
+Json hint_json(const HintReport& hint) {
+  return {{"kind", name_of(hint.kind)},    {"name", hint.name},
+          {"file", hint.where.file},       {"line", hint.where.line},
+          {"value", id_json(hint.value)},  {"honoured", hint.honoured},
+          {"reason", hint.reason},         {"bytes", hint.bytes},
+          {"kept_bytes", hint.kept_bytes}, {"runs", hint.runs},
+          {"seconds", hint.seconds}};
+}
+
+HintReport read_hint(const Reader& r) {
+  r.only({"kind", "name", "file", "line", "value", "honoured", "reason", "bytes", "kept_bytes", "runs",
+          "seconds"});
+  HintReport hint;
+  hint.kind = r.field("kind").one_of({HintKind::keep, HintKind::recompute, HintKind::checkpoint});
+  hint.name = r.field("name").text();
+  hint.where.file = intern(r.field("file").text());
+  hint.where.line =
+      static_cast<std::uint32_t>(r.field("line").integer(0, std::numeric_limits<std::uint32_t>::max()));
+  r.field("value").read(hint.value);
+  hint.honoured = r.field("honoured").boolean();
+  hint.reason = r.field("reason").text();
+  hint.bytes = r.field("bytes").integer(0);
+  hint.kept_bytes = r.field("kept_bytes").integer(0);
+  hint.runs = static_cast<int>(r.field("runs").integer(0, std::numeric_limits<int>::max()));
+  hint.seconds = r.field("seconds").number();
+  return hint;
+}
+
 }  // namespace
 
 std::string to_json(const Plan& plan) {
-  Json buffers = Json::array(), steps = Json::array();
+  Json buffers = Json::array(), steps = Json::array(), hints = Json::array();
   for (const Buffer& b : plan.buffers) {
     buffers.push_back({{"memory", name_of(b.memory)},
                        {"purpose", name_of(b.purpose)},
@@ -94,6 +122,7 @@ std::string to_json(const Plan& plan) {
                      {"out", refs_json(s.out)},
                      {"scratch", id_json(s.scratch)}});
   }
+  for (const HintReport& hint : plan.hints) hints.push_back(hint_json(hint));
   const Json json = {{"format", format_name},
                      {"version", format_version},
                      {"input_bytes", plan.input_bytes},
@@ -109,7 +138,8 @@ std::string to_json(const Plan& plan) {
                      {"seconds_bound", plan.seconds_bound},
                      {"buffers", std::move(buffers)},
                      {"steps", std::move(steps)},
-                     {"outputs", refs_json(plan.outputs)}};
+                     {"outputs", refs_json(plan.outputs)},
+                     {"hints", std::move(hints)}};
   return json.dump(1);
 }
 
@@ -123,7 +153,7 @@ Plan plan_from_json(std::string_view text) {
   }
   root.only({"format", "version", "input_bytes", "arena_bytes", "lower_bound", "order_free_bound",
              "store_all_bytes", "flops", "bytes_moved", "budget", "seconds", "least_seconds", "seconds_bound",
-             "buffers", "steps", "outputs"});
+             "buffers", "steps", "outputs", "hints"});
   Plan plan;
   plan.input_bytes = root.field("input_bytes").integer(0);
   plan.arena_bytes = root.field("arena_bytes").integer(0);
@@ -139,6 +169,7 @@ Plan plan_from_json(std::string_view text) {
   root.field("buffers").each([&](const Reader& r) { plan.buffers.push_back(read_buffer(r)); });
   root.field("steps").each([&](const Reader& r) { plan.steps.push_back(read_step(r)); });
   root.field("outputs").each([&](const Reader& r) { plan.outputs.push_back(read_ref(r)); });
+  root.field("hints").each([&](const Reader& r) { plan.hints.push_back(read_hint(r)); });
   return plan;
 }
 

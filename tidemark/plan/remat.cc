@@ -42,7 +42,10 @@ Draft remat(Draft draft) {
   draft.fits = result.feasible;
   draft.seconds_bound = result.time_bound;
   // With recomputation other bounds hold than without.
-  if (result.sequence.size() > start.size()) draft.order_free_bound = result.memory_bound;
+  // The problem takes the runs that hints ask for as tasks with results of their own, and so may count a value twice:
+  // then only the bound that the hints came with is sure.
+  const bool hinted = std::ranges::any_of(draft.executions, &Execution::required);
+  if (result.sequence.size() > start.size() && !hinted) draft.order_free_bound = result.memory_bound;
 
   std::vector<Execution> executions;
   executions.reserve(result.sequence.size());

@@ -23,6 +23,18 @@ std::string describe(const Graph& graph, const Buffer& buffer) {
   return text;
 }
 
+std::string describe(const HintReport& hint) {
+  std::string text = fmt::format("{:<11}", name_of(hint.kind));
+  if (!hint.name.empty()) text += fmt::format("`{}` ", hint.name);
+  if (hint.where.known()) text += fmt::format("({}) ", short_form(hint.where));
+  if (!hint.honoured) return text + fmt::format("has no effect: {}", hint.reason);
+  if (hint.kind == HintKind::keep) return text + fmt::format("keeps {}", bytes(hint.bytes));
+  text += fmt::format("does not store {}, adds {} steps of {:.3g} ms", bytes(hint.bytes), hint.runs,
+                      1e3 * hint.seconds);
+  if (hint.kept_bytes > 0) text += fmt::format("; {} stored within its memory", bytes(hint.kept_bytes));
+  return text;
+}
+
 struct Counts {
   int in_place = 0, donated = 0, views = 0, scratch = 0, reused = 0, again = 0;
 };
@@ -90,6 +102,18 @@ std::string summary(const Graph& graph, const Plan& plan) {
        fmt::format("{} results in place, {} written into donated inputs, {} nodes are views, "
                    "{} buffers share the arena",
                    counts.in_place, counts.donated, counts.views, counts.reused));
+  if (!plan.hints.empty()) {
+    const auto idle = std::ranges::count(plan.hints, false, &HintReport::honoured);
+    line("hints", fmt::format("{}, {} without effect", plan.hints.size(), idle));
+    // Those without effect first: nobody wants to miss them.
+    std::vector<const HintReport*> shown_hints;
+    for (const HintReport& hint : plan.hints) shown_hints.push_back(&hint);
+    std::ranges::stable_sort(shown_hints, {}, [](const HintReport* hint) { return hint->honoured; });
+    constexpr std::size_t most = 40;
+    for (std::size_t i = 0; i < std::min(shown_hints.size(), most); ++i)
+      text += "  " + describe(*shown_hints[i]) + "\n";
+    if (shown_hints.size() > most) text += fmt::format("  and {} more\n", shown_hints.size() - most);
+  }
   if (plan.steps.empty()) return text;
 
   const std::int32_t at = peak_step(plan);
