@@ -172,7 +172,7 @@ TEST(RunLaws, SoDoesOneWithAnyPassSwitchedOff) {
 }
 
 TEST(RunLaws, SoDoesOneWithAnyHints) {
-  for (unsigned seed = 3000; seed < 3150; ++seed) {
+  for (unsigned seed = 3000; seed < 3100; ++seed) {
     expect_bits_of_reference(with_random_hints(RandomProgram(seed).joint(), seed), {},
                              fmt::format("seed {} with hints", seed));
     if (HasFatalFailure()) return;

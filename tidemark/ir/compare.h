@@ -11,6 +11,7 @@ struct CompareOptions {
 };
 
 bool same_graph(const Graph& a, const Graph& b, const CompareOptions& options = {});
-std::size_t hash_graph(const Graph& graph);  // of structure, types and attributes; not of names, lines and hints
+// Of structure, types and attributes; not of names, lines and hints.
+std::size_t hash_graph(const Graph& graph);
 
 }  // namespace tidemark
