@@ -16,7 +16,10 @@
 #include "tidemark/cpu/calibrate_fit.h"
 #include "tidemark/cpu/calibrate_probes.h"
 #include "tidemark/cpu/kernel_clock.h"
+#include "tidemark/ops/contract.h"
 #include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/reduce.h"
+#include "tidemark/ops/softmax.h"
 #include "tidemark/plan/pipeline.h"
 #include "tidemark/runtime/executor.h"
 
@@ -29,13 +32,15 @@ struct Patience {
   double
       footprint;  // bytes that a round walks through: operands come from the outer caches, as in a training step
 };
-constexpr Patience quick_patience{0.006, 2, 8e6}, normal_patience{0.01, 3, 16e6};
+constexpr Patience quick_patience{0.006, 2, 8e6}, normal_patience{0.008, 3, 16e6};
 constexpr int most_copies = 32, least_rounds = 2;
 constexpr double longest_round = 1e-3;  // shorter than the slices that other processes take
 
+// Numbers about 1, or indices: some random ones, again and again; a prime number, so that no two rows are equal.
 void fill(std::span<std::byte> bytes, DType dtype, std::int64_t index_limit, std::mt19937& random) {
+  const std::size_t page = 8191 * static_cast<std::size_t>(size_of(dtype));
   const auto store = [&](auto value) {
-    for (std::size_t i = 0; i + sizeof(value) <= bytes.size(); i += sizeof(value)) {
+    for (std::size_t i = 0; i + sizeof(value) <= std::min(bytes.size(), page); i += sizeof(value)) {
       value =
           static_cast<decltype(value)>(is_float(dtype) ? 0.25 + static_cast<double>(random() % 1024) / 1024
                                                        : static_cast<double>(random() % index_limit));
@@ -44,18 +49,26 @@ void fill(std::span<std::byte> bytes, DType dtype, std::int64_t index_limit, std
   };
   switch (dtype) {
     case DType::f32:
-      return store(float{});
+      store(float{});
+      break;
     case DType::f64:
-      return store(double{});
+      store(double{});
+      break;
     case DType::i32:
-      return store(std::int32_t{});
+      store(std::int32_t{});
+      break;
     case DType::i64:
-      return store(std::int64_t{});
+      store(std::int64_t{});
+      break;
     case DType::bf16:
     case DType::f16:
     case DType::u8:
     case DType::boolean:
-      std::memset(bytes.data(), dtype == DType::boolean ? 1 : 0x3a, bytes.size());  // 16 bits: about 1
+      std::memset(bytes.data(), dtype == DType::boolean ? 1 : 0x3a, bytes.size());
+      return;
+  }
+  for (std::size_t i = page; i < bytes.size(); i += page) {
+    std::memcpy(bytes.data() + i, bytes.data(), std::min(page, bytes.size() - i));
   }
 }
 
@@ -76,7 +89,7 @@ struct Copy {
   std::vector<std::byte*> inputs;
 };
 
-// The least time per execution of the graph's one step, over rounds of executions on different memory.
+// The least time per execution of the graph, over rounds of executions on different memory.
 double least_seconds(const Graph& graph, const Plan& plan, std::int64_t index_limit, Device& device,
                      const Patience& patience) {
   const KernelClock clock(device.pool().threads());
@@ -118,17 +131,31 @@ Graph graph_of(const Probe& probe) {
   return graph;
 }
 
-// A probe ready to run, and the least time it took so far.
+// Steps as small as can be, of many ops: none finds its code and its operands ready in the nearest cache.
+Graph tiny_steps() {
+  Graph graph;
+  Builder b(graph);
+  Var x = b.input({DType::f32, {4, 4}});
+  for (int i = 0; i < 4; ++i) {
+    x = matmul(tanh(x), exp(neg(x))) + reduce_sum(square(x), {1}, true);
+    x = softmax(relu(x) * x, 1) - sqrt(abs(x));
+  }
+  graph.add_output(x.id());
+  return graph;
+}
+
+// A graph ready to run, and the least time of a step so far. A probe has one step.
 struct Timed {
-  explicit Timed(const Probe& probe)
-      : graph(graph_of(probe)), plan(make_plan(graph)), index_limit(probe.index_limit) {
+  explicit Timed(const Probe& probe) : Timed(graph_of(probe), probe.index_limit) {}
+  Timed(Graph g, std::int64_t limit) : graph(std::move(g)), plan(make_plan(graph)), index_limit(limit) {
     const NodeCall call(graph, graph.nodes()[0]);
     measured = {.cost = cost_of(call),
                 .dtype = arithmetic_dtype(call),
                 .seconds = std::numeric_limits<double>::infinity()};
   }
   void measure(Device& device, const Patience& patience) {
-    measured.seconds = std::min(measured.seconds, least_seconds(graph, plan, index_limit, device, patience));
+    const double seconds = least_seconds(graph, plan, index_limit, device, patience);
+    measured.seconds = std::min(measured.seconds, seconds / static_cast<double>(plan.steps.size()));
   }
 
   Graph graph;
@@ -139,7 +166,7 @@ struct Timed {
 
 std::string call_text(const Graph& graph) {
   std::string text(graph.nodes()[0].op->name);
-  for (const Input& in : graph.inputs()) text += " " + to_string(graph.type(in.value));
+  for (const Input& in : graph.inputs()) text.append(" ").append(to_string(graph.type(in.value)));
   return text;
 }
 
@@ -167,7 +194,7 @@ Machine calibrate(Device& device, const CalibrationOptions& options) {
   if (quick) std::erase_if(probes, [](const Probe& probe) { return !probe.quick; });
   std::vector<Timed> timed;
   for (const Probe& probe : probes) timed.emplace_back(probe);
-  Timed nothing({.build = [](Builder& b) { neg(b.input({DType::f32, {1}})); }});
+  Timed nothing(tiny_steps(), 1);
 
   const int total = patience.passes * static_cast<int>(timed.size());
   for (int pass = 0, done = 0; pass < patience.passes; ++pass) {

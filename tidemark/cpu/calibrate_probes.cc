@@ -70,6 +70,14 @@ void add_reductions(List& list) {
 }
 
 void add_rows(List& list) {
+  add(list, false, [](Builder& b) { softmax(data(b, {256, 16}), 1); });
+  add(list, false, [](Builder& b) { layer_norm(data(b, {256, 16}), data(b, {16}), data(b, {16})); });
+  add(
+      list, false,
+      [](Builder& b) {
+        cross_entropy(data(b, {256, 16}), indices(b, {256}));
+      },
+      16);
   for (const std::int64_t rows : {4, 32, 256, 2048}) {
     const bool quick = rows == 32 || rows == 2048;
     add(list, quick, [rows](Builder& b) { softmax(data(b, {rows, 512}), 1); });

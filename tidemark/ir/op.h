@@ -89,7 +89,7 @@ inline constexpr int work_count = 14;
 std::string_view name_of(WorkKind work);
 
 struct Cost {
-  double flops = 0;
+  double flops = 0;  // in additions: a function counts as many as take its time, a row what its start takes
   double bytes = 0;  // moved to and from memory
   WorkKind work = WorkKind::by_kind;
 };

@@ -1,5 +1,6 @@
 #include "tidemark/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -184,12 +185,17 @@ std::vector<Var> expand_delta(const RuleCall& r) {
   return {reduce_sum(cast(r.in[0], wide) * cast(r.in[1], wide), {3})};
 }
 
+// Query rows times the keys they see, in whole blocks.
+double pairs_of(const AttentionForm& f) {
+  const double queries = static_cast<double>(f.queries), keys = static_cast<double>(f.keys);
+  const double seen = f.causal ? keys - (queries - static_cast<double>(f.block())) / 2 : keys;
+  return static_cast<double>(f.batch * f.heads) * queries * std::clamp(seen, 0.0, keys);
+}
+
 template <int products>
 Cost cost(const Call& call) {
   const AttentionForm f = attention_form(call);
-  const double pairs =
-      static_cast<double>(f.batch * f.heads) * static_cast<double>(f.queries) * static_cast<double>(f.keys);
-  return {.flops = pairs * (f.causal ? 0.5 : 1.0) * (2.0 * products * static_cast<double>(f.width) + 20),
+  return {.flops = pairs_of(f) * (2.0 * products * static_cast<double>(f.width) + 20),
           .bytes = bytes_moved(call),
           .work = WorkKind::attention};
 }
@@ -295,6 +301,10 @@ const Op op::attention_delta = {
     .infer = infer_delta,
     .vjp = vjp_delta,
     .expand = expand_delta,
+    .cost =
+        [](const Call& call) {
+          return Cost{.flops = 2 * static_cast<double>(call.in[0].count()), .bytes = bytes_moved(call)};
+        },
     .samples = samples_delta,
 };
 

@@ -40,6 +40,7 @@ const Op op::cast = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
+    .cost = [](const Call& call) { return elementwise_cost(call, 3); },
     .in_place = elementwise_in_place,
     .strided = takes_any_strides,
     .samples = samples,

@@ -202,12 +202,22 @@ std::vector<Var> jvp_weight_grad(const RuleCall& rule) {
   });
 }
 
-Cost cost_with(const Call& call, const Shape& w, const Shape& y) {
+// A kernel of one point at every point is a product of matrices.
+bool is_pointwise(const Shape& x, const Shape& w, const Shape& y) {
+  for (int d = 2; d < w.rank(); ++d) {
+    if (w[d] != 1 || x[d] != y[d]) return false;
+  }
+  return true;
+}
+
+Cost cost_with(const Call& call, const Shape& x, const Shape& w, const Shape& y) {
   const double per_output =
       static_cast<double>(element_count(w)) / static_cast<double>(std::max<std::int64_t>(w[0], 1));
   return {.flops = 2 * per_output * static_cast<double>(element_count(y)),
           .bytes = bytes_moved(call),
-          .work = w[1] == 1 ? WorkKind::depthwise : WorkKind::convolution};
+          .work = w[1] == 1               ? WorkKind::depthwise
+                  : is_pointwise(x, w, y) ? WorkKind::contraction
+                                          : WorkKind::convolution};
 }
 
 struct Config {
@@ -260,7 +270,7 @@ const Op op::conv = {
     .infer = infer_conv,
     .vjp = vjp_conv,
     .jvp = jvp_conv,
-    .cost = [](const Call& c) { return cost_with(c, c.in[1].shape, c.out[0].shape); },
+    .cost = [](const Call& c) { return cost_with(c, c.in[0].shape, c.in[1].shape, c.out[0].shape); },
     .scratch =
         [](const Call& c) {
           return scratch_with(ConvPart::forward, c.in[0].dtype, c.in[0].shape, c.in[1].shape,
@@ -276,7 +286,7 @@ const Op op::conv_input_grad = {
     .infer = infer_input_grad,
     .vjp = vjp_input_grad,
     .jvp = jvp_input_grad,
-    .cost = [](const Call& c) { return cost_with(c, c.in[1].shape, c.in[0].shape); },
+    .cost = [](const Call& c) { return cost_with(c, c.out[0].shape, c.in[1].shape, c.in[0].shape); },
     .scratch =
         [](const Call& c) {
           return scratch_with(ConvPart::input_grad, c.in[0].dtype, infer_input_grad(c)[0].shape,
@@ -292,7 +302,7 @@ const Op op::conv_weight_grad = {
     .infer = infer_weight_grad,
     .vjp = vjp_weight_grad,
     .jvp = jvp_weight_grad,
-    .cost = [](const Call& c) { return cost_with(c, c.out[0].shape, c.in[1].shape); },
+    .cost = [](const Call& c) { return cost_with(c, c.in[0].shape, c.out[0].shape, c.in[1].shape); },
     .scratch =
         [](const Call& c) {
           return scratch_with(ConvPart::weight_grad, c.in[0].dtype, c.in[0].shape,

@@ -101,9 +101,12 @@ std::vector<Var> expand_grad(const RuleCall& r) {
   return {cast((p - one_hot(labels.safe, r.in[0].shape().back(), wide)) * g, r.in[0].dtype())};
 }
 
+template <int flops>
 Cost cost(const Call& call) {
-  const double n = static_cast<double>(call.in[0].count());
-  return {.flops = 18 * n, .bytes = 2.0 * static_cast<double>(call.in[0].bytes())};
+  constexpr double per_row = 600;
+  return {.flops = flops * static_cast<double>(call.in[0].count()) +
+                   per_row * static_cast<double>(call.in[1].count()),
+          .bytes = bytes_moved(call)};
 }
 
 // The gradient may take the logits' memory: an element is written after its only read.
@@ -142,7 +145,7 @@ const Op op::cross_entropy = {
     .infer = infer,
     .vjp = vjp,
     .expand = expand,
-    .cost = cost,
+    .cost = cost<25>,
     .samples = samples,
 };
 // 16-bit logits come with f32 examples, a mixture that samples cannot say: `dtypes` lists the others.
@@ -152,7 +155,7 @@ const Op op::cross_entropy_grad = {
     .schema = &schema_of<CrossEntropyAttrs>,
     .infer = infer_grad,
     .expand = expand_grad,
-    .cost = cost,
+    .cost = cost<33>,
     .in_place = grad_in_place,
     .samples = samples_grad,
 };

@@ -9,6 +9,7 @@ namespace tidemark {
 // order: element k is read before element k is written.
 bool elementwise_in_place(const Call& call, int result, int operand);
 // `flops` per element of the result; every operand read once, however often it is broadcast.
+// `flops` per element of the result, plus what broadcast, strided and 16-bit operands take.
 Cost elementwise_cost(const Call& call, double flops);
 
 }  // namespace tidemark

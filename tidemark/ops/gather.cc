@@ -63,13 +63,15 @@ std::vector<Var> scatter_add_jvp(const RuleCall& rule) {
 }
 
 Cost gather_cost(const Call& call) {
-  return {.flops = 0,
+  constexpr double per_element = 40;  // an address each
+  return {.flops = per_element * static_cast<double>(call.out[0].count()),
           .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes()),
           .work = WorkKind::indexed};
 }
 // The operand is copied, or overwritten; then each update reads and writes its place.
 Cost scatter_add_cost(const Call& call) {
-  return {.flops = static_cast<double>(call.in[2].count()),
+  constexpr double per_update = 20;
+  return {.flops = per_update * static_cast<double>(call.in[2].count()),
           .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes() + 3 * call.in[2].bytes()),
           .work = WorkKind::indexed};
 }

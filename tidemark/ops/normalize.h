@@ -50,8 +50,9 @@ std::vector<Var> expand_norm_grad(const RuleCall& r, const NormForm& form);
 std::vector<Var> expand_norm_params(const RuleCall& r, const NormForm& form);
 std::vector<Var> vjp_norm(const RuleCall& r, const NormForm& form, const Op& grad, const Op& params);
 
-Cost cost_norm(const Call& call);
-Cost cost_norm_grad(const Call& call);
+Cost cost_norm(const Call& call, const NormForm& form);
+Cost cost_norm_grad(const Call& call, const NormForm& form);
+Cost cost_norm_params(const Call& call, const NormForm& form);
 
 // Kernels; KernelArgs::attributes is the NormForm.
 void run_norm(const KernelArgs& args);
@@ -81,7 +82,7 @@ struct NormFamily {
             .infer = [](const Call& call) { return infer_norm(call, form(call)); },
             .vjp = [](const RuleCall& r) { return vjp_norm(r, form(r.call), grad, params); },
             .expand = [](const RuleCall& r) { return expand_norm(r, form(r.call)); },
-            .cost = cost_norm,
+            .cost = [](const Call& call) { return cost_norm(call, form(call)); },
             .in_place = [](const Call&, int result, int operand) { return result == 0 && operand == 0; },
             .samples = [] { return forward_samples(cases(), centered); }};
   }
@@ -91,7 +92,7 @@ struct NormFamily {
             .schema = &schema_of<A>,
             .infer = [](const Call& call) { return infer_norm_grad(call, form(call)); },
             .expand = [](const RuleCall& r) { return expand_norm_grad(r, form(r.call)); },
-            .cost = cost_norm_grad,
+            .cost = [](const Call& call) { return cost_norm_grad(call, form(call)); },
             // A row's sums are taken before its first element is written.
             .in_place = [](const Call& call, int, int o) { return o == 0 || o + 1 == std::ssize(call.in); },
             .samples = [] { return grad_samples(cases(), centered); }};
@@ -103,7 +104,7 @@ struct NormFamily {
             .schema = &schema_of<A>,
             .infer = [](const Call& call) { return infer_norm_params(call, form(call)); },
             .expand = [](const RuleCall& r) { return expand_norm_params(r, form(r.call)); },
-            .cost = cost_norm_grad,
+            .cost = [](const Call& call) { return cost_norm_params(call, form(call)); },
             .samples = [] { return params_samples(cases(), centered); }};
   }
 };

@@ -123,8 +123,8 @@ std::vector<Var> jvp_avg_grad(const RuleCall& rule) {
   return {rule.seed[0] ? avg_pool_grad(rule.seed[0], attrs.size, without_size(attrs)) : Var()};
 }
 
-Cost cost_with(const Call& call, std::int64_t outputs, const Dims& window) {
-  return {.flops = static_cast<double>(outputs) * static_cast<double>(element_count(window)),
+Cost cost_with(const Call& call, double flops, std::int64_t outputs, const Dims& window) {
+  return {.flops = flops * static_cast<double>(outputs) * static_cast<double>(element_count(window)),
           .bytes = bytes_moved(call)};
 }
 
@@ -175,7 +175,7 @@ const Op op::max_pool = {
     .infer = infer_max,
     .vjp = vjp_max,
     .jvp = jvp_max,
-    .cost = [](const Call& c) { return cost_with(c, c.out[0].count(), c.attrs_as<PoolAttrs>().window); },
+    .cost = [](const Call& c) { return cost_with(c, 34, c.out[0].count(), c.attrs_as<PoolAttrs>().window); },
     .samples = samples_pool,
 };
 
@@ -186,7 +186,7 @@ const Op op::avg_pool = {
     .infer = infer_avg,
     .vjp = vjp_avg,
     .jvp = jvp_avg,
-    .cost = [](const Call& c) { return cost_with(c, c.out[0].count(), c.attrs_as<PoolAttrs>().window); },
+    .cost = [](const Call& c) { return cost_with(c, 9, c.out[0].count(), c.attrs_as<PoolAttrs>().window); },
     .samples = samples_pool,
 };
 
@@ -197,7 +197,8 @@ const Op op::avg_pool_grad = {
     .infer = infer_avg_grad,
     .vjp = vjp_avg_grad,
     .jvp = jvp_avg_grad,
-    .cost = [](const Call& c) { return cost_with(c, c.in[0].count(), c.attrs_as<PoolGradAttrs>().window); },
+    .cost =
+        [](const Call& c) { return cost_with(c, 12, c.in[0].count(), c.attrs_as<PoolGradAttrs>().window); },
     .samples = samples_grad,
 };
 

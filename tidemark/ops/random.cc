@@ -238,7 +238,7 @@ const Op op::random_normal = {
     .dtypes = key_dtype,
     .schema = &schema_of<RandomNormalAttrs>,
     .infer = infer_normal,
-    .cost = cost<50>,
+    .cost = cost<220>,
     .samples = float_samples<RandomNormalAttrs>,
 };
 const Op op::random_bernoulli = {

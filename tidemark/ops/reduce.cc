@@ -169,13 +169,18 @@ std::vector<Var> var_jvp(const RuleCall& rule) {
   return {spread.sum(rule.seed[0] * var_slope(spread))};
 }
 
+// `flops` per element of the operand. Results whose elements lie apart (the last dimension stays) are carried side by
+// side, and each takes its start.
+template <int flops, int passes = 1>
 Cost cost(const Call& call) {
-  return {.flops = static_cast<double>(call.in[0].count()),
-          .bytes = static_cast<double>(call.in[0].bytes() + call.out[0].bytes())};
-}
-Cost two_pass_cost(const Call& call) {
-  return {.flops = 4.0 * static_cast<double>(call.in[0].count()),
-          .bytes = static_cast<double>(2 * call.in[0].bytes() + call.out[0].bytes())};
+  constexpr double per_column = 56;
+  const Dims axes = call.attrs_as<ReduceAttrs>().axes;
+  const int last = call.in[0].rank() - 1;
+  const bool columns = last >= 0 && call.in[0].shape[last] > 1 && (axes.empty() || axes.back() != last);
+  const double count = static_cast<double>(call.in[0].count()),
+               results = static_cast<double>(call.out[0].count());
+  return {.flops = flops * count + (columns ? per_column * results : 0),
+          .bytes = static_cast<double>(passes * call.in[0].bytes() + call.out[0].bytes())};
 }
 
 std::vector<Sample> samples() {
@@ -189,7 +194,7 @@ std::vector<Sample> samples() {
 }
 
 constexpr Op reduction(std::string_view name, DTypeSet dtypes, std::vector<Var> (*vjp)(const RuleCall&),
-                       std::vector<Var> (*jvp)(const RuleCall&), Cost (*cost_rule)(const Call&) = cost,
+                       std::vector<Var> (*jvp)(const RuleCall&), Cost (*cost_rule)(const Call&) = cost<1>,
                        std::vector<Type> (*type_rule)(const Call&) = infer) {
   return {
       .name = name,
@@ -214,13 +219,13 @@ constexpr Op reduction(std::string_view name, DTypeSet dtypes, std::vector<Var> 
 const Op op::reduce_sum = reduction("reduce_sum", numbers, sum_vjp, sum_jvp);
 const Op op::reduce_mean = reduction("reduce_mean", floats, mean_vjp, mean_jvp);
 const Op op::reduce_max =
-    reduction("reduce_max", any_dtype, extremum_vjp, extremum_jvp, cost, infer_nonempty);
+    reduction("reduce_max", any_dtype, extremum_vjp, extremum_jvp, cost<2>, infer_nonempty);
 const Op op::reduce_min =
-    reduction("reduce_min", any_dtype, extremum_vjp, extremum_jvp, cost, infer_nonempty);
+    reduction("reduce_min", any_dtype, extremum_vjp, extremum_jvp, cost<2>, infer_nonempty);
 const Op op::reduce_prod = reduction("reduce_prod", numbers, prod_vjp, prod_jvp);
 const Op op::reduce_logsumexp =
-    reduction("reduce_logsumexp", floats, logsumexp_vjp, logsumexp_jvp, two_pass_cost);
-const Op op::reduce_var = reduction("reduce_var", floats, var_vjp, var_jvp, two_pass_cost);
+    reduction("reduce_logsumexp", floats, logsumexp_vjp, logsumexp_jvp, cost<16, 2>);
+const Op op::reduce_var = reduction("reduce_var", floats, var_vjp, var_jvp, cost<3, 2>);
 
 namespace {
 

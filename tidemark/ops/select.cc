@@ -55,6 +55,7 @@ const Op op::select = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
+    .cost = [](const Call& call) { return elementwise_cost(call, 2); },
     .in_place = elementwise_in_place,
     .strided = takes_any_strides,
     .samples = samples,

@@ -1,5 +1,7 @@
 #include "tidemark/ops/softmax.h"
 
+#include <algorithm>
+
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/reduce.h"
@@ -32,13 +34,15 @@ std::vector<Type> infer_grad(const Call& call) {
   return {call.in[0]};
 }
 
+constexpr int with_exp = 38, without_exp = 5;  // flops per element
+
+template <int flops>
 Cost cost(const Call& call) {
+  constexpr double per_row = 300;
   const double n = static_cast<double>(call.in[0].count());
-  return {.flops = 20 * n, .bytes = 3.0 * static_cast<double>(call.in[0].bytes())};  // rows are read twice
-}
-Cost cost_grad(const Call& call) {
-  const double n = static_cast<double>(call.in[0].count());
-  return {.flops = 4 * n, .bytes = 5.0 * static_cast<double>(call.in[0].bytes())};
+  const double length =
+      static_cast<double>(call.in[0].shape[static_cast<int>(call.attrs_as<AxisAttrs>().axis)]);
+  return {.flops = flops * n + per_row * n / std::max(length, 1.0), .bytes = bytes_moved(call)};
 }
 
 // Each element is written after the last read of it.
@@ -103,7 +107,7 @@ const Op op::softmax = {
     .infer = infer,
     .vjp = vjp_softmax,
     .expand = expand_softmax,
-    .cost = cost,
+    .cost = cost<with_exp>,
     .in_place = in_place,
     .samples = samples,
 };
@@ -112,7 +116,7 @@ const Op op::softmax_grad = {
     .schema = &schema_of<AxisAttrs>,
     .infer = infer_grad,
     .expand = expand_softmax_grad,
-    .cost = cost_grad,
+    .cost = cost<without_exp>,
     .in_place = in_place,
     .samples = samples_grad,
 };
@@ -122,7 +126,7 @@ const Op op::log_softmax = {
     .infer = infer,
     .vjp = vjp_log_softmax,
     .expand = expand_log_softmax,
-    .cost = cost,
+    .cost = cost<with_exp>,
     .in_place = in_place,
     .samples = samples,
 };
@@ -131,7 +135,7 @@ const Op op::log_softmax_grad = {
     .schema = &schema_of<AxisAttrs>,
     .infer = infer_grad,
     .expand = expand_log_softmax_grad,
-    .cost = cost_grad,
+    .cost = cost<with_exp>,
     .in_place = in_place,
     .samples = samples_grad,
 };

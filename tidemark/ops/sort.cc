@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/index.h"
@@ -53,10 +54,18 @@ std::int64_t scratch(const Call& call) {
   return size == 0 ? 0 : sort_scratch(size, call.in[0].count() / size);
 }
 
-Cost cost(const Call& call) {
-  const auto count = static_cast<double>(call.in[0].count());
-  const double bytes = static_cast<double>(call.in[0].bytes() + call.out[0].bytes() + call.out[1].bytes());
-  return {.flops = 20 * count, .bytes = bytes, .work = WorkKind::sort};
+Cost cost_sort(const Call& call) {
+  const double count = static_cast<double>(call.in[0].count());
+  const auto length = call.in[0].shape[static_cast<int>(call.attrs_as<SortAttrs>().axis)];
+  return {.flops = 8 * count * std::log2(static_cast<double>(std::max<std::int64_t>(length, 2))),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::sort};
+}
+// Most elements are compared with the least of the k largest, and no more.
+Cost cost_top_k(const Call& call) {
+  return {.flops = 6 * static_cast<double>(call.in[0].count()),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::sort};
 }
 
 std::vector<Sample> sort_samples() {
@@ -81,7 +90,7 @@ const Op op::sort = {
     .infer = infer_sort,
     .vjp = vjp<SortAttrs>,
     .jvp = jvp<SortAttrs>,
-    .cost = cost,
+    .cost = cost_sort,
     .scratch = scratch<SortAttrs>,
     .strided = takes_any_strides,
     .samples = sort_samples,
@@ -96,7 +105,7 @@ const Op op::top_k = {
     .infer = infer_top_k,
     .vjp = vjp<TopKAttrs>,
     .jvp = jvp<TopKAttrs>,
-    .cost = cost,
+    .cost = cost_top_k,
     .scratch = scratch<TopKAttrs>,
     .strided = takes_any_strides,
     .samples = top_k_samples,

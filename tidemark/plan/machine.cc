@@ -42,29 +42,35 @@ double seconds_of(const Machine& machine, const Call& call) {
   return seconds_of(machine, cost_of(call), arithmetic_dtype(call));
 }
 
-// Two Neoverse cores at 2.6 GHz with 32 MiB of shared cache, as `tidemark machine` saw them, rounded: peak 166
-// Gflop/s in f32, about 40 GB/s from memory. Elementwise arithmetic of one flop per element is bound by its bytes.
+// Two cores of a Neoverse V1 at 2.6 GHz, as `tidemark machine` sees them in a release build, rounded: one core where
+// calls are small, nearly twice its rates where they are large. Bandwidths are what the bytes add to the flops.
 const Machine& reference_machine() {
   static const Machine machine = [] {
-    const Curve bandwidth{{{16e3, 20e9}, {256e3, 40e9}, {4e6, 40e9}, {64e6, 18e9}}};
-    const auto scaled = [](Curve curve, double factor) {
-      for (Curve::Point& point : curve.points) point.rate *= factor;
-      return curve;
-    };
-    Machine m{.name = "reference", .threads = 2, .memory_bytes = std::int64_t{16} << 30, .overhead = 1e-6};
-    m.work.fill({.flops = {{{1e4, 10e9}, {1e6, 20e9}}}, .bytes = bandwidth});
-    m[WorkKind::by_kind] = {};  // no op's work: cost_of says which it is
-    m[WorkKind::contraction] = {.flops = {{{1e4, 10e9}, {1e6, 40e9}, {1e8, 120e9}}}, .bytes = bandwidth};
-    m[WorkKind::convolution] = {.flops = {{{1e4, 5e9}, {1e6, 25e9}, {1e8, 80e9}}},
-                                .bytes = scaled(bandwidth, 0.5)};
-    m[WorkKind::depthwise] = {.flops = {{{1e4, 5e9}, {1e7, 20e9}}}, .bytes = bandwidth};
-    m[WorkKind::attention] = {.flops = {{{1e4, 5e9}, {1e6, 20e9}, {1e8, 60e9}}}, .bytes = bandwidth};
-    m[WorkKind::movement] = {.flops = {{{1e4, 10e9}}}, .bytes = scaled(bandwidth, 0.5)};
-    m[WorkKind::indexed] = {.flops = {{{1e4, 5e9}}}, .bytes = scaled(bandwidth, 0.3)};
-    m[WorkKind::random] = {.flops = {{{1e4, 5e9}}}, .bytes = scaled(bandwidth, 0.5)};
-    m[WorkKind::sort] = {.flops = {{{1e4, 1e9}}}, .bytes = scaled(bandwidth, 0.5)};
-    m[WorkKind::factorization] = {.flops = {{{1e4, 2e9}, {1e8, 40e9}}}, .bytes = bandwidth};
-    m[WorkKind::opaque] = {.flops = {{{1e4, 10e9}, {1e6, 40e9}, {1e8, 120e9}}}, .bytes = bandwidth};
+    const auto curve = [](std::initializer_list<Curve::Point> points) { return Curve{points}; };
+    const Curve bytes = curve({{8e3, 600e9}, {150e3, 350e9}, {3e6, 200e9}, {50e6, 60e9}});
+    Machine m{.name = "reference", .threads = 2, .memory_bytes = std::int64_t{16} << 30, .overhead = 0.5e-6};
+    m[WorkKind::elementwise] = {.flops = curve({{20e3, 7e9}, {400e3, 13e9}}), .bytes = bytes};
+    m[WorkKind::reduction] = {.flops = curve({{20e3, 7e9}, {400e3, 13e9}}), .bytes = bytes};
+    m[WorkKind::rows] = {.flops = curve({{100e3, 18e9}, {2e6, 33e9}}), .bytes = bytes};
+    m[WorkKind::contraction] = {
+        .flops = curve({{1e3, 9e9}, {16e3, 30e9}, {250e3, 47e9}, {4e6, 100e9}, {100e6, 112e9}}),
+        .bytes = curve({{1e3, 500e9}, {10e3, 200e9}, {100e3, 60e9}, {1e6, 40e9}, {12e6, 20e9}})};
+    m[WorkKind::convolution] = {.flops = curve({{300e3, 14e9}, {7e6, 50e9}, {150e6, 88e9}}), .bytes = bytes};
+    m[WorkKind::depthwise] = {.flops = curve({{100e3, 4.7e9}, {2e6, 9e9}}), .bytes = bytes};
+    m[WorkKind::attention] = {.flops = curve({{140e3, 17e9}, {2e6, 50e9}, {500e6, 72e9}}), .bytes = bytes};
+    m[WorkKind::movement] = {.flops = curve({{1, 1e9}}),
+                             .bytes = curve({{4e3, 23e9}, {50e3, 27e9}, {500e3, 70e9}, {60e6, 60e9}})};
+    m[WorkKind::indexed] = {.flops = curve({{4e3, 8.6e9}, {1e6, 15e9}}),
+                            .bytes = curve({{3e3, 230e9}, {50e3, 100e9}, {800e3, 80e9}, {14e6, 35e9}})};
+    m[WorkKind::random] = {.flops = curve({{100e3, 10e9}, {2e6, 19e9}}), .bytes = bytes};
+    m[WorkKind::sort] = {.flops = curve({{100e3, 2e9}, {2e6, 3.8e9}}), .bytes = bytes};
+    m[WorkKind::factorization] = {.flops = curve({{20e3, 4.5e9}, {300e3, 5.5e9}, {90e6, 40e9}}),
+                                  .bytes = bytes};
+    m[WorkKind::opaque] = {.flops = m[WorkKind::contraction].flops, .bytes = bytes};
+    for (const WorkKind work : {WorkKind::contraction, WorkKind::opaque}) {
+      m[work].speed[static_cast<std::size_t>(DType::f64)] = 0.4;
+      m[work].speed[static_cast<std::size_t>(DType::f16)] = 0.5;
+    }
     return m;
   }();
   return machine;
