@@ -86,8 +86,9 @@ class BackwardSearch {
   }
 
   // Sequences of a value (cost of the repeated runs, or peak) below `limit`, none of whose steps has a load above
-  // `budget`. `work` is counted in words looked at, some nanoseconds each.
-  BackwardOutcome run(std::int64_t budget, double limit, std::int64_t states, std::int64_t work) {
+  // `budget`. `work` is counted in words looked at, some nanoseconds each. Values up to `floor` count as equal to it.
+  BackwardOutcome run(std::int64_t budget, double limit, std::int64_t states, std::int64_t work,
+                      double floor = 0) {
     budget_ = budget;
     limit_ = limit;
     work_ = work;
@@ -95,8 +96,8 @@ class BackwardSearch {
     for (int i = 0; i < model_.items; ++i) {
       if (model_.pinned[at(i)]) start.alive.add(i);
     }
-    reach(start, 0, -1, -1);
-    double proved = 0;
+    reach(start, floor, -1, -1);
+    double proved = floor;
     while (!queue_.empty()) {
       const Entry entry = queue_.top();
       queue_.pop();
@@ -206,14 +207,15 @@ class BackwardSearch {
   // Was this repeated run tried before the step that led here, to lead to the same state? Of two that could each come
   // first, the one with the higher number does.
   bool tried_before(const Node& here, int t) const {
-    if (here.parent < 0 || here.forced || goal_ == BackwardGoal::peak) return false;
+    if (here.parent < 0 || here.forced) return false;
     const Node& from = nodes_[at(here.parent)];
     const int step = here.task;
     const bool comes_second =
         from.state.placed == here.state.placed && t < step && uses_[at(step)].within(from.state.alive);
     return step != t && !comes_second && !uses_[at(step)].meets(makes_[at(t)]) &&
            uses_[at(t)].within(from.state.alive) && closers_[at(t)].within(from.state.placed) &&
-           load(t, from.state.alive) <= budget_;
+           static_cast<double>(load(t, from.state.alive)) <=
+               (goal_ == BackwardGoal::peak ? here.value : static_cast<double>(budget_));
   }
 
   // The node, if this is a better way to it.

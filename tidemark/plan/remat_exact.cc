@@ -4,6 +4,7 @@
 
 #include "tidemark/plan/bit_set.h"
 #include "tidemark/plan/remat_backward.h"
+#include "tidemark/plan/remat_bound.h"
 
 namespace tidemark {
 namespace {
@@ -47,7 +48,7 @@ SmallestPeak smallest_peak(const RematProblem& problem, const ExactLimits& limit
   return with_set(problem, [&]<class Set>() {
     auto found = BackwardSearch<Set>(problem, BackwardGoal::peak)
                      .run(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<double>::infinity(),
-                          limits.states, limits.work);
+                          limits.states, limits.work, static_cast<double>(memory_bound(problem)));
     return SmallestPeak{static_cast<std::int64_t>(found.value), std::move(found.sequence), found.complete};
   });
 }
