@@ -179,7 +179,7 @@ class BackwardSearch {
   bool find_choices(const Node& here) {
     choices_.clear();
     const Set &placed = here.state.placed, &alive = here.state.alive;
-    work_ -= model_.tasks;
+    work_ -= 4 * model_.tasks;
     bool last = true;  // among the tasks to be placed, in the base order
     for (int t = model_.tasks - 1; t >= 0; --t) {
       if (placed.has(t)) continue;
@@ -220,6 +220,7 @@ class BackwardSearch {
 
   // The node, if this is a better way to it.
   int reach(const State& state, double value, int parent, int task) {
+    work_ -= 40;
     double least = value;
     if (goal_ == BackwardGoal::cost) least += relaxed(state);
     if (!(least < limit_)) return -1;
@@ -263,13 +264,15 @@ class BackwardSearch {
     if (goal_ == BackwardGoal::peak || n.probed) return false;
     double needed = 0;
     if (peaks_) {
-      work_ -= 8 * model_.items;
+      const std::int64_t before = peaks_->visits();
       alive_.clear();
       n.state.alive.each([&](int i) { alive_.push_back(i); });
       needed = peaks_->repeats_needed(model_.tasks - n.state.placed.count(), alive_);
+      work_ -= peaks_->visits() - before;
     } else {
-      work_ -= model_.tasks * model_.items / 4;
+      const std::int64_t before = related_->visits();
       needed = related_->repeats_needed(n.state.placed, n.state.alive);
+      work_ -= related_->visits() - before;
     }
     n.probed = true;
     if (n.value + needed <= n.least) return false;

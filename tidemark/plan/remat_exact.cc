@@ -30,15 +30,18 @@ ExactSequence exact_sequence(const RematProblem& problem, const ExactLimits& lim
     const bool priced = problem.fixed_order && limits.states > states_without_prices;
     auto found = Search(problem, BackwardGoal::cost)
                      .run(problem.budget, limit, priced ? states_without_prices : limits.states, limits.work);
+    std::int64_t spent = found.spent;
     if (!found.complete && priced) {
       Search search(problem, BackwardGoal::cost);
       search.find_prices(limits.price_work, limit);
       found = search.run(problem.budget, limit, limits.states, limits.work);
+      spent += found.spent + 10 * limits.price_work;
     }
     ExactSequence result;
     result.sequence = std::move(found.sequence);
     result.bound = base + found.value;
     result.complete = found.complete;
+    result.spent = spent;
     if (!result.sequence.empty()) result.cost = figures_of(problem, result.sequence).cost;
     return result;
   });

@@ -32,7 +32,8 @@ struct ExactSequence {
   double cost = 0;    // of the sequence
   // No sequence within the budget costs less (at least min(bound, cutoff) if the cutoff ended the search).
   double bound = 0;
-  bool complete = false;  // the sequence is a cheapest one; if empty, none is within budget and cutoff
+  bool complete = false;   // the sequence is a cheapest one; if empty, none is within budget and cutoff
+  std::int64_t spent = 0;  // work, that on prices included
 };
 ExactSequence exact_sequence(const RematProblem& problem, const ExactLimits& limits = {});
 

@@ -45,7 +45,9 @@ TEST(RematInstances, Unet) {
   expect_optima("unet", {{.9, 1.129}, {.8, 1.984}, {.7, 2.967}, {.6, 4.451}, {.5, 6.967}, {.45, 9.321}});
 }
 TEST(RematInstances, Layered100) { expect_optima("layered100", {{.9, 0.789}, {.8, 2.296}}); }
-TEST(RematInstances, MobilenetWithALooseBudget) { expect_optima("mobilenet", {{.9, 0.1635}, {.8, 0.370}}); }
+TEST(RematInstances, MobilenetWithALooseBudget) {
+  expect_optima("mobilenet", {{.9, 0.1635}, {.8, 0.3702}, {.7, 0.6262}});
+}
 
 }  // namespace
 }  // namespace tidemark

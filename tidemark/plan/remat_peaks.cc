@@ -10,7 +10,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr int neighbourhood = 2;  // only the heaviest of this many tasks on either side is looked at
 constexpr int whole = 3;          // moments looked at with whole items
-constexpr int cover_nodes = 300;
+constexpr int cover_nodes = 200;
 
 }  // namespace
 
@@ -41,6 +41,7 @@ RematPeaks::RematPeaks(const RematProblem& problem, int settled)
 
 double RematPeaks::repeats_needed(int front, const std::vector<int>& alive) {
   over_.assign(at(front) + 1, 0);
+  visits_ += 4 * model_.items;
   for (int i = 0; i < model_.items; ++i) {
     end_[at(i)] = 0;
     for (int u : model_.users[i]) {
@@ -98,12 +99,13 @@ std::int64_t RematPeaks::gain_of(int maker, int task) const {
 // Of making again, after the first run of the task, what is too much there.
 double RematPeaks::cost_of(int task, int nodes) {
   gains_.clear();
+  visits_ += 2 * task;
   for (int m = 0; m < task; ++m) {
     if (!problem_.repeatable[at(m)] || closed_[at(m)] <= task) continue;
     const std::int64_t gain = gain_of(m, task);
     if (gain > 0) gains_.push_back({problem_.cost[at(m)], static_cast<double>(gain)});
   }
-  return least_cover(gains_, static_cast<double>(over_[at(task)]), nodes);
+  return least_cover(gains_, static_cast<double>(over_[at(task)]), nodes, visits_);
 }
 
 }  // namespace tidemark

@@ -18,6 +18,7 @@ class RematPeaks {
   // Cost of repeated runs that come before the first run of `front` (or the end) and after that of an earlier task, given
   // the items that must be alive before `front`. Infinite if there are not enough bytes to be had.
   double repeats_needed(int front, const std::vector<int>& alive);
+  std::int64_t visits() const { return visits_; }  // items looked at so far
 
  private:
   struct Moment {
@@ -38,6 +39,7 @@ class RematPeaks {
   std::vector<std::int64_t> over_;          // per task: bytes over the budget
   std::vector<Moment> moments_;
   std::vector<Gain> gains_;
+  std::int64_t visits_ = 0;
 };
 
 }  // namespace tidemark

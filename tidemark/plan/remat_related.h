@@ -59,6 +59,7 @@ class RelatedPeaks {
   double repeats_needed(const Set& placed, const Set& alive) {
     double most = 0;
     heavy_.clear();
+    visits_ += model_.tasks * model_.items / 4;
     for (int t = 0; t < model_.tasks; ++t) {
       if (placed.has(t)) continue;
       const Moment& moment = moments_[at(t)];
@@ -77,7 +78,7 @@ class RelatedPeaks {
     if (most == std::numeric_limits<double>::infinity()) return most;
     // Whole items instead of parts, where it looks worst.
     constexpr std::ptrdiff_t whole = 3;
-    constexpr int nodes = 300;
+    constexpr int nodes = 200;
     const auto few = std::min(whole, static_cast<std::ptrdiff_t>(heavy_.size()));
     std::ranges::partial_sort(heavy_, heavy_.begin() + few, [](const Heavy& a, const Heavy& b) {
       return std::pair(-a.cost, a.task) < std::pair(-b.cost, b.task);
@@ -87,6 +88,8 @@ class RelatedPeaks {
     }
     return most;
   }
+
+  std::int64_t visits() const { return visits_; }  // items looked at so far
 
  private:
   struct Moment {                 // the first run of a task
@@ -119,7 +122,7 @@ class RelatedPeaks {
       const std::int64_t gain = bytes(makes_[at(m)].common(items));
       if (gain > 0) gains_.push_back({problem_.cost[at(m)], static_cast<double>(gain)});
     }
-    return least_cover(gains_, static_cast<double>(over), nodes);
+    return least_cover(gains_, static_cast<double>(over), nodes, visits_);
   }
 
   const RematProblem& problem_;
@@ -128,6 +131,7 @@ class RelatedPeaks {
   std::vector<Moment> moments_;
   std::vector<Heavy> heavy_;
   std::vector<Gain> gains_;
+  std::int64_t visits_ = 0;
 };
 
 }  // namespace tidemark
