@@ -12,16 +12,6 @@ void mark_donated(Graph& graph, const std::vector<bool>& donated) {
   for (std::size_t i = 0; i < donated.size(); ++i) graph.inputs()[i].donated = donated[i];
 }
 
-void check_donate(const std::vector<int>& donate, std::size_t arguments, SourceLine where) {
-  for (int position : donate) {
-    if (position >= 0 && static_cast<std::size_t>(position) < arguments) continue;
-    fail(ErrorCode::bad_attribute,
-         {.what = fmt::format("argument {} is to be donated, and the function was called with {}", position,
-                              arguments),
-          .where = where});
-  }
-}
-
 void not_yet_planned(SourceLine where) {
   fail(ErrorCode::structure_mismatch,
        {.what = "a compiled function was asked for its plan before its first call",

@@ -1,6 +1,6 @@
 // compile(f): a function that is traced and planned at its first call for each set of argument types, then reused.
 //
-//   auto step = td::compile(td::value_and_grad(loss));
+//   auto step = td::compile(td::value_and_grad(loss), {.memory = 64_MiB});
 //   auto [value, grads] = step(params, x, y);
 //   fmt::print("{}", step.plan().summary());
 #pragma once
@@ -9,18 +9,11 @@
 #include <string>
 #include <typeindex>
 
-#include "tidemark/engine/program.h"
+#include "tidemark/engine/plan_function.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/trace/traced_call.h"
 
 namespace tidemark {
-
-struct CompileOptions {
-  // Arguments (by position) whose tensors the function may overwrite: results of the same type take their memory.
-  // The caller's handles to them become stale; use what the function returns.
-  std::vector<int> donate = {};
-  ProgramOptions program = {};
-};
 
 // A plan together with the graph it is for.
 struct PlannedGraph {
@@ -31,6 +24,12 @@ struct PlannedGraph {
   Bytes peak() const { return Bytes(plan.peak()); }
 };
 
+// A tree of tensors with the same types and no values: what prepare, try_prepare, frontier and others take as well.
+template <class Tree>
+Tree types_of(const Tree& tree) {
+  return map_tree([](const Tensor& t) { return Tensor::of_type(t.type()); }, tree);
+}
+
 namespace detail {
 
 // One traced and planned instance of a compiled function.
@@ -40,11 +39,12 @@ struct CompiledCall {
   std::any result;  // the result tree, its tensors to be replaced
 };
 
-template <class... Args>
+enum class KeyPart { all, fixed_values };
+template <KeyPart part, class... Args>
 std::string cache_key(const Args&... args) {
   std::string key;
   const auto on_tensor = [&](const std::string&, const Tensor& tensor) {
-    key += to_string(tensor.type()) + ";";
+    if constexpr (part == KeyPart::all) key += to_string(tensor.type()) + ";";
   };
   const auto on_static = [&](const std::string&, const auto& value) {
     if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>) {
@@ -58,7 +58,6 @@ std::string cache_key(const Args&... args) {
 }
 
 void mark_donated(Graph& graph, const std::vector<bool>& donated);
-void check_donate(const std::vector<int>& donate, std::size_t arguments, SourceLine where);
 [[noreturn]] void not_yet_planned(SourceLine where);
 
 }  // namespace detail
@@ -67,8 +66,12 @@ template <class F>
 class Compiled {
  public:
   Compiled(F f, CompileOptions options, SourceLine where)
-      : state_(std::make_shared<State>(State{std::move(f), std::move(options), where, {}, nullptr})) {}
+      : state_(std::make_shared<State>(State{.f = std::move(f),
+                                             .options = std::move(options),
+                                             .where = where,
+                                             .workspace = std::make_shared<Workspace>(default_device())})) {}
 
+  // Throws InfeasibleBudget, at the line of the call of compile, when no plan for these types is within the budget.
   template <class... Args>
   auto operator()(const Args&... args) const {
     using Result = std::decay_t<decltype(state_->f(args...))>;
@@ -80,11 +83,50 @@ class Compiled {
     return with_tensors(std::any_cast<const Result&>(call.result), call.program->run(inputs, state_->where));
   }
 
-  // Traces and plans for arguments of these types without running.
+  // Traces and plans for arguments of these types without running. Arguments with values: memory is reserved too.
   template <class... Args>
   PlannedGraph prepare(const Args&... args) const {
-    planned(args...);
+    detail::CompiledCall& call = planned(args...);
+    bool values = true;
+    (for_each_tensor(args, [&](const std::string&, const Tensor& tensor) { values &= tensor.is_data(); }),
+     ...);
+    if (values) call.program->reserve();
     return plan();
+  }
+  // The same without throwing when the budget is too small.
+  template <class... Args>
+  Result<PlannedGraph, InfeasibleBudget> try_prepare(const Args&... args) const {
+    try {
+      return prepare(args...);
+    } catch (const InfeasibleBudget& infeasible) {
+      return infeasible;
+    }
+  }
+
+  // The smallest budget that fits, and what pins it; the budget of compile plays no part. As much work as planning.
+  template <class... Args>
+  SmallestBudget smallest(const Args&... args) const {
+    return smallest_budget(graph_for(args...), plan_options(state_->options));
+  }
+  // Time against memory, from the smallest budget to no extra time: 16 plans.
+  template <class... Args>
+  std::vector<FrontierPoint> frontier(const Args&... args) const {
+    return frontier_points(graph_for(args...), plan_options(state_->options), 16);
+  }
+  // The peak as a formula in the batch size, this plan's decisions kept.
+  template <class... Args>
+  std::optional<Footprint> footprint(const Args&... args) const {
+    const Program& program = *planned(args...).program;
+    return with_traced(
+        [&](const TracedFunction& function) {
+          return footprint_of(function, state_->options, program.graph(), program.plan(), state_->where);
+        },
+        args...);
+  }
+  // The plan's summary, the smallest budget and the formula.
+  template <class... Args>
+  std::string report(const Args&... args) const {
+    return prepare(types_of(args)...).summary() + budget_lines(smallest(args...), footprint(args...));
   }
 
   // Of the latest call.
@@ -101,7 +143,9 @@ class Compiled {
     F f;
     CompileOptions options;
     SourceLine where;
-    std::map<std::string, detail::CompiledCall> calls;  // by argument types and fixed values
+    std::shared_ptr<Workspace> workspace;
+    std::map<std::string, detail::CompiledCall> calls = {};  // by argument types and fixed values
+    LargestPlans largest = {};
     detail::CompiledCall* latest = nullptr;
   };
 
@@ -110,15 +154,53 @@ class Compiled {
     return *state_->latest->program;
   }
 
+  // use(TracedFunction), which is valid during the call.
+  template <class Use, class... Args>
+  auto with_traced(const Use& use, const Args&... args) const {
+    State& state = *state_;
+    check_options(state.options, sizeof...(Args), state.where);
+    TracedFunction function;
+    function.fixed = detail::cache_key<detail::KeyPart::fixed_values>(args...);
+    function.donated.assign(sizeof...(Args), false);
+    for (int a : state.options.donate) function.donated[static_cast<std::size_t>(a)] = true;
+    const auto add = [&](const auto& argument) {
+      for (const Tensor& tensor : tensors_of(argument)) function.types.push_back(tensor.type());
+      function.argument_ends.push_back(function.types.size());
+    };
+    (add(args), ...);
+    function.trace = [&](std::span<const Type> types) {
+      std::size_t next = 0;
+      const auto resized = [&](const auto& tree) {
+        return map_tree([&](const Tensor&) { return Tensor::of_type(types[next++]); }, tree);
+      };
+      return trace_marked(std::tuple<Args...>{resized(args)...}).graph;
+    };
+    return use(function);
+  }
+
+  // Traced, with its donated inputs marked.
+  template <class... Args>
+  auto trace_marked(const std::tuple<Args...>& arguments) const {
+    auto traced = trace_call(state_->f, arguments, state_->where);
+    detail::mark_donated(traced.graph, traced.inputs_of(state_->options.donate));
+    return traced;
+  }
+
+  template <class... Args>
+  Graph graph_for(const Args&... args) const {
+    check_options(state_->options, sizeof...(Args), state_->where);
+    return prepare_graph(trace_marked(std::tuple<Args...>(args...)).graph,
+                         state_->options.program.skip_optimisations);
+  }
+
   template <class... Args>
   detail::CompiledCall& planned(const Args&... args) const {
     State& state = *state_;
-    const std::string key = detail::cache_key(args...);
+    const std::string key = detail::cache_key<detail::KeyPart::all>(args...);
     const auto found = state.calls.find(key);
     if (found != state.calls.end()) return *(state.latest = &found->second);
-    detail::check_donate(state.options.donate, sizeof...(Args), state.where);
-    auto traced = trace_call(state.f, std::tuple(args...), state.where);
-    detail::mark_donated(traced.graph, traced.inputs_of(state.options.donate));
+    check_options(state.options, sizeof...(Args), state.where);
+    auto traced = trace_marked(std::tuple<Args...>(args...));
     detail::CompiledCall call;
     call.captures.assign(
         traced.inputs.begin() +
@@ -126,7 +208,13 @@ class Compiled {
         traced.inputs.end());
     for_each_tensor(traced.result, [](const std::string&, Tensor& tensor) { tensor = Tensor(); });
     call.result = std::move(traced.result);
-    call.program = std::make_unique<Program>(traced.graph, state.options.program, default_device());
+    PlannedFunction function = with_traced(
+        [&](const TracedFunction& f) {
+          return plan_function(f, traced.graph, state.options, state.largest, state.where);
+        },
+        args...);
+    call.program = std::make_unique<Program>(std::move(function.graph), std::move(function.plan),
+                                             state.workspace, function.reserve);
     return *(state.latest = &(state.calls[key] = std::move(call)));
   }
 

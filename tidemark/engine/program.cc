@@ -30,20 +30,24 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
 }
 
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
-    : device_(std::move(device)),
-      graph_(prepare_graph(graph, options.skip_optimisations)),
+    : graph_(prepare_graph(graph, options.skip_optimisations)),
       plan_(make_plan(graph_, options.plan)),
-      arena_(*device_, plan_.arena_bytes),
-      executor_(graph_, plan_, *device_, arena_),
+      workspace_(std::make_shared<Workspace>(std::move(device))),
+      workspace_bytes_(plan_.arena_bytes),
       bound_(graph_.inputs().size()) {}
 
-Program::~Program() { move_results_out(); }
+Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least)
+    : graph_(std::move(prepared)),
+      plan_(std::move(plan)),
+      workspace_(std::move(workspace)),
+      workspace_bytes_(std::max(at_least, plan_.arena_bytes)),
+      bound_(graph_.inputs().size()) {}
 
-void Program::move_results_out() {
-  for (const std::weak_ptr<Storage>& result : exported_) {
-    if (const std::shared_ptr<Storage> storage = result.lock()) storage->settle();
-  }
-  exported_.clear();
+void Program::reserve() {
+  workspace_->reserve(workspace_bytes_);
+  if (executor_ && generation_ == workspace_->generation()) return;
+  executor_.emplace(graph_, plan_, workspace_->device(), workspace_->arena());
+  generation_ = workspace_->generation();
 }
 
 void Program::bind(std::span<const Tensor> inputs, SourceLine where) {
@@ -70,14 +74,18 @@ void Program::bind(std::span<const Tensor> inputs, SourceLine where) {
 }
 
 std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine where) {
-  move_results_out();
+  reserve();
+  workspace_->move_results_out();
   bind(inputs, where);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!graph_.inputs()[i].donated) continue;
     ++inputs[i].storage()->version;
     inputs[i].storage()->donated_at = where;
   }
-  executor_.run(bound_);
+  Arena& arena = workspace_->arena();
+  arena.reset_high_water();
+  executor_->run(bound_);
+  high_water_ = std::max(high_water_, arena.high_water());
 
   std::vector<Tensor> results;
   std::unordered_map<std::uint32_t, std::shared_ptr<Storage>> by_buffer;  // two outputs may be one value
@@ -91,11 +99,11 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
     }
     std::shared_ptr<Storage>& storage = by_buffer[ref.buffer.index];
     if (!storage) {
-      storage = std::make_shared<Storage>(arena_.base() + buffer.offset + ref.offset, type.bytes());
+      storage = std::make_shared<Storage>(arena.base() + buffer.offset + ref.offset, type.bytes());
       if (type.bytes() <= small_result_bytes) {
         storage->settle();
       } else {
-        exported_.push_back(storage);
+        workspace_->lend(storage);
       }
     }
     results.push_back(Tensor::from_storage(type, storage));

@@ -1,10 +1,12 @@
-// A graph made ready to run: expanded, optimised, planned, verified, its arena reserved, its kernels prepared.
+// A graph made ready to run: expanded, optimised, planned, verified; then its arena reserved, its kernels prepared.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tidemark/engine/workspace.h"
 #include "tidemark/opt/optimize.h"
 #include "tidemark/plan/pipeline.h"
 #include "tidemark/runtime/executor.h"
@@ -23,30 +25,34 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
 
 class Program {
  public:
-  // `graph` with its donated inputs marked.
+  // `graph` with its donated inputs marked. Throws InfeasibleBudget.
   Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device);
-  ~Program();
+  // A prepared graph and a plan of it, to run in a workspace that others may use in between, and that is to have at
+  // least so many bytes.
+  Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least = 0);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  // Takes the memory that the plan asks for and makes the kernels ready; the first run does it otherwise.
+  void reserve();
   // Results may lie in the arena until the next run moves them out or someone takes a pointer (see Storage).
   std::vector<Tensor> run(std::span<const Tensor> inputs, SourceLine where);
 
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return plan_; }
-  std::int64_t arena_high_water() const { return arena_.high_water(); }
+  std::int64_t arena_high_water() const { return high_water_; }  // over all runs of this program
 
  private:
-  void move_results_out();
   void bind(std::span<const Tensor> inputs, SourceLine where);
 
-  std::shared_ptr<Device> device_;
   Graph graph_;
   Plan plan_;
-  Arena arena_;
-  Executor executor_;
-  std::vector<std::byte*> bound_;                 // memory of each input during a run
-  std::vector<std::weak_ptr<Storage>> exported_;  // results of the last run that lie in the arena
+  std::shared_ptr<Workspace> workspace_;
+  std::optional<Executor> executor_;
+  std::int64_t workspace_bytes_ = 0;
+  int generation_ = 0;             // of the workspace that the executor was made for
+  std::vector<std::byte*> bound_;  // memory of each input during a run
+  std::int64_t high_water_ = 0;
 };
 
 }  // namespace tidemark

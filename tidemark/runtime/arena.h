@@ -20,6 +20,7 @@ class Arena {
   std::byte* base() const { return base_; }
   std::int64_t bytes() const { return bytes_; }
   std::int64_t high_water() const { return high_water_; }
+  void reset_high_water() { high_water_ = 0; }
   void touch(std::int64_t end) { high_water_ = std::max(high_water_, end); }
 
  private:

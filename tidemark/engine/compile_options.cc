@@ -1,0 +1,49 @@
+#include "tidemark/engine/compile_options.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tidemark/base/error.h"
+
+namespace tidemark {
+namespace {
+
+void check_positions(const std::vector<int>& positions, std::size_t arguments, std::string_view use,
+                     SourceLine where) {
+  for (int position : positions) {
+    if (position >= 0 && static_cast<std::size_t>(position) < arguments) continue;
+    fail(ErrorCode::bad_attribute,
+         {.what =
+              fmt::format("argument {} is {}, and the function was called with {}", position, use, arguments),
+          .where = where});
+  }
+}
+
+}  // namespace
+
+void check_options(const CompileOptions& options, std::size_t arguments, SourceLine where) {
+  const auto reject = [&](std::string what, std::string expected) {
+    fail(ErrorCode::bad_plan_option,
+         {.what = std::move(what), .expected = std::move(expected), .where = where});
+  };
+  if (options.memory && options.memory->count <= 0)
+    reject(fmt::format("a budget of {} bytes", options.memory->count), "more than nothing, such as 64_MiB");
+  if (!(options.effort.factor > 0) || !std::isfinite(options.effort.factor))
+    reject(fmt::format("an effort of {}", options.effort.factor),
+           "Effort::quick, normal, best, or a factor above 0");
+  if (options.max_batch && *options.max_batch < 1)
+    reject(fmt::format("a largest batch of {}", *options.max_batch), "at least 1");
+  check_positions(options.donate, arguments, "to be donated", where);
+  check_positions(options.batch_arguments, arguments, "said to hold a batch", where);
+}
+
+PlanOptions plan_options(const CompileOptions& options) {
+  PlanOptions plan = options.program.plan;
+  if (options.memory) plan.memory = options.memory->count;
+  if (options.machine) plan.machine = &*options.machine;
+  plan.effort *= options.effort.factor;
+  return plan;
+}
+
+}  // namespace tidemark

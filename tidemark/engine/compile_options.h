@@ -1,0 +1,49 @@
+// What a compiled function may hold, and how hard the planner tries.
+//
+//   auto step = td::compile(td::value_and_grad(loss), {.memory = 64_MiB, .effort = td::Effort::best});
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/engine/program.h"
+
+namespace tidemark {
+
+// Of the planner's searches, as a multiple of the normal. Counted in work units, so that plans are the same everywhere.
+struct Effort {
+  double factor = 1;
+
+  constexpr Effort(double f = 1) : factor(f) {}  // NOLINT: implicit by design
+  static const Effort quick, normal, best;
+};
+inline constexpr Effort Effort::quick{0.1};
+inline constexpr Effort Effort::normal{1};
+inline constexpr Effort Effort::best{10};
+
+struct CompileOptions {
+  // Everything the program holds counts: arguments, donated state, captured tensors, results, what is in between. None:
+  // the least memory that costs no extra time.
+  std::optional<Bytes> memory = {};
+  // Arguments (by position) whose tensors the function may overwrite: results of the same type take their memory.
+  // The caller's handles to them become stale; use what the function returns.
+  std::vector<int> donate = {};
+  std::optional<Machine> machine = {};  // whose times count; none: reference_machine()
+  Effort effort = {};
+  // The largest batch there will be: planned and reserved for at the first call, and every smaller batch runs inside
+  // that plan's memory.
+  std::optional<std::int64_t> max_batch = {};
+  // Arguments (by position) whose tensors have the batch as their first axis. Empty: found by trying, from the last
+  // argument on that is not donated.
+  std::vector<int> batch_arguments = {};
+  ProgramOptions program = {};
+};
+
+// Throws Error at `where` for a budget or an effort of nothing, positions that are none, a largest batch below 1.
+void check_options(const CompileOptions& options, std::size_t arguments, SourceLine where);
+
+// What the planner gets. Points into `options`.
+PlanOptions plan_options(const CompileOptions& options);
+
+}  // namespace tidemark

@@ -1,0 +1,179 @@
+#include "tidemark/engine/plan_function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tidemark/plan/frontier.h"
+#include "tidemark/plan/proposals.h"
+
+namespace tidemark {
+namespace {
+
+std::int64_t input_bytes(const Graph& graph) {
+  std::int64_t bytes = 0;
+  for (const Input& input : graph.inputs()) bytes += graph.type(input.value).bytes();
+  return bytes;
+}
+
+// Would donating the argument help at all: does a result have the type of one of its tensors?
+bool could_be_donated(const TracedFunction& function, const Graph& traced, std::size_t argument) {
+  if (function.donated[argument]) return false;
+  const auto begin = function.types.begin();
+  return std::any_of(
+      begin + static_cast<std::ptrdiff_t>(function.argument_begin(argument)),
+      begin + static_cast<std::ptrdiff_t>(function.argument_ends[argument]), [&](const Type& type) {
+        return std::ranges::any_of(traced.outputs(), [&](ValueId v) { return traced.type(v) == type; });
+      });
+}
+
+// What might help, most welcome first. `traced`: for `types`, before optimisation.
+std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<const Type> types,
+                                    const Graph& traced, const CompileOptions& options, SourceLine where) {
+  const std::vector<std::string>& skip = options.program.skip_optimisations;
+  PlanOptions quick = plan_options(options);
+  quick.effort = std::min(quick.effort, Effort::quick.factor);
+  std::vector<Proposal> list;
+  TracedFunction here = function;
+  here.types.assign(types.begin(), types.end());
+  if (const std::optional<BatchAxis> axis = find_batch(here, options.batch_arguments, where)) {
+    list.push_back({.what = "batch",
+                    .graph =
+                        [here, axis = *axis, skip](std::int64_t batch) {
+                          return prepare_graph(here.trace(axis.resized(here.types, batch)), skip);
+                        },
+                    .options = quick,
+                    .from = axis->size});
+  }
+  constexpr int most_donations = 3;
+  int donations = 0;
+  for (std::size_t a = 0; a < function.argument_ends.size() && donations < most_donations; ++a) {
+    if (!could_be_donated(here, traced, a)) continue;
+    ++donations;
+    list.push_back({.what = fmt::format("donating argument {}", a),
+                    .graph =
+                        [here, traced, a, skip](std::int64_t) {
+                          Graph given = traced;
+                          for (std::size_t i = here.argument_begin(a); i < here.argument_ends[a]; ++i)
+                            given.inputs()[i].donated = true;
+                          return prepare_graph(given, skip);
+                        },
+                    .options = quick});
+  }
+  const auto same_graph = [traced, skip](std::int64_t) { return prepare_graph(traced, skip); };
+  if (quick.fixed_order) {
+    PlanOptions free = quick;
+    free.fixed_order = false;
+    list.push_back({.what = "leaving the order free", .graph = same_graph, .options = free});
+  }
+  if (plan_options(options).effort < Effort::normal.factor) {
+    PlanOptions normal = plan_options(options);
+    normal.effort = Effort::normal.factor;
+    list.push_back({.what = "normal effort", .graph = same_graph, .options = normal});
+  }
+  return list;
+}
+
+PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
+                           const CompileOptions& options, SourceLine where) {
+  Graph graph = prepare_graph(traced, options.program.skip_optimisations);
+  Result<Plan, Infeasible> planned = try_plan(graph, plan_options(options));
+  if (!planned)
+    throw InfeasibleBudget(graph, planned.error(), where,
+                           changes_that_fit(proposals_for(function, types, traced, options, where)));
+  const std::int64_t arena = planned.value().arena_bytes;
+  return {std::move(graph), std::move(planned).value(), arena};
+}
+
+// A smaller batch inside the memory of the largest: what the largest plan does also fits here.
+PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options,
+                            const PlannedFunction& largest) {
+  Graph graph = prepare_graph(traced, options.program.skip_optimisations);
+  PlanOptions inside = plan_options(options);
+  inside.memory = input_bytes(graph) + largest.plan.arena_bytes;
+  inside.warm_start = executions_of(largest.plan);
+  Plan plan = make_plan(graph, inside);
+  plan.budget = options.memory ? options.memory->count : 0;
+  return {std::move(graph), std::move(plan), largest.plan.arena_bytes};
+}
+
+}  // namespace
+
+PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,
+                              const CompileOptions& options, LargestPlans& largest, SourceLine where) {
+  if (!options.max_batch) return plan_types(function, function.types, traced, options, where);
+  const std::optional<BatchAxis> axis = find_batch(function, options.batch_arguments, where);
+  if (!axis)
+    fail(ErrorCode::bad_plan_option,
+         {.what = "max_batch was given, and no argument holds a batch",
+          .expected = "an argument, not donated, whose tensors share their first axis",
+          .where = where,
+          .help = "name the arguments: batch_arguments = {…}"});
+  if (axis->size > *options.max_batch)
+    fail(ErrorCode::bad_plan_option,
+         {.what = fmt::format("a batch of {} is larger than the largest, {}", axis->size, *options.max_batch),
+          .where = where,
+          .help = "give a larger max_batch to compile"});
+  const std::vector<Type> types = axis->resized(function.types, *options.max_batch);
+  std::string key = function.fixed;
+  for (const Type& type : types) key += to_string(type) + ";";
+  auto found = largest.find(key);
+  if (found == largest.end()) {
+    found = largest.emplace(key, plan_types(function, types, function.trace(types), options, where)).first;
+  }
+  if (axis->size == *options.max_batch) return found->second;
+  return plan_inside(traced, options, found->second);
+}
+
+SmallestBudget smallest_budget(const Graph& graph, const PlanOptions& options) {
+  const Plan plan = smallest_plan(graph, options);
+  SmallestBudget smallest;
+  smallest.memory = Bytes(plan.peak());
+  smallest.seconds = plan.seconds;
+  smallest.extra_time = plan.extra_time();
+  if (!plan.steps.empty()) smallest.pinned_by = to_text(graph, parts_at_peak(plan));
+  return smallest;
+}
+
+std::vector<FrontierPoint> frontier_points(const Graph& graph, const PlanOptions& options, int points) {
+  std::vector<FrontierPoint> list;
+  for (const Plan& plan : frontier(graph, options, points)) {
+    list.push_back({.budget = Bytes(plan.budget),
+                    .memory = Bytes(plan.peak()),
+                    .seconds = plan.seconds,
+                    .extra_time = plan.extra_time(),
+                    .seconds_bound = plan.seconds_bound});
+  }
+  return list;
+}
+
+std::optional<Footprint> footprint_of(const TracedFunction& function, const CompileOptions& options,
+                                      const Graph& graph, const Plan& plan, SourceLine where) {
+  const std::optional<BatchAxis> axis = find_batch(function, options.batch_arguments, where);
+  if (!axis) return {};
+  std::vector<BatchPeak> peaks;
+  for (std::int64_t batch : {axis->size / 2, axis->size, 2 * axis->size}) {
+    if (batch == 0) continue;
+    try {
+      const Graph resized = prepare_graph(function.trace(axis->resized(function.types, batch)),
+                                          options.program.skip_optimisations);
+      const std::optional<std::int64_t> peak = peak_with_sizes(graph, plan, resized);
+      if (!peak) return {};
+      peaks.push_back({batch, *peak});
+    } catch (const Error&) {
+      return {};
+    }
+  }
+  return fit_footprint(peaks);
+}
+
+std::string budget_lines(const SmallestBudget& smallest, const std::optional<Footprint>& footprint) {
+  std::string text = fmt::format("{:<18}{} ({} bytes), {:+.2f}% time; pinned by {}\n", "smallest budget",
+                                 to_string(smallest.memory), smallest.memory.count, 100 * smallest.extra_time,
+                                 smallest.pinned_by);
+  text += fmt::format("{:<18}{}\n", "by batch",
+                      footprint ? to_text(*footprint) : "no formula: the graph itself depends on the batch");
+  return text;
+}
+
+}  // namespace tidemark

@@ -1,0 +1,51 @@
+// From a traced function to its plan: within the budget, inside the memory of the largest batch, or with reasons why
+// not and what would fit.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tidemark/engine/compile_options.h"
+#include "tidemark/engine/traced_function.h"
+#include "tidemark/plan/footprint.h"
+
+namespace tidemark {
+
+struct PlannedFunction {
+  Graph graph;  // as planned
+  Plan plan;
+  std::int64_t reserve = 0;  // bytes of the arena that later batches may need; at least the plan's
+};
+
+// Plans for the largest batch, by everything else that a call's key holds.
+using LargestPlans = std::map<std::string, PlannedFunction>;
+
+// `traced`: for the function's own types. Throws InfeasibleBudget at `where`.
+PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,
+                              const CompileOptions& options, LargestPlans& largest, SourceLine where);
+
+// The smallest budget that a plan was found for, and what stands in the way of a smaller one.
+struct SmallestBudget {
+  Bytes memory;
+  double seconds = 0, extra_time = 0;  // predicted; extra as a share of the time without a budget
+  std::string pinned_by;               // "matmul (train.cpp:88): 1.20 MiB inputs, …"
+};
+SmallestBudget smallest_budget(const Graph& graph, const PlanOptions& options);
+
+struct FrontierPoint {
+  Bytes budget, memory;                // asked for, and taken
+  double seconds = 0, extra_time = 0;  // predicted
+  double seconds_bound = 0;            // no plan within the budget is predicted faster
+};
+std::vector<FrontierPoint> frontier_points(const Graph& graph, const PlanOptions& options, int points);
+
+// The formula of a plan's peak in the batch size; none where no argument holds a batch, or where the graph itself depends
+// on it.
+std::optional<Footprint> footprint_of(const TracedFunction& function, const CompileOptions& options,
+                                      const Graph& graph, const Plan& plan, SourceLine where);
+
+// Lines for the end of a summary.
+std::string budget_lines(const SmallestBudget& smallest, const std::optional<Footprint>& footprint);
+
+}  // namespace tidemark

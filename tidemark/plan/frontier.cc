@@ -1,0 +1,75 @@
+#include "tidemark/plan/frontier.h"
+
+#include <map>
+#include <optional>
+
+namespace tidemark {
+namespace {
+
+struct PlanPoint {
+  Plan plan;
+  std::int64_t peak() const { return plan.peak(); }
+  double time() const { return plan.seconds; }
+};
+
+std::optional<PlanPoint> plan_within(const Graph& graph, PlanOptions options, std::int64_t budget,
+                                     const Plan& neighbour) {
+  options.memory = budget;
+  options.warm_start = executions_of(neighbour);
+  Result<Plan, Infeasible> planned = try_plan(graph, options);
+  if (!planned) return {};
+  return PlanPoint{std::move(planned).value()};
+}
+
+}  // namespace
+
+std::vector<NodeId> executions_of(const Plan& plan) {
+  std::vector<NodeId> nodes;
+  nodes.reserve(plan.steps.size());
+  for (const Step& step : plan.steps) nodes.push_back(step.node);
+  return nodes;
+}
+
+Plan smallest_plan(const Graph& graph, const PlanOptions& options) {
+  PlanOptions nothing = options;
+  nothing.memory = 0;
+  nothing.warm_start.clear();
+  Result<Plan, Infeasible> planned = try_plan(graph, nothing);
+  Plan smallest = planned ? std::move(planned).value() : planned.error().smallest;
+  // The lowest peak is looked for whatever it costs; within it, time counts again.
+  if (std::optional<PlanPoint> faster = plan_within(graph, options, smallest.peak(), smallest);
+      faster && faster->time() <= smallest.seconds)
+    smallest = std::move(faster->plan);
+  smallest.budget = smallest.peak();
+  return smallest;
+}
+
+std::vector<Plan> frontier(const Graph& graph, const PlanOptions& options, int points) {
+  PlanOptions roomy = options;
+  roomy.memory.reset();
+  roomy.warm_start.clear();
+  PlanPoint top{make_plan(graph, roomy)};
+  PlanPoint floor{smallest_plan(graph, options)};
+  const double nothing_again = top.plan.least_seconds;
+  std::map<std::int64_t, double> bounds = {{floor.peak(), floor.plan.seconds_bound},
+                                           {top.peak(), nothing_again}};
+  auto curve = walk_frontier(
+      std::move(floor), std::move(top), points, [&](std::int64_t budget, const PlanPoint& neighbour) {
+        std::optional<PlanPoint> found = plan_within(graph, options, budget, neighbour.plan);
+        bounds[budget] = found ? found->plan.seconds_bound : nothing_again;
+        return found;
+      });
+  std::vector<Plan> plans;
+  double bound = nothing_again;  // a bound of the time holds for every smaller budget too
+  for (std::size_t i = curve.size(); i-- > 0;) {
+    auto& [budget, point] = curve[i];
+    bound = std::max(bound, bounds[budget]);
+    point.plan.budget = budget;
+    point.plan.seconds_bound = std::min(point.plan.seconds, bound);
+    plans.push_back(std::move(point.plan));
+  }
+  std::ranges::reverse(plans);
+  return plans;
+}
+
+}  // namespace tidemark
