@@ -77,10 +77,17 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
 PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
                            const CompileOptions& options, SourceLine where) {
   Graph graph = prepare_graph(traced, options.program.skip_optimisations);
-  Result<Plan, Infeasible> planned = try_plan(graph, plan_options(options));
-  if (!planned)
-    throw InfeasibleBudget(graph, planned.error(), where,
-                           changes_that_fit(proposals_for(function, types, traced, options, where)));
+  const PlanOptions plan = plan_options(options);
+  Result<Plan, Infeasible> planned = try_plan(graph, plan);
+  if (!planned) {
+    // What smallest() reports can be had.
+    Plan smallest = smallest_plan(graph, plan);
+    if (smallest.peak() > *plan.memory)
+      throw InfeasibleBudget(graph, {*plan.memory, std::move(smallest)}, where,
+                             changes_that_fit(proposals_for(function, types, traced, options, where)));
+    smallest.budget = *plan.memory;
+    planned = std::move(smallest);
+  }
   const std::int64_t arena = planned.value().arena_bytes;
   return {std::move(graph), std::move(planned).value(), arena};
 }
@@ -129,6 +136,7 @@ SmallestBudget smallest_budget(const Graph& graph, const PlanOptions& options) {
   const Plan plan = smallest_plan(graph, options);
   SmallestBudget smallest;
   smallest.memory = Bytes(plan.peak());
+  smallest.bound = Bytes(plan.order_free_bound);
   smallest.seconds = plan.seconds;
   smallest.extra_time = plan.extra_time();
   if (!plan.steps.empty()) smallest.pinned_by = to_text(graph, parts_at_peak(plan));

@@ -28,6 +28,7 @@ PlannedFunction plan_function(const TracedFunction& function, const Graph& trace
 // The smallest budget that a plan was found for, and what stands in the way of a smaller one.
 struct SmallestBudget {
   Bytes memory;
+  Bytes bound;                         // no plan, with these views and donations, is below
   double seconds = 0, extra_time = 0;  // predicted; extra as a share of the time without a budget
   std::string pinned_by;               // "matmul (train.cpp:88): 1.20 MiB inputs, …"
 };

@@ -36,6 +36,15 @@ Plan smallest_plan(const Graph& graph, const PlanOptions& options) {
   nothing.warm_start.clear();
   Result<Plan, Infeasible> planned = try_plan(graph, nothing);
   Plan smallest = planned ? std::move(planned).value() : planned.error().smallest;
+  // A search within a budget finds what a search for the lowest peak may miss: halve what lies above the bound.
+  std::int64_t hopeless = smallest.order_free_bound;
+  for (int probe = 0; probe < 3 && hopeless < smallest.peak(); ++probe) {
+    nothing.memory = hopeless + (smallest.peak() - hopeless) / 2;
+    Result<Plan, Infeasible> lower = try_plan(graph, nothing);
+    if (!lower) hopeless = *nothing.memory + 1;
+    const Plan& found = lower ? lower.value() : lower.error().smallest;
+    if (found.peak() < smallest.peak()) smallest = found;
+  }
   // The lowest peak is looked for whatever it costs; within it, time counts again.
   if (std::optional<PlanPoint> faster = plan_within(graph, options, smallest.peak(), smallest);
       faster && faster->time() <= smallest.seconds)

@@ -127,7 +127,9 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
     result.time_bound = exact.bound;
   }
   if (!hopeless) {
-    result.time_bound = std::max(result.time_bound, time_bound(problem));
+    TimeBoundOptions bound;
+    bound.work = std::min(bound.work, 10 * effort.units);
+    result.time_bound = std::max(result.time_bound, time_bound(problem, bound));
     best.offer(shave_in_steps(problem, base, work));
     if (!warm.empty()) best.offer(shave(problem, warm, problem.budget, work));
     if (best.empty()) {
