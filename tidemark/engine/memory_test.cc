@@ -71,6 +71,9 @@ constexpr bool hooked = true;
 // (docs/concepts.md, "What the figure covers").
 constexpr std::int64_t documented_constant = 16 << 10;
 
+// What the steps of a plan take, made ready to run: kernels, shapes and strides.
+constexpr std::int64_t constant_per_step = 2 << 10;
+
 Tensor loss(Tensor w1, Tensor w2, Tensor x) { return mean(square(matmul(relu(matmul(x, w1)), w2))); }
 
 struct Counted {
@@ -107,6 +110,33 @@ TEST(Memory, TheProcessHoldsWhatThePlanSays) {
   EXPECT_EQ(arena, planned);
   EXPECT_GE(whole.peak, planned);
   EXPECT_EQ(result->shape(), (Shape{256, 512}));
+}
+
+TEST(Memory, TheProcessStaysWithinABudgetPlusWhatThePlanItselfTakes) {
+  if (!hooked) GTEST_SKIP() << "the sanitizer owns the allocator";
+  const auto deep = [](Tensor w, Tensor in) {
+    for (int i = 0; i < 6; ++i) in = tanh(matmul(in, w));
+    return mean(square(in));
+  };
+  const Tensor w = full({64, 64}, 0.01), x = full({512, 64}, 0.5);
+  compile(grad(deep))(w, x);  // BLAS and the pool take what they need once per process
+  constexpr Effort little = 0.01;
+  const auto free = compile(grad(deep), {.effort = little});
+  const std::int64_t most = free.prepare(types_of(w), types_of(x)).peak().count;
+  const std::int64_t least = free.smallest(types_of(w), types_of(x)).memory.count;
+  ASSERT_LT(least, most);
+  for (int k = 0; k < 8; ++k) {
+    const auto step =
+        compile(grad(deep), {.memory = Bytes(least + (most - least) * k / 7), .effort = little});
+    const Plan& plan = step.prepare(types_of(w), types_of(x)).plan;  // takes no memory for tensors
+    const auto steps = static_cast<std::int64_t>(plan.steps.size());
+    const std::int64_t inputs = w.type().bytes() + x.type().bytes();
+    std::optional<Tensor> result;
+    const Counted run = count([&] { result = step(w, x); });
+    EXPECT_LE(plan.peak(), plan.budget);
+    EXPECT_LE(inputs + run.peak, plan.peak() + documented_constant + steps * constant_per_step);
+    EXPECT_EQ(step.arena_high_water().count, plan.arena_bytes);
+  }
 }
 
 TEST(Memory, AThousandRunsAllocateNoMoreThanOne) {
