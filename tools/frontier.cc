@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tidemark/base/bytes.h"
-#include "tidemark/base/error.h"
 #include "tools/exit_code.h"
 #include "tools/frontier_command.h"
 #include "tools/frontier_svg.h"
@@ -56,14 +55,14 @@ void draw(const FrontierCommand& command, const Frontier& frontier) {
 
 void run(const CLI::App& app, const FrontierCommand& command) {
   const auto start = std::chrono::steady_clock::now();
-  Frontier frontier;
-  if (command.model.kind() == ModelKind::dag_file) {
-    refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer"}, "a graph of costs and bytes");
-    frontier = frontier_of_dag(command);
-  } else {
-    fail(ErrorCode::bad_plan_option,
-         {.what = fmt::format("no frontier of {}", command.model.model), .expected = "a .dag.json file"});
-  }
+  const ModelKind kind = command.model.kind();
+  if (kind == ModelKind::dag_file)
+    refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer", "--machine"},
+                   "a graph of costs and bytes");
+  if (kind == ModelKind::graph_file)
+    refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer"}, "a graph in a file");
+  const Frontier frontier =
+      kind == ModelKind::dag_file ? frontier_of_dag(command) : frontier_of_graph(command);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!command.svg.empty()) draw(command, frontier);
   if (command.json) {
@@ -89,6 +88,8 @@ void add_frontier(CLI::App& app, int& exit_code) {
   frontier->add_option("--points", command->points, "budgets to plan for")->check(CLI::Range(2, 1000));
   frontier->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*frontier, command->effort);
+  frontier->add_option("--machine", command->machine,
+                       "plan for the machine that `tidemark machine` wrote to this file");
   frontier->add_option("--svg", command->svg, "write a plot to this file");
   frontier->add_flag("--json", command->json, "the points as JSON");
   frontier->callback([frontier, command, &exit_code] {

@@ -16,6 +16,7 @@ struct FrontierCommand {
   Effort effort;
   bool fixed_order = false, json = false;
   std::string svg;
+  std::string machine;  // plan for the machine in this file; graphs of operations only
 };
 
 // One plan. Times are costs for a graph of costs and bytes, else predicted seconds.
@@ -36,6 +37,7 @@ struct Frontier {
 // A bound holds for every smaller budget too.
 void tighten_bounds(std::vector<FrontierPoint>& points);
 
-Frontier frontier_of_dag(const FrontierCommand& command);
+Frontier frontier_of_dag(const FrontierCommand& command);    // a .dag.json file
+Frontier frontier_of_graph(const FrontierCommand& command);  // a .ir file or a built-in model
 
 }  // namespace tidemark::cli

@@ -1,16 +1,25 @@
+#include <map>
+
 #include "tidemark/base/check.h"
 #include "tidemark/plan/dag_schedule.h"
+#include "tidemark/plan/frontier.h"
 #include "tools/dag_search.h"
 #include "tools/frontier_command.h"
 
 namespace tidemark::cli {
 namespace {
 
-FrontierPoint point_of(const Dag& dag, std::int64_t budget, const Sequence& schedule, double bound) {
-  const ScheduleCheck check = check_schedule(dag, schedule);
-  TM_CHECK(!check.fault && check.peak <= budget);
-  return {
-      .budget = budget, .peak = check.peak, .time = check.cost, .bound = bound, .recomputed = check.repeats};
+struct Scheduled {
+  Sequence schedule;
+  ScheduleCheck figures;
+  std::int64_t peak() const { return figures.peak; }
+  double time() const { return figures.cost; }
+};
+
+Scheduled judged(const Dag& dag, Sequence schedule) {
+  ScheduleCheck figures = check_schedule(dag, schedule);
+  TM_CHECK(!figures.fault, "{}", *figures.fault);
+  return {std::move(schedule), std::move(figures)};
 }
 
 }  // namespace
@@ -20,26 +29,37 @@ Frontier frontier_of_dag(const FrontierCommand& command) {
   const Sequence base = own_order(dag);
   RematProblem problem = problem_of(dag);
   problem.fixed_order = command.fixed_order;
-  Frontier frontier{.unit = "cost", .least_time = problem.base_cost()};
+  const double least_cost = problem.base_cost();
 
-  // Evenly from the lowest that is found up to what costs nothing extra. A schedule fits every larger budget too, so
-  // a point never costs more than the one below it.
   const RematResult roomy = least_memory(problem, base, command.effort);
-  const std::int64_t high = figures_of(problem, roomy.sequence).peak;
   problem.budget = roomy.memory_bound;
-  Sequence schedule = cheapest_schedule(problem, base, command.effort).sequence;
-  const std::int64_t low = figures_of(problem, schedule).peak;
-  const int steps = low < high ? command.points - 1 : 0;
-  for (int k = 0; k < steps; ++k) {
-    problem.budget = low + static_cast<std::int64_t>(static_cast<double>(high - low) * k / steps);
-    RematResult found = cheapest_schedule(problem, base, command.effort, schedule);
-    if (found.feasible && found.figures.cost <= figures_of(problem, schedule).cost)
-      schedule = std::move(found.sequence);
-    frontier.points.push_back(point_of(dag, problem.budget, schedule, found.time_bound));
+  const RematResult lowest = cheapest_schedule(problem, base, command.effort);
+  std::map<std::int64_t, double> bounds;
+  const auto solve = [&](std::int64_t budget, const Scheduled& neighbour) -> std::optional<Scheduled> {
+    problem.budget = budget;
+    RematResult found = cheapest_schedule(problem, base, command.effort, neighbour.schedule);
+    bounds[budget] = found.feasible ? found.time_bound : least_cost;
+    if (!found.feasible) return {};
+    return judged(dag, std::move(found.sequence));
+  };
+  // The lowest peak was looked for whatever it costs; within it, cost counts again.
+  Scheduled floor = judged(dag, lowest.sequence);
+  if (std::optional<Scheduled> cheaper = solve(floor.peak(), floor);
+      cheaper && cheaper->time() < floor.time())
+    floor = std::move(*cheaper);
+
+  Frontier curve{.unit = "cost", .least_time = least_cost};
+  for (auto& [budget, point] :
+       walk_frontier(std::move(floor), judged(dag, roomy.sequence), command.points, solve)) {
+    const auto bound = bounds.find(budget);
+    curve.points.push_back({.budget = budget,
+                            .peak = point.peak(),
+                            .time = point.time(),
+                            .bound = bound == bounds.end() ? least_cost : bound->second,
+                            .recomputed = point.figures.repeats});
   }
-  frontier.points.push_back(point_of(dag, high, roomy.sequence, frontier.least_time));
-  tighten_bounds(frontier.points);
-  return frontier;
+  tighten_bounds(curve.points);
+  return curve;
 }
 
 }  // namespace tidemark::cli

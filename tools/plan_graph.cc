@@ -11,6 +11,7 @@
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/plan_json.h"
 #include "tools/graph_search.h"
+#include "tools/model_changes.h"
 #include "tools/plan_command.h"
 #include "tools/text_file.h"
 
@@ -98,13 +99,15 @@ ExitCode plan_graph(const PlanCommand& command) {
   PipelineReport report;
   Result<Plan, Infeasible> result = plan_with_effort(graph, options, command.effort, &report);
   if (!result) {
+    std::vector<std::string> changes = changes_of_model(command.model, options);
     if (command.json) {
       Json json = misfit(command, graph, result.error());
+      json["changes"] = changes;
       json["seconds"] = seconds();
       fmt::print("{}\n", json.dump(2));
       std::fflush(stdout);
     }
-    throw InfeasibleBudget(graph, result.error());
+    throw InfeasibleBudget(graph, result.error(), {}, std::move(changes));
   }
   const Plan& plan = result.value();
   if (!command.output.empty()) write_text(command.output, to_json(plan) + '\n');

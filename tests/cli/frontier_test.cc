@@ -80,6 +80,19 @@ TEST_F(FrontierCommand, AGraphThatCannotBeSqueezedIsOnePoint) {
   EXPECT_THAT(folder_.read("plot.svg"), ::testing::Not(HasSubstr("nan")));
 }
 
+TEST_F(FrontierCommand, ShowsBuiltInModels) {
+  const CommandRun run = frontier("mlp --batch 64 --points 4 --effort quick --json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto points = nlohmann::json::parse(run.out)["points"];
+  ASSERT_GE(points.size(), 1u);
+  EXPECT_EQ(points.back()["recomputed"], 0);
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    EXPECT_GT(points[i]["budget"], points[i - 1]["budget"]);
+    EXPECT_LE(points[i]["predicted_seconds"], points[i - 1]["predicted_seconds"]);
+  }
+  EXPECT_EQ(frontier("mlp --effort 3").exit_code, 4);
+}
+
 TEST_F(FrontierCommand, BadInputAndMisuse) {
   EXPECT_EQ(frontier("").exit_code, 2);
   EXPECT_EQ(frontier(quoted_ + " --points 1").exit_code, 2);
