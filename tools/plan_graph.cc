@@ -54,7 +54,6 @@ Json misfit(const PlanCommand& command, const Graph& graph, const Infeasible& in
           {"fits", false},
           {"budget", infeasible.budget},
           {"floor", infeasible.smallest.peak()},
-          {"memory_bound", infeasible.smallest.order_free_bound},
           {"pinned_by",
            {{"node", parts.node.index},
             {"op", node.op->name},
