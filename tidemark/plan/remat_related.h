@@ -59,7 +59,7 @@ class RelatedPeaks {
   double repeats_needed(const Set& placed, const Set& alive) {
     double most = 0;
     heavy_.clear();
-    visits_ += model_.tasks * model_.items / 4;
+    visits_ += model_.tasks * model_.items;
     for (int t = 0; t < model_.tasks; ++t) {
       if (placed.has(t)) continue;
       const Moment& moment = moments_[at(t)];

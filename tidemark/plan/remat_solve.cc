@@ -7,11 +7,11 @@
 #include "tidemark/plan/remat_bound.h"
 #include "tidemark/plan/remat_exact.h"
 #include "tidemark/plan/remat_search.h"
+#include "tidemark/plan/remat_window.h"
 
 namespace tidemark {
 namespace {
 
-constexpr int exact_tasks = 40;  // with a free order
 constexpr std::int64_t exact_states = 50'000;
 
 // The cheapest so far, and how often it was met.
@@ -117,8 +117,12 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
   Incumbent best(problem);
   bool hopeless = result.memory_bound > problem.budget;
   const int size = std::max(problem.model.tasks, problem.model.items);
-  if (!hopeless && size <= (problem.fixed_order ? most_exact_tasks : exact_tasks)) {
-    ExactSequence exact = exact_sequence(problem, {.states = exact_states});
+  // A unit of effort is about a microsecond, one of these a nanosecond, one of prices some ten: a third of the effort.
+  const ExactLimits limits{.states = exact_states,
+                           .work = 250 * effort.units,
+                           .price_work = std::min<std::int64_t>(20'000'000, 5 * effort.units)};
+  if (!hopeless && size <= most_exact_tasks) {
+    ExactSequence exact = exact_sequence(problem, limits);
     if (exact.complete && !exact.sequence.empty()) {
       result.time_bound = exact.cost;
       return finish(std::move(exact.sequence));
@@ -130,6 +134,11 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
     TimeBoundOptions bound;
     bound.work = std::min(bound.work, 10 * effort.units);
     result.time_bound = std::max(result.time_bound, time_bound(problem, bound));
+    if (!problem.fixed_order && size <= most_exact_tasks) {
+      // The optimum in the order at hand is a good start in any order.
+      const int length = static_cast<int>(base.size());
+      best.offer(repair_window(problem, base, 0, length, limits).sequence);
+    }
     best.offer(shave_in_steps(problem, base, work));
     if (!warm.empty()) best.offer(shave(problem, warm, problem.budget, work));
     if (best.empty()) {
