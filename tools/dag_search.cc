@@ -19,6 +19,27 @@ bool better(const RematResult& a, const RematResult& b) {
   return a.feasible ? a.figures.cost < b.figures.cost : a.figures.peak < b.figures.peak;
 }
 
+// Nothing is left to find: proved cheapest, or proved that nothing smaller exists.
+bool settled(const RematResult& result) {
+  return result.optimal || (!result.feasible && result.figures.peak <= result.memory_bound);
+}
+
+// A schedule in the file's order is one in any order too, and some are found more easily there.
+RematResult or_in_given_order(RematResult found, const RematProblem& problem, const Sequence& base,
+                              RematEffort effort) {
+  if (problem.fixed_order || settled(found)) return found;
+  RematProblem fixed = problem;
+  fixed.fixed_order = true;
+  effort.units /= 4;
+  RematResult other = solve_remat(fixed, base, effort);
+  if (!better(other, found)) return found;
+  found.sequence = std::move(other.sequence);  // the bounds stay those of any order
+  found.figures = other.figures;
+  found.feasible = other.feasible;
+  found.work_units += other.work_units;
+  return found;
+}
+
 }  // namespace
 
 Sequence own_order(const Dag& dag) {
@@ -33,14 +54,13 @@ RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base,
                               std::span<const int> warm) {
   RematEffort units = remat_effort(problem.model.tasks, effort.scale);
   units.search_order = true;
-  if (!effort.seconds) return solve_remat(problem, base, units, warm);
+  if (!effort.seconds)
+    return or_in_given_order(solve_remat(problem, base, units, warm), problem, base, units);
   const auto start = std::chrono::steady_clock::now();
   units.units /= 16;
-  RematResult best = solve_remat(problem, base, units, warm);
-  const auto settled = [&] {
-    return best.optimal || (!best.feasible && best.figures.peak <= best.memory_bound);
-  };
-  for (double last = seconds_since(start); !settled() && seconds_since(start) + 2 * last < *effort.seconds;) {
+  RematResult best = or_in_given_order(solve_remat(problem, base, units, warm), problem, base, units);
+  for (double last = seconds_since(start);
+       !settled(best) && seconds_since(start) + 2 * last < *effort.seconds;) {
     const double begin = seconds_since(start);
     units.units *= 2;
     RematResult next = solve_remat(problem, base, units, best.sequence);
