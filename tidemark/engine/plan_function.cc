@@ -66,6 +66,11 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
     free.fixed_order = false;
     list.push_back({.what = "leaving the order free", .graph = same_graph, .options = free});
   }
+  if (!traced.hints().empty() || !traced.checkpoints().empty()) {
+    PlanOptions unhinted = quick;
+    unhinted.skip.emplace_back("hints");
+    list.push_back({.what = "planning without the hints", .graph = same_graph, .options = unhinted});
+  }
   if (plan_options(options).effort < Effort::normal.factor) {
     PlanOptions normal = plan_options(options);
     normal.effort = Effort::normal.factor;

@@ -31,7 +31,7 @@ std::optional<std::string> largest_that_fits(const Proposal& proposal) {
   if (low >= high) return {};
   std::optional<Plan> best = plan_at(proposal, low * proposal.unit);
   if (!best) return {};
-  const int turns = best->steps.size() > large_graph ? 4 : 10;
+  const int turns = best->steps.size() > large_graph ? 4 : 7;
   for (int turn = 0; turn < turns && high - low > 1; ++turn) {
     const std::int64_t middle = low + (high - low) / 2;
     if (std::optional<Plan> plan = plan_at(proposal, middle * proposal.unit)) {
