@@ -24,6 +24,19 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOp
                            },
                        .options = quick,
                        .from = model.batch.value_or(known->batch)});
+  if (!known->context.unit.empty()) {
+    proposals.push_back({.what = "--context",
+                         .graph =
+                             [=](std::int64_t context) {
+                               ModelOption other = model;
+                               other.context = context;
+                               return changed(other);
+                             },
+                         .options = quick,
+                         .from = model.context.value_or(known->context.standard),
+                         .unit = known->context.multiple_of,
+                         .least = known->context.least});
+  }
   const bool wide = model.dtype.empty() ? known->dtype == DType::f32 : model.dtype == "f32";
   if (wide) {
     proposals.push_back({.what = "--dtype bf16",
@@ -47,6 +60,22 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOp
                          .options = quick});
   }
   return changes_that_fit(proposals);
+}
+
+std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan) {
+  const nn::ZooModel* known = nn::find_in_zoo(model.model);
+  if (known == nullptr) return {};
+  const std::int64_t batch = model.batch.value_or(known->batch);
+  std::vector<BatchPeak> peaks;
+  for (std::int64_t size : {batch / 2, batch, 2 * batch}) {
+    if (size == 0) continue;
+    ModelOption other = model;
+    other.batch = size;
+    const std::optional<std::int64_t> peak = peak_with_sizes(graph, plan, prepare_graph(other.load()));
+    if (!peak) return {};
+    peaks.push_back({size, *peak});
+  }
+  return fit_footprint(peaks);
 }
 
 }  // namespace tidemark::cli

@@ -12,11 +12,12 @@ ExitCode run(const CLI::App& plan, const PlanCommand& command) {
     case ModelKind::dag_file:
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--machine", "--passes", "--print"},
+                      "--output", "--machine", "--passes", "--print", "--by-batch"},
                      "a graph of costs and bytes");
       return plan_dag(command);
     case ModelKind::graph_file:
-      refuse_options(plan, {"--batch", "--context", "--dtype", "--optimizer"}, "a graph in a file");
+      refuse_options(plan, {"--batch", "--context", "--dtype", "--optimizer", "--by-batch"},
+                     "a graph in a file");
       break;
     case ModelKind::built_in:
       break;
@@ -44,6 +45,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   plan->add_option("--dump-after", command->dump_after, "print the draft after this pass");
   plan->add_option("--output", command->output, "write the plan as JSON to this file");
   plan->add_flag("--passes", command->passes, "how long each pass took");
+  plan->add_flag("--by-batch", command->by_batch, "the peak of a built-in model as a formula in the batch");
   plan->add_flag("--print", command->print_graph, "print the graph as planned");
   plan->add_flag("--json", command->json, "the figures as JSON");
   plan->callback([plan, command, &exit_code] { exit_code = run(*plan, *command); });

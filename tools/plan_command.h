@@ -24,6 +24,7 @@ struct PlanCommand {
   std::vector<std::string> disable;
   std::string dump_after, output;
   bool passes = false, print_graph = false;
+  bool by_batch = false;  // the peak as a formula; built-in models only
 
   // Graphs of costs and bytes only.
   std::string check;  // judge this schedule instead of searching

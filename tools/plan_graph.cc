@@ -124,6 +124,11 @@ ExitCode plan_graph(const PlanCommand& command) {
   }
   if (command.print_graph) fmt::print("{}\n", print(graph));
   fmt::print("{}", summary(graph, plan));
+  if (command.by_batch) {
+    const std::optional<Footprint> line = footprint_of_model(command.model, graph, plan);
+    fmt::print("{:<18}{}\n", "by batch",
+               line ? to_text(*line) : "no formula: the graph depends on the batch");
+  }
   if (command.passes) print_passes(report);
   fmt::print("planned in {:.2f} s\n", seconds());
   return exit_ok;

@@ -247,7 +247,7 @@ TEST_F(PlanCommand, BadGraphsAreToldWithThePlace) {
 TEST_F(PlanCommand, OptionsWithoutEffectAreRefused) {
   for (const char* option :
        {"--batch 2", "--context 8", "--dtype f32", "--optimizer sgd", "--disable order", "--dump-after order",
-        "--output x.json", "--machine x.json", "--passes", "--print"}) {
+        "--output x.json", "--machine x.json", "--passes", "--print", "--by-batch"}) {
     const CommandRun run = plan(chain_ + " " + option);
     EXPECT_EQ(run.exit_code, 4) << option;
     EXPECT_THAT(run.err, HasSubstr("has no effect")) << option;
@@ -305,6 +305,12 @@ TEST_F(PlanCommand, InfeasibleGraphsOfOperationsSayWhy) {
   ASSERT_FALSE(json["changes"].empty());
   EXPECT_THAT(json["changes"][0].get<std::string>(), HasSubstr("--batch 512 → "));
   EXPECT_THAT(large.err, HasSubstr("help: --batch 512 → "));
+}
+
+TEST_F(PlanCommand, GivesThePeakAsAFormulaInTheBatch) {
+  const CommandRun run = plan("mlp --batch 64 --by-batch");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out, HasSubstr("per example, for batches of 32 to 128"));
 }
 
 TEST_F(PlanCommand, PlansForTheMachineInAFile) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace tidemark {
@@ -26,8 +27,9 @@ std::string describe(const std::string& change, const Plan& plan) {
 // Halving the interval between what fits and what does not. Large graphs get few turns: each is a plan.
 std::optional<std::string> largest_that_fits(const Proposal& proposal) {
   constexpr std::size_t large_graph = 3000;
-  std::int64_t low = 1,
-               high = (proposal.from + proposal.unit - 1) / proposal.unit;  // in units; high is too much
+  // In units; high is too much.
+  std::int64_t low = std::max<std::int64_t>(1, (proposal.least + proposal.unit - 1) / proposal.unit);
+  std::int64_t high = (proposal.from + proposal.unit - 1) / proposal.unit;
   if (low >= high) return {};
   std::optional<Plan> best = plan_at(proposal, low * proposal.unit);
   if (!best) return {};

@@ -15,8 +15,8 @@ struct Proposal {
   // The changed graph, ready to plan. May throw Error: then the change cannot be made.
   std::function<Graph(std::int64_t size)> graph;
   PlanOptions options = {};  // with the budget
-  // Of a size: the largest below `from` that fits is looked for; sizes are multiples of `unit`. Else 0.
-  std::int64_t from = 0, unit = 1;
+  // Of a size: the largest below `from` that fits is looked for, a multiple of `unit` and at least `least`. Else 0.
+  std::int64_t from = 0, unit = 1, least = 1;
 };
 
 // "batch 8 → 6 fits (1.94 GiB)", up to `most` of them, in the order proposed. Plans at most a dozen times for each.
