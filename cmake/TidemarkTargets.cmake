@@ -149,7 +149,9 @@ endfunction()
 function(tm_bench)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cc")
   file(GLOB support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/support/*.cc")
-  list(APPEND support "${PROJECT_SOURCE_DIR}/tests/support/training_buffers.cc")  # tests and benchmarks pack the same sets
+  # Tests and benchmarks pack the same sets and plan the same graphs.
+  list(APPEND support "${PROJECT_SOURCE_DIR}/tests/support/training_buffers.cc"
+       "${PROJECT_SOURCE_DIR}/tests/support/random_dags.cc")
   if(NOT TIDEMARK_BENCH OR NOT TARGET tidemark OR NOT sources)
     return()
   endif()

@@ -1,53 +1,33 @@
-// Known optima of recomputation for graphs of the literature, in their given order.
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <numeric>
-
-#include "tidemark/plan/dag.h"
-#include "tidemark/plan/remat_bound.h"
-#include "tidemark/plan/remat_exact.h"
+// Third-party graphs within budgets, at normal effort; optima as proved by integer programs. The larger ones are in
+// remat_instances_slow_test.cc.
+#include "tests/support/remat_instances.h"
 
 namespace tidemark {
 namespace {
 
-struct KnownOptimum {
-  double budget;   // as a part of the given order's peak
-  double percent;  // cost of repeated runs, of all tasks' cost
-};
+using testing::RematInstance;
+using testing::RematInstances;
 
-void expect_optima(const std::string& name, const std::vector<KnownOptimum>& known) {
-  const std::string path = TIDEMARK_SHARED_DATA "/graphs/" + name + ".dag.json";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not here";
-  RematProblem problem = problem_of(read_dag(path));
-  problem.fixed_order = true;
-  Sequence given(static_cast<std::size_t>(problem.model.tasks));
-  std::iota(given.begin(), given.end(), 0);
-  const std::int64_t peak = figures_of(problem, given).peak;
-  for (const KnownOptimum& optimum : known) {
-    SCOPED_TRACE(optimum.budget);
-    problem.budget = static_cast<std::int64_t>(static_cast<double>(peak) * optimum.budget);
-    const ExactSequence exact = exact_sequence(problem);
-    ASSERT_TRUE(exact.complete);
-    ASSERT_TRUE(is_valid_sequence(problem, exact.sequence));
-    const SequenceFigures figures = figures_of(problem, exact.sequence);
-    EXPECT_LE(figures.peak, problem.budget);
-    EXPECT_NEAR((figures.cost / problem.base_cost() - 1) * 100, optimum.percent, 0.0011);
-    EXPECT_LE(time_bound(problem), figures.cost * (1 + 1e-9));
-  }
-}
+TEST_P(RematInstances, AreAtTheirOptimum) { expect_within(0.005); }
 
-TEST(RematInstances, Vgg16) { expect_optima("vgg16", {{.95, 0.774}, {.90, 1.968}, {.85, 1.968}}); }
-TEST(RematInstances, Fcn8) {
-  expect_optima("fcn8", {{.9, 0.0294}, {.8, 0.1361}, {.7, 0.8916}, {.65, 1.6173}});
-}
-TEST(RematInstances, Unet) {
-  expect_optima("unet", {{.9, 1.129}, {.8, 1.984}, {.7, 2.967}, {.6, 4.451}, {.5, 6.967}, {.45, 9.321}});
-}
-TEST(RematInstances, Layered100) { expect_optima("layered100", {{.9, 0.789}, {.8, 2.296}}); }
-TEST(RematInstances, MobilenetWithALooseBudget) {
-  expect_optima("mobilenet", {{.9, 0.1635}, {.8, 0.3702}, {.7, 0.6262}});
-}
+INSTANTIATE_TEST_SUITE_P(
+    FixedOrder, RematInstances,
+    ::testing::Values(RematInstance{"vgg16", 95, 0.774}, RematInstance{"vgg16", 90, 1.968},
+                      RematInstance{"vgg16", 85, 1.968}, RematInstance{"fcn8", 90, 0.0294},
+                      RematInstance{"fcn8", 80, 0.1361}, RematInstance{"fcn8", 70, 0.8916},
+                      RematInstance{"fcn8", 65, 1.6173}, RematInstance{"unet", 90, 1.129},
+                      RematInstance{"unet", 80, 1.984}, RematInstance{"unet", 70, 2.967},
+                      RematInstance{"unet", 60, 4.451}, RematInstance{"unet", 50, 6.967},
+                      RematInstance{"unet", 45, 9.321}, RematInstance{"mobilenet", 80, 0.370},
+                      RematInstance{"layered100", 90, 0.789}),
+    testing::name_of);
+
+INSTANTIATE_TEST_SUITE_P(FreeOrder, RematInstances,
+                         ::testing::Values(RematInstance{"layered100", 90, 0, false},
+                                           RematInstance{"layered100", 80, 0, false},
+                                           RematInstance{"layered250", 90, 0, false},
+                                           RematInstance{"layered250", 80, 0, false}),
+                         testing::name_of);
 
 }  // namespace
 }  // namespace tidemark
