@@ -152,9 +152,8 @@ void expect_nothing_better(RematProblem problem) {
 TEST(BudgetExhaustive, NothingIsBelowTheFloorOrCheaperOnOddProblems) {
   for (unsigned seed = 0; seed < 400; ++seed) {
     for (bool fixed : {false, true}) {
-      RematProblem problem = random_remat(
-          seed + 5000,
-          {.tasks = 3 + static_cast<int>(seed % 5), .simple = seed % 7 == 0, .odd_sizes = seed % 5 == 0});
+      RematProblem problem =
+          random_remat(seed + 5000, {.tasks = 3 + static_cast<int>(seed % 5), .simple = seed % 7 == 0});
       if (problem.model.items > 10) continue;
       problem.fixed_order = fixed;
       SCOPED_TRACE(fmt::format("seed {}, {} order", seed, fixed ? "fixed" : "free"));

@@ -62,6 +62,7 @@ struct Draft {
   std::int64_t arena_budget = -1;     // what remat aims at; negative: no limit
   std::vector<NodeId> warm_start;     // executions that were good for another budget, for remat to start from
   bool fits = true;                   // remat found executions within the budget; else the lowest it could
+  std::int64_t load_bound = 0;        // with a budget: no executions have a lower load in the arena
   double seconds_bound = 0;           // no executions within the budget take less
   std::int64_t work_units = 0;        // what the searches spent, counted in node visits
 

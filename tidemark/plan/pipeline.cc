@@ -138,6 +138,44 @@ std::int64_t input_bytes(const Graph& graph) {
   return bytes;
 }
 
+using Aim = std::function<Draft(std::int64_t target)>;  // a finished draft whose load is aimed at the target
+
+// What remat counts is the load; what must fit is the height of the arena. Where packing needs more, aims lower. The
+// arena of the result is above `allowed` where that leads to nothing.
+Draft within(std::int64_t allowed, const Aim& aim) {
+  constexpr int most_attempts = 6;
+  std::int64_t target = allowed;
+  Draft done = aim(target);
+  const double seconds_bound = done.seconds_bound;
+  for (int attempt = 1; attempt < most_attempts && done.fits && done.arena_bytes > allowed; ++attempt) {
+    target = std::max<std::int64_t>(0, target - (done.arena_bytes - allowed));
+    done = aim(target);
+  }
+  done.seconds_bound = seconds_bound;  // of the budget that was asked for, not of a lower aim
+  return done;
+}
+
+// The lowest arena that is found, whatever the budget was: so long as less turns out to be enough, less is tried. What
+// is reported as the smallest budget can then be planned for, and anything below it cannot.
+Draft smallest(const Aim& aim, int tasks) {
+  Draft least = aim(0);
+  const std::int64_t bound = least.load_bound;
+  if (Draft plain = aim(-1); plain.arena_bytes < least.arena_bytes) least = std::move(plain);
+  std::int64_t step = std::max<std::int64_t>(1, (least.arena_bytes - bound) / 4);
+  for (int tries = std::clamp(10'000 / std::max(1, tasks), 1, 24); tries > 0; --tries) {
+    if (least.arena_bytes <= bound) break;
+    const std::int64_t target = std::max(bound, least.arena_bytes - step);
+    if (Draft lower = within(target, aim); lower.arena_bytes <= target) {
+      least = std::move(lower);
+    } else if (step > 1) {
+      step = step > 4 * buffer_alignment ? step / 4 : 1;
+    } else {
+      break;
+    }
+  }
+  return least;
+}
+
 }  // namespace
 
 std::vector<PassInfo> pass_list() {
@@ -156,21 +194,14 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
   draft = driver.run(std::move(draft), "views", "remat");
   if (!options.memory) return driver.finish_verified(driver.run(std::move(draft), "remat", the_end));
 
-  // What remat counts is the load; what must fit is the height of the arena. Where packing needs more, aim lower.
-  const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
   const auto aim = [&](std::int64_t target) {
     Draft aimed = draft;
     aimed.arena_budget = target;
     return driver.run(std::move(aimed), "remat", the_end);
   };
-  constexpr int most_attempts = 6;
-  std::int64_t target = allowed;
-  Draft done = aim(target);
-  for (int attempt = 1; attempt < most_attempts && done.fits && done.arena_bytes > allowed; ++attempt) {
-    target = std::max<std::int64_t>(0, target - (done.arena_bytes - allowed));
-    done = aim(target);
-  }
-  if (done.fits && done.arena_bytes > allowed) done = aim(0);
+  const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
+  Draft done = within(allowed, aim);
+  if (done.arena_bytes > allowed) done = smallest(aim, static_cast<int>(draft.executions.size()));
   Plan plan = driver.finish_verified(done);
   if (plan.peak() <= *options.memory) return plan;
   return Infeasible{*options.memory, std::move(plan)};

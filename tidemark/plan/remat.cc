@@ -41,6 +41,7 @@ Draft remat(Draft draft) {
   draft.work_units += result.work_units;
   draft.fits = result.feasible;
   draft.seconds_bound = result.time_bound;
+  draft.load_bound = result.memory_bound;
   // With recomputation other bounds hold than without.
   // The problem takes the runs that hints ask for as tasks with results of their own, and so may count a value twice:
   // then only the bound that the hints came with is sure.
