@@ -156,19 +156,20 @@ Draft within(std::int64_t allowed, const Aim& aim) {
 }
 
 // The lowest arena that is found, whatever the budget was: so long as less turns out to be enough, less is tried. What
-// is reported as the smallest budget can then be planned for, and anything below it cannot.
-Draft smallest(const Aim& aim, int tasks) {
-  Draft least = aim(0);
+// is reported as the smallest budget can then be planned for, and anything below it cannot. `least`: remat found
+// nothing within the budget it had, so that these are the executions of lowest load.
+Draft smallest(Draft least, const Aim& aim, int tasks) {
   const std::int64_t bound = least.load_bound;
   if (Draft plain = aim(-1); plain.arena_bytes < least.arena_bytes) least = std::move(plain);
-  std::int64_t step = std::max<std::int64_t>(1, (least.arena_bytes - bound) / 4);
-  for (int tries = std::clamp(10'000 / std::max(1, tasks), 1, 24); tries > 0; --tries) {
+  std::int64_t step = 1;
+  for (int tries = std::clamp(1'000 / std::max(1, tasks), 1, 12); tries > 0; --tries) {
     if (least.arena_bytes <= bound) break;
     const std::int64_t target = std::max(bound, least.arena_bytes - step);
     if (Draft lower = within(target, aim); lower.arena_bytes <= target) {
       least = std::move(lower);
+      step = 2 * std::max(step, buffer_alignment);
     } else if (step > 1) {
-      step = step > 4 * buffer_alignment ? step / 4 : 1;
+      step = 1;
     } else {
       break;
     }
@@ -201,7 +202,10 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
   };
   const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
   Draft done = within(allowed, aim);
-  if (done.arena_bytes > allowed) done = smallest(aim, static_cast<int>(draft.executions.size()));
+  if (done.arena_bytes > allowed) {
+    if (done.fits) done = aim(0);
+    done = smallest(std::move(done), aim, static_cast<int>(draft.executions.size()));
+  }
   Plan plan = driver.finish_verified(done);
   if (plan.peak() <= *options.memory) return plan;
   return Infeasible{*options.memory, std::move(plan)};

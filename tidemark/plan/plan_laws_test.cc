@@ -80,11 +80,11 @@ TEST(PlanLaws, ABudgetIsKeptAndTheReportedFloorCanBePlanned) {
   int recomputed = 0, infeasible = 0;
   for (unsigned seed = 0; seed < 120; ++seed) {
     const RandomGraph random(seed, 5 + static_cast<int>(seed % 60));
-    const Plan free = make_plan(random.graph(), {.effort = 0.02});
+    const Plan free = make_plan(random.graph(), {.effort = 0.005});
     for (double part : {1.0, 0.8, 0.5, 0.0}) {
       const auto memory =
           free.input_bytes + static_cast<std::int64_t>(static_cast<double>(free.arena_bytes) * part);
-      const Result<Plan, Infeasible> result = try_plan(random.graph(), {.memory = memory, .effort = 0.02});
+      const Result<Plan, Infeasible> result = try_plan(random.graph(), {.memory = memory, .effort = 0.005});
       if (result) {
         EXPECT_LE(result.value().peak(), memory) << seed;
         recomputed += result.value().steps.size() > free.steps.size();
@@ -93,7 +93,7 @@ TEST(PlanLaws, ABudgetIsKeptAndTheReportedFloorCanBePlanned) {
       ++infeasible;
       const std::int64_t smallest = result.error().smallest.peak();
       EXPECT_GT(smallest, memory) << seed;
-      EXPECT_TRUE(try_plan(random.graph(), {.memory = smallest, .effort = 0.02})) << seed;
+      EXPECT_TRUE(try_plan(random.graph(), {.memory = smallest, .effort = 0.005})) << seed;
     }
   }
   EXPECT_GT(recomputed, 20);

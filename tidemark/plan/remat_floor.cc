@@ -10,7 +10,7 @@ namespace tidemark {
 namespace {
 
 constexpr int exact_tasks = 40;
-constexpr std::int64_t exact_states = 50'000;
+constexpr std::int64_t fewest_states = 5'000, most_states = 50'000;  // of the exact search
 
 // Both ways down share this: a limit below the peak at hand, nearer to it after each failure.
 class Descent {
@@ -52,7 +52,10 @@ class Descent {
 Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::int64_t goal, Work& work) {
   Floor floor{.sequence = {}, .peak = 0, .bound = memory_bound(problem)};
   if (problem.model.tasks <= exact_tasks) {
-    SmallestPeak exact = smallest_peak(problem, {.states = exact_states});
+    ExactLimits limits;
+    limits.states = std::clamp(work.left / 40, fewest_states, most_states);
+    limits.work = std::min(limits.work, 2000 * work.left);
+    SmallestPeak exact = smallest_peak(problem, limits);
     if (exact.complete) {
       return {.sequence = std::move(exact.sequence), .peak = exact.bytes, .bound = exact.bytes};
     }
