@@ -29,7 +29,8 @@ TEST(BudgetLaws, HoldOnLargeGraphs) {
     if (HasFailure()) return;
   }
   EXPECT_GT(tally.recomputing, 100);
-  EXPECT_LE(tally.slower_with_more * 50, tally.plans) << tally.examples;
+  EXPECT_LE(10 * tally.below_smallest, tally.graphs) << tally.examples;
+  EXPECT_LE(20 * tally.slower_with_more, tally.plans) << tally.examples;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 TEST(BudgetLaws, HoldOnSmallGraphsWhereMoreMemoryNeverTakesLonger) {
   BudgetTally tally;
-  for (unsigned seed = 0; seed < 1500; ++seed) {
+  for (unsigned seed = 0; seed < 1600; ++seed) {
     const fake::BudgetGraph random(seed, 5 + static_cast<int>(seed % 11));
     expect_budget_laws(random.graph(), random.name(),
                        {.budgets = 2, .fixed_order = seed % 4 == 0, .exact = true}, tally);
@@ -22,15 +22,16 @@ TEST(BudgetLaws, HoldOnSmallGraphsWhereMoreMemoryNeverTakesLonger) {
 
 TEST(BudgetLaws, HoldOnMiddlingGraphs) {
   BudgetTally tally;
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
     const fake::BudgetGraph random(seed + 10'000, 20 + static_cast<int>(seed % 40));
     expect_budget_laws(random.graph(), random.name(),
                        {.budgets = 2, .effort = 0.003, .fixed_order = seed % 4 == 0}, tally);
     if (HasFailure()) return;
   }
-  RecordProperty("slower_with_more", tally.slower_with_more);
-  RecordProperty("higher_with_less", tally.higher_with_less);
-  EXPECT_GT(tally.recomputing, 200);
+  EXPECT_GT(tally.recomputing, 50);
+  // Not all of these are solved to the end.
+  EXPECT_LE(20 * tally.below_smallest, tally.graphs) << tally.examples;
+  EXPECT_LE(20 * tally.slower_with_more, tally.plans) << tally.examples;
 }
 
 TEST(BudgetLaws, HoldOnGraphsOfViewsAndDonatedInputs) {

@@ -12,6 +12,7 @@ namespace tidemark::testing {
 
 struct BudgetTally {
   int graphs = 0, plans = 0, recomputing = 0;
+  int below_smallest = 0;    // graphs with a plan below the smallest budget that was reported
   int slower_with_more = 0;  // a larger budget took longer
   int higher_with_less = 0;  // a smaller budget had the higher peak
   std::string examples;      // the first few
@@ -21,7 +22,8 @@ struct BudgetLaws {
   int budgets = 3;  // between the smallest and the unconstrained peak
   double effort = 0.02;
   bool fixed_order = false;
-  bool exact = false;  // small enough to be solved to the end: more memory never takes longer
+  bool exact =
+      false;  // small enough to be solved to the end: the smallest budget is, and more never takes longer
 };
 
 namespace detail {
@@ -58,9 +60,14 @@ inline void expect_budget_laws(const Graph& graph, const std::string& name, cons
   ASSERT_LE(floor, free.peak()) << name << ": the smallest is above the unconstrained peak";
   ASSERT_LE(none.error().smallest.order_free_bound, floor) << name;
   const Result<Plan, Infeasible> below = planned(floor - 1);
-  ASSERT_FALSE(below) << name << ": " << floor - 1 << " is below the smallest, " << floor
-                      << ", and has a plan";
-  ASSERT_EQ(below.error().smallest.peak(), floor) << name << ": two smallest budgets";
+  if (below && !laws.exact) {
+    ++tally.below_smallest;
+    tally.examples += fmt::format("{}: {} after a smallest of {}\n", name, below.value().peak(), floor);
+  } else {
+    ASSERT_FALSE(below) << name << ": " << floor - 1 << " is below the smallest, " << floor
+                        << ", and has a plan";
+    ASSERT_EQ(below.error().smallest.peak(), floor) << name << ": two smallest budgets";
+  }
 
   double fastest = std::numeric_limits<double>::infinity();  // of the plans so far
   std::int64_t highest = 0;

@@ -203,8 +203,16 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
   const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
   Draft done = within(allowed, aim);
   if (done.arena_bytes > allowed) {
+    const double seconds_bound = done.seconds_bound;
     if (done.fits) done = aim(0);
     done = smallest(std::move(done), aim, static_cast<int>(draft.executions.size()));
+    if (done.arena_bytes <= allowed) {
+      // It packs well but was made at any cost: the same height for less time will do as well.
+      Draft cheaper = within(done.arena_bytes, aim);
+      if (cheaper.arena_bytes <= allowed && finish(cheaper).seconds < finish(done).seconds)
+        done = std::move(cheaper);
+      done.seconds_bound = seconds_bound;
+    }
   }
   Plan plan = driver.finish_verified(done);
   if (plan.peak() <= *options.memory) return plan;
