@@ -26,7 +26,8 @@ class Shaver {
         model_(problem.model),
         makers_(makers_of(problem.model)),
         edit_(problem, start),
-        limit_(limit) {}
+        limit_(limit),
+        rivals_(static_cast<std::size_t>(std::clamp(20'000 / (model_.tasks + 1), 2, 8))) {}
 
   Sequence run(Work& work) {
     while (work.left > 0) {
@@ -49,13 +50,13 @@ class Shaver {
       if (task < 0 || !edit_.may_insert(task, end_of(gap))) continue;
       candidates.push_back({item, estimate(task, gap)});
     }
-    work.spend(model_.items / 4);
+    work.spend(model_.items / 32);
     std::ranges::stable_sort(candidates, {}, &Candidate::score);
     bool helped = false;
     // A few at a time compete in earnest; the winner is taken, and the estimates stay good enough for the rest.
     std::size_t first = 0;
     while (first < candidates.size() && edit_.now().load(over) > limit_ && work.left > 0) {
-      const std::size_t last = std::min(candidates.size(), first + rivals);
+      const std::size_t last = std::min(candidates.size(), first + rivals_);
       Choice best;
       for (std::size_t k = first; k < last; ++k) consider(candidates[k].item, over, best, work);
       if (best.item < 0) {
@@ -92,7 +93,7 @@ class Shaver {
       const bool lower = edit_.now().load(over) < load;
       const double score = (edit_.now().cost() - cost) / static_cast<double>(freed);
       edit_.undo();
-      work.spend(1 + static_cast<std::int64_t>(added) + edit_.now().runs() / 64);
+      work.spend(1 + static_cast<std::int64_t>(added) + edit_.now().runs() / 512);
       if (lower && freed > 0 && score < best.score) best = {item, way, score};
       if (added == runs) break;  // nothing more to compute again
       runs = added;
@@ -137,12 +138,9 @@ class Shaver {
       const double ca = problem_.cost[at(edit_.now().task(a))], cb = problem_.cost[at(edit_.now().task(b))];
       return ca != cb ? ca > cb : edit_.now().earlier(a, b);
     });
-    std::vector<int> tasks;
-    for (Run run : repeats) tasks.push_back(edit_.now().task(run));
     for (std::size_t k = 0; k < repeats.size() && work.left > 0; ++k) {
-      // Erasing one may have erased others; a number given anew belongs to nobody here, as nothing is put in.
-      const auto left = edit_.repeats();
-      if (std::ranges::find(left, repeats[k]) == left.end()) continue;
+      // Erasing one may have erased others; no number is given anew meanwhile, as nothing is put in.
+      if (!edit_.is_repeat(repeats[k])) continue;
       edit_.erase_with_idle(repeats[k]);
       work.spend(2);
       if (edit_.now().peak() <= allowed) {
@@ -153,13 +151,12 @@ class Shaver {
     }
   }
 
-  static constexpr std::size_t rivals = 8;
-
   const RematProblem& problem_;
   const OrderModel& model_;
   std::vector<int> makers_;
   TimelineEdit edit_;
   std::int64_t limit_;
+  std::size_t rivals_;  // candidates that compete for one place
 };
 
 }  // namespace

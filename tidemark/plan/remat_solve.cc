@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tidemark/plan/remat_bound.h"
+#include "tidemark/plan/remat_chain.h"
 #include "tidemark/plan/remat_exact.h"
 #include "tidemark/plan/remat_search.h"
 #include "tidemark/plan/remat_window.h"
@@ -14,26 +15,25 @@ namespace {
 
 constexpr std::int64_t exact_states = 50'000;
 
-// The cheapest so far, and how often it was met.
+// The cheapest so far.
 class Incumbent {
  public:
   explicit Incumbent(const RematProblem& problem) : problem_(problem) {}
 
-  void offer(Sequence sequence) {
-    if (sequence.empty()) return;
+  enum class Verdict { worse, as_good, better };
+  Verdict offer(Sequence sequence) {
+    if (sequence.empty()) return Verdict::worse;
     const SequenceFigures figures = figures_of(problem_, sequence);
-    if (figures.peak > problem_.budget) return;
+    if (figures.peak > problem_.budget) return Verdict::worse;
     constexpr double same = 1e-9;
     if (!empty() && figures.cost >= figures_.cost * (1 - same)) {
-      met_ += figures.cost <= figures_.cost * (1 + same);
-      return;
+      return figures.cost <= figures_.cost * (1 + same) ? Verdict::as_good : Verdict::worse;
     }
     sequence_ = std::move(sequence);
     figures_ = figures;
-    met_ = 1;
+    return Verdict::better;
   }
   bool empty() const { return sequence_.empty(); }
-  int met() const { return met_; }
   const Sequence& sequence() const { return sequence_; }
   const SequenceFigures& figures() const { return figures_; }
 
@@ -41,7 +41,6 @@ class Incumbent {
   const RematProblem& problem_;
   Sequence sequence_;
   SequenceFigures figures_;
-  int met_ = 0;
 };
 
 Work share_of(Work& work, double part) {
@@ -62,21 +61,42 @@ Sequence shave_in_steps(const RematProblem& problem, const Sequence& start, Work
   return sequence;
 }
 
-// Runs that start anew and runs that start from the best so far, in turn, each longer than the last.
+// Schedules of stages for the budget and for more than it, brought down the rest of the way item by item: stages are
+// coarse, and items alone lose sight of the whole.
+std::vector<Sequence> chain_seeds(const RematProblem& problem, const Sequence& base, Work& work) {
+  std::vector<Sequence> seeds;
+  const std::vector<ChainStage> stages = chain_of(problem, base);
+  if (stages.size() < 4) return seeds;
+  const double peak = static_cast<double>(figures_of(problem, base).peak);
+  for (double more : {1.0, 1.15, 1.4, 1.8}) {
+    const double limit = static_cast<double>(problem.budget) * more;
+    if (limit >= peak) break;
+    const Sequence coarse = chain_sequence(problem, base, stages, static_cast<std::int64_t>(limit), work);
+    if (!coarse.empty()) seeds.push_back(shave(problem, coarse, problem.budget, work));
+  }
+  return seeds;
+}
+
+// Runs that start anew and runs that start from the best so far, in turn, each longer than the last. Ends when runs that
+// started anew have met the same cost `enough` times.
 void anneal_rounds(const RematProblem& problem, const Sequence& start, Incumbent& best, double bound,
-                   Work& work) {
-  constexpr int enough_meetings = 4;
+                   int enough, Work& work) {
+  int met = 0;
+  constexpr int most_anew = 600;  // tasks; annealing a large problem from nothing gets nowhere
   std::int64_t length = 40'000 + 400 * problem.model.tasks;
   for (std::uint64_t round = 1; work.left > 0; ++round) {
-    const bool anew = best.empty() || round % 2 == 1;
+    const bool anew = best.empty() || (round % 2 == 1 && problem.model.tasks <= most_anew);
     Work turn{std::min(length, work.left)};
     work.left -= turn.left;
-    best.offer(anneal(problem, anew ? start : best.sequence(),
-                      {.seed = round, .hot = anew ? 1.0 : 0.3, .cold = 0.01}, turn));
+    const Incumbent::Verdict verdict =
+        best.offer(anneal(problem, anew ? start : best.sequence(),
+                          {.seed = round, .hot = anew ? 1.0 : 0.3, .cold = 0.01}, turn));
     work.left += std::max<std::int64_t>(0, turn.left);
     if (!best.empty() && best.figures().cost <= bound * (1 + 1e-9)) return;
-    // A run from the best so far that comes back to it tells little; one that starts anew tells more.
-    if (best.met() >= 2 * enough_meetings) return;
+    if (verdict == Incumbent::Verdict::better) met = 0;
+    // A run from the best so far that comes back to it tells nothing.
+    met += anew && verdict != Incumbent::Verdict::worse;
+    if (met >= enough) return;
     if (round % 2 == 0) length += length / 2;
   }
 }
@@ -139,7 +159,9 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
       const int length = static_cast<int>(base.size());
       best.offer(repair_window(problem, base, 0, length, limits).sequence);
     }
+    best.offer(shave(problem, base, problem.budget, work));
     best.offer(shave_in_steps(problem, base, work));
+    for (Sequence& seed : chain_seeds(problem, base, work)) best.offer(std::move(seed));
     if (!warm.empty()) best.offer(shave(problem, warm, problem.budget, work));
     if (best.empty()) {
       Work share = share_of(work, 0.5);
@@ -147,7 +169,8 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
       work.left += share.left;
       best.offer(std::move(within.sequence));
     }
-    anneal_rounds(problem, base, best, result.time_bound, work);
+    const int enough = std::max(2, static_cast<int>(4 * std::sqrt(static_cast<double>(effort.units) / 4e6)));
+    anneal_rounds(problem, base, best, result.time_bound, enough, work);
   }
   if (!best.empty()) return finish(best.sequence());
 

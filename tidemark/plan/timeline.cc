@@ -60,7 +60,7 @@ Timeline::Timeline(const RematProblem& problem, std::span<const int> sequence)
     saved_[at(run)] = saved_by(run);
     blocks_[at(block_[at(run)])].load.push_back(load + model.scratch[at(task(run))] - saved_[at(run)]);
   }
-  for (Block& block : blocks_) block.highest = *std::ranges::max_element(block.load);
+  for (Block& block : blocks_) block.count();
 }
 
 std::int64_t Timeline::load(Run run) const {
@@ -116,8 +116,12 @@ Timeline::Run Timeline::peak_run() const {
 std::int64_t Timeline::excess(std::int64_t limit) const {
   std::int64_t sum = 0;
   for (const Block& block : blocks_) {
-    if (block.runs.empty() || block.highest + block.added <= limit) continue;
     const std::int64_t level = limit - block.added;
+    if (block.runs.empty() || block.highest <= level) continue;
+    if (block.lowest >= level) {
+      sum += block.sum - level * static_cast<std::int64_t>(block.load.size());
+      continue;
+    }
     for (std::int64_t load : block.load) sum += std::max<std::int64_t>(0, load - level);
   }
   return sum;
@@ -148,6 +152,18 @@ bool Timeline::spans_after(int item, std::size_t k) const {
   return k < list.size() ? !list[k].make : problem_->model.pinned[at(item)];
 }
 
+void Timeline::Block::count() {
+  std::int64_t most = load[0], least = load[0], all = 0;
+  for (std::int64_t bytes : load) {
+    most = std::max(most, bytes);
+    least = std::min(least, bytes);
+    all += bytes;
+  }
+  highest = most;
+  lowest = least;
+  sum = all;
+}
+
 void Timeline::add_range(Block& block, std::size_t first, std::size_t last, std::int64_t bytes) {
   if (first == 0 && last == block.load.size()) {
     block.added += bytes;
@@ -155,9 +171,7 @@ void Timeline::add_range(Block& block, std::size_t first, std::size_t last, std:
   }
   std::int64_t* load = block.load.data();
   for (std::size_t k = first; k < last; ++k) load[k] += bytes;
-  std::int64_t highest = load[0];
-  for (std::size_t k = 1; k < block.load.size(); ++k) highest = std::max(highest, load[k]);
-  block.highest = highest;
+  block.count();
 }
 
 void Timeline::add(Run from, Run to, std::int64_t bytes) {
@@ -226,8 +240,8 @@ void Timeline::split(int block) {
   right.added = left.added;
   left.runs.resize(static_cast<std::size_t>(half));
   left.load.resize(static_cast<std::size_t>(half));
-  left.highest = *std::ranges::max_element(left.load);
-  right.highest = *std::ranges::max_element(right.load);
+  left.count();
+  right.count();
   number(fresh, 0);
   order_.insert(order_.begin() + rank_[at(block)] + 1, fresh);
   rank_blocks();
@@ -240,6 +254,8 @@ void Timeline::place(Run run, Run next, std::int64_t load) {
   block.runs.insert(block.runs.begin() + k, run);
   block.load.insert(block.load.begin() + k, load - block.added);
   block.highest = std::max(block.highest, load - block.added);
+  block.lowest = std::min(block.lowest, load - block.added);
+  block.sum += load - block.added;
   number(b, at(static_cast<int>(k)));
   if (block.runs.size() > 2 * block_size_) split(b);
 }
@@ -337,7 +353,7 @@ void Timeline::erase(Run run) {
     order_.erase(order_.begin() + rank_[at(b)]);  // its number is not used again
     rank_blocks();
   } else {
-    block.highest = *std::ranges::max_element(block.load);
+    block.count();
     number(b, static_cast<std::size_t>(k));
   }
   free_.push_back(run);

@@ -60,7 +60,9 @@ class Timeline {
     std::vector<Run> runs;
     std::vector<std::int64_t> load;  // less `added`
     std::int64_t added = 0;
-    std::int64_t highest = 0;  // of `load`
+    std::int64_t highest = 0, lowest = 0, sum = 0;  // of `load`
+
+    void count();  // the three figures anew
   };
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }

@@ -15,6 +15,7 @@ class TimelineEdit {
   const Timeline& now() const { return line_; }
   // The runs that are not the first of their task, in no order.
   std::span<const Run> repeats() const { return repeats_; }
+  bool is_repeat(Run run) const { return place_[static_cast<std::size_t>(run)] >= 0; }
 
   // May `task` run again right before `next`?
   bool may_insert(int task, Run next) const;

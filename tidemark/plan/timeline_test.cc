@@ -37,6 +37,12 @@ TEST(Timeline, AgreesWithPlainEvaluationWhileRunsComeAndGo) {
       const SequenceFigures figures = figures_of(problem, after);
       ASSERT_TRUE(is_valid_sequence(problem, after));
       ASSERT_EQ(edit.now().peak(), figures.peak) << "seed " << seed << " round " << round;
+      std::int64_t excess = 0;
+      const std::int64_t limit = figures.peak * 2 / 3;
+      for (Timeline::Run run = edit.now().first(); run != Timeline::none; run = edit.now().next(run)) {
+        excess += std::max<std::int64_t>(0, edit.now().load(run) - limit);
+      }
+      ASSERT_EQ(edit.now().excess(limit), excess);
       ASSERT_NEAR(edit.now().cost(), figures.cost, 1e-9 * figures.cost);
       ASSERT_EQ(edit.repeats().size(), after.size() - base.size());
       if (random() % 2) {
