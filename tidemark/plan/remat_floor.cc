@@ -66,14 +66,14 @@ Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::
       8, [&](const Sequence& from, std::int64_t limit) { return shave(problem, from, limit, work); }, work);
   std::uint64_t seed = 0;
   descent.run(
-      6,
+      12,
       [&](const Sequence& from, std::int64_t limit) {
         RematProblem tighter = problem;
         tighter.budget = limit;
-        Work share{work.left / 8};
+        Work share{work.left / 10};
         work.left -= share.left;
         Sequence found =
-            anneal(tighter, from, {.seed = ++seed, .hot = 1, .cold = 0.1, .first_within = true}, share);
+            anneal(tighter, from, {.seed = ++seed, .hot = 0.1, .cold = 0.01, .first_within = true}, share);
         work.left += share.left;
         return found;
       },

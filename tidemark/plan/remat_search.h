@@ -31,7 +31,7 @@ struct Floor {
 Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::int64_t goal, Work& work);
 
 struct RematEffort {
-  std::int64_t units = 4'000'000;  // about a microsecond each
+  std::int64_t units = 8'000'000;  // about a microsecond each
   bool search_order = false;       // look for a better order first, where it is free
 };
 // What a plan of `tasks` tasks gets; level 1 is normal, and more is proportional.

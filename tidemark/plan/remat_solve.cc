@@ -105,7 +105,7 @@ void anneal_rounds(const RematProblem& problem, const Sequence& start, Incumbent
 
 RematEffort remat_effort(int tasks, double level) {
   // Long timelines take longer for each change.
-  const double units = tasks < 1000 ? 4e6 : 1.5e6 + 100.0 * tasks;
+  const double units = tasks < 1000 ? 8e6 : 1.5e6 + 100.0 * tasks;
   return {.units = static_cast<std::int64_t>(std::clamp(units * level, 1e4, 1e12))};
 }
 
@@ -169,7 +169,7 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
       work.left += share.left;
       best.offer(std::move(within.sequence));
     }
-    const int enough = std::max(2, static_cast<int>(4 * std::sqrt(static_cast<double>(effort.units) / 4e6)));
+    const int enough = std::max(2, static_cast<int>(4 * std::sqrt(static_cast<double>(effort.units) / 8e6)));
     anneal_rounds(problem, base, best, result.time_bound, enough, work);
   }
   if (!best.empty()) return finish(best.sequence());
