@@ -11,6 +11,7 @@
 
 #include "tests/support/random_problems.h"
 #include "tests/support/random_remat.h"
+#include "tests/support/sanitized.h"
 #include "tidemark/plan/remat_search.h"
 
 namespace tidemark {
@@ -150,7 +151,7 @@ void expect_nothing_better(RematProblem problem) {
 }
 
 TEST(BudgetExhaustive, NothingIsBelowTheFloorOrCheaperOnOddProblems) {
-  for (unsigned seed = 0; seed < 400; ++seed) {
+  for (unsigned seed = 0; seed < seeds(400); ++seed) {
     for (bool fixed : {false, true}) {
       RematProblem problem =
           random_remat(seed + 5000, {.tasks = 3 + static_cast<int>(seed % 5), .simple = seed % 7 == 0});
@@ -164,7 +165,7 @@ TEST(BudgetExhaustive, NothingIsBelowTheFloorOrCheaperOnOddProblems) {
 }
 
 TEST(BudgetExhaustive, NorOnTrainingChains) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < seeds(60); ++seed) {
     for (bool fixed : {false, true}) {
       RematProblem problem = random_remat(
           seed, {.tasks = 6 + static_cast<int>(seed % 3), .simple = seed % 2 == 0, .training = true});
@@ -178,7 +179,7 @@ TEST(BudgetExhaustive, NorOnTrainingChains) {
 }
 
 TEST(BudgetExhaustive, NorOnProblemsWithClosedTasksAndPlainOnes) {
-  for (unsigned seed = 0; seed < 160; ++seed) {
+  for (unsigned seed = 0; seed < seeds(160); ++seed) {
     for (bool fixed : {false, true}) {
       RematProblem problem = fake::random_problem(seed, 4 + static_cast<int>(seed % 5), seed % 4 == 0);
       if (problem.model.items > 9) continue;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/support/random_programs.h"
+#include "tests/support/sanitized.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
 
@@ -61,23 +62,23 @@ void expect_same_bits_at_every_budget(const Graph& graph, int budgets, const std
 
 TEST(BudgetRuns, HaveTheBitsOfTheRunWithoutABudget) {
   RunTally tally;
-  for (unsigned seed = 0; seed < 25; ++seed) {
+  for (unsigned seed = 0; seed < seeds(25); ++seed) {
     expect_same_bits_at_every_budget(RandomProgram(seed, {.nodes = 5, .most_rows = 40}).joint(), 3,
                                      fmt::format("program {}", seed), tally);
     if (HasFailure()) return;
   }
-  EXPECT_GT(tally.recomputing, 25);
+  EXPECT_GT(tally.recomputing, few ? 0 : 25);
 }
 
 TEST(BudgetRuns, SoDoThoseOfRandomNumbersAndDropout) {
   RunTally tally;
-  for (unsigned seed = 0; seed < 25; ++seed) {
+  for (unsigned seed = 0; seed < seeds(25); ++seed) {
     const ProgramKind kind{.nodes = 8, .most_rows = 40, .random = true};
     expect_same_bits_at_every_budget(RandomProgram(seed + 500, kind).joint(), 3,
                                      fmt::format("random program {}", seed), tally);
     if (HasFailure()) return;
   }
-  EXPECT_GT(tally.recomputing, 25);
+  EXPECT_GT(tally.recomputing, few ? 0 : 25);
 }
 
 }  // namespace

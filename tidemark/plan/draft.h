@@ -57,6 +57,7 @@ struct Draft {
   std::int64_t arena_bytes = 0;
   std::int64_t order_free_bound = 0;  // of the arena alone
   double effort = 1;                  // of the searches; 1: a second or so for 10,000 nodes
+  double remat_effort = 1;            // of remat alone, as a factor on that
   const Machine* machine;             // whose times count
   bool order_is_given = false;        // first executions stay as they are listed
   std::int64_t arena_budget = -1;     // what remat aims at; negative: no limit

@@ -139,7 +139,7 @@ std::int64_t input_bytes(const Graph& graph) {
 }
 
 // A finished draft whose load is aimed at the target. With one for a target nearby, most of the work is done: it goes on
-// from there with an eighth of the effort.
+// from there with a quarter of the effort.
 using Aim = std::function<Draft(std::int64_t target, const Draft* nearby)>;
 
 // What remat counts is the load; what must fit is the height of the arena. Where packing needs more, aims lower. The
@@ -150,8 +150,12 @@ Draft within(std::int64_t allowed, const Aim& aim) {
   Draft done = aim(target, nullptr);
   const double seconds_bound = done.seconds_bound;
   for (int attempt = 1; attempt < most_attempts && done.fits && done.arena_bytes > allowed; ++attempt) {
-    target = std::max<std::int64_t>(0, target - (done.arena_bytes - allowed));
-    done = aim(target, &done);
+    // Packing gets worse as more runs again: each time further down than by what was missing.
+    target = std::max<std::int64_t>(0, target - attempt * (done.arena_bytes - allowed));
+    Draft lower = aim(target, &done);
+    // What remat gives when it fails with little effort is no floor to report: stay with what fitted.
+    if (!lower.fits && lower.arena_bytes > allowed) break;
+    done = std::move(lower);
   }
   done.seconds_bound = seconds_bound;  // of the budget that was asked for, not of a lower aim
   return done;
@@ -201,7 +205,7 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
     Draft aimed = draft;
     aimed.arena_budget = target;
     if (nearby) {
-      aimed.effort /= 8;
+      aimed.remat_effort /= 4;
       aimed.warm_start.clear();
       for (const Execution& run : nearby->executions) aimed.warm_start.push_back(run.node);
     }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/random_graphs.h"
+#include "tests/support/sanitized.h"
 #include "tidemark/plan/pipeline.h"
 #include "tidemark/plan/plan_json.h"
 #include "tidemark/plan/verify.h"
@@ -78,7 +79,7 @@ TEST(PlanLaws, WorkGrowsLinearly) {
 
 TEST(PlanLaws, ABudgetIsKeptAndTheReportedFloorCanBePlanned) {
   int recomputed = 0, infeasible = 0;
-  for (unsigned seed = 0; seed < 120; ++seed) {
+  for (unsigned seed = 0; seed < seeds(120); ++seed) {
     const RandomGraph random(seed, 5 + static_cast<int>(seed % 60));
     const Plan free = make_plan(random.graph(), {.effort = 0.005});
     for (double part : {1.0, 0.8, 0.5, 0.0}) {
@@ -96,8 +97,8 @@ TEST(PlanLaws, ABudgetIsKeptAndTheReportedFloorCanBePlanned) {
       EXPECT_TRUE(try_plan(random.graph(), {.memory = smallest, .effort = 0.005})) << seed;
     }
   }
-  EXPECT_GT(recomputed, 20);
-  EXPECT_GT(infeasible, 60);
+  EXPECT_GT(recomputed, few ? 0 : 20);
+  EXPECT_GT(infeasible, few ? 0 : 60);
 }
 
 }  // namespace

@@ -143,7 +143,20 @@ class ChainProgram {
     number_ranges();
   }
 
-  void solve(Work& work) {
+  // What solve() will take, in microseconds or so.
+  std::int64_t effort() const {
+    std::int64_t visits = 0;
+    std::vector<bool> seen(tables_.size(), false);
+    for (const std::vector<int>& from : ranges_) {
+      for (std::size_t k = 0; k < from.size(); ++k) {
+        if (!seen[at(from[k])]) visits += static_cast<std::int64_t>(k) + 1;
+        seen[at(from[k])] = true;
+      }
+    }
+    return 1 + visits * (top_ + 1) / 500;
+  }
+
+  void solve() {
     const int count = static_cast<int>(stages_.size());
     for (int length = 1; length <= count; ++length) {
       for (int i = 0; i + length <= count; ++i) {
@@ -152,7 +165,6 @@ class ChainProgram {
         table.cost.assign(at(top_) + 1, never);
         table.choice.assign(at(top_) + 1, -1);
         for (int m = 0; m <= top_; ++m) fill(table, i, i + length - 1, m);
-        work.spend(levels * length / 64);
       }
     }
   }
@@ -267,7 +279,10 @@ Sequence without_idle(const RematProblem& problem, const Sequence& sequence) {
 Sequence chain_sequence(const RematProblem& problem, std::span<const int> order,
                         const std::vector<ChainStage>& stages, std::int64_t limit, Work& work) {
   ChainProgram program(stages, limit);
-  program.solve(work);
+  // Where little is to be spent in all, it is better spent otherwise.
+  if (program.effort() > work.left / 8) return {};
+  work.spend(program.effort());
+  program.solve();
   if (!program.feasible()) return {};
   Sequence sequence;
   std::vector<bool> ran(stages.size(), false);

@@ -29,7 +29,8 @@ struct ChainStage {
 // The stages of a valid order without repeats; fewer than two when it is no chain.
 std::vector<ChainStage> chain_of(const RematProblem& problem, std::span<const int> order);
 
-// The cheapest persistent schedule within `limit`, as a sequence; empty when there is none. Loads between stages are
+// The cheapest persistent schedule within `limit`, as a sequence; empty when there is none, or finding it
+// would take more than an eighth of the work. Loads between stages are
 // estimates: the sequence's own figures tell whether it fits.
 Sequence chain_sequence(const RematProblem& problem, std::span<const int> order,
                         const std::vector<ChainStage>& stages, std::int64_t limit, Work& work);

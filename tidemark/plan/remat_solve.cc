@@ -14,6 +14,7 @@ namespace tidemark {
 namespace {
 
 constexpr std::int64_t exact_states = 50'000;
+constexpr int most_anew = 600;  // tasks; annealing a large problem from nothing gets nowhere
 
 // The cheapest so far.
 class Incumbent {
@@ -82,7 +83,6 @@ std::vector<Sequence> chain_seeds(const RematProblem& problem, const Sequence& b
 void anneal_rounds(const RematProblem& problem, const Sequence& start, Incumbent& best, double bound,
                    int enough, Work& work) {
   int met = 0;
-  constexpr int most_anew = 600;  // tasks; annealing a large problem from nothing gets nowhere
   std::int64_t length = 40'000 + 400 * problem.model.tasks;
   for (std::uint64_t round = 1; work.left > 0; ++round) {
     const bool anew = best.empty() || (round % 2 == 1 && problem.model.tasks <= most_anew);
@@ -159,10 +159,13 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
       const int length = static_cast<int>(base.size());
       best.offer(repair_window(problem, base, 0, length, limits).sequence);
     }
-    best.offer(shave(problem, base, problem.budget, work));
-    best.offer(shave_in_steps(problem, base, work));
-    for (Sequence& seed : chain_seeds(problem, base, work)) best.offer(std::move(seed));
     if (!warm.empty()) best.offer(shave(problem, warm, problem.budget, work));
+    // A large problem that is within the budget from nearby is better annealed than begun again.
+    if (best.empty() || problem.model.tasks <= most_anew) {
+      best.offer(shave(problem, base, problem.budget, work));
+      best.offer(shave_in_steps(problem, base, work));
+      for (Sequence& seed : chain_seeds(problem, base, work)) best.offer(std::move(seed));
+    }
     if (best.empty()) {
       Work share = share_of(work, 0.5);
       Floor within = lowest_peak(problem, base, problem.budget, share);
