@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tests/support/sanitized.h"
 #include "tests/support/tiny_models.h"
 #include "tidemark/plan/frontier.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 // Effort is what the time of these tests goes into; the promises hold at any.
 constexpr double effort = 0.01;
-constexpr int budgets = 8;
+constexpr int budgets = few ? 3 : 8;
 
 using Bits = std::vector<std::vector<std::byte>>;
 
