@@ -18,7 +18,7 @@ TEST(BudgetLaws, HoldOnSmallGraphsWhereMoreMemoryNeverTakesLonger) {
                        {.budgets = 2, .fixed_order = seed % 4 == 0, .exact = true}, tally);
     if (HasFailure()) return;
   }
-  EXPECT_GE(tally.recomputing, few ? 0 : 800);
+  EXPECT_GT(tally.recomputing, few ? -1 : 800);
 }
 
 TEST(BudgetLaws, HoldOnMiddlingGraphs) {
@@ -29,7 +29,7 @@ TEST(BudgetLaws, HoldOnMiddlingGraphs) {
                        {.budgets = 2, .effort = 0.003, .fixed_order = seed % 4 == 0}, tally);
     if (HasFailure()) return;
   }
-  EXPECT_GE(tally.recomputing, few ? 0 : 50);
+  EXPECT_GT(tally.recomputing, few ? -1 : 50);
   // Not all of these are solved to the end.
   EXPECT_LE(20 * tally.below_smallest, tally.graphs) << tally.examples;
   EXPECT_LE(20 * tally.slower_with_more, tally.plans) << tally.examples;
@@ -43,7 +43,7 @@ TEST(BudgetLaws, HoldOnGraphsOfViewsAndDonatedInputs) {
                        {.budgets = 2, .effort = 0.003, .fixed_order = seed % 3 == 0}, tally);
     if (HasFailure()) return;
   }
-  EXPECT_GE(tally.recomputing, few ? 0 : 100);
+  EXPECT_GT(tally.recomputing, few ? -1 : 100);
 }
 
 }  // namespace

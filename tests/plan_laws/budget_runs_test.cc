@@ -67,7 +67,7 @@ TEST(BudgetRuns, HaveTheBitsOfTheRunWithoutABudget) {
                                      fmt::format("program {}", seed), tally);
     if (HasFailure()) return;
   }
-  EXPECT_GE(tally.recomputing, few ? 0 : 25);
+  EXPECT_GT(tally.recomputing, few ? -1 : 25);
 }
 
 TEST(BudgetRuns, SoDoThoseOfRandomNumbersAndDropout) {
@@ -78,7 +78,7 @@ TEST(BudgetRuns, SoDoThoseOfRandomNumbersAndDropout) {
                                      fmt::format("random program {}", seed), tally);
     if (HasFailure()) return;
   }
-  EXPECT_GE(tally.recomputing, few ? 0 : 25);
+  EXPECT_GT(tally.recomputing, few ? -1 : 25);
 }
 
 }  // namespace

@@ -97,8 +97,8 @@ TEST(PlanLaws, ABudgetIsKeptAndTheReportedFloorCanBePlanned) {
       EXPECT_TRUE(try_plan(random.graph(), {.memory = smallest, .effort = 0.005})) << seed;
     }
   }
-  EXPECT_GE(recomputed, few ? 0 : 20);
-  EXPECT_GE(infeasible, few ? 0 : 60);
+  EXPECT_GT(recomputed, few ? -1 : 20);
+  EXPECT_GT(infeasible, few ? -1 : 60);
 }
 
 }  // namespace
