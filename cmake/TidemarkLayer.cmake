@@ -37,9 +37,12 @@ endfunction()
 # tm_gtest(TARGET LIBS lib... SOURCES file... [LABEL label]): a GoogleTest executable known to ctest.
 function(tm_gtest target)
   cmake_parse_arguments(ARG "" "LABEL" "LIBS;SOURCES;DEFINITIONS" ${ARGN})
+  if(TIDEMARK_SANITIZE AND ARG_LABEL STREQUAL "slow")
+    return()  # run by hand, from the plain build
+  endif()
   add_executable(${target} ${ARG_SOURCES})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${target} PRIVATE tidemark_flags ${ARG_LIBS} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE tidemark_flags tidemark_test_flags ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${target} PRIVATE
     TIDEMARK_SHARED_DATA="${TIDEMARK_SHARED_DATA}" TIDEMARK_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${ARG_DEFINITIONS})
   if(ARG_LABEL)

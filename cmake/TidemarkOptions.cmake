@@ -43,6 +43,12 @@ if(TIDEMARK_SANITIZE)
   target_compile_options(tidemark_flags INTERFACE ${_sanitize})
   target_link_options(tidemark_flags INTERFACE "-fsanitize=${TIDEMARK_SANITIZE}")
 endif()
+# What is built on the library adds these, after tidemark_flags. UndefinedBehaviorSanitizer makes a test's compile
+# half as long again and has little to find in one; the library itself has it.
+add_library(tidemark_test_flags INTERFACE)
+if(TIDEMARK_SANITIZE MATCHES "undefined")
+  target_compile_options(tidemark_test_flags INTERFACE -fno-sanitize=undefined)
+endif()
 
 # Highway compiles a kernel once per target it may meet, so the list of targets is the build time.
 # x86-64: SSE4 as the baseline, AVX2 and AVX3 (AVX-512) chosen at run time. Arm: NEON; the SVE targets
