@@ -22,6 +22,7 @@ enum class ErrorCode : int {
   bad_layout_input = 103,
   bad_plan_option = 104,
   bad_machine_file = 105,
+  bad_schedule = 106,
   // 02xx: types
   shape_mismatch = 201,
   dtype_mismatch = 202,

@@ -12,7 +12,9 @@
 //   load    step          state `step` becomes the working state; the slot is kept
 //   drop    step          the slot is emptied
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace tidemark::schedule {
@@ -38,6 +40,8 @@ class ActionStream {
  public:
   virtual ~ActionStream() = default;
   virtual bool next(Action& action) = 0;  // false: at the end, and ever after
+  // As many as next would give, up to the size of `out`: one virtual call for many actions. Fewer only at the end.
+  virtual std::size_t fill(std::span<Action> out);
 };
 
 }  // namespace tidemark::schedule

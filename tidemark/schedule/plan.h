@@ -23,7 +23,7 @@ enum class Kind : std::uint8_t {
 std::string_view name_of(Kind kind);
 std::optional<Kind> kind_named(std::string_view name);
 
-// Where states are kept: as many as fit in `bytes`, or `slots` of them when that is given.
+// Where states are kept: as many as fit in `bytes`, or `slots` of them when that is given, or any number.
 struct Level {
   std::int64_t slots = -1;
   std::int64_t bytes = -1;
@@ -59,7 +59,7 @@ class Schedule {
   virtual std::unique_ptr<ActionStream> actions() const = 0;
 };
 
-// Throws Error: `invalid_argument` for a question that makes no sense, `infeasible_budget` where nothing of that kind
+// Throws Error: `bad_schedule` for a question that makes no sense, `infeasible_budget` where nothing of that kind
 // fits (the least that would is in the text).
 std::unique_ptr<Schedule> make_schedule(const Question& question);
 
