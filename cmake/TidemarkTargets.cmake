@@ -39,7 +39,8 @@ function(tm_library)
   write_basic_package_version_file("${PROJECT_BINARY_DIR}/tidemark-config-version.cmake"
     COMPATIBILITY SameMinorVersion)
   install(FILES "${PROJECT_BINARY_DIR}/tidemark-config.cmake" "${PROJECT_BINARY_DIR}/tidemark-config-version.cmake"
-          "${PROJECT_SOURCE_DIR}/cmake/TidemarkOpenBLAS.cmake" DESTINATION "${package_dir}")
+          "${PROJECT_SOURCE_DIR}/cmake/TidemarkOpenBLAS.cmake" "${PROJECT_SOURCE_DIR}/cmake/TidemarkUring.cmake"
+          DESTINATION "${package_dir}")
 endfunction()
 
 function(tm_tools)

@@ -44,6 +44,12 @@ enum class ErrorCode : int {
   // 06xx: running
   no_kernel = 601,
   numeric = 602,
+  // 07xx: reversing a simulation
+  bad_run_option = 701,
+  replay_diverged = 702,
+  snapshot_lost = 703,
+  run_directory = 704,
+  disk_full = 705,
 };
 
 struct ErrorParts {

@@ -2,10 +2,14 @@
 #pragma once
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "tidemark/schedule/action.h"
+#include "tidemark/schedule/snapshot.h"
+#include "tidemark/schedule/step_log.h"
 
 namespace tidemark::schedule {
 
@@ -14,32 +18,45 @@ struct Steps {  // half open
 };
 
 // Advance leaves nothing behind but the state; record takes one step and returns what its reverse needs; reverse takes
-// the adjoint of the state after the step to the adjoint of the state before it. advance and record give the same bits.
+// the adjoint of the state after the step to the adjoint of the state before it. advance and record give the same bits,
+// and one call of advance over a range the same as several over its parts.
 template <class S, class State, class Adjoint>
-concept Stepper = requires(S& stepper, State& state, Adjoint& adjoint, Steps range, Step i) {
+concept PlainStepper = requires(S& stepper, State& state, Adjoint& adjoint, Steps range, Step i) {
   stepper.advance(state, range);
   stepper.reverse(stepper.record(state, i), adjoint, i);
 };
 
+// The same for steps that decide something (a step size, a random seed) which a replay must not decide again: they
+// take a StepLog and ask it.
+template <class S, class State, class Adjoint>
+concept LoggingStepper = requires(S& stepper, State& state, Adjoint& adjoint, Steps range, Step i,
+                                  StepLog& log) {
+  stepper.advance(state, range, log);
+  stepper.reverse(stepper.record(state, i, log), adjoint, i);
+};
+
+template <class S, class State, class Adjoint>
+concept Stepper = PlainStepper<S, State, Adjoint> || LoggingStepper<S, State, Adjoint>;
+
+// Optional: called once, with the state after the last step, before the first reverse. For an adjoint that starts from
+// the final state.
+template <class S, class State, class Adjoint>
+concept SeedsAdjoint = requires(S& stepper, const State& state, Adjoint& adjoint) {
+  stepper.seed(state, adjoint);
+};
+
+namespace detail {
 template <class S, class State>
-using RecordOf = decltype(std::declval<S&>().record(std::declval<State&>(), Step{}));
+auto record_of(S& stepper, State& state, Step i, StepLog& log) {
+  if constexpr (requires { stepper.record(state, i, log); })
+    return stepper.record(state, i, log);
+  else
+    return stepper.record(state, i);
+}
+}  // namespace detail
 
-// How a state becomes bytes and back. The size may change from state to state but not between a save and its load.
-// Specialise it, or give the type members `size() const`, `save(std::span<std::byte>) const` and
-// `load(std::span<const std::byte>)`.
-template <class T>
-struct Snapshot {
-  static std::size_t size(const T& value) { return value.size(); }
-  static void save(const T& value, std::span<std::byte> to) { value.save(to); }
-  static void load(T& value, std::span<const std::byte> from) { value.load(from); }
-};
-
-template <class T>
-concept Snapshotter = requires(const T& value, T& out, std::span<std::byte> to,
-                               std::span<const std::byte> from) {
-  { Snapshot<T>::size(value) } -> std::convertible_to<std::size_t>;
-  Snapshot<T>::save(value, to);
-  Snapshot<T>::load(out, from);
-};
+template <class S, class State>
+using RecordOf =
+    decltype(detail::record_of(std::declval<S&>(), std::declval<State&>(), Step{}, std::declval<StepLog&>()));
 
 }  // namespace tidemark::schedule

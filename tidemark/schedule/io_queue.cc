@@ -1,0 +1,110 @@
+#include "tidemark/schedule/io_queue.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "tidemark/base/error.h"
+
+namespace tidemark::schedule {
+
+namespace {
+
+IoResult carry_out(const IoRequest& request) {
+  IoResult result{.token = request.token};
+  while (result.bytes < request.bytes) {
+    std::byte* const data = request.data + result.bytes;
+    const std::size_t left = request.bytes - result.bytes;
+    const auto offset = static_cast<off_t>(result.bytes);
+    const ssize_t n = request.write ? ::pwrite(request.file, data, left, offset)
+                                    : ::pread(request.file, data, left, offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return result.error = errno, result;
+    if (n == 0) return result;
+    result.bytes += static_cast<std::size_t>(n);
+  }
+  if (request.write && request.sync && ::fdatasync(request.file) != 0) result.error = errno;
+  return result;
+}
+
+// One worker that takes requests in order.
+class ThreadQueue final : public IoQueue {
+ public:
+  ThreadQueue() : worker_([this] { work(); }) {}
+  ~ThreadQueue() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    asked_.notify_one();
+    worker_.join();
+  }
+
+  std::string_view name() const override { return "thread"; }
+
+  void submit(const IoRequest& request) override {
+    {
+      const std::lock_guard lock(mutex_);
+      requests_.push_back(request);
+    }
+    ++in_flight_;
+    asked_.notify_one();
+  }
+
+  bool take(IoResult& result, bool wait) override {
+    if (in_flight_ == 0) return false;
+    std::unique_lock lock(mutex_);
+    if (wait) ended_.wait(lock, [this] { return !results_.empty(); });
+    if (results_.empty()) return false;
+    result = results_.front();
+    results_.pop_front();
+    --in_flight_;
+    return true;
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      asked_.wait(lock, [this] { return stop_ || !requests_.empty(); });
+      if (requests_.empty()) return;  // stopped, and nothing is left to do
+      const IoRequest request = requests_.front();
+      requests_.pop_front();
+      lock.unlock();
+      const IoResult result = carry_out(request);
+      lock.lock();
+      results_.push_back(result);
+      ended_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable asked_, ended_;
+  std::deque<IoRequest> requests_;
+  std::deque<IoResult> results_;
+  bool stop_ = false;
+  int in_flight_ = 0;  // the caller's own count
+  std::thread worker_;
+};
+
+}  // namespace
+
+std::unique_ptr<IoQueue> make_thread_queue(unsigned) { return std::make_unique<ThreadQueue>(); }
+
+std::unique_ptr<IoQueue> make_io_queue(Io io, unsigned depth) {
+  if (io != Io::thread) {
+    if (auto queue = make_uring_queue(depth)) return queue;
+    if (io == Io::uring)
+      fail(ErrorCode::bad_run_option,
+           {.what = "io_uring was asked for, but this build or this kernel does not have it",
+            .help = "Io::automatic falls back to a thread"});
+  }
+  return make_thread_queue(depth);
+}
+
+}  // namespace tidemark::schedule

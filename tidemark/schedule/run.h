@@ -1,0 +1,87 @@
+// Reverses a simulation of n steps inside byte budgets: makes the schedule, carries out its actions over the
+// simulation's own states and records, and reports what it took.
+//
+//   struct Heat {                                    // nothing of it need be a tensor
+//     void advance(State& u, Steps range);           // forward, nothing kept
+//     Record record(State& u, Step i);               // one step forward, keeping what its reverse needs
+//     void reverse(const Record& r, Adjoint& a, Step i);
+//     void seed(const State& final, Adjoint& a);     // optional: the adjoint of the final state
+//   };
+//   auto report = run(heat, u0, adjoint, 1'000'000,
+//                     {.levels = {{.bytes = 1_GiB}, {.bytes = 200_GiB, .directory = "/scratch"}}});
+//
+// Afterwards `adjoint` is what the reverse of step 0 left, and `u0` is any state. The bits do not depend on the levels,
+// the kind, the options, or how often the run was killed and resumed.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tidemark/schedule/plan.h"
+#include "tidemark/schedule/report.h"
+#include "tidemark/schedule/simulation.h"
+
+namespace tidemark::schedule {
+
+struct RunLevel {  // fastest first; `slots` or `bytes`
+  std::int64_t slots = -1;
+  Bytes bytes{-1};
+  std::string directory = "";  // empty: memory
+  double write_cost =
+      -1;  // of one state, in forward steps; below zero: measured for a directory, 0 for memory
+  double read_cost = -1;
+};
+
+enum class Verify : std::uint8_t {
+  none,   // checksums of files only
+  replay  // every state is hashed at its first visit and compared at each recomputation: 8 bytes a step
+};
+
+enum class Io : std::uint8_t { automatic, uring, thread };
+
+struct Progress {
+  Step steps = 0, reversed = 0;
+  Step forward = 0, predicted_forward = 0;  // steps, recorded ones too
+  Bytes held;                               // by all levels, now
+};
+
+struct RunOptions {
+  std::vector<RunLevel> levels = {};  // none: everything in memory, whatever it takes
+  Kind kind = Kind::automatic;
+  Verify verify = Verify::none;
+  bool resume = false;  // keep a journal in the first directory, and go on from one that is there
+  std::function<void(const Progress&)> progress = {};  // ten times a second, and at the end
+
+  std::string name =
+      "run";  // of the folder `tidemark-NAME` within each directory; a run resumes its own only
+  std::int64_t state_bytes = -1, record_bytes = -1;  // below zero: measured
+  Io io = Io::automatic;
+  bool direct = false;   // O_DIRECT where the file system can: past the page cache
+  bool durable = false;  // a commit waits for the disk: resume after a power cut, too
+  int buffers = 4;       // of one state each, for transfers in flight
+};
+
+namespace detail {
+Report run(Simulation& simulation, Step steps, const RunOptions& options);
+Report run(Simulation& simulation, const Schedule& schedule, const RunOptions& options);
+}  // namespace detail
+
+template <class S, class State, class Adjoint>
+requires Stepper<S, State, Adjoint> && Snapshotter<State> Report run(S& stepper, State& state,
+                                                                     Adjoint& adjoint, Step steps,
+                                                                     const RunOptions& options = {}) {
+  BoundSimulation<S, State, Adjoint> simulation(stepper, state, adjoint);
+  return detail::run(simulation, steps, options);
+}
+
+// The same on a schedule of one's own. Its slots must fit the levels; a level that is not named is in memory.
+template <class S, class State, class Adjoint>
+requires Stepper<S, State, Adjoint> && Snapshotter<State> Report run(S& stepper, State& state,
+                                                                     Adjoint& adjoint,
+                                                                     const Schedule& schedule,
+                                                                     const RunOptions& options = {}) {
+  BoundSimulation<S, State, Adjoint> simulation(stepper, state, adjoint);
+  return detail::run(simulation, schedule, options);
+}
+
+}  // namespace tidemark::schedule
