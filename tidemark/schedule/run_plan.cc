@@ -41,7 +41,7 @@ Report run(Simulation& simulation, Step steps, const RunOptions& options) {
                                .bytes = level.bytes.count,
                                .write_cost = std::max(level.write_cost, 0.0),
                                .read_cost = std::max(level.read_cost, 0.0)});
-  if (options.levels.empty()) question.levels.push_back({.slots = steps + 1});
+  if (options.levels.empty()) question.levels.emplace_back();  // any number
   Report report = run(simulation, *make_schedule(question), measured);
   report.repeated += repeated;
   return report;

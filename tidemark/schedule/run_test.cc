@@ -65,5 +65,21 @@ TEST(Run, ReversesTwoStepsFromOneSlot) {
   EXPECT_EQ(report.levels[0].peak_bytes, Bytes(8));
 }
 
+TEST(Run, GivesTheSameBitsOnEverySchedule) {
+  Logistic stepper;
+  double x = 0.3, expected = 1;
+  run(stepper, x, expected, 100, {.kind = Kind::store_all});
+  for (const std::int64_t slots : {1, 3, 10, 200}) {
+    double y = 0.3, adjoint = 1;
+    const Report report =
+        run(stepper, y, adjoint, 100,
+            {.levels = {{.slots = slots}}, .kind = Kind::binomial, .verify = Verify::replay});
+    EXPECT_EQ(adjoint, expected) << slots;
+    EXPECT_EQ(report.actual_forward(), report.predicted_forward()) << slots;
+    EXPECT_LE(report.levels[0].peak_slots, slots);
+    EXPECT_EQ(report.hashed, 101);
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::schedule
