@@ -92,11 +92,28 @@ class ThreadQueue final : public IoQueue {
   std::thread worker_;
 };
 
+// Carried out where they are asked for.
+class BlockingQueue final : public IoQueue {
+ public:
+  std::string_view name() const override { return "blocking"; }
+  void submit(const IoRequest& request) override { results_.push_back(carry_out(request)); }
+  bool take(IoResult& result, bool) override {
+    if (results_.empty()) return false;
+    result = results_.front();
+    results_.pop_front();
+    return true;
+  }
+
+ private:
+  std::deque<IoResult> results_;
+};
+
 }  // namespace
 
 std::unique_ptr<IoQueue> make_thread_queue(unsigned) { return std::make_unique<ThreadQueue>(); }
 
 std::unique_ptr<IoQueue> make_io_queue(Io io, unsigned depth) {
+  if (io == Io::blocking) return std::make_unique<BlockingQueue>();
   if (io != Io::thread) {
     if (auto queue = make_uring_queue(depth)) return queue;
     if (io == Io::uring)

@@ -10,9 +10,9 @@
 namespace tidemark::schedule {
 
 struct LevelReport {
-  std::string place;  // "memory", or the directory
+  std::string place = {};  // "memory", or the directory
   std::int64_t slots = 0, peak_slots = 0;
-  Bytes peak_bytes;  // of the states and records held at once
+  Bytes peak_bytes = {};  // of the states and records held at once
   std::int64_t writes = 0, reads = 0;
   double stall_seconds = 0;  // the run waited for this level
 };
@@ -31,17 +31,17 @@ struct Resumed {
 };
 
 struct Report {
-  Promise promise;
+  Promise promise = {};
   Step advances = 0, recorded = 0, reversed = 0;  // of the schedule, in this process
   Step repeated = 0;                              // forward steps beside it: measuring, healing, resuming
-  std::vector<LevelReport> levels;
-  Bytes staging;  // buffers of transfers in flight, beside the levels
+  std::vector<LevelReport> levels = {};
+  Bytes staging = {};  // buffers of transfers in flight, beside the levels
   double seconds = 0, stall_seconds = 0;
   std::int64_t hashed = 0, compared = 0;  // states, when replays are verified
-  std::vector<Healed> healed;
-  std::optional<Resumed> resumed;
+  std::vector<Healed> healed = {};
+  std::optional<Resumed> resumed = {};
   std::int64_t checkpoints = 0;  // adjoints written, to resume from
-  std::string io;                // "io_uring", "thread", or "" without a directory
+  std::string io = {};           // "io_uring", "thread", or "" without a directory
 
   Step predicted_forward() const { return promise.total_forward(); }
   Step actual_forward() const { return advances + recorded; }

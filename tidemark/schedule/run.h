@@ -37,12 +37,17 @@ enum class Verify : std::uint8_t {
   replay  // every state is hashed at its first visit and compared at each recomputation: 8 bytes a step
 };
 
-enum class Io : std::uint8_t { automatic, uring, thread };
+enum class Io : std::uint8_t {
+  automatic,  // io_uring where there is one, else a thread
+  uring,
+  thread,
+  blocking  // nothing in the background: a store ends before the next step begins
+};
 
 struct Progress {
   Step steps = 0, reversed = 0;
   Step forward = 0, predicted_forward = 0;  // steps, recorded ones too
-  Bytes held;                               // by all levels, now
+  Bytes held = {};                          // by all levels, now
 };
 
 struct RunOptions {

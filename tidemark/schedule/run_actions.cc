@@ -67,13 +67,13 @@ void RunActions::forward(Steps range) {
       range.begin = end;
     }
     at_ = range.begin;
+    if (observer_) observer_->poll();
     if (options_.progress && range.begin < range.end) report_progress(false);
   }
 }
 
 void RunActions::record(const Action& action) {
   if (action.step != at_) refuse(action, fmt::format("the working state is state {}", at_));
-  std::int64_t bytes = 0;
   if (action.level == working) {
     simulation_.record(action.step);
     working_record_ = action.step;
@@ -83,8 +83,12 @@ void RunActions::record(const Action& action) {
     // The slot is taken first: what does not fit is refused before the step is done.
     hold(action, {action.step, true, record_bytes_});
     if (observer_ && in_files(action.level)) observer_->before_file_store(action);
-    bytes = record_to(action.level, action.slot, action.step);
-    if (options_.record_bytes < 0) record_bytes_ = std::max(record_bytes_, bytes);
+    const std::int64_t bytes = record_to(action.level, action.slot, action.step);
+    if (bytes > record_bytes_ && levels_[static_cast<std::size_t>(action.level)].budget >= 0)
+      fail(ErrorCode::infeasible_budget,
+           {.what = fmt::format("the record of step {} has {} bytes; the schedule was made for {}",
+                                action.step, bytes, record_bytes_),
+            .help = "give the largest as record_bytes"});
   }
   ++report_.recorded;
 }
@@ -172,15 +176,17 @@ void RunActions::fill_state(int level, std::int32_t slot, std::uint64_t action) 
   store(level).close(slot, {at_, false, action});
 }
 
-void RunActions::load(int level, std::int32_t slot, Step step) {
+bool RunActions::try_load(int level, std::int32_t slot, Step step) {
   ++report_.levels[static_cast<std::size_t>(level)].reads;
   const auto bytes = store(level).read(slot);
-  if (!bytes || !hashes_.agree(*bytes, step)) return heal(level, slot, step);
+  if (!bytes || !hashes_.agree(*bytes, step)) return false;
   simulation_.load_state(*bytes);
   at_ = step;
+  return true;
 }
 
-void RunActions::heal(int level, std::int32_t slot, Step step) {
+void RunActions::load(int level, std::int32_t slot, Step step) {
+  if (try_load(level, slot, step)) return;
   const SlotTable::Place from = table_.latest_state(step - 1);
   if (from.step < 0)
     fail(ErrorCode::snapshot_lost,
@@ -190,9 +196,13 @@ void RunActions::heal(int level, std::int32_t slot, Step step) {
           .help = "run again from the initial state; with resume, what was reversed is kept"});
   load(from.level, from.slot, from.step);
   repeat_to(step);
+  replace(level, slot, from.step);
+}
+
+void RunActions::replace(int level, std::int32_t slot, Step from) {
   store(level).forget(slot);
   fill_state(level, slot, Content::not_scheduled);
-  report_.healed.push_back({level, slot, step, from.step});
+  report_.healed.push_back({level, slot, at_, from});
 }
 
 void RunActions::repeat_to(Step step) {
@@ -271,7 +281,7 @@ void RunActions::report_progress(bool at_end) {
   if (!at_end && now < next_progress_) return;
   next_progress_ = now + std::chrono::milliseconds(100);
   options_.progress({.steps = report_.promise.steps,
-                     .reversed = reversed_before_ + report_.reversed,
+                     .reversed = reversed(),
                      .forward = forward_before_ + report_.actual_forward(),
                      .predicted_forward = report_.predicted_forward(),
                      .held = Bytes(table_.held_bytes())});

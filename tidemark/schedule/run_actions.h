@@ -25,6 +25,7 @@ class RunObserver {
   virtual ~RunObserver() = default;
   virtual void before_file_store(const Action& action) = 0;  // a slot is about to be filled
   virtual void before_file_load(const Action& action) = 0;   // a state is about to become the working state
+  virtual void poll() = 0;                                   // every few milliseconds of forward steps
 };
 
 class RunActions {
@@ -38,12 +39,13 @@ class RunActions {
 
   // What resuming needs: the same moves, beside the schedule.
   void begin_at(Step step) { at_ = step; }
-  void skip(const Action& action);                     // it was done before: only the table follows
-  void load(int level, std::int32_t slot, Step step);  // heals what is damaged
-  void repeat_to(Step step);                           // forward steps, not counted as the schedule's
-  void repeat_record(int level, std::int32_t slot);    // of step at(), as it was skipped
+  void skip(const Action& action);                         // it was done before: only the table follows
+  void load(int level, std::int32_t slot, Step step);      // heals what is damaged
+  bool try_load(int level, std::int32_t slot, Step step);  // false when it is damaged
+  void replace(int level, std::int32_t slot, Step from);   // what is damaged, by the working state
+  void repeat_to(Step step);                               // forward steps, not counted as the schedule's
+  void repeat_record(int level, std::int32_t slot);        // of step at(), as it was skipped
   void fill_state(int level, std::int32_t slot, std::uint64_t action);  // physically, from the working state
-  void set_seeded() { seeded_ = true; }
 
   const SlotTable& table() const { return table_; }
   ReplayHashes& hashes() { return hashes_; }
@@ -51,19 +53,18 @@ class RunActions {
   bool in_files(int level) const { return !levels_[static_cast<std::size_t>(level)].memory; }
   Step at() const { return at_; }                          // of the working state
   Step working_record() const { return working_record_; }  // below zero: none
-  std::uint64_t position() const { return position_; }     // actions of the schedule done
+  Step reversed() const { return reversed_before_ + report_.reversed; }
+  std::uint64_t position() const { return position_; }  // actions of the schedule done
 
  private:
   void forward(Steps range);
   void record(const Action& action);
   std::int64_t record_to(int level, std::int32_t slot, Step step);
   void reverse(const Action& action);
-  void heal(int level, std::int32_t slot, Step step);
   void load_record(const Action& action);
   void store_state(const Action& action);
   void drop(const Action& action);
   void hold(const Action& action, const Held& held);
-  void follow(const Action& action);
 
   Simulation& simulation_;
   std::vector<OpenLevel> levels_;

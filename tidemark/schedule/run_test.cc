@@ -1,84 +1,241 @@
 #include "tidemark/schedule/run.h"
 
-#include <gtest/gtest.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <array>
+#include <fstream>
+
+#include "tests/support/reversals.h"
+#include "tidemark/base/error.h"
 
 namespace tidemark::schedule {
 namespace {
 
-// Carries a list of actions as a schedule.
-class Written final : public Schedule {
- public:
-  Written(Step steps, std::vector<Action> actions) : actions_(std::move(actions)) {
-    promise_.steps = steps;
-    promise_.slots = {8};
-  }
-  const Promise& promise() const override { return promise_; }
-  std::unique_ptr<ActionStream> actions() const override {
-    struct Stream : ActionStream {
-      explicit Stream(const std::vector<Action>& list) : actions(list) {}
-      bool next(Action& action) override {
-        if (at == actions.size()) return false;
-        action = actions[at++];
-        return true;
-      }
-      const std::vector<Action>& actions;
-      std::size_t at = 0;
-    };
-    return std::make_unique<Stream>(actions_);
-  }
+using testing::Halves;
+using ::testing::HasSubstr;
+using testing::reference;
+using testing::Ring;
+using testing::Scratch;
+using testing::WrittenSchedule;
 
- private:
-  Promise promise_;
-  std::vector<Action> actions_;
+struct Outcome {
+  Ring::Adjoint adjoint = Ring::zero();
+  Report report;
 };
 
-struct Logistic {
-  void advance(double& x, Steps range) {
-    for (Step i = range.begin; i < range.end; ++i) x = 3.7 * x * (1 - x);
+template <class Plan>
+Outcome run_ring(const Plan& plan, const RunOptions& options) {
+  Ring ring;
+  Ring::State state = Ring::initial();
+  Outcome outcome;
+  outcome.report = run(ring, state, outcome.adjoint, plan, options);
+  return outcome;
+}
+
+std::string error_of(ErrorCode code, const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
   }
-  double record(double& x, Step i) {
-    const double before = x;
+  return "no error";
+}
+
+TEST(Run, GivesTheBitsOfStoreAllForEveryKind) {
+  const Step steps = 60;
+  const Ring::Adjoint expected = reference(steps);
+  for (const Kind kind : {Kind::store_all, Kind::binomial}) {
+    for (const Verify verify : {Verify::none, Verify::replay}) {
+      const std::int64_t slots = kind == Kind::store_all ? steps : 5;
+      const auto [adjoint, report] =
+          run_ring(steps, {.levels = {{.slots = slots}}, .kind = kind, .verify = verify});
+      EXPECT_EQ(adjoint, expected) << name_of(kind);
+      EXPECT_EQ(report.actual_forward(), report.predicted_forward()) << name_of(kind);
+      EXPECT_LE(report.levels[0].peak_slots, slots) << name_of(kind);
+      EXPECT_EQ(report.levels[0].peak_slots, report.promise.peak_slots[0]) << name_of(kind);
+    }
+  }
+}
+
+TEST(Run, GivesTheSameBitsThroughFilesHoweverTheyAreWritten) {
+  const Scratch scratch;
+  const Step steps = 90;
+  const Ring::Adjoint expected = reference(steps);
+  const WrittenSchedule schedule = Halves(steps, 2, 3).schedule();
+  for (const Io io : {Io::automatic, Io::thread, Io::blocking})
+    for (const Verify verify : {Verify::none, Verify::replay})
+      for (const bool resume : {false, true})
+        for (const bool direct : {false, true}) {
+          const auto [adjoint, report] =
+              run_ring(schedule, {.levels = {{.slots = 2}, {.slots = 3, .directory = scratch.path()}},
+                                  .verify = verify,
+                                  .resume = resume,
+                                  .io = io,
+                                  .direct = direct,
+                                  .buffers = 2});
+          EXPECT_EQ(adjoint, expected);
+          EXPECT_EQ(report.actual_forward(), schedule.promise().total_forward());
+          EXPECT_LE(report.levels[1].peak_slots, 3);
+          EXPECT_EQ(report.levels[1].peak_bytes, Bytes(report.levels[1].peak_slots * 40));
+          EXPECT_GT(report.levels[1].reads, 0);
+          EXPECT_EQ(report.checkpoints > 0, resume);
+          EXPECT_TRUE(scratch.empty()) << "a run that succeeds leaves nothing behind";
+        }
+}
+
+TEST(Run, WaitsForTheDiskWhenAskedTo) {
+  const Scratch scratch;
+  const WrittenSchedule schedule = Halves(20, 2, 2).schedule();
+  for (const Io io : {Io::automatic, Io::thread}) {
+    const auto [adjoint, report] =
+        run_ring(schedule, {.levels = {{.slots = 2}, {.slots = 2, .directory = scratch.path()}},
+                            .resume = true,
+                            .io = io,
+                            .durable = true});
+    EXPECT_EQ(adjoint, reference(20));
+  }
+}
+
+TEST(Run, TakesNoMoreBytesThanTheBudget) {
+  std::int64_t most = 0;
+  const auto [adjoint, report] =
+      run_ring(Step{200}, {.levels = {{.bytes = Bytes(250)}},  // six states of 40 bytes
+                           .kind = Kind::binomial,
+                           .progress = [&](const Progress& p) { most = std::max(most, p.held.count); }});
+  EXPECT_EQ(adjoint, reference(200));
+  EXPECT_LE(report.levels[0].peak_bytes, Bytes(250));
+  EXPECT_EQ(report.levels[0].peak_slots, 6);
+  EXPECT_LE(most, 250);
+}
+
+TEST(Run, RefusesStatesThatGrowOutOfTheBudget) {
+  struct Growing {
+    void advance(std::vector<double>& x, Steps range) {
+      x.resize(x.size() + static_cast<std::size_t>(range.end - range.begin));
+    }
+    int record(std::vector<double>& x, Step i) { return advance(x, {i, i + 1}), 0; }
+    void reverse(int, double&, Step) {}
+  } growing;
+  std::vector<double> x(4);
+  double adjoint = 0;
+  EXPECT_THAT(
+      error_of(
+          ErrorCode::infeasible_budget,
+          [&] { run(growing, x, adjoint, 20, {.levels = {{.bytes = Bytes(100)}}, .kind = Kind::binomial}); }),
+      HasSubstr("state_bytes"));
+}
+
+TEST(Run, ReportsProgressUntilTheEnd) {
+  std::vector<Progress> seen;
+  run_ring(Step{50}, {.levels = {{.slots = 4}}, .kind = Kind::binomial, .progress = [&](const Progress& p) {
+                        seen.push_back(p);
+                      }});
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.back().reversed, 50);
+  EXPECT_EQ(seen.back().forward, seen.back().predicted_forward);
+  EXPECT_EQ(seen.back().held, Bytes(0));
+}
+
+// A step that is not the same when it is done again, from step `bad` on.
+struct Forgetful : Ring {
+  Step bad = 0;
+  int visits = 0;
+  void advance(State& x, Steps range) {
+    for (Step i = range.begin; i < range.end; ++i) {
+      Ring::advance(x, {i, i + 1});
+      if (i == bad && ++visits > 1) x[2] += 1e-15;
+    }
+  }
+  State record(State& x, Step i) {
+    State before = x;
     advance(x, {i, i + 1});
     return before;
   }
-  void reverse(double x, double& adjoint, Step) { adjoint *= 3.7 * (1 - 2 * x); }
 };
 
-TEST(Run, ReversesTwoStepsFromOneSlot) {
-  using enum ActionKind;
-  const Written schedule(2, {{store, 0, 0, 0, 0},
-                             {advance, working, 0, 0, 1},
-                             {record, working, 0, 1, 1},
-                             {reverse, working, 0, 1, 1},
-                             {load, 0, 0, 0, 0},
-                             {record, working, 0, 0, 0},
-                             {reverse, working, 0, 0, 0},
-                             {drop, 0, 0, 0, 0}});
-  Logistic stepper;
-  double x = 0.3, adjoint = 1;
-  const Report report = run(stepper, x, adjoint, schedule, {.verify = Verify::replay});
-  const double x1 = 3.7 * 0.3 * (1 - 0.3);
-  EXPECT_EQ(adjoint, 1 * (3.7 * (1 - 2 * x1)) * (3.7 * (1 - 2 * 0.3)));
-  EXPECT_EQ(report.advances, 1);
-  EXPECT_EQ(report.recorded, 2);
-  EXPECT_EQ(report.compared, 2);
-  EXPECT_EQ(report.levels[0].peak_bytes, Bytes(8));
+TEST(Run, NamesTheFirstStepWhoseReplayDiverges) {
+  for (const Step bad : {0, 7, 30}) {
+    Forgetful stepper;
+    stepper.bad = bad;
+    Ring::State state = Ring::initial();
+    Ring::Adjoint adjoint = Ring::zero();
+    EXPECT_THAT(error_of(ErrorCode::replay_diverged,
+                         [&] {
+                           run(stepper, state, adjoint, 40,
+                               {.levels = {{.slots = 3}}, .kind = Kind::binomial, .verify = Verify::replay});
+                         }),
+                HasSubstr(fmt::format("step {} gave another state", bad)));
+  }
 }
 
-TEST(Run, GivesTheSameBitsOnEverySchedule) {
-  Logistic stepper;
-  double x = 0.3, expected = 1;
-  run(stepper, x, expected, 100, {.kind = Kind::store_all});
-  for (const std::int64_t slots : {1, 3, 10, 200}) {
-    double y = 0.3, adjoint = 1;
-    const Report report =
-        run(stepper, y, adjoint, 100,
-            {.levels = {{.slots = slots}}, .kind = Kind::binomial, .verify = Verify::replay});
-    EXPECT_EQ(adjoint, expected) << slots;
-    EXPECT_EQ(report.actual_forward(), report.predicted_forward()) << slots;
-    EXPECT_LE(report.levels[0].peak_slots, slots);
-    EXPECT_EQ(report.hashed, 101);
+// Takes steps whose size it decides as it goes, from a source that never says the same twice.
+struct Adaptive {
+  double next = 0.01;
+  int decided = 0;
+  double decide() { return ++decided, next *= 1.01; }
+  void advance(double& x, Steps range, StepLog& log) {
+    for (Step i = range.begin; i < range.end; ++i) x += log.once(i, [&] { return decide(); }) * std::sin(x);
   }
+  std::array<double, 2> record(double& x, Step i, StepLog& log) {
+    const double before = x;
+    advance(x, {i, i + 1}, log);
+    return {before, log.at<double>(i)};
+  }
+  void reverse(const std::array<double, 2>& r, double& adjoint, Step) {
+    adjoint *= 1 + r[1] * std::cos(r[0]);
+  }
+};
+
+TEST(Run, DecidesEveryStepOnceAndReplaysIt) {
+  double expected = 1;
+  {
+    Adaptive stepper;
+    double x = 0.5;
+    run(stepper, x, expected, 80, {.kind = Kind::store_all});
+  }
+  Adaptive stepper;
+  double x = 0.5, adjoint = 1;
+  const Report report = run(stepper, x, adjoint, 80,
+                            {.levels = {{.slots = 2}}, .kind = Kind::binomial, .verify = Verify::replay});
+  EXPECT_EQ(adjoint, expected);
+  EXPECT_EQ(stepper.decided, 80);
+  EXPECT_GT(report.advances, 80);
+}
+
+TEST(Run, KeepsRecordsInFilesWhenTheyHaveBytes) {
+  const Scratch scratch;
+  using enum ActionKind;
+  std::vector<Action> actions;
+  for (Step i = 0; i < 10; ++i) actions.push_back({record, 0, static_cast<std::int32_t>(i), i, i});
+  for (Step i = 10; i-- > 0;) {
+    actions.push_back({reverse, 0, static_cast<std::int32_t>(i), i, i});
+    actions.push_back({drop, 0, static_cast<std::int32_t>(i), i, i});
+  }
+  const auto [adjoint, report] =
+      run_ring(WrittenSchedule(10, {10}, actions), {.levels = {{.slots = 10, .directory = scratch.path()}}});
+  EXPECT_EQ(adjoint, reference(10));
+  EXPECT_EQ(report.levels[0].peak_slots, 10);
+  EXPECT_TRUE(scratch.empty());
+}
+
+TEST(Run, RefusesAScheduleThatMakesNoSense) {
+  using enum ActionKind;
+  const auto refused = [](std::vector<Action> actions) {
+    return error_of(ErrorCode::bad_schedule,
+                    [&] { run_ring(WrittenSchedule(3, {2}, std::move(actions)), RunOptions{}); });
+  };
+  EXPECT_THAT(refused({{load, 0, 0, 0, 0}}), HasSubstr("the slot is empty"));
+  EXPECT_THAT(refused({{store, 0, 0, 0, 0}, {store, 0, 0, 0, 0}}), HasSubstr("the slot holds step 0"));
+  EXPECT_THAT(refused({{advance, working, 0, 1, 2}}), HasSubstr("the working state is state 0"));
+  EXPECT_THAT(refused({{record, working, 0, 0, 0}, {reverse, working, 0, 1, 1}}), HasSubstr("first reverse"));
+  EXPECT_THAT(refused({{store, 4, 0, 0, 0}}), HasSubstr("levels"));
+}
+
+TEST(Run, RefusesARunOfNoSteps) {
+  EXPECT_THAT(error_of(ErrorCode::bad_run_option, [] { run_ring(Step{0}, {}); }),
+              HasSubstr("at least one step"));
 }
 
 }  // namespace

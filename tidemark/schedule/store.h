@@ -30,7 +30,7 @@ class Store {
   virtual std::optional<std::span<const std::byte>> read(std::int32_t slot) = 0;
   virtual void drop(std::int32_t slot) = 0;
   virtual void forget(std::int32_t slot) { drop(slot); }  // damaged: nobody will ask for it again
-  virtual void prefetch(std::int32_t) {}                  // it will be read soon
+  virtual bool prefetch(std::int32_t) { return true; }    // it will be read soon; false: ask again later
   virtual double stall_seconds() const { return 0; }
 };
 

@@ -1,0 +1,41 @@
+// Makes a run resumable while it goes: lists snapshots in the journal when they have reached their files, and writes
+// the adjoint whenever the reversal enters another outer interval, or before a file that an earlier resumption would
+// need is given up.
+#pragma once
+#include <limits>
+
+#include "tidemark/schedule/journal.h"
+#include "tidemark/schedule/run_actions.h"
+
+namespace tidemark::schedule {
+
+class RunKeeper final : public RunObserver {
+ public:
+  // `capacity`: slots by level, below zero for any number. `journal`: none for a run that cannot be resumed.
+  RunKeeper(RunActions& actions, Simulation& simulation, SnapshotFiles& files, Journal* journal,
+            std::vector<std::int64_t> capacity, Report& report);
+
+  void before_file_store(const Action& action) override;
+  void before_file_load(const Action& action) override;
+  void poll() override { files_.poll(); }
+
+  void continued(const Journaled& journaled);  // what is in the journal already
+
+ private:
+  void checkpoint();
+  void committed(const Commit& commit);
+  void write_steps();
+
+  RunActions& actions_;
+  Simulation& simulation_;
+  SnapshotFiles& files_;
+  Journal* journal_;
+  std::vector<std::int64_t> capacity_;
+  Report& report_;
+  Step outer_ = std::numeric_limits<Step>::max();  // the earliest state loaded from a file so far
+  Step reversed_at_checkpoint_ = 0;
+  std::uint64_t adjoint_generation_ = 0;
+  std::size_t logged_bytes_ = 0, hashed_ = 0;  // in the journal
+};
+
+}  // namespace tidemark::schedule

@@ -1,0 +1,26 @@
+// Goes on with a run that ended before it was done, from its journal and its files.
+#pragma once
+#include "tidemark/schedule/journal.h"
+#include "tidemark/schedule/run_actions.h"
+#include "tidemark/schedule/run_folder.h"
+#include "tidemark/schedule/run_lookahead.h"
+
+namespace tidemark::schedule {
+
+// Who a run is: what must be the same for it to be resumed, as JSON. `kind` and `levels` are as they were asked for.
+std::string identity_of(const Simulation& simulation, Step steps, const RunOptions& options);
+// Throws Error `run_directory` that names the first difference.
+void require_same(const std::string& journaled, const std::string& now, const std::string& folder);
+
+// Where in the schedule the run can go on: after the last snapshot that was committed with no reverse since the last
+// adjoint, or at that adjoint.
+std::uint64_t resume_position(ActionStream& scout, const Journaled& journaled,
+                              const std::vector<bool>& files);
+
+// Brings the simulation and the slots to where they were after `position` actions. The simulation's state must be the
+// initial state. False when that cannot be, because the adjoint is damaged: nothing has been touched then.
+bool load_adjoint(Simulation& simulation, const Journaled& journaled, const SnapshotFiles& files);
+void restore(RunActions& actions, Simulation& simulation, const Journaled& journaled, SnapshotFiles& files,
+             const RunFolders& folders, Lookahead& schedule, std::uint64_t position, Report& report);
+
+}  // namespace tidemark::schedule

@@ -1,0 +1,143 @@
+// Slots as files in a directory. Writes go on in the background from buffers of their own; reads can be asked for ahead.
+// Each block carries a checksum. Writes are committed in the order in which they were closed, so that a journal that
+// lists the commits is always a prefix of what happened.
+#pragma once
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tidemark/schedule/io_queue.h"
+#include "tidemark/schedule/store.h"
+
+namespace tidemark::schedule {
+
+struct FileOptions {
+  std::size_t block_bytes = 0;  // most blocks; larger ones are possible
+  int buffers = 4;              // at least 2
+  bool direct = false, durable = false;
+  bool keep_dropped = false;  // until `reclaim`: a run may be resumed from before the drop
+};
+
+// A block that has reached its file.
+struct Commit {
+  int level = working;  // working: an adjoint
+  std::int32_t slot = 0;
+  std::uint64_t generation = 0;  // of the file, counted over the whole run
+  Content content;
+  std::uint64_t bytes = 0, checksum = 0;
+};
+
+class SnapshotFiles {
+ public:
+  SnapshotFiles(std::vector<std::string> folders, const FileOptions& options, std::unique_ptr<IoQueue> queue);
+  ~SnapshotFiles();
+  SnapshotFiles(const SnapshotFiles&) = delete;
+
+  // Called for every block, in the order of close(). What it throws comes out of the call that waited or looked.
+  std::function<void(const Commit&)> on_commit;
+
+  std::span<std::byte> open(int level, std::int32_t slot, std::size_t bytes);
+  void close(int level, std::int32_t slot, const Content& content);
+  std::optional<std::span<const std::byte>> read(int level, std::int32_t slot);
+  bool prefetch(int level, std::int32_t slot);
+  void drop(int level, std::int32_t slot, bool keep);
+
+  // An adjoint, beside the slots: its file replaces the one before when `reclaim` is called.
+  std::span<std::byte> open_adjoint(std::size_t bytes) { return open(working, 0, bytes); }
+  void close_adjoint(const Content& content) { close(working, 0, content); }
+
+  void remove_adjoint(std::uint64_t generation) { remove(working, 0, generation); }
+
+  void poll();                         // commits what has ended
+  void drain();                        // commits everything; the time counts as a stall
+  void reclaim(std::uint64_t before);  // removes files dropped before the file of that generation was made
+
+  // Takes over what an earlier process has written; a file that is not there is a damaged snapshot.
+  void adopt(const Commit& commit);
+  void adopt_generation(std::uint64_t next) { next_generation_ = next; }
+
+  std::uint64_t generation() const { return next_generation_; }
+  std::int64_t dropped_on(int level) const;  // kept all the same
+  std::string path(int level, std::int32_t slot, std::uint64_t generation) const;
+  std::size_t header_bytes() const { return header_bytes_; }
+  std::size_t staging_bytes() const;
+  double stall_seconds(int level) const { return stalls_[static_cast<std::size_t>(level)]; }
+  double stall_seconds() const;
+  std::string_view io_name() const { return queue_->name(); }
+
+ private:
+  enum class Use : std::uint8_t { free, filling, writing, reading, ready, lent, orphan };
+  struct Free {
+    void operator()(std::byte* block) const;
+  };
+  struct Buffer {
+    std::unique_ptr<std::byte, Free> data;
+    std::size_t capacity = 0, bytes = 0;  // bytes: of the transfer
+    Use use = Use::free;
+    int file = -1;
+    IoResult result;
+  };
+  struct Slot {
+    enum class State : std::uint8_t { empty, open, writing, held } state = State::empty;
+    std::uint64_t generation = 0, bytes = 0;
+    Content content;
+    int buffer = -1;  // filling or writing or reading it ahead
+  };
+  struct Write {
+    Commit commit;
+    int buffer = -1;
+    bool ended = false;
+  };
+  struct Dropped {
+    int level;
+    std::int32_t slot;
+    std::uint64_t generation;
+    std::uint64_t dropped_at;  // the generation that came next
+  };
+
+  Slot& slot_at(int level, std::int32_t slot);
+  int take_buffer(int level, std::size_t bytes);
+  void release_lent();
+  void start_read(int level, std::int32_t slot, int buffer);
+  bool look(bool wait);
+  void commit_in_order();
+  void remove(int level, std::int32_t slot, std::uint64_t generation);
+  std::size_t transfer_bytes(std::size_t payload) const;
+  std::optional<std::span<const std::byte>> checked(int level, std::int32_t slot, const Buffer& buffer) const;
+  [[noreturn]] void fail_write(int level, std::int32_t slot, std::uint64_t generation, int error) const;
+
+  std::vector<std::string> folders_;  // by level; empty: not a level of files
+  FileOptions options_;
+  std::size_t header_bytes_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::vector<Slot>> slots_;  // by level; the last: the adjoint
+  std::deque<Write> writes_;
+  std::vector<Dropped> dropped_;
+  std::vector<double> stalls_;
+  std::uint64_t next_generation_ = 1;
+  std::unique_ptr<IoQueue> queue_;  // last: ends before the buffers do
+};
+
+// One level of them.
+class FileStore final : public Store {
+ public:
+  FileStore(SnapshotFiles& files, int level) : files_(files), level_(level) {}
+  std::span<std::byte> open(std::int32_t slot, std::size_t bytes) override {
+    return files_.open(level_, slot, bytes);
+  }
+  void close(std::int32_t slot, const Content& content) override { files_.close(level_, slot, content); }
+  std::optional<std::span<const std::byte>> read(std::int32_t slot) override {
+    return files_.read(level_, slot);
+  }
+  void drop(std::int32_t slot) override { files_.drop(level_, slot, true); }
+  void forget(std::int32_t slot) override { files_.drop(level_, slot, false); }
+  bool prefetch(std::int32_t slot) override { return files_.prefetch(level_, slot); }
+  double stall_seconds() const override { return files_.stall_seconds(level_); }
+
+ private:
+  SnapshotFiles& files_;
+  int level_;
+};
+
+}  // namespace tidemark::schedule
