@@ -17,6 +17,7 @@
 #include <new>
 #include <numbers>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -102,10 +103,26 @@ class Field {
 template <class T>
 struct Medium {
   Medium(int rows, int columns, int sponge)
-      : courant2(rows, columns, T(0.1)), keep_row(taper(rows, sponge)), keep_column(taper(columns, sponge)) {}
+      : courant2(rows, columns, T(0.1)),
+        keep_row(taper(rows, sponge)),
+        keep_column(taper(columns, sponge)),
+        sponge_(sponge) {}
 
   Field<T> courant2;
   std::vector<T> keep_row, keep_column;
+
+  // Cuts row y where it enters and leaves the sponge: f(in_sponge, begin, end) for each part.
+  template <class F>
+  void parts(int y, const F& f) const {
+    const int columns = courant2.columns();
+    if (y < sponge_ || y >= courant2.rows() - sponge_ || 2 * sponge_ >= columns) {
+      f(std::true_type(), 0, columns);
+    } else {
+      f(std::true_type(), 0, sponge_);
+      f(std::false_type(), sponge_, columns - sponge_);
+      f(std::true_type(), columns - sponge_, columns);
+    }
+  }
 
  private:
   static std::vector<T> taper(int n, int sponge) {
@@ -118,6 +135,8 @@ struct Medium {
     }
     return keep;
   }
+
+  int sponge_;
 };
 
 struct Cell {
@@ -204,34 +223,35 @@ inline T laplacian(const T* u, std::ptrdiff_t stride) {
   return T(-5) * u[0] + (T(4.0 / 3) * near + T(-1.0 / 12) * far);
 }
 
-// A row of the step. With `keep_laplacian`, that is written too; the wave has the same bits either way.
-template <bool keep_laplacian, class T>
+// Part of a row of the step. With `keep_laplacian`, that is written too; the wave has the same bits either way. Outside
+// the sponge (not `tapered`) everything is kept.
+template <bool tapered, bool keep_laplacian, class T>
 inline void step_row(int n, T keep_row, const T* __restrict keep_column, const T* __restrict courant2,
                      const T* __restrict now, std::ptrdiff_t stride, T* __restrict before,
                      [[maybe_unused]] T* __restrict kept) {
   for (int x = 0; x < n; ++x) {
     const T curved = laplacian(now + x, stride);
     if constexpr (keep_laplacian) kept[x] = curved;
-    const T keep = keep_row * keep_column[x];
+    const T keep = tapered ? keep_row * keep_column[x] : T(1);
     before[x] = keep * ((T(2) * now[x] - keep * before[x]) + courant2[x] * curved);
   }
 }
 
 // What the wave's curvature at a row contributes to the adjoint: courant2 keep now.
-template <class T>
+template <bool tapered, class T>
 inline void source_row(int n, T keep_row, const T* __restrict keep_column, const T* __restrict courant2,
                        const T* __restrict now, T* __restrict to) {
-  for (int x = 0; x < n; ++x) to[x] = courant2[x] * ((keep_row * keep_column[x]) * now[x]);
+  for (int x = 0; x < n; ++x) to[x] = courant2[x] * ((tapered ? keep_row * keep_column[x] : T(1)) * now[x]);
 }
 
-// A row of the reverse; `curving` is this row of the above, between its neighbours.
-template <class T>
+// Part of a row of the reverse; `curving` is this row of the above, between its neighbours.
+template <bool tapered, class T>
 inline void reverse_row(int n, T keep_row, const T* __restrict keep_column, const T* __restrict kept,
                         const T* __restrict curving, std::ptrdiff_t stride, const T* __restrict now,
                         T* __restrict later, T* __restrict gradient) {
   for (int x = 0; x < n; ++x) {
     const T curved = laplacian(curving + x, stride);
-    const T keep = keep_row * keep_column[x];
+    const T keep = tapered ? keep_row * keep_column[x] : T(1);
     const T kept_now = keep * now[x];
     gradient[x] += kept_now * kept[x];
     later[x] = (T(2) * kept_now - (keep * keep) * later[x]) + curved;
@@ -288,12 +308,14 @@ class Stepper {
 
   template <bool keep_laplacian>
   void step(State<T>& state, Step i, T* kept) {
-    const int columns = medium_.courant2.columns();
+    const std::ptrdiff_t columns = medium_.courant2.columns();
     strips([&](int begin, int end) {
       for (int y = begin; y < end; ++y)
-        step_row<keep_laplacian>(columns, keep_row(y), medium_.keep_column.data(), medium_.courant2.row(y),
-                                 state.now.row(y), state.now.stride(), state.before.row(y),
-                                 keep_laplacian ? kept + std::ptrdiff_t(y) * columns : nullptr);
+        medium_.parts(y, [&](auto tapered, int x, int x_end) {
+          step_row<tapered(), keep_laplacian>(
+              x_end - x, keep_row(y), keep_column(x), medium_.courant2.row(y) + x, state.now.row(y) + x,
+              state.now.stride(), state.before.row(y) + x, keep_laplacian ? kept + y * columns + x : nullptr);
+        });
     });
     std::swap(state.now, state.before);
     state.now.at(shot_.source.y, shot_.source.x) += shot_.wavelet[static_cast<std::size_t>(i)];
@@ -314,14 +336,16 @@ class Stepper {
     // Rows of courant2 keep now, made a few at a time so that they stay in the nearest cache.
     thread_local Field<T> window;
     if (window.columns() != columns) window = Field<T>(window_rows, columns);
-    const T* const keep_column = medium_.keep_column.data();
     const auto fill = [&](int from, int to, int top) {
       for (int y = from; y < to; ++y) {
         T* const row = window.row(y - top);
         if (y < 0 || y >= medium_.courant2.rows()) {
           std::fill_n(row, columns, T(0));
         } else {
-          source_row(columns, keep_row(y), keep_column, medium_.courant2.row(y), adjoint.now.row(y), row);
+          medium_.parts(y, [&](auto tapered, int x, int x_end) {
+            source_row<tapered()>(x_end - x, keep_row(y), keep_column(x), medium_.courant2.row(y) + x,
+                                  adjoint.now.row(y) + x, row + x);
+          });
         }
       }
     };
@@ -334,13 +358,17 @@ class Stepper {
       }
       fill(top + halo, bottom + halo, top);
       for (int y = top; y < bottom; ++y)
-        reverse_row(columns, keep_row(y), keep_column, kept + std::ptrdiff_t(y) * columns,
-                    window.row(y - top), window.stride(), adjoint.now.row(y), adjoint.later.row(y),
-                    adjoint.courant2.row(y));
+        medium_.parts(y, [&](auto tapered, int x, int x_end) {
+          reverse_row<tapered()>(x_end - x, keep_row(y), keep_column(x),
+                                 kept + std::ptrdiff_t(y) * columns + x, window.row(y - top) + x,
+                                 window.stride(), adjoint.now.row(y) + x, adjoint.later.row(y) + x,
+                                 adjoint.courant2.row(y) + x);
+        });
     }
   }
 
   T keep_row(int y) const { return medium_.keep_row[static_cast<std::size_t>(y)]; }
+  const T* keep_column(int x) const { return medium_.keep_column.data() + x; }
 
   const Medium<T>& medium_;
   const Shot<T>& shot_;

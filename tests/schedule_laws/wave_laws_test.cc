@@ -17,6 +17,9 @@ using namespace schedule;
 constexpr Step steps = few ? 24 : 72;
 constexpr std::int64_t state_bytes = 2 * sizeof(double) * wave_rows * wave_columns;
 
+enum class Place { memory, files, files_by_thread };
+constexpr const char* place_names[] = {"memory", "files", "files by a thread"};
+
 // A folder of this test's own, gone with it.
 class Scratch {
  public:
@@ -58,16 +61,21 @@ class WaveLaws : public ::testing::TestWithParam<Kind> {};
 TEST_P(WaveLaws, GradientsAreTrueAndHaveTheBitsOfStoringEverything) {
   const WaveCase<double> test(steps);
   const wave::Adjoint<double> expected = test.store_all();
-  for (const bool files : {false})
+  for (const Place place : {Place::memory, Place::files, Place::files_by_thread})
     for (const Verify verify : {Verify::none, Verify::replay}) {
-      SCOPED_TRACE(std::string(files ? "files" : "memory") + (verify == Verify::replay ? ", replay" : ""));
+      const bool files = place != Place::memory;
+      SCOPED_TRACE(std::string(place_names[static_cast<std::size_t>(place)]) +
+                   (verify == Verify::replay ? ", replay" : ""));
       const Scratch scratch;
       const std::vector<RunLevel> levels = levels_for(GetParam(), files ? scratch.path() : "");
       wave::Stepper<double> stepper = test.stepper();
       wave::State<double> state = test.start;
       wave::Adjoint<double> adjoint(wave_rows, wave_columns);
-      const Report report =
-          run(stepper, state, adjoint, steps, {.levels = levels, .kind = GetParam(), .verify = verify});
+      const Report report = run(stepper, state, adjoint, steps,
+                                {.levels = levels,
+                                 .kind = GetParam(),
+                                 .verify = verify,
+                                 .io = place == Place::files_by_thread ? Io::thread : Io::automatic});
 
       EXPECT_TRUE(adjoint == expected);
       EXPECT_NEAR(taylor_rate(test, adjoint), 2, 0.02);
