@@ -5,6 +5,7 @@
 
 #include "tidemark/base/check.h"
 #include "tidemark/schedule/binomial.h"
+#include "tidemark/schedule/multilevel.h"
 #include "tidemark/schedule/question.h"
 #include "tidemark/schedule/store_all.h"
 
@@ -44,6 +45,10 @@ std::unique_ptr<Schedule> make_schedule(const Question& question) {
   switch (question.kind) {
     case Kind::store_all:
       return store_all_schedule(question);
+    case Kind::multilevel:
+      return multilevel_schedule(question);
+    case Kind::disk:
+      return disk_schedule(question);
     default:
       return binomial_schedule(question);
   }
