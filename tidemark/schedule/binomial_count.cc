@@ -1,6 +1,7 @@
 #include "tidemark/schedule/binomial_count.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tidemark/base/check.h"
@@ -38,8 +39,15 @@ std::int64_t longest_segment(std::int64_t slots, std::int64_t repeats, std::int6
 std::int64_t repeats_of(Step length, std::int64_t slots) {
   TM_CHECK(slots >= 1 && length >= 1 && length <= most_steps);
   if (slots >= length) return length > 1 ? 1 : 0;
-  std::int64_t low = 0, high = 1;  // low does not suffice
   if (length == 1) return 0;
+  if (slots == 1) return length - 1;
+  if (slots == 2) {  // (r+1)(r+2)/2 ≥ length
+    auto r = static_cast<std::int64_t>(std::sqrt(2.0 * static_cast<double>(length)));
+    while (r * (r + 1) / 2 >= length) --r;
+    while ((r + 1) * (r + 2) / 2 < length) ++r;
+    return r;
+  }
+  std::int64_t low = 0, high = 1;  // low does not suffice
   while (longest_segment(slots, high, length) < length) low = high, high *= 2;
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
@@ -51,6 +59,7 @@ std::int64_t repeats_of(Step length, std::int64_t slots) {
 Step least_advances(Step length, std::int64_t slots) {
   if (length == 1) return 0;
   slots = std::min(slots, length - 1);
+  if (slots == 1 && length < 4'000'000'000) return length * (length - 1) / 2;
   const std::int64_t r = repeats_of(length, slots);
   const Wide product = static_cast<Wide>(r) * static_cast<Wide>(length);
   const Wide advances = product - binomial(slots + r, slots + 1, product);

@@ -236,7 +236,13 @@ std::unique_ptr<Schedule> multilevel_schedule(const Question& question) {
 std::unique_ptr<Schedule> disk_schedule(const Question& question) {
   Question roomy = question;
   roomy.levels.back().slots = roomy.levels.back().bytes = -1;
-  return std::make_unique<Multilevel>(roomy, Kind::disk);
+  auto schedule = std::make_unique<Multilevel>(roomy, Kind::disk);
+  const std::int64_t used = schedule->promise().peak_slots.back();
+  if (used > state_slots(question, question.levels.size() - 1))
+    does_not_fit(
+        question, Kind::disk,
+        fmt::format("{} slots on the last level, {}", used, to_string(Bytes(used * question.state_bytes))));
+  return schedule;
 }
 
 }  // namespace tidemark::schedule

@@ -5,6 +5,7 @@
 namespace tidemark::schedule {
 
 std::unique_ptr<Schedule> multilevel_schedule(const Question& question);
-std::unique_ptr<Schedule> disk_schedule(const Question& question);  // the last level is without limit
+// As if the last level had no limit; where it has, what that takes must fit.
+std::unique_ptr<Schedule> disk_schedule(const Question& question);
 
 }  // namespace tidemark::schedule

@@ -3,24 +3,30 @@
 #include <array>
 #include <utility>
 
-#include "tidemark/base/check.h"
+#include "tidemark/schedule/automatic.h"
+#include "tidemark/schedule/background.h"
 #include "tidemark/schedule/binomial.h"
+#include "tidemark/schedule/bisection.h"
+#include "tidemark/schedule/mixed.h"
 #include "tidemark/schedule/multilevel.h"
+#include "tidemark/schedule/online.h"
 #include "tidemark/schedule/question.h"
 #include "tidemark/schedule/store_all.h"
+#include "tidemark/schedule/uniform.h"
 
 namespace tidemark::schedule {
 namespace {
 
-constexpr std::array<std::pair<Kind, std::string_view>, 9> kinds = {{{Kind::automatic, "automatic"},
-                                                                     {Kind::store_all, "store-all"},
-                                                                     {Kind::uniform, "uniform"},
-                                                                     {Kind::bisection, "bisection"},
-                                                                     {Kind::binomial, "binomial"},
-                                                                     {Kind::mixed, "mixed"},
-                                                                     {Kind::multilevel, "multilevel"},
-                                                                     {Kind::disk, "disk"},
-                                                                     {Kind::online, "online"}}};
+constexpr std::array<std::pair<Kind, std::string_view>, 10> kinds = {{{Kind::automatic, "automatic"},
+                                                                      {Kind::store_all, "store-all"},
+                                                                      {Kind::uniform, "uniform"},
+                                                                      {Kind::bisection, "bisection"},
+                                                                      {Kind::binomial, "binomial"},
+                                                                      {Kind::mixed, "mixed"},
+                                                                      {Kind::multilevel, "multilevel"},
+                                                                      {Kind::disk, "disk"},
+                                                                      {Kind::online, "online"},
+                                                                      {Kind::background, "background"}}};
 
 }  // namespace
 
@@ -40,18 +46,32 @@ std::optional<Kind> kind_named(std::string_view name) {
 
 std::unique_ptr<Schedule> make_schedule(const Question& question) {
   check_question(question);
-  if (question.levels.empty() && question.kind != Kind::store_all)
-    bad_question("there is no level to keep states on");
+  if (question.kind == Kind::store_all) return store_all_schedule(question);
+  if (question.levels.empty())
+    bad_question("there is no level to keep states on", "at least one, with slots or bytes");
   switch (question.kind) {
-    case Kind::store_all:
-      return store_all_schedule(question);
+    case Kind::automatic:
+      return automatic_schedule(question);
+    case Kind::uniform:
+      return uniform_schedule(question);
+    case Kind::bisection:
+      return bisection_schedule(question);
+    case Kind::binomial:
+      return binomial_schedule(question);
+    case Kind::mixed:
+      return mixed_schedule(question);
     case Kind::multilevel:
       return multilevel_schedule(question);
     case Kind::disk:
       return disk_schedule(question);
-    default:
-      return binomial_schedule(question);
+    case Kind::online:
+      return online_schedule(question);
+    case Kind::background:
+      return background_schedule(question);
+    case Kind::store_all:
+      break;
   }
+  bad_question("no such kind");
 }
 
 }  // namespace tidemark::schedule

@@ -18,7 +18,8 @@ enum class Kind : std::uint8_t {
   mixed,       // states and records in one store
   multilevel,  // states on several levels, of different costs
   disk,        // any number of states on the last level
-  online       // the number of steps unknown until the end
+  online,      // the number of steps unknown until the end
+  background   // states go to the last level behind the steps, as often as it can take them
 };
 std::string_view name_of(Kind kind);
 std::optional<Kind> kind_named(std::string_view name);
@@ -33,9 +34,9 @@ struct Level {
 struct Question {
   Step steps = 0;
   Kind kind = Kind::automatic;
-  std::vector<Level> levels;                  // fastest first
-  std::int64_t state_bytes = 1;               // of one restart state
-  std::int64_t record_bytes = 1;              // of one step's record, where records are kept in slots
+  std::vector<Level> levels;      // fastest first
+  std::int64_t state_bytes = 1;   // of one restart state
+  std::int64_t record_bytes = 1;  // of one step's record, where records are kept in slots; 0: not known
   double forward_cost = 1, reverse_cost = 1;  // of one step
 };
 
@@ -45,7 +46,8 @@ struct Promise {
   Step advances = 0;  // forward steps that leave no record
   Step recorded = 0;  // forward steps that do: at least one for each step
   std::vector<std::int64_t> slots, peak_slots, peak_bytes, writes, reads;  // by level
-  double cost = 0;  // forward_cost * advances + reverse_cost * steps + writes and reads; recording excluded
+  // forward_cost * advances + reverse_cost * steps + writes and reads, if not in the background; recording excluded
+  double cost = 0;
 
   Step total_forward() const { return advances + recorded; }
   double overhead() const { return static_cast<double>(total_forward()) / static_cast<double>(steps); }

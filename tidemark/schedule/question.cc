@@ -28,7 +28,7 @@ void check_question(const Question& question) {
   if (question.steps < 1 || question.steps > most_steps)
     bad_question(fmt::format("{} steps", question.steps), fmt::format("1 to {} steps", most_steps));
   if (question.state_bytes < 1) bad_question("a state has at least one byte");
-  if (question.record_bytes < 1) bad_question("a record has at least one byte");
+  if (question.record_bytes < 0) bad_question("a record has no fewer than no bytes");
   if (question.levels.size() > 100)
     bad_question(fmt::format("{} levels", question.levels.size()), "1 to 100");
   check_cost("forward cost", question.forward_cost);
@@ -62,7 +62,8 @@ Promise promise_for(const Question& question, Kind kind) {
 double cost_of(const Question& question, const Promise& promise) {
   double cost = question.forward_cost * static_cast<double>(promise.advances) +
                 question.reverse_cost * static_cast<double>(promise.steps);
-  for (std::size_t i = 0; i < question.levels.size(); ++i) {
+  const std::size_t waited_for = question.levels.size() - (promise.kind == Kind::background ? 1 : 0);
+  for (std::size_t i = 0; i < waited_for; ++i) {
     cost += question.levels[i].write_cost * static_cast<double>(promise.writes[i]) +
             question.levels[i].read_cost * static_cast<double>(promise.reads[i]);
   }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tidemark/schedule/binomial_count.h"
+#include "tidemark/schedule/online.h"
 #include "tidemark/schedule/plan.h"
 #include "tidemark/schedule/verify.h"
 
@@ -62,6 +63,39 @@ TEST(Reference, BinomialAdvances) {
     EXPECT_EQ(repeats_of(n, s), whole(row, "repetition_r")) << n << " " << s;
     EXPECT_EQ(longest_segment(s, repeats_of(n, s), INT64_MAX), whole(row, "beta_s_r")) << n << " " << s;
     if (n <= 20'000) expect_kept(question, *schedule);
+  }
+}
+
+TEST(Reference, Mixed) {
+  TABLE_OR_SKIP(rows, "mixed_optimum.csv");
+  for (const Row& row : rows) {
+    const Question question{
+        .steps = whole(row, "steps_n"), .kind = Kind::mixed, .levels = {{.slots = whole(row, "units_s")}}};
+    const std::unique_ptr<Schedule> schedule = make_schedule(question);
+    EXPECT_EQ(schedule->promise().total_forward(), whole(row, "mixed_total_forward")) << question.steps;
+    expect_kept(question, *schedule);
+    EXPECT_EQ(least_advances(question.steps, question.levels[0].slots) + question.steps,
+              whole(row, "binomial_total_forward"));
+  }
+}
+
+// The table's ratios are what no policy can do better than.
+TEST(Reference, OnlineIsNearTheBestPossible) {
+  TABLE_OR_SKIP(rows, "online_minimax_ratio.csv");
+  for (const Row& row : rows) {
+    const std::int64_t s = whole(row, "snapshots_s");
+    const bool joint = row.at("mode") == "A_joint";
+    double worst = 1;
+    Online online(s);
+    for (Step n = 1; n <= whole(row, "horizon_N"); ++n) {
+      if (!joint) online.visit(n - 1);
+      const Step taken = joint ? n - 1 : n;
+      const double total = static_cast<double>(n + taken + online.advances_to_finish(n));
+      worst = std::max(worst, total / static_cast<double>(n + least_advances(joint ? n : n + 1, s)));
+      if (joint) online.visit(n - 1);
+    }
+    EXPECT_GE(worst, real(row, "minimax_total_ratio") - 1e-5) << s;
+    EXPECT_LE(worst, 1.033 * real(row, "minimax_total_ratio")) << s;
   }
 }
 

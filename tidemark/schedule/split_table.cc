@@ -135,7 +135,7 @@ SplitTable::SplitTable(const Question& question, std::vector<std::int64_t> slots
     double rows = 0;
     for (std::size_t k = first; k < slots_.size(); ++k)
       rows += slots_[k] < 0 ? 1 : static_cast<double>(slots_[k]);
-    const double blocks = std::min(std::sqrt(2 * most_work / std::max(rows, 1.0)), 5e8 / std::max(rows, 1.0));
+    const double blocks = std::min(std::sqrt(2 * most_work / std::max(rows, 1.0)), 5e7 / std::max(rows, 1.0));
     return std::clamp<Step>(static_cast<Step>(blocks), 2, most_blocks);
   };
   if (!closed_ && steps_ > blocks_within(bottom_)) closed_ = true;

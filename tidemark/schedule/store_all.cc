@@ -16,7 +16,7 @@ std::int64_t record_slots(const Question& question, std::size_t level) {
   const Level& at = question.levels[level];
   std::int64_t slots = std::min(question.steps, most_slots);
   if (at.slots >= 0) slots = std::min(slots, at.slots);
-  if (at.bytes >= 0) slots = std::min(slots, at.bytes / question.record_bytes);
+  if (at.bytes >= 0) slots = std::min(slots, at.bytes / std::max<std::int64_t>(question.record_bytes, 1));
   return slots;
 }
 
@@ -60,6 +60,8 @@ class Tape {
 class StoreAll final : public Schedule {
  public:
   explicit StoreAll(const Question& question) : promise_(promise_for(question, Kind::store_all)) {
+    if (question.record_bytes == 0 && question.levels[0].bytes >= 0)
+      bad_question("store-all keeps records, and their bytes are not known", "record_bytes of 1 or more");
     Step left = question.steps - 1;
     for (std::size_t i = 0; i < question.levels.size(); ++i) {
       promise_.slots[i] = record_slots(question, i);

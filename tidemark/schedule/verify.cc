@@ -74,6 +74,7 @@ class Machine {
     seen.cost = question_.forward_cost * static_cast<double>(seen.advances) +
                 question_.reverse_cost * static_cast<double>(question_.steps - reversed_from_);
     for (std::size_t i = 0; i < levels_.size(); ++i) {
+      if (question_.kind == Kind::background && i + 1 == levels_.size()) break;  // nobody waits for it
       seen.cost += question_.levels[i].write_cost * static_cast<double>(seen.writes[i]);
       seen.cost += question_.levels[i].read_cost * static_cast<double>(seen.reads[i]);
     }
@@ -229,6 +230,7 @@ Verdict verify(const Question& question, ActionStream& actions) {
 std::optional<std::string> verify(const Question& question, const Schedule& schedule) {
   const Promise& promised = schedule.promise();
   Question asked = question;
+  asked.kind = promised.kind;
   if (asked.levels.empty()) asked.levels.resize(promised.slots.size());
   const std::unique_ptr<ActionStream> actions = schedule.actions();
   const Verdict verdict = verify(asked, *actions);
