@@ -5,7 +5,7 @@
 //
 //   10_wave_inversion [--cells 56] [--iterations 20] [--memory 512KiB] [--threads 1] [--output FOLDER]
 //
-// Writes wave_truth.ppm, wave_start.ppm and wave_result.ppm. Try --cells 160 --iterations 40 --memory 4MiB.
+// Writes wave_truth.ppm, wave_start.ppm and wave_result.ppm. Try --cells 120 --iterations 30 --memory 3MiB.
 #include <fmt/core.h>
 #include <unistd.h>
 
