@@ -50,6 +50,7 @@ std::vector<RunLevel> levels_for(Kind kind, const std::string& directory) {
     case Kind::multilevel:
       return {{.bytes = Bytes(3 * state_bytes)}, last};
     case Kind::disk:
+    case Kind::background:
       return {{.bytes = Bytes(3 * state_bytes)}, {.directory = directory, .write_cost = 1, .read_cost = 1}};
     default:
       return {last};
@@ -98,7 +99,10 @@ TEST_P(WaveLaws, GradientsAreTrueAndHaveTheBitsOfStoringEverything) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, WaveLaws, ::testing::Values(Kind::store_all, Kind::binomial),
+INSTANTIATE_TEST_SUITE_P(Kinds, WaveLaws,
+                         ::testing::Values(Kind::automatic, Kind::store_all, Kind::uniform, Kind::bisection,
+                                           Kind::binomial, Kind::mixed, Kind::multilevel, Kind::disk,
+                                           Kind::online, Kind::background),
                          [](const auto& info) {
                            std::string name(name_of(info.param));
                            std::replace(name.begin(), name.end(), '-', '_');
