@@ -13,6 +13,7 @@ namespace {
 // Rows times steps, counted more where there are many steps: a few seconds.
 constexpr double most_work = 2e7;
 constexpr std::int64_t most_units = 1 << 20;
+constexpr double many_entries = 1 << 18;  // of the table: some milliseconds
 
 template <class Value>
 constexpr Value infinite() {
@@ -43,12 +44,25 @@ void MixedTable::coarsen() {
   const std::int64_t divisor = std::gcd(state_, record_);
   state_ /= divisor, record_ /= divisor, units_ /= divisor;
   const double steps = static_cast<double>(steps_);
+  if (units_ > most_units || static_cast<double>(amounts().size()) * steps > many_entries) coarsen_evenly();
   const double most_rows = most_work / (steps * (1 + steps / 20'000));
   while (units_ > most_units || static_cast<double>(amounts().size()) > most_rows) {
     too_large_ = std::min(state_, record_) < 32;
     if (too_large_) return;
     state_ = (state_ + 1) / 2, record_ = (record_ + 1) / 2, units_ /= 2;
   }
+}
+
+void MixedTable::coarsen_evenly() {
+  for (std::int64_t parts = 1; parts <= 32; ++parts)
+    for (const std::int64_t size : {record_, state_}) {
+      const std::int64_t unit = (size + parts - 1) / parts;
+      const auto rounded = [&](std::int64_t bytes) { return (bytes + unit - 1) / unit; };
+      const auto wastes = [&](std::int64_t bytes) { return rounded(bytes) * unit - bytes > bytes / 256; };
+      if (wastes(state_) || wastes(record_)) continue;
+      state_ = rounded(state_), record_ = rounded(record_), units_ /= unit;
+      return;
+    }
 }
 
 std::vector<std::int64_t> MixedTable::amounts() const {

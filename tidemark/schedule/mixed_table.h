@@ -27,6 +27,7 @@ class MixedTable {
 
  private:
   void coarsen();
+  void coarsen_evenly();  // to a unit of which both sizes are almost multiples: few amounts, hardly a waste
   std::vector<std::int64_t> amounts() const;  // that can be left, ascending
   template <class Value>
   void fill();
