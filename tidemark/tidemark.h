@@ -9,6 +9,7 @@
 #include "tidemark/engine/compile.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/optim/optimizers.h"
+#include "tidemark/trace/control_flow.h"
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/hints.h"
 #include "tidemark/trace/model_functions.h"

@@ -19,7 +19,7 @@ ALLOWED = {
     "kernel": ["base"],
     "ir": ["base"],
     "schedule": ["base"],
-    "ops": ["ir", "kernel"],
+    "ops": ["ir", "kernel", "schedule"],
     "opt": ["ir"],
     "plan": ["ir"],
     "trace": ["ops"],

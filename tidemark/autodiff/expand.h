@@ -9,6 +9,9 @@
 namespace tidemark {
 
 // Expands every node for which `should_expand` holds, and what its expansion brings in, until none is left.
-Graph expand(const Graph& graph, const std::function<bool(const Node&)>& should_expand);
+// `inside`: what regions hold, too.
+enum class ExpandRegions : bool { leave, inside };
+Graph expand(const Graph& graph, const std::function<bool(const Node&)>& should_expand,
+             ExpandRegions regions = ExpandRegions::leave);
 
 }  // namespace tidemark

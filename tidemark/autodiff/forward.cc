@@ -22,7 +22,7 @@ std::vector<Var> transpose_twice(const RuleCall& rule) {
   }
   builder.set_where(rule.call.where);
   const std::vector<Var> pulled =
-      rule.call.op->vjp({.builder = builder, .call = rule.call, .in = in, .out = out, .seed = seed});
+      rule.call.op->vjp({.builder = builder, .call = rule.call, .in = in, .out = out, .seed = seed, .calculus = &calculus});
   std::vector<Var> outputs, directions;
   for (std::size_t o = 0; o < pulled.size(); ++o) {
     if (!pulled[o] || !rule.seed[o]) continue;
@@ -109,16 +109,22 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
             .help = "give it a jvp or a vjp, or cut the path with stop_gradient"});
     }
     const NodeCall call(source, node);
-    const RuleCall rule{.builder = builder, .call = call, .in = in, .out = out, .seed = seed};
+    const RuleCall rule{
+        .builder = builder, .call = call, .in = in, .out = out, .seed = seed, .calculus = &calculus};
     const std::vector<Var> tangents = node.op->jvp ? node.op->jvp(rule) : transpose_twice(rule);
-    TM_CHECK(tangents.size() == out.size(), "{}: jvp gave {} tangents for {} results", node.op->name,
-             tangents.size(), out.size());
+    const bool with_results = tangents.size() == 2 * out.size();
+    TM_CHECK(with_results || tangents.size() == out.size(), "{}: jvp gave {} tangents for {} results",
+             node.op->name, tangents.size(), out.size());
     for (std::size_t r = 0; r < out.size(); ++r) {
       if (tangents[r]) {
         TM_CHECK(tangents[r].type() == out[r].type(), "{}: tangent {} of a result {}", node.op->name,
                  to_string(tangents[r].type()), to_string(out[r].type()));
       }
       tangent[node.results[r].index] = tangents[r];
+      if (!with_results) continue;
+      const Var result_too = tangents[out.size() + r];
+      value[node.results[r].index] = result_too;
+      result[result_too.id()].name = source[node.results[r]].name;
     }
   }
   copy_hints(source, result, 0, ids_of(value));

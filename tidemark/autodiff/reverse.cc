@@ -1,6 +1,7 @@
 #include "tidemark/autodiff/reverse.h"
 
 #include "tidemark/autodiff/expand.h"
+#include "tidemark/autodiff/forward.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/elementwise.h"
 
@@ -25,6 +26,54 @@ std::vector<bool> active_values(const Graph& graph, std::span<const Var> inputs)
   return active;
 }
 
+// Replaces calls that gradients will pass through by what their vjp needs to have run (Op::for_reverse).
+Graph ready_for_reverse(const Graph& graph, std::span<const bool> wrt) {
+  const auto asks = [](const Node& node) { return node.op->for_reverse != nullptr; };
+  if (std::none_of(graph.nodes().begin(), graph.nodes().end(), asks)) return graph;
+  Graph result;
+  result.name = graph.name;
+  Builder builder(result);
+  std::vector<Var> image(graph.values().size());
+  std::vector<bool> active(graph.values().size(), false);
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    const ValueId v = graph.inputs()[i].value;
+    image[v.index] = Var(builder, result.add_input(graph.type(v), graph[v].name, graph.inputs()[i].donated));
+    active[v.index] = wrt[i];
+  }
+  copy_checkpoints(graph, result);
+  for (const Node& node : graph.nodes()) {
+    builder.set_where(node.where);
+    builder.set_checkpoint(node.checkpoint);
+    std::vector<Var> in;
+    std::unique_ptr<bool[]> wanted(new bool[node.operands.size()]);
+    bool any = false;
+    for (std::size_t o = 0; o < node.operands.size(); ++o) {
+      in.push_back(image[node.operands[o].index]);
+      wanted[o] = active[node.operands[o].index];
+      any = any || wanted[o];
+    }
+    any = any && node.op->derivative != Derivative::zero;
+    const NodeCall call(graph, node);
+    const std::vector<Var> out = any && asks(node)
+                                     ? node.op->for_reverse({.builder = builder,
+                                                             .call = call,
+                                                             .in = in,
+                                                             .out = {},
+                                                             .seed = {},
+                                                             .wanted = {wanted.get(), node.operands.size()},
+                                                             .calculus = &calculus})
+                                     : builder.call(*node.op, in, node.attrs, node.regions);
+    for (std::size_t r = 0; r < node.results.size(); ++r) {
+      image[node.results[r].index] = out[r];
+      active[node.results[r].index] = any && is_float(graph.type(node.results[r]).dtype);
+      if (!graph[node.results[r]].name.empty()) result[out[r].id()].name = graph[node.results[r]].name;
+    }
+  }
+  for (ValueId v : graph.outputs()) result.add_output(image[v.index].id());
+  copy_hints(graph, result, 0, ids_of(image));
+  return result;
+}
+
 void copy_inputs(const Graph& from, Graph& to) {
   for (const Input& input : from.inputs()) {
     to.add_input(from.type(input.value), from[input.value].name, input.donated);
@@ -44,7 +93,7 @@ struct Seeds {
 // f's nodes, then the gradients of what `choose_seeds` picked: the common frame of vjp_graph and gradient_graph.
 template <class ChooseSeeds>
 Graph with_gradients(const Graph& f, std::span<const bool> wrt, const ChooseSeeds& choose_seeds) {
-  const Graph source = expand(f, needs_expansion);
+  const Graph source = ready_for_reverse(expand(f, needs_expansion), wrt);
   Graph result;
   result.name = f.name;
   Builder builder(result);
@@ -52,7 +101,7 @@ Graph with_gradients(const Graph& f, std::span<const bool> wrt, const ChooseSeed
   const std::vector<Var> inputs = input_vars(builder);
   const std::vector<Var> outputs = inline_graph(builder, source, inputs);
   Seeds seeds;
-  choose_seeds(builder, outputs, seeds);
+  choose_seeds(builder, inputs, outputs, seeds);
   std::vector<Var> wanted;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (wrt[i]) wanted.push_back(inputs[i]);
@@ -109,7 +158,8 @@ std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::
                                                          .in = in,
                                                          .out = out,
                                                          .seed = seed,
-                                                         .wanted = {wanted.get(), node.operands.size()}});
+                                                         .wanted = {wanted.get(), node.operands.size()},
+                                                         .calculus = &calculus});
     TM_CHECK(contributions.size() == node.operands.size(), "{}: vjp gave {} gradients for {} operands",
              node.op->name, contributions.size(), node.operands.size());
     for (std::size_t o = 0; o < contributions.size(); ++o) {
@@ -126,22 +176,31 @@ std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::
   return result;
 }
 
-Graph vjp_graph(const Graph& f, std::span<const bool> wrt) {
-  return with_gradients(f, wrt, [](Builder& builder, std::span<const Var> outputs, Seeds& seeds) {
+Graph vjp_graph(const Graph& f, std::span<const bool> wrt) { return vjp_graph(f, wrt, {}); }
+
+Graph vjp_graph(const Graph& f, std::span<const bool> wrt, std::span<const bool> accumulated) {
+  return with_gradients(f, wrt, [&](Builder& builder, std::span<const Var> inputs, std::span<const Var> outputs, Seeds& seeds) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (!is_float(outputs[i].dtype())) continue;
       seeds.at.push_back(outputs[i]);
       seeds.values.push_back(builder.input(outputs[i].type(), fmt::format("seed{}", i)));
     }
+    for (std::size_t i = 0; i < accumulated.size(); ++i) {
+      if (!accumulated[i]) continue;
+      seeds.at.push_back(inputs[i]);
+      seeds.values.push_back(builder.input(inputs[i].type(), fmt::format("sum{}", i)));
+    }
   });
 }
 
 Graph gradient_graph(const Graph& f, std::span<const bool> wrt) {
-  return with_gradients(f, wrt, [](Builder&, std::span<const Var> outputs, Seeds& seeds) {
+  return with_gradients(f, wrt, [](Builder&, std::span<const Var>, std::span<const Var> outputs, Seeds& seeds) {
     seeds.at = {outputs[0]};
     seeds.values = {ones_like(outputs[0])};
   });
 }
+
+const Calculus calculus = {.jvp = jvp_graph, .vjp = vjp_graph};
 
 SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {
   const Graph joint = vjp_graph(f, wrt);

@@ -13,6 +13,21 @@ TensorRef dense_ref(const Type& type, std::byte* data) {
   return {.data = data, .dtype = type.dtype, .shape = type.shape, .strides = dense_strides(type.shape)};
 }
 
+// A region run node by node, its outputs copied to where they are wanted.
+struct InterpretedRegion {
+  const Graph* graph;
+  ThreadPool* pool;
+  static void run(void* self, std::byte* const* inputs, std::byte* const* outputs) {
+    const auto& region = *static_cast<const InterpretedRegion*>(self);
+    const std::vector<const std::byte*> data(inputs, inputs + region.graph->inputs().size());
+    const std::vector<AlignedBytes> memory = interpret(*region.graph, data, *region.pool);
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      const auto bytes = static_cast<std::size_t>(region.graph->type(region.graph->outputs()[i]).bytes());
+      if (bytes > 0) std::memcpy(outputs[i], memory[i].get(), bytes);
+    }
+  }
+};
+
 std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::span<const TensorRef> values,
                                    ThreadPool& pool) {
   const NodeCall call(graph, node);
@@ -32,11 +47,16 @@ std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::sp
   }
   const AlignedBytes scratch = allocate_aligned(scratch_of(call));
   const std::shared_ptr<const void> attributes = kernel->prepare(call);
+  std::vector<InterpretedRegion> regions;
+  std::vector<RegionRun> runs;
+  for (const Graph& region : node.regions) regions.push_back({&region, &pool});
+  for (InterpretedRegion& region : regions) runs.push_back({InterpretedRegion::run, &region});
   kernel->run({.in = in,
                .out = out,
                .attributes = attributes.get(),
                .scratch = scratch.get(),
                .pool = &pool,
+               .regions = runs,
                .where = node.where});
   return memory;
 }

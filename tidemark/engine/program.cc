@@ -21,11 +21,15 @@ std::vector<Literal> evaluate_constant(const Op& op, std::span<const Literal> op
 }  // namespace
 
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations,
-                    OptReport* report) {
-  const Graph runnable =
-      expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; });
+                    OptReport* report, std::int64_t loop_memory) {
+  Graph runnable = expand(
+      graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; }, ExpandRegions::inside);
   const OptOptions options{
       .ops = known_ops(find_op), .evaluate = evaluate_constant, .skip = skip_optimisations};
+  if (std::ranges::any_of(runnable.nodes(), [](const Node& node) { return !node.regions.empty(); })) {
+    // What the reverse of a step need not read, it should not: optimised before it is decided what is kept.
+    runnable = settle_loops(optimize(runnable, options), loop_memory);
+  }
   return optimize(runnable, options, report);
 }
 

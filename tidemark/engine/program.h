@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/autodiff/settle_loops.h"
 #include "tidemark/engine/workspace.h"
 #include "tidemark/opt/optimize.h"
 #include "tidemark/plan/pipeline.h"
@@ -19,9 +20,10 @@ struct ProgramOptions {
   PlanOptions plan = {};
 };
 
-// The graph as the planner gets it: ops without a kernel expanded, then optimised.
+// The graph as the planner gets it: ops without a kernel expanded, loops settled with so many bytes each for what they
+// keep, then optimised.
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations = {},
-                    OptReport* report = nullptr);
+                    OptReport* report = nullptr, std::int64_t loop_memory = unlimited_memory);
 
 class Program {
  public:

@@ -4,6 +4,7 @@
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/cpu/kernels.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {
@@ -16,6 +17,13 @@ std::shared_ptr<Device>& device_slot() {
 }
 
 std::vector<Tensor> run_at_once(const Graph& graph, std::span<const Tensor> inputs) {
+  // Loops are worth planning: their bodies run many times.
+  if (std::ranges::any_of(graph.nodes(), [](const Node& node) { return !node.regions.empty() && find_cpu_kernel(*node.op); })) {
+    Program program(graph, {}, default_device());
+    std::vector<Tensor> results = program.run(inputs, {});
+    for (Tensor& result : results) result.storage()->settle();
+    return results;
+  }
   const Graph runnable =
       expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; });
   std::vector<const std::byte*> data;

@@ -1,5 +1,9 @@
 #include "tidemark/ir/op.h"
 
+#include <algorithm>
+
+#include "tidemark/base/bytes.h"
+
 namespace tidemark {
 
 std::string_view name_of(OpKind kind) {
@@ -66,7 +70,15 @@ Cost cost_of(const Call& call) {
   return cost;
 }
 
-std::int64_t scratch_of(const Call& call) { return call.op->scratch ? call.op->scratch(call) : 0; }
+std::int64_t region_arena(const Call& call) {
+  std::int64_t most = 0;
+  for (const RegionFacts& region : call.planned) most = std::max(most, region.arena_bytes);
+  return align_up(most, buffer_alignment);
+}
+
+std::int64_t scratch_of(const Call& call) {
+  return region_arena(call) + (call.op->scratch ? call.op->scratch(call) : 0);
+}
 
 bool may_overwrite(const Call& call, int result, int operand) {
   return call.op->in_place && call.op->in_place(call, result, operand);

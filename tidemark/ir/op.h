@@ -26,6 +26,12 @@ class Var;
 struct Op;
 struct CustomRules;  // ops/custom.h: an op made from user code
 
+// What is known of a node's region once it is planned.
+struct RegionFacts {
+  std::int64_t arena_bytes = 0;
+  double flops = 0, bytes_moved = 0, seconds = 0;  // of one run
+};
+
 // One use of an op, before or after it is a node of a graph.
 struct Call {
   const Op* op = nullptr;
@@ -34,7 +40,8 @@ struct Call {
   const Attrs* attrs = nullptr;
   std::span<const Graph> regions = {};
   SourceLine where = {};
-  std::span<const Strides> in_strides = {};  // as planned; empty: every operand is dense
+  std::span<const Strides> in_strides = {};   // as planned; empty: every operand is dense
+  std::span<const RegionFacts> planned = {};  // one per region; empty: regions are not planned yet
 
   template <class T>
   T attrs_as() const {
@@ -92,6 +99,7 @@ struct Cost {
   double flops = 0;  // in additions: a function counts as many as take its time, a row what its start takes
   double bytes = 0;  // moved to and from memory
   WorkKind work = WorkKind::by_kind;
+  double seconds = 0;  // where regions do the work: what they are predicted to take; rates then play no part
 };
 
 // Result as a window on operand `operand`: element offset from the operand's first element, and strides.
@@ -101,9 +109,20 @@ struct ViewSpec {
   Strides strides;
 };
 
+// Derivatives of a region, for the rules of ops that have regions. Autodiff, which calls the rules, brings them: an op
+// rests on nothing above ir/.
+struct Calculus {
+  // (x…) → (y…) becomes (x…, ẋ of each wanted x) → (y…, ẏ of each floating-point y).
+  Graph (*jvp)(const Graph& f, std::span<const bool> wanted);
+  // (x…) → (y…) becomes (x…, ȳ of each floating-point y, a of each accumulated x) → (y…, x̄ of each wanted x), where the
+  // gradient of an accumulated x begins as a. What is accumulated is wanted.
+  Graph (*vjp)(const Graph& f, std::span<const bool> wanted, std::span<const bool> accumulated);
+};
+
 // A rule writes SSA through the builder; what it reads is what must live. `in`/`out` are the call's operands and
 // results. For a vjp `seed[r]` is the gradient arriving at result r and the rule returns one gradient per operand;
 // for a jvp `seed[o]` is the tangent of operand o and the rule returns one tangent per result. An empty Var is zero.
+// A jvp that computes the results along with the tangents returns them after those: they replace the node's.
 struct RuleCall {
   Builder& builder;
   const Call& call;
@@ -111,6 +130,7 @@ struct RuleCall {
   std::span<const Var> out;
   std::span<const Var> seed;
   std::span<const bool> wanted = {};  // vjp: which operands need a gradient; others may be left empty
+  const Calculus* calculus = nullptr;
 
   bool wants(int operand) const { return wanted.empty() || wanted[static_cast<std::size_t>(operand)]; }
 };
@@ -154,9 +174,12 @@ struct Op {
   std::vector<Var> (*jvp)(const RuleCall&) = nullptr;
   std::vector<Var> (*expand)(const RuleCall&) =
       nullptr;  // the same meaning in simpler ops; returns the results
+  // The call as it must run if a gradient is to follow: with more results, which the vjp reads. Returns the results
+  // that there were. Reverse mode replaces calls by it before it asks for a vjp; `wanted` says who needs a gradient.
+  std::vector<Var> (*for_reverse)(const RuleCall&) = nullptr;
 
   Cost (*cost)(const Call&) = nullptr;             // nullptr: reads and writes everything once
-  std::int64_t (*scratch)(const Call&) = nullptr;  // bytes of workspace on the CPU
+  std::int64_t (*scratch)(const Call&) = nullptr;  // bytes of workspace on the CPU, that of regions apart
   bool (*in_place)(const Call&, int result, int operand) = nullptr;  // may the result overwrite the operand?
   std::optional<ViewSpec> (*view)(const Call&,
                                   int result) = nullptr;  // can the result be a window on an operand?
@@ -171,7 +194,9 @@ double bytes_moved(const Call& call);
 
 // Facts with the defaults filled in; the cost's work is never by_kind.
 Cost cost_of(const Call& call);
+// The kernel's own workspace, and before it the memory that the call's regions run in, one at a time.
 std::int64_t scratch_of(const Call& call);
+std::int64_t region_arena(const Call& call);  // that memory alone, a multiple of buffer_alignment
 bool may_overwrite(const Call& call, int result, int operand);
 
 }  // namespace tidemark

@@ -26,12 +26,21 @@ struct TensorRef {
   }
 };
 
+// A region (the body of a loop, a branch) made ready to run: reads `inputs[i]`, writes `outputs[i]`, each dense. Its own
+// memory is set aside beforehand. Outputs may not lie on inputs.
+struct RegionRun {
+  void (*call)(void* self, std::byte* const* inputs, std::byte* const* outputs) = nullptr;
+  void* self = nullptr;
+  void operator()(std::byte* const* inputs, std::byte* const* outputs) const { call(self, inputs, outputs); }
+};
+
 struct KernelArgs {
   std::span<const TensorRef> in;
   std::span<const TensorRef> out;  // dense
   const void* attributes = nullptr;
   std::byte* scratch = nullptr;  // as many bytes as Op::scratch claimed for this call
   ThreadPool* pool = nullptr;
+  std::span<const RegionRun> regions = {};  // as the node's; one at a time: they share their memory
   SourceLine where = {};  // for errors that only the data can show, such as an index out of range
 
   template <class T>

@@ -30,6 +30,9 @@ PlannedCall::PlannedCall(const Draft& draft, const Node& node) : types(*draft.gr
   strides.reserve(node.operands.size());
   for (ValueId v : node.operands) strides.push_back(draft.windows[v.index].strides);
   types.call.in_strides = strides;
+  if (draft.regions && !draft.regions->facts.empty()) {
+    types.call.planned = draft.regions->facts[static_cast<std::size_t>(&node - draft.graph->nodes().data())];
+  }
 }
 
 bool can_overwrite(const Draft& draft, const Node& node, const Call& call, int r, int k) {

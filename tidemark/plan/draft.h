@@ -44,6 +44,12 @@ struct PlanHints {
   std::vector<HintReport> reports;  // the graph's hints, then its checkpoints
 };
 
+// The plans of a graph's regions, made before anything else is decided.
+struct RegionPlans {
+  std::vector<NodePlans> bodies;                // as Plan::bodies
+  std::vector<std::vector<RegionFacts>> facts;  // per node of the graph; empty: no node has regions
+};
+
 struct Draft {
   explicit Draft(const Graph& g);
 
@@ -59,6 +65,8 @@ struct Draft {
   double effort = 1;                  // of the searches; 1: a second or so for 10,000 nodes
   double remat_effort = 1;            // of remat alone, as a factor on that
   const Machine* machine;             // whose times count
+  const RegionPlans* regions = nullptr;  // null: there are none
+  bool binds_outputs = false;            // as the plan's
   bool order_is_given = false;        // first executions stay as they are listed
   std::int64_t arena_budget = -1;     // what remat aims at; negative: no limit
   std::vector<NodeId> warm_start;     // executions that were good for another budget, for remat to start from

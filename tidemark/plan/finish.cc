@@ -27,6 +27,8 @@ Plan finish(const Draft& draft) {
   plan.buffers = draft.buffers;
   plan.arena_bytes = draft.arena_bytes;
   plan.hints = draft.hints.reports;
+  plan.binds_outputs = draft.binds_outputs;
+  if (draft.regions) plan.bodies = draft.regions->bodies;
 
   std::vector<BufferId> holder(graph.values().size());
   const auto ref = [&](ValueId v) {
@@ -64,7 +66,8 @@ Plan finish(const Draft& draft) {
 
   plan.seconds_bound = std::clamp(draft.seconds_bound, plan.least_seconds, plan.seconds);
   plan.lower_bound = plan.input_bytes + maximum_load(plan.buffers, plan.steps.size());
-  plan.order_free_bound = plan.input_bytes + draft.order_free_bound;
+  // The searches count outputs as part of the arena, which those of a region are not.
+  plan.order_free_bound = plan.input_bytes + (draft.binds_outputs ? 0 : draft.order_free_bound);
   plan.store_all_bytes = plan.input_bytes + align_up(largest_scratch, buffer_alignment);
   for (const Node& node : graph.nodes()) {
     for (ValueId v : node.results) plan.store_all_bytes += align_up(graph.type(v).bytes(), buffer_alignment);

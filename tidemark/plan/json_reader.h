@@ -48,6 +48,7 @@ class JsonReader {
     if (at == json_.end()) reject(fmt::format("the field `{}` is missing", name));
     return {*at, kind_, fmt::format("{}/{}", path_, name)};
   }
+  bool has(std::string_view name) const { return json_.is_object() && json_.contains(name); }
   // No further fields: a misspelt one would be lost silently.
   void only(std::span<const std::string_view> names) const {
     if (!json_.is_object()) reject("not an object");

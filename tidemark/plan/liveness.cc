@@ -58,10 +58,14 @@ Draft liveness(Draft draft) {
     }
   }
 
-  for (ValueId v : graph.outputs()) {
-    Buffer& buffer = draft.buffers[holder[draft.root(v).index].index];
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    Buffer& buffer = draft.buffers[holder[draft.root(graph.outputs()[i]).index].index];
     buffer.end = steps;
-    if (buffer.memory == Memory::arena) buffer.purpose = Purpose::output;
+    if (buffer.memory != Memory::arena) continue;
+    buffer.purpose = Purpose::output;
+    if (!draft.binds_outputs) continue;
+    buffer.memory = Memory::result;
+    buffer.offset = static_cast<std::int64_t>(i);
   }
   return draft;
 }

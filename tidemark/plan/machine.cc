@@ -30,6 +30,7 @@ double Curve::at(double size) const {
 double seconds_of(const Machine& machine, const Cost& cost, DType dtype) {
   TM_CHECK(cost.work != WorkKind::by_kind, "a cost that does not say its work");
   const WorkRates& rates = machine[cost.work];
+  if (cost.seconds > 0) return machine.overhead + cost.seconds;
   double seconds = machine.overhead;
   if (cost.flops > 0) {
     seconds += cost.flops / (rates.flops.at(cost.flops) * rates.speed[static_cast<std::size_t>(dtype)]);

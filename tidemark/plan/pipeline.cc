@@ -10,6 +10,7 @@
 #include "tidemark/base/error.h"
 #include "tidemark/plan/infeasible.h"
 #include "tidemark/plan/passes.h"
+#include "tidemark/plan/regions.h"
 #include "tidemark/plan/verify.h"
 
 namespace tidemark {
@@ -197,6 +198,9 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
   draft.effort = options.effort;
   draft.order_is_given = options.fixed_order;
   draft.warm_start = options.warm_start;
+  draft.binds_outputs = options.binds_outputs;
+  const RegionPlans regions = plan_regions(graph, options);
+  if (!regions.bodies.empty()) draft.regions = &regions;
   if (options.machine) draft.machine = options.machine;
   draft = driver.run(std::move(draft), "views", "remat");
   if (!options.memory) return driver.finish_verified(driver.run(std::move(draft), "remat", the_end));

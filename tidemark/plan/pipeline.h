@@ -24,6 +24,7 @@ struct PlanOptions {
   double effort = 1;                    // of the searches, in work units: 2 may take twice as long
   std::vector<NodeId> warm_start = {};  // executions of a plan for another budget, to start from
   std::function<void(std::string_view pass, const Draft& draft)> after = {};  // e.g. to dump to_text(draft)
+  bool binds_outputs = false;     // a region's plan: the caller says where outputs go (Plan::binds_outputs)
   bool check_every_pass = false;  // finish and verify the draft after each pass, and report its peak
 };
 

@@ -1,9 +1,11 @@
 #include "tidemark/plan/plan.h"
 
+#include <algorithm>
+
 namespace tidemark {
 
 std::string_view name_of(Memory memory) {
-  constexpr std::string_view names[] = {"bound", "arena"};
+  constexpr std::string_view names[] = {"bound", "arena", "result"};
   return names[static_cast<int>(memory)];
 }
 
@@ -15,6 +17,21 @@ std::string_view name_of(Purpose purpose) {
 std::string_view name_of(StepKind kind) {
   constexpr std::string_view names[] = {"compute"};
   return names[static_cast<int>(kind)];
+}
+
+RegionFacts facts_of(const Plan& region) {
+  return {.arena_bytes = region.arena_bytes,
+          .flops = region.flops,
+          .bytes_moved = region.bytes_moved,
+          .seconds = region.seconds};
+}
+
+std::vector<RegionFacts> region_facts(const Plan& plan, NodeId node) {
+  std::vector<RegionFacts> facts;
+  const auto found = std::ranges::find(plan.bodies, node, &NodePlans::node);
+  if (found == plan.bodies.end()) return facts;
+  for (const Plan& region : found->regions) facts.push_back(facts_of(region));
+  return facts;
 }
 
 }  // namespace tidemark

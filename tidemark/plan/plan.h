@@ -21,7 +21,8 @@
 
 namespace tidemark {
 
-enum class Memory : std::uint8_t { bound, arena };  // bound: an input, in the caller's memory
+// bound: an input, in the caller's memory; result: an output, in memory that the caller names at each run (regions).
+enum class Memory : std::uint8_t { bound, arena, result };
 enum class Purpose : std::uint8_t { input, donated, value, output, scratch };
 std::string_view name_of(Memory memory);
 std::string_view name_of(Purpose purpose);
@@ -31,7 +32,7 @@ struct Buffer {
   Purpose purpose = Purpose::value;
   std::int64_t bytes = 0;  // as needed, not rounded
   std::int64_t offset =
-      0;  // in the arena, a multiple of buffer_alignment; for bound memory: the index of the input
+      0;  // in the arena, a multiple of buffer_alignment; for bound memory: the index of the input, or output
   std::int32_t begin = 0;  // first step that touches it
   std::int32_t end = 0;    // one past the last; outputs and bound inputs live to the end
   ValueId value;           // whom it was made for (the first value it holds); invalid for scratch
@@ -69,10 +70,21 @@ struct HintReport {
   double seconds = 0;           // predicted, of those
 };
 
+struct Plan;
+// How the regions of a node run: planned once, run at every iteration. Their arenas lie in the scratch of the node's
+// step, at its start, one over the other.
+struct NodePlans {
+  NodeId node;
+  std::vector<Plan> regions;  // as the node's
+};
+
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   std::vector<Ref> outputs;  // as the graph's outputs; all dense
+  std::vector<NodePlans> bodies = {};  // of the nodes with regions, in the order of nodes
+  // A region's plan: outputs that are made here are written where the caller says, the others copied there at the end.
+  bool binds_outputs = false;
 
   std::int64_t input_bytes = 0;  // bound memory
   std::int64_t arena_bytes = 0;  // height of the arena, a multiple of buffer_alignment
@@ -93,6 +105,10 @@ struct Plan {
 
   std::vector<HintReport> hints;  // the graph's hints, then its checkpoints
 };
+
+RegionFacts facts_of(const Plan& region);
+// One per region of the node, empty where it has none.
+std::vector<RegionFacts> region_facts(const Plan& plan, NodeId node);
 
 // The step with the most bytes alive.
 std::int32_t peak_step(const Plan& plan);

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "tidemark/ir/limits.h"
 #include "tidemark/plan/json_reader.h"
 
 namespace tidemark {
@@ -52,7 +53,7 @@ Buffer read_buffer(const Reader& r) {
   constexpr std::int64_t last_step = std::numeric_limits<std::int32_t>::max();
   r.only({"memory", "purpose", "bytes", "offset", "begin", "end", "value"});
   Buffer buffer;
-  buffer.memory = r.field("memory").one_of({Memory::bound, Memory::arena});
+  buffer.memory = r.field("memory").one_of({Memory::bound, Memory::arena, Memory::result});
   buffer.purpose = r.field("purpose").one_of(
       {Purpose::input, Purpose::donated, Purpose::value, Purpose::output, Purpose::scratch});
   buffer.bytes = r.field("bytes").integer(0);
@@ -102,9 +103,19 @@ HintReport read_hint(const Reader& r) {
   return hint;
 }
 
-}  // namespace
+Json plan_json(const Plan& plan);
 
-std::string to_json(const Plan& plan) {
+Json bodies_json(const std::vector<NodePlans>& bodies) {
+  Json list = Json::array();
+  for (const NodePlans& body : bodies) {
+    Json regions = Json::array();
+    for (const Plan& region : body.regions) regions.push_back(plan_json(region));
+    list.push_back({{"node", id_json(body.node)}, {"regions", std::move(regions)}});
+  }
+  return list;
+}
+
+Json plan_json(const Plan& plan) {
   Json buffers = Json::array(), steps = Json::array(), hints = Json::array();
   for (const Buffer& b : plan.buffers) {
     buffers.push_back({{"memory", name_of(b.memory)},
@@ -123,9 +134,7 @@ std::string to_json(const Plan& plan) {
                      {"scratch", id_json(s.scratch)}});
   }
   for (const HintReport& hint : plan.hints) hints.push_back(hint_json(hint));
-  const Json json = {{"format", format_name},
-                     {"version", format_version},
-                     {"input_bytes", plan.input_bytes},
+  Json json = {{"input_bytes", plan.input_bytes},
                      {"arena_bytes", plan.arena_bytes},
                      {"lower_bound", plan.lower_bound},
                      {"order_free_bound", plan.order_free_bound},
@@ -140,20 +149,16 @@ std::string to_json(const Plan& plan) {
                      {"steps", std::move(steps)},
                      {"outputs", refs_json(plan.outputs)},
                      {"hints", std::move(hints)}};
-  return json.dump(1);
+  if (plan.binds_outputs) json["binds_outputs"] = true;
+  if (!plan.bodies.empty()) json["bodies"] = bodies_json(plan.bodies);
+  return json;
 }
 
-Plan plan_from_json(std::string_view text) {
-  const Json json = Reader::parse(text, plan_file);
-  const Reader root(json, plan_file);
-  if (root.field("format").text() != format_name)
-    root.field("format").reject("not a plan", std::string(format_name));
-  if (root.field("version").integer() != format_version) {
-    root.field("version").reject("another version of the format", fmt::format("{}", format_version));
-  }
+Plan read_plan(const Reader& root, int depth) {
+  if (depth > max_region_depth) root.reject(fmt::format("regions nested more than {} deep", max_region_depth));
   root.only({"format", "version", "input_bytes", "arena_bytes", "lower_bound", "order_free_bound",
              "store_all_bytes", "flops", "bytes_moved", "budget", "seconds", "least_seconds", "seconds_bound",
-             "buffers", "steps", "outputs", "hints"});
+             "buffers", "steps", "outputs", "hints", "binds_outputs", "bodies"});
   Plan plan;
   plan.input_bytes = root.field("input_bytes").integer(0);
   plan.arena_bytes = root.field("arena_bytes").integer(0);
@@ -170,7 +175,36 @@ Plan plan_from_json(std::string_view text) {
   root.field("steps").each([&](const Reader& r) { plan.steps.push_back(read_step(r)); });
   root.field("outputs").each([&](const Reader& r) { plan.outputs.push_back(read_ref(r)); });
   root.field("hints").each([&](const Reader& r) { plan.hints.push_back(read_hint(r)); });
+  if (root.has("binds_outputs")) plan.binds_outputs = root.field("binds_outputs").boolean();
+  if (root.has("bodies")) {
+    root.field("bodies").each([&](const Reader& r) {
+      r.only({"node", "regions"});
+      NodePlans body;
+      r.field("node").read(body.node);
+      r.field("regions").each([&](const Reader& region) { body.regions.push_back(read_plan(region, depth + 1)); });
+      plan.bodies.push_back(std::move(body));
+    });
+  }
   return plan;
+}
+
+}  // namespace
+
+std::string to_json(const Plan& plan) {
+  Json json = {{"format", format_name}, {"version", format_version}};
+  json.update(plan_json(plan));
+  return json.dump(1);
+}
+
+Plan plan_from_json(std::string_view text) {
+  const Json json = Reader::parse(text, plan_file);
+  const Reader root(json, plan_file);
+  if (root.field("format").text() != format_name)
+    root.field("format").reject("not a plan", std::string(format_name));
+  if (root.field("version").integer() != format_version) {
+    root.field("version").reject("another version of the format", fmt::format("{}", format_version));
+  }
+  return read_plan(root, 0);
 }
 
 }  // namespace tidemark

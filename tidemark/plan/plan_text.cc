@@ -7,7 +7,8 @@
 //   outputs %5@256
 //
 // name@place: in<k> is the k-th input's memory, a number an offset in the arena; +bytes into the buffer and (strides)
-// where it is a window; :size for what is written.
+// where it is a window; :size for what is written; out<k> is where the caller wants the k-th output. The plans of a
+// node's regions follow, indented, each under its node and number.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,7 +23,8 @@ std::string place(const Graph& graph, const Plan& plan, const Ref& ref) {
   const Value& value = graph[ref.value];
   const Buffer& buffer = plan.buffers[ref.buffer.index];
   std::string text = value.name.empty() ? fmt::format("%{}", ref.value.index) : value.name;
-  text += fmt::format("@{}{}", buffer.memory == Memory::bound ? "in" : "", buffer.offset);
+  constexpr std::string_view prefix[] = {"in", "", "out"};
+  text += fmt::format("@{}{}", prefix[static_cast<int>(buffer.memory)], buffer.offset);
   if (ref.offset != 0) text += fmt::format("+{}", ref.offset);
   if (!is_dense(value.type.shape, ref.strides)) {
     text += fmt::format("({})", fmt::join(ref.strides.begin(), ref.strides.end(), ","));
@@ -54,7 +56,18 @@ std::string to_text(const Graph& graph, const Plan& plan) {
   }
   text += "outputs";
   for (const Ref& out : plan.outputs) text += " " + place(graph, plan, out);
-  return text + "\n";
+  text += "\n";
+  for (const NodePlans& body : plan.bodies) {
+    const Node& node = graph[body.node];
+    for (std::size_t r = 0; r < body.regions.size(); ++r) {
+      text += fmt::format("region {} of {} %{}\n", r, node.op->name,
+                          node.results.empty() ? 0 : node.results[0].index);
+      std::string inside = to_text(node.regions[r], body.regions[r]);
+      for (std::size_t at = 0; at < inside.size(); at = inside.find('\n', at) + 1) inside.insert(at, "  "), at += 2;
+      text += inside;
+    }
+  }
+  return text;
 }
 
 }  // namespace tidemark

@@ -60,7 +60,7 @@ class Verifier {
   Verifier(const Graph& graph, const Plan& plan) : graph_(graph), plan_(plan) {}
 
   std::vector<std::string> run() {
-    if (!check_buffers()) return std::move(problems_);  // the rest would index out of range
+    if (!check_buffers() || !check_bodies()) return std::move(problems_);  // the rest would index out of range
     check_overlaps();
     bind_inputs();
     for (std::size_t t = 0; t < plan_.steps.size() && problems_.size() < enough_problems; ++t) play(t);
@@ -107,6 +107,8 @@ class Verifier {
         }
         if (buf.purpose == Purpose::input || buf.purpose == Purpose::donated)
           report("b{}: an input in the arena", b);
+      } else if (buf.memory == Memory::result) {
+        check_result(b);
       } else if (buf.offset < 0 || buf.offset >= static_cast<std::int64_t>(bound.size())) {
         report("b{}: bound to no input", b);
       } else {
@@ -125,6 +127,49 @@ class Verifier {
     }
     if (plan_.outputs.size() != graph_.outputs().size()) report("{} outputs", plan_.outputs.size());
     return problems_.empty();
+  }
+
+  // Memory that the caller names for an output: of its size, for one that is to be written there, once.
+  void check_result(std::size_t b) {
+    const Buffer& buf = plan_.buffers[b];
+    const auto index = static_cast<std::size_t>(buf.offset);
+    if (!plan_.binds_outputs) report("b{}: the caller names no memory for outputs", b);
+    if (buf.offset < 0 || index >= graph_.outputs().size()) return report("b{}: made for no output", b);
+    if (buf.bytes != graph_.type(graph_.outputs()[index]).bytes()) report("b{}: not the size of output {}", b, index);
+    if (buf.purpose != Purpose::output) report("b{}: purpose", b);
+    for (std::size_t other = 0; other < b; ++other) {
+      if (plan_.buffers[other].memory == Memory::result && plan_.buffers[other].offset == buf.offset)
+        report("b{} and b{} are both output {}", other, b, index);
+    }
+  }
+
+  // Every node with regions has a right plan for each of them.
+  bool check_bodies() {
+    std::size_t next = 0;
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      const Node& node = graph_.nodes()[n];
+      if (node.regions.empty()) continue;
+      if (next == plan_.bodies.size() || plan_.bodies[next].node != NodeId(n) ||
+          plan_.bodies[next].regions.size() != node.regions.size()) {
+        report("node {} ({}): its regions are not planned", n, node.op->name);
+        return false;
+      }
+      for (std::size_t r = 0; r < node.regions.size(); ++r) {
+        const Plan& region = plan_.bodies[next].regions[r];
+        if (!region.binds_outputs) report("node {} ({}): region {} keeps its outputs", n, node.op->name, r);
+        for (const std::string& problem : Verifier(node.regions[r], region).run())
+          report("node {} ({}): region {}: {}", n, node.op->name, r, problem);
+      }
+      facts_.resize(graph_.nodes().size());
+      facts_[n] = region_facts(plan_, NodeId(n));
+      ++next;
+    }
+    if (next != plan_.bodies.size()) report("plans for regions that are not there");
+    return problems_.empty();
+  }
+
+  std::span<const RegionFacts> facts(NodeId n) const {
+    return facts_.empty() ? std::span<const RegionFacts>() : facts_[n.index];
   }
 
   // Sweeps over time with the live stretches of the arena ordered by address.
@@ -299,6 +344,7 @@ class Verifier {
     if (!sound) return;
 
     call.call.in_strides = strides;
+    call.call.planned = facts(step.node);
     for (std::size_t k = 0; k < node.operands.size(); ++k) {
       const bool dense = is_dense(graph_.type(node.operands[k]).shape, strides[k]);
       if (!dense && !(node.op->strided && node.op->strided(call, static_cast<int>(k)))) {
@@ -383,6 +429,7 @@ class Verifier {
       const Buffer& buf = buffer(ref.buffer);
       if (buf.memory == Memory::arena && buf.purpose != Purpose::output)
         report("{}: purpose of its buffer", where);
+      if (buf.memory == Memory::arena && plan_.binds_outputs) report("{}: not where the caller wants it", where);
       if (buf.purpose == Purpose::input && !graph_.is_input(ref.value))
         report("{}: a view of an input", where);
       for (std::size_t j = 0; j < i; ++j) {
@@ -398,7 +445,7 @@ class Verifier {
     for (const Buffer& buf : plan_.buffers) {
       if (buf.memory == Memory::bound) {
         inputs += buf.bytes;
-      } else if (buf.bytes > 0) {
+      } else if (buf.memory == Memory::arena && buf.bytes > 0) {
         top = std::max(top, align_up(buf.offset + buf.bytes, buffer_alignment));
       }
     }
@@ -421,6 +468,7 @@ class Verifier {
       std::vector<Strides> strides;
       for (const Ref& ref : step.in) strides.push_back(ref.strides);
       call.call.in_strides = strides;
+      call.call.planned = facts(step.node);
       const Cost cost = cost_of(call);
       flops += cost.flops;
       moved += cost.bytes;
@@ -435,6 +483,7 @@ class Verifier {
   std::vector<std::vector<Content>> contents_;  // per buffer: values whose bytes are whole
   std::vector<std::vector<BufferId>> homes_;    // per value: the buffers whose contents name it
   std::vector<int> runs_;                       // per node
+  std::vector<std::vector<RegionFacts>> facts_;  // per node; empty: no node has regions
   NodeId last_effect_;
   std::int64_t load_ = 0, most_load_ = 0;
 };

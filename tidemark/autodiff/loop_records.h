@@ -1,0 +1,43 @@
+// A loop and its reverse as two plain loops: the reverse of one step is cut where the gradients begin, and what the later
+// part reads of the earlier one (the step's record) is stacked by the first loop and scanned by the second.
+#pragma once
+#include "tidemark/ir/builder.h"
+#include "tidemark/ops/loop_reverse.h"
+
+namespace tidemark {
+
+// What the reverse of a step reads, and from where it gets it.
+enum class RecordSource : std::uint8_t {
+  stacked,    // computed in the step, kept for each
+  output,     // the same, being a y of the loop anyway
+  scanned,    // an x of the loop
+  captured,   // from outside, the same at every step
+  invariant,  // computed from such alone: once, outside
+};
+struct Record {
+  ValueId value;  // of the joint graph
+  RecordSource source;
+  std::size_t place;  // among the stacked, ys, xs, captured or invariant ones
+};
+
+struct LoopRecords {
+  Graph joint;  // region 1 of the reversal, its loops settled
+  ReversalLayout at;
+  std::vector<bool> late;   // per value: depends on a gradient
+  std::vector<bool> again;  // per node: computed a second time with the gradients, since it costs next to nothing
+  std::vector<Record> records;
+  std::vector<ValueId> stacked, invariant;
+
+  std::int64_t bytes(std::int64_t trips) const;
+};
+LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint);
+
+// The first loop, for the operands of the loop it replaces: its results, then what is stacked.
+std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
+                               std::span<const Var> operands);
+
+// The second, for the operands of the reversal it replaces (snapshots unread): the gradients. `kept`: what the first gave.
+std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, const LoopReverseAttrs& attrs,
+                                std::span<const Var> operands, std::span<const Var> kept);
+
+}  // namespace tidemark

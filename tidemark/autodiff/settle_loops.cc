@@ -1,0 +1,205 @@
+#include "tidemark/autodiff/settle_loops.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "tidemark/autodiff/loop_records.h"
+#include "tidemark/ops/loop_reverse.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+namespace {
+
+bool is_kept_loop(const Node& node) { return node.op == &op::loop && unpack<LoopAttrs>(node.attrs).keep > 0; }
+
+bool has_regions(const Node& node) { return !node.regions.empty(); }
+
+// The reversals by the loop they belong to: the only reader of its snapshots.
+std::map<std::uint32_t, NodeId> pairs_of(const Graph& graph) {
+  std::map<std::uint32_t, NodeId> pairs;
+  const std::vector<std::vector<NodeId>> readers = consumers(graph);
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (!is_kept_loop(node)) continue;
+    const auto attrs = unpack<LoopAttrs>(node.attrs);
+    NodeId only;
+    bool one = true;
+    for (std::size_t r = node.results.size() - static_cast<std::size_t>(attrs.carries); r < node.results.size(); ++r) {
+      for (NodeId reader : readers[node.results[r].index]) {
+        one = one && (!only.valid() || only == reader) && graph[reader].op == &op::loop_reverse;
+        only = reader;
+      }
+      one = one && std::ranges::count(graph.outputs(), node.results[r]) == 0;
+    }
+    if (one && only.valid()) pairs[static_cast<std::uint32_t>(n)] = only;
+  }
+  return pairs;
+}
+
+std::int64_t state_bytes(const Graph& graph, const Node& loop) {
+  std::int64_t bytes = 0;
+  const auto carries = static_cast<std::size_t>(unpack<LoopAttrs>(loop.attrs).carries);
+  for (std::size_t c = 0; c < carries; ++c) bytes += graph.type(loop.operands[c]).bytes();
+  return bytes;
+}
+
+// Region 1 of a reversal without what only the records need.
+Graph gradients_alone(const Graph& region, const LoopReverseAttrs& attrs) {
+  const ReversalLayout at(attrs, region);
+  std::vector<std::size_t> order(at.inputs), outputs(at.results);
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
+  return regrouped(region, input_types(region), order, outputs);
+}
+
+class Settling {
+ public:
+  Settling(const Graph& source, std::int64_t memory) : source_(source), memory_(memory), pairs_(pairs_of(source)) {}
+
+  Graph run() {
+    target_.name = source_.name;
+    image_.resize(source_.values().size());
+    for (const Input& input : source_.inputs()) {
+      const Value& value = source_[input.value];
+      image_[input.value.index] = Var(builder_, target_.add_input(value.type, value.name, input.donated));
+    }
+    copy_checkpoints(source_, target_);
+    for (std::size_t n = 0; n < source_.nodes().size(); ++n) settle(NodeId(n));
+    for (ValueId v : source_.outputs()) target_.add_output(image_[v.index].id());
+    copy_hints(source_, target_, 0, ids_of(image_));
+    return std::move(target_);
+  }
+
+ private:
+  struct Decision {
+    std::optional<LoopRecords> records;
+    std::int64_t slots = 0;
+    std::vector<Var> kept;  // by records: what the first loop stacked
+  };
+
+  std::vector<Var> operands(const Node& node) const {
+    std::vector<Var> in;
+    for (ValueId v : node.operands) in.push_back(image_[v.index]);
+    return in;
+  }
+  void define(const Node& node, std::span<const Var> results) {
+    for (std::size_t r = 0; r < node.results.size() && r < results.size(); ++r) {
+      image_[node.results[r].index] = results[r];
+      if (!source_[node.results[r]].name.empty()) target_[results[r].id()].name = source_[node.results[r]].name;
+    }
+  }
+  std::vector<Graph> settled_regions(const Node& node) const {
+    std::vector<Graph> regions;
+    for (const Graph& region : node.regions) regions.push_back(settle_loops(region, memory_));
+    return regions;
+  }
+
+  void settle(NodeId id) {
+    const Node& node = source_[id];
+    builder_.set_where(node.where);
+    builder_.set_checkpoint(node.checkpoint);
+    if (is_kept_loop(node)) {
+      settle_loop(id);
+    } else if (node.op == &op::loop_reverse) {
+      settle_reversal(node);
+    } else {
+      define(node, builder_.call(*node.op, operands(node), node.attrs, settled_regions(node)));
+    }
+  }
+
+  void settle_loop(NodeId id) {
+    const Node& node = source_[id];
+    auto attrs = unpack<LoopAttrs>(node.attrs);
+    const auto pair = pairs_.find(id.index);
+    if (pair == pairs_.end()) {
+      const bool read = std::ranges::any_of(source_.nodes(), [&](const Node& reader) {
+        return reader.op == &op::loop_reverse &&
+               std::ranges::any_of(reader.operands, [&](ValueId v) { return source_[v].producer == id; });
+      });
+      // Nobody asked for a gradient after all: no snapshots. Else, with several readers, all of them.
+      if (!read && snapshots_unread(node, attrs)) attrs.keep = 0;
+      define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(node)));
+      return;
+    }
+    const Node& reversal = source_[pair->second];
+    Decision& decision = decisions_[pair->second.index];
+    const std::int64_t limit = attrs.memory >= 0 ? std::min(memory_, attrs.memory) : memory_;
+    LoopRecords records =
+        records_of(unpack<LoopReverseAttrs>(reversal.attrs), settle_loops(reversal.regions[1], memory_));
+    if (records.bytes(attrs.trips) <= limit) {
+      std::vector<Var> found = write_forward(builder_, records, attrs, operands(node));
+      const std::size_t results = node.results.size() - static_cast<std::size_t>(attrs.carries);
+      decision.kept.assign(found.begin(), found.end());
+      found.resize(results);
+      decision.records = std::move(records);
+      define(node, found);
+      return;
+    }
+    const std::int64_t state = std::max<std::int64_t>(1, state_bytes(source_, node));
+    decision.slots = attrs.keep = std::clamp<std::int64_t>(limit / state, 1, attrs.trips);
+    define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(node)));
+  }
+
+  bool snapshots_unread(const Node& node, const LoopAttrs& attrs) const {
+    const std::vector<int> uses = use_counts(source_);
+    return std::all_of(node.results.end() - static_cast<std::ptrdiff_t>(attrs.carries), node.results.end(),
+                       [&](ValueId v) { return uses[v.index] == 0; });
+  }
+
+  void settle_reversal(const Node& node) {
+    auto attrs = unpack<LoopReverseAttrs>(node.attrs);
+    const NodeId id = source_[node.results.front()].producer;
+    const auto found = decisions_.find(id.index);
+    if (found != decisions_.end() && found->second.records) {
+      // Snapshots have no image; the operands that matter come after them.
+      define(node, write_backward(builder_, *found->second.records, attrs, operands(node), found->second.kept));
+      return;
+    }
+    if (found != decisions_.end()) attrs.slots = found->second.slots;
+    std::vector<Graph> regions = settled_regions(node);
+    regions[1] = gradients_alone(regions[1], attrs);
+    define(node, builder_.call(op::loop_reverse, operands(node), pack(attrs), std::move(regions)));
+  }
+
+  const Graph& source_;
+  const std::int64_t memory_;
+  const std::map<std::uint32_t, NodeId> pairs_;
+  std::map<std::uint32_t, Decision> decisions_;  // by reversal
+  Graph target_;
+  Builder builder_{target_};
+  std::vector<Var> image_;
+};
+
+}  // namespace
+
+Graph settle_loops(const Graph& graph, std::int64_t memory) {
+  if (std::none_of(graph.nodes().begin(), graph.nodes().end(), has_regions)) return graph;
+  return Settling(graph, memory).run();
+}
+
+LoopMemoryRange loop_memory_range(const Graph& graph) {
+  LoopMemoryRange range;
+  const auto widen = [&](std::int64_t least, std::int64_t most) {
+    range.least = range.any ? std::min(range.least, least) : least;
+    range.most = std::max(range.most, most);
+    range.any = true;
+  };
+  for (const auto& [loop, reversal] : pairs_of(graph)) {
+    const Node &node = graph.nodes()[loop], &back = graph[reversal];
+    const auto attrs = unpack<LoopAttrs>(node.attrs);
+    const LoopRecords records =
+        records_of(unpack<LoopReverseAttrs>(back.attrs), settle_loops(back.regions[1], unlimited_memory));
+    const std::int64_t state = state_bytes(graph, node);
+    widen(std::min(state, records.bytes(attrs.trips)), std::max(attrs.trips * state, records.bytes(attrs.trips)));
+  }
+  for (const Node& node : graph.nodes()) {
+    for (const Graph& region : node.regions) {
+      const LoopMemoryRange inside = loop_memory_range(region);
+      if (inside.any) widen(inside.least, inside.most);
+    }
+  }
+  return range;
+}
+
+}  // namespace tidemark

@@ -1,0 +1,240 @@
+#include "tidemark/ops/loop_reverse.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/ops/type_rules.h"
+#include "tidemark/schedule/binomial_count.h"
+
+namespace tidemark {
+namespace {
+
+std::vector<Type> infer(const Call& call) {
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  const auto carries = static_cast<std::size_t>(a.carries), scanned = static_cast<std::size_t>(a.scanned);
+  const auto seeded = static_cast<std::size_t>(a.seeded);
+  const auto refuse = [&](std::string what) {
+    fail(ErrorCode::malformed_graph, {.what = "loop_reverse: " + what, .where = call.where});
+  };
+  if (a.trips < 1 || a.slots < 1 || a.slots > a.trips || a.carries < 0 || a.scanned < 0 || a.seeded < 0 ||
+      a.wanted_scanned < 0 || a.wanted_scanned > a.scanned || a.wanted_captured < 0 || call.regions.size() != 2 ||
+      call.in.size() < carries + scanned + seeded)
+    refuse("attributes and operands disagree");
+  std::vector<Type> carry, x, captured, carry_seeds, y_seeds;
+  for (std::size_t i = 0; i < carries; ++i) {
+    if (call.in[i].rank() == 0 || call.in[i].shape[0] != a.slots) refuse("a snapshot for each slot is needed");
+    carry.push_back(slice_of(call.in[i]));
+    if (is_float(carry.back().dtype)) carry_seeds.push_back(carry.back());
+  }
+  std::size_t next = carries;
+  const auto slice = [&](std::vector<Type>& list) {
+    if (call.in[next].rank() == 0 || call.in[next].shape[0] != a.trips) refuse("a slice for each trip is needed");
+    list.push_back(slice_of(call.in[next++]));
+  };
+  for (std::size_t i = 0; i < scanned; ++i) slice(x);
+  if (call.in.size() < next + carry_seeds.size() + seeded) refuse("seeds are missing");
+  for (const Type& type : carry_seeds) {
+    if (call.in[next++] != type) refuse("a seed is not of its carried value's type");
+  }
+  for (std::size_t i = 0; i < seeded; ++i) slice(y_seeds);
+  captured.assign(call.in.begin() + static_cast<std::ptrdiff_t>(next), call.in.end());
+
+  std::vector<Type> inputs = carry;
+  inputs.insert(inputs.end(), x.begin(), x.end());
+  inputs.insert(inputs.end(), captured.begin(), captured.end());
+  require_region(call, 0, inputs, "the step");
+  if (output_types(call.regions[0]) != carry) refuse("the step does not return what is carried");
+  inputs.insert(inputs.end(), carry_seeds.begin(), carry_seeds.end());
+  inputs.insert(inputs.end(), y_seeds.begin(), y_seeds.end());
+  const std::vector<Type> out = output_types(call.regions[1]);
+  const std::size_t float_carries = carry_seeds.size(), dxs = static_cast<std::size_t>(a.wanted_scanned),
+                    sums = static_cast<std::size_t>(a.wanted_captured);
+  if (out.size() < float_carries + dxs + sums) refuse("the reverse of the step returns too little");
+  inputs.insert(inputs.end(), out.begin() + static_cast<std::ptrdiff_t>(float_carries + dxs),
+                out.begin() + static_cast<std::ptrdiff_t>(float_carries + dxs + sums));
+  require_region(call, 1, inputs, "the reverse of the step");
+  if (!std::equal(carry_seeds.begin(), carry_seeds.end(), out.begin()))
+    refuse("the reverse of the step does not return gradients of what is carried");
+
+  std::vector<Type> results(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(float_carries + dxs + sums));
+  for (std::size_t i = float_carries; i < float_carries + dxs; ++i) results[i] = stacked(a.trips, results[i]);
+  if (a.slots < a.trips) results.insert(results.end(), call.in.begin(), call.in.begin() + static_cast<std::ptrdiff_t>(carries));
+  return results;
+}
+
+std::size_t float_carries(const Call& call, std::int64_t carries) {
+  std::size_t count = 0;
+  for (std::int64_t i = 0; i < carries; ++i) count += is_float(call.in[static_cast<std::size_t>(i)].dtype);
+  return count;
+}
+
+Cost cost(const Call& call) {
+  if (call.planned.size() < 2) return {.bytes = bytes_moved(call), .work = WorkKind::opaque};
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  const auto trips = static_cast<double>(a.trips);
+  // Beyond the sweep of the loop itself, which goes over all steps once.
+  const auto advances = static_cast<double>(schedule::least_advances(a.trips + 1, a.slots) - a.trips);
+  const RegionFacts &step = call.planned[0], &back = call.planned[1];
+  return {.flops = advances * step.flops + trips * back.flops,
+          .bytes = advances * step.bytes_moved + trips * back.bytes_moved,
+          .work = WorkKind::opaque,
+          .seconds = advances * step.seconds + trips * back.seconds};
+}
+
+// Pointers, and a second place for each gradient that is carried or summed up. Where states are computed again, two
+// states, and for each slot whose state it holds.
+std::int64_t scratch(const Call& call) {
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  const Graph &step = call.regions[0], &back = call.regions[1];
+  const std::size_t pointers = step.inputs().size() + step.outputs().size() + back.inputs().size() + back.outputs().size();
+  std::int64_t bytes = align_up(static_cast<std::int64_t>(pointers) * 8, buffer_alignment);
+  const std::size_t carried = float_carries(call, a.carries);
+  const std::size_t gradients = carried + static_cast<std::size_t>(a.wanted_scanned + a.wanted_captured);
+  for (std::size_t r = 0; r < gradients; ++r) {
+    if (r >= carried && r < carried + static_cast<std::size_t>(a.wanted_scanned)) continue;
+    bytes += align_up(back.type(back.outputs()[r]).bytes(), buffer_alignment);
+  }
+  if (a.slots == a.trips) return bytes;
+  bytes += align_up(8 * a.slots, buffer_alignment);
+  for (std::int64_t c = 0; c < a.carries; ++c)
+    bytes += 2 * align_up(slice_of(call.in[static_cast<std::size_t>(c)]).bytes(), buffer_alignment);
+  return bytes;
+}
+
+// A gradient of what is carried over the seed it begins as; snapshots over themselves, since slots are used again.
+bool in_place(const Call& call, int result, int operand) {
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  const int carried = static_cast<int>(float_carries(call, a.carries));
+  if (result < carried) return operand == static_cast<int>(a.carries + a.scanned) + result;
+  return operand < a.carries && result == carried + static_cast<int>(a.wanted_scanned + a.wanted_captured) + operand;
+}
+
+// A loop over the stacked states, backwards: what is carried are the gradients and the sums.
+std::vector<Var> expand_reverse(const RuleCall& rule) {
+  const auto a = rule.call.attrs_as<LoopReverseAttrs>();
+  TM_CHECK(a.slots == a.trips, "a reversal in fewer slots than steps is expanded");
+  const Graph& back = rule.call.regions[1];
+  const ReversalLayout at(a, back);
+  std::vector<Var> carried, scanned;
+  for (std::size_t i = 0; i < at.float_carries; ++i) carried.push_back(rule.in[at.carries + at.scanned + i]);
+  for (std::size_t i = at.sums; i < at.inputs; ++i)
+    carried.push_back(zeros(rule.builder, back.type(back.inputs()[i].value)));
+  const std::size_t first_y_seed = at.carries + at.scanned + at.float_carries;
+  for (std::size_t i = 0; i < at.carries + at.scanned; ++i) scanned.push_back(rule.in[i]);
+  for (std::size_t i = at.y_seeds; i < at.sums; ++i) scanned.push_back(rule.in[first_y_seed + i - at.y_seeds]);
+
+  LoopAttrs attrs{.trips = a.trips,
+                  .carries = static_cast<std::int64_t>(carried.size()),
+                  .scanned = static_cast<std::int64_t>(scanned.size()),
+                  .reverse = !a.reverse,
+                  .memory = a.memory};
+  std::vector<Var> operands = carried;
+  operands.insert(operands.end(), scanned.begin(), scanned.end());
+  operands.insert(operands.end(), rule.in.end() - static_cast<std::ptrdiff_t>(at.captured), rule.in.end());
+  std::vector<Type> types;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const bool is_slice = i >= carried.size() && i < carried.size() + scanned.size();
+    types.push_back(is_slice ? slice_of(operands[i].type()) : operands[i].type());
+  }
+  // Where the new body's inputs find themselves among those of region 1.
+  std::vector<std::size_t> order(at.inputs);
+  for (std::size_t i = 0; i < at.carries + at.scanned; ++i) order[i] = carried.size() + i;
+  for (std::size_t i = 0; i < at.captured; ++i) order[at.carries + at.scanned + i] = carried.size() + scanned.size() + i;
+  for (std::size_t i = 0; i < at.float_carries; ++i) order[at.carry_seeds + i] = i;
+  for (std::size_t i = at.y_seeds; i < at.sums; ++i) order[i] = carried.size() + at.carries + at.scanned + i - at.y_seeds;
+  for (std::size_t i = at.sums; i < at.inputs; ++i) order[i] = at.float_carries + i - at.sums;
+  std::vector<std::size_t> chosen;
+  const auto dxs = static_cast<std::size_t>(a.wanted_scanned);
+  for (std::size_t r = 0; r < at.float_carries; ++r) chosen.push_back(r);
+  for (std::size_t r = at.float_carries + dxs; r < at.results; ++r) chosen.push_back(r);
+  for (std::size_t r = at.float_carries; r < at.float_carries + dxs; ++r) chosen.push_back(r);
+  std::vector<Graph> regions;
+  regions.push_back(regrouped(back, types, order, chosen));
+  const std::vector<Var> found = rule.builder.call(op::loop, operands, pack(attrs), std::move(regions));
+  std::vector<Var> results(at.results);
+  for (std::size_t r = 0; r < at.results; ++r) results[chosen[r]] = found[r];
+  return results;
+}
+
+}  // namespace
+
+ReversalLayout::ReversalLayout(const LoopReverseAttrs& attrs, const Graph& region)
+    : carries(static_cast<std::size_t>(attrs.carries)), scanned(static_cast<std::size_t>(attrs.scanned)) {
+  float_carries = 0;
+  for (std::size_t i = 0; i < carries; ++i) float_carries += is_float(region.type(region.inputs()[i].value).dtype);
+  inputs = region.inputs().size();
+  sums = inputs - static_cast<std::size_t>(attrs.wanted_captured);
+  y_seeds = sums - static_cast<std::size_t>(attrs.seeded);
+  carry_seeds = y_seeds - float_carries;
+  captured = carry_seeds - carries - scanned;
+  results = float_carries + static_cast<std::size_t>(attrs.wanted_scanned + attrs.wanted_captured);
+}
+
+std::vector<Graph> reversal_regions(LoopReversal& reversal, const Calculus& calculus) {
+  const Graph& body = reversal.body;
+  LoopReverseAttrs& a = reversal.attrs;
+  const auto carries = static_cast<std::size_t>(a.carries), scanned = static_cast<std::size_t>(a.scanned);
+  const std::size_t inputs = body.inputs().size(), outputs = body.outputs().size();
+  std::unique_ptr<bool[]> wanted(new bool[inputs]), summed(new bool[inputs]);
+  std::size_t gradients = 0, sums = 0, float_carries = 0;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const bool named = std::ranges::count(reversal.wanted, i) > 0;
+    const bool carried = i < carries && is_float(body.type(body.inputs()[i].value).dtype);
+    float_carries += carried;
+    wanted[i] = carried || named;
+    summed[i] = named && i >= carries + scanned;
+    gradients += wanted[i], sums += summed[i];
+  }
+  a.seeded = static_cast<std::int64_t>(reversal.seeded.size());
+  a.wanted_captured = static_cast<std::int64_t>(sums);
+  a.wanted_scanned = static_cast<std::int64_t>(reversal.wanted.size() - sums);
+  const Graph joint = calculus.vjp(body, {wanted.get(), inputs}, {summed.get(), inputs});
+
+  // The joint graph wants a seed for each floating-point output; ys that nobody asks about get zeros.
+  Graph back;
+  Builder builder(back);
+  std::vector<Var> in, seeds, sum_inputs;
+  for (const Type& type : input_types(body)) in.push_back(builder.input(type));
+  const std::vector<Type> out_types = output_types(body);
+  seeds.resize(outputs);
+  for (std::size_t r = 0; r < carries; ++r) {
+    if (is_float(out_types[r].dtype)) seeds[r] = builder.input(out_types[r]);
+  }
+  for (std::size_t r : reversal.seeded) seeds[r] = builder.input(out_types[r]);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (summed[i]) sum_inputs.push_back(builder.input(in[i].type()));
+  }
+  for (std::size_t r = 0; r < outputs; ++r) {
+    if (is_float(out_types[r].dtype)) in.push_back(seeds[r] ? seeds[r] : zeros(builder, out_types[r]));
+  }
+  in.insert(in.end(), sum_inputs.begin(), sum_inputs.end());
+  const std::vector<Var> found = inline_graph(builder, joint, in);
+  for (std::size_t g = 0; g < gradients; ++g) back.add_output(found[outputs + g].id());
+  for (std::size_t r = 0; r < outputs; ++r) back.add_output(found[r].id());
+
+  std::vector<std::size_t> all(inputs), carried(carries);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::iota(carried.begin(), carried.end(), std::size_t{0});
+  std::vector<Graph> regions;
+  regions.push_back(regrouped(body, input_types(body), all, carried));
+  regions.push_back(std::move(back));
+  return regions;
+}
+
+const Op op::loop_reverse = {
+    .name = "loop_reverse",
+    .kind = OpKind::control,
+    .dtypes = any_dtype,
+    .results = -1,
+    .schema = &schema_of<LoopReverseAttrs>,
+    .infer = infer,
+    .expand = expand_reverse,
+    .cost = cost,
+    .scratch = scratch,
+    .in_place = in_place,
+};
+
+}  // namespace tidemark

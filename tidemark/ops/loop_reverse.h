@@ -1,0 +1,47 @@
+// The reverse of a loop: from its snapshots and the gradients arriving at its results to the gradients of what went in.
+// It walks the iterations backwards, advancing from the snapshots where a state is not kept, and adds up the gradients
+// of captured values on the way.
+//
+//   operands  snapshots…  xs…  seeds of carries…  seeds of ys…  captured…
+//   region 0  (carry…, x…, captured…) → (carry'…)
+//   region 1  (carry…, x…, captured…, seeds of carry'…, seeds of y…, sums so far…) → (gradients of carry…, of x…, sums…,
+//             and, until the plan decides how the loop is reversed, carry'…, y…)
+//   results   gradients of carries…  of xs…  of captured…  [used-up snapshots…]
+//
+// Only floating-point values have seeds and gradients; of xs and captured values, those named in `wanted`.
+#pragma once
+#include "tidemark/ops/loop.h"
+
+namespace tidemark {
+
+struct LoopReverseAttrs {
+  std::int64_t trips = 0;
+  std::int64_t carries = 0;
+  std::int64_t scanned = 0;
+  std::int64_t seeded = 0;          // ys with a seed
+  std::int64_t wanted_scanned = 0;  // xs with a gradient
+  std::int64_t wanted_captured = 0;
+  std::int64_t slots = 0;  // as many as trips: every state is kept; fewer: they are used again and again
+  bool reverse = false;    // of the loop that is reversed
+  std::int64_t memory = -1;
+  TM_FIELDS(LoopReverseAttrs, trips, carries, scanned, seeded, wanted_scanned, wanted_captured, slots, reverse, memory)
+};
+
+// What a rule knows when it writes a reversal.
+struct LoopReversal {
+  LoopReverseAttrs attrs;  // the counts of what follows are filled in
+  const Graph& body;
+  std::vector<std::size_t> seeded = {};  // outputs of the body: those ys that have a seed
+  std::vector<std::size_t> wanted = {};  // inputs of the body: those xs and captured values that get a gradient
+};
+std::vector<Graph> reversal_regions(LoopReversal& reversal, const Calculus& calculus);
+
+// Where things are among the inputs and outputs of region 1.
+struct ReversalLayout {
+  explicit ReversalLayout(const LoopReverseAttrs& attrs, const Graph& region);
+  std::size_t carries, scanned, captured, float_carries;
+  std::size_t carry_seeds, y_seeds, sums, inputs;  // where they begin; inputs: the end
+  std::size_t results;                             // outputs that are gradients
+};
+
+}  // namespace tidemark

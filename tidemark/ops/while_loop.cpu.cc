@@ -1,0 +1,64 @@
+#include "tidemark/ops/while_loop.h"
+
+#include <fmt/format.h>
+
+#include "tidemark/base/error.h"
+#include "tidemark/ops/loop_cpu.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+namespace {
+
+struct While {
+  WhileAttrs attrs;
+  std::vector<std::int64_t> bytes;  // of what is carried
+};
+
+std::shared_ptr<const void> prepare(const Call& call) {
+  auto loop = std::make_shared<While>();
+  loop->attrs = call.attrs_as<WhileAttrs>();
+  for (std::int64_t c = 0; c < loop->attrs.carries; ++c)
+    loop->bytes.push_back(call.in[static_cast<std::size_t>(c)].bytes());
+  return loop;
+}
+
+[[noreturn]] void too_many_steps(const WhileAttrs& attrs, SourceLine where) {
+  fail(ErrorCode::numeric, {.what = fmt::format("a while_loop goes on after {} steps", attrs.max_steps),
+                            .expected = "its condition to fail by then",
+                            .where = where,
+                            .help = "raise max_steps, or check the condition"});
+}
+
+// Where it ends is not known beforehand, so carried values alternate between the result's memory and a second place and
+// are copied if they end in the wrong one.
+void run(const KernelArgs& args) {
+  const While& loop = args.attrs<While>();
+  const std::size_t carries = loop.bytes.size();
+  ScratchPieces scratch(args.scratch);
+  std::byte** in = scratch.take_pointers(args.in.size() + carries + 1);
+  std::byte **out = in + args.in.size(), **answer = out + carries;
+  *answer = scratch.take(1);
+  std::byte* second = scratch.take(0);
+  for (std::size_t i = 0; i < args.in.size(); ++i) in[i] = args.in[i].data;
+  std::int64_t trips = 0;
+  for (;; ++trips) {
+    args.regions[0](in, answer);
+    if (**answer == std::byte{0}) break;
+    if (trips == loop.attrs.max_steps) too_many_steps(loop.attrs, args.where);
+    std::byte* place = second;
+    for (std::size_t c = 0; c < carries; ++c) {
+      out[c] = trips % 2 == 0 ? place : args.out[c].data;
+      place += align_up(loop.bytes[c], buffer_alignment);
+    }
+    args.regions[1](in, out);
+    for (std::size_t c = 0; c < carries; ++c) in[c] = out[c];
+  }
+  for (std::size_t c = 0; c < carries; ++c) copy_bytes(args.out[c].data, in[c], loop.bytes[c]);
+  *args.out[carries].as<std::int64_t>() = trips;
+}
+
+}  // namespace
+
+const CpuKernel cpu::while_loop = {run, prepare};
+
+}  // namespace tidemark

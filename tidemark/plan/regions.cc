@@ -1,0 +1,27 @@
+#include "tidemark/plan/regions.h"
+
+namespace tidemark {
+
+RegionPlans plan_regions(const Graph& graph, const PlanOptions& options) {
+  RegionPlans plans;
+  PlanOptions inside;
+  inside.machine = options.machine;
+  inside.fixed_order = options.fixed_order;
+  inside.skip = options.skip;
+  inside.effort = options.effort;
+  inside.binds_outputs = true;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (node.regions.empty()) continue;
+    plans.facts.resize(graph.nodes().size());
+    NodePlans& body = plans.bodies.emplace_back();
+    body.node = NodeId(n);
+    for (const Graph& region : node.regions) {
+      body.regions.push_back(make_plan(region, inside));
+      plans.facts[n].push_back(facts_of(body.regions.back()));
+    }
+  }
+  return plans;
+}
+
+}  // namespace tidemark
