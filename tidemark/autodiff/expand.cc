@@ -5,7 +5,8 @@
 
 namespace tidemark {
 
-Graph expand(const Graph& graph, const std::function<bool(const Node&)>& should_expand, ExpandRegions regions) {
+Graph expand(const Graph& graph, const std::function<bool(const Node&)>& should_expand,
+             ExpandRegions regions) {
   const auto& nodes = graph.nodes();
   const bool inside = regions == ExpandRegions::inside;
   const std::function<bool(const Node&)> concerns = [&](const Node& node) {
@@ -34,7 +35,8 @@ Graph expand(const Graph& graph, const std::function<bool(const Node&)>& should_
     if (should_expand(node)) {
       TM_CHECK(node.op->expand, "{} is to be expanded and has no expansion", node.op->name);
       const NodeCall call(graph, node);
-      out = node.op->expand({.builder = builder, .call = call, .in = in, .out = {}, .seed = {}, .calculus = &calculus});
+      out = node.op->expand(
+          {.builder = builder, .call = call, .in = in, .out = {}, .seed = {}, .calculus = &calculus});
     } else {
       std::vector<Graph> bodies = node.regions;
       if (inside) {

@@ -21,8 +21,8 @@ std::vector<Var> transpose_twice(const RuleCall& rule) {
     if (seed.back()) seeded.push_back(seed.back());
   }
   builder.set_where(rule.call.where);
-  const std::vector<Var> pulled =
-      rule.call.op->vjp({.builder = builder, .call = rule.call, .in = in, .out = out, .seed = seed, .calculus = &calculus});
+  const std::vector<Var> pulled = rule.call.op->vjp(
+      {.builder = builder, .call = rule.call, .in = in, .out = out, .seed = seed, .calculus = &calculus});
   std::vector<Var> outputs, directions;
   for (std::size_t o = 0; o < pulled.size(); ++o) {
     if (!pulled[o] || !rule.seed[o]) continue;

@@ -11,8 +11,13 @@ namespace {
 class Cut {
  public:
   Cut(const LoopReverseAttrs& attrs, Graph joint)
-      : cut_{.joint = std::move(joint), .at = ReversalLayout(attrs, cut_.joint), .late = {}, .again = {},
-             .records = {}, .stacked = {}, .invariant = {}},
+      : cut_{.joint = std::move(joint),
+             .at = ReversalLayout(attrs, cut_.joint),
+             .late = {},
+             .again = {},
+             .records = {},
+             .stacked = {},
+             .invariant = {}},
         graph_(cut_.joint) {}
 
   LoopRecords run() {
@@ -111,7 +116,8 @@ void copy_node(Builder& builder, const Graph& source, const Node& node, std::vec
 }
 
 // The values computed outside from what is captured, written into the builder's graph.
-std::vector<Var> write_invariants(Builder& builder, const LoopRecords& records, std::span<const Var> captured) {
+std::vector<Var> write_invariants(Builder& builder, const LoopRecords& records,
+                                  std::span<const Var> captured) {
   const Graph& joint = records.joint;
   std::vector<bool> needed(joint.values().size(), false);
   for (ValueId v : records.invariant) needed[v.index] = true;
@@ -142,7 +148,9 @@ std::int64_t LoopRecords::bytes(std::int64_t trips) const {
   return trips * sum;
 }
 
-LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint) { return Cut(attrs, std::move(joint)).run(); }
+LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint) {
+  return Cut(attrs, std::move(joint)).run();
+}
 
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
                                std::span<const Var> operands) {
@@ -173,7 +181,8 @@ std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, co
   const std::span<const Var> xs = operands.subspan(at.carries, at.scanned);
   const std::span<const Var> seeds = operands.subspan(at.carries + at.scanned);
   const std::span<const Var> captured = operands.last(at.captured);
-  const std::size_t outputs = joint.outputs().size() - at.results;  // of the first loop, what is stacked apart
+  const std::size_t outputs =
+      joint.outputs().size() - at.results;  // of the first loop, what is stacked apart
   const std::vector<Var> invariants = write_invariants(builder, records, captured);
 
   Graph body;
@@ -203,11 +212,21 @@ std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, co
       if (is_slice != slices) continue;
       image[record.value.index] = inside.input(joint.type(record.value), joint[record.value].name);
       switch (record.source) {
-        case RecordSource::stacked: scanned.push_back(kept[outputs + record.place]); break;
-        case RecordSource::output: scanned.push_back(kept[at.carries + record.place]); break;
-        case RecordSource::scanned: scanned.push_back(xs[record.place]); break;
-        case RecordSource::captured: fixed.push_back(captured[record.place]); break;
-        case RecordSource::invariant: fixed.push_back(invariants[record.place]); break;
+        case RecordSource::stacked:
+          scanned.push_back(kept[outputs + record.place]);
+          break;
+        case RecordSource::output:
+          scanned.push_back(kept[at.carries + record.place]);
+          break;
+        case RecordSource::scanned:
+          scanned.push_back(xs[record.place]);
+          break;
+        case RecordSource::captured:
+          fixed.push_back(captured[record.place]);
+          break;
+        case RecordSource::invariant:
+          fixed.push_back(invariants[record.place]);
+          break;
       }
     }
   };
@@ -216,7 +235,8 @@ std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, co
   for (std::size_t n = 0; n < joint.nodes().size(); ++n) {
     const Node& node = joint.nodes()[n];
     if (!records.late[node.results.front().index] && !records.again[n]) continue;
-    const bool ready = std::ranges::all_of(node.operands, [&](ValueId v) { return static_cast<bool>(image[v.index]); });
+    const bool ready =
+        std::ranges::all_of(node.operands, [&](ValueId v) { return static_cast<bool>(image[v.index]); });
     if (ready) copy_node(inside, joint, node, image);  // what is not ready, no gradient needs
   }
   const auto dxs = static_cast<std::size_t>(attrs.wanted_scanned);

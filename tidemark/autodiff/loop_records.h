@@ -23,8 +23,9 @@ struct Record {
 struct LoopRecords {
   Graph joint;  // region 1 of the reversal, its loops settled
   ReversalLayout at;
-  std::vector<bool> late;   // per value: depends on a gradient
-  std::vector<bool> again;  // per node: computed a second time with the gradients, since it costs next to nothing
+  std::vector<bool> late;  // per value: depends on a gradient
+  std::vector<bool>
+      again;  // per node: computed a second time with the gradients, since it costs next to nothing
   std::vector<Record> records;
   std::vector<ValueId> stacked, invariant;
 

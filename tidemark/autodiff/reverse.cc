@@ -179,25 +179,27 @@ std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::
 Graph vjp_graph(const Graph& f, std::span<const bool> wrt) { return vjp_graph(f, wrt, {}); }
 
 Graph vjp_graph(const Graph& f, std::span<const bool> wrt, std::span<const bool> accumulated) {
-  return with_gradients(f, wrt, [&](Builder& builder, std::span<const Var> inputs, std::span<const Var> outputs, Seeds& seeds) {
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (!is_float(outputs[i].dtype())) continue;
-      seeds.at.push_back(outputs[i]);
-      seeds.values.push_back(builder.input(outputs[i].type(), fmt::format("seed{}", i)));
-    }
-    for (std::size_t i = 0; i < accumulated.size(); ++i) {
-      if (!accumulated[i]) continue;
-      seeds.at.push_back(inputs[i]);
-      seeds.values.push_back(builder.input(inputs[i].type(), fmt::format("sum{}", i)));
-    }
-  });
+  return with_gradients(
+      f, wrt, [&](Builder& builder, std::span<const Var> inputs, std::span<const Var> outputs, Seeds& seeds) {
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+          if (!is_float(outputs[i].dtype())) continue;
+          seeds.at.push_back(outputs[i]);
+          seeds.values.push_back(builder.input(outputs[i].type(), fmt::format("seed{}", i)));
+        }
+        for (std::size_t i = 0; i < accumulated.size(); ++i) {
+          if (!accumulated[i]) continue;
+          seeds.at.push_back(inputs[i]);
+          seeds.values.push_back(builder.input(inputs[i].type(), fmt::format("sum{}", i)));
+        }
+      });
 }
 
 Graph gradient_graph(const Graph& f, std::span<const bool> wrt) {
-  return with_gradients(f, wrt, [](Builder&, std::span<const Var>, std::span<const Var> outputs, Seeds& seeds) {
-    seeds.at = {outputs[0]};
-    seeds.values = {ones_like(outputs[0])};
-  });
+  return with_gradients(f, wrt,
+                        [](Builder&, std::span<const Var>, std::span<const Var> outputs, Seeds& seeds) {
+                          seeds.at = {outputs[0]};
+                          seeds.values = {ones_like(outputs[0])};
+                        });
 }
 
 const Calculus calculus = {.jvp = jvp_graph, .vjp = vjp_graph};

@@ -7,11 +7,19 @@
 #include "tidemark/autodiff/loop_records.h"
 #include "tidemark/ops/loop_reverse.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/while_loop.h"
 
 namespace tidemark {
 namespace {
 
 bool is_kept_loop(const Node& node) { return node.op == &op::loop && unpack<LoopAttrs>(node.attrs).keep > 0; }
+
+bool is_kept_while(const Node& node) {
+  return node.op == &op::while_loop && unpack<WhileAttrs>(node.attrs).keep > 0;
+}
+
+// More slots than this save no time worth having.
+constexpr std::int64_t most_slots = 1 << 16;
 
 bool has_regions(const Node& node) { return !node.regions.empty(); }
 
@@ -25,7 +33,8 @@ std::map<std::uint32_t, NodeId> pairs_of(const Graph& graph) {
     const auto attrs = unpack<LoopAttrs>(node.attrs);
     NodeId only;
     bool one = true;
-    for (std::size_t r = node.results.size() - static_cast<std::size_t>(attrs.carries); r < node.results.size(); ++r) {
+    for (std::size_t r = node.results.size() - static_cast<std::size_t>(attrs.carries);
+         r < node.results.size(); ++r) {
       for (NodeId reader : readers[node.results[r].index]) {
         one = one && (!only.valid() || only == reader) && graph[reader].op == &op::loop_reverse;
         only = reader;
@@ -55,7 +64,8 @@ Graph gradients_alone(const Graph& region, const LoopReverseAttrs& attrs) {
 
 class Settling {
  public:
-  Settling(const Graph& source, std::int64_t memory) : source_(source), memory_(memory), pairs_(pairs_of(source)) {}
+  Settling(const Graph& source, std::int64_t memory)
+      : source_(source), memory_(memory), pairs_(pairs_of(source)) {}
 
   Graph run() {
     target_.name = source_.name;
@@ -86,7 +96,8 @@ class Settling {
   void define(const Node& node, std::span<const Var> results) {
     for (std::size_t r = 0; r < node.results.size() && r < results.size(); ++r) {
       image_[node.results[r].index] = results[r];
-      if (!source_[node.results[r]].name.empty()) target_[results[r].id()].name = source_[node.results[r]].name;
+      if (!source_[node.results[r]].name.empty())
+        target_[results[r].id()].name = source_[node.results[r]].name;
     }
   }
   std::vector<Graph> settled_regions(const Node& node) const {
@@ -101,6 +112,8 @@ class Settling {
     builder_.set_checkpoint(node.checkpoint);
     if (is_kept_loop(node)) {
       settle_loop(id);
+    } else if (is_kept_while(node)) {
+      settle_while(node);
     } else if (node.op == &op::loop_reverse) {
       settle_reversal(node);
     } else {
@@ -141,6 +154,22 @@ class Settling {
     define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(node)));
   }
 
+  // All states where the number of steps is bounded and the memory is there, else as many as there is memory for.
+  void settle_while(const Node& node) {
+    auto attrs = unpack<WhileAttrs>(node.attrs);
+    std::int64_t state = 0;
+    for (std::int64_t c = 0; c < attrs.carries; ++c)
+      state += source_.type(node.operands[static_cast<std::size_t>(c)]).bytes();
+    const std::int64_t limit = attrs.memory >= 0 ? std::min(memory_, attrs.memory) : memory_;
+    const std::int64_t bound = attrs.max_steps >= 0        ? std::min(attrs.max_steps, most_slots)
+                               : limit == unlimited_memory ? usual_slots
+                                                           : most_slots;
+    attrs.keep = std::clamp<std::int64_t>(limit / std::max<std::int64_t>(1, state), 1,
+                                          std::max<std::int64_t>(1, bound));
+    while_slots_[source_[node.results.front()].producer.index] = attrs.keep;
+    define(node, builder_.call(op::while_loop, operands(node), pack(attrs), settled_regions(node)));
+  }
+
   bool snapshots_unread(const Node& node, const LoopAttrs& attrs) const {
     const std::vector<int> uses = use_counts(source_);
     return std::all_of(node.results.end() - static_cast<std::ptrdiff_t>(attrs.carries), node.results.end(),
@@ -153,10 +182,12 @@ class Settling {
     const auto found = decisions_.find(id.index);
     if (found != decisions_.end() && found->second.records) {
       // Snapshots have no image; the operands that matter come after them.
-      define(node, write_backward(builder_, *found->second.records, attrs, operands(node), found->second.kept));
+      define(node,
+             write_backward(builder_, *found->second.records, attrs, operands(node), found->second.kept));
       return;
     }
     if (found != decisions_.end()) attrs.slots = found->second.slots;
+    if (attrs.unknown_length()) attrs.slots = while_slots_.at(source_[node.operands.back()].producer.index);
     std::vector<Graph> regions = settled_regions(node);
     regions[1] = gradients_alone(regions[1], attrs);
     define(node, builder_.call(op::loop_reverse, operands(node), pack(attrs), std::move(regions)));
@@ -165,7 +196,8 @@ class Settling {
   const Graph& source_;
   const std::int64_t memory_;
   const std::map<std::uint32_t, NodeId> pairs_;
-  std::map<std::uint32_t, Decision> decisions_;  // by reversal
+  std::map<std::uint32_t, Decision> decisions_;        // by reversal
+  std::map<std::uint32_t, std::int64_t> while_slots_;  // by loop
   Graph target_;
   Builder builder_{target_};
   std::vector<Var> image_;
@@ -191,9 +223,17 @@ LoopMemoryRange loop_memory_range(const Graph& graph) {
     const LoopRecords records =
         records_of(unpack<LoopReverseAttrs>(back.attrs), settle_loops(back.regions[1], unlimited_memory));
     const std::int64_t state = state_bytes(graph, node);
-    widen(std::min(state, records.bytes(attrs.trips)), std::max(attrs.trips * state, records.bytes(attrs.trips)));
+    widen(std::min(state, records.bytes(attrs.trips)),
+          std::max(attrs.trips * state, records.bytes(attrs.trips)));
   }
   for (const Node& node : graph.nodes()) {
+    if (is_kept_while(node)) {
+      const auto attrs = unpack<WhileAttrs>(node.attrs);
+      std::int64_t state = 0;
+      for (std::int64_t c = 0; c < attrs.carries; ++c)
+        state += graph.type(node.operands[static_cast<std::size_t>(c)]).bytes();
+      widen(state, state * (attrs.max_steps >= 1 ? std::min(attrs.max_steps, most_slots) : most_slots));
+    }
     for (const Graph& region : node.regions) {
       const LoopMemoryRange inside = loop_memory_range(region);
       if (inside.any) widen(inside.least, inside.most);

@@ -22,7 +22,8 @@ Graph settle_loops(const Graph& graph, std::int64_t memory = unlimited_memory);
 // Whether anything is left to decide, here or in regions; the range of limits that make a difference.
 struct LoopMemoryRange {
   bool any = false;
-  std::int64_t least = 0, most = 0;  // bytes: one state of the largest; the records of all steps of the largest
+  std::int64_t least = 0,
+               most = 0;  // bytes: one state of the largest; the records of all steps of the largest
 };
 LoopMemoryRange loop_memory_range(const Graph& graph);
 

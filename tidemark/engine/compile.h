@@ -106,12 +106,12 @@ class Compiled {
   // The smallest budget that fits, and what pins it; the budget of compile plays no part. As much work as planning.
   template <class... Args>
   SmallestBudget smallest(const Args&... args) const {
-    return smallest_budget(graph_for(args...), plan_options(state_->options));
+    return smallest_budget(graph_for(0, args...), plan_options(state_->options));
   }
   // Time against memory, from the smallest budget to no extra time: 16 plans.
   template <class... Args>
   std::vector<FrontierPoint> frontier(const Args&... args) const {
-    return frontier_points(graph_for(args...), plan_options(state_->options), 16);
+    return frontier_points(graph_for(unlimited_memory, args...), plan_options(state_->options), 16);
   }
   // The peak as a formula in the batch size, this plan's decisions kept.
   template <class... Args>
@@ -187,10 +187,10 @@ class Compiled {
   }
 
   template <class... Args>
-  Graph graph_for(const Args&... args) const {
+  Graph graph_for(std::int64_t loop_memory, const Args&... args) const {
     check_options(state_->options, sizeof...(Args), state_->where);
     return prepare_graph(trace_marked(std::tuple<Args...>(args...)).graph,
-                         state_->options.program.skip_optimisations);
+                         state_->options.program.skip_optimisations, nullptr, loop_memory);
   }
 
   template <class... Args>

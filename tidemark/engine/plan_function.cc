@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tidemark/engine/loop_budget.h"
 #include "tidemark/plan/frontier.h"
 #include "tidemark/plan/proposals.h"
 
@@ -27,7 +28,7 @@ bool could_be_donated(const TracedFunction& function, const Graph& traced, std::
       });
 }
 
-// What might help, most welcome first. `traced`: for `types`, before optimisation.
+// What might help, most welcome first. Loops keep as little as they can in all of them. `traced`: for `types`, before optimisation.
 std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<const Type> types,
                                     const Graph& traced, const CompileOptions& options, SourceLine where) {
   const std::vector<std::string>& skip = options.program.skip_optimisations;
@@ -40,7 +41,7 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
     list.push_back({.what = "batch",
                     .graph =
                         [here, axis = *axis, skip](std::int64_t batch) {
-                          return prepare_graph(here.trace(axis.resized(here.types, batch)), skip);
+                          return prepare_graph(here.trace(axis.resized(here.types, batch)), skip, nullptr, 0);
                         },
                     .options = quick,
                     .from = axis->size});
@@ -56,11 +57,11 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
                           Graph given = traced;
                           for (std::size_t i = here.argument_begin(a); i < here.argument_ends[a]; ++i)
                             given.inputs()[i].donated = true;
-                          return prepare_graph(given, skip);
+                          return prepare_graph(given, skip, nullptr, 0);
                         },
                     .options = quick});
   }
-  const auto same_graph = [traced, skip](std::int64_t) { return prepare_graph(traced, skip); };
+  const auto same_graph = [traced, skip](std::int64_t) { return prepare_graph(traced, skip, nullptr, 0); };
   if (quick.fixed_order) {
     PlanOptions free = quick;
     free.fixed_order = false;
@@ -81,8 +82,8 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
 
 PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
                            const CompileOptions& options, SourceLine where) {
-  Graph graph = prepare_graph(traced, options.program.skip_optimisations);
   const PlanOptions plan = plan_options(options);
+  Graph graph = prepare_within(traced, options.program.skip_optimisations, plan);
   Result<Plan, Infeasible> planned = try_plan(graph, plan);
   if (!planned) {
     // What smallest() reports can be had.
@@ -100,9 +101,9 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
 // A smaller batch inside the memory of the largest: what the largest plan does also fits here.
 PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options,
                             const PlannedFunction& largest) {
-  Graph graph = prepare_graph(traced, options.program.skip_optimisations);
   PlanOptions inside = plan_options(options);
-  inside.memory = input_bytes(graph) + largest.plan.arena_bytes;
+  inside.memory = input_bytes(traced) + largest.plan.arena_bytes;
+  Graph graph = prepare_within(traced, options.program.skip_optimisations, inside);
   inside.warm_start = executions_of(largest.plan);
   Plan plan = make_plan(graph, inside);
   plan.budget = options.memory ? options.memory->count : 0;

@@ -5,6 +5,7 @@
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/cpu/kernels.h"
+#include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/ops/registry.h"
 
@@ -20,10 +21,11 @@ std::vector<Literal> evaluate_constant(const Op& op, std::span<const Literal> op
 
 }  // namespace
 
-Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations,
-                    OptReport* report, std::int64_t loop_memory) {
+Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations, OptReport* report,
+                    std::int64_t loop_memory) {
   Graph runnable = expand(
-      graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; }, ExpandRegions::inside);
+      graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; },
+      ExpandRegions::inside);
   const OptOptions options{
       .ops = known_ops(find_op), .evaluate = evaluate_constant, .skip = skip_optimisations};
   if (std::ranges::any_of(runnable.nodes(), [](const Node& node) { return !node.regions.empty(); })) {
@@ -34,7 +36,7 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
 }
 
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
-    : graph_(prepare_graph(graph, options.skip_optimisations)),
+    : graph_(prepare_within(graph, options.skip_optimisations, options.plan)),
       plan_(make_plan(graph_, options.plan)),
       workspace_(std::make_shared<Workspace>(std::move(device))),
       workspace_bytes_(plan_.arena_bytes),

@@ -18,7 +18,9 @@ std::shared_ptr<Device>& device_slot() {
 
 std::vector<Tensor> run_at_once(const Graph& graph, std::span<const Tensor> inputs) {
   // Loops are worth planning: their bodies run many times.
-  if (std::ranges::any_of(graph.nodes(), [](const Node& node) { return !node.regions.empty() && find_cpu_kernel(*node.op); })) {
+  if (std::ranges::any_of(graph.nodes(), [](const Node& node) {
+        return !node.regions.empty() && find_cpu_kernel(*node.op);
+      })) {
     Program program(graph, {}, default_device());
     std::vector<Tensor> results = program.run(inputs, {});
     for (Tensor& result : results) result.storage()->settle();

@@ -26,15 +26,16 @@ std::vector<Type> infer(const Call& call) {
   require_region(call, 1, call.in.subspan(1), "the branch for false");
   const std::vector<Type> types = output_types(call.regions[0]), other = output_types(call.regions[1]);
   if (types.size() != other.size()) {
-    fail(ErrorCode::structure_mismatch,
-         {.what = fmt::format("cond: one branch returns {} tensors, the other {}", types.size(), other.size()),
-          .where = call.where});
+    fail(
+        ErrorCode::structure_mismatch,
+        {.what = fmt::format("cond: one branch returns {} tensors, the other {}", types.size(), other.size()),
+         .where = call.where});
   }
   for (std::size_t r = 0; r < types.size(); ++r) {
     if (types[r] == other[r]) continue;
     fail(types[r].dtype == other[r].dtype ? ErrorCode::shape_mismatch : ErrorCode::dtype_mismatch,
-         {.what = fmt::format("cond: result {} is {} in one branch and {} in the other", r, to_string(types[r]),
-                              to_string(other[r])),
+         {.what = fmt::format("cond: result {} is {} in one branch and {} in the other", r,
+                              to_string(types[r]), to_string(other[r])),
           .where = call.where});
   }
   return types;
@@ -49,7 +50,9 @@ Cost cost(const Call& call) {
           .seconds = std::max(a.seconds, b.seconds)};
 }
 
-std::int64_t scratch(const Call& call) { return static_cast<std::int64_t>(8 * (call.in.size() + call.out.size())); }
+std::int64_t scratch(const Call& call) {
+  return static_cast<std::int64_t>(8 * (call.in.size() + call.out.size()));
+}
 
 std::vector<std::size_t> numbers_from(std::size_t begin, std::size_t end) {
   std::vector<std::size_t> list(end - begin);
@@ -64,13 +67,15 @@ std::vector<Var> vjp(const RuleCall& rule) {
     wanted[i] = rule.wants(static_cast<int>(i + 1)) && is_float(rule.in[i + 1].dtype());
   std::vector<Var> operands(rule.in.begin() + 1, rule.in.end());
   for (std::size_t r = 0; r < results; ++r) {
-    if (is_float(rule.out[r].dtype())) operands.push_back(rule.seed[r] ? rule.seed[r] : zeros_like(rule.out[r]));
+    if (is_float(rule.out[r].dtype()))
+      operands.push_back(rule.seed[r] ? rule.seed[r] : zeros_like(rule.out[r]));
   }
   Graph branches[2];
   for (std::size_t b = 0; b < 2; ++b) {
     const Graph joint = rule.calculus->vjp(rule.call.regions[b], {wanted.get(), values}, {});
     const std::vector<Type> types = input_types(joint);
-    branches[b] = regrouped(joint, types, numbers_from(0, types.size()), numbers_from(results, joint.outputs().size()));
+    branches[b] =
+        regrouped(joint, types, numbers_from(0, types.size()), numbers_from(results, joint.outputs().size()));
   }
   const std::vector<Var> found = cond(rule.in[0], operands, std::move(branches[0]), std::move(branches[1]));
   std::vector<Var> gradients(rule.in.size());

@@ -16,11 +16,11 @@ std::vector<Type> infer(const Call& call) {
   const auto carries = static_cast<std::size_t>(a.carries), scanned = static_cast<std::size_t>(a.scanned);
   if (a.trips < 0 || a.carries < 0 || a.scanned < 0 || a.keep < 0 || a.keep > a.trips ||
       carries + scanned > call.in.size() || call.regions.size() != 1) {
-    fail(ErrorCode::bad_attribute, {.what = fmt::format("loop: {} trips with {} carries, {} scanned of {} operands, "
-                                                        "{} snapshots and {} regions",
-                                                        a.trips, a.carries, a.scanned, call.in.size(), a.keep,
-                                                        call.regions.size()),
-                                    .where = call.where});
+    fail(ErrorCode::bad_attribute,
+         {.what = fmt::format("loop: {} trips with {} carries, {} scanned of {} operands, "
+                              "{} snapshots and {} regions",
+                              a.trips, a.carries, a.scanned, call.in.size(), a.keep, call.regions.size()),
+          .where = call.where});
   }
   std::vector<Type> inputs(call.in.begin(), call.in.end());
   for (std::size_t i = carries; i < carries + scanned; ++i) {

@@ -63,7 +63,8 @@ void run(const KernelArgs& args) {
       ++next_place;
     }
     const std::int64_t s = slice(j);
-    for (std::size_t i = carries; i < carries + loop.scanned; ++i) in[i] = args.in[i].data + s * loop.in_bytes[i];
+    for (std::size_t i = carries; i < carries + loop.scanned; ++i)
+      in[i] = args.in[i].data + s * loop.in_bytes[i];
     for (std::size_t r = carries; r < ys; ++r) out[r] = args.out[r].data + s * loop.out_bytes[r];
     if (keeps_all) {
       for (std::size_t c = 0; c < carries; ++c)

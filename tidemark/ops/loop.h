@@ -21,8 +21,10 @@ struct LoopAttrs {
   std::int64_t carries = 0;
   std::int64_t scanned = 0;
   bool reverse = false;
-  std::int64_t keep = 0;     // snapshots; as many as trips: the state before every iteration, by the iteration's slice
-  std::int64_t memory = -1;  // bytes that snapshots may take if a gradient is asked for; -1: as the plan sees fit
+  std::int64_t keep =
+      0;  // snapshots; as many as trips: the state before every iteration, by the iteration's slice
+  std::int64_t memory =
+      -1;  // bytes that snapshots may take if a gradient is asked for; -1: as the plan sees fit
   TM_FIELDS(LoopAttrs, trips, carries, scanned, reverse, keep, memory)
 };
 
@@ -44,6 +46,7 @@ std::vector<Type> input_types(const Graph& graph);
 std::vector<Type> output_types(const Graph& graph);
 
 // Throws unless the region's inputs have these types, in the words of `what` ("the body of a loop").
-void require_region(const Call& call, std::size_t region, std::span<const Type> inputs, std::string_view what);
+void require_region(const Call& call, std::size_t region, std::span<const Type> inputs,
+                    std::string_view what);
 
 }  // namespace tidemark

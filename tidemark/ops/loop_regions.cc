@@ -46,7 +46,8 @@ std::vector<Type> output_types(const Graph& graph) {
 std::int64_t first_advance(std::int64_t steps, std::int64_t slots) {
   slots = std::min(slots, steps - 1);
   const std::int64_t repeats = schedule::repeats_of(steps, slots);
-  return schedule::split_segment(steps, slots, repeats, schedule::longest_segment(slots, repeats - 1, steps)).left;
+  return schedule::split_segment(steps, slots, repeats, schedule::longest_segment(slots, repeats - 1, steps))
+      .left;
 }
 
 // The sweep goes to the end before anything is reversed, as if there were one step more.
@@ -61,9 +62,11 @@ std::vector<std::int64_t> snapshot_places(std::int64_t trips, std::int64_t slots
   return places;
 }
 
-void require_region(const Call& call, std::size_t region, std::span<const Type> inputs, std::string_view what) {
+void require_region(const Call& call, std::size_t region, std::span<const Type> inputs,
+                    std::string_view what) {
   if (region >= call.regions.size()) {
-    fail(ErrorCode::malformed_graph, {.what = fmt::format("{}: {} is missing", call.op->name, what), .where = call.where});
+    fail(ErrorCode::malformed_graph,
+         {.what = fmt::format("{}: {} is missing", call.op->name, what), .where = call.where});
   }
   const std::vector<Type> types = input_types(call.regions[region]);
   if (types.size() != inputs.size()) {

@@ -19,28 +19,38 @@ std::vector<Type> infer(const Call& call) {
   const auto refuse = [&](std::string what) {
     fail(ErrorCode::malformed_graph, {.what = "loop_reverse: " + what, .where = call.where});
   };
-  if (a.trips < 1 || a.slots < 1 || a.slots > a.trips || a.carries < 0 || a.scanned < 0 || a.seeded < 0 ||
-      a.wanted_scanned < 0 || a.wanted_scanned > a.scanned || a.wanted_captured < 0 || call.regions.size() != 2 ||
-      call.in.size() < carries + scanned + seeded)
+  const bool unknown = a.unknown_length();
+  const std::size_t last = unknown ? 2 : 0;  // operands that say what happened
+  if (unknown ? a.scanned != 0 || a.seeded != 0 : a.trips < 1 || a.slots > a.trips)
+    refuse("trips and slots disagree");
+  if (a.slots < 1 || a.carries < 0 || a.scanned < 0 || a.seeded < 0 || a.wanted_scanned < 0 ||
+      a.wanted_scanned > a.scanned || a.wanted_captured < 0 || call.regions.size() != 2 ||
+      call.in.size() < carries + scanned + seeded + last)
     refuse("attributes and operands disagree");
   std::vector<Type> carry, x, captured, carry_seeds, y_seeds;
   for (std::size_t i = 0; i < carries; ++i) {
-    if (call.in[i].rank() == 0 || call.in[i].shape[0] != a.slots) refuse("a snapshot for each slot is needed");
+    if (call.in[i].rank() == 0 || call.in[i].shape[0] != a.slots)
+      refuse("a snapshot for each slot is needed");
     carry.push_back(slice_of(call.in[i]));
     if (is_float(carry.back().dtype)) carry_seeds.push_back(carry.back());
   }
   std::size_t next = carries;
   const auto slice = [&](std::vector<Type>& list) {
-    if (call.in[next].rank() == 0 || call.in[next].shape[0] != a.trips) refuse("a slice for each trip is needed");
+    if (call.in[next].rank() == 0 || call.in[next].shape[0] != a.trips)
+      refuse("a slice for each trip is needed");
     list.push_back(slice_of(call.in[next++]));
   };
   for (std::size_t i = 0; i < scanned; ++i) slice(x);
-  if (call.in.size() < next + carry_seeds.size() + seeded) refuse("seeds are missing");
+  if (call.in.size() < next + carry_seeds.size() + seeded + last) refuse("seeds are missing");
+  if (unknown &&
+      (call.in[call.in.size() - 2] != Type{DType::i64, {a.slots}} || call.in.back() != Type{DType::i64, {}}))
+    refuse("slots and trips are not told");
   for (const Type& type : carry_seeds) {
     if (call.in[next++] != type) refuse("a seed is not of its carried value's type");
   }
   for (std::size_t i = 0; i < seeded; ++i) slice(y_seeds);
-  captured.assign(call.in.begin() + static_cast<std::ptrdiff_t>(next), call.in.end());
+  captured.assign(call.in.begin() + static_cast<std::ptrdiff_t>(next),
+                  call.in.end() - static_cast<std::ptrdiff_t>(last));
 
   std::vector<Type> inputs = carry;
   inputs.insert(inputs.end(), x.begin(), x.end());
@@ -59,9 +69,11 @@ std::vector<Type> infer(const Call& call) {
   if (!std::equal(carry_seeds.begin(), carry_seeds.end(), out.begin()))
     refuse("the reverse of the step does not return gradients of what is carried");
 
-  std::vector<Type> results(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(float_carries + dxs + sums));
+  std::vector<Type> results(out.begin(),
+                            out.begin() + static_cast<std::ptrdiff_t>(float_carries + dxs + sums));
   for (std::size_t i = float_carries; i < float_carries + dxs; ++i) results[i] = stacked(a.trips, results[i]);
-  if (a.slots < a.trips) results.insert(results.end(), call.in.begin(), call.in.begin() + static_cast<std::ptrdiff_t>(carries));
+  if (!a.keeps_all())
+    results.insert(results.end(), call.in.begin(), call.in.begin() + static_cast<std::ptrdiff_t>(carries));
   return results;
 }
 
@@ -74,9 +86,11 @@ std::size_t float_carries(const Call& call, std::int64_t carries) {
 Cost cost(const Call& call) {
   if (call.planned.size() < 2) return {.bytes = bytes_moved(call), .work = WorkKind::opaque};
   const auto a = call.attrs_as<LoopReverseAttrs>();
-  const auto trips = static_cast<double>(a.trips);
+  constexpr std::int64_t expected = 16;  // where nothing is known
+  const std::int64_t steps = a.unknown_length() ? expected : a.trips;
+  const auto trips = static_cast<double>(steps);
   // Beyond the sweep of the loop itself, which goes over all steps once.
-  const auto advances = static_cast<double>(schedule::least_advances(a.trips + 1, a.slots) - a.trips);
+  const auto advances = static_cast<double>(schedule::least_advances(steps + 1, a.slots) - steps);
   const RegionFacts &step = call.planned[0], &back = call.planned[1];
   return {.flops = advances * step.flops + trips * back.flops,
           .bytes = advances * step.bytes_moved + trips * back.bytes_moved,
@@ -89,7 +103,8 @@ Cost cost(const Call& call) {
 std::int64_t scratch(const Call& call) {
   const auto a = call.attrs_as<LoopReverseAttrs>();
   const Graph &step = call.regions[0], &back = call.regions[1];
-  const std::size_t pointers = step.inputs().size() + step.outputs().size() + back.inputs().size() + back.outputs().size();
+  const std::size_t pointers =
+      step.inputs().size() + step.outputs().size() + back.inputs().size() + back.outputs().size();
   std::int64_t bytes = align_up(static_cast<std::int64_t>(pointers) * 8, buffer_alignment);
   const std::size_t carried = float_carries(call, a.carries);
   const std::size_t gradients = carried + static_cast<std::size_t>(a.wanted_scanned + a.wanted_captured);
@@ -97,8 +112,8 @@ std::int64_t scratch(const Call& call) {
     if (r >= carried && r < carried + static_cast<std::size_t>(a.wanted_scanned)) continue;
     bytes += align_up(back.type(back.outputs()[r]).bytes(), buffer_alignment);
   }
-  if (a.slots == a.trips) return bytes;
-  bytes += align_up(8 * a.slots, buffer_alignment);
+  if (a.keeps_all()) return bytes;
+  bytes += align_up(16 * a.slots, buffer_alignment);
   for (std::int64_t c = 0; c < a.carries; ++c)
     bytes += 2 * align_up(slice_of(call.in[static_cast<std::size_t>(c)]).bytes(), buffer_alignment);
   return bytes;
@@ -109,13 +124,21 @@ bool in_place(const Call& call, int result, int operand) {
   const auto a = call.attrs_as<LoopReverseAttrs>();
   const int carried = static_cast<int>(float_carries(call, a.carries));
   if (result < carried) return operand == static_cast<int>(a.carries + a.scanned) + result;
-  return operand < a.carries && result == carried + static_cast<int>(a.wanted_scanned + a.wanted_captured) + operand;
+  return operand < a.carries &&
+         result == carried + static_cast<int>(a.wanted_scanned + a.wanted_captured) + operand;
 }
 
 // A loop over the stacked states, backwards: what is carried are the gradients and the sums.
 std::vector<Var> expand_reverse(const RuleCall& rule) {
   const auto a = rule.call.attrs_as<LoopReverseAttrs>();
-  TM_CHECK(a.slots == a.trips, "a reversal in fewer slots than steps is expanded");
+  if (a.unknown_length()) {
+    fail(ErrorCode::not_differentiable,
+         {.what = "the gradient of a while_loop is differentiated again",
+          .where = rule.call.where,
+          .help =
+              "take the derivative that comes first in forward mode (jvp), or loop a fixed number of times"});
+  }
+  TM_CHECK(a.keeps_all(), "a reversal in fewer slots than steps is expanded");
   const Graph& back = rule.call.regions[1];
   const ReversalLayout at(a, back);
   std::vector<Var> carried, scanned;
@@ -124,7 +147,8 @@ std::vector<Var> expand_reverse(const RuleCall& rule) {
     carried.push_back(zeros(rule.builder, back.type(back.inputs()[i].value)));
   const std::size_t first_y_seed = at.carries + at.scanned + at.float_carries;
   for (std::size_t i = 0; i < at.carries + at.scanned; ++i) scanned.push_back(rule.in[i]);
-  for (std::size_t i = at.y_seeds; i < at.sums; ++i) scanned.push_back(rule.in[first_y_seed + i - at.y_seeds]);
+  for (std::size_t i = at.y_seeds; i < at.sums; ++i)
+    scanned.push_back(rule.in[first_y_seed + i - at.y_seeds]);
 
   LoopAttrs attrs{.trips = a.trips,
                   .carries = static_cast<std::int64_t>(carried.size()),
@@ -142,9 +166,11 @@ std::vector<Var> expand_reverse(const RuleCall& rule) {
   // Where the new body's inputs find themselves among those of region 1.
   std::vector<std::size_t> order(at.inputs);
   for (std::size_t i = 0; i < at.carries + at.scanned; ++i) order[i] = carried.size() + i;
-  for (std::size_t i = 0; i < at.captured; ++i) order[at.carries + at.scanned + i] = carried.size() + scanned.size() + i;
+  for (std::size_t i = 0; i < at.captured; ++i)
+    order[at.carries + at.scanned + i] = carried.size() + scanned.size() + i;
   for (std::size_t i = 0; i < at.float_carries; ++i) order[at.carry_seeds + i] = i;
-  for (std::size_t i = at.y_seeds; i < at.sums; ++i) order[i] = carried.size() + at.carries + at.scanned + i - at.y_seeds;
+  for (std::size_t i = at.y_seeds; i < at.sums; ++i)
+    order[i] = carried.size() + at.carries + at.scanned + i - at.y_seeds;
   for (std::size_t i = at.sums; i < at.inputs; ++i) order[i] = at.float_carries + i - at.sums;
   std::vector<std::size_t> chosen;
   const auto dxs = static_cast<std::size_t>(a.wanted_scanned);
@@ -164,7 +190,8 @@ std::vector<Var> expand_reverse(const RuleCall& rule) {
 ReversalLayout::ReversalLayout(const LoopReverseAttrs& attrs, const Graph& region)
     : carries(static_cast<std::size_t>(attrs.carries)), scanned(static_cast<std::size_t>(attrs.scanned)) {
   float_carries = 0;
-  for (std::size_t i = 0; i < carries; ++i) float_carries += is_float(region.type(region.inputs()[i].value).dtype);
+  for (std::size_t i = 0; i < carries; ++i)
+    float_carries += is_float(region.type(region.inputs()[i].value).dtype);
   inputs = region.inputs().size();
   sums = inputs - static_cast<std::size_t>(attrs.wanted_captured);
   y_seeds = sums - static_cast<std::size_t>(attrs.seeded);

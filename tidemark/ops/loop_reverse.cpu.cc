@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tidemark/ops/loop_cpu.h"
 #include "tidemark/ops/loop_reverse.h"
 #include "tidemark/ops/registry.h"
@@ -16,34 +18,39 @@ std::shared_ptr<const void> prepare(const Call& call) {
   const auto attrs = call.attrs_as<LoopReverseAttrs>();
   const Graph& back = call.regions[1];
   auto reversal = std::make_shared<Reversal>(Reversal{attrs, ReversalLayout(attrs, back), {}, {}, {}});
-  TM_CHECK(back.outputs().size() == reversal->at.results, "a reversal of which it is not decided how it runs");
+  TM_CHECK(back.outputs().size() == reversal->at.results,
+           "a reversal of which it is not decided how it runs");
   for (const Type& type : input_types(back)) reversal->in_bytes.push_back(type.bytes());
   for (const Type& type : output_types(back)) reversal->out_bytes.push_back(type.bytes());
-  if (attrs.slots < attrs.trips) reversal->places = snapshot_places(attrs.trips, attrs.slots);
+  if (!attrs.unknown_length() && !attrs.keeps_all())
+    reversal->places = snapshot_places(attrs.trips, attrs.slots);
   return reversal;
+}
+
+std::byte* captured(const KernelArgs& args, const Reversal& r, std::size_t i) {
+  return args.in[args.in.size() - (r.attrs.unknown_length() ? 2 : 0) - r.at.captured + i].data;
 }
 
 // The gradients, from the last iteration to the first. What is carried or summed alternates between the result's memory
 // and a second place, and is in the result after the last of them.
 class Gradients {
  public:
-  Gradients(const KernelArgs& args, const Reversal& reversal, ScratchPieces& scratch)
-      : args_(args), r_(reversal), at_(reversal.at) {
+  Gradients(const KernelArgs& args, const Reversal& reversal, std::int64_t trips, ScratchPieces& scratch)
+      : args_(args), r_(reversal), at_(reversal.at), trips_(trips) {
     in_ = scratch.take_pointers(at_.inputs + at_.results + 2 * at_.carries + at_.scanned + at_.captured);
     out_ = in_ + at_.inputs;
     second_ = scratch.take(0);
     for (std::size_t r = 0; r < at_.results; ++r) {
       if (!is_stacked(r)) scratch.take(r_.out_bytes[r]);
     }
-    for (std::size_t i = 0; i < at_.captured; ++i)
-      in_[at_.carries + at_.scanned + i] = args.in[args.in.size() - at_.captured + i].data;
+    for (std::size_t i = 0; i < at_.captured; ++i) in_[at_.carries + at_.scanned + i] = captured(args, r_, i);
     for (std::size_t c = 0; c < at_.float_carries; ++c) in_[at_.carry_seeds + c] = seed(c);
     // Sums begin as zeros, in the place that the first of them is not written to.
     std::byte* place = second_;
     for (std::size_t r = 0; r < at_.results; ++r) {
       if (is_stacked(r)) continue;
       if (r >= at_.float_carries) {
-        std::byte* zeros = r_.attrs.trips % 2 == 0 ? args.out[r].data : place;
+        std::byte* zeros = trips_ % 2 == 0 ? args.out[r].data : place;
         if (r_.out_bytes[r] > 0) std::memset(zeros, 0, static_cast<std::size_t>(r_.out_bytes[r]));
         in_[sum_input(r)] = zeros;
       }
@@ -54,8 +61,7 @@ class Gradients {
   // `state(c)` is the carried value c before iteration j, which is the `done`-th to be reversed.
   template <class State>
   void reverse(std::int64_t j, std::int64_t done, const State& state) {
-    const LoopReverseAttrs& a = r_.attrs;
-    const std::int64_t slice = a.reverse ? a.trips - 1 - j : j;
+    const std::int64_t slice = r_.attrs.reverse ? trips_ - 1 - j : j;
     for (std::size_t c = 0; c < at_.carries; ++c) in_[c] = state(c);
     for (std::size_t i = at_.carries; i < at_.carries + at_.scanned; ++i)
       in_[i] = args_.in[i].data + slice * r_.in_bytes[i];
@@ -69,7 +75,7 @@ class Gradients {
         continue;
       }
       const bool shared = r < at_.float_carries && seed(r) == args_.out[r].data;
-      const bool to_second = shared ? done % 2 == 0 : (a.trips - done) % 2 == 0;
+      const bool to_second = shared ? done % 2 == 0 : (trips_ - done) % 2 == 0;
       out_[r] = to_second ? place : args_.out[r].data;
       place += align_up(r_.out_bytes[r], buffer_alignment);
     }
@@ -83,12 +89,17 @@ class Gradients {
   std::byte** step_pointers() const { return out_ + at_.results; }
 
   void finish() const {
-    for (std::size_t c = 0; c < at_.float_carries; ++c)
-      copy_bytes(args_.out[c].data, in_[at_.carry_seeds + c], r_.out_bytes[c]);
+    for (std::size_t r = 0; r < at_.results; ++r) {
+      if (is_stacked(r)) continue;
+      const std::size_t input = r < at_.float_carries ? at_.carry_seeds + r : sum_input(r);
+      copy_bytes(args_.out[r].data, in_[input], r_.out_bytes[r]);
+    }
   }
 
  private:
-  std::size_t stacked_end() const { return at_.float_carries + static_cast<std::size_t>(r_.attrs.wanted_scanned); }
+  std::size_t stacked_end() const {
+    return at_.float_carries + static_cast<std::size_t>(r_.attrs.wanted_scanned);
+  }
   bool is_stacked(std::size_t r) const { return r >= at_.float_carries && r < stacked_end(); }
   std::size_t sum_input(std::size_t r) const { return at_.sums + r - stacked_end(); }
   std::byte* seed(std::size_t c) const { return args_.in[at_.carries + at_.scanned + c].data; }
@@ -96,35 +107,51 @@ class Gradients {
   const KernelArgs& args_;
   const Reversal& r_;
   const ReversalLayout& at_;
+  const std::int64_t trips_;
   std::byte **in_, **out_, *second_;
 };
 
 // Computes states again, between slots and two places of its own.
 class Advancing {
  public:
-  Advancing(const KernelArgs& args, const Reversal& reversal, std::byte** pointers, ScratchPieces& scratch)
-      : args_(args), r_(reversal), in_(pointers), out_(pointers + reversal.at.carries + reversal.at.scanned + reversal.at.captured) {
+  Advancing(const KernelArgs& args, const Reversal& reversal, std::int64_t trips, std::byte** pointers,
+            ScratchPieces& scratch)
+      : args_(args),
+        r_(reversal),
+        trips_(trips),
+        in_(pointers),
+        out_(pointers + reversal.at.carries + reversal.at.scanned + reversal.at.captured) {
     const ReversalLayout& at = r_.at;
-    for (std::size_t i = 0; i < at.captured; ++i)
-      in_[at.carries + at.scanned + i] = args.in[args.in.size() - at.captured + i].data;
-    places_ = reinterpret_cast<std::int64_t*>(scratch.take(8 * r_.attrs.slots));
+    for (std::size_t i = 0; i < at.captured; ++i) in_[at.carries + at.scanned + i] = captured(args, r_, i);
+    places_ = reinterpret_cast<Kept*>(scratch.take(16 * r_.attrs.slots));
     for (std::byte*& working : working_) {
       working = scratch.take(0);
       for (std::size_t c = 0; c < at.carries; ++c) scratch.take(r_.in_bytes[c]);
     }
     for (std::size_t c = 0; c < at.carries; ++c)
-      copy_bytes(slot(c, 0), args.in[c].data, r_.in_bytes[c] * r_.attrs.slots);
-    for (std::int64_t place : r_.places) places_[depth_++] = place;
+      copy_bytes(args.out[at.results + c].data, args.in[c].data, r_.in_bytes[c] * r_.attrs.slots);
+    const auto known = static_cast<std::int64_t>(r_.places.size());
+    const std::int64_t* told =
+        r_.attrs.unknown_length() ? args.in[args.in.size() - 2].as<std::int64_t>() : nullptr;
+    for (std::int64_t s = 0; s < r_.attrs.slots; ++s) {
+      const std::int64_t place = told ? told[s] : s < known ? r_.places[static_cast<std::size_t>(s)] : -1;
+      places_[s] = {place, s};
+      depth_ += place >= 0;
+    }
+    // Those in use first, by iteration.
+    std::sort(places_, places_ + r_.attrs.slots, [](const Kept& a, const Kept& b) {
+      return static_cast<std::uint64_t>(a.iteration) < static_cast<std::uint64_t>(b.iteration);
+    });
   }
 
   // Hands every iteration's state to the gradients, from the last one on.
   void run(Gradients& gradients) {
-    std::int64_t end = r_.attrs.trips;
-    const auto reverse = [&](const auto& state) { gradients.reverse(end - 1, r_.attrs.trips - end, state), --end; };
+    std::int64_t end = trips_;
+    const auto reverse = [&](const auto& state) { gradients.reverse(end - 1, trips_ - end, state), --end; };
     while (depth_ > 0) {
-      const std::int64_t top = depth_ - 1, from = places_[top], steps = end - from;
-      if (steps == 1) {
-        reverse([&](std::size_t c) { return slot(c, top); });
+      const std::int64_t top = depth_ - 1, from = places_[top].iteration, steps = end - from;
+      if (steps <= 1) {
+        if (steps == 1) reverse([&](std::size_t c) { return slot(c, top); });
         --depth_;
         continue;
       }
@@ -135,14 +162,18 @@ class Advancing {
         reverse([&](std::size_t c) { return working(c, last); });
       } else {
         advance(from, to, top, depth_);
-        places_[depth_++] = to;
+        places_[depth_++].iteration = to;
       }
     }
   }
 
  private:
-  std::byte* slot(std::size_t c, std::int64_t s) const {
-    return args_.out[r_.at.results + c].data + s * r_.in_bytes[c];
+  struct Kept {
+    std::int64_t iteration, slot;
+  };
+
+  std::byte* slot(std::size_t c, std::int64_t depth) const {
+    return args_.out[r_.at.results + c].data + places_[depth].slot * r_.in_bytes[c];
   }
   std::byte* working(std::size_t c, int which) const {
     std::byte* at = working_[which];
@@ -150,16 +181,15 @@ class Advancing {
     return at;
   }
 
-  // From the state of iteration `from`, in slot `source`, to that of `to`: into a slot, or, -1, the working place that is
-  // returned.
+  // From the state of iteration `from`, at depth `source`, to that of `to`: to a depth, or, -1, to the working place that
+  // is returned.
   int advance(std::int64_t from, std::int64_t to, std::int64_t source, std::int64_t target) {
     const ReversalLayout& at = r_.at;
-    const LoopReverseAttrs& a = r_.attrs;
     for (std::size_t c = 0; c < at.carries; ++c) in_[c] = slot(c, source);
     int which = 0;
     for (std::int64_t j = from; j < to; ++j) {
       which = static_cast<int>((j - from) % 2);
-      const std::int64_t slice = a.reverse ? a.trips - 1 - j : j;
+      const std::int64_t slice = r_.attrs.reverse ? trips_ - 1 - j : j;
       for (std::size_t i = at.carries; i < at.carries + at.scanned; ++i)
         in_[i] = args_.in[i].data + slice * r_.in_bytes[i];
       for (std::size_t c = 0; c < at.carries; ++c)
@@ -172,18 +202,20 @@ class Advancing {
 
   const KernelArgs& args_;
   const Reversal& r_;
+  const std::int64_t trips_;
   std::byte **in_, **out_, *working_[2] = {nullptr, nullptr};
-  std::int64_t* places_ = nullptr;  // by slot, ascending: whose state it holds
-  std::int64_t depth_ = 0;          // slots in use
+  Kept* places_ = nullptr;  // a stack by iteration; beyond its top, the slots that are free
+  std::int64_t depth_ = 0;
 };
 
 void run(const KernelArgs& args) {
   const Reversal& reversal = args.attrs<Reversal>();
   const LoopReverseAttrs& a = reversal.attrs;
+  const std::int64_t trips = a.unknown_length() ? *args.in.back().as<std::int64_t>() : a.trips;
   ScratchPieces scratch(args.scratch);
-  Gradients gradients(args, reversal, scratch);
-  if (a.slots < a.trips) {
-    Advancing(args, reversal, gradients.step_pointers(), scratch).run(gradients);
+  Gradients gradients(args, reversal, trips, scratch);
+  if (!a.keeps_all()) {
+    Advancing(args, reversal, trips, gradients.step_pointers(), scratch).run(gradients);
   } else {
     for (std::int64_t j = a.trips - 1; j >= 0; --j) {
       const std::int64_t slot = a.reverse ? a.trips - 1 - j : j;

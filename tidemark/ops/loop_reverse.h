@@ -8,14 +8,16 @@
 //             and, until the plan decides how the loop is reversed, carry'…, y…)
 //   results   gradients of carries…  of xs…  of captured…  [used-up snapshots…]
 //
-// Only floating-point values have seeds and gradients; of xs and captured values, those named in `wanted`.
+// Only floating-point values have seeds and gradients; of xs and captured values, those named in `wanted`. Of a loop of
+// unknown length (trips is -1; while_loop.h) there are no xs and ys, and two more operands come last: the iteration whose
+// state each slot holds, -1 for none, and the number of trips.
 #pragma once
 #include "tidemark/ops/loop.h"
 
 namespace tidemark {
 
 struct LoopReverseAttrs {
-  std::int64_t trips = 0;
+  std::int64_t trips = 0;  // -1: known when it runs
   std::int64_t carries = 0;
   std::int64_t scanned = 0;
   std::int64_t seeded = 0;          // ys with a seed
@@ -24,7 +26,11 @@ struct LoopReverseAttrs {
   std::int64_t slots = 0;  // as many as trips: every state is kept; fewer: they are used again and again
   bool reverse = false;    // of the loop that is reversed
   std::int64_t memory = -1;
-  TM_FIELDS(LoopReverseAttrs, trips, carries, scanned, seeded, wanted_scanned, wanted_captured, slots, reverse, memory)
+  TM_FIELDS(LoopReverseAttrs, trips, carries, scanned, seeded, wanted_scanned, wanted_captured, slots,
+            reverse, memory)
+
+  bool unknown_length() const { return trips < 0; }
+  bool keeps_all() const { return slots == trips; }
 };
 
 // What a rule knows when it writes a reversal.
@@ -32,7 +38,8 @@ struct LoopReversal {
   LoopReverseAttrs attrs;  // the counts of what follows are filled in
   const Graph& body;
   std::vector<std::size_t> seeded = {};  // outputs of the body: those ys that have a seed
-  std::vector<std::size_t> wanted = {};  // inputs of the body: those xs and captured values that get a gradient
+  std::vector<std::size_t> wanted =
+      {};  // inputs of the body: those xs and captured values that get a gradient
 };
 std::vector<Graph> reversal_regions(LoopReversal& reversal, const Calculus& calculus);
 

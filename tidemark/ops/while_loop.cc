@@ -1,9 +1,11 @@
 #include "tidemark/ops/while_loop.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/loop_reverse.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
 
@@ -14,17 +16,19 @@ constexpr double expected_trips = 16;  // where nothing is known, for costs alon
 
 std::vector<Type> infer(const Call& call) {
   const auto a = call.attrs_as<WhileAttrs>();
-  if (a.carries < 0 || static_cast<std::size_t>(a.carries) > call.in.size() || call.regions.size() != 2) {
+  if (a.carries < 0 || a.keep < 0 || static_cast<std::size_t>(a.carries) > call.in.size() ||
+      call.regions.size() != 2) {
     fail(ErrorCode::bad_attribute,
-         {.what = fmt::format("while_loop: {} carried values of {} operands, {} regions", a.carries, call.in.size(),
-                              call.regions.size()),
+         {.what = fmt::format("while_loop: {} carried values of {} operands, {} regions", a.carries,
+                              call.in.size(), call.regions.size()),
           .where = call.where});
   }
   require_region(call, 0, call.in, "the condition");
   require_region(call, 1, call.in, "the body");
   const std::vector<Type> test = output_types(call.regions[0]);
   if (test.size() != 1 || test[0] != Type{DType::boolean, {}}) {
-    fail(test.size() == 1 && test[0].dtype == DType::boolean ? ErrorCode::shape_mismatch : ErrorCode::dtype_mismatch,
+    fail(test.size() == 1 && test[0].dtype == DType::boolean ? ErrorCode::shape_mismatch
+                                                             : ErrorCode::dtype_mismatch,
          {.what = fmt::format("while_loop: the condition gives {}",
                               test.size() == 1 ? to_string(test[0]) : fmt::format("{} tensors", test.size())),
           .expected = to_string(Type{DType::boolean, {}}),
@@ -46,6 +50,10 @@ std::vector<Type> infer(const Call& call) {
           .help = "what is carried keeps its shape and dtype from step to step"});
   }
   types.push_back({DType::i64, {}});
+  if (a.keep == 0) return types;
+  for (std::int64_t i = 0; i < a.carries; ++i)
+    types.push_back(stacked(a.keep, types[static_cast<std::size_t>(i)]));
+  types.push_back({DType::i64, {a.keep}});
   return types;
 }
 
@@ -62,7 +70,8 @@ Cost cost(const Call& call) {
 
 std::int64_t scratch(const Call& call) {
   const auto carries = static_cast<std::size_t>(call.attrs_as<WhileAttrs>().carries);
-  std::int64_t bytes = align_up(static_cast<std::int64_t>(8 * (call.in.size() + carries + 1)), buffer_alignment);
+  std::int64_t bytes =
+      align_up(static_cast<std::int64_t>(8 * (call.in.size() + carries + 1)), buffer_alignment);
   bytes += buffer_alignment;  // the answer of the condition
   for (std::size_t c = 0; c < carries; ++c) bytes += align_up(call.in[c].bytes(), buffer_alignment);
   return bytes;
@@ -72,9 +81,57 @@ bool in_place(const Call& call, int result, int operand) {
   return result == operand && result < call.attrs_as<WhileAttrs>().carries;
 }
 
+std::vector<Var> for_reverse(const RuleCall& rule) {
+  WhileAttrs attrs = rule.call.attrs_as<WhileAttrs>();
+  const std::size_t results = rule.call.out.size();
+  if (attrs.keep == 0)
+    attrs.keep = attrs.max_steps >= 1 ? std::min(attrs.max_steps, usual_slots) : usual_slots;
+  std::vector<Var> out =
+      rule.builder.call(op::while_loop, rule.in, pack(attrs),
+                        std::vector<Graph>(rule.call.regions.begin(), rule.call.regions.end()));
+  out.resize(results);
+  return out;
+}
+
+std::vector<Var> vjp(const RuleCall& rule) {
+  const auto a = rule.call.attrs_as<WhileAttrs>();
+  const auto carries = static_cast<std::size_t>(a.carries);
+  TM_CHECK(a.keep > 0, "a while_loop that keeps no states is reversed");
+  LoopReversal reversal{.attrs = {.trips = -1, .carries = a.carries, .slots = a.keep, .memory = a.memory},
+                        .body = rule.call.regions[1]};
+  for (std::size_t i = carries; i < rule.in.size(); ++i) {
+    if (rule.wants(static_cast<int>(i)) && is_float(rule.in[i].dtype())) reversal.wanted.push_back(i);
+  }
+  std::vector<Var> operands(rule.out.begin() + static_cast<std::ptrdiff_t>(carries) + 1, rule.out.end() - 1);
+  for (std::size_t c = 0; c < carries; ++c) {
+    if (is_float(rule.out[c].dtype()))
+      operands.push_back(rule.seed[c] ? rule.seed[c] : zeros_like(rule.out[c]));
+  }
+  operands.insert(operands.end(), rule.in.begin() + static_cast<std::ptrdiff_t>(carries), rule.in.end());
+  operands.push_back(rule.out.back());
+  operands.push_back(rule.out[carries]);
+  std::vector<Graph> regions = reversal_regions(reversal, *rule.calculus);
+  const std::vector<Var> found =
+      rule.builder.call(op::loop_reverse, operands, pack(reversal.attrs), std::move(regions));
+  std::vector<Var> gradients(rule.in.size());
+  std::size_t next = 0;
+  for (std::size_t c = 0; c < carries; ++c) {
+    if (is_float(rule.in[c].dtype())) gradients[c] = found[next++];
+  }
+  for (std::size_t i : reversal.wanted) gradients[i] = found[next++];
+  return gradients;
+}
+
 // Values and tangents together; the values alone decide when it ends.
 std::vector<Var> jvp(const RuleCall& rule) {
   WhileAttrs attrs = rule.call.attrs_as<WhileAttrs>();
+  if (attrs.keep > 0) {
+    fail(ErrorCode::not_differentiable,
+         {.what = "the gradient of a while_loop is differentiated again",
+          .where = rule.call.where,
+          .help =
+              "take the derivative that comes first in forward mode (jvp), or loop a fixed number of times"});
+  }
   const auto carries = static_cast<std::size_t>(attrs.carries);
   const std::size_t inputs = rule.in.size();
   std::unique_ptr<bool[]> wanted(new bool[inputs]);
@@ -127,7 +184,9 @@ const Op op::while_loop = {
     .results = -1,
     .schema = &schema_of<WhileAttrs>,
     .infer = infer,
+    .vjp = vjp,
     .jvp = jvp,
+    .for_reverse = for_reverse,
     .cost = cost,
     .scratch = scratch,
     .in_place = in_place,

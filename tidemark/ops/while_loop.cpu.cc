@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tidemark/base/error.h"
 #include "tidemark/ops/loop_cpu.h"
 #include "tidemark/ops/registry.h"
@@ -40,11 +42,28 @@ void run(const KernelArgs& args) {
   *answer = scratch.take(1);
   std::byte* second = scratch.take(0);
   for (std::size_t i = 0; i < args.in.size(); ++i) in[i] = args.in[i].data;
+  const std::int64_t slots = loop.attrs.keep;
+  std::int64_t stride = 1;
+  std::int64_t* places = slots > 0 ? args.out.back().as<std::int64_t>() : nullptr;
+  std::fill_n(places, slots, -1);
   std::int64_t trips = 0;
   for (;; ++trips) {
     args.regions[0](in, answer);
     if (**answer == std::byte{0}) break;
     if (trips == loop.attrs.max_steps) too_many_steps(loop.attrs, args.where);
+    if (slots > 0 && trips % stride == 0) {
+      // States at equal distances; when the slots are full, every other one is given up and the distance doubles.
+      while (std::find(places, places + slots, -1) == places + slots && trips > 0 && slots > 1) {
+        stride *= 2;
+        for (std::int64_t s = 0; s < slots; ++s) places[s] = places[s] % stride == 0 ? places[s] : -1;
+      }
+      const std::int64_t slot = std::find(places, places + slots, -1) - places;
+      if (slot < slots && trips % stride == 0) {
+        places[slot] = trips;
+        for (std::size_t c = 0; c < carries; ++c)
+          copy_bytes(args.out[carries + 1 + c].data + slot * loop.bytes[c], in[c], loop.bytes[c]);
+      }
+    }
     std::byte* place = second;
     for (std::size_t c = 0; c < carries; ++c) {
       out[c] = trips % 2 == 0 ? place : args.out[c].data;

@@ -1,9 +1,10 @@
 // A loop of unknown length: `while_loop` of the trace API.
 //
 //   operands  carry…  captured…        region 0 (carry…, captured…) → (go on?)    region 1 (carry…, captured…) → (carry'…)
-//   results   carry…  trips (i64)
+//   results   carry…  trips (i64)  [snapshots…  and the iteration whose state each of them holds (i64), -1: none]
 //
-// More than `max_steps` iterations are an error when it runs; -1: any number.
+// More than `max_steps` iterations are an error when it runs; -1: any number. With `keep`, states are kept for reversing
+// it, chosen while it runs, since nobody knows where it ends.
 #pragma once
 #include "tidemark/ops/loop.h"
 
@@ -12,7 +13,12 @@ namespace tidemark {
 struct WhileAttrs {
   std::int64_t carries = 0;
   std::int64_t max_steps = -1;
-  TM_FIELDS(WhileAttrs, carries, max_steps)
+  std::int64_t keep = 0;
+  std::int64_t memory =
+      -1;  // bytes that snapshots may take if a gradient is asked for; -1: as the plan sees fit
+  TM_FIELDS(WhileAttrs, carries, max_steps, keep, memory)
 };
+
+inline constexpr std::int64_t usual_slots = 64;  // where nothing bounds the length
 
 }  // namespace tidemark

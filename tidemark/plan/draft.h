@@ -61,19 +61,19 @@ struct Draft {
   PlanHints hints;  // empty before the pass
   std::vector<Buffer> buffers;
   std::int64_t arena_bytes = 0;
-  std::int64_t order_free_bound = 0;  // of the arena alone
-  double effort = 1;                  // of the searches; 1: a second or so for 10,000 nodes
-  double remat_effort = 1;            // of remat alone, as a factor on that
-  const Machine* machine;             // whose times count
+  std::int64_t order_free_bound = 0;     // of the arena alone
+  double effort = 1;                     // of the searches; 1: a second or so for 10,000 nodes
+  double remat_effort = 1;               // of remat alone, as a factor on that
+  const Machine* machine;                // whose times count
   const RegionPlans* regions = nullptr;  // null: there are none
   bool binds_outputs = false;            // as the plan's
-  bool order_is_given = false;        // first executions stay as they are listed
-  std::int64_t arena_budget = -1;     // what remat aims at; negative: no limit
-  std::vector<NodeId> warm_start;     // executions that were good for another budget, for remat to start from
-  bool fits = true;                   // remat found executions within the budget; else the lowest it could
-  std::int64_t load_bound = 0;        // with a budget: no executions have a lower load in the arena
-  double seconds_bound = 0;           // no executions within the budget take less
-  std::int64_t work_units = 0;        // what the searches spent, counted in node visits
+  bool order_is_given = false;           // first executions stay as they are listed
+  std::int64_t arena_budget = -1;        // what remat aims at; negative: no limit
+  std::vector<NodeId> warm_start;  // executions that were good for another budget, for remat to start from
+  bool fits = true;                // remat found executions within the budget; else the lowest it could
+  std::int64_t load_bound = 0;     // with a budget: no executions have a lower load in the arena
+  double seconds_bound = 0;        // no executions within the budget take less
+  std::int64_t work_units = 0;     // what the searches spent, counted in node visits
 
   ValueId root(ValueId v) const { return windows[v.index].root; }
   bool is_view(ValueId v) const { return root(v) != v; }

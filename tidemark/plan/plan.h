@@ -81,7 +81,7 @@ struct NodePlans {
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
-  std::vector<Ref> outputs;  // as the graph's outputs; all dense
+  std::vector<Ref> outputs;            // as the graph's outputs; all dense
   std::vector<NodePlans> bodies = {};  // of the nodes with regions, in the order of nodes
   // A region's plan: outputs that are made here are written where the caller says, the others copied there at the end.
   bool binds_outputs = false;

@@ -135,27 +135,28 @@ Json plan_json(const Plan& plan) {
   }
   for (const HintReport& hint : plan.hints) hints.push_back(hint_json(hint));
   Json json = {{"input_bytes", plan.input_bytes},
-                     {"arena_bytes", plan.arena_bytes},
-                     {"lower_bound", plan.lower_bound},
-                     {"order_free_bound", plan.order_free_bound},
-                     {"store_all_bytes", plan.store_all_bytes},
-                     {"flops", plan.flops},
-                     {"bytes_moved", plan.bytes_moved},
-                     {"budget", plan.budget},
-                     {"seconds", plan.seconds},
-                     {"least_seconds", plan.least_seconds},
-                     {"seconds_bound", plan.seconds_bound},
-                     {"buffers", std::move(buffers)},
-                     {"steps", std::move(steps)},
-                     {"outputs", refs_json(plan.outputs)},
-                     {"hints", std::move(hints)}};
+               {"arena_bytes", plan.arena_bytes},
+               {"lower_bound", plan.lower_bound},
+               {"order_free_bound", plan.order_free_bound},
+               {"store_all_bytes", plan.store_all_bytes},
+               {"flops", plan.flops},
+               {"bytes_moved", plan.bytes_moved},
+               {"budget", plan.budget},
+               {"seconds", plan.seconds},
+               {"least_seconds", plan.least_seconds},
+               {"seconds_bound", plan.seconds_bound},
+               {"buffers", std::move(buffers)},
+               {"steps", std::move(steps)},
+               {"outputs", refs_json(plan.outputs)},
+               {"hints", std::move(hints)}};
   if (plan.binds_outputs) json["binds_outputs"] = true;
   if (!plan.bodies.empty()) json["bodies"] = bodies_json(plan.bodies);
   return json;
 }
 
 Plan read_plan(const Reader& root, int depth) {
-  if (depth > max_region_depth) root.reject(fmt::format("regions nested more than {} deep", max_region_depth));
+  if (depth > max_region_depth)
+    root.reject(fmt::format("regions nested more than {} deep", max_region_depth));
   root.only({"format", "version", "input_bytes", "arena_bytes", "lower_bound", "order_free_bound",
              "store_all_bytes", "flops", "bytes_moved", "budget", "seconds", "least_seconds", "seconds_bound",
              "buffers", "steps", "outputs", "hints", "binds_outputs", "bodies"});
@@ -181,7 +182,8 @@ Plan read_plan(const Reader& root, int depth) {
       r.only({"node", "regions"});
       NodePlans body;
       r.field("node").read(body.node);
-      r.field("regions").each([&](const Reader& region) { body.regions.push_back(read_plan(region, depth + 1)); });
+      r.field("regions").each(
+          [&](const Reader& region) { body.regions.push_back(read_plan(region, depth + 1)); });
       plan.bodies.push_back(std::move(body));
     });
   }

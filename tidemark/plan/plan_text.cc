@@ -63,7 +63,8 @@ std::string to_text(const Graph& graph, const Plan& plan) {
       text += fmt::format("region {} of {} %{}\n", r, node.op->name,
                           node.results.empty() ? 0 : node.results[0].index);
       std::string inside = to_text(node.regions[r], body.regions[r]);
-      for (std::size_t at = 0; at < inside.size(); at = inside.find('\n', at) + 1) inside.insert(at, "  "), at += 2;
+      for (std::size_t at = 0; at < inside.size(); at = inside.find('\n', at) + 1)
+        inside.insert(at, "  "), at += 2;
       text += inside;
     }
   }

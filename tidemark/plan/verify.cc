@@ -60,7 +60,8 @@ class Verifier {
   Verifier(const Graph& graph, const Plan& plan) : graph_(graph), plan_(plan) {}
 
   std::vector<std::string> run() {
-    if (!check_buffers() || !check_bodies()) return std::move(problems_);  // the rest would index out of range
+    if (!check_buffers() || !check_bodies())
+      return std::move(problems_);  // the rest would index out of range
     check_overlaps();
     bind_inputs();
     for (std::size_t t = 0; t < plan_.steps.size() && problems_.size() < enough_problems; ++t) play(t);
@@ -135,7 +136,8 @@ class Verifier {
     const auto index = static_cast<std::size_t>(buf.offset);
     if (!plan_.binds_outputs) report("b{}: the caller names no memory for outputs", b);
     if (buf.offset < 0 || index >= graph_.outputs().size()) return report("b{}: made for no output", b);
-    if (buf.bytes != graph_.type(graph_.outputs()[index]).bytes()) report("b{}: not the size of output {}", b, index);
+    if (buf.bytes != graph_.type(graph_.outputs()[index]).bytes())
+      report("b{}: not the size of output {}", b, index);
     if (buf.purpose != Purpose::output) report("b{}: purpose", b);
     for (std::size_t other = 0; other < b; ++other) {
       if (plan_.buffers[other].memory == Memory::result && plan_.buffers[other].offset == buf.offset)
@@ -429,7 +431,8 @@ class Verifier {
       const Buffer& buf = buffer(ref.buffer);
       if (buf.memory == Memory::arena && buf.purpose != Purpose::output)
         report("{}: purpose of its buffer", where);
-      if (buf.memory == Memory::arena && plan_.binds_outputs) report("{}: not where the caller wants it", where);
+      if (buf.memory == Memory::arena && plan_.binds_outputs)
+        report("{}: not where the caller wants it", where);
       if (buf.purpose == Purpose::input && !graph_.is_input(ref.value))
         report("{}: a view of an input", where);
       for (std::size_t j = 0; j < i; ++j) {
@@ -480,9 +483,9 @@ class Verifier {
   const Graph& graph_;
   const Plan& plan_;
   std::vector<std::string> problems_;
-  std::vector<std::vector<Content>> contents_;  // per buffer: values whose bytes are whole
-  std::vector<std::vector<BufferId>> homes_;    // per value: the buffers whose contents name it
-  std::vector<int> runs_;                       // per node
+  std::vector<std::vector<Content>> contents_;   // per buffer: values whose bytes are whole
+  std::vector<std::vector<BufferId>> homes_;     // per value: the buffers whose contents name it
+  std::vector<int> runs_;                        // per node
   std::vector<std::vector<RegionFacts>> facts_;  // per node; empty: no node has regions
   NodeId last_effect_;
   std::int64_t load_ = 0, most_load_ = 0;

@@ -10,21 +10,22 @@ namespace tidemark::detail {
 namespace {
 
 // The body must hand on what it was given.
-void check_carry(std::string_view name, const Graph& body, const Carried& carry, bool only, SourceLine where) {
+void check_carry(std::string_view name, const Graph& body, const Carried& carry, bool only,
+                 SourceLine where) {
   const std::size_t count = carry.tensors.size(), given = body.outputs().size();
   if (given < count || (only && given > count)) {
-    fail(ErrorCode::structure_mismatch,
-         {.what = fmt::format("{}: the body returns {} tensors", name, given),
-          .expected = fmt::format("the {} that are carried", count),
-          .where = where});
+    fail(ErrorCode::structure_mismatch, {.what = fmt::format("{}: the body returns {} tensors", name, given),
+                                         .expected = fmt::format("the {} that are carried", count),
+                                         .where = where});
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Type enters = carry.tensors[i].type(), leaves = body.type(body.outputs()[i]);
     if (enters == leaves) continue;
     const std::string label = carry.paths[i].empty() ? "" : fmt::format(" `{}`", carry.paths[i]);
-    const SourceLine made = body.is_input(body.outputs()[i]) ? SourceLine() : body[body[body.outputs()[i]].producer].where;
-    ErrorParts parts{.what = fmt::format("{}: the carried tensor{} enters the body as {} and leaves it as {}", name, label,
-                                         to_string(enters), to_string(leaves)),
+    const SourceLine made =
+        body.is_input(body.outputs()[i]) ? SourceLine() : body[body[body.outputs()[i]].producer].where;
+    ErrorParts parts{.what = fmt::format("{}: the carried tensor{} enters the body as {} and leaves it as {}",
+                                         name, label, to_string(enters), to_string(leaves)),
                      .expected = to_string(enters),
                      .where = where,
                      .help = "what is carried keeps its shape and dtype from step to step"};
@@ -41,7 +42,8 @@ std::vector<Tensor> apply_node(std::span<const Tensor> tensors, SourceLine where
   builder.set_where(where);
   std::vector<Var> inputs;
   for (const Tensor& tensor : tensors) {
-    if (tensor.empty()) fail(ErrorCode::foreign_tensor, {.what = "an empty tensor is used as an operand", .where = where});
+    if (tensor.empty())
+      fail(ErrorCode::foreign_tensor, {.what = "an empty tensor is used as an operand", .where = where});
     inputs.push_back(builder.input(tensor.type()));
   }
   for (const Var& result : write(builder, std::span<const Var>(inputs))) wrapper.add_output(result.id());
@@ -55,7 +57,8 @@ std::vector<std::size_t> numbers_to(std::size_t count) {
 }
 
 // A region over `types` whose first `own` are its arguments and whose captures lie `skipped` places later.
-Graph with_captures_at(const Graph& region, std::span<const Type> types, std::size_t own, std::size_t skipped) {
+Graph with_captures_at(const Graph& region, std::span<const Type> types, std::size_t own,
+                       std::size_t skipped) {
   std::vector<std::size_t> order(region.inputs().size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i < own ? i : i + skipped;
   return regrouped(region, types, order, numbers_to(region.outputs().size()));
@@ -82,8 +85,8 @@ std::int64_t scanned_length(const Carried& xs, SourceLine where) {
     const Type& type = xs.tensors[i].type();
     if (type.rank() > 0 && type.shape[0] == xs.tensors[0].type().shape[0]) continue;
     fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("scan: xs {} is {}", xs.paths[i].empty() ? "" : fmt::format("`{}`", xs.paths[i]),
-                              to_string(type)),
+         {.what = fmt::format("scan: xs {} is {}",
+                              xs.paths[i].empty() ? "" : fmt::format("`{}`", xs.paths[i]), to_string(type)),
           .expected = type.rank() == 0 ? "at least one dimension, over which to scan"
                                        : fmt::format("a first dimension of {}, like the others",
                                                      xs.tensors[0].type().shape[0]),
@@ -96,10 +99,11 @@ std::vector<Tensor> apply_loop(const Graph& body, const Carried& carry, std::int
                                std::span<const Tensor> xs, std::span<const Tensor> captured,
                                const LoopOptions& options, SourceLine where) {
   if (trips < 0 || (options.memory && options.memory->count < 0)) {
-    fail(ErrorCode::bad_attribute, {.what = trips < 0 ? fmt::format("a loop of {} steps", trips)
-                                                      : fmt::format("a loop with {} bytes", options.memory->count),
-                                    .expected = "0 or more",
-                                    .where = where});
+    fail(ErrorCode::bad_attribute,
+         {.what = trips < 0 ? fmt::format("a loop of {} steps", trips)
+                            : fmt::format("a loop with {} bytes", options.memory->count),
+          .expected = "0 or more",
+          .where = where});
   }
   check_carry("a loop", body, carry, false, where);
   std::vector<Tensor> operands = carry.tensors;
@@ -123,7 +127,9 @@ std::vector<Tensor> apply_while(const Graph& test, std::span<const Tensor> test_
   operands.insert(operands.end(), test_captures.begin(), test_captures.end());
   operands.insert(operands.end(), body_captures.begin(), body_captures.end());
   const std::vector<Type> types = types_of(operands);
-  const WhileAttrs attrs{.carries = static_cast<std::int64_t>(carries), .max_steps = options.max_steps.value_or(-1)};
+  const WhileAttrs attrs{.carries = static_cast<std::int64_t>(carries),
+                         .max_steps = options.max_steps.value_or(-1),
+                         .memory = options.memory ? options.memory->count : -1};
   std::vector<Tensor> results = apply_node(operands, where, [&](Builder& builder, std::span<const Var> in) {
     std::vector<Graph> regions;
     regions.push_back(with_captures_at(test, types, carries, 0));
@@ -134,12 +140,14 @@ std::vector<Tensor> apply_while(const Graph& test, std::span<const Tensor> test_
   return results;
 }
 
-std::vector<Tensor> apply_cond(const Tensor& predicate, const Graph& when_true, std::span<const Tensor> true_inputs,
-                               const Graph& when_false, std::span<const Tensor> false_inputs, std::size_t arguments,
+std::vector<Tensor> apply_cond(const Tensor& predicate, const Graph& when_true,
+                               std::span<const Tensor> true_inputs, const Graph& when_false,
+                               std::span<const Tensor> false_inputs, std::size_t arguments,
                                SourceLine where) {
   std::vector<Tensor> operands = {predicate};
   operands.insert(operands.end(), true_inputs.begin(), true_inputs.end());
-  operands.insert(operands.end(), false_inputs.begin() + static_cast<std::ptrdiff_t>(arguments), false_inputs.end());
+  operands.insert(operands.end(), false_inputs.begin() + static_cast<std::ptrdiff_t>(arguments),
+                  false_inputs.end());
   const std::vector<Type> types = types_of(std::span(operands).subspan(1));
   return apply_node(operands, where, [&](Builder&, std::span<const Var> in) {
     return cond(in[0], in.subspan(1), with_captures_at(when_true, types, arguments, 0),

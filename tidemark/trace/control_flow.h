@@ -23,6 +23,7 @@ struct LoopOptions {
 
 struct WhileOptions {
   std::optional<std::int64_t> max_steps = {};  // more are an error
+  std::optional<Bytes> memory = {};  // for the states that are kept for the gradient, as in LoopOptions
 };
 
 namespace detail {
@@ -48,9 +49,9 @@ std::vector<Tensor> apply_loop(const Graph& body, const Carried& carry, std::int
 std::vector<Tensor> apply_while(const Graph& test, std::span<const Tensor> test_inputs, const Graph& body,
                                 std::span<const Tensor> body_inputs, const Carried& carry,
                                 const WhileOptions& options, SourceLine where);
-std::vector<Tensor> apply_cond(const Tensor& predicate, const Graph& when_true, std::span<const Tensor> true_inputs,
-                               const Graph& when_false, std::span<const Tensor> false_inputs, std::size_t arguments,
-                               SourceLine where);
+std::vector<Tensor> apply_cond(const Tensor& predicate, const Graph& when_true,
+                               std::span<const Tensor> true_inputs, const Graph& when_false,
+                               std::span<const Tensor> false_inputs, std::size_t arguments, SourceLine where);
 // How many slices all of them have.
 std::int64_t scanned_length(const Carried& xs, SourceLine where);
 Tensor slice_type(const Tensor& xs);
@@ -74,7 +75,8 @@ Tree repeat(std::int64_t steps, const Step& step, const Tree& start, LoopOptions
   const auto run = [&](const auto& call, std::span<const Tensor> xs) {
     static_assert(std::is_same_v<std::decay_t<decltype(call.result)>, Tree>,
                   "repeat: the step must return what it takes");
-    return with_tensors(start, detail::apply_loop(call.graph, carry, steps, xs, detail::captures_of(call), options, where));
+    return with_tensors(
+        start, detail::apply_loop(call.graph, carry, steps, xs, detail::captures_of(call), options, where));
   };
   if constexpr (std::is_invocable_v<const Step&, const Tree&, const Tensor&>) {
     const Tensor numbers = arange(std::max<std::int64_t>(steps, 0), DType::i64, where);
@@ -90,8 +92,8 @@ auto scan(const Body& body, const Tree& start, const Inputs& xs, LoopOptions opt
   const detail::Carried carry = detail::carried(start), inputs = detail::carried(xs);
   const std::int64_t steps = detail::scanned_length(inputs, where);
   const auto call = trace_call(body, std::tuple(start, map_tree(detail::slice_type, xs)), where);
-  const std::vector<Tensor> all = detail::apply_loop(call.graph, carry, steps, inputs.tensors,
-                                                     detail::captures_of(call), options, where);
+  const std::vector<Tensor> all =
+      detail::apply_loop(call.graph, carry, steps, inputs.tensors, detail::captures_of(call), options, where);
   const std::span<const Tensor> results(all);
   using Result = std::decay_t<decltype(call.result)>;
   if constexpr (std::is_same_v<Result, Tree>) {
@@ -114,8 +116,9 @@ Tree while_loop(const Test& test, const Body& body, const Tree& start, WhileOpti
   const auto call = trace_call(body, std::tuple(start), where);
   static_assert(std::is_same_v<std::decay_t<decltype(call.result)>, Tree>,
                 "while_loop: the body must return what it takes");
-  return with_tensors(start, detail::apply_while(goes_on.graph, detail::captures_of(goes_on), call.graph,
-                                                 detail::captures_of(call), detail::carried(start), options, where));
+  return with_tensors(start,
+                      detail::apply_while(goes_on.graph, detail::captures_of(goes_on), call.graph,
+                                          detail::captures_of(call), detail::carried(start), options, where));
 }
 
 template <class OnTrue, class OnFalse, class... Args>
