@@ -9,10 +9,13 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <deque>
 #include <fstream>
+#include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -36,6 +39,7 @@ constexpr double frequency = 20;                             // of the sources, 
 constexpr double background = 2.0, least = 1.5, most = 2.8;  // kilometres per second
 constexpr double courant_of(double velocity) { return velocity * 1000 * interval / spacing; }
 
+using Step = td::schedule::Step;
 using Values = std::vector<double>;  // one for each unknown cell
 
 // The survey: a ring of sources and receivers; the unknowns are the cells within it.
@@ -63,12 +67,18 @@ struct Survey {
     }
   }
 
+  int receivers() const { return 2 * cells; }
+  std::int64_t state_bytes() const { return 2 * std::int64_t(sizeof(float)) * cells * cells; }
+  std::int64_t record_bytes() const {
+    return std::int64_t(sizeof(float)) * (std::int64_t(cells) * cells + receivers());
+  }
+
   std::vector<wave::Shot<float>> shots(int sources) const {
-    std::vector<wave::Cell> receivers;
-    for (int k = 0; k < 2 * cells; ++k) receivers.push_back(place(k, 2 * cells));
+    std::vector<wave::Cell> heard_at;
+    for (int k = 0; k < receivers(); ++k) heard_at.push_back(place(k, receivers()));
     std::vector<wave::Shot<float>> shots;
     for (int k = 0; k < sources; ++k)
-      shots.push_back({place(k, sources), wave::ricker<float>(steps, frequency * interval), receivers, {}});
+      shots.push_back({place(k, sources), wave::ricker<float>(steps, frequency * interval), heard_at, {}});
     return shots;
   }
 
@@ -88,7 +98,7 @@ struct Survey {
   }
 
   int cells, sponge, ring;
-  td::schedule::Step steps;
+  Step steps;
 };
 
 // A fast disk and a slow, tilted lens.
@@ -108,65 +118,78 @@ Values true_velocity(const Survey& survey) {
 // One line that is written over on a terminal, and stays in a file.
 class Bar {
  public:
-  explicit Bar(td::Bytes memory) : memory_(memory), terminal_(isatty(fileno(stdout)) != 0) {}
+  Bar(td::Bytes memory, int iterations)
+      : memory_(memory), iterations_(iterations), terminal_(isatty(fileno(stdout)) != 0) {}
 
-  void iteration(int done, int all, double misfit) { done_ = done, all_ = all, misfit_ = misfit; }
-  void update(const td::schedule::Progress& progress) {
-    if (terminal_) print(progress.held, progress.predicted_forward, progress.forward, '\r');
+  void update(td::Bytes held, Step predicted, Step taken) const {
+    if (terminal_) print(held, predicted, taken, "\x1b[K\r");
   }
-  void finish(td::Bytes held, td::schedule::Step predicted, td::schedule::Step actual) {
-    print(held, predicted, actual, '\n');
+  void finish(int iteration, double misfit, td::Bytes held, Step predicted, Step taken) {
+    iteration_ = iteration, misfit_ = misfit;
+    print(held, predicted, taken, "\n");
   }
 
  private:
-  void print(td::Bytes held, td::schedule::Step predicted, td::schedule::Step actual, char end) const {
-    const std::string filled(static_cast<std::size_t>(20 * done_ / all_), '#');
+  void print(td::Bytes held, Step predicted, Step taken, const char* end) const {
+    const std::string filled(static_cast<std::size_t>(20 * iteration_ / iterations_), '#');
     fmt::print("[{:.<20}] {:>3}/{}  misfit {:9.3e}  memory {} of {}  forward steps {} predicted, {} taken{}",
-               filled, done_, all_, misfit_, to_string(held), to_string(memory_), predicted, actual, end);
+               filled, iteration_, iterations_, misfit_, to_string(held), to_string(memory_), predicted,
+               taken, end);
     std::fflush(stdout);
   }
 
   td::Bytes memory_;
+  int iterations_, iteration_ = 0;
   bool terminal_;
-  int done_ = 0, all_ = 1;
-  double misfit_ = 0;
+  double misfit_ = INFINITY;
 };
 
-// The misfit of all shots and its gradient, one schedule after the other in the same memory.
+// The misfit of all shots and its gradient: one schedule, planned once, carried out for each shot in the same memory.
 class Misfit {
  public:
   Misfit(const Settings& settings, const Survey& survey, const std::vector<wave::Shot<float>>& shots,
          Bar& bar)
-      : settings_(settings), survey_(survey), shots_(shots), bar_(bar), pool_(settings.threads) {}
+      : settings_(settings), survey_(survey), shots_(shots), bar_(bar), pool_(settings.threads) {
+    schedule_ = td::schedule::make_schedule({.steps = survey.steps,
+                                             .levels = {{.bytes = settings.memory.count}},
+                                             .state_bytes = survey.state_bytes(),
+                                             .record_bytes = survey.record_bytes()});
+  }
 
   double operator()(const Values& velocity, Values& gradient) {
     const wave::Medium<float> medium = survey_.medium(velocity);
     wave::Adjoint<float> adjoint(survey_.cells, survey_.cells);
     held = td::Bytes();
-    predicted = actual = 0;
+    taken = 0;
     for (const wave::Shot<float>& shot : shots_) {
       wave::Stepper<float> stepper(medium, shot, &pool_);
       wave::State<float> state(survey_.cells, survey_.cells);
       adjoint.now = adjoint.later = wave::Field<float>(survey_.cells, survey_.cells);
-      const td::schedule::Report report = td::schedule::run(
-          stepper, state, adjoint, survey_.steps,
-          {.levels = {{.bytes = settings_.memory}}, .progress = [&](const auto& p) { bar_.update(p); }});
+      const auto progress = [&](const td::schedule::Progress& now) {
+        bar_.update(now.held, predicted(), taken + now.forward);
+      };
+      const td::schedule::Report report = td::schedule::run(stepper, state, adjoint, *schedule_,
+                                                            {.levels = {{.bytes = settings_.memory}},
+                                                             .progress = progress,
+                                                             .record_bytes = survey_.record_bytes()});
       held = std::max(held, report.levels[0].peak_bytes);
-      predicted += report.predicted_forward();
-      actual += report.actual_forward();
+      taken += report.actual_forward();
     }
+    const int edge = survey_.ring + 2;
     for (int y = 0; y < survey_.inside(); ++y)
       for (int x = 0; x < survey_.inside(); ++x) {
-        const double c = velocity[survey_.index(y, x)];
+        const double by_courant2 = adjoint.courant2.at(y + edge, x + edge);
         gradient[survey_.index(y, x)] =
-            2 * c * std::pow(courant_of(1), 2) *
-            static_cast<double>(adjoint.courant2.at(y + survey_.ring + 2, x + survey_.ring + 2));
+            by_courant2 * 2 * velocity[survey_.index(y, x)] * std::pow(courant_of(1), 2);
       }
     return adjoint.misfit;
   }
 
-  td::Bytes held;  // by the schedule at its fullest, of the last call; and its forward steps
-  td::schedule::Step predicted = 0, actual = 0;
+  // The forward steps of one call.
+  Step predicted() const { return schedule_->promise().total_forward() * static_cast<Step>(shots_.size()); }
+
+  td::Bytes held;  // by the schedule at its fullest, in the last call
+  Step taken = 0;
 
  private:
   const Settings& settings_;
@@ -174,6 +197,7 @@ class Misfit {
   const std::vector<wave::Shot<float>>& shots_;
   Bar& bar_;
   td::ThreadPool pool_;
+  std::unique_ptr<td::schedule::Schedule> schedule_;
 };
 
 double dot(const Values& a, const Values& b) {
@@ -244,7 +268,7 @@ void observe(std::vector<wave::Shot<float>>& shots, const Survey& survey, const 
     std::vector<float> heard(static_cast<std::size_t>(survey.steps) * n);
     wave::Stepper<float> stepper(medium, shot);
     wave::State<float> state(survey.cells, survey.cells);
-    for (td::schedule::Step i = 0; i < survey.steps; ++i) {
+    for (Step i = 0; i < survey.steps; ++i) {
       stepper.advance(state, {i, i + 1});
       stepper.hear(state, heard.data() + static_cast<std::size_t>(i) * n);
     }
@@ -257,8 +281,7 @@ Values invert(const Settings& settings, const Survey& survey, Misfit& misfit, Ba
   double value = misfit(velocity, gradient);
   Lbfgs lbfgs;
   for (int iteration = 0;; ++iteration) {
-    bar.iteration(iteration, settings.iterations, value);
-    bar.finish(misfit.held, misfit.predicted, misfit.actual);
+    bar.finish(iteration, value, misfit.held, misfit.predicted(), misfit.taken);
     if (iteration == settings.iterations) return velocity;
     double steepest = 0;
     for (const double g : gradient) steepest = std::max(steepest, std::abs(g));
@@ -303,12 +326,10 @@ int main(int argc, char** argv) {
   const Values truth = true_velocity(survey), start(truth.size(), background);
   observe(shots, survey, truth);
 
-  const std::int64_t record =
-      4 * (std::int64_t(survey.cells) * survey.cells + std::int64_t(shots[0].receivers.size()));
   fmt::print("{} x {} cells, {} steps, {} sources, {} receivers; all records of one shot would take {}\n",
-             survey.cells, survey.cells, survey.steps, shots.size(), shots[0].receivers.size(),
-             to_string(td::Bytes(record * survey.steps)));
-  Bar bar(settings.memory);
+             survey.cells, survey.cells, survey.steps, shots.size(), survey.receivers(),
+             to_string(td::Bytes(survey.record_bytes() * survey.steps)));
+  Bar bar(settings.memory, settings.iterations);
   Misfit misfit(settings, survey, shots, bar);
   const Values result = invert(settings, survey, misfit, bar);
 
