@@ -77,7 +77,7 @@ function(tm_tests)
     list(PREPEND libs tidemark_test_support)
   endif()
 
-  set(threaded op_laws plan_laws schedule_laws)
+  set(threaded op_laws schedule_laws)
   foreach(name support op_laws plan_laws schedule_laws golden fuzz cli)
     set(dir "${PROJECT_SOURCE_DIR}/tests/${name}")
     file(GLOB sources CONFIGURE_DEPENDS "${dir}/*.cc")

@@ -33,7 +33,9 @@ Bits train(Program& program, const tiny::TinyModel& model) {
 void expect_promises(const tiny::TinyModel& model) {
   const Graph graph = prepare_graph(model.step);
   const std::vector<Plan> plans = frontier(graph, {.effort = effort}, budgets);
-  ASSERT_EQ(plans.size(), static_cast<std::size_t>(budgets)) << model.name;
+  if (!few) {
+    ASSERT_EQ(plans.size(), static_cast<std::size_t>(budgets)) << model.name;
+  }
   Program free(graph, plans.back(), std::make_shared<Workspace>(default_device()));
   const Bits expected = train(free, model);
   for (std::size_t k = 0; k < plans.size(); ++k) {

@@ -7,6 +7,7 @@
 
 #include "tests/support/random_hints.h"
 #include "tests/support/random_programs.h"
+#include "tests/support/sanitized.h"
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
@@ -47,7 +48,7 @@ void expect_bits_of_reference(const Graph& graph, const ProgramOptions& options,
 }
 
 TEST(RunLaws, APlannedRunHasTheBitsOfTheReferenceRun) {
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < seeds(300); ++seed) {
     expect_bits_of_reference(RandomProgram(seed).joint(), {}, fmt::format("seed {}", seed));
     if (HasFatalFailure()) return;
   }
@@ -56,14 +57,14 @@ TEST(RunLaws, APlannedRunHasTheBitsOfTheReferenceRun) {
 TEST(RunLaws, SoDoesOneWithAnyPassSwitchedOff) {
   for (const PassInfo& pass : pass_list()) {
     if (!pass.optional) continue;
-    for (unsigned seed = 1000; seed < 1060; ++seed) {
+    for (unsigned seed = 1000; seed < 1000 + seeds(60); ++seed) {
       expect_bits_of_reference(RandomProgram(seed).joint(), {.plan = {.skip = {std::string(pass.name)}}},
                                fmt::format("seed {} without {}", seed, pass.name));
       if (HasFatalFailure()) return;
     }
   }
   for (std::string_view pass : opt_pass_names()) {
-    for (unsigned seed = 2000; seed < 2030; ++seed) {
+    for (unsigned seed = 2000; seed < 2000 + seeds(30); ++seed) {
       expect_bits_of_reference(RandomProgram(seed).joint(), {.skip_optimisations = {std::string(pass)}},
                                fmt::format("seed {} without {}", seed, pass));
       if (HasFatalFailure()) return;
@@ -72,7 +73,7 @@ TEST(RunLaws, SoDoesOneWithAnyPassSwitchedOff) {
 }
 
 TEST(RunLaws, SoDoesOneWithAnyHints) {
-  for (unsigned seed = 3000; seed < 3100; ++seed) {
+  for (unsigned seed = 3000; seed < 3000 + seeds(100); ++seed) {
     expect_bits_of_reference(with_random_hints(RandomProgram(seed).joint(), seed), {},
                              fmt::format("seed {} with hints", seed));
     if (HasFatalFailure()) return;

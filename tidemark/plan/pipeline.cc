@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "tidemark/base/error.h"
+#include "tidemark/base/sanitized.h"
 #include "tidemark/plan/infeasible.h"
 #include "tidemark/plan/passes.h"
 #include "tidemark/plan/regions.h"
@@ -196,6 +197,7 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
   Driver driver(options, report);
   Draft draft(graph);
   draft.effort = options.effort;
+  draft.remat_effort = 1.0 / sanitizer_share;
   draft.order_is_given = options.fixed_order;
   draft.warm_start = options.warm_start;
   draft.binds_outputs = options.binds_outputs;

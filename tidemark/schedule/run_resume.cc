@@ -153,7 +153,8 @@ void restore(RunActions& actions, Simulation& simulation, const Journaled& journ
   actions.begin_at(0);
   // The one snapshot that nothing else could heal: the caller has just given it again.
   const SlotTable::Place first = latest_in_files(actions, 0);
-  if (first.step == 0 && !actions.try_load(first.level, first.slot, 0)) actions.replace(first.level, first.slot, 0);
+  if (first.step == 0 && !actions.try_load(first.level, first.slot, 0))
+    actions.replace(first.level, first.slot, 0);
   for (const Lost& one : lost) {
     go_forward(actions, one.step);
     if (one.is_record)
