@@ -10,6 +10,7 @@
 #include "tidemark/engine/session.h"
 #include "tidemark/optim/optimizers.h"
 #include "tidemark/trace/control_flow.h"
+#include "tidemark/schedule/run.h"
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/hints.h"
 #include "tidemark/trace/model_functions.h"

@@ -69,6 +69,7 @@ struct RunOptions {
 namespace detail {
 Report run(Simulation& simulation, Step steps, const RunOptions& options);
 Report run(Simulation& simulation, const Schedule& schedule, const RunOptions& options);
+Report run_while(Simulation& simulation, const std::function<bool(Step)>& more, const RunOptions& options);
 }  // namespace detail
 
 template <class S, class State, class Adjoint>
@@ -87,6 +88,28 @@ requires Stepper<S, State, Adjoint> && Snapshotter<State> Report run(S& stepper,
                                                                      const RunOptions& options = {}) {
   BoundSimulation<S, State, Adjoint> simulation(stepper, state, adjoint);
   return detail::run(simulation, schedule, options);
+}
+
+template <class Adjoint>
+struct WhileResult {
+  Adjoint adjoint;
+  Report report;
+};
+
+// The same for a loop that ends when it ends: steps are taken while `more(state, i)`, asked once before each step i;
+// then the adjoint starts as `final(state)`. States are kept on one level, of which slots or bytes must be given; its
+// policy takes at most a few percent more steps than if the number had been known.
+template <class S, class State, class Final, class More,
+          class Adjoint = std::remove_cvref_t<std::invoke_result_t<Final&, const State&>>>
+requires Stepper<S, State, Adjoint> && Snapshotter<State> && std::default_initializable<Adjoint>
+    WhileResult<Adjoint> run_while(S& stepper, State& state, Final&& final, More&& more,
+                                   const RunOptions& options) {
+  WhileResult<Adjoint> result{};
+  SeededBy<S, State, Adjoint, std::remove_reference_t<Final>> seeded{stepper, final};
+  BoundSimulation<decltype(seeded), State, Adjoint> simulation(seeded, state, result.adjoint);
+  result.report = detail::run_while(
+      simulation, [&](Step i) { return more(std::as_const(state), i); }, options);
+  return result;
 }
 
 }  // namespace tidemark::schedule

@@ -210,6 +210,13 @@ TEST(RunFaults, RefusesDirectoriesThatCannotBeUsed) {
               AllOf(HasSubstr("TM0704"), HasSubstr("is not a directory")));
   EXPECT_THAT(refusal(scratch.path() + "/file"), AllOf(HasSubstr("TM0704"), HasSubstr("is not a directory")));
   EXPECT_THAT(refusal("/proc"), AllOf(HasSubstr("TM0704"), HasSubstr("cannot be made")));  // not even by root
+  const Scratch untouched;
+  Ring ring;
+  Ring::State state = Ring::initial();
+  Ring::Adjoint adjoint = Ring::zero();
+  EXPECT_THROW(
+      run(ring, state, adjoint, 50, {.levels = {{.bytes = Bytes(1), .directory = untouched.path()}}}), Error);
+  EXPECT_TRUE(untouched.empty()) << "a run that cannot begin leaves nothing behind";
   EXPECT_THAT(refusal(scratch.path(), "../elsewhere"),
               AllOf(HasSubstr("TM0701"), HasSubstr("cannot be named")));
 }

@@ -28,7 +28,15 @@ void require_name(const std::string& name) {
                                      .expected = "letters, digits, '-', '_' and '.'; at most 100"});
 }
 
-int lock_folder(const std::string& folder) {
+bool is_ours(const fs::path& path) { return path.extension() == ".snapshot"; }
+
+}  // namespace
+
+RunFolders::Lock::~Lock() {
+  if (file_ >= 0) ::close(file_);
+}
+
+RunFolders::Lock RunFolders::lock(const std::string& folder) {
   const std::string path = folder + "/lock";
   const int file = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
   if (file < 0)
@@ -40,12 +48,8 @@ int lock_folder(const std::string& folder) {
     fail(ErrorCode::run_directory, {.what = fmt::format("another run is using {}", folder),
                                     .help = "wait for it, or give this run another name"});
   }
-  return file;
+  return Lock(file);
 }
-
-bool is_ours(const fs::path& path) { return path.extension() == ".snapshot"; }
-
-}  // namespace
 
 RunFolders::RunFolders(const RunOptions& options) {
   for (const RunLevel& level : options.levels) {
@@ -64,13 +68,13 @@ RunFolders::RunFolders(const RunOptions& options) {
            {.what = fmt::format("{} cannot be made: {}", folders_.back(), error.message()),
             .help = "give a directory that this user may write to"});
     const bool seen = std::find(folders_.begin(), folders_.end() - 1, folders_.back()) != folders_.end() - 1;
-    if (!seen) locks_.push_back(lock_folder(folders_.back()));
+    if (!seen) locks_.push_back(lock(folders_.back()));
     if (journal_.empty()) journal_ = folders_.back() + "/journal";
   }
 }
 
 RunFolders::~RunFolders() {
-  for (const int lock : locks_) ::close(lock);
+  if (any() && !has_journal()) remove();
 }
 
 bool RunFolders::has_journal() const { return any() && ::access(journal_.c_str(), F_OK) == 0; }
@@ -87,9 +91,11 @@ void RunFolders::clean(const std::vector<std::string>& keep) const {
   }
 }
 
+void RunFolders::remove_journal() const { ::unlink(journal_.c_str()); }
+
 void RunFolders::remove() {
   if (!any()) return;
-  ::unlink(journal_.c_str());
+  remove_journal();
   clean();
   for (const std::string& folder : folders_) {
     if (folder.empty()) continue;

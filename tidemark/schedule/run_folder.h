@@ -2,6 +2,7 @@
 // after success. Only files that this library names are ever touched.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tidemark/schedule/run.h"
@@ -12,7 +13,7 @@ class RunFolders {
  public:
   // Throws Error `run_directory` where a directory is not there, cannot be written to, or another run has it.
   explicit RunFolders(const RunOptions& options);
-  ~RunFolders();
+  ~RunFolders();  // without a journal there is nothing to come back to: everything is removed
   RunFolders(const RunFolders&) = delete;
 
   bool any() const { return !journal_.empty(); }
@@ -22,12 +23,23 @@ class RunFolders {
 
   // Removes snapshots and adjoints, all but the ones named.
   void clean(const std::vector<std::string>& keep = {}) const;
+  void remove_journal() const;
   void remove();  // everything; the journal first, so that a half removed run is none
 
  private:
   std::vector<std::string> folders_;
   std::string journal_;
-  std::vector<int> locks_;
+  class Lock {
+   public:
+    explicit Lock(int file) : file_(file) {}
+    Lock(Lock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+    ~Lock();
+
+   private:
+    int file_;
+  };
+  static Lock lock(const std::string& folder);
+  std::vector<Lock> locks_;
 };
 
 }  // namespace tidemark::schedule

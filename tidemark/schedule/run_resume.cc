@@ -114,10 +114,11 @@ struct Lost {
 }  // namespace
 
 void restore(RunActions& actions, Simulation& simulation, const Journaled& journaled, SnapshotFiles& files,
-             const RunFolders& folders, Lookahead& schedule, std::uint64_t position, Report& report) {
+             const RunFolders& folders, std::uint64_t position, const std::function<bool(Action&)>& skip,
+             const std::function<const Action*()>& peek, Report& report) {
   simulation.log.restore(journaled.log_entry_bytes, journaled.log);
   actions.hashes().restore(0, journaled.hashes);
-  for (Action action; actions.position() < position && schedule.next(action);) actions.skip(action);
+  for (Action action; actions.position() < position && skip(action);) actions.skip(action);
 
   std::vector<std::string> keep;
   if (journaled.adjoint) keep.push_back(files.path(working, 0, journaled.adjoint->generation));
@@ -162,8 +163,8 @@ void restore(RunActions& actions, Simulation& simulation, const Journaled& journ
     else
       actions.fill_state(one.level, one.slot, Content::not_scheduled);
   }
-  const Action* next = schedule.peek();
-  if (next && next->kind != ActionKind::load) {
+  const Action* next = peek();
+  if (!next || next->kind != ActionKind::load) {
     if (actions.at() > at) {
       const SlotTable::Place from = actions.table().latest_state(at);
       actions.load(from.level, from.slot, from.step);

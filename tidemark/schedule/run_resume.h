@@ -1,9 +1,10 @@
 // Goes on with a run that ended before it was done, from its journal and its files.
 #pragma once
+#include <functional>
+
 #include "tidemark/schedule/journal.h"
 #include "tidemark/schedule/run_actions.h"
 #include "tidemark/schedule/run_folder.h"
-#include "tidemark/schedule/run_lookahead.h"
 
 namespace tidemark::schedule {
 
@@ -21,6 +22,7 @@ std::uint64_t resume_position(ActionStream& scout, const Journaled& journaled,
 // initial state. False when that cannot be, because the adjoint is damaged: nothing has been touched then.
 bool load_adjoint(Simulation& simulation, const Journaled& journaled, const SnapshotFiles& files);
 void restore(RunActions& actions, Simulation& simulation, const Journaled& journaled, SnapshotFiles& files,
-             const RunFolders& folders, Lookahead& schedule, std::uint64_t position, Report& report);
+             const RunFolders& folders, std::uint64_t position, const std::function<bool(Action&)>& skip,
+             const std::function<const Action*()>& peek, Report& report);
 
 }  // namespace tidemark::schedule

@@ -4,8 +4,6 @@
 #include <chrono>
 
 #include "tidemark/base/error.h"
-#include "tidemark/schedule/run_keeper.h"
-#include "tidemark/schedule/run_lookahead.h"
 #include "tidemark/schedule/run_resume.h"
 
 namespace tidemark::schedule {
@@ -28,34 +26,19 @@ Resumable look_for_run(const Simulation& simulation, Step steps, const RunOption
   return found;
 }
 
-namespace {
-
-struct Session {
-  Report report;
-  std::vector<bool> in_files;
-  std::unique_ptr<SnapshotFiles> files;
-  std::unique_ptr<Journal> journal;
-  std::unique_ptr<RunActions> actions;
-  std::unique_ptr<RunKeeper> keeper;
-
-  Session(Simulation& simulation, const Promise& promise, const RunOptions& options,
-          const RunFolders& folders);
-  void start(Simulation& simulation, const Schedule& schedule, const RunOptions& options,
-             const RunFolders& folders, const Resumable& resumable, const std::string& plan,
-             Lookahead& lookahead);
-  void perform(Lookahead& lookahead);
-  void close_report();
-};
-
 Session::Session(Simulation& simulation, const Promise& promise, const RunOptions& options,
-                 const RunFolders& folders) {
-  report.promise = promise;
+                 RunFolders& folders)
+    : simulation_(simulation),
+      options_(options),
+      folders_(folders),
+      began_(std::chrono::steady_clock::now()) {
+  report_.promise = promise;
   const std::size_t count = std::max(promise.slots.size(), options.levels.size());
   std::vector<std::string> by_level = folders.by_level();
   by_level.resize(count);
   if (folders.any()) {
     const std::size_t state = simulation.state_bytes();
-    files = std::make_unique<SnapshotFiles>(
+    files_ = std::make_unique<SnapshotFiles>(
         by_level,
         FileOptions{.block_bytes = state,
                     .buffers = options.buffers,
@@ -63,7 +46,7 @@ Session::Session(Simulation& simulation, const Promise& promise, const RunOption
                     .durable = options.durable,
                     .keep_dropped = options.resume},
         make_io_queue(options.io, static_cast<unsigned>(std::max(options.buffers, 2))));
-    report.io = files->io_name();
+    report_.io = files_->io_name();
   }
   std::vector<OpenLevel> levels;
   for (std::size_t l = 0; l < count; ++l) {
@@ -71,96 +54,101 @@ Session::Session(Simulation& simulation, const Promise& promise, const RunOption
     const std::int64_t budget = l < options.levels.size() ? options.levels[l].bytes.count : -1;
     OpenLevel level{.store = nullptr, .memory = nullptr, .budget = budget};
     if (on_disk) {
-      level.store = std::make_unique<FileStore>(*files, static_cast<int>(l));
+      level.store = std::make_unique<FileStore>(*files_, static_cast<int>(l));
     } else {
       auto memory = std::make_unique<MemoryStore>(budget);
       level.memory = memory.get();
       level.store = std::move(memory);
     }
     levels.push_back(std::move(level));
-    in_files.push_back(on_disk);
-    report.levels.push_back({.place = on_disk ? by_level[l] : "memory",
-                             .slots = l < promise.slots.size() ? promise.slots[l] : 0});
+    in_files_.push_back(on_disk);
+    report_.levels.push_back({.place = on_disk ? by_level[l] : "memory",
+                              .slots = l < promise.slots.size() ? promise.slots[l] : 0});
   }
-  actions = std::make_unique<RunActions>(simulation, std::move(levels), options, report);
+  actions_ = std::make_unique<RunActions>(simulation, std::move(levels), options, report_);
 }
 
-void Session::start(Simulation& simulation, const Schedule& schedule, const RunOptions& options,
-                    const RunFolders& folders, const Resumable& resumable, const std::string& plan,
-                    Lookahead& lookahead) {
-  if (!files) return;
+void Session::start(const Resumable& resumable, const std::string& plan, ActionStream& scout,
+                    const std::function<bool(Action&)>& skip, const std::function<const Action*()>& peek) {
+  if (!files_) return;
   const Journaled* journaled = resumable.journaled ? &*resumable.journaled : nullptr;
   // An adjoint that cannot be read leaves nothing to go on from: the run begins anew.
-  if (journaled && !load_adjoint(simulation, *journaled, *files)) journaled = nullptr;
+  if (journaled && !load_adjoint(simulation_, *journaled, *files_)) journaled = nullptr;
   if (!resumable.identity.empty())
-    journal = std::make_unique<Journal>(folders.journal(), options.durable, journaled);
-  keeper =
-      std::make_unique<RunKeeper>(*actions, simulation, *files, journal.get(), report.promise.slots, report);
-  actions->watch(keeper.get());
+    journal_ = std::make_unique<Journal>(folders_.journal(), options_.durable, journaled);
+  std::vector<std::int64_t> capacity = report_.promise.slots;
+  capacity.resize(in_files_.size(), -1);
+  keeper_ = std::make_unique<RunKeeper>(*actions_, simulation_, *files_, journal_.get(), capacity, report_);
+  actions_->watch(keeper_.get());
   if (journaled) {
-    const auto scout = schedule.actions();
-    const std::uint64_t position = resume_position(*scout, *journaled, in_files);
-    restore(*actions, simulation, *journaled, *files, folders, lookahead, position, report);
-    keeper->continued(*journaled);
+    const std::uint64_t position = resume_position(scout, *journaled, in_files_);
+    restore(*actions_, simulation_, *journaled, *files_, folders_, position, skip, peek, report_);
+    keeper_->continued(*journaled);
   } else {
-    folders.clean();
-    if (journal) journal->begin(resumable.identity, plan);
+    folders_.clean();
+    if (journal_)
+      journal_->begin(resumable.identity, plan);
+    else
+      folders_.remove_journal();  // of an earlier run, whose snapshots have just gone
   }
+}
+
+void Session::perform(const Action& action) {
+  if (files_) files_->poll();
+  actions_->perform(action);
 }
 
 void Session::perform(Lookahead& lookahead) {
   for (Action action; lookahead.next(action);) {
-    if (files) {
-      files->poll();
-      lookahead.prefetch(*actions);
-    }
-    actions->perform(action);
+    if (files_) lookahead.prefetch(*actions_);
+    perform(action);
   }
 }
 
-void Session::close_report() {
-  for (std::size_t l = 0; l < report.levels.size(); ++l) {
-    const SlotTable::LevelTotals& totals = actions->table().totals(static_cast<int>(l));
-    report.levels[l].peak_slots = totals.peak_slots;
-    report.levels[l].peak_bytes = Bytes(totals.peak_bytes);
-    report.levels[l].stall_seconds = actions->store(static_cast<int>(l)).stall_seconds();
+void Session::abandon() noexcept {
+  try {
+    if (files_) files_->drain();
+  } catch (...) {  // the first error is the one to tell of
   }
-  report.hashed = actions->hashes().hashed;
-  report.compared = actions->hashes().compared;
-  if (files) {
-    report.stall_seconds = files->stall_seconds();
-    report.staging = Bytes(static_cast<std::int64_t>(files->staging_bytes()));
-  }
+  files_.reset();
 }
 
-}  // namespace
+Report Session::close() {
+  for (std::size_t l = 0; l < report_.levels.size(); ++l) {
+    const SlotTable::LevelTotals& totals = actions_->table().totals(static_cast<int>(l));
+    report_.levels[l].peak_slots = totals.peak_slots;
+    report_.levels[l].peak_bytes = Bytes(totals.peak_bytes);
+    report_.levels[l].stall_seconds = actions_->store(static_cast<int>(l)).stall_seconds();
+  }
+  report_.hashed = actions_->hashes().hashed;
+  report_.compared = actions_->hashes().compared;
+  if (files_) {
+    report_.stall_seconds = files_->stall_seconds();
+    report_.staging = Bytes(static_cast<std::int64_t>(files_->staging_bytes()));
+  }
+  files_.reset();
+  journal_.reset();
+  folders_.remove();
+  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  actions_->report_progress(true);
+  return std::move(report_);
+}
 
 Report run_session(Simulation& simulation, const Schedule& schedule, const RunOptions& options,
                    RunFolders& folders, const Resumable& resumable, const std::string& plan) {
-  const auto began = std::chrono::steady_clock::now();
   Session session(simulation, schedule.promise(), options, folders);
-  const auto stream = schedule.actions();
-  Lookahead lookahead(*stream, session.in_files);
+  const auto stream = schedule.actions(), scout = schedule.actions();
+  Lookahead lookahead(*stream, session.in_files());
   try {
-    session.start(simulation, schedule, options, folders, resumable, plan, lookahead);
+    session.start(
+        resumable, plan, *scout, [&](Action& action) { return lookahead.next(action); },
+        [&] { return lookahead.peek(); });
     session.perform(lookahead);
   } catch (...) {
-    // What was on its way is made safe, if it can be; then the error goes on.
-    try {
-      if (session.files) session.files->drain();
-    } catch (...) {
-    }
-    session.files.reset();
-    if (!session.journal) folders.remove();
+    session.abandon();
     throw;
   }
-  session.close_report();
-  session.files.reset();
-  session.journal.reset();
-  folders.remove();
-  session.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  session.actions->report_progress(true);
-  return std::move(session.report);
+  return session.close();
 }
 
 }  // namespace tidemark::schedule

@@ -40,6 +40,22 @@ class Simulation {
   StepLog log;
 };
 
+// A stepper whose adjoint is made from the final state by a function beside it.
+template <class S, class State, class Adjoint, class Final>
+struct SeededBy {
+  S& stepper;
+  Final& final;
+  void advance(State& state, Steps range, StepLog& log) {
+    if constexpr (requires { stepper.advance(state, range, log); })
+      stepper.advance(state, range, log);
+    else
+      stepper.advance(state, range);
+  }
+  auto record(State& state, Step i, StepLog& log) { return detail::record_of(stepper, state, i, log); }
+  void reverse(const auto& record, Adjoint& adjoint, Step i) { stepper.reverse(record, adjoint, i); }
+  void seed(const State& state, Adjoint& adjoint) { adjoint = final(state); }
+};
+
 template <class S, class State, class Adjoint>
 class BoundSimulation final : public Simulation {
   using Record = std::remove_cvref_t<RecordOf<S, State>>;

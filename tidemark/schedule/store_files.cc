@@ -58,6 +58,7 @@ SnapshotFiles::SnapshotFiles(std::vector<std::string> folders, const FileOptions
       buffers_(static_cast<std::size_t>(std::max(options.buffers, 2))),
       slots_(folders_.size() + 1),
       stalls_(folders_.size() + 1, 0.0),
+      remover_(queue->name() != "blocking"),
       queue_(std::move(queue)) {
   slots_.back().resize(1);
 }
@@ -73,6 +74,10 @@ SnapshotFiles::Slot& SnapshotFiles::slot_at(int level, std::int32_t slot) {
   const auto s = static_cast<std::size_t>(slot);
   if (s >= slots.size()) slots.resize(s + 1);
   return slots[s];
+}
+
+double& SnapshotFiles::stall_of(int level) {
+  return level == working ? stalls_.back() : stalls_[static_cast<std::size_t>(level)];
 }
 
 // Adjoints lie with the first level that has a folder.
@@ -94,7 +99,7 @@ int SnapshotFiles::take_buffer(int level, std::size_t bytes) {
   const auto is_free = [](const Buffer& buffer) { return buffer.use == Use::free; };
   auto found = std::find_if(buffers_.begin(), buffers_.end(), is_free);
   if (found == buffers_.end()) {
-    const StallClock stall(level == working ? stalls_.back() : stalls_[static_cast<std::size_t>(level)]);
+    const StallClock stall(stall_of(level));
     while ((found = std::find_if(buffers_.begin(), buffers_.end(), is_free)) == buffers_.end())
       TM_CHECK(look(true), "every buffer is taken and no transfer is in flight");
   }
@@ -139,6 +144,7 @@ void SnapshotFiles::close(int level, std::int32_t slot, const Content& content) 
   header.own_checksum = own_checksum(header);
   std::memcpy(buffer.data.get(), &header, sizeof header);
 
+  const StallClock stall(stall_of(level));
   const std::string file = path(level, slot, at.generation);
   const int flags = O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC;
   buffer.file = options_.direct ? ::open(file.c_str(), flags | O_DIRECT, 0644) : -1;
@@ -164,6 +170,7 @@ void SnapshotFiles::release_lent() {
 void SnapshotFiles::start_read(int level, std::int32_t slot, int index) {
   Slot& at = slot_at(level, slot);
   Buffer& buffer = buffers_[static_cast<std::size_t>(index)];
+  const StallClock stall(stall_of(level));
   const std::string file = path(level, slot, at.generation);
   at.buffer = index;
   buffer.file = options_.direct ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT) : -1;
@@ -202,7 +209,7 @@ std::optional<std::span<const std::byte>> SnapshotFiles::read(int level, std::in
   if (at.buffer < 0) start_read(level, slot, take_buffer(level, at.bytes));
   Buffer& buffer = buffers_[static_cast<std::size_t>(at.buffer)];
   if (buffer.use == Use::reading) {
-    const StallClock stall(stalls_[static_cast<std::size_t>(level)]);
+    const StallClock stall(stall_of(level));
     while (buffer.use == Use::reading) TM_CHECK(look(true), "a read was lost");
   }
   at.buffer = -1;
@@ -238,7 +245,8 @@ void SnapshotFiles::drop(int level, std::int32_t slot, bool keep) {
 }
 
 void SnapshotFiles::remove(int level, std::int32_t slot, std::uint64_t generation) {
-  ::unlink(path(level, slot, generation).c_str());
+  const StallClock stall(stall_of(level));
+  remover_.remove(path(level, slot, generation));
 }
 
 void SnapshotFiles::reclaim(std::uint64_t before) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/schedule/file_remover.h"
 #include "tidemark/schedule/io_queue.h"
 #include "tidemark/schedule/store.h"
 
@@ -97,6 +98,7 @@ class SnapshotFiles {
   };
 
   Slot& slot_at(int level, std::int32_t slot);
+  double& stall_of(int level);
   int take_buffer(int level, std::size_t bytes);
   void release_lent();
   void start_read(int level, std::int32_t slot, int buffer);
@@ -116,6 +118,7 @@ class SnapshotFiles {
   std::vector<Dropped> dropped_;
   std::vector<double> stalls_;
   std::uint64_t next_generation_ = 1;
+  FileRemover remover_;
   std::unique_ptr<IoQueue> queue_;  // last: ends before the buffers do
 };
 
