@@ -18,8 +18,8 @@ bool is_kept_while(const Node& node) {
   return node.op == &op::while_loop && unpack<WhileAttrs>(node.attrs).keep > 0;
 }
 
-// More slots than this save no time worth having.
-constexpr std::int64_t most_slots = 1 << 16;
+// Of a loop whose length is not known: more save little time, and choosing among them takes some.
+constexpr std::int64_t most_slots = 4096;
 
 bool has_regions(const Node& node) { return !node.regions.empty(); }
 
@@ -51,6 +51,14 @@ std::int64_t state_bytes(const Graph& graph, const Node& loop) {
   const auto carries = static_cast<std::size_t>(unpack<LoopAttrs>(loop.attrs).carries);
   for (std::size_t c = 0; c < carries; ++c) bytes += graph.type(loop.operands[c]).bytes();
   return bytes;
+}
+
+// May the steps run again?
+bool is_repeatable(const Graph& region) {
+  return std::ranges::all_of(region.nodes(), [](const Node& node) {
+    return node.op->replay != Replay::never && node.op->kind != OpKind::effect &&
+           std::ranges::all_of(node.regions, is_repeatable);
+  });
 }
 
 // Region 1 of a reversal without what only the records need.
@@ -140,7 +148,7 @@ class Settling {
     const std::int64_t limit = attrs.memory >= 0 ? std::min(memory_, attrs.memory) : memory_;
     LoopRecords records =
         records_of(unpack<LoopReverseAttrs>(reversal.attrs), settle_loops(reversal.regions[1], memory_));
-    if (records.bytes(attrs.trips) <= limit) {
+    if (records.bytes(attrs.trips) <= limit || !is_repeatable(node.regions[0])) {
       std::vector<Var> found = write_forward(builder_, records, attrs, operands(node));
       const std::size_t results = node.results.size() - static_cast<std::size_t>(attrs.carries);
       decision.kept.assign(found.begin(), found.end());

@@ -6,6 +6,7 @@
 
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
+#include "tidemark/ops/registry.h"
 #include "tidemark/plan/plan_json.h"
 #include "tidemark/plan/verify.h"
 #include "tidemark/tidemark.h"
@@ -183,6 +184,36 @@ TEST(Loops, GradientsOfNoStepsAndOfOne) {
   EXPECT_EQ(grad(f(1))(x).to_vector(), (x * 2).to_vector());
 }
 
+TEST(Loops, GradientsAgreeWithFiniteDifferencesToSecondOrder) {
+  const Tensor x = waves({3}, 0.8, DType::f64), v = waves({3}, 1.9, DType::f64);
+  const auto f = [](Tensor u) {
+    const auto body = [&](Tensor h) { return repeat(2, [&](Tensor z) { return sin(z) * u + z; }, h); };
+    return sum(square(repeat(3, body, u)));
+  };
+  const double h = 1e-5;
+  const auto along = [&](double t) { return x + v * t; };
+  const auto dot = [&](const Tensor& a) { return sum(a * v).item(); };
+  const double slope = (f(along(h)).item() - f(along(-h)).item()) / (2 * h);
+  EXPECT_NEAR(dot(grad(f)(x)), slope, 1e-6 * std::abs(slope));
+  const double curvature = (dot(grad(f)(along(h))) - dot(grad(f)(along(-h)))) / (2 * h);
+  const auto g = [&](Tensor u) { return sum(grad(f)(u) * v); };
+  EXPECT_NEAR(dot(grad(g)(x)), curvature, 1e-5 * std::abs(curvature));
+  EXPECT_NEAR(dot(hvp(f, x, v)), curvature, 1e-5 * std::abs(curvature));
+}
+
+TEST(Loops, StepsThatCallGradDifferentiateAgain) {
+  // Gradient descent inside a loop, differentiated through.
+  const Tensor target = waves({4}, 0.6, DType::f64);
+  const auto descend = [&](Tensor rate) {
+    const auto cost = [&](Tensor p) { return sum(square(square(p) - target)); };
+    return sum(repeat(5, [&](Tensor p) { return p - grad(cost)(p) * rate; }, ones({4}, DType::f64)));
+  };
+  const Tensor rate = scalar(0.03, DType::f64);
+  const double h = 1e-6;
+  const double slope = (descend(rate + h).item() - descend(rate - h).item()) / (2 * h);
+  EXPECT_NEAR(compile(grad(descend))(rate).item(), slope, 1e-6 * std::abs(slope));
+}
+
 TEST(Loops, RandomKeysOfEachStepGiveTheSameBitsAgain) {
   const Tensor x = waves({64}, 0.2);
   const auto loop = [](Tensor u) {
@@ -340,6 +371,8 @@ TEST(LoopPlans, AreTextAndJsonAndAreVerified) {
   broken = again;
   broken.bodies.clear();
   EXPECT_FALSE(problems(planned.graph, broken).empty());
+  const Graph read = parse(print(planned.graph), {find_op});
+  EXPECT_EQ(print(read), print(planned.graph));
   compiled(cell(), waves({9, 2, 3}, 0.21));
   EXPECT_EQ(compiled.arena_high_water().count, planned.plan.arena_bytes);
 }

@@ -153,5 +153,20 @@ TEST(Memory, AThousandRunsAllocateNoMoreThanOne) {
   EXPECT_EQ(many.allocations, 1000 * one.allocations);
 }
 
+TEST(Memory, StepsOfALoopAllocateNothing) {
+  if (!hooked) GTEST_SKIP() << "the sanitizer owns the allocator";
+  const Tensor w = full({16, 16}, 0.01), x = full({4, 16}, 0.5);
+  const auto allocations_of = [&](std::int64_t steps, std::optional<Bytes> memory) {
+    const auto f = compile(grad([=](Tensor v, Tensor u) {
+      return sum(repeat(
+          steps, [&](Tensor y) { return tanh(matmul(y, v)); }, u, {.memory = memory}));
+    }));
+    f(w, x);
+    return count([&] { f(w, x); }).allocations;
+  };
+  for (const std::optional<Bytes> memory : {std::optional<Bytes>(), std::optional(Bytes(3 * 256))})
+    EXPECT_EQ(allocations_of(10, memory), allocations_of(200, memory));
+}
+
 }  // namespace
 }  // namespace tidemark

@@ -7,6 +7,7 @@
 #include "tidemark/base/error.h"
 #include "tidemark/ops/loop_cpu.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/schedule/online.h"
 
 namespace tidemark {
 namespace {
@@ -43,7 +44,7 @@ void run(const KernelArgs& args) {
   std::byte* second = scratch.take(0);
   for (std::size_t i = 0; i < args.in.size(); ++i) in[i] = args.in[i].data;
   const std::int64_t slots = loop.attrs.keep;
-  std::int64_t stride = 1;
+  schedule::Online policy(std::max<std::int64_t>(slots, 1));
   std::int64_t* places = slots > 0 ? args.out.back().as<std::int64_t>() : nullptr;
   std::fill_n(places, slots, -1);
   std::int64_t trips = 0;
@@ -51,17 +52,12 @@ void run(const KernelArgs& args) {
     args.regions[0](in, answer);
     if (**answer == std::byte{0}) break;
     if (trips == loop.attrs.max_steps) too_many_steps(loop.attrs, args.where);
-    if (slots > 0 && trips % stride == 0) {
-      // States at equal distances; when the slots are full, every other one is given up and the distance doubles.
-      while (std::find(places, places + slots, -1) == places + slots && trips > 0 && slots > 1) {
-        stride *= 2;
-        for (std::int64_t s = 0; s < slots; ++s) places[s] = places[s] % stride == 0 ? places[s] : -1;
-      }
-      const std::int64_t slot = std::find(places, places + slots, -1) - places;
-      if (slot < slots && trips % stride == 0) {
-        places[slot] = trips;
-        for (std::size_t c = 0; c < carries; ++c)
-          copy_bytes(args.out[carries + 1 + c].data + slot * loop.bytes[c], in[c], loop.bytes[c]);
+    if (slots > 0) {
+      for (const schedule::Action& action : policy.visit(trips)) {
+        const bool stores = action.kind == schedule::ActionKind::store;
+        places[action.slot] = stores ? trips : -1;
+        for (std::size_t c = 0; c < carries && stores; ++c)
+          copy_bytes(args.out[carries + 1 + c].data + action.slot * loop.bytes[c], in[c], loop.bytes[c]);
       }
     }
     std::byte* place = second;

@@ -1,0 +1,181 @@
+// The same gradient, bit for bit, however much memory a loop has for what it keeps.
+#include "tidemark/engine/loop_budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tidemark/ops/loop_reverse.h"
+#include "tidemark/schedule/binomial_count.h"
+#include "tidemark/tidemark.h"
+
+namespace tidemark {
+namespace {
+
+using namespace literals;
+
+Tensor waves(const Shape& shape, double frequency, DType dtype = DType::f32) {
+  return sin(reshape(arange(element_count(shape), dtype), shape) * frequency);
+}
+
+constexpr std::int64_t steps = 40, width = 32, state_bytes = 4 * width * 2;
+
+// Two carried tensors, one captured, one scanned, an output at each step.
+auto net(LoopOptions options = {}) {
+  return [options](Tensor w, Tensor xs) {
+    const auto body = [&](std::pair<Tensor, Tensor> s, Tensor x) {
+      const Tensor h = tanh(matmul(s.first, w) + x), v = s.second * 0.9 + h * h;
+      return std::pair(std::pair(h, v), sum(sin(v)));
+    };
+    const auto [end, ys] = scan(body, std::pair(ones({1, width}), zeros({1, width})), xs, options);
+    return sum(end.first) + sum(end.second) + sum(ys * ys);
+  };
+}
+Tensor weights() { return waves({width, width}, 0.37) * 0.2; }
+Tensor inputs() { return waves({steps, 1, width}, 0.11); }
+
+struct Gradients {
+  std::vector<double> w, xs;
+  bool operator==(const Gradients&) const = default;
+};
+template <class Compiled>
+Gradients run(const Compiled& f) {
+  const auto [dw, dxs] = f(weights(), inputs());
+  return {dw.to_vector(), dxs.to_vector()};
+}
+
+std::int64_t slots_in(const Graph& graph) {
+  std::int64_t slots = -1;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name == "loop_reverse") slots = unpack<LoopReverseAttrs>(node.attrs).slots;
+  }
+  return slots;
+}
+
+TEST(LoopBudgets, EveryNumberOfSlotsGivesTheSameBits) {
+  const Gradients expected = run(compile(grad<0, 1>(net())));
+  for (std::int64_t slots : {40, 39, 20, 11, 7, 5, 3, 2, 1}) {
+    const auto f = compile(grad<0, 1>(net({.memory = Bytes(slots * state_bytes)})));
+    EXPECT_EQ(run(f), expected) << slots;
+    EXPECT_EQ(slots_in(f.plan().graph), slots);
+    EXPECT_EQ(f.arena_high_water().count, f.plan().plan.arena_bytes);
+  }
+}
+
+TEST(LoopBudgets, FewerSlotsArePredictedToTakeLonger) {
+  double last = 0;
+  std::int64_t peak = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t slots : {40, 20, 7, 3, 1}) {
+    const auto f = compile(grad<0, 1>(net({.memory = Bytes(slots * state_bytes)})));
+    const Plan& plan = f.prepare(weights(), inputs()).plan;
+    EXPECT_GT(plan.seconds, last) << slots;
+    EXPECT_LT(plan.peak(), peak) << slots;
+    last = plan.seconds, peak = plan.peak();
+  }
+}
+
+TEST(LoopBudgets, AProgramWithinABudgetKeepsAsMuchAsFits) {
+  const auto free = compile(grad<0, 1>(net()));
+  const Gradients expected = run(free);
+  EXPECT_EQ(slots_in(free.plan().graph), -1) << "without a budget records are kept and nothing is computed twice";
+  const std::int64_t most = free.plan().plan.peak();
+  std::int64_t last_slots = steps + 1;
+  for (double share : {1.0, 0.9, 0.8, 0.7}) {
+    const auto budget = Bytes(static_cast<std::int64_t>(share * static_cast<double>(most)));
+    const auto f = compile(grad<0, 1>(net()), {.memory = budget, .effort = Effort::quick});
+    EXPECT_EQ(run(f), expected) << share;
+    EXPECT_LE(f.plan().peak(), budget);
+    EXPECT_EQ(f.arena_high_water().count, f.plan().plan.arena_bytes);
+    const std::int64_t slots = slots_in(f.plan().graph);
+    if (share < 1) {
+      EXPECT_GE(slots, 1) << share;
+      EXPECT_LE(slots, last_slots) << share;
+      last_slots = slots;
+    }
+  }
+}
+
+TEST(LoopBudgets, WhatCannotFitIsSaid) {
+  const auto f = compile(grad<0, 1>(net()), {.memory = 4_KiB, .effort = Effort::quick});
+  EXPECT_THROW(f.prepare(weights(), inputs()), InfeasibleBudget);
+}
+
+TEST(LoopBudgets, PlacesOfSnapshotsLeadToTheLeastNumberOfAdvances) {
+  for (std::int64_t trips : {1, 2, 3, 5, 17, 100}) {
+    for (std::int64_t slots : {1, 2, 3, 5, 20}) {
+      if (slots >= trips) continue;
+      // The walk of the kernel, counted.
+      std::vector<std::int64_t> kept = snapshot_places(trips, slots);
+      EXPECT_LE(std::ssize(kept), slots);
+      std::int64_t advances = trips, end = trips;
+      while (!kept.empty()) {
+        const std::int64_t length = end - kept.back(), left = slots - std::ssize(kept) + 1;
+        if (length == 1) {
+          --end, kept.pop_back();
+          continue;
+        }
+        const std::int64_t go = left == 1 ? length - 1 : first_advance(length, left);
+        advances += go;
+        if (kept.back() + go == end - 1) {
+          --end;
+        } else {
+          kept.push_back(kept.back() + go);
+        }
+      }
+      EXPECT_EQ(end, 0);
+      EXPECT_EQ(advances, schedule::least_advances(trips + 1, slots)) << trips << " in " << slots;
+    }
+  }
+}
+
+TEST(LoopBudgets, LoopsInLoopsKeepTheirBits) {
+  const auto nested = [](std::optional<Bytes> memory) {
+    return [memory](Tensor w, Tensor x) {
+      const auto outer = [&](Tensor u) {
+        return repeat(
+            7, [&](Tensor v) { return sin(v * w) + u * 0.1; }, u, {.memory = memory});
+      };
+      return sum(repeat(9, outer, x, {.memory = memory}));
+    };
+  };
+  const Tensor w = waves({16}, 0.8), x = waves({16}, 0.4);
+  const auto expected = compile(grad<0, 1>(nested({})))(w, x);
+  for (std::int64_t slots : {9, 4, 2, 1}) {
+    const auto found = compile(grad<0, 1>(nested(Bytes(slots * 64))))(w, x);
+    EXPECT_EQ(std::get<0>(found).to_vector(), std::get<0>(expected).to_vector()) << slots;
+    EXPECT_EQ(std::get<1>(found).to_vector(), std::get<1>(expected).to_vector()) << slots;
+  }
+}
+
+TEST(LoopBudgets, LoopsThatEndWhenTheyEndAreReversedFromWhatTheyKept) {
+  const auto decay = [](std::optional<Bytes> memory, std::optional<std::int64_t> most) {
+    return [memory, most](Tensor w, Tensor x) {
+      const auto goes_on = [](Tensor u) { return sum(u * u) > 1; };
+      return sum(sin(while_loop(goes_on, [&](Tensor u) { return u * 0.95 + sin(u * w) * 0.01; }, x,
+                                {.max_steps = most, .memory = memory})));
+    };
+  };
+  const Tensor w = waves({8}, 0.8), x = full({8}, 10) + waves({8}, 0.3);
+  // How many steps it takes, and the same unrolled.
+  Tensor u = x;
+  std::int64_t trips = 0;
+  for (; sum(u * u).item() > 1; ++trips) u = u * 0.95 + sin(u * w) * 0.01;
+  ASSERT_GT(trips, 40);
+  const auto fixed = [&](Tensor v, Tensor z) {
+    return sum(sin(repeat(trips, [&](Tensor y) { return y * 0.95 + sin(y * v) * 0.01; }, z)));
+  };
+  const auto expected = compile(grad<0, 1>(fixed))(w, x);
+  const auto expect = [&](const auto& f) {
+    const auto found = compile(grad<0, 1>(f))(w, x);
+    EXPECT_EQ(std::get<0>(found).to_vector(), std::get<0>(expected).to_vector());
+    EXPECT_EQ(std::get<1>(found).to_vector(), std::get<1>(expected).to_vector());
+  };
+  expect(decay({}, {}));
+  expect(decay({}, 200));
+  for (std::int64_t slots : {1, 2, 3, 10, 63}) expect(decay(Bytes(32 * slots), {}));
+  const auto never = compile(grad<0, 1>(decay({}, {})))(w, full({8}, 0.1));
+  EXPECT_EQ(std::get<0>(never).to_vector(), std::vector<double>(8, 0));
+  EXPECT_EQ(std::get<1>(never).to_vector(), cos(full({8}, 0.1)).to_vector());
+}
+
+}  // namespace
+}  // namespace tidemark
