@@ -21,7 +21,7 @@ std::vector<Tensor> apply_custom_vjp(const Graph& function, std::span<const Tens
 template <class F, class Pullback>
 auto custom_vjp(F f, Pullback pullback, SourceLine where = std::source_location::current()) {
   return [f = std::move(f), pullback = std::move(pullback), where](const auto&... args) {
-    const std::tuple arguments(args...);
+    const std::tuple<std::decay_t<decltype(args)>...> arguments(args...);
     const auto call = trace_call(f, arguments, where);
     const auto result = types_only(call);
     const auto back = trace_call(pullback, std::tuple(args..., result, result), where);

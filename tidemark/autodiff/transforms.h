@@ -58,7 +58,8 @@ auto value_and_grad(F f, SourceLine where = std::source_location::current()) {
     return value_and_grad<0>(std::move(f), where);
   } else {
     return [f = std::move(f), where](const auto&... args) {
-      const std::tuple arguments(args...);
+      const std::tuple<std::decay_t<decltype(args)>...> arguments(
+          args...);  // spelt out: a single pair stays one argument
       const auto call = trace_call(f, arguments, where);
       static constexpr int wrt[] = {Wrt...};
       const std::vector<Tensor> all_outputs =
@@ -78,7 +79,7 @@ auto grad(F f, SourceLine where = std::source_location::current()) {
 
 template <class F, class Tree>
 auto jvp(F f, const Tree& x, const Tree& v, SourceLine where = std::source_location::current()) {
-  const auto call = trace_call(f, std::tuple(x), where);
+  const auto call = trace_call(f, std::tuple<Tree>(x), where);
   const std::vector<Tensor> tangents = tensors_of(v);
   const std::vector<Tensor> all_outputs =
       detail::apply_jvp(call.graph, call.inputs, call.argument_ends[0], tangents, where);
@@ -90,7 +91,7 @@ auto jvp(F f, const Tree& x, const Tree& v, SourceLine where = std::source_locat
 
 template <class F, class Tree>
 auto vjp(F f, const Tree& x, SourceLine where = std::source_location::current()) {
-  auto call = trace_call(f, std::tuple(x), where);
+  auto call = trace_call(f, std::tuple<Tree>(x), where);
   std::vector<bool> wrt(call.inputs.size(), false);
   std::fill_n(wrt.begin(), call.argument_ends[0], true);
   auto pulled =

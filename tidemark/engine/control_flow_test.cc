@@ -172,6 +172,20 @@ TEST(Loops, TakeAnyTree) {
   EXPECT_EQ(result.v.to_vector(), expected.v.to_vector());
 }
 
+TEST(Loops, APairIsATreeLikeAnyOther) {
+  using Pair = std::pair<Tensor, Tensor>;
+  const auto turn = [](Pair s) { return Pair(s.second * 0.5, s.first + s.second); };
+  const auto f = [&](Pair s) {
+    const Pair end = while_loop([](Pair p) { return sum(p.second) < 10; }, turn, repeat(3, turn, s));
+    return sum(end.first * end.second);
+  };
+  const Pair start(ones({2}), ones({2}));
+  const Pair slope = compile(grad(f))(start), tangent = grad(f)(start);
+  EXPECT_EQ(slope.first.to_vector(), tangent.first.to_vector());
+  EXPECT_FLOAT_EQ(static_cast<float>(jvp(f, start, start).second.item()),
+                  static_cast<float>((sum(slope.first) + sum(slope.second)).item()));
+}
+
 TEST(Loops, GradientsOfNoStepsAndOfOne) {
   const Tensor x = waves({3}, 1);
   const auto f = [](std::int64_t n) {
@@ -187,7 +201,10 @@ TEST(Loops, GradientsOfNoStepsAndOfOne) {
 TEST(Loops, GradientsAgreeWithFiniteDifferencesToSecondOrder) {
   const Tensor x = waves({3}, 0.8, DType::f64), v = waves({3}, 1.9, DType::f64);
   const auto f = [](Tensor u) {
-    const auto body = [&](Tensor h) { return repeat(2, [&](Tensor z) { return sin(z) * u + z; }, h); };
+    const auto body = [&](Tensor h) {
+      return repeat(
+          2, [&](Tensor z) { return sin(z) * u + z; }, h);
+    };
     return sum(square(repeat(3, body, u)));
   };
   const double h = 1e-5;
@@ -206,7 +223,8 @@ TEST(Loops, StepsThatCallGradDifferentiateAgain) {
   const Tensor target = waves({4}, 0.6, DType::f64);
   const auto descend = [&](Tensor rate) {
     const auto cost = [&](Tensor p) { return sum(square(square(p) - target)); };
-    return sum(repeat(5, [&](Tensor p) { return p - grad(cost)(p) * rate; }, ones({4}, DType::f64)));
+    return sum(repeat(
+        5, [&](Tensor p) { return p - grad(cost)(p) * rate; }, ones({4}, DType::f64)));
   };
   const Tensor rate = scalar(0.03, DType::f64);
   const double h = 1e-6;

@@ -76,7 +76,8 @@ TEST(LoopBudgets, FewerSlotsArePredictedToTakeLonger) {
 TEST(LoopBudgets, AProgramWithinABudgetKeepsAsMuchAsFits) {
   const auto free = compile(grad<0, 1>(net()));
   const Gradients expected = run(free);
-  EXPECT_EQ(slots_in(free.plan().graph), -1) << "without a budget records are kept and nothing is computed twice";
+  EXPECT_EQ(slots_in(free.plan().graph), -1)
+      << "without a budget records are kept and nothing is computed twice";
   const std::int64_t most = free.plan().plan.peak();
   std::int64_t last_slots = steps + 1;
   for (double share : {1.0, 0.9, 0.8, 0.7}) {
@@ -131,8 +132,7 @@ TEST(LoopBudgets, LoopsInLoopsKeepTheirBits) {
   const auto nested = [](std::optional<Bytes> memory) {
     return [memory](Tensor w, Tensor x) {
       const auto outer = [&](Tensor u) {
-        return repeat(
-            7, [&](Tensor v) { return sin(v * w) + u * 0.1; }, u, {.memory = memory});
+        return repeat(7, [&](Tensor v) { return sin(v * w) + u * 0.1; }, u, {.memory = memory});
       };
       return sum(repeat(9, outer, x, {.memory = memory}));
     };
@@ -161,7 +161,8 @@ TEST(LoopBudgets, LoopsThatEndWhenTheyEndAreReversedFromWhatTheyKept) {
   for (; sum(u * u).item() > 1; ++trips) u = u * 0.95 + sin(u * w) * 0.01;
   ASSERT_GT(trips, 40);
   const auto fixed = [&](Tensor v, Tensor z) {
-    return sum(sin(repeat(trips, [&](Tensor y) { return y * 0.95 + sin(y * v) * 0.01; }, z)));
+    return sum(sin(repeat(
+        trips, [&](Tensor y) { return y * 0.95 + sin(y * v) * 0.01; }, z)));
   };
   const auto expected = compile(grad<0, 1>(fixed))(w, x);
   const auto expect = [&](const auto& f) {

@@ -158,8 +158,7 @@ TEST(Memory, StepsOfALoopAllocateNothing) {
   const Tensor w = full({16, 16}, 0.01), x = full({4, 16}, 0.5);
   const auto allocations_of = [&](std::int64_t steps, std::optional<Bytes> memory) {
     const auto f = compile(grad([=](Tensor v, Tensor u) {
-      return sum(repeat(
-          steps, [&](Tensor y) { return tanh(matmul(y, v)); }, u, {.memory = memory}));
+      return sum(repeat(steps, [&](Tensor y) { return tanh(matmul(y, v)); }, u, {.memory = memory}));
     }));
     f(w, x);
     return count([&] { f(w, x); }).allocations;

@@ -82,7 +82,7 @@ Tree repeat(std::int64_t steps, const Step& step, const Tree& start, LoopOptions
     const Tensor numbers = arange(std::max<std::int64_t>(steps, 0), DType::i64, where);
     return run(trace_call(step, std::tuple(start, Tensor::of_type({DType::i64, {}})), where), {&numbers, 1});
   } else {
-    return run(trace_call(step, std::tuple(start), where), {});
+    return run(trace_call(step, std::tuple<Tree>(start), where), {});
   }
 }
 
@@ -112,8 +112,8 @@ auto scan(const Body& body, const Tree& start, const Inputs& xs, LoopOptions opt
 template <class Test, class Body, class Tree>
 Tree while_loop(const Test& test, const Body& body, const Tree& start, WhileOptions options = {},
                 SourceLine where = std::source_location::current()) {
-  const auto goes_on = trace_call(test, std::tuple(start), where);
-  const auto call = trace_call(body, std::tuple(start), where);
+  const auto goes_on = trace_call(test, std::tuple<Tree>(start), where);
+  const auto call = trace_call(body, std::tuple<Tree>(start), where);
   static_assert(std::is_same_v<std::decay_t<decltype(call.result)>, Tree>,
                 "while_loop: the body must return what it takes");
   return with_tensors(start,
