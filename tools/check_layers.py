@@ -28,6 +28,7 @@ ALLOWED = {
     "cpu": ["ops", "runtime"],
     "engine": ["trace", "autodiff", "opt", "plan", "runtime", "cpu"],
     "optim": ["autodiff"],
+    "ode": ["autodiff"],
     "nn": ["optim"],
 }
 

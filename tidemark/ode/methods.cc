@@ -1,0 +1,65 @@
+#include "tidemark/ode/methods.h"
+
+#include "tidemark/base/check.h"
+#include "tidemark/trace/control_flow.h"
+
+namespace tidemark::ode {
+namespace {
+
+List explicit_step(OdeMethod method, const Field& f, const List& y, double h, const Tensor& t) {
+  const List k1 = f(t, y);
+  if (method == OdeMethod::euler) return advanced(y, h, {{1, k1}});
+  const List k2 = f(t + h / 2, advanced(y, h / 2, {{1, k1}}));
+  if (method == OdeMethod::midpoint) return advanced(y, h, {{1, k2}});
+  const List k3 = f(t + h / 2, advanced(y, h / 2, {{1, k2}}));
+  const List k4 = f(t + h, advanced(y, h, {{1, k3}}));
+  return advanced(y, h / 6, {{1, k1}, {2, k2}, {2, k3}, {1, k4}});
+}
+
+}  // namespace
+
+Tensor time_at(double begin, double h, const Tensor& step, double fraction, DType dtype) {
+  return (cast(step, dtype) + fraction) * h + begin;
+}
+
+List explicit_steps(const Field& f, const List& y0, Interval time, const OdeOptions& options,
+                    SourceLine where) {
+  const double h = time.length() / static_cast<double>(options.steps);
+  const auto step = [&](const List& y, const Tensor& i) {
+    return explicit_step(options.method, f, y, h, time_at(time.begin, h, i, 0, y.front().dtype()));
+  };
+  return repeat(options.steps, step, y0, {.memory = options.memory}, where);
+}
+
+std::pair<List, List> leapfrog(const Field& f, const List& y0, Interval time, const OdeOptions& options,
+                               SourceLine where) {
+  const double h = time.length() / static_cast<double>(options.steps);
+  const DType dtype = y0.front().dtype();
+  const auto step = [&](const std::pair<List, List>& state, const Tensor& i) {
+    const auto& [y, v] = state;
+    const List middle = advanced(y, h / 2, {{1, v}});
+    const List after = plus(scaled(f(time_at(time.begin, h, i, 0.5, dtype), middle), 2), scaled(v, -1));
+    return std::pair(advanced(middle, h / 2, {{1, after}}), after);
+  };
+  const std::pair start(y0, f(scalar(time.begin, dtype), y0));
+  return repeat(options.steps, step, start, {.memory = options.memory}, where);
+}
+
+List integrate(const Field& f, const List& y0, Interval time, const OdeOptions& options, SourceLine where) {
+  switch (options.method) {
+    case OdeMethod::euler:
+    case OdeMethod::midpoint:
+    case OdeMethod::rk4:
+      return explicit_steps(f, y0, time, options, where);
+    case OdeMethod::dopri5:
+      return dopri5(f, y0, time, options, where);
+    case OdeMethod::implicit_midpoint:
+      return implicit_midpoint(f, y0, time, options, where);
+    case OdeMethod::leapfrog:
+      return leapfrog(f, y0, time, options, where).first;
+  }
+  TM_CHECK(false, "a method that does not exist: {}", static_cast<int>(options.method));
+  return y0;
+}
+
+}  // namespace tidemark::ode

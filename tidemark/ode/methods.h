@@ -1,0 +1,23 @@
+// The methods: from y at interval.begin to y at interval.end, all written with loops of the graph, so that their
+// gradients run on the schedules of loops.
+#pragma once
+#include "tidemark/ode/field.h"
+#include "tidemark/ode/options.h"
+
+namespace tidemark::ode {
+
+List integrate(const Field& f, const List& y0, Interval time, const OdeOptions& options, SourceLine where);
+
+List explicit_steps(const Field& f, const List& y0, Interval time, const OdeOptions& options,
+                    SourceLine where);  // euler, midpoint, rk4
+List dopri5(const Field& f, const List& y0, Interval time, const OdeOptions& options, SourceLine where);
+List implicit_midpoint(const Field& f, const List& y0, Interval time, const OdeOptions& options,
+                       SourceLine where);
+// {y, v} at the end; v runs beside y as its slope.
+std::pair<List, List> leapfrog(const Field& f, const List& y0, Interval time, const OdeOptions& options,
+                               SourceLine where);
+
+// Time at `step` + `fraction` of fixed steps of h: the same bits forwards and backwards.
+Tensor time_at(double begin, double h, const Tensor& step, double fraction, DType dtype);
+
+}  // namespace tidemark::ode
