@@ -4,7 +4,7 @@
 
 usage: compare_wave.py BUILD_DIR PEER_PYTHON [--cells N] [--steps N] [--threads N] [--rounds N]
 PEER_PYTHON is an interpreter with jax, such as that of a virtual environment outside the repository. Our budget is what
-JAX's compiler plans for its arrays, less eight fields for what we hold beside the schedule (states, adjoint, gradient).
+JAX's compiler plans for its arrays, less twelve fields for what we hold beside the schedule (state, adjoint, planning).
 `cpu` is processor time, which other work on the machine disturbs less; `growth` is that of resident memory during the
 gradient; `whole` is the peak of the process. `forward` counts forward steps in multiples of the steps.
 """
@@ -43,7 +43,7 @@ def main():
     args = parser.parse_args()
     cores = set(sorted(os.sched_getaffinity(0))[: args.threads])
     size = ["--cells", str(args.cells), "--steps", str(args.steps)]
-    fields = 8 * 4 * args.cells**2
+    fields = 12 * 4 * args.cells**2
     mib = 2.0**20
     print(f"{args.cells} x {args.cells} cells, {args.steps} steps, {args.threads} thread(s), best of {args.rounds}")
     print(f"{'JAX scheme':<13} {'s ours':>7} {'s JAX':>7} {'ratio':>5} {'cpu ratio':>9} {'MiB growth':>10} {'JAX':>7} "
