@@ -43,7 +43,7 @@ class Annealer {
       propose();
       work.spend(1 + edit_.effort());
       if (!edit_.changed()) continue;
-      const std::int64_t excess = edit_.now().excess(problem_.budget);
+      const double excess = edit_.now().excess(problem_.budget);
       const double rise = energy(excess) - before;
       if (rise <= 0 || random_.unit() < std::exp(-rise / temperature)) {
         edit_.keep();
@@ -58,9 +58,7 @@ class Annealer {
   }
 
  private:
-  double energy(std::int64_t excess) const {
-    return cost_weight_ * edit_.now().cost() + price_ * static_cast<double>(excess);
-  }
+  double energy(double excess) const { return cost_weight_ * edit_.now().cost() + price_ * excess; }
 
   // The price of a byte too much follows how often the search is outside the budget: about half of the time, so that
   // it keeps crossing the border, where the best sequences are.
@@ -193,7 +191,7 @@ class Annealer {
   std::vector<std::vector<int>> closes_;  // per task: whom it closes
   double cost_weight_;
   double price_;  // of a byte of excess
-  std::int64_t excess_ = 0;
+  double excess_ = 0;
   int counted_ = 0, outside_ = 0;
   Sequence best_;
   double best_cost_ = 0;

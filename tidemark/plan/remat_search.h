@@ -23,6 +23,16 @@ struct AnnealOptions {
 Sequence anneal(const RematProblem& problem, std::span<const int> start, const AnnealOptions& options,
                 Work& work);
 
+// Beam search from the last step to the first (remat_beam.cc), with first runs in the order of `start`. Finds its way at
+// tight budgets, where other searches do not; annealing makes the result cheaper. Empty: none was found.
+struct BeamOptions {
+  double price =
+      0.1;          // of a step that is too high by a typical item, as a multiple of the mean cost of a task
+  int width = 100;  // states kept
+};
+Sequence beam(const RematProblem& problem, std::span<const int> start, const BeamOptions& options,
+              Work& work);
+
 // The sequence with the lowest peak that was found, and what no sequence is below. Peaks up to `goal` are as good.
 struct Floor {
   Sequence sequence;

@@ -83,15 +83,16 @@ class Shaver {
     const Gap gap = gap_at(edit_.now(), model_, item, over);
     if (gap.event < 0) return;
     const double cost = edit_.now().cost();
-    const std::int64_t excess = edit_.now().excess(limit_), load = edit_.now().load(over);
+    const double excess = edit_.now().excess(limit_);
+    const std::int64_t load = edit_.now().load(over);
     std::size_t runs = 0;
     for (Way way : {Way::keep_sources, Way::cheap_sources_again, Way::sources_again}) {
       const std::size_t before = edit_.repeats().size();
       take(item, gap, way);
       const std::size_t added = edit_.repeats().size() - before;
-      const std::int64_t freed = excess - edit_.now().excess(limit_);
+      const double freed = excess - edit_.now().excess(limit_);
       const bool lower = edit_.now().load(over) < load;
-      const double score = (edit_.now().cost() - cost) / static_cast<double>(freed);
+      const double score = (edit_.now().cost() - cost) / freed;
       edit_.undo();
       work.spend(1 + static_cast<std::int64_t>(added) + edit_.now().runs() / 512);
       if (lower && freed > 0 && score < best.score) best = {item, way, score};

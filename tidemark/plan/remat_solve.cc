@@ -1,5 +1,6 @@
-// The portfolio. What fits as it is needs no search; small problems are solved to the end; then one greedy way down,
-// and annealing from it and from the start, until several independent runs agree or the work is spent.
+// The portfolio. What fits as it is needs no search; small problems are solved to the end; then greedy ways down, beams
+// for what is tight, and annealing from them and from the start, until several independent runs agree or the work is
+// spent.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -14,7 +15,8 @@ namespace tidemark {
 namespace {
 
 constexpr std::int64_t exact_states = 50'000;
-constexpr int most_anew = 600;  // tasks; annealing a large problem from nothing gets nowhere
+constexpr int most_beam = 2000;  // tasks; a state's profile is as long as the order
+constexpr int most_anew = 600;   // tasks; annealing a large problem from nothing gets nowhere
 
 // The cheapest so far.
 class Incumbent {
@@ -78,9 +80,28 @@ std::vector<Sequence> chain_seeds(const RematProblem& problem, const Sequence& b
   return seeds;
 }
 
-// Runs that start anew and runs that start from the best so far, in turn, each longer than the last. Ends when runs that
-// started anew have met the same cost `enough` times.
-void anneal_rounds(const RematProblem& problem, const Sequence& start, Incumbent& best, double bound,
+// Beams with dear and cheap excess: the right price differs from graph to graph. Those within the budget.
+std::vector<Sequence> beam_seeds(const RematProblem& problem, const Sequence& base, Work& work) {
+  std::vector<Sequence> seeds;
+  const int width = std::clamp(30'000 / (problem.model.tasks + 1), 8, 200);
+  for (double price : {0.03, 0.1, 0.3}) {
+    Work share = share_of(work, 0.12);
+    Sequence found = beam(problem, base, {.price = price, .width = width}, share);
+    work.left += share.left;
+    if (!found.empty()) seeds.push_back(std::move(found));
+  }
+  return seeds;
+}
+
+struct Start {
+  Sequence sequence;
+  double hot;
+};
+
+// Runs that start anew, from one of `starts` after the other, and runs that start from the best so far, in turn, each
+// longer than the last. A start that leads to nothing is dropped. Ends when runs that started anew have met the same cost
+// `enough` times.
+void anneal_rounds(const RematProblem& problem, std::vector<Start> starts, Incumbent& best, double bound,
                    int enough, Work& work) {
   int met = 0;
   std::int64_t length = 40'000 + 400 * problem.model.tasks;
@@ -88,9 +109,11 @@ void anneal_rounds(const RematProblem& problem, const Sequence& start, Incumbent
     const bool anew = best.empty() || (round % 2 == 1 && problem.model.tasks <= most_anew);
     Work turn{std::min(length, work.left)};
     work.left -= turn.left;
-    const Incumbent::Verdict verdict =
-        best.offer(anneal(problem, anew ? start : best.sequence(),
-                          {.seed = round, .hot = anew ? 1.0 : 0.3, .cold = 0.01}, turn));
+    const auto start = starts.begin() + static_cast<std::ptrdiff_t>(round / 2 % starts.size());
+    Sequence found = anneal(problem, anew ? start->sequence : best.sequence(),
+                            {.seed = round, .hot = anew ? start->hot : 0.3, .cold = 0.01}, turn);
+    if (anew && found.empty() && starts.size() > 1) starts.erase(start);
+    const Incumbent::Verdict verdict = best.offer(std::move(found));
     work.left += std::max<std::int64_t>(0, turn.left);
     if (!best.empty() && best.figures().cost <= bound * (1 + 1e-9)) return;
     if (verdict == Incumbent::Verdict::better) met = 0;
@@ -161,10 +184,20 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
     }
     if (!warm.empty()) best.offer(shave(problem, warm, problem.budget, work));
     // A large problem that is within the budget from nearby is better annealed than begun again.
+    std::vector<Start> starts;
+    constexpr double from_base = 1, from_beam = 2;  // temperatures
     if (best.empty() || problem.model.tasks <= most_anew) {
       best.offer(shave(problem, base, problem.budget, work));
       best.offer(shave_in_steps(problem, base, work));
       for (Sequence& seed : chain_seeds(problem, base, work)) best.offer(std::move(seed));
+    }
+    const bool greedy = !best.empty();  // then annealing finds its way from the base, and often a better one
+    if (problem.model.tasks <= (greedy ? most_anew : most_beam)) {
+      for (Sequence& seed : beam_seeds(problem, base, work)) {
+        best.offer(seed);
+        if (greedy) starts.push_back({base, from_base});
+        starts.push_back({std::move(seed), from_beam});
+      }
     }
     if (best.empty()) {
       Work share = share_of(work, 0.5);
@@ -172,8 +205,9 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
       work.left += share.left;
       best.offer(std::move(within.sequence));
     }
+    if (!greedy || starts.empty()) starts.push_back({base, from_base});
     const int enough = std::max(2, static_cast<int>(4 * std::sqrt(static_cast<double>(effort.units) / 8e6)));
-    anneal_rounds(problem, base, best, result.time_bound, enough, work);
+    anneal_rounds(problem, starts, best, result.time_bound, enough, work);
   }
   if (!best.empty()) return finish(best.sequence());
 

@@ -113,16 +113,16 @@ Timeline::Run Timeline::peak_run() const {
   return none;
 }
 
-std::int64_t Timeline::excess(std::int64_t limit) const {
-  std::int64_t sum = 0;
+double Timeline::excess(std::int64_t limit) const {
+  double sum = 0;
   for (const Block& block : blocks_) {
     const std::int64_t level = limit - block.added;
     if (block.runs.empty() || block.highest <= level) continue;
     if (block.lowest >= level) {
-      sum += block.sum - level * static_cast<std::int64_t>(block.load.size());
+      sum += std::max(0.0, block.sum - static_cast<double>(level) * static_cast<double>(block.load.size()));
       continue;
     }
-    for (std::int64_t load : block.load) sum += std::max<std::int64_t>(0, load - level);
+    for (std::int64_t load : block.load) sum += static_cast<double>(std::max<std::int64_t>(0, load - level));
   }
   return sum;
 }
@@ -153,15 +153,17 @@ bool Timeline::spans_after(int item, std::size_t k) const {
 }
 
 void Timeline::Block::count() {
-  std::int64_t most = load[0], least = load[0], all = 0;
+  std::int64_t most = load[0], least = load[0];
+  std::int64_t high = 0, low = 0;  // sums of halves: neither overflows
   for (std::int64_t bytes : load) {
     most = std::max(most, bytes);
     least = std::min(least, bytes);
-    all += bytes;
+    high += bytes >> 32;
+    low += bytes & 0xffffffff;
   }
   highest = most;
   lowest = least;
-  sum = all;
+  sum = static_cast<double>(high) * 0x1p32 + static_cast<double>(low);
 }
 
 void Timeline::add_range(Block& block, std::size_t first, std::size_t last, std::int64_t bytes) {
@@ -255,7 +257,7 @@ void Timeline::place(Run run, Run next, std::int64_t load) {
   block.load.insert(block.load.begin() + k, load - block.added);
   block.highest = std::max(block.highest, load - block.added);
   block.lowest = std::min(block.lowest, load - block.added);
-  block.sum += load - block.added;
+  block.sum += static_cast<double>(load - block.added);
   number(b, at(static_cast<int>(k)));
   if (block.runs.size() > 2 * block_size_) split(b);
 }

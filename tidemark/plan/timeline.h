@@ -31,8 +31,9 @@ class Timeline {
   void erase(Run run);
 
   std::int64_t peak() const;
-  Run peak_run() const;                           // the first run with that load
-  std::int64_t excess(std::int64_t limit) const;  // sum over runs of what their load has above the limit
+  Run peak_run() const;  // the first run with that load
+  // Sum over runs of what their load has above the limit. Exact up to 2^53; may be beyond any integer.
+  double excess(std::int64_t limit) const;
   double cost() const { return cost_; }
   int runs() const { return count_; }
   Sequence sequence() const;
@@ -60,7 +61,8 @@ class Timeline {
     std::vector<Run> runs;
     std::vector<std::int64_t> load;  // less `added`
     std::int64_t added = 0;
-    std::int64_t highest = 0, lowest = 0, sum = 0;  // of `load`
+    std::int64_t highest = 0, lowest = 0;  // of `load`
+    double sum = 0;                        // of `load`: a sum of bytes over time may be beyond any integer
 
     void count();  // the three figures anew
   };
