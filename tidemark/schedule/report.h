@@ -36,7 +36,9 @@ struct Report {
   Step repeated = 0;                              // forward steps beside it: measuring, healing, resuming
   std::vector<LevelReport> levels = {};
   Bytes staging = {};  // buffers of transfers in flight, beside the levels
-  double seconds = 0, stall_seconds = 0;
+  double seconds = 0;
+  double stall_seconds = 0;               // waited for transfers to end
+  double handling_seconds = 0;            // started transfers: opened, submitted and removed files
   std::int64_t hashed = 0, compared = 0;  // states, when replays are verified
   std::vector<Healed> healed = {};
   std::optional<Resumed> resumed = {};

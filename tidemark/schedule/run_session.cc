@@ -124,6 +124,7 @@ Report Session::close() {
   report_.compared = actions_->hashes().compared;
   if (files_) {
     report_.stall_seconds = files_->stall_seconds();
+    report_.handling_seconds = files_->handling_seconds();
     report_.staging = Bytes(static_cast<std::int64_t>(files_->staging_bytes()));
   }
   files_.reset();

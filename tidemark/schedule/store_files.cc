@@ -36,6 +36,7 @@ std::uint64_t own_checksum(const Header& header) {
   return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, own_checksum)));
 }
 
+// Adds its own life time to a sum.
 class StallClock {
  public:
   explicit StallClock(double& sum) : sum_(sum), began_(std::chrono::steady_clock::now()) {}
@@ -78,6 +79,11 @@ SnapshotFiles::Slot& SnapshotFiles::slot_at(int level, std::int32_t slot) {
 
 double& SnapshotFiles::stall_of(int level) {
   return level == working ? stalls_.back() : stalls_[static_cast<std::size_t>(level)];
+}
+
+// Without a background, to start a transfer is to wait for it.
+double& SnapshotFiles::handling_of(int level) {
+  return queue_->name() == "blocking" ? stall_of(level) : handling_seconds_;
 }
 
 // Adjoints lie with the first level that has a folder.
@@ -144,7 +150,7 @@ void SnapshotFiles::close(int level, std::int32_t slot, const Content& content) 
   header.own_checksum = own_checksum(header);
   std::memcpy(buffer.data.get(), &header, sizeof header);
 
-  const StallClock stall(stall_of(level));
+  const StallClock handling(handling_of(level));
   const std::string file = path(level, slot, at.generation);
   const int flags = O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC;
   buffer.file = options_.direct ? ::open(file.c_str(), flags | O_DIRECT, 0644) : -1;
@@ -170,7 +176,7 @@ void SnapshotFiles::release_lent() {
 void SnapshotFiles::start_read(int level, std::int32_t slot, int index) {
   Slot& at = slot_at(level, slot);
   Buffer& buffer = buffers_[static_cast<std::size_t>(index)];
-  const StallClock stall(stall_of(level));
+  const StallClock handling(handling_of(level));
   const std::string file = path(level, slot, at.generation);
   at.buffer = index;
   buffer.file = options_.direct ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT) : -1;
@@ -245,7 +251,7 @@ void SnapshotFiles::drop(int level, std::int32_t slot, bool keep) {
 }
 
 void SnapshotFiles::remove(int level, std::int32_t slot, std::uint64_t generation) {
-  const StallClock stall(stall_of(level));
+  const StallClock handling(handling_of(level));
   remover_.remove(path(level, slot, generation));
 }
 

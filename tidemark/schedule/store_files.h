@@ -65,6 +65,7 @@ class SnapshotFiles {
   std::size_t staging_bytes() const;
   double stall_seconds(int level) const { return stalls_[static_cast<std::size_t>(level)]; }
   double stall_seconds() const;
+  double handling_seconds() const { return handling_seconds_; }
   std::string_view io_name() const { return queue_->name(); }
 
  private:
@@ -99,6 +100,7 @@ class SnapshotFiles {
 
   Slot& slot_at(int level, std::int32_t slot);
   double& stall_of(int level);
+  double& handling_of(int level);
   int take_buffer(int level, std::size_t bytes);
   void release_lent();
   void start_read(int level, std::int32_t slot, int buffer);
@@ -117,6 +119,7 @@ class SnapshotFiles {
   std::deque<Write> writes_;
   std::vector<Dropped> dropped_;
   std::vector<double> stalls_;
+  double handling_seconds_ = 0;
   std::uint64_t next_generation_ = 1;
   FileRemover remover_;
   std::unique_ptr<IoQueue> queue_;  // last: ends before the buffers do
