@@ -52,6 +52,8 @@ int main() {
   fmt::print("everything kept   {}\n", to_string(free_plan.peak()));
   fmt::print("within 1 MiB      {}, {:.2f} times the predicted time\n", to_string(plan.peak()),
              plan.plan.seconds / free_plan.plan.seconds);
+  for (const td::LoopForecast& loop : plan.loops())
+    fmt::print("states kept       {} of {}: {} forward steps\n", loop.slots, loop.trips, loop.forward_steps);
 
   constexpr int epochs = 4;
   double first = 0, last = 0;

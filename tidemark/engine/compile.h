@@ -11,6 +11,7 @@
 
 #include "tidemark/engine/plan_function.h"
 #include "tidemark/engine/session.h"
+#include "tidemark/ops/loop_forecast.h"
 #include "tidemark/trace/traced_call.h"
 
 namespace tidemark {
@@ -19,7 +20,9 @@ namespace tidemark {
 struct PlannedGraph {
   const Graph& graph;
   const Plan& plan;
-  std::string summary() const { return tidemark::summary(graph, plan); }
+  std::string summary() const { return tidemark::summary(graph, plan) + to_text(loops()); }
+  // What reversing its loops takes; without those that keep everything.
+  std::vector<LoopForecast> loops() const { return loop_forecasts(graph); }
   std::string to_json() const;
   Bytes peak() const { return Bytes(plan.peak()); }
 };
@@ -106,12 +109,14 @@ class Compiled {
   // The smallest budget that fits, and what pins it; the budget of compile plays no part. As much work as planning.
   template <class... Args>
   SmallestBudget smallest(const Args&... args) const {
-    return smallest_budget(graph_for(0, args...), plan_options(state_->options));
+    return smallest_budget(least_graph(args...), plan_options(state_->options));
   }
   // Time against memory, from the smallest budget to no extra time: 16 plans.
   template <class... Args>
   std::vector<FrontierPoint> frontier(const Args&... args) const {
-    return frontier_points(graph_for(unlimited_memory, args...), plan_options(state_->options), 16);
+    check_options(state_->options, sizeof...(Args), state_->where);
+    return frontier_points(trace_marked(std::tuple<Args...>(args...)).graph,
+                           state_->options.program.skip_optimisations, plan_options(state_->options), 16);
   }
   // The peak as a formula in the batch size, this plan's decisions kept.
   template <class... Args>
@@ -187,10 +192,10 @@ class Compiled {
   }
 
   template <class... Args>
-  Graph graph_for(std::int64_t loop_memory, const Args&... args) const {
+  Graph least_graph(const Args&... args) const {  // loops keep one state
     check_options(state_->options, sizeof...(Args), state_->where);
     return prepare_graph(trace_marked(std::tuple<Args...>(args...)).graph,
-                         state_->options.program.skip_optimisations, nullptr, loop_memory);
+                         state_->options.program.skip_optimisations, nullptr, 0);
   }
 
   template <class... Args>

@@ -186,6 +186,47 @@ TEST(Loops, APairIsATreeLikeAnyOther) {
                   static_cast<float>((sum(slope.first) + sum(slope.second)).item()));
 }
 
+TEST(Loops, IntegersAreCarriedAlong) {
+  using Pair = std::pair<Tensor, Tensor>;
+  const auto counted = [](std::optional<Bytes> memory) {
+    return [memory](Tensor x) {
+      const auto step = [](Pair s) {
+        return Pair(s.first * sin(s.first + cast(s.second, DType::f32)), s.second + 1);
+      };
+      return sum(repeat(9, step, Pair(x, scalar(0, DType::i64)), {.memory = memory}).first);
+    };
+  };
+  const auto unrolled = [](Tensor x) {
+    for (int i = 0; i < 9; ++i) x = x * sin(x + i);
+    return sum(x);
+  };
+  const Tensor x = waves({5}, 0.4) + 2;
+  const std::vector<double> expected = compile(grad(unrolled))(x).to_vector();
+  EXPECT_EQ(compile(grad(counted({})))(x).to_vector(), expected);
+  for (std::int64_t bytes : {28, 56, 84, 200})
+    EXPECT_EQ(compile(grad(counted(Bytes(bytes))))(x).to_vector(), expected);
+}
+
+TEST(Loops, WhatComesLastToFirstIsScannedAgainByTheGradient) {
+  // A scan of a scan's outputs, and its gradient, which runs backwards; then forwards again.
+  const auto f = [](Tensor xs) {
+    const auto smooth = [](Tensor h, Tensor x) {
+      const Tensor next = h * 0.5 + sin(x);
+      return std::pair(next, next * x);
+    };
+    const auto [end, ys] = scan(smooth, zeros({2}, DType::f64), xs);
+    const auto [last, zs] = scan(smooth, end, ys);
+    return sum(last) + sum(zs * zs);
+  };
+  const Tensor xs = waves({6, 2}, 0.7, DType::f64), v = waves({6, 2}, 1.1, DType::f64);
+  const double h = 1e-6;
+  const double slope = (f(xs + v * h).item() - f(xs - v * h).item()) / (2 * h);
+  EXPECT_NEAR(sum(grad(f)(xs) * v).item(), slope, 1e-7 * std::abs(slope));
+  const auto g = [&](Tensor x) { return sum(grad(f)(x) * v); };
+  const double curvature = (g(xs + v * h).item() - g(xs - v * h).item()) / (2 * h);
+  EXPECT_NEAR(sum(grad(g)(xs) * v).item(), curvature, 1e-6 * std::abs(curvature));
+}
+
 TEST(Loops, GradientsOfNoStepsAndOfOne) {
   const Tensor x = waves({3}, 1);
   const auto f = [](std::int64_t n) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tidemark/ops/custom.h"
+#include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/loop_reverse.h"
 #include "tidemark/schedule/binomial_count.h"
 #include "tidemark/tidemark.h"
@@ -95,9 +97,47 @@ TEST(LoopBudgets, AProgramWithinABudgetKeepsAsMuchAsFits) {
   }
 }
 
+TEST(LoopBudgets, FrontiersTradeStatesForTime) {
+  const auto f = compile(grad<0, 1>(net()), {.effort = 0.01});
+  const std::vector<FrontierPoint> points = f.frontier(weights(), inputs());
+  ASSERT_GT(points.size(), 4u);
+  EXPECT_GT(points.front().seconds, points.back().seconds);
+  EXPECT_LT(points.front().memory, points.back().memory);
+  for (const FrontierPoint& point : points) EXPECT_LE(point.memory, point.budget);
+  EXPECT_LE(f.smallest(weights(), inputs()).memory, points.front().memory);
+}
+
 TEST(LoopBudgets, WhatCannotFitIsSaid) {
   const auto f = compile(grad<0, 1>(net()), {.memory = 4_KiB, .effort = Effort::quick});
   EXPECT_THROW(f.prepare(weights(), inputs()), InfeasibleBudget);
+}
+
+TEST(LoopBudgets, StepsRunAsOftenAsForecast) {
+  static std::int64_t runs = 0;
+  static const Op& counted =
+      make_custom_op({.name = "counted_square",
+                      .infer = [](std::span<const Type> in) { return std::vector{in[0]}; },
+                      .kernel =
+                          [](std::span<const TensorRef> in, std::span<const TensorRef> out) {
+                            ++runs;
+                            for (std::int64_t i = 0; i < in[0].count(); ++i)
+                              out[0].as<float>()[i] = in[0].as<float>()[i] * in[0].as<float>()[i];
+                          },
+                      .vjp = [](const RuleCall& r) { return std::vector{r.seed[0] * r.in[0] * 2.0}; }});
+  for (std::int64_t slots : {0, 60, 10, 3, 1}) {
+    const LoopOptions options{.memory = slots > 0 ? std::optional(Bytes(slots * 16)) : std::nullopt};
+    const auto f = compile(grad([&](Tensor x) {
+      const auto step = [](Tensor u) { return sin(call(counted, {u})[0] * 0.9); };
+      return sum(repeat(60, step, x, options));
+    }));
+    f(full({4}, 0.7));
+    runs = 0;
+    f(full({4}, 0.7));
+    const std::vector<LoopForecast> loops = f.plan().loops();
+    ASSERT_EQ(loops.size(), slots > 0 ? 1u : 0u);
+    EXPECT_EQ(runs, slots > 0 ? loops[0].forward_steps : 60) << slots;
+    EXPECT_EQ(f.plan().summary().find("60 steps") != std::string::npos, slots > 0);
+  }
 }
 
 TEST(LoopBudgets, PlacesOfSnapshotsLeadToTheLeastNumberOfAdvances) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/plan/frontier.h"
@@ -149,9 +150,42 @@ SmallestBudget smallest_budget(const Graph& graph, const PlanOptions& options) {
   return smallest;
 }
 
-std::vector<FrontierPoint> frontier_points(const Graph& graph, const PlanOptions& options, int points) {
+namespace {
+
+// With loops the graph itself depends on the budget: a plan for each, at equal ratios from the smallest to the largest.
+std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<std::string>& skip,
+                                         PlanOptions options, int points) {
+  options.memory.reset();
+  const Plan top = make_plan(prepare_graph(traced, skip), options);
+  const Plan floor = smallest_plan(prepare_graph(traced, skip, nullptr, 0), options);
+  const double ratio =
+      static_cast<double>(top.peak()) / static_cast<double>(std::max<std::int64_t>(1, floor.peak()));
   std::vector<FrontierPoint> list;
-  for (const Plan& plan : frontier(graph, options, points)) {
+  for (int k = 0; k < points; ++k) {
+    const double share = points > 1 ? static_cast<double>(k) / (points - 1) : 1;
+    options.memory = std::max(
+        floor.peak(), static_cast<std::int64_t>(static_cast<double>(floor.peak()) * std::pow(ratio, share)));
+    if (k == points - 1) options.memory = std::max(floor.peak(), top.peak());
+    const Result<Plan, Infeasible> planned = try_plan(prepare_within(traced, skip, options), options);
+    if (!planned) continue;
+    const Plan& plan = planned.value();
+    list.push_back({.budget = Bytes(*options.memory),
+                    .memory = Bytes(plan.peak()),
+                    .seconds = plan.seconds,
+                    .extra_time = plan.seconds / top.least_seconds - 1,
+                    .seconds_bound = std::min(plan.seconds, top.least_seconds)});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<FrontierPoint> frontier_points(const Graph& traced,
+                                           const std::vector<std::string>& skip_optimisations,
+                                           const PlanOptions& options, int points) {
+  if (loop_memory_range(traced).any) return loop_frontier(traced, skip_optimisations, options, points);
+  std::vector<FrontierPoint> list;
+  for (const Plan& plan : frontier(prepare_graph(traced, skip_optimisations), options, points)) {
     list.push_back({.budget = Bytes(plan.budget),
                     .memory = Bytes(plan.peak()),
                     .seconds = plan.seconds,

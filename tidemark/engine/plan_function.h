@@ -39,7 +39,10 @@ struct FrontierPoint {
   double seconds = 0, extra_time = 0;  // predicted
   double seconds_bound = 0;            // no plan within the budget is predicted faster
 };
-std::vector<FrontierPoint> frontier_points(const Graph& graph, const PlanOptions& options, int points);
+// Loops of `traced` keep, at each point, as much as fits.
+std::vector<FrontierPoint> frontier_points(const Graph& traced,
+                                           const std::vector<std::string>& skip_optimisations,
+                                           const PlanOptions& options, int points);
 
 // The formula of a plan's peak in the batch size; none where no argument holds a batch, or where the graph itself depends
 // on it.
