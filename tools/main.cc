@@ -13,6 +13,7 @@
 #include "tools/machine.h"
 #include "tools/ops.h"
 #include "tools/plan.h"
+#include "tools/schedule.h"
 
 int main(int argc, char** argv) {
   using namespace tidemark;
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
   cli::add_plan(app, exit_code);
   cli::add_frontier(app, exit_code);
   cli::add_layout(app, exit_code);
+  cli::add_schedule(app, exit_code);
   cli::add_machine(app, exit_code);
   cli::add_ops(app, exit_code);
   try {

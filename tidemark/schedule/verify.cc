@@ -44,6 +44,7 @@ class Machine {
     } else if (action.slot < 0) {
       return fmt::format("there is no slot {}", action.slot);
     } else if (const std::int64_t limit = level_of(action).slots; limit >= 0 && action.slot >= limit) {
+      over_budget_ = true;
       return fmt::format("level {} has {} slots, and none is number {}", action.level, limit, action.slot);
     }
     switch (action.kind) {
@@ -62,6 +63,8 @@ class Machine {
     }
     return "it is no action";
   }
+
+  bool over_budget() const { return over_budget_; }
 
   std::string at_end() const {
     return reversed_from_ == 0
@@ -179,6 +182,8 @@ class Machine {
     seen_.peak_slots[index] = std::max(seen_.peak_slots[index], level.used);
     seen_.peak_bytes[index] = std::max(seen_.peak_bytes[index], level.bytes);
     const Level& limits = level_of(action);
+    over_budget_ =
+        (limits.slots >= 0 && level.used > limits.slots) || (limits.bytes >= 0 && level.bytes > limits.bytes);
     if (limits.slots >= 0 && level.used > limits.slots)
       return fmt::format("level {} then holds {} of its {} slots", action.level, level.used, limits.slots);
     if (limits.bytes >= 0 && level.bytes > limits.bytes)
@@ -190,6 +195,7 @@ class Machine {
   std::vector<LevelState> levels_;
   Step working_state_ = 0, working_record_ = -1;
   Step reversed_from_;  // steps from here on are reversed
+  bool over_budget_ = false;
   Promise seen_;
 };
 
@@ -213,7 +219,7 @@ Verdict verify(const Question& question, ActionStream& actions) {
   while (!verdict.fault && (count = actions.fill(batch)) > 0) {
     for (std::size_t i = 0; i < count; ++i) {
       if (std::string what = machine.apply(batch[i]); !what.empty()) {
-        verdict.fault = Fault{verdict.actions, batch[i], std::move(what)};
+        verdict.fault = Fault{verdict.actions, batch[i], std::move(what), machine.over_budget()};
         break;
       }
       ++verdict.actions;
@@ -221,7 +227,7 @@ Verdict verify(const Question& question, ActionStream& actions) {
   }
   if (!verdict.fault) {
     if (std::string what = machine.at_end(); !what.empty())
-      verdict.fault = Fault{verdict.actions, std::nullopt, std::move(what)};
+      verdict.fault = Fault{verdict.actions, std::nullopt, std::move(what), false};
   }
   verdict.seen = machine.seen();
   return verdict;

@@ -12,6 +12,7 @@ struct Fault {
   std::int64_t index = 0;  // of the action, from 0; one past the last when the stream ends too early
   std::optional<Action> action;
   std::string what;
+  bool over_budget = false;  // right, had there been more room
 };
 
 struct Verdict {
