@@ -18,15 +18,15 @@ Json by_level(const std::vector<std::int64_t>& values) {
   return values.size() == 1 ? Json(values[0]) : Json(values);
 }
 
-Json limits(const Question& question, const Promise& promise) {
-  Json slots = Json::array();
-  for (std::size_t i = 0; i < promise.slots.size(); ++i) {
-    const bool limited =
-        i < question.levels.size() && (question.levels[i].slots >= 0 || question.levels[i].bytes >= 0);
-    slots.push_back(
-        limited ? Json(question.levels[i].slots >= 0 ? question.levels[i].slots : promise.slots[i]) : Json());
+// As many as fit; where there is no limit, as many as are used.
+std::vector<std::int64_t> slots_of(const Question& question, const Promise& promise) {
+  std::vector<std::int64_t> slots = promise.slots;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const schedule::Level level = i < question.levels.size() ? question.levels[i] : schedule::Level{};
+    if (level.slots >= 0) slots[i] = level.slots;
+    if (level.slots < 0 && level.bytes < 0) slots[i] = promise.peak_slots[i];
   }
-  return slots.size() == 1 ? slots[0] : slots;
+  return slots;
 }
 
 void add_counts(Json& json, const Promise& promise) {
@@ -65,8 +65,9 @@ void print_promise(const Question& question, const Promise& promise, bool in_byt
 }
 
 void print_promise_json(const Question& question, const Promise& promise, bool in_bytes, double seconds) {
-  Json json = {
-      {"kind", name_of(promise.kind)}, {"steps", promise.steps}, {"slots", limits(question, promise)}};
+  Json json = {{"kind", name_of(promise.kind)},
+               {"steps", promise.steps},
+               {"slots", by_level(slots_of(question, promise))}};
   add_counts(json, promise);
   if (in_bytes) json["peak_bytes"] = by_level(promise.peak_bytes);
   json["seconds"] = seconds;

@@ -31,6 +31,12 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   }
 }
 
+bool read_line(std::istream& in, std::string& line) {
+  if (!std::getline(in, line)) return false;
+  if (line.ends_with('\r')) line.pop_back();
+  return true;
+}
+
 class LineParser {
  public:
   LineParser(std::string_view name, std::uint32_t line) : where_(intern(name), line) {}
@@ -212,12 +218,12 @@ void write_actions(std::ostream& out, const Question& question, const Schedule& 
 }
 
 ActionReader::ActionReader(std::istream& in, std::string name) : in_(in), name_(std::move(name)) {
-  std::getline(in_, text_);
+  read_line(in_, text_);
   question_ = LineParser(name_, line_).header(text_);
 }
 
 bool ActionReader::next(Action& action) {
-  if (!std::getline(in_, text_)) return false;
+  if (!read_line(in_, text_)) return false;
   ++line_;
   action = LineParser(name_, line_).action(text_);
   return true;

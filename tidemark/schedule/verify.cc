@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unordered_map>
 
 namespace tidemark::schedule {
 namespace {
@@ -15,7 +16,8 @@ struct Slot {
 };
 
 struct LevelState {
-  std::vector<Slot> slots;  // as far as they were used
+  std::vector<Slot> slots;                           // as far as they were used, and
+  std::unordered_map<std::int32_t, Slot> far_slots;  // those of high numbers, which may be a mistake
   std::int64_t used = 0, bytes = 0;
 };
 
@@ -90,10 +92,11 @@ class Machine {
   }
 
   Slot& slot_of(const Action& action) {
-    std::vector<Slot>& slots = levels_[static_cast<std::size_t>(action.level)].slots;
+    LevelState& level = levels_[static_cast<std::size_t>(action.level)];
     const auto index = static_cast<std::size_t>(action.slot);
-    if (index >= slots.size()) slots.resize(index + 1);
-    return slots[index];
+    if (index >= 1'000'000) return level.far_slots[action.slot];
+    if (index >= level.slots.size()) level.slots.resize(index + 1);
+    return level.slots[index];
   }
 
   std::string wrong_state(Step step) const {
