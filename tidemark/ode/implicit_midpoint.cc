@@ -32,24 +32,24 @@ struct Search {
 
 }  // namespace
 
-List implicit_midpoint(const Field& f, const List& y0, Interval time, const OdeOptions& options,
-                       SourceLine where) {
+List implicit_midpoint(const Field& f, const Field& frozen, const List& y0, Interval time,
+                       const OdeOptions& options, SourceLine where) {
   const double h = time.length() / static_cast<double>(options.steps);
   const DType dtype = y0.front().dtype();
   const double tolerance = options.newton_tolerance.value_or(dtype == DType::f64 ? 1e-10 : 1e-5);
 
   const auto step = [&](const List& y, const Tensor& i) {
     const Tensor t = time_at(time.begin, h, i, 0.5, dtype), y_flat = flat(y);
-    const auto change = [&](const Tensor& middle, const Tensor& from, const Tensor& at) {
+    const auto change = [&](const Field& slope, const Tensor& middle, const Tensor& from) {
       const auto residual = [&](const Tensor& m) {
-        return m - from - flat(f(at, shaped_like(m, y))) * (h / 2);
+        return m - from - flat(slope(t, shaped_like(m, y))) * (h / 2);
       };
       return solve(jacobian(residual, where)(middle), residual(middle));
     };
     const Tensor from = stop_gradient(y_flat);
     const auto search = [&](const Search& state) {
       const Tensor middle = stop_gradient(state.middle);
-      const Tensor by = stop_gradient(change(middle, from, t)), next = middle - by;
+      const Tensor by = stop_gradient(change(frozen, middle, from)), next = middle - by;
       return Search{next, max(abs(by)) / (max(abs(next)) + 1)};
     };
     // Not `size > tolerance`: with a NaN it goes on, and ends in an error.
@@ -57,7 +57,7 @@ List implicit_midpoint(const Field& f, const List& y0, Interval time, const OdeO
     const Search start{from, scalar(1, dtype)};
     Tensor middle =
         stop_gradient(while_loop(goes_on, search, start, {.max_steps = options.newton_steps}, where).middle);
-    for (int polish = 0; polish < 2; ++polish) middle -= change(middle, y_flat, t);
+    for (int polish = 0; polish < 2; ++polish) middle -= change(f, middle, y_flat);
     return shaped_like(middle * 2 - y_flat, y);
   };
   return repeat(options.steps, step, y0, {.memory = options.memory}, where);

@@ -6,13 +6,15 @@
 
 namespace tidemark::ode {
 
+// Any method but implicit_midpoint.
 List integrate(const Field& f, const List& y0, Interval time, const OdeOptions& options, SourceLine where);
 
 List explicit_steps(const Field& f, const List& y0, Interval time, const OdeOptions& options,
                     SourceLine where);  // euler, midpoint, rk4
 List dopri5(const Field& f, const List& y0, Interval time, const OdeOptions& options, SourceLine where);
-List implicit_midpoint(const Field& f, const List& y0, Interval time, const OdeOptions& options,
-                       SourceLine where);
+// `frozen`: f with parameters through which no gradient passes.
+List implicit_midpoint(const Field& f, const Field& frozen, const List& y0, Interval time,
+                       const OdeOptions& options, SourceLine where);
 // {y, v} at the end; v runs beside y as its slope.
 std::pair<List, List> leapfrog(const Field& f, const List& y0, Interval time, const OdeOptions& options,
                                SourceLine where);

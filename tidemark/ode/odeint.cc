@@ -105,8 +105,13 @@ std::vector<Tensor> integrate_ode(const Graph& slope, std::span<const Tensor> ca
     case OdeGradient::discrete:
       break;
   }
-  return ode::integrate([&](const Tensor& t, const List& y) { return f(t, y, parameters); }, y0, time,
-                        options, where);
+  const ode::Field plain = [&](const Tensor& t, const List& y) { return f(t, y, parameters); };
+  if (options.method == OdeMethod::implicit_midpoint) {
+    const List constants = ode::stopped(parameters);
+    const ode::Field frozen = [&](const Tensor& t, const List& y) { return f(t, y, constants); };
+    return ode::implicit_midpoint(plain, frozen, y0, time, options, where);
+  }
+  return ode::integrate(plain, y0, time, options, where);
 }
 
 }  // namespace tidemark::detail
