@@ -65,13 +65,14 @@ inline const Op emit{.name = "emit",
                      }};
 inline const Op unrepeatable{
     .name = "unrepeatable", .kind = OpKind::random, .replay = Replay::never, .infer = same_as_first};
-inline const Op loop{.name = "loop", .kind = OpKind::control, .results = -1, .infer = [](const Call& call) {
-                       std::vector<Type> types;
-                       for (const Graph& region : call.regions) {
-                         for (ValueId v : region.outputs()) types.push_back(region.type(v));
-                       }
-                       return types;
-                     }};
+inline const Op loop{
+    .name = "toy_loop", .kind = OpKind::control, .results = -1, .infer = [](const Call& call) {
+      std::vector<Type> types;
+      for (const Graph& region : call.regions) {
+        for (ValueId v : region.outputs()) types.push_back(region.type(v));
+      }
+      return types;
+    }};
 inline const Op odd_name{.name = "odd name!", .kind = OpKind::elementwise, .infer = same_as_first};
 
 inline const Op* find(std::string_view name) {

@@ -30,9 +30,11 @@ TEST(Compare, SeesEveryDifferenceOfMeaning) {
       "graph(%a: f32[], %b: f32[]) -> (f32[]) { %y = blend(%a, %b) : f32[] return %a }",
       "graph(%a: f32[], %b: f32[] donated) -> (f32[]) { %y = blend(%a, %b) : f32[] return %y }",
       "graph(%a: f64[], %b: f64[]) -> (f64[]) { %y = blend(%a, %b) : f64[] return %y }",
-      "graph(%a: f32[], %b: f32[]) -> (f32[]) { %y = loop() [graph(%i: f32[]) -> (f32[]) { return %i }] : "
+      "graph(%a: f32[], %b: f32[]) -> (f32[]) { %y = toy_loop() [graph(%i: f32[]) -> (f32[]) { return %i }] "
+      ": "
       "f32[] return %y }",
-      "graph(%a: f32[], %b: f32[]) -> (f32[]) { %y = loop() [graph(%i: f32[], %j: f32[]) -> (f32[]) { return "
+      "graph(%a: f32[], %b: f32[]) -> (f32[]) { %y = toy_loop() [graph(%i: f32[], %j: f32[]) -> (f32[]) { "
+      "return "
       "%i }] : f32[] return %y }",
   };
   for (const char* a : texts) {

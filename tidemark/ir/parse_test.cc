@@ -125,9 +125,9 @@ TEST(Parse, RefusesValuesUndefinedOrDefinedTwice) {
 }
 
 TEST(Parse, ValuesOfARegionAreItsOwn) {
-  expect_refused(around("%y = loop(%x) [graph() -> (f32[2]) { return %x }] : f32[2]"),
+  expect_refused(around("%y = toy_loop(%x) [graph() -> (f32[2]) { return %x }] : f32[2]"),
                  ErrorCode::malformed_graph, "%x is not defined above");
-  EXPECT_NO_THROW(read(around("%y = loop(%x) [graph(%x: f32[]) -> (f32[]) { return %x }] : f32[]")));
+  EXPECT_NO_THROW(read(around("%y = toy_loop(%x) [graph(%x: f32[]) -> (f32[]) { return %x }] : f32[]")));
 }
 
 TEST(Parse, RefusesWrongCounts) {
@@ -199,7 +199,7 @@ TEST(Parse, RefusesBrokenLiterals) {
 
 TEST(Parse, RefusesRegionsNestedTooDeep) {
   std::string open, close;
-  for (int i = 0; i < 100000; ++i) open += "graph() -> () { loop() [", close += "] return }";
+  for (int i = 0; i < 100000; ++i) open += "graph() -> () { toy_loop() [", close += "] return }";
   expect_refused(open + "graph() -> () { return }" + close, ErrorCode::syntax, "nested more than 64 deep");
 }
 

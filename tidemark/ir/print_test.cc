@@ -59,9 +59,9 @@ TEST(Print, ShowsEverythingInItsPlace) {
   %h = blend(%x, %params.w) {scale = 0.1, label = "a\"b\n", dims = [1, -2]} : f32[2, 3]  @ "src/mlp.cc":12
   %h#4, %5 = two(%h) : f32[2, 3], bool[2, 3]  @ "src/mlp.cc":12
   emit(%5)
-  %6 = loop(%h#4) [
+  %6 = toy_loop(%h#4) [
     graph @"the body"(%c: f32[2, 3]) -> (f32[2, 3]) {
-      %1, %2 = loop(%c) [
+      %1, %2 = toy_loop(%c) [
         graph(%0: f32[]) -> (f32[]) {
           return %0
         },

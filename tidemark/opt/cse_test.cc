@@ -44,8 +44,9 @@ TEST(Cse, KeepsNodesThatDiffer) {
            "graph(%x: f32[2]) -> () { %a = unrepeatable(%x) : f32[2] %b = unrepeatable(%x) : f32[2] return }",
            "graph(%x: f32[2]) -> () { emit(%x) emit(%x) return }",
            "graph(%x: f32[2]) -> () { %a = exp(%x) : f32[2] emit(%x) %b = exp(%x) : f32[2] return }",
-           "graph(%x: f32[2]) -> () { %a = loop(%x) [graph(%i: f32[]) -> (f32[]) { return %i }] : f32[] "
-           "%b = loop(%x) [graph(%i: f32[]) -> (f32[]) { %j = exp(%i) : f32[] return %j }] : f32[] return }",
+           "graph(%x: f32[2]) -> () { %a = toy_loop(%x) [graph(%i: f32[]) -> (f32[]) { return %i }] : f32[] "
+           "%b = toy_loop(%x) [graph(%i: f32[]) -> (f32[]) { %j = exp(%i) : f32[] return %j }] : f32[] "
+           "return }",
        }) {
     const Graph graph = graph_from(text);
     EXPECT_TRUE(same_graph(cse(graph), graph)) << text;
@@ -54,8 +55,8 @@ TEST(Cse, KeepsNodesThatDiffer) {
 
 TEST(Cse, MergesEqualRegionsWhateverTheirNames) {
   const Graph graph = graph_from(R"(graph(%x: f32[]) -> (f32[], f32[]) {
-    %a = loop(%x) [graph @f(%i: f32[]) -> (f32[]) { %j = exp(%i) : f32[] return %j }] : f32[]
-    %b = loop(%x) [graph @g(%k: f32[]) -> (f32[]) { %l = exp(%k) : f32[] return %l }] : f32[]
+    %a = toy_loop(%x) [graph @f(%i: f32[]) -> (f32[]) { %j = exp(%i) : f32[] return %j }] : f32[]
+    %b = toy_loop(%x) [graph @g(%k: f32[]) -> (f32[]) { %l = exp(%k) : f32[] return %l }] : f32[]
     return %a, %b
   })");
   EXPECT_EQ(cse(graph).nodes().size(), 1u);

@@ -25,7 +25,7 @@ TEST(Dce, KeepsEffectsAndWhatTheyRead) {
   const Graph graph = graph_from(R"(graph(%x: f32[2]) -> () {
     %y = exp(%x) : f32[2]
     emit(%y)
-    %z = loop(%x) [graph(%i: f32[2]) -> (f32[2]) { emit(%i) return %i }] : f32[2]
+    %z = toy_loop(%x) [graph(%i: f32[2]) -> (f32[2]) { emit(%i) return %i }] : f32[2]
     return
   })");
   EXPECT_TRUE(same_graph(dce(graph), graph));
@@ -42,11 +42,11 @@ TEST(Dce, KeepsANodeIfOneOfItsResultsIsRead) {
 TEST(Dce, DropsUnreadRandomnessAndCleansRegions) {
   const Graph graph = graph_from(R"(graph(%x: f32[2]) -> (f32[2]) {
     %r = unrepeatable(%x) : f32[2]
-    %z = loop(%x) [graph(%i: f32[2]) -> (f32[2]) { %dead = exp(%i) : f32[2] return %i }] : f32[2]
+    %z = toy_loop(%x) [graph(%i: f32[2]) -> (f32[2]) { %dead = exp(%i) : f32[2] return %i }] : f32[2]
     return %z
   })");
   EXPECT_EQ(print(dce(graph)), normal(R"(graph(%x: f32[2]) -> (f32[2]) {
-    %z = loop(%x) [graph(%i: f32[2]) -> (f32[2]) { return %i }] : f32[2]
+    %z = toy_loop(%x) [graph(%i: f32[2]) -> (f32[2]) { return %i }] : f32[2]
     return %z
   })"));
 }

@@ -89,12 +89,12 @@ TEST(Fold, LeavesAloneWhatMayNotRunOrCannot) {
 
 TEST(Fold, FoldsInsideRegions) {
   const Graph graph = graph_from(R"(graph(%x: f32[]) -> (f32[]) {
-    %y = loop(%x) [graph(%i: f32[]) -> (f32[]) {
+    %y = toy_loop(%x) [graph(%i: f32[]) -> (f32[]) {
       %a = constant() {value = f32[] 4.0} : f32[] %b = sqrt(%a) : f32[] return %b }] : f32[]
     return %y
   })");
   EXPECT_EQ(print(folded(graph)), normal(R"(graph(%x: f32[]) -> (f32[]) {
-    %y = loop(%x) [graph(%i: f32[]) -> (f32[]) { %b = constant() {value = f32[] 2.0} : f32[] return %b }] : f32[]
+    %y = toy_loop(%x) [graph(%i: f32[]) -> (f32[]) { %b = constant() {value = f32[] 2.0} : f32[] return %b }] : f32[]
     return %y
   })"));
 }

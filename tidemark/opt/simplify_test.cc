@@ -279,7 +279,7 @@ TEST(Simplify, KeepsNamesLinesAndInputs) {
 
 TEST(Simplify, WorksInsideRegions) {
   const Graph graph = graph_from(R"(graph(%x: f32[]) -> (f32[]) {
-    %y = loop(%x) [graph(%i: f32[]) -> (f32[]) { %a = neg(%i) : f32[] %b = neg(%a) : f32[] return %b }] : f32[]
+    %y = toy_loop(%x) [graph(%i: f32[]) -> (f32[]) { %a = neg(%i) : f32[] %b = neg(%a) : f32[] return %b }] : f32[]
     return %y
   })");
   EXPECT_TRUE(simplified(graph).nodes()[0].regions[0].nodes().empty());
