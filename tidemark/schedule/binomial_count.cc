@@ -59,7 +59,7 @@ std::int64_t repeats_of(Step length, std::int64_t slots) {
 Step least_advances(Step length, std::int64_t slots) {
   if (length == 1) return 0;
   slots = std::min(slots, length - 1);
-  if (slots == 1 && length < 4'000'000'000) return length * (length - 1) / 2;
+  if (slots == 1 && length <= 3'000'000'000) return length * (length - 1) / 2;
   const std::int64_t r = repeats_of(length, slots);
   const Wide product = static_cast<Wide>(r) * static_cast<Wide>(length);
   const Wide advances = product - binomial(slots + r, slots + 1, product);

@@ -36,6 +36,13 @@ TEST(Binomial, KeepsItsPromiseOfManySteps) {
   }
 }
 
+TEST(Binomial, CountsWithOneSlotUpToSixtyThreeBits) {
+  EXPECT_EQ(least_advances(3'000'000'000, 1), 4'499'999'998'500'000'000);
+  EXPECT_EQ(least_advances(3'100'000'000, 1), 4'804'999'998'450'000'000);
+  EXPECT_EQ(least_advances(4'294'967'296, 1), 9'223'372'034'707'292'160);
+  EXPECT_EQ(least_advances(5'000'000'000, 1), -1);
+}
+
 TEST(Binomial, AnswersForABillionStepsAtOnce) {
   const std::unique_ptr<Schedule> schedule = make_schedule(slots_question(1'000'000'000, 100));
   EXPECT_EQ(schedule->promise().advances, 5'898'659'124);  // 6·10⁹ − C(106, 101)
