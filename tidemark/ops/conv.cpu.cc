@@ -87,7 +87,7 @@ void run_slots(const KernelArgs& args, const ConvBlocks& b, const F& f) {
 template <class S>
 void forward(const KernelArgs& args, const ConvGeometry& g, const S* x, const S* w, S* y) {
   using T = compute_t<S>;
-  if (g.is_depthwise()) return depthwise_forward(*args.pool, g, x, w, y);
+  if (g.is_depthwise()) return run_depthwise(args, g, ConvPart::forward);
   const std::int64_t in_image = g.group_in * g.in_points, out_image = g.group_out * g.out_points;
   if constexpr (is_wide<S>) {
     if (g.is_pointwise()) {
@@ -126,7 +126,7 @@ void forward(const KernelArgs& args, const ConvGeometry& g, const S* x, const S*
 template <class S>
 void input_grad(const KernelArgs& args, const ConvGeometry& g, const S* y, const S* w, S* x) {
   using T = compute_t<S>;
-  if (g.is_depthwise()) return depthwise_input_grad(*args.pool, g, y, w, x);
+  if (g.is_depthwise()) return run_depthwise(args, g, ConvPart::input_grad);
   const std::int64_t in_image = g.group_in * g.in_points, out_image = g.group_out * g.out_points;
   if constexpr (is_wide<S>) {
     if (g.is_pointwise()) {
@@ -175,7 +175,7 @@ void input_grad(const KernelArgs& args, const ConvGeometry& g, const S* y, const
 template <class S>
 void weight_grad(const KernelArgs& args, const ConvGeometry& g, const S* x, const S* y, S* w) {
   using T = compute_t<S>;
-  if (g.is_depthwise()) return depthwise_weight_grad(*args.pool, g, x, y, w);
+  if (g.is_depthwise()) return run_depthwise(args, g, ConvPart::weight_grad);
   const std::int64_t in_image = g.group_in * g.in_points, out_image = g.group_out * g.out_points;
   const std::int64_t weights = g.groups * g.group_out * g.depth;
   const ConvBlocks b = conv_blocks(g, ConvPart::weight_grad, args.in[0].dtype);
