@@ -3,7 +3,7 @@
 #include "tidemark/base/bounded.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/conv_depthwise.h"
-#include "tidemark/ops/conv_geometry.h"
+#include "tidemark/ops/conv_lattice.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/registry.h"
 
@@ -260,8 +260,7 @@ std::vector<Sample> samples_weight_grad() {
 std::int64_t scratch_with(ConvPart part, DType dtype, const Shape& x, const Shape& w, const Shape& y,
                           const ConvAttrs& attrs) {
   const ConvGeometry g = conv_geometry(x, w, y, attrs);
-  return g.is_depthwise() ? depthwise_blocks(g, part, dtype).scratch_bytes()
-                          : conv_blocks(g, part, dtype).scratch_bytes();
+  return g.is_depthwise() ? depthwise_blocks(g, part, dtype).scratch_bytes() : conv_scratch(g, part, dtype);
 }
 
 }  // namespace

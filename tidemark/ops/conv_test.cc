@@ -4,7 +4,7 @@
 
 #include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
-#include "tidemark/ops/conv_geometry.h"
+#include "tidemark/ops/conv_lattice.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -150,22 +150,16 @@ TEST_P(ConvOn, ThreadsDoNotChangeTheBits) {
 }
 
 TEST(Conv, ClaimsBoundedScratchThatDoesNotGrowWithTheBatch) {
-  const auto claim = [](std::int64_t batch, ConvPart part) {
-    const Shape x = {batch, 64, 56, 56}, w = {64, 64, 3, 3};
-    const ConvAttrs attrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1};
-    return conv_blocks(conv_geometry(x, w, x, attrs), part, DType::f32).scratch_bytes();
-  };
   for (const ConvPart part : {ConvPart::forward, ConvPart::input_grad, ConvPart::weight_grad}) {
-    EXPECT_EQ(claim(16, part), claim(256, part));
-    EXPECT_LE(claim(256, part), 8 << 20);
-  }
-}
-
-TEST(Conv, NeedsNoScratchWhereBlasReadsTheOperandsAsTheyLie) {
-  const Shape x = {4, 64, 14, 14}, w = {128, 64, 1, 1}, y = {4, 128, 14, 14};
-  const ConvAttrs attrs{{1, 1}, {0, 0}, {0, 0}, {1, 1}, 1};
-  for (const ConvPart part : {ConvPart::forward, ConvPart::input_grad, ConvPart::weight_grad}) {
-    EXPECT_EQ(conv_blocks(conv_geometry(x, w, y, attrs), part, DType::f32).scratch_bytes(), 0);
+    for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      const auto claim = [&](std::int64_t batch) {
+        const Shape x = {batch, 64, 56, 56}, w = {64, 64, 3, 3};
+        const ConvAttrs attrs{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1};
+        return conv_scratch(conv_geometry(x, w, x, attrs), part, dtype);
+      };
+      EXPECT_EQ(claim(16), claim(256));
+      EXPECT_LE(claim(256), 6 << 20);
+    }
   }
 }
 
