@@ -124,6 +124,7 @@ int main(int argc, char** argv) {
       {"erf", cpu::erf, {f32}, f32},
       {"gelu", cpu::gelu, {f32}, f32},
       {"gelu", cpu::gelu, {f64}, f64},
+      {"gelu_slope", cpu::gelu_slope, {f32}, f32},
       {"softplus", cpu::softplus, {f32}, f32},
       {"sin", cpu::sin, {f32}, f32},
       {"pow", cpu::pow, {f32, f32}, f32},

@@ -1,6 +1,5 @@
-// Vector math on Lanes: accurate over the whole range, with the special values of <cmath>. The cores of exp, log and
-// the circular functions are Highway's; what those leave undefined (NaN, infinities, poles, large angles) is settled
-// here. Errors are measured in ops/elementwise_accuracy_test.cc.
+// Vector math on Lanes: accurate over the whole range, with the special values of <cmath>. The cores of the circular
+// functions are Highway's; what those leave undefined (NaN, infinities, large angles) is settled here. Errors are measured in ops/elementwise_accuracy_test.cc.
 #if defined(TIDEMARK_KERNEL_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TIDEMARK_KERNEL_SIMD_MATH_INL_H_
 #undef TIDEMARK_KERNEL_SIMD_MATH_INL_H_
@@ -10,88 +9,13 @@
 
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include "hwy/contrib/math/math-inl.h"
-#include "tidemark/kernel/simd-inl.h"
-#include "tidemark/kernel/simd_math_coefficients.h"
+#include "tidemark/kernel/simd_exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tidemark {
 namespace HWY_NAMESPACE {
-
-template <class T>
-inline constexpr bool is_f32 = std::is_same_v<T, float>;
-template <class T>
-inline constexpr T infinity = std::numeric_limits<T>::infinity();
-
-// Two interleaved Horner chains: half the latency of one.
-template <class T, std::size_t N>
-HWY_INLINE Lanes<T> polynomial(Lanes<T> x, const T (&c)[N]) {
-  const Lanes<T> x2 = x * x;
-  constexpr std::size_t last_even = (N - 1) / 2 * 2, last_odd = (N - 2) / 2 * 2 + 1;
-  Lanes<T> even = lanes_of(c[last_even]), odd = lanes_of(c[last_odd]);
-  for (std::size_t i = last_even; i >= 2; i -= 2) even = mul_add(even, x2, lanes_of(c[i - 2]));
-  for (std::size_t i = last_odd; i >= 3; i -= 2) odd = mul_add(odd, x2, lanes_of(c[i - 2]));
-  return mul_add(odd, x, even);
-}
-
-// x limited from above or to [low, high]; NaN stays.
-template <class T>
-HWY_INLINE Lanes<T> at_most(Lanes<T> x, T bound) {
-  return select(greater(x, lanes_of(bound)), lanes_of(bound), x);
-}
-template <class T>
-HWY_INLINE Lanes<T> limited(Lanes<T> x, T low, T high) {
-  return at_most(select(less(x, lanes_of(low)), lanes_of(low), x), high);
-}
-
-// Beyond these the result is 0 or infinite anyway.
-template <class T>
-HWY_INLINE Lanes<T> exp_argument(Lanes<T> x) {
-  return limited(x, is_f32<T> ? T(-110) : T(-1100), is_f32<T> ? T(90) : T(711));
-}
-template <class T>
-HWY_INLINE Lanes<T> exp(Lanes<T> x) {
-  const Lanes<T> y = {hn::Exp(Tag<T>(), exp_argument(x).v)};
-  return select(not_equal(x, x), x, y);
-}
-template <class T>
-HWY_INLINE Lanes<T> expm1(Lanes<T> x) {
-  const Lanes<T> y = {hn::Expm1(Tag<T>(), exp_argument(x).v)};
-  return select(logical_or(not_equal(x, x), equal(x, lanes_of(T(0)))), x, y);  // keeps -0
-}
-
-// Where 0 < x < inf. The cores do arithmetic on the bits of x and see 1 instead of anything else.
-template <class T>
-HWY_INLINE Truths<T> inside_log(Lanes<T> x) {
-  return logical_and(greater(x, lanes_of(T(0))), less(x, lanes_of(infinity<T>)));
-}
-// log(0) = -inf, log(inf) = inf, NaN below zero.
-template <class T>
-HWY_INLINE Lanes<T> outside_log(Lanes<T> x) {
-  return select(equal(x, lanes_of(T(0))), lanes_of(-infinity<T>),
-                select(equal(x, lanes_of(infinity<T>)), x, lanes_of(std::numeric_limits<T>::quiet_NaN())));
-}
-template <class T>
-HWY_INLINE Lanes<T> log(Lanes<T> x) {
-  const Truths<T> inside = inside_log(x);
-  return select(inside, {hn::Log(Tag<T>(), select(inside, x, lanes_of(T(1))).v)}, outside_log(x));
-}
-template <class T>
-HWY_INLINE Lanes<T> log1p(Lanes<T> x) {
-  const Lanes<T> y = x + lanes_of(T(1));
-  const Truths<T> inside = inside_log(y);
-  return select(inside, {hn::Log1p(Tag<T>(), select(inside, x, lanes_of(T(0))).v)}, outside_log(y));
-}
-
-template <class T>
-HWY_INLINE Lanes<T> tanh(Lanes<T> x) {
-  const Lanes<T> a = abs(x);
-  const Lanes<T> e = expm1(a + a);
-  const Lanes<T> y = select(greater(a, lanes_of(T(20))), lanes_of(T(1)), e / (e + lanes_of(T(2))));
-  return copy_sign(y, x);
-}
 
 // Highway reduces the angle with a few parts of π, good up to about this; larger angles go to <cmath>, lane by lane.
 template <class T>
@@ -154,40 +78,65 @@ HWY_INLINE Lanes<double> mills(Lanes<double> a) {
   return r * polynomial(mul_add(lanes_of(-0.125), a, lanes_of(5.0)) * r, mills_coefficients_f64);
 }
 
-HWY_INLINE Lanes<float> erf_over_x(Lanes<float> x2) { return polynomial(x2, erf_coefficients_f32); }
+// 1 - e^(-a q(a)) with q(a) = -log(erfc a)/a, a smooth function: full accuracy at both ends, and no division.
+HWY_INLINE Lanes<float> erf(Lanes<float> x) {
+  const Lanes<float> a = at_most(abs(x), 4.0f);  // erf(4) rounds to 1
+  const ReducedExp<float> e = reduce_exp<127>(-(a * polynomial(a, log_erfc_coefficients_f32)));
+  const Lanes<float> power = {hn::BitCast(Tag<float>(), hn::ShiftLeft<23>(e.tagged))};
+  return copy_sign(mul_add(-e.p, power, lanes_of(1.0f) - power), x);
+}
 HWY_INLINE Lanes<double> erf_over_x(Lanes<double> x2) { return polynomial(x2, erf_coefficients_f64); }
-template <class T>
-HWY_INLINE Lanes<T> erf(Lanes<T> x) {
-  const Lanes<T> a = at_most(abs(x), T(6));  // erf(6) rounds to 1
-  const Lanes<T> near_zero = x * erf_over_x(x * x);
-  const Lanes<T> tail = exp(-(a * a)) * mills(a * lanes_of(static_cast<T>(1.4142135623730950488)));
-  const Lanes<T> far = copy_sign(lanes_of(T(1)) - (tail + tail), x);
-  return select(less_equal(a, lanes_of(T(1))), near_zero, far);
+HWY_INLINE Lanes<double> erf(Lanes<double> x) {
+  const Lanes<double> a = at_most(abs(x), 6.0);  // erf(6) rounds to 1
+  const Lanes<double> near_zero = x * erf_over_x(x * x);
+  const Lanes<double> tail = exp_in_range(-(a * a)) * mills(a * lanes_of(1.4142135623730950488));
+  const Lanes<double> far = copy_sign(lanes_of(1.0) - (tail + tail), x);
+  return select(less_equal(a, lanes_of(1.0)), near_zero, far);
 }
 
-// exp(-a²/2) to full relative accuracy: the square is taken in two parts, the first exact.
+// a² - square, where square is a² rounded.
 template <class T>
-HWY_INLINE Lanes<T> normal_density_times_sqrt_two_pi(Lanes<T> a) {
+HWY_INLINE Lanes<T> rest_of_square(Lanes<T> a, Lanes<T> square) {
+#if HWY_NATIVE_FMA
+  return {hn::MulSub(a.v, a.v, square.v)};
+#else  // a in two halves, whose products are exact
   using Bits = hwy::MakeUnsigned<T>;
-  const Tag<T> d;
   const hn::RebindToUnsigned<Tag<T>> du;
   const Bits upper_half = static_cast<Bits>(~((Bits{1} << (is_f32<T> ? 12 : 27)) - 1));
-  const Lanes<T> head = {hn::BitCast(d, hn::And(hn::BitCast(du, a.v), hn::Set(du, upper_half)))};
-  const Lanes<T> half = lanes_of(T(0.5));
-  const Lanes<T> rest = (head - a) * (head + a) * half;  // -(a² - head²)/2, small
-  const Lanes<T> factor = polynomial(rest, {T(1), T(1), T(0.5), T(1) / 6, T(1) / 24});
-  return exp(-(head * head * half)) * factor;
+  const Lanes<T> head = {hn::BitCast(Tag<T>(), hn::And(hn::BitCast(du, a.v), hn::Set(du, upper_half)))};
+  const Lanes<T> tail = a - head, cross = head * tail;
+  return ((head * head - square) + cross + cross) + tail * tail;
+#endif
 }
-// Φ(x), the normal distribution, with full relative accuracy in both tails.
+
+// The normal distribution at x: √(2π) times its density, and the distribution function Φ, both with full relative accuracy
+// in both tails.
+template <class T>
+struct Normal {
+  Lanes<T> density_times_sqrt_two_pi, distribution;
+};
+template <class T>
+HWY_INLINE Normal<T> normal_at(Lanes<T> x) {
+  const Lanes<T> a = at_most(abs(x), is_f32<T> ? T(14.42) : T(38.6));  // there both are 0
+  const Lanes<T> square = a * a, minus_half = lanes_of(T(-0.5));
+  const Lanes<T> density = exp_in_range(square * minus_half, rest_of_square(a, square) * minus_half);
+  const Lanes<T> tail = density * mills(a);
+  Lanes<T> distribution = select(less(x, lanes_of(T(0))), tail, lanes_of(T(1)) - tail);
+  if constexpr (!is_f32<
+                    T>) {  // the longer polynomial of mills loses more digits: near zero 1/2 + erf(x/√2)/2
+    const Lanes<T> half = lanes_of(T(0.5));
+    const Lanes<T> near_zero = mul_add(x * lanes_of(0.35355339059327376220), erf_over_x(square * half), half);
+    distribution = select(less(a, half), near_zero, distribution);
+  }
+  return {density, distribution};
+}
 template <class T>
 HWY_INLINE Lanes<T> normal_distribution(Lanes<T> x) {
-  const Lanes<T> a = at_most(abs(x), is_f32<T> ? T(15) : T(40)), half = lanes_of(T(0.5));
-  const Lanes<T> tail = normal_density_times_sqrt_two_pi(a) * mills(a);
-  const Lanes<T> far = select(less(x, lanes_of(T(0))), tail, lanes_of(T(1)) - tail);
-  // 1/2 + erf(x/√2)/2
-  const Lanes<T> near_zero =
-      mul_add(x * lanes_of(static_cast<T>(0.35355339059327376220)), erf_over_x(x * x * half), half);
-  return select(less(a, half), near_zero, far);
+  return normal_at(x).distribution;
+}
+template <class T>
+HWY_INLINE Lanes<T> normal_density(Lanes<T> x) {
+  return normal_at(x).density_times_sqrt_two_pi * lanes_of(static_cast<T>(0.39894228040143267794));
 }
 
 HWY_INLINE Lanes<double> pow(Lanes<double> x, Lanes<double> y) {

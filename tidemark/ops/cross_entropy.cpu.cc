@@ -33,7 +33,7 @@ void gradient_row(const T* x, compute_t<T> logsumexp, compute_t<T> g, std::int64
   const auto shift = hn::Set(d, logsumexp), scale = hn::Set(d, g);
   const compute_t<T> picked = static_cast<compute_t<T>>(x[label]);  // read before it may be overwritten
   rows::map(d, n, dx, [&](std::size_t i, std::size_t count) HWY_ATTR {
-    return hn::Mul(rows::exp_of_negative(d, hn::Sub(rows::load(d, x + i, count), shift)), scale);
+    return hn::Mul(rows::exp(d, hn::Sub(rows::load(d, x + i, count), shift)), scale);
   });
   dx[label] = T((std::exp(picked - logsumexp) - 1) * g);
 }

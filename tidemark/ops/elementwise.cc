@@ -154,6 +154,9 @@ constexpr Op binary_op(std::string_view name) {
 #include "tidemark/ops/elementwise.def"
 
 Var normal_distribution(const Var& x) { return (erf(x * (std::numbers::sqrt2 / 2)) + 1) * 0.5; }
+Var normal_density(const Var& x) {
+  return exp(x * x * -0.5) * (std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2);
+}
 
 Var sum_of(const Var& a, const Var& b) {
   if (!a) return b;

@@ -31,7 +31,8 @@ Var tanh(const Var& x);
 Var sigmoid(const Var& x);
 Var erf(const Var& x);
 Var relu(const Var& x);
-Var gelu(const Var& x);  // exact, by erf
+Var gelu(const Var& x);        // exact, by erf
+Var gelu_slope(const Var& x);  // the derivative of gelu
 Var silu(const Var& x);
 Var softplus(const Var& x);
 Var floor(const Var& x);
@@ -80,6 +81,7 @@ inline Var operator/(double c, const Var& x) { return div(constant_like(x, c), x
 
 // Φ(x), the normal distribution, as (1 + erf(x/√2))/2.
 Var normal_distribution(const Var& x);
+Var normal_density(const Var& x);  // φ(x) = Φ'(x)
 
 // The sum of two gradients or tangents, either of which may be empty (zero).
 Var sum_of(const Var& a, const Var& b);

@@ -29,6 +29,10 @@ template <class T>
 HWY_INLINE Lanes<T> sigmoid(Lanes<T> x) {
   return formula::Sigmoid::value(x);
 }
+template <class T>
+HWY_INLINE Lanes<T> gelu_slope(Lanes<T> x) {
+  return formula::GeluSlope::value(x);
+}
 
 // Calls body(operands, result) for each whole vector and once more for what remains: the same vector code on a padded
 // copy, so that an element's bits do not depend on its place.
@@ -57,10 +61,28 @@ HWY_INLINE void for_each_vector(const TileArgs& args, const Body& body) {
   std::copy_n(result, rest, out + i);
 }
 
+// Four vectors at a time: each is a long chain of instructions, and four chains keep the pipes busy.
 template <class F, class T>
 void unary_tile(const TileArgs& args) {
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
+  const T* const x = args.operand<T>(0);
+  T* const z = args.result<T>();
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= args.n; i += 4 * lanes) {
+    const Lanes<T> a = load_lanes(x + i), b = load_lanes(x + i + lanes), c = load_lanes(x + i + 2 * lanes),
+                   d = load_lanes(x + i + 3 * lanes);
+    const Lanes<T> fa = F::value(a), fb = F::value(b), fc = F::value(c), fd = F::value(d);
+    store_lanes(fa, z + i);
+    store_lanes(fb, z + i + lanes);
+    store_lanes(fc, z + i + 2 * lanes);
+    store_lanes(fd, z + i + 3 * lanes);
+  }
+  TileArgs rest = args;
+  rest.in[0] = reinterpret_cast<const std::byte*>(x + i);
+  rest.out = reinterpret_cast<std::byte*>(z + i);
+  rest.n -= i;
   for_each_vector<T, T, 1>(
-      args, [](const T* const* x, T* z) HWY_ATTR { store_lanes(F::value(load_lanes(x[0])), z); });
+      rest, [](const T* const* at, T* to) HWY_ATTR { store_lanes(F::value(load_lanes(at[0])), to); });
 }
 template <class F, class T>
 void binary_tile(const TileArgs& args) {

@@ -16,9 +16,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "tidemark/base/dtype.h"
+#include "tidemark/kernel/simd_exp-inl.h"
 #include "tidemark/ops/rows.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -78,10 +78,14 @@ HWY_INLINE void store(D d, T* p, std::size_t count, hn::Vec<D> v) {
   }
 }
 
-// e^x that keeps NaN; for x ≤ 0, as after a maximum was taken off.
+// e^x, and for x ≤ 0 (or NaN), as after a maximum was taken off.
 template <class D>
-HWY_INLINE hn::Vec<D> exp_of_negative(D d, hn::Vec<D> x) {
-  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, x));
+HWY_INLINE hn::Vec<D> exp(D, hn::Vec<D> x) {
+  return HWY_NAMESPACE::exp(Lanes<hn::TFromD<D>>{x}).v;
+}
+template <class D>
+HWY_INLINE hn::Vec<D> exp_of_negative(D, hn::Vec<D> x) {
+  return HWY_NAMESPACE::exp_of_negative(Lanes<hn::TFromD<D>>{x}).v;
 }
 
 // Σ f(i, count) over [0, n) in vectors, where f gives `count` terms starting at i.
@@ -117,11 +121,20 @@ HWY_INLINE hn::TFromD<D> max(D d, std::size_t n, const F& f) {
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
 }
 
-// out[i] = f(i), vector by vector.
+// out[i] = f(i), vector by vector, four at a time. `out` may be what f reads, but only in place.
 template <class T, class D, class F>
 HWY_INLINE void map(D d, std::size_t n, T* out, const F& f) {
   const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t i = 0; i < n; i += lanes) {
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    const auto a = f(i, lanes), b = f(i + lanes, lanes), c = f(i + 2 * lanes, lanes),
+               e = f(i + 3 * lanes, lanes);
+    store(d, out + i, lanes, a);
+    store(d, out + i + lanes, lanes, b);
+    store(d, out + i + 2 * lanes, lanes, c);
+    store(d, out + i + 3 * lanes, lanes, e);
+  }
+  for (; i < n; i += lanes) {
     const std::size_t count = std::min(lanes, n - i);
     store(d, out + i, count, f(i, count));
   }

@@ -80,10 +80,27 @@ T mod(T x, T y) {
 
 template <std::floating_point T>
 T sigmoid(T x);
+template <std::floating_point T>
+T gelu_slope(T x);
+// The vector forms know the range of their argument: at most 0, and in [0, 1].
+template <std::floating_point T>
+T exp_of_negative(T x) {
+  return std::exp(x);
+}
+template <std::floating_point T>
+T log1p_of_unit(T x) {
+  return std::log1p(x);
+}
 // Φ(x), the normal distribution.
 template <std::floating_point T>
 T normal_distribution(T x) {
   return T(0.5) * std::erfc(x * static_cast<T>(-std::numbers::sqrt2 / 2));
+}
+
+// φ(x) = Φ'(x).
+template <std::floating_point T>
+T normal_density(T x) {
+  return static_cast<T>(std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2) * std::exp(T(-0.5) * x * x);
 }
 
 #include "tidemark/ops/scalar_math.inc"
@@ -91,6 +108,10 @@ T normal_distribution(T x) {
 template <std::floating_point T>
 T sigmoid(T x) {
   return Sigmoid::value(x);
+}
+template <std::floating_point T>
+T gelu_slope(T x) {
+  return GeluSlope::value(x);
 }
 
 // ---- what a formula has

@@ -82,7 +82,7 @@ void backward_row(const T* y, const T* g, T* dx, std::size_t n) {
                              }));
   rows::map(d, n, dx, [&](std::size_t i, std::size_t count) HWY_ATTR {
     const auto yi = rows::load(d, y + i, count), gi = rows::load(d, g + i, count);
-    return log ? hn::Sub(gi, hn::Mul(rows::exp_of_negative(d, yi), total)) : hn::Mul(yi, hn::Sub(gi, total));
+    return log ? hn::Sub(gi, hn::Mul(rows::exp(d, yi), total)) : hn::Mul(yi, hn::Sub(gi, total));
   });
 }
 
@@ -100,9 +100,8 @@ void backward_columns(const T* y, const T* g, T* dx, std::size_t n, std::size_t 
     for (std::size_t k = 0; k < n; ++k) {
       const std::size_t at = k * stride + j;
       const auto yi = rows::load(d, y + at, count), gi = rows::load(d, g + at, count);
-      rows::store(
-          d, dx + at, count,
-          log ? hn::Sub(gi, hn::Mul(rows::exp_of_negative(d, yi), total)) : hn::Mul(yi, hn::Sub(gi, total)));
+      rows::store(d, dx + at, count,
+                  log ? hn::Sub(gi, hn::Mul(rows::exp(d, yi), total)) : hn::Mul(yi, hn::Sub(gi, total)));
     }
   }
 }
