@@ -214,7 +214,8 @@ void run_in_place(ThreadPool& pool, const Product<T>& p) {
     return Matrix<const T>{reinterpret_cast<const T*>(from.data) + from.batch.offset(batch),
                            from.outer.inner_stride(), from.depth.inner_stride()};
   };
-  const std::int64_t work = std::max<std::int64_t>(s.m * s.n * s.k, 1);
+  // Below, starting a product and storing its result count for more than the multiply-adds.
+  const std::int64_t work = s.m * s.n * (s.k + 16) + 2048;
   const std::int64_t parts = std::clamp<std::int64_t>(work / least_work, 1, ceil_div(s.m, widest.a));
   const std::int64_t rows = round_up(ceil_div(s.m, parts), widest.a), per_result = ceil_div(s.m, rows);
   const std::int64_t group = std::max<std::int64_t>(1, least_work / (work / per_result + 1));

@@ -1,6 +1,9 @@
 #include "tidemark/kernel/gemm_micro.h"
 
 #include <algorithm>
+#include <type_traits>
+
+#include "tidemark/kernel/gemm_neon.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tidemark/kernel/gemm_micro.cc"
@@ -132,8 +135,21 @@ HWY_INLINE void panel_step(Sums<T, tile_rows, Vecs>& sums, const T* HWY_RESTRICT
 template <class T, int Vecs>
 HWY_INLINE void from_panels(Sums<T, tile_rows, Vecs>& sums, std::int64_t depth, const T* HWY_RESTRICT a,
                             std::int64_t a_step, const T* HWY_RESTRICT b, std::int64_t b_step) {
-  clear<T, tile_rows, Vecs>(sums);
   std::int64_t l = 0;
+#if TM_LANES
+  if constexpr (std::is_same_v<T, float> && Vecs == 4) {
+    if (a_step == 4 && b_step == 16 && depth >= 4) {
+      Tile4x16 raw;
+      panels_4x16(depth / 4, a, b, raw);
+      TM_UNROLL for (int r = 0; r < 4; ++r) {
+        TM_UNROLL for (int v = 0; v < 4; ++v) sums[r][v] = Vec<T>(raw[r][v]);
+      }
+      l = depth / 4 * 4;
+      a += l * 4, b += l * 16;
+    }
+  }
+#endif
+  if (l == 0) clear<T, tile_rows, Vecs>(sums);
   for (; l + 4 <= depth; l += 4) {
     TM_UNROLL for (int u = 0; u < 4; ++u) {
       panel_step<T, Vecs>(sums, a, b);
@@ -151,8 +167,21 @@ template <class T, int Rows, int Vecs>
 HWY_INLINE void from_rows(Sums<T, Rows, Vecs>& sums, std::int64_t depth, Matrix<const T> a,
                           const T* HWY_RESTRICT b, std::int64_t b_step) {
   const Tag<T> d;
-  clear<T, Rows, Vecs>(sums);
   std::int64_t l = 0;
+#if TM_LANES
+  if constexpr (std::is_same_v<T, float> && Rows == 4 && Vecs == 4) {
+    if (a.col == 1 && depth >= 4) {
+      Tile4x16 raw;
+      rows_4x16(depth / 4, a.data, a.row, b, b_step, raw);
+      TM_UNROLL for (int r = 0; r < 4; ++r) {
+        TM_UNROLL for (int v = 0; v < 4; ++v) sums[r][v] = Vec<T>(raw[r][v]);
+      }
+      l = depth / 4 * 4;
+      b += l * b_step;
+    }
+  }
+#endif
+  if (l == 0) clear<T, Rows, Vecs>(sums);
 #if TM_LANES
   if (a.col == 1) {  // contiguous along k: some steps from one vector per row
     constexpr int in_vector = static_cast<int>(lanes_of<T>);
@@ -235,6 +264,9 @@ void packed(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, const T
     const std::int64_t cols = std::min(width, n - j);
     with_vectors<T>(cols, [&]<int Vecs>() HWY_ATTR {
       for (std::int64_t i = 0; i < m; i += tile_rows) {
+        // What the sums go to is fetched while they are computed.
+        TM_UNROLL for (int r = 0; r < tile_rows; ++r)
+            __builtin_prefetch(c + std::min(i + r, m - 1) * ld + j, 1, 2);
         Sums<T, tile_rows, Vecs> sums;
         from_panels<T, Vecs>(sums, depth, a + i * depth, tile_rows, b + j * depth, width);
         deliver<T, tile_rows, Vecs>(sums, std::min<std::int64_t>(tile_rows, m - i), cols, alpha, add,
