@@ -1,38 +1,22 @@
-"""The models of bench/macro_training.cc in PyTorch: one training step, timed, with the growth of resident memory.
+"""The rows of bench/macro_training.cc in PyTorch: full training steps (loss, gradients, AdamW).
 
-usage: torch_training.py MODEL [--threads N] [--steps N]
+usage: torch_training.py ROW [--threads N] [--steps N] [--compile] [--serve]
+       torch_training.py --rates [--threads N]
+
+Prints a JSON line when the model is ready, then one per round: with --serve a round is a line on the standard input
+with a number of steps, else there is one round of --steps.
+
+Memory is the growth of resident memory: eager, since before the model was made; with --compile, the state (parameters,
+moments, data) plus what grows during a step, so that what the compiler leaves behind does not count.
 """
 import argparse
 import json
+import sys
 import time
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-
-
-class Residual(nn.Module):
-    def __init__(self, channels):
-        super().__init__()
-        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1)
-        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1)
-        self.norm1 = nn.BatchNorm2d(channels, track_running_stats=False)
-        self.norm2 = nn.BatchNorm2d(channels, track_running_stats=False)
-
-    def forward(self, x):
-        h = F.relu(self.norm1(self.conv1(x)))
-        return F.relu(self.norm2(self.conv2(h)) + x)
-
-
-class ConvNet(nn.Module):
-    def __init__(self, blocks, channels, classes):
-        super().__init__()
-        self.stem = nn.Conv2d(3, channels, 3, padding=1)
-        self.blocks = nn.Sequential(*[Residual(channels) for _ in range(blocks)])
-        self.head = nn.Linear(channels, classes)
-
-    def forward(self, x):
-        return self.head(self.blocks(F.relu(self.stem(x))).mean((2, 3)))
 
 
 class Block(nn.Module):
@@ -52,16 +36,121 @@ class Block(nn.Module):
         return h + self.down(F.gelu(self.up(self.norm2(h))))
 
 
+class Gpt(nn.Module):
+    def __init__(self, layers, width, heads, vocabulary, context):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
+        nn.init.normal_(self.tokens.weight, std=0.02)
+        self.blocks = nn.Sequential(*[Block(width, heads) for _ in range(layers)])
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, tokens):
+        h = self.tokens(tokens) + self.positions.weight[:tokens.shape[1]]
+        return self.norm(self.blocks(h)) @ self.tokens.weight.T
+
+
+def batch_norm(channels):  # statistics of the batch; running averages are for inference
+    return nn.BatchNorm2d(channels, track_running_stats=False)
+
+
+class ConvNorm(nn.Sequential):
+    def __init__(self, inner, outer, kernel, stride=1):
+        conv = nn.Conv2d(inner, outer, kernel, stride, (kernel - 1) // 2, bias=False)
+        super().__init__(conv, batch_norm(outer))
+
+
+class ResidualBlock(nn.Module):
+    def __init__(self, inner, width, stride):
+        super().__init__()
+        self.first, self.second = ConvNorm(inner, width, 3, stride), ConvNorm(width, width, 3)
+        self.shortcut = ConvNorm(inner, width, 1, stride) if stride != 1 or inner != width else nn.Identity()
+
+    def forward(self, x):
+        return F.relu(self.second(F.relu(self.first(x))) + self.shortcut(x))
+
+
+class ResNet18(nn.Module):
+    def __init__(self, classes=1000):
+        super().__init__()
+        self.stem, blocks, inner = ConvNorm(3, 64, 7, 2), [], 64
+        for stage in range(4):
+            for i in range(2):
+                width = 64 << stage
+                blocks.append(ResidualBlock(inner, width, 2 if stage > 0 and i == 0 else 1))
+                inner = width
+        self.blocks, self.head = nn.Sequential(*blocks), nn.Linear(inner, classes)
+
+    def forward(self, x):
+        h = F.max_pool2d(F.relu(self.stem(x)), 3, 2, 1)
+        return self.head(self.blocks(h).mean((2, 3)))
+
+
+class DoubleConv(nn.Module):
+    def __init__(self, inner, outer):
+        super().__init__()
+        self.first, self.second = ConvNorm(inner, outer, 3), ConvNorm(outer, outer, 3)
+
+    def forward(self, x):
+        return F.relu(self.second(F.relu(self.first(x))))
+
+
+class UNet(nn.Module):
+    def __init__(self, channels=3, classes=2, width=64, levels=4):
+        super().__init__()
+        down, rise, up = [DoubleConv(channels, width)], [], []
+        for i in range(levels):
+            down.append(DoubleConv(width << i, width << (i + 1)))
+        for i in reversed(range(levels)):
+            rise.append(nn.ConvTranspose2d(width << (i + 1), width << i, 2, 2))
+            up.append(DoubleConv(width << (i + 1), width << i))
+        self.down, self.rise, self.up = nn.ModuleList(down), nn.ModuleList(rise), nn.ModuleList(up)
+        self.head = nn.Conv2d(width, classes, 1)
+
+    def forward(self, x):
+        skips, h = [], self.down[0](x)
+        for layer in self.down[1:]:
+            skips.append(h)
+            h = layer(F.max_pool2d(h, 2))
+        for rise, up in zip(self.rise, self.up):
+            h = up(torch.cat([skips.pop(), rise(h)], 1))
+        return self.head(h).permute(0, 2, 3, 1)
+
+
+class Lstm(nn.Module):
+    def __init__(self, width=512, vocabulary=256):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.lstm = nn.LSTM(width, width)
+        self.head = nn.Linear(width, vocabulary)
+        del self.lstm.bias_hh_l0  # one bias for each gate: a second adds nothing
+        self.lstm._flat_weights_names = ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0"]
+
+    def forward(self, tokens):
+        steps, batch = tokens.shape
+        zero = torch.zeros(1, batch, self.lstm.hidden_size)
+        weights = [self.lstm.weight_ih_l0, self.lstm.weight_hh_l0, self.lstm.bias_ih_l0,
+                   torch.zeros_like(self.lstm.bias_ih_l0)]
+        h = torch._VF.lstm(self.tokens(tokens), (zero, zero), weights, True, 1, 0.0, self.training, False, False)[0]
+        return self.head(h)
+
+
 def mlp():
-    return nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
+    widths = (784, 1024, 1024, 1024)
+    layers = [layer for a, b in zip(widths, widths[1:]) for layer in (nn.Linear(a, b), nn.ReLU())]
+    return nn.Sequential(*layers, nn.Linear(1024, 10))
 
 
-MODELS = {
-    "mlp": (mlp, F.cross_entropy, lambda: (torch.randn(256, 784), torch.zeros(256, dtype=torch.long))),
-    "convnet": (lambda: ConvNet(8, 64, 10), F.cross_entropy,
-                lambda: (torch.randn(32, 3, 32, 32), torch.zeros(32, dtype=torch.long))),
-    "transformer": (lambda: Block(512, 8), F.mse_loss,
-                    lambda: (torch.randn(8, 128, 512), torch.randn(8, 128, 512))),
+def labels(classes, *shape):
+    return torch.randint(classes, shape)
+
+
+ROWS = {
+    "mlp": (mlp, lambda: (torch.randn(256, 784), labels(10, 256))),
+    "gpt": (lambda: Gpt(6, 384, 6, 8192, 256), lambda: (labels(8192, 16, 256), labels(8192, 16, 256))),
+    "gpt-long": (lambda: Gpt(4, 256, 4, 8192, 2048), lambda: (labels(8192, 2, 2048), labels(8192, 2, 2048))),
+    "resnet18": (ResNet18, lambda: (torch.randn(16, 3, 64, 64), labels(1000, 16))),
+    "unet": (UNet, lambda: (torch.randn(4, 3, 128, 128), labels(2, 4, 128, 128))),
+    "lstm": (Lstm, lambda: (labels(256, 256, 16), labels(256, 256, 16))),
 }
 
 
@@ -70,38 +159,101 @@ def status_bytes(field):
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith(field))
 
 
+def reset_peak():
+    with open("/proc/self/clear_refs", "w") as peak:
+        peak.write("5")
+
+
+def optimizer_for(model):
+    """AdamW that leaves biases and gains alone, in one fused kernel per group."""
+    groups = [{"params": [p for p in model.parameters() if p.dim() >= 2], "weight_decay": 0.01},
+              {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=1e-3, fused=True)
+
+
+def loss_of(model, x, y):
+    logits = model(x)
+    return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.reshape(-1))
+
+
+def rates():
+    a, b = torch.randn(2048, 2048), torch.randn(2048, 2048)
+    big, copy = torch.randn(64 << 20), torch.empty(64 << 20)
+
+    def best(f):
+        f()
+        times = []
+        for _ in range(8):
+            start = time.perf_counter()
+            f()
+            times.append(time.perf_counter() - start)
+        return min(times)
+    print(json.dumps({"product": 2 * 2048**3 / best(lambda: torch.mm(a, b)),
+                      "copy": 2 * 4 * (64 << 20) / best(lambda: copy.copy_(big))}))
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("row", choices=ROWS, nargs="?")
     parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--serve", action="store_true")
+    parser.add_argument("--rates", action="store_true")
     args = parser.parse_args()
     if args.threads:
         torch.set_num_threads(args.threads)
-    build, loss_of, data = MODELS[args.model]
+    if args.rates:
+        return rates()
+    build, data = ROWS[args.row]
     # The library loads and warms itself up before the baseline.
     small = nn.Linear(8, 8)
+    warm = optimizer_for(small)
     small(torch.randn(4, 8)).sum().backward()
-    with open("/proc/self/clear_refs", "w") as peak:
-        peak.write("5")
+    warm.step()
+    reset_peak()
     baseline = status_bytes("VmRSS:")
 
+    start = time.perf_counter()
     model = build()
+    optimizer = optimizer_for(model)
     x, y = data()
-    times = []
-    for _ in range(args.steps + 2):
-        start = time.perf_counter()
-        loss = loss_of(model(x), y)
+    loss_fn = torch.compile(loss_of) if args.compile else loss_of
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss = loss_fn(model, x, y)
         loss.backward()
-        with torch.no_grad():
-            for p in model.parameters():
-                p -= 0.01 * p.grad
-                p.grad = None
-        value = loss.item()
-        times.append(time.perf_counter() - start)
-    times.sort()
-    print(json.dumps({"model": args.model, "seconds": times[len(times) // 2],
-                      "peak_rss": status_bytes("VmHWM:") - baseline, "loss": value}))
+        optimizer.step()
+        return loss.item()
+
+    step()
+    step()
+    ready = {"row": args.row, "parameters": sum(p.numel() for p in model.parameters()),
+             "ready_seconds": time.perf_counter() - start}
+    if not args.compile:
+        from torch.utils.flop_counter import FlopCounterMode
+        with FlopCounterMode(display=False) as counter:
+            loss_of(model, x, y).backward()
+        ready["flops"] = counter.get_total_flops()
+        optimizer.zero_grad(set_to_none=True)
+    print(json.dumps(ready), flush=True)
+
+    state = 3 * 4 * ready["parameters"] + sum(t.numel() * t.element_size() for t in (x, y))
+    between = 0
+    if args.compile:
+        optimizer.zero_grad(set_to_none=True)
+        between = status_bytes("VmRSS:")
+        reset_peak()
+    for line in sys.stdin if args.serve else [str(args.steps)]:
+        times = []
+        for _ in range(int(line)):
+            begin = time.perf_counter()
+            value = step()
+            times.append(time.perf_counter() - begin)
+        peak = status_bytes("VmHWM:")
+        grown = state + peak - between if args.compile else peak - baseline
+        print(json.dumps({"times": times, "loss": value, "peak_rss": grown}), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,34 @@
+// The models that training is measured on, at the sizes of docs/benchmarks.md: loss, gradients and AdamW as the graph of
+// one step, with the values of its inputs. bench/peers/ has the same models in PyTorch and JAX.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/support/tiny_models.h"
+
+namespace tidemark::bench {
+
+struct TrainingRow {
+  std::string name;
+  std::string about;
+  std::function<tiny::TinyModel()> build;
+};
+
+// The zoo's LSTM with its steps as one scan instead of nodes of their own.
+struct ScanLstm {
+  nn::Lstm lstm;
+  TM_FIELDS(ScanLstm, lstm)
+
+  Tensor operator()(const Tensor& tokens) const;  // (T, B) → logits (T, B, vocabulary)
+};
+
+std::vector<TrainingRow> training_rows();
+
+// Of the products alone (contractions, convolutions, attention), as they stand in the graph: what any way of computing
+// the step has to do. Loops are not looked into.
+double product_flops(const Graph& graph);
+// Floating-point inputs that are neither moments nor data.
+std::int64_t parameter_count(const tiny::TinyModel& model);
+
+}  // namespace tidemark::bench
