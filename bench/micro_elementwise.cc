@@ -71,10 +71,15 @@ void measure(const Row& row, const Shape& shape, ThreadPool& pool, double memcpy
   }
   const Buffer out(row.out, shape);
   bytes += out.bytes();
+  std::vector<Type> types;
+  for (const TensorRef& ref : in) types.push_back({ref.dtype, ref.shape});
+  const Type result{row.out, shape};
+  const Attrs attrs;
+  const auto attributes = row.kernel.prepare({.in = types, .out = std::span(&result, 1), .attrs = &attrs});
   const double seconds = time_of([&] {
     row.kernel.run({.in = in,
                     .out = std::span(&out.ref(), 1),
-                    .attributes = nullptr,
+                    .attributes = attributes.get(),
                     .scratch = nullptr,
                     .pool = &pool});
   });

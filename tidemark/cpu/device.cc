@@ -8,10 +8,13 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/kernels.h"
+#include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
 
-Launch CpuDevice::prepare(const Call& call) const {
+namespace {
+
+const CpuKernel& kernel_of(const Call& call) {
   const CpuKernel* kernel = find_cpu_kernel(*call.op);
   if (!kernel) {
     fail(ErrorCode::no_kernel,
@@ -19,7 +22,40 @@ Launch CpuDevice::prepare(const Call& call) const {
           .where = call.where,
           .help = "such an op can only be planned"});
   }
-  return {kernel->run, kernel->prepare(call)};
+  return *kernel;
+}
+
+}  // namespace
+
+Launch CpuDevice::prepare(const Call& call) const {
+  const CpuKernel& kernel = kernel_of(call);
+  return {kernel.run, kernel.prepare(call)};
+}
+
+Launch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
+  std::vector<TensorRef> operands;
+  std::vector<FusedStep> fused;
+  Shape shape;
+  for (const GroupStep& step : steps) {
+    const CpuKernel& kernel = kernel_of(step.call);
+    TM_CHECK(kernel.tile, "{} has no tile and is in a group", step.call.op->name);
+    const Type& out = step.call.out[0];
+    if (fused.empty() || out.count() != 1) shape = out.shape;
+    for (std::size_t i = 0; i < step.in.size(); ++i) {
+      if (step.in[i].kind != GroupPlace::operand) continue;
+      const auto number = static_cast<std::size_t>(step.in[i].number);
+      operands.resize(std::max(operands.size(), number + 1));
+      operands[number] = {.dtype = step.call.in[i].dtype,
+                          .shape = step.call.in[i].shape,
+                          .strides = operand_strides(step.call, static_cast<int>(i))};
+    }
+    fused.push_back({.code = kernel.tile(step.call),
+                     .in = step.in,
+                     .out = step.out[0],
+                     .dtype = out.dtype,
+                     .shape = out.shape});
+  }
+  return {run_fused, std::make_shared<const FusedProgram>(shape, operands, std::move(fused))};
 }
 
 std::byte* CpuDevice::allocate(std::int64_t bytes) {

@@ -84,4 +84,6 @@ bool may_overwrite(const Call& call, int result, int operand) {
   return call.op->in_place && call.op->in_place(call, result, operand);
 }
 
+Fusion fusion_of(const Call& call) { return call.op->fusion ? call.op->fusion(call) : Fusion::none; }
+
 }  // namespace tidemark

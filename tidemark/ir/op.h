@@ -5,7 +5,7 @@
 //   types ──┤ infer                          │
 //   rules ──┤ vjp  jvp  expand   derivative  ├── opt, autodiff
 //   facts ──┤ kind replay in_place view      ├── plan
-//           │ strided scratch cost           │
+//           │ strided scratch cost fusion    │
 //   laws  ──┤ dtypes samples                 ├── tests
 //           └────────────────────────────────┘
 #pragma once
@@ -94,6 +94,15 @@ enum class WorkKind : std::uint8_t {
 };
 inline constexpr int work_count = 14;
 std::string_view name_of(WorkKind work);
+
+// How a call can join others in a group that runs as one kernel, tile by tile, over one shape: the group's.
+//   pointwise: element i of the result depends on element i of the operands, broadcast as in NumPy to the result's
+//     shape, and on nothing else. The result has the group's shape; or one element, and then has no memory of its own.
+//   reduction: folds its one operand, which has the group's shape. Only the last step of a group, behind pointwise ones.
+// A value made and read in the group alone has no memory. A result may lie exactly on an operand from outside that is
+// dense, of the group's shape and the same element size, if no later step of the group reads that operand.
+enum class Fusion : std::uint8_t { none, pointwise, reduction };
+inline constexpr int max_group_steps = 64;
 
 struct Cost {
   double flops = 0;  // in additions: a function counts as many as take its time, a row what its start takes
@@ -184,6 +193,7 @@ struct Op {
   std::optional<ViewSpec> (*view)(const Call&,
                                   int result) = nullptr;  // can the result be a window on an operand?
   bool (*strided)(const Call&, int operand) = nullptr;    // does the kernel take any strides there?
+  Fusion (*fusion)(const Call&) = nullptr;                // nullptr: none
   std::vector<Sample> (*samples)() = nullptr;
 
   const CustomRules* custom = nullptr;
@@ -198,5 +208,6 @@ Cost cost_of(const Call& call);
 std::int64_t scratch_of(const Call& call);
 std::int64_t region_arena(const Call& call);  // that memory alone, a multiple of buffer_alignment
 bool may_overwrite(const Call& call, int result, int operand);
+Fusion fusion_of(const Call& call);
 
 }  // namespace tidemark

@@ -1,5 +1,5 @@
 // A tile function computes one op on `n` dense elements of a compute type: the unit that elementwise kernels, and
-// fused ones, are made of. It knows nothing of shapes, strides or 16-bit storage; whoever calls it (kernel/elementwise)
+// fused ones, are made of. It knows nothing of shapes, strides or 16-bit storage; whoever calls it (kernel/fused)
 // brings operands into that form.
 //
 // Every element's bits depend on that element's operands alone, never on its place in the tile, on n or on alignment.
@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "tidemark/base/dtype.h"
 
@@ -31,12 +32,21 @@ struct TileArgs {
 };
 using Tile = void (*)(const TileArgs&);
 
+enum class Staging : std::uint8_t {
+  compute,  // 16-bit floats are widened to f32 for the tile and rounded once when stored
+  storage,  // the tile sees elements as they are stored (it only moves them)
+};
+
+// One call of a pointwise op as a tile.
+struct TileCode {
+  Tile tile = nullptr;
+  Staging staging = Staging::compute;
+  std::shared_ptr<const void> attributes = nullptr;  // what TileArgs::attributes points at
+};
+
 // What kernels compute in for data stored as `storage`.
 constexpr DType compute_dtype(DType storage) {
   return storage == DType::bf16 || storage == DType::f16 ? DType::f32 : storage;
 }
-
-// The elements of one staging buffer: at most 2 KiB, so that three operands and a result stay in the L1 cache.
-inline constexpr std::int64_t tile_elements = 256;
 
 }  // namespace tidemark

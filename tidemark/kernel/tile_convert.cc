@@ -5,6 +5,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -128,7 +129,26 @@ void load(const std::byte* source, std::int64_t stride, std::int64_t n, std::byt
   }
 }
 
+template <int size>
+void copy(const TileArgs& args) {
+  if (args.out != args.in[0]) std::memcpy(args.out, args.in[0], static_cast<std::size_t>(args.n * size));
+}
+template <class T>
+void repeat(const TileArgs& args) {
+  std::fill_n(args.result<T>(), args.n, *static_cast<const T*>(args.attributes));
+}
+
 }  // namespace
+
+Tile copy_tile(DType storage) {
+  constexpr Tile by_size[] = {copy<1>, copy<2>, copy<4>, copy<8>};
+  return by_size[std::countr_zero(static_cast<unsigned>(size_of(storage)))];
+}
+Tile repeat_tile(DType storage) {
+  constexpr Tile by_size[] = {repeat<std::uint8_t>, repeat<std::uint16_t>, repeat<std::uint32_t>,
+                              repeat<std::uint64_t>};
+  return by_size[std::countr_zero(static_cast<unsigned>(size_of(storage)))];
+}
 
 TileLoad tile_load(DType storage, bool widen) {
   if (widen && storage == DType::bf16) return load<BFloat16, float>;

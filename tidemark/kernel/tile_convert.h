@@ -1,4 +1,4 @@
-// Moving elements between storage and tiles: gathers, fills, and the widening and rounding of 16-bit floats.
+// Moving elements between storage and tiles: gathers, fills, copies, and the widening and rounding of 16-bit floats.
 #pragma once
 #include "tidemark/kernel/tile.h"
 
@@ -12,5 +12,9 @@ TileLoad tile_load(DType storage, bool widen);
 // Rounds a tile of f32 to 16-bit storage. nullptr for dtypes that tiles write as they are.
 using TileStore = void (*)(const std::byte* tile, std::int64_t n, std::byte* target);
 TileStore tile_store(DType storage);
+
+// As tiles, in storage: the operand, and the element at TileArgs::attributes.
+Tile copy_tile(DType storage);
+Tile repeat_tile(DType storage);
 
 }  // namespace tidemark

@@ -58,6 +58,7 @@ const Op op::broadcast = {
     .jvp = jvp,
     .view = view,
     .strided = takes_any_strides,
+    .fusion = is_pointwise,
     .samples = samples,
 };
 

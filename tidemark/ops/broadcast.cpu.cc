@@ -1,10 +1,13 @@
 #include "tidemark/kernel/copy.h"
+#include "tidemark/kernel/tile_convert.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 
-const CpuKernel cpu::broadcast = cpu_kernel<BroadcastAttrs>([](const KernelArgs& args) {
+namespace {
+
+void run(const KernelArgs& args) {
   const TensorRef& to = args.out[0];
   TensorRef from = args.in[0];
   const int added = to.shape.rank() - from.shape.rank();
@@ -15,6 +18,12 @@ const CpuKernel cpu::broadcast = cpu_kernel<BroadcastAttrs>([](const KernelArgs&
   from.shape = to.shape;
   from.strides = strides;
   copy_elements(to, from, *args.pool);
+}
+
+}  // namespace
+
+const CpuKernel cpu::broadcast = cpu_kernel<BroadcastAttrs>(run, [](const Call& call) {
+  return TileCode{.tile = copy_tile(call.out[0].dtype), .staging = Staging::storage};
 });
 
 }  // namespace tidemark

@@ -43,6 +43,7 @@ const Op op::cast = {
     .cost = [](const Call& call) { return elementwise_cost(call, 3); },
     .in_place = elementwise_in_place,
     .strided = takes_any_strides,
+    .fusion = is_pointwise,
     .samples = samples,
 };
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "tidemark/kernel/elementwise.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -90,8 +89,8 @@ Tile tile_of(DType from, DType to) {
 
 }  // namespace
 
-const CpuKernel cpu::cast = cpu_kernel<CastAttrs>([](const KernelArgs& args) {
-  run_elementwise(args, tile_of(compute_dtype(args.in[0].dtype), args.out[0].dtype));
-});
+const CpuKernel cpu::cast = tile_kernel<[](const Call& call) {
+  return TileCode{.tile = tile_of(compute_dtype(call.in[0].dtype), call.out[0].dtype)};
+}>();
 
 }  // namespace tidemark

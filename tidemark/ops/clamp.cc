@@ -52,6 +52,7 @@ const Op op::clamp = {
     .cost = cost,
     .in_place = elementwise_in_place,
     .strided = takes_any_strides,
+    .fusion = is_pointwise,
     .samples = samples,
 };
 

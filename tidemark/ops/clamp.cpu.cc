@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "hwy/highway.h"
-#include "tidemark/kernel/elementwise.h"
+#include "tidemark/kernel/tile.h"
 #include "tidemark/ops/clamp.h"
 #include "tidemark/ops/registry.h"
 
@@ -69,9 +69,10 @@ namespace {
 HWY_EXPORT(find_clamp_tile);
 }
 
-const CpuKernel cpu::clamp = cpu_kernel<ClampAttrs>([](const KernelArgs& args) {
-  run_elementwise(args, HWY_DYNAMIC_DISPATCH(find_clamp_tile)(compute_dtype(args.in[0].dtype)));
-});
+const CpuKernel cpu::clamp = tile_kernel<[](const Call& call) {
+  return TileCode{.tile = HWY_DYNAMIC_DISPATCH(find_clamp_tile)(compute_dtype(call.in[0].dtype)),
+                  .attributes = std::make_shared<const ClampAttrs>(call.attrs_as<ClampAttrs>())};
+}>();
 
 }  // namespace tidemark
 #endif

@@ -27,7 +27,8 @@ constexpr Op facts(std::string_view name, bool smooth) {
           .dtypes = Row::dtypes,
           .cost = cost<Row>,
           .in_place = elementwise_in_place,
-          .strided = takes_any_strides};
+          .strided = takes_any_strides,
+          .fusion = is_pointwise};
 }
 
 // ---- one operand

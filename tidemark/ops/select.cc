@@ -58,6 +58,7 @@ const Op op::select = {
     .cost = [](const Call& call) { return elementwise_cost(call, 2); },
     .in_place = elementwise_in_place,
     .strided = takes_any_strides,
+    .fusion = is_pointwise,
     .samples = samples,
 };
 

@@ -3,7 +3,7 @@
 #define HWY_TARGET_INCLUDE "tidemark/ops/select.cpu.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "tidemark/kernel/elementwise.h"
+#include "tidemark/kernel/tile.h"
 #include "tidemark/ops/registry.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -64,9 +64,10 @@ namespace {
 HWY_EXPORT(find_select_tile);
 }
 
-const CpuKernel cpu::select = cpu_kernel<NoAttrs>([](const KernelArgs& args) {
-  run_elementwise(args, HWY_DYNAMIC_DISPATCH(find_select_tile)(size_of(args.out[0].dtype)), Staging::storage);
-});
+const CpuKernel cpu::select = tile_kernel<[](const Call& call) {
+  return TileCode{.tile = HWY_DYNAMIC_DISPATCH(find_select_tile)(size_of(call.out[0].dtype)),
+                  .staging = Staging::storage};
+}>();
 
 }  // namespace tidemark
 #endif

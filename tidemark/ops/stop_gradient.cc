@@ -31,6 +31,7 @@ const Op op::stop_gradient = {
     .in_place = elementwise_in_place,
     .view = view,
     .strided = takes_any_strides,
+    .fusion = is_pointwise,
     .samples = samples,
 };
 

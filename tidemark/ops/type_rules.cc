@@ -92,5 +92,6 @@ Strides operand_strides(const Call& call, int operand) {
 }
 
 bool takes_any_strides(const Call&, int) { return true; }
+Fusion is_pointwise(const Call&) { return Fusion::pointwise; }
 
 }  // namespace tidemark

@@ -21,4 +21,7 @@ Strides operand_strides(const Call& call, int operand);
 // Op::strided of a kernel that takes every operand as it lies.
 bool takes_any_strides(const Call& call, int operand);
 
+// Op::fusion of an op whose every call is pointwise.
+Fusion is_pointwise(const Call& call);
+
 }  // namespace tidemark

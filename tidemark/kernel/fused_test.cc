@@ -1,4 +1,4 @@
-#include "tidemark/kernel/elementwise.h"
+#include "tidemark/kernel/fused.h"
 
 #include <gtest/gtest.h>
 
@@ -18,6 +18,18 @@ void test_tile(const TileArgs& args) {
   for (std::int64_t i = 0; i < args.n; ++i) {
     args.result<float>()[i] = args.operand<float>(0)[i] - 2 * args.operand<float>(1)[i];
   }
+}
+
+// One call as a program of one instruction.
+void run_alone(const KernelArgs& args, Tile tile) {
+  FusedStep step{.code = {.tile = tile},
+                 .in = {},
+                 .out = {GroupPlace::result, 0},
+                 .dtype = args.out[0].dtype,
+                 .shape = args.out[0].shape};
+  for (std::size_t i = 0; i < args.in.size(); ++i)
+    step.in.push_back({GroupPlace::operand, static_cast<int>(i)});
+  FusedProgram(args.out[0].shape, args.in, {step}).run(args);
 }
 
 // Memory with an operand somewhere inside it.
@@ -64,7 +76,7 @@ void expect_right(Window x, Window y, const Shape& shape) {
                             .dtype = DType::f32,
                             .shape = shape,
                             .strides = dense_strides(shape)}};
-  run_elementwise({.in = in, .out = out, .pool = &pool}, test_tile);
+  run_alone({.in = in, .out = out, .pool = &pool}, test_tile);
   const Strides steps = dense_strides(shape);
   for (std::int64_t i = 0; i < element_count(shape); ++i) {
     Dims index = Dims::filled(shape.rank(), 0);
@@ -73,14 +85,14 @@ void expect_right(Window x, Window y, const Shape& shape) {
   }
 }
 
-TEST(ElementwiseDriver, ReadsDenseOperands) {
+TEST(FusedProgram, ReadsDenseOperands) {
   for (const Shape& shape :
        {Shape{}, Shape{1}, Shape{5}, Shape{3, 257}, Shape{40000}, Shape{0, 3}, Shape{1, 1}}) {
     expect_right(dense(shape), dense(shape), shape);
   }
 }
 
-TEST(ElementwiseDriver, BroadcastsRowsColumnsAndSingleElements) {
+TEST(FusedProgram, BroadcastsRowsColumnsAndSingleElements) {
   expect_right(dense({300, 200}), dense({200}), {300, 200});
   expect_right(dense({300, 200}), dense({300, 1}), {300, 200});
   expect_right(dense({}), dense({300, 200}), {300, 200});
@@ -89,7 +101,7 @@ TEST(ElementwiseDriver, BroadcastsRowsColumnsAndSingleElements) {
   expect_right(dense({1, 1}), dense({1}), {1, 1});
 }
 
-TEST(ElementwiseDriver, WalksTransposedSlicedAndFlippedOperands) {
+TEST(FusedProgram, WalksTransposedSlicedAndFlippedOperands) {
   expect_right(make_window({100, 300}, {1, 100}), dense({100, 300}), {100, 300});
   expect_right(make_window({100, 300}, {700, 2}), dense({300}), {100, 300});
   expect_right(make_window({100, 300}, {300, -1}), dense({100, 300}), {100, 300});
@@ -98,7 +110,7 @@ TEST(ElementwiseDriver, WalksTransposedSlicedAndFlippedOperands) {
   expect_right(make_window({3, 4, 5, 6}, {1, 3, 12, 60}), make_window({4, 1, 6}, {6, 99, -1}), {3, 4, 5, 6});
 }
 
-TEST(ElementwiseDriver, RandomShapesAndStridesAgreeWithPlainIndexing) {
+TEST(FusedProgram, RandomShapesAndStridesAgreeWithPlainIndexing) {
   std::mt19937 random(3);
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   for (int trial = 0; trial < 60; ++trial) {
@@ -118,15 +130,15 @@ TEST(ElementwiseDriver, RandomShapesAndStridesAgreeWithPlainIndexing) {
   }
 }
 
-TEST(ElementwiseDriver, AResultInAnOperandsMemoryIsTheSame) {
+TEST(FusedProgram, AResultInAnOperandsMemoryIsTheSame) {
   ThreadPool pool(2);
   const Shape shape{130, 300};
   Window x = dense(shape), y = dense({300});
   const TensorRef in[] = {x.ref(), y.ref()};
   Window separate = dense(shape);
   const TensorRef apart[] = {separate.ref()}, inside[] = {x.ref()};
-  run_elementwise({.in = in, .out = apart, .pool = &pool}, test_tile);
-  run_elementwise({.in = in, .out = inside, .pool = &pool}, test_tile);
+  run_alone({.in = in, .out = apart, .pool = &pool}, test_tile);
+  run_alone({.in = in, .out = inside, .pool = &pool}, test_tile);
   EXPECT_EQ(x.memory, separate.memory);
 }
 
@@ -168,7 +180,7 @@ TEST(TileConvert, VectorsRoundAsTheScalarTypesDo) {
   expect_same_conversions<Float16>();
 }
 
-TEST(ElementwiseDriver, SixteenBitOperandsAreComputedInF32AndRoundedOnce) {
+TEST(FusedProgram, SixteenBitOperandsAreComputedInF32AndRoundedOnce) {
   ThreadPool pool(1);
   std::vector<BFloat16> x, z(1000);
   for (int i = 0; i < 1000; ++i) x.push_back(BFloat16(static_cast<float>(i) * 0.37f));
@@ -180,7 +192,7 @@ TEST(ElementwiseDriver, SixteenBitOperandsAreComputedInF32AndRoundedOnce) {
                      .strides = {stride}};
   };
   const TensorRef in[] = {ref(x, 1), ref(x, 0)}, out[] = {ref(z, 1)};
-  run_elementwise({.in = in, .out = out, .pool = &pool}, test_tile);
+  run_alone({.in = in, .out = out, .pool = &pool}, test_tile);
   for (std::size_t i = 0; i < x.size(); ++i) {
     EXPECT_EQ(z[i].bits, BFloat16(static_cast<float>(x[i]) - 2 * static_cast<float>(x[0])).bits);
   }

@@ -1,0 +1,234 @@
+// From steps to instructions: which operands need loading, where 16-bit values are widened and rounded, which register
+// each tile lies in.
+#include <algorithm>
+#include <map>
+
+#include "tidemark/kernel/fused.h"
+#include "tidemark/kernel/fused_limits.h"
+
+namespace tidemark {
+
+class FusedCompiler {
+ public:
+  FusedCompiler(FusedProgram& program, std::span<const TensorRef> operands)
+      : program_(program), walk_(program.walk_), refs_(operands) {}
+
+  void compile() {
+    for (const FusedStep& step : program_.steps_) add(step);
+    assign_registers();
+    choose_tile();
+  }
+
+ private:
+  using Instruction = FusedProgram::Instruction;
+  enum class Form : std::uint8_t { stored, wide };  // 16-bit floats: as they are, or f32
+  struct Value {
+    enum Where : std::uint8_t { in_register, in_operand, in_result } where = in_register;
+    std::int64_t size = 4;  // bytes of an element
+    int number = 0;         // of the operand or result
+    bool lasting = false;   // made once for a task, or kept from tile to tile
+    int last_use = -1;      // index into each_
+    int slot = -1;
+  };
+  using Key = std::pair<std::pair<int, int>, Form>;
+
+  static Key key_of(const GroupPlace& place, Form form) {
+    return {{static_cast<int>(place.kind), place.number}, form};
+  }
+  static bool is_narrow(DType dtype) { return compute_dtype(dtype) != dtype; }
+
+  int new_value(const Value& value) {
+    values_.push_back(value);
+    return static_cast<int>(values_.size()) - 1;
+  }
+  // Appends to what runs once for a task or for each tile. Slots hold values until registers are assigned.
+  void emit(const Instruction& instruction, bool once) {
+    (once ? program_.once_ : program_.each_).push_back(instruction);
+  }
+  static FusedProgram::Slot slot(int value) { return static_cast<FusedProgram::Slot>(value); }
+
+  // An operand as tiles read it: its memory, or a register that it is loaded into.
+  int operand_value(int number, Form form) {
+    const auto k = static_cast<std::size_t>(number);
+    const WalkedOperand& operand = walk_.operands[k];
+    const DType dtype = refs_[k].dtype;
+    const bool direct = operand.kind == WalkedOperand::dense || operand.direct_in_rows;
+    if (direct && form == Form::stored)
+      return new_value({.where = Value::in_operand, .size = operand.size, .number = number});
+    const bool once = operand.kind == WalkedOperand::uniform, rows = operand.uniform_in_rows;
+    const int value = new_value({.size = form == Form::wide ? 4 : operand.size, .lasting = once || rows});
+    emit({.kind = rows ? Instruction::repeat : Instruction::load,
+          .from_storage = tile_load(dtype, form == Form::wide),
+          .out = slot(value),
+          .number = number,
+          .width = values_[static_cast<std::size_t>(value)].size},
+         once);
+    return value;
+  }
+
+  int read(const GroupPlace& place, bool wide) {
+    const Form form = wide ? Form::wide : Form::stored;
+    if (const auto found = known_.find(key_of(place, form)); found != known_.end()) return found->second;
+    int value = -1;
+    if (place.kind == GroupPlace::operand) {
+      value = operand_value(place.number, form);
+    } else {
+      const auto found = known_.find(key_of(place, Form::stored));
+      TM_CHECK(wide && found != known_.end(), "a step of a group reads what no step before it made");
+      const Value& stored = values_[static_cast<std::size_t>(found->second)];
+      const bool once = stored.lasting;
+      const DType dtype = dtypes_.at({static_cast<int>(place.kind), place.number});
+      const int from = found->second;
+      value = new_value({.size = 4, .lasting = once});
+      emit({.kind = Instruction::widen,
+            .from_storage = tile_load(dtype, true),
+            .in = {slot(from)},
+            .out = slot(value),
+            .in_count = 1},
+           once);
+    }
+    known_[key_of(place, form)] = value;
+    return value;
+  }
+
+  DType dtype_of(const GroupPlace& place) const {
+    return place.kind == GroupPlace::operand ? refs_[static_cast<std::size_t>(place.number)].dtype
+                                             : dtypes_.at({static_cast<int>(place.kind), place.number});
+  }
+
+  void add(const FusedStep& step) {
+    const bool once = element_count(step.shape) == 1 && walk_.count != 1;
+    const bool computes = step.code.staging == Staging::compute;
+    TM_CHECK(once ? step.out.kind == GroupPlace::temporary : element_count(step.shape) == walk_.count,
+             "a group over {} has a step of {}", walk_.count, to_string(step.shape));
+    TM_CHECK(step.code.tile != nullptr && step.in.size() <= max_tile_operands);
+    Instruction instruction{.run = step.code.tile,
+                            .attributes = step.code.attributes.get(),
+                            .in_count = static_cast<int>(step.in.size())};
+    for (std::size_t k = 0; k < step.in.size(); ++k) {
+      const int value = read(step.in[k], computes && is_narrow(dtype_of(step.in[k])));
+      TM_CHECK(!once || values_[static_cast<std::size_t>(value)].lasting, "one element from many");
+      instruction.in[k] = slot(value);
+    }
+    dtypes_[{static_cast<int>(step.out.kind), step.out.number}] = step.dtype;
+    const bool in_memory = step.out.kind == GroupPlace::result;
+    const int stored = new_value({.where = in_memory ? Value::in_result : Value::in_register,
+                                  .size = size_of(step.dtype),
+                                  .number = step.out.number,
+                                  .lasting = once});
+    known_[key_of(step.out, Form::stored)] = stored;
+    if (computes && is_narrow(step.dtype)) {
+      const int wide = new_value({.size = 4, .lasting = once});
+      instruction.out = slot(wide);
+      emit(instruction, once);
+      emit({.kind = Instruction::narrow,
+            .to_storage = tile_store(step.dtype),
+            .in = {slot(wide)},
+            .out = slot(stored),
+            .in_count = 1},
+           once);
+    } else {
+      instruction.out = slot(stored);
+      emit(instruction, once);
+    }
+  }
+
+  int take_register(std::int64_t size) {
+    std::vector<int>& free = free_[size];
+    if (!free.empty()) {
+      const int found = free.back();
+      free.pop_back();
+      return found;
+    }
+    register_sizes_.push_back(size);
+    return static_cast<int>(register_sizes_.size()) - 1;
+  }
+
+  // A value that is no register gets its slot when the number of registers is known.
+  void assign_registers() {
+    std::vector<Instruction>& each = program_.each_;
+    for (std::size_t i = 0; i < each.size(); ++i) {
+      for (int k = 0; k < each[i].in_count; ++k)
+        values_[each[i].in[static_cast<std::size_t>(k)]].last_use = static_cast<int>(i);
+    }
+    for (Value& value : values_) {
+      if (value.where == Value::in_register && value.lasting) value.slot = take_register(value.size);
+    }
+    for (std::size_t i = 0; i < each.size(); ++i) {
+      // A register whose last reader this is may take the result: tiles may write where they read elements as large.
+      for (int k = 0; k < each[i].in_count; ++k) {
+        Value& value = values_[each[i].in[static_cast<std::size_t>(k)]];
+        if (value.where != Value::in_register || value.lasting || value.last_use != static_cast<int>(i))
+          continue;
+        value.last_use = -2;  // the same operand twice is freed once
+        free_[value.size].push_back(value.slot);
+      }
+      Value& out = values_[each[i].out];
+      if (out.where != Value::in_register || out.lasting) continue;
+      out.slot = take_register(out.size);
+      if (out.last_use == -1) free_[out.size].push_back(out.slot);
+    }
+    place_memory();
+    for (std::vector<Instruction>* list : {&program_.once_, &each}) {
+      for (Instruction& instruction : *list) {
+        for (int k = 0; k < instruction.in_count; ++k) {
+          FusedProgram::Slot& in = instruction.in[static_cast<std::size_t>(k)];
+          in = slot(values_[in].slot);
+        }
+        instruction.out = slot(values_[instruction.out].slot);
+      }
+    }
+  }
+
+  void place_memory() {
+    int next = static_cast<int>(register_sizes_.size());
+    for (Value& value : values_) {
+      if (value.where == Value::in_register) continue;
+      value.slot = next++;
+      const FusedProgram::Direct direct{slot(value.slot), value.number, value.size};
+      if (value.where == Value::in_result) {
+        program_.results_.push_back(direct);
+      } else if (walk_.operands[static_cast<std::size_t>(value.number)].kind == WalkedOperand::dense) {
+        program_.operands_.push_back(direct);
+      } else {
+        program_.row_operands_.push_back(direct);
+      }
+    }
+    TM_CHECK(next <= fused::most_slots, "a group with {} operands, results and temporaries", next);
+  }
+
+  void choose_tile() {
+    std::int64_t bytes = 0;  // of an element in all registers
+    for (std::int64_t size : register_sizes_) bytes += size;
+    std::int64_t tile = fused::task_elements;
+    if (program_.each_.size() > 1) tile = fused::long_tile;
+    if (bytes > 0) {
+      tile = std::min(tile, fused::frame_bytes / bytes / fused::tile_unit * fused::tile_unit);
+      TM_CHECK(tile > 0, "a group with {} bytes of temporaries per element", bytes);
+      tile = std::min(tile, fused::long_tile);
+    }
+    program_.tile_ = tile;
+    std::int64_t offset = 0;
+    for (std::int64_t size : register_sizes_) {
+      program_.registers_.push_back(offset);
+      offset += size * tile;
+    }
+  }
+
+  FusedProgram& program_;
+  const Walk& walk_;
+  std::span<const TensorRef> refs_;
+  std::vector<Value> values_;
+  std::map<Key, int> known_;
+  std::map<std::pair<int, int>, DType> dtypes_;
+  std::map<std::int64_t, std::vector<int>> free_;
+  std::vector<std::int64_t> register_sizes_;
+};
+
+FusedProgram::FusedProgram(const Shape& shape, std::span<const TensorRef> operands,
+                           std::vector<FusedStep> steps)
+    : walk_(shape, operands), steps_(std::move(steps)) {
+  FusedCompiler(*this, operands).compile();
+}
+
+}  // namespace tidemark

@@ -1,0 +1,14 @@
+// Sizes that the compiler of fused programs and their interpreter agree on.
+#pragma once
+#include <cstdint>
+
+namespace tidemark::fused {
+
+inline constexpr std::int64_t task_elements = 16384;
+inline constexpr std::int64_t long_tile = 1024;  // elements; longer ones gain nothing
+inline constexpr std::int64_t tile_unit = 64;    // tiles are multiples: registers stay aligned
+inline constexpr std::int64_t frame_bytes =
+    24 * 1024;  // all registers: they share the L1 cache with operands
+inline constexpr int most_slots = 512;
+
+}  // namespace tidemark::fused

@@ -1,0 +1,24 @@
+#include "tidemark/ops/cpu_kernel.h"
+
+#include "tidemark/ops/type_rules.h"
+
+namespace tidemark {
+
+std::shared_ptr<const void> prepare_tile(const Call& call, TileCode code) {
+  std::vector<TensorRef> operands;
+  FusedStep step{.code = std::move(code),
+                 .in = {},
+                 .out = {GroupPlace::result, 0},
+                 .dtype = call.out[0].dtype,
+                 .shape = call.out[0].shape};
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const int number = static_cast<int>(i);
+    operands.push_back(
+        {.dtype = call.in[i].dtype, .shape = call.in[i].shape, .strides = operand_strides(call, number)});
+    step.in.push_back({GroupPlace::operand, number});
+  }
+  return std::make_shared<const FusedProgram>(call.out[0].shape, operands,
+                                              std::vector<FusedStep>{std::move(step)});
+}
+
+}  // namespace tidemark
