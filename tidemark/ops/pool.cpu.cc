@@ -4,10 +4,19 @@
 #include "tidemark/ops/pool.h"
 #include "tidemark/ops/registry.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tidemark/ops/pool.cpu.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "tidemark/ops/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace tidemark {
+namespace HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t work_per_task = 1 << 15;  // window elements
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::int64_t work_per_task = 1 << 16;  // window elements
 
 // 1-D and 2-D seen as 3-D.
 struct Geometry {
@@ -42,16 +51,6 @@ Range outputs_of(const Geometry& g, std::size_t d, std::int64_t i) {
   return {first <= 0 ? 0 : (first + g.stride[d] - 1) / g.stride[d], std::min(at / g.stride[d] + 1, g.out[d])};
 }
 
-template <class F>
-void for_each_point(const Geometry::Triple& size, const F& f) {
-  std::int64_t index = 0;
-  for (std::int64_t i0 = 0; i0 < size[0]; ++i0) {
-    for (std::int64_t i1 = 0; i1 < size[1]; ++i1) {
-      for (std::int64_t i2 = 0; i2 < size[2]; ++i2) f(i0, i1, i2, index++);
-    }
-  }
-}
-
 // Calls f(i0, i1, row) for the rows i0, i1 of a box; `row` is where that row of the plane begins.
 template <class F>
 void for_each_row(const Geometry::Triple& size, Range r0, Range r1, const F& f) {
@@ -60,52 +59,177 @@ void for_each_row(const Geometry::Triple& size, Range r0, Range r1, const F& f) 
   }
 }
 
+// Outputs along the last dimension whose windows lie inside.
+Range whole_windows(const Geometry& g) {
+  const std::int64_t begin = (g.low[2] + g.stride[2] - 1) / g.stride[2];
+  const std::int64_t room = g.in[2] + g.low[2] - g.window[2];
+  const std::int64_t end = room < 0 ? 0 : std::min(room / g.stride[2] + 1, g.out[2]);
+  return {std::min(begin, end), end};
+}
+
+// Element k of the windows of neighbouring outputs, of which `from` is that of the first. Reads nothing but those windows.
+template <class S>
+HWY_INLINE rows::Vec<S> load_element(const S* from, std::int64_t k, std::int64_t stride) {
+  const rows::Tag<S> d;
+  const std::size_t lanes = hn::Lanes(d);
+  if (stride == 1) return rows::load(d, from + k, lanes);
+  if (k == 0) return hn::ConcatEven(d, rows::load(d, from + lanes, lanes), rows::load(d, from, lanes));
+  return hn::ConcatOdd(d, rows::load(d, from + k - 1 + lanes, lanes), rows::load(d, from + k - 1, lanes));
+}
+
+// Calls vectors(o2) for groups of neighbouring outputs with whole windows and single(o2) for others of a row of outputs.
+// The last group may overlap the one before.
+template <class T, class V, class F>
+HWY_INLINE void for_each_output(const Geometry& g, const V& vectors, const F& single) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  Range whole = whole_windows(g);
+  if (g.stride[2] > 2 || (g.stride[2] == 2 && g.window[2] < 2) || whole.count() < lanes) whole = {0, 0};
+  for (std::int64_t o = 0; o < whole.begin; ++o) single(o);
+  for (std::int64_t o = whole.begin; o < whole.end; o += lanes) vectors(std::min(o, whole.end - lanes));
+  for (std::int64_t o = whole.end; o < g.out[2]; ++o) single(o);
+}
+
+// Calls f(r0, r1, row of outputs) for every row of outputs, with the rows of its windows.
+template <class F>
+HWY_INLINE void for_each_output_row(const Geometry& g, const F& f) {
+  for (std::int64_t o0 = 0; o0 < g.out[0]; ++o0) {
+    for (std::int64_t o1 = 0; o1 < g.out[1]; ++o1)
+      f(window_of(g, 0, o0), window_of(g, 1, o1), (o0 * g.out[1] + o1) * g.out[2]);
+  }
+}
+
 template <class S>
 void max_plane(const Geometry& g, const S* x, S* value, std::int32_t* position) {
-  for_each_point(g.out, [&](std::int64_t o0, std::int64_t o1, std::int64_t o2, std::int64_t o) {
-    const Range r0 = window_of(g, 0, o0), r1 = window_of(g, 1, o1), r2 = window_of(g, 2, o2);
-    std::int64_t best = (r0.begin * g.in[1] + r1.begin) * g.in[2] + r2.begin;
-    auto most = static_cast<compute_t<S>>(x[best]);
-    for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) {
-      for (std::int64_t i = row + r2.begin; i < row + r2.end; ++i) {
-        const auto candidate = static_cast<compute_t<S>>(x[i]);
-        const bool first_nan = candidate != candidate && most == most;
-        if (candidate > most || first_nan) most = candidate, best = i;
+  using T = compute_t<S>;
+  const hn::ScalableTag<T> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  using Index = hn::TFromD<decltype(di)>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for_each_output_row(g, [&](Range r0, Range r1, std::int64_t out) HWY_ATTR {
+    const auto vectors = [&](std::int64_t o2) HWY_ATTR {
+      const std::int64_t start = o2 * g.stride[2] - g.low[2];
+      auto most = hn::Zero(d);
+      auto best = hn::Iota(di, 0);
+      const auto lane = g.stride[2] == 1 ? best : hn::Add(best, best);
+      bool first = true;
+      for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) HWY_ATTR {
+        for (std::int64_t k = 0; k < g.window[2]; ++k) {
+          const auto candidate = load_element(x + row + start, k, g.stride[2]);
+          const auto at = hn::Add(lane, hn::Set(di, static_cast<Index>(row + start + k)));
+          if (first) {
+            most = candidate, best = at, first = false;
+            continue;
+          }
+          const auto first_nan = hn::AndNot(hn::IsNaN(most), hn::IsNaN(candidate));
+          const auto better = hn::Or(hn::Gt(candidate, most), first_nan);
+          most = hn::IfThenElse(better, candidate, most);
+          best = hn::IfThenElse(hn::RebindMask(di, better), at, best);
+        }
+      });
+      if constexpr (sizeof(T) == 4) {
+        hn::StoreU(best, di, position + out + o2);
+      } else {
+        HWY_ALIGN Index wide[hn::MaxLanes(di)];
+        hn::Store(best, di, wide);
+        for (std::int64_t i = 0; i < lanes; ++i) position[out + o2 + i] = static_cast<std::int32_t>(wide[i]);
       }
-    });
-    value[o] = x[best];
-    position[o] = static_cast<std::int32_t>(best);
+      if constexpr (std::is_same_v<S, T>) {
+        hn::StoreU(most, d, value + out + o2);
+      } else {
+        for (std::int64_t i = 0; i < lanes; ++i) value[out + o2 + i] = x[position[out + o2 + i]];
+      }
+    };
+    const auto single = [&](std::int64_t o2) {
+      const Range r2 = window_of(g, 2, o2);
+      std::int64_t best = (r0.begin * g.in[1] + r1.begin) * g.in[2] + r2.begin;
+      auto most = static_cast<T>(x[best]);
+      for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) {
+        for (std::int64_t i = row + r2.begin; i < row + r2.end; ++i) {
+          const auto candidate = static_cast<T>(x[i]);
+          const bool first_nan = candidate != candidate && most == most;
+          if (candidate > most || first_nan) most = candidate, best = i;
+        }
+      });
+      value[out + o2] = x[best];
+      position[out + o2] = static_cast<std::int32_t>(best);
+    };
+    for_each_output<T>(g, vectors, single);
   });
 }
 
 template <class S>
 void average_plane(const Geometry& g, const S* x, S* y) {
   using T = compute_t<S>;
-  for_each_point(g.out, [&](std::int64_t o0, std::int64_t o1, std::int64_t o2, std::int64_t o) {
-    const Range r0 = window_of(g, 0, o0), r1 = window_of(g, 1, o1), r2 = window_of(g, 2, o2);
-    T sum = 0;
-    for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) {
-      for (std::int64_t i = row + r2.begin; i < row + r2.end; ++i) sum += static_cast<T>(x[i]);
-    });
-    y[o] = static_cast<S>(sum / static_cast<T>(r0.count() * r1.count() * r2.count()));
+  const hn::ScalableTag<T> d;
+  for_each_output_row(g, [&](Range r0, Range r1, std::int64_t out) HWY_ATTR {
+    const auto vectors = [&](std::int64_t o2) HWY_ATTR {
+      const std::int64_t start = o2 * g.stride[2] - g.low[2];
+      auto sum = hn::Zero(d);
+      for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) HWY_ATTR {
+        for (std::int64_t k = 0; k < g.window[2]; ++k)
+          sum = hn::Add(sum, load_element(x + row + start, k, g.stride[2]));
+      });
+      const auto count = hn::Set(d, static_cast<T>(r0.count() * r1.count() * g.window[2]));
+      rows::store(d, y + out + o2, hn::Lanes(d), hn::Div(sum, count));
+    };
+    const auto single = [&](std::int64_t o2) {
+      const Range r2 = window_of(g, 2, o2);
+      T sum = 0;
+      for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) {
+        for (std::int64_t i = row + r2.begin; i < row + r2.end; ++i) sum += static_cast<T>(x[i]);
+      });
+      y[out + o2] = static_cast<S>(sum / static_cast<T>(r0.count() * r1.count() * r2.count()));
+    };
+    for_each_output<T>(g, vectors, single);
   });
 }
 
-// Gathers instead of scattering, so that a narrow result is rounded once.
+// A row of x at a time, in pieces; each element's shares come in the order of the outputs. Summed before it is stored, so
+// that a narrow result is rounded once.
 template <class S>
 void spread_plane(const Geometry& g, const S* y, S* x) {
   using T = compute_t<S>;
-  for_each_point(g.in, [&](std::int64_t i0, std::int64_t i1, std::int64_t i2, std::int64_t i) {
-    const Range r0 = outputs_of(g, 0, i0), r1 = outputs_of(g, 1, i1), r2 = outputs_of(g, 2, i2);
-    T sum = 0;
-    for_each_row(g.out, r0, r1, [&](std::int64_t o0, std::int64_t o1, std::int64_t row) {
-      const std::int64_t rows = window_of(g, 0, o0).count() * window_of(g, 1, o1).count();
-      for (std::int64_t o2 = r2.begin; o2 < r2.end; ++o2) {
-        sum += static_cast<T>(y[row + o2]) / static_cast<T>(rows * window_of(g, 2, o2).count());
-      }
-    });
-    x[i] = static_cast<S>(sum);
-  });
+  constexpr std::int64_t piece = 512, together = 256;
+  const rows::Tag<S> d;
+  const Range whole = whole_windows(g);
+  for_each_row(
+      g.in, {0, g.in[0]}, {0, g.in[1]}, [&](std::int64_t i0, std::int64_t i1, std::int64_t row) HWY_ATTR {
+        for (std::int64_t left = 0; left < g.in[2]; left += piece) {
+          const std::int64_t right = std::min(left + piece, g.in[2]);
+          T sums[piece] = {}, shares[together];
+          const Range touched{outputs_of(g, 2, left).begin, outputs_of(g, 2, right - 1).end};
+          for_each_row(
+              g.out, outputs_of(g, 0, i0), outputs_of(g, 1, i1),
+              [&](std::int64_t o0, std::int64_t o1, std::int64_t out) HWY_ATTR {
+                const std::int64_t height = window_of(g, 0, o0).count() * window_of(g, 1, o1).count();
+                const auto area = hn::Set(d, static_cast<T>(height * g.window[2]));
+                for (std::int64_t first = touched.begin; first < touched.end; first += together) {
+                  const std::int64_t last = std::min(first + together, touched.end);
+                  rows::map(d, static_cast<std::size_t>(last - first), shares,
+                            [&](std::size_t i, std::size_t n)
+                                HWY_ATTR { return hn::Div(rows::load(d, y + out + first + i, n), area); });
+                  for (std::int64_t o = first; o < last; ++o) {
+                    if (o >= whole.begin && o < whole.end) continue;
+                    shares[o - first] =
+                        static_cast<T>(y[out + o]) / static_cast<T>(height * window_of(g, 2, o).count());
+                  }
+                  for (std::int64_t k = g.window[2] - 1; k >= 0;
+                       --k) {  // later outputs reach an element with earlier k
+                    const std::int64_t base = k - g.low[2];
+                    const auto up = [&](std::int64_t a) {
+                      return a <= 0 ? 0 : (a + g.stride[2] - 1) / g.stride[2];
+                    };
+                    const std::int64_t begin = std::max(first, up(left - base)),
+                                       end = std::min(last, up(right - base));
+                    T* to = sums + base - left;
+                    for (std::int64_t o = begin; o < end; ++o) to[o * g.stride[2]] += shares[o - first];
+                  }
+                }
+              });
+          rows::map(d, static_cast<std::size_t>(right - left), x + row + left,
+                    [&](std::size_t i, std::size_t n) HWY_ATTR { return rows::load(d, sums + i, n); });
+        }
+      });
 }
 
 // Calls f<S>(plane) for every plane of every image.
@@ -118,31 +242,50 @@ void for_each_plane(const KernelArgs& args, const Geometry& g, const F& f) {
   });
 }
 
-}  // namespace
-
-const CpuKernel cpu::max_pool = cpu_kernel<PoolAttrs>([](const KernelArgs& args) {
+void max_pool(const KernelArgs& args) {
   const auto& attrs = args.attrs<PoolAttrs>();
   const Geometry g(args.in[0].shape, args.out[0].shape, attrs.window, attrs.stride, attrs.low);
   for_each_plane(args, g, [&]<class S>(std::int64_t plane) {
     max_plane(g, args.in[0].as<S>() + plane * g.in_points, args.out[0].as<S>() + plane * g.out_points,
               args.out[1].as<std::int32_t>() + plane * g.out_points);
   });
-});
+}
 
-const CpuKernel cpu::avg_pool = cpu_kernel<PoolAttrs>([](const KernelArgs& args) {
+void avg_pool(const KernelArgs& args) {
   const auto& attrs = args.attrs<PoolAttrs>();
   const Geometry g(args.in[0].shape, args.out[0].shape, attrs.window, attrs.stride, attrs.low);
   for_each_plane(args, g, [&]<class S>(std::int64_t plane) {
     average_plane(g, args.in[0].as<S>() + plane * g.in_points, args.out[0].as<S>() + plane * g.out_points);
   });
-});
+}
 
-const CpuKernel cpu::avg_pool_grad = cpu_kernel<PoolGradAttrs>([](const KernelArgs& args) {
+void avg_pool_grad(const KernelArgs& args) {
   const auto& attrs = args.attrs<PoolGradAttrs>();
   const Geometry g(args.out[0].shape, args.in[0].shape, attrs.window, attrs.stride, attrs.low);
   for_each_plane(args, g, [&]<class S>(std::int64_t plane) {
     spread_plane(g, args.in[0].as<S>() + plane * g.out_points, args.out[0].as<S>() + plane * g.in_points);
   });
-});
+}
 
+}  // namespace
+}  // namespace HWY_NAMESPACE
 }  // namespace tidemark
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tidemark {
+HWY_EXPORT(max_pool);
+HWY_EXPORT(avg_pool);
+HWY_EXPORT(avg_pool_grad);
+
+const CpuKernel cpu::max_pool =
+    cpu_kernel<PoolAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(max_pool)
+                                                       (args); });
+const CpuKernel cpu::avg_pool =
+    cpu_kernel<PoolAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(avg_pool)
+                                                       (args); });
+const CpuKernel cpu::avg_pool_grad =
+    cpu_kernel<PoolGradAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(avg_pool_grad)
+                                                           (args); });
+}  // namespace tidemark
+#endif  // HWY_ONCE

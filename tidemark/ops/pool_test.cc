@@ -32,11 +32,11 @@ std::vector<std::vector<std::size_t>> windows(const Shape& x, const PoolAttrs& a
   return list;
 }
 
-const PoolAttrs configs[] = {{{2, 2}, {2, 2}, {0, 0}, {0, 0}},
-                             {{3, 3}, {2, 2}, {1, 1}, {1, 1}},
-                             {{3, 2}, {1, 3}, {2, 0}, {1, 1}},
-                             {{1, 1}, {3, 2}, {0, 0}, {0, 0}}};
-const Shape image = {2, 3, 7, 9};
+const PoolAttrs configs[] = {{{2, 2}, {2, 2}, {0, 0}, {0, 0}}, {{3, 3}, {2, 2}, {1, 1}, {1, 1}},
+                             {{3, 2}, {1, 3}, {2, 0}, {1, 1}}, {{1, 1}, {3, 2}, {0, 0}, {0, 0}},
+                             {{2, 5}, {1, 1}, {1, 4}, {0, 3}}, {{2, 4}, {2, 2}, {1, 3}, {1, 0}},
+                             {{7, 3}, {1, 4}, {0, 0}, {0, 0}}};
+const Shape image = {2, 3, 7, 45};
 
 TEST(Pool, MaximaAndTheirPositionsMatchTheDefinition) {
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
