@@ -1,6 +1,6 @@
 // Convolutions, pools and batch norms, one op at a time: the layers of ResNet-18 on 64×64 images and of U-Net on 128×128,
 // and depthwise, grouped, strided and dilated ones. Prints one JSON object per row; bench/compare_conv.py hands the rows to
-// PyTorch and prints both. usage: micro_conv [--threads N] [--seconds S per row]
+// PyTorch and prints both. usage: micro_conv [--threads N] [--seconds S per row] [--only TEXT in the row]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,8 @@ class Prepared {
   TensorRef tensor(const Type& type) {
     memory_.push_back(allocate_aligned(type.bytes()));
     std::byte* data = memory_.back().get();
-    for (std::int64_t i = 0; i < type.count(); ++i) {
+    const std::int64_t count = type.count();
+    for (std::int64_t i = 0; i < count; ++i) {
       const double value = 0.5 + unit_float(Philox{7}(static_cast<std::uint64_t>(i))[0]);
       write_element(type.dtype, value, data + i * size_of(type.dtype));
     }
@@ -69,9 +70,11 @@ class Prepared {
 struct Bench {
   ThreadPool pool;
   double seconds;
+  std::string only;
 
   // The shortest of many runs. `spec` is what PyTorch needs to know to do the same.
   void row(std::string_view part, std::string_view spec, const Prepared& op) {
+    if (fmt::format("\"part\": \"{}\", {}", part, spec).find(only) == std::string::npos) return;
     const KernelClock clock(pool.threads()), wall(2);
     op.run(pool);
     double best = 1e30;
@@ -139,12 +142,14 @@ struct Bench {
 int main(int argc, char** argv) {
   int threads = 0;
   double seconds = 0.1;
+  std::string only;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!std::strcmp(argv[i], "--threads")) threads = std::atoi(argv[i + 1]);
     if (!std::strcmp(argv[i], "--seconds")) seconds = std::atof(argv[i + 1]);
+    if (!std::strcmp(argv[i], "--only")) only = argv[i + 1];
   }
   using namespace tidemark;
-  Bench bench{ThreadPool(threads), seconds};
+  Bench bench{ThreadPool(threads), seconds, only};
   bench.convolution({16, 3, 64, 64}, {64, 3, 7, 7}, 2, 3);  // ResNet-18
   bench.convolution({16, 64, 16, 16}, {64, 64, 3, 3}, 1, 1);
   bench.convolution({16, 64, 16, 16}, {128, 64, 3, 3}, 2, 1);

@@ -10,15 +10,24 @@ namespace tidemark {
 namespace {
 
 constexpr std::int64_t widest = gemm::widest.b;
+constexpr std::int64_t patch_block = 4;  // channels whose taps go together as columns
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-template <class S, class T>
+// Four elements `Step` apart; nothing beyond the last is read.
+template <int Step, class S, class T>
 void copy_four(const S* from, T* to) {
-  if constexpr (std::is_same_v<S, T>) {
+  if constexpr (std::is_same_v<S, T> && Step == 1) {
     std::memcpy(to, from, 4 * sizeof(T));
+  } else if constexpr (std::is_same_v<S, float> && Step == 2) {
+    typedef float Four __attribute__((vector_size(16)));
+    Four a, b;
+    std::memcpy(&a, from, 16);
+    std::memcpy(&b, from + 3, 16);
+    a = __builtin_shufflevector(a, b, 0, 2, 5, 7);
+    std::memcpy(to, &a, 16);
   } else {
-    for (int i = 0; i < 4; ++i) to[i] = static_cast<T>(from[i]);
+    for (int i = 0; i < 4; ++i) to[i] = static_cast<T>(from[i * Step]);
   }
 }
 
@@ -82,47 +91,84 @@ Run run_of(const PointWalk& walk, std::int64_t first, std::int64_t count) {
   return {first, count, walk.at(0), walk.at(1), walk.at(2), walk.image()};
 }
 
-// The copies that make one row of a panel, the same for every channel: four neighbours at a time where they are.
+// What makes one row of a panel, the same for every channel: four lanes at a time where they are evenly spaced in memory,
+// and zeros.
 struct RowCopies {
   struct Copy {
     std::int32_t to;
     std::int64_t from;
   };
   Copy fours[widest], ones[widest];
-  int four_count = 0, one_count = 0;
-  std::int64_t covered = 0;
+  std::int32_t zero_fours[widest], zeros[widest];
+  int four_count = 0, one_count = 0, zero_four_count = 0, zero_count = 0;
+  std::int64_t end = 0;  // of the lanes that are seen to
 
+  // Lanes come in order; what lies between is zero.
   void add(std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t step) {
-    covered += count;
+    if (count == 0) return;
+    skip_to(to);
+    end = to + count;
+    const auto copy = [&](Copy* list, int& n, std::int64_t i) {
+      list[n++] = {static_cast<std::int32_t>(to + i), from + i * step};
+    };
     std::int64_t i = 0;
-    if (step == 1 && count >= 4) {
-      for (; i + 4 <= count; i += 4) fours[four_count++] = {static_cast<std::int32_t>(to + i), from + i};
-      if (i < count)  // the last four again
-        fours[four_count++] = {static_cast<std::int32_t>(to + count - 4), from + count - 4};
+    if (step <= 2 && count >= 4) {
+      for (; i + 4 <= count; i += 4) copy(fours, four_count, i);
+      if (i < count) copy(fours, four_count, count - 4);  // some of the last again
       return;
     }
-    for (; i < count; ++i) ones[one_count++] = {static_cast<std::int32_t>(to + i), from + i * step};
+    for (; i < count; ++i) copy(ones, one_count, i);
+  }
+  void skip_to(std::int64_t lane) {
+    for (; end + 4 <= lane; end += 4) zero_fours[zero_four_count++] = static_cast<std::int32_t>(end);
+    for (; end < lane; ++end) zeros[zero_count++] = static_cast<std::int32_t>(end);
+  }
+
+  // Of one panel and tap. Neighbours across runs are copied as one.
+  void plan(const PatchLattice& l, const Run* runs, int run_count, const PatchLattice::Triple& tap,
+            std::int64_t width) {
+    four_count = one_count = zero_four_count = zero_count = 0, end = 0;
+    std::int64_t lane = 0, at = 0, count = 0;
+    for (int r = 0; r < run_count; ++r) {
+      const Inside in = inside(l, runs[r], tap);
+      if (in.begin == in.end) continue;
+      if (l.stride[2] == 1 && runs[r].first + in.begin == lane + count && in.from == at + count) {
+        count += in.end - in.begin;
+        continue;
+      }
+      add(lane, at, count, l.stride[2]);
+      lane = runs[r].first + in.begin, at = in.from, count = in.end - in.begin;
+    }
+    add(lane, at, count, l.stride[2]);
+    skip_to(width);
+  }
+
+  // One run of neighbours.
+  bool is_whole(std::int64_t width, std::int64_t step) const {
+    return step == 1 && 4 * four_count == width && fours[four_count - 1].from == fours[0].from + width - 4;
+  }
+
+  template <int Step, class S, class T>
+  void run(const S* from, T* to) const {
+    for (int i = 0; i < four_count; ++i) copy_four<Step>(from + fours[i].from, to + fours[i].to);
+    for (int i = 0; i < one_count; ++i) to[ones[i].to] = static_cast<T>(from[ones[i].from]);
+    const T four_zeros[4] = {};
+    for (int i = 0; i < zero_four_count; ++i) copy_four<1>(four_zeros, to + zero_fours[i]);
+    for (int i = 0; i < zero_count; ++i) to[zeros[i]] = T(0);
   }
 };
 
-// Rows `count` of a panel, `to_step` apart, from channels `from_step` apart.
-template <class S, class T>
-void copy_rows(const RowCopies& copies, std::int64_t width, std::int64_t count, const S* from,
-               std::int64_t from_step, T* to, std::int64_t to_step) {
-  const bool zeros = copies.covered < width;
-  for (; count > 0; --count, from += from_step, to += to_step) {
-    if (zeros) std::fill(to, to + width, T(0));
-    for (int i = 0; i < copies.four_count; ++i)
-      copy_four(from + copies.fours[i].from, to + copies.fours[i].to);
-    for (int i = 0; i < copies.one_count; ++i)
-      to[copies.ones[i].to] = static_cast<T>(from[copies.ones[i].from]);
-  }
+// `count` rows of a panel, `to_step` apart, from channels `from_step` apart.
+template <int Step, class S, class T>
+void copy_rows(const RowCopies& copies, std::int64_t count, const S* from, std::int64_t from_step, T* to,
+               std::int64_t to_step) {
+  for (; count > 0; --count, from += from_step, to += to_step) copies.run<Step>(from, to);
 }
-// One run of neighbours: as wide as the panel.
+// The same where all lanes are neighbours in memory.
 template <int Width, class S, class T>
 void copy_whole_rows(std::int64_t count, const S* from, std::int64_t from_step, T* to, std::int64_t to_step) {
   for (; count > 0; --count, from += from_step, to += to_step) {
-    for (int i = 0; i < Width; i += 4) copy_four(from + i, to + i);
+    for (int i = 0; i < Width; i += 4) copy_four<1>(from + i, to + i);
   }
 }
 
@@ -146,46 +192,21 @@ void pack_points(const void* self, const gemm::Part& part, T* panels) {
     }
     for (std::int64_t tap = 0; tap < taps; ++tap) {
       const std::int64_t begin = std::max<std::int64_t>(0, ceil_div(part.k0 - tap, taps));
-      const std::int64_t end = ceil_div(part.k0 + part.depth - tap, taps);
-      if (begin >= end) continue;
-      const PatchLattice::Triple offset = tap_at(l, tap);
+      const std::int64_t count = ceil_div(part.k0 + part.depth - tap, taps) - begin;
+      if (count <= 0) continue;
+      RowCopies copies;
+      copies.plan(l, runs, run_count, tap_at(l, tap), width);
       T* to = panels + (begin * taps + tap - part.k0) * width;
       const S* from = x + begin * plane;
-      if (run_count == 1 && l.stride[2] == 1) {
-        const Inside in = inside(l, runs[0], offset);
-        if (in.begin == 0 && in.end == width) {
-          switch (width) {
-            case 8:
-              copy_whole_rows<8>(end - begin, from + in.from, plane, to, taps * width);
-              continue;
-            case 12:
-              copy_whole_rows<12>(end - begin, from + in.from, plane, to, taps * width);
-              continue;
-            case 16:
-              copy_whole_rows<16>(end - begin, from + in.from, plane, to, taps * width);
-              continue;
-            case 32:
-              copy_whole_rows<32>(end - begin, from + in.from, plane, to, taps * width);
-              continue;
-            default:
-              break;
-          }
-        }
+      if (copies.is_whole(width, l.stride[2]) && width == 12) {
+        copy_whole_rows<12>(count, from + copies.fours[0].from, plane, to, taps * width);
+      } else if (copies.is_whole(width, l.stride[2]) && width == 16) {
+        copy_whole_rows<16>(count, from + copies.fours[0].from, plane, to, taps * width);
+      } else if (l.stride[2] == 2) {
+        copy_rows<2>(copies, count, from, plane, to, taps * width);
+      } else {
+        copy_rows<1>(copies, count, from, plane, to, taps * width);
       }
-      RowCopies copies;
-      std::int64_t lane = 0, at = 0, count = 0;  // neighbours across runs are copied as one
-      for (int r = 0; r < run_count; ++r) {
-        const Inside in = inside(l, runs[r], offset);
-        if (in.begin == in.end) continue;
-        if (l.stride[2] == 1 && runs[r].first + in.begin == lane + count && in.from == at + count) {
-          count += in.end - in.begin;
-          continue;
-        }
-        copies.add(lane, at, count, l.stride[2]);
-        lane = runs[r].first + in.begin, at = in.from, count = in.end - in.begin;
-      }
-      copies.add(lane, at, count, l.stride[2]);
-      copy_rows(copies, width, end - begin, from, plane, to, taps * width);
     }
   }
 }
@@ -194,10 +215,10 @@ void pack_points(const void* self, const gemm::Part& part, T* panels) {
 struct PatchColumn {
   std::int64_t channel, tap, count;
 };
-PatchColumn patch_column(std::int64_t index, std::int64_t channels, std::int64_t taps, std::int64_t width) {
-  const std::int64_t block = index / (taps * width), within = index - block * taps * width;
-  const std::int64_t wide = std::min(width, channels - block * width);
-  return {block * width + within % wide, within / wide, wide - within % wide};
+PatchColumn patch_column(std::int64_t index, std::int64_t channels, std::int64_t taps) {
+  const std::int64_t block = index / (taps * patch_block), within = index - block * taps * patch_block;
+  const std::int64_t wide = std::min(patch_block, channels - block * patch_block);
+  return {block * patch_block + within % wide, within / wide, wide - within % wide};
 }
 
 template <class S, class T>
@@ -226,7 +247,7 @@ void pack_patches(const void* self, const gemm::Part& part, T* panels) {
     const std::int64_t lanes = std::min(width, part.count - first);
     if (lanes < width) clear_lanes(panels + lanes, width - lanes, part.depth, width);
     for (std::int64_t lane = 0; lane < lanes;) {
-      const PatchColumn column = patch_column(part.first + first + lane, l.channels, taps, width);
+      const PatchColumn column = patch_column(part.first + first + lane, l.channels, taps);
       const std::int64_t count = std::min(column.count, lanes - lane);
       const PatchLattice::Triple offset = tap_at(l, column.tap);
       const S* from = x + column.channel * plane;
@@ -284,22 +305,35 @@ void finish_points(const void* self, const gemm::Finished<T>& piece) {
   }
 }
 
+// A block of patch_block channels: taps of channels become channels of taps. `Taps` 0: any number.
+template <int Taps, class S, class T>
+void turn_block(const T* from, std::int64_t taps, S* to) {
+  if (Taps > 0) taps = Taps;
+  for (std::int64_t c = 0; c < patch_block; ++c) {
+#pragma GCC unroll 9
+    for (std::int64_t tap = 0; tap < taps; ++tap)
+      to[c * taps + tap] = static_cast<S>(from[tap * patch_block + c]);
+  }
+}
+
 template <class S, class T>
 void finish_patches(const void* self, const gemm::Finished<T>& piece) {
   const auto& results = *static_cast<const PatchResults<S>*>(self);
-  const std::int64_t width = gemm::widths<T>().b, taps = results.taps;
+  const std::int64_t taps = results.taps, block = taps * patch_block;
+  const std::int64_t whole = results.channels / patch_block * block;  // where the last, narrower block begins
   for (std::int64_t i = 0; i < piece.rows; ++i) {
     S* row = results.w + (piece.batch * results.outputs + piece.row + i) * results.channels * taps;
-    const T* from = piece.data + i * piece.ld;
-    for (std::int64_t j = 0; j < piece.cols;) {
-      const PatchColumn column = patch_column(piece.col + j, results.channels, taps, width);
-      const std::int64_t count = std::min(column.count, piece.cols - j);
-      S* to = row + column.channel * taps + column.tap;
-      if (taps == 1) {
-        put(from + j, count, to);
-      } else {
-        for (std::int64_t q = 0; q < count; ++q) to[q * taps] = static_cast<S>(from[j + q]);
+    const T* from = piece.data + i * piece.ld - piece.col;
+    for (std::int64_t j = piece.col; j < piece.col + piece.cols;) {
+      if (j % block == 0 && j < whole && j + block <= piece.col + piece.cols) {
+        taps == 9 ? turn_block<9>(from + j, taps, row + j) : turn_block<0>(from + j, taps, row + j);
+        j += block;
+        continue;
       }
+      const PatchColumn column = patch_column(j, results.channels, taps);
+      const std::int64_t count = std::min(column.count, piece.col + piece.cols - j);
+      S* to = row + column.channel * taps + column.tap;
+      for (std::int64_t q = 0; q < count; ++q) to[q * taps] = static_cast<S>(from[j + q]);
       j += count;
     }
   }

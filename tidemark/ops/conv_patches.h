@@ -15,8 +15,8 @@ struct PointColumns {
   gemm::Source<compute_t<S>> source() const;
 };
 
-// Columns are (channel, tap), depth is points over images in turn: the transpose. A panel that holds one tap of several
-// channels packs fast, so tap comes before channel within blocks of as many channels as a panel is wide.
+// Columns are (channel, tap), depth is points over images in turn: the transpose. Several channels of one tap pack fast, so
+// tap comes before channel within blocks of four channels.
 template <class S>
 struct PatchColumns {
   const PatchLattice& lattice;

@@ -68,120 +68,156 @@ Range whole_windows(const Geometry& g) {
 }
 
 // Element k of the windows of neighbouring outputs, of which `from` is that of the first. Reads nothing but those windows.
-template <class S>
-HWY_INLINE rows::Vec<S> load_element(const S* from, std::int64_t k, std::int64_t stride) {
+template <int Stride, class S>
+HWY_INLINE rows::Vec<S> load_element(const S* from, std::int64_t k) {
   const rows::Tag<S> d;
   const std::size_t lanes = hn::Lanes(d);
-  if (stride == 1) return rows::load(d, from + k, lanes);
+  if constexpr (Stride == 1) return rows::load(d, from + k, lanes);
   if (k == 0) return hn::ConcatEven(d, rows::load(d, from + lanes, lanes), rows::load(d, from, lanes));
   return hn::ConcatOdd(d, rows::load(d, from + k - 1 + lanes, lanes), rows::load(d, from + k - 1, lanes));
 }
 
-// Calls vectors(o2) for groups of neighbouring outputs with whole windows and single(o2) for others of a row of outputs.
-// The last group may overlap the one before.
+// Where a row of outputs reads: rows of windows, and its first element in the plane of outputs.
+struct OutputRow {
+  Range r0, r1;
+  std::int64_t out;
+};
+
+// Calls vectors<Stride, Window>(row, o2) for groups of neighbouring outputs with whole windows, and single(row, o2) for other
+// outputs. The last group of a row may overlap the one before. Window 0: any.
+template <int Stride, int Window, class V, class F>
+HWY_INLINE void for_each_group(const Geometry& g, Range whole, std::int64_t lanes, const V& vectors,
+                               const F& single) {
+  for (std::int64_t o0 = 0; o0 < g.out[0]; ++o0) {
+    for (std::int64_t o1 = 0; o1 < g.out[1]; ++o1) {
+      const OutputRow r{window_of(g, 0, o0), window_of(g, 1, o1), (o0 * g.out[1] + o1) * g.out[2]};
+      for (std::int64_t o = 0; o < whole.begin; ++o) single(r, o);
+      for (std::int64_t o = whole.begin; o < whole.end; o += lanes)
+        vectors.template operator()<Stride, Window>(r, std::min(o, whole.end - lanes));
+      for (std::int64_t o = whole.end; o < g.out[2]; ++o) single(r, o);
+    }
+  }
+}
 template <class T, class V, class F>
 HWY_INLINE void for_each_output(const Geometry& g, const V& vectors, const F& single) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  const std::int64_t stride = g.stride[2], window = g.window[2];
   Range whole = whole_windows(g);
-  if (g.stride[2] > 2 || (g.stride[2] == 2 && g.window[2] < 2) || whole.count() < lanes) whole = {0, 0};
-  for (std::int64_t o = 0; o < whole.begin; ++o) single(o);
-  for (std::int64_t o = whole.begin; o < whole.end; o += lanes) vectors(std::min(o, whole.end - lanes));
-  for (std::int64_t o = whole.end; o < g.out[2]; ++o) single(o);
-}
-
-// Calls f(r0, r1, row of outputs) for every row of outputs, with the rows of its windows.
-template <class F>
-HWY_INLINE void for_each_output_row(const Geometry& g, const F& f) {
-  for (std::int64_t o0 = 0; o0 < g.out[0]; ++o0) {
-    for (std::int64_t o1 = 0; o1 < g.out[1]; ++o1)
-      f(window_of(g, 0, o0), window_of(g, 1, o1), (o0 * g.out[1] + o1) * g.out[2]);
+  if (stride > 2 || (stride == 2 && window < 2) || whole.count() < lanes) whole = {0, 0};
+  if (stride == 2 && window == 2) {
+    for_each_group<2, 2>(g, whole, lanes, vectors, single);
+  } else if (stride == 2 && window == 3) {
+    for_each_group<2, 3>(g, whole, lanes, vectors, single);
+  } else if (stride == 2) {
+    for_each_group<2, 0>(g, whole, lanes, vectors, single);
+  } else if (window == 3) {
+    for_each_group<1, 3>(g, whole, lanes, vectors, single);
+  } else {
+    for_each_group<1, 0>(g, whole, lanes, vectors, single);
   }
 }
 
-template <class S>
-void max_plane(const Geometry& g, const S* x, S* value, std::int32_t* position) {
+// The first of the largest, and of NaN the first, which counts as larger than all.
+template <int Stride, int Window, class S>
+HWY_INLINE void max_vector(const Geometry& g, const OutputRow& r, std::int64_t o2, const S* x, S* value,
+                           std::int32_t* position) {
   using T = compute_t<S>;
   const hn::ScalableTag<T> d;
   const hn::RebindToSigned<decltype(d)> di;
   using Index = hn::TFromD<decltype(di)>;
+  const std::int64_t window = Window > 0 ? Window : g.window[2], start = o2 * Stride - g.low[2];
+  const std::int64_t top = (r.r0.begin * g.in[1] + r.r1.begin) * g.in[2] + start;
+  const auto count = hn::Iota(di, 0);
+  const auto lane = Stride == 1 ? count : hn::Add(count, count);
+  auto most = load_element<Stride>(x + top, 0);
+  auto best = hn::Add(lane, hn::Set(di, static_cast<Index>(top)));
+  for (std::int64_t i0 = r.r0.begin; i0 < r.r0.end; ++i0) {
+    for (std::int64_t i1 = r.r1.begin; i1 < r.r1.end; ++i1) {
+      const std::int64_t row = (i0 * g.in[1] + i1) * g.in[2] + start;
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < window; ++k) {
+        const auto candidate = load_element<Stride>(x + row, k);
+        const auto at = hn::Add(lane, hn::Set(di, static_cast<Index>(row + k)));
+        const auto first_nan = hn::AndNot(hn::IsNaN(most), hn::IsNaN(candidate));
+        const auto better = hn::Or(hn::Gt(candidate, most), first_nan);
+        most = hn::IfThenElse(better, candidate, most);
+        best = hn::IfThenElse(hn::RebindMask(di, better), at, best);
+      }
+    }
+  }
+  const std::int64_t to = r.out + o2;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for_each_output_row(g, [&](Range r0, Range r1, std::int64_t out) HWY_ATTR {
-    const auto vectors = [&](std::int64_t o2) HWY_ATTR {
-      const std::int64_t start = o2 * g.stride[2] - g.low[2];
-      auto most = hn::Zero(d);
-      auto best = hn::Iota(di, 0);
-      const auto lane = g.stride[2] == 1 ? best : hn::Add(best, best);
-      bool first = true;
-      for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) HWY_ATTR {
-        for (std::int64_t k = 0; k < g.window[2]; ++k) {
-          const auto candidate = load_element(x + row + start, k, g.stride[2]);
-          const auto at = hn::Add(lane, hn::Set(di, static_cast<Index>(row + start + k)));
-          if (first) {
-            most = candidate, best = at, first = false;
-            continue;
-          }
-          const auto first_nan = hn::AndNot(hn::IsNaN(most), hn::IsNaN(candidate));
-          const auto better = hn::Or(hn::Gt(candidate, most), first_nan);
-          most = hn::IfThenElse(better, candidate, most);
-          best = hn::IfThenElse(hn::RebindMask(di, better), at, best);
-        }
-      });
-      if constexpr (sizeof(T) == 4) {
-        hn::StoreU(best, di, position + out + o2);
-      } else {
-        HWY_ALIGN Index wide[hn::MaxLanes(di)];
-        hn::Store(best, di, wide);
-        for (std::int64_t i = 0; i < lanes; ++i) position[out + o2 + i] = static_cast<std::int32_t>(wide[i]);
-      }
-      if constexpr (std::is_same_v<S, T>) {
-        hn::StoreU(most, d, value + out + o2);
-      } else {
-        for (std::int64_t i = 0; i < lanes; ++i) value[out + o2 + i] = x[position[out + o2 + i]];
-      }
-    };
-    const auto single = [&](std::int64_t o2) {
-      const Range r2 = window_of(g, 2, o2);
-      std::int64_t best = (r0.begin * g.in[1] + r1.begin) * g.in[2] + r2.begin;
-      auto most = static_cast<T>(x[best]);
-      for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) {
-        for (std::int64_t i = row + r2.begin; i < row + r2.end; ++i) {
-          const auto candidate = static_cast<T>(x[i]);
-          const bool first_nan = candidate != candidate && most == most;
-          if (candidate > most || first_nan) most = candidate, best = i;
-        }
-      });
-      value[out + o2] = x[best];
-      position[out + o2] = static_cast<std::int32_t>(best);
-    };
-    for_each_output<T>(g, vectors, single);
+  if constexpr (sizeof(T) == 4) {
+    hn::StoreU(best, di, position + to);
+  } else {
+    HWY_ALIGN Index wide[hn::MaxLanes(di)];
+    hn::Store(best, di, wide);
+    for (std::int64_t i = 0; i < lanes; ++i) position[to + i] = static_cast<std::int32_t>(wide[i]);
+  }
+  if constexpr (std::is_same_v<S, T>) {
+    hn::StoreU(most, d, value + to);
+  } else {
+    for (std::int64_t i = 0; i < lanes; ++i) value[to + i] = x[position[to + i]];
+  }
+}
+template <class S>
+void max_single(const Geometry& g, const OutputRow& r, std::int64_t o2, const S* x, S* value,
+                std::int32_t* position) {
+  const Range r2 = window_of(g, 2, o2);
+  std::int64_t best = (r.r0.begin * g.in[1] + r.r1.begin) * g.in[2] + r2.begin;
+  auto most = static_cast<compute_t<S>>(x[best]);
+  for_each_row(g.in, r.r0, r.r1, [&](std::int64_t, std::int64_t, std::int64_t row) {
+    for (std::int64_t i = row + r2.begin; i < row + r2.end; ++i) {
+      const auto candidate = static_cast<compute_t<S>>(x[i]);
+      const bool first_nan = candidate != candidate && most == most;
+      if (candidate > most || first_nan) most = candidate, best = i;
+    }
   });
+  value[r.out + o2] = x[best];
+  position[r.out + o2] = static_cast<std::int32_t>(best);
+}
+template <class S>
+void max_plane(const Geometry& g, const S* x, S* value, std::int32_t* position) {
+  for_each_output<compute_t<S>>(
+      g,
+      [&]<int Stride, int Window>(const OutputRow& r, std::int64_t o2)
+          HWY_ATTR { max_vector<Stride, Window>(g, r, o2, x, value, position); },
+      [&](const OutputRow& r, std::int64_t o2) { max_single(g, r, o2, x, value, position); });
 }
 
-template <class S>
-void average_plane(const Geometry& g, const S* x, S* y) {
+template <int Stride, int Window, class S>
+HWY_INLINE void average_vector(const Geometry& g, const OutputRow& r, std::int64_t o2, const S* x, S* y) {
   using T = compute_t<S>;
   const hn::ScalableTag<T> d;
-  for_each_output_row(g, [&](Range r0, Range r1, std::int64_t out) HWY_ATTR {
-    const auto vectors = [&](std::int64_t o2) HWY_ATTR {
-      const std::int64_t start = o2 * g.stride[2] - g.low[2];
-      auto sum = hn::Zero(d);
-      for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) HWY_ATTR {
-        for (std::int64_t k = 0; k < g.window[2]; ++k)
-          sum = hn::Add(sum, load_element(x + row + start, k, g.stride[2]));
-      });
-      const auto count = hn::Set(d, static_cast<T>(r0.count() * r1.count() * g.window[2]));
-      rows::store(d, y + out + o2, hn::Lanes(d), hn::Div(sum, count));
-    };
-    const auto single = [&](std::int64_t o2) {
-      const Range r2 = window_of(g, 2, o2);
-      T sum = 0;
-      for_each_row(g.in, r0, r1, [&](std::int64_t, std::int64_t, std::int64_t row) {
-        for (std::int64_t i = row + r2.begin; i < row + r2.end; ++i) sum += static_cast<T>(x[i]);
-      });
-      y[out + o2] = static_cast<S>(sum / static_cast<T>(r0.count() * r1.count() * r2.count()));
-    };
-    for_each_output<T>(g, vectors, single);
+  const std::int64_t window = Window > 0 ? Window : g.window[2], start = o2 * Stride - g.low[2];
+  auto sum = hn::Zero(d);
+  for (std::int64_t i0 = r.r0.begin; i0 < r.r0.end; ++i0) {
+    for (std::int64_t i1 = r.r1.begin; i1 < r.r1.end; ++i1) {
+      const S* from = x + (i0 * g.in[1] + i1) * g.in[2] + start;
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < window; ++k) sum = hn::Add(sum, load_element<Stride>(from, k));
+    }
+  }
+  const auto count = hn::Set(d, static_cast<T>(r.r0.count() * r.r1.count() * window));
+  rows::store(d, y + r.out + o2, hn::Lanes(d), hn::Div(sum, count));
+}
+template <class S>
+void average_single(const Geometry& g, const OutputRow& r, std::int64_t o2, const S* x, S* y) {
+  using T = compute_t<S>;
+  const Range r2 = window_of(g, 2, o2);
+  T sum = 0;
+  for_each_row(g.in, r.r0, r.r1, [&](std::int64_t, std::int64_t, std::int64_t row) {
+    for (std::int64_t i = row + r2.begin; i < row + r2.end; ++i) sum += static_cast<T>(x[i]);
   });
+  y[r.out + o2] = static_cast<S>(sum / static_cast<T>(r.r0.count() * r.r1.count() * r2.count()));
+}
+template <class S>
+void average_plane(const Geometry& g, const S* x, S* y) {
+  for_each_output<compute_t<S>>(
+      g,
+      [&]<int Stride, int Window>(const OutputRow& r, std::int64_t o2)
+          HWY_ATTR { average_vector<Stride, Window>(g, r, o2, x, y); },
+      [&](const OutputRow& r, std::int64_t o2) { average_single(g, r, o2, x, y); });
 }
 
 // A row of x at a time, in pieces; each element's shares come in the order of the outputs. Summed before it is stored, so
@@ -278,14 +314,17 @@ HWY_EXPORT(max_pool);
 HWY_EXPORT(avg_pool);
 HWY_EXPORT(avg_pool_grad);
 
-const CpuKernel cpu::max_pool =
-    cpu_kernel<PoolAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(max_pool)
-                                                       (args); });
-const CpuKernel cpu::avg_pool =
-    cpu_kernel<PoolAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(avg_pool)
-                                                       (args); });
-const CpuKernel cpu::avg_pool_grad =
-    cpu_kernel<PoolGradAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(avg_pool_grad)
-                                                           (args); });
+const CpuKernel cpu::max_pool = cpu_kernel<PoolAttrs>([](const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(max_pool)
+  (args);
+});
+const CpuKernel cpu::avg_pool = cpu_kernel<PoolAttrs>([](const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(avg_pool)
+  (args);
+});
+const CpuKernel cpu::avg_pool_grad = cpu_kernel<PoolGradAttrs>([](const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(avg_pool_grad)
+  (args);
+});
 }  // namespace tidemark
 #endif  // HWY_ONCE
