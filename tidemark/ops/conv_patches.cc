@@ -101,13 +101,15 @@ struct RowCopies {
   Copy fours[widest], ones[widest];
   std::int32_t zero_fours[widest], zeros[widest];
   int four_count = 0, one_count = 0, zero_four_count = 0, zero_count = 0;
-  std::int64_t end = 0;  // of the lanes that are seen to
+  std::int64_t end = 0;      // of the lanes that are seen to
+  std::int64_t longest = 0;  // run of lanes
 
   // Lanes come in order; what lies between is zero.
   void add(std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t step) {
     if (count == 0) return;
     skip_to(to);
     end = to + count;
+    longest = std::max(longest, count);
     const auto copy = [&](Copy* list, int& n, std::int64_t i) {
       list[n++] = {static_cast<std::int32_t>(to + i), from + i * step};
     };
@@ -127,7 +129,6 @@ struct RowCopies {
   // Of one panel and tap. Neighbours across runs are copied as one.
   void plan(const PatchLattice& l, const Run* runs, int run_count, const PatchLattice::Triple& tap,
             std::int64_t width) {
-    four_count = one_count = zero_four_count = zero_count = 0, end = 0;
     std::int64_t lane = 0, at = 0, count = 0;
     for (int r = 0; r < run_count; ++r) {
       const Inside in = inside(l, runs[r], tap);
@@ -143,10 +144,8 @@ struct RowCopies {
     skip_to(width);
   }
 
-  // One run of neighbours.
-  bool is_whole(std::int64_t width, std::int64_t step) const {
-    return step == 1 && 4 * four_count == width && fours[four_count - 1].from == fours[0].from + width - 4;
-  }
+  // All lanes are neighbours in memory.
+  bool is_whole(std::int64_t width, std::int64_t step) const { return step == 1 && longest == width; }
 
   template <int Step, class S, class T>
   void run(const S* from, T* to) const {

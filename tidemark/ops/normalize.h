@@ -54,10 +54,13 @@ Cost cost_norm(const Call& call, const NormForm& form);
 Cost cost_norm_grad(const Call& call, const NormForm& form);
 Cost cost_norm_params(const Call& call, const NormForm& form);
 
-// Kernels; KernelArgs::attributes is the NormForm.
+// Kernels; KernelArgs::attributes is the NormForm. Those of a trailing form, and those with gain and bias per channel.
 void run_norm(const KernelArgs& args);
 void run_norm_grad(const KernelArgs& args);
 void run_norm_params(const KernelArgs& args);
+void run_channel_norm(const KernelArgs& args);
+void run_channel_norm_grad(const KernelArgs& args);
+void run_channel_norm_params(const KernelArgs& args);
 
 // Samples of a family, given one forward call: x, gain and statistics by type.
 struct NormSample {
