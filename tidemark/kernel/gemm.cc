@@ -4,6 +4,7 @@
 
 #include "tidemark/base/check.h"
 #include "tidemark/kernel/gemm_micro.h"
+#include "tidemark/kernel/gemm_vector.h"
 
 namespace tidemark::gemm {
 namespace {
@@ -206,14 +207,95 @@ class Blocked {
   T *a_, *b_, *stage_;
 };
 
+template <class T>
+Matrix<const T> matrix_of(const Strided& from, std::int64_t batch) {
+  return {reinterpret_cast<const T*>(from.data) + from.batch.offset(batch), from.outer.inner_stride(),
+          from.depth.inner_stride()};
+}
+
+// One row or one column: runs of results, as many as a task should read.
+constexpr std::int64_t vector_work = 1 << 17;
+// Rows that are not memory of T, or lie apart, are packed first: a panel of width 1 is a dense row.
+constexpr std::int64_t gathered = 16;
+
+// The results [first, first + count) of w x, where w and x are the operands in whichever order makes x the vector.
+template <class T>
+void rows_by_vector(const Product<T>& p, std::int64_t batch, std::int64_t first, std::int64_t count, T* c,
+                    std::int64_t c_step) {
+  const Source<T>&w = p.sizes.n == 1 ? p.a : p.b, &x = p.sizes.n == 1 ? p.b : p.a;
+  alignas(buffer_alignment) T sums[vector_run], factors[deepest], dense[gathered * deepest];
+  const std::int64_t k = p.sizes.k, block = std::max<std::int64_t>(depth_block(k), 1);
+  bool add = p.add;
+  for (std::int64_t l = 0; l < k || l == 0; l += block, add = true) {
+    const std::int64_t depth = std::min(block, k - l);
+    const T* right = factors;
+    if (x.plain && x.plain->depth.inner_stride() == 1) {
+      right = matrix_of<T>(*x.plain, batch).at(0, l).data;
+    } else {
+      x.pack(x.self, {.batch = batch, .first = 0, .count = 1, .k0 = l, .depth = depth, .width = 1}, factors);
+    }
+    const std::int64_t most = w.plain ? vector_run : gathered;
+    for (std::int64_t i = 0; i < count; i += most) {
+      const std::int64_t run = std::min(most, count - i);
+      Matrix<const T> left{dense, depth, 1};
+      if (w.plain) {
+        left = matrix_of<T>(*w.plain, batch).at(first + i, l);
+      } else {
+        w.pack(w.self,
+               {.batch = batch, .first = first + i, .count = run, .k0 = l, .depth = depth, .width = 1},
+               dense);
+      }
+      matrix_vector(run, depth, left, right, sums);
+      for (std::int64_t j = 0; j < run; ++j) {
+        const T sum = p.alpha != T(1) ? p.alpha * sums[j] : sums[j];
+        T& out = c[(i + j) * c_step];
+        out = add ? out + sum : sum;
+      }
+    }
+  }
+}
+
+template <class T>
+void run_vector(ThreadPool& pool, const Product<T>& p) {
+  const Sizes& s = p.sizes;
+  const bool column = s.n == 1;
+  const std::int64_t count = column ? s.m : s.n;
+  const Source<T>& w = column ? p.a : p.b;
+  // Runs along contiguous results are long, so that their rows are read in long runs as well.
+  const bool along = w.plain && w.plain->outer.inner_stride() == 1;
+  const std::int64_t least = along ? vector_run / 2 : 16;
+  const std::int64_t rows = round_up(std::max(vector_work / std::max<std::int64_t>(s.k, 1), least), 16);
+  const std::int64_t parts = ceil_div(count, rows);
+  const std::int64_t group =
+      std::max<std::int64_t>(1, vector_work / (std::min(rows, count) * (s.k + 16) + 256));
+  parallel_for(pool, s.batch * parts, group, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t index = begin; index < end; ++index) {
+      const std::int64_t batch = index / parts, first = index % parts * rows,
+                         run = std::min(rows, count - first);
+      const std::int64_t c_step = column ? p.ld : 1;
+      T staged[vector_run];
+      for (std::int64_t i = 0; i < run; i += vector_run) {
+        const std::int64_t some = std::min(vector_run, run - i);
+        T* c = p.c ? p.c + p.c_batch.offset(batch) + (first + i) * c_step : staged;
+        rows_by_vector<T>(p, batch, first + i, some, c, p.c ? c_step : 1);
+        if (p.epilogue.finish) {
+          p.epilogue.finish(p.epilogue.self, {.batch = batch,
+                                              .row = column ? first + i : 0,
+                                              .rows = column ? some : 1,
+                                              .col = column ? 0 : first + i,
+                                              .cols = column ? 1 : some,
+                                              .data = c,
+                                              .ld = p.c ? p.ld : 1});
+        }
+      }
+    }
+  });
+}
+
 // Small products: whole results, or runs of rows of one, straight from memory.
 template <class T>
 void run_in_place(ThreadPool& pool, const Product<T>& p) {
   const Sizes& s = p.sizes;
-  const auto matrix = [](const Strided& from, std::int64_t batch) {
-    return Matrix<const T>{reinterpret_cast<const T*>(from.data) + from.batch.offset(batch),
-                           from.outer.inner_stride(), from.depth.inner_stride()};
-  };
   // Below, starting a product and storing its result count for more than the multiply-adds.
   const std::int64_t work = s.m * s.n * (s.k + 16) + 2048;
   const std::int64_t parts = std::clamp<std::int64_t>(work / least_work, 1, ceil_div(s.m, widest.a));
@@ -223,7 +305,7 @@ void run_in_place(ThreadPool& pool, const Product<T>& p) {
     for (std::int64_t index = begin; index < end; ++index) {
       const std::int64_t batch = index / per_result, row = index % per_result * rows;
       const std::int64_t count = std::min(rows, s.m - row);
-      const Matrix<const T> a = matrix(*p.a.plain, batch), b = matrix(*p.b.plain, batch);
+      const Matrix<const T> a = matrix_of<T>(*p.a.plain, batch), b = matrix_of<T>(*p.b.plain, batch);
       T* c = p.c + p.c_batch.offset(batch) + row * p.ld;
       multiply<T>(count, s.n, s.k, p.alpha, a.at(row, 0), {b.data, b.col, b.row}, p.add, c, p.ld);
       if (p.epilogue.finish) {
@@ -241,7 +323,7 @@ bool reads_in_place(const Sizes& s) { return s.m * s.n * s.k <= small_work; }
 
 template <class T>
 std::int64_t scratch_bytes(const Sizes& sizes, bool staged) {
-  if (sizes.batch <= 0 || sizes.m <= 0 || sizes.n <= 0) return 0;
+  if (sizes.batch <= 0 || sizes.m <= 1 || sizes.n <= 1) return 0;
   const Cut c = cut(sizes, sizeof(T), staged);
   return c.together * (c.a_elements + c.b_elements + c.stage_elements) * static_cast<std::int64_t>(sizeof(T));
 }
@@ -251,6 +333,7 @@ void run(ThreadPool& pool, const Product<T>& product, std::byte* scratch) {
   const Sizes& s = product.sizes;
   if (s.batch <= 0 || s.m <= 0 || s.n <= 0) return;
   TM_CHECK(product.c != nullptr || !product.add);
+  if (s.m == 1 || s.n == 1) return run_vector(pool, product);
   if (product.c && product.a.plain && product.b.plain && reads_in_place(s))
     return run_in_place(pool, product);
   Blocked<T>(pool, product, scratch).run();

@@ -10,6 +10,7 @@
 // Bits. An element of C is Σ over blocks of k, in order, of alpha · (one chain of fused multiply-adds along the block, in
 // order, from zero), added to what was there first (beta = 1). Nothing else shows: not tiles, edges, threads, strides,
 // transposes, batches, nor which of the paths below computes it. (Targets without fused multiply-add round twice.)
+// One rule by the sizes: run() with m = 1 or n = 1 sums a block in four lanes (gemm_vector.h), at the memory's speed.
 #pragma once
 #include <cstdint>
 
@@ -112,7 +113,7 @@ struct Product {
 template <class T>
 std::int64_t scratch_bytes(const Sizes& sizes, bool staged = false);
 
-// Is a product of this size computed without packing if both sources are source_of(strided) of T with one stride per axis?
+// Is a product of this size, with m and n above 1, computed without packing if both sources are source_of(strided) of T with one stride per axis?
 // Then run() needs no scratch.
 bool reads_in_place(const Sizes& sizes);
 

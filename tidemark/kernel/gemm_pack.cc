@@ -80,7 +80,8 @@ struct Widened {
 void pack_widened(const Widened& how, const std::byte* from, std::int64_t row, std::int64_t depth_stride,
                   std::int64_t count, std::int64_t depth, std::int64_t width, float* panel) {
   const auto bytes = [](float* p) { return reinterpret_cast<std::byte*>(p); };
-  if (depth_stride != 1 || count == 1) {
+  if (width == 1) return how.load(from, depth_stride, depth, bytes(panel));
+  if (depth_stride != 1) {
     for (std::int64_t l = 0; l < depth; ++l) {
       how.load(from + l * depth_stride * how.size, row, count, bytes(panel + l * width));
     }
