@@ -211,7 +211,7 @@ const Op op::contract = {
     .vjp = vjp,
     .jvp = jvp,
     .cost = cost,
-    .scratch = [](const Call& call) { return layout_of(call).scratch_bytes(); },
+    .scratch = [](const Call& call) { return layout_of(call).scratch_bytes; },
     .strided = takes_any_strides,
     .samples = samples,
 };

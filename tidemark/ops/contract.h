@@ -1,5 +1,5 @@
-// General contraction of two operands (what einsum, matmul and their derivatives become), on BLAS where the strides
-// allow it. Result dimensions: batch, then the left's free ones, then the right's free ones, each in operand order.
+// General contraction of two operands (what einsum, matmul and their derivatives become), on kernel/gemm.h whatever
+// the strides. Result dimensions: batch, then the left's free ones, then the right's free ones, each in operand order.
 #pragma once
 #include <string_view>
 
