@@ -1,10 +1,15 @@
 // From a C++ function to a plan as programs grow: training steps of a GPT with 1k, 3k, 10k and 30k nodes, traced,
 // differentiated, optimised and planned on one core from types alone. One row per size: seconds per stage, and
 // microseconds per node, which should stay flat.
+//
+//   compile_scaling               the table above
+//   compile_scaling ROW...        rows of bench/support/training_rows.h ("all": every one), with AdamW, until they can run:
+//                                 building the step, optimising, each pass of the planner, preparing kernels
 #include <fmt/format.h>
 
 #include <chrono>
 
+#include "bench/support/training_rows.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"
@@ -19,10 +24,37 @@ double seconds_of(const auto& f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+void show_row(const bench::TrainingRow& row) {
+  tiny::TinyModel model;
+  Graph graph;
+  Plan plan;
+  PipelineReport report;
+  const double build = seconds_of([&] { model = row.build(); });
+  const double optimise = seconds_of([&] { graph = prepare_graph(model.step); });
+  const double planning = seconds_of([&] { plan = make_plan(graph, {}, &report); });
+  Arena arena(*default_device(), plan.arena_bytes);
+  const double prepare = seconds_of([&] { Executor(graph, plan, *default_device(), arena); });
+  fmt::print("{:<10} {:>7} nodes {:>8.3f} s: build {:.3f}, optimise {:.3f}, plan {:.3f}, prepare {:.3f}\n",
+             row.name, graph.nodes().size(), build + optimise + planning + prepare, build, optimise, planning,
+             prepare);
+  for (const PassReport& pass : report.passes) {
+    if (pass.seconds >= 0.001) fmt::print("    {:<10} {:>8.3f}\n", pass.name, pass.seconds);
+  }
+  std::fflush(stdout);
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   set_threads(1);
+  if (argc > 1) {
+    for (const bench::TrainingRow& row : bench::training_rows()) {
+      for (int i = 1; i < argc; ++i) {
+        if (row.name == argv[i] || std::string_view(argv[i]) == "all") show_row(row);
+      }
+    }
+    return 0;
+  }
   fmt::print("{:>8} {:>8} {:>10} {:>10} {:>10} {:>8} {:>9}\n", "nodes", "trace", "gradient", "optimise",
              "plan", "total", "us/node");
   const auto loss = [](const nn::Gpt& model, Tensor tokens, Tensor next) {
