@@ -135,7 +135,7 @@ void train(const Options& options, const bench::TrainingRow& row) {
   Plan free = make_plan(graph, {.machine = for_machine});
   const double planning = seconds_since(start);
   const std::vector<Budgeted> budgets = within_budgets(options, graph, free, for_machine);
-  const double flops = bench::product_flops(graph);
+  const double flops = bench::product_flops(graph, free);
 
   Trainer trainer(model, graph, std::move(free));
   trainer.run(2);

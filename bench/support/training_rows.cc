@@ -82,11 +82,15 @@ std::vector<TrainingRow> training_rows() {
   };
 }
 
-double product_flops(const Graph& graph) {
+double product_flops(const Graph& graph, const Plan& plan) {
   double flops = 0;
-  for (const Node& node : graph.nodes()) {
-    const Cost cost = cost_of(NodeCall(graph, node));
-    if (cost.work == WorkKind::contraction || cost.work == WorkKind::convolution ||
+  for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    const std::vector<RegionFacts> facts = region_facts(plan, NodeId(i));
+    NodeCall call(graph, node);
+    call.call.planned = facts;
+    const Cost cost = cost_of(call);
+    if (!node.regions.empty() || cost.work == WorkKind::contraction || cost.work == WorkKind::convolution ||
         cost.work == WorkKind::attention) {
       flops += cost.flops;
     }

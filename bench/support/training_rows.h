@@ -25,9 +25,9 @@ struct ScanLstm {
 
 std::vector<TrainingRow> training_rows();
 
-// Of the products alone (contractions, convolutions, attention), as they stand in the graph: what any way of computing
-// the step has to do. Loops are not looked into.
-double product_flops(const Graph& graph);
+// Of the products alone (contractions, convolutions, attention) and of loops, as they stand in the graph: what any way of
+// computing the step has to do.
+double product_flops(const Graph& graph, const Plan& plan);
 // Floating-point inputs that are neither moments nor data.
 std::int64_t parameter_count(const tiny::TinyModel& model);
 

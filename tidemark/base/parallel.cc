@@ -1,5 +1,6 @@
 #include "tidemark/base/parallel.h"
 
+#include <chrono>
 #include <utility>
 
 namespace tidemark {
@@ -7,8 +8,12 @@ namespace {
 
 thread_local bool inside_task = false;
 
-// About 20 µs of looking before sleeping: longer than the gap between two kernels of a plan, shorter than a wake-up hurts.
-constexpr int spins_before_sleep = 4000;
+// How long idle workers look before they sleep: a few small kernels that stay on the calling thread must fit in, since
+// waking a sleeper takes longer than most of them. The clock is asked only now and then.
+constexpr auto watch_before_sleep = std::chrono::microseconds(100);
+constexpr int spins_per_glance = 256;
+// How long the caller looks for the end of what others still do, before it lets them have its core.
+constexpr int spins_before_yield = 4000;
 
 // As the threads do: every task runs, then the first failure is thrown.
 void run_inline(std::int64_t tasks, TaskRef f) {
@@ -29,6 +34,17 @@ inline void pause() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
+}
+
+void wait_for_change(const std::atomic<std::uint32_t>& generation, std::uint32_t seen) {
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    for (int spin = 0; spin < spins_per_glance; ++spin) {
+      if (generation.load() != seen) return;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() - begin < watch_before_sleep);
+  while (generation.load() == seen) generation.wait(seen);
 }
 
 }  // namespace
@@ -62,13 +78,7 @@ void ThreadPool::drain() {
 void ThreadPool::work() {
   std::uint32_t seen = 0;
   for (;;) {
-    for (int spin = 0; generation_.load() == seen; ++spin) {
-      if (spin < spins_before_sleep) {
-        pause();
-      } else {
-        generation_.wait(seen);
-      }
-    }
+    wait_for_change(generation_, seen);
     seen = generation_.load();
     if (stop_) return;
     drain();
@@ -91,7 +101,7 @@ void ThreadPool::run(std::int64_t tasks, TaskRef f) {
   generation_.notify_all();
   drain();
   for (int spin = 0; busy_.load() != 0; ++spin) {
-    if (spin < spins_before_sleep) {
+    if (spin < spins_before_yield) {
       pause();
     } else {
       std::this_thread::yield();  // fewer cores than threads: the one waited for may need this core

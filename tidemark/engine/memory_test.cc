@@ -1,71 +1,11 @@
 // Holds the plan's figure against the whole process: every allocation is counted by hooks on malloc and mmap.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
-#include <sys/mman.h>
 
-#include <atomic>
-
+#include "tests/support/count_allocations.h"
 #include "tidemark/tidemark.h"
-
-namespace {
-std::atomic<std::int64_t> live_bytes{0}, peak_bytes{0}, allocations{0};
-std::atomic<bool> counting{false};
-
-[[maybe_unused]] void add(std::int64_t bytes) {
-  if (!counting) return;
-  const std::int64_t now = live_bytes += bytes;
-  if (bytes > 0) ++allocations;
-  for (std::int64_t seen = peak_bytes; now > seen && !peak_bytes.compare_exchange_weak(seen, now);) {
-  }
-}
-template <class F>
-[[maybe_unused]] F* next(const char* name) {
-  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-}
-}  // namespace
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-extern "C" {
-void* malloc(std::size_t size) {
-  static auto* real = next<void*(std::size_t)>("malloc");
-  void* p = real(size);
-  if (p) add(static_cast<std::int64_t>(malloc_usable_size(p)));
-  return p;
-}
-void free(void* p) {
-  static auto* real = next<void(void*)>("free");
-  if (p) add(-static_cast<std::int64_t>(malloc_usable_size(p)));
-  real(p);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  static auto* real = next<void*(std::size_t, std::size_t)>("aligned_alloc");
-  void* p = real(alignment, size);
-  if (p) add(static_cast<std::int64_t>(malloc_usable_size(p)));
-  return p;
-}
-void* mmap(void* at, std::size_t size, int protection, int flags, int file, off_t offset) {
-  static auto* real = next<void*(void*, std::size_t, int, int, int, off_t)>("mmap");
-  void* p = real(at, size, protection, flags, file, offset);
-  if (p != MAP_FAILED) add(static_cast<std::int64_t>(size));
-  return p;
-}
-int munmap(void* at, std::size_t size) {
-  static auto* real = next<int(void*, std::size_t)>("munmap");
-  add(-static_cast<std::int64_t>(size));
-  return real(at, size);
-}
-}
-#endif
 
 namespace tidemark {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool hooked = false;  // the sanitizer owns the allocator
-#else
-constexpr bool hooked = true;
-#endif
 
 // What a call adds to the plan's figure in the process: handles of its results and bookkeeping of bound inputs
 // (docs/concepts.md, "What the figure covers").
@@ -75,18 +15,6 @@ constexpr std::int64_t documented_constant = 16 << 10;
 constexpr std::int64_t constant_per_step = 2 << 10;
 
 Tensor loss(Tensor w1, Tensor w2, Tensor x) { return mean(square(matmul(relu(matmul(x, w1)), w2))); }
-
-struct Counted {
-  std::int64_t peak = 0, allocations = 0;
-};
-template <class F>
-Counted count(const F& f) {
-  live_bytes = 0, peak_bytes = 0, allocations = 0;
-  counting = true;
-  f();
-  counting = false;
-  return {peak_bytes, allocations};
-}
 
 TEST(Memory, TheProcessHoldsWhatThePlanSays) {
   if (!hooked) GTEST_SKIP() << "the sanitizer owns the allocator";
@@ -106,7 +34,7 @@ TEST(Memory, TheProcessHoldsWhatThePlanSays) {
     EXPECT_LE(peak_bytes - base, documented_constant) << "running allocated";
     EXPECT_LE(allocations - before, 200) << "allocations of a call must not grow with the plan";
   };
-  const Counted whole = count(program);
+  const Counted whole = count_allocations(program);
   EXPECT_EQ(arena, planned);
   EXPECT_GE(whole.peak, planned);
   EXPECT_EQ(result->shape(), (Shape{256, 512}));
@@ -132,7 +60,7 @@ TEST(Memory, TheProcessStaysWithinABudgetPlusWhatThePlanItselfTakes) {
     const auto steps = static_cast<std::int64_t>(plan.steps.size());
     const std::int64_t inputs = w.type().bytes() + x.type().bytes();
     std::optional<Tensor> result;
-    const Counted run = count([&] { result = step(w, x); });
+    const Counted run = count_allocations([&] { result = step(w, x); });
     EXPECT_LE(plan.peak(), plan.budget);
     EXPECT_LE(inputs + run.peak, plan.peak() + documented_constant + steps * constant_per_step);
     EXPECT_EQ(step.arena_high_water().count, plan.arena_bytes);
@@ -144,8 +72,8 @@ TEST(Memory, AThousandRunsAllocateNoMoreThanOne) {
   const Tensor w1 = full({64, 64}, 0.01), w2 = full({64, 8}, 0.02), x = full({32, 64}, 0.5);
   const auto step = compile(loss);
   step(w1, w2, x);
-  const Counted one = count([&] { step(w1, w2, x); });
-  const Counted many = count([&] {
+  const Counted one = count_allocations([&] { step(w1, w2, x); });
+  const Counted many = count_allocations([&] {
     for (int i = 0; i < 1000; ++i) step(w1, w2, x);
   });
   EXPECT_LE(many.peak, documented_constant);
@@ -161,7 +89,7 @@ TEST(Memory, StepsOfALoopAllocateNothing) {
       return sum(repeat(steps, [&](Tensor y) { return tanh(matmul(y, v)); }, u, {.memory = memory}));
     }));
     f(w, x);
-    return count([&] { f(w, x); }).allocations;
+    return count_allocations([&] { f(w, x); }).allocations;
   };
   for (const std::optional<Bytes> memory : {std::optional<Bytes>(), std::optional(Bytes(3 * 256))})
     EXPECT_EQ(allocations_of(10, memory), allocations_of(200, memory));
