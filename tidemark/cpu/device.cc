@@ -2,12 +2,14 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/kernels.h"
+#include "tidemark/kernel/fused.h"
 #include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
@@ -35,12 +37,11 @@ Launch CpuDevice::prepare(const Call& call) const {
 Launch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
   std::vector<TensorRef> operands;
   std::vector<FusedStep> fused;
+  std::optional<FusedReduction> reduction;
   Shape shape;
   for (const GroupStep& step : steps) {
     const CpuKernel& kernel = kernel_of(step.call);
-    TM_CHECK(kernel.tile, "{} has no tile and is in a group", step.call.op->name);
-    const Type& out = step.call.out[0];
-    if (fused.empty() || out.count() != 1) shape = out.shape;
+    TM_CHECK(!reduction, "a group goes on behind its reduction");
     for (std::size_t i = 0; i < step.in.size(); ++i) {
       if (step.in[i].kind != GroupPlace::operand) continue;
       const auto number = static_cast<std::size_t>(step.in[i].number);
@@ -49,13 +50,23 @@ Launch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
                           .shape = step.call.in[i].shape,
                           .strides = operand_strides(step.call, static_cast<int>(i))};
     }
+    if (fusion_of(step.call) == Fusion::reduction) {
+      reduction = kernel.reduction(step.call);
+      reduction->in = step.in[0];
+      reduction->out = step.out[0];
+      shape = step.call.in[0].shape;
+      continue;
+    }
+    TM_CHECK(kernel.tile && fusion_of(step.call) == Fusion::pointwise, "{} in a group", step.call.op->name);
+    const Type& out = step.call.out[0];
+    if (fused.empty() || out.count() != 1) shape = out.shape;
     fused.push_back({.code = kernel.tile(step.call),
                      .in = step.in,
                      .out = step.out[0],
                      .dtype = out.dtype,
                      .shape = out.shape});
   }
-  return {run_fused, std::make_shared<const FusedProgram>(shape, operands, std::move(fused))};
+  return {run_fused, std::make_shared<const FusedProgram>(shape, operands, std::move(fused), reduction)};
 }
 
 std::byte* CpuDevice::allocate(std::int64_t bytes) {

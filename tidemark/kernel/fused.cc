@@ -1,107 +1,15 @@
 #include "tidemark/kernel/fused.h"
 
-#include <algorithm>
-
-#include "tidemark/kernel/fused_limits.h"
+#include "tidemark/kernel/fused_tiles.h"
 
 namespace tidemark {
 
-// The tiles of one task: where every slot is now.
-class FusedProgram::Tiles {
- public:
-  Tiles(const FusedProgram& program, const KernelArgs& args) : program_(program), args_(args) {
-    for (std::size_t r = 0; r < program.registers_.size(); ++r) at_[r] = frame_ + program.registers_[r];
-    for (const Instruction& i : program.each_) {
-      if (i.kind == Instruction::repeat) repeated_[i.out] = nullptr;
-    }
-    longest_ = std::min(program.tile_, program.walk_.count);
-    for (const Instruction& i : program.once_) execute(i, 0, longest_);
-  }
-
-  void run(std::int64_t begin, std::int64_t end) {
-    const Walk& walk = program_.walk_;
-    while (begin < end) {
-      std::int64_t n = std::min(end - begin, program_.tile_);
-      if (walk.cut_rows) n = std::min(n, walk.inner - begin % walk.inner);
-      for (const Direct& d : program_.operands_)
-        at_[d.slot] = args_.in[static_cast<std::size_t>(d.number)].data + begin * d.size;
-      for (const Direct& d : program_.row_operands_)
-        at_[d.slot] = element(d.number, walk.operands[static_cast<std::size_t>(d.number)], begin);
-      for (const Direct& d : program_.results_)
-        at_[d.slot] = args_.out[static_cast<std::size_t>(d.number)].data + begin * d.size;
-      for (const Instruction& i : program_.each_) execute(i, begin, n);
-      begin += n;
-    }
-  }
-
- private:
-  // Where a strided operand has the element that comes `index`-th in the walk.
-  std::byte* element(int number, const WalkedOperand& operand, std::int64_t index) const {
-    const std::int64_t inner = program_.walk_.inner;
-    const WalkRows rows(program_.walk_, operand, index / inner);
-    return args_.in[static_cast<std::size_t>(number)].data +
-           (rows.offset() + index % inner * operand.strides.back()) * operand.size;
-  }
-
-  // Elements [begin, begin + n) of an operand that is not read where it lies.
-  void load(const Instruction& i, std::int64_t begin, std::int64_t n) const {
-    const Walk& walk = program_.walk_;
-    const WalkedOperand& operand = walk.operands[static_cast<std::size_t>(i.number)];
-    const std::byte* from = args_.in[static_cast<std::size_t>(i.number)].data;
-    std::byte* to = at_[i.out];
-    if (operand.kind == WalkedOperand::uniform) return i.from_storage(from, 0, n, to);
-    if (operand.kind == WalkedOperand::dense) return i.from_storage(from + begin * operand.size, 1, n, to);
-    const std::int64_t stride = operand.strides.back();
-    WalkRows rows(walk, operand, begin / walk.inner);
-    for (std::int64_t column = begin % walk.inner; n > 0; column = 0, rows.next()) {
-      const std::int64_t piece = std::min(n, walk.inner - column);
-      i.from_storage(from + (rows.offset() + column * stride) * operand.size, stride, piece, to);
-      to += piece * i.width;
-      n -= piece;
-    }
-  }
-
-  void repeat(const Instruction& i, std::int64_t begin) {
-    const std::byte* from =
-        element(i.number, program_.walk_.operands[static_cast<std::size_t>(i.number)], begin);
-    if (repeated_[i.out] == from) return;
-    i.from_storage(from, 0, std::min(longest_, program_.walk_.inner), at_[i.out]);
-    repeated_[i.out] = from;
-  }
-
-  void execute(const Instruction& i, std::int64_t begin, std::int64_t n) {
-    switch (i.kind) {
-      case Instruction::tile: {
-        TileArgs args{.out = at_[i.out], .n = n, .attributes = i.attributes};
-        for (std::size_t k = 0; k < static_cast<std::size_t>(i.in_count); ++k) args.in[k] = at_[i.in[k]];
-        i.run(args);
-        break;
-      }
-      case Instruction::load:
-        load(i, begin, n);
-        break;
-      case Instruction::repeat:
-        repeat(i, begin);
-        break;
-      case Instruction::widen:
-        i.from_storage(at_[i.in[0]], 1, n, at_[i.out]);
-        break;
-      case Instruction::narrow:
-        i.to_storage(at_[i.in[0]], n, at_[i.out]);
-        break;
-    }
-  }
-
-  const FusedProgram& program_;
-  const KernelArgs& args_;
-  std::int64_t longest_;  // no tile has more elements
-  std::byte* at_[fused::most_slots];
-  const std::byte* repeated_[fused::most_slots];  // the element that a register is full of
-  alignas(buffer_alignment) std::byte frame_[fused::frame_bytes];
-};
-
 void FusedProgram::run(const KernelArgs& args) const {
-  const auto task = [&](std::int64_t begin, std::int64_t end) { Tiles(*this, args).run(begin, end); };
+  if (reduction_) {
+    const TensorRef& to = args.out[static_cast<std::size_t>(reduction_->out.number)];
+    return reduce_made(reduction_->reduction, shape_, reduction_->axes, to, *this, args);
+  }
+  const auto task = [&](std::int64_t begin, std::int64_t end) { FusedTiles(*this, args).run(begin, end); };
   if (walk_.count <= fused::task_elements) {
     if (walk_.count > 0) task(0, walk_.count);
   } else {

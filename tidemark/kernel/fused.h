@@ -9,9 +9,11 @@
 //
 // Bits are those of the calls run one by one: 16-bit temporaries are rounded to their storage format.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "tidemark/kernel/args.h"
+#include "tidemark/kernel/reduce.h"
 #include "tidemark/kernel/tile.h"
 #include "tidemark/kernel/tile_convert.h"
 #include "tidemark/kernel/walk.h"
@@ -26,15 +28,24 @@ struct FusedStep {
   Shape shape;  // of the result: the program's, or one element (a temporary then)
 };
 
+// What may follow the steps: a reduction of one of their results, which then needs no memory.
+struct FusedReduction {
+  Reduction reduction;
+  Dims axes;
+  GroupPlace in, out;
+};
+
 class FusedProgram {
  public:
   // `operands`: dtype, shape and strides; their data are known when it runs.
-  FusedProgram(const Shape& shape, std::span<const TensorRef> operands, std::vector<FusedStep> steps);
+  FusedProgram(const Shape& shape, std::span<const TensorRef> operands, std::vector<FusedStep> steps,
+               const std::optional<FusedReduction>& reduction = std::nullopt);
 
   void run(const KernelArgs& args) const;
 
  private:
   friend class FusedCompiler;
+  friend class FusedTiles;
 
   using Slot = std::uint16_t;  // registers first, then operands, then results
   struct Instruction {
@@ -61,14 +72,16 @@ class FusedProgram {
     int number;
     std::int64_t size;  // bytes of an element
   };
-  class Tiles;
-
+  Shape shape_;
   Walk walk_;
   std::vector<FusedStep> steps_;          // keep the attributes
   std::vector<Instruction> once_, each_;  // for a task, for a tile
   std::vector<Direct> operands_, row_operands_, results_;
   std::vector<std::int64_t> registers_;  // offsets in the frame, in bytes
   std::int64_t tile_ = 0;                // elements
+  std::optional<FusedReduction> reduction_;
+  Slot reduced_ = 0;
+  std::int64_t reduced_size_ = 0;  // bytes of an element
 };
 
 // KernelArgs::attributes is the FusedProgram.

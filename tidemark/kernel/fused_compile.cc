@@ -15,7 +15,16 @@ class FusedCompiler {
 
   void compile() {
     for (const FusedStep& step : program_.steps_) add(step);
+    int reduced = -1;
+    if (program_.reduction_) {
+      reduced = read(program_.reduction_->in, false);
+      Value& value = values_[static_cast<std::size_t>(reduced)];
+      TM_CHECK(!value.lasting && value.where != Value::in_operand, "a group that only reduces");
+      value.kept = true;
+      program_.reduced_size_ = value.size;
+    }
     assign_registers();
+    if (reduced >= 0) program_.reduced_ = slot(values_[static_cast<std::size_t>(reduced)].slot);
     choose_tile();
   }
 
@@ -27,6 +36,7 @@ class FusedCompiler {
     std::int64_t size = 4;  // bytes of an element
     int number = 0;         // of the operand or result
     bool lasting = false;   // made once for a task, or kept from tile to tile
+    bool kept = false;      // to the end of the tile
     int last_use = -1;      // index into each_
     int slot = -1;
   };
@@ -158,7 +168,8 @@ class FusedCompiler {
       // A register whose last reader this is may take the result: tiles may write where they read elements as large.
       for (int k = 0; k < each[i].in_count; ++k) {
         Value& value = values_[each[i].in[static_cast<std::size_t>(k)]];
-        if (value.where != Value::in_register || value.lasting || value.last_use != static_cast<int>(i))
+        if (value.where != Value::in_register || value.lasting || value.kept ||
+            value.last_use != static_cast<int>(i))
           continue;
         value.last_use = -2;  // the same operand twice is freed once
         free_[value.size].push_back(value.slot);
@@ -166,7 +177,7 @@ class FusedCompiler {
       Value& out = values_[each[i].out];
       if (out.where != Value::in_register || out.lasting) continue;
       out.slot = take_register(out.size);
-      if (out.last_use == -1) free_[out.size].push_back(out.slot);
+      if (out.last_use == -1 && !out.kept) free_[out.size].push_back(out.slot);
     }
     place_memory();
     for (std::vector<Instruction>* list : {&program_.once_, &each}) {
@@ -226,8 +237,8 @@ class FusedCompiler {
 };
 
 FusedProgram::FusedProgram(const Shape& shape, std::span<const TensorRef> operands,
-                           std::vector<FusedStep> steps)
-    : walk_(shape, operands), steps_(std::move(steps)) {
+                           std::vector<FusedStep> steps, const std::optional<FusedReduction>& reduction)
+    : shape_(shape), walk_(shape, operands), steps_(std::move(steps)), reduction_(reduction) {
   FusedCompiler(*this, operands).compile();
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -195,6 +196,63 @@ TEST(FusedProgram, SixteenBitOperandsAreComputedInF32AndRoundedOnce) {
   run_alone({.in = in, .out = out, .pool = &pool}, test_tile);
   for (std::size_t i = 0; i < x.size(); ++i) {
     EXPECT_EQ(z[i].bits, BFloat16(static_cast<float>(x[i]) - 2 * static_cast<float>(x[0])).bits);
+  }
+}
+
+// max over or sum of u = (x - 2y) - 2x, where u has memory or not.
+void expect_reduced(const Shape& shape, const Dims& axes, Reduction reduction, bool kept) {
+  SCOPED_TRACE(to_string(shape) + " over " + to_string(axes));
+  TM_CHECK(reduces_in_runs(shape, axes));
+  ThreadPool pool(2);
+  Window x = dense(shape), y = dense({shape.back()}), t = dense(shape), u = dense(shape), made = dense(shape);
+  const TensorRef in[] = {x.ref(), y.ref()};
+  const TensorRef to_t[] = {t.ref()}, to_u[] = {u.ref()}, again[] = {t.ref(), x.ref()};
+  run_alone({.in = in, .out = to_t, .pool = &pool}, test_tile);
+  run_alone({.in = again, .out = to_u, .pool = &pool}, test_tile);
+  Shape rest;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) rest.push_back(shape[d]);
+  }
+  Window expected = dense(rest), given = dense(rest);
+  std::vector<std::byte> scratch(static_cast<std::size_t>(reduce_scratch(shape, axes)));
+  reduce(reduction, u.ref(), axes, expected.ref(), scratch.data(), pool);
+
+  const GroupPlace first{GroupPlace::temporary, 0};
+  const GroupPlace second = kept ? GroupPlace{GroupPlace::result, 1} : GroupPlace{GroupPlace::temporary, 1};
+  const GroupPlace x_place{GroupPlace::operand, 0}, y_place{GroupPlace::operand, 1};
+  const FusedProgram program(
+      shape, in,
+      {{.code = {.tile = test_tile},
+        .in = {x_place, y_place},
+        .out = first,
+        .dtype = DType::f32,
+        .shape = shape},
+       {.code = {.tile = test_tile},
+        .in = {first, x_place},
+        .out = second,
+        .dtype = DType::f32,
+        .shape = shape}},
+      FusedReduction{.reduction = reduction, .axes = axes, .in = second, .out = {GroupPlace::result, 0}});
+  const TensorRef out[] = {given.ref(), made.ref()};
+  program.run({.in = in, .out = out, .scratch = scratch.data(), .pool = &pool});
+  EXPECT_EQ(given.memory, expected.memory);
+  if (kept) {
+    EXPECT_EQ(made.memory, u.memory);
+  }
+}
+
+TEST(FusedProgram, AReductionFoldsWhatTheStepsMakeInItsOwnOrder) {
+  for (bool kept : {false, true}) {
+    for (Reduction reduction : {Reduction::sum, Reduction::max, Reduction::mean}) {
+      expect_reduced({300, 700}, {0}, reduction, kept);
+      expect_reduced({300, 700}, {1}, reduction, kept);
+      expect_reduced({50, 70}, {0, 1}, reduction, kept);
+      expect_reduced({40000}, {0}, reduction, kept);
+      expect_reduced({7, 40, 5, 33}, {0, 2}, reduction, kept);
+      expect_reduced({7, 40, 33}, {1, 2}, reduction, kept);
+      expect_reduced({3, 2500}, {1}, reduction, kept);
+      expect_reduced({9, 1, 1100}, {0, 1}, reduction, kept);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tidemark/kernel/fused_tiles.h"
 #include "tidemark/kernel/reduce_block.h"
 
 namespace tidemark {
@@ -15,7 +16,7 @@ constexpr std::int64_t most_results_in_chunks =
     2048;  // with more results than this, threads share results only
 
 // A walk over some dimensions in row-major order, neighbours that step evenly through memory joined.
-struct Walk {
+struct Dimensions {
   int rank = 0;
   std::int64_t size[max_rank], step[max_rank], count = 1;
 
@@ -82,14 +83,48 @@ const C* load(const T* from, std::int64_t step, std::int64_t n, C* buffer) {
   return buffer;
 }
 
+// Where elements come from: a tensor in memory, or the tiles of a fused program, which makes every element as the
+// reduction asks for it. Offsets are in elements; a task has a source of its own.
 template <class T>
+class InMemory {
+ public:
+  using Origin = TensorRef;
+  static constexpr bool addressable = true;
+  explicit InMemory(const TensorRef& from) : data_(from.as<T>()) {}
+  const T* at(std::int64_t offset) const { return data_ + offset; }
+  const T* row(std::int64_t offset, std::int64_t) const { return at(offset); }
+
+ private:
+  const T* data_;
+};
+template <class T>
+class Made {
+ public:
+  struct Origin {
+    const FusedProgram* program;
+    const KernelArgs* args;
+  };
+  static constexpr bool addressable = false;
+  explicit Made(const Origin& origin) : tiles_(*origin.program, *origin.args) {}
+  const T* row(std::int64_t offset, std::int64_t n) {
+    return reinterpret_cast<const T*>(tiles_.make(offset, n, reinterpret_cast<std::byte*>(buffer_)));
+  }
+
+ private:
+  FusedTiles tiles_;
+  alignas(64) T buffer_[fold_block];
+};
+
+template <class T, class Source>
 class Reducer {
   using C = std::conditional_t<std::is_integral_v<T>, std::int64_t, compute_t<T>>;
   using A = std::conditional_t<std::is_integral_v<C>, std::int64_t, double>;
 
  public:
-  Reducer(Reduction reduction, const TensorRef& from, const Dims& axes, const TensorRef& to)
-      : reduction_(reduction), order_(from.shape, axes), from_(from.as<T>()), to_(to.as<T>()) {
+  // `from`: shape and strides of what the source has.
+  Reducer(Reduction reduction, const TensorRef& from, const Dims& axes, const TensorRef& to,
+          const typename Source::Origin& origin)
+      : reduction_(reduction), order_(from.shape, axes), origin_(origin), to_(to.as<T>()) {
     int last = from.shape.rank() - 1;  // the innermost dimension of the results
     while (last >= 0 && (order_.reduced[last] || from.shape[last] == 1)) --last;
     for (int i = 0; i < from.shape.rank(); ++i) {
@@ -114,11 +149,12 @@ class Reducer {
           std::max<std::int64_t>(1, order_.outer * order_.inner * std::min(columns_, strip_width));
       const std::int64_t grain = std::max<std::int64_t>(1, task_elements / work);
       parallel_for(pool, strips_, grain, [&](std::int64_t begin, std::int64_t end) {
+        Source source(origin_);
         for (std::int64_t s = begin; s < end; ++s) {
           if (columns_ == 1) {
-            whole_strip<1>(strip(s));
+            whole_strip<1>(source, strip(s));
           } else {
-            whole_strip<strip_width>(strip(s));
+            whole_strip<strip_width>(source, strip(s));
           }
         }
       });
@@ -128,7 +164,7 @@ class Reducer {
  private:
   // Results [first, first + width): elements of one column of work.
   struct Strip {
-    const T* from;
+    std::int64_t from;  // offset of its first element
     std::int64_t first, width;
   };
   enum class Step : std::uint8_t {
@@ -143,8 +179,7 @@ class Reducer {
 
   Strip strip(std::int64_t s) const {
     const std::int64_t row = s / strips_per_row_, column = s % strips_per_row_ * strip_width;
-    return {from_ + kept_.offset(row) + column, row * columns_ + column,
-            std::min(strip_width, columns_ - column)};
+    return {kept_.offset(row) + column, row * columns_ + column, std::min(strip_width, columns_ - column)};
   }
 
   int passes() const { return reduction_ == Reduction::logsumexp || reduction_ == Reduction::var ? 2 : 1; }
@@ -199,14 +234,18 @@ class Reducer {
   }
 
   // Folds one block, elements [k, k + n) of the inner walk of each result, into totals.
-  void block_of_one(const T* base, std::int64_t k, std::int64_t n, Pass pass, C shift, A& total) const {
+  void block_of_one(Source& source, std::int64_t base, std::int64_t k, std::int64_t n, Pass pass, C shift,
+                    A& total) const {
     alignas(64) C buffer[fold_block];
     const C* x = buffer;
-    if (inner_.rank <= 1) {
+    if constexpr (!Source::addressable) {
+      x = load(source.row(base + k, n), 1, n, buffer);
+    } else if (inner_.rank <= 1) {
       const std::int64_t step = inner_.rank == 0 ? 1 : inner_.step[0];
-      x = load(base + k * step, step, n, buffer);
+      x = load(source.at(base + k * step), step, n, buffer);
     } else {
-      for (std::int64_t i = 0; i < n; ++i) buffer[i] = static_cast<C>(base[inner_.offset(k + i)]);
+      for (std::int64_t i = 0; i < n; ++i)
+        buffer[i] = static_cast<C>(*source.at(base + inner_.offset(k + i)));
     }
     if (pass.step != Step::plain) {
       for (std::int64_t i = 0; i < n; ++i) buffer[i] = x[i] - shift;
@@ -216,14 +255,14 @@ class Reducer {
     total = fold_two(pass.fold, total, static_cast<A>(fold_run(pass.fold, x, n)));
   }
 
-  void block_of_many(const T* base, std::int64_t width, std::int64_t k, std::int64_t n, Pass pass,
-                     const C* shift, A* totals) const {
+  void block_of_many(Source& source, std::int64_t base, std::int64_t width, std::int64_t k, std::int64_t n,
+                     Pass pass, const C* shift, A* totals) const {
     alignas(64) C lanes[fold_lanes * strip_width], buffer[strip_width];
     std::fill_n(lanes, fold_lanes * strip_width, fold_identity<C>(pass.fold));
     const bool even = inner_.rank == 1;
     for (std::int64_t i = 0; i < n; ++i) {
-      const T* row = base + (even ? (k + i) * inner_.step[0] : inner_.offset(k + i));
-      if (even) {  // rows may be pages apart, where the hardware does not look ahead
+      const T* row = source.row(base + (even ? (k + i) * inner_.step[0] : inner_.offset(k + i)), width);
+      if (Source::addressable && even) {  // rows may be pages apart, where the hardware does not look ahead
         for (std::int64_t c = 0; c < width; c += 64 / std::int64_t{sizeof(T)}) {
           __builtin_prefetch(row + 8 * inner_.step[0] + c, 0, 2);
         }
@@ -246,33 +285,34 @@ class Reducer {
   }
 
   // The values of one chunk for every result of the strip.
-  void chunk(const Strip& strip, std::int64_t number, Pass pass, const C* shift, A* totals) const {
+  void chunk(Source& source, const Strip& strip, std::int64_t number, Pass pass, const C* shift,
+             A* totals) const {
     std::fill_n(totals, strip.width, fold_identity<A>(pass.fold));
     const std::int64_t outer_begin = number / order_.inner_chunks * order_.outer_per_chunk;
     const std::int64_t outer_end = std::min(order_.outer, outer_begin + order_.outer_per_chunk);
     const std::int64_t inner_begin = number % order_.inner_chunks * order_.chunk_elements;
     const std::int64_t inner_end = std::min(order_.inner, inner_begin + order_.chunk_elements);
     for (std::int64_t o = outer_begin; o < outer_end; ++o) {
-      const T* base = strip.from + outer_.offset(o);
+      const std::int64_t base = strip.from + outer_.offset(o);
       for (std::int64_t k = inner_begin; k < inner_end; k += fold_block) {
         const std::int64_t n = std::min(fold_block, inner_end - k);
         if (columns_ == 1) {
-          block_of_one(base, k, n, pass, shift[0], totals[0]);
+          block_of_one(source, base, k, n, pass, shift[0], totals[0]);
         } else {
-          block_of_many(base, strip.width, k, n, pass, shift, totals);
+          block_of_many(source, base, strip.width, k, n, pass, shift, totals);
         }
       }
     }
   }
 
   template <std::int64_t most>
-  void whole_strip(const Strip& strip) const {
+  void whole_strip(Source& source, const Strip& strip) const {
     C shift[most] = {};
     A first[most] = {}, totals[most], part[most];
     for (int p = 0; p < passes(); ++p) {
       std::fill_n(totals, strip.width, fold_identity<A>(pass(p).fold));
       for (std::int64_t c = 0; c < order_.chunks; ++c) {
-        chunk(strip, c, pass(p), shift, part);
+        chunk(source, strip, c, pass(p), shift, part);
         for (std::int64_t i = 0; i < strip.width; ++i) totals[i] = fold_two(pass(p).fold, totals[i], part[i]);
       }
       if (p + 1 < passes()) {
@@ -294,7 +334,8 @@ class Reducer {
         if (p > 0) {
           for (std::int64_t i = 0; i < s.width; ++i) shift[i] = shift_from(first[s.first + i]);
         }
-        chunk(s, c, pass(p), shift, parts + c * order_.results + s.first);
+        Source source(origin_);
+        chunk(source, s, c, pass(p), shift, parts + c * order_.results + s.first);
       });
       for (std::int64_t r = 0; r < order_.results; ++r) {
         A total = fold_identity<A>(pass(p).fold);
@@ -312,9 +353,9 @@ class Reducer {
 
   Reduction reduction_;
   Order order_;
-  const T* from_;
+  typename Source::Origin origin_;
   T* to_;
-  Walk kept_, outer_, inner_;  // kept_ leaves out the columns of a strip
+  Dimensions kept_, outer_, inner_;  // kept_ leaves out the columns of a strip
   std::int64_t columns_ = 1, strips_per_row_ = 1, strips_ = 1;
 };
 
@@ -325,13 +366,42 @@ std::int64_t reduce_scratch(const Shape& shape, const Dims& axes) {
   return order.may_share_chunks() ? (order.chunks + 1) * order.results * 8 : 0;
 }
 
+namespace {
+
+// body<T>() for the type that holds elements of `dtype`.
+template <class Body>
+void with_elements(DType dtype, const Body& body) {
+  if (dtype == DType::boolean) return body.template operator()<std::uint8_t>();  // 0 and 1
+  dispatch(dtype, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool>) body.template operator()<T>();
+  });
+}
+
+}  // namespace
+
 void reduce(Reduction reduction, const TensorRef& from, const Dims& axes, const TensorRef& to,
             std::byte* scratch, ThreadPool& pool) {
-  const auto run = [&]<class T>() { Reducer<T>(reduction, from, axes, to).run(scratch, pool); };
-  if (from.dtype == DType::boolean) return run.template operator()<std::uint8_t>();  // 0 and 1
-  dispatch(from.dtype, [&]<class T>() {
-    if constexpr (!std::is_same_v<T, bool>) run.template operator()<T>();
+  with_elements(from.dtype, [&]<class T>() {
+    Reducer<T, InMemory<T>>(reduction, from, axes, to, from).run(scratch, pool);
   });
+}
+
+void reduce_made(Reduction reduction, const Shape& shape, const Dims& axes, const TensorRef& to,
+                 const FusedProgram& program, const KernelArgs& args) {
+  const TensorRef from{.dtype = to.dtype, .shape = shape, .strides = dense_strides(shape)};
+  with_elements(to.dtype, [&]<class T>() {
+    Reducer<T, Made<T>>(reduction, from, axes, to, {&program, &args}).run(args.scratch, *args.pool);
+  });
+}
+
+bool reduces_in_runs(const Shape& shape, const Dims& axes) {
+  constexpr std::int64_t long_run = 32;
+  if (element_count(shape) == 0) return false;
+  const Order order(shape, axes);
+  int last = shape.rank() - 1;
+  while (last >= 0 && shape[last] == 1) --last;
+  if (last < 0) return false;
+  return order.reduced[last] ? order.inner >= long_run : shape[last] >= long_run;
 }
 
 }  // namespace tidemark

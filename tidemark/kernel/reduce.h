@@ -19,4 +19,13 @@ std::int64_t reduce_scratch(const Shape& shape, const Dims& axes);
 void reduce(Reduction reduction, const TensorRef& from, const Dims& axes, const TensorRef& to,
             std::byte* scratch, ThreadPool& pool);
 
+class FusedProgram;
+
+// The same, in the same order, of a dense tensor of `shape` whose elements `program` makes while they are folded, each
+// once. One pass over the elements, and in runs: neither var nor logsumexp.
+void reduce_made(Reduction reduction, const Shape& shape, const Dims& axes, const TensorRef& to,
+                 const FusedProgram& program, const KernelArgs& args);
+// Whether the elements of a dense tensor are folded in runs that lie side by side and are worth a tile.
+bool reduces_in_runs(const Shape& shape, const Dims& axes);
+
 }  // namespace tidemark

@@ -37,9 +37,39 @@ enum class Staging : std::uint8_t {
   storage,  // the tile sees elements as they are stored (it only moves them)
 };
 
+// What a tile on f32 does where that is a few instructions: machine code may do it in registers, with the same bits.
+enum class TileOp : std::uint8_t {
+  other,
+  neg,
+  abs,
+  square,
+  relu,
+  sqrt,
+  reciprocal,
+  rsqrt,
+  add,
+  sub,
+  mul,
+  div,
+  maximum,
+  minimum,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  logical_not,
+  logical_and,
+  logical_or,
+  logical_xor,
+  select
+};
+
 // One call of a pointwise op as a tile.
 struct TileCode {
   Tile tile = nullptr;
+  TileOp op = TileOp::other;
   Staging staging = Staging::compute;
   std::shared_ptr<const void> attributes = nullptr;  // what TileArgs::attributes points at
 };

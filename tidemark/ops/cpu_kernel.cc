@@ -1,5 +1,6 @@
 #include "tidemark/ops/cpu_kernel.h"
 
+#include "tidemark/kernel/fused.h"
 #include "tidemark/ops/type_rules.h"
 
 namespace tidemark {

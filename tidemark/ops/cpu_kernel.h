@@ -5,14 +5,19 @@
 
 #include "tidemark/base/attrs.h"
 #include "tidemark/ir/op.h"
-#include "tidemark/kernel/fused.h"
+#include "tidemark/kernel/args.h"
+#include "tidemark/kernel/tile.h"
 
 namespace tidemark {
+
+struct FusedReduction;                   // kernel/fused.h
+void run_fused(const KernelArgs& args);  // likewise
 
 struct CpuKernel {
   void (*run)(const KernelArgs&) = nullptr;
   std::shared_ptr<const void> (*prepare)(const Call&) = nullptr;  // what KernelArgs::attributes points at
   TileCode (*tile)(const Call&) = nullptr;                        // of calls whose fusion is pointwise
+  FusedReduction (*reduction)(const Call&) = nullptr;  // of calls whose fusion is reduction; no places
 };
 
 template <class A>

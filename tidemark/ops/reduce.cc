@@ -193,9 +193,16 @@ std::vector<Sample> samples() {
           {.in = {{.type = {DType::f64, {0, 3}}}}, .attrs = pack(ReduceAttrs{{1}, false})}};
 }
 
+// Of the reductions that take one pass.
+Fusion fusion(const Call& call) {
+  return reduces_in_runs(call.in[0].shape, call.attrs_as<ReduceAttrs>().axes) ? Fusion::reduction
+                                                                              : Fusion::none;
+}
+
 constexpr Op reduction(std::string_view name, DTypeSet dtypes, std::vector<Var> (*vjp)(const RuleCall&),
                        std::vector<Var> (*jvp)(const RuleCall&), Cost (*cost_rule)(const Call&) = cost<1>,
-                       std::vector<Type> (*type_rule)(const Call&) = infer) {
+                       std::vector<Type> (*type_rule)(const Call&) = infer,
+                       Fusion (*fusion_rule)(const Call&) = fusion) {
   return {
       .name = name,
       .kind = OpKind::reduction,
@@ -210,6 +217,7 @@ constexpr Op reduction(std::string_view name, DTypeSet dtypes, std::vector<Var> 
             return reduce_scratch(call.in[0].shape, call.attrs_as<ReduceAttrs>().axes);
           },
       .strided = takes_any_strides,
+      .fusion = fusion_rule,
       .samples = samples,
   };
 }
@@ -224,8 +232,8 @@ const Op op::reduce_min =
     reduction("reduce_min", any_dtype, extremum_vjp, extremum_jvp, cost<2>, infer_nonempty);
 const Op op::reduce_prod = reduction("reduce_prod", numbers, prod_vjp, prod_jvp);
 const Op op::reduce_logsumexp =
-    reduction("reduce_logsumexp", floats, logsumexp_vjp, logsumexp_jvp, cost<16, 2>);
-const Op op::reduce_var = reduction("reduce_var", floats, var_vjp, var_jvp, cost<3, 2>);
+    reduction("reduce_logsumexp", floats, logsumexp_vjp, logsumexp_jvp, cost<16, 2>, infer, nullptr);
+const Op op::reduce_var = reduction("reduce_var", floats, var_vjp, var_jvp, cost<3, 2>, infer, nullptr);
 
 namespace {
 

@@ -66,6 +66,7 @@ HWY_EXPORT(find_select_tile);
 
 const CpuKernel cpu::select = tile_kernel<[](const Call& call) {
   return TileCode{.tile = HWY_DYNAMIC_DISPATCH(find_select_tile)(size_of(call.out[0].dtype)),
+                  .op = TileOp::select,
                   .staging = Staging::storage};
 }>();
 
