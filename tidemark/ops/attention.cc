@@ -200,7 +200,13 @@ Cost cost(const Call& call) {
           .work = WorkKind::attention};
 }
 
-// Blocks are packed before they are multiplied, whatever their strides.
+std::int64_t scratch_grad(const Call& call) {
+  const AttentionForm f = attention_form(call);
+  if (!f.sums_queries_apart(call.in[0].dtype)) return 0;
+  return f.key_parts() * call.in[0].count() * size_of(statistics_dtype(call.in[0].dtype));
+}
+
+// Blocks are packed before they are multiplied where their strides ask for it.
 bool strided(const Call&, int operand) { return operand < 3; }
 bool strided_grad(const Call&, int operand) { return operand < 3 || operand == 5; }
 
@@ -291,7 +297,8 @@ const Op op::attention_grad = {
     .schema = &schema_of<AttentionAttrs>,
     .infer = infer_grad,
     .expand = expand_grad,
-    .cost = cost<7>,
+    .cost = cost<5>,
+    .scratch = scratch_grad,
     .strided = strided_grad,
     .samples = samples_grad,
 };

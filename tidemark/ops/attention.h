@@ -30,14 +30,30 @@ struct AttentionForm {
   std::int64_t group() const { return heads / kv_heads; }
   // Rows of a block of queries or keys: bounds what a task holds on its stack.
   std::int64_t block() const {
-    return std::min<std::int64_t>(64,
-                                  std::max<std::int64_t>(1, max_width / std::max<std::int64_t>(width, 1)));
+    return std::clamp<std::int64_t>(max_width / std::max<std::int64_t>(width, 1), 1, max_block);
   }
+  // The gradient is computed by key heads, each cut into parts of whole blocks of keys where there are few of them: enough
+  // tasks for some threads. By the shape alone, since parts are summed.
+  std::int64_t key_parts() const {
+    const std::int64_t blocks = (keys + block() - 1) / block(),
+                       tasks = std::max<std::int64_t>(batch * kv_heads, 1);
+    const std::int64_t wanted = std::min(blocks, (few_tasks + tasks - 1) / tasks);
+    return wanted <= 1 ? 1 : (keys + key_part(wanted) - 1) / key_part(wanted);
+  }
+  std::int64_t key_part() const { return key_part(key_parts()); }
+  // The gradient of the queries is a sum over keys: in the result itself, unless that is of 16 bits or there are parts.
+  bool sums_queries_apart(DType dtype) const { return key_parts() > 1 || size_of(dtype) == 2; }
   // How many keys query i may see.
   std::int64_t visible(std::int64_t i) const {
     return causal ? std::clamp<std::int64_t>(i + keys - queries + 1, 0, keys) : keys;
   }
-  static constexpr std::int64_t max_width = 8192;
+  static constexpr std::int64_t max_width = 8192, max_block = 64, blocks_in_span = 4, few_tasks = 8;
+
+ private:
+  std::int64_t key_part(std::int64_t parts) const {
+    const std::int64_t blocks = (keys + block() - 1) / block();
+    return (blocks + parts - 1) / parts * block();
+  }
 };
 AttentionForm attention_form(const Call& call);  // operands begin with q, k, v
 

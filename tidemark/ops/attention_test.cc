@@ -59,11 +59,8 @@ Plain plain(const Problem& p, const std::vector<double>& q, const std::vector<do
 TEST(Attention, EqualsThePlainFormulaForEveryDtypeAndShape) {
   const std::pair<DType, double> dtypes[] = {
       {DType::f64, 1e-13}, {DType::f32, 5e-6}, {DType::bf16, 1e-2}, {DType::f16, 2e-3}};
-  const Problem problems[] = {{1, 1, 1, 1, 1, 1},
-                              {2, 2, 2, 5, 9, 3},
-                              {1, 4, 2, 70, 130, 16},
-                              {1, 2, 1, 130, 70, 9},
-                              {1, 1, 1, 3, 40, 300}};
+  const Problem problems[] = {{1, 1, 1, 1, 1, 1},    {2, 2, 2, 5, 9, 3},    {1, 4, 2, 70, 130, 16},
+                              {1, 2, 1, 130, 70, 9}, {1, 1, 1, 3, 40, 300}, {1, 2, 1, 300, 330, 20}};
   for (auto [dtype, tolerance] : dtypes) {
     for (const Problem& p : problems) {
       for (bool causal : {false, true}) {
@@ -129,6 +126,48 @@ TEST(Attention, IsStableFarOut) {
 TEST(Attention, RulesFollowTheExpansions) {
   for (const Op* op : {&op::attention, &op::attention_grad, &op::attention_delta})
     expect_rules_follow_expansion(*op, 1e-9);
+}
+
+TEST(Attention, GradientsOverManyBlocksFollowTheFormula) {
+  for (const Problem& p : {Problem{1, 2, 1, 200, 150, 20}, Problem{1, 2, 2, 150, 200, 40}}) {
+    for (bool causal : {false, true}) {
+      const Shape rows = {p.batch, p.heads, p.queries};
+      const Literal operands[] = {
+          random_literal(DType::f64, p.q(), 1, -1, 1), random_literal(DType::f64, p.k(), 2, -1, 1),
+          random_literal(DType::f64, p.k(), 3, -1, 1), random_literal(DType::f64, rows, 5, 4, 5),
+          random_literal(DType::f64, rows, 6, -2, 2),  random_literal(DType::f64, p.q(), 4, -1, 1)};
+      std::vector<double> x[6];
+      for (int i = 0; i < 6; ++i) x[i] = values_of(operands[i]);
+      std::vector<double> dq(x[0].size()), dk(x[1].size()), dv(x[2].size());
+      const double scale = 1 / std::sqrt(static_cast<double>(p.width));
+      for (std::int64_t h = 0; h < p.heads; ++h) {
+        for (std::int64_t i = 0; i < p.queries; ++i) {
+          for (std::int64_t j = 0; j < p.keys && (!causal || j <= i + p.keys - p.queries); ++j) {
+            const auto row = static_cast<std::size_t>(h * p.queries + i);
+            const std::size_t q = row * static_cast<std::size_t>(p.width),
+                              k = static_cast<std::size_t>((h / (p.heads / p.kv_heads) * p.keys + j) *
+                                                           p.width);
+            double score = 0, dp = 0;
+            for (std::size_t c = 0; c < static_cast<std::size_t>(p.width); ++c) {
+              score += x[0][q + c] * x[1][k + c];
+              dp += x[5][q + c] * x[2][k + c];
+            }
+            const double weight = std::exp(score * scale - x[3][row]), ds = weight * (dp - x[4][row]) * scale;
+            for (std::size_t c = 0; c < static_cast<std::size_t>(p.width); ++c) {
+              dq[q + c] += ds * x[1][k + c];
+              dk[k + c] += ds * x[0][q + c];
+              dv[k + c] += weight * x[5][q + c];
+            }
+          }
+        }
+      }
+      const auto results = run(op::attention_grad, {std::begin(operands), std::end(operands)},
+                               pack(AttentionAttrs{.causal = causal}));
+      expect_near(values_of(results[0]), dq, 1e-12);
+      expect_near(values_of(results[1]), dk, 1e-12);
+      expect_near(values_of(results[2]), dv, 1e-12);
+    }
+  }
 }
 
 TEST(Attention, SixteenBitGradientsRoundOnce) {

@@ -88,6 +88,11 @@ HWY_INLINE hn::Vec<D> exp_of_negative(D, hn::Vec<D> x) {
   return HWY_NAMESPACE::exp_of_negative(Lanes<hn::TFromD<D>>{x}).v;
 }
 
+template <class D>
+HWY_INLINE hn::Vec<D> exp2_of_negative(D, hn::Vec<D> x) {
+  return HWY_NAMESPACE::exp2_of_negative(Lanes<hn::TFromD<D>>{x}).v;
+}
+
 // Σ f(i, count) over [0, n) in vectors, where f gives `count` terms starting at i.
 template <class D, class F>
 HWY_INLINE hn::TFromD<D> sum(D d, std::size_t n, const F& f) {
