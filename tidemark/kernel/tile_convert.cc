@@ -48,6 +48,15 @@ HWY_INLINE hn::Vec<Words> narrow(BFloat16, hn::Vec<Floats> x) {
   const auto quiet = hn::Or(upper, hn::Set(du, 0x40u));
   return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
 }
+#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
+// The instruction rounds to even too; only NaN must lose its payload.
+HWY_INLINE hn::Vec<Words> narrow(Float16, hn::Vec<Floats> x) {
+  const Words du;
+  const auto rounded = hn::Vec<Words>(vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(x.raw))));
+  const auto sign = hn::ShiftRight<16>(hn::And(hn::BitCast(du, x), hn::Set(du, 0x80000000u)));
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), hn::Or(sign, hn::Set(du, 0x7e00u)), rounded);
+}
+#else
 HWY_INLINE hn::Vec<Words> narrow(Float16, hn::Vec<Floats> x) {
   const Floats df;
   const Words du;
@@ -68,6 +77,7 @@ HWY_INLINE hn::Vec<Words> narrow(Float16, hn::Vec<Floats> x) {
   result = hn::IfThenElse(above(0x7f800000), hn::Set(du, 0x7e00u), result);
   return hn::Or(result, sign);
 }
+#endif
 
 template <class Stored>
 void load_dense(const std::byte* source, std::int64_t n, std::byte* tile) {

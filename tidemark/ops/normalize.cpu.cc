@@ -59,13 +59,13 @@ void backward_row(const NormForm& form, std::int64_t r, const T* x, compute_t<T>
   const auto slope = [&](std::size_t i, std::size_t count) HWY_ATTR {
     return hn::Mul(rows::load(d, g + i, count), rows::load(d, gain + i, count));
   };
-  double g_total = 0;
-  if constexpr (centered) g_total = rows::sum(d, n, slope);
-  const double gx_total = rows::sum(d, n, [&](std::size_t i, std::size_t count) HWY_ATTR {
-    return hn::Mul(slope(i, count), hn::Mul(hn::Sub(rows::load(d, x + i, count), middle), scale));
+  const rows::Pair<W> sums = rows::sum_pair(d, n, [&](std::size_t i, std::size_t count) HWY_ATTR {
+    const auto gi = slope(i, count);
+    const auto normal = hn::Mul(hn::Sub(rows::load(d, x + i, count), middle), scale);
+    return rows::VectorPair<rows::Tag<T>>{gi, hn::Mul(gi, normal)};
   });
-  const auto a = hn::Set(d, static_cast<W>(g_total * share)),
-             b = hn::Set(d, static_cast<W>(gx_total * share));
+  const auto a = hn::Set(d, static_cast<W>(sums.first * share)),
+             b = hn::Set(d, static_cast<W>(sums.second * share));
   rows::map(d, n, dx, [&](std::size_t i, std::size_t count) HWY_ATTR {
     const auto normal = hn::Mul(hn::Sub(rows::load(d, x + i, count), middle), scale);
     auto v = hn::Sub(slope(i, count), hn::Mul(normal, b));
@@ -74,35 +74,70 @@ void backward_row(const NormForm& form, std::int64_t r, const T* x, compute_t<T>
   });
 }
 
-constexpr std::int64_t column_block = 64;
-constexpr std::int64_t row_block =
-    64;  // partial sums over so many rows are added up: two short sums for a long one
+// Columns per task of the sums down the columns: some tasks, and pieces of rows long enough to be fetched ahead.
+constexpr std::int64_t max_columns = 512;
+constexpr std::int64_t columns_of(std::int64_t s) {
+  return std::clamp<std::int64_t>((s / 8 + 63) / 64 * 64, 64, max_columns);
+}
+// Partial sums over so many rows are added up: two short sums for a long one.
+constexpr std::int64_t row_block = 64;
 
-// Gain along S: sums down the columns [first, first + width), over all rows.
+// The sums of a few rows, from row r on, added to those of their block: x̂·ȳ for the gain, ȳ for the bias.
+template <int few, bool centered, class T>
+HWY_INLINE void add_rows(const NormForm& form, std::int64_t r, std::int64_t first, std::size_t width,
+                         const T* x, const compute_t<T>* mean, const compute_t<T>* rstd, const T* g,
+                         compute_t<T>* gain_part, compute_t<T>* bias_part) {
+  const rows::Tag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t j = 0; j < width; j += lanes) {
+    const std::size_t count = std::min(lanes, width - j);
+    auto gain = hn::Load(d, gain_part + j), bias = hn::Load(d, bias_part + j);
+    for (int k = 0; k < few; ++k) {
+      const std::size_t at = size((r + k) * form.s + first) + j;
+      const auto gi = rows::load(d, g + at, count);
+      auto c = rows::load(d, x + at, count);
+      if constexpr (centered) c = hn::Sub(c, hn::Set(d, mean[r + k]));
+      gain = hn::Add(gain, hn::Mul(gi, hn::Mul(c, hn::Set(d, rstd[r + k]))));
+      if constexpr (centered) bias = hn::Add(bias, gi);
+    }
+    hn::Store(gain, d, gain_part + j);
+    if constexpr (centered) hn::Store(bias, d, bias_part + j);
+  }
+}
+
+// Gain along S: sums down the columns [first, first + width), over all rows, each column in the order of the rows.
 template <class T, bool centered>
 void params_columns(const NormForm& form, std::int64_t first, std::int64_t width, const T* x,
                     const compute_t<T>* mean, const compute_t<T>* rstd, const T* g, T* dgain, T* dbias) {
   const rows::Tag<T> d;
   using W = compute_t<T>;
-  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t lanes = hn::Lanes(d), padded = (size(width) + lanes - 1) / lanes * lanes;
+  HWY_ALIGN W gain_total[max_columns];
+  HWY_ALIGN W bias_total[max_columns];
+  HWY_ALIGN W gain_part[max_columns];
+  HWY_ALIGN W bias_part[max_columns];
+  std::fill_n(gain_total, padded, W{0});
+  std::fill_n(bias_total, padded, W{0});
+  for (std::int64_t top = 0; top < form.rows(); top += row_block) {
+    std::fill_n(gain_part, padded, W{0});
+    std::fill_n(bias_part, padded, W{0});
+    const std::int64_t end = std::min(top + row_block, form.rows());
+    std::int64_t r = top;
+    for (; r + 4 <= end; r += 4) {
+      add_rows<4, centered>(form, r, first, size(width), x, mean, rstd, g, gain_part, bias_part);
+    }
+    for (; r < end; ++r) {
+      add_rows<1, centered>(form, r, first, size(width), x, mean, rstd, g, gain_part, bias_part);
+    }
+    for (std::size_t j = 0; j < padded; j += lanes) {
+      hn::Store(hn::Add(hn::Load(d, gain_total + j), hn::Load(d, gain_part + j)), d, gain_total + j);
+      hn::Store(hn::Add(hn::Load(d, bias_total + j), hn::Load(d, bias_part + j)), d, bias_total + j);
+    }
+  }
   for (std::size_t j = 0; j < size(width); j += lanes) {
     const std::size_t count = std::min(lanes, size(width) - j);
-    auto gain_total = hn::Zero(d), bias_total = hn::Zero(d);
-    for (std::int64_t top = 0; top < form.rows(); top += row_block) {
-      auto gain_part = hn::Zero(d), bias_part = hn::Zero(d);
-      for (std::int64_t r = top; r < std::min(top + row_block, form.rows()); ++r) {
-        const std::size_t at = size(r * form.s + first) + j;
-        const auto gi = rows::load(d, g + at, count);
-        auto c = rows::load(d, x + at, count);
-        if constexpr (centered) c = hn::Sub(c, hn::Set(d, mean[r]));
-        gain_part = hn::Add(gain_part, hn::Mul(gi, hn::Mul(c, hn::Set(d, static_cast<W>(rstd[r])))));
-        bias_part = hn::Add(bias_part, gi);
-      }
-      gain_total = hn::Add(gain_total, gain_part);
-      bias_total = hn::Add(bias_total, bias_part);
-    }
-    rows::store(d, dgain + first + j, count, gain_total);
-    if constexpr (centered) rows::store(d, dbias + first + j, count, bias_total);
+    rows::store(d, dgain + first + j, count, hn::Load(d, gain_total + j));
+    if constexpr (centered) rows::store(d, dbias + first + j, count, hn::Load(d, bias_total + j));
   }
 }
 
@@ -153,7 +188,7 @@ void parameters(const KernelArgs& args) {
     const W *mean = args.in[1].as<W>(), *rstd = args.in[at].as<W>();
     const T *x = args.in[0].as<T>(), *g = args.in[at + 1].as<T>();
     T *dgain = args.out[0].as<T>(), *dbias = centered ? args.out[1].as<T>() : nullptr;
-    parallel_for(*args.pool, form.s, column_block, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(*args.pool, form.s, columns_of(form.s), [&](std::int64_t begin, std::int64_t end) {
       params_columns<T, centered>(form, begin, end - begin, x, mean, rstd, g, dgain, dbias);
     });
   });

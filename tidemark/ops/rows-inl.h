@@ -110,6 +110,35 @@ HWY_INLINE hn::TFromD<D> sum(D d, std::size_t n, const F& f) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
 }
 
+// Two sums in one pass, of what f(i, count) gives; each in an order of its own kind, fixed as above.
+template <class W>
+struct Pair {
+  W first, second;
+};
+template <class D>
+struct VectorPair {
+  hn::Vec<D> first, second;
+};
+template <class D, class F>
+HWY_INLINE Pair<hn::TFromD<D>> sum_pair(D d, std::size_t n, const F& f) {
+  const std::size_t lanes = hn::Lanes(d);
+  auto a = hn::Zero(d), b = hn::Zero(d), c = hn::Zero(d), e = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    const VectorPair<D> x = f(i, lanes), y = f(i + lanes, lanes);
+    a = hn::Add(a, x.first), b = hn::Add(b, y.first);
+    c = hn::Add(c, x.second), e = hn::Add(e, y.second);
+  }
+  for (; i < n; i += lanes) {
+    const std::size_t count = std::min(lanes, n - i);
+    const VectorPair<D> x = f(i, count);
+    const auto some = hn::FirstN(d, count);
+    a = hn::Add(a, hn::IfThenElseZero(some, x.first));
+    c = hn::Add(c, hn::IfThenElseZero(some, x.second));
+  }
+  return {hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b))), hn::GetLane(hn::SumOfLanes(d, hn::Add(c, e)))};
+}
+
 // The largest of f(i, count) over [0, n); -inf for n = 0. NaN may be lost: it comes back through x - max.
 template <class D, class F>
 HWY_INLINE hn::TFromD<D> max(D d, std::size_t n, const F& f) {
