@@ -10,7 +10,6 @@ namespace tidemark {
 namespace {
 
 constexpr std::int64_t widest = gemm::widest.b;
-constexpr std::int64_t patch_block = 4;  // channels whose taps go together as columns
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -214,10 +213,10 @@ void pack_points(const void* self, const gemm::Part& part, T* panels) {
 struct PatchColumn {
   std::int64_t channel, tap, count;
 };
-PatchColumn patch_column(std::int64_t index, std::int64_t channels, std::int64_t taps) {
-  const std::int64_t block = index / (taps * patch_block), within = index - block * taps * patch_block;
-  const std::int64_t wide = std::min(patch_block, channels - block * patch_block);
-  return {block * patch_block + within % wide, within / wide, wide - within % wide};
+PatchColumn patch_column(std::int64_t index, std::int64_t channels, std::int64_t taps, std::int64_t width) {
+  const std::int64_t block = index / (taps * width), within = index - block * taps * width;
+  const std::int64_t wide = std::min(width, channels - block * width);
+  return {block * width + within % wide, within / wide, wide - within % wide};
 }
 
 template <class S, class T>
@@ -246,7 +245,7 @@ void pack_patches(const void* self, const gemm::Part& part, T* panels) {
     const std::int64_t lanes = std::min(width, part.count - first);
     if (lanes < width) clear_lanes(panels + lanes, width - lanes, part.depth, width);
     for (std::int64_t lane = 0; lane < lanes;) {
-      const PatchColumn column = patch_column(part.first + first + lane, l.channels, taps);
+      const PatchColumn column = patch_column(part.first + first + lane, l.channels, taps, width);
       const std::int64_t count = std::min(column.count, lanes - lane);
       const PatchLattice::Triple offset = tap_at(l, column.tap);
       const S* from = x + column.channel * plane;
@@ -304,32 +303,33 @@ void finish_points(const void* self, const gemm::Finished<T>& piece) {
   }
 }
 
-// A block of patch_block channels: taps of channels become channels of taps. `Taps` 0: any number.
+// A block of channels: taps of channels become channels of taps. `Taps` 0: any number.
 template <int Taps, class S, class T>
-void turn_block(const T* from, std::int64_t taps, S* to) {
+void turn_block(const T* from, std::int64_t channels, std::int64_t taps, S* to) {
   if (Taps > 0) taps = Taps;
-  for (std::int64_t c = 0; c < patch_block; ++c) {
+  for (std::int64_t c = 0; c < channels; ++c) {
 #pragma GCC unroll 9
     for (std::int64_t tap = 0; tap < taps; ++tap)
-      to[c * taps + tap] = static_cast<S>(from[tap * patch_block + c]);
+      to[c * taps + tap] = static_cast<S>(from[tap * channels + c]);
   }
 }
 
 template <class S, class T>
 void finish_patches(const void* self, const gemm::Finished<T>& piece) {
   const auto& results = *static_cast<const PatchResults<S>*>(self);
-  const std::int64_t taps = results.taps, block = taps * patch_block;
-  const std::int64_t whole = results.channels / patch_block * block;  // where the last, narrower block begins
+  const std::int64_t taps = results.taps, width = gemm::widths<T>().b, block = taps * width;
+  const std::int64_t whole = results.channels / width * block;  // where the last, narrower block begins
   for (std::int64_t i = 0; i < piece.rows; ++i) {
     S* row = results.w + (piece.batch * results.outputs + piece.row + i) * results.channels * taps;
     const T* from = piece.data + i * piece.ld - piece.col;
     for (std::int64_t j = piece.col; j < piece.col + piece.cols;) {
       if (j % block == 0 && j < whole && j + block <= piece.col + piece.cols) {
-        taps == 9 ? turn_block<9>(from + j, taps, row + j) : turn_block<0>(from + j, taps, row + j);
+        taps == 9 ? turn_block<9>(from + j, width, taps, row + j)
+                  : turn_block<0>(from + j, width, taps, row + j);
         j += block;
         continue;
       }
-      const PatchColumn column = patch_column(j, results.channels, taps);
+      const PatchColumn column = patch_column(j, results.channels, taps, width);
       const std::int64_t count = std::min(column.count, piece.col + piece.cols - j);
       S* to = row + column.channel * taps + column.tap;
       for (std::int64_t q = 0; q < count; ++q) to[q * taps] = static_cast<S>(from[j + q]);

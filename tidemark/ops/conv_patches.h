@@ -16,7 +16,7 @@ struct PointColumns {
 };
 
 // Columns are (channel, tap), depth is points over images in turn: the transpose. Several channels of one tap pack fast, so
-// tap comes before channel within blocks of four channels.
+// tap comes before channel within blocks of as many channels as a panel is wide.
 template <class S>
 struct PatchColumns {
   const PatchLattice& lattice;
