@@ -7,6 +7,7 @@
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/session.h"
+#include "tidemark/ops/loop.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -32,7 +33,9 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
     // What the reverse of a step need not read, it should not: optimised before it is decided what is kept.
     runnable = settle_loops(optimize(runnable, options), loop_memory);
   }
-  return optimize(runnable, options, report);
+  runnable = optimize(runnable, options, report);
+  donate_handed_inputs(runnable);
+  return runnable;
 }
 
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)

@@ -30,6 +30,7 @@ struct CustomRules;  // ops/custom.h: an op made from user code
 struct RegionFacts {
   std::int64_t arena_bytes = 0;
   double flops = 0, bytes_moved = 0, seconds = 0;  // of one run
+  std::vector<int> over = {};  // per output: the input in whose memory it is made or stays, -1: none
 };
 
 // One use of an op, before or after it is a node of a graph.

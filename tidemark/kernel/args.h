@@ -27,7 +27,8 @@ struct TensorRef {
 };
 
 // A region (the body of a loop, a branch) made ready to run: reads `inputs[i]`, writes `outputs[i]`, each dense. Its own
-// memory is set aside beforehand. Outputs may not lie on inputs.
+// memory is set aside beforehand. An output that is made in an input's memory (RegionFacts::over) may be asked for there;
+// no other output may lie on an input. A donated input is lost, wherever outputs are asked for.
 struct RegionRun {
   void (*call)(void* self, std::byte* const* inputs, std::byte* const* outputs) = nullptr;
   void* self = nullptr;

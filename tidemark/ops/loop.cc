@@ -4,6 +4,7 @@
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/handed_on.h"
 #include "tidemark/ops/loop_reverse.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
@@ -71,16 +72,13 @@ Cost cost(const Call& call) {
           .seconds = trips * call.planned[0].seconds};
 }
 
-// Pointers to the body's inputs and outputs, and a second place for each carried value: iterations write one while
-// they read the other. With all states kept they go from snapshot to snapshot instead.
+// Pointers to the body's inputs and outputs, and places for carried values that the body does not write over what it was
+// given. With all states kept they go from snapshot to snapshot instead.
 std::int64_t scratch(const Call& call) {
   const auto a = call.attrs_as<LoopAttrs>();
   const auto pointers = static_cast<std::int64_t>(call.in.size() + call.regions[0].outputs().size());
   std::int64_t bytes = align_up(pointers * 8, buffer_alignment);
-  if (a.keep == a.trips && a.keep > 0) return bytes;
-  for (std::int64_t i = 0; i < a.carries; ++i)
-    bytes += align_up(call.in[static_cast<std::size_t>(i)].bytes(), buffer_alignment);
-  return bytes;
+  return a.keeps_all() ? bytes : bytes + handed_on(call, 0).scratch();
 }
 
 bool in_place(const Call& call, int result, int operand) {

@@ -1,5 +1,7 @@
+#include <algorithm>
+
+#include "tidemark/ops/handed_on.h"
 #include "tidemark/ops/loop.h"
-#include "tidemark/ops/loop_cpu.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -10,6 +12,7 @@ struct Loop {
   std::size_t carries, scanned, inputs, outputs;
   std::vector<std::int64_t> in_bytes, out_bytes;  // of the body's inputs and outputs
   std::vector<std::int64_t> places;               // of the snapshots; empty when every state is kept
+  HandedOn handed;
 };
 
 std::shared_ptr<const void> prepare(const Call& call) {
@@ -22,6 +25,7 @@ std::shared_ptr<const void> prepare(const Call& call) {
   loop->outputs = body.outputs().size();
   for (const Type& type : input_types(body)) loop->in_bytes.push_back(type.bytes());
   for (const Type& type : output_types(body)) loop->out_bytes.push_back(type.bytes());
+  if (!loop->attrs.keeps_all()) loop->handed = handed_on(call, 0);
   if (loop->attrs.keep > 0 && loop->attrs.keep < loop->attrs.trips)
     loop->places = snapshot_places(loop->attrs.trips, loop->attrs.keep);
   return loop;
@@ -35,7 +39,7 @@ void run(const KernelArgs& args) {
   std::byte** in = scratch.take_pointers(loop.inputs + loop.outputs);
   std::byte** out = in + loop.inputs;
   for (std::size_t i = carries + loop.scanned; i < loop.inputs; ++i) in[i] = args.in[i].data;
-  const bool keeps_all = a.keep == a.trips && a.keep > 0;
+  const bool keeps_all = a.keeps_all();
   const std::size_t snapshots = ys;
   const auto snapshot = [&](std::size_t c, std::int64_t slot) {
     return args.out[snapshots + c].data + slot * loop.in_bytes[c];
@@ -45,16 +49,11 @@ void run(const KernelArgs& args) {
     return;
   }
   const auto slice = [&](std::int64_t j) { return a.reverse ? a.trips - 1 - j : j; };
+  HandedPlaces places(loop.handed, in, out, scratch);
   for (std::size_t c = 0; c < carries; ++c) {
-    in[c] = args.in[c].data;
-    if (keeps_all) {
-      in[c] = snapshot(c, slice(0));
-      copy_bytes(in[c], args.in[c].data, loop.in_bytes[c]);
-    }
+    in[c] = keeps_all ? snapshot(c, slice(0)) : args.out[c].data;
+    copy_bytes(in[c], args.in[c].data, loop.in_bytes[c]);
   }
-  // Without all states kept, a carried value alternates between the result's memory and a second place. Iteration j of
-  // n writes the result when n − j is odd, unless the value came in the result's own memory.
-  std::byte* second = keeps_all ? nullptr : scratch.take(0);
   std::size_t next_place = 0;
   for (std::int64_t j = 0; j < a.trips; ++j) {
     if (next_place < loop.places.size() && loop.places[next_place] == j) {
@@ -69,19 +68,13 @@ void run(const KernelArgs& args) {
     if (keeps_all) {
       for (std::size_t c = 0; c < carries; ++c)
         out[c] = j + 1 < a.trips ? snapshot(c, slice(j + 1)) : args.out[c].data;
-    } else {
-      std::byte* place = second;
-      for (std::size_t c = 0; c < carries; ++c) {
-        const bool shared = args.in[c].data == args.out[c].data;
-        const bool to_second = shared ? j % 2 == 0 : (a.trips - j) % 2 == 0;
-        out[c] = to_second ? place : args.out[c].data;
-        place += align_up(loop.in_bytes[c], buffer_alignment);
-      }
     }
+    places.aim();
     args.regions[0](in, out);
-    for (std::size_t c = 0; c < carries; ++c) in[c] = out[c];
+    if (keeps_all) std::copy_n(out, carries, in);
+    places.hand_on();
   }
-  for (std::size_t c = 0; c < carries; ++c) copy_bytes(args.out[c].data, in[c], loop.in_bytes[c]);
+  places.settle([&](std::size_t c) { return args.out[c].data; });
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ struct LoopAttrs {
   std::int64_t memory =
       -1;  // bytes that snapshots may take if a gradient is asked for; -1: as the plan sees fit
   TM_FIELDS(LoopAttrs, trips, carries, scanned, reverse, keep, memory)
+
+  bool keeps_all() const { return keep == trips && keep > 0; }
 };
 
 Type stacked(std::int64_t count, const Type& type);  // with a dimension more, in front
@@ -44,6 +46,11 @@ Graph regrouped(const Graph& source, std::span<const Type> inputs, std::span<con
 
 std::vector<Type> input_types(const Graph& graph);
 std::vector<Type> output_types(const Graph& graph);
+
+// Which inputs of a region its op hands on from one run to the next, so that the region may overwrite them.
+std::vector<bool> handed_inputs(const Call& call, std::size_t region);
+// Marks these as donated, in the graph and in its regions.
+void donate_handed_inputs(Graph& graph);
 
 // Throws unless the region's inputs have these types, in the words of `what` ("the body of a loop").
 void require_region(const Call& call, std::size_t region, std::span<const Type> inputs,

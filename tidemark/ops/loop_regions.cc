@@ -1,8 +1,11 @@
 // What rules of ops with regions share: types of slices and stacks, regions regrouped, regions checked.
+#include <algorithm>
 #include <numeric>
 
-#include "tidemark/ops/loop.h"
+#include "tidemark/ops/loop_reverse.h"
+#include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
+#include "tidemark/ops/while_loop.h"
 #include "tidemark/schedule/binomial_count.h"
 
 namespace tidemark {
@@ -62,6 +65,40 @@ std::vector<std::int64_t> snapshot_places(std::int64_t trips, std::int64_t slots
   return places;
 }
 
+std::vector<bool> handed_inputs(const Call& call, std::size_t region) {
+  std::vector<bool> handed(call.regions[region].inputs().size(), false);
+  const auto first = [&](std::int64_t count) {
+    std::fill_n(handed.begin(), std::min(count, static_cast<std::int64_t>(handed.size())), true);
+  };
+  if (call.op == &op::loop) {
+    const auto a = call.attrs_as<LoopAttrs>();
+    if (!a.keeps_all()) first(a.carries);  // else they go from snapshot to snapshot
+  } else if (call.op == &op::while_loop && region == 1) {
+    first(call.attrs_as<WhileAttrs>().carries);
+  } else if (call.op == &op::loop_reverse) {
+    const auto a = call.attrs_as<LoopReverseAttrs>();
+    if (region == 0) {
+      first(a.carries);
+    } else {
+      const ReversalLayout at(a, call.regions[1]);
+      for (std::size_t i = at.carry_seeds; i < at.inputs; ++i) handed[i] = i < at.y_seeds || i >= at.sums;
+    }
+  }
+  return handed;
+}
+
+void donate_handed_inputs(Graph& graph) {
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    if (graph.nodes()[n].regions.empty()) continue;
+    for (std::size_t r = 0; r < graph.nodes()[n].regions.size(); ++r) {
+      const std::vector<bool> handed = handed_inputs(NodeCall(graph, graph[NodeId(n)]), r);
+      Graph& region = graph[NodeId(n)].regions[r];
+      for (std::size_t i = 0; i < handed.size(); ++i) region.inputs()[i].donated = handed[i];
+      donate_handed_inputs(region);
+    }
+  }
+}
+
 void require_region(const Call& call, std::size_t region, std::span<const Type> inputs,
                     std::string_view what) {
   if (region >= call.regions.size()) {
@@ -80,6 +117,14 @@ void require_region(const Call& call, std::size_t region, std::span<const Type> 
     fail(ErrorCode::shape_mismatch,
          {.what = fmt::format("{}: input {} of {} is {}", call.op->name, i, what, to_string(types[i])),
           .expected = to_string(inputs[i]),
+          .where = call.where});
+  }
+  const std::vector<bool> handed = handed_inputs(call, region);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (!call.regions[region].inputs()[i].donated || handed[i]) continue;
+    fail(ErrorCode::malformed_graph,
+         {.what = fmt::format("{}: input {} of {} is donated", call.op->name, i, what),
+          .expected = "only what is handed on from run to run to be overwritten",
           .where = call.where});
   }
 }

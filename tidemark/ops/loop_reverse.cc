@@ -5,6 +5,7 @@
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/handed_on.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
 #include "tidemark/schedule/binomial_count.h"
@@ -98,24 +99,19 @@ Cost cost(const Call& call) {
           .seconds = advances * step.seconds + trips * back.seconds};
 }
 
-// Pointers, and a second place for each gradient that is carried or summed up. Where states are computed again, two
-// states, and for each slot whose state it holds.
+// Pointers, and places for gradients that are carried or summed up and not written over what they were. Where states are
+// computed again, one, with places likewise, and for each slot whose state it holds.
 std::int64_t scratch(const Call& call) {
   const auto a = call.attrs_as<LoopReverseAttrs>();
   const Graph &step = call.regions[0], &back = call.regions[1];
   const std::size_t pointers =
       step.inputs().size() + step.outputs().size() + back.inputs().size() + back.outputs().size();
   std::int64_t bytes = align_up(static_cast<std::int64_t>(pointers) * 8, buffer_alignment);
-  const std::size_t carried = float_carries(call, a.carries);
-  const std::size_t gradients = carried + static_cast<std::size_t>(a.wanted_scanned + a.wanted_captured);
-  for (std::size_t r = 0; r < gradients; ++r) {
-    if (r >= carried && r < carried + static_cast<std::size_t>(a.wanted_scanned)) continue;
-    bytes += align_up(back.type(back.outputs()[r]).bytes(), buffer_alignment);
-  }
+  bytes += handed_on(call, 1).scratch();
   if (a.keeps_all()) return bytes;
-  bytes += align_up(16 * a.slots, buffer_alignment);
+  bytes += align_up(16 * a.slots, buffer_alignment) + handed_on(call, 0).scratch();
   for (std::int64_t c = 0; c < a.carries; ++c)
-    bytes += 2 * align_up(slice_of(call.in[static_cast<std::size_t>(c)]).bytes(), buffer_alignment);
+    bytes += align_up(slice_of(call.in[static_cast<std::size_t>(c)]).bytes(), buffer_alignment);
   return bytes;
 }
 
@@ -197,7 +193,8 @@ ReversalLayout::ReversalLayout(const LoopReverseAttrs& attrs, const Graph& regio
   y_seeds = sums - static_cast<std::size_t>(attrs.seeded);
   carry_seeds = y_seeds - float_carries;
   captured = carry_seeds - carries - scanned;
-  results = float_carries + static_cast<std::size_t>(attrs.wanted_scanned + attrs.wanted_captured);
+  stacked_end = float_carries + static_cast<std::size_t>(attrs.wanted_scanned);
+  results = stacked_end + static_cast<std::size_t>(attrs.wanted_captured);
 }
 
 std::vector<Graph> reversal_regions(LoopReversal& reversal, const Calculus& calculus) {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "tidemark/ops/loop_cpu.h"
+#include "tidemark/ops/handed_on.h"
 #include "tidemark/ops/loop_reverse.h"
 #include "tidemark/ops/registry.h"
 
@@ -12,16 +12,20 @@ struct Reversal {
   ReversalLayout at;
   std::vector<std::int64_t> in_bytes, out_bytes;  // of region 1
   std::vector<std::int64_t> places;               // the iterations whose states come; empty: all
+  HandedOn states, gradients;
 };
 
 std::shared_ptr<const void> prepare(const Call& call) {
   const auto attrs = call.attrs_as<LoopReverseAttrs>();
   const Graph& back = call.regions[1];
-  auto reversal = std::make_shared<Reversal>(Reversal{attrs, ReversalLayout(attrs, back), {}, {}, {}});
+  auto reversal =
+      std::make_shared<Reversal>(Reversal{attrs, ReversalLayout(attrs, back), {}, {}, {}, {}, {}});
   TM_CHECK(back.outputs().size() == reversal->at.results,
            "a reversal of which it is not decided how it runs");
   for (const Type& type : input_types(back)) reversal->in_bytes.push_back(type.bytes());
   for (const Type& type : output_types(back)) reversal->out_bytes.push_back(type.bytes());
+  reversal->states = handed_on(call, 0);
+  reversal->gradients = handed_on(call, 1);
   if (!attrs.unknown_length() && !attrs.keeps_all())
     reversal->places = snapshot_places(attrs.trips, attrs.slots);
   return reversal;
@@ -31,36 +35,33 @@ std::byte* captured(const KernelArgs& args, const Reversal& r, std::size_t i) {
   return args.in[args.in.size() - (r.attrs.unknown_length() ? 2 : 0) - r.at.captured + i].data;
 }
 
-// The gradients, from the last iteration to the first. What is carried or summed alternates between the result's memory
-// and a second place, and is in the result after the last of them.
+// The gradients, from the last iteration to the first. What is carried or summed begins in the result's memory.
 class Gradients {
  public:
   Gradients(const KernelArgs& args, const Reversal& reversal, std::int64_t trips, ScratchPieces& scratch)
-      : args_(args), r_(reversal), at_(reversal.at), trips_(trips) {
-    in_ = scratch.take_pointers(at_.inputs + at_.results + 2 * at_.carries + at_.scanned + at_.captured);
-    out_ = in_ + at_.inputs;
-    second_ = scratch.take(0);
-    for (std::size_t r = 0; r < at_.results; ++r) {
-      if (!is_stacked(r)) scratch.take(r_.out_bytes[r]);
-    }
+      : args_(args),
+        r_(reversal),
+        at_(reversal.at),
+        trips_(trips),
+        in_(scratch.take_pointers(at_.inputs + at_.results + 2 * at_.carries + at_.scanned + at_.captured)),
+        out_(in_ + at_.inputs),
+        handed_(reversal.gradients, in_, out_, scratch) {
     for (std::size_t i = 0; i < at_.captured; ++i) in_[at_.carries + at_.scanned + i] = captured(args, r_, i);
-    for (std::size_t c = 0; c < at_.float_carries; ++c) in_[at_.carry_seeds + c] = seed(c);
-    // Sums begin as zeros, in the place that the first of them is not written to.
-    std::byte* place = second_;
     for (std::size_t r = 0; r < at_.results; ++r) {
-      if (is_stacked(r)) continue;
-      if (r >= at_.float_carries) {
-        std::byte* zeros = trips_ % 2 == 0 ? args.out[r].data : place;
-        if (r_.out_bytes[r] > 0) std::memset(zeros, 0, static_cast<std::size_t>(r_.out_bytes[r]));
-        in_[sum_input(r)] = zeros;
+      if (at_.is_stacked(r)) continue;
+      std::byte*& begin = in_[at_.input_of(r)];
+      begin = args.out[r].data;
+      if (r < at_.float_carries) {
+        copy_bytes(begin, args.in[at_.carries + at_.scanned + r].data, r_.out_bytes[r]);
+      } else if (r_.out_bytes[r] > 0) {
+        std::memset(begin, 0, static_cast<std::size_t>(r_.out_bytes[r]));
       }
-      place += align_up(r_.out_bytes[r], buffer_alignment);
     }
   }
 
-  // `state(c)` is the carried value c before iteration j, which is the `done`-th to be reversed.
+  // `state(c)` is the carried value c before iteration j.
   template <class State>
-  void reverse(std::int64_t j, std::int64_t done, const State& state) {
+  void reverse(std::int64_t j, const State& state) {
     const std::int64_t slice = r_.attrs.reverse ? trips_ - 1 - j : j;
     for (std::size_t c = 0; c < at_.carries; ++c) in_[c] = state(c);
     for (std::size_t i = at_.carries; i < at_.carries + at_.scanned; ++i)
@@ -68,50 +69,29 @@ class Gradients {
     const std::size_t first_seed = at_.carries + at_.scanned + at_.float_carries;
     for (std::size_t i = at_.y_seeds; i < at_.sums; ++i)
       in_[i] = args_.in[first_seed + i - at_.y_seeds].data + slice * r_.in_bytes[i];
-    std::byte* place = second_;
-    for (std::size_t r = 0; r < at_.results; ++r) {
-      if (is_stacked(r)) {
-        out_[r] = args_.out[r].data + slice * r_.out_bytes[r];
-        continue;
-      }
-      const bool shared = r < at_.float_carries && seed(r) == args_.out[r].data;
-      const bool to_second = shared ? done % 2 == 0 : (trips_ - done) % 2 == 0;
-      out_[r] = to_second ? place : args_.out[r].data;
-      place += align_up(r_.out_bytes[r], buffer_alignment);
-    }
+    for (std::size_t r = at_.float_carries; r < at_.stacked_end; ++r)
+      out_[r] = args_.out[r].data + slice * r_.out_bytes[r];
+    handed_.aim();
     args_.regions[1](in_, out_);
-    for (std::size_t r = 0; r < at_.results; ++r) {
-      if (r < at_.float_carries) in_[at_.carry_seeds + r] = out_[r];
-      if (r >= at_.float_carries && !is_stacked(r)) in_[sum_input(r)] = out_[r];
-    }
+    handed_.hand_on();
   }
 
   std::byte** step_pointers() const { return out_ + at_.results; }
 
-  void finish() const {
-    for (std::size_t r = 0; r < at_.results; ++r) {
-      if (is_stacked(r)) continue;
-      const std::size_t input = r < at_.float_carries ? at_.carry_seeds + r : sum_input(r);
-      copy_bytes(args_.out[r].data, in_[input], r_.out_bytes[r]);
-    }
+  void finish() {
+    handed_.settle([&](std::size_t r) { return args_.out[r].data; });
   }
 
  private:
-  std::size_t stacked_end() const {
-    return at_.float_carries + static_cast<std::size_t>(r_.attrs.wanted_scanned);
-  }
-  bool is_stacked(std::size_t r) const { return r >= at_.float_carries && r < stacked_end(); }
-  std::size_t sum_input(std::size_t r) const { return at_.sums + r - stacked_end(); }
-  std::byte* seed(std::size_t c) const { return args_.in[at_.carries + at_.scanned + c].data; }
-
   const KernelArgs& args_;
   const Reversal& r_;
   const ReversalLayout& at_;
   const std::int64_t trips_;
-  std::byte **in_, **out_, *second_;
+  std::byte **in_, **out_;
+  HandedPlaces handed_;
 };
 
-// Computes states again, between slots and two places of its own.
+// Computes states again, between slots and a place of its own.
 class Advancing {
  public:
   Advancing(const KernelArgs& args, const Reversal& reversal, std::int64_t trips, std::byte** pointers,
@@ -120,14 +100,12 @@ class Advancing {
         r_(reversal),
         trips_(trips),
         in_(pointers),
-        out_(pointers + reversal.at.carries + reversal.at.scanned + reversal.at.captured) {
+        out_(pointers + reversal.at.carries + reversal.at.scanned + reversal.at.captured),
+        handed_(reversal.states, in_, out_, scratch) {
     const ReversalLayout& at = r_.at;
     for (std::size_t i = 0; i < at.captured; ++i) in_[at.carries + at.scanned + i] = captured(args, r_, i);
     places_ = reinterpret_cast<Kept*>(scratch.take(16 * r_.attrs.slots));
-    for (std::byte*& working : working_) {
-      working = scratch.take(0);
-      for (std::size_t c = 0; c < at.carries; ++c) scratch.take(r_.in_bytes[c]);
-    }
+    for (std::size_t c = 0; c < at.carries; ++c) in_[c] = scratch.take(r_.in_bytes[c]);
     for (std::size_t c = 0; c < at.carries; ++c)
       copy_bytes(args.out[at.results + c].data, args.in[c].data, r_.in_bytes[c] * r_.attrs.slots);
     const auto known = static_cast<std::int64_t>(r_.places.size());
@@ -147,7 +125,7 @@ class Advancing {
   // Hands every iteration's state to the gradients, from the last one on.
   void run(Gradients& gradients) {
     std::int64_t end = trips_;
-    const auto reverse = [&](const auto& state) { gradients.reverse(end - 1, trips_ - end, state), --end; };
+    const auto reverse = [&](const auto& state) { gradients.reverse(end - 1, state), --end; };
     while (depth_ > 0) {
       const std::int64_t top = depth_ - 1, from = places_[top].iteration, steps = end - from;
       if (steps <= 1) {
@@ -158,10 +136,11 @@ class Advancing {
       const std::int64_t left = r_.attrs.slots - top;
       const std::int64_t to = from + (left == 1 ? steps - 1 : first_advance(steps, left));
       if (to == end - 1) {
-        const int last = advance(from, to, top, -1);
-        reverse([&](std::size_t c) { return working(c, last); });
+        advance(from, to, top);
+        reverse([&](std::size_t c) { return in_[c]; });
       } else {
-        advance(from, to, top, depth_);
+        advance(from, to, top);
+        for (std::size_t c = 0; c < r_.at.carries; ++c) copy_bytes(slot(c, depth_), in_[c], r_.in_bytes[c]);
         places_[depth_++].iteration = to;
       }
     }
@@ -175,35 +154,26 @@ class Advancing {
   std::byte* slot(std::size_t c, std::int64_t depth) const {
     return args_.out[r_.at.results + c].data + places_[depth].slot * r_.in_bytes[c];
   }
-  std::byte* working(std::size_t c, int which) const {
-    std::byte* at = working_[which];
-    for (std::size_t before = 0; before < c; ++before) at += align_up(r_.in_bytes[before], buffer_alignment);
-    return at;
-  }
 
-  // From the state of iteration `from`, at depth `source`, to that of `to`: to a depth, or, -1, to the working place that
-  // is returned.
-  int advance(std::int64_t from, std::int64_t to, std::int64_t source, std::int64_t target) {
+  // The working state: from that of iteration `from`, at depth `source`, to that of `to`.
+  void advance(std::int64_t from, std::int64_t to, std::int64_t source) {
     const ReversalLayout& at = r_.at;
-    for (std::size_t c = 0; c < at.carries; ++c) in_[c] = slot(c, source);
-    int which = 0;
+    for (std::size_t c = 0; c < at.carries; ++c) copy_bytes(in_[c], slot(c, source), r_.in_bytes[c]);
     for (std::int64_t j = from; j < to; ++j) {
-      which = static_cast<int>((j - from) % 2);
       const std::int64_t slice = r_.attrs.reverse ? trips_ - 1 - j : j;
       for (std::size_t i = at.carries; i < at.carries + at.scanned; ++i)
         in_[i] = args_.in[i].data + slice * r_.in_bytes[i];
-      for (std::size_t c = 0; c < at.carries; ++c)
-        out_[c] = j + 1 == to && target >= 0 ? slot(c, target) : working(c, which);
+      handed_.aim();
       args_.regions[0](in_, out_);
-      for (std::size_t c = 0; c < at.carries; ++c) in_[c] = out_[c];
+      handed_.hand_on();
     }
-    return which;
   }
 
   const KernelArgs& args_;
   const Reversal& r_;
   const std::int64_t trips_;
-  std::byte **in_, **out_, *working_[2] = {nullptr, nullptr};
+  std::byte **in_, **out_;  // of the step; the carried ones among `in_` are the working state
+  HandedPlaces handed_;
   Kept* places_ = nullptr;  // a stack by iteration; beyond its top, the slots that are free
   std::int64_t depth_ = 0;
 };
@@ -219,8 +189,7 @@ void run(const KernelArgs& args) {
   } else {
     for (std::int64_t j = a.trips - 1; j >= 0; --j) {
       const std::int64_t slot = a.reverse ? a.trips - 1 - j : j;
-      gradients.reverse(j, a.trips - 1 - j,
-                        [&](std::size_t c) { return args.in[c].data + slot * reversal.in_bytes[c]; });
+      gradients.reverse(j, [&](std::size_t c) { return args.in[c].data + slot * reversal.in_bytes[c]; });
     }
   }
   gradients.finish();

@@ -49,6 +49,14 @@ struct ReversalLayout {
   std::size_t carries, scanned, captured, float_carries;
   std::size_t carry_seeds, y_seeds, sums, inputs;  // where they begin; inputs: the end
   std::size_t results;                             // outputs that are gradients
+  std::size_t stacked_end;                         // of those, after the ones of xs
+
+  // A gradient of an x, for which each iteration has a place of its own; others are handed on from iteration to
+  // iteration: what result r was so far comes in as input_of(r).
+  bool is_stacked(std::size_t r) const { return r >= float_carries && r < stacked_end; }
+  std::size_t input_of(std::size_t r) const {
+    return r < float_carries ? carry_seeds + r : sums + r - stacked_end;
+  }
 };
 
 }  // namespace tidemark

@@ -5,6 +5,7 @@
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/handed_on.h"
 #include "tidemark/ops/loop_reverse.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
@@ -73,8 +74,7 @@ std::int64_t scratch(const Call& call) {
   std::int64_t bytes =
       align_up(static_cast<std::int64_t>(8 * (call.in.size() + carries + 1)), buffer_alignment);
   bytes += buffer_alignment;  // the answer of the condition
-  for (std::size_t c = 0; c < carries; ++c) bytes += align_up(call.in[c].bytes(), buffer_alignment);
-  return bytes;
+  return bytes + handed_on(call, 1).scratch();
 }
 
 bool in_place(const Call& call, int result, int operand) {

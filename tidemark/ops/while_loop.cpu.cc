@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tidemark/base/error.h"
-#include "tidemark/ops/loop_cpu.h"
+#include "tidemark/ops/handed_on.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/schedule/online.h"
 
@@ -15,6 +15,7 @@ namespace {
 struct While {
   WhileAttrs attrs;
   std::vector<std::int64_t> bytes;  // of what is carried
+  HandedOn handed;
 };
 
 std::shared_ptr<const void> prepare(const Call& call) {
@@ -22,6 +23,7 @@ std::shared_ptr<const void> prepare(const Call& call) {
   loop->attrs = call.attrs_as<WhileAttrs>();
   for (std::int64_t c = 0; c < loop->attrs.carries; ++c)
     loop->bytes.push_back(call.in[static_cast<std::size_t>(c)].bytes());
+  loop->handed = handed_on(call, 1);
   return loop;
 }
 
@@ -32,8 +34,6 @@ std::shared_ptr<const void> prepare(const Call& call) {
                             .help = "raise max_steps, or check the condition"});
 }
 
-// Where it ends is not known beforehand, so carried values alternate between the result's memory and a second place and
-// are copied if they end in the wrong one.
 void run(const KernelArgs& args) {
   const While& loop = args.attrs<While>();
   const std::size_t carries = loop.bytes.size();
@@ -41,8 +41,11 @@ void run(const KernelArgs& args) {
   std::byte** in = scratch.take_pointers(args.in.size() + carries + 1);
   std::byte **out = in + args.in.size(), **answer = out + carries;
   *answer = scratch.take(1);
-  std::byte* second = scratch.take(0);
-  for (std::size_t i = 0; i < args.in.size(); ++i) in[i] = args.in[i].data;
+  HandedPlaces handed(loop.handed, in, out, scratch);
+  for (std::size_t i = 0; i < args.in.size(); ++i) {
+    in[i] = i < carries ? args.out[i].data : args.in[i].data;
+    if (i < carries) copy_bytes(in[i], args.in[i].data, loop.bytes[i]);
+  }
   const std::int64_t slots = loop.attrs.keep;
   schedule::Online policy(std::max<std::int64_t>(slots, 1));
   std::int64_t* places = slots > 0 ? args.out.back().as<std::int64_t>() : nullptr;
@@ -60,15 +63,11 @@ void run(const KernelArgs& args) {
           copy_bytes(args.out[carries + 1 + c].data + action.slot * loop.bytes[c], in[c], loop.bytes[c]);
       }
     }
-    std::byte* place = second;
-    for (std::size_t c = 0; c < carries; ++c) {
-      out[c] = trips % 2 == 0 ? place : args.out[c].data;
-      place += align_up(loop.bytes[c], buffer_alignment);
-    }
+    handed.aim();
     args.regions[1](in, out);
-    for (std::size_t c = 0; c < carries; ++c) in[c] = out[c];
+    handed.hand_on();
   }
-  for (std::size_t c = 0; c < carries; ++c) copy_bytes(args.out[c].data, in[c], loop.bytes[c]);
+  handed.settle([&](std::size_t c) { return args.out[c].data; });
   *args.out[carries].as<std::int64_t>() = trips;
 }
 

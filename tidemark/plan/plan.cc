@@ -20,10 +20,15 @@ std::string_view name_of(StepKind kind) {
 }
 
 RegionFacts facts_of(const Plan& region) {
-  return {.arena_bytes = region.arena_bytes,
-          .flops = region.flops,
-          .bytes_moved = region.bytes_moved,
-          .seconds = region.seconds};
+  RegionFacts facts{.arena_bytes = region.arena_bytes,
+                    .flops = region.flops,
+                    .bytes_moved = region.bytes_moved,
+                    .seconds = region.seconds};
+  for (const Ref& output : region.outputs) {
+    const Buffer& buffer = region.buffers[output.buffer.index];
+    facts.over.push_back(buffer.memory == Memory::bound ? static_cast<int>(buffer.offset) : -1);
+  }
+  return facts;
 }
 
 std::vector<RegionFacts> region_facts(const Plan& plan, NodeId node) {

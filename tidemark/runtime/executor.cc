@@ -133,7 +133,7 @@ void Executor::run_region(std::byte* const* inputs, std::byte* const* outputs) {
   follow([](std::size_t) {});
   for (const OutputCopy& copy : output_copies_) {
     const std::byte* from = copy.from_input ? inputs[copy.from] : outputs[copy.from];
-    if (copy.bytes > 0) std::memcpy(outputs[copy.output], from, copy.bytes);
+    if (copy.bytes > 0 && outputs[copy.output] != from) std::memcpy(outputs[copy.output], from, copy.bytes);
   }
 }
 
