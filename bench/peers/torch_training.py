@@ -6,12 +6,14 @@ usage: torch_training.py ROW [--threads N] [--steps N] [--compile] [--serve]
 Prints a JSON line when the model is ready, then one per round: with --serve a round is a line on the standard input
 with a number of steps, else there is one round of --steps.
 
-Memory is the growth of resident memory: eager, since before the model was made; with --compile, the state (parameters,
-moments, data) plus what grows during a step, so that what the compiler leaves behind does not count.
+Memory is the growth of resident memory since before the model was made; with --compile it is the state (parameters,
+moments, data) plus the most that the allocator reports for the tensors of a step, so that what the compiler leaves behind
+does not count.
 """
 import argparse
 import json
 import sys
+import tempfile
 import time
 
 import torch
@@ -171,6 +173,16 @@ def optimizer_for(model):
     return torch.optim.AdamW(groups, lr=1e-3, fused=True)
 
 
+def most_allocated(step):
+    """The most bytes that tensors made during a step hold at one time, as the allocator reports them."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as watch:
+        step()
+    with tempfile.NamedTemporaryFile(suffix=".json") as trace:
+        watch.export_chrome_trace(trace.name)
+        events = json.load(open(trace.name))["traceEvents"]
+    return max(e["args"]["Total Allocated"] for e in events if e.get("name") == "[memory]")
+
+
 def loss_of(model, x, y):
     logits = model(x)
     return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.reshape(-1))
@@ -240,11 +252,7 @@ def main():
     print(json.dumps(ready), flush=True)
 
     state = 3 * 4 * ready["parameters"] + sum(t.numel() * t.element_size() for t in (x, y))
-    between = 0
-    if args.compile:
-        optimizer.zero_grad(set_to_none=True)
-        between = status_bytes("VmRSS:")
-        reset_peak()
+    transient = most_allocated(step) if args.compile else 0
     for line in sys.stdin if args.serve else [str(args.steps)]:
         times = []
         for _ in range(int(line)):
@@ -252,7 +260,7 @@ def main():
             value = step()
             times.append(time.perf_counter() - begin)
         peak = status_bytes("VmHWM:")
-        grown = state + peak - between if args.compile else peak - baseline
+        grown = state + transient if args.compile else peak - baseline
         print(json.dumps({"times": times, "loss": value, "peak_rss": grown}), flush=True)
 
 
