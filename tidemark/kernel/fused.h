@@ -7,12 +7,14 @@
 //            one element ── filled once ───────┤            └── temporary: a register (a tile's worth of bytes on the
 //            strided, 16-bit ── loaded ────────┘                          stack), free again after its last reader
 //
-// Bits are those of the calls run one by one: 16-bit temporaries are rounded to their storage format.
+// Where the processor allows it, runs of arithmetic on f32 are machine code (kernel/fused_code), whose temporaries are
+// vector registers. Bits are those of the calls run one by one: 16-bit temporaries are rounded to their storage format.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include "tidemark/kernel/args.h"
+#include "tidemark/kernel/fused_code.h"
 #include "tidemark/kernel/reduce.h"
 #include "tidemark/kernel/tile.h"
 #include "tidemark/kernel/tile_convert.h"
@@ -55,8 +57,10 @@ class FusedProgram {
       repeat,  // the element that operand `number` has in a whole row
       widen,   // a tile of 16-bit floats to f32
       narrow,  // and back
+      code,    // number `number` of codes_
     };
     Kind kind = tile;
+    TileOp op = TileOp::other;
     Tile run = nullptr;
     TileLoad from_storage = nullptr;
     TileStore to_storage = nullptr;
@@ -65,7 +69,13 @@ class FusedProgram {
     Slot out = 0;
     int in_count = 0;
     int number = 0;
-    std::int64_t width = 0;  // bytes of an element of `out`
+    std::array<std::uint8_t, max_tile_operands> in_width{};  // bytes of an element
+    std::int64_t width = 0;                                  // likewise of `out`
+  };
+  struct Code {  // several instructions as one
+    std::shared_ptr<const MachineCode> machine;
+    std::vector<Slot> places;
+    std::vector<Instruction> rest;  // the same as tiles
   };
   struct Direct {  // an operand or result whose memory the tiles see
     Slot slot;
@@ -76,6 +86,7 @@ class FusedProgram {
   Walk walk_;
   std::vector<FusedStep> steps_;          // keep the attributes
   std::vector<Instruction> once_, each_;  // for a task, for a tile
+  std::vector<Code> codes_;
   std::vector<Direct> operands_, row_operands_, results_;
   std::vector<std::int64_t> registers_;  // offsets in the frame, in bytes
   std::int64_t tile_ = 0;                // elements

@@ -5,6 +5,7 @@
 
 #include "tidemark/kernel/fused.h"
 #include "tidemark/kernel/fused_limits.h"
+#include "tidemark/kernel/fused_runs.h"
 
 namespace tidemark {
 
@@ -15,6 +16,7 @@ class FusedCompiler {
 
   void compile() {
     for (const FusedStep& step : program_.steps_) add(step);
+    program_.each_.insert(program_.each_.begin(), loads_.begin(), loads_.end());
     int reduced = -1;
     if (program_.reduction_) {
       reduced = read(program_.reduction_->in, false);
@@ -23,7 +25,9 @@ class FusedCompiler {
       value.kept = true;
       program_.reduced_size_ = value.size;
     }
+    const std::vector<FoundRun> runs = runs_of_code();
     assign_registers();
+    replace_by_code(runs);
     if (reduced >= 0) program_.reduced_ = slot(values_[static_cast<std::size_t>(reduced)].slot);
     choose_tile();
   }
@@ -33,11 +37,12 @@ class FusedCompiler {
   enum class Form : std::uint8_t { stored, wide };  // 16-bit floats: as they are, or f32
   struct Value {
     enum Where : std::uint8_t { in_register, in_operand, in_result } where = in_register;
-    std::int64_t size = 4;  // bytes of an element
-    int number = 0;         // of the operand or result
-    bool lasting = false;   // made once for a task, or kept from tile to tile
-    bool kept = false;      // to the end of the tile
-    int last_use = -1;      // index into each_
+    std::int64_t size = 4;     // bytes of an element
+    int number = 0;            // of the operand or result
+    bool lasting = false;      // made once for a task, or kept from tile to tile
+    bool kept = false;         // to the end of the tile
+    DType dtype = DType::f32;  // of the tile
+    int last_use = -1;         // index into each_
     int slot = -1;
   };
   using Key = std::pair<std::pair<int, int>, Form>;
@@ -53,7 +58,8 @@ class FusedCompiler {
   }
   // Appends to what runs once for a task or for each tile. Slots hold values until registers are assigned.
   void emit(const Instruction& instruction, bool once) {
-    (once ? program_.once_ : program_.each_).push_back(instruction);
+    const bool loads = instruction.kind == Instruction::load || instruction.kind == Instruction::repeat;
+    (once ? program_.once_ : loads ? loads_ : program_.each_).push_back(instruction);
   }
   static FusedProgram::Slot slot(int value) { return static_cast<FusedProgram::Slot>(value); }
 
@@ -64,14 +70,15 @@ class FusedCompiler {
     const DType dtype = refs_[k].dtype;
     const bool direct = operand.kind == WalkedOperand::dense || operand.direct_in_rows;
     if (direct && form == Form::stored)
-      return new_value({.where = Value::in_operand, .size = operand.size, .number = number});
+      return new_value({.where = Value::in_operand, .size = operand.size, .number = number, .dtype = dtype});
     const bool once = operand.kind == WalkedOperand::uniform, rows = operand.uniform_in_rows;
-    const int value = new_value({.size = form == Form::wide ? 4 : operand.size, .lasting = once || rows});
+    const int value = new_value({.size = form == Form::wide ? 4 : operand.size,
+                                 .lasting = once || rows,
+                                 .dtype = form == Form::wide ? DType::f32 : dtype});
     emit({.kind = rows ? Instruction::repeat : Instruction::load,
           .from_storage = tile_load(dtype, form == Form::wide),
           .out = slot(value),
-          .number = number,
-          .width = values_[static_cast<std::size_t>(value)].size},
+          .number = number},
          once);
     return value;
   }
@@ -112,7 +119,8 @@ class FusedCompiler {
     TM_CHECK(once ? step.out.kind == GroupPlace::temporary : element_count(step.shape) == walk_.count,
              "a group over {} has a step of {}", walk_.count, to_string(step.shape));
     TM_CHECK(step.code.tile != nullptr && step.in.size() <= max_tile_operands);
-    Instruction instruction{.run = step.code.tile,
+    Instruction instruction{.op = step.code.op,
+                            .run = step.code.tile,
                             .attributes = step.code.attributes.get(),
                             .in_count = static_cast<int>(step.in.size())};
     for (std::size_t k = 0; k < step.in.size(); ++k) {
@@ -125,7 +133,8 @@ class FusedCompiler {
     const int stored = new_value({.where = in_memory ? Value::in_result : Value::in_register,
                                   .size = size_of(step.dtype),
                                   .number = step.out.number,
-                                  .lasting = once});
+                                  .lasting = once,
+                                  .dtype = step.dtype});
     known_[key_of(step.out, Form::stored)] = stored;
     if (computes && is_narrow(step.dtype)) {
       const int wide = new_value({.size = 4, .lasting = once});
@@ -140,6 +149,38 @@ class FusedCompiler {
     } else {
       instruction.out = slot(stored);
       emit(instruction, once);
+    }
+  }
+
+  std::vector<FoundRun> runs_of_code() const {
+    std::vector<RunStep> steps;
+    std::vector<RunValue> values;
+    for (const Instruction& i : program_.each_) {
+      const bool is_tile = i.kind == Instruction::tile;
+      steps.push_back({.op = is_tile ? i.op : TileOp::other,
+                       .in = std::vector<int>(i.in.begin(), i.in.begin() + i.in_count),
+                       .out = i.out});
+    }
+    for (const Value& value : values_) {
+      values.push_back({.dtype = value.dtype,
+                        .invariant = value.lasting,
+                        .kept = value.kept || value.where == Value::in_result});
+    }
+    return find_runs(steps, values);
+  }
+
+  // The instructions of a run stay with it, for what remains of a tile after the last whole round.
+  void replace_by_code(const std::vector<FoundRun>& runs) {
+    std::vector<Instruction>& each = program_.each_;
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+      FusedProgram::Code code{.machine = run->code, .places = {}, .rest = {}};
+      for (int v : run->places) code.places.push_back(slot(values_[static_cast<std::size_t>(v)].slot));
+      const auto begin = each.begin() + static_cast<std::ptrdiff_t>(run->begin);
+      const auto end = each.begin() + static_cast<std::ptrdiff_t>(run->end);
+      code.rest.assign(begin, end);
+      *begin = {.kind = Instruction::code, .number = static_cast<int>(program_.codes_.size())};
+      each.erase(begin + 1, end);
+      program_.codes_.push_back(std::move(code));
     }
   }
 
@@ -184,8 +225,10 @@ class FusedCompiler {
       for (Instruction& instruction : *list) {
         for (int k = 0; k < instruction.in_count; ++k) {
           FusedProgram::Slot& in = instruction.in[static_cast<std::size_t>(k)];
+          instruction.in_width[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>(values_[in].size);
           in = slot(values_[in].slot);
         }
+        instruction.width = values_[instruction.out].size;
         instruction.out = slot(values_[instruction.out].slot);
       }
     }
@@ -230,6 +273,7 @@ class FusedCompiler {
   const Walk& walk_;
   std::span<const TensorRef> refs_;
   std::vector<Value> values_;
+  std::vector<Instruction> loads_;  // before everything else in a tile: what follows can be in one piece
   std::map<Key, int> known_;
   std::map<std::pair<int, int>, DType> dtypes_;
   std::map<std::int64_t, std::vector<int>> free_;

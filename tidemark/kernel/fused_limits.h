@@ -10,5 +10,6 @@ inline constexpr std::int64_t tile_unit = 64;    // tiles are multiples: registe
 inline constexpr std::int64_t frame_bytes =
     24 * 1024;  // all registers: they share the L1 cache with operands
 inline constexpr int most_slots = 512;
+inline constexpr int most_code_places = 32;  // operands and results of machine code
 
 }  // namespace tidemark::fused

@@ -83,14 +83,30 @@ void FusedTiles::repeat(const Instruction& i, std::int64_t begin) {
   repeated_[i.out] = from;
 }
 
+// Elements [from, from + n) of the tile.
+void FusedTiles::run_tile_function(const Instruction& i, std::int64_t from, std::int64_t n) {
+  TileArgs args{.out = at_[i.out] + from * i.width, .n = n, .attributes = i.attributes};
+  for (std::size_t k = 0; k < static_cast<std::size_t>(i.in_count); ++k)
+    args.in[k] = at_[i.in[k]] + from * i.in_width[k];
+  i.run(args);
+}
+
+void FusedTiles::run_code(const FusedProgram::Code& code, std::int64_t n) {
+  std::byte* places[fused::most_code_places];
+  for (std::size_t p = 0; p < code.places.size(); ++p) places[p] = at_[code.places[p]];
+  const std::int64_t done = code.machine->run(places, n);
+  if (done == n) return;
+  for (const Instruction& i : code.rest) run_tile_function(i, done, n - done);
+}
+
 void FusedTiles::execute(const Instruction& i, std::int64_t begin, std::int64_t n) {
   switch (i.kind) {
-    case Instruction::tile: {
-      TileArgs args{.out = at_[i.out], .n = n, .attributes = i.attributes};
-      for (std::size_t k = 0; k < static_cast<std::size_t>(i.in_count); ++k) args.in[k] = at_[i.in[k]];
-      i.run(args);
+    case Instruction::tile:
+      run_tile_function(i, 0, n);
       break;
-    }
+    case Instruction::code:
+      run_code(program_.codes_[static_cast<std::size_t>(i.number)], n);
+      break;
     case Instruction::load:
       load(i, begin, n);
       break;

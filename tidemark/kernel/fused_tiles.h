@@ -22,6 +22,8 @@ class FusedTiles {
   std::byte* element(int number, std::int64_t index) const;
   void load(const Instruction& i, std::int64_t begin, std::int64_t n) const;
   void repeat(const Instruction& i, std::int64_t begin);
+  void run_code(const FusedProgram::Code& code, std::int64_t n);
+  void run_tile_function(const Instruction& i, std::int64_t from, std::int64_t n);
   void execute(const Instruction& i, std::int64_t begin, std::int64_t n);
 
   const FusedProgram& program_;

@@ -1,0 +1,65 @@
+// Machine code for a run of arithmetic on f32 inside a fused program: temporaries in vector registers instead of tiles
+// in the cache. Each step is the very instructions that its tile function has, so the bits are the same; where there is
+// no code (another processor, too many values at once) the tiles run instead.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tidemark/kernel/tile.h"
+
+namespace tidemark {
+
+// A run in single assignment: values 0, 1, … are what it reads, then what its steps make, in order.
+struct CodeRun {
+  struct Input {
+    bool invariant = false;  // the same vector for a whole tile
+    friend bool operator==(const Input&, const Input&) = default;
+  };
+  struct Step {
+    TileOp op = TileOp::other;
+    std::array<int, max_tile_operands> in{};
+    bool stored = false;  // its value goes to memory
+    friend bool operator==(const Step&, const Step&) = default;
+  };
+  std::vector<Input> inputs;
+  std::vector<Step> steps;
+  friend bool operator==(const CodeRun&, const CodeRun&) = default;
+};
+
+class MachineCode {
+ public:
+  // nullptr: no code for this run. Equal runs share their code.
+  static std::shared_ptr<const MachineCode> make(const CodeRun& run);
+
+  MachineCode(std::span<const std::uint32_t> instructions, int elements);
+  ~MachineCode();
+  MachineCode(const MachineCode&) = delete;
+  MachineCode& operator=(const MachineCode&) = delete;
+
+  // `places`: the inputs, then what is stored, each dense. Takes whole steps of n; returns how many elements that were.
+  std::int64_t run(std::byte* const* places, std::int64_t n) const {
+    const std::int64_t rounds = n / elements_;
+    if (rounds > 0) function_(places, rounds);
+    return rounds * elements_;
+  }
+
+ private:
+  using Function = void (*)(std::byte* const* places, std::int64_t rounds);
+  Function function_ = nullptr;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::int64_t elements_;  // of a round
+};
+
+// The instructions of a loop over rounds of `elements`, for this processor; empty: none.
+struct CodeText {
+  std::vector<std::uint32_t> words;
+  int elements = 0;
+};
+CodeText write_code(const CodeRun& run);
+
+}  // namespace tidemark
