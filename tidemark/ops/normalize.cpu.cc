@@ -75,7 +75,7 @@ void backward_row(const NormForm& form, std::int64_t r, const T* x, compute_t<T>
 }
 
 // Columns per task of the sums down the columns: some tasks, and pieces of rows long enough to be fetched ahead.
-constexpr std::int64_t max_columns = 512;
+constexpr std::int64_t max_columns = 1024;
 constexpr std::int64_t columns_of(std::int64_t s) {
   return std::clamp<std::int64_t>((s / 8 + 63) / 64 * 64, 64, max_columns);
 }
@@ -89,8 +89,7 @@ HWY_INLINE void add_rows(const NormForm& form, std::int64_t r, std::int64_t firs
                          compute_t<T>* gain_part, compute_t<T>* bias_part) {
   const rows::Tag<T> d;
   const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t j = 0; j < width; j += lanes) {
-    const std::size_t count = std::min(lanes, width - j);
+  const auto add = [&](std::size_t j, std::size_t count) HWY_ATTR {
     auto gain = hn::Load(d, gain_part + j), bias = hn::Load(d, bias_part + j);
     for (int k = 0; k < few; ++k) {
       const std::size_t at = size((r + k) * form.s + first) + j;
@@ -102,7 +101,10 @@ HWY_INLINE void add_rows(const NormForm& form, std::int64_t r, std::int64_t firs
     }
     hn::Store(gain, d, gain_part + j);
     if constexpr (centered) hn::Store(bias, d, bias_part + j);
-  }
+  };
+  std::size_t j = 0;
+  for (; j + lanes <= width; j += lanes) add(j, lanes);
+  if (j < width) add(j, width - j);
 }
 
 // Gain along S: sums down the columns [first, first + width), over all rows, each column in the order of the rows.
