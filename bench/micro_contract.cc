@@ -1,6 +1,8 @@
 // Matrix products and convolutions in GFLOP/s with 1 and 2 threads, next to one plain single-threaded cblas_sgemm of the
 // same size (for convolutions: of the equivalent product). usage: micro_contract [seconds per figure, default 0.2]
 //
+// bench/peers/torch_contract.py prints PyTorch's figures for the same products.
+//
 // One thread is timed by the CPU time of the calling thread, so that a busy machine does not spoil the comparison.
 #include <cblas.h>
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "tidemark/base/aligned.h"
@@ -111,14 +114,21 @@ void report(const std::string& name, double seconds, double plain, const Prepare
              parallel, parallel / serial);
 }
 
-void product(double seconds, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const Shape a = batch == 1 ? Shape{m, k} : Shape{batch, m, k},
-              b = batch == 1 ? Shape{k, n} : Shape{batch, k, n};
-  const ContractAttrs attrs =
-      batch == 1 ? ContractAttrs{{}, {}, {1}, {0}} : ContractAttrs{{0}, {0}, {2}, {1}};
-  report(fmt::format("matmul {} x ({} x {}) ({} x {})", batch, m, k, k, n), seconds,
+// `form`: which operands are stored transposed, as in BLAS: "NN", "TN", "NT".
+void product(double seconds, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+             std::string_view form = "NN") {
+  const bool ta = form[0] == 'T', tb = form[1] == 'T';
+  const auto shape = [&](std::int64_t rows, std::int64_t cols) {
+    return batch == 1 ? Shape{rows, cols} : Shape{batch, rows, cols};
+  };
+  const Dims batches = batch == 1 ? Dims{} : Dims{0};
+  const std::int64_t first = batch == 1 ? 0 : 1;
+  const ContractAttrs attrs{batches, batches, {first + (ta ? 0 : 1)}, {first + (tb ? 1 : 0)}};
+  report(fmt::format("matmul {} x ({} x {}) ({} x {}) {}", batch, m, k, k, n, form), seconds,
          plain_sgemm(seconds, batch, m, n, k),
-         {op::contract, {{DType::f32, a}, {DType::f32, b}}, pack(attrs)});
+         {op::contract,
+          {{DType::f32, ta ? shape(k, m) : shape(m, k)}, {DType::f32, tb ? shape(n, k) : shape(k, n)}},
+          pack(attrs)});
 }
 
 void convolution(double seconds, const Shape& x, const Shape& w, std::int64_t stride, std::int64_t padding,
@@ -146,6 +156,12 @@ int main(int argc, char** argv) {
   fmt::print("{:<44} {:>9} {:>9} {:>7} {:>9} {:>7}\n", "GFLOP/s", "sgemm", "1 thread", "ratio", "2 threads",
              "speedup");
   using tidemark::convolution, tidemark::product;
+  for (const char* form : {"NN", "TN", "NT"}) {
+    product(seconds, 1, 4096, 1536, 384, form);
+    product(seconds, 1, 4096, 384, 1536, form);
+    product(seconds, 1, 384, 1536, 4096, form);
+  }
+  product(seconds, 1, 4096, 8192, 384);
   product(seconds, 1, 1024, 1024, 1024);
   product(seconds, 1, 256, 1024, 1024);
   product(seconds, 1, 8192, 64, 64);
