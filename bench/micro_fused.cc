@@ -49,14 +49,20 @@ class Program {
   GroupPlace name(GroupPlace x) { return call(Row::name, TileOp::name, {x}); }
 #define TM_CALL2(name) \
   GroupPlace name(GroupPlace x, GroupPlace y) { return call(Row::name, TileOp::name, {x, y}); }
-  TM_CALL1(neg)
-  TM_CALL1(square) TM_CALL1(relu) TM_CALL1(sqrt) TM_CALL1(abs) TM_CALL2(add) TM_CALL2(sub) TM_CALL2(mul)
-      TM_CALL2(div) TM_CALL2(maximum) TM_CALL2(minimum)
+  TM_CALL1(neg);
+  TM_CALL1(square);
+  TM_CALL1(relu);
+  TM_CALL1(sqrt);
+  TM_CALL1(abs);
+  TM_CALL2(add);
+  TM_CALL2(sub);
+  TM_CALL2(mul);
+  TM_CALL2(div);
+  TM_CALL2(maximum);
+  TM_CALL2(minimum);
 #undef TM_CALL1
 #undef TM_CALL2
-          GroupPlace gelu(GroupPlace x) {
-    return call(Row::gelu, TileOp::other, {x});
-  }
+  GroupPlace gelu(GroupPlace x) { return call(Row::gelu, TileOp::other, {x}); }
 
   // The value becomes result number `results()`, over an operand or not.
   void result(GroupPlace value, int over = -1) {
