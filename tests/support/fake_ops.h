@@ -13,7 +13,8 @@ struct WorkAttrs {
   std::int64_t scratch = 0;  // bytes
   bool in_place = false;     // any result may overwrite any operand of its type
   bool strided = false;      // takes any strides
-  TM_FIELDS(WorkAttrs, rows, columns, scratch, in_place, strided)
+  bool pointwise = false;    // may join others in one kernel
+  TM_FIELDS(WorkAttrs, rows, columns, scratch, in_place, strided, pointwise)
 };
 struct WindowAttrs {
   std::int64_t first = 0, last = 0;  // rows
@@ -55,6 +56,9 @@ inline const Op work = {
     .scratch = [](const Call& call) { return call.attrs_as<WorkAttrs>().scratch; },
     .in_place = &detail::work_in_place,
     .strided = [](const Call& call, int) { return call.attrs_as<WorkAttrs>().strided; },
+    .fusion = [](const Call& call) {
+      return call.attrs_as<WorkAttrs>().pointwise ? Fusion::pointwise : Fusion::none;
+    },
 };
 
 // As `work`, seen from outside: runs once, in order.
@@ -160,6 +164,13 @@ struct Sketch {
   // Takes any strides.
   Var reads(const std::vector<Var>& in, std::int64_t rows, std::int64_t columns = 64) {
     return many(in, {.rows = {rows}, .columns = {columns}, .strided = true}).front();
+  }
+  // Element by element, operands repeated along dimensions of size 1.
+  Var pointwise(const std::vector<Var>& in) {
+    std::int64_t rows = 1, columns = 1;
+    for (const Var& x : in) rows = std::max(rows, x.shape()[0]), columns = std::max(columns, x.shape()[1]);
+    return many(in, {.rows = {rows}, .columns = {columns}, .in_place = true, .strided = true, .pointwise = true})
+        .front();
   }
   Var transposed(const Var& x) { return build.call1(transpose, {x}); }
   Var rows(const Var& x, std::int64_t first, std::int64_t last) {

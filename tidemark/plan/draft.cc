@@ -96,10 +96,11 @@ std::string to_text(const Draft& draft) {
       const ValueId v = node.results[r];
       text += " " + label(draft, v);
       if (draft.home[v.index].valid()) text += fmt::format(" home {}", label(draft, draft.home[v.index]));
-      if (r < run.overwrites.size() && run.overwrites[r] >= 0)
-        text += fmt::format(" over #{}", run.overwrites[r]);
+      if (r < run.overwrites.size() && run.overwrites[r].valid())
+        text += " over " + label(draft, run.overwrites[r]);
       if (r < run.buffers.size()) text += fmt::format(" in b{}", run.buffers[r].index);
     }
+    if (run.group >= 0) text += fmt::format(" group {}", run.group);
     if (run.required) text += " again";
     if (run.scratch.valid()) text += fmt::format(" scratch b{}", run.scratch.index);
     text += "\n";

@@ -4,6 +4,7 @@
 //   donate → home        which values live in the memory of a donated input
 //   order → executions   what runs when
 //   remat → executions   what runs again, to stay within a budget: a node listed twice is a recomputation
+//   fuse → groups        which runs are one kernel, so that what passes between them needs no memory
 //   in_place → overwrites, liveness → buffers, layout → offsets
 //
 // A *root* is a value with memory of its own; every value is a window on exactly one root (itself, when no view).
@@ -26,7 +27,8 @@ struct Window {
 // One run of a node. The vectors have one entry per result once their pass has run.
 struct Execution {
   NodeId node;
-  std::vector<int> overwrites = {};    // operand whose memory the result takes over, -1: none
+  int group = -1;                        // runs in a row with the same number are one kernel; -1: by itself
+  std::vector<ValueId> overwrites = {};  // root whose memory the result takes over; invalid: none
   std::vector<BufferId> buffers = {};  // where the results go
   BufferId scratch = {};
   bool required = false;  // added because a hint asks for it; a search leaves it where it is
@@ -69,6 +71,7 @@ struct Draft {
   bool binds_outputs = false;            // as the plan's
   bool order_is_given = false;           // first executions stay as they are listed
   std::int64_t arena_budget = -1;        // what remat aims at; negative: no limit
+  std::int64_t group_limit = -1;         // load up to which groups may lift it; negative: as high as it is
   std::vector<NodeId> warm_start;  // executions that were good for another budget, for remat to start from
   bool fits = true;                // remat found executions within the budget; else the lowest it could
   std::int64_t load_bound = 0;     // with a budget: no executions have a lower load in the arena

@@ -1,6 +1,7 @@
 // Finish: the draft's decisions written out as steps on bytes, and the figures that go with them.
 #include <algorithm>
 
+#include "tidemark/plan/groups.h"
 #include "tidemark/plan/passes.h"
 
 namespace tidemark {
@@ -43,28 +44,32 @@ Plan finish(const Draft& draft) {
   }
 
   std::int64_t largest_scratch = 0;
-  std::vector<bool> ran(graph.nodes().size(), false);
   for (const Execution& run : draft.executions) {
     const Node& node = graph[run.node];
-    Step step{.kind = StepKind::compute, .node = run.node, .in = {}, .out = {}, .scratch = run.scratch};
+    Step step{.kind = StepKind::compute,
+              .node = run.node,
+              .in = {},
+              .out = {},
+              .scratch = run.scratch,
+              .group = run.group};
     for (ValueId v : node.operands) step.in.push_back(ref(v));
     for (std::size_t r = 0; r < node.results.size(); ++r) holder[node.results[r].index] = run.buffers[r];
     for (ValueId v : node.results) step.out.push_back(ref(v));
     if (run.scratch.valid()) {
       largest_scratch = std::max(largest_scratch, draft.buffers[run.scratch.index].bytes);
     }
-    const Cost cost = cost_of(PlannedCall(draft, node));
-    plan.flops += cost.flops;
-    plan.bytes_moved += cost.bytes;
-    const double seconds = seconds_of(*draft.machine, PlannedCall(draft, node));
-    plan.seconds += seconds;
-    if (!ran[run.node.index]) plan.least_seconds += seconds;
-    ran[run.node.index] = true;
     plan.steps.push_back(std::move(step));
   }
   for (ValueId v : graph.outputs()) plan.outputs.push_back(ref(v));
 
-  plan.seconds_bound = std::clamp(draft.seconds_bound, plan.least_seconds, plan.seconds);
+  const RunCosts costs = costs_of(draft);
+  plan.flops = costs.flops;
+  plan.bytes_moved = costs.bytes;
+  plan.seconds = costs.seconds;
+  plan.least_seconds = costs.first_seconds;
+  // The search for recomputations takes every run by itself: what groups save, they save from its bound too.
+  plan.seconds_bound =
+      std::clamp(draft.seconds_bound - costs.saved_seconds, plan.least_seconds, plan.seconds);
   plan.lower_bound = plan.input_bytes + maximum_load(plan.buffers, plan.steps.size());
   // The searches count outputs as part of the arena, which those of a region are not.
   plan.order_free_bound = plan.input_bytes + (draft.binds_outputs ? 0 : draft.order_free_bound);

@@ -44,7 +44,7 @@ std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan
     const std::int64_t bytes = buffer.value.valid() ? resized.type(buffer.value).bytes() : scratch[b];
     if (buffer.memory == Memory::bound) {
       inputs += bytes;
-    } else {
+    } else if (buffer.memory != Memory::tile) {
       items.push_back({.lower = buffer.begin,
                        .upper = buffer.end,
                        .size = align_up(bytes, buffer_alignment),

@@ -31,19 +31,25 @@ PeakParts parts_at_peak(const Plan& plan) {
   const auto at = static_cast<std::int32_t>(peak_step(plan));
   const Step& step = plan.steps[static_cast<std::size_t>(at)];
   parts.node = step.node;
-  const auto is_in = [](const std::vector<Ref>& refs, std::size_t b) {
-    return std::ranges::any_of(refs, [&](const Ref& ref) { return ref.buffer.index == b; });
+  const auto is_in = [&](std::vector<Ref> Step::*refs, std::size_t b) {
+    const auto first = static_cast<std::size_t>(at);  // of its group: all of them have the same load
+    for (std::size_t t = first; t < group_end(plan, first); ++t) {
+      for (const Ref& ref : plan.steps[t].*refs) {
+        if (ref.buffer.index == b) return true;
+      }
+    }
+    return false;
   };
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
-    if (buffer.begin > at || at >= buffer.end) continue;
+    if (buffer.begin > at || at >= buffer.end || buffer.memory == Memory::tile) continue;
     if (buffer.memory == Memory::bound) {
       parts.inputs += buffer.bytes;
     } else if (buffer.purpose == Purpose::scratch) {
       parts.scratch += buffer.bytes;
-    } else if (is_in(step.out, b)) {
+    } else if (is_in(&Step::out, b)) {
       parts.results += buffer.bytes;
-    } else if (is_in(step.in, b)) {
+    } else if (is_in(&Step::in, b)) {
       parts.operands += buffer.bytes;
     } else if (buffer.purpose == Purpose::output) {
       parts.outputs += buffer.bytes;

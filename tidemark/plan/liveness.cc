@@ -1,7 +1,9 @@
 // Liveness: buffers and the steps they live through. A buffer is one stretch of memory over one stretch of time: a
-// value's, handed on along in-place take-overs; a donated input's, likewise; or one step's scratch.
+// value's, handed on along in-place take-overs; a donated input's, likewise; or one step's scratch. The steps of a group
+// run interleaved: what one of them reads lives to the group's end, what one of them writes from its beginning.
 #include <algorithm>
 
+#include "tidemark/plan/groups.h"
 #include "tidemark/plan/passes.h"
 
 namespace tidemark {
@@ -27,34 +29,45 @@ Draft liveness(Draft draft) {
                                      .value = input.value});
   }
 
+  const std::vector<std::vector<bool>> tiles = in_tiles(draft);
+  std::int32_t first = 0, last = 0;  // the steps of the group at hand: [first, last)
   for (std::int32_t t = 0; t < steps; ++t) {
+    if (t == last) {
+      first = t;
+      last = static_cast<std::int32_t>(group_end(draft, static_cast<std::size_t>(t)));
+    }
     Execution& run = draft.executions[static_cast<std::size_t>(t)];
     const Node& node = graph[run.node];
     for (ValueId v : node.operands) {
       const BufferId b = holder[draft.root(v).index];
       TM_CHECK(b.valid(), "step {} ({}) reads %{} before it is computed", t, node.op->name, v.index);
-      draft.buffers[b.index].end = std::max(draft.buffers[b.index].end, t + 1);
+      Buffer& buffer = draft.buffers[b.index];
+      buffer.end = std::max(buffer.end, buffer.memory == Memory::tile ? t + 1 : last);
     }
     run.buffers.assign(node.results.size(), BufferId());
     for (std::size_t r = 0; r < node.results.size(); ++r) {
       const ValueId v = node.results[r];
-      if (draft.home[v.index].valid()) {
+      if (run.group >= 0 && tiles[static_cast<std::size_t>(t)][r]) {
+        run.buffers[r] = add(
+            {.memory = Memory::tile, .bytes = graph.type(v).bytes(), .begin = t, .end = t + 1, .value = v});
+      } else if (draft.home[v.index].valid()) {
         run.buffers[r] = holder[draft.home[v.index].index];
-      } else if (!run.overwrites.empty() && run.overwrites[r] >= 0) {
-        run.buffers[r] = holder[draft.root(node.operands[static_cast<std::size_t>(run.overwrites[r])]).index];
+      } else if (!run.overwrites.empty() && run.overwrites[r].valid()) {
+        run.buffers[r] = holder[run.overwrites[r].index];
       } else {
-        run.buffers[r] = add({.bytes = graph.type(v).bytes(), .begin = t, .end = t + 1, .value = v});
+        run.buffers[r] = add({.bytes = graph.type(v).bytes(), .begin = first, .end = last, .value = v});
       }
     }
     for (std::size_t r = 0; r < node.results.size(); ++r) {
       holder[node.results[r].index] = run.buffers[r];
-      draft.buffers[run.buffers[r].index].end = std::max(draft.buffers[run.buffers[r].index].end, t + 1);
+      Buffer& buffer = draft.buffers[run.buffers[r].index];
+      if (buffer.memory != Memory::tile) buffer.end = std::max(buffer.end, last);
     }
     const std::int64_t scratch = scratch_of(PlannedCall(draft, node));
     run.scratch = {};
     if (scratch > 0) {
       run.scratch =
-          add({.purpose = Purpose::scratch, .bytes = scratch, .begin = t, .end = t + 1, .value = {}});
+          add({.purpose = Purpose::scratch, .bytes = scratch, .begin = first, .end = last, .value = {}});
     }
   }
 

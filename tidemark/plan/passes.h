@@ -15,6 +15,8 @@ Draft order(Draft draft);
 Draft hints(Draft draft);
 // What runs more than once, so that what waits need not stay in memory; only with a budget.
 Draft remat(Draft draft);
+// Which runs are one kernel, and so next to each other; never at a higher load.
+Draft fuse(Draft draft);
 // Which results are written over an operand that nobody reads again.
 Draft in_place(Draft draft);
 // Which buffers exist, and from which step to which.

@@ -9,6 +9,7 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/base/sanitized.h"
+#include "tidemark/plan/groups.h"
 #include "tidemark/plan/infeasible.h"
 #include "tidemark/plan/passes.h"
 #include "tidemark/plan/regions.h"
@@ -44,6 +45,9 @@ const Pass passes[] = {
       "after order: which values wait, and how long, is known only for an order; before in_place, which must "
       "see every reader"},
      remat},
+    {{"fuse", optional,
+      "after remat: what runs again joins its readers like anything else; before in_place, which goes by groups"},
+     fuse},
     {{"in_place", optional, "after order: who is the last reader is known only now"}, in_place},
     {{"liveness", required, "after everything that decides who shares memory with whom"}, liveness},
     {{"layout", required, "last: addresses follow from lifetimes"}, layout},
@@ -141,20 +145,21 @@ std::int64_t input_bytes(const Graph& graph) {
 }
 
 // A finished draft whose load is aimed at the target. With one for a target nearby, most of the work is done: it goes on
-// from there with a quarter of the effort.
-using Aim = std::function<Draft(std::int64_t target, const Draft* nearby)>;
+// from there with a quarter of the effort. Groups lift the load nowhere above the limit, which is the target where none
+// is given.
+using Aim = std::function<Draft(std::int64_t target, const Draft* nearby, std::optional<std::int64_t> limit)>;
 
 // What remat counts is the load; what must fit is the height of the arena. Where packing needs more, aims lower. The
 // arena of the result is above `allowed` where that leads to nothing.
 Draft within(std::int64_t allowed, const Aim& aim) {
   constexpr int most_attempts = 6;
   std::int64_t target = allowed;
-  Draft done = aim(target, nullptr);
+  Draft done = aim(target, nullptr, {});
   const double seconds_bound = done.seconds_bound;
   for (int attempt = 1; attempt < most_attempts && done.fits && done.arena_bytes > allowed; ++attempt) {
     // Packing gets worse as more runs again: each time further down than by what was missing.
     target = std::max<std::int64_t>(0, target - attempt * (done.arena_bytes - allowed));
-    Draft lower = aim(target, &done);
+    Draft lower = aim(target, &done, {});
     // What remat gives when it fails with little effort is no floor to report: stay with what fitted.
     if (!lower.fits && lower.arena_bytes > allowed) break;
     done = std::move(lower);
@@ -168,7 +173,7 @@ Draft within(std::int64_t allowed, const Aim& aim) {
 // nothing within the budget it had, so that these are the executions of lowest load.
 Draft smallest(Draft least, const Aim& aim, int tasks) {
   const std::int64_t bound = least.load_bound;
-  if (Draft plain = aim(-1, nullptr); plain.arena_bytes < least.arena_bytes) least = std::move(plain);
+  if (Draft plain = aim(-1, nullptr, {}); plain.arena_bytes < least.arena_bytes) least = std::move(plain);
   std::int64_t step = 1;
   for (int tries = std::clamp(1'000 / std::max(1, tasks), 1, 12); tries > 0; --tries) {
     if (least.arena_bytes <= bound) break;
@@ -183,6 +188,32 @@ Draft smallest(Draft least, const Aim& aim, int tasks) {
     }
   }
   return least;
+}
+
+bool has_groups(const Draft& draft) {
+  return std::ranges::any_of(draft.executions, [](const Execution& run) { return run.group >= 0; });
+}
+
+// Remat counts every value that a run makes; in groups many have no memory. Where that leaves room, aims higher, and keeps
+// what is faster and fits. `runs`: of a plan that computes nothing again, which has nothing to gain.
+Draft with_room_used(Draft done, std::int64_t allowed, const Aim& aim, std::size_t runs) {
+  constexpr int most_attempts = 4;
+  std::int64_t target = allowed, room = allowed - done.arena_bytes;
+  const double seconds_bound = done.seconds_bound;
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    if (room < allowed / 100 || !has_groups(done) || done.executions.size() <= runs) break;
+    Draft higher = aim(target + room, &done, allowed);
+    if (higher.arena_bytes > allowed) {
+      room /= 2;
+      continue;
+    }
+    if (costs_of(higher).seconds >= costs_of(done).seconds) break;
+    target += room;
+    done = std::move(higher);
+    room = allowed - done.arena_bytes;
+  }
+  done.seconds_bound = seconds_bound;
+  return done;
 }
 
 }  // namespace
@@ -207,9 +238,10 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
   draft = driver.run(std::move(draft), "views", "remat");
   if (!options.memory) return driver.finish_verified(driver.run(std::move(draft), "remat", the_end));
 
-  const Aim aim = [&](std::int64_t target, const Draft* nearby) {
+  const Aim aim = [&](std::int64_t target, const Draft* nearby, std::optional<std::int64_t> limit) {
     Draft aimed = draft;
     aimed.arena_budget = target;
+    aimed.group_limit = limit.value_or(target);
     if (nearby) {
       aimed.remat_effort /= 4;
       aimed.warm_start.clear();
@@ -218,15 +250,16 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
     return driver.run(std::move(aimed), "remat", the_end);
   };
   const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
-  Draft done = within(allowed, aim);
+  Draft done = with_room_used(within(allowed, aim), allowed, aim, draft.executions.size());
   if (done.arena_bytes > allowed) {
     const double seconds_bound = done.seconds_bound;
-    if (done.fits) done = aim(0, nullptr);
+    // With groups what does not fit is no measure of what is possible: the floor must not depend on what was asked for.
+    if (done.fits || has_groups(done)) done = aim(0, nullptr, {});
     done = smallest(std::move(done), aim, static_cast<int>(draft.executions.size()));
     if (done.arena_bytes <= allowed) {
       // It packs well but was made at any cost: the same height for less time will do as well.
       Draft cheaper = within(done.arena_bytes, aim);
-      if (cheaper.arena_bytes <= allowed && finish(cheaper).seconds < finish(done).seconds)
+      if (cheaper.arena_bytes <= allowed && costs_of(cheaper).seconds < costs_of(done).seconds)
         done = std::move(cheaper);
       done.seconds_bound = seconds_bound;
     }

@@ -4,8 +4,25 @@
 
 namespace tidemark {
 
+bool is_in_place(const Plan& plan, std::size_t step, const Ref& out) {
+  const auto reads = [&](const Step& s) {
+    return std::ranges::any_of(s.in, [&](const Ref& in) { return in.buffer == out.buffer; });
+  };
+  const std::int32_t group = plan.steps[step].group;
+  for (std::size_t t = step;; --t) {
+    if (reads(plan.steps[t])) return true;
+    if (t == 0 || group < 0 || plan.steps[t - 1].group != group) return false;
+  }
+}
+
+std::size_t group_end(const Plan& plan, std::size_t step) {
+  const std::int32_t group = plan.steps[step++].group;
+  while (group >= 0 && step < plan.steps.size() && plan.steps[step].group == group) ++step;
+  return step;
+}
+
 std::string_view name_of(Memory memory) {
-  constexpr std::string_view names[] = {"bound", "arena", "result"};
+  constexpr std::string_view names[] = {"bound", "arena", "result", "tile"};
   return names[static_cast<int>(memory)];
 }
 

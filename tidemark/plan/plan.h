@@ -21,8 +21,9 @@
 
 namespace tidemark {
 
-// bound: an input, in the caller's memory; result: an output, in memory that the caller names at each run (regions).
-enum class Memory : std::uint8_t { bound, arena, result };
+// bound: an input, in the caller's memory; result: an output, in memory that the caller names at each run (regions);
+// tile: nowhere as a whole, made and used up piece by piece while its group of steps runs.
+enum class Memory : std::uint8_t { bound, arena, result, tile };
 enum class Purpose : std::uint8_t { input, donated, value, output, scratch };
 std::string_view name_of(Memory memory);
 std::string_view name_of(Purpose purpose);
@@ -32,7 +33,7 @@ struct Buffer {
   Purpose purpose = Purpose::value;
   std::int64_t bytes = 0;  // as needed, not rounded
   std::int64_t offset =
-      0;  // in the arena, a multiple of buffer_alignment; for bound memory: the index of the input, or output
+      0;  // in the arena, a multiple of buffer_alignment; for bound memory: the index of the input, or output; 0 for tiles
   std::int32_t begin = 0;  // first step that touches it
   std::int32_t end = 0;    // one past the last; outputs and bound inputs live to the end
   ValueId value;           // whom it was made for (the first value it holds); invalid for scratch
@@ -54,6 +55,9 @@ struct Step {
   NodeId node;  // computing a node a second time is a recomputation
   std::vector<Ref> in, out;
   BufferId scratch;  // invalid when the kernel needs none
+  // Steps in a row with the same number run as one kernel, which takes the elements of their common result shape in
+  // tiles: all of them for one tile, then for the next. -1: by itself.
+  std::int32_t group = -1;
 };
 
 // What became of a hint: a keep, a recompute, or a checkpoint.
@@ -95,12 +99,12 @@ struct Plan {
   std::int64_t store_all_bytes =
       0;             // inputs + every value in memory of its own: what a plain tape would hold
   double flops = 0;  // of all steps, recomputation included
-  double bytes_moved = 0;
+  double bytes_moved = 0;  // of a group, what its steps read from outside, each once, and write there
 
   std::int64_t budget = 0;   // what the peak had to stay within; 0: nothing was asked
   double seconds = 0;        // predicted for all steps, on the machine planned for
   double least_seconds = 0;  // if nothing were recomputed
-  double seconds_bound = 0;  // no plan within the budget, with these views and donations, is predicted faster
+  double seconds_bound = 0;  // no plan within the budget, with these views, donations and groups, is predicted faster
   double extra_time() const { return least_seconds > 0 ? seconds / least_seconds - 1 : 0; }
 
   std::vector<HintReport> hints;  // the graph's hints, then its checkpoints
@@ -109,6 +113,12 @@ struct Plan {
 RegionFacts facts_of(const Plan& region);
 // One per region of the node, empty where it has none.
 std::vector<RegionFacts> region_facts(const Plan& plan, NodeId node);
+
+// Does this result of the step lie where the step, or one before it in its group, reads?
+bool is_in_place(const Plan& plan, std::size_t step, const Ref& out);
+
+// One past the last step of the group that the step is in; the next step where it is by itself.
+std::size_t group_end(const Plan& plan, std::size_t step);
 
 // The step with the most bytes alive.
 std::int32_t peak_step(const Plan& plan);

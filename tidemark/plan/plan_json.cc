@@ -53,7 +53,7 @@ Buffer read_buffer(const Reader& r) {
   constexpr std::int64_t last_step = std::numeric_limits<std::int32_t>::max();
   r.only({"memory", "purpose", "bytes", "offset", "begin", "end", "value"});
   Buffer buffer;
-  buffer.memory = r.field("memory").one_of({Memory::bound, Memory::arena, Memory::result});
+  buffer.memory = r.field("memory").one_of({Memory::bound, Memory::arena, Memory::result, Memory::tile});
   buffer.purpose = r.field("purpose").one_of(
       {Purpose::input, Purpose::donated, Purpose::value, Purpose::output, Purpose::scratch});
   buffer.bytes = r.field("bytes").integer(0);
@@ -65,13 +65,16 @@ Buffer read_buffer(const Reader& r) {
 }
 
 Step read_step(const Reader& r) {
-  r.only({"kind", "node", "in", "out", "scratch"});
+  r.only({"kind", "node", "in", "out", "scratch", "group"});
   Step step;
   step.kind = r.field("kind").one_of({StepKind::compute});
   r.field("node").read(step.node);
   r.field("in").each([&](const Reader& in) { step.in.push_back(read_ref(in)); });
   r.field("out").each([&](const Reader& out) { step.out.push_back(read_ref(out)); });
   r.field("scratch").read(step.scratch);
+  if (r.has("group"))
+    step.group =
+        static_cast<std::int32_t>(r.field("group").integer(0, std::numeric_limits<std::int32_t>::max()));
   return step;
 }
 
@@ -132,6 +135,7 @@ Json plan_json(const Plan& plan) {
                      {"in", refs_json(s.in)},
                      {"out", refs_json(s.out)},
                      {"scratch", id_json(s.scratch)}});
+    if (s.group >= 0) steps.back()["group"] = s.group;
   }
   for (const HintReport& hint : plan.hints) hints.push_back(hint_json(hint));
   Json json = {{"input_bytes", plan.input_bytes},

@@ -4,11 +4,14 @@
 //      0  contract x@in0 w@in1 -> %3@0:256
 //      1  tanh %3@0 -> %4@0:256 in place
 //      2  reduce_sum %4@0+64(1,8) -> %5@256:4  scratch @320:384
-//   outputs %5@256
+//      3/ exp %5@256 -> %6@tile:4
+//      4\ add %6@tile %5@256 -> %7@256:4 in place
+//   outputs %7@256
 //
 // name@place: in<k> is the k-th input's memory, a number an offset in the arena; +bytes into the buffer and (strides)
-// where it is a window; :size for what is written; out<k> is where the caller wants the k-th output. The plans of a
-// node's regions follow, indented, each under its node and number.
+// where it is a window; :size for what is written; out<k> is where the caller wants the k-th output. Steps between / and
+// \ run as one kernel, what is @tile having no memory. The plans of a node's regions follow, indented, each under its
+// node and number.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,6 +26,7 @@ std::string place(const Graph& graph, const Plan& plan, const Ref& ref) {
   const Value& value = graph[ref.value];
   const Buffer& buffer = plan.buffers[ref.buffer.index];
   std::string text = value.name.empty() ? fmt::format("%{}", ref.value.index) : value.name;
+  if (buffer.memory == Memory::tile) return text + "@tile";
   constexpr std::string_view prefix[] = {"in", "", "out"};
   text += fmt::format("@{}{}", prefix[static_cast<int>(buffer.memory)], buffer.offset);
   if (ref.offset != 0) text += fmt::format("+{}", ref.offset);
@@ -30,6 +34,16 @@ std::string place(const Graph& graph, const Plan& plan, const Ref& ref) {
     text += fmt::format("({})", fmt::join(ref.strides.begin(), ref.strides.end(), ","));
   }
   return text;
+}
+
+// How the step stands in its group.
+char mark(const Plan& plan, std::size_t t) {
+  const auto same = [&](std::size_t other) {
+    return other < plan.steps.size() && plan.steps[other].group == plan.steps[t].group;
+  };
+  if (plan.steps[t].group < 0) return ' ';
+  const bool first = !same(t - 1), last = !same(t + 1);
+  return first && last ? ' ' : first ? '/' : last ? '\\' : '|';
 }
 
 }  // namespace
@@ -40,13 +54,12 @@ std::string to_text(const Graph& graph, const Plan& plan) {
                   plan.input_bytes, plan.arena_bytes, plan.lower_bound, plan.store_all_bytes);
   for (std::size_t t = 0; t < plan.steps.size(); ++t) {
     const Step& step = plan.steps[t];
-    text += fmt::format("{:5}  {}", t, graph[step.node].op->name);
+    text += fmt::format("{:5}{} {}", t, mark(plan, t), graph[step.node].op->name);
     for (const Ref& in : step.in) text += " " + place(graph, plan, in);
     text += " ->";
     for (const Ref& out : step.out) {
       text += fmt::format(" {}:{}", place(graph, plan, out), graph.type(out.value).bytes());
-      const auto same = [&](const Ref& in) { return in.buffer == out.buffer; };
-      if (std::ranges::any_of(step.in, same)) text += " in place";
+      if (is_in_place(plan, t, out)) text += " in place";
     }
     if (step.scratch.valid()) {
       const Buffer& scratch = plan.buffers[step.scratch.index];

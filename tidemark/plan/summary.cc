@@ -36,25 +36,34 @@ std::string describe(const HintReport& hint) {
 }
 
 struct Counts {
-  int in_place = 0, donated = 0, views = 0, scratch = 0, reused = 0, again = 0;
+  int in_place = 0, donated = 0, views = 0, reused = 0, again = 0;
+  int kernels = 0, grouped = 0, in_tiles = 0;  // launches of groups, steps in them, values that have no memory
+  std::int64_t tile_bytes = 0;
 };
 
 Counts count(const Graph& graph, const Plan& plan) {
   Counts counts;
   std::vector<bool> runs(graph.nodes().size(), false);
-  for (const Step& step : plan.steps) {
+  for (std::size_t t = 0; t < plan.steps.size(); ++t) {
+    const Step& step = plan.steps[t];
     counts.again += runs[step.node.index];
     runs[step.node.index] = true;
-    counts.scratch += step.scratch.valid();
+    counts.grouped += step.group >= 0;
+    counts.kernels += step.group >= 0 && group_end(plan, t) == t + 1;
     for (const Ref& out : step.out) {
-      const bool over = std::ranges::any_of(step.in, [&](const Ref& in) { return in.buffer == out.buffer; });
+      const bool over = is_in_place(plan, t, out);
       counts.in_place += over;
       counts.donated += plan.buffers[out.buffer.index].memory == Memory::bound && !over;
     }
   }
   for (std::size_t n = 0; n < runs.size(); ++n) counts.views += !runs[n];
   // Bytes of the arena that serve a second buffer: all it ever holds, beyond its height, was reuse.
-  for (const Buffer& b : plan.buffers) counts.reused += b.memory == Memory::arena && b.bytes > 0;
+  for (const Buffer& b : plan.buffers) {
+    counts.reused += b.memory == Memory::arena && b.bytes > 0;
+    if (b.memory != Memory::tile) continue;
+    ++counts.in_tiles;
+    counts.tile_bytes += b.bytes;
+  }
   return counts;
 }
 
@@ -102,6 +111,10 @@ std::string summary(const Graph& graph, const Plan& plan) {
        fmt::format("{} results in place, {} written into donated inputs, {} nodes are views, "
                    "{} buffers share the arena",
                    counts.in_place, counts.donated, counts.views, counts.reused));
+  if (counts.grouped > 0) {
+    line("fused", fmt::format("{} steps in {} kernels, {} values ({}) without memory", counts.grouped,
+                              counts.kernels, counts.in_tiles, bytes(counts.tile_bytes)));
+  }
   if (!plan.hints.empty()) {
     const auto idle = std::ranges::count(plan.hints, false, &HintReport::honoured);
     line("hints", fmt::format("{}, {} without effect", plan.hints.size(), idle));
@@ -122,7 +135,7 @@ std::string summary(const Graph& graph, const Plan& plan) {
                                   node.where.known() ? fmt::format(" ({})", short_form(node.where)) : ""));
   std::vector<const Buffer*> live;
   for (const Buffer& b : plan.buffers) {
-    if (b.begin <= at && at < b.end && b.bytes > 0) live.push_back(&b);
+    if (b.begin <= at && at < b.end && b.bytes > 0 && b.memory != Memory::tile) live.push_back(&b);
   }
   std::ranges::stable_sort(live, std::greater(), &Buffer::bytes);
   constexpr std::size_t shown = 12;

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "tidemark/base/error.h"
+#include "tidemark/plan/verify_groups.h"
 
 namespace tidemark {
 namespace {
@@ -65,6 +66,7 @@ class Verifier {
     check_overlaps();
     bind_inputs();
     for (std::size_t t = 0; t < plan_.steps.size() && problems_.size() < enough_problems; ++t) play(t);
+    if (problems_.empty()) problems_ = group_problems(graph_, plan_);  // takes every reference at its word
     check_coverage();
     check_outputs();
     check_figures();
@@ -110,6 +112,8 @@ class Verifier {
           report("b{}: an input in the arena", b);
       } else if (buf.memory == Memory::result) {
         check_result(b);
+      } else if (buf.memory == Memory::tile) {
+        if (buf.offset != 0 || buf.purpose != Purpose::value) report("b{}: a tile with a place", b);
       } else if (buf.offset < 0 || buf.offset >= static_cast<std::int64_t>(bound.size())) {
         report("b{}: bound to no input", b);
       } else {
@@ -474,7 +478,7 @@ class Verifier {
       call.call.planned = facts(step.node);
       const Cost cost = cost_of(call);
       flops += cost.flops;
-      moved += cost.bytes;
+      moved += std::max(0.0, cost.bytes - unmoved_bytes(graph_, plan_, static_cast<std::size_t>(&step - plan_.steps.data())));
     }
     if (flops != plan_.flops) report("flops are {}, not {}", flops, plan_.flops);
     if (moved != plan_.bytes_moved) report("bytes_moved is {}, not {}", moved, plan_.bytes_moved);

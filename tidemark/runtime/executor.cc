@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace tidemark {
 namespace {
@@ -44,93 +45,172 @@ RegionRun Executor::prepare_region(const Graph& region, const Plan& plan, std::b
 }
 
 void Executor::prepare(const Graph& graph, const Plan& plan, std::byte* base) {
-  const auto buffer_of = [&](BufferId id) -> const Buffer& { return plan.buffers[id.index]; };
-  std::int64_t top = 0;
-  const auto add_ref = [&](const Ref& ref) {
-    const Buffer& buffer = buffer_of(ref.buffer);
-    const Type& type = graph.type(ref.value);
-    TensorRef tensor{.data = nullptr, .dtype = type.dtype, .shape = type.shape, .strides = ref.strides};
-    if (buffer.memory == Memory::arena) {
-      tensor.data = base + buffer.offset + ref.offset;
-      top = std::max(top, end_of(buffer));
+  for (std::size_t t = 0; t < plan.steps.size();) {
+    const std::size_t end = group_end(plan, t);
+    if (plan.steps[t].group < 0) {
+      prepare_step(graph, plan, t, base);
     } else {
-      (buffer.memory == Memory::bound ? input_patches_ : output_patches_)
-          .push_back({.ref = static_cast<std::uint32_t>(refs_.size()),
-                      .which = static_cast<std::uint32_t>(buffer.offset),
-                      .offset = ref.offset});
+      prepare_group(graph, plan, t, end, base);
     }
-    refs_.push_back(tensor);
-  };
-  for (const Step& step : plan.steps) {
-    const Node& node = graph[step.node];
-    std::vector<Strides> strides;
-    for (const Ref& ref : step.in) strides.push_back(ref.strides);
-    const std::vector<RegionFacts> facts = region_facts(plan, step.node);
-    NodeCall call(graph, node);
-    call.call.in_strides = strides;
-    call.call.planned = facts;
-
-    top = 0;
-    Prepared prepared{};
-    prepared.launch = device_.prepare(call);
-    prepared.where = node.where;
-    prepared.first_in = static_cast<std::uint32_t>(refs_.size());
-    prepared.in_count = static_cast<std::uint32_t>(step.in.size());
-    for (const Ref& ref : step.in) add_ref(ref);
-    prepared.first_out = static_cast<std::uint32_t>(refs_.size());
-    prepared.out_count = static_cast<std::uint32_t>(step.out.size());
-    for (const Ref& ref : step.out) add_ref(ref);
-    if (step.scratch.valid()) {
-      const Buffer& scratch = buffer_of(step.scratch);
-      prepared.scratch = base + scratch.offset + region_arena(call);
-      top = std::max(top, end_of(scratch));
-    }
-    prepared.first_region = static_cast<std::uint32_t>(region_runs_.size());
-    prepared.region_count = static_cast<std::uint32_t>(node.regions.size());
-    if (!node.regions.empty()) {
-      const NodePlans& body = *std::ranges::find(plan.bodies, step.node, &NodePlans::node);
-      std::byte* at = step.scratch.valid() ? base + buffer_of(step.scratch).offset : nullptr;
-      for (std::size_t r = 0; r < node.regions.size(); ++r)
-        region_runs_.push_back(prepare_region(node.regions[r], body.regions[r], at));
-    }
-    prepared.top = top;
-    steps_.push_back(std::move(prepared));
+    last_step_.push_back(static_cast<std::uint32_t>(end));
+    t = end;
+  }
+  const std::span<const TensorRef> refs(refs_);
+  const std::span<const RegionRun> regions(region_runs_);
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    const Extent& at = extents_[i];
+    KernelArgs& args = launches_[i].args;
+    args.in = refs.subspan(at.first_in, at.first_out - at.first_in);
+    args.out = refs.subspan(at.first_out, at.last_out - at.first_out);
+    args.regions = regions.subspan(at.first_region, at.last_region - at.first_region);
   }
 }
 
-template <class AfterStep>
-void Executor::follow(const AfterStep& after_step) {
-  const std::span<const TensorRef> refs(refs_);
-  const std::span<const RegionRun> regions(region_runs_);
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    const Prepared& step = steps_[i];
-    if (arena_) arena_->touch(step.top);
-    step.launch.run({.in = refs.subspan(step.first_in, step.in_count),
-                     .out = refs.subspan(step.first_out, step.out_count),
-                     .attributes = step.launch.attributes.get(),
-                     .scratch = step.scratch,
-                     .pool = &device_.pool(),
-                     .regions = regions.subspan(step.first_region, step.region_count),
-                     .where = step.where});
-    after_step(i);
+void Executor::add_ref(const Graph& graph, const Plan& plan, const Ref& ref, std::byte* base) {
+  const Buffer& buffer = plan.buffers[ref.buffer.index];
+  const Type& type = graph.type(ref.value);
+  TensorRef tensor{.data = nullptr, .dtype = type.dtype, .shape = type.shape, .strides = ref.strides};
+  if (buffer.memory == Memory::arena) {
+    tensor.data = base + buffer.offset + ref.offset;
+    top_ = std::max(top_, end_of(buffer));
+  } else {
+    (buffer.memory == Memory::bound ? input_patches_ : output_patches_)
+        .push_back({.ref = static_cast<std::uint32_t>(refs_.size()),
+                    .which = static_cast<std::uint32_t>(buffer.offset),
+                    .offset = ref.offset});
   }
+  refs_.push_back(tensor);
+}
+
+std::byte* Executor::scratch_at(const Plan& plan, BufferId scratch, std::byte* base) {
+  if (!scratch.valid()) return nullptr;
+  const Buffer& buffer = plan.buffers[scratch.index];
+  top_ = std::max(top_, end_of(buffer));
+  return base + buffer.offset;
+}
+
+void Executor::prepare_step(const Graph& graph, const Plan& plan, std::size_t t, std::byte* base) {
+  const Step& step = plan.steps[t];
+  const Node& node = graph[step.node];
+  std::vector<Strides> strides;
+  for (const Ref& ref : step.in) strides.push_back(ref.strides);
+  const std::vector<RegionFacts> facts = region_facts(plan, step.node);
+  NodeCall call(graph, node);
+  call.call.in_strides = strides;
+  call.call.planned = facts;
+
+  Extent at{};
+  at.first_in = static_cast<std::uint32_t>(refs_.size());
+  for (const Ref& ref : step.in) add_ref(graph, plan, ref, base);
+  at.first_out = static_cast<std::uint32_t>(refs_.size());
+  for (const Ref& ref : step.out) add_ref(graph, plan, ref, base);
+  at.last_out = static_cast<std::uint32_t>(refs_.size());
+  std::byte* const scratch = scratch_at(plan, step.scratch, base);
+  at.first_region = static_cast<std::uint32_t>(region_runs_.size());
+  if (!node.regions.empty()) {
+    const NodePlans& body = *std::ranges::find(plan.bodies, step.node, &NodePlans::node);
+    for (std::size_t r = 0; r < node.regions.size(); ++r)
+      region_runs_.push_back(prepare_region(node.regions[r], body.regions[r], scratch));
+  }
+  at.last_region = static_cast<std::uint32_t>(region_runs_.size());
+  add_launch(device_.prepare(call), at, scratch ? scratch + region_arena(call) : nullptr, node.where);
+}
+
+void Executor::prepare_group(const Graph& graph, const Plan& plan, std::size_t first, std::size_t last,
+                             std::byte* base) {
+  std::vector<NodeCall> calls;
+  std::vector<std::vector<Strides>> strides(last - first);
+  std::vector<GroupStep> steps(last - first);
+  std::vector<Ref> outside, results;
+  std::map<std::uint32_t, GroupPlace> made;  // by buffer: what the group's own steps put there
+  calls.reserve(last - first);
+  int tiles = 0;
+  const auto is_tile = [&](const Ref& ref) {
+    return plan.buffers[ref.buffer.index].memory == Memory::tile;
+  };
+  const auto place_outside = [&](const Ref& ref) {
+    const auto same = [&](const Ref& other) {
+      return other.buffer == ref.buffer && other.offset == ref.offset && other.strides == ref.strides &&
+             graph.type(other.value) == graph.type(ref.value);
+    };
+    const auto found = std::ranges::find_if(outside, same);
+    const auto number = static_cast<int>(found - outside.begin());
+    if (found == outside.end()) outside.push_back(ref);
+    return GroupPlace{GroupPlace::operand, number};
+  };
+  BufferId scratch;
+  for (std::size_t t = first; t < last; ++t) {
+    const Step& step = plan.steps[t];
+    GroupStep& out = steps[t - first];
+    for (const Ref& ref : step.in) {
+      strides[t - first].push_back(ref.strides);
+      const auto own = made.find(ref.buffer.index);
+      out.in.push_back(own != made.end() ? own->second : place_outside(ref));
+    }
+    for (const Ref& ref : step.out) {
+      out.out.push_back(is_tile(ref) ? GroupPlace{GroupPlace::temporary, tiles++}
+                                     : GroupPlace{GroupPlace::result, static_cast<int>(results.size())});
+      if (!is_tile(ref)) results.push_back(ref);
+      made[ref.buffer.index] = out.out.back();
+    }
+    calls.emplace_back(graph, graph[step.node]);
+    calls.back().call.in_strides = strides[t - first];
+    out.call = calls.back();
+    if (step.scratch.valid()) scratch = step.scratch;
+  }
+  Extent at{};
+  at.first_in = static_cast<std::uint32_t>(refs_.size());
+  for (const Ref& ref : outside) add_ref(graph, plan, ref, base);
+  at.first_out = static_cast<std::uint32_t>(refs_.size());
+  for (const Ref& ref : results) add_ref(graph, plan, ref, base);
+  at.last_out = static_cast<std::uint32_t>(refs_.size());
+  at.first_region = at.last_region = static_cast<std::uint32_t>(region_runs_.size());
+  add_launch(device_.prepare_group(steps), at, scratch_at(plan, scratch, base),
+             graph[plan.steps[last - 1].node].where);
+}
+
+void Executor::add_launch(Launch launch, const Extent& at, std::byte* scratch, const SourceLine& where) {
+  KernelArgs args{.in = {},
+                  .out = {},
+                  .attributes = launch.attributes.get(),
+                  .scratch = scratch,
+                  .pool = &device_.pool(),
+                  .regions = {},
+                  .where = where};
+  launches_.push_back({launch.run, args});
+  extents_.push_back(at);
+  attributes_.push_back(std::move(launch.attributes));
+}
+
+void Executor::bind(std::byte* const* inputs) {
+  for (const Patch& patch : input_patches_) refs_[patch.ref].data = inputs[patch.which] + patch.offset;
+}
+
+void Executor::follow() {
+  for (const Prepared& launch : launches_) launch.run(launch.args);
 }
 
 void Executor::run(std::span<std::byte* const> inputs) {
-  for (const Patch& patch : input_patches_) refs_[patch.ref].data = inputs[patch.which] + patch.offset;
-  follow([](std::size_t) {});
+  bind(inputs.data());
+  arena_->touch(top_);
+  follow();
 }
 
 void Executor::run(std::span<std::byte* const> inputs,
                    const std::function<void(std::size_t step)>& after_step) {
-  for (const Patch& patch : input_patches_) refs_[patch.ref].data = inputs[patch.which] + patch.offset;
-  follow(after_step);
+  bind(inputs.data());
+  arena_->touch(top_);
+  std::size_t step = 0;
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    launches_[i].run(launches_[i].args);
+    for (; step < last_step_[i]; ++step) after_step(step);
+  }
 }
 
 void Executor::run_region(std::byte* const* inputs, std::byte* const* outputs) {
-  for (const Patch& patch : input_patches_) refs_[patch.ref].data = inputs[patch.which] + patch.offset;
+  bind(inputs);
   for (const Patch& patch : output_patches_) refs_[patch.ref].data = outputs[patch.which] + patch.offset;
-  follow([](std::size_t) {});
+  follow();
   for (const OutputCopy& copy : output_copies_) {
     const std::byte* from = copy.from_input ? inputs[copy.from] : outputs[copy.from];
     if (copy.bytes > 0 && outputs[copy.output] != from) std::memcpy(outputs[copy.output], from, copy.bytes);

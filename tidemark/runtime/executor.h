@@ -1,7 +1,7 @@
 // Runs a plan. It decides nothing: order, addresses and lifetimes are the plan's. Construction looks up kernels and
 // unpacks attributes; running only follows pointers, without allocating or locking.
 //
-// A node with regions has an executor for each, at the place in the arena that the node's scratch has; its kernel calls
+// A group of steps is one launch. A node with regions has an executor for each, at the place in the arena that the node's scratch has; its kernel calls
 // them as often as it likes.
 #pragma once
 #include <functional>
@@ -23,7 +23,8 @@ class Executor {
 
   // `inputs[i]` is the memory of the graph's input i: dense, aligned, and written only if that input is donated.
   void run(std::span<std::byte* const> inputs);
-  // The same, calling `after_step(i)` when step i of the plan has run: for timing and for watching values.
+  // The same, calling `after_step(i)` when step i of the plan has run, with its group if it is in one: for timing and for
+  // watching values.
   void run(std::span<std::byte* const> inputs, const std::function<void(std::size_t step)>& after_step);
 
  private:
@@ -31,18 +32,25 @@ class Executor {
   Executor(const Graph& graph, const Plan& plan, Device& device, std::byte* base);
 
   void prepare(const Graph& graph, const Plan& plan, std::byte* base);
+  void prepare_step(const Graph& graph, const Plan& plan, std::size_t t, std::byte* base);
+  void prepare_group(const Graph& graph, const Plan& plan, std::size_t first, std::size_t last, std::byte* base);
+  void add_ref(const Graph& graph, const Plan& plan, const Ref& ref, std::byte* base);
+  std::byte* scratch_at(const Plan& plan, BufferId scratch, std::byte* base);
   RegionRun prepare_region(const Graph& region, const Plan& plan, std::byte* base);
   void run_region(std::byte* const* inputs, std::byte* const* outputs);
-  template <class AfterStep>
-  void follow(const AfterStep& after_step);
+  struct Extent;
+  void add_launch(Launch launch, const Extent& at, std::byte* scratch, const SourceLine& where);
+  void bind(std::byte* const* inputs);
+  void follow();
 
+  // Where a launch's operands and regions are, while lists still grow.
+  struct Extent {
+    std::uint32_t first_in, first_out, last_out;  // into refs_
+    std::uint32_t first_region, last_region;      // into region_runs_
+  };
   struct Prepared {
-    Launch launch;
-    std::uint32_t first_in, in_count, first_out, out_count;  // into refs_
-    std::uint32_t first_region, region_count;                // into region_runs_
-    std::byte* scratch;
-    std::int64_t top;  // one past the last arena byte the step touches
-    SourceLine where;
+    void (*run)(const KernelArgs&);
+    KernelArgs args;
   };
   struct Patch {
     std::uint32_t ref;    // whose data pointer
@@ -58,8 +66,12 @@ class Executor {
 
   Device& device_;
   Arena* arena_;  // null: a region's
+  std::int64_t top_ = 0;  // one past the last arena byte that any step touches
   std::vector<TensorRef> refs_;
-  std::vector<Prepared> steps_;
+  std::vector<Extent> extents_;
+  std::vector<Prepared> launches_;
+  std::vector<std::uint32_t> last_step_;  // per launch: one past its last step of the plan
+  std::vector<std::shared_ptr<const void>> attributes_;
   std::vector<Patch> input_patches_, output_patches_;
   std::vector<OutputCopy> output_copies_;
   std::vector<std::unique_ptr<Executor>> regions_;

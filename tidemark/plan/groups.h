@@ -1,0 +1,34 @@
+// Groups in a draft: runs in a row that become one kernel. The kernel takes the elements of the group's shape in tiles,
+// all runs for one tile, then for the next, so that a group is one point in time:
+//
+//   x ──▶ mul ──▶ exp ──▶ add ──▶ y      x, z: read from memory by some run; they live to the group's end
+//                  └──▶ z' ───▶ …        y, z': wanted outside of it; they live from the group's beginning
+//                                        what mul and exp make passes from run to run and has no memory
+#pragma once
+#include <vector>
+
+#include "tidemark/plan/draft.h"
+
+namespace tidemark {
+
+// One past the last run of the group that execution `t` is in; t + 1 where it is by itself.
+std::size_t group_end(const Draft& draft, std::size_t t);
+
+// Per execution and result: does it pass inside its group only? So it does if it is no output and no run outside the
+// group reads it before it is computed again.
+std::vector<std::vector<bool>> in_tiles(const Draft& draft);
+
+// Element i of the operand is element i of a dense array of this shape: what a group may read from its own results,
+// and write over.
+bool is_aligned(const Draft& draft, ValueId operand, const Shape& shape);
+
+// What a plan's steps cost, groups being one kernel each: the arithmetic of all their runs, and of the bytes those that
+// come from memory, each once, and those that go there.
+struct RunCosts {
+  double flops = 0, bytes = 0, seconds = 0;
+  double first_seconds = 0;  // of the first run of each node alone; at most `seconds`
+  double saved_seconds = 0;  // by groups: what their runs would take one by one, less what they take
+};
+RunCosts costs_of(const Draft& draft);
+
+}  // namespace tidemark
