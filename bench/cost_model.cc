@@ -79,7 +79,7 @@ std::string types_text(const Call& call) {
 
 std::vector<Row> run_case(const Case& c, const Machine& machine, Device& device, int rounds) {
   const Graph graph = prepare_graph(c.graph());
-  const Plan plan = make_plan(graph);
+  const Plan plan = make_plan(graph, {.skip = {"fuse"}});
   Arena arena(device, plan.arena_bytes);
   Executor executor(graph, plan, device, arena);
   std::mt19937 random(1);

@@ -56,9 +56,10 @@ inline const Op work = {
     .scratch = [](const Call& call) { return call.attrs_as<WorkAttrs>().scratch; },
     .in_place = &detail::work_in_place,
     .strided = [](const Call& call, int) { return call.attrs_as<WorkAttrs>().strided; },
-    .fusion = [](const Call& call) {
-      return call.attrs_as<WorkAttrs>().pointwise ? Fusion::pointwise : Fusion::none;
-    },
+    .fusion =
+        [](const Call& call) {
+          return call.attrs_as<WorkAttrs>().pointwise ? Fusion::pointwise : Fusion::none;
+        },
 };
 
 // As `work`, seen from outside: runs once, in order.
@@ -169,7 +170,8 @@ struct Sketch {
   Var pointwise(const std::vector<Var>& in) {
     std::int64_t rows = 1, columns = 1;
     for (const Var& x : in) rows = std::max(rows, x.shape()[0]), columns = std::max(columns, x.shape()[1]);
-    return many(in, {.rows = {rows}, .columns = {columns}, .in_place = true, .strided = true, .pointwise = true})
+    return many(in,
+                {.rows = {rows}, .columns = {columns}, .in_place = true, .strided = true, .pointwise = true})
         .front();
   }
   Var transposed(const Var& x) { return build.call1(transpose, {x}); }

@@ -147,7 +147,8 @@ Graph tiny_steps() {
 // A graph ready to run, and the least time of a step so far. A probe has one step.
 struct Timed {
   explicit Timed(const Probe& probe) : Timed(graph_of(probe), probe.index_limit) {}
-  Timed(Graph g, std::int64_t limit) : graph(std::move(g)), plan(make_plan(graph)), index_limit(limit) {
+  Timed(Graph g, std::int64_t limit)
+      : graph(std::move(g)), plan(make_plan(graph, {.skip = {"fuse"}})), index_limit(limit) {
     const NodeCall call(graph, graph.nodes()[0]);
     measured = {.cost = cost_of(call),
                 .dtype = arithmetic_dtype(call),

@@ -29,7 +29,7 @@ struct Execution {
   NodeId node;
   int group = -1;                        // runs in a row with the same number are one kernel; -1: by itself
   std::vector<ValueId> overwrites = {};  // root whose memory the result takes over; invalid: none
-  std::vector<BufferId> buffers = {};  // where the results go
+  std::vector<BufferId> buffers = {};    // where the results go
   BufferId scratch = {};
   bool required = false;  // added because a hint asks for it; a search leaves it where it is
 };

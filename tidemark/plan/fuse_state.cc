@@ -67,7 +67,9 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
     const int i = item_of[draft_.root(v).index];
     TM_CHECK(i >= 0, "%{} is read before it is computed", v.index);
     run.reads.push_back({i, v});
-    if (item(i).readers.empty() || item(i).readers.back() != r) item(i).readers.push_back(r);
+    if (item(i).last_read == r) continue;
+    item(i).readers.push_back(r);
+    item(i).last_read = r;
   }
   for (std::size_t q = 0; q < node.results.size(); ++q) {
     const ValueId v = node.results[q];
@@ -134,9 +136,13 @@ FuseState::Life FuseState::life_of(const Item& item) const {
   const int begin = unit(home).position;
   if (item.pinned) return {begin, runs() - 1};
   if (unit(home).runs.size() > 1 && is_inside(item, home, home)) return {};
-  int end = begin;
-  for (int r : item.readers) end = std::max(end, unit(unit_of(r)).position);
-  return {begin, end};
+  return {begin, std::max(begin, item.last_read)};
+}
+
+int FuseState::find_last_read(const Item& item) const {
+  int last = -1;
+  for (int r : item.readers) last = std::max(last, unit(unit_of(r)).position);
+  return last;
 }
 
 bool FuseState::is_inside(const Item& item, int a, int b) const {
@@ -179,15 +185,13 @@ std::int64_t FuseState::saved_at(int u) const {
       int found = -1;
       for (const TakeOver& pair : writer.take_over) {
         if (pair.made != made || !is_free(pair.used)) continue;
+        if (group.runs.size() > 1 && !dies_in(group, pair.used, made, w)) continue;
         found = pair.used;
         break;
       }
-      if (group.runs.size() > 1) {
-        if (found >= 0 && !dies_in(group, found, made, w)) found = -1;
-        for (std::size_t t = 0; t < w && found < 0; ++t) {
-          for (const Read& read : run(group.runs[t]).reads) {
-            if (found < 0 && is_free(read.item) && dies_in(group, read.item, made, w)) found = read.item;
-          }
+      for (std::size_t t = 0; t < w && found < 0; ++t) {
+        for (const Read& read : run(group.runs[t]).reads) {
+          if (found < 0 && is_free(read.item) && dies_in(group, read.item, made, w)) found = read.item;
         }
       }
       if (found < 0) continue;
@@ -258,11 +262,13 @@ bool FuseState::fits_together(int first, int second) const {
       for (int s : a.runs) {
         const auto same = [&](int other) { return item(other).root == item(i).root; };
         if (std::ranges::any_of(run(s).makes, same)) return false;
-        if (std::ranges::any_of(run(s).reads, [&](const Read& read) { return same(read.item); })) return false;
+        if (std::ranges::any_of(run(s).reads, [&](const Read& read) { return same(read.item); }))
+          return false;
       }
     }
   }
-  return is_small_enough(first, second) && (!(a.has_home || b.has_home) || keeps_homes(first, second, b.shape));
+  return is_small_enough(first, second) &&
+         (!(a.has_home || b.has_home) || keeps_homes(first, second, b.shape));
 }
 
 bool FuseState::is_small_enough(int first, int second) const {
@@ -291,7 +297,8 @@ bool FuseState::keeps_homes(int first, int second, const Shape& shape) const {
         for (const Read& read : run(both[t]).reads) {
           const Item& other = item(read.item);
           if (other.root != home && draft_.home[other.root.index] != home) continue;
-          if (read.item == made || (is_in(other.maker, first, second) && is_inside(other, first, second))) continue;
+          if (read.item == made || (is_in(other.maker, first, second) && is_inside(other, first, second)))
+            continue;
           if (t > w || !is_aligned(draft_, read.value, shape)) return false;
         }
       }
@@ -349,7 +356,8 @@ bool FuseState::join_at(int position, int first, int second) {
   const Unit before = unit(first);
   const int from = before.position, to = unit(second).position;
   const std::int64_t highest = std::max(limit_, profile_.most(from, to));
-  std::vector<int> touched;  // other units where something may be overwritten that could not be before, or no longer
+  std::vector<int>
+      touched;  // other units where something may be overwritten that could not be before, or no longer
   const auto touch = [&](const Item& x) {
     const Life life = life_of(x);
     if (!life.counts()) return;
@@ -361,6 +369,12 @@ bool FuseState::join_at(int position, int first, int second) {
   drop_extra(first);
   drop_extra(second);
   move_runs(first, second, position);
+  std::vector<int> last_reads;
+  for (int i : items) {
+    int& last = item(i).last_read;
+    last_reads.push_back(last);
+    if (last <= to) last = find_last_read(item(i));
+  }
   for (int i : items) touch(item(i));
   for (int i : items) count(i, +1);
   recount_extra(first);
@@ -375,6 +389,7 @@ bool FuseState::join_at(int position, int first, int second) {
   }
   for (int i : items) count(i, -1);
   drop_extra(first);
+  for (std::size_t k = 0; k < items.size(); ++k) item(items[k]).last_read = last_reads[k];
   unit(first) = before;
   for (int r : unit(second).runs) unit_of_[static_cast<std::size_t>(r)] = second;
   at_[static_cast<std::size_t>(from)] = first;
@@ -433,7 +448,9 @@ std::int64_t FuseState::order_bound() const {
   OrderParts parts;
   std::vector<int> task_of(units_.size(), -1), item_number(items_.size(), -1);
   for (int u : at_) {
-    if (u >= 0) task_of[static_cast<std::size_t>(u)] = static_cast<int>(parts.scratch.size()), parts.scratch.push_back(0);
+    if (u >= 0)
+      task_of[static_cast<std::size_t>(u)] = static_cast<int>(parts.scratch.size()),
+      parts.scratch.push_back(0);
   }
   parts.before.resize(parts.scratch.size());
   parts.uses.resize(parts.scratch.size());

@@ -57,6 +57,7 @@ class FuseState {
     ValueId root;
     int maker = -1;            // -1: an input
     std::vector<int> readers;  // runs, each once
+    int last_read = -1;        // position of the last of them; -1: nobody
     std::int64_t size = 0;     // 0 where it has a home
     bool pinned = false;       // wanted at the end
   };
@@ -94,6 +95,7 @@ class FuseState {
   void move_runs(int first, int second, int position);
   std::int64_t saved_at(int unit) const;
   bool dies_in(const Unit& group, int item, int made, std::size_t writer) const;
+  int find_last_read(const Item& item) const;
   void count(int item, int sign);
   void recount_extra(int unit);
   void drop_extra(int unit);
@@ -106,7 +108,7 @@ class FuseState {
   std::vector<Item> items_;
   std::vector<Unit> units_;  // a run's own at first; those that joined another have no runs
   std::vector<int> unit_of_;
-  std::vector<int> at_;  // per position: its unit, -1 where it is empty
+  std::vector<int> at_;              // per position: its unit, -1 where it is empty
   std::vector<std::int64_t> extra_;  // per unit: scratch less what take-overs save, as counted in the profile
   LoadProfile profile_;
   std::int64_t limit_ = 0;

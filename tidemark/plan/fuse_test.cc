@@ -91,8 +91,8 @@ TEST(Fuse, OtherShapesAndOtherElementsStayOutside) {
   Sketch s;
   const Var x = s.input(8, 64);
   const Var a = s.pointwise({x});
-  s.output(s.pointwise({s.transposed(a)}));          // element (i, j) of one is (j, i) of the other
-  s.output(s.pointwise({s.rows(a, 2, 6)}));          // another shape
+  s.output(s.pointwise({s.transposed(a)}));  // element (i, j) of one is (j, i) of the other
+  s.output(s.pointwise({s.rows(a, 2, 6)}));  // another shape
   s.output(s.pointwise({s.pointwise({s.input(1, 64)}), s.input(8, 64)}));  // a row, repeated: made outside
   for (const Step& step : make_plan(s.graph).steps) EXPECT_LT(step.group, 0);
 }
@@ -153,13 +153,14 @@ TEST(Fuse, IsRefusedWhereItWouldTakeMoreMemory) {
   // `big` falls to `small` at once; joining the reader of `small` far below would keep `big` till then.
   Sketch s;
   const Var big = s.node({s.input(1, 1)}, 100, 100);
-  const Var a = s.pointwise({big});                 // may overwrite big
+  const Var a = s.pointwise({big});  // may overwrite big
   const Var part = s.node({a}, 1);
   const Var large = s.node({part}, 100, 100);
   const Var end = s.node({large}, 1);
   const Var b = s.pointwise({a, end});
   s.output(s.node({b}, 1));
-  const Plan plain = make_plan(s.graph, {.skip = {"fuse", "order"}}), fused = make_plan(s.graph, {.skip = {"order"}});
+  const Plan plain = make_plan(s.graph, {.skip = {"fuse", "order"}}),
+             fused = make_plan(s.graph, {.skip = {"order"}});
   EXPECT_LE(fused.peak(), plain.peak());
 }
 
@@ -256,7 +257,8 @@ TEST(Fuse, BudgetsAreKept) {
     const Graph& graph = random.s.graph;
     const Plan free = make_plan(graph, {.effort = 0.01});
     for (double part : {0.9, 0.7, 0.0}) {
-      const auto memory = free.input_bytes + static_cast<std::int64_t>(part * static_cast<double>(free.arena_bytes));
+      const auto memory =
+          free.input_bytes + static_cast<std::int64_t>(part * static_cast<double>(free.arena_bytes));
       const Result<Plan, Infeasible> found = try_plan(graph, {.memory = memory, .effort = 0.01});
       if (found) {
         EXPECT_LE(found.value().peak(), memory) << seed;
@@ -321,7 +323,8 @@ TEST_F(FusedPlan, CatchesATileThatIsReadOutside) {
 
 TEST_F(FusedPlan, CatchesAWriteThatALaterStepOfTheTileReads) {
   // b on x, which c reads for the same tile afterwards.
-  expect_caught("does not hold", [&](Plan& p) { p.steps[2].out[0].buffer = p.steps[3].in[0].buffer = result(0); });
+  expect_caught("does not hold",
+                [&](Plan& p) { p.steps[2].out[0].buffer = p.steps[3].in[0].buffer = result(0); });
 }
 
 TEST_F(FusedPlan, CatchesLivesThatEndInside) {

@@ -80,7 +80,8 @@ class KernelCost {
     const Machine& machine = *draft_.machine;
     double seconds = machine.overhead;
     for (std::size_t work = 0; work < work_flops_.size(); ++work) {
-      if (work_flops_[work] > 0) seconds += work_flops_[work] / machine.work[work].flops.at(work_flops_[work]);
+      if (work_flops_[work] > 0)
+        seconds += work_flops_[work] / machine.work[work].flops.at(work_flops_[work]);
     }
     if (bytes_ > 0) seconds += bytes_ / machine[first_].bytes.at(bytes_);
     return seconds;

@@ -48,8 +48,7 @@ class TakeOvers {
       const PlannedCall call(draft_, node);
       for (std::size_t r = 0; r < node.results.size(); ++r) {
         if (grouped && in_tiles_[t][r]) continue;
-        ValueId root = among_operands(node, call, r);
-        if (root.valid() && grouped && !dies_in_group(root, node.results[r], begin, t, end)) root = {};
+        ValueId root = among_operands(call, r, begin, t, end);
         if (!root.valid() && grouped) root = among_readers(node.results[r], begin, t, end);
         if (!root.valid()) continue;
         at(t).overwrites[r] = root;
@@ -70,12 +69,15 @@ class TakeOvers {
     return !pinned_[root.index] && !read_later_[root.index] && std::ranges::count(taken_, root) == 0;
   }
 
-  ValueId among_operands(const Node& node, const Call& call, std::size_t r) const {
+  ValueId among_operands(const Call& call, std::size_t r, std::size_t begin, std::size_t t,
+                         std::size_t end) const {
+    const Node& node = node_at(t);
+    const bool grouped = draft_.executions[t].group >= 0;
     for (std::size_t k = 0; k < node.operands.size(); ++k) {
       const ValueId root = draft_.root(node.operands[k]);
-      if (is_free(root, node.results[r]) &&
-          can_overwrite(draft_, node, call, static_cast<int>(r), static_cast<int>(k)))
-        return root;
+      if (!is_free(root, node.results[r])) continue;
+      if (!can_overwrite(draft_, node, call, static_cast<int>(r), static_cast<int>(k))) continue;
+      if (!grouped || dies_in_group(root, node.results[r], begin, t, end)) return root;
     }
     return {};
   }

@@ -10,13 +10,16 @@ namespace tidemark {
 
 class LoadProfile {
  public:
-  explicit LoadProfile(int steps) : steps_(steps), most_(4 * static_cast<std::size_t>(std::max(steps, 1)), 0), added_(most_) {}
+  explicit LoadProfile(int steps)
+      : steps_(steps), most_(4 * static_cast<std::size_t>(std::max(steps, 1)), 0), added_(most_) {}
 
   // Over steps [first, last].
   void add(int first, int last, std::int64_t bytes) {
     if (bytes != 0 && first <= last) add(1, 0, steps_ - 1, first, last, bytes);
   }
-  std::int64_t most(int first, int last) const { return first <= last ? most(1, 0, steps_ - 1, first, last) : 0; }
+  std::int64_t most(int first, int last) const {
+    return first <= last ? most(1, 0, steps_ - 1, first, last) : 0;
+  }
   std::int64_t most() const { return most_[1]; }
 
  private:

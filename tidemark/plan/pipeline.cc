@@ -46,7 +46,8 @@ const Pass passes[] = {
       "see every reader"},
      remat},
     {{"fuse", optional,
-      "after remat: what runs again joins its readers like anything else; before in_place, which goes by groups"},
+      "after remat: what runs again joins its readers like anything else; before in_place, which goes by "
+      "groups"},
      fuse},
     {{"in_place", optional, "after order: who is the last reader is known only now"}, in_place},
     {{"liveness", required, "after everything that decides who shares memory with whom"}, liveness},

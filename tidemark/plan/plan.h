@@ -97,14 +97,15 @@ struct Plan {
   std::int64_t lower_bound = 0;  // no plan of this order and these buffers is below: bound + maximum load
   std::int64_t order_free_bound = 0;  // with these views and donations, none is below in any order
   std::int64_t store_all_bytes =
-      0;             // inputs + every value in memory of its own: what a plain tape would hold
-  double flops = 0;  // of all steps, recomputation included
+      0;                   // inputs + every value in memory of its own: what a plain tape would hold
+  double flops = 0;        // of all steps, recomputation included
   double bytes_moved = 0;  // of a group, what its steps read from outside, each once, and write there
 
   std::int64_t budget = 0;   // what the peak had to stay within; 0: nothing was asked
   double seconds = 0;        // predicted for all steps, on the machine planned for
   double least_seconds = 0;  // if nothing were recomputed
-  double seconds_bound = 0;  // no plan within the budget, with these views, donations and groups, is predicted faster
+  double seconds_bound =
+      0;  // no plan within the budget, with these views, donations and groups, is predicted faster
   double extra_time() const { return least_seconds > 0 ? seconds / least_seconds - 1 : 0; }
 
   std::vector<HintReport> hints;  // the graph's hints, then its checkpoints

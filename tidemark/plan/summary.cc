@@ -37,7 +37,8 @@ std::string describe(const HintReport& hint) {
 
 struct Counts {
   int in_place = 0, donated = 0, views = 0, reused = 0, again = 0;
-  int kernels = 0, grouped = 0, in_tiles = 0;  // launches of groups, steps in them, values that have no memory
+  int kernels = 0, grouped = 0,
+      in_tiles = 0;  // launches of groups, steps in them, values that have no memory
   std::int64_t tile_bytes = 0;
 };
 

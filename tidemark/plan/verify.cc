@@ -478,7 +478,9 @@ class Verifier {
       call.call.planned = facts(step.node);
       const Cost cost = cost_of(call);
       flops += cost.flops;
-      moved += std::max(0.0, cost.bytes - unmoved_bytes(graph_, plan_, static_cast<std::size_t>(&step - plan_.steps.data())));
+      moved += std::max(
+          0.0,
+          cost.bytes - unmoved_bytes(graph_, plan_, static_cast<std::size_t>(&step - plan_.steps.data())));
     }
     if (flops != plan_.flops) report("flops are {}, not {}", flops, plan_.flops);
     if (moved != plan_.bytes_moved) report("bytes_moved is {}, not {}", moved, plan_.bytes_moved);

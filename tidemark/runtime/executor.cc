@@ -125,9 +125,7 @@ void Executor::prepare_group(const Graph& graph, const Plan& plan, std::size_t f
   std::map<std::uint32_t, GroupPlace> made;  // by buffer: what the group's own steps put there
   calls.reserve(last - first);
   int tiles = 0;
-  const auto is_tile = [&](const Ref& ref) {
-    return plan.buffers[ref.buffer.index].memory == Memory::tile;
-  };
+  const auto is_tile = [&](const Ref& ref) { return plan.buffers[ref.buffer.index].memory == Memory::tile; };
   const auto place_outside = [&](const Ref& ref) {
     const auto same = [&](const Ref& other) {
       return other.buffer == ref.buffer && other.offset == ref.offset && other.strides == ref.strides &&

@@ -33,7 +33,8 @@ class Executor {
 
   void prepare(const Graph& graph, const Plan& plan, std::byte* base);
   void prepare_step(const Graph& graph, const Plan& plan, std::size_t t, std::byte* base);
-  void prepare_group(const Graph& graph, const Plan& plan, std::size_t first, std::size_t last, std::byte* base);
+  void prepare_group(const Graph& graph, const Plan& plan, std::size_t first, std::size_t last,
+                     std::byte* base);
   void add_ref(const Graph& graph, const Plan& plan, const Ref& ref, std::byte* base);
   std::byte* scratch_at(const Plan& plan, BufferId scratch, std::byte* base);
   RegionRun prepare_region(const Graph& region, const Plan& plan, std::byte* base);
@@ -65,7 +66,7 @@ class Executor {
   };
 
   Device& device_;
-  Arena* arena_;  // null: a region's
+  Arena* arena_;          // null: a region's
   std::int64_t top_ = 0;  // one past the last arena byte that any step touches
   std::vector<TensorRef> refs_;
   std::vector<Extent> extents_;
