@@ -29,6 +29,7 @@ Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
                {"budget", nullptr},
                {"peak", plan.peak()},
                {"steps", plan.steps.size()},
+               {"kernels", kernel_count(plan)},
                {"recomputed", repeats(plan)},
                {"predicted_seconds", plan.seconds},
                {"least_seconds", plan.least_seconds},

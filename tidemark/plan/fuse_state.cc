@@ -57,7 +57,8 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
   const PlannedCall call(draft_, node);
   Run& run = this->run(r);
   run.scratch = align_up(scratch_of(call), buffer_alignment);
-  if (!node.results.empty() && node.regions.empty() && run.scratch == 0) run.fusion = fusion_of(call);
+  if (!node.results.empty() && node.regions.empty()) run.fusion = fusion_of(call);
+  if (run.fusion == Fusion::pointwise && run.scratch > 0) run.fusion = Fusion::none;
   if (run.fusion == Fusion::reduction) {
     run.shape = graph_.type(node.operands[0]).shape;
   } else if (run.fusion == Fusion::pointwise) {
@@ -180,6 +181,7 @@ std::int64_t FuseState::saved_at(int u) const {
   };
   for (std::size_t w = 0; w < group.runs.size(); ++w) {
     const Run& writer = run(group.runs[w]);
+    if (group.runs.size() > 1 && writer.fusion != Fusion::pointwise) continue;
     for (int made : writer.makes) {
       if (item(made).size == 0 || !life_of(item(made)).counts()) continue;
       int found = -1;
@@ -256,6 +258,7 @@ bool FuseState::fits_together(int first, int second) const {
       }
     }
   }
+  if (b.closed && !folds_own_result(first, second)) return false;
   // Two versions of one value are more than a group need tell apart.
   for (int r : b.runs) {
     for (int i : run(r).makes) {
@@ -269,6 +272,13 @@ bool FuseState::fits_together(int first, int second) const {
   }
   return is_small_enough(first, second) &&
          (!(a.has_home || b.has_home) || keeps_homes(first, second, b.shape));
+}
+
+// A reduction ends a group that makes what it folds, and is there for others.
+bool FuseState::folds_own_result(int first, int second) const {
+  const Run& fold = run(unit(second).runs.back());
+  if (!is_in(item(fold.reads[0].item).maker, first, second)) return false;
+  return std::ranges::none_of(fold.makes, [&](int i) { return is_inside(item(i), first, second); });
 }
 
 bool FuseState::is_small_enough(int first, int second) const {
@@ -299,7 +309,8 @@ bool FuseState::keeps_homes(int first, int second, const Shape& shape) const {
           if (other.root != home && draft_.home[other.root.index] != home) continue;
           if (read.item == made || (is_in(other.maker, first, second) && is_inside(other, first, second)))
             continue;
-          if (t > w || !is_aligned(draft_, read.value, shape)) return false;
+          if (t > w || run(both[w]).fusion != Fusion::pointwise || !is_aligned(draft_, read.value, shape))
+            return false;
         }
       }
     }

@@ -89,6 +89,7 @@ class FuseState {
   bool is_in(int r, int a, int b) const { return r >= 0 && (unit_of(r) == a || unit_of(r) == b); }
   bool fits_together(int first, int second) const;
   bool keeps_homes(int first, int second, const Shape& shape) const;
+  bool folds_own_result(int first, int second) const;
   bool is_small_enough(int first, int second) const;
   bool can_stand_at(int position, int first, int second) const;
   bool join_at(int position, int first, int second);

@@ -20,11 +20,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-int kernels(const Plan& plan) {
-  int count = 0;
-  for (std::size_t t = 0; t < plan.steps.size(); t = group_end(plan, t)) ++count;
-  return count;
-}
+int kernels(const Plan& plan) { return static_cast<int>(kernel_count(plan)); }
 const Step& step_of(const Graph& graph, const Plan& plan, const Var& v) {
   return *std::ranges::find(plan.steps, graph[v.id()].producer, &Step::node);
 }

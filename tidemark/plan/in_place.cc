@@ -46,6 +46,7 @@ class TakeOvers {
       const bool grouped = at(t).group >= 0;
       if (!node.op->in_place && !grouped) continue;
       const PlannedCall call(draft_, node);
+      if (grouped && fusion_of(call) != Fusion::pointwise) continue;
       for (std::size_t r = 0; r < node.results.size(); ++r) {
         if (grouped && in_tiles_[t][r]) continue;
         ValueId root = among_operands(call, r, begin, t, end);

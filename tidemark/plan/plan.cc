@@ -21,6 +21,12 @@ std::size_t group_end(const Plan& plan, std::size_t step) {
   return step;
 }
 
+std::size_t kernel_count(const Plan& plan) {
+  std::size_t count = 0;
+  for (std::size_t t = 0; t < plan.steps.size(); t = group_end(plan, t)) ++count;
+  return count;
+}
+
 std::string_view name_of(Memory memory) {
   constexpr std::string_view names[] = {"bound", "arena", "result", "tile"};
   return names[static_cast<int>(memory)];

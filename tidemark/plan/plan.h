@@ -120,6 +120,7 @@ bool is_in_place(const Plan& plan, std::size_t step, const Ref& out);
 
 // One past the last step of the group that the step is in; the next step where it is by itself.
 std::size_t group_end(const Plan& plan, std::size_t step);
+std::size_t kernel_count(const Plan& plan);  // launches: groups, and steps by themselves
 
 // The step with the most bytes alive.
 std::int32_t peak_step(const Plan& plan);
