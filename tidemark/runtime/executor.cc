@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 
 namespace tidemark {
@@ -118,12 +119,11 @@ void Executor::prepare_step(const Graph& graph, const Plan& plan, std::size_t t,
 
 void Executor::prepare_group(const Graph& graph, const Plan& plan, std::size_t first, std::size_t last,
                              std::byte* base) {
-  std::vector<NodeCall> calls;
+  std::deque<NodeCall> calls;  // they stay where they are
   std::vector<std::vector<Strides>> strides(last - first);
   std::vector<GroupStep> steps(last - first);
   std::vector<Ref> outside, results;
   std::map<std::uint32_t, GroupPlace> made;  // by buffer: what the group's own steps put there
-  calls.reserve(last - first);
   int tiles = 0;
   const auto is_tile = [&](const Ref& ref) { return plan.buffers[ref.buffer.index].memory == Memory::tile; };
   const auto place_outside = [&](const Ref& ref) {
