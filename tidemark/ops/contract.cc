@@ -52,10 +52,10 @@ void check_pairs(const Call& call, std::string_view role, const Dims& lhs, const
 }
 
 std::vector<Type> infer(const Call& call) {
-  if (call.in.size() != 2) {
-    fail(
-        ErrorCode::wrong_operand_count,
-        {.what = fmt::format("contract: {} operands", call.in.size()), .expected = "2", .where = call.where});
+  if (call.in.size() != 2 && call.in.size() != 3) {
+    fail(ErrorCode::wrong_operand_count, {.what = fmt::format("contract: {} operands", call.in.size()),
+                                          .expected = "2, or 3 with what the product is added to",
+                                          .where = call.where});
   }
   const Type &lhs = call.in[0], &rhs = call.in[1];
   if (lhs.dtype != rhs.dtype || lhs.dtype == DType::boolean) {
@@ -88,7 +88,15 @@ std::vector<Type> infer(const Call& call) {
   for (std::int64_t d : attrs.lhs_batch) out.push_back(lhs.shape[static_cast<int>(d)]);
   for (std::int64_t d : lhs_free) out.push_back(lhs.shape[static_cast<int>(d)]);
   for (std::int64_t d : rhs_free) out.push_back(rhs.shape[static_cast<int>(d)]);
-  return {{lhs.dtype, out}};
+  const Type result{lhs.dtype, out};
+  if (call.in.size() == 3 && call.in[2] != result) {
+    fail(call.in[2].dtype != result.dtype ? ErrorCode::dtype_mismatch : ErrorCode::shape_mismatch,
+         {.what = fmt::format("contract: the product is {}, what it is added to is {}", to_string(result),
+                              to_string(call.in[2])),
+          .expected = "equal types",
+          .where = call.where});
+  }
+  return {result};
 }
 
 Dims sequence(int begin, int count) {
@@ -151,16 +159,20 @@ Var operand_gradient(const RuleCall& rule, bool own_is_lhs) {
 }
 
 std::vector<Var> vjp(const RuleCall& rule) {
-  if (!rule.seed[0]) return {Var(), Var()};
-  return {rule.wants(0) ? operand_gradient(rule, true) : Var(),
-          rule.wants(1) ? operand_gradient(rule, false) : Var()};
+  std::vector<Var> gradients(rule.in.size());
+  if (!rule.seed[0]) return gradients;
+  if (rule.wants(0)) gradients[0] = operand_gradient(rule, true);
+  if (rule.wants(1)) gradients[1] = operand_gradient(rule, false);
+  if (rule.in.size() == 3) gradients[2] = rule.seed[0];
+  return gradients;
 }
 
 std::vector<Var> jvp(const RuleCall& rule) {
   const auto attrs = rule.call.attrs_as<ContractAttrs>();
   const Var left = rule.seed[0] ? contract(rule.seed[0], rule.in[1], attrs) : Var();
   const Var right = rule.seed[1] ? contract(rule.in[0], rule.seed[1], attrs) : Var();
-  return {sum_of(left, right)};
+  const Var both = sum_of(left, right);
+  return {rule.in.size() == 3 ? sum_of(rule.seed[2], both) : both};
 }
 
 ContractLayout layout_of(const Call& call) {
@@ -168,7 +180,7 @@ ContractLayout layout_of(const Call& call) {
     return call.in_strides.empty() ? dense_strides(call.in[i].shape) : call.in_strides[i];
   };
   return contract_layout(call.attrs_as<ContractAttrs>(), call.in[0].dtype, call.in[0].shape, strides(0),
-                         call.in[1].shape, strides(1));
+                         call.in[1].shape, strides(1), call.in.size() == 3);
 }
 
 Cost cost(const Call& call) {
@@ -197,7 +209,23 @@ std::vector<Sample> samples() {
       {.in = {f64({5, 2}), f64({5, 2})}, .attrs = of({{0, 1}, {0, 1}, {}, {}})},
       {.in = {f64({2, 0}), f64({0, 3})}, .attrs = of({{}, {}, {1}, {0}})},
       {.in = {f64({20, 33}), f64({33, 17})}, .attrs = of({{}, {}, {1}, {0}})},
+      {.in = {f64({3, 4}), f64({4, 5}), f64({3, 5})}, .attrs = of({{}, {}, {1}, {0}})},
+      {.in = {f64({2, 3, 4}), f64({2, 4, 2}), f64({2, 3, 2})}, .attrs = of({{0}, {0}, {2}, {1}})},
+      {.in = {f64({2, 0}), f64({0, 3}), f64({2, 3})}, .attrs = of({{}, {}, {1}, {0}})},
   };
+}
+
+// Contracted pairs in the left's order: a sum runs in one order however it was written, and dense rows merge.
+ContractAttrs in_order(const ContractAttrs& dims) {
+  ContractAttrs ordered = dims;
+  if (dims.lhs_contract.rank() == dims.rhs_contract.rank()) {
+    ordered.lhs_contract = sorted(dims.lhs_contract);
+    for (int i = 0; i < dims.lhs_contract.rank(); ++i) {
+      ordered.rhs_contract[i] =
+          dims.rhs_contract[static_cast<int>(index_of(dims.lhs_contract, ordered.lhs_contract[i]))];
+    }
+  }
+  return ordered;
 }
 
 }  // namespace
@@ -212,21 +240,17 @@ const Op op::contract = {
     .jvp = jvp,
     .cost = cost,
     .scratch = [](const Call& call) { return layout_of(call).scratch_bytes; },
-    .strided = takes_any_strides,
+    .in_place = [](const Call& call, int, int operand) { return operand == 2 && call.is_dense_operand(2); },
+    .strided = [](const Call&, int operand) { return operand < 2; },
     .samples = samples,
 };
 
 Var contract(const Var& lhs, const Var& rhs, const ContractAttrs& dims) {
-  // Contracted pairs in the left's order: a sum runs in one order however it was written, and dense rows merge.
-  ContractAttrs ordered = dims;
-  if (dims.lhs_contract.rank() == dims.rhs_contract.rank()) {
-    ordered.lhs_contract = sorted(dims.lhs_contract);
-    for (int i = 0; i < dims.lhs_contract.rank(); ++i) {
-      ordered.rhs_contract[i] =
-          dims.rhs_contract[static_cast<int>(index_of(dims.lhs_contract, ordered.lhs_contract[i]))];
-    }
-  }
-  return lhs.builder().call1(op::contract, {lhs, rhs}, pack(ordered));
+  return lhs.builder().call1(op::contract, {lhs, rhs}, pack(in_order(dims)));
+}
+
+Var contract(const Var& lhs, const Var& rhs, const Var& sum, const ContractAttrs& dims) {
+  return lhs.builder().call1(op::contract, {lhs, rhs, sum}, pack(in_order(dims)));
 }
 
 }  // namespace tidemark

@@ -14,6 +14,9 @@ struct ContractAttrs {
 };
 
 Var contract(const Var& lhs, const Var& rhs, const ContractAttrs& dims);
+// sum + contract(lhs, rhs), bit for bit, written over the sum where that is free: how gradients that arrive on several paths
+// are added up without memory for each. Programs need not be written with it: opt/accumulate puts it in.
+Var contract(const Var& lhs, const Var& rhs, const Var& sum, const ContractAttrs& dims);
 // (…, M, K) × (…, K, N), leading dimensions broadcast as in NumPy; vectors as in NumPy.
 Var matmul(const Var& lhs, const Var& rhs);
 Var einsum(std::string_view formula,

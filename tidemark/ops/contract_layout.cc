@@ -34,7 +34,8 @@ Dims free_dims(int rank, const Dims& batch, const Dims& contracted) {
 }
 
 ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Shape& lhs,
-                               const Strides& lhs_strides, const Shape& rhs, const Strides& rhs_strides) {
+                               const Strides& lhs_strides, const Shape& rhs, const Strides& rhs_strides,
+                               bool added) {
   const Dims lhs_free = free_dims(lhs.rank(), attrs.lhs_batch, attrs.lhs_contract);
   const Dims rhs_free = free_dims(rhs.rank(), attrs.rhs_batch, attrs.rhs_contract);
   Shape out;
@@ -76,12 +77,12 @@ ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Sh
   layout.k_lhs = {k.size, k.s0};
   layout.k_rhs = {k.size, k.s1};
 
-  layout.staged = dtype == DType::bf16 || dtype == DType::f16;
+  layout.staged = dtype == DType::bf16 || dtype == DType::f16 || (added && sizes.k > gemm::deepest);
   if (is_float(dtype)) {
     const bool in_place = !layout.staged && gemm::reads_in_place(sizes) && m.size.rank() <= 1 &&
                           n.size.rank() <= 1 && k.size.rank() <= 1;
     if (!in_place) {
-      layout.scratch_bytes = dtype == DType::f64 ? gemm::scratch_bytes<double>(sizes)
+      layout.scratch_bytes = dtype == DType::f64 ? gemm::scratch_bytes<double>(sizes, layout.staged)
                                                  : gemm::scratch_bytes<float>(sizes, layout.staged);
     }
   }

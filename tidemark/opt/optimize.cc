@@ -9,6 +9,7 @@
 #include "tidemark/base/error.h"
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/verify.h"
+#include "tidemark/opt/accumulate.h"
 #include "tidemark/opt/cse.h"
 #include "tidemark/opt/dce.h"
 #include "tidemark/opt/narrow.h"
@@ -32,6 +33,8 @@ constexpr Pass passes[] = {
      }},
     {"cse", true, [](const Graph& graph, const OptOptions&) { return cse(graph); }},
     {"dce", true, [](const Graph& graph, const OptOptions&) { return dce(graph); }},
+    {"accumulate", false,
+     [](const Graph& graph, const OptOptions& options) { return accumulate(graph, options.ops); }},
     {"narrow", false, [](const Graph& graph, const OptOptions&) { return narrow(graph); }},
 };
 

@@ -1,9 +1,10 @@
-// Runs the graph passes to a fixed point: simplify, fold, cse, dce in rounds, then narrow once.
+// Runs the graph passes to a fixed point: simplify, fold, cse, dce in rounds, then accumulate and narrow once.
 //
 //   simplify   exact algebra; leaves nodes unused and makes others equal
 //   fold       after simplify, which exposes constants
 //   cse        after fold, which makes constants equal
 //   dce        last in the round: everything before leaves dead nodes
+//   accumulate after the rounds: sums of products become products that are added in place
 //   narrow     after the rounds: it only moves nodes, and moves those that stay
 //
 // Results keep their bits; inputs, outputs, donation, names, hints and source lines stay. Every pass is timed and its graph
