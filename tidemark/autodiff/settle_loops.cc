@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tidemark/autodiff/loop_records.h"
+#include "tidemark/ops/loop_files.h"
 #include "tidemark/ops/loop_reverse.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/while_loop.h"
@@ -93,6 +94,7 @@ class Settling {
   struct Decision {
     std::optional<LoopRecords> records;
     std::int64_t slots = 0;
+    std::optional<FileSlots> files;
     std::vector<Var> kept;  // by records: what the first loop stacked
   };
 
@@ -159,6 +161,12 @@ class Settling {
     }
     const std::int64_t state = std::max<std::int64_t>(1, state_bytes(source_, node));
     decision.slots = attrs.keep = std::clamp<std::int64_t>(limit / state, 1, attrs.trips);
+    // A program that has no room for the buffers of transfers does without files.
+    const bool room = memory_ / state >= least_states_with_files;
+    if (attrs.keep < attrs.trips && attrs.disk >= state && room) {
+      decision.files = file_slots(attrs.trips, state, limit, attrs.disk);
+      decision.slots = attrs.keep = 1;
+    }
     define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(node)));
   }
 
@@ -195,6 +203,10 @@ class Settling {
       return;
     }
     if (found != decisions_.end()) attrs.slots = found->second.slots;
+    if (found != decisions_.end() && found->second.files) {
+      attrs.memory_slots = found->second.files->memory;
+      attrs.disk_slots = found->second.files->disk;
+    }
     if (attrs.unknown_length()) attrs.slots = while_slots_.at(source_[node.operands.back()].producer.index);
     std::vector<Graph> regions = settled_regions(node);
     regions[1] = gradients_alone(regions[1], attrs);

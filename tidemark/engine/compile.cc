@@ -4,6 +4,10 @@
 
 namespace tidemark {
 
+std::vector<LoopForecast> PlannedGraph::loops() const {
+  return loop_forecasts(graph, [&](NodeId node) { return region_facts(plan, node); });
+}
+
 std::string PlannedGraph::to_json() const { return tidemark::to_json(plan); }
 
 namespace detail {

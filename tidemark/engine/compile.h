@@ -22,7 +22,7 @@ struct PlannedGraph {
   const Plan& plan;
   std::string summary() const { return tidemark::summary(graph, plan) + to_text(loops()); }
   // What reversing its loops takes; without those that keep everything.
-  std::vector<LoopForecast> loops() const { return loop_forecasts(graph); }
+  std::vector<LoopForecast> loops() const;
   std::string to_json() const;
   Bytes peak() const { return Bytes(plan.peak()); }
 };

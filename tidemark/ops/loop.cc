@@ -141,7 +141,9 @@ std::vector<Var> vjp(const RuleCall& rule) {
                                   .scanned = a.scanned,
                                   .slots = a.trips,
                                   .reverse = a.reverse,
-                                  .memory = a.memory},
+                                  .memory = a.memory,
+                                  .disk = a.disk,
+                                  .folder = a.folder},
                         .body = body};
   for (std::size_t i = 0; i < body.inputs().size(); ++i) {
     if (i >= carries && is_wanted(rule, i)) reversal.wanted.push_back(i);

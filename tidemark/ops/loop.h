@@ -9,6 +9,7 @@
 // that reversing the loop starts from (loop_reverse.h).
 #pragma once
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tidemark/base/attrs.h"
@@ -25,7 +26,9 @@ struct LoopAttrs {
       0;  // snapshots; as many as trips: the state before every iteration, by the iteration's slice
   std::int64_t memory =
       -1;  // bytes that snapshots may take if a gradient is asked for; -1: as the plan sees fit
-  TM_FIELDS(LoopAttrs, trips, carries, scanned, reverse, keep, memory)
+  std::int64_t disk = 0;    // bytes that further states may take in files then
+  std::string folder = "";  // for these files; empty: the system's for temporary ones
+  TM_FIELDS(LoopAttrs, trips, carries, scanned, reverse, keep, memory, disk, folder)
 
   bool keeps_all() const { return keep == trips && keep > 0; }
 };

@@ -6,6 +6,7 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/handed_on.h"
+#include "tidemark/ops/loop_files.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
 #include "tidemark/schedule/binomial_count.h"
@@ -24,6 +25,8 @@ std::vector<Type> infer(const Call& call) {
   const std::size_t last = unknown ? 2 : 0;  // operands that say what happened
   if (unknown ? a.scanned != 0 || a.seeded != 0 : a.trips < 1 || a.slots > a.trips)
     refuse("trips and slots disagree");
+  if (a.memory_slots < 0 || a.disk_slots < 0 || (a.uses_files() && (unknown || a.slots != 1 || a.trips < 2)))
+    refuse("its slots in files make no sense");
   if (a.slots < 1 || a.carries < 0 || a.scanned < 0 || a.seeded < 0 || a.wanted_scanned < 0 ||
       a.wanted_scanned > a.scanned || a.wanted_captured < 0 || call.regions.size() != 2 ||
       call.in.size() < carries + scanned + seeded + last)
@@ -90,13 +93,21 @@ Cost cost(const Call& call) {
   constexpr std::int64_t expected = 16;  // where nothing is known
   const std::int64_t steps = a.unknown_length() ? expected : a.trips;
   const auto trips = static_cast<double>(steps);
-  // Beyond the sweep of the loop itself, which goes over all steps once.
-  const auto advances = static_cast<double>(schedule::least_advances(steps + 1, a.slots) - steps);
+  // Beyond the sweep of the loop itself, which goes over all steps once. With files it is gone over again; the slots in
+  // them are counted as if they were in memory, and a transfer for each.
+  const auto advances = static_cast<double>(
+      a.uses_files() ? schedule::least_advances(steps, std::min(steps, a.memory_slots + a.disk_slots))
+                     : schedule::least_advances(steps + 1, a.slots) - steps);
   const RegionFacts &step = call.planned[0], &back = call.planned[1];
+  double transfers = 0;
+  if (a.uses_files()) {
+    transfers = 2 * static_cast<double>(std::min(steps, a.disk_slots)) *
+                static_cast<double>(kept_state_bytes(call.in, a)) / file_bytes_per_second;
+  }
   return {.flops = advances * step.flops + trips * back.flops,
           .bytes = advances * step.bytes_moved + trips * back.bytes_moved,
           .work = WorkKind::opaque,
-          .seconds = advances * step.seconds + trips * back.seconds};
+          .seconds = advances * step.seconds + trips * back.seconds + transfers};
 }
 
 // Pointers, and places for gradients that are carried or summed up and not written over what they were. Where states are
@@ -109,7 +120,9 @@ std::int64_t scratch(const Call& call) {
   std::int64_t bytes = align_up(static_cast<std::int64_t>(pointers) * 8, buffer_alignment);
   bytes += handed_on(call, 1).scratch();
   if (a.keeps_all()) return bytes;
-  bytes += align_up(16 * a.slots, buffer_alignment) + handed_on(call, 0).scratch();
+  bytes += a.uses_files() ? files_scratch(a, kept_state_bytes(call.in, a))
+                          : align_up(16 * a.slots, buffer_alignment);
+  bytes += handed_on(call, 0).scratch();
   for (std::int64_t c = 0; c < a.carries; ++c)
     bytes += align_up(slice_of(call.in[static_cast<std::size_t>(c)]).bytes(), buffer_alignment);
   return bytes;
@@ -150,7 +163,9 @@ std::vector<Var> expand_reverse(const RuleCall& rule) {
                   .carries = static_cast<std::int64_t>(carried.size()),
                   .scanned = static_cast<std::int64_t>(scanned.size()),
                   .reverse = !a.reverse,
-                  .memory = a.memory};
+                  .memory = a.memory,
+                  .disk = a.disk,
+                  .folder = a.folder};
   std::vector<Var> operands = carried;
   operands.insert(operands.end(), scanned.begin(), scanned.end());
   operands.insert(operands.end(), rule.in.end() - static_cast<std::ptrdiff_t>(at.captured), rule.in.end());

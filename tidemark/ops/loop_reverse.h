@@ -26,10 +26,15 @@ struct LoopReverseAttrs {
   std::int64_t slots = 0;  // as many as trips: every state is kept; fewer: they are used again and again
   bool reverse = false;    // of the loop that is reversed
   std::int64_t memory = -1;
+  std::int64_t disk = 0;  // bytes in files, as LoopAttrs has it
+  std::string folder = "";
+  // With files, once it is decided: there is one slot, which holds the first state, and these are for others.
+  std::int64_t memory_slots = 0, disk_slots = 0;
   TM_FIELDS(LoopReverseAttrs, trips, carries, scanned, seeded, wanted_scanned, wanted_captured, slots,
-            reverse, memory)
+            reverse, memory, disk, folder, memory_slots, disk_slots)
 
   bool unknown_length() const { return trips < 0; }
+  bool uses_files() const { return disk_slots > 0; }
   bool keeps_all() const { return slots == trips; }
 };
 

@@ -17,8 +17,12 @@ struct FileOptions {
   std::size_t block_bytes = 0;  // most blocks; larger ones are possible
   int buffers = 4;              // at least 2
   bool direct = false, durable = false;
-  bool keep_dropped = false;  // until `reclaim`: a run may be resumed from before the drop
+  bool keep_dropped = false;     // until `reclaim`: a run may be resumed from before the drop
+  std::byte* staging = nullptr;  // staging_room() bytes of the caller's for the buffers; null: allocated
 };
+
+// For blocks of at most so many bytes, not direct.
+std::size_t staging_room(std::size_t block_bytes, int buffers);
 
 // A block that has reached its file.
 struct Commit {
@@ -71,6 +75,9 @@ class SnapshotFiles {
  private:
   enum class Use : std::uint8_t { free, filling, writing, reading, ready, lent, orphan };
   struct Free {
+    Free() : ours(true) {}
+    explicit Free(bool allocated) : ours(allocated) {}
+    bool ours;
     void operator()(std::byte* block) const;
   };
   struct Buffer {

@@ -98,12 +98,12 @@ std::int64_t scanned_length(const Carried& xs, SourceLine where) {
 std::vector<Tensor> apply_loop(const Graph& body, const Carried& carry, std::int64_t trips,
                                std::span<const Tensor> xs, std::span<const Tensor> captured,
                                const LoopOptions& options, SourceLine where) {
-  if (trips < 0 || (options.memory && options.memory->count < 0)) {
-    fail(ErrorCode::bad_attribute,
-         {.what = trips < 0 ? fmt::format("a loop of {} steps", trips)
-                            : fmt::format("a loop with {} bytes", options.memory->count),
-          .expected = "0 or more",
-          .where = where});
+  const std::int64_t least_bytes = std::min(options.memory.value_or(Bytes()).count, options.disk.count);
+  if (trips < 0 || least_bytes < 0) {
+    fail(ErrorCode::bad_attribute, {.what = trips < 0 ? fmt::format("a loop of {} steps", trips)
+                                                      : fmt::format("a loop with {} bytes", least_bytes),
+                                    .expected = "0 or more",
+                                    .where = where});
   }
   check_carry("a loop", body, carry, false, where);
   std::vector<Tensor> operands = carry.tensors;
@@ -112,7 +112,9 @@ std::vector<Tensor> apply_loop(const Graph& body, const Carried& carry, std::int
   const LoopAttrs attrs{.trips = trips,
                         .carries = static_cast<std::int64_t>(carry.tensors.size()),
                         .scanned = static_cast<std::int64_t>(xs.size()),
-                        .memory = options.memory ? options.memory->count : -1};
+                        .memory = options.memory ? options.memory->count : -1,
+                        .disk = options.disk.count,
+                        .folder = options.folder};
   return apply_node(operands, where, [&](Builder& builder, std::span<const Var> in) {
     return builder.call(op::loop, in, pack(attrs), {body});
   });

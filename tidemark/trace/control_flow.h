@@ -19,6 +19,9 @@ struct LoopOptions {
   // For the states that are kept for the gradient. None: as the budget of the program allows; without a budget,
   // everything is kept that saves computing.
   std::optional<Bytes> memory = {};
+  // For further states, in files that are there while the gradient is computed.
+  Bytes disk = {};
+  std::string folder = "";  // for these files; empty: the system's for temporary ones
 };
 
 struct WhileOptions {
