@@ -23,13 +23,13 @@ std::vector<Var> transpose_twice(const RuleCall& rule) {
   builder.set_where(rule.call.where);
   const std::vector<Var> pulled = rule.call.op->vjp(
       {.builder = builder, .call = rule.call, .in = in, .out = out, .seed = seed, .calculus = &calculus});
-  std::vector<Var> outputs, directions;
   for (std::size_t o = 0; o < pulled.size(); ++o) {
-    if (!pulled[o] || !rule.seed[o]) continue;
-    outputs.push_back(pulled[o]);
-    directions.push_back(builder.input(pulled[o].type()));
+    if (pulled[o] && rule.seed[o]) graph.add_output(pulled[o].id());
   }
-  const std::vector<Var> tangents = pull_back(builder, outputs, directions, seeded);
+  const std::size_t inputs = graph.inputs().size(), outputs = graph.outputs().size();
+  std::unique_ptr<bool[]> wrt(new bool[inputs]);
+  for (std::size_t i = 0; i < inputs; ++i) wrt[i] = i >= inputs - seeded.size();
+  const Graph transposed = vjp_graph(graph, {wrt.get(), inputs});
 
   // The seeds themselves are absent from a linear map's transpose: any value serves, so zeros stand for them.
   std::vector<Var> arguments(rule.in.begin(), rule.in.end());
@@ -38,15 +38,10 @@ std::vector<Var> transpose_twice(const RuleCall& rule) {
   for (std::size_t o = 0; o < pulled.size(); ++o) {
     if (pulled[o] && rule.seed[o]) arguments.push_back(rule.seed[o]);
   }
-  for (const Var& t : tangents) {
-    if (t) graph.add_output(t.id());
-  }
-  const std::vector<Var> values = inline_graph(rule.builder, graph, arguments);
+  const std::vector<Var> values = inline_graph(rule.builder, transposed, arguments);
   std::vector<Var> result(rule.out.size());
-  std::size_t next_seed = 0, next_value = 0;
-  for (std::size_t r = 0; r < result.size(); ++r) {
-    if (!seed[r]) continue;
-    if (tangents[next_seed++]) result[r] = values[next_value++];
+  for (std::size_t r = 0, next = outputs; r < result.size(); ++r) {
+    if (seed[r]) result[r] = values[next++];
   }
   return result;
 }

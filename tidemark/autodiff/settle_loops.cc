@@ -180,10 +180,18 @@ class Settling {
     const std::int64_t bound = attrs.max_steps >= 0        ? std::min(attrs.max_steps, most_slots)
                                : limit == unlimited_memory ? usual_slots
                                                            : most_slots;
-    attrs.keep = std::clamp<std::int64_t>(limit / std::max<std::int64_t>(1, state), 1,
-                                          std::max<std::int64_t>(1, bound));
+    // What leaves the graph is reversed elsewhere, in the slots there are.
+    if (!leaves(node, static_cast<std::size_t>(attrs.carries) + 1)) {
+      attrs.keep = std::clamp<std::int64_t>(limit / std::max<std::int64_t>(1, state), 1,
+                                            std::max<std::int64_t>(1, bound));
+    }
     while_slots_[source_[node.results.front()].producer.index] = attrs.keep;
     define(node, builder_.call(op::while_loop, operands(node), pack(attrs), settled_regions(node)));
+  }
+
+  bool leaves(const Node& node, std::size_t first_result) const {
+    return std::any_of(node.results.begin() + static_cast<std::ptrdiff_t>(first_result), node.results.end(),
+                       [&](ValueId v) { return std::ranges::count(source_.outputs(), v) > 0; });
   }
 
   bool snapshots_unread(const Node& node, const LoopAttrs& attrs) const {
@@ -207,10 +215,18 @@ class Settling {
       attrs.memory_slots = found->second.files->memory;
       attrs.disk_slots = found->second.files->disk;
     }
-    if (attrs.unknown_length()) attrs.slots = while_slots_.at(source_[node.operands.back()].producer.index);
+    std::vector<Var> in = operands(node);
+    if (attrs.unknown_length()) {
+      const auto kept = while_slots_.find(source_[node.operands.back()].producer.index);
+      if (kept != while_slots_.end()) attrs.slots = kept->second;
+      // What it began with serves derivatives, of which there will be no more.
+      if (attrs.begins) in.erase(in.end() - 2 - static_cast<std::ptrdiff_t>(attrs.carries), in.end() - 2);
+      attrs.begins = false;
+      attrs.summed.clear();
+    }
     std::vector<Graph> regions = settled_regions(node);
     regions[1] = gradients_alone(regions[1], attrs);
-    define(node, builder_.call(op::loop_reverse, operands(node), pack(attrs), std::move(regions)));
+    define(node, builder_.call(op::loop_reverse, in, pack(attrs), std::move(regions)));
   }
 
   const Graph& source_;

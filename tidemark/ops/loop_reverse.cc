@@ -22,7 +22,9 @@ std::vector<Type> infer(const Call& call) {
     fail(ErrorCode::malformed_graph, {.what = "loop_reverse: " + what, .where = call.where});
   };
   const bool unknown = a.unknown_length();
-  const std::size_t last = unknown ? 2 : 0;  // operands that say what happened
+  const std::size_t told = unknown ? 2 : 0;  // operands that say what happened
+  const std::size_t last = told + (a.begins ? carries : 0);
+  if (a.begins && !unknown) refuse("only a loop of unknown length says what it began with");
   if (unknown ? a.scanned != 0 || a.seeded != 0 : a.trips < 1 || a.slots > a.trips)
     refuse("trips and slots disagree");
   if (a.memory_slots < 0 || a.disk_slots < 0 || (a.uses_files() && (unknown || a.slots != 1 || a.trips < 2)))
@@ -55,6 +57,13 @@ std::vector<Type> infer(const Call& call) {
   for (std::size_t i = 0; i < seeded; ++i) slice(y_seeds);
   captured.assign(call.in.begin() + static_cast<std::ptrdiff_t>(next),
                   call.in.end() - static_cast<std::ptrdiff_t>(last));
+  if (a.begins && !std::equal(carry.begin(), carry.end(), call.in.end() - static_cast<std::ptrdiff_t>(last)))
+    refuse("it began with values of other types");
+  if (a.begins && (std::ssize(a.summed) != a.wanted_captured ||
+                   std::ranges::any_of(a.summed, [&](std::int64_t i) {
+                     return i < 0 || i >= std::ssize(captured);
+                   })))
+    refuse("captured values that get a gradient are not named");
 
   std::vector<Type> inputs = carry;
   inputs.insert(inputs.end(), x.begin(), x.end());
@@ -138,16 +147,9 @@ bool in_place(const Call& call, int result, int operand) {
 }
 
 // A loop over the stacked states, backwards: what is carried are the gradients and the sums.
-std::vector<Var> expand_reverse(const RuleCall& rule) {
+std::vector<Var> as_loop(const RuleCall& rule, bool keeps) {
   const auto a = rule.call.attrs_as<LoopReverseAttrs>();
-  if (a.unknown_length()) {
-    fail(ErrorCode::not_differentiable,
-         {.what = "the gradient of a while_loop is differentiated again",
-          .where = rule.call.where,
-          .help =
-              "take the derivative that comes first in forward mode (jvp), or loop a fixed number of times"});
-  }
-  TM_CHECK(a.keeps_all(), "a reversal in fewer slots than steps is expanded");
+  TM_CHECK(!a.unknown_length() && a.keeps_all(), "a reversal in fewer slots than steps is expanded");
   const Graph& back = rule.call.regions[1];
   const ReversalLayout at(a, back);
   std::vector<Var> carried, scanned;
@@ -163,6 +165,7 @@ std::vector<Var> expand_reverse(const RuleCall& rule) {
                   .carries = static_cast<std::int64_t>(carried.size()),
                   .scanned = static_cast<std::int64_t>(scanned.size()),
                   .reverse = !a.reverse,
+                  .keep = keeps ? a.trips : 0,
                   .memory = a.memory,
                   .disk = a.disk,
                   .folder = a.folder};
@@ -194,6 +197,36 @@ std::vector<Var> expand_reverse(const RuleCall& rule) {
   std::vector<Var> results(at.results);
   for (std::size_t r = 0; r < at.results; ++r) results[chosen[r]] = found[r];
   return results;
+}
+std::vector<Var> expand_reverse(const RuleCall& rule) { return as_loop(rule, false); }
+
+bool is_unknown(const Call& call) { return call.attrs_as<LoopReverseAttrs>().unknown_length(); }
+
+// Of known length, what is differentiated is that loop.
+std::vector<Var> for_reverse(const RuleCall& rule) {
+  if (!is_unknown(rule.call)) return as_loop(rule, true);
+  return rule.builder.call(op::loop_reverse, rule.in, *rule.call.attrs,
+                           {rule.call.regions.begin(), rule.call.regions.end()});
+}
+
+std::vector<Var> jvp(const RuleCall& rule) {
+  if (is_unknown(rule.call)) return while_reverse_jvp(rule);
+  Graph loop;
+  Builder builder(loop);
+  builder.set_where(rule.call.where);
+  std::vector<Var> in, arguments(rule.in.begin(), rule.in.end());
+  std::unique_ptr<bool[]> wanted(new bool[rule.in.size()]);
+  for (std::size_t i = 0; i < rule.in.size(); ++i) {
+    in.push_back(builder.input(rule.in[i].type()));
+    wanted[i] = static_cast<bool>(rule.seed[i]);
+    if (wanted[i]) arguments.push_back(rule.seed[i]);
+  }
+  const RuleCall inside{.builder = builder, .call = rule.call, .in = in, .out = {}, .seed = {}};
+  for (const Var& result : as_loop(inside, false)) loop.add_output(result.id());
+  std::vector<Var> found =
+      inline_graph(rule.builder, rule.calculus->jvp(loop, {wanted.get(), in.size()}), arguments);
+  std::rotate(found.begin(), found.begin() + std::ssize(rule.out), found.end());  // tangents first
+  return found;
 }
 
 }  // namespace
@@ -270,7 +303,10 @@ const Op op::loop_reverse = {
     .results = -1,
     .schema = &schema_of<LoopReverseAttrs>,
     .infer = infer,
+    .vjp = while_reverse_vjp,
+    .jvp = jvp,
     .expand = expand_reverse,
+    .for_reverse = for_reverse,
     .cost = cost,
     .scratch = scratch,
     .in_place = in_place,

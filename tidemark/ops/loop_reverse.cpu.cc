@@ -12,7 +12,7 @@ std::shared_ptr<const void> prepare(const Call& call) {
   const Graph& back = call.regions[1];
   auto reversal =
       std::make_shared<Reversal>(Reversal{attrs, ReversalLayout(attrs, back), {}, {}, {}, {}, {}, nullptr});
-  TM_CHECK(back.outputs().size() == reversal->at.results,
+  TM_CHECK(back.outputs().size() == reversal->at.results && !attrs.begins,
            "a reversal of which it is not decided how it runs");
   for (const Type& type : input_types(back)) reversal->in_bytes.push_back(type.bytes());
   for (const Type& type : output_types(back)) reversal->out_bytes.push_back(type.bytes());

@@ -10,7 +10,8 @@
 //
 // Only floating-point values have seeds and gradients; of xs and captured values, those named in `wanted`. Of a loop of
 // unknown length (trips is -1; while_loop.h) there are no xs and ys, and two more operands come last: the iteration whose
-// state each slot holds, -1 for none, and the number of trips.
+// state each slot holds, -1 for none, and the number of trips. With `begins`, until the plan decides, what the loop began
+// with comes before them: its derivatives pass there and not through the snapshots (while_reverse.cc).
 #pragma once
 #include "tidemark/ops/loop.h"
 
@@ -30,8 +31,10 @@ struct LoopReverseAttrs {
   std::string folder = "";
   // With files, once it is decided: there is one slot, which holds the first state, and these are for others.
   std::int64_t memory_slots = 0, disk_slots = 0;
+  bool begins = false;  // of unknown length
+  IntList summed = {};  // with `begins`: the captured values that get a gradient, by number
   TM_FIELDS(LoopReverseAttrs, trips, carries, scanned, seeded, wanted_scanned, wanted_captured, slots,
-            reverse, memory, disk, folder, memory_slots, disk_slots)
+            reverse, memory, disk, folder, memory_slots, disk_slots, begins, summed)
 
   bool unknown_length() const { return trips < 0; }
   bool uses_files() const { return disk_slots > 0; }
@@ -47,6 +50,10 @@ struct LoopReversal {
       {};  // inputs of the body: those xs and captured values that get a gradient
 };
 std::vector<Graph> reversal_regions(LoopReversal& reversal, const Calculus& calculus);
+
+// The rules of one of unknown length (while_reverse.cc).
+std::vector<Var> while_reverse_vjp(const RuleCall& rule);
+std::vector<Var> while_reverse_jvp(const RuleCall& rule);
 
 // Where things are among the inputs and outputs of region 1.
 struct ReversalLayout {

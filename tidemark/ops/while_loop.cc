@@ -97,10 +97,13 @@ std::vector<Var> vjp(const RuleCall& rule) {
   const auto a = rule.call.attrs_as<WhileAttrs>();
   const auto carries = static_cast<std::size_t>(a.carries);
   TM_CHECK(a.keep > 0, "a while_loop that keeps no states is reversed");
-  LoopReversal reversal{.attrs = {.trips = -1, .carries = a.carries, .slots = a.keep, .memory = a.memory},
-                        .body = rule.call.regions[1]};
+  LoopReversal reversal{
+      .attrs = {.trips = -1, .carries = a.carries, .slots = a.keep, .memory = a.memory, .begins = true},
+      .body = rule.call.regions[1]};
   for (std::size_t i = carries; i < rule.in.size(); ++i) {
-    if (rule.wants(static_cast<int>(i)) && is_float(rule.in[i].dtype())) reversal.wanted.push_back(i);
+    if (!rule.wants(static_cast<int>(i)) || !is_float(rule.in[i].dtype())) continue;
+    reversal.wanted.push_back(i);
+    reversal.attrs.summed.push_back(static_cast<std::int64_t>(i - carries));
   }
   std::vector<Var> operands(rule.out.begin() + static_cast<std::ptrdiff_t>(carries) + 1, rule.out.end() - 1);
   for (std::size_t c = 0; c < carries; ++c) {
@@ -108,6 +111,7 @@ std::vector<Var> vjp(const RuleCall& rule) {
       operands.push_back(rule.seed[c] ? rule.seed[c] : zeros_like(rule.out[c]));
   }
   operands.insert(operands.end(), rule.in.begin() + static_cast<std::ptrdiff_t>(carries), rule.in.end());
+  operands.insert(operands.end(), rule.in.begin(), rule.in.begin() + static_cast<std::ptrdiff_t>(carries));
   operands.push_back(rule.out.back());
   operands.push_back(rule.out[carries]);
   std::vector<Graph> regions = reversal_regions(reversal, *rule.calculus);
@@ -125,13 +129,7 @@ std::vector<Var> vjp(const RuleCall& rule) {
 // Values and tangents together; the values alone decide when it ends.
 std::vector<Var> jvp(const RuleCall& rule) {
   WhileAttrs attrs = rule.call.attrs_as<WhileAttrs>();
-  if (attrs.keep > 0) {
-    fail(ErrorCode::not_differentiable,
-         {.what = "the gradient of a while_loop is differentiated again",
-          .where = rule.call.where,
-          .help =
-              "take the derivative that comes first in forward mode (jvp), or loop a fixed number of times"});
-  }
+  attrs.keep = 0;  // what is kept serves a reversal, which brings its own when it is differentiated
   const auto carries = static_cast<std::size_t>(attrs.carries);
   const std::size_t inputs = rule.in.size();
   std::unique_ptr<bool[]> wanted(new bool[inputs]);
@@ -166,12 +164,14 @@ std::vector<Var> jvp(const RuleCall& rule) {
   std::iota(outputs.begin(), outputs.end(), std::size_t{0});
   regions.push_back(regrouped(joint, types, order, outputs));
   const std::vector<Var> found = rule.builder.call(op::while_loop, operands, pack(attrs), std::move(regions));
-  std::vector<Var> result(2 * (carries + 1));
+  const std::size_t results = rule.out.size();
+  std::vector<Var> result(results);
+  result.insert(result.end(), rule.out.begin(), rule.out.end());
   for (std::size_t c = 0, next = carries; c < carries; ++c) {
     if (is_float(rule.in[c].dtype())) result[c] = found[next++];
-    result[carries + 1 + c] = found[c];
+    result[results + c] = found[c];
   }
-  result.back() = found.back();
+  result[results + carries] = found.back();
   return result;
 }
 
