@@ -9,10 +9,6 @@
 namespace tidemark::ode {
 namespace {
 
-Field with_parameters(const ParameterField& f, const List& parameters) {
-  return [&f, parameters](const Tensor& t, const List& y) { return f(t, y, parameters); };
-}
-
 struct Arguments {
   List y, parameters;
   TM_FIELDS(Arguments, y, parameters)
@@ -48,18 +44,18 @@ std::tuple<List, List> checked(const List& by_y, const List& by_parameters, cons
 List with_adjoint(const ParameterField& f, const List& y0, const List& parameters, Interval time,
                   const OdeOptions& options, SourceLine where) {
   const auto forwards = [&](const List& y, const List& p) {
-    return integrate(with_parameters(f, p), y, time, options, where);
+    return integrate(f, y, p, time, options, where);
   };
   const auto backwards = [&](const List& y, const List& p, const List& end, const List& seed) {
     const std::size_t n = y.size();
-    const Field augmented = [&](const Tensor& t, const List& all) {
-      const Pulled at = pulled(f, t, part(all, 0, n), p, part(all, n, n));
+    const ParameterField augmented = [&](const Tensor& t, const List& all, const List& q) {
+      const Pulled at = pulled(f, t, part(all, 0, n), q, part(all, n, n));
       const List by_y = scaled(at.by_y, -1), by_p = scaled(at.by_parameters, -1);
       return joined({&at.slope, &by_y, &by_p});
     };
     const List nothing = zeros_like(p);
     const List all =
-        integrate(augmented, joined({&end, &seed, &nothing}), {time.end, time.begin}, options, where);
+        integrate(augmented, joined({&end, &seed, &nothing}), p, {time.end, time.begin}, options, where);
     return checked(part(all, n, n), part(all, 2 * n, p.size()), y, part(all, 0, n), options, where);
   };
   return custom_vjp(forwards, backwards, where)(y0, parameters);

@@ -79,21 +79,29 @@ struct Progress {
 
 }  // namespace
 
-List dopri5(const Field& f, const List& y0, Interval time, const OdeOptions& options, SourceLine where) {
+List dopri5(const ParameterField& f, const List& y0, const List& parameters, Interval time,
+            const OdeOptions& options, SourceLine where) {
   constexpr double safety = 0.9, beta = 0.04, exponent = 0.2 - 0.75 * beta, shrink = 0.2, grow = 10;
   constexpr double hopeless = 1e30;  // also where the trial overflowed
   const DType dtype = y0.front().dtype();
   const double span = std::abs(time.length()), direction = time.length() > 0 ? 1 : -1;
-  const Field outwards = [&](const Tensor& s, const List& y) {
-    return scaled(f(s * direction + time.begin, y), direction);
+  const auto outwards = [&](const List& with) -> Field {
+    return [&, with](const Tensor& s, const List& y) {
+      return scaled(f(s * direction + time.begin, y, with), direction);
+    };
   };
   const auto body = [&](const Progress& p) {
     const Tensor s = stop_gradient(p.s), wish = stop_gradient(p.h);
     const Tensor last = s + wish * 1.01 >= span;  // no crumb is left for a step of its own
     const Tensor h = select(last, scalar(span, dtype) - s, wish);
-    const Stepped trial = dormand_prince(outwards, p.y, p.slope, s, h);
-    const Tensor error = error_norm(stopped(trial.error), stopped(p.y), stopped(trial.y), options);
+    const List before = stopped(p.y);
+    const Stepped trial = dormand_prince(outwards(stopped(parameters)), before, stopped(p.slope), s, h);
+    const Tensor error = error_norm(trial.error, before, trial.y, options);
     const Tensor taken = error <= 1;
+    // The same step once more for the gradient; nothing is computed twice, since the values are the same. A trial that
+    // is rejected may have overflowed: no gradient may enter it, not even one that is zero.
+    const auto passing = [&](const List& list) { return chosen(taken, list, stopped(list)); };
+    const Stepped step = dormand_prince(outwards(passing(parameters)), passing(p.y), passing(p.slope), s, h);
     const Tensor sound = select(error <= hopeless, maximum(error, 1e-10), scalar(hopeless, dtype));
     const Tensor raw = pow(sound, -exponent) * safety;
     const Tensor factor = select(taken, raw * pow(stop_gradient(p.previous), beta), minimum(raw, 1));
@@ -101,11 +109,11 @@ List dopri5(const Field& f, const List& y0, Interval time, const OdeOptions& opt
         .s = select(taken, select(last, scalar(span, dtype), s + h), s),
         .h = h * minimum(maximum(factor, shrink), grow),
         .previous = select(taken, maximum(sound, 1e-4), stop_gradient(p.previous)),
-        .y = chosen(taken, trial.y, p.y),
-        .slope = chosen(taken, trial.slope, p.slope),
+        .y = chosen(taken, step.y, p.y),
+        .slope = chosen(taken, step.slope, p.slope),
     };
   };
-  const List slope = outwards(scalar(0, dtype), y0);
+  const List slope = outwards(parameters)(scalar(0, dtype), y0);
   const Progress start{.s = scalar(0, dtype),
                        .h = first_step(stopped(y0), stopped(slope), span, options),
                        .previous = scalar(1e-4, dtype),

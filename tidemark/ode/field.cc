@@ -14,6 +14,10 @@ List each(const List& a, const F& f) {
 
 }  // namespace
 
+Field with_parameters(const ParameterField& f, const List& parameters) {
+  return [&f, parameters](const Tensor& t, const List& y) { return f(t, y, parameters); };
+}
+
 List advanced(const List& y, const Operand& h, std::span<const Term> terms) {
   List result;
   for (std::size_t i = 0; i < y.size(); ++i) {

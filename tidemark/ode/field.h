@@ -13,6 +13,8 @@ using List = std::vector<Tensor>;
 using Field = std::function<List(const Tensor& t, const List& y)>;
 // The same with what it is differentiated by beside y.
 using ParameterField = std::function<List(const Tensor& t, const List& y, const List& parameters)>;
+// `f` must outlive it.
+Field with_parameters(const ParameterField& f, const List& parameters);
 
 struct Term {
   double weight;

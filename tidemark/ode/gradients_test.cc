@@ -152,7 +152,8 @@ TEST(ImplicitMidpoint, SaysWhenNewtonDoesNotConverge) {
 class SecondOrder : public testing::TestWithParam<OdeMethod> {};
 
 TEST_P(SecondOrder, AgreesWithDifferencesOfTheGradient) {
-  const OdeOptions options{.method = GetParam(), .steps = 6};
+  // Step sizes are not differentiated: what that leaves out is of the size of the tolerance.
+  const OdeOptions options{.method = GetParam(), .steps = 6, .rtol = 1e-10, .atol = 1e-10};
   const auto loss = [&](Tensor p) {
     return sum(
         odeint([&](Tensor, Tensor y) { return sin(y * p) - y * y * y; }, waves({2}, 1), 0, 1, options));
@@ -167,7 +168,58 @@ TEST_P(SecondOrder, AgreesWithDifferencesOfTheGradient) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, SecondOrder,
-                         testing::Values(OdeMethod::rk4, OdeMethod::implicit_midpoint, OdeMethod::leapfrog));
+                         testing::Values(OdeMethod::rk4, OdeMethod::dopri5, OdeMethod::implicit_midpoint,
+                                         OdeMethod::leapfrog));
+
+// Of a gradient that was integrated backwards, the derivative is that of its own steps, and so as close to the exact one
+// as the gradient is.
+TEST(OdeGradients, FromBackwardsAreDifferentiatedAgain) {
+  const auto second = [](const OdeOptions& options) {
+    const auto loss = [&](Tensor p) {
+      return sum(
+          odeint([&](Tensor, Tensor y) { return sin(y * p) - y * y * y; }, waves({2}, 1), 0, 1, options));
+    };
+    const Tensor p = tensor({0.9, 1.4}), v = tensor({0.3, -0.8});
+    return std::pair(grad([&](Tensor q) { return sum(grad(loss)(q) * v); })(p).to_vector(),
+                     compile([&](Tensor q) { return hvp(loss, q, v); })(p).to_vector());
+  };
+  const std::vector<double> exact = second({.method = OdeMethod::rk4, .steps = 100}).first;
+  using enum OdeGradient;
+  const std::pair<OdeOptions, double> cases[] = {
+      {{.method = OdeMethod::rk4, .gradient = adjoint, .steps = 40}, 1e-6},
+      {{.method = OdeMethod::dopri5, .gradient = adjoint, .rtol = 1e-9, .atol = 1e-9}, 1e-6},
+      {{.method = OdeMethod::leapfrog, .gradient = adjoint, .steps = 200}, 1e-3},
+      {{.method = OdeMethod::leapfrog, .gradient = reversible, .steps = 200}, 1e-3},
+  };
+  for (const auto& [options, tolerance] : cases) {
+    const auto [reverse, forward] = second(options);
+    EXPECT_THAT(reverse, Pointwise(DoubleNear(tolerance), exact)) << static_cast<int>(options.method);
+    EXPECT_THAT(forward, Pointwise(DoubleNear(tolerance), exact)) << static_cast<int>(options.method);
+  }
+  OdeOptions steps{.method = OdeMethod::leapfrog, .steps = 50};
+  const std::vector<double> discrete = second(steps).first;
+  steps.gradient = reversible;
+  EXPECT_THAT(second(steps).first, Pointwise(DoubleNear(1e-11), discrete));
+}
+
+// exp(y²) overflows in the first trial, which is far too long; the steps that are taken are not affected.
+TEST(Dopri5, RejectedTrialsLeaveNoTraceInTheGradient) {
+  const auto end = [](double first_step) {
+    return [=](Tensor p) {
+      return sum(odeint([&](Tensor, Tensor y) { return y * exp(y * y * p) * -0.5; }, full({2}, 3, DType::f64),
+                        0, 1, {.rtol = 1e-8, .atol = 1e-8, .first_step = first_step}));
+    };
+  };
+  const Tensor p = tensor({1.3, 0.7}), v = tensor({0.4, -1.0});
+  const auto rash = end(1), careful = end(1e-7);
+  EXPECT_NEAR(rash(p).item(), careful(p).item(), 1e-6);
+  EXPECT_THAT(grad(rash)(p).to_vector(), Pointwise(DoubleNear(1e-6), grad(careful)(p).to_vector()));
+  EXPECT_THAT(compile(grad(rash))(p).to_vector(), Pointwise(DoubleNear(1e-6), grad(careful)(p).to_vector()));
+  EXPECT_NEAR(jvp(rash, p, v).second.item(), jvp(careful, p, v).second.item(), 1e-6);
+  EXPECT_THAT(hvp(rash, p, v).to_vector(), Pointwise(DoubleNear(1e-5), hvp(careful, p, v).to_vector()));
+  const auto slope = [&](Tensor q) { return sum(grad(rash)(q) * v); };
+  EXPECT_THAT(grad(slope)(p).to_vector(), Pointwise(DoubleNear(1e-5), hvp(careful, p, v).to_vector()));
+}
 
 TEST(Odeint, WorksInF32AndInsideLoops) {
   const auto segment = [](Tensor y, Tensor rate) {

@@ -45,16 +45,18 @@ std::pair<List, List> leapfrog(const Field& f, const List& y0, Interval time, co
   return repeat(options.steps, step, start, {.memory = options.memory}, where);
 }
 
-List integrate(const Field& f, const List& y0, Interval time, const OdeOptions& options, SourceLine where) {
+List integrate(const ParameterField& f, const List& y0, const List& parameters, Interval time,
+               const OdeOptions& options, SourceLine where) {
+  const Field plain = with_parameters(f, parameters);
   switch (options.method) {
     case OdeMethod::euler:
     case OdeMethod::midpoint:
     case OdeMethod::rk4:
-      return explicit_steps(f, y0, time, options, where);
+      return explicit_steps(plain, y0, time, options, where);
     case OdeMethod::dopri5:
-      return dopri5(f, y0, time, options, where);
+      return dopri5(f, y0, parameters, time, options, where);
     case OdeMethod::leapfrog:
-      return leapfrog(f, y0, time, options, where).first;
+      return leapfrog(plain, y0, time, options, where).first;
     case OdeMethod::implicit_midpoint:
       break;
   }

@@ -7,11 +7,13 @@
 namespace tidemark::ode {
 
 // Any method but implicit_midpoint.
-List integrate(const Field& f, const List& y0, Interval time, const OdeOptions& options, SourceLine where);
+List integrate(const ParameterField& f, const List& y0, const List& parameters, Interval time,
+               const OdeOptions& options, SourceLine where);
 
 List explicit_steps(const Field& f, const List& y0, Interval time, const OdeOptions& options,
                     SourceLine where);  // euler, midpoint, rk4
-List dopri5(const Field& f, const List& y0, Interval time, const OdeOptions& options, SourceLine where);
+List dopri5(const ParameterField& f, const List& y0, const List& parameters, Interval time,
+            const OdeOptions& options, SourceLine where);
 // `frozen`: f with parameters through which no gradient passes.
 List implicit_midpoint(const Field& f, const Field& frozen, const List& y0, Interval time,
                        const OdeOptions& options, SourceLine where);

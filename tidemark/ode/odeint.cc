@@ -105,13 +105,12 @@ std::vector<Tensor> integrate_ode(const Graph& slope, std::span<const Tensor> ca
     case OdeGradient::discrete:
       break;
   }
-  const ode::Field plain = [&](const Tensor& t, const List& y) { return f(t, y, parameters); };
   if (options.method == OdeMethod::implicit_midpoint) {
     const List constants = ode::stopped(parameters);
-    const ode::Field frozen = [&](const Tensor& t, const List& y) { return f(t, y, constants); };
-    return ode::implicit_midpoint(plain, frozen, y0, time, options, where);
+    return ode::implicit_midpoint(ode::with_parameters(f, parameters), ode::with_parameters(f, constants), y0,
+                                  time, options, where);
   }
-  return ode::integrate(plain, y0, time, options, where);
+  return ode::integrate(f, y0, parameters, time, options, where);
 }
 
 }  // namespace tidemark::detail
