@@ -9,6 +9,7 @@
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/forward.h"
 #include "tidemark/autodiff/reverse.h"
+#include "tidemark/autodiff/settle_loops.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/registry.h"
@@ -24,9 +25,10 @@ ThreadPool& pool() {
 }
 
 std::vector<Literal> run(const Graph& graph, const std::vector<Literal>& inputs) {
-  return interpret(
-      expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; }), inputs,
-      pool());
+  const Graph runnable = expand(
+      graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; },
+      ExpandRegions::inside);
+  return interpret(settle_loops(runnable), inputs, pool());
 }
 
 // The floating-point inputs or outputs of a graph, as a mask.
@@ -236,7 +238,7 @@ TEST_P(DerivativeLaws, TheExpansionMeansTheSame) {
     return;
   }
   for (const LawCase& law : cases_of(op)) {
-    if (law.dtype != DType::f64) continue;
+    if (law.dtype != DType::f64 || !law.expands) continue;
     const Graph graph = law.graph();
     const auto operands = law.operands();
     const Graph simple = expand(graph, [&](const Node& node) { return node.op == &op; });

@@ -1,5 +1,7 @@
 #include "tests/op_laws/law_case.h"
 
+#include "tests/op_laws/region_samples.h"
+
 namespace tidemark::testing {
 
 std::vector<Type> LawCase::types() const {
@@ -19,12 +21,14 @@ Graph LawCase::graph() const {
   Builder builder(graph);
   std::vector<Var> in;
   for (const Type& type : types()) in.push_back(builder.input(type));
-  for (const Var& result : builder.call(*op, in, sample.attrs)) graph.add_output(result.id());
+  for (const Var& result : builder.call(*op, in, sample.attrs, regions)) graph.add_output(result.id());
   return graph;
 }
 
 KernelRun LawCase::run(const std::vector<Literal>& operands, const RunOptions& options) const {
-  return run_kernel(*op, operands, sample.attrs, options);
+  RunOptions with_regions = options;
+  with_regions.regions = regions;
+  return run_kernel(*op, operands, sample.attrs, with_regions);
 }
 
 std::string LawCase::name() const {
@@ -34,19 +38,25 @@ std::string LawCase::name() const {
 }
 
 std::vector<LawCase> cases_of(const Op& op) {
+  std::vector<RegionSample> samples = region_samples(op);
+  if (op.samples) {
+    for (Sample& sample : op.samples()) samples.push_back({std::move(sample), {}});
+  }
   std::vector<LawCase> list;
-  if (!op.samples) return list;
-  const std::vector<Sample> samples = op.samples();
   for (std::size_t s = 0; s < samples.size(); ++s) {
+    const auto& [sample, regions, expands] = samples[s];
     bool recast = false;
-    for (const Sample::Operand& operand : samples[s].in) recast = recast || operand.type.dtype == DType::f64;
+    for (const Sample::Operand& operand : sample.in) recast = recast || operand.type.dtype == DType::f64;
     for (int t = 0; t < dtype_count; ++t) {
       const DType dtype = static_cast<DType>(t);
       if (recast ? !op.dtypes.contains(dtype) : t != 0) continue;
-      LawCase law{&op, samples[s], recast ? dtype : DType::f64, s};
+      if (!regions.empty() && !is_float(dtype)) continue;
+      LawCase law{&op, sample, recast ? dtype : DType::f64, s};
       for (Sample::Operand& operand : law.sample.in) {
         if (operand.type.dtype == DType::f64) operand.type.dtype = dtype;
       }
+      for (const std::string& text : regions) law.regions.push_back(region_in(text, dtype));
+      law.expands = expands;
       list.push_back(std::move(law));
     }
   }

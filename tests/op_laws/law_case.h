@@ -14,6 +14,8 @@ struct LawCase {
   Sample sample;
   DType dtype;        // what the sample's f64 operands were recast to
   std::size_t index;  // of the sample
+  std::vector<Graph> regions = {};
+  bool expands = true;
 
   std::vector<Type> types() const;
   std::vector<Literal> operands(std::uint64_t seed = 1) const;

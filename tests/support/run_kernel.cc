@@ -83,15 +83,30 @@ Literal read(const TensorRef& ref) {
 }
 
 // The op alone, on operands of these types.
-Graph graph_of(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs, SourceLine where) {
+Graph graph_of(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs, SourceLine where,
+               const std::vector<Graph>& regions = {}) {
   Graph graph;
   Builder builder(graph);
   builder.set_where(where);
   std::vector<Var> in;
   for (const Literal& operand : operands) in.push_back(builder.input({operand.dtype, operand.shape}));
-  for (const Var& result : builder.call(op, in, attrs)) graph.add_output(result.id());
+  for (const Var& result : builder.call(op, in, attrs, regions)) graph.add_output(result.id());
   return graph;
 }
+
+struct Region {
+  const Graph* graph;
+  ThreadPool* pool;
+  static void run(void* self, std::byte* const* inputs, std::byte* const* outputs) {
+    const Region& region = *static_cast<const Region*>(self);
+    const std::vector<const std::byte*> data(inputs, inputs + region.graph->inputs().size());
+    const std::vector<AlignedBytes> memory = interpret(*region.graph, data, *region.pool);
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      const std::int64_t bytes = region.graph->type(region.graph->outputs()[i]).bytes();
+      std::memcpy(outputs[i], memory[i].get(), static_cast<std::size_t>(bytes));
+    }
+  }
+};
 
 enum class Layout { dense, padded, transposed, reversed };
 constexpr Layout all_layouts[] = {Layout::dense, Layout::padded, Layout::transposed, Layout::reversed};
@@ -155,7 +170,7 @@ std::int64_t offset_of(const Shape& shape, const Strides& strides, std::int64_t 
 
 KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs,
                      const RunOptions& options) {
-  const Graph graph = graph_of(op, operands, attrs, options.where);
+  const Graph graph = graph_of(op, operands, attrs, options.where, options.regions);
   NodeCall call(graph, graph.nodes().front());
   std::vector<Placed> placed;
   std::vector<TensorRef> in, out;
@@ -184,11 +199,16 @@ KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const A
   const CpuKernel* kernel = find_cpu_kernel(op);
   const std::shared_ptr<const void> attributes = kernel->prepare(call);
   ThreadPool pool(options.threads);
+  std::vector<Region> regions;
+  std::vector<RegionRun> region_runs;
+  for (const Graph& region : options.regions) regions.push_back({&region, &pool});
+  for (Region& region : regions) region_runs.push_back({Region::run, &region});
   kernel->run({.in = in,
                .out = out,
                .attributes = attributes.get(),
                .scratch = scratch.data(),
                .pool = &pool,
+               .regions = region_runs,
                .where = options.where});
   for (std::size_t r = 0; r < out.size(); ++r) {
     run.results.push_back(read(out[r]));

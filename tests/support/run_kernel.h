@@ -26,6 +26,7 @@ struct RunOptions {
   int over = -1;                   // which; -1: none
   std::byte fill{0x5a};            // what results, scratch and gaps between elements hold before
   SourceLine where = {};
+  std::vector<Graph> regions = {};  // run node by node
 };
 
 struct KernelRun {
