@@ -59,10 +59,9 @@ std::vector<Type> infer(const Call& call) {
                   call.in.end() - static_cast<std::ptrdiff_t>(last));
   if (a.begins && !std::equal(carry.begin(), carry.end(), call.in.end() - static_cast<std::ptrdiff_t>(last)))
     refuse("it began with values of other types");
-  if (a.begins && (std::ssize(a.summed) != a.wanted_captured ||
-                   std::ranges::any_of(a.summed, [&](std::int64_t i) {
-                     return i < 0 || i >= std::ssize(captured);
-                   })))
+  if (a.begins &&
+      (std::ssize(a.summed) != a.wanted_captured ||
+       std::ranges::any_of(a.summed, [&](std::int64_t i) { return i < 0 || i >= std::ssize(captured); })))
     refuse("captured values that get a gradient are not named");
 
   std::vector<Type> inputs = carry;
