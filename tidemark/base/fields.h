@@ -18,7 +18,8 @@ void for_each_field(Object& object, F&& f) { std::remove_cvref_t<Object>::tm_vis
 }  // namespace tidemark
 
 #define TM_FIELDS_PARENS ()
-#define TM_FIELDS_EXPAND(...) TM_FIELDS_EXPAND2(TM_FIELDS_EXPAND2(TM_FIELDS_EXPAND2(__VA_ARGS__)))
+#define TM_FIELDS_EXPAND(...) TM_FIELDS_EXPAND3(TM_FIELDS_EXPAND3(TM_FIELDS_EXPAND3(__VA_ARGS__)))
+#define TM_FIELDS_EXPAND3(...) TM_FIELDS_EXPAND2(TM_FIELDS_EXPAND2(TM_FIELDS_EXPAND2(__VA_ARGS__)))
 #define TM_FIELDS_EXPAND2(...) TM_FIELDS_EXPAND1(TM_FIELDS_EXPAND1(TM_FIELDS_EXPAND1(__VA_ARGS__)))
 #define TM_FIELDS_EXPAND1(...) __VA_ARGS__
 #define TM_FIELDS_EACH(first, ...)   \
