@@ -29,7 +29,9 @@ TEST_P(KernelLaws, EveryOpHasSamplesAndFacts) {
   const Op& op = *GetParam();
   EXPECT_FALSE(op.name.empty());
   ASSERT_NE(op.infer, nullptr);
-  if (find_cpu_kernel(op)) EXPECT_FALSE(cases_of(op).empty()) << op.name << " has a kernel and no samples";
+  if (find_cpu_kernel(op)) {
+    EXPECT_FALSE(cases_of(op).empty()) << op.name << " has a kernel and no samples";
+  }
   EXPECT_EQ(find_op(op.name), &op);
 }
 

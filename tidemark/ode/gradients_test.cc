@@ -197,9 +197,9 @@ TEST(OdeGradients, FromBackwardsAreDifferentiatedAgain) {
     EXPECT_THAT(forward, Pointwise(DoubleNear(tolerance), exact)) << static_cast<int>(options.method);
   }
   OdeOptions steps{.method = OdeMethod::leapfrog, .steps = 50};
-  const std::vector<double> discrete = second(steps).first;
+  const std::vector<double> by_steps = second(steps).first;
   steps.gradient = reversible;
-  EXPECT_THAT(second(steps).first, Pointwise(DoubleNear(1e-11), discrete));
+  EXPECT_THAT(second(steps).first, Pointwise(DoubleNear(1e-11), by_steps));
 }
 
 // exp(y²) overflows in the first trial, which is far too long; the steps that are taken are not affected.

@@ -5,6 +5,8 @@
 //     of an order can be improved as a problem of its own (`piece_of`);
 //   * a task that is the only one comparable with all others splits the problem in two (`cuts_of`).
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -49,18 +51,17 @@ struct OrderModel {
 // the operand dying (`dies(item)`) in this step. The in_place pass decides the same way.
 template <class Dies>
 std::int64_t saved_by_take_over(const OrderModel& model, int task, Dies&& dies) {
-  const auto& pairs = model.take_overs[static_cast<std::size_t>(task)];
+  std::array<TakeOver, 64> accepted;
+  std::size_t count = 0;
   std::int64_t saved = 0;
-  std::uint64_t accepted = 0;
-  for (std::size_t k = 0; k < pairs.size() && k < 64; ++k) {
-    if (!dies(pairs[k].used)) continue;
-    bool gone = false;
-    for (std::size_t j = 0; j < k; ++j) {
-      gone |= (accepted >> j & 1) && (pairs[j].used == pairs[k].used || pairs[j].made == pairs[k].made);
-    }
-    if (gone) continue;
-    accepted |= std::uint64_t{1} << k;
-    saved += model.size[static_cast<std::size_t>(pairs[k].used)];
+  for (const TakeOver& pair : model.take_overs[static_cast<std::size_t>(task)]) {
+    if (!dies(pair.used) || count == accepted.size()) continue;
+    const auto gone = [&](const TakeOver& other) {
+      return other.used == pair.used || other.made == pair.made;
+    };
+    if (std::any_of(accepted.begin(), accepted.begin() + count, gone)) continue;
+    accepted[count++] = pair;
+    saved += model.size[static_cast<std::size_t>(pair.used)];
   }
   return saved;
 }

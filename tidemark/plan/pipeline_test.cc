@@ -267,7 +267,7 @@ TEST(Pipeline, ShowsTheDraftAfterEachPass) {
             }});
   ASSERT_EQ(names.size(), pass_list().size());
   EXPECT_EQ(names.front(), "views");
-  EXPECT_THAT(text, testing::HasSubstr("over #0"));
+  EXPECT_THAT(text, testing::HasSubstr("over %1"));
   EXPECT_THAT(text, testing::HasSubstr("%0:x"));
 }
 
