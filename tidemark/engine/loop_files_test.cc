@@ -1,6 +1,8 @@
 // The same gradient, bit for bit, when states of a loop lie in files; what is on disk is gone afterwards.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -17,7 +19,7 @@ constexpr std::int64_t steps = 200, width = 64, state_bytes = 2 * 4 * width;
 
 class LoopFiles : public testing::Test {
  protected:
-  LoopFiles() : folder_(fs::path(testing::TempDir()) / "tidemark_loop_files") {
+  LoopFiles() : folder_(fs::path(testing::TempDir()) / fmt::format("tidemark_loop_files_{}", getpid())) {
     fs::remove_all(folder_);
     fs::create_directory(folder_);
   }
