@@ -181,19 +181,20 @@ HWY_INLINE Lanes<float> log1p_reduced(Lanes<float> f, Lanes<float> exponent) {
 }
 // The exponent k of x = 2^k m with 1/√2 ≤ m < √2, shifted to the exponent's place, for a normal x > 0.
 HWY_INLINE auto exponent_bits(Lanes<float> x) {
-  const hn::RebindToSigned<Tag<float>> di;
-  const auto above = hn::Sub(hn::BitCast(di, x.v), hn::Set(di, 0x3f3504f3));
-  return hn::And(above, hn::Set(di, static_cast<std::int32_t>(0xff800000u)));
+  const hn::RebindToUnsigned<Tag<float>> du;  // as for any x the difference wraps around
+  const auto above = hn::Sub(hn::BitCast(du, x.v), hn::Set(du, 0x3f3504f3u));
+  return hn::And(above, hn::Set(du, 0xff800000u));
 }
-HWY_INLINE Lanes<float> exponent_of(hn::Vec<hn::RebindToSigned<Tag<float>>> bits) {
-  return {hn::ConvertTo(Tag<float>(), hn::ShiftRight<23>(bits))};
+HWY_INLINE Lanes<float> exponent_of(hn::Vec<hn::RebindToUnsigned<Tag<float>>> bits) {
+  return {
+      hn::ConvertTo(Tag<float>(), hn::ShiftRight<23>(hn::BitCast(hn::RebindToSigned<Tag<float>>(), bits)))};
 }
 
 // Zero, infinity, NaN, what lies below zero and subnormal numbers go to <cmath>, lane by lane.
 HWY_INLINE Lanes<float> log(Lanes<float> x) {
   const Tag<float> d;
   const auto k = exponent_bits(x);
-  const Lanes<float> m = {hn::BitCast(d, hn::Sub(hn::BitCast(hn::RebindToSigned<Tag<float>>(), x.v), k))};
+  const Lanes<float> m = {hn::BitCast(d, hn::Sub(hn::BitCast(hn::RebindToUnsigned<Tag<float>>(), x.v), k))};
   const Lanes<float> y = log1p_reduced(m - lanes_of(1.0f), exponent_of(k));
   const Truths<float> ordinary = logical_and(greater_equal(x, lanes_of(std::numeric_limits<float>::min())),
                                              less(x, lanes_of(infinity<float>)));
@@ -203,9 +204,9 @@ HWY_INLINE Lanes<float> log(Lanes<float> x) {
 // 1 + x = 2^k m: m - 1 = x/2^k + (1/2^k - 1), so that nothing of x is lost.
 HWY_INLINE Lanes<float> log1p(Lanes<float> x) {
   const Tag<float> d;
-  const hn::RebindToSigned<Tag<float>> di;
+  const hn::RebindToUnsigned<Tag<float>> du;
   const auto k = exponent_bits(x + lanes_of(1.0f));
-  const Lanes<float> scale = {hn::BitCast(d, hn::Sub(hn::Set(di, 0x3f800000), k))};
+  const Lanes<float> scale = {hn::BitCast(d, hn::Sub(hn::Set(du, 0x3f800000u), k))};
   const Lanes<float> y = log1p_reduced(mul_add(x, scale, scale - lanes_of(1.0f)), exponent_of(k));
   const Truths<float> ordinary = logical_and(greater(x, lanes_of(-1.0f)), less(x, lanes_of(0x1p120f)));
   if (HWY_LIKELY(hn::AllTrue(d, ordinary.m))) return copy_sign(y, x);
