@@ -2,7 +2,8 @@
 // fused ones, are made of. It knows nothing of shapes, strides or 16-bit storage; whoever calls it (kernel/fused)
 // brings operands into that form.
 //
-// Every element's bits depend on that element's operands alone, never on its place in the tile, on n or on alignment.
+// Every element's bits depend on that element's operands alone, never on its place in the tile, on n or on alignment,
+// but for the sign and payload of a NaN.
 #pragma once
 #include <array>
 #include <cstddef>
