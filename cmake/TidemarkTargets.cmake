@@ -51,6 +51,7 @@ function(tm_tools)
   find_package(CLI11 CONFIG REQUIRED)
   add_executable(tidemark_cli ${sources})
   target_link_libraries(tidemark_cli PRIVATE tidemark_flags tidemark_program_flags tidemark::tidemark CLI11::CLI11)
+  tm_precompile(tidemark_cli)
   set_target_properties(tidemark_cli PROPERTIES
     OUTPUT_NAME tidemark RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tools")
   install(TARGETS tidemark_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
