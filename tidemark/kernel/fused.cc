@@ -1,5 +1,7 @@
 #include "tidemark/kernel/fused.h"
 
+#include <algorithm>
+
 #include "tidemark/kernel/fused_tiles.h"
 
 namespace tidemark {
@@ -13,7 +15,9 @@ void FusedProgram::run(const KernelArgs& args) const {
   if (walk_.count <= fused::task_elements) {
     if (walk_.count > 0) task(0, walk_.count);
   } else {
-    parallel_for(*args.pool, walk_.count, fused::task_elements, task);
+    const std::int64_t share = walk_.count / fused::most_tasks / fused::tile_unit * fused::tile_unit;
+    parallel_for(*args.pool, walk_.count, std::clamp(share, fused::task_elements, fused::long_task_elements),
+                 task);
   }
 }
 

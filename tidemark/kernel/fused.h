@@ -69,7 +69,7 @@ class FusedProgram {
     Slot out = 0;
     int in_count = 0;
     int number = 0;
-    std::array<std::uint8_t, max_tile_operands> in_width{};  // bytes of an element
+    std::array<std::uint8_t, max_tile_operands> in_width{};  // bytes from one element to the next
     std::int64_t width = 0;                                  // likewise of `out`
   };
   struct Code {  // several instructions as one
@@ -90,6 +90,7 @@ class FusedProgram {
   std::vector<Direct> operands_, row_operands_, results_;
   std::vector<std::int64_t> registers_;  // offsets in the frame, in bytes
   std::int64_t tile_ = 0;                // elements
+  std::int64_t filled_ = 0;              // elements of a register whose value is the same in all of them
   std::optional<FusedReduction> reduction_;
   Slot reduced_ = 0;
   std::int64_t reduced_size_ = 0;  // bytes of an element

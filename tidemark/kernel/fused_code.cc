@@ -5,6 +5,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "tidemark/kernel/fused_signs.h"
+
 namespace tidemark {
 
 std::shared_ptr<const MachineCode> MachineCode::make(const CodeRun& run) {
@@ -19,7 +21,7 @@ std::shared_ptr<const MachineCode> MachineCode::make(const CodeRun& run) {
   for (const Known& k : *known) {
     if (k.run == run) return k.code.lock();
   }
-  const CodeText text = write_code(run);
+  const CodeText text = write_code(without_signs(run));
   if (text.words.empty()) return nullptr;
   auto code = std::make_shared<const MachineCode>(text.words, text.elements);
   if (!code->function_) return nullptr;

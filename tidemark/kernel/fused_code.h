@@ -1,6 +1,6 @@
 // Machine code for a run of arithmetic on f32 inside a fused program: temporaries in vector registers instead of tiles
-// in the cache. Each step is the very instructions that its tile function has, so the bits are the same; where there is
-// no code (another processor, too many values at once) the tiles run instead.
+// in the cache. Each step has the bits of its tile function, but for the sign and payload of a NaN; where there is no code
+// (another processor, too many values at once) the tiles run instead.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -40,22 +40,22 @@ class MachineCode {
   MachineCode(const MachineCode&) = delete;
   MachineCode& operator=(const MachineCode&) = delete;
 
-  // `places`: the inputs, then what is stored, each dense. Takes whole steps of n; returns how many elements that were.
+  // `places`: the inputs, then what is stored, each dense. Takes whole vectors; returns how many elements that were.
   std::int64_t run(std::byte* const* places, std::int64_t n) const {
-    const std::int64_t rounds = n / elements_;
-    if (rounds > 0) function_(places, rounds);
-    return rounds * elements_;
+    const std::int64_t vectors = n / elements_;
+    if (vectors > 0) function_(places, vectors);
+    return vectors * elements_;
   }
 
  private:
-  using Function = void (*)(std::byte* const* places, std::int64_t rounds);
+  using Function = void (*)(std::byte* const* places, std::int64_t vectors);
   Function function_ = nullptr;
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
-  std::int64_t elements_;  // of a round
+  std::int64_t elements_;  // of a vector
 };
 
-// The instructions of a loop over rounds of `elements`, for this processor; empty: none.
+// The instructions of a loop over vectors of `elements`, for this processor; empty: none.
 struct CodeText {
   std::vector<std::uint32_t> words;
   int elements = 0;

@@ -37,10 +37,10 @@ float number(TileOp op, float x, float y) {
       return x * y;
     case div:
       return x / y;
-    case maximum:
-      return x != x || x > y ? x : y;
+    case maximum:  // of zeros the positive, as on Arm, where the code is
+      return x != x || x > y || (x == y && !std::signbit(x)) ? x : y;
     default:
-      return x != x || x < y ? x : y;
+      return x != x || x < y || (x == y && std::signbit(x)) ? x : y;
   }
 }
 bool truth(TileOp op, float x, float y) {

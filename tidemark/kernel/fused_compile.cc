@@ -26,6 +26,7 @@ class FusedCompiler {
       program_.reduced_size_ = value.size;
     }
     const std::vector<FoundRun> runs = runs_of_code();
+    find_brief(runs);
     assign_registers();
     replace_by_code(runs);
     if (reduced >= 0) program_.reduced_ = slot(values_[static_cast<std::size_t>(reduced)].slot);
@@ -41,9 +42,14 @@ class FusedCompiler {
     int number = 0;            // of the operand or result
     bool lasting = false;      // made once for a task, or kept from tile to tile
     bool kept = false;         // to the end of the tile
+    bool brief = false;        // made and read in machine code alone
     DType dtype = DType::f32;  // of the tile
     int last_use = -1;         // index into each_
     int slot = -1;
+  };
+  struct Register {
+    std::int64_t size;  // bytes of an element
+    bool brief, lasting;
   };
   using Key = std::pair<std::pair<int, int>, Form>;
 
@@ -169,6 +175,13 @@ class FusedCompiler {
     return find_runs(steps, values);
   }
 
+  void find_brief(const std::vector<FoundRun>& runs) {
+    for (const FoundRun& run : runs) {
+      for (std::size_t i = run.begin; i < run.end; ++i) values_[program_.each_[i].out].brief = true;
+      for (int v : run.places) values_[static_cast<std::size_t>(v)].brief = false;
+    }
+  }
+
   // The instructions of a run stay with it, for what remains of a tile after the last whole round.
   void replace_by_code(const std::vector<FoundRun>& runs) {
     std::vector<Instruction>& each = program_.each_;
@@ -184,16 +197,20 @@ class FusedCompiler {
     }
   }
 
-  int take_register(std::int64_t size) {
-    std::vector<int>& free = free_[size];
+  int take_register(const Value& value) {
+    std::vector<int>& free = free_[{value.size, value.brief}];
     if (!free.empty()) {
       const int found = free.back();
       free.pop_back();
       return found;
     }
-    register_sizes_.push_back(size);
-    return static_cast<int>(register_sizes_.size()) - 1;
+    registers_.push_back({value.size, value.brief, value.lasting});
+    return static_cast<int>(registers_.size()) - 1;
   }
+  void free_register(const Value& value) { free_[{value.size, value.brief}].push_back(value.slot); }
+
+  // From one element to the next, in bytes.
+  static std::int64_t width(const Value& value) { return value.lasting || value.brief ? 0 : value.size; }
 
   // A value that is no register gets its slot when the number of registers is known.
   void assign_registers() {
@@ -203,7 +220,7 @@ class FusedCompiler {
         values_[each[i].in[static_cast<std::size_t>(k)]].last_use = static_cast<int>(i);
     }
     for (Value& value : values_) {
-      if (value.where == Value::in_register && value.lasting) value.slot = take_register(value.size);
+      if (value.where == Value::in_register && value.lasting) value.slot = take_register(value);
     }
     for (std::size_t i = 0; i < each.size(); ++i) {
       // A register whose last reader this is may take the result: tiles may write where they read elements as large.
@@ -213,29 +230,29 @@ class FusedCompiler {
             value.last_use != static_cast<int>(i))
           continue;
         value.last_use = -2;  // the same operand twice is freed once
-        free_[value.size].push_back(value.slot);
+        free_register(value);
       }
       Value& out = values_[each[i].out];
       if (out.where != Value::in_register || out.lasting) continue;
-      out.slot = take_register(out.size);
-      if (out.last_use == -1 && !out.kept) free_[out.size].push_back(out.slot);
+      out.slot = take_register(out);
+      if (out.last_use == -1 && !out.kept) free_register(out);
     }
     place_memory();
     for (std::vector<Instruction>* list : {&program_.once_, &each}) {
       for (Instruction& instruction : *list) {
         for (int k = 0; k < instruction.in_count; ++k) {
           FusedProgram::Slot& in = instruction.in[static_cast<std::size_t>(k)];
-          instruction.in_width[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>(values_[in].size);
+          instruction.in_width[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>(width(values_[in]));
           in = slot(values_[in].slot);
         }
-        instruction.width = values_[instruction.out].size;
+        instruction.width = width(values_[instruction.out]);
         instruction.out = slot(values_[instruction.out].slot);
       }
     }
   }
 
   void place_memory() {
-    int next = static_cast<int>(register_sizes_.size());
+    int next = static_cast<int>(registers_.size());
     for (Value& value : values_) {
       if (value.where == Value::in_register) continue;
       value.slot = next++;
@@ -251,21 +268,28 @@ class FusedCompiler {
     TM_CHECK(next <= fused::most_slots, "a group with {} operands, results and temporaries", next);
   }
 
+  // Registers that only machine code uses are short: it wants one vector of what does not change, and tiles for the few
+  // elements after its last vector. With no other ones it runs through a whole task at once.
   void choose_tile() {
-    std::int64_t bytes = 0;  // of an element in all registers
-    for (std::int64_t size : register_sizes_) bytes += size;
-    std::int64_t tile = fused::task_elements;
-    if (program_.each_.size() > 1) tile = fused::long_tile;
-    if (bytes > 0) {
-      tile = std::min(tile, fused::frame_bytes / bytes / fused::tile_unit * fused::tile_unit);
-      TM_CHECK(tile > 0, "a group with {} bytes of temporaries per element", bytes);
-      tile = std::min(tile, fused::long_tile);
+    const bool all_code = std::ranges::all_of(program_.each_, [](const Instruction& i) {
+      return i.kind == Instruction::code || i.kind == Instruction::repeat;
+    });
+    std::int64_t bytes = 0, short_bytes = 0;  // of an element in all registers
+    for (Register& r : registers_) {
+      r.brief = r.brief || (r.lasting && all_code);
+      (r.brief ? short_bytes : bytes) += r.size;
     }
+    const std::int64_t room = fused::frame_bytes - short_bytes * fused::tile_unit;
+    std::int64_t tile = fused::long_task_elements;
+    if (program_.each_.size() > 1 && !(all_code && bytes == 0)) tile = fused::long_tile;
+    if (bytes > 0) tile = std::min(fused::long_tile, room / bytes / fused::tile_unit * fused::tile_unit);
+    TM_CHECK(room >= 0 && tile > 0, "a group with {} bytes of temporaries per element", bytes + short_bytes);
     program_.tile_ = tile;
+    program_.filled_ = all_code ? fused::tile_unit : tile;
     std::int64_t offset = 0;
-    for (std::int64_t size : register_sizes_) {
+    for (const Register& r : registers_) {
       program_.registers_.push_back(offset);
-      offset += size * tile;
+      offset += r.size * (r.brief ? fused::tile_unit : tile);
     }
   }
 
@@ -276,8 +300,8 @@ class FusedCompiler {
   std::vector<Instruction> loads_;  // before everything else in a tile: what follows can be in one piece
   std::map<Key, int> known_;
   std::map<std::pair<int, int>, DType> dtypes_;
-  std::map<std::int64_t, std::vector<int>> free_;
-  std::vector<std::int64_t> register_sizes_;
+  std::map<std::pair<std::int64_t, bool>, std::vector<int>> free_;  // registers by size and brevity
+  std::vector<Register> registers_;
 };
 
 FusedProgram::FusedProgram(const Shape& shape, std::span<const TensorRef> operands,

@@ -4,7 +4,10 @@
 
 namespace tidemark::fused {
 
+// Long tasks keep the processor's prefetching going, short ones keep all threads busy: a 64th of everything within these.
 inline constexpr std::int64_t task_elements = 16384;
+inline constexpr std::int64_t long_task_elements = 262144;
+inline constexpr std::int64_t most_tasks = 64;
 inline constexpr std::int64_t long_tile = 1024;  // elements; longer ones gain nothing
 inline constexpr std::int64_t tile_unit = 64;    // tiles are multiples: registers stay aligned
 inline constexpr std::int64_t frame_bytes =

@@ -10,8 +10,8 @@ FusedTiles::FusedTiles(const FusedProgram& program, const KernelArgs& args) : pr
   for (const Instruction& i : program.each_) {
     if (i.kind == Instruction::repeat) repeated_[i.out] = nullptr;
   }
-  longest_ = std::min(program.tile_, program.walk_.count);
-  for (const Instruction& i : program.once_) execute(i, 0, longest_);
+  filled_ = std::min(program.filled_, program.walk_.count);
+  for (const Instruction& i : program.once_) execute(i, 0, filled_);
 }
 
 void FusedTiles::run(std::int64_t begin, std::int64_t end) {
@@ -79,7 +79,7 @@ void FusedTiles::load(const Instruction& i, std::int64_t begin, std::int64_t n) 
 void FusedTiles::repeat(const Instruction& i, std::int64_t begin) {
   const std::byte* from = element(i.number, begin);
   if (repeated_[i.out] == from) return;
-  i.from_storage(from, 0, std::min(longest_, program_.walk_.inner), at_[i.out]);
+  i.from_storage(from, 0, std::min(filled_, program_.walk_.inner), at_[i.out]);
   repeated_[i.out] = from;
 }
 

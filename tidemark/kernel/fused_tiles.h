@@ -28,7 +28,7 @@ class FusedTiles {
 
   const FusedProgram& program_;
   const KernelArgs& args_;
-  std::int64_t longest_;                          // no tile has more elements
+  std::int64_t filled_;                           // elements of a register whose value does not change
   std::byte* at_[fused::most_slots];              // where every slot is now
   const std::byte* repeated_[fused::most_slots];  // the element that a register is full of
   alignas(buffer_alignment) std::byte frame_[fused::frame_bytes];

@@ -146,7 +146,21 @@ HWY_INLINE Lanes<T> sign(Lanes<T> x) {
   return select(logical_or(less(x, zero), greater(x, zero)), copy_sign(lanes_of(T(1)), x), x);
 }
 
-// NaN in either operand gives NaN.
+// NaN in either operand gives NaN. Of zeros with two signs it is the second, on Arm the one that is larger or smaller.
+#if HWY_ARCH_ARM_A64 && HWY_TARGET == HWY_NEON
+HWY_INLINE Lanes<float> maximum(Lanes<float> x, Lanes<float> y) {
+  return {hn::Vec<Tag<float>>(vmaxq_f32(x.v.raw, y.v.raw))};
+}
+HWY_INLINE Lanes<float> minimum(Lanes<float> x, Lanes<float> y) {
+  return {hn::Vec<Tag<float>>(vminq_f32(x.v.raw, y.v.raw))};
+}
+HWY_INLINE Lanes<double> maximum(Lanes<double> x, Lanes<double> y) {
+  return {hn::Vec<Tag<double>>(vmaxq_f64(x.v.raw, y.v.raw))};
+}
+HWY_INLINE Lanes<double> minimum(Lanes<double> x, Lanes<double> y) {
+  return {hn::Vec<Tag<double>>(vminq_f64(x.v.raw, y.v.raw))};
+}
+#else
 template <class T>
 HWY_INLINE Lanes<T> maximum(Lanes<T> x, Lanes<T> y) {
   return select(logical_or(not_equal(x, x), greater(x, y)), x, y);
@@ -155,6 +169,7 @@ template <class T>
 HWY_INLINE Lanes<T> minimum(Lanes<T> x, Lanes<T> y) {
   return select(logical_or(not_equal(x, x), less(x, y)), x, y);
 }
+#endif
 
 // f on every lane in turn, for functions with no vector form.
 template <class T, class F>
