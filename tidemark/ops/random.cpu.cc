@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -6,6 +7,8 @@
 #include <utility>
 
 #include "tidemark/base/philox.h"
+#include "tidemark/kernel/philox_words.h"
+#include "tidemark/ops/normal_quantile.h"
 #include "tidemark/ops/random.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/rows.h"
@@ -23,46 +26,42 @@ constexpr std::uint64_t stream_of(Domain domain, std::int64_t stream = 0) {
 Philox key_of(const KernelArgs& args) { return {static_cast<std::uint64_t>(*args.in[0].as<std::int64_t>())}; }
 
 constexpr std::int64_t block_grain = 2048;  // Philox blocks per task
+constexpr std::int64_t tile_words = 512;
 
-// Calls fill(words, first, count) for every block, where the block gives elements [first, first + count).
+// Calls fill(words, first, count) for every tile: the words of its blocks give elements [first, first + count), of
+// which each block has per_block.
 template <int per_block, class F>
-void for_each_block(const KernelArgs& args, std::uint64_t stream, const F& fill) {
+void for_each_tile(const KernelArgs& args, std::uint64_t stream, const F& fill) {
   const std::int64_t n = args.out[0].count();
   const Philox philox = key_of(args);
   parallel_for(*args.pool, (n + per_block - 1) / per_block, block_grain,
                [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t b = begin; b < end; ++b) {
-                   const std::int64_t first = b * per_block;
-                   fill(philox(static_cast<std::uint64_t>(b), stream), first,
-                        std::min<std::int64_t>(per_block, n - first));
+                 std::uint32_t words[tile_words];
+                 for (std::int64_t b = begin; b < end; b += tile_words / 4) {
+                   const std::int64_t blocks = std::min(end - b, tile_words / 4), first = b * per_block;
+                   philox_words(philox, static_cast<std::uint64_t>(b), stream, blocks, words);
+                   fill(words, first, std::min(blocks * per_block, n - first));
                  }
                });
 }
 
-using Words = std::array<std::uint32_t, 4>;
-
 void run_bits(const KernelArgs& args) {
+  static_assert(std::endian::native == std::endian::little);  // the words' bytes in memory are the elements'
   const auto& attrs = args.attrs<RandomBitsAttrs>();
-  const std::uint64_t stream = stream_of(Domain::bits, attrs.stream);
-  const auto fill = [&]<class T>() {
-    T* out = args.out[0].as<T>();
-    for_each_block<16 / sizeof(T)>(
-        args, stream, [&](const Words& words, std::int64_t first, std::int64_t count) {
-          for (std::int64_t i = 0; i < count; ++i) {
-            const auto bit = static_cast<unsigned>(i * 8 * static_cast<std::int64_t>(sizeof(T)));
-            std::uint64_t word = words[bit / 32] >> (bit % 32);
-            if constexpr (sizeof(T) == 8) word |= std::uint64_t{words[bit / 32 + 1]} << 32;
-            out[first + i] = static_cast<T>(word);
-          }
-        });
+  const auto run = [&]<int size>() {
+    for_each_tile<16 / size>(args, stream_of(Domain::bits, attrs.stream),
+                             [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+                               std::memcpy(args.out[0].data + first * size, words,
+                                           static_cast<std::size_t>(count * size));
+                             });
   };
-  switch (attrs.dtype) {
-    case DType::i32:
-      return fill.template operator()<std::int32_t>();
-    case DType::u8:
-      return fill.template operator()<std::uint8_t>();
+  switch (size_of(attrs.dtype)) {
+    case 1:
+      return run.template operator()<1>();
+    case 4:
+      return run.template operator()<4>();
     default:
-      return fill.template operator()<std::int64_t>();
+      return run.template operator()<8>();
   }
 }
 
@@ -84,62 +83,72 @@ T below(T x) {
 
 void run_uniform(const KernelArgs& args) {
   const auto& attrs = args.attrs<RandomUniformAttrs>();
-  const std::uint64_t stream = stream_of(Domain::uniform, attrs.stream);
   dispatch_float(attrs.dtype, [&]<class T>() {
     using W = compute_t<T>;
     T* out = args.out[0].as<T>();
     const W low = static_cast<W>(attrs.low), high = static_cast<W>(attrs.high), span = high - low;
-    for_each_block<16 / sizeof(W)>(args, stream,
-                                   [&](const Words& words, std::int64_t first, std::int64_t count) {
-                                     for (std::int64_t i = 0; i < count; ++i) {
-                                       W unit;
-                                       if constexpr (sizeof(W) == 8) {
-                                         unit = unit_double(words[static_cast<std::size_t>(2 * i)],
-                                                            words[static_cast<std::size_t>(2 * i + 1)]);
-                                       } else {
-                                         unit = unit_float(words[static_cast<std::size_t>(i)]);
-                                       }
-                                       const T value = T(low + span * unit);
-                                       out[first + i] = static_cast<W>(value) < high ? value : below(T(high));
-                                     }
-                                   });
+    const T last = below(T(high));
+    for_each_tile<16 / sizeof(W)>(args, stream_of(Domain::uniform, attrs.stream),
+                                  [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+                                    T* to = out + first;
+                                    for (std::int64_t i = 0; i < count; ++i) {
+                                      W unit;
+                                      if constexpr (sizeof(W) == 8) {
+                                        unit = unit_double(words[2 * i], words[2 * i + 1]);
+                                      } else {
+                                        unit = unit_float(words[i]);
+                                      }
+                                      const T value = T(low + span * unit);
+                                      to[i] = static_cast<W>(value) < high ? value : last;
+                                    }
+                                  });
   });
 }
 
 void run_normal(const KernelArgs& args) {
   const auto& attrs = args.attrs<RandomNormalAttrs>();
-  const std::uint64_t stream = stream_of(Domain::normal, attrs.stream);
+  const double mean = attrs.mean, deviation = attrs.deviation;
   dispatch_float(attrs.dtype, [&]<class T>() {
     using W = compute_t<T>;
     T* out = args.out[0].as<T>();
-    for_each_block<16 / sizeof(W)>(
-        args, stream, [&](const Words& words, std::int64_t first, std::int64_t count) {
+    for_each_tile<16 / sizeof(W)>(
+        args, stream_of(Domain::normal, attrs.stream),
+        [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+          static_assert(quantile_tile >= tile_words);
+          double p[tile_words];  // the middles of some of 2³² or 2⁵² equal parts of (0, 1)
           for (std::int64_t i = 0; i < count; ++i) {
-            double p;  // the middle of one of 2³² or 2⁵² equal parts of (0, 1)
             if constexpr (sizeof(W) == 8) {
-              const std::uint64_t bits = std::uint64_t{words[static_cast<std::size_t>(2 * i)]} << 32 |
-                                         words[static_cast<std::size_t>(2 * i + 1)];
-              p = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+              const std::uint64_t bits = std::uint64_t{words[2 * i]} << 32 | words[2 * i + 1];
+              p[i] = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
             } else {
-              p = (static_cast<double>(words[static_cast<std::size_t>(i)]) + 0.5) * 0x1p-32;
+              p[i] = (static_cast<double>(words[i]) + 0.5) * 0x1p-32;
             }
-            out[first + i] = T(static_cast<W>(attrs.mean + attrs.deviation * normal_quantile(p)));
           }
+          double x[tile_words];
+          normal_quantiles(p, count, x);
+          T* to = out + first;
+          for (std::int64_t i = 0; i < count; ++i) to[i] = T(static_cast<W>(mean + deviation * x[i]));
         });
   });
 }
 
 void run_bernoulli(const KernelArgs& args) {
   const auto& attrs = args.attrs<RandomBernoulliAttrs>();
-  const std::uint64_t threshold = static_cast<std::uint64_t>(std::llround(attrs.p * 0x1p32));
+  const auto threshold = static_cast<std::uint64_t>(std::llround(attrs.p * 0x1p32));
   bool* out = args.out[0].as<bool>();
-  for_each_block<4>(args, stream_of(Domain::bernoulli, attrs.stream),
-                    [&](const Words& words, std::int64_t first, std::int64_t count) {
-                      for (std::int64_t i = 0; i < count; ++i) {
-                        out[first + i] = words[static_cast<std::size_t>(i)] < threshold;
-                      }
-                    });
+  if (threshold >> 32) {
+    std::fill_n(out, args.out[0].count(), true);
+    return;
+  }
+  for_each_tile<4>(args, stream_of(Domain::bernoulli, attrs.stream),
+                   [&, bound = static_cast<std::uint32_t>(threshold)](
+                       const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+                     bool* to = out + first;
+                     for (std::int64_t i = 0; i < count; ++i) to[i] = words[i] < bound;
+                   });
 }
+
+using Words = std::array<std::uint32_t, 4>;
 
 // Fisher-Yates. Sequential by nature; the bias of scaling 64 random bits to [0, i] is below i 2⁻⁶⁴.
 void run_permutation(const KernelArgs& args) {

@@ -7,6 +7,8 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/run_kernel.h"
+#include "tidemark/base/philox.h"
+#include "tidemark/ops/normal_quantile.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -99,6 +101,38 @@ TEST(RandomNormal, QuantileInvertsTheDistributionFunction) {
   EXPECT_EQ(normal_quantile(0.5), 0);
   EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-14);
   EXPECT_EQ(normal_quantile(0.25), -normal_quantile(0.75));
+}
+
+TEST(RandomNormal, HasTheBitsOfTheQuantileOfItsWord) {
+  const std::int64_t count = 20011;
+  const auto single = values_of(
+      run(op::random_normal, {key(9)},
+          pack(RandomNormalAttrs{.dtype = DType::f32, .shape = {count}, .mean = 0.25, .deviation = 3}))[0]);
+  const auto twice = values_of(
+      run(op::random_normal, {key(9)}, pack(RandomNormalAttrs{.dtype = DType::f64, .shape = {count}}))[0]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint64_t stream = std::uint64_t{3} << 32;  // the third op that draws
+    const auto at = static_cast<std::uint64_t>(i);
+    const auto words = Philox{9}(at / 4, stream), pairs = Philox{9}(at / 2, stream);
+    const double p = (static_cast<double>(words[at % 4]) + 0.5) * 0x1p-32;
+    ASSERT_EQ(single[at], static_cast<float>(0.25 + 3 * normal_quantile(p))) << i;
+    const std::uint64_t bits = std::uint64_t{pairs[at % 2 * 2]} << 32 | pairs[at % 2 * 2 + 1];
+    ASSERT_EQ(twice[at], normal_quantile((static_cast<double>(bits >> 12) + 0.5) * 0x1p-52)) << i;
+  }
+}
+
+TEST(RandomNormal, TakesManyQuantilesWithTheBitsOfOne) {
+  for (const double scale : {1.0, 0x1p-4, 0x1p-30, 0x1p-50}) {
+    std::vector<double> p, x(static_cast<std::size_t>(quantile_tile));
+    for (std::int64_t i = 0; i < quantile_tile; ++i)
+      p.push_back((static_cast<double>(i) + 0.5) / 512 * scale);
+    for (std::int64_t count : {std::int64_t{1}, std::int64_t{7}, quantile_tile}) {
+      normal_quantiles(p.data(), count, x.data());
+      for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+        ASSERT_EQ(x[i], normal_quantile(p[i])) << p[i];
+      }
+    }
+  }
 }
 
 TEST(RandomBernoulli, IsTrueWithItsProbabilityAndExactAtTheEnds) {
