@@ -72,9 +72,11 @@ class Prepared {
  private:
   TensorRef tensor(const Type& type) {
     memory_.push_back(allocate_aligned(type.bytes()));
-    auto* data = reinterpret_cast<float*>(memory_.back().get());
-    for (std::int64_t i = 0; i < type.count(); ++i)
-      data[i] = unit_float(Philox{7}(static_cast<std::uint64_t>(i))[0]) - 0.5f;
+    dispatch_float(type.dtype, [&]<class T>() {
+      auto* data = reinterpret_cast<T*>(memory_.back().get());
+      for (std::int64_t i = 0; i < type.count(); ++i)
+        data[i] = T(unit_float(Philox{7}(static_cast<std::uint64_t>(i))[0]) - 0.5f);
+    });
     return {.data = memory_.back().get(),
             .dtype = type.dtype,
             .shape = type.shape,
@@ -116,7 +118,7 @@ void report(const std::string& name, double seconds, double plain, const Prepare
 
 // `form`: which operands are stored transposed, as in BLAS: "NN", "TN", "NT".
 void product(double seconds, std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
-             std::string_view form = "NN") {
+             std::string_view form = "NN", DType dtype = DType::f32) {
   const bool ta = form[0] == 'T', tb = form[1] == 'T';
   const auto shape = [&](std::int64_t rows, std::int64_t cols) {
     return batch == 1 ? Shape{rows, cols} : Shape{batch, rows, cols};
@@ -124,10 +126,11 @@ void product(double seconds, std::int64_t batch, std::int64_t m, std::int64_t n,
   const Dims batches = batch == 1 ? Dims{} : Dims{0};
   const std::int64_t first = batch == 1 ? 0 : 1;
   const ContractAttrs attrs{batches, batches, {first + (ta ? 0 : 1)}, {first + (tb ? 1 : 0)}};
-  report(fmt::format("matmul {} x ({} x {}) ({} x {}) {}", batch, m, k, k, n, form), seconds,
-         plain_sgemm(seconds, batch, m, n, k),
+  report(fmt::format("{} {} x ({} x {}) ({} x {}) {}", dtype == DType::f32 ? "matmul" : name_of(dtype), batch,
+                     m, k, k, n, form),
+         seconds, plain_sgemm(seconds, batch, m, n, k),
          {op::contract,
-          {{DType::f32, ta ? shape(k, m) : shape(m, k)}, {DType::f32, tb ? shape(n, k) : shape(k, n)}},
+          {{dtype, ta ? shape(k, m) : shape(m, k)}, {dtype, tb ? shape(n, k) : shape(k, n)}},
           pack(attrs)});
 }
 
@@ -172,6 +175,15 @@ int main(int argc, char** argv) {
   product(seconds, 256, 64, 64, 64);
   product(seconds, 1024, 16, 16, 16);
   product(seconds, 4096, 4, 4, 4);
+  for (const tidemark::DType dtype : {tidemark::DType::bf16, tidemark::DType::f16}) {
+    for (const char* form : {"NN", "TN", "NT"}) {
+      product(seconds, 1, 4096, 1536, 384, form, dtype);
+      product(seconds, 1, 384, 1536, 4096, form, dtype);
+    }
+    product(seconds, 1, 1024, 1024, 1024, "NN", dtype);
+    product(seconds, 1, 256, 1024, 1024, "NN", dtype);
+    product(seconds, 256, 64, 64, 64, "NN", dtype);
+  }
   convolution(seconds, {8, 64, 56, 56}, {64, 64, 3, 3}, 1, 1, 1);
   convolution(seconds, {8, 256, 14, 14}, {256, 256, 3, 3}, 1, 1, 1);
   convolution(seconds, {8, 3, 112, 112}, {64, 3, 7, 7}, 2, 3, 1);

@@ -65,7 +65,7 @@ class Blocked {
   Blocked(ThreadPool& pool, const Product<T>& product, std::byte* scratch)
       : pool_(pool),
         p_(product),
-        micro_(micro<T>()),
+        micro_(product.kernels ? *product.kernels : micro<T>()),
         cut_(cut(product.sizes, sizeof(T), product.c == nullptr)) {
     a_ = reinterpret_cast<T*>(scratch);
     b_ = a_ + cut_.together * cut_.a_elements;

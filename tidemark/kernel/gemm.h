@@ -98,6 +98,8 @@ struct Sizes {
 };
 
 template <class T>
+struct Micro;  // register kernels: gemm_micro.h
+template <class T>
 struct Product {
   Sizes sizes = {};
   Source<T> a = {}, b = {};
@@ -107,6 +109,8 @@ struct Product {
   T alpha = 1;
   bool add = false;  // C += instead of C =; then c is not nullptr
   Epilogue<T> epilogue = {};
+  const Micro<T>* kernels =
+      nullptr;  // nullptr: the machine's for T; others see panels of the sources' making
 };
 
 // Scratch for run(), by the sizes alone. `staged`: c is nullptr.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "tidemark/kernel/gemm_bf16.h"
 #include "tidemark/kernel/tile_convert.h"
 #include "tidemark/ops/contract_layout.h"
 #include "tidemark/ops/registry.h"
@@ -81,6 +82,12 @@ void run_product(const KernelArgs& args, const ContractLayout& layout) {
   } else {
     if (added) copy(*args.pool, args.in[2].as<T>(), out.as<T>(), out.count());
     product.c = out.as<T>(), product.ld = layout.sizes.n, product.add = added;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    const bool halves = lhs.dtype == DType::bf16 && rhs.dtype == DType::bf16;
+    if (halves && layout.sizes.m > 1 && layout.sizes.n > 1 && gemm::multiplies_bf16()) {
+      return gemm::run_bf16(*args.pool, product, a, b, args.scratch);
+    }
   }
   gemm::run(*args.pool, product, args.scratch);
 }

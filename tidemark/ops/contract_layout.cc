@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tidemark/kernel/gemm_bf16.h"
+
 namespace tidemark {
 namespace {
 
@@ -84,6 +86,9 @@ ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Sh
     if (!in_place) {
       layout.scratch_bytes = dtype == DType::f64 ? gemm::scratch_bytes<double>(sizes, layout.staged)
                                                  : gemm::scratch_bytes<float>(sizes, layout.staged);
+    }
+    if (dtype == DType::bf16) {  // of whichever way the machine has
+      layout.scratch_bytes = std::max(layout.scratch_bytes, gemm::scratch_bytes_bf16(sizes, layout.staged));
     }
   }
   return layout;
