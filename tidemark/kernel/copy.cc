@@ -13,8 +13,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::int64_t transposed_band =
-    256;  // bytes read side by side of a transposed plane, per unit of work
+// Elements read side by side of a transposed plane, per unit of work: as many rows are written at a time, one cache line of
+// each, which streams of fetches and pages still follow.
+constexpr std::int64_t transposed_band = 64;
 
 // The transpose of an n × n block of 16-byte vectors, n = 16 / sizeof(U), by log2 n rounds of zipping halves.
 template <class U>
@@ -33,42 +34,25 @@ void transpose_block(const U* from, std::int64_t from_step, U* to, std::int64_t 
   for (int i = 0; i < n; ++i) hn::StoreU(rows[i], d, to + i * to_step);
 }
 
-// rows × columns elements, rows contiguous in `to`, columns (forwards when `from_step` is 1) in `from`. Tiles pass
-// through a buffer so that both sides are touched in whole cache lines, however unlucky their strides are.
+// rows × columns elements, rows contiguous in `to`, columns (forwards when `from_step` is 1) in `from`: strips of columns
+// that fill one cache line of every row of `to`.
 template <class U>
 void copy_transposed(U* to, std::int64_t to_step, const U* from, std::int64_t from_step,
                      std::int64_t from_inner, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t n = 16 / sizeof(U);
-  constexpr std::int64_t tall = transposed_band / std::int64_t{sizeof(U)},
-                         wide = (sizeof(U) == 1 ? 64 : 256) / std::int64_t{sizeof(U)};
-  if constexpr (sizeof(U) == 8) {  // eight fill a line: vectors and a buffer would gain nothing
-    for (std::int64_t j = 0; j < columns; j += 16) {
-      const std::int64_t j_end = std::min(columns, j + 16);
-      for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t k = j; k < j_end; ++k) to[i * to_step + k] = from[i * from_step + k * from_inner];
+  constexpr std::int64_t n = 16 / sizeof(U), line = 64 / sizeof(U);
+  for (std::int64_t j = 0; j < columns; j += line) {
+    const std::int64_t width = std::min(line, columns - j);
+    const std::int64_t high = from_step == 1 ? rows / n * n : 0, wide = width / n * n;
+    const U* source = from + j * from_inner;
+    U* target = to + j;
+    for (std::int64_t r = 0; r < high; r += n) {
+      for (std::int64_t c = 0; c < wide; c += n) {
+        transpose_block(source + c * from_inner + r, from_inner, target + r * to_step + c, to_step);
       }
     }
-    return;
-  }
-  alignas(64) U tile[tall * wide];
-  for (std::int64_t j = 0; j < columns; j += wide) {
-    const std::int64_t width = std::min(wide, columns - j);
-    for (std::int64_t i = 0; i < rows; i += tall) {
-      const std::int64_t height = std::min(tall, rows - i);
-      const U* source = from + i * from_step + j * from_inner;
-      const std::int64_t blocks_high = from_step == 1 ? height / n * n : 0, blocks_wide = width / n * n;
-      for (std::int64_t c = 0; c < blocks_wide; c += n) {
-        for (std::int64_t r = 0; r < blocks_high; r += n) {
-          transpose_block(source + c * from_inner + r, from_inner, tile + r * wide + c, wide);
-        }
-      }
-      for (std::int64_t c = 0; c < width; ++c) {
-        for (std::int64_t r = c < blocks_wide ? blocks_high : 0; r < height; ++r) {
-          tile[r * wide + c] = source[c * from_inner + r * from_step];
-        }
-      }
-      for (std::int64_t r = 0; r < height; ++r) {
-        std::memcpy(to + (i + r) * to_step + j, tile + r * wide, static_cast<std::size_t>(width) * sizeof(U));
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = r < high ? wide : 0; c < width; ++c) {
+        target[r * to_step + c] = source[c * from_inner + r * from_step];
       }
     }
   }
@@ -155,7 +139,7 @@ void run(const Nest& nest, ThreadPool& pool) {
       if (nest.from[i] == 1 || nest.from[i] == -1) across = i;
     }
   }
-  constexpr std::int64_t band = transposed_band / std::int64_t{sizeof(U)};
+  constexpr std::int64_t band = transposed_band;
   const std::int64_t inner_size = nest.size[inner];
   const std::int64_t piece =
       across >= 0 ? inner_size : std::min<std::int64_t>(inner_size, task_bytes / std::int64_t{sizeof(U)});
