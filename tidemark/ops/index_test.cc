@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <tuple>
+
 #include "tests/support/errors.h"
 #include "tests/support/run_kernel.h"
 #include "tidemark/ops/movement.h"
@@ -80,6 +83,31 @@ TEST(Index, GivesTheSameBitsForEveryDtypeAndThreadCount) {
     expect_same_every_way(op::scatter_add,
                           {counting(dtype, {500}), spread_indices({70000}, 500), counting(dtype, {70000})},
                           pack(AxisAttrs{0}));
+  }
+}
+
+TEST(Index, AddsManyUpdatesOfOneRowInTheSameOrderOnEveryThreadCount) {
+  for (DType dtype : {DType::f32, DType::bf16}) {
+    for (const auto& [taken, size, width] : {std::tuple{20000, 40, 16}, {3000, 1, 600}, {1500, 3, 1030}}) {
+      std::vector<double> updates;
+      for (std::int64_t i = 0; i < taken * width; ++i)
+        updates.push_back(
+            std::ldexp(static_cast<double>(i * 7919 % 257 - 128), static_cast<int>(i % 17 - 8)));
+      const Literal x = literal_of(dtype, {taken, width}, updates), where = spread_indices({taken}, size);
+      const std::vector<double> y =
+          values_of(testing::run(op::take_add, {x, where}, pack(TakeAddAttrs{0, size}), {1, 2, 4})[0]);
+      const std::vector<double> in = values_of(x), at = values_of(where);
+      std::vector<float> sums(static_cast<std::size_t>(size * width), 0.0f);
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        const auto row = static_cast<std::size_t>(at[i / static_cast<std::size_t>(width)]);
+        sums[row * static_cast<std::size_t>(width) + i % static_cast<std::size_t>(width)] +=
+            static_cast<float>(in[i]);
+      }
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const float expected = dtype == DType::bf16 ? static_cast<float>(BFloat16(sums[i])) : sums[i];
+        ASSERT_EQ(y[i], expected) << i;
+      }
+    }
   }
 }
 

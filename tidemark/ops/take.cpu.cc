@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "tidemark/kernel/copy.h"
+#include "tidemark/kernel/tile_convert.h"
 #include "tidemark/ops/index.h"
 #include "tidemark/ops/index_cpu.h"
 #include "tidemark/ops/movement.h"
@@ -39,8 +40,8 @@ void run_take(const KernelArgs& args) {
   });
 }
 
-// Tasks own columns (parts of outer × inner), or, where there are too few of those, ranges of destination
-// rows; in both cases a destination adds its updates in the order of the indices.
+// Tasks own ranges of destination rows and, where there are too few of those, of their columns; a destination adds its
+// updates in the order of the indices.
 template <class T>
 void run_take_add_typed(const KernelArgs& args) {
   const auto& attrs = args.attrs<TakeAddAttrs>();
@@ -53,16 +54,18 @@ void run_take_add_typed(const KernelArgs& args) {
   const std::int64_t taken = indices.count(), inner = around.inner;
   constexpr std::int64_t target = std::int64_t{1} << 16;  // elements of work per task
   const std::int64_t work = around.outer * (taken * inner + around.size * inner);
-  const std::int64_t ranges = std::clamp<std::int64_t>(
-      work / target / around.outer, 1, std::min<std::int64_t>(16, std::max<std::int64_t>(1, around.size)));
-  const std::int64_t range = (around.size + ranges - 1) / ranges;
+  const std::int64_t wanted = std::clamp<std::int64_t>(work / target / around.outer, 1, 16);
+  const std::int64_t ranges = std::min(wanted, around.size), range = (around.size + ranges - 1) / ranges;
+  const std::int64_t parts = std::clamp<std::int64_t>(inner / 256, 1, wanted / ranges);
+  const std::int64_t width = (inner + parts - 1) / parts;
   with_indices(indices, [&](const auto* index) {
-    args.pool->run(around.outer * ranges, [&](std::int64_t task) {
-      const std::int64_t o = task / ranges, first = task % ranges * range,
+    args.pool->run(around.outer * ranges * parts, [&](std::int64_t task) {
+      const std::int64_t o = task / parts / ranges, first = task / parts % ranges * range,
                          last = std::min(around.size, first + range);
-      A* rows = sums + o * around.size * inner;
-      if (first < last) std::fill(rows + first * inner, rows + last * inner, A(0));
-      const T* source = updates.as<T>() + o * taken * inner;
+      const std::int64_t column = task % parts * width, columns = std::min(width, inner - column);
+      A* rows = sums + o * around.size * inner + column;
+      for (std::int64_t r = first; r < last; ++r) std::fill_n(rows + r * inner, columns, A(0));
+      const T* source = updates.as<T>() + o * taken * inner + column;
       // The updates of this range, some at a time: then it is known which come next.
       constexpr std::int64_t most = 256;
       std::int64_t matches[most];
@@ -74,16 +77,19 @@ void run_take_add_typed(const KernelArgs& args) {
         }
         for (std::int64_t k = 0; k < count; ++k) {
           if (k + rows_ahead < count) {
-            fetch_ahead(source + matches[k + rows_ahead] * inner, inner * std::int64_t{sizeof(T)});
+            fetch_ahead(source + matches[k + rows_ahead] * inner, columns * std::int64_t{sizeof(T)});
           }
           A* row = rows + index[matches[k]] * inner;
           const T* update = source + matches[k] * inner;
-          for (std::int64_t i = 0; i < inner; ++i) row[i] = add_wrapping(row[i], static_cast<A>(update[i]));
+          for (std::int64_t i = 0; i < columns; ++i) row[i] = add_wrapping(row[i], static_cast<A>(update[i]));
         }
       }
       if constexpr (!std::is_same_v<A, T>) {
-        T* stored = out.as<T>() + o * around.size * inner;
-        for (std::int64_t i = first * inner; i < last * inner; ++i) stored[i] = T(rows[i]);
+        const TileStore store = tile_store(out.dtype);
+        for (std::int64_t r = first; r < last; ++r) {
+          store(reinterpret_cast<const std::byte*>(rows + r * inner), columns,
+                out.data + ((o * around.size + r) * inner + column) * std::int64_t{sizeof(T)});
+        }
       }
     });
   });
