@@ -12,12 +12,11 @@ void FusedProgram::run(const KernelArgs& args) const {
     return reduce_made(reduction_->reduction, shape_, reduction_->axes, to, *this, args);
   }
   const auto task = [&](std::int64_t begin, std::int64_t end) { FusedTiles(*this, args).run(begin, end); };
-  if (walk_.count <= fused::task_elements) {
+  if (walk_.count <= task_) {
     if (walk_.count > 0) task(0, walk_.count);
   } else {
     const std::int64_t share = walk_.count / fused::most_tasks / fused::tile_unit * fused::tile_unit;
-    parallel_for(*args.pool, walk_.count, std::clamp(share, fused::task_elements, fused::long_task_elements),
-                 task);
+    parallel_for(*args.pool, walk_.count, std::clamp(share, task_, fused::long_task_elements), task);
   }
 }
 

@@ -90,6 +90,7 @@ class FusedProgram {
   std::vector<Direct> operands_, row_operands_, results_;
   std::vector<std::int64_t> registers_;  // offsets in the frame, in bytes
   std::int64_t tile_ = 0;                // elements
+  std::int64_t task_ = 0;                // elements of the shortest task
   std::int64_t filled_ = 0;              // elements of a register whose value is the same in all of them
   std::optional<FusedReduction> reduction_;
   Slot reduced_ = 0;

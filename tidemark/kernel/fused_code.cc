@@ -22,15 +22,15 @@ std::shared_ptr<const MachineCode> MachineCode::make(const CodeRun& run) {
     if (k.run == run) return k.code.lock();
   }
   const CodeText text = write_code(without_signs(run));
-  if (text.words.empty()) return nullptr;
-  auto code = std::make_shared<const MachineCode>(text.words, text.elements);
+  if (text.bytes.empty()) return nullptr;
+  auto code = std::make_shared<const MachineCode>(text.bytes, text.elements);
   if (!code->function_) return nullptr;
   known->push_back({run, code});
   return code;
 }
 
 // Written first, then made executable and no longer writable. A system that refuses leaves no function.
-MachineCode::MachineCode(std::span<const std::uint32_t> instructions, int elements)
+MachineCode::MachineCode(std::span<const std::uint8_t> instructions, int elements)
     : bytes_(instructions.size_bytes()), elements_(elements) {
   memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory_ == MAP_FAILED) {
@@ -47,5 +47,9 @@ MachineCode::MachineCode(std::span<const std::uint32_t> instructions, int elemen
 MachineCode::~MachineCode() {
   if (memory_) munmap(memory_, bytes_);
 }
+
+#if !defined(__aarch64__) && !defined(__x86_64__)
+CodeText write_code(const CodeRun&) { return {}; }
+#endif
 
 }  // namespace tidemark

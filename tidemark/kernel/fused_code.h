@@ -35,7 +35,7 @@ class MachineCode {
   // nullptr: no code for this run. Equal runs share their code.
   static std::shared_ptr<const MachineCode> make(const CodeRun& run);
 
-  MachineCode(std::span<const std::uint32_t> instructions, int elements);
+  MachineCode(std::span<const std::uint8_t> instructions, int elements);
   ~MachineCode();
   MachineCode(const MachineCode&) = delete;
   MachineCode& operator=(const MachineCode&) = delete;
@@ -55,9 +55,9 @@ class MachineCode {
   std::int64_t elements_;  // of a vector
 };
 
-// The instructions of a loop over vectors of `elements`, for this processor; empty: none.
+// The instructions of a loop over vectors of `elements`, for this processor; empty: none. In a file per processor.
 struct CodeText {
-  std::vector<std::uint32_t> words;
+  std::vector<std::uint8_t> bytes;
   int elements = 0;
 };
 CodeText write_code(const CodeRun& run);

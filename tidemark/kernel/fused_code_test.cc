@@ -37,10 +37,17 @@ float number(TileOp op, float x, float y) {
       return x * y;
     case div:
       return x / y;
-    case maximum:  // of zeros the positive, as on Arm, where the code is
+#if defined(__aarch64__)  // of two zeros the one that is larger or smaller, elsewhere the second
+    case maximum:
       return x != x || x > y || (x == y && !std::signbit(x)) ? x : y;
     default:
       return x != x || x < y || (x == y && std::signbit(x)) ? x : y;
+#else
+    case maximum:
+      return x != x || x > y ? x : y;
+    default:
+      return x != x || x < y ? x : y;
+#endif
   }
 }
 bool truth(TileOp op, float x, float y) {

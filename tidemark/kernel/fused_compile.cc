@@ -31,6 +31,7 @@ class FusedCompiler {
     replace_by_code(runs);
     if (reduced >= 0) program_.reduced_ = slot(values_[static_cast<std::size_t>(reduced)].slot);
     choose_tile();
+    choose_task();
   }
 
  private:
@@ -291,6 +292,14 @@ class FusedCompiler {
       program_.registers_.push_back(offset);
       offset += r.size * (r.brief ? fused::tile_unit : tile);
     }
+  }
+
+  void choose_task() {
+    const auto functions = std::ranges::count_if(program_.each_, [](const Instruction& i) {
+      return i.kind == Instruction::tile && i.op == TileOp::other;
+    });
+    const std::int64_t task = fused::task_elements / (1 + fused::function_cost * functions);
+    program_.task_ = std::max(fused::least_task_elements, task / fused::tile_unit * fused::tile_unit);
   }
 
   FusedProgram& program_;
