@@ -2,7 +2,9 @@
 """Full training steps (loss, gradients, AdamW) here, in PyTorch (eager, torch.compile) and in JAX (jax.jit), in one run.
 
 usage: compare_training.py BUILD_DIR --torch PYTHON --jax PYTHON [--rows mlp,gpt] [--threads N] [--rounds N]
-                           [--steps N] [--without compile,jax] [--budget 1/2,1/4] [--machine FILE] [--json FILE]
+                           [--steps N] [--without compile,jax] [--within 0.6 [--of WAY] | --memory 800MiB]
+                           [--json FILE]
+       compare_training.py BUILD_DIR --budget 1/2,1/4 [--rows mlp,gpt] [--machine FILE]
 
 Every way is a process of its own that prepares its model and waits; then rounds of --steps steps go from one to the
 next, so that drift of the machine meets all. Times are the least over all rounds, since
@@ -10,6 +12,14 @@ whatever disturbs only adds; medians stand beside them. Ratios are ours over the
 others, for time and for memory each. The floor is what the machine cannot beat: the flops of the products at the
 fastest rate of a product of 2048 x 2048 that was measured here (ours or PyTorch's), or the state read and written once
 at the rate of a copy, whichever is longer.
+
+With --within the row that counts is planned inside a budget: this share of what another way was seen to take (--of
+eager, compile, jax, or if not given of the fastest other), less what our process holds beside its plan. --memory gives the plan's budget as bytes.
+The plan without a budget runs beside it as `free`, so that the slow-down that was predicted stands next to the one that
+was measured.
+
+--budget compares us with ourselves: with these shares of the memory that the plan without a budget takes for
+activations, which is what the forward pass keeps for the backward pass (bench/support/activations.h).
 """
 import argparse
 import json
@@ -74,29 +84,50 @@ def rates_of(args):
     return {key: max(f[key] for f in found) for key in ("product", "copy")}
 
 
+def start(args, ways, name, command):
+    if name in args.without:
+        return
+    way = Way(name, command, args.threads)
+    if way.facts is None:
+        print(f"  {name}: does not run here: {way.failure()}", flush=True)
+    else:
+        ways[name] = way
+
+
 def ways_of(args, row):
     base = row.removesuffix("-scan")
     flags = ["--threads", str(args.threads), "--serve"]
+    ours = [str(args.build / "bench" / "macro_training"), row, *flags]
     torch = [args.torch, str(HERE / "peers" / "torch_training.py"), base, *flags]
-    commands = {"ours": [str(args.build / "bench" / "macro_training"), row, *flags]}
-    if args.torch:
-        commands |= {"eager": torch, "compile": [*torch, "--compile"]}
-    if args.jax:
-        commands["jax"] = [args.jax, str(HERE / "peers" / "jax_training.py"), base, *flags]
+    bounded = args.within or args.memory
     ways = {}
-    for name, command in commands.items():
-        if name in args.without:
-            continue
-        way = Way(name, command, args.threads)
-        if way.facts is None:
-            print(f"  {name}: does not run here: {way.failure()}", flush=True)
-            continue
-        ways[name] = way
+    start(args, ways, "free" if bounded else "ours", ours)
+    if args.torch:
+        start(args, ways, "eager", torch)
+        start(args, ways, "compile", [*torch, "--compile"])
+    if args.jax:
+        start(args, ways, "jax", [args.jax, str(HERE / "peers" / "jax_training.py"), base, *flags])
+    if bounded:
+        start(args, ways, "ours", [*ours, "--memory", args.memory or str(budget_of(args, ways))])
     return ways
 
 
+def budget_of(args, ways):
+    """A share of what another way takes, less what our process holds beside its plan."""
+    for way in ways.values():
+        way.run(args.steps)
+    others = {name: way for name, way in ways.items() if name != "free"}
+    peer = others[args.of] if args.of else min(others.values(), key=lambda way: way.seconds())
+    free = ways["free"]
+    beside = free.peak - free.facts["planned"]
+    budget = int(args.within * peer.peak - beside)
+    print(f"  budget: {args.within} of the {peer.peak / 2**20:.1f} MiB of {peer.name}, less {beside / 2**20:.1f} MiB beside "
+          f"the plan: {budget / 2**20:.1f} MiB", flush=True)
+    return budget
+
+
 def show(row, ways, rates):
-    ours, others = ways["ours"], {n: w for n, w in ways.items() if n != "ours"}
+    ours, others = ways["ours"], {n: w for n, w in ways.items() if n not in ("ours", "free")}
     mib = 2.0**20
     facts = ours.facts
     floor_flops = facts["flops"] / rates["product"]
@@ -114,6 +145,10 @@ def show(row, ways, rates):
     result = {"row": row, "seconds": {n: w.seconds() for n, w in ways.items()},
               "peak_rss": {n: w.peak for n, w in ways.items()}, "planned": facts["planned"], "floor": floor,
               "fraction": floor / ours.seconds()}
+    if "free" in ways:
+        result |= {"slow_down": ours.seconds() / ways["free"].seconds(),
+                   "predicted_slow_down": facts["predicted_slow_down"]}
+        print(f"  the budget slows down by {result['slow_down']:.3f}, predicted {result['predicted_slow_down']:.3f}")
     line = (f"{row:<10} {1e3 * ours.seconds():9.1f} floor {1e3 * floor:8.1f} ms ({1e3 * floor_flops:.1f} flops, "
             f"{1e3 * floor_bytes:.1f} bytes): {100 * floor / ours.seconds():5.1f}% reached")
     if others:
@@ -131,24 +166,22 @@ def show(row, ways, rates):
 def budgets(args, row):
     shares = ",".join(str(float(Fraction(b))) for b in args.budget.split(","))
     command = [str(args.build / "bench" / "macro_training"), row, "--threads", str(args.threads), "--steps",
-               str(args.steps * args.rounds), "--budgets", shares]
+               str(args.steps * args.rounds), "--shares", shares]
     if args.machine:
         command += ["--machine", args.machine]
     lines = subprocess.run(command, check=True, capture_output=True, text=True,
                            env=environment(args.threads)).stdout.splitlines()
     free, base, *bounded = map(json.loads, lines)
     mib = 2.0**20
-    print(f"{row:<10} activations {free['arena'] / mib:.1f} MiB, {1e3 * base['seconds']:.1f} ms (predicted "
-          f"{1e3 * base['predicted']:.1f} ms)")
+    print(f"{row:<10} planned {free['planned'] / mib:.1f} MiB, {free['activations'] / mib:.1f} of it activations; "
+          f"{1e3 * base['seconds']:.1f} ms (predicted {1e3 * free['predicted']:.1f} ms)")
     for b in bounded:
-        head = f"  {b['share']:.2f} of them: budget {b['budget'] / mib:.1f} MiB"
-        if "planned" not in b:
-            print(f"{head}: nothing fits, smallest found {b['smallest'] / mib:.1f} MiB ({b['planning']:.1f} s)")
-        else:
-            print(f"{head}, planned {b['planned'] / mib:.1f} MiB in {b['planning']:.1f} s: slow-down predicted "
-                  f"{b['predicted']:.3f}, measured {b['measured']:.3f}")
+        least = "" if b["fits"] else "nothing fits; the least: "
+        print(f"  {b['share']:.2f} of them: budget {b['budget'] / mib:.1f} MiB: {least}planned {b['planned'] / mib:.1f} MiB "
+              f"({b['activations'] / mib:.1f} of it activations) in {b['planning']:.1f} s: slow-down predicted "
+              f"{b['predicted']:.3f}, measured {b['measured']:.3f}")
     sys.stdout.flush()
-    return {"row": row, "budgets": bounded}
+    return {"row": row, "free": free, "seconds": base, "budgets": bounded}
 
 
 def main():
@@ -161,6 +194,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--without", default="", help="ways to leave out: eager, compile, jax")
+    parser.add_argument("--within", type=float, default=0, help="plan ours inside this share of another's memory")
+    parser.add_argument("--of", default="", help="whose memory: eager, compile or jax; the fastest if not given")
+    parser.add_argument("--memory", default="", help="plan ours inside this budget, such as 800MiB")
     parser.add_argument("--budget", default="", help="shares of the activations' memory, such as 1/2,1/4")
     parser.add_argument("--machine", default="", help="rates to plan budgets with, from `tidemark machine`")
     parser.add_argument("--json", type=Path, help="append the results to this file, a line for each row")

@@ -6,17 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <map>
-#include <random>
 #include <string>
 
+#include "bench/support/step_times.h"
 #include "tests/support/model_graphs.h"
-#include "tidemark/base/aligned.h"
 #include "tidemark/cpu/calibrate.h"
 #include "tidemark/cpu/device.h"
-#include "tidemark/cpu/kernel_clock.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
 #include "tidemark/plan/machine.h"
@@ -60,15 +57,6 @@ struct Row {
   double error() const { return std::abs(std::log(predicted / measured)); }
 };
 
-void fill(std::byte* bytes, const Type& type, std::mt19937& random) {
-  std::memset(bytes, 0, static_cast<std::size_t>(type.bytes()));
-  if (type.dtype != DType::f32) return;  // indices and labels: 0
-  for (std::int64_t i = 0; i < type.count(); ++i) {
-    const float value = (static_cast<float>(random() % 1024) - 511.5f) / 8192;
-    std::memcpy(bytes + 4 * i, &value, 4);
-  }
-}
-
 std::string types_text(const Call& call) {
   std::string text;
   for (const Type& type : call.in) text += (text.empty() ? "" : " ") + to_string(type);
@@ -80,29 +68,7 @@ std::string types_text(const Call& call) {
 std::vector<Row> run_case(const Case& c, const Machine& machine, Device& device, int rounds) {
   const Graph graph = prepare_graph(c.graph());
   const Plan plan = make_plan(graph, {.skip = {"fuse"}});
-  Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, plan, device, arena);
-  std::mt19937 random(1);
-  std::vector<AlignedBytes> memory;
-  std::vector<std::byte*> inputs;
-  for (const Input& in : graph.inputs()) {
-    memory.push_back(allocate_aligned(graph.type(in.value).bytes()));
-    fill(memory.back().get(), graph.type(in.value), random);
-    inputs.push_back(memory.back().get());
-  }
-  const KernelClock clock(device.pool().threads());
-  std::vector<double> least(plan.steps.size(), 1e9);
-  double least_whole = 1e9;
-  for (int round = 0; round < rounds; ++round) {
-    const double begin = clock.now();
-    double last = begin;
-    executor.run(inputs, [&](std::size_t step) {
-      const double now = clock.now();
-      least[step] = std::min(least[step], std::max(now - last - clock.cost(), clock.resolution()));
-      last = now;
-    });
-    least_whole = std::min(least_whole, last - begin - clock.cost() * static_cast<double>(plan.steps.size()));
-  }
+  const bench::StepTimes times = bench::step_times(graph, plan, device, rounds);
   std::vector<Row> rows;
   double predicted = 0, measured = 0;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -112,12 +78,12 @@ std::vector<Row> run_case(const Case& c, const Machine& machine, Device& device,
     for (const Ref& ref : plan.steps[i].in) strides.push_back(ref.strides);
     call.call.in_strides = strides;
     rows.push_back({std::string(node.op->name), types_text(call), cost_of(call).work,
-                    seconds_of(machine, call), least[i]});
+                    seconds_of(machine, call), times.seconds[i]});
     predicted += rows.back().predicted;
     measured += rows.back().measured;
   }
   fmt::print("{:<18} {:>6} {:>10.3f} {:>10.3f} {:>10.3f} {:>8.2f}\n", c.name, plan.steps.size(),
-             1e3 * predicted, 1e3 * measured, 1e3 * least_whole, predicted / measured);
+             1e3 * predicted, 1e3 * measured, 1e3 * times.whole, predicted / measured);
   return rows;
 }
 

@@ -1,14 +1,18 @@
 // Full training steps (loss, gradients, AdamW) of the models of bench/support/training_rows.h. bench/compare_training.py
 // runs it next to the same models in PyTorch and JAX.
 //
-//   macro_training ROW [--threads N] [--steps N] [--budgets 0.5,0.25] [--machine FILE]   time, memory, flops, as JSON
+//   macro_training ROW [--threads N] [--steps N] [--memory N] [--machine FILE]   time, memory, flops, as JSON
+//   macro_training ROW --shares 0.5,0.25    beside that, plans with these shares of the activations' memory
+//   macro_training ROW --plan               the plan's summary; nothing runs
 //   macro_training ROW --profile            which kinds of kernels take the time
 //   macro_training ROW --serve              rounds on demand: a line with a number of steps in, their times out
 //   macro_training --rates                  what the machine gives: products (flop/s) and copies (bytes/s)
 //   macro_training --list                   the rows
 //
-// A budget is a share of the arena that the plan without a budget has, next to all inputs.
+// --memory is a budget for the plan that runs: bytes, or with a unit (800MiB). A share of the activations' memory is a
+// budget too: what the plan without one needs, less the rest of what it keeps for the backward pass (activations.h).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,8 +22,14 @@
 #include <map>
 #include <sstream>
 
+#include "bench/support/activations.h"
+#include "bench/support/step_times.h"
 #include "bench/support/training_rows.h"
+#include "tidemark/plan/costs.h"
 #include "tidemark/plan/frontier.h"
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace {
 
@@ -29,9 +39,10 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   std::string row;
   int threads = 0, steps = 10;
-  std::vector<double> budgets = {};
+  std::optional<std::int64_t> memory = {};
+  std::vector<double> shares = {};
   std::string machine = "";
-  bool serve = false, profile = false, rates = false, list = false;
+  bool serve = false, plan = false, profile = false, rates = false, list = false;
 };
 
 double seconds_since(Clock::time_point start) {
@@ -47,6 +58,12 @@ std::int64_t status_bytes(std::string_view field) {
   return 0;
 }
 void reset_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
+// What the planner freed goes back to the system, as it would in a process that goes on for hours.
+void give_back_freed() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -91,30 +108,54 @@ class Trainer {
   double loss_ = 0;
 };
 
-// Plans within shares of the unconstrained plan's arena; with each the time that its search took.
+// A plan for a share of the activations' memory; where none fits, for the least that does.
 struct Budgeted {
   double share = 0, planning = 0;
   std::int64_t budget = 0;
-  std::optional<Plan> plan = {};
-  std::int64_t smallest = 0;  // where no plan fits
+  Plan plan = {};
+  bool fits = false;
 };
-std::vector<Budgeted> within_budgets(const Options& options, const Graph& graph, const Plan& free,
-                                     const Machine* machine) {
-  std::vector<Budgeted> list;
-  for (double share : options.budgets) {
-    Budgeted b{.share = share};
-    b.budget = free.input_bytes + static_cast<std::int64_t>(share * static_cast<double>(free.arena_bytes));
-    const auto start = Clock::now();
-    auto result = try_plan(graph, {.memory = b.budget, .machine = machine});
-    b.planning = seconds_since(start);
-    if (result) {
-      b.plan = std::move(result).value();
-    } else {
-      b.smallest = result.error().smallest.peak();
-    }
-    list.push_back(std::move(b));
+Budgeted within_share(double share, const Graph& graph, const Plan& free, const Machine* machine) {
+  Budgeted b{.share = share};
+  const double dropped = (1 - share) * static_cast<double>(bench::activation_bytes(graph, free));
+  b.budget = free.peak() - static_cast<std::int64_t>(dropped);
+  const auto start = Clock::now();
+  auto planned = try_plan(graph, {.memory = b.budget, .machine = machine});
+  b.fits = static_cast<bool>(planned);
+  b.plan = planned ? std::move(planned).value() : planned.error().smallest;
+  if (!b.fits) {
+    // The lowest is looked for whatever it costs; within it, time counts again.
+    auto least =
+        try_plan(graph, {.memory = b.plan.peak(), .machine = machine, .warm_start = executions_of(b.plan)});
+    if (least && least.value().seconds < b.plan.seconds) b.plan = std::move(least).value();
   }
-  return list;
+  b.planning = seconds_since(start);
+  return b;
+}
+
+// What the plan runs again, and what that would take if every run were a kernel of its own.
+std::string repeats_text(const Graph& graph, const Plan& plan, const Machine& machine) {
+  struct Sum {
+    int runs = 0;
+    double seconds = 0;
+  };
+  std::map<std::string_view, Sum> by_op;
+  std::vector<bool> ran(graph.nodes().size(), false);
+  for (const Step& step : plan.steps) {
+    NodeCall call(graph, graph[step.node]);
+    const std::vector<RegionFacts> facts = region_facts(plan, step.node);
+    call.call.planned = facts;
+    if (ran[step.node.index]) {
+      Sum& sum = by_op[graph[step.node].op->name];
+      ++sum.runs, sum.seconds += seconds_of(machine, call);
+    }
+    ran[step.node.index] = true;
+  }
+  std::string text;
+  for (const auto& [op, sum] : by_op)
+    text += fmt::format("{:<18}{} x {}, {:.2f} ms\n", text.empty() ? "run again" : "", sum.runs, op,
+                        1e3 * sum.seconds);
+  return text;
 }
 
 void train(const Options& options, const bench::TrainingRow& row) {
@@ -129,22 +170,38 @@ void train(const Options& options, const bench::TrainingRow& row) {
   const tiny::TinyModel model = row.build();
   const double trace = seconds_since(start);
   start = Clock::now();
-  Graph graph = prepare_graph(model.step);
+  const Graph graph = prepare_graph(model.step);
   const double optimise = seconds_since(start);
   start = Clock::now();
-  Plan free = make_plan(graph, {.machine = for_machine});
+  const Plan free = make_plan(graph, {.machine = for_machine});
+  PipelineReport passes;
+  Plan plan =
+      options.memory ? make_plan(graph, {.memory = options.memory, .machine = for_machine}, &passes) : free;
   const double planning = seconds_since(start);
-  const std::vector<Budgeted> budgets = within_budgets(options, graph, free, for_machine);
+  if (options.plan) {
+    fmt::print("{}{}{:<18}{} (without a budget {})\n", summary(graph, plan),
+               repeats_text(graph, plan, machine ? *machine : reference_machine()), "activations",
+               to_string(Bytes(bench::activation_bytes(graph, plan))),
+               to_string(Bytes(bench::activation_bytes(graph, free))));
+    for (const PassReport& pass : passes.passes)
+      if (pass.seconds > 0.05)
+        fmt::print("{:<18}{:.2f} s, {} work units\n", pass.name, pass.seconds, pass.work_units);
+    return;
+  }
+  std::vector<Budgeted> budgets;
+  for (double share : options.shares) budgets.push_back(within_share(share, graph, free, for_machine));
   const double flops = bench::product_flops(graph, free);
 
-  Trainer trainer(model, graph, std::move(free));
+  Trainer trainer(model, graph, std::move(plan));
+  give_back_freed();
   trainer.run(2);
   fmt::print(
       "{{\"row\": \"{}\", \"parameters\": {}, \"flops\": {:.0f}, \"state_bytes\": {}, \"planned\": {}, "
-      "\"arena\": {}, \"nodes\": {}, \"compile\": {{\"trace\": {:.3f}, \"optimise\": {:.3f}, "
-      "\"plan\": {:.3f}}}}}\n",
+      "\"activations\": {}, \"nodes\": {}, \"predicted\": {:.6f}, \"predicted_slow_down\": {:.4f}, "
+      "\"compile\": {{\"trace\": {:.3f}, \"optimise\": {:.3f}, \"plan\": {:.3f}}}}}\n",
       row.name, bench::parameter_count(model), flops, trainer.plan().input_bytes, trainer.plan().peak(),
-      trainer.plan().arena_bytes, graph.nodes().size(), trace, optimise, planning);
+      bench::activation_bytes(graph, trainer.plan()), graph.nodes().size(), trainer.plan().seconds,
+      trainer.plan().seconds / free.seconds, trace, optimise, planning);
   std::fflush(stdout);
 
   const auto peak = [&] { return status_bytes("VmHWM:") - baseline; };
@@ -158,16 +215,11 @@ void train(const Options& options, const bench::TrainingRow& row) {
     return;
   }
   std::vector<double> times = trainer.run(options.steps);
-  fmt::print("{{\"seconds\": {:.6f}, \"loss\": {:.5f}, \"peak_rss\": {}, \"predicted\": {:.6f}}}\n",
-             median(times), trainer.loss(), peak(), trainer.plan().seconds);
+  fmt::print("{{\"seconds\": {:.6f}, \"least\": {:.6f}, \"loss\": {:.5f}, \"peak_rss\": {}}}\n",
+             median(times), *std::ranges::min_element(times), trainer.loss(), peak());
   std::fflush(stdout);
   for (const Budgeted& b : budgets) {
-    if (!b.plan) {
-      fmt::print("{{\"share\": {}, \"budget\": {}, \"smallest\": {}, \"planning\": {:.2f}}}\n", b.share,
-                 b.budget, b.smallest, b.planning);
-      continue;
-    }
-    Trainer within(model, graph, *b.plan);
+    Trainer within(model, graph, b.plan);
     within.run(1);
     std::vector<double> base, bounded;  // alternating, so that drift of the machine meets both
     for (int i = 0; i < options.steps; ++i) {
@@ -175,62 +227,59 @@ void train(const Options& options, const bench::TrainingRow& row) {
       bounded.push_back(within.run(1).front());
     }
     fmt::print(
-        "{{\"share\": {}, \"budget\": {}, \"planned\": {}, \"planning\": {:.2f}, \"predicted\": {:.4f}, "
-        "\"measured\": {:.4f}, \"seconds\": {:.6f}}}\n",
-        b.share, b.budget, b.plan->peak(), b.planning, 1 + b.plan->extra_time(),
-        median(bounded) / median(base), median(bounded));
+        "{{\"share\": {}, \"budget\": {}, \"fits\": {}, \"planned\": {}, \"activations\": {}, "
+        "\"planning\": {:.2f}, \"predicted\": {:.4f}, \"measured\": {:.4f}, \"seconds\": {:.6f}}}\n",
+        b.share, b.budget, b.fits, b.plan.peak(), bench::activation_bytes(graph, b.plan), b.planning,
+        b.plan.seconds / trainer.plan().seconds,
+        *std::ranges::min_element(bounded) / *std::ranges::min_element(base), median(bounded));
     std::fflush(stdout);
   }
 }
 
-// Time by op and type of result, from the executor's own steps.
+// The ops of a kernel, in order; of a group each once.
+std::string ops_text(const Graph& graph, const Plan& plan, const KernelCost& kernel) {
+  std::vector<std::string_view> ops;
+  for (std::size_t t = kernel.first; t < kernel.last; ++t) {
+    const std::string_view op = graph[plan.steps[t].node].op->name;
+    if (std::ranges::count(ops, op) == 0) ops.push_back(op);
+  }
+  return fmt::format("{}{}", kernel.last - kernel.first > 1 ? "group: " : "", fmt::join(ops, " "));
+}
+
+// Time by kind of kernel, and by kind and types, from the executor's own steps.
 void profile(const Options& options, const bench::TrainingRow& row) {
   const tiny::TinyModel model = row.build();
   const Graph graph = prepare_graph(model.step);
-  const Plan plan = make_plan(graph);
-  Arena arena(*default_device(), plan.arena_bytes);
-  Executor executor(graph, plan, *default_device(), arena);
+  const std::optional<Machine> machine =
+      options.machine.empty() ? std::nullopt : std::optional(load_machine(options.machine));
+  const Machine& predicting = machine ? *machine : reference_machine();
+  const Plan plan = make_plan(graph, {.memory = options.memory, .machine = &predicting});
   std::vector<Tensor> inputs = model.inputs();
   std::vector<std::byte*> memory;
   for (Tensor& t : inputs) {
     t.storage()->settle();
     memory.push_back(t.storage()->data());
   }
-  std::vector<double> seconds(plan.steps.size());
-  Clock::time_point last;
-  const auto watch = [&](std::size_t step) {
-    const auto now = Clock::now();
-    seconds[step] += std::chrono::duration<double>(now - last).count();
-    last = now;
-  };
-  executor.run(memory);
-  for (int i = 0; i < options.steps; ++i) {
-    last = Clock::now();
-    executor.run(memory, watch);
-  }
+  const bench::StepTimes times = bench::step_times(graph, plan, *default_device(), options.steps, memory);
   struct Entry {
     double seconds = 0, flops = 0, bytes = 0, predicted = 0;
     int runs = 0;
-    void add(double s, const Cost& cost, double forecast) {
-      seconds += s, flops += cost.flops, bytes += cost.bytes, predicted += forecast, ++runs;
+    void add(double s, const KernelCost& cost) {
+      seconds += s, flops += cost.flops, bytes += cost.bytes, predicted += cost.seconds, ++runs;
     }
   };
   std::map<std::string, Entry> by_op, by_call;
   double total = 0;
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[i];
-    const Node& node = graph[step.node];
-    NodeCall call(graph, node);
-    const std::vector<RegionFacts> facts = region_facts(plan, step.node);
-    call.call.planned = facts;
-    const Cost cost = cost_of(call);
-    const double s = seconds[i] / options.steps, forecast = seconds_of(reference_machine(), call);
+  for (const KernelCost& kernel : kernel_costs(graph, plan, predicting)) {
+    const double seconds = times.seconds[kernel.first];
+    const std::string ops = ops_text(graph, plan, kernel);
     std::string types;
+    const Step& step = plan.steps[kernel.first];
     for (const Ref& ref : step.in) types += (types.empty() ? "" : ", ") + to_string(graph.type(ref.value));
-    types += " -> " + to_string(graph.type(step.out[0].value));
-    by_op[std::string(node.op->name)].add(s, cost, forecast);
-    by_call[fmt::format("{} {}", node.op->name, types)].add(s, cost, forecast);
-    total += s;
+    types += " -> " + to_string(graph.type(plan.steps[kernel.last - 1].out[0].value));
+    by_op[ops].add(seconds, kernel);
+    by_call[fmt::format("{} {}", ops, types)].add(seconds, kernel);
+    total += seconds;
   }
   const auto show = [&](const std::map<std::string, Entry>& entries, std::size_t most) {
     std::vector<std::pair<std::string, Entry>> sorted(entries.begin(), entries.end());
@@ -243,12 +292,13 @@ void profile(const Options& options, const bench::TrainingRow& row) {
                  e.predicted / e.seconds, name.size() > 120 ? name.substr(0, 117) + "..." : name);
     }
   };
-  fmt::print("{} ({}): {:.2f} ms in {} steps\n", row.name, row.about, 1e3 * total, plan.steps.size());
+  fmt::print("{} ({}): {:.2f} ms in {} kernels of {} steps, predicted {:.2f} ms\n", row.name, row.about,
+             1e3 * total, kernel_count(plan), plan.steps.size(), 1e3 * plan.seconds);
   fmt::print("{:>7} {:>10} {:>6} {:>9} {:>8} {:>9}  {}\n", "share", "ms", "runs", "Gflop/s", "GB/s",
              "predicted", "op");
-  show(by_op, 14);
+  show(by_op, 24);
   fmt::print("\n");
-  show(by_call, 24);
+  show(by_call, 30);
   fmt::print("\n");
 }
 
@@ -289,9 +339,13 @@ bool parse(int argc, char** argv, Options& options) {
       options.steps = std::max(1, std::atoi(value()));
     } else if (word == "--machine") {
       options.machine = value();
-    } else if (word == "--budgets") {
+    } else if (word == "--memory") {
+      options.memory = parse_bytes(value()).count;
+    } else if (word == "--shares") {
       std::istringstream shares(value());
-      for (std::string share; std::getline(shares, share, ',');) options.budgets.push_back(std::stod(share));
+      for (std::string share; std::getline(shares, share, ',');) options.shares.push_back(std::stod(share));
+    } else if (word == "--plan") {
+      options.plan = true;
     } else if (word == "--serve") {
       options.serve = true;
     } else if (word == "--profile") {
@@ -327,8 +381,8 @@ int main(int argc, char** argv) {
   const auto row = std::ranges::find(rows, options.row, &bench::TrainingRow::name);
   if (!understood || row == rows.end()) {
     fmt::print(stderr,
-               "usage: macro_training ROW [--threads N] [--steps N] [--budgets SHARES] [--machine FILE]"
-               " [--serve | --profile]; --list; --rates\n");
+               "usage: macro_training ROW [--threads N] [--steps N] [--memory N] [--shares LIST]"
+               " [--machine FILE] [--serve | --plan | --profile]; --list; --rates\n");
     return 2;
   }
   if (options.profile) {

@@ -31,19 +31,23 @@ struct Cut {
 
 Cut cut(const Sizes& s, std::int64_t element, bool staged) {
   Cut c;
+  // Scratch stays small next to what a product reads and writes: half the panels where those are but a few MiB.
+  const std::int64_t moved = s.batch * (s.m * s.k + s.k * s.n + s.m * s.n) * element;
+  const std::int64_t a_most = std::clamp(moved / 8, a_limit / 2, a_limit);
+  const std::int64_t b_most = std::clamp(moved / 4, b_limit / 2, b_limit);
   c.depth = std::max<std::int64_t>(depth_block(s.k), 1);
   const auto chunk = [&](std::int64_t size, std::int64_t width, std::int64_t limit) {
     const std::int64_t most = std::max(limit / (c.depth * element) / width * width, width);
     return std::min(round_up(size, width), round_up(ceil_div(size, ceil_div(size, most)), width));
   };
-  c.rows = chunk(s.m, widest.a, a_limit), c.cols = chunk(s.n, widest.b, b_limit);
+  c.rows = chunk(s.m, widest.a, a_most), c.cols = chunk(s.n, widest.b, b_most);
   if (staged) {
     c.cols = std::min(c.cols, round_up(1024, widest.b));
     c.rows = std::min(c.rows, std::max(stage_limit / (c.cols * element) / widest.a * widest.a, widest.a));
   }
   c.a_elements = c.rows * c.depth, c.b_elements = c.cols * c.depth;
   if (c.rows >= s.m && c.cols >= s.n) {
-    c.together = std::min(a_limit / (c.a_elements * element), b_limit / (c.b_elements * element));
+    c.together = std::min(a_most / (c.a_elements * element), b_most / (c.b_elements * element));
     if (staged) c.together = std::min(c.together, stage_limit / (c.rows * c.cols * element));
     c.together = std::clamp<std::int64_t>(c.together, 1, std::max<std::int64_t>(s.batch, 1));
   }

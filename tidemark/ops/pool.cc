@@ -175,7 +175,7 @@ const Op op::max_pool = {
     .infer = infer_max,
     .vjp = vjp_max,
     .jvp = jvp_max,
-    .cost = [](const Call& c) { return cost_with(c, 34, c.out[0].count(), c.attrs_as<PoolAttrs>().window); },
+    .cost = [](const Call& c) { return cost_with(c, 7, c.out[0].count(), c.attrs_as<PoolAttrs>().window); },
     .samples = samples_pool,
 };
 
@@ -186,7 +186,7 @@ const Op op::avg_pool = {
     .infer = infer_avg,
     .vjp = vjp_avg,
     .jvp = jvp_avg,
-    .cost = [](const Call& c) { return cost_with(c, 9, c.out[0].count(), c.attrs_as<PoolAttrs>().window); },
+    .cost = [](const Call& c) { return cost_with(c, 3, c.out[0].count(), c.attrs_as<PoolAttrs>().window); },
     .samples = samples_pool,
 };
 
@@ -198,7 +198,7 @@ const Op op::avg_pool_grad = {
     .vjp = vjp_avg_grad,
     .jvp = jvp_avg_grad,
     .cost =
-        [](const Call& c) { return cost_with(c, 12, c.in[0].count(), c.attrs_as<PoolGradAttrs>().window); },
+        [](const Call& c) { return cost_with(c, 4, c.in[0].count(), c.attrs_as<PoolGradAttrs>().window); },
     .samples = samples_grad,
 };
 

@@ -1,7 +1,7 @@
 // Finish: the draft's decisions written out as steps on bytes, and the figures that go with them.
 #include <algorithm>
 
-#include "tidemark/plan/groups.h"
+#include "tidemark/plan/costs.h"
 #include "tidemark/plan/passes.h"
 
 namespace tidemark {
@@ -62,14 +62,16 @@ Plan finish(const Draft& draft) {
   }
   for (ValueId v : graph.outputs()) plan.outputs.push_back(ref(v));
 
-  const RunCosts costs = costs_of(draft);
-  plan.flops = costs.flops;
-  plan.bytes_moved = costs.bytes;
-  plan.seconds = costs.seconds;
-  plan.least_seconds = costs.first_seconds;
+  double saved = 0;  // by groups
+  for (const KernelCost& kernel : kernel_costs(graph, plan, *draft.machine)) {
+    plan.flops += kernel.flops;
+    plan.bytes_moved += kernel.bytes;
+    plan.seconds += kernel.seconds;
+    plan.least_seconds += kernel.first_seconds;
+    saved += kernel.alone_seconds - kernel.seconds;
+  }
   // The search for recomputations takes every run by itself: what groups save, they save from its bound too.
-  plan.seconds_bound =
-      std::clamp(draft.seconds_bound - costs.saved_seconds, plan.least_seconds, plan.seconds);
+  plan.seconds_bound = std::clamp(draft.seconds_bound - saved, plan.least_seconds, plan.seconds);
   plan.lower_bound = plan.input_bytes + maximum_load(plan.buffers, plan.steps.size());
   // The searches count outputs as part of the arena, which those of a region are not.
   plan.order_free_bound = plan.input_bytes + (draft.binds_outputs ? 0 : draft.order_free_bound);

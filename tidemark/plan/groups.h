@@ -22,13 +22,4 @@ std::vector<std::vector<bool>> in_tiles(const Draft& draft);
 // and write over.
 bool is_aligned(const Draft& draft, ValueId operand, const Shape& shape);
 
-// What a plan's steps cost, groups being one kernel each: the arithmetic of all their runs, and of the bytes those that
-// come from memory, each once, and those that go there.
-struct RunCosts {
-  double flops = 0, bytes = 0, seconds = 0;
-  double first_seconds = 0;  // of the first run of each node alone; at most `seconds`
-  double saved_seconds = 0;  // by groups: what their runs would take one by one, less what they take
-};
-RunCosts costs_of(const Draft& draft);
-
 }  // namespace tidemark

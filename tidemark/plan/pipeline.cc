@@ -9,7 +9,6 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/base/sanitized.h"
-#include "tidemark/plan/groups.h"
 #include "tidemark/plan/infeasible.h"
 #include "tidemark/plan/passes.h"
 #include "tidemark/plan/regions.h"
@@ -208,7 +207,7 @@ Draft with_room_used(Draft done, std::int64_t allowed, const Aim& aim, std::size
       room /= 2;
       continue;
     }
-    if (costs_of(higher).seconds >= costs_of(done).seconds) break;
+    if (finish(higher).seconds >= finish(done).seconds) break;
     target += room;
     done = std::move(higher);
     room = allowed - done.arena_bytes;
@@ -260,7 +259,7 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
     if (done.arena_bytes <= allowed) {
       // It packs well but was made at any cost: the same height for less time will do as well.
       Draft cheaper = within(done.arena_bytes, aim);
-      if (cheaper.arena_bytes <= allowed && costs_of(cheaper).seconds < costs_of(done).seconds)
+      if (cheaper.arena_bytes <= allowed && finish(cheaper).seconds < finish(done).seconds)
         done = std::move(cheaper);
       done.seconds_bound = seconds_bound;
     }

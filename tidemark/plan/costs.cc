@@ -1,0 +1,96 @@
+#include "tidemark/plan/costs.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tidemark {
+namespace {
+
+// Adds up the steps of one kernel.
+class KernelSum {
+ public:
+  KernelSum(const Graph& graph, const Plan& plan, const Machine& machine)
+      : graph_(graph), plan_(plan), machine_(machine) {}
+
+  // What the step adds.
+  Cost add(const Step& step) {
+    NodeCall call(graph_, graph_[step.node]);
+    const std::vector<RegionFacts> facts = region_facts(plan_, step.node);
+    std::vector<Strides> strides;
+    for (const Ref& ref : step.in) strides.push_back(ref.strides);
+    call.call.planned = facts;
+    call.call.in_strides = strides;
+    Cost cost = cost_of(call);
+    const DType dtype = arithmetic_dtype(call);
+    alone_ += seconds_of(machine_, cost, dtype);
+    if (step.group < 0) return cost;
+    for (const Ref& ref : step.in) {
+      if (std::ranges::count(at_hand_, ref.value) > 0 || std::ranges::count(made_, ref.buffer) > 0) {
+        cost.bytes -= static_cast<double>(graph_.type(ref.value).bytes());
+      } else {
+        at_hand_.push_back(ref.value);
+      }
+    }
+    for (const Ref& ref : step.out) {
+      made_.push_back(ref.buffer);
+      if (plan_.buffers[ref.buffer.index].memory == Memory::tile)
+        cost.bytes -= static_cast<double>(graph_.type(ref.value).bytes());
+    }
+    cost.bytes = std::max(0.0, cost.bytes);
+    bytes_ += cost.bytes;
+    const auto work = static_cast<std::size_t>(cost.work);
+    work_flops_[work] += cost.flops / machine_.work[work].speed[static_cast<std::size_t>(dtype)];
+    if (first_ == WorkKind::by_kind) first_ = cost.work;
+    return cost;
+  }
+
+  double alone() const { return alone_; }
+  double seconds() const {
+    if (first_ == WorkKind::by_kind) return alone_;
+    double seconds = machine_.overhead;
+    for (std::size_t work = 0; work < work_flops_.size(); ++work) {
+      if (work_flops_[work] > 0)
+        seconds += work_flops_[work] / machine_.work[work].flops.at(work_flops_[work]);
+    }
+    if (bytes_ > 0) seconds += bytes_ / machine_[first_].bytes.at(bytes_);
+    return seconds;
+  }
+
+ private:
+  const Graph& graph_;
+  const Plan& plan_;
+  const Machine& machine_;
+  std::vector<ValueId> at_hand_;  // read before
+  std::vector<BufferId> made_;    // written here
+  double bytes_ = 0, alone_ = 0;
+  std::array<double, work_count> work_flops_ = {};  // by kind, as many as take f32 the same time
+  WorkKind first_ = WorkKind::by_kind;              // whose bandwidth counts
+};
+
+}  // namespace
+
+std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const Machine& machine) {
+  std::vector<KernelCost> list;
+  std::vector<bool> ran(graph.nodes().size(), false);
+  for (std::size_t t = 0; t < plan.steps.size();) {
+    KernelCost kernel{.first = t, .last = group_end(plan, t)};
+    KernelSum all(graph, plan, machine), firsts(graph, plan, machine);
+    bool repeats = false;
+    for (; t < kernel.last; ++t) {
+      const Step& step = plan.steps[t];
+      const Cost cost = all.add(step);
+      kernel.flops += cost.flops;
+      kernel.bytes += cost.bytes;
+      if (!ran[step.node.index]) firsts.add(step);
+      repeats |= ran[step.node.index];
+      ran[step.node.index] = true;
+    }
+    kernel.seconds = all.seconds();
+    kernel.alone_seconds = all.alone();
+    kernel.first_seconds = repeats ? std::min(firsts.seconds(), kernel.seconds) : kernel.seconds;
+    list.push_back(kernel);
+  }
+  return list;
+}
+
+}  // namespace tidemark

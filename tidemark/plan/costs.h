@@ -1,0 +1,21 @@
+// What a plan's kernels are predicted to cost. A group is one kernel: the arithmetic of all its steps, one start, and of
+// the bytes those that come from memory, each once, and those that go there.
+#pragma once
+#include <vector>
+
+#include "tidemark/plan/machine.h"
+#include "tidemark/plan/plan.h"
+
+namespace tidemark {
+
+struct KernelCost {
+  std::size_t first = 0, last = 0;  // steps [first, last)
+  double flops = 0, bytes = 0, seconds = 0;
+  double first_seconds = 0;  // of the first run of each node alone; at most `seconds`
+  double alone_seconds = 0;  // if its steps were kernels of their own
+};
+
+// One for each kernel, in order.
+std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const Machine& machine);
+
+}  // namespace tidemark
