@@ -13,9 +13,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements read side by side of a transposed plane, per unit of work: as many rows are written at a time, one cache line of
-// each, which streams of fetches and pages still follow.
-constexpr std::int64_t transposed_band = 64;
+constexpr std::int64_t transposed_band =
+    256;  // bytes read side by side of a transposed plane, per unit of work
 
 // The transpose of an n × n block of 16-byte vectors, n = 16 / sizeof(U), by log2 n rounds of zipping halves.
 template <class U>
@@ -34,25 +33,82 @@ void transpose_block(const U* from, std::int64_t from_step, U* to, std::int64_t 
   for (int i = 0; i < n; ++i) hn::StoreU(rows[i], d, to + i * to_step);
 }
 
-// rows × columns elements, rows contiguous in `to`, columns (forwards when `from_step` is 1) in `from`: strips of columns
-// that fill one cache line of every row of `to`.
+// Four blocks side by side, whose rows fill a cache line of `to` that is stored at once.
+template <class U>
+HWY_INLINE void transpose_line(const U* from, std::int64_t from_step, U* to, std::int64_t to_step) {
+  constexpr int n = 16 / sizeof(U);
+  const hn::FixedTag<U, n> d;
+  hn::Vec<decltype(d)> turned[n][4];
+  for (int i = 0; i < 4; ++i) {
+    const U* block = from + n * i * from_step;
+    if constexpr (n == 2) {
+      const auto x0 = hn::LoadU(d, block), x1 = hn::LoadU(d, block + from_step);
+      turned[0][i] = hn::InterleaveLower(d, x0, x1);
+      turned[1][i] = hn::InterleaveUpper(d, x0, x1);
+    } else {
+      const auto x0 = hn::LoadU(d, block), x1 = hn::LoadU(d, block + from_step),
+                 x2 = hn::LoadU(d, block + 2 * from_step), x3 = hn::LoadU(d, block + 3 * from_step);
+      const auto low_even = hn::InterleaveLower(d, x0, x2), low_odd = hn::InterleaveLower(d, x1, x3),
+                 high_even = hn::InterleaveUpper(d, x0, x2), high_odd = hn::InterleaveUpper(d, x1, x3);
+      turned[0][i] = hn::InterleaveLower(d, low_even, low_odd);
+      turned[1][i] = hn::InterleaveUpper(d, low_even, low_odd);
+      turned[2][i] = hn::InterleaveLower(d, high_even, high_odd);
+      turned[3][i] = hn::InterleaveUpper(d, high_even, high_odd);
+    }
+  }
+  for (int r = 0; r < n; ++r) {
+    for (int i = 0; i < 4; ++i) hn::StoreU(turned[r][i], d, to + r * to_step + n * i);
+  }
+}
+
+// As copy_transposed below, of four or eight bytes each, without a buffer: strips of columns that fill one cache line of
+// every row of `to`.
+template <class U>
+void copy_lines(U* to, std::int64_t to_step, const U* from, std::int64_t from_inner, std::int64_t rows,
+                std::int64_t columns) {
+  constexpr std::int64_t n = 16 / sizeof(U), line = 4 * n;
+  const std::int64_t high = rows / n * n, wide = columns / line * line;
+  for (std::int64_t j = 0; j < wide; j += line) {
+    for (std::int64_t i = 0; i < high; i += n) {
+      transpose_line(from + j * from_inner + i, from_inner, to + i * to_step + j, to_step);
+    }
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = i < high ? wide : 0; j < columns; ++j)
+      to[i * to_step + j] = from[j * from_inner + i];
+  }
+}
+
+// rows × columns elements, rows contiguous in `to`, columns (forwards when `from_step` is 1) in `from`. Tiles of small
+// elements pass through a buffer so that both sides are touched in whole cache lines, however unlucky their strides are.
 template <class U>
 void copy_transposed(U* to, std::int64_t to_step, const U* from, std::int64_t from_step,
                      std::int64_t from_inner, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t n = 16 / sizeof(U), line = 64 / sizeof(U);
-  for (std::int64_t j = 0; j < columns; j += line) {
-    const std::int64_t width = std::min(line, columns - j);
-    const std::int64_t high = from_step == 1 ? rows / n * n : 0, wide = width / n * n;
-    const U* source = from + j * from_inner;
-    U* target = to + j;
-    for (std::int64_t r = 0; r < high; r += n) {
-      for (std::int64_t c = 0; c < wide; c += n) {
-        transpose_block(source + c * from_inner + r, from_inner, target + r * to_step + c, to_step);
+  if constexpr (sizeof(U) >= 4) {
+    if (from_step == 1) return copy_lines(to, to_step, from, from_inner, rows, columns);
+  }
+  constexpr std::int64_t n = 16 / sizeof(U);
+  constexpr std::int64_t tall = transposed_band / std::int64_t{sizeof(U)},
+                         wide = (sizeof(U) == 1 ? 64 : 256) / std::int64_t{sizeof(U)};
+  alignas(64) U tile[tall * wide];
+  for (std::int64_t j = 0; j < columns; j += wide) {
+    const std::int64_t width = std::min(wide, columns - j);
+    for (std::int64_t i = 0; i < rows; i += tall) {
+      const std::int64_t height = std::min(tall, rows - i);
+      const U* source = from + i * from_step + j * from_inner;
+      const std::int64_t blocks_high = from_step == 1 ? height / n * n : 0, blocks_wide = width / n * n;
+      for (std::int64_t c = 0; c < blocks_wide; c += n) {
+        for (std::int64_t r = 0; r < blocks_high; r += n) {
+          transpose_block(source + c * from_inner + r, from_inner, tile + r * wide + c, wide);
+        }
       }
-    }
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t c = r < high ? wide : 0; c < width; ++c) {
-        target[r * to_step + c] = source[c * from_inner + r * from_step];
+      for (std::int64_t c = 0; c < width; ++c) {
+        for (std::int64_t r = c < blocks_wide ? blocks_high : 0; r < height; ++r) {
+          tile[r * wide + c] = source[c * from_inner + r * from_step];
+        }
+      }
+      for (std::int64_t r = 0; r < height; ++r) {
+        std::memcpy(to + (i + r) * to_step + j, tile + r * wide, static_cast<std::size_t>(width) * sizeof(U));
       }
     }
   }
@@ -139,7 +195,7 @@ void run(const Nest& nest, ThreadPool& pool) {
       if (nest.from[i] == 1 || nest.from[i] == -1) across = i;
     }
   }
-  constexpr std::int64_t band = transposed_band;
+  constexpr std::int64_t band = transposed_band / std::int64_t{sizeof(U)};
   const std::int64_t inner_size = nest.size[inner];
   const std::int64_t piece =
       across >= 0 ? inner_size : std::min<std::int64_t>(inner_size, task_bytes / std::int64_t{sizeof(U)});
@@ -151,8 +207,11 @@ void run(const Nest& nest, ThreadPool& pool) {
   }
   const std::int64_t unit_bytes =
       piece * std::int64_t{sizeof(U)} * (across >= 0 ? std::min(band, nest.size[across]) : 1);
-  const std::int64_t grain = std::max<std::int64_t>(1, task_bytes / unit_bytes);
-  parallel_for(pool, outer * bands * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
+  // Neighbouring bands read the same pages: they go to one thread.
+  const std::int64_t units = outer * bands * pieces;
+  const std::int64_t grain = std::max(across >= 0 ? units / (2 * pool.threads()) : 1,
+                                      std::max<std::int64_t>(1, task_bytes / unit_bytes));
+  parallel_for(pool, units, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end; ++unit) {
       std::int64_t rest = unit;
       const std::int64_t first = rest % pieces * piece;

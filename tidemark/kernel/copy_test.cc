@@ -47,6 +47,11 @@ TEST(CopyElements, TransposesPlanesOfEverySizeAndElement) {
   }
 }
 
+TEST(CopyElements, TransposesPlanesLargerThanTheCaches) {
+  expect_transposed<std::uint32_t>(DType::f32, 2111, 2003, 1);
+  expect_transposed<std::uint32_t>(DType::f32, 66, 65537, 0);
+}
+
 TEST(CopyElements, TransposesPlanesThatAreReadBackwards) {
   std::vector<float> from(70 * 90), to(70 * 90);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);

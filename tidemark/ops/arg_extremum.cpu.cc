@@ -49,9 +49,9 @@ bool extreme_of(const C* x, std::int64_t n, C& best) {
   const Tag<C> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   auto m0 = hn::Set(d, x[0]), m1 = m0, m2 = m0, m3 = m0;
-  auto nan = hn::Zero(d);
+  auto numbers = hn::Eq(m0, m0);  // the lanes that have seen no NaN
   const auto take = [&](auto v, auto& m) HWY_ATTR {
-    if constexpr (std::is_floating_point_v<C>) nan = hn::Or(nan, hn::VecFromMask(d, hn::IsNaN(v)));
+    if constexpr (std::is_floating_point_v<C>) numbers = hn::And(numbers, hn::Eq(v, v));
     m = better_of<largest>(m, v);
   };
   std::int64_t i = 0;
@@ -71,10 +71,7 @@ bool extreme_of(const C* x, std::int64_t n, C& best) {
     found = found || x[i] != x[i];
     best = better<largest>(x[i], best) ? x[i] : best;
   }
-  if constexpr (std::is_floating_point_v<C>) {
-    const hn::RebindToUnsigned<Tag<C>> du;
-    found = found || !hn::AllFalse(du, hn::Ne(hn::BitCast(du, nan), hn::Zero(du)));
-  }
+  if constexpr (std::is_floating_point_v<C>) found = found || !hn::AllTrue(d, numbers);
   return found;
 }
 
@@ -83,9 +80,15 @@ std::int64_t first_equal(const C* x, std::int64_t n, C value) {
   const Tag<C> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto wanted = hn::Set(d, value);
+  const auto equal = [&](std::int64_t at) HWY_ATTR { return hn::Eq(hn::LoadU(d, x + at), wanted); };
   std::int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    const auto any =
+        hn::Or(hn::Or(equal(i), equal(i + lanes)), hn::Or(equal(i + 2 * lanes), equal(i + 3 * lanes)));
+    if (!hn::AllFalse(d, any)) break;
+  }
   for (; i + lanes <= n; i += lanes) {
-    const auto found = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, x + i), wanted));
+    const auto found = hn::FindFirstTrue(d, equal(i));
     if (found >= 0) return i + static_cast<std::int64_t>(found);
   }
   while (i < n && x[i] != value) ++i;
@@ -239,12 +242,14 @@ HWY_EXPORT(run_argmax);
 HWY_EXPORT(run_argmin);
 }  // namespace
 
-const CpuKernel cpu::argmax =
-    cpu_kernel<AxisAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(run_argmax)
-                                                       (args); });
-const CpuKernel cpu::argmin =
-    cpu_kernel<AxisAttrs>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(run_argmin)
-                                                       (args); });
+const CpuKernel cpu::argmax = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(run_argmax)
+  (args);
+});
+const CpuKernel cpu::argmin = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
+  HWY_DYNAMIC_DISPATCH(run_argmin)
+  (args);
+});
 
 }  // namespace tidemark
 #endif
