@@ -41,6 +41,14 @@ HWY_INLINE Lanes<T> polynomial(Lanes<T> x, const T (&c)[N]) {
   return mul_add(odd, x, even);
 }
 
+// One chain: for polynomials that run side by side with others.
+template <class T, std::size_t N>
+HWY_INLINE Lanes<T> horner(Lanes<T> x, const T (&c)[N]) {
+  Lanes<T> sum = lanes_of(c[N - 1]);
+  for (std::size_t i = N - 1; i >= 1; --i) sum = mul_add(sum, x, lanes_of(c[i - 1]));
+  return sum;
+}
+
 // x limited from above or below; NaN stays. Highway's Min and Max lose it on Arm, and on x86-64 keep the second operand.
 #if HWY_ARCH_ARM_A64 && HWY_TARGET == HWY_NEON
 HWY_INLINE Lanes<float> at_most(Lanes<float> x, float bound) {
@@ -150,6 +158,26 @@ HWY_INLINE Lanes<float> exp2_of_negative(Lanes<float> x) {
 }
 HWY_INLINE Lanes<double> exp2_of_negative(Lanes<double> x) {
   return exp_of_negative(x * lanes_of(0.69314718055994530942));
+}
+
+// 2^64·(1 + p)·2^n, given n + bias + 64 in the low bits: for n that goes as low as e^x vanishes, and no lower than what
+// stays normal here.
+HWY_INLINE Lanes<float> scaled_exp(const ReducedExp<float>& e) {
+  const Lanes<float> power = {hn::BitCast(Tag<float>(), hn::ShiftLeft<23>(e.tagged))};
+  return mul_add(e.p, power, power);
+}
+inline constexpr int scaled_offset = 127 + 64;
+
+// From the exponential of -|x| alone, so that nothing overflows and small results keep their digits. In f32 both sides of
+// the fraction are multiplied by 2^64.
+HWY_INLINE Lanes<float> sigmoid(Lanes<float> x) {
+  const Lanes<float> scale = lanes_of(0x1p64f);
+  const Lanes<float> e = scaled_exp(reduce_exp<scaled_offset>(at_least(-abs(x), ExpFacts<float>::lowest)));
+  return select(greater_equal(x, lanes_of(0.0f)), scale, e) / (e + scale);
+}
+HWY_INLINE Lanes<double> sigmoid(Lanes<double> x) {
+  const Lanes<double> one = lanes_of(1.0), e = exp_of_negative(-abs(x));
+  return select(greater_equal(x, lanes_of(0.0)), one, e) / (e + one);
 }
 
 template <class T>

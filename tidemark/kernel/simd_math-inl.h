@@ -69,10 +69,6 @@ HWY_INLINE Lanes<float> tan(Lanes<float> x) {
 }
 
 // exp(a²/2)·Φ(-a) for 0 ≤ a, up to where exp(-a²/2) vanishes.
-HWY_INLINE Lanes<float> mills(Lanes<float> a) {
-  const Lanes<float> r = lanes_of(1.0f) / (a + lanes_of(3.0f));
-  return r * polynomial(mul_add(lanes_of(-0.1875f), a, lanes_of(3.0f)) * r, mills_coefficients_f32);
-}
 HWY_INLINE Lanes<double> mills(Lanes<double> a) {
   const Lanes<double> r = lanes_of(1.0) / (a + lanes_of(5.0));
   return r * polynomial(mul_add(lanes_of(-0.125), a, lanes_of(5.0)) * r, mills_coefficients_f64);
@@ -109,35 +105,65 @@ HWY_INLINE Lanes<T> rest_of_square(Lanes<T> a, Lanes<T> square) {
 #endif
 }
 
-// The normal distribution at x: √(2π) times its density, and the distribution function Φ, both with full relative accuracy
-// in both tails.
-template <class T>
-struct Normal {
-  Lanes<T> density_times_sqrt_two_pi, distribution;
+// The exponential of -a²/2, which is not rounded before.
+HWY_INLINE ReducedExp<float> reduce_exp_of_square(Lanes<float> a) {
+  const Lanes<float> minus_half = lanes_of(-0.5f);
+#if HWY_NATIVE_FMA
+  using Facts = ExpFacts<float>;
+  const Lanes<float> b = a * minus_half, magic = lanes_of(Facts::integer + scaled_offset);
+  const Lanes<float> shifted = mul_add(a * b, lanes_of(Facts::log2e), magic), n = shifted - magic;
+  const Lanes<float> r =
+      mul_add(n, lanes_of(-Facts::ln2_tail), mul_add(a, b, n * lanes_of(-Facts::ln2_head)));
+  return {mul_add(expm1_quadratic(r), r * r, r), hn::BitCast(hn::RebindToUnsigned<Tag<float>>(), shifted.v)};
+#else
+  const Lanes<float> square = a * a;
+  return reduce_exp<scaled_offset>(square * minus_half, rest_of_square(a, square) * minus_half);
+#endif
+}
+
+// The normal distribution beyond |x|, with full relative accuracy.
+struct NormalTail {
+  Lanes<float> a;        // |x|, up to where all of it is 0
+  Lanes<float> density;  // 2^64·√(2π) times the density
+  Lanes<float> tail;     // Φ(-a)
 };
-template <class T>
-HWY_INLINE Normal<T> normal_at(Lanes<T> x) {
-  const Lanes<T> a = at_most(abs(x), is_f32<T> ? T(14.42) : T(38.6));  // there both are 0
-  const Lanes<T> square = a * a, minus_half = lanes_of(T(-0.5));
-  const Lanes<T> density = exp_in_range(square * minus_half, rest_of_square(a, square) * minus_half);
-  const Lanes<T> tail = density * mills(a);
-  Lanes<T> distribution = select(less(x, lanes_of(T(0))), tail, lanes_of(T(1)) - tail);
-  if constexpr (!is_f32<
-                    T>) {  // the longer polynomial of mills loses more digits: near zero 1/2 + erf(x/√2)/2
-    const Lanes<T> half = lanes_of(T(0.5));
-    const Lanes<T> near_zero = mul_add(x * lanes_of(0.35355339059327376220), erf_over_x(square * half), half);
-    distribution = select(less(a, half), near_zero, distribution);
-  }
-  return {density, distribution};
+HWY_INLINE NormalTail normal_tail(Lanes<float> x) {
+  const Lanes<float> a = at_most(abs(x), 14.42f), density = scaled_exp(reduce_exp_of_square(a));
+  return {a, density, density * (horner(a, mills_over_f32) / horner(a, mills_under_f32))};
 }
-template <class T>
-HWY_INLINE Lanes<T> normal_distribution(Lanes<T> x) {
-  return normal_at(x).distribution;
+HWY_INLINE Lanes<float> normal_distribution(Lanes<float> x) {
+  const Lanes<float> tail = normal_tail(x).tail;
+  return select(less(x, lanes_of(0.0f)), tail, lanes_of(1.0f) - tail);
 }
-template <class T>
-HWY_INLINE Lanes<T> normal_density(Lanes<T> x) {
-  return normal_at(x).density_times_sqrt_two_pi * lanes_of(static_cast<T>(0.39894228040143267794));
+HWY_INLINE Lanes<float> normal_density(Lanes<float> x) {
+  return normal_tail(x).density * lanes_of(0.39894228f * 0x1p-64f);
 }
+// x·Φ(x) = max(x, 0) - |x|·Φ(-|x|)
+HWY_INLINE Lanes<float> gelu(Lanes<float> x) {
+  const NormalTail t = normal_tail(x);
+  return {hn::NegMulAdd(t.a.v, t.tail.v, maximum(x, lanes_of(0.0f)).v)};
+}
+
+// √(2π) times the density, and the distribution function Φ.
+struct WideNormal {
+  Lanes<double> density, distribution;
+};
+HWY_INLINE WideNormal normal_at(Lanes<double> x) {
+  const Lanes<double> a = at_most(abs(x), 38.6);  // there both are 0
+  const Lanes<double> square = a * a, minus_half = lanes_of(-0.5), half = lanes_of(0.5);
+  const Lanes<double> density = exp_in_range(square * minus_half, rest_of_square(a, square) * minus_half);
+  const Lanes<double> tail = density * mills(a);
+  // The long polynomial of mills loses digits: near zero 1/2 + erf(x/√2)/2.
+  const Lanes<double> near_zero =
+      mul_add(x * lanes_of(0.35355339059327376220), erf_over_x(square * half), half);
+  const Lanes<double> far = select(less(x, lanes_of(0.0)), tail, lanes_of(1.0) - tail);
+  return {density, select(less(a, half), near_zero, far)};
+}
+HWY_INLINE Lanes<double> normal_distribution(Lanes<double> x) { return normal_at(x).distribution; }
+HWY_INLINE Lanes<double> normal_density(Lanes<double> x) {
+  return normal_at(x).density * lanes_of(0.39894228040143267794);
+}
+HWY_INLINE Lanes<double> gelu(Lanes<double> x) { return at_least(x, -38.6) * normal_distribution(x); }
 
 HWY_INLINE Lanes<double> pow(Lanes<double> x, Lanes<double> y) {
   return each_lane([](double a, double b) { return std::pow(a, b); }, x, y);

@@ -34,14 +34,16 @@ inline constexpr double erf_coefficients_f64[] = {
     -1.63503127010546950107e-7, 1.46597752740474358138e-8,    -1.13728488567916736704e-9,
     5.95717614774891140443e-11};
 
-// exp(a²/2)·Φ(-a) = r·p((k - A·a)·r) with r = 1/(a + k), Φ the normal distribution. The argument of p runs from 1 to
-// 0, and there the terms of p hardly cancel.
-// f32: 0 ≤ a ≤ 16, k = 3, A = 3/16; relative error below 2e-9.
-// f64: 0 ≤ a ≤ 40, k = 5, A = 1/8; relative error below 1e-18.
-inline constexpr float mills_coefficients_f32[] = {0.471914670101f,   0.449007929325f,  0.356856082933f,
-                                                   0.215364871162f,   0.0719086287838f, -0.0324724783746f,
-                                                   -0.0226092903639f, -0.077369237191f, 0.113250457488f,
-                                                   -0.0560712684742f, 0.0102196361918f};
+// exp(a²/2)·Φ(-a), Φ the normal distribution.
+// f32: p(a)/q(a) for 0 ≤ a ≤ 14.45; relative error below 6e-9. p is divided by 2^64, as its reader's exponential is
+// multiplied by it.
+inline constexpr float mills_over_f32[] = {0.5f * 0x1p-64f, 0.4381975444f * 0x1p-64f,
+                                           0.1831630533f * 0x1p-64f, 0.04060894169f * 0x1p-64f,
+                                           0.004112704157f * 0x1p-64f};
+inline constexpr float mills_under_f32[] = {1.0f,         1.674280067f,  1.202203562f,
+                                            0.469280326f, 0.1017980029f, 0.01030889993f};
+// f64: r·p((5 - a/8)·r) with r = 1/(a + 5), for 0 ≤ a ≤ 40; relative error below 1e-18. The argument of p runs from 1 to 0,
+// and there the terms of p hardly cancel.
 inline constexpr double mills_coefficients_f64[] = {
     0.448530083473558948974,   0.443499816172042065923,    0.416002169863406618411,
     0.367547139192848072688,   0.30293696548238298258,     0.229707017241200102583,

@@ -113,7 +113,7 @@ Real distribution(Real x) { return std::erfc(-x / std::sqrt(Real(2))) / 2; }
 // Products with x: at -inf the product of the definition, NaN; where the other factor is subnormal its last digit is
 // worth |x| units.
 Real silu(Real x) { return x * sigmoid(x); }
-Real gelu(Real x) { return x * distribution(x); }
+Real gelu(Real x) { return std::max(x, Real(-100)) * distribution(x); }  // 0 at -infinity
 Real density(Real x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi_v<Real>); }
 
 struct Case {

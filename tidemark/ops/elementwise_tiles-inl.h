@@ -26,10 +26,6 @@ HWY_INLINE Lanes<T> mod(Lanes<T> x, Lanes<T> y) {
   return each_lane([](T a, T b) { return tidemark::formula::mod(a, b); }, x, y);
 }
 template <class T>
-HWY_INLINE Lanes<T> sigmoid(Lanes<T> x) {
-  return formula::Sigmoid::value(x);
-}
-template <class T>
 HWY_INLINE Lanes<T> gelu_slope(Lanes<T> x) {
   return formula::GeluSlope::value(x);
 }

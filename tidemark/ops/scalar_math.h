@@ -79,8 +79,6 @@ T mod(T x, T y) {
 }
 
 template <std::floating_point T>
-T sigmoid(T x);
-template <std::floating_point T>
 T gelu_slope(T x);
 // The vector forms know the range of their argument: at most 0, and in [0, 1].
 template <std::floating_point T>
@@ -91,12 +89,23 @@ template <std::floating_point T>
 T log1p_of_unit(T x) {
   return std::log1p(x);
 }
+// exp of -|x| only, so that nothing overflows and small results keep their digits.
+template <std::floating_point T>
+T sigmoid(T x) {
+  const T e = std::exp(-std::abs(x));
+  return (x >= 0 ? 1 : e) / (e + 1);
+}
 // Φ(x), the normal distribution.
 template <std::floating_point T>
 T normal_distribution(T x) {
   return T(0.5) * std::erfc(x * static_cast<T>(-std::numbers::sqrt2 / 2));
 }
 
+// x·Φ(x), which is 0 at -infinity.
+template <std::floating_point T>
+T gelu(T x) {
+  return (x < -40 ? T(-40) : x) * normal_distribution(x);
+}
 // φ(x) = Φ'(x).
 template <std::floating_point T>
 T normal_density(T x) {
@@ -105,10 +114,6 @@ T normal_density(T x) {
 
 #include "tidemark/ops/scalar_math.inc"
 
-template <std::floating_point T>
-T sigmoid(T x) {
-  return Sigmoid::value(x);
-}
 template <std::floating_point T>
 T gelu_slope(T x) {
   return GeluSlope::value(x);
