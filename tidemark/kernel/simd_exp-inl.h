@@ -145,16 +145,17 @@ HWY_INLINE Lanes<T> exp_of_negative(Lanes<T> x) {
   return exp_in_range(at_least(x, ExpFacts<T>::lowest));
 }
 
-// 2^x for x ≤ 0 (or NaN), where what is below the smallest normal number may as well be 0: for probabilities.
+// 2^x for x ≤ 0 (or NaN), where what is below the smallest normal number may as well be 0: for probabilities. From -127 on
+// the power of two is 0, the exponent's bits being so.
 HWY_INLINE Lanes<float> exp2_of_negative(Lanes<float> x) {
   using Facts = ExpFacts<float>;
   const Tag<float> d;
+  x = at_least(x, -127.0f);
   const Lanes<float> magic = lanes_of(Facts::integer + Facts::bias), shifted = x + magic;
   const Lanes<float> r = x - (shifted - magic);
   const hn::RebindToUnsigned<Tag<float>> du;
   const Lanes<float> power = {hn::BitCast(d, hn::ShiftLeft<Facts::significand>(hn::BitCast(du, shifted.v)))};
-  const Lanes<float> y = mul_add(polynomial(r, exp2_coefficients_f32), r * power, power);
-  return {hn::IfThenZeroElse(hn::Lt(x.v, hn::Set(d, -126.0f)), y.v)};
+  return mul_add(polynomial(r, exp2_coefficients_f32), r * power, power);
 }
 HWY_INLINE Lanes<double> exp2_of_negative(Lanes<double> x) {
   return exp_of_negative(x * lanes_of(0.69314718055994530942));

@@ -14,10 +14,13 @@ Gpt Gpt::init(const Tensor& key, const GptConfig& config) {
   gpt.heads = config.heads;
   return gpt;
 }
-Tensor Gpt::operator()(const Tensor& tokens) const {
+Tensor Gpt::operator()(const Tensor& tokens, const Dropout& dropout) const {
   const std::int64_t length = tokens.size(-1);
   Tensor h = embedding(token_table, tokens) + position_table.at(Range{0, length});  // (B, T, width)
-  for (const TransformerBlock& block : blocks) h = block(h, heads);
+  h = dropout.use(0)(h);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    h = blocks[i](h, heads, true, dropout.use(static_cast<std::int64_t>(i) + 1));
+  }
   return matmul(norm(h), transpose(token_table));
 }
 

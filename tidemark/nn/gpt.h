@@ -1,4 +1,5 @@
-// GPT-2 (Radford et al. 2019): learned positions, pre-norm blocks, the output tied to the token table. Without dropout.
+// GPT-2 (Radford et al. 2019): learned positions, pre-norm blocks, the output tied to the token table. Dropout, where
+// it is asked for, of embeddings, probabilities and what each half of a block adds.
 #pragma once
 #include <vector>
 
@@ -20,7 +21,8 @@ struct Gpt {
   TM_FIELDS(Gpt, token_table, position_table, blocks, norm, heads)
 
   static Gpt init(const Tensor& key, const GptConfig& config);
-  Tensor operator()(const Tensor& tokens) const;  // (B, T ≤ context) → logits (B, T, vocabulary)
+  // (B, T ≤ context) → logits (B, T, vocabulary)
+  Tensor operator()(const Tensor& tokens, const Dropout& dropout = {}) const;
 };
 
 }  // namespace tidemark::nn

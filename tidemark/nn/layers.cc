@@ -70,18 +70,27 @@ Tensor UpConv2d::operator()(const Operand& x) const {
   return wide + per_channel(bias);
 }
 
+Dropout Dropout::use(std::int64_t number) const {
+  return rate == 0 ? *this : Dropout{rate, fold_in(key, number)};
+}
+Tensor Dropout::operator()(const Tensor& x) const { return rate == 0 ? x : dropout(x, rate, key); }
+
 SelfAttention SelfAttention::init(const Tensor& key, std::int64_t width) {
   const std::vector<Tensor> keys = split_key(key, 2);
   return {Linear::init(keys[0], width, 3 * width), Linear::init(keys[1], width, width)};
 }
-Tensor SelfAttention::operator()(const Tensor& x, std::int64_t heads, bool causal) const {
-  const std::int64_t batch = x.size(0), length = x.size(1), width = x.size(2);
-  std::vector<Tensor> parts = split_evenly(qkv(x), -1, 3);
-  for (Tensor& part : parts) {  // (B, T, width) → (B, heads, T, width / heads)
-    part = transpose(reshape(part, {batch, length, heads, width / heads}), {0, 2, 1, 3});
+Tensor SelfAttention::operator()(const Tensor& x, std::int64_t heads, bool causal,
+                                 const Dropout& dropout) const {
+  // Heads are told apart before q, k and v are, and merged by the product that follows: so all of it is views.
+  const std::int64_t batch = x.size(0), length = x.size(1), width = x.size(2), each = width / heads;
+  std::vector<Tensor> parts = split_evenly(reshape(qkv(x), {batch, length, 3, heads, each}), 2, 3);
+  for (Tensor& part : parts) {  // (B, T, 1, heads, each) → (B, heads, T, each)
+    part = transpose(reshape(part, {batch, length, heads, each}), {0, 2, 1, 3});
   }
-  const Tensor mixed = attention(parts[0], parts[1], parts[2], AttentionAttrs{.causal = causal, .scale = 0});
-  return out(reshape(transpose(mixed, {0, 2, 1, 3}), {batch, length, width}));
+  const AttentionAttrs attrs{.causal = causal, .scale = 0, .dropout = dropout.rate};
+  const Tensor mixed = dropout.rate == 0 ? attention(parts[0], parts[1], parts[2], attrs)
+                                         : attention(parts[0], parts[1], parts[2], attrs, dropout.key);
+  return einsum("bhtd,hdc->btc", {mixed, reshape(out.weight, {heads, each, width})}) + out.bias;
 }
 
 }  // namespace tidemark::nn

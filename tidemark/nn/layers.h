@@ -65,12 +65,24 @@ struct UpConv2d {
   Tensor operator()(const Operand& x) const;  // (N, in, H, W) → (N, out, kH, kW)
 };
 
+// Drops at a rate, by a key; each use takes a key of its own by its number. As it is by default, it drops nothing: models
+// in use, not in training. The key is data: hand a new one to every step.
+struct Dropout {
+  double rate = 0;
+  Tensor key;
+  TM_FIELDS(Dropout, rate, key)
+
+  Dropout use(std::int64_t number) const;
+  Tensor operator()(const Tensor& x) const;
+};
+
 struct SelfAttention {
   Linear qkv, out;  // (width, 3 width), (width, width)
   TM_FIELDS(SelfAttention, qkv, out)
 
   static SelfAttention init(const Tensor& key, std::int64_t width);
-  Tensor operator()(const Tensor& x, std::int64_t heads, bool causal) const;  // (B, T, width)
+  // (B, T, width); probabilities are dropped.
+  Tensor operator()(const Tensor& x, std::int64_t heads, bool causal, const Dropout& dropout = {}) const;
 };
 
 }  // namespace tidemark::nn

@@ -33,5 +33,50 @@ TEST(ConvNorm, GivesChannelsOfMeanZeroAndVarianceOne) {
   for (double v : var(y, {0, 2, 3}).to_vector()) EXPECT_NEAR(v, 1, 1e-3);
 }
 
+TEST(SelfAttention, DropsNothingUnlessAsked) {
+  const SelfAttention layer = SelfAttention::init(key(1), 8);
+  const Tensor x = random_normal(key(2), {2, 5, 8});
+  EXPECT_EQ(layer(x, 2, true).to_vector(), layer(x, 2, true, Dropout{0, key(3)}).to_vector());
+  EXPECT_NE(layer(x, 2, true).to_vector(), layer(x, 2, true, Dropout{0.5, key(3)}).to_vector());
+  EXPECT_EQ(layer(x, 2, true, Dropout{0.5, key(3)}).to_vector(),
+            layer(x, 2, true, Dropout{0.5, key(3)}).to_vector());
+}
+
+TEST(SelfAttention, ReplaysWhatItDroppedInAnyBudget) {
+  const auto loss = [](const std::vector<SelfAttention>& layers, Tensor x, Tensor drops) {
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      x = x + layers[i](x, 2, true, Dropout{0.3, fold_in(drops, static_cast<std::int64_t>(i))});
+    return mean(square(x));
+  };
+  std::vector<SelfAttention> layers;
+  for (int i = 0; i < 3; ++i) layers.push_back(SelfAttention::init(key(i), 16));
+  const Tensor x = random_normal(key(7), {2, 70, 16}), drops = key(8);
+  constexpr Effort little = 0.005;
+  const auto free = compile(value_and_grad(loss), {.effort = little});
+  const auto [free_value, free_gradient] = free(layers, x, drops);
+  const Bytes smallest = free.smallest(layers, x, drops).memory;
+  ASSERT_LT(smallest, free.plan().peak());
+  const auto step = compile(value_and_grad(loss), {.memory = smallest, .effort = little});
+  const auto [value, gradient] = step(layers, x, drops);
+  EXPECT_EQ(value.item(), free_value.item());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    EXPECT_EQ(gradient[i].qkv.weight.to_vector(), free_gradient[i].qkv.weight.to_vector());
+    EXPECT_EQ(gradient[i].out.bias.to_vector(), free_gradient[i].out.bias.to_vector());
+  }
+}
+
+TEST(SelfAttention, TakesMemoryLinearInTheLength) {
+  const SelfAttention layer = SelfAttention::init(key(1), 16);
+  const auto peak = [&](std::int64_t length) {
+    const auto loss = [](const SelfAttention& p, Tensor x, Tensor drops) {
+      return sum(p(x, 2, true, Dropout{0.1, drops}));
+    };
+    const auto step = compile(value_and_grad(loss));
+    step(layer, random_normal(key(2), {1, length, 16}), key(3));
+    return static_cast<double>(step.plan().peak().count);
+  };
+  EXPECT_LT(peak(1024), 2.1 * peak(512));
+}
+
 }  // namespace
 }  // namespace tidemark::nn

@@ -7,9 +7,10 @@ TransformerBlock TransformerBlock::init(const Tensor& key, std::int64_t width) {
   return {LayerNorm::init(width), LayerNorm::init(width), SelfAttention::init(keys[0], width),
           Linear::init(keys[1], width, 4 * width), Linear::init(keys[2], 4 * width, width)};
 }
-Tensor TransformerBlock::operator()(const Tensor& x, std::int64_t heads, bool causal) const {
-  const Tensor h = x + attention(norm1(x), heads, causal);
-  return h + down(gelu(up(norm2(h))));
+Tensor TransformerBlock::operator()(const Tensor& x, std::int64_t heads, bool causal,
+                                    const Dropout& dropout) const {
+  const Tensor h = x + dropout.use(1)(attention(norm1(x), heads, causal, dropout.use(0)));
+  return h + dropout.use(2)(down(gelu(up(norm2(h)))));
 }
 
 }  // namespace tidemark::nn

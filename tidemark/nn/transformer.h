@@ -11,7 +11,9 @@ struct TransformerBlock {
   TM_FIELDS(TransformerBlock, norm1, norm2, attention, up, down)
 
   static TransformerBlock init(const Tensor& key, std::int64_t width);
-  Tensor operator()(const Tensor& x, std::int64_t heads, bool causal = true) const;  // (B, T, width)
+  // (B, T, width). Dropped: probabilities, and what each half adds to x.
+  Tensor operator()(const Tensor& x, std::int64_t heads, bool causal = true,
+                    const Dropout& dropout = {}) const;
 };
 
 }  // namespace tidemark::nn

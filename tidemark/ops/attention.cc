@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tidemark/ops/contract.h"
+#include "tidemark/ops/dropout.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/reduce.h"
@@ -22,21 +23,39 @@ namespace {
         .where = call.where});
 }
 
-void require_count(const Call& call, int without_mask) {
-  if (std::ssize(call.in) == without_mask + 1) return;
-  require_operands(call, without_mask);
+// The operands behind the first `fixed`: a mask, if there is one, then a key, if something is dropped.
+void find_options(const Call& call, int fixed, AttentionForm& form) {
+  if (!(form.dropout >= 0 && form.dropout < 1)) {
+    fail(ErrorCode::bad_attribute, {.what = fmt::format("{}: dropout {}", call.op->name, form.dropout),
+                                    .expected = "0 ≤ dropout < 1",
+                                    .where = call.where});
+  }
+  const int count = static_cast<int>(call.in.size());
+  if (form.dropout > 0) {
+    const bool key = count > fixed && call.in[static_cast<std::size_t>(count - 1)] == Type{DType::i64, {}};
+    if (!key) {
+      fail(ErrorCode::wrong_operand_count,
+           {.what = fmt::format("{}: dropout {} without a key", call.op->name, form.dropout),
+            .expected = "i64[], a key, as the last operand",
+            .where = call.where,
+            .help = "make keys with key(seed), split_key or fold_in"});
+    }
+    form.key = count - 1;
+  }
+  const int left = count - (form.dropout > 0 ? 1 : 0);
+  if (left > fixed) form.mask = fixed;
+  if (left > fixed + 1) require_operands(call, fixed + (form.dropout > 0 ? 2 : 1));
 }
 
-void require_mask(const Call& call, int operand) {
-  if (std::ssize(call.in) <= operand) return;
-  const Type& mask = call.in[static_cast<std::size_t>(operand)];
+void require_mask(const Call& call, const AttentionForm& f) {
+  if (f.mask < 0) return;
+  const Type& mask = call.in[static_cast<std::size_t>(f.mask)];
   if (mask.dtype != DType::boolean) {
     fail(ErrorCode::dtype_mismatch,
          {.what = fmt::format("{}: the mask is {}", call.op->name, name_of(mask.dtype)),
           .expected = "bool: true where a query may attend",
           .where = call.where});
   }
-  const AttentionForm f = attention_form(call);
   const Shape full = {f.batch, f.heads, f.queries, f.keys};
   bool fits = mask.rank() <= 4;
   for (int i = 1; fits && i <= mask.rank(); ++i) {
@@ -57,19 +76,16 @@ void require_equal(const Call& call, int operand, const Type& type, std::string_
 }
 
 std::vector<Type> infer(const Call& call) {
-  require_count(call, 3);
-  attention_form(call);
-  require_mask(call, 3);
+  require_mask(call, attention_form(call));
   return {call.in[0], row_type(call.in[0])};
 }
 
 std::vector<Type> infer_grad(const Call& call) {
-  require_count(call, 6);
-  attention_form(call);
+  const AttentionForm form = attention_form(call);
   require_equal(call, 3, row_type(call.in[0]), "logsumexp");
   require_equal(call, 4, row_type(call.in[0]), "delta");
   require_equal(call, 5, call.in[0], "gradient of the result");
-  require_mask(call, 6);
+  require_mask(call, form);
   return {call.in[0], call.in[1], call.in[2]};
 }
 
@@ -98,9 +114,10 @@ struct Grouped {
   }
 
   // Where attention may go; empty: everywhere.
-  Var allowed(Builder& builder, const Var& mask) const {
+  Var allowed(const RuleCall& r) const {
     Var result;
-    if (mask) {
+    if (form.mask >= 0) {
+      const Var& mask = r.in[static_cast<std::size_t>(form.mask)];
       Shape shape = mask.shape();
       while (shape.rank() < 4) shape.insert(0, 1);
       const bool per_head = shape[1] != 1;
@@ -109,23 +126,25 @@ struct Grouped {
     }
     if (form.causal) {
       const Shape square = {form.queries, form.keys};
-      const Var i = iota(builder, DType::i64, square, 0), j = iota(builder, DType::i64, square, 1);
+      const Var i = iota(r.builder, DType::i64, square, 0), j = iota(r.builder, DType::i64, square, 1);
       const Var below = less_equal(j, i + static_cast<double>(form.keys - form.queries));
       result = result ? logical_and(result, below) : below;
     }
     return result;
   }
+  // What dropout leaves of probabilities, or of their gradient.
+  Var kept(const RuleCall& r, const Var& p) const {
+    return form.key < 0 ? p : dropout(p, form.dropout, r.in[static_cast<std::size_t>(form.key)]);
+  }
 };
 Grouped grouped(const RuleCall& r) { return {attention_form(r.call), statistics_dtype(r.in[0].dtype())}; }
-
-Var optional_operand(const RuleCall& r, std::size_t at) { return r.in.size() > at ? r.in[at] : Var(); }
 
 // Stands for -inf where derivatives pass: differences stay finite.
 constexpr double far_below = -1e30;
 
 std::vector<Var> expand(const RuleCall& r) {
   const Grouped w = grouped(r);
-  const Var allowed = w.allowed(r.builder, optional_operand(r, 3));
+  const Var allowed = w.allowed(r);
   Var scores = matmul(w.query(r.in[0]) * w.form.scale, swap_last_two(w.key(r.in[1])));
   if (allowed) scores = select(allowed, scores, constant_like(scores, far_below));
   Var logsumexp = reduce_logsumexp(scores, {4}, true);
@@ -135,7 +154,7 @@ std::vector<Var> expand(const RuleCall& r) {
     const Var any = greater(logsumexp, constant_like(logsumexp, far_below / 10));
     logsumexp = select(any, logsumexp, constant_like(logsumexp, -std::numeric_limits<double>::infinity()));
   }
-  const Var y = matmul(p, w.key(r.in[2]));
+  const Var y = matmul(w.kept(r, p), w.key(r.in[2]));
   return {cast(reshape(y, r.in[0].shape()), r.in[0].dtype()),
           reshape(logsumexp, row_type(r.in[0].type()).shape)};
 }
@@ -145,15 +164,15 @@ std::vector<Var> vjp(const RuleCall& r) {
   Var delta = r.builder.call1(op::attention_delta, {r.out[0], g});
   if (r.seed[1]) delta = delta - r.seed[1];
   std::vector<Var> operands = {r.in[0], r.in[1], r.in[2], r.out[1], delta, g};
-  if (r.in.size() > 3) operands.push_back(r.in[3]);
+  operands.insert(operands.end(), r.in.begin() + 3, r.in.end());
   std::vector<Var> gradients = r.builder.call(op::attention_grad, operands, *r.call.attrs);
-  gradients.resize(r.in.size());  // a mask has no gradient
+  gradients.resize(r.in.size());  // neither a mask nor a key has one
   return gradients;
 }
 
 std::vector<Var> expand_grad(const RuleCall& r) {
   const Grouped w = grouped(r);
-  const Var allowed = w.allowed(r.builder, optional_operand(r, 6));
+  const Var allowed = w.allowed(r);
   const Var q = w.query(r.in[0]) * w.form.scale, k = w.key(r.in[1]), v = w.key(r.in[2]), g = w.query(r.in[5]);
   Var logsumexp = w.row(r.in[3]);
   Var scores = matmul(q, swap_last_two(k));
@@ -163,10 +182,10 @@ std::vector<Var> expand_grad(const RuleCall& r) {
   }
   Var p = exp(scores - logsumexp);
   if (allowed) p = select(allowed, p, constant_like(p, 0));
-  const Var ds = p * (matmul(g, swap_last_two(v)) - w.row(r.in[4]));
+  const Var ds = p * (w.kept(r, matmul(g, swap_last_two(v))) - w.row(r.in[4]));
   const Var dq = matmul(ds, k) * w.form.scale;
   const Var dk = reduce_sum(matmul(swap_last_two(ds), q), {2});
-  const Var dv = reduce_sum(matmul(swap_last_two(p), g), {2});
+  const Var dv = reduce_sum(matmul(swap_last_two(w.kept(r, p)), g), {2});
   const auto narrow = [](const Var& x, const Var& like) {
     return cast(reshape(x, like.shape()), like.dtype());
   };
@@ -188,14 +207,15 @@ std::vector<Var> expand_delta(const RuleCall& r) {
 // Query rows times the keys they see, in whole blocks.
 double pairs_of(const AttentionForm& f) {
   const double queries = static_cast<double>(f.queries), keys = static_cast<double>(f.keys);
-  const double seen = f.causal ? keys - (queries - static_cast<double>(f.block())) / 2 : keys;
+  const double seen = f.causal ? keys - (queries - static_cast<double>(f.query_block())) / 2 : keys;
   return static_cast<double>(f.batch * f.heads) * queries * std::clamp(seen, 0.0, keys);
 }
 
 template <int products>
 Cost cost(const Call& call) {
   const AttentionForm f = attention_form(call);
-  return {.flops = pairs_of(f) * (2.0 * products * static_cast<double>(f.width) + 20),
+  const double drawing = f.key < 0 ? 0 : 40;  // about as long as so many additions of products
+  return {.flops = pairs_of(f) * (2.0 * products * static_cast<double>(f.width) + 20 + drawing),
           .bytes = bytes_moved(call),
           .work = WorkKind::attention};
 }
@@ -213,9 +233,12 @@ bool strided_grad(const Call&, int operand) { return operand < 3 || operand == 5
 Sample::Operand data(const Shape& shape) { return {.type = {DType::f64, shape}}; }
 // Drawn booleans: true where the number is not zero.
 Sample::Operand mask(const Shape& shape) { return {.type = {DType::boolean, shape}, .low = 0, .high = 1}; }
+Sample::Operand key() { return {.type = {DType::i64, {}}, .low = 0, .high = 1000}; }
 
 std::vector<Sample> samples() {
-  const auto attrs = [](bool causal, double scale) { return pack(AttentionAttrs{causal, scale}); };
+  const auto attrs = [](bool causal, double scale, double dropout = 0) {
+    return pack(AttentionAttrs{causal, scale, dropout});
+  };
   return {{.in = {data({2, 2, 5, 3}), data({2, 2, 5, 3}), data({2, 2, 5, 3})},
            .attrs = attrs(false, 0),
            .tolerance = 10},
@@ -224,10 +247,16 @@ std::vector<Sample> samples() {
            .tolerance = 10},
           {.in = {data({1, 2, 3, 4}), data({1, 1, 16, 4}), data({1, 1, 16, 4}), mask({3, 16})},
            .attrs = attrs(true, 0.3),
+           .tolerance = 10},
+          {.in = {data({2, 2, 5, 3}), data({2, 2, 7, 3}), data({2, 2, 7, 3}), key()},
+           .attrs = attrs(false, 0, 0.4),
+           .tolerance = 10},
+          {.in = {data({1, 4, 3, 3}), data({1, 2, 16, 3}), data({1, 2, 16, 3}), mask({3, 16}), key()},
+           .attrs = attrs(true, 0, 0.2),
            .tolerance = 10}};
 }
 std::vector<Sample> samples_grad() {
-  const auto attrs = [](bool causal) { return pack(AttentionAttrs{causal, 0}); };
+  const auto attrs = [](bool causal, double dropout = 0) { return pack(AttentionAttrs{causal, 0, dropout}); };
   const auto rows = [](const Shape& shape, double low, double high) {
     return Sample::Operand{.type = {DType::f64, shape}, .low = low, .high = high};
   };
@@ -238,6 +267,10 @@ std::vector<Sample> samples_grad() {
           {.in = {data({1, 4, 6, 3}), data({1, 2, 6, 3}), data({1, 2, 6, 3}), rows({1, 4, 6}, 2, 3),
                   rows({1, 4, 6}, -1, 1), data({1, 4, 6, 3}), mask({1, 4, 1, 6})},
            .attrs = attrs(true),
+           .tolerance = 10},
+          {.in = {data({1, 4, 6, 3}), data({1, 2, 6, 3}), data({1, 2, 6, 3}), rows({1, 4, 6}, 2, 3),
+                  rows({1, 4, 6}, -1, 1), data({1, 4, 6, 3}), mask({6, 6}), key()},
+           .attrs = attrs(true, 0.3),
            .tolerance = 10}};
 }
 std::vector<Sample> samples_delta() { return {{.in = {data({2, 2, 5, 3}), data({2, 2, 5, 3})}}}; }
@@ -246,6 +279,8 @@ std::vector<Sample> samples_delta() { return {{.in = {data({2, 2, 5, 3}), data({
 
 AttentionForm attention_form(const Call& call) {
   const auto attrs = call.attrs_as<AttentionAttrs>();
+  const int fixed = call.op == &op::attention ? 3 : 6;  // those that every call has
+  if (std::ssize(call.in) < fixed) require_operands(call, fixed);
   const Type &q = call.in[0], &k = call.in[1];
   if (!is_float(q.dtype) || k.dtype != q.dtype || call.in[2].dtype != q.dtype) {
     fail(ErrorCode::dtype_mismatch,
@@ -265,15 +300,19 @@ AttentionForm attention_form(const Call& call) {
                                     .expected = fmt::format("at most {}", AttentionForm::max_width),
                                     .where = call.where});
   }
-  return {.batch = q.shape[0],
-          .heads = q.shape[1],
-          .kv_heads = k.shape[1],
-          .queries = q.shape[2],
-          .keys = k.shape[2],
-          .width = width,
-          .causal = attrs.causal,
-          .scale = attrs.scale != 0 ? attrs.scale
-                                    : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(width, 1)))};
+  AttentionForm form{.batch = q.shape[0],
+                     .heads = q.shape[1],
+                     .kv_heads = k.shape[1],
+                     .queries = q.shape[2],
+                     .keys = k.shape[2],
+                     .width = width,
+                     .causal = attrs.causal,
+                     .scale = attrs.scale != 0
+                                  ? attrs.scale
+                                  : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(width, 1))),
+                     .dropout = attrs.dropout};
+  find_options(call, fixed, form);
+  return form;
 }
 
 const Op op::attention = {
@@ -312,12 +351,15 @@ const Op op::attention_delta = {
         [](const Call& call) {
           return Cost{.flops = 2 * static_cast<double>(call.in[0].count()), .bytes = bytes_moved(call)};
         },
+    .strided = [](const Call&, int) { return true; },
     .samples = samples_delta,
 };
 
-Var attention(const Var& q, const Var& k, const Var& v, const AttentionAttrs& attrs, const Var& mask) {
+Var attention(const Var& q, const Var& k, const Var& v, const AttentionAttrs& attrs, const Var& mask,
+              const Var& key) {
   std::vector<Var> operands = {q, k, v};
   if (mask) operands.push_back(mask);
+  if (key && attrs.dropout != 0) operands.push_back(key);
   return q.builder().call(op::attention, operands, pack(attrs)).front();
 }
 

@@ -3,6 +3,8 @@
 //   q (B, Hq, Tq, D)   k, v (B, Hkv, Tk, D)   Hq a multiple of Hkv: neighbouring query heads share keys and values
 //   mask (optional, bool, broadcast to (B, Hq, Tq, Tk)): where it is false, nothing is attended to
 //   causal: query i attends to keys up to i + Tk - Tq, so the last query sees all keys
+//   dropout: each probability is dropped at this rate, as dropout(probabilities (B, Hq, Tq, Tk), rate, key) drops it; the
+//     bits are made block by block from the place (b, h, i, j) alone, in the gradient and in a replay the same again
 //
 // A query that may attend to nothing gives 0. The logsumexp of each query's scores is a second result, from which the
 // gradient rebuilds the probabilities block by block: a backward pass keeps q, k, v, the result and one number per query.
@@ -15,29 +17,29 @@ namespace tidemark {
 
 struct AttentionAttrs {
   bool causal = false;
-  double scale = 0;  // 0: 1/√D
-  TM_FIELDS(AttentionAttrs, causal, scale)
+  double scale = 0;    // 0: 1/√D
+  double dropout = 0;  // in [0, 1); above 0 it needs a key
+  TM_FIELDS(AttentionAttrs, causal, scale, dropout)
 };
 
 Var attention(const Var& q, const Var& k, const Var& v, const AttentionAttrs& attrs = {},
-              const Var& mask = {});
+              const Var& mask = {}, const Var& key = {});
 
 // The kernel's view of a call.
 struct AttentionForm {
   std::int64_t batch = 0, heads = 0, kv_heads = 0, queries = 0, keys = 0, width = 0;
   bool causal = false;
-  double scale = 1;
+  double scale = 1, dropout = 0;
+  int mask = -1, key = -1;  // which operands they are; -1: none
   std::int64_t group() const { return heads / kv_heads; }
-  // Rows of a block of queries or keys: bounds what a task holds on its stack.
-  std::int64_t block() const {
-    return std::clamp<std::int64_t>(max_width / std::max<std::int64_t>(width, 1), 1, max_block);
-  }
+  // Queries and keys of a block: bounds what a task holds on its stack.
+  std::int64_t query_block() const { return block(most_queries); }
+  std::int64_t key_block() const { return block(most_keys); }
   // The gradient is computed by key heads, each cut into parts of whole blocks of keys where there are few of them: enough
   // tasks for some threads. By the shape alone, since parts are summed.
   std::int64_t key_parts() const {
-    const std::int64_t blocks = (keys + block() - 1) / block(),
-                       tasks = std::max<std::int64_t>(batch * kv_heads, 1);
-    const std::int64_t wanted = std::min(blocks, (few_tasks + tasks - 1) / tasks);
+    const std::int64_t tasks = std::max<std::int64_t>(batch * kv_heads, 1);
+    const std::int64_t wanted = std::min(key_blocks(), (few_tasks + tasks - 1) / tasks);
     return wanted <= 1 ? 1 : (keys + key_part(wanted) - 1) / key_part(wanted);
   }
   std::int64_t key_part() const { return key_part(key_parts()); }
@@ -47,14 +49,16 @@ struct AttentionForm {
   std::int64_t visible(std::int64_t i) const {
     return causal ? std::clamp<std::int64_t>(i + keys - queries + 1, 0, keys) : keys;
   }
-  static constexpr std::int64_t max_width = 8192, max_block = 64, blocks_in_span = 4, few_tasks = 8;
+  static constexpr std::int64_t max_width = 8192, most_queries = 128, most_keys = 128, blocks_in_span = 2,
+                                few_tasks = 8;
 
  private:
-  std::int64_t key_part(std::int64_t parts) const {
-    const std::int64_t blocks = (keys + block() - 1) / block();
-    return (blocks + parts - 1) / parts * block();
+  std::int64_t block(std::int64_t most) const {
+    return std::clamp<std::int64_t>(max_width / std::max<std::int64_t>(width, 1), 1, most);
   }
+  std::int64_t key_blocks() const { return (keys + key_block() - 1) / key_block(); }
+  std::int64_t key_part(std::int64_t parts) const { return (key_blocks() + parts - 1) / parts * key_block(); }
 };
-AttentionForm attention_form(const Call& call);  // operands begin with q, k, v
+AttentionForm attention_form(const Call& call);  // of attention or of its gradient
 
 }  // namespace tidemark

@@ -3,7 +3,12 @@
 #include <cmath>
 
 #include "tests/support/op_rules.h"
+#include "tidemark/ops/contract.h"
+#include "tidemark/ops/dropout.h"
+#include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/softmax.h"
 
 namespace tidemark {
 namespace {
@@ -170,6 +175,61 @@ TEST(Attention, GradientsOverManyBlocksFollowTheFormula) {
   }
 }
 
+// softmax, dropout and products one after another, where the fused op has no such matrices.
+Graph composed(const Problem& p, DType dtype, double rate, bool causal, bool fused) {
+  Graph graph;
+  Builder builder(graph);
+  const Var q = builder.input({dtype, p.q()}), k = builder.input({dtype, p.k()}),
+            v = builder.input({dtype, p.k()}), key = builder.input({DType::i64, {}});
+  if (fused) {
+    graph.add_output(attention(q, k, v, {.causal = causal, .dropout = rate}, {}, key).id());
+    return graph;
+  }
+  Var scores = matmul(q * (1 / std::sqrt(static_cast<double>(p.width))), swap_last_two(k));
+  if (causal) {
+    const Shape square = {p.queries, p.keys};
+    const Var i = iota(builder, DType::i64, square, 0), j = iota(builder, DType::i64, square, 1);
+    const Var seen = less_equal(j, i + static_cast<double>(p.keys - p.queries));
+    scores = select(seen, scores, constant_like(scores, -1e30));
+  }
+  graph.add_output(matmul(dropout(softmax(scores, 3), rate, key), v).id());
+  return graph;
+}
+
+TEST(Attention, DropsTheSameProbabilitiesAsDropoutDoes) {
+  const Problem problems[] = {
+      {2, 2, 2, 5, 9, 3}, {1, 2, 2, 150, 203, 20}, {2, 1, 1, 140, 140, 64}, {1, 1, 1, 3, 40, 300}};
+  for (auto [dtype, tolerance] : {std::pair{DType::f64, 1e-12}, std::pair{DType::f32, 2e-5}}) {
+    for (const Problem& p : problems) {
+      for (bool causal : {false, true}) {
+        for (double rate : {0.1, 0.75}) {
+          const Graph fused = composed(p, dtype, rate, causal, true),
+                      plain = composed(p, dtype, rate, causal, false);
+          std::vector<Literal> operands = {
+              random_literal(dtype, p.q(), 1, -2, 2), random_literal(dtype, p.k(), 2, -2, 2),
+              random_literal(dtype, p.k(), 3, -2, 2), literal_of(DType::i64, {}, {77})};
+          expect_same_results(fused, plain, operands, tolerance);
+          const Graph fused_gradient = vjp_of_floats(fused), plain_gradient = vjp_of_floats(plain);
+          operands.push_back(random_literal(dtype, p.q(), 4, -1, 1));
+          expect_same_results(fused_gradient, plain_gradient, operands, tolerance * 10);
+        }
+      }
+    }
+  }
+}
+
+TEST(Attention, WhatIsDroppedDependsOnTheKeyAlone) {
+  const Problem p{1, 2, 1, 70, 90, 8};
+  const Literal q = random_literal(DType::f32, p.q(), 1, -2, 2),
+                k = random_literal(DType::f32, p.k(), 2, -2, 2);
+  const auto result = [&](double key) {
+    return run(op::attention, {q, k, k, literal_of(DType::i64, {}, {key})},
+               pack(AttentionAttrs{.dropout = 0.5}))[0];
+  };
+  EXPECT_EQ(result(3).bytes, result(3).bytes);
+  EXPECT_NE(result(3).bytes, result(4).bytes);
+}
+
 TEST(Attention, SixteenBitGradientsRoundOnce) {
   const Shape q_shape = {1, 2, 70, 8}, k_shape = {1, 1, 90, 8}, rows = {1, 2, 70};
   for (DType dtype : {DType::bf16, DType::f16}) {
@@ -201,6 +261,20 @@ TEST(Attention, SaysWhatIsWrongWithItsOperands) {
   EXPECT_EQ(code({q, k, k, random_literal(DType::f32, {2, 2})}), ErrorCode::dtype_mismatch);
   EXPECT_EQ(code({q, k, k, random_literal(DType::boolean, {3, 2})}), ErrorCode::shape_mismatch);
   EXPECT_EQ(code({q, k}), ErrorCode::wrong_operand_count);
+}
+
+TEST(Attention, DropoutNeedsAKeyAndARateBelowOne) {
+  const Literal q = random_literal(DType::f32, {1, 1, 2, 3}), key = literal_of(DType::i64, {}, {5}),
+                mask = random_literal(DType::boolean, {2, 2});
+  const auto code = [](const std::vector<Literal>& operands, double rate) {
+    return code_of([&] { run(op::attention, operands, pack(AttentionAttrs{.dropout = rate})); });
+  };
+  for (double rate : {-0.1, 1.0, static_cast<double>(NAN)})
+    EXPECT_EQ(code({q, q, q, key}, rate), ErrorCode::bad_attribute);
+  EXPECT_EQ(code({q, q, q}, 0.1), ErrorCode::wrong_operand_count);
+  EXPECT_EQ(code({q, q, q, mask}, 0.1), ErrorCode::wrong_operand_count);
+  EXPECT_EQ(code({q, q, q, mask, key, key}, 0.1), ErrorCode::wrong_operand_count);
+  EXPECT_EQ(code({q, q, q, key}, 0), ErrorCode::dtype_mismatch);  // taken for a mask
 }
 
 }  // namespace

@@ -134,14 +134,14 @@ void run_normal(const KernelArgs& args) {
 
 void run_bernoulli(const KernelArgs& args) {
   const auto& attrs = args.attrs<RandomBernoulliAttrs>();
-  const auto threshold = static_cast<std::uint64_t>(std::llround(attrs.p * 0x1p32));
+  const BernoulliDraw draw = bernoulli_draw(attrs.p, attrs.stream);
   bool* out = args.out[0].as<bool>();
-  if (threshold >> 32) {
+  if (draw.threshold >> 32) {
     std::fill_n(out, args.out[0].count(), true);
     return;
   }
-  for_each_tile<4>(args, stream_of(Domain::bernoulli, attrs.stream),
-                   [&, bound = static_cast<std::uint32_t>(threshold)](
+  for_each_tile<4>(args, draw.stream,
+                   [&, bound = static_cast<std::uint32_t>(draw.threshold)](
                        const std::uint32_t* words, std::int64_t first, std::int64_t count) {
                      bool* to = out + first;
                      for (std::int64_t i = 0; i < count; ++i) to[i] = words[i] < bound;
@@ -183,6 +183,10 @@ void run_fold_in(const KernelArgs& args) {
 }
 
 }  // namespace
+
+BernoulliDraw bernoulli_draw(double p, std::int64_t stream) {
+  return {stream_of(Domain::bernoulli, stream), static_cast<std::uint64_t>(std::llround(p * 0x1p32))};
+}
 
 const CpuKernel cpu::random_bits = cpu_kernel<RandomBitsAttrs>(run_bits);
 const CpuKernel cpu::random_uniform = cpu_kernel<RandomUniformAttrs>(run_uniform);

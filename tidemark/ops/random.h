@@ -56,6 +56,13 @@ std::vector<Var> split_key(const Var& key, std::int64_t count);  // the same, on
 Var fold_in(const Var& key, const Var& number);                  // a new key; number: i64 of rank 0
 Var fold_in(const Var& key, std::int64_t number);
 
+// How random_bernoulli draws, for kernels that make its bits themselves: element i is true where word i % 4 of Philox block
+// i / 4 of the stream is below the threshold.
+struct BernoulliDraw {
+  std::uint64_t stream = 0, threshold = 0;
+};
+BernoulliDraw bernoulli_draw(double p, std::int64_t stream = 0);
+
 // The normal quantile Φ⁻¹(p) for 0 < p < 1 to about 16 digits (Wichura 1988, algorithm AS 241, PPND16). Plain
 // arithmetic and square roots only, so its bits are the same on every machine.
 double normal_quantile(double p);

@@ -69,6 +69,16 @@ Tensor attention(const Operand& q, const Operand& k, const Operand& v, const Ope
                  const AttentionAttrs& attrs) {
   return build({q, k, v, mask}, [&](Builder&, Vars x) { return attention(x[0], x[1], x[2], attrs, x[3]); });
 }
+Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionAttrs& attrs,
+                 const Operand& key) {
+  return build({q, k, v, key},
+               [&](Builder&, Vars x) { return attention(x[0], x[1], x[2], attrs, {}, x[3]); });
+}
+Tensor attention(const Operand& q, const Operand& k, const Operand& v, const Operand& mask,
+                 const AttentionAttrs& attrs, const Operand& key) {
+  return build({q, k, v, mask, key},
+               [&](Builder&, Vars x) { return attention(x[0], x[1], x[2], attrs, x[3], x[4]); });
+}
 Tensor embedding(const Operand& table, const Operand& positions) {
   return build({table, positions}, [&](Builder&, Vars v) { return embedding(v[0], v[1]); });
 }

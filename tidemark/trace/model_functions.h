@@ -32,10 +32,15 @@ struct BatchNormResult {
 BatchNormResult batch_norm(const Operand& x, const Operand& gain, const Operand& bias, double eps = 1e-5);
 // logits (…, C), integer labels (…): one loss per example.
 Tensor cross_entropy(const Operand& logits, const Operand& labels);
-// q (B, H, T, D), k and v (B, H or fewer, S, D): softmax(q kᵀ · scale) v; the mask is added to q kᵀ · scale.
+// q (B, H, T, D), k and v (B, H or fewer, S, D): softmax(q kᵀ · scale) v; the mask is true where a query may attend. With a
+// key, attrs.dropout is the rate at which probabilities are dropped.
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionAttrs& attrs = {});
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const Operand& mask,
                  const AttentionAttrs& attrs = {});
+Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionAttrs& attrs,
+                 const Operand& key);
+Tensor attention(const Operand& q, const Operand& k, const Operand& v, const Operand& mask,
+                 const AttentionAttrs& attrs, const Operand& key);
 Tensor embedding(const Operand& table, const Operand& positions);
 
 // ---- sorting
