@@ -93,6 +93,10 @@ void attentions(Bench& bench) {
     bench.run(name, op::attention, {x, x, x}, attrs);
     bench.run(name + ", gradient", op::attention_grad, {x, x, x, row, row, x}, attrs);
     bench.run(name + ", delta", op::attention_delta, {x, x});
+    const Operand key{{i64, {}}, 7, 8};
+    const Attrs dropping = pack(AttentionAttrs{.causal = true, .dropout = 0.1});
+    bench.run(name + ", dropout", op::attention, {x, x, x, key}, dropping);
+    bench.run(name + ", dropout, gradient", op::attention_grad, {x, x, x, row, row, x, key}, dropping);
   }
 }
 
