@@ -1,5 +1,6 @@
 // Fused programs next to memcpy: how much of the copy's bandwidth a chain of operations keeps, where bytes are the
-// operands read and the results written. Everything is measured in the same run, in turns, the best of each counting.
+// operands read and the results written. Everything is measured in the same run, in turns, the best of each counting. Then
+// functions alone, on one thread and in the L1 cache.
 //   micro_fused [threads]
 #include <fmt/format.h>
 
@@ -159,22 +160,50 @@ Program bias_gelu() {
   return p;
 }
 
+void time_functions() {
+  constexpr std::int64_t n = 1024;
+  constexpr int calls = 16;
+  std::vector<float> x(n), z(n);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.01f + 0.004f * static_cast<float>(i);
+  struct Function {
+    const char* name;
+    Row row;
+  };
+  fmt::print("{:<20} {:>14}\n", "function", "ns an element");
+  for (const Function& f :
+       {Function{"exp", Row::exp}, Function{"sigmoid", Row::sigmoid}, Function{"silu", Row::silu},
+        Function{"tanh", Row::tanh}, Function{"log", Row::log}, Function{"gelu", Row::gelu},
+        Function{"erf", Row::erf}, Function{"slope of gelu", Row::gelu_slope}}) {
+    const Tile tile = math_tile(f.row, DType::f32);
+    const TileArgs args{.in = {reinterpret_cast<const std::byte*>(x.data())},
+                        .out = reinterpret_cast<std::byte*>(z.data()),
+                        .n = n};
+    double best = 1e30;
+    for (int i = 0; i < 1000; ++i) {
+      best = std::min(best, seconds_of([&] {
+                        for (int k = 0; k < calls; ++k) tile(args);
+                      }));
+    }
+    fmt::print("{:<20} {:>14.2f}\n", f.name, best / (calls * n) * 1e9);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   ThreadPool pool(argc > 1 ? std::atoi(argv[1]) : 0);
-  struct Row {
+  struct Case {
     std::string name;
     Program (*make)();
     bool tiles;
   };
-  const std::vector<Row> rows = {{"chain of 12", chain, false},
-                                 {"  by tiles alone", chain, true},
-                                 {"its gradient", chain_gradient, false},
-                                 {"  by tiles alone", chain_gradient, true},
-                                 {"AdamW", adamw, false},
-                                 {"  by tiles alone", adamw, true},
-                                 {"bias + gelu", bias_gelu, false}};
+  const std::vector<Case> rows = {{"chain of 12", chain, false},
+                                  {"  by tiles alone", chain, true},
+                                  {"its gradient", chain_gradient, false},
+                                  {"  by tiles alone", chain_gradient, true},
+                                  {"AdamW", adamw, false},
+                                  {"  by tiles alone", adamw, true},
+                                  {"bias + gelu", bias_gelu, false}};
   const AlignedBytes from = allocate_aligned(4 * elements), to = allocate_aligned(4 * elements);
   std::memset(from.get(), 1, 4 * elements);
   std::memset(to.get(), 1, 4 * elements);
@@ -185,7 +214,7 @@ int main(int argc, char** argv) {
   };
   fmt::print("{} threads, {} elements of f32\n{:<20} {:>5} {:>8} {:>8} {:>9}\n", pool.threads(), elements,
              "program", "steps", "ms", "GB/s", "of memcpy");
-  for (const Row& row : rows) {
+  for (const Case& row : rows) {
     Program program = row.make();
     program.prepare(row.tiles);
     double copying = 1e30, running = 1e30;
@@ -197,4 +226,5 @@ int main(int argc, char** argv) {
     fmt::print("{:<20} {:>5} {:>8.2f} {:>8.2f} {:>8.0f}%   (memcpy {:.1f} GB/s)\n", row.name, program.steps(),
                running * 1e3, rate / 1e9, 100 * rate / copy_rate, copy_rate / 1e9);
   }
+  time_functions();
 }

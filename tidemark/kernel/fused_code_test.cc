@@ -127,7 +127,7 @@ TEST(FusedCode, RandomRunsGiveTheBitsOfTheirTiles) {
   std::mt19937 random(11);
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   ThreadPool pool(2);
-  for (int trial = 0; trial < 120; ++trial) {
+  for (int trial = 0; trial < 240; ++trial) {
     SCOPED_TRACE(trial);
     const std::int64_t sizes[] = {1, 15, 16, 17, 64, 1000, 40003};
     const Shape shape{3, sizes[pick(0, 6)]};
@@ -160,6 +160,7 @@ TEST(FusedCode, RandomRunsGiveTheBitsOfTheirTiles) {
       if (kind < 7 || s + 1 == steps) {
         const Known& known = numbers[pick(0, 12)];
         step.code = known.code;
+        if (pick(0, 9) == 0) step.code.op = other;  // a tile between two runs
         for (int k = 0; k < known.operands; ++k) step.in.push_back(any(floats));
       } else if (kind == 9 && !bools.empty()) {
         step.code = {.tile = select_tile, .op = select, .staging = Staging::storage};
