@@ -117,10 +117,7 @@ void packed(std::int64_t m, std::int64_t n, std::int64_t depth, float alpha, con
 
 }  // namespace
 
-bool multiplies_bf16() {
-  static const bool found = neon::has_bf16();
-  return found;
-}
+bool multiplies_bf16() { return tidemark::neon::has_bf16(); }
 
 void run_bf16(ThreadPool& pool, Product<float> product, const Strided& a, const Strided& b,
               std::byte* scratch) {

@@ -1,21 +1,15 @@
 // The inner loop of bf16 products on Arm: 8 rows by 12 columns in 24 registers of 2 × 2 sums, and the interleaving of panels.
 // The instruction is written as a number, so that the file needs no compiler that knows it.
 #pragma once
-#if defined(__aarch64__) && defined(__linux__)
-#define TM_BF16_NEON 1
+#include "tidemark/kernel/bf16_neon.h"
+#if TM_BF16_NEON
 #include <arm_neon.h>
-#include <sys/auxv.h>
 
 #include <cstdint>
 
 namespace tidemark::gemm::neon {
 
 inline constexpr std::int64_t rows = 8, columns = 12;
-
-inline bool has_bf16() {
-  constexpr unsigned long bf16 = 1ul << 14;  // HWCAP2_BF16, which older headers lack
-  return (getauxval(AT_HWCAP2) & bf16) != 0;
-}
 
 // sums[4 * j + i] holds rows 2i, 2i + 1 of columns 2j, 2j + 1, row by row.
 struct Sums {
@@ -124,6 +118,4 @@ inline void interleave_steps(const std::uint16_t* from, std::int64_t step, std::
 }
 
 }  // namespace tidemark::gemm::neon
-#else
-#define TM_BF16_NEON 0
 #endif

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "hwy/highway.h"
+#include "tidemark/kernel/bf16_neon.h"
 #include "tidemark/kernel/tile_convert.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,11 +18,16 @@ namespace tidemark {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Arm converts f16 by instructions, and eight at a time.
+#undef TM_NEON_HALVES
+#define TM_NEON_HALVES (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64)
+
 using Floats = hn::ScalableTag<float>;
 using Words = hn::RebindToUnsigned<Floats>;
 using Ints = hn::RebindToSigned<Floats>;
 using Halves = hn::Rebind<std::uint16_t, Floats>;
 
+#if !TM_NEON_HALVES
 HWY_INLINE hn::Vec<Floats> widen(BFloat16, hn::Vec<Words> bits) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(bits));
 }
@@ -38,6 +44,8 @@ HWY_INLINE hn::Vec<Floats> widen(Float16, hn::Vec<Words> bits) {
   return hn::BitCast(df, hn::Or(hn::Or(value, exponent), sign));
 }
 
+#endif
+
 // As the constructors of BFloat16 and Float16, which say why.
 HWY_INLINE hn::Vec<Words> narrow(BFloat16, hn::Vec<Floats> x) {
   const Words du;
@@ -48,15 +56,7 @@ HWY_INLINE hn::Vec<Words> narrow(BFloat16, hn::Vec<Floats> x) {
   const auto quiet = hn::Or(upper, hn::Set(du, 0x40u));
   return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
 }
-#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
-// The instruction rounds to even too; only NaN must lose its payload.
-HWY_INLINE hn::Vec<Words> narrow(Float16, hn::Vec<Floats> x) {
-  const Words du;
-  const auto rounded = hn::Vec<Words>(vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(x.raw))));
-  const auto sign = hn::ShiftRight<16>(hn::And(hn::BitCast(du, x), hn::Set(du, 0x80000000u)));
-  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), hn::Or(sign, hn::Set(du, 0x7e00u)), rounded);
-}
-#else
+#if !TM_NEON_HALVES
 HWY_INLINE hn::Vec<Words> narrow(Float16, hn::Vec<Floats> x) {
   const Floats df;
   const Words du;
@@ -79,27 +79,81 @@ HWY_INLINE hn::Vec<Words> narrow(Float16, hn::Vec<Floats> x) {
 }
 #endif
 
+#if TM_NEON_HALVES
+constexpr std::int64_t at_once = 8;
+HWY_INLINE void widen_some(BFloat16, const std::uint16_t* from, float* to) {
+  const uint16x8_t bits = vld1q_u16(from), zero = vdupq_n_u16(0);
+  vst1q_f32(to, vreinterpretq_f32_u16(vzip1q_u16(zero, bits)));
+  vst1q_f32(to + 4, vreinterpretq_f32_u16(vzip2q_u16(zero, bits)));
+}
+HWY_INLINE void widen_some(Float16, const std::uint16_t* from, float* to) {
+  const float16x8_t values = vreinterpretq_f16_u16(vld1q_u16(from));
+  vst1q_f32(to, vcvt_f32_f16(vget_low_f16(values)));
+  vst1q_f32(to + 4, vcvt_high_f32_f16(values));
+}
+// A NaN among n f16, a multiple of eight? The instruction would make quiet ones of all.
+HWY_INLINE bool has_nan(const std::uint16_t* from, std::int64_t n) {
+  uint16x8_t largest = vdupq_n_u16(0);
+  for (std::int64_t i = 0; i < n; i += 8) {
+    largest = vmaxq_u16(largest, vshlq_n_u16(vld1q_u16(from + i), 1));  // without the sign
+  }
+  return vmaxvq_u16(largest) > 0x7c00 * 2;
+}
+HWY_INLINE void narrow_some(BFloat16, const float* from, std::uint16_t* to) {
+  const Floats d;
+  const auto low = narrow(BFloat16(), hn::LoadU(d, from)), high = narrow(BFloat16(), hn::LoadU(d, from + 4));
+  vst1q_u16(to, vuzp1q_u16(vreinterpretq_u16_u32(low.raw), vreinterpretq_u16_u32(high.raw)));
+}
+// The instruction rounds to even too; only NaN must lose its payload.
+HWY_INLINE void narrow_some(Float16, const float* from, std::uint16_t* to) {
+  const uint16x8_t bits =
+      vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(vld1q_f32(from)), vld1q_f32(from + 4)));
+  const uint16x8_t nan = vcgtq_u16(vandq_u16(bits, vdupq_n_u16(0x7fff)), vdupq_n_u16(0x7c00));
+  vst1q_u16(to, vbicq_u16(bits, vandq_u16(nan, vdupq_n_u16(0x01ff))));
+}
+#else
+constexpr std::int64_t at_once = static_cast<std::int64_t>(hn::MaxLanes(Floats()));
+template <class Stored>
+HWY_INLINE void widen_some(Stored stored, const std::uint16_t* from, float* to) {
+  hn::StoreU(widen(stored, hn::PromoteTo(Words(), hn::LoadU(Halves(), from))), Floats(), to);
+}
+template <class Stored>
+HWY_INLINE void narrow_some(Stored stored, const float* from, std::uint16_t* to) {
+  const auto words = narrow(stored, hn::LoadU(Floats(), from));
+  hn::StoreU(hn::DemoteTo(Halves(), hn::BitCast(Ints(), words)), Halves(), to);
+}
+#endif
+
+template <class Stored>
+void load_one_by_one(const std::byte* source, std::int64_t n, std::byte* tile) {
+  const auto* from = reinterpret_cast<const Stored*>(source);
+  auto* to = reinterpret_cast<float*>(tile);
+  for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
+}
 template <class Stored>
 void load_dense(const std::byte* source, std::int64_t n, std::byte* tile) {
   const auto* from = reinterpret_cast<const std::uint16_t*>(source);
   auto* to = reinterpret_cast<float*>(tile);
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
   std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(widen(Stored(), hn::PromoteTo(Words(), hn::LoadU(Halves(), from + i))), Floats(), to + i);
+#if TM_NEON_HALVES
+  if constexpr (std::is_same_v<Stored, Float16>) {
+    if (has_nan(from, n / at_once * at_once)) return load_one_by_one<Stored>(source, n, tile);
   }
-  for (; i < n; ++i) to[i] = static_cast<float>(reinterpret_cast<const Stored*>(source)[i]);
+#endif
+  for (; i + at_once <= n; i += at_once) widen_some(Stored(), from + i, to + i);
+  load_one_by_one<Stored>(source + 2 * i, n - i, tile + 4 * i);
 }
 template <class Stored>
 void store_dense(const std::byte* tile, std::int64_t n, std::byte* target) {
   const auto* from = reinterpret_cast<const float*>(tile);
   auto* to = reinterpret_cast<std::uint16_t*>(target);
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
   std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto words = narrow(Stored(), hn::LoadU(Floats(), from + i));
-    hn::StoreU(hn::DemoteTo(Halves(), hn::BitCast(Ints(), words)), Halves(), to + i);
+#if TM_NEON_HALVES && TM_BF16_NEON
+  if constexpr (std::is_same_v<Stored, BFloat16>) {
+    if (neon::has_bf16()) i = neon::round_to_bf16(from, n, to);
   }
+#endif
+  for (; i + at_once <= n; i += at_once) narrow_some(Stored(), from + i, to + i);
   for (; i < n; ++i) to[i] = Stored(from[i]).bits;
 }
 
