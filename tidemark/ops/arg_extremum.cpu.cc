@@ -10,6 +10,7 @@
 
 #include "hwy/highway.h"
 #include "tidemark/kernel/tile_convert.h"
+#include "tidemark/ops/dispatched.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/reduce.h"
 #include "tidemark/ops/registry.h"
@@ -237,19 +238,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
-namespace {
-HWY_EXPORT(run_argmax);
-HWY_EXPORT(run_argmin);
-}  // namespace
 
-const CpuKernel cpu::argmax = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(run_argmax)
-  (args);
-});
-const CpuKernel cpu::argmin = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(run_argmin)
-  (args);
-});
+TM_DISPATCHED_KERNEL(argmax, AxisAttrs, run_argmax);
+TM_DISPATCHED_KERNEL(argmin, AxisAttrs, run_argmin);
 
 }  // namespace tidemark
-#endif
+#endif  // HWY_ONCE

@@ -1,5 +1,6 @@
 // Layer and root-mean-square normalisation: rows of neighbours, gain and bias along them.
 #include "tidemark/ops/normalize.h"
+#include "tidemark/ops/dispatched.h"
 #include "tidemark/ops/rows.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -203,12 +204,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
-HWY_EXPORT(forward);
-HWY_EXPORT(gradient);
-HWY_EXPORT(parameters);
 
-void run_norm(const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(forward)(args); }
-void run_norm_grad(const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(gradient)(args); }
-void run_norm_params(const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(parameters)(args); }
+TM_DISPATCHED(run_norm, forward)
+TM_DISPATCHED(run_norm_grad, gradient)
+TM_DISPATCHED(run_norm_params, parameters)
+
 }  // namespace tidemark
 #endif  // HWY_ONCE

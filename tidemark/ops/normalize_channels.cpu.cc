@@ -2,6 +2,7 @@
 //
 // Forward reads a row three times (mean, variance, result), its gradient twice, that of gain and bias once. A row of a
 // usual batch norm stays in the second-level cache from one pass to the next.
+#include "tidemark/ops/dispatched.h"
 #include "tidemark/ops/normalize.h"
 #include "tidemark/ops/rows.h"
 
@@ -231,12 +232,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
-HWY_EXPORT(forward);
-HWY_EXPORT(gradient);
-HWY_EXPORT(parameters);
 
-void run_channel_norm(const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(forward)(args); }
-void run_channel_norm_grad(const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(gradient)(args); }
-void run_channel_norm_params(const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(parameters)(args); }
+TM_DISPATCHED(run_channel_norm, forward)
+TM_DISPATCHED(run_channel_norm_grad, gradient)
+TM_DISPATCHED(run_channel_norm_params, parameters)
+
 }  // namespace tidemark
 #endif  // HWY_ONCE

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tidemark/ops/dispatched.h"
 #include "tidemark/ops/pool.h"
 #include "tidemark/ops/registry.h"
 
@@ -310,21 +311,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
-HWY_EXPORT(max_pool);
-HWY_EXPORT(avg_pool);
-HWY_EXPORT(avg_pool_grad);
 
-const CpuKernel cpu::max_pool = cpu_kernel<PoolAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(max_pool)
-  (args);
-});
-const CpuKernel cpu::avg_pool = cpu_kernel<PoolAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(avg_pool)
-  (args);
-});
-const CpuKernel cpu::avg_pool_grad = cpu_kernel<PoolGradAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(avg_pool_grad)
-  (args);
-});
+TM_DISPATCHED_KERNEL(max_pool, PoolAttrs, max_pool);
+TM_DISPATCHED_KERNEL(avg_pool, PoolAttrs, avg_pool);
+TM_DISPATCHED_KERNEL(avg_pool_grad, PoolGradAttrs, avg_pool_grad);
+
 }  // namespace tidemark
 #endif  // HWY_ONCE

@@ -1,3 +1,4 @@
+#include "tidemark/ops/dispatched.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/rows.h"
@@ -168,26 +169,11 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
-HWY_EXPORT(run_softmax);
-HWY_EXPORT(run_log_softmax);
-HWY_EXPORT(run_softmax_grad);
-HWY_EXPORT(run_log_softmax_grad);
 
-const CpuKernel cpu::softmax = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(run_softmax)
-  (args);
-});
-const CpuKernel cpu::log_softmax = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(run_log_softmax)
-  (args);
-});
-const CpuKernel cpu::softmax_grad = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(run_softmax_grad)
-  (args);
-});
-const CpuKernel cpu::log_softmax_grad = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(run_log_softmax_grad)
-  (args);
-});
+TM_DISPATCHED_KERNEL(softmax, AxisAttrs, run_softmax);
+TM_DISPATCHED_KERNEL(log_softmax, AxisAttrs, run_log_softmax);
+TM_DISPATCHED_KERNEL(softmax_grad, AxisAttrs, run_softmax_grad);
+TM_DISPATCHED_KERNEL(log_softmax_grad, AxisAttrs, run_log_softmax_grad);
+
 }  // namespace tidemark
 #endif  // HWY_ONCE

@@ -1,0 +1,15 @@
+// Functions of KernelArgs that are compiled once per SIMD target, as functions and kernels that call the machine's. For the
+// part of a file under HWY_ONCE, in namespace tidemark; `function` is the name within HWY_NAMESPACE. The file itself brings
+// hwy/highway.h, after hwy/foreach_target.h.
+#pragma once
+#include "tidemark/ops/cpu_kernel.h"
+
+#define TM_DISPATCHED(name, function) \
+  HWY_EXPORT(function);               \
+  void name(const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(function)(args); }
+
+#define TM_DISPATCHED_KERNEL(op, attributes, function)                                   \
+  HWY_EXPORT(function);                                                                  \
+  const CpuKernel cpu::op =                                                              \
+      cpu_kernel<attributes>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(function) \
+                                                          (args); })
