@@ -170,6 +170,13 @@ int main(int argc, char** argv) {
   product(seconds, 1, 8192, 64, 64);
   product(seconds, 1, 4096, 128, 512);
   product(seconds, 1, 128, 128, 8192);
+  product(seconds, 1, 16, 2048, 512);
+  product(seconds, 1, 16, 512, 2048, "NT");
+  product(seconds, 1, 2048, 16, 512);
+  product(seconds, 1, 2048, 16, 512, "TN");
+  product(seconds, 1, 24, 1000, 700);
+  product(seconds, 1, 64, 3072, 768);
+  product(seconds, 1, 64, 768, 3072, "NT");
   product(seconds, 1, 1, 1024, 1024);
   product(seconds, 1, 1024, 1, 1024);
   product(seconds, 256, 64, 64, 64);

@@ -4,6 +4,7 @@
 
 #include "tidemark/base/check.h"
 #include "tidemark/kernel/gemm_micro.h"
+#include "tidemark/kernel/gemm_thin.h"
 #include "tidemark/kernel/gemm_vector.h"
 
 namespace tidemark::gemm {
@@ -321,13 +322,15 @@ void run_in_place(ThreadPool& pool, const Product<T>& p) {
   });
 }
 
+bool is_small(const Sizes& s) { return s.m * s.n * s.k <= small_work; }
+
 }  // namespace
 
-bool reads_in_place(const Sizes& s) { return s.m * s.n * s.k <= small_work; }
-
 template <class T>
-std::int64_t scratch_bytes(const Sizes& sizes, bool staged) {
+std::int64_t scratch_bytes(const Sizes& sizes, bool staged, bool plain) {
   if (sizes.batch <= 0 || sizes.m <= 1 || sizes.n <= 1) return 0;
+  if (plain && !staged && is_small(sizes)) return 0;
+  if (plain && !staged && is_thin(sizes)) return thin_scratch_bytes<T>(sizes);
   const Cut c = cut(sizes, sizeof(T), staged);
   return c.together * (c.a_elements + c.b_elements + c.stage_elements) * static_cast<std::int64_t>(sizeof(T));
 }
@@ -338,8 +341,10 @@ void run(ThreadPool& pool, const Product<T>& product, std::byte* scratch) {
   if (s.batch <= 0 || s.m <= 0 || s.n <= 0) return;
   TM_CHECK(product.c != nullptr || !product.add);
   if (s.m == 1 || s.n == 1) return run_vector(pool, product);
-  if (product.c && product.a.plain && product.b.plain && reads_in_place(s))
-    return run_in_place(pool, product);
+  if (product.c && product.a.plain && product.b.plain) {
+    if (is_small(s)) return run_in_place(pool, product);
+    if (is_thin(s)) return run_thin(pool, product, scratch);
+  }
   Blocked<T>(pool, product, scratch).run();
 }
 
@@ -365,7 +370,7 @@ void multiply_packed(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha
 }
 
 #define TM_GEMM_FOR(T)                                                                                     \
-  template std::int64_t scratch_bytes<T>(const Sizes&, bool);                                              \
+  template std::int64_t scratch_bytes<T>(const Sizes&, bool, bool);                                        \
   template void run<T>(ThreadPool&, const Product<T>&, std::byte*);                                        \
   template Widths widths<T>();                                                                             \
   template void multiply<T>(std::int64_t, std::int64_t, std::int64_t, T, Matrix<const T>, Matrix<const T>, \

@@ -113,13 +113,10 @@ struct Product {
       nullptr;  // nullptr: the machine's for T; others see panels of the sources' making
 };
 
-// Scratch for run(), by the sizes alone. `staged`: c is nullptr.
+// Scratch for run(), by the sizes alone. `staged`: c is nullptr. `plain`: both sources are source_of(strided) of T with
+// one stride per axis, so that small products are computed without packing, and thin ones (gemm_thin.h) with little.
 template <class T>
-std::int64_t scratch_bytes(const Sizes& sizes, bool staged = false);
-
-// Is a product of this size, with m and n above 1, computed without packing if both sources are source_of(strided) of T with one stride per axis?
-// Then run() needs no scratch.
-bool reads_in_place(const Sizes& sizes);
+std::int64_t scratch_bytes(const Sizes& sizes, bool staged = false, bool plain = false);
 
 template <class T>
 void run(ThreadPool& pool, const Product<T>& product, std::byte* scratch);

@@ -78,6 +78,14 @@ HWY_INLINE void clear(Sums<T, Rows, Vecs>& sums) {
 }
 
 template <class T, int Rows, int Vecs>
+HWY_INLINE void load(Sums<T, Rows, Vecs>& sums, const T* from) {
+  TM_UNROLL for (int r = 0; r < Rows; ++r) {
+    TM_UNROLL for (int v = 0; v < Vecs; ++v) sums[r][v] =
+        hn::LoadU(Tag<T>(), from + (r * Vecs + v) * lanes_of<T>);
+  }
+}
+
+template <class T, int Rows, int Vecs>
 HWY_INLINE void store(Sums<T, Rows, Vecs>& sums, T alpha, bool add, T* HWY_RESTRICT c, std::int64_t ld) {
   const Tag<T> d;
   if (alpha != T(1)) {
@@ -131,16 +139,18 @@ HWY_INLINE void panel_step(Sums<T, tile_rows, Vecs>& sums, const T* HWY_RESTRICT
   TM_STEP_END;
 }
 
-// a: tile_rows values per step, a_step apart; b: Vecs vectors per step, b_step apart.
+// a: tile_rows values per step, a_step apart; b: Vecs vectors per step, b_step apart. The sums go on from `begun`, where
+// store() left those of another piece of the depth, or from zero.
 template <class T, int Vecs>
 HWY_INLINE void from_panels(Sums<T, tile_rows, Vecs>& sums, std::int64_t depth, const T* HWY_RESTRICT a,
-                            std::int64_t a_step, const T* HWY_RESTRICT b, std::int64_t b_step) {
+                            std::int64_t a_step, const T* HWY_RESTRICT b, std::int64_t b_step,
+                            const T* begun = nullptr) {
   std::int64_t l = 0;
 #if TM_LANES
   if constexpr (std::is_same_v<T, float> && Vecs == 4) {
     if (a_step == 4 && b_step == 16 && depth >= 4) {
       Tile4x16 raw;
-      panels_4x16(depth / 4, a, b, raw);
+      panels_4x16(depth / 4, a, b, begun, raw);
       TM_UNROLL for (int r = 0; r < 4; ++r) {
         TM_UNROLL for (int v = 0; v < 4; ++v) sums[r][v] = Vec<T>(raw[r][v]);
       }
@@ -149,7 +159,8 @@ HWY_INLINE void from_panels(Sums<T, tile_rows, Vecs>& sums, std::int64_t depth, 
     }
   }
 #endif
-  if (l == 0) clear<T, tile_rows, Vecs>(sums);
+  if (l == 0 && begun) load<T, tile_rows, Vecs>(sums, begun);
+  if (l == 0 && !begun) clear<T, tile_rows, Vecs>(sums);
   for (; l + 4 <= depth; l += 4) {
     TM_UNROLL for (int u = 0; u < 4; ++u) {
       panel_step<T, Vecs>(sums, a, b);
@@ -325,12 +336,119 @@ void strided(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, Matrix
   }
 }
 
+// Panels of `rows` rows of w that may lie side by side, step after step.
+template <class T>
+void copy_strip(Matrix<const T> w, std::int64_t rows, std::int64_t steps, T* panels) {
+  constexpr std::int64_t width = tile_columns<T>;
+  if (w.row == 1 && rows == 4 * width) {
+    for (std::int64_t l = 0; l < steps; ++l) {
+      const T* from = w.data + l * w.col;
+      TM_UNROLL for (int t = 0; t < 4; ++t) {
+        TM_UNROLL for (int v = 0; v < tile_vectors; ++v) {
+          hn::StoreU(hn::LoadU(Tag<T>(), from + t * width + v * lanes_of<T>), Tag<T>(),
+                     panels + (t * steps + l) * width + v * lanes_of<T>);
+        }
+      }
+    }
+    return;
+  }
+  for (std::int64_t t = 0; t < rows; t += width) {
+    const std::int64_t cols = std::min(width, rows - t);
+    T* panel = panels + t * steps;
+    pack_rows(w.data + t * w.row, w.row, w.col, cols, steps, width, panel);
+    for (std::int64_t l = 0; l < steps && cols < width; ++l)
+      std::fill(panel + l * width + cols, panel + (l + 1) * width, T(0));
+  }
+}
+
+// A tile to the part of c that there is, whichever of its strides is 1. `Turned`: the tile's rows are columns of c.
+template <class T, int Rows, int Vecs, bool Turned>
+HWY_INLINE void deliver_to(Sums<T, Rows, Vecs>& sums, std::int64_t rows, std::int64_t cols, T alpha, bool add,
+                           Matrix<T> c) {
+  const std::int64_t row = Turned ? c.col : c.row, col = Turned ? c.row : c.col;
+  if (col == 1) return deliver<T, Rows, Vecs>(sums, rows, cols, alpha, add, c.data, row);
+  HWY_ALIGN T tile[Rows * Vecs * lanes_of<T>];
+  constexpr std::int64_t width = Vecs * lanes_of<T>;
+  store<T, Rows, Vecs>(sums, alpha, false, tile, width);
+  for (std::int64_t j = 0; j < cols; ++j) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      T& out = c.data[i * row + j * col];
+      out = add ? out + tile[i * width + j] : tile[i * width + j];
+    }
+  }
+}
+
+// The depth of w is contiguous: rows of w are the tile's rows, x its columns.
+template <class T>
+void thin_along(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha, Matrix<const T> w,
+                const T* x, bool add, Matrix<T> c) {
+  constexpr std::int64_t width = tile_columns<T>, line = 64 / sizeof(T), lines = 4;
+  for (std::int64_t i = 0; i < many; i += direct_rows) {
+    // The hardware follows rows that it has seen begin.
+    for (std::int64_t r = i + direct_rows; r < std::min(i + 2 * direct_rows, many); ++r) {
+      TM_UNROLL for (int q = 0; q < lines; ++q)
+          __builtin_prefetch(w.data + r * w.row + std::min(q * line, depth - 1), 0, 3);
+    }
+    for (std::int64_t j = 0; j < few; j += width) {
+      const std::int64_t cols = std::min(width, few - j);
+      with_vectors<T>(cols, [&]<int Vecs>() HWY_ATTR {
+        with_rows(std::min(direct_rows, many - i), [&]<int Rows>() HWY_ATTR {
+          Sums<T, Rows, Vecs> sums;
+          from_rows<T, Rows, Vecs>(sums, depth, w.at(i, 0), x + j * depth, width);
+          deliver_to<T, Rows, Vecs, false>(sums, Rows, cols, alpha, add, c.at(i, j));
+        });
+      });
+    }
+  }
+}
+
+// Rows of w lie side by side: they are the tile's columns, x its rows. Some of them and of the depth are copied into
+// panels that stay in the nearest cache: at the usual distances the lines of w themselves drive each other out of it, and
+// each step of a narrower strip would be on another page. The chains of sums go on from piece to piece.
+template <class T>
+void thin_across(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha, Matrix<const T> w,
+                 const T* x, bool add, Matrix<T> c) {
+  constexpr std::int64_t width = tile_columns<T>, strip = 4 * width, piece = 128;
+  HWY_ALIGN T panels[strip * piece];
+  HWY_ALIGN T chains[most_few * strip];
+  for (std::int64_t i = 0; i < many; i += strip) {
+    const std::int64_t rows = std::min(strip, many - i);
+    for (std::int64_t l = 0; l < depth || l == 0; l += piece) {
+      const std::int64_t steps = std::min(piece, depth - l);
+      const bool first = l == 0, last = l + piece >= depth;
+      copy_strip<T>(w.at(i, l), rows, steps, panels);
+      for (std::int64_t t = 0; t < rows; t += width) {
+        const std::int64_t cols = std::min(width, rows - t);
+        with_vectors<T>(cols, [&]<int Vecs>() HWY_ATTR {
+          for (std::int64_t j = 0; j < few; j += tile_rows) {
+            T* chain = chains + j * strip + t * tile_rows;
+            Sums<T, tile_rows, Vecs> sums;
+            from_panels<T, Vecs>(sums, steps, x + j * depth + l * tile_rows, tile_rows, panels + t * steps,
+                                 width, first ? nullptr : chain);
+            if (last) {
+              deliver_to<T, tile_rows, Vecs, true>(sums, std::min<std::int64_t>(tile_rows, few - j), cols,
+                                                   alpha, add, c.at(i + t, j));
+            } else {
+              store<T, tile_rows, Vecs>(sums, T(1), false, chain, Vecs * lanes_of<T>);
+            }
+          }
+        });
+      }
+    }
+  }
+}
+
 const Micro<float>* micro_f32() {
-  static constexpr Micro<float> table = {{tile_rows, tile_columns<float>}, packed<float>, strided<float>};
+  static constexpr Micro<float> table = {
+      {tile_rows, tile_columns<float>}, packed<float>, strided<float>, thin_along<float>, thin_across<float>};
   return &table;
 }
 const Micro<double>* micro_f64() {
-  static constexpr Micro<double> table = {{tile_rows, tile_columns<double>}, packed<double>, strided<double>};
+  static constexpr Micro<double> table = {{tile_rows, tile_columns<double>},
+                                          packed<double>,
+                                          strided<double>,
+                                          thin_along<double>,
+                                          thin_across<double>};
   return &table;
 }
 

@@ -29,17 +29,26 @@ using Tile4x16 = float32x4_t[4][4];
   "movi %[s" #r "0].4s, #0\n movi %[s" #r "1].4s, #0\n"                         \
   "movi %[s" #r "2].4s, #0\n movi %[s" #r "3].4s, #0\n"
 #define TM_CLEAR TM_CLEAR_ROW(0) TM_CLEAR_ROW(1) TM_CLEAR_ROW(2) TM_CLEAR_ROW(3)
+// Or from where another piece of the depth left off.
+#define TM_LOAD_ROW(r, at0, at1)                                                \
+  "ldp %q[s" #r "0], %q[s" #r "1], [%[begun], #" #at0 "]\n"                     \
+  "ldp %q[s" #r "2], %q[s" #r "3], [%[begun], #" #at1 "]\n"
+#define TM_BEGIN                                                                \
+  "cbz %[begun], 3f\n"                                                          \
+  TM_LOAD_ROW(0, 0, 32) TM_LOAD_ROW(1, 64, 96) TM_LOAD_ROW(2, 128, 160) TM_LOAD_ROW(3, 192, 224) \
+  "b 4f\n"                                                                      \
+  "3:\n" TM_CLEAR "4:\n"
 #define TM_SUM(r, v) [s##r##v] "=&w"(sums[r][v])
 #define TM_SUMS                                                                 \
   TM_SUM(0, 0), TM_SUM(0, 1), TM_SUM(0, 2), TM_SUM(0, 3), TM_SUM(1, 0), TM_SUM(1, 1), TM_SUM(1, 2), TM_SUM(1, 3), \
   TM_SUM(2, 0), TM_SUM(2, 1), TM_SUM(2, 2), TM_SUM(2, 3), TM_SUM(3, 0), TM_SUM(3, 1), TM_SUM(3, 2), TM_SUM(3, 3)
 
-// 4 · fours ≥ 4 steps of packed panels: a has 4 values per step, b 16.
+// 4 · fours ≥ 4 steps of packed panels: a has 4 values per step, b 16. The sums go on from `begun`, or from zero.
 __attribute__((always_inline)) inline void panels_4x16(std::int64_t fours, const float* a, const float* b,
-                                                       Tile4x16& sums) {
+                                                       const float* begun, Tile4x16& sums) {
   std::int64_t more = fours - 1;
   asm volatile(
-      TM_CLEAR
+      TM_BEGIN
       "ldp q0, q1, [%[a]], #32\n ldp q4, q5, [%[b]]\n ldp q6, q7, [%[b], #32]\n"
       "cbz %[more], 2f\n"
       "1:\n"
@@ -54,7 +63,7 @@ __attribute__((always_inline)) inline void panels_4x16(std::int64_t fours, const
       TM_PANEL_STEP(2, 4, 5, 6, 7, "ldp q8, q9, [%[b], #192]\n", "ldp q10, q11, [%[b], #224]\n", "")
       TM_PANEL_STEP(3, 8, 9, 10, 11, "", "", "")
       : [more] "+r"(more), [a] "+r"(a), [b] "+r"(b), TM_SUMS
-      :
+      : [begun] "r"(begun)
       : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11");
 }
 
@@ -102,6 +111,8 @@ __attribute__((always_inline)) inline void rows_4x16(std::int64_t fours, const f
 #undef TM_ROWS_STEP
 #undef TM_CLEAR_ROW
 #undef TM_CLEAR
+#undef TM_LOAD_ROW
+#undef TM_BEGIN
 #undef TM_SUM
 #undef TM_SUMS
 

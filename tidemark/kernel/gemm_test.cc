@@ -119,7 +119,7 @@ std::vector<T> product(const Case<T>& c, const std::vector<T>& before = {}) {
   } else {
     p.c = result.data(), p.ld = s.n;
   }
-  const std::int64_t claimed = scratch_bytes<T>(s, c.staged);
+  const std::int64_t claimed = scratch_bytes<T>(s, c.staged, c.memory && sizeof(S) == sizeof(T));
   const AlignedBytes scratch = allocate_aligned(claimed + 64);
   std::memset(scratch.get() + claimed, 0x5a, 64);
   run(pool, p, scratch.get());
@@ -155,7 +155,8 @@ const Sizes sizes[] = {{0, 3, 4},       {3, 0, 4},       {3, 4, 0},        {1, 1
                        {70, 1, 40},     {5, 7, 3},       {8, 8, 8},        {33, 17, 1},     {64, 64, 64},
                        {61, 90, 613},   {130, 600, 20},  {2, 1500, 9},     {9, 11, 20, 5},  {4, 4, 4, 9},
                        {260, 530, 64},  {100, 50, 1030}, {20, 30, 600, 3}, {700, 40, 1100}, {1, 1, 20000},
-                       {1, 1, 1030, 3}, {1, 700, 1100},  {700, 1, 1100},   {1, 19, 9000},   {5, 1, 4, 7}};
+                       {1, 1, 1030, 3}, {1, 700, 1100},  {700, 1, 1100},   {1, 19, 9000},   {5, 1, 4, 7},
+                       {16, 300, 520},  {300, 17, 600},  {3, 900, 700},    {31, 203, 150},  {2, 3000, 301}};
 
 TEST(Gemm, MatchesANaiveProductForAllSizesAndForms) {
   for (const Sizes& s : sizes) {

@@ -81,12 +81,10 @@ ContractLayout contract_layout(const ContractAttrs& attrs, DType dtype, const Sh
 
   layout.staged = dtype == DType::bf16 || dtype == DType::f16 || (added && sizes.k > gemm::deepest);
   if (is_float(dtype)) {
-    const bool in_place = !layout.staged && gemm::reads_in_place(sizes) && m.size.rank() <= 1 &&
-                          n.size.rank() <= 1 && k.size.rank() <= 1;
-    if (!in_place) {
-      layout.scratch_bytes = dtype == DType::f64 ? gemm::scratch_bytes<double>(sizes, layout.staged)
-                                                 : gemm::scratch_bytes<float>(sizes, layout.staged);
-    }
+    const bool plain = m.size.rank() <= 1 && n.size.rank() <= 1 && k.size.rank() <= 1 &&
+                       (dtype == DType::f32 || dtype == DType::f64);
+    layout.scratch_bytes = dtype == DType::f64 ? gemm::scratch_bytes<double>(sizes, layout.staged, plain)
+                                               : gemm::scratch_bytes<float>(sizes, layout.staged, plain);
     if (dtype == DType::bf16) {  // of whichever way the machine has
       layout.scratch_bytes = std::max(layout.scratch_bytes, gemm::scratch_bytes_bf16(sizes, layout.staged));
     }

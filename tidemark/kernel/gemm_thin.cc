@@ -1,0 +1,95 @@
+#include "tidemark/kernel/gemm_thin.h"
+
+#include <algorithm>
+
+#include "tidemark/kernel/gemm_micro.h"
+
+namespace tidemark::gemm {
+namespace {
+
+constexpr std::int64_t times = 4;             // the large operand has at least so many times as many
+constexpr std::int64_t least_along = 8;       // fewer rows make too few sums for tiles whose columns they are
+constexpr std::int64_t longest = 16 << 10;    // depth: all panels of the small operand are made at once
+constexpr std::int64_t least_work = 1 << 19;  // multiply-adds per task
+constexpr std::int64_t run_step = 48;         // rows per task are a multiple of it, as of any machine's tiles
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+bool is_thin(const Sizes& s) {
+  const std::int64_t few = std::min(s.m, s.n), many = std::max(s.m, s.n);
+  return s.batch == 1 && few > 1 && few <= most_few && many >= times * few && s.k <= longest;
+}
+
+template <class T>
+std::int64_t thin_scratch_bytes(const Sizes& s) {
+  return panel_elements(std::min(s.m, s.n), s.k, widest.b) * static_cast<std::int64_t>(sizeof(T));
+}
+
+template <class T>
+void run_thin(ThreadPool& pool, const Product<T>& p, std::byte* scratch) {
+  const Sizes& s = p.sizes;
+  const Micro<T>& kernels = micro<T>();
+  const bool few_rows = s.m < s.n;
+  const std::int64_t few = few_rows ? s.m : s.n, many = few_rows ? s.n : s.m;
+  const Source<T>&x = few_rows ? p.a : p.b, &large = few_rows ? p.b : p.a;
+  const Strided& lies = *large.plain;
+  const Matrix<const T> w{reinterpret_cast<const T*>(lies.data) + lies.batch.offset(0),
+                          lies.outer.inner_stride(), lies.depth.inner_stride()};
+  T* const at = p.c + p.c_batch.offset(0);
+  const Matrix<T> c = few_rows ? Matrix<T>{at, 1, p.ld} : Matrix<T>{at, p.ld, 1};
+
+  const bool along = w.col == 1 && few > least_along;
+  const std::int64_t width = along ? kernels.widths.b : kernels.widths.a;
+  const std::int64_t block = std::max<std::int64_t>(depth_block(s.k), 1),
+                     blocks = std::max<std::int64_t>(1, ceil_div(s.k, block));
+  T* const panels = reinterpret_cast<T*>(scratch);
+  const std::int64_t padded = ceil_div(few, width) * width;
+  parallel_for(pool, blocks, std::max<std::int64_t>(1, (1 << 14) / (few * block)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t b = begin; b < end; ++b) {
+                   const std::int64_t k0 = b * block;
+                   x.pack(x.self,
+                          {.batch = 0,
+                           .first = 0,
+                           .count = few,
+                           .k0 = k0,
+                           .depth = std::min(block, s.k - k0),
+                           .width = width},
+                          panels + k0 * padded);
+                 }
+               });
+  const std::int64_t rows = std::min(
+      many, ceil_div(std::max<std::int64_t>(1, least_work / std::max<std::int64_t>(1, few * s.k)), run_step) *
+                run_step);
+  parallel_for(pool, ceil_div(many, rows), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t index = begin; index < end; ++index) {
+      const std::int64_t first = index * rows, count = std::min(rows, many - first);
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        const std::int64_t k0 = b * block;
+        (along ? kernels.thin_along : kernels.thin_across)(count, few, std::min(block, s.k - k0), p.alpha,
+                                                           w.at(first, k0), panels + k0 * padded,
+                                                           p.add || b > 0, c.at(first, 0));
+      }
+      if (p.epilogue.finish) {
+        p.epilogue.finish(p.epilogue.self, {.batch = 0,
+                                            .row = few_rows ? 0 : first,
+                                            .rows = few_rows ? few : count,
+                                            .col = few_rows ? first : 0,
+                                            .cols = few_rows ? count : few,
+                                            .data = c.at(first, 0).data,
+                                            .ld = p.ld});
+      }
+    }
+  });
+}
+
+#define TM_THIN_FOR(T)                                       \
+  template std::int64_t thin_scratch_bytes<T>(const Sizes&); \
+  template void run_thin<T>(ThreadPool&, const Product<T>&, std::byte*);
+TM_THIN_FOR(float)
+TM_THIN_FOR(double)
+#undef TM_THIN_FOR
+
+}  // namespace tidemark::gemm
