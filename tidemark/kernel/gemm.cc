@@ -330,7 +330,7 @@ template <class T>
 std::int64_t scratch_bytes(const Sizes& sizes, bool staged, bool plain) {
   if (sizes.batch <= 0 || sizes.m <= 1 || sizes.n <= 1) return 0;
   if (plain && !staged && is_small(sizes)) return 0;
-  if (plain && !staged && is_thin(sizes)) return thin_scratch_bytes<T>(sizes);
+  if (plain && is_thin(sizes)) return thin_scratch_bytes<T>(sizes);
   const Cut c = cut(sizes, sizeof(T), staged);
   return c.together * (c.a_elements + c.b_elements + c.stage_elements) * static_cast<std::int64_t>(sizeof(T));
 }
@@ -341,10 +341,9 @@ void run(ThreadPool& pool, const Product<T>& product, std::byte* scratch) {
   if (s.batch <= 0 || s.m <= 0 || s.n <= 0) return;
   TM_CHECK(product.c != nullptr || !product.add);
   if (s.m == 1 || s.n == 1) return run_vector(pool, product);
-  if (product.c && product.a.plain && product.b.plain) {
-    if (is_small(s)) return run_in_place(pool, product);
-    if (is_thin(s)) return run_thin(pool, product, scratch);
-  }
+  const bool plain = product.a.plain && product.b.plain;
+  if (plain && product.c && is_small(s)) return run_in_place(pool, product);
+  if (plain && is_thin(s)) return run_thin(pool, product, scratch);
   Blocked<T>(pool, product, scratch).run();
 }
 

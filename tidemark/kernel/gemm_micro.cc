@@ -340,10 +340,10 @@ void strided(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, Matrix
 template <class T>
 void copy_strip(Matrix<const T> w, std::int64_t rows, std::int64_t steps, T* panels) {
   constexpr std::int64_t width = tile_columns<T>;
-  if (w.row == 1 && rows == 4 * width) {
+  if (w.row == 1 && rows == thin_tiles * width) {
     for (std::int64_t l = 0; l < steps; ++l) {
       const T* from = w.data + l * w.col;
-      TM_UNROLL for (int t = 0; t < 4; ++t) {
+      TM_UNROLL for (int t = 0; t < thin_tiles; ++t) {
         TM_UNROLL for (int v = 0; v < tile_vectors; ++v) {
           hn::StoreU(hn::LoadU(Tag<T>(), from + t * width + v * lanes_of<T>), Tag<T>(),
                      panels + (t * steps + l) * width + v * lanes_of<T>);
@@ -408,7 +408,8 @@ void thin_along(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha
 template <class T>
 void thin_across(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha, Matrix<const T> w,
                  const T* x, bool add, Matrix<T> c) {
-  constexpr std::int64_t width = tile_columns<T>, strip = 4 * width, piece = 128;
+  constexpr std::int64_t width = tile_columns<T>, strip = thin_tiles * width;
+  constexpr std::int64_t piece = std::max<std::int64_t>(64, 8192 / strip / 4 * 4);
   HWY_ALIGN T panels[strip * piece];
   HWY_ALIGN T chains[most_few * strip];
   for (std::int64_t i = 0; i < many; i += strip) {

@@ -6,6 +6,8 @@ namespace tidemark::gemm {
 
 // Rows of the small operand of a thin product (gemm_thin.h).
 inline constexpr std::int64_t most_few = 32;
+// Tiles of the large one that are best computed together.
+inline constexpr int thin_tiles = 4;
 
 template <class T>
 struct Micro {

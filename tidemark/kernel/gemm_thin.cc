@@ -11,7 +11,7 @@ constexpr std::int64_t times = 4;             // the large operand has at least 
 constexpr std::int64_t least_along = 8;       // fewer rows make too few sums for tiles whose columns they are
 constexpr std::int64_t longest = 16 << 10;    // depth: all panels of the small operand are made at once
 constexpr std::int64_t least_work = 1 << 19;  // multiply-adds per task
-constexpr std::int64_t run_step = 48;         // rows per task are a multiple of it, as of any machine's tiles
+constexpr std::int64_t least_packed = 1 << 14;  // elements per task
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -37,49 +37,45 @@ void run_thin(ThreadPool& pool, const Product<T>& p, std::byte* scratch) {
   const Strided& lies = *large.plain;
   const Matrix<const T> w{reinterpret_cast<const T*>(lies.data) + lies.batch.offset(0),
                           lies.outer.inner_stride(), lies.depth.inner_stride()};
-  T* const at = p.c + p.c_batch.offset(0);
-  const Matrix<T> c = few_rows ? Matrix<T>{at, 1, p.ld} : Matrix<T>{at, p.ld, 1};
-
   const bool along = w.col == 1 && few > least_along;
-  const std::int64_t width = along ? kernels.widths.b : kernels.widths.a;
-  const std::int64_t block = std::max<std::int64_t>(depth_block(s.k), 1),
-                     blocks = std::max<std::int64_t>(1, ceil_div(s.k, block));
+  const auto thin = along ? kernels.thin_along : kernels.thin_across;
+
+  const std::int64_t width = along ? kernels.widths.b : kernels.widths.a,
+                     padded = ceil_div(few, width) * width;
+  const std::int64_t block = std::max<std::int64_t>(depth_block(s.k), 1);
   T* const panels = reinterpret_cast<T*>(scratch);
-  const std::int64_t padded = ceil_div(few, width) * width;
-  parallel_for(pool, blocks, std::max<std::int64_t>(1, (1 << 14) / (few * block)),
+  parallel_for(pool, ceil_div(s.k, block), std::max<std::int64_t>(1, least_packed / (few * block)),
                [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t b = begin; b < end; ++b) {
-                   const std::int64_t k0 = b * block;
+                 for (std::int64_t k0 = begin * block; k0 < std::min(end * block, s.k); k0 += block) {
                    x.pack(x.self,
-                          {.batch = 0,
-                           .first = 0,
-                           .count = few,
-                           .k0 = k0,
-                           .depth = std::min(block, s.k - k0),
-                           .width = width},
+                          {.count = few, .k0 = k0, .depth = std::min(block, s.k - k0), .width = width},
                           panels + k0 * padded);
                  }
                });
-  const std::int64_t rows = std::min(
-      many, ceil_div(std::max<std::int64_t>(1, least_work / std::max<std::int64_t>(1, few * s.k)), run_step) *
-                run_step);
-  parallel_for(pool, ceil_div(many, rows), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t index = begin; index < end; ++index) {
-      const std::int64_t first = index * rows, count = std::min(rows, many - first);
-      for (std::int64_t b = 0; b < blocks; ++b) {
-        const std::int64_t k0 = b * block;
-        (along ? kernels.thin_along : kernels.thin_across)(count, few, std::min(block, s.k - k0), p.alpha,
-                                                           w.at(first, k0), panels + k0 * padded,
-                                                           p.add || b > 0, c.at(first, 0));
+
+  const std::int64_t run = thin_tiles * kernels.widths.b;
+  const std::int64_t runs =
+      std::max<std::int64_t>(1, least_work / std::max<std::int64_t>(1, few * run * s.k));
+  parallel_for(pool, ceil_div(many, run), runs, [&](std::int64_t begin, std::int64_t end) {
+    alignas(buffer_alignment) T stage[most_few * thin_tiles * widest.b];
+    for (std::int64_t first = begin * run; first < std::min(end * run, many); first += run) {
+      const std::int64_t count = std::min(run, many - first);
+      const std::int64_t row = few_rows ? 0 : first, col = few_rows ? first : 0;
+      T* const to = p.c ? p.c + p.c_batch.offset(0) + row * p.ld + col : stage;
+      const std::int64_t ld = p.c ? p.ld : few_rows ? run : few;
+      const Matrix<T> c = few_rows ? Matrix<T>{to, 1, ld} : Matrix<T>{to, ld, 1};
+      bool add = p.add;
+      for (std::int64_t k0 = 0; k0 < s.k || k0 == 0; k0 += block, add = true) {
+        thin(count, few, std::min(block, s.k - k0), p.alpha, w.at(first, k0), panels + k0 * padded, add, c);
       }
       if (p.epilogue.finish) {
         p.epilogue.finish(p.epilogue.self, {.batch = 0,
-                                            .row = few_rows ? 0 : first,
+                                            .row = row,
                                             .rows = few_rows ? few : count,
-                                            .col = few_rows ? first : 0,
+                                            .col = col,
                                             .cols = few_rows ? count : few,
-                                            .data = c.at(first, 0).data,
-                                            .ld = p.ld});
+                                            .data = to,
+                                            .ld = ld});
       }
     }
   });

@@ -12,7 +12,7 @@ bool is_thin(const Sizes& sizes);
 template <class T>
 std::int64_t thin_scratch_bytes(const Sizes& sizes);
 
-// `c` is not nullptr; both sources are memory that is read as it lies.
+// Both sources are memory that is read as it lies.
 template <class T>
 void run_thin(ThreadPool& pool, const Product<T>& product, std::byte* scratch);
 
