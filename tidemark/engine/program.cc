@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "tidemark/autodiff/expand.h"
+#include "tidemark/autodiff/loop_sums.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/loop_budget.h"
@@ -31,7 +32,7 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
       .ops = known_ops(find_op), .evaluate = evaluate_constant, .skip = skip_optimisations};
   if (std::ranges::any_of(runnable.nodes(), [](const Node& node) { return !node.regions.empty(); })) {
     // What the reverse of a step need not read, it should not: optimised before it is decided what is kept.
-    runnable = settle_loops(optimize(runnable, options), loop_memory);
+    runnable = settle_loops(take_out_sums(optimize(runnable, options)), loop_memory);
   }
   runnable = optimize(runnable, options, report);
   donate_handed_inputs(runnable);
