@@ -12,6 +12,7 @@
 #include "tidemark/opt/accumulate.h"
 #include "tidemark/opt/cse.h"
 #include "tidemark/opt/dce.h"
+#include "tidemark/opt/gather.h"
 #include "tidemark/opt/narrow.h"
 #include "tidemark/opt/simplify.h"
 
@@ -33,6 +34,8 @@ constexpr Pass passes[] = {
      }},
     {"cse", true, [](const Graph& graph, const OptOptions&) { return cse(graph); }},
     {"dce", true, [](const Graph& graph, const OptOptions&) { return dce(graph); }},
+    {"gather", false,
+     [](const Graph& graph, const OptOptions& options) { return dce(gather(graph, options.ops)); }},
     {"accumulate", false,
      [](const Graph& graph, const OptOptions& options) { return accumulate(graph, options.ops); }},
     {"narrow", false, [](const Graph& graph, const OptOptions&) { return narrow(graph); }},
