@@ -23,7 +23,7 @@ struct Micro {
   // `across`: panels of widths.a, for any w.
   using Thin = void(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha, Matrix<const T> w,
                     const T* x, bool add, Matrix<T> c);
-  Thin *thin_along, *thin_across;
+  Thin *thin_along = nullptr, *thin_across = nullptr;
 };
 
 // That of the machine.
