@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "tidemark/kernel/gemm_avx512.h"
 #include "tidemark/kernel/gemm_neon.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -158,6 +159,21 @@ HWY_INLINE void from_panels(Sums<T, tile_rows, Vecs>& sums, std::int64_t depth, 
       a += l * 4, b += l * 16;
     }
   }
+#elif HWY_TARGET <= HWY_AVX3
+  if constexpr (std::is_same_v<T, float> && Vecs == 3) {
+    if (a_step == 8 && b_step == 48 && depth >= 4) {
+      HWY_ALIGN float raw[8 * 48];
+      if (begun) {
+        std::copy_n(begun, 8 * 48, raw);
+      } else {
+        std::fill_n(raw, 8 * 48, 0.0f);
+      }
+      panels_8x48(depth / 4, a, b, raw);
+      load<T, tile_rows, Vecs>(sums, raw);
+      l = depth / 4 * 4;
+      a += l * 8, b += l * 48;
+    }
+  }
 #endif
   if (l == 0 && begun) load<T, tile_rows, Vecs>(sums, begun);
   if (l == 0 && !begun) clear<T, tile_rows, Vecs>(sums);
@@ -253,17 +269,16 @@ HWY_INLINE void with_vectors(std::int64_t cols, const F& f) {
   if (cols <= 2 * lanes_of<T>) return f.template operator()<2>();
   if constexpr (tile_vectors > 3) f.template operator()<3>();
 }
-template <class F>
+// Rows of a that are read where they lie: as many as give enough sums at once even with one vector of columns.
+constexpr std::int64_t direct_rows = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
+
+// Calls f with the number of rows, from 1 to direct_rows.
+template <int Rows = 1, class F>
 HWY_INLINE void with_rows(std::int64_t rows, const F& f) {
-  switch (rows) {
-    case 1:
-      return f.template operator()<1>();
-    case 2:
-      return f.template operator()<2>();
-    case 3:
-      return f.template operator()<3>();
-    default:
-      return f.template operator()<4>();
+  if constexpr (Rows == direct_rows) {
+    f.template operator()<Rows>();
+  } else {
+    rows == Rows ? f.template operator()<Rows>() : with_rows<Rows + 1>(rows, f);
   }
 }
 
@@ -303,8 +318,6 @@ const T* columns(Matrix<const T> b, std::int64_t depth, std::int64_t cols, T* pa
   }
   return panel;
 }
-
-constexpr std::int64_t direct_rows = 4;
 
 template <class T>
 void strided(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, Matrix<const T> a,
