@@ -136,10 +136,19 @@ template <class T>
 HWY_INLINE Lanes<T> sqrt(Lanes<T> x) {
   return {hn::Sqrt(x.v)};
 }
+#if HWY_ARCH_ARM_A64 && HWY_TARGET == HWY_NEON  // one instruction, where Highway takes three
+HWY_INLINE Lanes<float> copy_sign(Lanes<float> magnitude, Lanes<float> sign) {
+  return {hn::Vec<Tag<float>>(vbslq_f32(vdupq_n_u32(0x80000000u), sign.v.raw, magnitude.v.raw))};
+}
+HWY_INLINE Lanes<double> copy_sign(Lanes<double> magnitude, Lanes<double> sign) {
+  return {hn::Vec<Tag<double>>(vbslq_f64(vdupq_n_u64(0x8000000000000000u), sign.v.raw, magnitude.v.raw))};
+}
+#else
 template <class T>
 HWY_INLINE Lanes<T> copy_sign(Lanes<T> magnitude, Lanes<T> sign) {
   return {hn::CopySign(magnitude.v, sign.v)};
 }
+#endif
 template <class T>
 HWY_INLINE Lanes<T> sign(Lanes<T> x) {
   const Lanes<T> zero = lanes_of(T(0));

@@ -74,10 +74,10 @@ HWY_INLINE Lanes<double> mills(Lanes<double> a) {
   return r * polynomial(mul_add(lanes_of(-0.125), a, lanes_of(5.0)) * r, mills_coefficients_f64);
 }
 
-// 1 - e^(-a q(a)) with q(a) = -log(erfc a)/a, a smooth function: full accuracy at both ends, and no division.
+// 1 - e^(a q(a)) with q(a) = log(erfc a)/a, a smooth function: full accuracy at both ends, and no division.
 HWY_INLINE Lanes<float> erf(Lanes<float> x) {
   const Lanes<float> a = at_most(abs(x), 4.0f);  // erf(4) rounds to 1
-  const ReducedExp<float> e = reduce_exp<127>(-(a * polynomial(a, log_erfc_coefficients_f32)));
+  const ReducedExp<float> e = reduce_exp<127>(a * polynomial(a, log_erfc_coefficients_f32));
   const Lanes<float> power = {hn::BitCast(Tag<float>(), hn::ShiftLeft<23>(e.tagged))};
   return copy_sign(mul_add(-e.p, power, lanes_of(1.0f) - power), x);
 }

@@ -21,10 +21,10 @@ inline constexpr float log1p_coefficients_f32[] = {-0.4999998824f, 0.333333256f,
                                                    0.2000198821f,  -0.1660879796f, 0.1418134224f,
                                                    -0.1324504605f, 0.1290864512f,  -0.07621773443f};
 
-// -log(erfc a)/a = q(a) for 0 ≤ a ≤ 4; what it leaves of erf a: a relative error below 5e-9.
-inline constexpr float log_erfc_coefficients_f32[] = {1.128379172f,      0.6366193813f,     0.10277784f,
-                                                      -0.01915310994f,   -0.0001602906103f, 0.001666901065f,
-                                                      -0.0006327557494f, 0.0001176150171f,  -9.25291316e-6f};
+// log(erfc a)/a = q(a) for 0 ≤ a ≤ 4; what it leaves of erf a: a relative error below 5e-9.
+inline constexpr float log_erfc_coefficients_f32[] = {-1.128379172f,    -0.6366193813f,    -0.10277784f,
+                                                      0.01915310994f,   0.0001602906103f,  -0.001666901065f,
+                                                      0.0006327557494f, -0.0001176150171f, 9.25291316e-6f};
 
 // erf(x) = x·p(x²) for |x| ≤ 1; relative error below 2e-19.
 inline constexpr double erf_coefficients_f64[] = {
