@@ -75,10 +75,12 @@ void backward_row(const NormForm& form, std::int64_t r, const T* x, compute_t<T>
   });
 }
 
-// Columns per task of the sums down the columns: some tasks, and pieces of rows long enough to be fetched ahead.
-constexpr std::int64_t max_columns = 1024;
-constexpr std::int64_t columns_of(std::int64_t s) {
-  return std::clamp<std::int64_t>((s / 8 + 63) / 64 * 64, 64, max_columns);
+// Columns per task of the sums down the columns: some tasks, and of long rows pieces of several pages, as many as there are
+// threads, or the machine would wait for the beginning of every piece. No sum sees where columns are cut.
+constexpr std::int64_t max_columns = 4096;
+constexpr std::int64_t columns_of(std::int64_t s, std::int64_t threads) {
+  const std::int64_t wanted = s < max_columns ? s / 8 : std::max(s / threads, max_columns / 4);
+  return std::clamp<std::int64_t>((wanted + 63) / 64 * 64, 64, max_columns);
 }
 // Partial sums over so many rows are added up: two short sums for a long one.
 constexpr std::int64_t row_block = 64;
@@ -191,9 +193,10 @@ void parameters(const KernelArgs& args) {
     const W *mean = args.in[1].as<W>(), *rstd = args.in[at].as<W>();
     const T *x = args.in[0].as<T>(), *g = args.in[at + 1].as<T>();
     T *dgain = args.out[0].as<T>(), *dbias = centered ? args.out[1].as<T>() : nullptr;
-    parallel_for(*args.pool, form.s, columns_of(form.s), [&](std::int64_t begin, std::int64_t end) {
-      params_columns<T, centered>(form, begin, end - begin, x, mean, rstd, g, dgain, dbias);
-    });
+    parallel_for(*args.pool, form.s, columns_of(form.s, args.pool->threads()),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   params_columns<T, centered>(form, begin, end - begin, x, mean, rstd, g, dgain, dbias);
+                 });
   });
 }
 
