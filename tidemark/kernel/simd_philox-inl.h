@@ -21,11 +21,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using PhiloxTag = hn::ScalableTag<std::uint32_t>;
 using PhiloxLanes = hn::Vec<PhiloxTag>;
 
-// Word w of the blocks first … first + Lanes - 1 is word(w), a block per lane.
-struct PhiloxBlocks {
-  PhiloxLanes word0, word1, word2, word3;
-};
-
 struct PhiloxProduct {
   PhiloxLanes low, high;
 };
@@ -44,27 +39,45 @@ HWY_INLINE PhiloxProduct philox_multiply(PhiloxLanes x, PhiloxLanes factor) {
 #endif
 }
 
-HWY_INLINE PhiloxBlocks philox_blocks(Philox philox, std::uint64_t first, std::uint64_t stream) {
+// The blocks first … first + n · Lanes - 1, a block per lane, in n chains that hide each other's latency: word w of those in
+// chain i is chains[i][w].
+template <int n>
+HWY_INLINE void philox_chains(Philox philox, std::uint64_t first, std::uint64_t stream,
+                              PhiloxLanes (&chains)[n][4]) {
   const PhiloxTag d;
   const auto lower = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
   const auto upper = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-  PhiloxLanes c0 = hn::Add(hn::Set(d, lower(first)), hn::Iota(d, 0));
-  // The lanes whose counter has passed 2³² have wrapped around.
-  HWY_ALIGN std::uint32_t tops[hn::MaxLanes(d)];
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) tops[i] = upper(first + i);
-  PhiloxLanes c1 = hn::Load(d, tops), c2 = hn::Set(d, lower(stream)), c3 = hn::Set(d, upper(stream));
-  const PhiloxLanes m0 = hn::Set(d, 0xD2511F53u), m1 = hn::Set(d, 0xCD9E8D57u);
-  std::uint32_t k0 = lower(philox.key), k1 = upper(philox.key);
-  for (int round = 0; round < 10; ++round) {
-    const PhiloxProduct p0 = philox_multiply(c0, m0), p1 = philox_multiply(c2, m1);
-    c0 = hn::Xor(hn::Xor(p1.high, c1), hn::Set(d, k0));
-    c1 = p1.low;
-    c2 = hn::Xor(hn::Xor(p0.high, c3), hn::Set(d, k1));
-    c3 = p0.low;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
+  const auto lanes = static_cast<std::uint64_t>(hn::Lanes(d));
+  const bool wraps = upper(first) != upper(first + n * lanes - 1);
+#pragma GCC unroll 4
+  for (int i = 0; i < n; ++i) {
+    const std::uint64_t at = first + static_cast<std::uint64_t>(i) * lanes;
+    PhiloxLanes(&c)[4] = chains[i];
+    c[0] = hn::Add(hn::Set(d, lower(at)), hn::Iota(d, 0));
+    c[1] = hn::Set(d, upper(at));
+    if (HWY_UNLIKELY(wraps)) {  // some lanes have passed 2³²
+      HWY_ALIGN std::uint32_t tops[hn::MaxLanes(d)];
+      for (std::size_t k = 0; k < lanes; ++k) tops[k] = upper(at + k);
+      c[1] = hn::Load(d, tops);
+    }
+    c[2] = hn::Set(d, lower(stream));
+    c[3] = hn::Set(d, upper(stream));
   }
-  return {c0, c1, c2, c3};
+  const PhiloxLanes m0 = hn::Set(d, 0xD2511F53u), m1 = hn::Set(d, 0xCD9E8D57u);
+  const PhiloxLanes next0 = hn::Set(d, 0x9E3779B9u), next1 = hn::Set(d, 0xBB67AE85u);
+  PhiloxLanes k0 = hn::Set(d, lower(philox.key)), k1 = hn::Set(d, upper(philox.key));
+  for (int round = 0; round < 10; ++round) {
+#pragma GCC unroll 4
+    for (int i = 0; i < n; ++i) {
+      PhiloxLanes(&c)[4] = chains[i];
+      const PhiloxProduct p0 = philox_multiply(c[0], m0), p1 = philox_multiply(c[2], m1);
+      c[0] = hn::Xor(hn::Xor(p1.high, c[1]), k0);
+      c[1] = p1.low;
+      c[2] = hn::Xor(hn::Xor(p0.high, c[3]), k1);
+      c[3] = p0.low;
+    }
+    k0 = hn::Add(k0, next0), k1 = hn::Add(k1, next1);
+  }
 }
 
 // The words of the blocks first … first + count - 1, four after each other per block, into `words`.
@@ -72,14 +85,18 @@ HWY_INLINE void philox_fill(Philox philox, std::uint64_t first, std::uint64_t st
                             std::uint32_t* words) {
   const PhiloxTag d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto fill = [&]<int n>(std::int64_t i) HWY_ATTR {
+    PhiloxLanes chains[n][4];
+    philox_chains<n>(philox, first + static_cast<std::uint64_t>(i), stream, chains);
+#pragma GCC unroll 4
+    for (int k = 0; k < n; ++k) {
+      const PhiloxLanes(&c)[4] = chains[k];
+      hn::StoreInterleaved4(c[0], c[1], c[2], c[3], d, words + 4 * (i + k * lanes));
+    }
+  };
   std::int64_t i = 0;
-  for (; i + 2 * lanes <= count; i += 2 * lanes) {  // two chains hide each other's latency
-    const std::uint64_t at = first + static_cast<std::uint64_t>(i);
-    const PhiloxBlocks x = philox_blocks(philox, at, stream);
-    const PhiloxBlocks y = philox_blocks(philox, at + static_cast<std::uint64_t>(lanes), stream);
-    hn::StoreInterleaved4(x.word0, x.word1, x.word2, x.word3, d, words + 4 * i);
-    hn::StoreInterleaved4(y.word0, y.word1, y.word2, y.word3, d, words + 4 * (i + lanes));
-  }
+  for (; i + 4 * lanes <= count; i += 4 * lanes) fill.template operator()<4>(i);
+  for (; i + lanes <= count; i += lanes) fill.template operator()<1>(i);
   for (; i < count; ++i) {
     const std::array<std::uint32_t, 4> block = philox(first + static_cast<std::uint64_t>(i), stream);
     for (std::size_t w = 0; w < 4; ++w) words[4 * static_cast<std::size_t>(i) + w] = block[w];

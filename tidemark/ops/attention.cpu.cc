@@ -186,10 +186,8 @@ void run_attention_delta(const KernelArgs& args) {
   dispatch_float(args.in[0].dtype, [&]<class T>() {
     using W = compute_t<T>;
     const rows::Tag<T> d;
-    const auto load = [&](const TensorRef& x, std::int64_t at, std::size_t i, std::size_t count) HWY_ATTR {
-      const T* row = x.as<T>() + at;
-      const std::int64_t step = x.strides[3];
-      if (step == 1) return rows::load(d, row + i, count);
+    // What lies apart is gathered: the same sum.
+    const auto load = [&](const T* row, std::int64_t step, std::size_t i, std::size_t count) HWY_ATTR {
       HWY_ALIGN W lanes[hn::MaxLanes(d)] = {};
       for (std::size_t k = 0; k < count; ++k)
         lanes[k] = static_cast<W>(row[static_cast<std::int64_t>(i + k) * step]);
@@ -197,18 +195,26 @@ void run_attention_delta(const KernelArgs& args) {
     };
     const TensorRef &y = args.in[0], &g = args.in[1];
     auto* out = args.out[0].as<W>();
-    parallel_for(*args.pool, args.out[0].count(), row_grain(width),
-                 [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-                   for (std::int64_t r = begin; r < end; ++r) {
-                     const std::int64_t head = r / queries, b = head / heads, h = head % heads;
-                     const std::int64_t y_at = offset(y, b, h, r % queries),
-                                        g_at = offset(g, b, h, r % queries);
-                     out[r] = rows::sum(d, static_cast<std::size_t>(width),
-                                        [&](std::size_t i, std::size_t count) HWY_ATTR {
-                                          return hn::Mul(load(y, y_at, i, count), load(g, g_at, i, count));
-                                        });
-                   }
-                 });
+    parallel_for(
+        *args.pool, args.out[0].count(), row_grain(width),
+        [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+          for (std::int64_t r = begin; r < end; ++r) {
+            const std::int64_t head = r / queries, b = head / heads, h = head % heads;
+            const T *y_row = y.as<T>() + offset(y, b, h, r % queries),
+                    *g_row = g.as<T>() + offset(g, b, h, r % queries);
+            if (y.strides[3] == 1 && g.strides[3] == 1) {
+              out[r] = rows::sum(
+                  d, static_cast<std::size_t>(width), [&](std::size_t i, std::size_t count) HWY_ATTR {
+                    return hn::Mul(rows::load(d, y_row + i, count), rows::load(d, g_row + i, count));
+                  });
+            } else {
+              out[r] = rows::sum(
+                  d, static_cast<std::size_t>(width), [&](std::size_t i, std::size_t count) HWY_ATTR {
+                    return hn::Mul(load(y_row, y.strides[3], i, count), load(g_row, g.strides[3], i, count));
+                  });
+            }
+          }
+        });
   });
 }
 

@@ -46,8 +46,8 @@ struct Tile {
   alignas(64) W data[blocks * max_tile];
 };
 template <class W, std::int64_t blocks = 1>
-struct PanelTile {  // the last panel may be padded
-  alignas(64) W data[blocks * max_tile + gemm::widest.b * widest_packed];
+struct PanelTile {  // the last panel may be padded; those of doubles are half as wide
+  alignas(64) W data[blocks * max_tile + gemm::widest.b * widest_packed * 4 / sizeof(W)];
 };
 template <class W>
 struct Scores {
@@ -249,9 +249,9 @@ class Keeper {
     const auto first =
         static_cast<std::uint64_t>(((at.b * form.heads + at.h) * form.queries + at.i + r) * form.keys + at.j);
     const auto skipped = static_cast<std::int64_t>(first % 4);
-    // Whole rounds of the generator, which takes them faster than the rest of one.
-    const std::int64_t blocks = (skipped + seen + 3) / 4, rounds = (blocks + round - 1) / round;
-    philox_fill(philox_, first / 4, draw_.stream, rounds * round, words_);
+    // Whole vectors of the generator, which takes them faster than the rest of one.
+    const std::int64_t blocks = (skipped + seen + 3) / 4, vectors = (blocks + lanes - 1) / lanes;
+    philox_fill(philox_, first / 4, draw_.stream, vectors * lanes, words_);
     const std::uint32_t* words = words_ + skipped;
     if constexpr (std::is_same_v<W, float>) {
       if (draw_.threshold <= 0xffffffffu) {
@@ -259,7 +259,6 @@ class Keeper {
         const hn::RebindToUnsigned<rows::Tag<W>> du;
         const auto below = hn::Set(du, static_cast<std::uint32_t>(draw_.threshold));
         const auto factor = hn::Set(d, factor_);
-        const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
         for (std::int64_t i = 0; i < seen; i += lanes) {
           const auto kept = hn::Lt(hn::LoadU(du, words + i), below);
           hn::Store(hn::IfThenElseZero(hn::RebindMask(d, kept), factor), d, factors_ + i);
@@ -272,11 +271,11 @@ class Keeper {
   }
 
  private:
-  static constexpr std::int64_t round = 2 * static_cast<std::int64_t>(hn::MaxLanes(PhiloxTag()));
+  static constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(PhiloxTag()));
   Philox philox_ = {};
   BernoulliDraw draw_ = {};
   W factor_ = 1;
-  alignas(64) std::uint32_t words_[most_keys + 4 * round + 64];
+  alignas(64) std::uint32_t words_[most_keys + 4 * lanes + 64];
   alignas(64) W factors_[most_keys + 64];
 };
 

@@ -93,57 +93,118 @@ void block_slopes(const AttentionForm& form, const KernelArgs& args, const Block
   }
 }
 
-// All that blocks of keys [begin, end) of key head (b, kv) give: their own gradients, and their part of the gradients of the
-// queries that share them, which is added up in `dq` (rows of `width`, from query head 0 of batch 0 on).
+// A block of keys with its factors, packed once for all queries, and its gradients.
+template <class T>
+struct KeyBlock {
+  using W = compute_t<T>;
+  std::int64_t j, n;
+  Factor<W> k_turned, v_turned, k_right;  // k in units of log 2, v, k; the k times the scale
+  Tile<W> dk, dv;
+
+  void load(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t kv,
+            std::int64_t begin, std::int64_t count) {
+    j = begin, n = count;
+    const std::int64_t width = form.width;
+    const auto k_log = scaled_rows<T>(args.in[1], b, kv, j, n,
+                                      static_cast<W>(form.scale * std::numbers::log2e), k_log_tile_.data),
+               k = scaled_rows<T>(args.in[1], b, kv, j, n, static_cast<W>(form.scale), k_tile_.data),
+               v = rows_of<T>(args.in[2], b, kv, j, n, v_tile_.data);
+    k_turned = right_factor(transposed(k_log), width, n, k_turned_.data);
+    v_turned = right_factor(transposed(v), width, n, v_turned_.data);
+    k_right = right_factor(k, n, width, k_right_.data);
+    std::fill_n(dk.data, n * width, W{0});
+    std::fill_n(dv.data, n * width, W{0});
+  }
+
+ private:
+  Tile<W> k_log_tile_, k_tile_, v_tile_;
+  PanelTile<W> k_turned_, v_turned_, k_right_;
+};
+
+// A block of queries and of the gradients of their results.
+template <class T>
+struct QueryBlock {
+  using W = compute_t<T>;
+  Factor<W> q_left, g_left, q_right, g_right;
+
+  void load(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t h, std::int64_t i,
+            std::int64_t m) {
+    const auto q = rows_of<T>(args.in[0], b, h, i, m, q_tile_.data),
+               g = rows_of<T>(args.in[5], b, h, i, m, g_tile_.data);
+    q_left = left_factor(q, m, form.width, q_left_.data);
+    g_left = left_factor(g, m, form.width, g_left_.data);
+    q_right = right_factor(q, m, form.width, q_right_.data);
+    g_right = right_factor(g, m, form.width, g_right_.data);
+  }
+
+ private:
+  Tile<W> q_tile_, g_tile_;
+  PanelTile<W> q_left_, g_left_, q_right_, g_right_;
+};
+
+template <class W>
+struct Slopes {  // of a block
+  Scores<W> scores, ds;
+  TurnedScores<W> p_panels, ds_panels, ds_left;
+};
+
+// Adds what a block of scores gives: to the gradients of its keys, and to those of its queries, the rows at `dq`.
+template <class T>
+void add_block(const AttentionForm& form, const KernelArgs& args, const Block& at,
+               const QueryBlock<T>& queries, KeyBlock<T>& keys, Keeper<compute_t<T>>& keeper,
+               Slopes<compute_t<T>>& slopes, compute_t<T>* dq) {
+  using W = compute_t<T>;
+  score(form, at, 0, queries.q_left, keys.k_turned, slopes.scores.data);
+  hide(form, args, at, slopes.scores.data);
+  score(form, at, 0, queries.g_left, keys.v_turned, slopes.ds.data);
+  const std::int64_t panel = gemm::widths<W>().a, width = form.width;
+  const Turned<W> p{slopes.p_panels.data, at.m, panel}, ds{slopes.ds_panels.data, at.m, panel};
+  (form.key < 0 ? block_slopes<W, false> : block_slopes<W, true>)(form, args, at, keeper, slopes.scores.data,
+                                                                  slopes.ds.data, p, ds);
+  for_each_key_strip(form, at, [&](std::int64_t c, std::int64_t n, std::int64_t from) {
+    multiply(c, n, width, from, at.m, p.factor(), queries.g_right, true, keys.dv.data + c * width, width);
+    multiply(c, n, width, from, at.m, ds.factor(), queries.q_right, true, keys.dk.data + c * width, width);
+  });
+  add_product(form, at, slopes.ds.data, keys.k_right, slopes.ds_left, dq, width);
+}
+
+// All that keys [begin, end) of key head (b, kv) give: their own gradients, and their part of the gradients of the queries
+// that share them, which is added up in `dq` (rows of `width`, from query head 0 of batch 0 on). A block of queries is packed
+// once for a few blocks of keys.
 template <class T>
 void gradient_of_keys(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t kv,
                       std::int64_t begin, std::int64_t end, compute_t<T>* dq) {
   using W = compute_t<T>;
+  constexpr std::int64_t few = 2;
   const std::int64_t width = form.width, head = kv * form.group();
-  const W scale = static_cast<W>(form.scale), log_scale = static_cast<W>(form.scale * std::numbers::log2e);
-  Tile<W> q_tile, g_tile, k_log_tile, k_tile, v_tile, dk, dv;
-  PanelTile<W> q_left_tile, g_left_tile, q_right_tile, g_right_tile, k_turned_tile, v_turned_tile,
-      k_right_tile;
-  Scores<W> scores, ds;
-  TurnedScores<W> p_panels, ds_panels, ds_left_tile;
+  KeyBlock<T> keys[few];
+  QueryBlock<T> queries;
+  Slopes<W> slopes;
   Keeper<W> keeper(form, args);
   dq += (b * form.heads + head) * form.queries * width;
   std::fill_n(dq, form.group() * form.queries * width, W{0});
-  for (std::int64_t j = begin; j < end; j += form.key_block()) {
-    const std::int64_t n = std::min(form.key_block(), end - j);
-    const Matrix<const W> k_log = scaled_rows<T>(args.in[1], b, kv, j, n, log_scale, k_log_tile.data),
-                          k = scaled_rows<T>(args.in[1], b, kv, j, n, scale, k_tile.data),
-                          v = rows_of<T>(args.in[2], b, kv, j, n, v_tile.data);
-    const Factor<W> k_turned = right_factor(transposed(k_log), width, n, k_turned_tile.data),
-                    v_turned = right_factor(transposed(v), width, n, v_turned_tile.data),
-                    k_right = right_factor(k, n, width, k_right_tile.data);
-    std::fill_n(dk.data, n * width, W{0});
-    std::fill_n(dv.data, n * width, W{0});
+  for (std::int64_t j = begin; j < end; j += few * form.key_block()) {
+    std::int64_t blocks = 0;
+    for (std::int64_t at = j; at < end && blocks < few; at += form.key_block()) {
+      keys[blocks++].load(form, args, b, kv, at, std::min(form.key_block(), end - at));
+    }
     for (std::int64_t h = head; h < head + form.group(); ++h) {
       for (std::int64_t i = 0; i < form.queries; i += form.query_block()) {
-        const Block at(form, b, h, i, j, std::min(form.query_block(), form.queries - i), n);
-        if (form.visible(i + at.m - 1) <= j) continue;  // no query of the block sees these keys
-        const Matrix<const W> q = rows_of<T>(args.in[0], b, h, i, at.m, q_tile.data),
-                              g = rows_of<T>(args.in[5], b, h, i, at.m, g_tile.data);
-        const Factor<W> q_right = right_factor(q, at.m, width, q_right_tile.data),
-                        g_right = right_factor(g, at.m, width, g_right_tile.data);
-        score(form, at, 0, left_factor(q, at.m, width, q_left_tile.data), k_turned, scores.data);
-        hide(form, args, at, scores.data);
-        score(form, at, 0, left_factor(g, at.m, width, g_left_tile.data), v_turned, ds.data);
-        const Turned<W> p_turned{p_panels.data, at.m, gemm::widths<W>().a},
-            ds_turned{ds_panels.data, at.m, gemm::widths<W>().a};
-        (form.key < 0 ? block_slopes<W, false> : block_slopes<W, true>)(form, args, at, keeper, scores.data,
-                                                                        ds.data, p_turned, ds_turned);
-        for_each_key_strip(form, at, [&](std::int64_t c, std::int64_t keys, std::int64_t from) {
-          multiply(c, keys, width, from, at.m, p_turned.factor(), g_right, true, dv.data + c * width, width);
-          multiply(c, keys, width, from, at.m, ds_turned.factor(), q_right, true, dk.data + c * width, width);
-        });
-        add_product(form, at, ds.data, k_right, ds_left_tile, dq + ((h - head) * form.queries + i) * width,
-                    width);
+        const std::int64_t m = std::min(form.query_block(), form.queries - i), seen = form.visible(i + m - 1);
+        if (seen <= j) continue;  // no query of the block sees these keys
+        queries.load(form, args, b, h, i, m);
+        for (std::int64_t k = 0; k < blocks && keys[k].j < seen; ++k) {
+          add_block(form, args, Block(form, b, h, i, keys[k].j, m, keys[k].n), queries, keys[k], keeper,
+                    slopes, dq + ((h - head) * form.queries + i) * width);
+        }
       }
     }
-    write_rows<T>(dk.data, args.out[1], b, kv, j, n, [&](std::int64_t) { return scale; });
-    write_rows<T>(dv.data, args.out[2], b, kv, j, n, [](std::int64_t) { return 1; });
+    for (std::int64_t k = 0; k < blocks; ++k) {
+      write_rows<T>(keys[k].dk.data, args.out[1], b, kv, keys[k].j, keys[k].n,
+                    [&](std::int64_t) { return static_cast<W>(form.scale); });
+      write_rows<T>(keys[k].dv.data, args.out[2], b, kv, keys[k].j, keys[k].n,
+                    [](std::int64_t) { return 1; });
+    }
   }
 }
 
