@@ -155,6 +155,22 @@ void functions(Bench& bench) {
   }
 }
 
+void movement_and_numbers(Bench& bench) {
+  for (DType t : {bf16, f32}) {
+    for (std::int64_t n : {1000, 4096}) {
+      bench.run(fmt::format("transpose {} {}x{}", name_of(t), n, n), op::transpose, {{{t, {n, n}}}},
+                pack(TransposeAttrs{{1, 0}}));
+    }
+  }
+  bench.run("argmax across 16384x1024", op::argmax, {{{f32, {16384, 1024}}}}, pack(AxisAttrs{0}));
+  const Operand key{{i64, {}}, 1, 1};
+  const Dims shape{4096, 4096};
+  bench.run("random normal 16M", op::random_normal, {key}, pack(RandomNormalAttrs{.shape = shape}));
+  bench.run("random uniform 16M", op::random_uniform, {key}, pack(RandomUniformAttrs{.shape = shape}));
+  bench.run("random bernoulli 16M", op::random_bernoulli, {key},
+            pack(RandomBernoulliAttrs{.shape = shape, .p = 0.9}));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -163,4 +179,5 @@ int main(int argc, char** argv) {
   along_rows(bench);
   look_ups(bench);
   functions(bench);
+  movement_and_numbers(bench);
 }

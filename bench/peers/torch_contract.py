@@ -18,21 +18,24 @@ def shortest(run, seconds):
     return best
 
 
-def report(batch, m, n, k, form, seconds):
+NAMES = {torch.float32: "matmul", torch.bfloat16: "bf16", torch.float16: "f16"}
+
+
+def report(batch, m, n, k, form, seconds, dtype=torch.float32):
     def operand(rows, cols, transposed):
         lead = () if batch == 1 else (batch,)
         if transposed:
-            return torch.randn(*lead, cols, rows).transpose(-1, -2)
-        return torch.randn(*lead, rows, cols)
+            return torch.randn(*lead, cols, rows).to(dtype).transpose(-1, -2)
+        return torch.randn(*lead, rows, cols).to(dtype)
 
     a, b = operand(m, k, form[0] == "T"), operand(k, n, form[1] == "T")
-    c = torch.empty(m, n) if batch == 1 else torch.empty(batch, m, n)
+    c = torch.empty(*(() if batch == 1 else (batch,)), m, n, dtype=dtype)
     product = torch.mm if batch == 1 else torch.bmm
     rates = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
         rates.append(2e-9 * batch * m * n * k / shortest(lambda: product(a, b, out=c), seconds))
-    name = f"matmul {batch} x ({m} x {k}) ({k} x {n}) {form}"
+    name = f"{NAMES[dtype]} {batch} x ({m} x {k}) ({k} x {n}) {form}"
     print(f"{name:<44} {rates[0]:>9.1f} {rates[1]:>9.1f}", flush=True)
 
 
@@ -47,6 +50,13 @@ def main():
     rows += [(256, 64, 64, 64, "NN"), (1024, 16, 16, 16, "NN"), (4096, 4, 4, 4, "NN")]
     for row in rows:
         report(*row, seconds)
+    for dtype in (torch.bfloat16, torch.float16):
+        for form in ("NN", "TN", "NT"):
+            report(1, 4096, 1536, 384, form, seconds, dtype)
+            report(1, 384, 1536, 4096, form, seconds, dtype)
+        report(1, 1024, 1024, 1024, "NN", seconds, dtype)
+        report(1, 256, 1024, 1024, "NN", seconds, dtype)
+        report(256, 64, 64, 64, "NN", seconds, dtype)
 
 
 if __name__ == "__main__":

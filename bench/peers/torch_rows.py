@@ -86,3 +86,13 @@ for name, dtype in (("bf16", torch.bfloat16), ("f16", torch.float16)):
     run(f"add {name} 16M", lambda: half + half)
     run(f"cast {name} to f32 16M", lambda: half.float())
     run(f"cast f32 to {name} 16M", lambda: square.to(dtype))
+
+for name, dtype in (("bf16", torch.bfloat16), ("f32", torch.float32)):
+    for n in (1000, 4096):
+        plane, turned = torch.randn(n, n).to(dtype), torch.empty(n, n, dtype=dtype)
+        run(f"transpose {name} {n}x{n}", lambda: turned.copy_(plane.t()))
+tall, chosen = torch.randn(16384, 1024), torch.empty(4096, 4096, dtype=torch.bool)
+run("argmax across 16384x1024", lambda: torch.argmax(tall, 0))
+run("random normal 16M", lambda: square.normal_())
+run("random uniform 16M", lambda: square.uniform_())
+run("random bernoulli 16M", lambda: chosen.bernoulli_(0.9))

@@ -86,28 +86,27 @@ void run_uniform(const KernelArgs& args) {
   dispatch_float(attrs.dtype, [&]<class T>() {
     using W = compute_t<T>;
     T* out = args.out[0].as<T>();
-    const W low = static_cast<W>(attrs.low), high = static_cast<W>(attrs.high), span = high - low;
-    const T last = below(T(high));
-    for_each_tile<16 / sizeof(W)>(args, stream_of(Domain::uniform, attrs.stream),
-                                  [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
-                                    T* to = out + first;
-                                    for (std::int64_t i = 0; i < count; ++i) {
-                                      W unit;
-                                      if constexpr (sizeof(W) == 8) {
-                                        unit = unit_double(words[2 * i], words[2 * i + 1]);
-                                      } else {
-                                        unit = unit_float(words[i]);
-                                      }
-                                      const T value = T(low + span * unit);
-                                      to[i] = static_cast<W>(value) < high ? value : last;
-                                    }
-                                  });
+    const auto fill = [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+      const W low = static_cast<W>(attrs.low), high = static_cast<W>(attrs.high), span = high - low;
+      const T last = below(T(high));
+      T* to = out + first;
+      for (std::int64_t i = 0; i < count; ++i) {
+        W unit;
+        if constexpr (sizeof(W) == 8) {
+          unit = unit_double(words[2 * i], words[2 * i + 1]);
+        } else {
+          unit = unit_float(words[i]);
+        }
+        const T value = T(low + span * unit);
+        to[i] = static_cast<W>(value) < high ? value : last;
+      }
+    };
+    for_each_tile<16 / sizeof(W)>(args, stream_of(Domain::uniform, attrs.stream), fill);
   });
 }
 
 void run_normal(const KernelArgs& args) {
   const auto& attrs = args.attrs<RandomNormalAttrs>();
-  const double mean = attrs.mean, deviation = attrs.deviation;
   dispatch_float(attrs.dtype, [&]<class T>() {
     using W = compute_t<T>;
     T* out = args.out[0].as<T>();
@@ -126,6 +125,7 @@ void run_normal(const KernelArgs& args) {
           }
           double x[tile_words];
           normal_quantiles(p, count, x);
+          const double mean = attrs.mean, deviation = attrs.deviation;
           T* to = out + first;
           for (std::int64_t i = 0; i < count; ++i) to[i] = T(static_cast<W>(mean + deviation * x[i]));
         });
