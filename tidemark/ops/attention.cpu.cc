@@ -100,13 +100,15 @@ void take_in(const AttentionForm& form, const Block& at, W* scores, Running<W>* 
   for (std::int64_t r = 0; r < at.m; ++r) {
     const W before = running[r].top, here = tops[r];
     const W top = here > before || here != here ? here : before;
-    const W sum = exponentiate(scores + r * most_keys, at.visible(form, r), at.n, top);
     const W fade = before == top ? W{1} : std::exp2(before - top);  // 0 for the first block
-    running[r] = {top, running[r].total * fade + sum};
+    running[r] = {top, running[r].total * fade};
     if (fade != W{1}) {
       multiply_row(y + r * y_row, form.width,
                    [&](std::size_t, std::size_t) HWY_ATTR { return hn::Set(d, fade); });
     }
+  }
+  for (std::int64_t r = 0; r < at.m; ++r) {
+    running[r].total += exponentiate(scores + r * most_keys, at.visible(form, r), at.n, running[r].top);
   }
 }
 
