@@ -8,8 +8,9 @@
   HWY_EXPORT(function);               \
   void name(const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(function)(args); }
 
-#define TM_DISPATCHED_KERNEL(op, attributes, function)                                   \
-  HWY_EXPORT(function);                                                                  \
-  const CpuKernel cpu::op =                                                              \
-      cpu_kernel<attributes>([](const KernelArgs& args) { HWY_DYNAMIC_DISPATCH(function) \
-                                                          (args); })
+#define TM_DISPATCHED_KERNEL(op, attributes, function)                          \
+  HWY_EXPORT(function);                                                         \
+  const CpuKernel cpu::op = cpu_kernel<attributes>([](const KernelArgs& args) { \
+    HWY_DYNAMIC_DISPATCH(function)                                              \
+    (args);                                                                     \
+  })
