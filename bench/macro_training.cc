@@ -3,6 +3,7 @@
 //
 //   macro_training ROW [--threads N] [--steps N] [--memory N] [--machine FILE]   time, memory, flops, as JSON
 //   macro_training ROW --shares 0.5,0.25    beside that, plans with these shares of the activations' memory
+//   macro_training ROW --wait               plans first and runs when a line comes in, on a machine made quiet meanwhile
 //   macro_training ROW --plan               the plan's summary; nothing runs
 //   macro_training ROW --profile            which kinds of kernels take the time
 //   macro_training ROW --serve              rounds on demand: a line with a number of steps in, their times out
@@ -42,7 +43,7 @@ struct Options {
   std::optional<std::int64_t> memory = {};
   std::vector<double> shares = {};
   std::string machine = "";
-  bool serve = false, plan = false, profile = false, rates = false, list = false;
+  bool serve = false, wait = false, plan = false, profile = false, rates = false, list = false;
 };
 
 double seconds_since(Clock::time_point start) {
@@ -191,6 +192,7 @@ void train(const Options& options, const bench::TrainingRow& row) {
   std::vector<Budgeted> budgets;
   for (double share : options.shares) budgets.push_back(within_share(share, graph, free, for_machine));
   const double flops = bench::product_flops(graph, free);
+  if (std::string line; options.wait) std::getline(std::cin, line);
 
   Trainer trainer(model, graph, std::move(plan));
   give_back_freed();
@@ -344,6 +346,8 @@ bool parse(int argc, char** argv, Options& options) {
     } else if (word == "--shares") {
       std::istringstream shares(value());
       for (std::string share; std::getline(shares, share, ',');) options.shares.push_back(std::stod(share));
+    } else if (word == "--wait") {
+      options.wait = true;
     } else if (word == "--plan") {
       options.plan = true;
     } else if (word == "--serve") {
@@ -382,7 +386,7 @@ int main(int argc, char** argv) {
   if (!understood || row == rows.end()) {
     fmt::print(stderr,
                "usage: macro_training ROW [--threads N] [--steps N] [--memory N] [--shares LIST]"
-               " [--machine FILE] [--serve | --plan | --profile]; --list; --rates\n");
+               " [--machine FILE] [--serve | --wait | --plan | --profile]; --list; --rates\n");
     return 2;
   }
   if (options.profile) {

@@ -44,7 +44,6 @@ class KernelSum {
     return cost;
   }
 
-  double alone() const { return alone_; }
   double seconds() const {
     if (first_ == WorkKind::by_kind) return alone_;
     double seconds = machine_.overhead;
@@ -86,7 +85,6 @@ std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const
       ran[step.node.index] = true;
     }
     kernel.seconds = all.seconds();
-    kernel.alone_seconds = all.alone();
     kernel.first_seconds = repeats ? std::min(firsts.seconds(), kernel.seconds) : kernel.seconds;
     list.push_back(kernel);
   }

@@ -12,7 +12,6 @@ struct KernelCost {
   std::size_t first = 0, last = 0;  // steps [first, last)
   double flops = 0, bytes = 0, seconds = 0;
   double first_seconds = 0;  // of the first run of each node alone; at most `seconds`
-  double alone_seconds = 0;  // if its steps were kernels of their own
 };
 
 // One for each kernel, in order.

@@ -75,7 +75,9 @@ struct Draft {
   std::vector<NodeId> warm_start;  // executions that were good for another budget, for remat to start from
   bool fits = true;                // remat found executions within the budget; else the lowest it could
   std::int64_t load_bound = 0;     // with a budget: no executions have a lower load in the arena
-  double seconds_bound = 0;        // no executions within the budget take less
+  bool groups = true;              // fuse follows: what runs again may be part of its readers' kernels
+  double search_seconds = 0;       // of these executions, as remat counts
+  double seconds_bound = 0;        // no executions within the budget take less, as remat counts
   std::int64_t work_units = 0;     // what the searches spent, counted in node visits
 
   ValueId root(ValueId v) const { return windows[v.index].root; }

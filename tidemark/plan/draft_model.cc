@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tidemark/plan/groups.h"
+
 namespace tidemark {
 namespace {
 
@@ -89,6 +91,49 @@ bool is_repeatable(const Draft& draft, NodeId id) {
   return std::ranges::none_of(node.results, [&](ValueId v) { return draft.home[v.index].valid(); });
 }
 
+namespace {
+
+// Per node: would a second run be part of its readers' kernels, wherever they are? So it is if it works element by
+// element and all who read it do so too, at the same elements.
+std::vector<bool> joins_readers(const Draft& draft) {
+  const Graph& graph = *draft.graph;
+  std::vector<bool> joins(graph.nodes().size(), false);
+  const auto fusion = [&](const Node& node) {
+    const PlannedCall call(draft, node);
+    const bool plain = !node.results.empty() && node.regions.empty() && scratch_of(call) == 0;
+    return plain || fusion_of(call) == Fusion::reduction ? fusion_of(call) : Fusion::none;
+  };
+  for (std::size_t n = 0; n < joins.size(); ++n)
+    joins[n] = draft.runs(graph.nodes()[n]) && fusion(graph.nodes()[n]) == Fusion::pointwise;
+  for (const Node& reader : graph.nodes()) {
+    if (!draft.runs(reader)) continue;
+    const Fusion kind = fusion(reader);
+    for (std::size_t k = 0; k < reader.operands.size(); ++k) {
+      const ValueId v = reader.operands[k], root = draft.root(v);
+      if (graph.is_input(root)) continue;
+      const Shape& shape = graph.type(root).shape;
+      const bool takes = (kind == Fusion::pointwise && graph.type(reader.results[0]).shape == shape) ||
+                         (kind == Fusion::reduction && k == 0);
+      if (!takes || !is_aligned(draft, v, shape)) joins[graph[root].producer.index] = false;
+    }
+  }
+  for (std::size_t v = 0; const bool wanted : output_roots(draft)) {
+    const ValueId value(v++);
+    if (wanted && !graph.is_input(value)) joins[graph[value].producer.index] = false;
+  }
+  return joins;
+}
+
+// What it takes inside another kernel: its arithmetic, and the operands that come from memory.
+double seconds_inside(const Machine& machine, const Call& call) {
+  Cost cost = cost_of(call);
+  for (const Type& type : call.out) cost.bytes -= static_cast<double>(type.bytes());
+  cost.bytes = std::max(0.0, cost.bytes);
+  return std::max(seconds_of(machine, cost, arithmetic_dtype(call)) - machine.overhead, 1e-9);
+}
+
+}  // namespace
+
 RematProblem remat_problem_of(const Draft& draft, const Machine& machine) {
   RematProblem problem;
   problem.model = order_model_of(draft);
@@ -102,8 +147,11 @@ RematProblem remat_problem_of(const Draft& draft, const Machine& machine) {
     }
   }
   problem.closed_by = IntLists(closed_by);
+  const std::vector<bool> joins =
+      draft.groups ? joins_readers(draft) : std::vector<bool>(draft.graph->nodes().size(), false);
   for (const Execution& run : draft.executions) {
-    problem.cost.push_back(seconds_of(machine, PlannedCall(draft, (*draft.graph)[run.node])));
+    const PlannedCall call(draft, (*draft.graph)[run.node]);
+    problem.cost.push_back(joins[run.node.index] ? seconds_inside(machine, call) : seconds_of(machine, call));
     problem.repeatable.push_back(is_repeatable(draft, run.node));
   }
   return problem;

@@ -14,7 +14,8 @@ OrderModel order_model_of(const Draft& draft);
 // a donated input.
 bool is_repeatable(const Draft& draft, NodeId node);
 
-// The same with what each execution costs on the machine. No limit of bytes: for the caller to set.
+// The same with what each execution costs on the machine; where runs may be put into groups, what all who read it would
+// take into their kernels costs what it adds to them. No limit of bytes: for the caller to set.
 RematProblem remat_problem_of(const Draft& draft, const Machine& machine);
 
 }  // namespace tidemark

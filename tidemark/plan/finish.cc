@@ -62,16 +62,15 @@ Plan finish(const Draft& draft) {
   }
   for (ValueId v : graph.outputs()) plan.outputs.push_back(ref(v));
 
-  double saved = 0;  // by groups
   for (const KernelCost& kernel : kernel_costs(graph, plan, *draft.machine)) {
     plan.flops += kernel.flops;
     plan.bytes_moved += kernel.bytes;
     plan.seconds += kernel.seconds;
     plan.least_seconds += kernel.first_seconds;
-    saved += kernel.alone_seconds - kernel.seconds;
   }
-  // The search for recomputations takes every run by itself: what groups save, they save from its bound too.
-  plan.seconds_bound = std::clamp(draft.seconds_bound - saved, plan.least_seconds, plan.seconds);
+  // The search for recomputations does not see the groups: what it leaves open, and no more, could be saved.
+  plan.seconds_bound = std::clamp(plan.seconds - std::max(0.0, draft.search_seconds - draft.seconds_bound),
+                                  plan.least_seconds, plan.seconds);
   plan.lower_bound = plan.input_bytes + maximum_load(plan.buffers, plan.steps.size());
   // The searches count outputs as part of the arena, which those of a region are not.
   plan.order_free_bound = plan.input_bytes + (draft.binds_outputs ? 0 : draft.order_free_bound);

@@ -247,6 +247,28 @@ TEST(Fuse, PlansOfRandomGraphsPassTheVerifierAndNeedNoMore) {
   EXPECT_GT(groups, 250);
 }
 
+// Two values wait for the backward half, each a pointwise function of one that is kept anyway. One is read by a pointwise
+// step, the other by a step that reads memory: only the first costs next to nothing to compute again.
+TEST(Fuse, WhatItsReaderTakesInIsComputedAgainFirst) {
+  for (const bool first : {true, false}) {
+    Sketch s;
+    const Var x = s.input(64, 64), y = s.input(64, 64);
+    const Var a = s.pointwise({first ? x : y}), b = s.pointwise({first ? y : x});
+    const Var inside = first ? a : b, outside = first ? b : a;
+    const Var narrow = s.node({s.node({s.node({a}, 1), s.node({b}, 1)}, 192)}, 1);  // the peak
+    const Var large = s.node({narrow}, 64);
+    s.output(s.node({s.pointwise({inside, large})}, 1));
+    s.output(s.node({outside, large}, 1));
+    const Plan free = make_plan(s.graph, {.fixed_order = true});
+    const Plan plan = make_plan(s.graph, {.memory = free.peak() - 64 * 64, .fixed_order = true});
+    const auto runs = [&](const Var& v) {
+      return std::ranges::count(plan.steps, s.graph[v.id()].producer, &Step::node);
+    };
+    EXPECT_EQ(runs(inside), 2);
+    EXPECT_EQ(runs(outside), 1);
+  }
+}
+
 TEST(Fuse, BudgetsAreKept) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const RandomPointwise random(seed, 30);

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max() / 4;
 constexpr std::size_t remembered = std::size_t{1} << 20;  // refuted states kept, a power of two
-constexpr std::size_t max_depth = 20'000;                 // of the recursion; deeper attempts are given up
+constexpr std::size_t max_depth =
+    4'000;  // of the recursion, at some 600 bytes of stack; deeper attempts are given up
 constexpr double first_limit = 2e6,
                  limit_growth = 1.3;  // work units per attempt, grown every round of preferences
 constexpr double dives_per_attempt = 3;

@@ -232,6 +232,7 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
   draft.order_is_given = options.fixed_order;
   draft.warm_start = options.warm_start;
   draft.binds_outputs = options.binds_outputs;
+  draft.groups = std::ranges::count(options.skip, "fuse") == 0;
   const RegionPlans regions = plan_regions(graph, options);
   if (!regions.bodies.empty()) draft.regions = &regions;
   if (options.machine) draft.machine = options.machine;

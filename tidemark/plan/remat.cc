@@ -28,7 +28,7 @@ Sequence sequence_of(const Draft& draft, const RematProblem& problem, const std:
 
 Draft remat(Draft draft) {
   RematProblem problem = remat_problem_of(draft, *draft.machine);
-  draft.seconds_bound = problem.base_cost();
+  draft.seconds_bound = draft.search_seconds = problem.base_cost();
   draft.fits = true;
   if (draft.arena_budget < 0) return draft;
   problem.budget = draft.arena_budget;
@@ -40,6 +40,7 @@ Draft remat(Draft draft) {
       solve_remat(problem, start, effort, sequence_of(draft, problem, draft.warm_start));
   draft.work_units += result.work_units;
   draft.fits = result.feasible;
+  draft.search_seconds = result.figures.cost;
   draft.seconds_bound = result.time_bound;
   draft.load_bound = result.memory_bound;
   // With recomputation other bounds hold than without.
