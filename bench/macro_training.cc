@@ -26,6 +26,7 @@
 #include "bench/support/activations.h"
 #include "bench/support/step_times.h"
 #include "bench/support/training_rows.h"
+#include "tidemark/engine/loop_budget.h"
 #include "tidemark/plan/costs.h"
 #include "tidemark/plan/frontier.h"
 #ifdef __GLIBC__
@@ -109,26 +110,44 @@ class Trainer {
   double loss_ = 0;
 };
 
+struct Planned {
+  Graph graph;
+  Plan plan;
+};
+// As compile() does it: loops keep what fits in the budget.
+Result<Planned, Infeasible> plan_within(const Graph& step, const PlanOptions& options,
+                                        PipelineReport* report = nullptr) {
+  Graph graph = prepare_within(step, {}, options);
+  auto planned = try_plan(graph, options, report);
+  if (!planned) return planned.error();
+  return Planned{std::move(graph), std::move(planned).value()};
+}
+
 // A plan for a share of the activations' memory; where none fits, for the least that does.
 struct Budgeted {
   double share = 0, planning = 0;
   std::int64_t budget = 0;
-  Plan plan = {};
   bool fits = false;
+  Planned planned = {};
 };
-Budgeted within_share(double share, const Graph& graph, const Plan& free, const Machine* machine) {
+Budgeted within_share(double share, const Graph& step, const Planned& free, const Machine* machine) {
   Budgeted b{.share = share};
-  const double dropped = (1 - share) * static_cast<double>(bench::activation_bytes(graph, free));
-  b.budget = free.peak() - static_cast<std::int64_t>(dropped);
+  const double dropped = (1 - share) * static_cast<double>(bench::activation_bytes(free.graph, free.plan));
+  b.budget = free.plan.peak() - static_cast<std::int64_t>(dropped);
   const auto start = Clock::now();
-  auto planned = try_plan(graph, {.memory = b.budget, .machine = machine});
+  PlanOptions options{.memory = b.budget, .machine = machine};
+  auto planned = plan_within(step, options);
   b.fits = static_cast<bool>(planned);
-  b.plan = planned ? std::move(planned).value() : planned.error().smallest;
   if (!b.fits) {
     // The lowest is looked for whatever it costs; within it, time counts again.
-    auto least =
-        try_plan(graph, {.memory = b.plan.peak(), .machine = machine, .warm_start = executions_of(b.plan)});
-    if (least && least.value().seconds < b.plan.seconds) b.plan = std::move(least).value();
+    const Plan& smallest = planned.error().smallest;
+    b.planned.graph = prepare_within(step, {}, options);
+    options.memory = smallest.peak();
+    options.warm_start = executions_of(smallest);
+    auto least = try_plan(b.planned.graph, options);
+    b.planned.plan = least && least.value().seconds < smallest.seconds ? std::move(least).value() : smallest;
+  } else {
+    b.planned = std::move(planned).value();
   }
   b.planning = seconds_since(start);
   return b;
@@ -168,42 +187,53 @@ void train(const Options& options, const bench::TrainingRow& row) {
   const std::int64_t baseline = status_bytes("VmRSS:");
 
   auto start = Clock::now();
-  const tiny::TinyModel model = row.build();
+  tiny::TinyModel model = row.build();
   const double trace = seconds_since(start);
   start = Clock::now();
-  const Graph graph = prepare_graph(model.step);
+  Planned free{.graph = prepare_graph(model.step), .plan = {}};
   const double optimise = seconds_since(start);
   start = Clock::now();
-  const Plan free = make_plan(graph, {.machine = for_machine});
+  free.plan = make_plan(free.graph, {.machine = for_machine});
+  const double free_seconds = free.plan.seconds;
   PipelineReport passes;
-  Plan plan =
-      options.memory ? make_plan(graph, {.memory = options.memory, .machine = for_machine}, &passes) : free;
+  std::optional<Planned> within;
+  if (options.memory) {
+    auto planned = plan_within(model.step, {.memory = options.memory, .machine = for_machine}, &passes);
+    if (!planned) throw InfeasibleBudget(free.graph, planned.error());
+    within = std::move(planned).value();
+  }
   const double planning = seconds_since(start);
   if (options.plan) {
+    const auto& [graph, plan] = within ? *within : free;
     fmt::print("{}{}{:<18}{} (without a budget {})\n", summary(graph, plan),
                repeats_text(graph, plan, machine ? *machine : reference_machine()), "activations",
                to_string(Bytes(bench::activation_bytes(graph, plan))),
-               to_string(Bytes(bench::activation_bytes(graph, free))));
+               to_string(Bytes(bench::activation_bytes(free.graph, free.plan))));
     for (const PassReport& pass : passes.passes)
       if (pass.seconds > 0.05)
         fmt::print("{:<18}{:.2f} s, {} work units\n", pass.name, pass.seconds, pass.work_units);
     return;
   }
   std::vector<Budgeted> budgets;
-  for (double share : options.shares) budgets.push_back(within_share(share, graph, free, for_machine));
-  const double flops = bench::product_flops(graph, free);
+  for (double share : options.shares) budgets.push_back(within_share(share, model.step, free, for_machine));
+  const double flops = bench::product_flops(free.graph, free.plan);
+  const std::int64_t parameters = bench::parameter_count(model);
+  model.step = Graph();  // what runs holds one graph and one plan
+  if (within) free = std::move(*within);
+  within.reset();
   if (std::string line; options.wait) std::getline(std::cin, line);
 
-  Trainer trainer(model, graph, std::move(plan));
+  Trainer trainer(model, std::move(free.graph), std::move(free.plan));
   give_back_freed();
   trainer.run(2);
+  const Graph& graph = trainer.graph();
+  const Plan& plan = trainer.plan();
   fmt::print(
       "{{\"row\": \"{}\", \"parameters\": {}, \"flops\": {:.0f}, \"state_bytes\": {}, \"planned\": {}, "
       "\"activations\": {}, \"nodes\": {}, \"predicted\": {:.6f}, \"predicted_slow_down\": {:.4f}, "
       "\"compile\": {{\"trace\": {:.3f}, \"optimise\": {:.3f}, \"plan\": {:.3f}}}}}\n",
-      row.name, bench::parameter_count(model), flops, trainer.plan().input_bytes, trainer.plan().peak(),
-      bench::activation_bytes(graph, trainer.plan()), graph.nodes().size(), trainer.plan().seconds,
-      trainer.plan().seconds / free.seconds, trace, optimise, planning);
+      row.name, parameters, flops, plan.input_bytes, plan.peak(), bench::activation_bytes(graph, plan),
+      graph.nodes().size(), plan.seconds, plan.seconds / free_seconds, trace, optimise, planning);
   std::fflush(stdout);
 
   const auto peak = [&] { return status_bytes("VmHWM:") - baseline; };
@@ -221,18 +251,19 @@ void train(const Options& options, const bench::TrainingRow& row) {
              median(times), *std::ranges::min_element(times), trainer.loss(), peak());
   std::fflush(stdout);
   for (const Budgeted& b : budgets) {
-    Trainer within(model, graph, b.plan);
-    within.run(1);
+    Trainer bound(model, b.planned.graph, b.planned.plan);
+    bound.run(1);
     std::vector<double> base, bounded;  // alternating, so that drift of the machine meets both
     for (int i = 0; i < options.steps; ++i) {
       base.push_back(trainer.run(1).front());
-      bounded.push_back(within.run(1).front());
+      bounded.push_back(bound.run(1).front());
     }
     fmt::print(
         "{{\"share\": {}, \"budget\": {}, \"fits\": {}, \"planned\": {}, \"activations\": {}, "
         "\"planning\": {:.2f}, \"predicted\": {:.4f}, \"measured\": {:.4f}, \"seconds\": {:.6f}}}\n",
-        b.share, b.budget, b.fits, b.plan.peak(), bench::activation_bytes(graph, b.plan), b.planning,
-        b.plan.seconds / trainer.plan().seconds,
+        b.share, b.budget, b.fits, b.planned.plan.peak(),
+        bench::activation_bytes(b.planned.graph, b.planned.plan), b.planning,
+        b.planned.plan.seconds / plan.seconds,
         *std::ranges::min_element(bounded) / *std::ranges::min_element(base), median(bounded));
     std::fflush(stdout);
   }
