@@ -50,15 +50,15 @@ const Machine& reference_machine() {
     const auto curve = [](std::initializer_list<Curve::Point> points) { return Curve{points}; };
     const Curve bytes = curve({{8e3, 1000e9}, {150e3, 380e9}, {3e6, 140e9}, {50e6, 70e9}});
     Machine m{.name = "reference", .threads = 2, .memory_bytes = std::int64_t{16} << 30, .overhead = 0.3e-6};
-    m[WorkKind::elementwise] = {.flops = curve({{12e3, 7e9}, {150e3, 13e9}, {1.8e6, 33e9}, {20e6, 42e9}}),
+    m[WorkKind::elementwise] = {.flops = curve({{12e3, 7e9}, {150e3, 13e9}, {1.8e6, 33e9}, {20e6, 50e9}}),
                                 .bytes = bytes};
     m[WorkKind::reduction] = {.flops = curve({{40e3, 7.5e9}, {800e3, 17e9}}), .bytes = bytes};
     m[WorkKind::rows] = {.flops = curve({{170e3, 25e9}, {2.7e6, 53e9}, {40e6, 58e9}}),
                          .bytes = curve({{8e3, 900e9}, {100e3, 580e9}, {1e6, 400e9}, {12e6, 240e9}})};
     m[WorkKind::contraction] = {
-        .flops = curve({{1e3, 4e9}, {16e3, 28e9}, {250e3, 57e9}, {4e6, 127e9}, {60e6, 145e9}}),
+        .flops = curve({{1e3, 4e9}, {16e3, 28e9}, {250e3, 57e9}, {4e6, 127e9}, {60e6, 140e9}}),
         .bytes = curve({{1e3, 800e9}, {9e3, 260e9}, {100e3, 84e9}, {1.1e6, 58e9}, {12e6, 40e9}})};
-    m[WorkKind::convolution] = {.flops = curve({{300e3, 34e9}, {7e6, 85e9}, {150e6, 125e9}}), .bytes = bytes};
+    m[WorkKind::convolution] = {.flops = curve({{300e3, 34e9}, {7e6, 85e9}, {150e6, 118e9}}), .bytes = bytes};
     m[WorkKind::depthwise] = {.flops = curve({{600e3, 29e9}, {5e6, 35e9}}), .bytes = bytes};
     m[WorkKind::attention] = {.flops = curve({{140e3, 47e9}, {2e6, 105e9}, {25e6, 112e9}}), .bytes = bytes};
     m[WorkKind::movement] = {
@@ -66,14 +66,14 @@ const Machine& reference_machine() {
         .bytes = curve({{4e3, 16e9}, {50e3, 25e9}, {500e3, 75e9}, {6e6, 100e9}, {60e6, 88e9}})};
     m[WorkKind::indexed] = {.flops = curve({{35e3, 7e9}, {2.6e6, 14e9}}),
                             .bytes = curve({{3e3, 180e9}, {50e3, 75e9}, {800e3, 78e9}, {14e6, 90e9}})};
-    m[WorkKind::random] = {.flops = curve({{65e3, 10e9}, {1.5e6, 20e9}}), .bytes = bytes};
+    m[WorkKind::random] = {.flops = curve({{65e3, 12e9}, {1.5e6, 30e9}, {30e6, 47e9}}), .bytes = bytes};
     m[WorkKind::sort] = {.flops = curve({{6e3, 2.6e9}, {500e3, 3.9e9}}), .bytes = bytes};
     m[WorkKind::factorization] = {.flops = curve({{20e3, 4.5e9}, {300e3, 8.5e9}, {5e6, 17e9}, {90e6, 40e9}}),
                                   .bytes = bytes};
     m[WorkKind::opaque] = {.flops = m[WorkKind::contraction].flops, .bytes = bytes};
     for (const WorkKind work : {WorkKind::contraction, WorkKind::opaque}) {
       m[work].speed[static_cast<std::size_t>(DType::f64)] = 0.4;
-      m[work].speed[static_cast<std::size_t>(DType::bf16)] = 0.95;
+      m[work].speed[static_cast<std::size_t>(DType::bf16)] = 2.2;
       m[work].speed[static_cast<std::size_t>(DType::f16)] = 0.85;
     }
     return m;
