@@ -206,9 +206,8 @@ std::vector<Var> expand_delta(const RuleCall& r) {
 
 // Query rows times the keys they see, and what strips of them compute beyond the diagonal.
 double pairs_of(const AttentionForm& f) {
-  constexpr double strip = 16;
   const double queries = static_cast<double>(f.queries), keys = static_cast<double>(f.keys);
-  const double seen = f.causal ? keys - (queries - strip) / 2 : keys;
+  const double seen = f.causal ? keys - (queries - AttentionForm::strip) / 2 : keys;
   return static_cast<double>(f.batch * f.heads) * queries * std::clamp(seen, 0.0, keys);
 }
 

@@ -32,7 +32,7 @@ struct AttentionForm {
   double scale = 1, dropout = 0;
   int mask = -1, key = -1;  // which operands they are; -1: none
   std::int64_t group() const { return heads / kv_heads; }
-  // Queries and keys of a block: bounds what a task holds on its stack.
+  // Queries and keys of a block: bounds what a task holds on its stack. Whole strips, so that a block begins a panel.
   std::int64_t query_block() const { return block(most_queries); }
   std::int64_t key_block() const { return block(most_keys); }
   // The gradient is computed by key heads, each cut into parts of whole blocks of keys where there are few of them: enough
@@ -51,10 +51,12 @@ struct AttentionForm {
   }
   static constexpr std::int64_t max_width = 8192, most_queries = 128, most_keys = 128, blocks_in_span = 2,
                                 few_tasks = 8;
+  static constexpr std::int64_t strip = 16;  // rows on the diagonal that share one limit of what they see
 
  private:
   std::int64_t block(std::int64_t most) const {
-    return std::clamp<std::int64_t>(max_width / std::max<std::int64_t>(width, 1), 1, most);
+    const std::int64_t rows = std::clamp<std::int64_t>(max_width / std::max<std::int64_t>(width, 1), 1, most);
+    return rows < strip ? rows : rows / strip * strip;
   }
   std::int64_t key_blocks() const { return (keys + key_block() - 1) / key_block(); }
   std::int64_t key_part(std::int64_t parts) const { return (key_blocks() + parts - 1) / parts * key_block(); }

@@ -33,7 +33,7 @@ using gemm::Matrix;
 constexpr std::int64_t most_queries = AttentionForm::most_queries, most_keys = AttentionForm::most_keys;
 constexpr std::int64_t max_tile = AttentionForm::max_width;  // elements: a block's rows of `width`
 constexpr std::int64_t widest_packed = 256;                  // heads, so that a panel's padding stays small
-constexpr std::int64_t strip = 16;  // rows of a block on the diagonal that share one limit of what they see
+constexpr std::int64_t strip = AttentionForm::strip;
 static_assert(strip % gemm::widest.a == 0);
 
 // Scores are kept in units of log 2, which saves the exponential a product.

@@ -64,8 +64,9 @@ Plain plain(const Problem& p, const std::vector<double>& q, const std::vector<do
 TEST(Attention, EqualsThePlainFormulaForEveryDtypeAndShape) {
   const std::pair<DType, double> dtypes[] = {
       {DType::f64, 1e-13}, {DType::f32, 5e-6}, {DType::bf16, 1e-2}, {DType::f16, 2e-3}};
-  const Problem problems[] = {{1, 1, 1, 1, 1, 1},    {2, 2, 2, 5, 9, 3},    {1, 4, 2, 70, 130, 16},
-                              {1, 2, 1, 130, 70, 9}, {1, 1, 1, 3, 40, 300}, {1, 2, 1, 300, 330, 20}};
+  const Problem problems[] = {{1, 1, 1, 1, 1, 1},     {2, 2, 2, 5, 9, 3},    {1, 4, 2, 70, 130, 16},
+                              {1, 2, 1, 130, 70, 9},  {1, 1, 1, 3, 40, 300}, {1, 2, 1, 300, 330, 20},
+                              {1, 1, 1, 220, 230, 80}};
   for (auto [dtype, tolerance] : dtypes) {
     for (const Problem& p : problems) {
       for (bool causal : {false, true}) {
@@ -134,7 +135,8 @@ TEST(Attention, RulesFollowTheExpansions) {
 }
 
 TEST(Attention, GradientsOverManyBlocksFollowTheFormula) {
-  for (const Problem& p : {Problem{1, 2, 1, 200, 150, 20}, Problem{1, 2, 2, 150, 200, 40}}) {
+  for (const Problem& p :
+       {Problem{1, 2, 1, 200, 150, 20}, Problem{1, 2, 2, 150, 200, 40}, Problem{1, 1, 1, 220, 230, 80}}) {
     for (bool causal : {false, true}) {
       const Shape rows = {p.batch, p.heads, p.queries};
       const Literal operands[] = {
