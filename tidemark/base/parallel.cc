@@ -1,5 +1,7 @@
 #include "tidemark/base/parallel.h"
 
+#include <pthread.h>
+
 #include <chrono>
 #include <utility>
 
@@ -47,10 +49,45 @@ void wait_for_change(const std::atomic<std::uint32_t>& generation, std::uint32_t
   while (generation.load() == seen) generation.wait(seen);
 }
 
+// Kernels keep the blocks they work on upon the stack, up to 3 MiB (attention's gradient in f64). New threads get what
+// `ulimit -s` says, usually 8 MiB, but only 2 MiB where that is unlimited. std::thread takes no size, so the default is raised while
+// workers start; a thread that somebody else starts meanwhile gets a roomy stack, too.
+class RoomyStacks {
+ public:
+  RoomyStacks() {
+#if defined(__GLIBC__)
+    pthread_getattr_default_np(&before_);
+    std::size_t bytes = 0;
+    pthread_attr_getstacksize(&before_, &bytes);
+    if (bytes >= least) return;
+    pthread_attr_t roomy;
+    pthread_getattr_default_np(&roomy);
+    pthread_attr_setstacksize(&roomy, least);
+    pthread_setattr_default_np(&roomy);
+    pthread_attr_destroy(&roomy);
+#endif
+  }
+  ~RoomyStacks() {
+#if defined(__GLIBC__)
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+#endif
+  }
+  RoomyStacks(const RoomyStacks&) = delete;
+  RoomyStacks& operator=(const RoomyStacks&) = delete;
+
+ private:
+  static constexpr std::size_t least = std::size_t{8} << 20;
+#if defined(__GLIBC__)
+  pthread_attr_t before_;
+#endif
+};
+
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) {
   if (threads <= 0) threads = static_cast<int>(std::thread::hardware_concurrency());
+  const RoomyStacks stacks;
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
 }
 
