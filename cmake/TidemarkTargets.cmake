@@ -97,7 +97,7 @@ function(tm_tests)
       if(NOT TARGET tidemark_cli)
         continue()
       endif()
-      list(APPEND definitions TIDEMARK_CLI="$<TARGET_FILE:tidemark_cli>")
+      list(APPEND definitions TIDEMARK_CLI="'$<TARGET_FILE:tidemark_cli>'")  # quoted for the shell
     endif()
     if(sources)
       tm_gtest(tidemark_${name}_test SOURCES ${sources} LIBS ${libs} DEFINITIONS ${definitions} ${label})

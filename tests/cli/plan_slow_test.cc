@@ -28,7 +28,7 @@ TEST_P(PlanInstances, ReachTheBestKnownOverhead) {
   const std::string graph = std::string(TIDEMARK_SHARED_DATA) + "/graphs/" + known.graph + ".dag.json";
   if (!std::filesystem::exists(graph)) GTEST_SKIP() << "no instance at " << graph;
   const ScratchFolder folder;
-  const std::string command = std::string(TIDEMARK_CLI) + " plan " + graph + " --json" + known.order +
+  const std::string command = std::string(TIDEMARK_CLI) + " plan '" + graph + "' --json" + known.order +
                               " --memory " + std::to_string(known.percent) + "%";
   const CommandRun planned = run_command(command + " --schedule " + folder.path("run.txt"));
   ASSERT_EQ(planned.exit_code, 0) << planned.err;

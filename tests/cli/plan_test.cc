@@ -164,7 +164,7 @@ TEST_F(PlanCommand, InstancesArePlannedAsTheJudgeSays) {
     const std::string path = std::string(TIDEMARK_SHARED_DATA) + "/graphs/" + graph + ".dag.json";
     if (!std::filesystem::exists(path)) GTEST_SKIP() << "no instance at " << path;
     for (const char* order : {"", " --fixed-order"}) {
-      const std::string arguments = path + " --memory 90%" + order;
+      const std::string arguments = "'" + path + "' --memory 90%" + order;
       const nlohmann::json planned = report(arguments + " --effort quick --schedule " + schedule);
       const nlohmann::json judged = report(arguments + " --check " + schedule);
       EXPECT_LE(planned["peak"], planned["budget"]) << arguments;
