@@ -1,6 +1,6 @@
-# Headers that nearly every file reads, parsed once per target: it saves a build from nothing about a fifth of its time. With
-# ccache that is not worth having (files found in the cache are not parsed at all, and precompiled headers make it miss
-# more), and a build without it shows which includes are missing; so it is the default where there is no ccache.
+# Headers that nearly every file reads, parsed once per target: it saves a build from nothing about a fifth of its time.
+# With a compiler launcher (ccache) that is not worth having: files found in the cache are not parsed at all, and
+# precompiled headers make it miss more. A build without them also shows which includes are missing.
 set(_tm_precompile ON)
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(_tm_precompile OFF)
