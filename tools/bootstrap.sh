@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Sourced by ./run and ./test: installs what the build needs, configures and builds a preset.
+# Sourced by ./run, ./test and .ci/*: installs what the build needs, configures and builds a preset, runs its suite.
 # POSIX sh. Everything that changes the machine is printed before it runs.
 
 PACKAGES="g++ cmake ninja-build python3 libfmt-dev nlohmann-json3-dev libhwy-dev libopenblas-dev \
@@ -38,24 +38,54 @@ install_packages() {
     say "packages: all installed"
     return
   fi
+  say "packages: installing$missing"
+  # shellcheck disable=SC2086
+  apt_install $missing || fail "apt-get could not install:$missing"
+}
+
+# apt_install PACKAGE...: as root or with sudo.
+apt_install() {
   as_root=""
   if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null 2>&1 ||
-      fail "packages are missing, and this is neither root nor is there sudo. As root: apt-get install$missing"
+    if ! command -v sudo >/dev/null 2>&1; then
+      say "packages are missing, and this is neither root nor is there sudo. As root: apt-get install $*"
+      return 1
+    fi
     as_root="sudo"
   fi
-  say "packages: installing$missing"
   $as_root apt-get update -qq || say "apt-get update failed; trying with the lists that are here"
-  # shellcheck disable=SC2086
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null ||
-    fail "apt-get could not install:$missing"
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# find_clang: the name of a clang of at least version 16, or nothing.
+find_clang() {
+  for name in clang++-16 clang++-17 clang++-18 clang++-19 clang++-20 clang++-21 clang++; do
+    command -v "$name" >/dev/null 2>&1 || continue
+    major=$("$name" -dumpversion | cut -d. -f1)
+    if [ "$major" -ge 16 ]; then
+      echo "$name"
+      return
+    fi
+  done
+}
+
+# versions: what the build is about to use.
+versions() {
+  say "machine: $(uname -srm), $(nproc 2>/dev/null || echo unknown) cores, $(awk '/MemTotal/ { printf "%.1f GiB", $2 / 1048576 }' /proc/meminfo 2>/dev/null || true)"
+  for tool in "${CXX:-c++}" cmake ninja python3; do
+    printf '   %s: %s\n' "$tool" "$("$tool" --version 2>/dev/null | head -n 1 || true)"
+  done
+  if command -v dpkg-query >/dev/null 2>&1; then
+    # shellcheck disable=SC2086
+    dpkg-query -W -f='   ${Package} ${Version}\n' $PACKAGES 2>/dev/null || true
+  fi
 }
 
 # One compiler takes up to 1.5 GB, so a machine with many cores and little memory gets fewer jobs.
 jobs() {
   cores=$(nproc 2>/dev/null || echo 2)
-  by_memory=$(awk '/MemAvailable/ { n = int($2 / 1500000); print (n > 0 ? n : 1) }' /proc/meminfo 2>/dev/null || echo 2)
-  [ "$cores" -lt "$by_memory" ] && echo "$cores" || echo "$by_memory"
+  by_memory=$(awk '/MemAvailable/ { n = int($2 / 1500000); print (n > 0 ? n : 1) }' /proc/meminfo 2>/dev/null || true)
+  if [ "$cores" -lt "${by_memory:-2}" ]; then echo "$cores"; else echo "${by_memory:-2}"; fi
 }
 
 # build PRESET [TARGET...]
@@ -73,4 +103,23 @@ build() {
   say "build: $preset${*:+ ($*)}"
   if [ $# -eq 0 ]; then set -- all; fi
   cmake --build "build/$preset" -j "$(jobs)" --target "$@" || fail "the $preset build"
+}
+
+# suite PRESET: runs ctest, shows its output, adds PRESET to $failed when something failed.
+failed=""
+suite() {
+  say "ctest: $1"
+  log="build/$1.ctest.log"
+  rm -f "build/$1.failed"
+  { ctest --preset "$1" -j "$(nproc 2>/dev/null || echo 2)" 2>&1 || : >"build/$1.failed"; } | tee "$log"
+  if [ -e "build/$1.failed" ]; then
+    rm -f "build/$1.failed"
+    failed="$failed $1"
+  fi
+}
+
+# result PRESET: what the suite was compiled with, then ctest's closing line.
+result() {
+  printf '%-7s %s\n' "$1" "$(cat "build/$1/configuration.txt" 2>/dev/null || echo 'not configured')"
+  printf '%-7s %s\n' "$1" "$(grep -E '^[0-9]+% tests passed' "build/$1.ctest.log" 2>/dev/null || echo 'no result')"
 }
