@@ -250,11 +250,10 @@ std::vector<Graph> reversal_regions(LoopReversal& reversal, const Calculus& calc
   const auto carries = static_cast<std::size_t>(a.carries), scanned = static_cast<std::size_t>(a.scanned);
   const std::size_t inputs = body.inputs().size(), outputs = body.outputs().size();
   std::unique_ptr<bool[]> wanted(new bool[inputs]), summed(new bool[inputs]);
-  std::size_t gradients = 0, sums = 0, float_carries = 0;
+  std::size_t gradients = 0, sums = 0;
   for (std::size_t i = 0; i < inputs; ++i) {
     const bool named = std::ranges::count(reversal.wanted, i) > 0;
     const bool carried = i < carries && is_float(body.type(body.inputs()[i].value).dtype);
-    float_carries += carried;
     wanted[i] = carried || named;
     summed[i] = named && i >= carries + scanned;
     gradients += wanted[i], sums += summed[i];
