@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "tidemark/base/error.h"
-#include "tidemark/base/sanitized.h"
 #include "tidemark/plan/infeasible.h"
 #include "tidemark/plan/passes.h"
 #include "tidemark/plan/regions.h"
@@ -119,17 +118,25 @@ class Driver {
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t before = draft.work_units;
     draft = pass.run(std::move(draft));
+    const double seconds = seconds_since(start);
     if (options_.after) options_.after(pass.info.name, draft);
+    const std::int64_t peak = options_.check_every_pass ? checked_peak(draft, pass.info.name) : 0;
     if (!report_) return draft;
     PassReport& entry = report_->passes[p];
-    entry.seconds += seconds_since(start);
+    entry.seconds += seconds;
     entry.work_units += draft.work_units - before;
-    if (options_.check_every_pass) {
-      const Plan so_far = finish_now(draft);
-      verify_or_throw(*draft.graph, so_far);
-      entry.peak = so_far.peak();
-    }
+    entry.peak = peak;
     return draft;
+  }
+
+  static std::int64_t checked_peak(const Draft& draft, std::string_view pass) {
+    const Plan so_far = finish_now(draft);
+    const std::vector<std::string> found = problems(*draft.graph, so_far);
+    if (!found.empty()) {
+      throw InternalError(fmt::format("a plan fails verification after the pass `{}`:\n  {}", pass,
+                                      fmt::join(found, "\n  ")));
+    }
+    return so_far.peak();
   }
 
   const PlanOptions& options_;
@@ -228,7 +235,6 @@ Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options
   Driver driver(options, report);
   Draft draft(graph);
   draft.effort = options.effort;
-  draft.remat_effort = 1.0 / sanitizer_share;
   draft.order_is_given = options.fixed_order;
   draft.warm_start = options.warm_start;
   draft.binds_outputs = options.binds_outputs;

@@ -25,7 +25,7 @@ struct PlanOptions {
   std::vector<NodeId> warm_start = {};  // executions of a plan for another budget, to start from
   std::function<void(std::string_view pass, const Draft& draft)> after = {};  // e.g. to dump to_text(draft)
   bool binds_outputs = false;     // a region's plan: the caller says where outputs go (Plan::binds_outputs)
-  bool check_every_pass = false;  // finish and verify the draft after each pass, and report its peak
+  bool check_every_pass = false;  // finish and verify the draft after each pass; a report says its peak
 };
 
 struct PassReport {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "tests/support/fake_ops.h"
 #include "tidemark/base/error.h"
 #include "tidemark/plan/verify.h"
@@ -42,6 +45,29 @@ TEST(Pipeline, PlansAChainInTwoBuffers) {
   EXPECT_EQ(plan.arena_bytes, 2 * 128);
   EXPECT_EQ(plan.peak(), plan.lower_bound);
   EXPECT_EQ(plan.store_all_bytes, 64 + 10 * 128);
+}
+
+// `order` stands for a pass with a fault: the second node takes over memory that the third one still reads. `in_place`
+// decides that anew, so that the finished plan shows nothing.
+TEST(Pipeline, ChecksEveryPassAlthoughNoReportIsAskedFor) {
+  Sketch s;
+  const Var a = s.node({s.input(4, 64, "x")}, 4);
+  const Var b = s.over({a});
+  s.output(s.node({a, b}, 4));
+  std::string last;
+  const auto with_fault = [&](std::string_view pass, const Draft& draft) {
+    last = pass;
+    if (pass == "order") const_cast<Draft&>(draft).executions[1].overwrites = {a.id()};
+  };
+  EXPECT_NO_THROW(make_plan(s.graph, {.after = with_fault}));
+  EXPECT_EQ(last, "layout");
+  try {
+    make_plan(s.graph, {.after = with_fault, .check_every_pass = true});
+    FAIL() << "a broken draft went unseen";
+  } catch (const InternalError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("after the pass `order`"));
+  }
+  EXPECT_EQ(last, "order");
 }
 
 TEST(Pipeline, RunsAnInPlaceChainInOneBuffer) {

@@ -10,6 +10,7 @@ RegionPlans plan_regions(const Graph& graph, const PlanOptions& options) {
   inside.skip = options.skip;
   inside.effort = options.effort;
   inside.binds_outputs = true;
+  inside.check_every_pass = options.check_every_pass;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
     if (node.regions.empty()) continue;
