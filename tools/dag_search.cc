@@ -4,7 +4,6 @@
 #include <chrono>
 #include <numeric>
 
-#include "tidemark/base/sanitized.h"
 #include "tidemark/plan/order_search.h"
 #include "tidemark/plan/remat_bound.h"
 
@@ -53,7 +52,7 @@ Sequence own_order(const Dag& dag) {
 // machine's speed in steps of two, not on its mood.
 RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base, const Effort& effort,
                               std::span<const int> warm) {
-  RematEffort units = remat_effort(problem.model.tasks, effort.scale / sanitizer_share);
+  RematEffort units = remat_effort(problem.model.tasks, effort.scale);
   units.search_order = true;
   if (!effort.seconds)
     return or_in_given_order(solve_remat(problem, base, units, warm), problem, base, units);
@@ -78,7 +77,7 @@ RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base,
 }
 
 RematResult least_memory(const RematProblem& problem, const Sequence& base, const Effort& effort) {
-  Work work{remat_effort(problem.model.tasks, effort.scale / sanitizer_share).units};
+  Work work{remat_effort(problem.model.tasks, effort.scale).units};
   const std::int64_t units = work.left;
   RematResult result;
   result.sequence = problem.fixed_order ? base : best_order(problem.model, 0, work);

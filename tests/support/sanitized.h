@@ -1,9 +1,22 @@
 // Sanitizers make a run ten times as long: laws over many seeds then take a share of them. The plain build takes all.
+// Only tests know: the library is the same in every build, and a test says itself which effort it wants.
 #pragma once
-#include "tidemark/base/sanitized.h"
 
 namespace tidemark {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+inline constexpr unsigned sanitizer_share = sanitized ? 12 : 1;
 inline constexpr bool few = sanitized;  // too few for counts of what was met
 
 // How many of `all` seeds this build takes.

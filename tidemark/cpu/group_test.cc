@@ -6,8 +6,8 @@
 #include <random>
 
 #include "tests/support/literals.h"
+#include "tests/support/sanitized.h"
 #include "tidemark/base/aligned.h"
-#include "tidemark/base/sanitized.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/ir/builder.h"
 #include "tidemark/kernel/reduce.h"
