@@ -274,10 +274,13 @@ bool FuseState::fits_together(int first, int second) const {
          (!(a.has_home || b.has_home) || keeps_homes(first, second, b.shape));
 }
 
-// A reduction ends a group that makes what it folds, and is there for others.
+// A reduction ends a group that makes what it folds, element by element (not one element that is read as many), and is
+// there for others.
 bool FuseState::folds_own_result(int first, int second) const {
   const Run& fold = run(unit(second).runs.back());
-  if (!is_in(item(fold.reads[0].item).maker, first, second)) return false;
+  const Read& folded = fold.reads[0];
+  if (!is_in(item(folded.item).maker, first, second)) return false;
+  if (!is_aligned(draft_, folded.value, fold.shape)) return false;
   return std::ranges::none_of(fold.makes, [&](int i) { return is_inside(item(i), first, second); });
 }
 

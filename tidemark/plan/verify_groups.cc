@@ -127,7 +127,14 @@ class GroupVerifier {
     for (const Ref& in : step.in) {
       const Ref* made = made_here(in, t);
       if (is_tile(in) && !made) report("step {} reads a tile that was not made", t);
-      if (!made || graph_.type(made->value).count() == 1) continue;
+      const bool folds = fusion(t) == Fusion::reduction;
+      if (folds && !made) report("step {} folds %{}, which no step of it makes", t, in.value.index);
+      if (!made) continue;
+      if (graph_.type(made->value).count() == 1) {  // the same in every tile
+        if (folds && graph_.type(in.value).count() != 1)
+          report("step {} folds one element, %{}, as if it were many", t, in.value.index);
+        continue;
+      }
       if (!is_whole(in) || !is_whole(*made))
         report("step {} reads %{} elsewhere than it was made", t, in.value.index);
     }
