@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "tests/op_laws/law_case.h"
+#include "tests/support/law_case.h"
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/forward.h"
 #include "tidemark/autodiff/reverse.h"

@@ -1,7 +1,7 @@
 // What a kernel promises, for every op on every dtype it takes, without a line of test code per op.
 #include <gtest/gtest.h>
 
-#include "tests/op_laws/law_case.h"
+#include "tests/support/law_case.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"

@@ -1,6 +1,6 @@
-#include "tests/op_laws/law_case.h"
+#include "tests/support/law_case.h"
 
-#include "tests/op_laws/region_samples.h"
+#include "tests/support/region_samples.h"
 
 namespace tidemark::testing {
 

@@ -1,4 +1,4 @@
-#include "tests/op_laws/region_samples.h"
+#include "tests/support/region_samples.h"
 
 #include "tidemark/ir/parse.h"
 #include "tidemark/ops/custom_vjp.h"

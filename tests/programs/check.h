@@ -1,0 +1,61 @@
+// What every program must keep, whatever it is: the same bits at once and compiled, whatever pass is switched off, at every
+// budget down to the smallest, on any number of threads, with inputs donated or not; derivatives forward and backward that
+// agree; and no error of the library's own.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/programs/random_function.h"
+#include "tests/support/literals.h"
+#include "tidemark/engine/program.h"
+
+namespace tidemark::testing {
+
+// A graph and what to feed it.
+struct GraphCase {
+  Graph graph;
+  std::vector<Literal> inputs;
+};
+
+// One way to prepare, plan and run a graph.
+struct Variation {
+  std::string skip = {};  // a pass of opt/ or plan/, by name
+  int threads = 1;
+  int budget = -1;            // of `budget_steps`, from the smallest that fits up to what is free; -1: none
+  std::uint64_t donated = 0;  // bit i: input i may be overwritten
+  bool derivatives = false;   // instead: forward and backward mode agree
+  std::string text() const;
+};
+inline constexpr int budget_steps = 5;
+
+// What is wrong, in words; "" when nothing is. Throws what the library throws.
+std::string difference(const GraphCase& program, const Variation& variation);
+
+enum class Part { eager, forward, gradient };  // of a function: which graph a variation was tried on
+std::string_view name_of(Part part);
+
+struct Finding {
+  Part part = Part::eager;
+  Variation variation;
+  std::string what;      // "" : nothing was found
+  bool refused = false;  // the program itself is an error of the caller's
+  explicit operator bool() const { return !what.empty(); }
+};
+
+// How much is tried of each program: variations are spread over seeds.
+struct Thoroughness {
+  int skips = 1;         // passes switched off, of each graph
+  int budget_every = 5;  // of so many programs one is run at all budgets
+};
+
+// The graph that variations of a part run on. Throws what the library throws.
+GraphCase graph_of(const RandomFunction& function, Part part);
+std::string eager_difference(const RandomFunction& function);
+
+// `at` hears of every variation before it runs, and of how it ended.
+Finding check(
+    std::uint64_t seed, const Thoroughness& thoroughness, const std::set<int>& left_out = {},
+    const std::function<void(const Finding&)>& at = [](const Finding&) {});
+
+}  // namespace tidemark::testing

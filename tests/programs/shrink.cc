@@ -1,0 +1,192 @@
+#include "tests/programs/shrink.h"
+
+#include <algorithm>
+
+#include "tidemark/ir/builder.h"
+
+namespace tidemark::testing {
+
+std::string kind_of(const std::string& what) {
+  std::string kind;
+  for (char c : what) {
+    const bool number = (c >= '0' && c <= '9') || c == '-' || c == '.';
+    if (!number || !kind.ends_with('#')) kind += number ? '#' : c;
+    if (kind.size() == 40) break;
+  }
+  return kind;
+}
+
+namespace {
+
+// What a smaller graph leaves out.
+struct Cut {
+  std::vector<bool> nodes;  // made inputs of
+  std::vector<bool> outputs;
+  bool hints = false;
+};
+
+std::vector<bool> used_values(const Graph& graph, const Cut& cut) {
+  std::vector<bool> used(graph.values().size());
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    if (!cut.outputs[i]) used[graph.outputs()[i].index] = true;
+  }
+  for (std::size_t n = graph.nodes().size(); n-- > 0;) {
+    const Node& node = graph.nodes()[n];
+    const bool wanted = std::ranges::any_of(node.results, [&](ValueId v) { return used[v.index]; });
+    if (!wanted || cut.nodes[n]) continue;
+    for (ValueId v : node.operands) used[v.index] = true;
+  }
+  return used;
+}
+
+GraphCase smaller(const GraphCase& program, const Cut& cut) {
+  const Graph& from = program.graph;
+  const std::vector<bool> used = used_values(from, cut);
+  GraphCase result;
+  Graph& to = result.graph;
+  std::vector<ValueId> image(from.values().size());
+  for (std::size_t i = 0; i < from.inputs().size(); ++i) {
+    const ValueId v = from.inputs()[i].value;
+    if (!used[v.index]) continue;
+    image[v.index] = to.add_input(from.type(v), {}, from.inputs()[i].donated);
+    result.inputs.push_back(program.inputs[i]);
+  }
+  for (std::size_t n = 0; n < from.nodes().size(); ++n) {
+    if (!cut.nodes[n]) continue;
+    for (ValueId v : from.nodes()[n].results) {
+      if (!used[v.index]) continue;
+      const Type& type = from.type(v);
+      const bool is_index = !is_float(type.dtype);
+      image[v.index] = to.add_input(type);
+      result.inputs.push_back(
+          random_literal(type.dtype, type.shape, v.index, is_index ? 0 : -1, is_index ? 2 : 1));
+    }
+  }
+  const std::uint32_t shift = cut.hints ? 0 : copy_checkpoints(from, to);
+  for (std::size_t n = 0; n < from.nodes().size(); ++n) {
+    const Node& node = from.nodes()[n];
+    const bool wanted = std::ranges::any_of(node.results, [&](ValueId v) { return used[v.index]; });
+    if (!wanted || cut.nodes[n]) continue;
+    Node copy = node;
+    copy.where = {};
+    copy.results.clear();
+    copy.checkpoint = cut.hints ? CheckpointId() : shifted(node.checkpoint, shift);
+    std::vector<Type> types;
+    for (ValueId& v : copy.operands) v = image[v.index];
+    for (ValueId v : node.results) types.push_back(from.type(v));
+    const NodeId added = to.add_node(std::move(copy), types);
+    for (std::size_t r = 0; r < node.results.size(); ++r) image[node.results[r].index] = to[added].results[r];
+  }
+  if (!cut.hints) copy_hints(from, to, shift, image);
+  for (std::size_t i = 0; i < from.outputs().size(); ++i) {
+    if (!cut.outputs[i]) to.add_output(image[from.outputs()[i].index]);
+  }
+  return result;
+}
+
+class Shrinker {
+ public:
+  Shrinker(std::uint64_t seed, const Thoroughness& thoroughness, const Finding& first, double seconds)
+      : seed_(seed),
+        thoroughness_(thoroughness),
+        seconds_(seconds),
+        kind_(kind_of(first.what)),
+        best_{{}, first, {}} {}
+
+  Smaller run() {
+    leave_out_steps();
+    if (best_.finding.part != Part::eager) cut_graph();
+    return best_;
+  }
+
+ private:
+  bool fails(const Outcome& outcome) const {
+    return outcome.finding && kind_of(outcome.finding.what) == kind_;
+  }
+
+  void leave_out_steps() {
+    const int steps = RandomFunction(seed_).steps();
+    for (bool again = true; again;) {
+      again = false;
+      for (int s = steps - 1; s >= 0; --s) {
+        if (best_.left_out.contains(s)) continue;
+        std::set<int> fewer = best_.left_out;
+        fewer.insert(s);
+        const Outcome outcome = run_apart(
+            seconds_, [&](const Progress& progress) { check(seed_, thoroughness_, fewer, progress); });
+        if (!fails(outcome)) continue;
+        best_.left_out = fewer;
+        best_.finding = outcome.finding;
+        again = true;
+      }
+    }
+  }
+
+  bool accept(const GraphCase& candidate) {
+    const Outcome outcome = run_apart(seconds_, [&](const Progress& progress) {
+      Finding finding = best_.finding;
+      finding.what.clear();
+      progress(finding);
+      try {
+        finding.what = difference(candidate, finding.variation);
+      } catch (const std::exception& error) {
+        finding.what = error.what();
+      }
+      progress(finding);
+    });
+    if (!fails(outcome)) return false;
+    best_.finding = outcome.finding;
+    best_.program = candidate;
+    return true;
+  }
+
+  void cut_graph() {
+    Outcome made = run_apart(seconds_, [&](const Progress&) {
+      graph_of(RandomFunction(seed_, best_.left_out), best_.finding.part);
+    });
+    if (made.crashed) return;
+    try {
+      best_.program = graph_of(RandomFunction(seed_, best_.left_out), best_.finding.part);
+    } catch (const std::exception&) {
+      return;
+    }
+    for (bool again = true; again;) {
+      again = false;
+      const auto nothing = [&] {
+        return Cut{std::vector<bool>(best_.program.graph.nodes().size()),
+                   std::vector<bool>(best_.program.graph.outputs().size())};
+      };
+      for (std::size_t i = best_.program.graph.outputs().size(); i-- > 0;) {
+        if (best_.program.graph.outputs().size() < 2) break;
+        Cut cut = nothing();
+        cut.outputs[i] = true;
+        again |= accept(smaller(best_.program, cut));
+      }
+      if (!best_.program.graph.hints().empty() || !best_.program.graph.checkpoints().empty()) {
+        Cut cut = nothing();
+        cut.hints = true;
+        again |= accept(smaller(best_.program, cut));
+      }
+      for (std::size_t n = best_.program.graph.nodes().size(); n-- > 0;) {
+        if (n >= best_.program.graph.nodes().size()) continue;
+        Cut cut = nothing();
+        cut.nodes[n] = true;
+        again |= accept(smaller(best_.program, cut));
+      }
+    }
+  }
+
+  const std::uint64_t seed_;
+  const Thoroughness thoroughness_;
+  const double seconds_;
+  const std::string kind_;
+  Smaller best_;
+};
+
+}  // namespace
+
+Smaller shrink(std::uint64_t seed, const Thoroughness& thoroughness, const Finding& first, double seconds) {
+  return Shrinker(seed, thoroughness, first, seconds).run();
+}
+
+}  // namespace tidemark::testing
