@@ -191,6 +191,11 @@ Tensor slice(const Operand& x, const Dims& start, const Dims& limit, const Dims&
   return build({x}, [&](Builder&, std::span<const Var> v) { return slice(v[0], start, limit, steps); });
 }
 Tensor pad(const Operand& x, const Dims& low, const Dims& high, double fill) {
+  if (!x.is_number() && x.tensor().dtype() == DType::boolean) {  // which no number has
+    return build({x}, [&](Builder& builder, std::span<const Var> v) {
+      return pad(v[0], constant(builder, DType::boolean, fill), low, high, Dims::filled(low.rank(), 0));
+    });
+  }
   return build({x, Operand(fill, x.where())}, [&](Builder&, std::span<const Var> v) {
     return pad(v[0], v[1], low, high, Dims::filled(low.rank(), 0));
   });
