@@ -1,6 +1,7 @@
 // Tensor: what users compute with. It either holds data or stands for a value of a function being traced; the same
 // code runs at once on data and writes a graph under grad, jvp or compile. Copies are cheap and have value semantics:
 // `y = x; y += 1;` leaves x alone (mutation makes a new version; the planner makes it in-place where that is safe).
+// A compiled function that uses a tensor from outside reads it at every call: variable.h tells which variable it was.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "tidemark/base/error.h"
 #include "tidemark/ir/builder.h"
 #include "tidemark/trace/storage.h"
+#include "tidemark/trace/variable.h"
 
 namespace tidemark {
 
@@ -43,7 +45,7 @@ struct Index {
   SourceLine where;  // unknown: not given
 };
 
-class Tensor {
+class Tensor : public Variable {
  public:
   Tensor() = default;  // empty: no shape, no data
   static Tensor from_storage(Type type, std::shared_ptr<Storage> storage);
@@ -72,11 +74,14 @@ class Tensor {
   // The bytes, wherever they are now; for the library's own readers.
   const std::byte* bytes(SourceLine where = std::source_location::current()) const;
 
-  // Windows: x.at(2), x.at(all, Range{0, 4}), x.at(1).at(-1). Reading gives a tensor, assigning makes a new version of x.
+  // Windows: x.at(2), x.at(all, Range{0, 4}), x.at(1).at(-1). Reading gives what x holds there at this moment, assigning
+  // makes a new version of x (view.h). What cannot be assigned to, a temporary or a constant, gives a tensor.
   TensorView at(const Index& i0, const Index& i1 = {}, const Index& i2 = {}, const Index& i3 = {},
-                const Index& i4 = {}, const Index& i5 = {}, const Index& i6 = {}, const Index& i7 = {});
+                const Index& i4 = {}, const Index& i5 = {}, const Index& i6 = {}, const Index& i7 = {}) &;
   Tensor at(const Index& i0, const Index& i1 = {}, const Index& i2 = {}, const Index& i3 = {},
-            const Index& i4 = {}, const Index& i5 = {}, const Index& i6 = {}, const Index& i7 = {}) const;
+            const Index& i4 = {}, const Index& i5 = {}, const Index& i6 = {}, const Index& i7 = {}) const&;
+  Tensor at(const Index& i0, const Index& i1 = {}, const Index& i2 = {}, const Index& i3 = {},
+            const Index& i4 = {}, const Index& i5 = {}, const Index& i6 = {}, const Index& i7 = {}) &&;
 
   Tensor& operator+=(const Operand& other);
   Tensor& operator-=(const Operand& other);

@@ -26,7 +26,8 @@ std::int64_t absolute(std::int64_t position, std::int64_t size, std::int64_t lim
 
 }  // namespace
 
-TensorView::TensorView(Tensor& base) : base_(&base), shape_(base.shape()) {
+TensorView::TensorView(const Tensor& base, std::shared_ptr<Watch> variable)
+    : base_(base), variable_(std::move(variable)), shape_(base.shape()) {
   start_ = Dims::filled(base.rank(), 0);
   count_ = base.shape();
   step_ = Dims::filled(base.rank(), 1);
@@ -34,7 +35,11 @@ TensorView::TensorView(Tensor& base) : base_(&base), shape_(base.shape()) {
 }
 
 TensorView::TensorView(Tensor& base, std::span<const Index> indices)
-    : TensorView(TensorView(base).narrowed(indices)) {}
+    : TensorView(TensorView(base, base.watch()).narrowed(indices)) {}
+
+Tensor TensorView::values(const Tensor& base, std::span<const Index> indices) {
+  return TensorView(base, nullptr).narrowed(indices);
+}
 
 TensorView TensorView::at(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4,
                           const Index& i5, const Index& i6, const Index& i7) const {
@@ -42,13 +47,18 @@ TensorView TensorView::at(const Index& i0, const Index& i1, const Index& i2, con
 }
 
 TensorView Tensor::at(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4,
-                      const Index& i5, const Index& i6, const Index& i7) {
+                      const Index& i5, const Index& i6, const Index& i7) & {
   return TensorView(*this, std::array{i0, i1, i2, i3, i4, i5, i6, i7});
 }
 
 Tensor Tensor::at(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4,
-                  const Index& i5, const Index& i6, const Index& i7) const {
-  return TensorView(const_cast<Tensor&>(*this), std::array{i0, i1, i2, i3, i4, i5, i6, i7});  // read only
+                  const Index& i5, const Index& i6, const Index& i7) const& {
+  return TensorView::values(*this, std::array{i0, i1, i2, i3, i4, i5, i6, i7});
+}
+
+Tensor Tensor::at(const Index& i0, const Index& i1, const Index& i2, const Index& i3, const Index& i4,
+                  const Index& i5, const Index& i6, const Index& i7) && {
+  return TensorView::values(*this, std::array{i0, i1, i2, i3, i4, i5, i6, i7});
 }
 
 TensorView TensorView::narrowed(std::span<const Index> indices) const {
@@ -58,7 +68,7 @@ TensorView TensorView::narrowed(std::span<const Index> indices) const {
          {.what = fmt::format("{} indices for a tensor of shape {}", indices.size(), to_string(shape_)),
           .where = indices.front().where});
   }
-  TensorView view(*base_);
+  TensorView view(base_, variable_);
   view.shape_ = {};
   view.where_ = indices.empty() ? where_ : indices.front().where;
   view.start_ = start_;
@@ -98,7 +108,7 @@ TensorView TensorView::narrowed(std::span<const Index> indices) const {
 }
 
 Tensor TensorView::read(SourceLine where) const {
-  return build({Operand(*base_, where)}, [&](Builder&, std::span<const Var> x) {
+  return build({Operand(base_, where)}, [&](Builder&, std::span<const Var> x) {
     Dims limit = start_;
     for (int d = 0; d < limit.rank(); ++d) {
       limit[d] = count_[d] == 0 ? start_[d] : start_[d] + (count_[d] - 1) * step_[d] + 1;
@@ -107,24 +117,38 @@ Tensor TensorView::read(SourceLine where) const {
   });
 }
 
-TensorView& TensorView::operator=(const Operand& value) {
-  *base_ = build({Operand(*base_, value.where()), value}, [&](Builder&, std::span<const Var> x) {
-    return update_slice(x[0], reshape(broadcast(x[1], shape_), count_), start_, step_);
+Tensor& TensorView::written(SourceLine where) {
+  const Tensor* variable = variable_ ? variable_->variable() : nullptr;
+  if (!variable) {
+    fail(ErrorCode::foreign_tensor,
+         {.what = fmt::format("a window of shape {} is written, and its tensor exists no more",
+                              to_string(shape_)),
+          .where = where,
+          .help = "write while the tensor is there, or return the tensor itself"});
+  }
+  return const_cast<Tensor&>(*variable);  // windows are made of variables that may be written
+}
+
+const TensorView& TensorView::operator=(const Operand& value) && {
+  Tensor& x = written(value.where());
+  x = build({Operand(x, value.where()), value}, [&](Builder&, std::span<const Var> in) {
+    return update_slice(in[0], reshape(broadcast(in[1], shape_), count_), start_, step_);
   });
+  base_ = x;
   return *this;
 }
 
-TensorView& TensorView::operator+=(const Operand& value) {
-  return *this = Operand(Operand(*this, value.where()) + value, value.where());
+const TensorView& TensorView::operator+=(const Operand& value) && {
+  return std::move(*this) = Operand(Operand(*this, value.where()) + value, value.where());
 }
-TensorView& TensorView::operator-=(const Operand& value) {
-  return *this = Operand(Operand(*this, value.where()) - value, value.where());
+const TensorView& TensorView::operator-=(const Operand& value) && {
+  return std::move(*this) = Operand(Operand(*this, value.where()) - value, value.where());
 }
-TensorView& TensorView::operator*=(const Operand& value) {
-  return *this = Operand(Operand(*this, value.where()) * value, value.where());
+const TensorView& TensorView::operator*=(const Operand& value) && {
+  return std::move(*this) = Operand(Operand(*this, value.where()) * value, value.where());
 }
-TensorView& TensorView::operator/=(const Operand& value) {
-  return *this = Operand(Operand(*this, value.where()) / value, value.where());
+const TensorView& TensorView::operator/=(const Operand& value) && {
+  return std::move(*this) = Operand(Operand(*this, value.where()) / value, value.where());
 }
 
 Operand::Operand(const TensorView& view, SourceLine where) : tensor_(view.read(where)), where_(where) {}

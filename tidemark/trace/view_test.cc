@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tidemark/tidemark.h"
 
 namespace tidemark {
@@ -66,6 +68,68 @@ TEST(View, NamesTheIndexAndTheLineWhenOutOfRange) {
   }
   EXPECT_THROW(x.at(0, 0, 0), Error);
   EXPECT_THROW(x.at(Range{0, 3, -1}), Error);
+}
+
+TEST(View, OfATemporaryOwnsItsValues) {
+  const auto row = softmax(zeros({2, 4}, DType::f64), 1).at(0);
+  const std::vector<Tensor> others(8, full({2, 4}, 7, DType::f64));  // takes the memory if it was let go
+  EXPECT_EQ(row.to_vector(), (std::vector<double>{0.25, 0.25, 0.25, 0.25}));
+  const auto element = (counting({3, 4}) * 2).at(1).at(2);
+  EXPECT_EQ(element.item(), 12);
+  static_assert(std::is_same_v<decltype(counting({2}).at(0)), Tensor>);
+  static_assert(std::is_same_v<decltype(std::declval<const Tensor&>().at(0)), Tensor>);
+}
+
+TEST(View, OutlivesTheTensorItWasTakenFrom) {
+  const auto last_row = [](int rows) {
+    Tensor local = counting({rows, 2});
+    return local.at(-1);
+  };
+  const auto row = last_row(3);
+  const std::vector<Tensor> others(8, full({3, 2}, 7, DType::f64));
+  EXPECT_EQ(row.to_vector(), (std::vector<double>{4, 5}));
+  std::optional<TensorView> kept;
+  {
+    Tensor x = counting({2, 2});
+    kept.emplace(x.at(1));
+  }
+  EXPECT_EQ(kept->to_vector(), (std::vector<double>{2, 3}));
+  EXPECT_THROW(std::move(*kept) = 1, Error);
+}
+
+TEST(View, ANameKeepsTheValuesItWasGiven) {
+  Tensor x = counting({2, 2});
+  const auto row = x.at(1);
+  x *= 10;
+  EXPECT_EQ(row.to_vector(), (std::vector<double>{2, 3}));
+  x.at(1) = row + 1;
+  EXPECT_EQ(x.to_vector(), (std::vector<double>{0, 10, 3, 4}));
+  x.at(1, 0) += 1;
+  EXPECT_EQ(row.to_vector(), (std::vector<double>{2, 3}));
+  EXPECT_EQ(x.at(1).to_vector(), (std::vector<double>{4, 4}));
+  const auto f = [](Tensor y) {  // and while it is traced
+    const auto before = y.at(0);
+    y.at(0) = 100;
+    return before + y.at(0);
+  };
+  EXPECT_EQ(compile(f)(tensor<double>({1, 2})).item(), 101);
+  EXPECT_EQ(f(tensor<double>({1, 2})).item(), 101);
+}
+
+TEST(View, ANameDoesNotWrite) {
+  static_assert(!std::is_assignable_v<TensorView&, double>);
+  static_assert(!std::is_assignable_v<TensorView&, const TensorView&>);
+  static_assert(!std::is_assignable_v<TensorView&, const Tensor&>);
+  static_assert(std::is_assignable_v<TensorView&&, double>);
+  static_assert(std::is_assignable_v<TensorView&&, const TensorView&>);
+}
+
+TEST(View, ChainsOfAssignmentsReadFromTheRight) {
+  Tensor x = counting({3});
+  x.at(0) = x.at(1) = 5;
+  EXPECT_EQ(x.to_vector(), (std::vector<double>{5, 5, 2}));
+  x.at(2) = x.at(0);
+  EXPECT_EQ(x.to_vector(), (std::vector<double>{5, 5, 5}));
 }
 
 }  // namespace
