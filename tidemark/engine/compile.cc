@@ -1,6 +1,9 @@
 #include "tidemark/engine/compile.h"
 
+#include "tidemark/ir/compare.h"
+#include "tidemark/ir/print.h"
 #include "tidemark/plan/plan_json.h"
+#include "tidemark/schedule/checksum.h"
 
 namespace tidemark {
 
@@ -14,6 +17,11 @@ namespace detail {
 
 void mark_donated(Graph& graph, const std::vector<bool>& donated) {
   for (std::size_t i = 0; i < donated.size(); ++i) graph.inputs()[i].donated = donated[i];
+}
+
+std::uint64_t hash_of(const Graph& traced) {
+  const std::string text = print(traced);
+  return schedule::checksum(std::as_bytes(std::span(text)), hash_graph(traced));
 }
 
 void not_yet_planned(SourceLine where) {

@@ -1,15 +1,14 @@
-// compile(f): a function that is traced and planned at its first call for each set of argument types, then reused.
+// compile(f): a function that is traced and planned at its first call for each set of argument types, then reused. What f
+// uses from outside it reads at every call, as f itself would (captures.h).
 //
 //   auto step = td::compile(td::value_and_grad(loss), {.memory = 64_MiB});
 //   auto [value, grads] = step(params, x, y);
 //   fmt::print("{}", step.plan().summary());
 #pragma once
-#include <any>
-#include <map>
 #include <string>
 #include <typeindex>
 
-#include "tidemark/engine/plan_function.h"
+#include "tidemark/engine/function_state.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/ops/loop_forecast.h"
 #include "tidemark/trace/traced_call.h"
@@ -25,6 +24,7 @@ struct PlannedGraph {
   std::vector<LoopForecast> loops() const;
   std::string to_json() const;
   Bytes peak() const { return Bytes(plan.peak()); }
+  std::shared_ptr<const Program> program = {};  // keeps both, also when the function forgets them
 };
 
 // A tree of tensors with the same types and no values: what prepare, try_prepare, frontier and others take as well.
@@ -34,13 +34,6 @@ Tree types_of(const Tree& tree) {
 }
 
 namespace detail {
-
-// One traced and planned instance of a compiled function.
-struct CompiledCall {
-  std::unique_ptr<Program> program;
-  std::vector<Tensor> captures;
-  std::any result;  // the result tree, its tensors to be replaced
-};
 
 enum class KeyPart { all, fixed_values };
 template <KeyPart part, class... Args>
@@ -61,6 +54,7 @@ std::string cache_key(const Args&... args) {
 }
 
 void mark_donated(Graph& graph, const std::vector<bool>& donated);
+std::uint64_t hash_of(const Graph& traced);  // of all that its plan and its errors depend on
 [[noreturn]] void not_yet_planned(SourceLine where);
 
 }  // namespace detail
@@ -69,32 +63,30 @@ template <class F>
 class Compiled {
  public:
   Compiled(F f, CompileOptions options, SourceLine where)
-      : state_(std::make_shared<State>(State{.f = std::move(f),
-                                             .options = std::move(options),
-                                             .where = where,
-                                             .workspace = std::make_shared<Workspace>(default_device())})) {}
+      : state_(std::make_shared<State>(std::move(f), std::move(options), where)) {}
 
   // Throws InfeasibleBudget, at the line of the call of compile, when no plan for these types is within the budget.
   template <class... Args>
   auto operator()(const Args&... args) const {
     using Result = std::decay_t<decltype(state_->f(args...))>;
     if (current_trace()) return Result(state_->f(args...));  // inside another trace it is just the function
-    detail::CompiledCall& call = planned(args...);
     std::vector<Tensor> inputs;
     (for_each_tensor(args, [&](const std::string&, const Tensor& tensor) { inputs.push_back(tensor); }), ...);
-    inputs.insert(inputs.end(), call.captures.begin(), call.captures.end());
-    return with_tensors(std::any_cast<const Result&>(call.result), call.program->run(inputs, state_->where));
+    const std::shared_ptr<CompiledCall> call = planned(inputs, args...);
+    return with_tensors(std::any_cast<const Result&>(call->result),
+                        call->program->run(inputs, state_->where));
   }
 
   // Traces and plans for arguments of these types without running. Arguments with values: memory is reserved too.
   template <class... Args>
   PlannedGraph prepare(const Args&... args) const {
-    detail::CompiledCall& call = planned(args...);
+    std::vector<Tensor> captured;
+    const std::shared_ptr<CompiledCall> call = planned(captured, args...);
     bool values = true;
     (for_each_tensor(args, [&](const std::string&, const Tensor& tensor) { values &= tensor.is_data(); }),
      ...);
-    if (values) call.program->reserve();
-    return plan();
+    if (values) call->program->reserve();
+    return planned_graph(call->program);
   }
   // The same without throwing when the budget is too small.
   template <class... Args>
@@ -121,12 +113,13 @@ class Compiled {
   // The peak as a formula in the batch size, this plan's decisions kept.
   template <class... Args>
   std::optional<Footprint> footprint(const Args&... args) const {
-    const Program& program = *planned(args...).program;
+    std::vector<Tensor> captured;
+    const std::shared_ptr<Program> program = planned(captured, args...)->program;
     return with_traced(
         [&](const TracedFunction& function) {
-          return footprint_of(function, state_->options, program.graph(), program.plan(), state_->where);
+          return footprint_of(function, state_->options, program->graph(), program->plan(), state_->where);
         },
-        args...);
+        "", args...);
   }
   // The plan's summary, the smallest budget and the formula.
   template <class... Args>
@@ -136,36 +129,44 @@ class Compiled {
 
   // Of the latest call.
   PlannedGraph plan(SourceLine where = std::source_location::current()) const {
-    const Program& program = latest(where);
-    return {program.graph(), program.plan()};
+    return planned_graph(latest(where));
   }
   Bytes arena_high_water(SourceLine where = std::source_location::current()) const {
-    return Bytes(latest(where).arena_high_water());
+    return Bytes(latest(where)->arena_high_water());
+  }
+
+  // Everything it holds between calls.
+  FunctionMemory memory_report() const { return state_->memory(); }
+  // Forgets what was traced and planned; the next call begins anew. For when something changed that a trace cannot see: a
+  // C++ number, or which of several tensors a captured pointer points at.
+  void forget() const {
+    state_->calls.clear();
+    state_->largest = {};
+    state_->latest.reset();
   }
 
  private:
-  struct State {
+  struct State : FunctionState {
+    State(F function, CompileOptions options, SourceLine where)
+        : FunctionState(std::move(options), where), f(std::move(function)) {}
     F f;
-    CompileOptions options;
-    SourceLine where;
-    std::shared_ptr<Workspace> workspace;
-    std::map<std::string, detail::CompiledCall> calls = {};  // by argument types and fixed values
-    LargestPlans largest = {};
-    detail::CompiledCall* latest = nullptr;
   };
 
-  const Program& latest(SourceLine where) const {
+  std::shared_ptr<Program> latest(SourceLine where) const {
     if (!state_->latest) detail::not_yet_planned(where);
-    return *state_->latest->program;
+    return state_->latest->program;
+  }
+  static PlannedGraph planned_graph(std::shared_ptr<const Program> program) {
+    return {program->graph(), program->plan(), program};
   }
 
-  // use(TracedFunction), which is valid during the call.
+  // use(TracedFunction), which is valid during the call. `captures`: their signature.
   template <class Use, class... Args>
-  auto with_traced(const Use& use, const Args&... args) const {
+  auto with_traced(const Use& use, const std::string& captures, const Args&... args) const {
     State& state = *state_;
     check_options(state.options, sizeof...(Args), state.where);
     TracedFunction function;
-    function.fixed = detail::cache_key<detail::KeyPart::fixed_values>(args...);
+    function.fixed = detail::cache_key<detail::KeyPart::fixed_values>(args...) + captures;
     function.donated.assign(sizeof...(Args), false);
     for (int a : state.options.donate) function.donated[static_cast<std::size_t>(a)] = true;
     const auto add = [&](const auto& argument) {
@@ -198,29 +199,34 @@ class Compiled {
                          state_->options.program.skip_optimisations, nullptr, 0);
   }
 
+  // Traced and planned before, or now. Appends the captured tensors to `inputs`.
   template <class... Args>
-  detail::CompiledCall& planned(const Args&... args) const {
+  std::shared_ptr<CompiledCall> planned(std::vector<Tensor>& inputs, const Args&... args) const {
     State& state = *state_;
     const std::string key = detail::cache_key<detail::KeyPart::all>(args...);
-    const auto found = state.calls.find(key);
-    if (found != state.calls.end()) return *(state.latest = &found->second);
+    if (std::shared_ptr<CompiledCall> found = state.calls.find(key, inputs)) return state.latest = found;
     check_options(state.options, sizeof...(Args), state.where);
     auto traced = trace_marked(std::tuple<Args...>(args...));
-    detail::CompiledCall call;
-    call.captures.assign(
-        traced.inputs.begin() +
-            static_cast<std::ptrdiff_t>(traced.argument_ends.empty() ? 0 : traced.argument_ends.back()),
-        traced.inputs.end());
+    auto call = std::make_shared<CompiledCall>();
+    const std::span<const Tensor> captured =
+        std::span<const Tensor>(traced.inputs).subspan(traced.inputs.size() - traced.captured.size());
+    inputs.insert(inputs.end(), captured.begin(), captured.end());
     for_each_tensor(traced.result, [](const std::string&, Tensor& tensor) { tensor = Tensor(); });
-    call.result = std::move(traced.result);
-    PlannedFunction function = with_traced(
-        [&](const TracedFunction& f) {
-          return plan_function(f, traced.graph, state.options, state.largest, state.where);
-        },
-        args...);
-    call.program = std::make_unique<Program>(std::move(function.graph), std::move(function.plan),
-                                             state.workspace, function.reserve);
-    return *(state.latest = &(state.calls[key] = std::move(call)));
+    call->captures = Captures(captured, traced.captured, traced.reads);
+    call->result = std::move(traced.result);
+    call->graph_hash = detail::hash_of(traced.graph);
+    call->program = state.calls.find_program(key, call->graph_hash);
+    if (!call->program) {
+      PlannedFunction function = with_traced(
+          [&](const TracedFunction& f) {
+            return plan_function(f, traced.graph, state.options, state.largest, state.where);
+          },
+          call->captures.signature(), args...);
+      call->program = std::make_shared<Program>(std::move(function.graph), std::move(function.plan),
+                                                state.workspace, function.reserve);
+    }
+    state.calls.insert(key, call);
+    return state.latest = call;
   }
 
   std::shared_ptr<State> state_;

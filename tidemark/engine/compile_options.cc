@@ -34,6 +34,11 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
            "Effort::quick, normal, best, or a factor above 0");
   if (options.max_batch && *options.max_batch < 1)
     reject(fmt::format("a largest batch of {}", *options.max_batch), "at least 1");
+  if (options.held_results < 0)
+    reject(fmt::format("results of {} earlier calls", options.held_results), "0 or more");
+  if (options.cache.count < 0)
+    reject(fmt::format("a cache of {} bytes", options.cache.count),
+           "0 or more: the latest call is always kept");
   check_positions(options.donate, arguments, "to be donated", where);
   check_positions(options.batch_arguments, arguments, "said to hold a batch", where);
 }

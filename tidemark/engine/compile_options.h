@@ -37,6 +37,12 @@ struct CompileOptions {
   // Arguments (by position) whose tensors have the batch as their first axis. Empty: found by trying, from the last
   // argument on that is not donated.
   std::vector<int> batch_arguments = {};
+  // Results of how many earlier calls will still be held when the function is called again, as in g = step(x). The plan
+  // leaves room for them in the budget; without it such a call is refused where they do not fit.
+  int held_results = 0;
+  // For the graphs, plans and kernels of calls made before, one for each set of types: those used least recently go.
+  // Not part of `memory`, which is for tensors.
+  Bytes cache = Bytes(std::int64_t{64} << 20);
   ProgramOptions program = {};
 };
 

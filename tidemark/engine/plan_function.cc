@@ -81,8 +81,32 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
   return list;
 }
 
+// What a call hands out that the next one finds beside its plan while it is held: large results, but for those that can
+// take the memory of a donated argument.
+std::int64_t result_bytes(const Graph& traced) {
+  std::vector<Type> donated;
+  for (const Input& input : traced.inputs()) {
+    if (input.donated) donated.push_back(traced.type(input.value));
+  }
+  std::int64_t bytes = 0;
+  for (ValueId v : traced.outputs()) {
+    const Type& type = traced.type(v);
+    if (type.bytes() <= small_result_bytes) continue;
+    if (const auto same = std::ranges::find(donated, type); same != donated.end()) {
+      donated.erase(same);
+    } else {
+      bytes += type.bytes();
+    }
+  }
+  return bytes;
+}
+
 PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
-                           const CompileOptions& options, SourceLine where) {
+                           const CompileOptions& given, SourceLine where) {
+  CompileOptions options = given;
+  if (options.memory && options.held_results > 0)
+    options.memory =
+        std::max(Bytes(1), Bytes(given.memory->count - given.held_results * result_bytes(traced)));
   const PlanOptions plan = plan_options(options);
   Graph graph = prepare_within(traced, options.program.skip_optimisations, plan);
   Result<Plan, Infeasible> planned = try_plan(graph, plan);
@@ -95,6 +119,7 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
     smallest.budget = *plan.memory;
     planned = std::move(smallest);
   }
+  if (given.memory) planned.value().budget = given.memory->count;
   const std::int64_t arena = planned.value().arena_bytes;
   return {std::move(graph), std::move(planned).value(), arena};
 }
@@ -112,6 +137,19 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options,
 }
 
 }  // namespace
+
+const PlannedFunction* LargestPlans::find(const std::string& key) {
+  const auto found = std::ranges::find(plans_, key, [](const auto& entry) { return entry.first; });
+  if (found == plans_.end()) return nullptr;
+  plans_.splice(plans_.begin(), plans_, found);
+  return &plans_.front().second;
+}
+
+const PlannedFunction& LargestPlans::insert(const std::string& key, PlannedFunction planned) {
+  plans_.emplace_front(key, std::move(planned));
+  if (plans_.size() > most) plans_.pop_back();
+  return plans_.front().second;
+}
 
 PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,
                               const CompileOptions& options, LargestPlans& largest, SourceLine where) {
@@ -131,12 +169,11 @@ PlannedFunction plan_function(const TracedFunction& function, const Graph& trace
   const std::vector<Type> types = axis->resized(function.types, *options.max_batch);
   std::string key = function.fixed;
   for (const Type& type : types) key += to_string(type) + ";";
-  auto found = largest.find(key);
-  if (found == largest.end()) {
-    found = largest.emplace(key, plan_types(function, types, function.trace(types), options, where)).first;
-  }
-  if (axis->size == *options.max_batch) return found->second;
-  return plan_inside(traced, options, found->second);
+  const PlannedFunction* found = largest.find(key);
+  if (!found)
+    found = &largest.insert(key, plan_types(function, types, function.trace(types), options, where));
+  if (axis->size == *options.max_batch) return *found;
+  return plan_inside(traced, options, *found);
 }
 
 SmallestBudget smallest_budget(const Graph& graph, const PlanOptions& options) {

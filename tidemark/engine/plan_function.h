@@ -1,8 +1,9 @@
 // From a traced function to its plan: within the budget, inside the memory of the largest batch, or with reasons why
 // not and what would fit.
 #pragma once
-#include <map>
+#include <list>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,17 @@ struct PlannedFunction {
   std::int64_t reserve = 0;  // bytes of the arena that later batches may need; at least the plan's
 };
 
-// Plans for the largest batch, by everything else that a call's key holds.
-using LargestPlans = std::map<std::string, PlannedFunction>;
+// Plans for the largest batch, by everything else that a call's key holds: the latest few.
+class LargestPlans {
+ public:
+  const PlannedFunction* find(const std::string& key);  // null: there is none; valid until the next insert
+  const PlannedFunction& insert(const std::string& key, PlannedFunction planned);
+  auto list() const { return std::views::values(plans_); }
+
+ private:
+  static constexpr std::size_t most = 4;
+  std::list<std::pair<std::string, PlannedFunction>> plans_;  // the latest first
+};
 
 // `traced`: for the function's own types. Throws InfeasibleBudget at `where`.
 PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,

@@ -1,5 +1,6 @@
 #include "tidemark/engine/program.h"
 
+#include <cstring>
 #include <unordered_map>
 
 #include "tidemark/autodiff/expand.h"
@@ -13,9 +14,6 @@
 
 namespace tidemark {
 namespace {
-
-// Results up to this size are copied out at once: cheaper than remembering them.
-constexpr std::int64_t small_result_bytes = 4096;
 
 std::vector<Literal> evaluate_constant(const Op& op, std::span<const Literal> operands, const Attrs& attrs) {
   return interpret(op, operands, attrs, default_device()->pool());
@@ -44,14 +42,16 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
       plan_(make_plan(graph_, options.plan)),
       workspace_(std::make_shared<Workspace>(std::move(device))),
       workspace_bytes_(plan_.arena_bytes),
-      bound_(graph_.inputs().size()) {}
+      bound_(graph_.inputs().size()),
+      held_{.graph = held_bytes(graph_), .plan = held_bytes(plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least)
     : graph_(std::move(prepared)),
       plan_(std::move(plan)),
       workspace_(std::move(workspace)),
       workspace_bytes_(std::max(at_least, plan_.arena_bytes)),
-      bound_(graph_.inputs().size()) {}
+      bound_(graph_.inputs().size()),
+      held_{.graph = held_bytes(graph_), .plan = held_bytes(plan_)} {}
 
 void Program::reserve() {
   workspace_->reserve(workspace_bytes_);
@@ -83,42 +83,98 @@ void Program::bind(std::span<const Tensor> inputs, SourceLine where) {
   }
 }
 
-std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine where) {
-  reserve();
-  workspace_->move_results_out();
-  bind(inputs, where);
+void Program::check_held(std::span<const Tensor> inputs, SourceLine where) {
+  if (plan_.budget == 0) return;
+  const Workspace::Held held = workspace_->held(inputs);
+  const std::int64_t total = plan_.peak() + held.bytes;
+  if (total <= plan_.budget) return;
+  fail(ErrorCode::infeasible_budget,
+       {.what = fmt::format("{} still held, {}, and with {} this call takes {}",
+                            held.count == 1 ? "1 result of an earlier call is"
+                                            : fmt::format("{} results of earlier calls are", held.count),
+                            to_string(Bytes(held.bytes)), held.count == 1 ? "it" : "them",
+                            to_string(Bytes(total))),
+        .expected = fmt::format("at most the budget, {}", to_string(Bytes(plan_.budget))),
+        .where = where,
+        .help = "let them go before the call (result = {}), pass them in as arguments, or have the plan "
+                "leave room for "
+                "them: {.held_results = 1}",
+        .notes = {fmt::format("the plan: {}", to_string(Bytes(plan_.peak()))),
+                  fmt::format("too much: {} bytes", total - plan_.budget)}});
+}
+
+void Program::give_away(std::span<const Tensor> inputs, SourceLine where, bool half_written) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!graph_.inputs()[i].donated) continue;
-    ++inputs[i].storage()->version;
-    inputs[i].storage()->donated_at = where;
+    Storage& storage = *inputs[i].storage();
+    ++storage.version;
+    storage.donated_at = where;
+    storage.half_written = half_written;
   }
-  Arena& arena = workspace_->arena();
-  arena.reset_high_water();
-  executor_->run(bound_);
-  high_water_ = std::max(high_water_, arena.high_water());
+}
 
-  std::vector<Tensor> results;
-  std::unordered_map<std::uint32_t, std::shared_ptr<Storage>> by_buffer;  // two outputs may be one value
+// One per output, null for those in the inputs' memory; two outputs may be one value. Made before the run, so that
+// nothing is left to fail behind it. Small ones have memory of their own at once: cheaper than remembering them.
+std::vector<std::shared_ptr<Storage>> Program::result_storages() {
+  std::vector<std::shared_ptr<Storage>> storages;
+  std::unordered_map<std::uint32_t, std::shared_ptr<Storage>> by_buffer;
   for (const Ref& ref : plan_.outputs) {
     const Buffer& buffer = plan_.buffers[ref.buffer.index];
-    const Type& type = graph_.type(ref.value);
     if (buffer.memory == Memory::bound) {
-      results.push_back(
-          Tensor::from_storage(type, inputs[static_cast<std::size_t>(buffer.offset)].storage()));
+      storages.emplace_back();
       continue;
     }
     std::shared_ptr<Storage>& storage = by_buffer[ref.buffer.index];
-    if (!storage) {
-      storage = std::make_shared<Storage>(arena.base() + buffer.offset + ref.offset, type.bytes());
-      if (type.bytes() <= small_result_bytes) {
-        storage->settle();
-      } else {
-        workspace_->lend(storage);
-      }
+    const std::int64_t bytes = graph_.type(ref.value).bytes();
+    if (!storage && bytes <= small_result_bytes) {
+      storage = std::make_shared<Storage>(allocate_aligned(bytes), bytes);
+    } else if (!storage) {
+      storage = std::make_shared<Storage>(workspace_->arena().base() + buffer.offset + ref.offset, bytes);
+      workspace_->lend(storage);
     }
-    results.push_back(Tensor::from_storage(type, storage));
+    storages.push_back(storage);
+  }
+  return storages;
+}
+
+std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine where) {
+  check_held(inputs, where);
+  reserve();
+  workspace_->move_results_out();
+  bind(inputs, where);
+  const std::vector<std::shared_ptr<Storage>> storages = result_storages();
+  std::vector<Tensor> results(storages.size());
+  Arena& arena = workspace_->arena();
+  arena.reset_high_water();
+  try {
+    executor_->run(bound_);
+  } catch (...) {
+    if (executor_->wrote_inputs()) give_away(inputs, where, true);
+    throw;
+  }
+  high_water_ = std::max(high_water_, arena.high_water());
+  give_away(inputs, where, false);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Ref& ref = plan_.outputs[i];
+    const Buffer& buffer = plan_.buffers[ref.buffer.index];
+    const Type& type = graph_.type(ref.value);
+    if (!storages[i]) {
+      results[i] = Tensor::from_storage(type, inputs[static_cast<std::size_t>(buffer.offset)].storage());
+      continue;
+    }
+    if (storages[i]->settled()) {
+      std::memcpy(storages[i]->data(), arena.base() + buffer.offset + ref.offset,
+                  static_cast<std::size_t>(type.bytes()));
+    }
+    results[i] = Tensor::from_storage(type, storages[i]);
   }
   return results;
+}
+
+HeldBytes Program::held() const {
+  HeldBytes held = held_;
+  if (executor_) held.kernels = executor_->held_bytes();
+  return held;
 }
 
 }  // namespace tidemark

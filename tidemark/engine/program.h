@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tidemark/autodiff/settle_loops.h"
+#include "tidemark/engine/held_bytes.h"
 #include "tidemark/engine/workspace.h"
 #include "tidemark/opt/optimize.h"
 #include "tidemark/plan/pipeline.h"
@@ -25,6 +26,9 @@ struct ProgramOptions {
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations = {},
                     OptReport* report = nullptr, std::int64_t loop_memory = unlimited_memory);
 
+// Results up to this size are copied out of the arena at once, and count as the caller's own.
+inline constexpr std::int64_t small_result_bytes = 4096;
+
 class Program {
  public:
   // `graph` with its donated inputs marked. Throws InfeasibleBudget.
@@ -37,15 +41,21 @@ class Program {
 
   // Takes the memory that the plan asks for and makes the kernels ready; the first run does it otherwise.
   void reserve();
-  // Results may lie in the arena until the next run moves them out or someone takes a pointer (see Storage).
+  // Results may lie in the arena until the next run moves them out or someone takes a pointer (see Storage). Throws
+  // infeasible_budget where those of earlier runs that are still held would, with the plan, exceed its budget. When it throws,
+  // donated inputs are what they were.
   std::vector<Tensor> run(std::span<const Tensor> inputs, SourceLine where);
 
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return plan_; }
   std::int64_t arena_high_water() const { return high_water_; }  // over all runs of this program
+  HeldBytes held() const;
 
  private:
   void bind(std::span<const Tensor> inputs, SourceLine where);
+  void check_held(std::span<const Tensor> inputs, SourceLine where);
+  void give_away(std::span<const Tensor> inputs, SourceLine where, bool half_written);
+  std::vector<std::shared_ptr<Storage>> result_storages();
 
   Graph graph_;
   Plan plan_;
@@ -55,6 +65,7 @@ class Program {
   int generation_ = 0;             // of the workspace that the executor was made for
   std::vector<std::byte*> bound_;  // memory of each input during a run
   std::int64_t high_water_ = 0;
+  HeldBytes held_;  // of the graph and the plan
 };
 
 }  // namespace tidemark

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
+
+#include "tidemark/base/error.h"
 
 namespace tidemark {
 namespace {
@@ -56,6 +59,13 @@ void Executor::prepare(const Graph& graph, const Plan& plan, std::byte* base) {
     last_step_.push_back(static_cast<std::uint32_t>(end));
     t = end;
   }
+  std::vector<bool> is_input(refs_.size(), false);
+  for (const Patch& patch : input_patches_) is_input[patch.ref] = true;
+  const auto writes_input = [&](const Extent& at) {
+    return std::any_of(is_input.begin() + at.first_out, is_input.begin() + at.last_out, std::identity());
+  };
+  first_input_write_ =
+      static_cast<std::size_t>(std::ranges::find_if(extents_, writes_input) - extents_.begin());
   const std::span<const TensorRef> refs(refs_);
   const std::span<const RegionRun> regions(region_runs_);
   for (std::size_t i = 0; i < launches_.size(); ++i) {
@@ -184,8 +194,33 @@ void Executor::bind(std::byte* const* inputs) {
   for (const Patch& patch : input_patches_) refs_[patch.ref].data = inputs[patch.which] + patch.offset;
 }
 
+void Executor::follow(std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last; ++i) launches_[i].run(launches_[i].args);
+}
+
 void Executor::follow() {
-  for (const Prepared& launch : launches_) launch.run(launch.args);
+  wrote_inputs_ = false;
+  follow(0, first_input_write_);
+  if (first_input_write_ == launches_.size()) return;
+  wrote_inputs_ = true;
+  try {
+    follow(first_input_write_, first_input_write_ + 1);
+  } catch (const Error&) {
+    wrote_inputs_ = false;  // the first that writes looks at its operands before
+    throw;
+  }
+  follow(first_input_write_ + 1, launches_.size());
+}
+
+std::int64_t Executor::held_bytes() const {
+  constexpr std::size_t per_kernel =
+      512;  // what the device made ready for it: instructions, unpacked attributes
+  const auto of = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
+  std::size_t bytes = sizeof(*this) + of(refs_) + of(extents_) + of(launches_) + of(last_step_) +
+                      of(attributes_) + of(input_patches_) + of(output_patches_) + of(output_copies_) +
+                      of(regions_) + of(region_runs_) + launches_.size() * per_kernel;
+  for (const auto& region : regions_) bytes += static_cast<std::size_t>(region->held_bytes());
+  return static_cast<std::int64_t>(bytes);
 }
 
 void Executor::run(std::span<std::byte* const> inputs) {
@@ -199,7 +234,9 @@ void Executor::run(std::span<std::byte* const> inputs,
   bind(inputs.data());
   arena_->touch(top_);
   std::size_t step = 0;
+  wrote_inputs_ = false;
   for (std::size_t i = 0; i < launches_.size(); ++i) {
+    wrote_inputs_ |= i >= first_input_write_;
     launches_[i].run(launches_[i].args);
     for (; step < last_step_[i]; ++step) after_step(step);
   }

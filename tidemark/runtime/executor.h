@@ -21,11 +21,15 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // `inputs[i]` is the memory of the graph's input i: dense, aligned, and written only if that input is donated.
+  // `inputs[i]` is the memory of the graph's input i: dense, aligned, and written only if that input is donated. When it
+  // throws, wrote_inputs() says whether any was; plans let no step fail, for what its operands hold, once one is.
   void run(std::span<std::byte* const> inputs);
   // The same, calling `after_step(i)` when step i of the plan has run, with its group if it is in one: for timing and for
   // watching values.
   void run(std::span<std::byte* const> inputs, const std::function<void(std::size_t step)>& after_step);
+  bool wrote_inputs() const { return wrote_inputs_; }
+
+  std::int64_t held_bytes() const;  // by what it made ready, about: kernels, shapes, strides
 
  private:
   // Of a region: `base` is where its arena begins, inside one whose high-water mark its node's step counts.
@@ -43,6 +47,7 @@ class Executor {
   void add_launch(Launch launch, const Extent& at, std::byte* scratch, const SourceLine& where);
   void bind(std::byte* const* inputs);
   void follow();
+  void follow(std::size_t first, std::size_t last);
 
   // Where a launch's operands and regions are, while lists still grow.
   struct Extent {
@@ -74,6 +79,9 @@ class Executor {
   std::vector<std::uint32_t> last_step_;  // per launch: one past its last step of the plan
   std::vector<std::shared_ptr<const void>> attributes_;
   std::vector<Patch> input_patches_, output_patches_;
+  std::size_t first_input_write_ =
+      0;  // the first launch that writes an input's memory; their number where none does
+  bool wrote_inputs_ = false;
   std::vector<OutputCopy> output_copies_;
   std::vector<std::unique_ptr<Executor>> regions_;
   std::vector<RegionRun> region_runs_;

@@ -11,9 +11,10 @@ namespace tidemark {
 
 class Storage {
  public:
-  Storage(AlignedBytes own, std::int64_t bytes) : own_(std::move(own)), data_(own_.get()), bytes_(bytes) {}
+  Storage(AlignedBytes own, std::int64_t bytes)
+      : id(next_id()), own_(std::move(own)), data_(own_.get()), bytes_(bytes) {}
   // Memory that someone else keeps valid until settle() has been called.
-  Storage(std::byte* borrowed, std::int64_t bytes) : data_(borrowed), bytes_(bytes) {}
+  Storage(std::byte* borrowed, std::int64_t bytes) : id(next_id()), data_(borrowed), bytes_(bytes) {}
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
@@ -22,11 +23,16 @@ class Storage {
   bool settled() const { return own_ != nullptr; }
   void settle();  // from now on in memory of its own
 
+  const std::uint64_t id;  // no other storage has it, in the whole run of the process
+
   // Bumped when a compiled function is given the memory to overwrite; handles made before see that they are stale.
   std::uint32_t version = 0;
   SourceLine donated_at = {};
+  bool half_written = false;  // the function it was given to failed in the middle of overwriting it
 
  private:
+  static std::uint64_t next_id();
+
   AlignedBytes own_;
   std::byte* data_;
   std::int64_t bytes_;

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "tidemark/trace/trace.h"
+
 namespace tidemark {
 
 Tensor Tensor::from_storage(Type type, std::shared_ptr<Storage> storage) {
@@ -38,6 +40,14 @@ std::int64_t Tensor::size(int axis) const {
 
 void Tensor::check_not_donated(SourceLine where) const {
   if (!storage_ || storage_->version == version_) return;
+  if (storage_->half_written) {
+    fail(ErrorCode::traced_value_read,
+         {.what = fmt::format("a tensor {} was lost when a function failed that was overwriting it",
+                              to_string(type_)),
+          .where = where,
+          .help = "begin again from a copy",
+          .notes = {fmt::format("donated: {}", short_form(storage_->donated_at))}});
+  }
   fail(ErrorCode::traced_value_read,
        {.what = fmt::format("a tensor {} was read after its memory was given away", to_string(type_)),
         .where = where,
@@ -59,6 +69,7 @@ const std::byte* Tensor::bytes(SourceLine where) const {
     fail(ErrorCode::traced_value_read, {.what = "an empty tensor has no values", .where = where});
   }
   check_not_donated(where);
+  if (outermost_trace != 0) note_read(*this);
   return storage_->data();
 }
 

@@ -60,22 +60,36 @@ Var Trace::lift(const Tensor& tensor, SourceLine where) {
                   "keeping it in a variable outside"});
   }
   tensor.check_not_donated(where);
-  const auto key = tensor.is_data()
-                       ? std::pair<const void*, std::uint64_t>(tensor.storage().get(), 0)
-                       : std::pair<const void*, std::uint64_t>(reinterpret_cast<const void*>(tensor.trace()),
-                                                               1 + tensor.value().index);
+  const std::shared_ptr<Watch> variable = tensor.is_data() ? tensor.origin() : nullptr;
+  const auto key = variable ? std::pair<const void*, std::uint64_t>(variable.get(), 0)
+                            : std::pair<const void*, std::uint64_t>(
+                                  reinterpret_cast<const void*>(tensor.trace()), 1 + tensor.value().index);
   const auto [entry, fresh] = captured_.try_emplace(key);
   if (fresh) {
     entry->second = graph_.add_input(tensor.type(), fmt::format("captured{}", captures_.size()));
-    captures_.emplace_back(entry->second, tensor);
+    captures_.push_back({entry->second, tensor, variable});
   }
   return {builder_, entry->second};
 }
 
-ActiveTrace::ActiveTrace(Trace& trace) { active_traces.push_back(&trace); }
-ActiveTrace::~ActiveTrace() { active_traces.pop_back(); }
+void Trace::add_read(const Tensor& tensor) {
+  reads_.push_back({tensor.origin(), tensor.storage()->id, tensor.storage()->version});
+}
+
+ActiveTrace::ActiveTrace(Trace& trace) {
+  active_traces.push_back(&trace);
+  outermost_trace = active_traces.front()->serial();
+}
+ActiveTrace::~ActiveTrace() {
+  active_traces.pop_back();
+  outermost_trace = active_traces.empty() ? 0 : active_traces.front()->serial();
+}
 
 Trace* current_trace() { return active_traces.empty() ? nullptr : active_traces.back(); }
+
+void note_read(const Tensor& tensor) {
+  if (!active_traces.empty()) active_traces.front()->add_read(tensor);
+}
 
 void set_evaluator(Evaluate evaluate) { evaluator = evaluate; }
 

@@ -1,5 +1,6 @@
 // Tracing: while a Trace is active on this thread, operations on tensors append to its graph. A tensor from outside
-// (data, or a value of an enclosing trace) becomes an input of the graph when it is first used: a capture.
+// (data, or a value of an enclosing trace) becomes an input of the graph when it is first used: a capture. With data goes
+// the variable it was read from, so that a compiled function can read it again.
 #pragma once
 #include <functional>
 #include <map>
@@ -10,6 +11,20 @@
 #include "tidemark/trace/tensor.h"
 
 namespace tidemark {
+
+// A tensor from outside and the input it became.
+struct Capture {
+  ValueId value;
+  Tensor tensor;
+  std::shared_ptr<Watch> variable;  // of data
+};
+
+// Values of a tensor that C++ code read while it was traced: the graph may depend on them.
+struct ValueRead {
+  std::shared_ptr<Watch> variable;
+  std::uint64_t storage;  // its id
+  std::uint32_t version;
+};
 
 class Trace {
  public:
@@ -25,15 +40,19 @@ class Trace {
   Var lift(const Tensor& tensor, SourceLine where);  // the value of this graph that stands for the tensor
   Tensor tensor_of(const Var& value) const { return Tensor::traced(value.type(), serial_, value.id()); }
   // Tensors from outside, in the order of the inputs they became (which follow the arguments, interleaved by first use).
-  const std::vector<std::pair<ValueId, Tensor>>& captures() const { return captures_; }
+  const std::vector<Capture>& captures() const { return captures_; }
+  // What was read since the trace began, if it is the outermost one.
+  const std::vector<ValueRead>& reads() const { return reads_; }
+  void add_read(const Tensor& tensor);
 
  private:
   Graph graph_;
   Builder builder_{graph_};
   std::uint64_t serial_;
-  std::vector<std::pair<ValueId, Tensor>> captures_;
-  std::map<std::pair<const void*, std::uint64_t>, ValueId>
-      captured_;  // by storage, or by outer trace and value
+  std::vector<Capture> captures_;
+  // By variable, or by outer trace and value. Two variables that hold the same tensor may part later: two inputs.
+  std::map<std::pair<const void*, std::uint64_t>, ValueId> captured_;
+  std::vector<ValueRead> reads_;
 };
 
 // Makes a trace the current one of this thread for its lifetime.
@@ -45,7 +64,8 @@ class ActiveTrace {
   ActiveTrace& operator=(const ActiveTrace&) = delete;
 };
 
-Trace* current_trace();  // nullptr: operations run at once
+Trace* current_trace();                // nullptr: operations run at once
+void note_read(const Tensor& tensor);  // in a trace: C++ code reads the values of a data tensor
 
 // Runs graphs on data. The engine installs it; trace/ itself knows no device.
 using Evaluate = std::vector<Tensor> (*)(const Graph& graph, std::span<const Tensor> inputs);

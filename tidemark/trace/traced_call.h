@@ -13,6 +13,9 @@ struct TracedCall {
   Graph graph;                             // inputs: the arguments' tensors in tree order, then the captures
   std::vector<Tensor> inputs;              // what to feed them
   std::vector<std::size_t> argument_ends;  // inputs of argument i end here
+  // Where the captures were read, one each (null: values of an outer trace), and what else was read of data.
+  std::vector<std::shared_ptr<Watch>> captured;
+  std::vector<ValueRead> reads;
   Result result;  // the result's shape as a tree; its tensors are the graph's outputs
 
   // Which inputs belong to the chosen arguments.
@@ -64,7 +67,11 @@ auto trace_call(const F& f, const std::tuple<Args...>& arguments, SourceLine whe
       trace.graph().add_output(trace.lift(tensor, where).id());
     });
   }
-  for (const auto& [value, tensor] : trace.captures()) call.inputs.push_back(tensor);
+  for (const Capture& capture : trace.captures()) {
+    call.inputs.push_back(capture.tensor);
+    call.captured.push_back(capture.variable);
+  }
+  call.reads = trace.reads();
   call.graph = std::move(trace.graph());
   return call;
 }

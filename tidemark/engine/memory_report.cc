@@ -1,0 +1,109 @@
+#include "tidemark/engine/memory_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "tidemark/engine/function_state.h"
+#include "tidemark/engine/session.h"
+
+namespace tidemark {
+namespace {
+
+struct Functions {
+  std::mutex mutex;
+  std::vector<const FunctionState*> list;
+};
+Functions& functions() {
+  static auto* all = new Functions;  // never destroyed: compiled functions in static storage may outlive it
+  return *all;
+}
+
+std::string in_words(Bytes bytes) { return fmt::format("{} ({} bytes)", to_string(bytes), bytes.count); }
+
+}  // namespace
+
+FunctionState::FunctionState(CompileOptions given, SourceLine at)
+    : options(std::move(given)),
+      where(at),
+      workspace(std::make_shared<Workspace>(default_device())),
+      calls(options.cache.count) {
+  const std::lock_guard lock(functions().mutex);
+  functions().list.push_back(this);
+}
+
+FunctionState::~FunctionState() {
+  const std::lock_guard lock(functions().mutex);
+  std::erase(functions().list, this);
+}
+
+FunctionMemory FunctionState::memory() const {
+  FunctionMemory memory;
+  memory.where = where;
+  memory.budget = options.memory.value_or(Bytes());
+  memory.peak = Bytes(latest ? latest->program->plan().peak() : 0);
+  memory.arena = Bytes(workspace->bytes());
+  const Workspace::Held held = workspace->held();
+  memory.results = held.count;
+  memory.held_results = Bytes(held.bytes);
+  memory.results_in_arena = Bytes(held.in_arena);
+  memory.calls = calls.calls();
+  for (const auto& program : calls.programs()) {
+    ++memory.plans;
+    memory.graphs.count += program->held().graph;
+    memory.plan_bytes.count += program->held().plan;
+    memory.kernels.count += program->held().kernels;
+  }
+  for (const PlannedFunction& planned : largest.list()) {
+    ++memory.plans;
+    memory.graphs.count += held_bytes(planned.graph);
+    memory.plan_bytes.count += held_bytes(planned.plan);
+  }
+  memory.constants = Bytes(calls.constant_bytes());
+  memory.evicted = calls.evicted();
+  memory.cache_limit = options.cache;
+  return memory;
+}
+
+std::string FunctionMemory::text() const {
+  std::string text = fmt::format("{:<18}{}\n", "compiled at", short_form(where));
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("{:<18}{}\n", name, value);
+  };
+  if (budget.count > 0) line("budget", in_words(budget));
+  line("a call takes", in_words(peak) + ", arguments and captured tensors included");
+  line("arena", in_words(arena));
+  line("results held",
+       fmt::format("{}, {}{}", results, in_words(held_results),
+                   results_in_arena.count > 0 ? fmt::format(", {} of them in the arena until the next call",
+                                                            to_string(results_in_arena))
+                                              : ""));
+  line("remembered", fmt::format("{} calls, {} plans; {} dropped so far", calls, plans, evicted));
+  line("", fmt::format("graphs {}, plans {}, kernels {}, constants {}: {} of {}", to_string(graphs),
+                       to_string(plan_bytes), to_string(kernels), to_string(constants), to_string(cached()),
+                       to_string(cache_limit)));
+  return text;
+}
+
+Bytes MemoryReport::total() const {
+  Bytes sum;
+  for (const FunctionMemory& function : functions) sum = sum + function.total();
+  return sum;
+}
+
+std::string MemoryReport::text() const {
+  std::string text;
+  for (const FunctionMemory& function : functions) text += function.text() + "\n";
+  return text + fmt::format("{:<18}{}, {} functions; arguments apart\n", "in all", in_words(total()),
+                            functions.size());
+}
+
+MemoryReport memory_report() {
+  const std::lock_guard lock(functions().mutex);
+  MemoryReport report;
+  for (const FunctionState* function : functions().list) report.functions.push_back(function->memory());
+  return report;
+}
+
+}  // namespace tidemark

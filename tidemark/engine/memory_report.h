@@ -1,0 +1,44 @@
+// What compiled functions hold: the arena they run in, results that the caller has not let go of, and the graphs, plans and
+// kernels of the calls they remember.
+//
+//   fmt::print("{}", step.memory_report().text());    // of one function
+//   fmt::print("{}", td::memory_report().text());     // of all there are
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/source.h"
+
+namespace tidemark {
+
+struct FunctionMemory {
+  SourceLine where;  // of compile
+  Bytes budget;      // 0: none
+  Bytes peak;        // of the latest plan: what a call takes, arguments and captured tensors included
+  Bytes arena;       // reserved
+  std::int64_t results = 0;
+  Bytes
+      held_results;  // larger than 4 KiB each: beside the peak of the next call, unless they are its arguments
+  Bytes results_in_arena;  // of these: move to memory of their own at the next call
+  std::size_t calls = 0, plans = 0;
+  std::int64_t evicted = 0;                      // plans that made room for others, ever
+  Bytes graphs, plan_bytes, kernels, constants;  // constants: tensors made inside the functions
+  Bytes cache_limit;
+
+  Bytes cached() const { return graphs + plan_bytes + kernels + constants; }
+  Bytes total() const { return arena + held_results - results_in_arena + cached(); }  // beside the arguments
+  std::string text() const;
+};
+
+struct MemoryReport {
+  std::vector<FunctionMemory> functions;
+  Bytes total() const;
+  std::string text() const;
+};
+
+// Of every compiled function of the process, in the order they were made.
+MemoryReport memory_report();
+
+}  // namespace tidemark
