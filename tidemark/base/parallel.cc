@@ -3,21 +3,32 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <thread>
 #include <utility>
+#include <vector>
+
+#include "tidemark/base/pool_thrift.h"
 
 namespace tidemark {
 namespace {
 
+using Nanoseconds = PoolThrift::Nanoseconds;
+
 thread_local bool inside_task = false;
 
-// How long idle workers look before they sleep: a few small kernels that stay on the calling thread must fit in, since
-// waking a sleeper takes longer than most of them. The clock is asked only now and then.
-constexpr auto watch_before_sleep = std::chrono::microseconds(100);
-constexpr int spins_per_glance = 256;
-// How long the caller looks for the end of what others still do, before it lets them have its core.
-constexpr int spins_before_yield = 4000;
+// Between two looks at the clock: far less than the shortest patience.
+constexpr int spins_per_glance = 32;
+// Nobody who watches the clock sees it leap so far, unless something else ran on the core meanwhile.
+constexpr Nanoseconds leap = 30 * PoolThrift::microsecond;
 
-// As the threads do: every task runs, then the first failure is thrown.
+Nanoseconds now() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+// As the threads do: every task runs, then the failure of the first is thrown.
 void run_inline(std::int64_t tasks, TaskRef f) {
   std::exception_ptr failure;
   for (std::int64_t task = 0; task < tasks; ++task) {
@@ -38,16 +49,108 @@ inline void pause() {
 #endif
 }
 
-void wait_for_change(const std::atomic<std::uint32_t>& generation, std::uint32_t seen) {
-  const auto begin = std::chrono::steady_clock::now();
-  do {
+// Looks for a change as long as patience lasts.
+template <class Changed>
+bool watch(PoolThrift& thrift, const Changed& changed) {
+  const Nanoseconds begin = now(), end = begin + thrift.patience();
+  for (Nanoseconds glance = begin; glance < end;) {
     for (int spin = 0; spin < spins_per_glance; ++spin) {
-      if (generation.load() != seen) return;
+      if (changed()) return true;
       pause();
     }
-  } while (std::chrono::steady_clock::now() - begin < watch_before_sleep);
-  while (generation.load() == seen) generation.wait(seen);
+    const Nanoseconds before = std::exchange(glance, now());
+    if (glance - before > leap) {
+      thrift.core_was_lost();
+      break;
+    }
+  }
+  return changed();
 }
+
+// One call of run(), for others to take tasks from. A slot serves one call after another; the number of the call stands
+// beside the next task in one word, so that a thread that was held up cannot claim a task of a later call by mistake.
+class alignas(64) Batch {
+ public:
+  static constexpr std::int64_t most_tasks = std::numeric_limits<std::int32_t>::max();
+
+  // For the caller: the slot is its own from take() to leave().
+  bool take() { return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true); }
+  void leave() { taken_ = false; }
+  void open(std::int64_t tasks, const TaskRef& f) {
+    const std::uint64_t call = ((next_.load() >> 32) + 1) << 32;
+    next_ = call | closed;  // before the fields change
+    failure_ = nullptr;
+    f_ = &f;
+    tasks_ = static_cast<std::uint32_t>(tasks);
+    done_ = 0;
+    next_ = call;
+  }
+  bool all_done() const { return done_.load() == static_cast<int>(tasks_.load()); }
+  void sleep_until_done() const {
+    for (int done = done_.load(); done != static_cast<int>(tasks_.load()); done = done_.load())
+      done_.wait(done);
+  }
+  std::exception_ptr failure() { return std::exchange(failure_, nullptr); }
+
+  // For everybody: runs the next task, if there is one left.
+  bool run_one() {
+    std::uint64_t next = next_.load();
+    for (;;) {
+      const auto task = static_cast<std::uint32_t>(next);
+      const std::uint32_t tasks = tasks_.load();
+      const TaskRef* f = f_.load();
+      if (task >= tasks) return false;
+      if (!next_.compare_exchange_weak(next, next + 1)) continue;
+      // The call cannot end before this task: its fields are what was read.
+      try {
+        (*f)(task);
+      } catch (...) {
+        const std::lock_guard lock(failing_);
+        if (!failure_ || task < failed_task_) failure_ = std::current_exception(), failed_task_ = task;
+      }
+      if (done_.fetch_add(1) + 1 == static_cast<int>(tasks)) done_.notify_one();
+      return true;
+    }
+  }
+  std::int64_t left() const {
+    const std::int64_t next = static_cast<std::uint32_t>(next_.load()), tasks = tasks_.load();
+    return tasks > next ? tasks - next : 0;
+  }
+
+ private:
+  static constexpr std::uint64_t closed = std::numeric_limits<std::uint32_t>::max();
+
+  std::atomic<std::uint64_t> next_{closed};  // number of the call << 32 | task to be claimed next
+  std::atomic<std::uint32_t> tasks_{0};
+  std::atomic<const TaskRef*> f_{nullptr};
+  std::atomic<int> done_{0};
+  std::atomic<bool> taken_{false};
+  std::mutex failing_;
+  std::exception_ptr failure_;
+  std::uint32_t failed_task_ = 0;
+};
+
+// Adds one for its lifetime.
+class Counted {
+ public:
+  explicit Counted(std::atomic<int>& count) : count_(count), now_(count.fetch_add(1) + 1) {}
+  ~Counted() { count_.fetch_sub(1); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  int now() const { return now_; }  // as it was counted
+
+ private:
+  std::atomic<int>& count_;
+  int now_;
+};
+
+class InsideTask {
+ public:
+  InsideTask() { inside_task = true; }
+  ~InsideTask() { inside_task = false; }
+  InsideTask(const InsideTask&) = delete;
+  InsideTask& operator=(const InsideTask&) = delete;
+};
 
 // Kernels keep the blocks they work on upon the stack, up to 3 MiB (attention's gradient in f64). New threads get what
 // `ulimit -s` says, usually 8 MiB, but only 2 MiB where that is unlimited. std::thread takes no size, so the default is raised while
@@ -85,66 +188,151 @@ class RoomyStacks {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
-  if (threads <= 0) threads = static_cast<int>(std::thread::hardware_concurrency());
-  const RoomyStacks stacks;
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
-}
+class ThreadPool::Crew {
+ public:
+  explicit Crew(int threads) : threads_(threads), batches_(static_cast<std::size_t>(threads)) {
+    const RoomyStacks stacks;
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
+  }
+  ~Crew() {
+    stop_ = true;
+    generation_.fetch_add(1);
+    generation_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
 
-ThreadPool::~ThreadPool() {
-  stop_ = true;
-  generation_.fetch_add(1);
-  generation_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
-}
+  void run(std::int64_t tasks, const TaskRef& f) {
+    const Counted caller(callers_);
+    const Nanoseconds begin = now();
+    Batch* batch = caller.now() < threads_ && tasks <= Batch::most_tasks && !thrift_.alone(begin)
+                       ? free_batch()
+                       : nullptr;
+    if (!batch) return run_inline(tasks, f);
+    batch->open(tasks, f);
+    generation_.fetch_add(1);
+    wake(tasks - 1);
+    const std::exception_ptr failure = share(*batch, tasks, begin);
+    batch->leave();
+    if (failure) std::rethrow_exception(failure);
+  }
 
-void ThreadPool::drain() {
-  inside_task = true;
-  for (;;) {
-    const std::int64_t task = next_.fetch_add(1);
-    if (task >= tasks_) break;
-    try {
-      task_(task);
-    } catch (...) {
-      if (!failed_.exchange(true)) failure_ = std::current_exception();
+ private:
+  Batch* free_batch() {
+    for (Batch& batch : batches_) {
+      if (batch.take()) return &batch;
+    }
+    return nullptr;
+  }
+
+  // The caller's part: runs what nobody else has begun, waits for the rest, and sees what that was worth.
+  std::exception_ptr share(Batch& batch, std::int64_t tasks, Nanoseconds begin) {
+    const Nanoseconds called = now();
+    Nanoseconds end = called, shortest = std::numeric_limits<Nanoseconds>::max(), longest = 0;
+    std::int64_t own = 0;
+    {
+      const InsideTask inside;
+      for (; batch.run_one(); ++own) {
+        const Nanoseconds took = now() - end;
+        end += took;
+        shortest = std::min(shortest, took), longest = std::max(longest, took);
+      }
+    }
+    Nanoseconds waited = 0;
+    if (!batch.all_done()) {
+      if (!watch(thrift_, [&] { return batch.all_done(); })) batch.sleep_until_done();
+      waited = now() - end;
+    }
+    // Others may be in the middle of a task as long as any when the caller finds none left: no fault of theirs.
+    thrift_.settle(end + waited, own > 0 ? (tasks - own) * shortest : 0,
+                   called - begin + (own > 0 && waited > longest ? waited - longest : 0));
+    return batch.failure();
+  }
+
+  // Wakes sleepers for so many tasks: two, each of which does the same when it has found work.
+  void wake(std::int64_t tasks) {
+    for (int i = 0; i < 2 && tasks > watching_.load() + i && sleeping_.load() > 0; ++i)
+      generation_.notify_one();
+  }
+
+  // Workers that compute are counted in and out one by one, so that together with the callers they are as many as the pool
+  // has threads, and not fewer because several looked at once.
+  bool step_in() {
+    int helpers = helpers_.load();
+    while (callers_.load() + helpers < threads_) {
+      if (helpers_.compare_exchange_weak(helpers, helpers + 1)) return true;
+    }
+    return false;
+  }
+  bool step_out_for_a_caller() {
+    int helpers = helpers_.load();
+    while (callers_.load() + helpers > threads_) {
+      if (helpers_.compare_exchange_weak(helpers, helpers - 1)) return true;
+    }
+    return false;
+  }
+
+  // Takes part in anybody's work. A worker that was woken sees to it that others are, too.
+  bool help(std::size_t worker, bool woken) {
+    const InsideTask inside;
+    bool helped = false;
+    for (std::size_t i = 0; i < batches_.size(); ++i) {
+      Batch& batch = batches_[(worker + i) % batches_.size()];
+      if (batch.left() == 0) continue;
+      if (!step_in()) break;
+      if (std::exchange(woken, false)) wake(batch.left() - 1);
+      while (batch.run_one()) {
+        helped = true;
+        if (step_out_for_a_caller()) return true;
+      }
+      helpers_.fetch_sub(1);
+    }
+    return helped;
+  }
+
+  void work(std::size_t worker) {
+    bool woken = false;
+    while (!stop_.load()) {
+      const int seen = generation_.load();
+      if (help(worker, std::exchange(woken, false))) continue;
+      const auto called = [&] { return generation_.load() != seen; };
+      bool found = false;
+      {
+        const Counted watching(watching_);
+        found = watch(thrift_, called);
+      }
+      if (found) continue;
+      const Counted sleeping(sleeping_);
+      generation_.wait(seen);
+      woken = true;
     }
   }
-  inside_task = false;
-}
 
-void ThreadPool::work() {
-  std::uint32_t seen = 0;
-  for (;;) {
-    wait_for_change(generation_, seen);
-    seen = generation_.load();
-    if (stop_) return;
-    drain();
-    busy_.fetch_sub(1);
-  }
-}
+  const int threads_;
+  std::vector<Batch> batches_;  // enough for all callers that share
+  std::vector<std::thread> workers_;
+  PoolThrift thrift_;
+  std::atomic<bool> stop_{false};
+  alignas(64) std::atomic<int> generation_{0};  // bumped for every batch; workers wait for a change
+  std::atomic<int> watching_{0}, sleeping_{0};  // workers without work
+  alignas(64) std::atomic<int> callers_{0};
+  std::atomic<int> helpers_{0};  // workers that compute
+};
+
+ThreadPool::ThreadPool(int threads)
+    : threads_(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
+      crew_(threads_ > 1 ? std::make_unique<Crew>(threads_) : nullptr) {}
+
+ThreadPool::~ThreadPool() = default;
 
 void ThreadPool::run(std::int64_t tasks, TaskRef f) {
   if (tasks <= 0) return;
-  if (tasks == 1 || workers_.empty() || inside_task) {
+  if (tasks == 1 || !crew_ || inside_task) {
     run_inline(tasks, f);
-    return;
+  } else {
+    crew_->run(tasks, f);
   }
-  task_ = f;
-  tasks_ = tasks;
-  failed_ = false;
-  next_ = 0;
-  busy_ = static_cast<int>(workers_.size());
-  generation_.fetch_add(1);  // publishes the fields above
-  generation_.notify_all();
-  drain();
-  for (int spin = 0; busy_.load() != 0; ++spin) {
-    if (spin < spins_before_yield) {
-      pause();
-    } else {
-      std::this_thread::yield();  // fewer cores than threads: the one waited for may need this core
-    }
-  }
-  if (failed_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 }  // namespace tidemark

@@ -2,16 +2,15 @@
 //
 // Work is cut into tasks by the problem's size alone, never by the number of threads, and each task writes its own
 // part of the result, so results do not depend on how many threads there are or on who took which task.
-// Running does not lock or allocate: tasks are claimed from an atomic counter, idle workers spin briefly and then
-// sleep on a futex.
+// Any number of threads may call at once. Each takes tasks of its own call, workers take what is left of anybody's, and
+// no more threads compute than the pool has: callers that are as many run their tasks alone.
+// Running does not lock or allocate: tasks are claimed one by one from an atomic counter, so that nobody waits for a
+// thread that has lost its core longer than for the one task it holds. Idle workers watch briefly and then sleep (base/pool_thrift.h).
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <thread>
 #include <type_traits>
-#include <vector>
 
 namespace tidemark {
 
@@ -38,25 +37,16 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  int threads() const { return threads_; }
 
   // Calls f(task) for every task in [0, tasks) and returns when all are done. Calls from inside a task run inline.
-  // The first exception thrown by a task is thrown here once the others have finished. Not for concurrent callers.
+  // Of the exceptions that tasks throw, that of the first task is thrown here once the others have finished.
   void run(std::int64_t tasks, TaskRef f);
 
  private:
-  void work();
-  void drain();
-
-  std::vector<std::thread> workers_;
-  std::atomic<std::uint32_t> generation_{0};  // bumped for every batch of tasks; workers wait for a change
-  std::atomic<std::int64_t> next_{0};
-  std::atomic<int> busy_{0};  // workers that have not finished this generation
-  std::atomic<bool> stop_{false};
-  std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;
-  std::int64_t tasks_ = 0;
-  TaskRef task_;
+  class Crew;
+  int threads_;
+  std::unique_ptr<Crew> crew_;  // none for a single thread
 };
 
 // Cuts [0, n) into pieces of `grain` (the last may be shorter) and calls f(begin, end) for each.
@@ -67,6 +57,16 @@ void parallel_for(ThreadPool& pool, std::int64_t n, std::int64_t grain, const F&
   pool.run(pieces, [&](std::int64_t piece) {
     const std::int64_t begin = piece * grain;
     f(begin, begin + grain < n ? begin + grain : n);
+  });
+}
+
+// Calls f(task, lane) for every task, in at most so many lanes: at any time, no two tasks run in the same one. For tasks that
+// need memory of their own, which then follows from the problem's size, not from the number of threads.
+template <class F>
+void run_in_lanes(ThreadPool& pool, std::int64_t tasks, std::int64_t lanes, const F& f) {
+  std::atomic<std::int64_t> next = 0;
+  pool.run(tasks < lanes ? tasks : lanes, [&](std::int64_t lane) {
+    for (std::int64_t task = 0; (task = next.fetch_add(1)) < tasks;) f(task, lane);
   });
 }
 

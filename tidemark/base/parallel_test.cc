@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -51,18 +52,18 @@ TEST(ThreadPool, ManyShortRunsInARow) {
 class ThreadPoolOf : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Threads, ThreadPoolOf, ::testing::Values(1, 2, 3));
 
-TEST_P(ThreadPoolOf, TheFirstExceptionArrivesAfterAllTasksEnded) {
+TEST_P(ThreadPoolOf, TheExceptionOfTheFirstTaskArrivesAfterAllTasksEnded) {
   ThreadPool pool(GetParam());
   for (int round = 0; round < 100; ++round) {
     std::atomic<int> finished = 0;
     try {
       pool.run(16, [&](std::int64_t task) {
         ++finished;
-        if (task % 5 == 2) throw std::runtime_error("task");
+        if (task % 5 == 2) throw std::runtime_error(std::to_string(task));
       });
       FAIL();
     } catch (const std::runtime_error& error) {
-      EXPECT_STREQ(error.what(), "task");
+      EXPECT_STREQ(error.what(), "2");
     }
     EXPECT_EQ(finished.load(), 16);
   }
@@ -110,6 +111,102 @@ TEST(ThreadPool, WakesSleepingWorkers) {
     std::atomic<int> runs = 0;
     pool.run(6, [&](std::int64_t) { ++runs; });
     EXPECT_EQ(runs.load(), 6);
+  }
+}
+
+// Calls body(caller) on so many threads at once.
+template <class Body>
+void with_callers(int callers, const Body& body) {
+  std::atomic<int> ready = 0;
+  std::vector<std::thread> threads;
+  for (int c = 0; c < callers; ++c) {
+    threads.emplace_back([&, c] {
+      ++ready;
+      while (ready < callers) std::this_thread::yield();
+      body(c);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ThreadPool, ManyCallersEachGetTheirOwnTasksDone) {
+  for (const int threads : {2, 4}) {
+    ThreadPool pool(threads);
+    with_callers(6, [&](int caller) {
+      for (int round = 0; round < 500; ++round) {
+        const std::int64_t tasks = 2 + (round + caller) % 40;
+        std::vector<std::int64_t> results(static_cast<std::size_t>(tasks), -1);
+        pool.run(tasks,
+                 [&](std::int64_t task) { results[static_cast<std::size_t>(task)] = caller * 1000 + task; });
+        for (std::int64_t task = 0; task < tasks; ++task)
+          ASSERT_EQ(results[static_cast<std::size_t>(task)], caller * 1000 + task);
+      }
+    });
+  }
+}
+
+TEST(ThreadPool, ExceptionsReachTheCallerWhoseTaskThrew) {
+  ThreadPool pool(3);
+  with_callers(4, [&](int caller) {
+    for (int round = 0; round < 200; ++round) {
+      const std::int64_t bad = caller % 2 == 0 ? round % 16 : 16;  // half of them never throw
+      std::string caught;
+      try {
+        pool.run(16, [&](std::int64_t task) {
+          if (task >= bad) throw std::runtime_error(std::to_string(caller) + "/" + std::to_string(task));
+        });
+      } catch (const std::runtime_error& error) {
+        caught = error.what();
+      }
+      ASSERT_EQ(caught, bad == 16 ? "" : std::to_string(caller) + "/" + std::to_string(bad));
+    }
+  });
+}
+
+TEST(ThreadPool, NeverMoreThreadsComputeThanThePoolHas) {
+  ThreadPool pool(3);
+  std::atomic<int> computing = 0, most = 0;
+  with_callers(2, [&](int) {
+    for (int round = 0; round < 300; ++round) {
+      pool.run(20, [&](std::int64_t) {
+        const int now = ++computing;
+        for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+        }
+        for (int spin = 0; spin < 200; ++spin) std::atomic_signal_fence(std::memory_order_seq_cst);
+        --computing;
+      });
+    }
+  });
+  // A worker that looked just before a caller came may run the one task it has taken beside it.
+  EXPECT_LE(most.load(), 4);
+}
+
+TEST(ThreadPool, TasksThatWaitForEachOtherOnDifferentCallersDoNotBlock) {
+  ThreadPool pool(2);
+  std::atomic<int> arrived = 0;
+  with_callers(3, [&](int) {
+    pool.run(2, [&](std::int64_t task) {
+      if (task > 0) return;
+      ++arrived;
+      while (arrived < 3) std::this_thread::yield();
+    });
+  });
+  EXPECT_EQ(arrived.load(), 3);
+}
+
+TEST(RunInLanes, NoTwoTasksShareALaneAtATime) {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    for (const std::int64_t lanes : {1, 3, 8, 50}) {
+      std::vector<std::atomic<int>> inside(50), runs(40);
+      run_in_lanes(pool, 40, lanes, [&](std::int64_t task, std::int64_t lane) {
+        ASSERT_LT(lane, lanes);
+        EXPECT_EQ(inside[static_cast<std::size_t>(lane)].fetch_add(1), 0);
+        ++runs[static_cast<std::size_t>(task)];
+        inside[static_cast<std::size_t>(lane)].fetch_sub(1);
+      });
+      for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
+    }
   }
 }
 
