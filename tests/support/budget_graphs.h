@@ -1,7 +1,7 @@
 // Random graphs of fake ops for laws about budgets: a structure (chain, layers, series-parallel, U, fan-out), with or
 // without a way back that reads what the way there made, of ops that the seed seasons: several results, in-place
-// updates, views, scratch, donated inputs, effects, seeded randomness, and values that may be made only once. The same
-// seed gives the same graph.
+// updates, views, scratch, donated inputs, effects, seeded randomness, and values that may be made only once, by
+// themselves or in a region. The same seed gives the same graph.
 #pragma once
 #include <fmt/format.h>
 
@@ -111,16 +111,26 @@ class BudgetGraph {
       case 5:
         return s.node(in, rows, columns, 64 * draw(64));
       case 6:
-        if (season_ == 2 || season_ == 5) return s.many(in, plain, once).front();
+        if (season_ == 2 || season_ == 5) return alone_or_in_a_body(in, plain, once);
         return s.node(in, rows, columns);
       case 7:
         return s.many(in, plain, seeded).front();
       case 8:
-        if (season_ == 3 || season_ == 5) s.many(in, {.rows = {1}, .columns = {1}}, effect);
+        if (season_ == 3 || season_ == 5) alone_or_in_a_body(in, {.rows = {1}, .columns = {1}}, effect);
         return s.over(in);
       default:
         return s.node(in, rows, columns);
     }
+  }
+
+  // What may run only once, every other time inside a region.
+  Var alone_or_in_a_body(const std::vector<Var>& in, const WorkAttrs& attrs, const Op& op) {
+    if (size() % 2 == 0) return sketch_->many(in, attrs, op).front();
+    Sketch body;
+    std::vector<Var> inside;
+    for (const Var& v : in) inside.push_back(body.input(v.shape()[0], v.shape()[1]));
+    body.output(body.many(inside, attrs, op).front());
+    return sketch_->inside(in, std::move(body.graph));
   }
 
   void layered(int nodes) {

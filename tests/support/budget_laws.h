@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/plan/pipeline.h"
 
 namespace tidemark::testing {
@@ -33,9 +34,8 @@ inline void expect_no_forbidden_repeats(const Graph& graph, const Plan& plan, co
   std::map<std::uint32_t, int> runs;
   for (const Step& step : plan.steps) ++runs[step.node.index];
   for (const auto& [node, count] : runs) {
-    const Op& op = *graph[NodeId(node)].op;
-    if (op.replay == Replay::never || op.kind == OpKind::effect) {
-      EXPECT_EQ(count, 1) << what << ": " << op.name;
+    if (!is_repeatable(graph[NodeId(node)])) {
+      EXPECT_EQ(count, 1) << what << ": " << graph[NodeId(node)].op->name;
     }
   }
 }

@@ -73,6 +73,22 @@ inline const Op effect = {
     .infer = &detail::infer_work,
 };
 
+// Runs its region once: the operands are the region's inputs, the results its outputs.
+inline const Op block = {
+    .name = "block",
+    .kind = OpKind::control,
+    .dtypes = any_dtype,
+    .results = -1,
+    .infer = [](const Call& call) -> std::vector<Type> {
+      std::vector<Type> types;
+      for (ValueId v : call.regions[0].outputs()) types.push_back(call.regions[0].type(v));
+      return types;
+    },
+    .cost = [](const Call& call) -> Cost {
+      return call.planned.empty() ? Cost{} : Cost{.flops = call.planned[0].flops, .work = WorkKind::opaque};
+    },
+};
+
 inline const Op transpose = {
     .name = "transpose",
     .kind = OpKind::movement,
@@ -173,6 +189,11 @@ struct Sketch {
     return many(in,
                 {.rows = {rows}, .columns = {columns}, .in_place = true, .strided = true, .pointwise = true})
         .front();
+  }
+  Var inside(const std::vector<Var>& in, Graph region) {
+    std::vector<Graph> regions;
+    regions.push_back(std::move(region));
+    return build.call(block, in, {}, std::move(regions)).front();
   }
   Var transposed(const Var& x) { return build.call1(transpose, {x}); }
   Var rows(const Var& x, std::int64_t first, std::int64_t last) {

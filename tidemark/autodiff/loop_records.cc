@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/registry.h"
 
@@ -51,8 +52,16 @@ class Cut {
   }
 
  private:
-  // `v` is read where gradients are computed.
+  // `v` is read where gradients are computed, and with it whatever is computed again for it.
   void read(ValueId v) {
+    waiting_.assign(1, v);
+    while (!waiting_.empty()) {
+      const ValueId next = waiting_.back();
+      waiting_.pop_back();
+      read_one(next);
+    }
+  }
+  void read_one(ValueId v) {
     if (cut_.late[v.index] || found_[v.index]) return;
     found_[v.index] = true;
     const ReversalLayout& at = cut_.at;
@@ -67,7 +76,7 @@ class Cut {
     if (is_cheap(node, v)) {
       cut_.again[producer.index] = true;
       for (ValueId r : node.results) found_[r.index] = true;
-      for (ValueId operand : node.operands) read(operand);
+      waiting_.insert(waiting_.end(), node.operands.rbegin(), node.operands.rend());
       return;
     }
     if (!varies_[v.index] && !node.operands.empty()) {
@@ -83,7 +92,7 @@ class Cut {
 
   // Small constants, and windows that are no smaller than what they show: not worth keeping.
   bool is_cheap(const Node& node, ValueId v) const {
-    if (!node.regions.empty() || node.op->replay == Replay::never) return false;
+    if (!node.regions.empty() || !is_repeatable(node)) return false;
     constexpr std::int64_t small = 4096;
     if (node.operands.empty()) return graph_.type(v).bytes() <= small || node.op->view;
     if (!node.op->view || node.results.size() != 1) return false;
@@ -101,6 +110,7 @@ class Cut {
   LoopRecords cut_;
   const Graph& graph_;
   std::vector<bool> varies_, found_;
+  std::vector<ValueId> waiting_;
 };
 
 // Copies a node with its operands' images.

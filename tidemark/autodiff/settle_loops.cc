@@ -1,10 +1,14 @@
 #include "tidemark/autodiff/settle_loops.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
 
 #include "tidemark/autodiff/loop_records.h"
+#include "tidemark/base/error.h"
+#include "tidemark/ir/effects.h"
 #include "tidemark/ops/loop_files.h"
 #include "tidemark/ops/loop_reverse.h"
 #include "tidemark/ops/registry.h"
@@ -52,14 +56,6 @@ std::int64_t state_bytes(const Graph& graph, const Node& loop) {
   const auto carries = static_cast<std::size_t>(unpack<LoopAttrs>(loop.attrs).carries);
   for (std::size_t c = 0; c < carries; ++c) bytes += graph.type(loop.operands[c]).bytes();
   return bytes;
-}
-
-// May the steps run again?
-bool is_repeatable(const Graph& region) {
-  return std::ranges::all_of(region.nodes(), [](const Node& node) {
-    return node.op->replay != Replay::never && node.op->kind != OpKind::effect &&
-           std::ranges::all_of(node.regions, is_repeatable);
-  });
 }
 
 // Region 1 of a reversal without what only the records need.
@@ -226,6 +222,15 @@ class Settling {
     }
     std::vector<Graph> regions = settled_regions(node);
     regions[1] = gradients_alone(regions[1], attrs);
+    if (const Node* once = first_unrepeatable(regions[1])) {
+      fail(ErrorCode::not_differentiable,
+           {.what = fmt::format("the gradient of this loop runs its steps again, and {} may run only once",
+                                once->op->name),
+            .where = once->where.known() ? once->where : node.where,
+            .help =
+                "call it before the loop and pass in what it returns, or use repeat or scan, which keep what "
+                "its steps return"});
+    }
     define(node, builder_.call(op::loop_reverse, in, pack(attrs), std::move(regions)));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
@@ -76,6 +77,14 @@ std::vector<Var> vjp(const RuleCall& rule) {
     const std::vector<Type> types = input_types(joint);
     branches[b] =
         regrouped(joint, types, numbers_from(0, types.size()), numbers_from(results, joint.outputs().size()));
+    if (is_repeatable(rule.call.regions[b])) continue;
+    if (const Node* once = first_unrepeatable(branches[b])) {
+      fail(ErrorCode::not_differentiable,
+           {.what = fmt::format("the gradient of cond runs its branch again, and {} may run only once",
+                                once->op->name),
+            .where = once->where.known() ? once->where : rule.call.where,
+            .help = "call it before the branch and pass in what it returns"});
+    }
   }
   const std::vector<Var> found = cond(rule.in[0], operands, std::move(branches[0]), std::move(branches[1]));
   std::vector<Var> gradients(rule.in.size());

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "tidemark/ir/compare.h"
+#include "tidemark/ir/effects.h"
 #include "tidemark/opt/rewrite.h"
 
 namespace tidemark {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/opt/rewrite.h"
 
 namespace tidemark {

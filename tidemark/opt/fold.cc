@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tidemark/base/error.h"
+#include "tidemark/ir/effects.h"
 #include "tidemark/opt/rewrite.h"
 
 namespace tidemark {

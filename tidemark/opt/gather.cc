@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/opt/rewrite.h"
 
 namespace tidemark {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tidemark/ir/compare.h"
+#include "tidemark/ir/effects.h"
 #include "tidemark/opt/rewrite.h"
 
 namespace tidemark {

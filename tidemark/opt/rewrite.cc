@@ -1,7 +1,5 @@
 #include "tidemark/opt/rewrite.h"
 
-#include <algorithm>
-
 namespace tidemark {
 
 Rewriter::Rewriter(const Graph& source, std::function<Graph(const Graph&)> on_region)
@@ -53,20 +51,6 @@ Graph Rewriter::finish() {
   for (ValueId v : source_.outputs()) target_.add_output(image(v));
   copy_hints(source_, target_, 0, image_);
   return std::move(target_);
-}
-
-bool has_effects(const Node& node) {
-  if (node.op->kind == OpKind::effect) return true;
-  return std::ranges::any_of(node.regions, [](const Graph& region) {
-    return std::ranges::any_of(region.nodes(), [](const Node& inner) { return has_effects(inner); });
-  });
-}
-
-bool is_repeatable(const Node& node) {
-  if (node.op->replay == Replay::never || node.op->kind == OpKind::effect) return false;
-  return std::ranges::all_of(node.regions, [](const Graph& region) {
-    return std::ranges::all_of(region.nodes(), [](const Node& inner) { return is_repeatable(inner); });
-  });
 }
 
 }  // namespace tidemark

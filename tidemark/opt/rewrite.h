@@ -34,9 +34,4 @@ class Rewriter {
   std::vector<ValueId> image_;
 };
 
-// Does running the node do more than compute its results?
-bool has_effects(const Node& node);
-// May one run of the node stand for two?
-bool is_repeatable(const Node& node);
-
 }  // namespace tidemark

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/plan/groups.h"
 
 namespace tidemark {
@@ -40,7 +41,7 @@ OrderModel order_model_of(const Draft& draft) {
     const bool last = executions[id.index].back() == static_cast<int>(t);
     parts.scratch.push_back(align_up(scratch_of(call), buffer_alignment));
     if (task_of[id.index] >= 0) parts.before[t].push_back(task_of[id.index]);
-    if (node.op->kind == OpKind::effect) {
+    if (has_effects(node)) {
       if (last_effect >= 0) parts.before[t].push_back(last_effect);
       last_effect = static_cast<int>(t);
     }
@@ -86,7 +87,7 @@ OrderModel order_model_of(const Draft& draft) {
 
 bool is_repeatable(const Draft& draft, NodeId id) {
   const Node& node = (*draft.graph)[id];
-  if (node.op->replay == Replay::never || node.op->kind == OpKind::effect) return false;
+  if (!is_repeatable(node)) return false;
   if (!draft.hints.never_repeat.empty() && draft.hints.never_repeat[id.index]) return false;
   return std::ranges::none_of(node.results, [&](ValueId v) { return draft.home[v.index].valid(); });
 }

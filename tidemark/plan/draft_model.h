@@ -10,8 +10,8 @@ namespace tidemark {
 
 OrderModel order_model_of(const Draft& draft);
 
-// May the node run a second time? Not what has effects or says `replay = never`, and not what writes into the memory of
-// a donated input.
+// May the node run a second time? Not what has effects or says `replay = never`, itself or in its regions, and not what
+// writes into the memory of a donated input.
 bool is_repeatable(const Draft& draft, NodeId node);
 
 // The same with what each execution costs on the machine; where runs may be put into groups, what all who read it would

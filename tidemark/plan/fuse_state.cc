@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/plan/groups.h"
 
 namespace tidemark {
@@ -109,7 +110,7 @@ void FuseState::read_edges() {
     }
     if (!runs_of[id.index].empty()) edge(runs_of[id.index].back(), r);
     runs_of[id.index].push_back(r);
-    if (node.op->kind == OpKind::effect) {
+    if (has_effects(node)) {
       if (last_effect >= 0) edge(last_effect, r);
       last_effect = r;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/plan/machine.h"
 
 namespace tidemark {
@@ -15,12 +16,6 @@ constexpr std::int64_t trifle = buffer_alignment;
 // Recomputed once for the backward, a checkpoint's value waits on for later uses (a second derivative's) if they come
 // within this many times the steps of its forward run; beyond, it is dropped once more.
 constexpr int nearby = 4;
-
-bool has_never(const Node& node) {
-  if (node.op->replay == Replay::never || node.op->kind == OpKind::effect) return true;
-  return std::ranges::any_of(
-      node.regions, [](const Graph& region) { return std::ranges::any_of(region.nodes(), has_never); });
-}
 
 class Decider {
  public:
@@ -263,7 +258,7 @@ std::vector<std::string> once_only(const Draft& draft) {
   std::vector<std::string> reasons(graph.nodes().size());
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
     const Node& node = graph.nodes()[n];
-    if (has_never(node)) {
+    if (!is_repeatable(node)) {
       reasons[n] = fmt::format("{} may not run twice", node.op->name);
     } else if (std::ranges::any_of(node.results, [&](ValueId v) { return draft.home[v.index].valid(); })) {
       reasons[n] = "it is written into donated memory";

@@ -56,6 +56,25 @@ bool same_strides(const Shape& shape, const Strides& a, const Strides& b) {
   return true;
 }
 
+// Does any node satisfy this, here or in regions at any depth?
+template <class Is>
+bool any_inside(const Node& node, Is is) {
+  if (is(*node.op)) return true;
+  for (const Graph& region : node.regions) {
+    for (const Node& inner : region.nodes()) {
+      if (any_inside(inner, is)) return true;
+    }
+  }
+  return false;
+}
+bool acts(const Node& node) {
+  return any_inside(node, [](const Op& op) { return op.kind == OpKind::effect; });
+}
+bool runs_once(const Node& node) {
+  return any_inside(node,
+                    [](const Op& op) { return op.replay == Replay::never || op.kind == OpKind::effect; });
+}
+
 class Verifier {
  public:
   Verifier(const Graph& graph, const Plan& plan) : graph_(graph), plan_(plan) {}
@@ -143,10 +162,8 @@ class Verifier {
     if (buf.bytes != graph_.type(graph_.outputs()[index]).bytes())
       report("b{}: not the size of output {}", b, index);
     if (buf.purpose != Purpose::output) report("b{}: purpose", b);
-    for (std::size_t other = 0; other < b; ++other) {
-      if (plan_.buffers[other].memory == Memory::result && plan_.buffers[other].offset == buf.offset)
-        report("b{} and b{} are both output {}", other, b, index);
-    }
+    const auto [other, fresh] = result_buffers_.try_emplace(index, b);
+    if (!fresh) report("b{} and b{} are both output {}", other->second, b, index);
   }
 
   // Every node with regions has a right plan for each of them.
@@ -224,6 +241,12 @@ class Verifier {
   void bind_inputs() {
     contents_.resize(plan_.buffers.size());
     homes_.resize(graph_.values().size());
+    places_.resize(graph_.values().size());
+    known_places_.assign(graph_.values().size(), false);
+    windows_on_.resize(graph_.values().size());
+    for (std::size_t v = 0; v < graph_.values().size(); ++v) {
+      for (ValueId operand : viewed_operands(ValueId(v))) windows_on_[operand.index].push_back(ValueId(v));
+    }
     runs_.assign(graph_.nodes().size(), 0);
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       const Buffer& buf = plan_.buffers[b];
@@ -235,33 +258,58 @@ class Verifier {
     wipe(b, span);
     contents_[b.index].push_back({v, span});
     homes_[v.index].push_back(b);
+    forget_places(v);
   }
   void wipe(BufferId b, Span span) {
     std::erase_if(contents_[b.index], [&](const Content& content) {
       const bool gone = content.span.meets(span);
-      if (gone) std::erase(homes_[content.value.index], b);
+      if (gone) std::erase(homes_[content.value.index], b), forget_places(content.value);
       return gone;
     });
   }
 
-  // Where the value can be found now: as written, or as a window on an operand that is still there.
-  std::vector<Place> places(ValueId v, std::int32_t step) const {
-    std::vector<Place> result;
+  // Where the value can be found now: as written, or as a window on an operand that is still there. Windows stand on windows,
+  // in chains as long as the user likes: what was found is kept until one of its origins changes.
+  const std::vector<Place>& places(ValueId v) {
+    std::vector<ValueId> waiting{v}, found;
+    while (!waiting.empty()) {
+      const ValueId next = waiting.back();
+      waiting.pop_back();
+      if (known_places_[next.index]) continue;
+      known_places_[next.index] = true;  // as it will be below
+      const std::span<const ValueId> operands = viewed_operands(next);
+      waiting.insert(waiting.end(), operands.begin(), operands.end());
+      found.push_back(next);
+    }
+    // A node's results have higher numbers than what nodes before it made; inputs are windows on nothing.
+    std::ranges::sort(found, {}, [&](ValueId w) { return std::pair(!graph_.is_input(w), w.index); });
+    for (ValueId w : found) find_places(w);
+    return places_[v.index];
+  }
+
+  std::span<const ValueId> viewed_operands(ValueId v) const {
+    if (graph_.is_input(v)) return {};
+    const Node& node = graph_[graph_[v].producer];
+    return node.op->view ? std::span<const ValueId>(node.operands) : std::span<const ValueId>();
+  }
+
+  // Those of the operands are known.
+  void find_places(ValueId v) {
+    std::vector<Place>& result = places_[v.index];
+    result.clear();
     for (BufferId b : homes_[v.index]) {
-      if (buffer(b).end <= step && buffer(b).end != static_cast<std::int32_t>(plan_.steps.size())) continue;
       for (const Content& content : contents_[b.index]) {
         if (content.value == v)
           result.push_back({b, content.span.first, dense_strides(graph_.type(v).shape)});
       }
     }
-    if (graph_.is_input(v)) return result;
+    if (viewed_operands(v).empty()) return;
     const Node& node = graph_[graph_[v].producer];
-    if (!node.op->view) return result;
     NodeCall call(graph_, node);
     std::vector<Strides> strides;
     for (ValueId operand : node.operands) strides.push_back(dense_strides(graph_.type(operand).shape));
     for (std::size_t k = 0; k < node.operands.size(); ++k) {
-      for (const Place& base : places(node.operands[k], step)) {
+      for (const Place& base : places_[node.operands[k].index]) {
         const Strides usual = strides[k];
         strides[k] = base.strides;
         call.call.in_strides = strides;
@@ -273,7 +321,18 @@ class Verifier {
         result.push_back({base.buffer, base.offset + spec->offset * size_of(dtype), spec->strides});
       }
     }
-    return result;
+  }
+
+  // The value is somewhere else than it was, and so are the windows on it.
+  void forget_places(ValueId v) {
+    std::vector<ValueId> changed{v};
+    while (!changed.empty()) {
+      const ValueId next = changed.back();
+      changed.pop_back();
+      if (!known_places_[next.index]) continue;  // and then nothing on it is known either
+      known_places_[next.index] = false;
+      changed.insert(changed.end(), windows_on_[next.index].begin(), windows_on_[next.index].end());
+    }
   }
 
   // A reference that makes sense on its own: it names the value, stays inside its buffer, while the buffer lives.
@@ -300,9 +359,9 @@ class Verifier {
     return false;
   }
 
-  bool holds(const Ref& ref, std::int32_t step) const {
+  bool holds(const Ref& ref) {
     const Type& type = graph_.type(ref.value);
-    return std::ranges::any_of(places(ref.value, step), [&](const Place& place) {
+    return std::ranges::any_of(places(ref.value), [&](const Place& place) {
       return place.buffer == ref.buffer && (place.offset == ref.offset || type.count() == 0) &&
              same_strides(type.shape, place.strides, ref.strides);
     });
@@ -316,11 +375,8 @@ class Verifier {
     if (step.in.size() != node.operands.size() || step.out.size() != node.results.size()) {
       return report("{}: {} operands and {} results", at(t), step.in.size(), step.out.size());
     }
-    if (++runs_[step.node.index] > 1 &&
-        (node.op->replay == Replay::never || node.op->kind == OpKind::effect)) {
-      report("{}: may not run twice", at(t));
-    }
-    if (node.op->kind == OpKind::effect) {
+    if (++runs_[step.node.index] > 1 && runs_once(node)) report("{}: may not run twice", at(t));
+    if (acts(node)) {
       if (last_effect_.valid() && step.node < last_effect_) report("{}: effects out of order", at(t));
       last_effect_ = step.node;
     }
@@ -332,7 +388,7 @@ class Verifier {
       const std::string where = fmt::format("{}: operand {}", at(t), k);
       if (!check_ref(where, step.in[k], node.operands[k], now)) {
         sound = false;
-      } else if (!holds(step.in[k], now)) {
+      } else if (!holds(step.in[k])) {
         report("{}: b{} does not hold %{} there", where, step.in[k].buffer.index, node.operands[k].index);
       }
       strides.push_back(step.in[k].strides);
@@ -411,12 +467,13 @@ class Verifier {
   void check_coverage() {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
-      if (runs_[n] == 0 && node.op->kind == OpKind::effect) report("effect {} never runs", node.op->name);
+      if (runs_[n] == 0 && acts(node)) report("effect {} never runs", node.op->name);
     }
   }
 
   void check_outputs() {
     const auto last = static_cast<std::int32_t>(plan_.steps.size());
+    std::map<std::uint32_t, std::size_t> first_in;  // by buffer: the first output that is there
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const Ref& ref = plan_.outputs[i];
       const std::string where = fmt::format("output {}", i);
@@ -431,7 +488,7 @@ class Verifier {
         continue;
       }
       if (!is_dense(graph_.type(ref.value).shape, ref.strides)) report("{}: not dense", where);
-      if (!holds(ref, last)) report("{}: b{} does not hold %{}", where, ref.buffer.index, ref.value.index);
+      if (!holds(ref)) report("{}: b{} does not hold %{}", where, ref.buffer.index, ref.value.index);
       const Buffer& buf = buffer(ref.buffer);
       if (buf.memory == Memory::arena && buf.purpose != Purpose::output)
         report("{}: purpose of its buffer", where);
@@ -439,11 +496,9 @@ class Verifier {
         report("{}: not where the caller wants it", where);
       if (buf.purpose == Purpose::input && !graph_.is_input(ref.value))
         report("{}: a view of an input", where);
-      for (std::size_t j = 0; j < i; ++j) {
-        if (plan_.outputs[j].buffer == ref.buffer && plan_.outputs[j].value != ref.value) {
-          report("outputs {} and {} share b{}", j, i, ref.buffer.index);
-        }
-      }
+      const auto [other, fresh] = first_in.try_emplace(ref.buffer.index, i);
+      if (!fresh && plan_.outputs[other->second].value != ref.value)
+        report("outputs {} and {} share b{}", other->second, i, ref.buffer.index);
     }
   }
 
@@ -489,10 +544,14 @@ class Verifier {
   const Graph& graph_;
   const Plan& plan_;
   std::vector<std::string> problems_;
-  std::vector<std::vector<Content>> contents_;   // per buffer: values whose bytes are whole
-  std::vector<std::vector<BufferId>> homes_;     // per value: the buffers whose contents name it
-  std::vector<int> runs_;                        // per node
-  std::vector<std::vector<RegionFacts>> facts_;  // per node; empty: no node has regions
+  std::vector<std::vector<Content>> contents_;    // per buffer: values whose bytes are whole
+  std::vector<std::vector<BufferId>> homes_;      // per value: the buffers whose contents name it
+  std::vector<std::vector<Place>> places_;        // per value, where known
+  std::vector<bool> known_places_;                // per value: known for all that it may be a window on, too
+  std::vector<std::vector<ValueId>> windows_on_;  // per value: results of nodes that may show it
+  std::vector<int> runs_;                         // per node
+  std::vector<std::vector<RegionFacts>> facts_;   // per node; empty: no node has regions
+  std::map<std::size_t, std::size_t> result_buffers_;  // by output
   NodeId last_effect_;
   std::int64_t load_ = 0, most_load_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "tests/support/budget_graphs.h"
 #include "tests/support/random_graphs.h"
 #include "tidemark/base/error.h"
 #include "tidemark/plan/pipeline.h"
@@ -225,6 +226,66 @@ TEST_F(Verify, CatchesEffectsThatAreLostRepeatedOrSwapped) {
   p = good;
   p.steps[1] = p.steps[0];
   EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("may not run twice")));
+  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("never runs")));
+}
+
+// A body (x) → (y) of one node of the given op, `depth` regions deep.
+Graph body_of(const Op& op, std::int64_t rows, int depth = 1) {
+  Sketch body;
+  const Var x = body.input(rows, 64);
+  body.output(depth > 1 ? body.inside({x}, body_of(op, rows, depth - 1))
+                        : body.many({x}, {.rows = {rows}, .columns = {64}}, op).front());
+  return body.graph;
+}
+
+TEST_F(Verify, CatchesARepeatOfABodyWithWhatMayNotRunTwice) {
+  for (const Op* op : {&fake::effect, &fake::once, &fake::work}) {
+    for (int depth : {1, 2, 3}) {
+      Sketch t;
+      const Var once = t.inside({t.input(1, 64)}, body_of(*op, 1, depth));
+      t.output(t.node({once}, 1));
+      Plan p = make_plan(t.graph, {.skip = {"order"}});
+      ASSERT_EQ(p.steps.size(), 2u);
+      p.steps[1] = p.steps[0];
+      const auto twice = testing::Contains(HasSubstr("step 1 (block): may not run twice"));
+      if (op == &fake::work) {
+        EXPECT_THAT(problems(t.graph, p), testing::Not(twice)) << depth;
+      } else {
+        EXPECT_THAT(problems(t.graph, p), twice) << op->name << ", " << depth;
+      }
+    }
+  }
+}
+
+// The plan of a body is a plan like any other.
+TEST_F(Verify, CatchesARepeatWithinABody) {
+  Sketch body, t;
+  const Var x = body.input(1, 64);
+  const Var once = body.many({x}, {.rows = {1}, .columns = {64}}, fake::once).front();
+  body.output(body.node({body.node({once}, 1)}, 1));
+  t.output(t.inside({t.input(1, 64)}, body.graph));
+  Plan p = make_plan(t.graph);
+  Plan& region = p.bodies.at(0).regions.at(0);
+  region.steps[1] = region.steps[0];
+  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("(once): may not run twice")));
+}
+
+TEST_F(Verify, CatchesEffectsOfBodiesThatAreLostOrSwapped) {
+  Sketch t;
+  const Var x = t.input(1, 64);
+  t.inside({x}, body_of(fake::effect, 1));
+  t.inside({x}, body_of(fake::effect, 1));
+  t.many({x}, {.rows = {1}, .columns = {64}}, fake::effect);
+  t.output(t.node({x}, 1));
+  const Plan good = make_plan(t.graph, {.skip = {"order"}});
+  ASSERT_EQ(good.steps.size(), 4u);
+  for (std::size_t first : {0, 1}) {
+    Plan p = good;
+    std::swap(p.steps[first], p.steps[first + 1]);
+    EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("effects out of order"))) << first;
+  }
+  Plan p = good;
+  p.steps[0] = p.steps[3];
   EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("never runs")));
 }
 
