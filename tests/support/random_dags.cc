@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "tidemark/base/repeatable_math.h"
+
 namespace tidemark::testing {
 namespace {
 
@@ -23,7 +25,7 @@ class DagMaker {
 
   int draw(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
   double unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
-  double between(double low, double high) { return low * std::pow(high / low, unit()); }
+  double between(double low, double high) { return low * repeatable::pow(high / low, unit()); }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   int add(double cost, double bytes, Inputs inputs) {

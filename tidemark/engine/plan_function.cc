@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "tidemark/base/repeatable_math.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/plan/frontier.h"
 #include "tidemark/plan/proposals.h"
@@ -200,8 +200,8 @@ std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<
   std::vector<FrontierPoint> list;
   for (int k = 0; k < points; ++k) {
     const double share = points > 1 ? static_cast<double>(k) / (points - 1) : 1;
-    options.memory = std::max(
-        floor.peak(), static_cast<std::int64_t>(static_cast<double>(floor.peak()) * std::pow(ratio, share)));
+    options.memory = std::max(floor.peak(), static_cast<std::int64_t>(static_cast<double>(floor.peak()) *
+                                                                      repeatable::pow(ratio, share)));
     if (k == points - 1) options.memory = std::max(floor.peak(), top.peak());
     const Result<Plan, Infeasible> planned = try_plan(prepare_within(traced, skip, options), options);
     if (!planned) continue;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "tidemark/base/repeatable_math.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/index.h"
 #include "tidemark/ops/registry.h"
@@ -57,7 +57,7 @@ std::int64_t scratch(const Call& call) {
 Cost cost_sort(const Call& call) {
   const double count = static_cast<double>(call.in[0].count());
   const auto length = call.in[0].shape[static_cast<int>(call.attrs_as<SortAttrs>().axis)];
-  return {.flops = 8 * count * std::log2(static_cast<double>(std::max<std::int64_t>(length, 2))),
+  return {.flops = 8 * count * repeatable::log2(static_cast<double>(std::max<std::int64_t>(length, 2))),
           .bytes = bytes_moved(call),
           .work = WorkKind::sort};
 }

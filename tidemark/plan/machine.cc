@@ -1,9 +1,9 @@
 #include "tidemark/plan/machine.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tidemark/base/check.h"
+#include "tidemark/base/repeatable_math.h"
 
 namespace tidemark {
 DType arithmetic_dtype(const Call& call) {
@@ -23,8 +23,8 @@ double Curve::at(double size) const {
   const auto high = std::upper_bound(points.begin(), points.end(), size,
                                      [](double s, const Point& point) { return s < point.size; });
   const auto low = high - 1;
-  const double t = std::log(size / low->size) / std::log(high->size / low->size);
-  return low->rate * std::pow(high->rate / low->rate, t);
+  const double t = repeatable::log(size / low->size) / repeatable::log(high->size / low->size);
+  return low->rate * repeatable::pow(high->rate / low->rate, t);
 }
 
 double seconds_of(const Machine& machine, const Cost& cost, DType dtype) {

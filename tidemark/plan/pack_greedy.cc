@@ -1,9 +1,10 @@
 #include "tidemark/plan/pack_greedy.h"
 
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
+
+#include "tidemark/base/repeatable_math.h"
 
 namespace tidemark::packing {
 namespace {
@@ -24,7 +25,8 @@ Taste random_taste(Noise& noise) {
   taste.length = 0.3 + 2.5 * noise.uniform();
   taste.size = 1.5 * noise.uniform();
   taste.noise = noise.uniform() < 0.5 ? 0 : noise.uniform();
-  taste.waste_price = noise.uniform() < 0.2 ? dear : 4 * std::exp(noise.uniform() * std::log(15.0));
+  taste.waste_price =
+      noise.uniform() < 0.2 ? dear : 4 * repeatable::exp(noise.uniform() * repeatable::log(15.0));
   return taste;
 }
 

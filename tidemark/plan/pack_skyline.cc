@@ -8,6 +8,7 @@
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/check.h"
+#include "tidemark/base/repeatable_math.h"
 
 namespace tidemark::packing {
 namespace {
@@ -85,8 +86,9 @@ void Skyline::prefer(const Taste& taste, Noise& noise) {
     const std::size_t leaf = static_cast<std::size_t>(leaves_ + rank_[i]);
     if (blocks_.most_last[leaf] < 0) continue;
     const Block& b = problem_->blocks[i];
-    blocks_.preference[leaf] = static_cast<float>(
-        taste.length * std::log(b.length()) + taste.size * std::log(static_cast<double>(b.size)) + jitter);
+    blocks_.preference[leaf] =
+        static_cast<float>(taste.length * repeatable::log(b.length()) +
+                           taste.size * repeatable::log(static_cast<double>(b.size)) + jitter);
   }
   for (int node = leaves_ - 1; node > 0; --node) pull(node);
   steps_ += 4 * leaves_;
@@ -163,7 +165,7 @@ double Skyline::cost() const {
   auto visit = [&](auto&& self, int node, Height acc) -> void {
     if (slack_.least[node] + acc > endless / 2) return;
     if (node >= section_leaves_) {
-      sum += std::exp((-static_cast<double>(slack_.least[node] + acc) - bound) / scale);
+      sum += repeatable::exp((-static_cast<double>(slack_.least[node] + acc) - bound) / scale);
       return;
     }
     self(self, 2 * node, acc + slack_.added[node]);
@@ -171,7 +173,7 @@ double Skyline::cost() const {
   };
   visit(visit, 1, 0);
   const double built = (static_cast<double>(layout_.height) - bound) / scale;
-  return std::max(built, sum > 0 ? std::log(sum) : -1e9);
+  return std::max(built, sum > 0 ? repeatable::log(sum) : -1e9);
 }
 
 // ---- the outline

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
+#include "tidemark/base/repeatable_math.h"
 #include "tidemark/plan/random.h"
 #include "tidemark/plan/remat_moves.h"
 #include "tidemark/plan/remat_search.h"
@@ -37,7 +37,7 @@ class Annealer {
     for (std::int64_t step = 0; work.left > 0 && !(first_within_ && !best_.empty()); ++step) {
       if (step % 64 == 0) {
         const double done = 1 - static_cast<double>(work.left) / total;
-        temperature = hot * std::pow(cold / hot, done);
+        temperature = hot * repeatable::pow(cold / hot, done);
       }
       const double before = energy(excess_);
       propose();
@@ -45,7 +45,7 @@ class Annealer {
       if (!edit_.changed()) continue;
       const double excess = edit_.now().excess(problem_.budget);
       const double rise = energy(excess) - before;
-      if (rise <= 0 || random_.unit() < std::exp(-rise / temperature)) {
+      if (rise <= 0 || random_.unit() < repeatable::exp(-rise / temperature)) {
         edit_.keep();
         excess_ = excess;
         offer();

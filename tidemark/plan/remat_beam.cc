@@ -11,12 +11,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
 
+#include "tidemark/base/repeatable_math.h"
 #include "tidemark/plan/random.h"
 #include "tidemark/plan/remat_moves.h"
 #include "tidemark/plan/remat_search.h"
@@ -170,7 +170,7 @@ class Beam {
 
   void look_back_from(int t) {
     for (int k = 0; k < t; ++k) {
-      const double near = 1 + near_weight * std::exp(-(t - 1 - k) / near_length);
+      const double near = 1 + near_weight * repeatable::exp(-(t - 1 - k) / near_length);
       weight_[at(k)] = static_cast<float>(emphasis_[at(k)] * near);
     }
     for (int i = 0; i < model_.items; ++i) {
