@@ -3,6 +3,7 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <mutex>
 
 // LAPACK by its Fortran names: LAPACKE is a library of its own on some systems.
 extern "C" {
@@ -17,9 +18,14 @@ namespace {
 
 static_assert(sizeof(int) == sizeof(std::int32_t));
 
-void hold_to_one_thread() {
-  static const bool once = (openblas_set_num_threads(1), true);
-  (void)once;
+struct Held {
+  std::mutex mutex;
+  int by = 0;  // how many
+  int threads_before = 1;
+};
+Held& held() {
+  static Held all;
+  return all;
 }
 
 void call_potrf(const char* uplo, const int* n, float* a, const int* lda, int* info) {
@@ -51,10 +57,26 @@ void swap_rows(T* b, std::int64_t lead, std::int64_t m, std::int64_t i, std::int
 
 }  // namespace
 
+OneThread::OneThread() {
+  Held& all = held();
+  const std::lock_guard lock(all.mutex);
+  if (all.by++ > 0) return;
+  all.threads_before = openblas_get_num_threads();
+  if (all.threads_before != 1) openblas_set_num_threads(1);
+}
+
+OneThread::~OneThread() {
+  Held& all = held();
+  const std::lock_guard lock(all.mutex);
+  if (--all.by > 0) return;
+  // Whoever has set another number meanwhile wants that one.
+  if (all.threads_before != 1 && openblas_get_num_threads() == 1)
+    openblas_set_num_threads(all.threads_before);
+}
+
 template <class T>
 std::int64_t cholesky(std::int64_t n, T* a, std::int64_t lead) {
   if (n == 0) return 0;
-  hold_to_one_thread();
   // What is the lower triangle by rows is the upper one by columns, which is LAPACK's view.
   const int size = static_cast<int>(n), lda = static_cast<int>(lead);
   int info = 0;
@@ -66,7 +88,6 @@ std::int64_t cholesky(std::int64_t n, T* a, std::int64_t lead) {
 template <class T>
 std::int64_t lu_factor(std::int64_t n, T* a, std::int64_t lead, std::int32_t* pivots) {
   if (n == 0) return 0;
-  hold_to_one_thread();
   const int size = static_cast<int>(n), lda = static_cast<int>(lead);
   int info = 0;
   call_getrf(&size, a, &lda, pivots, &info);
@@ -77,7 +98,6 @@ template <class T>
 void triangular_solve(Triangle kind, std::int64_t m, std::int64_t n, const T* a, std::int64_t a_lead, T* b,
                       std::int64_t b_lead) {
   if (m == 0 || n == 0) return;
-  hold_to_one_thread();
   call_trsm(kind.left ? CblasLeft : CblasRight, kind.lower ? CblasLower : CblasUpper,
             kind.transpose ? CblasTrans : CblasNoTrans, kind.unit ? CblasUnit : CblasNonUnit,
             static_cast<int>(m), static_cast<int>(n), a, static_cast<int>(a_lead), b,

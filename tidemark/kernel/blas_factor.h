@@ -1,9 +1,20 @@
-// Factorisations and triangular solves of one row-major matrix on the calling thread, by OpenBLAS and its LAPACK.
-// T: float or double. Leading dimensions are in elements.
+// Factorisations and triangular solves of one row-major matrix on the calling thread, by OpenBLAS and its LAPACK, while
+// a OneThread holds them to it. T: float or double. Leading dimensions are in elements.
 #pragma once
 #include <cstdint>
 
 namespace tidemark::blas {
+
+// OpenBLAS computes on the threads that call it for as long as one of these lives: bits must not depend on how many it would
+// take. The number of its threads is the process's, which a program may use for calls of its own: it is as
+// before when the last has gone.
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+};
 
 // The lower triangle of `a` (n×n) becomes L with L Lᵀ = A; the upper one is not read or written. Returns 0, or the
 // order of the first leading minor that is not positive.

@@ -13,6 +13,7 @@ template <class T>
 void run_typed(const KernelArgs& args) {
   const std::int64_t n = args.out[0].shape.back(), matrices = n == 0 ? 0 : args.out[0].count() / (n * n);
   std::atomic<std::int64_t> first_bad{std::numeric_limits<std::int64_t>::max()};  // matrix · (n + 1) + order
+  const blas::OneThread one;
   args.pool->run(matrices, [&](std::int64_t index) {
     const T* from = args.in[0].as<T>() + index * n * n;
     T* to = args.out[0].as<T>() + index * n * n;

@@ -18,6 +18,7 @@ void run_typed(const KernelArgs& args) {
   const std::int64_t n = args.in[0].shape.back(), m = args.out[0].shape.back();
   const SolveScratch scratch = solve_scratch(args.in[0].dtype, args.in[0].shape);
   std::atomic<std::int64_t> first_bad{std::numeric_limits<std::int64_t>::max()};
+  const blas::OneThread one;
   args.pool->run(scratch.slots, [&](std::int64_t slot) {
     std::byte* own = args.scratch + slot * (scratch.factors + scratch.pivots);
     T* factors = reinterpret_cast<T*>(own);

@@ -10,6 +10,11 @@
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/triangular_solve.h"
 
+extern "C" {
+int openblas_get_num_threads(void);
+void openblas_set_num_threads(int);
+}
+
 namespace tidemark {
 namespace {
 
@@ -156,6 +161,22 @@ TEST(Solve, RefusesShapesThatAreNoSystem) {
   EXPECT_THROW(triangular_solve(square, wide, {.left = true}), Error);
   EXPECT_EQ(triangular_solve(square, wide, {.left = false}).shape(), (Shape{2, 3}));
   EXPECT_THROW(cholesky(builder.input({DType::bf16, {3, 3}})), Error);
+}
+
+TEST(Solve, LeavesTheProgramsOwnThreadsOfOpenBlasAlone) {
+  const int before = openblas_get_num_threads();
+  openblas_set_num_threads(2);
+  const int wanted = openblas_get_num_threads();  // 1 where the library has no threads
+  const Literal a = matrices(DType::f64, 3, 40, 80, 1), b = random_literal(DType::f64, {3, 40, 5}, 2);
+  run(op::cholesky, {a});
+  EXPECT_EQ(openblas_get_num_threads(), wanted);
+  run(op::solve, {a, b}, pack(SolveAttrs{}));
+  EXPECT_EQ(openblas_get_num_threads(), wanted);
+  run(op::triangular_solve, {a, b}, pack(TriangularSolveAttrs{}));
+  EXPECT_EQ(openblas_get_num_threads(), wanted);
+  EXPECT_ANY_THROW(run(op::cholesky, {random_literal(DType::f64, {3, 40, 40}, 3)}));
+  EXPECT_EQ(openblas_get_num_threads(), wanted) << "after an error, too";
+  openblas_set_num_threads(before);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ void run_typed(const KernelArgs& args) {
     }
   }
   const std::int64_t sides = attrs.left ? cols : rows, strips = (sides + strip - 1) / strip;
+  const blas::OneThread one;
   args.pool->run(matrices * strips, [&](std::int64_t task) {
     const std::int64_t matrix = task / strips, begin = task % strips * strip,
                        count = std::min(strip, sides - begin);
