@@ -1,7 +1,5 @@
 #include "tidemark/base/parallel.h"
 
-#include <pthread.h>
-
 #include <chrono>
 #include <exception>
 #include <limits>
@@ -152,46 +150,11 @@ class InsideTask {
   InsideTask& operator=(const InsideTask&) = delete;
 };
 
-// Kernels keep the blocks they work on upon the stack, up to 3 MiB (attention's gradient in f64). New threads get what
-// `ulimit -s` says, usually 8 MiB, but only 2 MiB where that is unlimited. std::thread takes no size, so the default is raised while
-// workers start; a thread that somebody else starts meanwhile gets a roomy stack, too.
-class RoomyStacks {
- public:
-  RoomyStacks() {
-#if defined(__GLIBC__)
-    pthread_getattr_default_np(&before_);
-    std::size_t bytes = 0;
-    pthread_attr_getstacksize(&before_, &bytes);
-    if (bytes >= least) return;
-    pthread_attr_t roomy;
-    pthread_getattr_default_np(&roomy);
-    pthread_attr_setstacksize(&roomy, least);
-    pthread_setattr_default_np(&roomy);
-    pthread_attr_destroy(&roomy);
-#endif
-  }
-  ~RoomyStacks() {
-#if defined(__GLIBC__)
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-#endif
-  }
-  RoomyStacks(const RoomyStacks&) = delete;
-  RoomyStacks& operator=(const RoomyStacks&) = delete;
-
- private:
-  static constexpr std::size_t least = std::size_t{8} << 20;
-#if defined(__GLIBC__)
-  pthread_attr_t before_;
-#endif
-};
-
 }  // namespace
 
 class ThreadPool::Crew {
  public:
   explicit Crew(int threads) : threads_(threads), batches_(static_cast<std::size_t>(threads)) {
-    const RoomyStacks stacks;
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
   }
   ~Crew() {

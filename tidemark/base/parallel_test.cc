@@ -1,7 +1,6 @@
 #include "tidemark/base/parallel.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
@@ -208,36 +207,6 @@ TEST(RunInLanes, NoTwoTasksShareALaneAtATime) {
       for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
     }
   }
-}
-
-// What `ulimit -s unlimited` leaves a new thread is less than some kernels keep on their stacks.
-TEST(ThreadPool, WorkersHaveRoomyStacksWhateverTheDefault) {
-#if defined(__GLIBC__)
-  pthread_attr_t before, tight;
-  pthread_getattr_default_np(&before);
-  pthread_getattr_default_np(&tight);
-  pthread_attr_setstacksize(&tight, std::size_t{1} << 20);
-  pthread_setattr_default_np(&tight);
-  std::atomic<std::int64_t> sum = 0;
-  {
-    ThreadPool pool(3);
-    pool.run(64, [&](std::int64_t task) {
-      volatile char block[std::size_t{3} << 20];
-      for (std::size_t i = 0; i < sizeof(block); i += 1024) block[i] = static_cast<char>(task);
-      sum += block[1024];
-    });
-  }
-  std::size_t after = 0;
-  pthread_attr_t now;
-  pthread_getattr_default_np(&now);
-  pthread_attr_getstacksize(&now, &after);
-  pthread_setattr_default_np(&before);
-  for (pthread_attr_t* attr : {&before, &tight, &now}) pthread_attr_destroy(attr);
-  EXPECT_EQ(sum, 64 * 63 / 2);
-  EXPECT_EQ(after, std::size_t{1} << 20) << "the default is what it was";
-#else
-  GTEST_SKIP() << "no default to change";
-#endif
 }
 
 TEST(ThreadPool, StartsAndStopsWithoutWork) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tidemark/ops/attention_lanes.h"
 #include "tidemark/ops/contract.h"
 #include "tidemark/ops/dropout.h"
 #include "tidemark/ops/elementwise.h"
@@ -220,10 +221,14 @@ Cost cost(const Call& call) {
           .work = WorkKind::attention};
 }
 
+std::int64_t scratch(const Call& call) {
+  const auto lanes = attention_lanes::forward_lanes(attention_form(call), call.in[0].dtype);
+  return lanes.count * lanes.bytes;
+}
 std::int64_t scratch_grad(const Call& call) {
   const AttentionForm f = attention_form(call);
-  if (!f.sums_queries_apart(call.in[0].dtype)) return 0;
-  return f.key_parts() * call.in[0].count() * size_of(statistics_dtype(call.in[0].dtype));
+  const auto lanes = attention_lanes::gradient_lanes(f, call.in[0].dtype);
+  return f.query_sums_bytes(call.in[0].dtype) + lanes.count * lanes.bytes;
 }
 
 // Blocks are packed before they are multiplied where their strides ask for it.
@@ -324,6 +329,7 @@ const Op op::attention = {
     .vjp = vjp,
     .expand = expand,
     .cost = cost<2>,
+    .scratch = scratch,
     .strided = strided,
     .samples = samples,
 };

@@ -127,39 +127,32 @@ void drop(const AttentionForm& form, const Block& at, Keeper<W>& keeper, W* term
 // Queries [first, first + count) of head (b, h) against all keys. A block of keys is packed once for all of them.
 template <class T>
 void forward_span(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t h,
-                  std::int64_t first, std::int64_t count) {
+                  std::int64_t first, std::int64_t count, std::byte* memory) {
   using W = compute_t<T>;
-  constexpr std::int64_t span = AttentionForm::blocks_in_span;
   const std::int64_t kv = h / form.group(), width = form.width, block = form.query_block();
-  Tile<W, span> q_tile, y_tile;
-  PanelTile<W, span> q_panels;
-  Tile<W> k_tile, v_tile;
-  PanelTile<W> k_panels, v_panels;
-  Scores<W> scores;
-  TurnedScores<W> p_panels;
-  Running<W> running[span * most_queries];
+  const attention_lanes::Forward<W> lane(form, memory);
+  Running<W> running[AttentionForm::blocks_in_span * most_queries];
   Keeper<W> keeper(form, args);
-  W* y = y_tile.data;
+  W* y = lane.y;
   if constexpr (std::is_same_v<T, W>) y = args.out[0].as<W>() + offset(args.out[0], b, h, first);
   std::fill_n(y, count * width, W{0});
   const Factor<W> q =
-      left_factor(rows_of<T>(args.in[0], b, h, first, count, q_tile.data), count, width, q_panels.data);
+      left_factor(rows_of<T>(args.in[0], b, h, first, count, lane.q), count, width, lane.q_panels);
   const W scale = static_cast<W>(form.scale * std::numbers::log2e);
   const std::int64_t end = form.visible(first + count - 1);
   for (std::int64_t j = 0; j < end; j += form.key_block()) {
     const std::int64_t n = std::min(form.key_block(), form.keys - j);
     const Factor<W> k_turned = right_factor(
-        transposed(scaled_rows<T>(args.in[1], b, kv, j, n, scale, k_tile.data)), width, n, k_panels.data);
-    const Factor<W> v =
-        right_factor(rows_of<T>(args.in[2], b, kv, j, n, v_tile.data), n, width, v_panels.data);
+        transposed(scaled_rows<T>(args.in[1], b, kv, j, n, scale, lane.k)), width, n, lane.k_panels);
+    const Factor<W> v = right_factor(rows_of<T>(args.in[2], b, kv, j, n, lane.v), n, width, lane.v_panels);
     for (std::int64_t i = 0; i < count; i += block) {
       const Block at(form, b, h, first + i, j, std::min(block, count - i), n);
       if (form.visible(at.i + at.m - 1) <= j) continue;
-      score(form, at, i, q, k_turned, scores.data);
-      hide(form, args, at, scores.data);
-      take_in(form, at, scores.data, running + i, y + i * width, width);
-      if (form.key >= 0) drop(form, at, keeper, scores.data);
-      add_product(form, at, scores.data, v, p_panels, y + i * width, width);
+      score(form, at, i, q, k_turned, lane.scores);
+      hide(form, args, at, lane.scores);
+      take_in(form, at, lane.scores, running + i, y + i * width, width);
+      if (form.key >= 0) drop(form, at, keeper, lane.scores);
+      add_product(form, at, lane.scores, v, lane.p_panels, y + i * width, width);
     }
   }
   write_rows<T>(y, args.out[0], b, h, first, count,
@@ -171,14 +164,15 @@ void forward_span(const AttentionForm& form, const KernelArgs& args, std::int64_
 
 void run_attention(const KernelArgs& args) {
   const auto& form = args.attrs<AttentionForm>();
-  const std::int64_t span = form.query_block() * AttentionForm::blocks_in_span,
-                     spans = (form.queries + span - 1) / span;
+  const std::int64_t span = form.query_span(), spans = form.query_spans();
+  const attention_lanes::Lanes lanes = attention_lanes::forward_lanes(form, args.in[0].dtype);
   dispatch_float(args.in[0].dtype, [&]<class T>() {
-    args.pool->run(form.batch * form.heads * spans, [&](std::int64_t task) {
+    const std::int64_t tasks = form.batch * form.heads * spans;
+    run_in_lanes(*args.pool, tasks, lanes.count, [&](std::int64_t task, std::int64_t lane) {
       const std::int64_t first = (spans - 1 - task % spans) * span,  // what sees most keys comes first
           head = task / spans;
       forward_span<T>(form, args, head / form.heads, head % form.heads, first,
-                      std::min(span, form.queries - first));
+                      std::min(span, form.queries - first), args.scratch + lane * lanes.bytes);
     });
   });
 }

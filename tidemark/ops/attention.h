@@ -11,6 +11,7 @@
 #pragma once
 #include <algorithm>
 
+#include "tidemark/base/bytes.h"
 #include "tidemark/ir/builder.h"
 
 namespace tidemark {
@@ -32,9 +33,12 @@ struct AttentionForm {
   double scale = 1, dropout = 0;
   int mask = -1, key = -1;  // which operands they are; -1: none
   std::int64_t group() const { return heads / kv_heads; }
-  // Queries and keys of a block: bounds what a task holds on its stack. Whole strips, so that a block begins a panel.
+  // Queries and keys of a block: bounds what a task holds. Whole strips, so that a block begins a panel.
   std::int64_t query_block() const { return block(most_queries); }
   std::int64_t key_block() const { return block(most_keys); }
+  // The result is computed by spans of queries.
+  std::int64_t query_span() const { return query_block() * blocks_in_span; }
+  std::int64_t query_spans() const { return (queries + query_span() - 1) / query_span(); }
   // The gradient is computed by key heads, each cut into parts of whole blocks of keys where there are few of them: enough
   // tasks for some threads. By the shape alone, since parts are summed.
   std::int64_t key_parts() const {
@@ -45,6 +49,10 @@ struct AttentionForm {
   std::int64_t key_part() const { return key_part(key_parts()); }
   // The gradient of the queries is a sum over keys: in the result itself, unless that is of 16 bits or there are parts.
   bool sums_queries_apart(DType dtype) const { return key_parts() > 1 || size_of(dtype) == 2; }
+  std::int64_t query_sums_bytes(DType dtype) const {
+    const std::int64_t sums = sums_queries_apart(dtype) ? key_parts() * batch * heads * queries * width : 0;
+    return align_up(sums * (dtype == DType::f64 ? 8 : 4), buffer_alignment);
+  }
   // How many keys query i may see.
   std::int64_t visible(std::int64_t i) const {
     return causal ? std::clamp<std::int64_t>(i + keys - queries + 1, 0, keys) : keys;

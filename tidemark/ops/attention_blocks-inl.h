@@ -19,7 +19,7 @@
 #include "tidemark/kernel/args.h"
 #include "tidemark/kernel/gemm.h"
 #include "tidemark/kernel/simd_philox-inl.h"
-#include "tidemark/ops/attention.h"
+#include "tidemark/ops/attention_lanes.h"
 #include "tidemark/ops/random.h"
 #include "tidemark/ops/rows-inl.h"
 
@@ -30,33 +30,14 @@ namespace attention_blocks {
 
 using gemm::Matrix;
 
+using attention_lanes::widest_packed;
 constexpr std::int64_t most_queries = AttentionForm::most_queries, most_keys = AttentionForm::most_keys;
-constexpr std::int64_t max_tile = AttentionForm::max_width;  // elements: a block's rows of `width`
-constexpr std::int64_t widest_packed = 256;                  // heads, so that a panel's padding stays small
 constexpr std::int64_t strip = AttentionForm::strip;
 static_assert(strip % gemm::widest.a == 0);
 
 // Scores are kept in units of log 2, which saves the exponential a product.
 template <class W>
 constexpr W log2_e = static_cast<W>(std::numbers::log2e);
-
-// A task's working set lies on its stack.
-template <class W, std::int64_t blocks = 1>
-struct Tile {
-  alignas(64) W data[blocks * max_tile];
-};
-template <class W, std::int64_t blocks = 1>
-struct PanelTile {  // the last panel may be padded; those of doubles are half as wide
-  alignas(64) W data[blocks * max_tile + gemm::widest.b * widest_packed * 4 / sizeof(W)];
-};
-template <class W>
-struct Scores {
-  alignas(64) W data[most_queries * most_keys];  // rows of most_keys
-};
-template <class W>
-struct TurnedScores {  // in panels, of neighbouring keys or of neighbouring queries
-  alignas(64) W data[(most_queries + gemm::widest.a) * (most_keys + gemm::widest.a)];
-};
 
 inline std::int64_t offset(const TensorRef& x, std::int64_t b, std::int64_t h, std::int64_t t) {
   return b * x.strides[0] + h * x.strides[1] + t * x.strides[2];
@@ -204,10 +185,10 @@ void score(const AttentionForm& form, const Block& at, std::int64_t first, const
 }
 // y += p x, where p is zero beyond what a query sees.
 template <class W>
-void add_product(const AttentionForm& form, const Block& at, const W* p, const Factor<W>& x,
-                 TurnedScores<W>& tile, W* y, std::int64_t y_row) {
+void add_product(const AttentionForm& form, const Block& at, const W* p, const Factor<W>& x, W* tile, W* y,
+                 std::int64_t y_row) {
   const Matrix<const W> rows{p, most_keys, 1};
-  const Factor<W> left = at.whole ? left_factor(rows, at.m, at.n, tile.data) : Factor<W>{rows, nullptr, at.n};
+  const Factor<W> left = at.whole ? left_factor(rows, at.m, at.n, tile) : Factor<W>{rows, nullptr, at.n};
   for_each_query_strip(form, at, [&](std::int64_t r, std::int64_t m, std::int64_t n) {
     multiply(r, m, form.width, 0, n, left, x, true, y + r * y_row, y_row);
   });

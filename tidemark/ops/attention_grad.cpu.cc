@@ -99,26 +99,27 @@ struct KeyBlock {
   using W = compute_t<T>;
   std::int64_t j, n;
   Factor<W> k_turned, v_turned, k_right;  // k in units of log 2, v, k; the k times the scale
-  Tile<W> dk, dv;
+  W *dk, *dv;
 
+  explicit KeyBlock(const attention_lanes::GradientKeys<W>& memory)
+      : dk(memory.dk), dv(memory.dv), memory_(memory) {}
   void load(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t kv,
             std::int64_t begin, std::int64_t count) {
     j = begin, n = count;
     const std::int64_t width = form.width;
     const auto k_log = scaled_rows<T>(args.in[1], b, kv, j, n,
-                                      static_cast<W>(form.scale * std::numbers::log2e), k_log_tile_.data),
-               k = scaled_rows<T>(args.in[1], b, kv, j, n, static_cast<W>(form.scale), k_tile_.data),
-               v = rows_of<T>(args.in[2], b, kv, j, n, v_tile_.data);
-    k_turned = right_factor(transposed(k_log), width, n, k_turned_.data);
-    v_turned = right_factor(transposed(v), width, n, v_turned_.data);
-    k_right = right_factor(k, n, width, k_right_.data);
-    std::fill_n(dk.data, n * width, W{0});
-    std::fill_n(dv.data, n * width, W{0});
+                                      static_cast<W>(form.scale * std::numbers::log2e), memory_.k_log),
+               k = scaled_rows<T>(args.in[1], b, kv, j, n, static_cast<W>(form.scale), memory_.k),
+               v = rows_of<T>(args.in[2], b, kv, j, n, memory_.v);
+    k_turned = right_factor(transposed(k_log), width, n, memory_.k_turned);
+    v_turned = right_factor(transposed(v), width, n, memory_.v_turned);
+    k_right = right_factor(k, n, width, memory_.k_right);
+    std::fill_n(dk, n * width, W{0});
+    std::fill_n(dv, n * width, W{0});
   }
 
  private:
-  Tile<W> k_log_tile_, k_tile_, v_tile_;
-  PanelTile<W> k_turned_, v_turned_, k_right_;
+  const attention_lanes::GradientKeys<W>& memory_;
 };
 
 // A block of queries and of the gradients of their results.
@@ -127,45 +128,39 @@ struct QueryBlock {
   using W = compute_t<T>;
   Factor<W> q_left, g_left, q_right, g_right;
 
+  explicit QueryBlock(const attention_lanes::GradientQueries<W>& memory) : memory_(memory) {}
   void load(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t h, std::int64_t i,
             std::int64_t m) {
-    const auto q = rows_of<T>(args.in[0], b, h, i, m, q_tile_.data),
-               g = rows_of<T>(args.in[5], b, h, i, m, g_tile_.data);
-    q_left = left_factor(q, m, form.width, q_left_.data);
-    g_left = left_factor(g, m, form.width, g_left_.data);
-    q_right = right_factor(q, m, form.width, q_right_.data);
-    g_right = right_factor(g, m, form.width, g_right_.data);
+    const auto q = rows_of<T>(args.in[0], b, h, i, m, memory_.q),
+               g = rows_of<T>(args.in[5], b, h, i, m, memory_.g);
+    q_left = left_factor(q, m, form.width, memory_.q_left);
+    g_left = left_factor(g, m, form.width, memory_.g_left);
+    q_right = right_factor(q, m, form.width, memory_.q_right);
+    g_right = right_factor(g, m, form.width, memory_.g_right);
   }
 
  private:
-  Tile<W> q_tile_, g_tile_;
-  PanelTile<W> q_left_, g_left_, q_right_, g_right_;
-};
-
-template <class W>
-struct Slopes {  // of a block
-  Scores<W> scores, ds;
-  TurnedScores<W> p_panels, ds_panels, ds_left;
+  const attention_lanes::GradientQueries<W>& memory_;
 };
 
 // Adds what a block of scores gives: to the gradients of its keys, and to those of its queries, the rows at `dq`.
 template <class T>
 void add_block(const AttentionForm& form, const KernelArgs& args, const Block& at,
                const QueryBlock<T>& queries, KeyBlock<T>& keys, Keeper<compute_t<T>>& keeper,
-               Slopes<compute_t<T>>& slopes, compute_t<T>* dq) {
+               const attention_lanes::GradientScores<compute_t<T>>& slopes, compute_t<T>* dq) {
   using W = compute_t<T>;
-  score(form, at, 0, queries.q_left, keys.k_turned, slopes.scores.data);
-  hide(form, args, at, slopes.scores.data);
-  score(form, at, 0, queries.g_left, keys.v_turned, slopes.ds.data);
+  score(form, at, 0, queries.q_left, keys.k_turned, slopes.scores);
+  hide(form, args, at, slopes.scores);
+  score(form, at, 0, queries.g_left, keys.v_turned, slopes.ds);
   const std::int64_t panel = gemm::widths<W>().a, width = form.width;
-  const Turned<W> p{slopes.p_panels.data, at.m, panel}, ds{slopes.ds_panels.data, at.m, panel};
-  (form.key < 0 ? block_slopes<W, false> : block_slopes<W, true>)(form, args, at, keeper, slopes.scores.data,
-                                                                  slopes.ds.data, p, ds);
+  const Turned<W> p{slopes.p_panels, at.m, panel}, ds{slopes.ds_panels, at.m, panel};
+  (form.key < 0 ? block_slopes<W, false> : block_slopes<W, true>)(form, args, at, keeper, slopes.scores,
+                                                                  slopes.ds, p, ds);
   for_each_key_strip(form, at, [&](std::int64_t c, std::int64_t n, std::int64_t from) {
-    multiply(c, n, width, from, at.m, p.factor(), queries.g_right, true, keys.dv.data + c * width, width);
-    multiply(c, n, width, from, at.m, ds.factor(), queries.q_right, true, keys.dk.data + c * width, width);
+    multiply(c, n, width, from, at.m, p.factor(), queries.g_right, true, keys.dv + c * width, width);
+    multiply(c, n, width, from, at.m, ds.factor(), queries.q_right, true, keys.dk + c * width, width);
   });
-  add_product(form, at, slopes.ds.data, keys.k_right, slopes.ds_left, dq, width);
+  add_product(form, at, slopes.ds, keys.k_right, slopes.ds_left, dq, width);
 }
 
 // All that keys [begin, end) of key head (b, kv) give: their own gradients, and their part of the gradients of the queries
@@ -173,13 +168,13 @@ void add_block(const AttentionForm& form, const KernelArgs& args, const Block& a
 // once for a few blocks of keys.
 template <class T>
 void gradient_of_keys(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t kv,
-                      std::int64_t begin, std::int64_t end, compute_t<T>* dq) {
+                      std::int64_t begin, std::int64_t end, compute_t<T>* dq, std::byte* memory) {
   using W = compute_t<T>;
-  constexpr std::int64_t few = 2;
   const std::int64_t width = form.width, head = kv * form.group();
-  KeyBlock<T> keys[few];
-  QueryBlock<T> queries;
-  Slopes<W> slopes;
+  const attention_lanes::Gradient<W> lane(form, memory);
+  constexpr std::int64_t few = attention_lanes::Gradient<W>::few;
+  KeyBlock<T> keys[few] = {KeyBlock<T>(lane.keys[0]), KeyBlock<T>(lane.keys[1])};
+  QueryBlock<T> queries(lane.queries);
   Keeper<W> keeper(form, args);
   dq += (b * form.heads + head) * form.queries * width;
   std::fill_n(dq, form.group() * form.queries * width, W{0});
@@ -195,15 +190,14 @@ void gradient_of_keys(const AttentionForm& form, const KernelArgs& args, std::in
         queries.load(form, args, b, h, i, m);
         for (std::int64_t k = 0; k < blocks && keys[k].j < seen; ++k) {
           add_block(form, args, Block(form, b, h, i, keys[k].j, m, keys[k].n), queries, keys[k], keeper,
-                    slopes, dq + ((h - head) * form.queries + i) * width);
+                    lane.scores, dq + ((h - head) * form.queries + i) * width);
         }
       }
     }
     for (std::int64_t k = 0; k < blocks; ++k) {
-      write_rows<T>(keys[k].dk.data, args.out[1], b, kv, keys[k].j, keys[k].n,
+      write_rows<T>(keys[k].dk, args.out[1], b, kv, keys[k].j, keys[k].n,
                     [&](std::int64_t) { return static_cast<W>(form.scale); });
-      write_rows<T>(keys[k].dv.data, args.out[2], b, kv, keys[k].j, keys[k].n,
-                    [](std::int64_t) { return 1; });
+      write_rows<T>(keys[k].dv, args.out[2], b, kv, keys[k].j, keys[k].n, [](std::int64_t) { return 1; });
     }
   }
 }
@@ -211,14 +205,18 @@ void gradient_of_keys(const AttentionForm& form, const KernelArgs& args, std::in
 void run_attention_grad(const KernelArgs& args) {
   const auto& form = args.attrs<AttentionForm>();
   const std::int64_t parts = form.key_parts(), part = form.key_part(), count = args.out[0].count();
+  const attention_lanes::Lanes lanes = attention_lanes::gradient_lanes(form, args.in[0].dtype);
+  std::byte* const memory = args.scratch + form.query_sums_bytes(args.out[0].dtype);
   dispatch_float(args.in[0].dtype, [&]<class T>() {
     using W = compute_t<T>;
     W* sums =
         form.sums_queries_apart(args.out[0].dtype) ? reinterpret_cast<W*>(args.scratch) : args.out[0].as<W>();
-    args.pool->run(form.batch * form.kv_heads * parts, [&](std::int64_t task) {
+    const std::int64_t tasks = form.batch * form.kv_heads * parts;
+    run_in_lanes(*args.pool, tasks, lanes.count, [&](std::int64_t task, std::int64_t lane) {
       const std::int64_t begin = task % parts * part, head = task / parts;
       gradient_of_keys<T>(form, args, head / form.kv_heads, head % form.kv_heads, begin,
-                          std::min(form.keys, begin + part), sums + task % parts * count);
+                          std::min(form.keys, begin + part), sums + task % parts * count,
+                          memory + lane * lanes.bytes);
     });
     if (sums == reinterpret_cast<W*>(args.out[0].data)) return;
     const rows::Tag<T> d;
