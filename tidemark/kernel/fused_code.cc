@@ -19,7 +19,8 @@ std::shared_ptr<const MachineCode> MachineCode::make(const CodeRun& run) {
   const std::scoped_lock lock(mutex);
   std::erase_if(*known, [](const Known& k) { return k.code.expired(); });
   for (const Known& k : *known) {
-    if (k.run == run) return k.code.lock();
+    if (k.run != run) continue;
+    if (auto code = k.code.lock()) return code;  // unless another thread has let go of it just now
   }
   const CodeText text = write_code(without_signs(run));
   if (text.bytes.empty()) return nullptr;

@@ -34,6 +34,8 @@ const Op& guard_op(const std::shared_ptr<OdeDrift>& report, double tolerance, So
            [report, tolerance, where](std::span<const TensorRef> in, std::span<const TensorRef> out) {
              const double drift = *in[0].as<double>();
              if (report) {
+               static std::mutex reporting;  // calls may run side by side
+               const std::lock_guard lock(reporting);
                report->latest = drift;
                report->largest = std::max(report->largest, drift);
              }
