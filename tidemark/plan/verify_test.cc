@@ -210,6 +210,13 @@ TEST_F(Verify, CatchesBadFigures) {
   expect_caught("bytes_moved", [](Plan& p) { p.bytes_moved += 1; });
 }
 
+// Thirds, as factorisations count them, add up to other last bits in another order.
+TEST_F(Verify, AllowsFiguresTheirRounding) {
+  const Plan rounded = broken([](Plan& p) { p.flops *= 1 + 4e-16, p.bytes_moved *= 1 - 4e-16; });
+  EXPECT_NE(rounded.flops, plan.flops);
+  EXPECT_THAT(problems(s.graph, rounded), testing::IsEmpty());
+}
+
 TEST_F(Verify, CatchesEffectsThatAreLostRepeatedOrSwapped) {
   Sketch t;
   const Var x = t.input(1, 64);
