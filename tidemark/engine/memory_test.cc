@@ -67,6 +67,58 @@ TEST(Memory, TheProcessStaysWithinABudgetPlusWhatThePlanItselfTakes) {
   }
 }
 
+TEST(Memory, TheProcessStaysWithinABudgetWhileTheLastResultsAreHeld) {
+  if (!hooked) GTEST_SKIP() << "the sanitizer owns the allocator";
+  const auto step_of = [](Tensor w, Tensor in) {
+    return grad<0, 1>([](Tensor v, Tensor u) {
+      for (int i = 0; i < 4; ++i) u = tanh(matmul(u, v));
+      return mean(square(u));
+    })(w, in);
+  };
+  const Tensor w = full({64, 64}, 0.01), x = full({512, 64}, 0.5);
+  compile(step_of)(w, x);  // BLAS and the pool take what they need once per process
+  const std::int64_t inputs = w.type().bytes() + x.type().bytes();
+  const Bytes budget = compile(step_of).prepare(types_of(w), types_of(x)).peak() + Bytes(inputs);
+  for (int held : {0, 1}) {
+    const auto step = compile(step_of, {.memory = budget, .effort = 0.01, .held_results = held});
+    const auto steps = static_cast<std::int64_t>(step.prepare(types_of(w), types_of(x)).plan.steps.size());
+    int refused = 0;
+    const Counted run = count_allocations([&] {
+      std::vector<std::tuple<Tensor, Tensor>> results;
+      for (int i = 0; i < 4; ++i) {
+        try {
+          results.push_back(step(w, x));
+        } catch (const Error&) {
+          ++refused;  // nothing more fits
+        }
+        if (held == 1 && results.size() > 1) results.erase(results.begin());
+      }
+    });
+    EXPECT_LE(inputs + run.peak, budget.count + documented_constant + steps * constant_per_step) << held;
+    EXPECT_EQ(refused, held == 1 ? 0 : 2) << "there is room for one more set of results";
+  }
+}
+
+TEST(Memory, TheReportOfWhatIsRememberedIsNearWhatTheProcessHolds) {
+  if (!hooked) GTEST_SKIP() << "the sanitizer owns the allocator";
+  const auto step = compile(grad(loss));
+  const Tensor w1 = full({16, 16}, 0.01), w2 = full({16, 4}, 0.02);
+  const auto call = [&](int batch) { step(w1, w2, full({batch, 16}, 0.5)); };
+  call(40);  // reserves the arena
+  const std::int64_t before = step.memory_report().cached().count;
+  constexpr int shapes = 30;
+  std::int64_t grown = 0;
+  count_allocations([&] {
+    const std::int64_t base = live_bytes;
+    for (int batch = 1; batch <= shapes; ++batch) call(batch);
+    grown = live_bytes - base;
+  });
+  const std::int64_t reported = step.memory_report().cached().count - before;
+  EXPECT_GE(reported, grown / 2) << reported << " of " << grown;
+  EXPECT_LE(reported, grown * 2) << reported << " of " << grown;
+  EXPECT_EQ(step.memory_report().plans, std::size_t{shapes} + 1);
+}
+
 TEST(Memory, AThousandRunsAllocateNoMoreThanOne) {
   if (!hooked) GTEST_SKIP() << "the sanitizer owns the allocator";
   const Tensor w1 = full({64, 64}, 0.01), w2 = full({64, 8}, 0.02), x = full({32, 64}, 0.5);

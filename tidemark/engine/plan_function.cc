@@ -6,6 +6,7 @@
 
 #include "tidemark/base/repeatable_math.h"
 #include "tidemark/engine/loop_budget.h"
+#include "tidemark/engine/state_safety.h"
 #include "tidemark/plan/frontier.h"
 #include "tidemark/plan/proposals.h"
 
@@ -109,10 +110,12 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
         std::max(Bytes(1), Bytes(given.memory->count - given.held_results * result_bytes(traced)));
   const PlanOptions plan = plan_options(options);
   Graph graph = prepare_within(traced, options.program.skip_optimisations, plan);
-  Result<Plan, Infeasible> planned = try_plan(graph, plan);
+  Result<Plan, Infeasible> planned = make_safe(
+      graph, [&](const Graph& g) { return try_plan(g, plan); },
+      [](const Result<Plan, Infeasible>& found) { return found ? &found.value() : nullptr; });
   if (!planned) {
     // What smallest() reports can be had.
-    Plan smallest = smallest_plan(graph, plan);
+    Plan smallest = make_safe(graph, [&](const Graph& g) { return smallest_plan(g, plan); });
     if (smallest.peak() > *plan.memory)
       throw InfeasibleBudget(graph, {*plan.memory, std::move(smallest)}, where,
                              changes_that_fit(proposals_for(function, types, traced, options, where)));
@@ -131,7 +134,7 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options,
   inside.memory = input_bytes(traced) + largest.plan.arena_bytes;
   Graph graph = prepare_within(traced, options.program.skip_optimisations, inside);
   inside.warm_start = executions_of(largest.plan);
-  Plan plan = make_plan(graph, inside);
+  Plan plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, inside); });
   plan.budget = options.memory ? options.memory->count : 0;
   return {std::move(graph), std::move(plan), largest.plan.arena_bytes};
 }
@@ -177,7 +180,8 @@ PlannedFunction plan_function(const TracedFunction& function, const Graph& trace
 }
 
 SmallestBudget smallest_budget(const Graph& graph, const PlanOptions& options) {
-  const Plan plan = smallest_plan(graph, options);
+  Graph safe = graph;
+  const Plan plan = make_safe(safe, [&](const Graph& g) { return smallest_plan(g, options); });
   SmallestBudget smallest;
   smallest.memory = Bytes(plan.peak());
   smallest.bound = Bytes(plan.order_free_bound);

@@ -9,6 +9,7 @@
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/session.h"
+#include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/loop.h"
 #include "tidemark/ops/registry.h"
 
@@ -39,7 +40,7 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
 
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
     : graph_(prepare_within(graph, options.skip_optimisations, options.plan)),
-      plan_(make_plan(graph_, options.plan)),
+      plan_(make_safe(graph_, [&](const Graph& g) { return make_plan(g, options.plan); })),
       workspace_(std::make_shared<Workspace>(std::move(device))),
       workspace_bytes_(plan_.arena_bytes),
       bound_(graph_.inputs().size()),

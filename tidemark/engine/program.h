@@ -33,7 +33,7 @@ class Program {
  public:
   // `graph` with its donated inputs marked. Throws InfeasibleBudget.
   Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device);
-  // A prepared graph and a plan of it, to run in a workspace that others may use in between, and that is to have at
+  // A prepared graph and a plan of it that leaves donated state alone while it can fail (state_safety.h), to run in a workspace that others may use in between, and that is to have at
   // least so many bytes.
   Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least = 0);
   Program(const Program&) = delete;

@@ -1,0 +1,36 @@
+#include "tidemark/engine/state_safety.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "tidemark/ops/failure.h"
+
+namespace tidemark {
+
+std::vector<std::size_t> inputs_at_risk(const Graph& graph, const Plan& plan) {
+  std::vector<bool> ran(graph.nodes().size(), false);
+  std::set<std::tuple<std::uint32_t, std::int64_t, std::optional<std::int64_t>>> passed;
+  std::set<std::size_t> written, risk;
+  for (const Step& step : plan.steps) {
+    const Node& node = graph[step.node];
+    const Failure failure = failure_of(NodeCall(graph, node));
+    bool can_fail =
+        failure.when != Fails::never && !ran[step.node.index];  // what succeeded once does so again
+    if (failure.check) {
+      const ValueId checked = node.operands[static_cast<std::size_t>(failure.check->operand)];
+      can_fail &= passed.emplace(checked.index, failure.check->bound, failure.check->except).second;
+    }
+    ran[step.node.index] = true;
+    if (can_fail) risk.insert(written.begin(), written.end());
+    for (const Ref& out : step.out) {
+      const Buffer& buffer = plan.buffers[out.buffer.index];
+      if (buffer.memory != Memory::bound) continue;
+      written.insert(static_cast<std::size_t>(buffer.offset));
+      if (can_fail && failure.when == Fails::late) risk.insert(static_cast<std::size_t>(buffer.offset));
+    }
+  }
+  return {risk.begin(), risk.end()};
+}
+
+}  // namespace tidemark
