@@ -48,19 +48,17 @@ if(TIDEMARK_SANITIZE)
   target_compile_options(tidemark_flags INTERFACE ${_sanitize})
   target_link_options(tidemark_flags INTERFACE "-fsanitize=${TIDEMARK_SANITIZE}")
 endif()
-# What is built on the library adds these, after tidemark_flags. The release suite tests the library as it ships, but
-# the tests themselves need not be fast. UndefinedBehaviorSanitizer makes a test's compile
-# half as long again and has little to find in one; the library itself has it.
+
+# What is built on the library adds one of these, after tidemark_flags. The release suite tests the library as it ships;
+# tests, and programs that call the library and do little themselves, need not be fast and compile sooner without.
 add_library(tidemark_test_flags INTERFACE)
-target_compile_options(tidemark_test_flags INTERFACE $<$<CONFIG:Release>:-O1>)
-if(TIDEMARK_SANITIZE MATCHES "undefined")
-  target_compile_options(tidemark_test_flags INTERFACE -fno-sanitize=undefined)
-endif()
-# For programs that call the library and do little themselves.
 add_library(tidemark_program_flags INTERFACE)
-target_link_libraries(tidemark_program_flags INTERFACE tidemark_test_flags)
+add_library(tidemark_tool_flags INTERFACE)
+target_compile_options(tidemark_test_flags INTERFACE $<$<CONFIG:Release>:-O1>)
+target_compile_options(tidemark_program_flags INTERFACE -O0)
 if(TIDEMARK_SANITIZE)
-  target_compile_options(tidemark_program_flags INTERFACE -O0)
+  target_compile_options(tidemark_test_flags INTERFACE -O0)
+  target_compile_options(tidemark_tool_flags INTERFACE -O0)
 endif()
 
 # Highway compiles a kernel once per target it may meet, so the list of targets is the build time.
