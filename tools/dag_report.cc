@@ -8,6 +8,7 @@
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
+#include "tidemark/plan/plan_hash.h"
 
 namespace tidemark::cli {
 namespace {
@@ -120,6 +121,7 @@ void print_json(const Dag& dag, const DagReport& report) {
     const double overhead = report.overhead_percent(report.figures.cost);
     const double bound = report.overhead_percent(report.cost_bound);
     json["peak"] = report.figures.peak;
+    json["plan_hash"] = hash_text(plan_hash(report.schedule));
     json["cost"] = report.figures.cost;
     json["overhead_percent"] = overhead;
     json["lower_bound_percent"] = bound;

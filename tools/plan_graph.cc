@@ -9,6 +9,7 @@
 #include "tidemark/ir/print.h"
 #include "tidemark/plan/dag_schedule.h"
 #include "tidemark/plan/machine.h"
+#include "tidemark/plan/plan_hash.h"
 #include "tidemark/plan/plan_json.h"
 #include "tools/graph_search.h"
 #include "tools/model_changes.h"
@@ -28,6 +29,7 @@ Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
                {"fits", true},
                {"budget", nullptr},
                {"peak", plan.peak()},
+               {"plan_hash", hash_text(plan_hash(plan))},
                {"steps", plan.steps.size()},
                {"kernels", kernel_count(plan)},
                {"recomputed", repeats(plan)},

@@ -111,7 +111,7 @@ class Sums {
     }
     std::vector<ValueId> taken;
     for (auto& [key, terms] : alike) {
-      std::ranges::sort(terms, {}, [](const Term& t) { return t.lhs.index; });
+      std::ranges::stable_sort(terms, {}, [](const Term& t) { return t.lhs.index; });
       for (std::size_t begin = 0, end = 0; begin < terms.size(); begin = end) {
         for (end = begin + 1; end < terms.size() && follows(terms[end - 1], terms[end]);) ++end;
         if (end - begin < fewest) continue;

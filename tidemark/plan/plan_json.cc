@@ -6,6 +6,7 @@
 
 #include "tidemark/ir/limits.h"
 #include "tidemark/plan/json_reader.h"
+#include "tidemark/plan/plan_hash.h"
 
 namespace tidemark {
 namespace {
@@ -161,9 +162,10 @@ Json plan_json(const Plan& plan) {
 Plan read_plan(const Reader& root, int depth) {
   if (depth > max_region_depth)
     root.reject(fmt::format("regions nested more than {} deep", max_region_depth));
-  root.only({"format", "version", "input_bytes", "arena_bytes", "lower_bound", "order_free_bound",
-             "store_all_bytes", "flops", "bytes_moved", "budget", "seconds", "least_seconds", "seconds_bound",
-             "buffers", "steps", "outputs", "hints", "binds_outputs", "bodies"});
+  root.only({"format",      "version",          "plan_hash",       "input_bytes",   "arena_bytes",
+             "lower_bound", "order_free_bound", "store_all_bytes", "flops",         "bytes_moved",
+             "budget",      "seconds",          "least_seconds",   "seconds_bound", "buffers",
+             "steps",       "outputs",          "hints",           "binds_outputs", "bodies"});
   Plan plan;
   plan.input_bytes = root.field("input_bytes").integer(0);
   plan.arena_bytes = root.field("arena_bytes").integer(0);
@@ -197,7 +199,8 @@ Plan read_plan(const Reader& root, int depth) {
 }  // namespace
 
 std::string to_json(const Plan& plan) {
-  Json json = {{"format", format_name}, {"version", format_version}};
+  Json json = {
+      {"format", format_name}, {"version", format_version}, {"plan_hash", hash_text(plan_hash(plan))}};
   json.update(plan_json(plan));
   return json.dump(1);
 }
@@ -210,6 +213,7 @@ Plan plan_from_json(std::string_view text) {
   if (root.field("version").integer() != format_version) {
     root.field("version").reject("another version of the format", fmt::format("{}", format_version));
   }
+  if (root.has("plan_hash")) root.field("plan_hash").text();
   return read_plan(root, 0);
 }
 

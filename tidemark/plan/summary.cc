@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tidemark/plan/plan.h"
+#include "tidemark/plan/plan_hash.h"
 
 namespace tidemark {
 namespace {
@@ -116,6 +117,7 @@ std::string summary(const Graph& graph, const Plan& plan) {
     line("fused", fmt::format("{} steps in {} kernels, {} values ({}) without memory", counts.grouped,
                               counts.kernels, counts.in_tiles, bytes(counts.tile_bytes)));
   }
+  line("plan hash", hash_text(plan_hash(plan)));
   if (!plan.hints.empty()) {
     const auto idle = std::ranges::count(plan.hints, false, &HintReport::honoured);
     line("hints", fmt::format("{}, {} without effect", plan.hints.size(), idle));

@@ -1,0 +1,150 @@
+// Plans depend on nothing but the graph, the options and the machine's data: each graph here has a hash of its plan's
+// decisions (plan/plan_hash.h) in plan_hashes.txt, the same on every machine. A change of the planner that is meant changes
+// hashes: run with TIDEMARK_UPDATE_GOLDEN=1, and see that the figures beside the hashes are no worse.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <numeric>
+
+#include "tests/support/budget_graphs.h"
+#include "tests/support/random_dags.h"
+#include "tests/support/random_programs.h"
+#include "tests/support/tiny_models.h"
+#include "tidemark/base/sanitized.h"
+#include "tidemark/engine/loop_budget.h"
+#include "tidemark/plan/dag_schedule.h"
+#include "tidemark/plan/plan_hash.h"
+#include "tidemark/plan/remat_search.h"
+
+namespace tidemark {
+namespace {
+
+const std::string path = std::string(TIDEMARK_TEST_DIR) + "/plan_hashes.txt";
+
+// "name: hash, figures", by name.
+std::map<std::string, std::string> read_lines() {
+  std::map<std::string, std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) lines[line.substr(0, colon)] = line.substr(colon + 2);
+  }
+  return lines;
+}
+
+class PlanHashes : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { golden_ = read_lines(); }
+  static void TearDownTestSuite() {
+    if (!std::getenv("TIDEMARK_UPDATE_GOLDEN")) return;
+    std::ofstream file(path);
+    for (const auto& [name, line] : golden_) file << name << ": " << line << '\n';
+  }
+
+  void SetUp() override {
+    if (sanitized) GTEST_SKIP() << "searches have a share of their work here";
+  }
+
+  static void expect(const std::string& name, std::uint64_t hash, const std::string& figures) {
+    const std::string line = fmt::format("{}, {}", hash_text(hash), figures);
+    if (std::getenv("TIDEMARK_UPDATE_GOLDEN")) golden_[name] = line;
+    EXPECT_EQ(golden_[name], line) << name;
+  }
+  static void expect(const std::string& name, const Plan& plan) {
+    expect(name, plan_hash(plan), fmt::format("{} steps, peak {}", plan.steps.size(), plan.peak()));
+  }
+
+  // Without a budget and at shares of what that takes; where one does not fit, the smallest that was found.
+  static void expect_at_budgets(const std::string& name, const Graph& traced, double effort,
+                                std::initializer_list<int> percents) {
+    const Graph graph = prepare_graph(traced);
+    const Plan free = make_plan(graph, {.effort = effort});
+    expect(name, free);
+    for (int percent : percents) {
+      const PlanOptions options{.memory = free.input_bytes + free.arena_bytes * percent / 100,
+                                .effort = effort};
+      const Graph small = prepare_within(traced, {}, options);
+      const Result<Plan, Infeasible> plan = try_plan(small, options);
+      expect(fmt::format("{} at {}%", name, percent), plan ? plan.value() : plan.error().smallest);
+    }
+  }
+
+ private:
+  static inline std::map<std::string, std::string> golden_;
+};
+
+TEST_F(PlanHashes, OfModelsAreTheSameOnEveryMachine) {
+  for (const tiny::TinyModel& model : tiny::all()) expect_at_budgets(model.name, model.step, 0.01, {85, 60});
+}
+
+TEST_F(PlanHashes, OfRandomGraphsAreTheSameOnEveryMachine) {
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    const fake::BudgetGraph graph(seed * 11 + 3, 40);
+    const Plan free = make_plan(graph.graph(), {.effort = 0.05});
+    const PlanOptions less{.memory = free.input_bytes + free.arena_bytes * 3 / 4, .effort = 0.05};
+    const Result<Plan, Infeasible> plan = try_plan(graph.graph(), less);
+    expect(fmt::format("random graph {}", seed), plan ? plan.value() : plan.error().smallest);
+  }
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    const Graph joint = testing::RandomProgram(seed + 100).joint();
+    expect_at_budgets(fmt::format("random program {}", seed), joint, 0.02, {70});
+  }
+}
+
+TEST_F(PlanHashes, OfLoopsAreTheSameOnEveryMachine) {
+  const Tensor w = full({16, 16}, 0.1f), x = full({4, 16}, 0.5f);
+  const auto repeated = [](Tensor v, Tensor u) {
+    return sum(repeat(
+        20, [&](Tensor y) { return tanh(matmul(y, v)) + y; }, u));
+  };
+  const auto unknown = [](Tensor v, Tensor u) {
+    return sum(while_loop([](Tensor y) { return sum(y * y) > 0.01; },
+                          [&](Tensor y) { return tanh(matmul(y, v)) * 0.9; }, u, {.max_steps = 50}));
+  };
+  const auto graph_of = [&](const auto& f) { return trace_call(f, std::tuple(w, x), {}).graph; };
+  expect_at_budgets("repeat", graph_of(grad<0, 1>(repeated)), 0.02, {60});
+  expect_at_budgets("while", graph_of(grad<0, 1>(unknown)), 0.02, {60});
+}
+
+TEST_F(PlanHashes, OfSchedulesOfDagsAreTheSameOnEveryMachine) {
+  using enum testing::DagFamily;
+  for (testing::DagFamily family : {layered, chain, unet, resnet, uneven}) {
+    for (int percent : {80, 55}) {
+      const Dag dag = testing::random_dag(family, 80, 7);
+      RematProblem problem = problem_of(dag);
+      Sequence order(static_cast<std::size_t>(dag.size()));
+      std::iota(order.begin(), order.end(), 0);
+      problem.budget = check_schedule(dag, order).peak * percent / 100;
+      const RematResult found = solve_remat(problem, order, remat_effort(dag.size(), 0.02));
+      expect(fmt::format("dag {} at {}%", testing::name_of(family), percent), plan_hash(found.sequence),
+             fmt::format("{} runs, cost {:.6g}", found.sequence.size(),
+                         check_schedule(dag, found.sequence).cost));
+    }
+  }
+}
+
+// Also within one process: with other threads, and with everything else at other addresses.
+TEST_F(PlanHashes, DoNotDependOnThreadsOrAddresses) {
+  const auto hash = [] {
+    const Graph step = prepare_graph(tiny::gpt(1).step);
+    const Plan free = make_plan(step, {.effort = 0.01});
+    return plan_hash(
+        make_plan(step, {.memory = free.input_bytes + free.arena_bytes * 9 / 10, .effort = 0.01}));
+  };
+  const std::uint64_t first = hash();
+  std::vector<std::unique_ptr<char[]>> clutter;
+  for (std::size_t i = 0; i < 10'000; ++i) clutter.push_back(std::make_unique<char[]>(16 + i % 977));
+  for (std::size_t i = 0; i < clutter.size(); i += 3) clutter[i].reset();
+  set_threads(3);
+  EXPECT_EQ(hash(), first);
+  set_threads(1);
+  EXPECT_EQ(hash(), first);
+  set_threads(0);
+}
+
+}  // namespace
+}  // namespace tidemark
