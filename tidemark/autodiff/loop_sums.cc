@@ -82,22 +82,30 @@ class Reversal {
  private:
   // Is `v` what was `begun`, and products of stacked values added to it? Their sum is read nowhere else.
   bool collect(ValueId v, ValueId begun, std::vector<Term>& terms) const {
-    if (v == begun) return !terms.empty() && uses_[v.index] == 1;
-    const NodeId producer = region_[v].producer;
-    if (!producer.valid() || uses_[v.index] != 1) return false;
-    const Node& node = region_[producer];
-    if (node.op == &op::contract) {
-      return node.operands.size() == 3 && add_term(node, terms) && collect(node.operands[2], begun, terms);
+    while (v != begun) {
+      const NodeId producer = region_[v].producer;
+      if (!producer.valid() || uses_[v.index] != 1) return false;
+      const std::optional<ValueId> rest = add_product(region_[producer], terms);
+      if (!rest) return false;
+      v = *rest;
     }
-    if (node.op != &op::add) return false;
+    return !terms.empty() && uses_[v.index] == 1;
+  }
+
+  // What the node adds a product of stacked values to, which becomes a term; none if it does no such thing.
+  std::optional<ValueId> add_product(const Node& node, std::vector<Term>& terms) const {
+    if (node.op == &op::contract) {
+      if (node.operands.size() != 3 || !add_term(node, terms)) return std::nullopt;
+      return node.operands[2];
+    }
+    if (node.op != &op::add) return std::nullopt;
     for (const std::size_t i : {0, 1}) {
       const ValueId product = node.operands[i];
       const NodeId maker = region_[product].producer;
       if (!maker.valid() || region_[maker].op != &op::contract || uses_[product.index] != 1) continue;
-      if (region_[maker].operands.size() == 2 && add_term(region_[maker], terms))
-        return collect(node.operands[1 - i], begun, terms);
+      if (region_[maker].operands.size() == 2 && add_term(region_[maker], terms)) return node.operands[1 - i];
     }
-    return false;
+    return std::nullopt;
   }
 
   bool add_term(const Node& product, std::vector<Term>& terms) const {

@@ -1,6 +1,23 @@
 #include "tidemark/ir/builder.h"
 
+#include <algorithm>
+
+#include "tidemark/base/error.h"
+#include "tidemark/ir/limits.h"
+
 namespace tidemark {
+namespace {
+
+// How deep regions stand in one another; what went through a builder stays within the limit.
+int depth_of(std::span<const Graph> regions) {
+  int depth = 0;
+  for (const Graph& region : regions) {
+    for (const Node& node : region.nodes()) depth = std::max(depth, depth_of(node.regions));
+  }
+  return regions.empty() ? 0 : depth + 1;
+}
+
+}  // namespace
 
 std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attrs attrs,
                                std::vector<Graph> regions) {
@@ -16,6 +33,12 @@ std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attr
     TM_CHECK(v && &v.builder() == this, "{}: an operand belongs to another graph", op.name);
     node.operands.push_back(v.id());
     in.push_back(v.type());
+  }
+  if (!node.regions.empty() && depth_of(node.regions) > max_region_depth) {
+    fail(ErrorCode::malformed_graph,
+         {.what = fmt::format("loops and branches are nested more than {} deep", max_region_depth),
+          .where = where_,
+          .help = "write the inner ones as one loop over a state that says where it is"});
   }
   TM_CHECK(node.attrs.size() == op.schema().size(), "{}: {} attributes given", op.name, node.attrs.size());
   const std::vector<Type> out = op.infer({.op = &op,

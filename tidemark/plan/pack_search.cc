@@ -1,21 +1,24 @@
 #include "tidemark/plan/pack_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <tuple>
 
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/deep_stack.h"
+#include "tidemark/base/repeatable_math.h"
+#include "tidemark/base/sanitized.h"
 
 namespace tidemark::packing {
 namespace {
 
 constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max() / 4;
 constexpr std::size_t remembered = std::size_t{1} << 20;  // refuted states kept, a power of two
-constexpr std::size_t max_depth =
-    4'000;  // of the recursion, at some 600 bytes of stack; deeper attempts are given up
+constexpr std::size_t max_depth = 4'000;                  // of the recursion; deeper attempts are given up
+constexpr std::size_t shallow = 30;                       // blocks: few enough for the caller's stack
+constexpr std::size_t stack_bytes = (sanitized ? 32 : 8) * (std::size_t{1} << 20);  // some 600 bytes a level
 constexpr double first_limit = 2e6,
                  limit_growth = 1.3;  // work units per attempt, grown every round of preferences
 constexpr double dives_per_attempt = 3;
@@ -86,7 +89,7 @@ void Search::set_preferences() {
   const int measure = restarts_ % pure_preferences;
   for (std::size_t i = 0; i < preference_.size(); ++i) {
     const Block& b = problem_.blocks[i];
-    const double length = std::log(b.length()), size = std::log(static_cast<double>(b.size));
+    const double length = repeatable::log(b.length()), size = repeatable::log(static_cast<double>(b.size));
     preference_[i] = measure == 0   ? length + size
                      : measure == 1 ? length
                      : measure == 2 ? size
@@ -101,7 +104,10 @@ bool Search::attempt() {
   Frame& root = frame(0);
   root.blocks.resize(problem_.blocks.size());
   std::iota(root.blocks.begin(), root.blocks.end(), 0);
-  return expand(0, 0, problem_.sections);
+  if (problem_.blocks.size() <= shallow) return expand(0, 0, problem_.sections);
+  bool found = false;
+  on_stack(stack_bytes, [&] { found = expand(0, 0, problem_.sections); });
+  return found;
 }
 
 Search::Frame& Search::frame(std::size_t depth) {
