@@ -9,6 +9,7 @@
 #include "tidemark/ops/loop_reverse.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
+#include "tidemark/schedule/online.h"
 
 namespace tidemark {
 namespace {
@@ -70,11 +71,14 @@ Cost cost(const Call& call) {
 }
 
 std::int64_t scratch(const Call& call) {
-  const auto carries = static_cast<std::size_t>(call.attrs_as<WhileAttrs>().carries);
+  const auto attrs = call.attrs_as<WhileAttrs>();
+  const auto carries = static_cast<std::size_t>(attrs.carries);
   std::int64_t bytes =
       align_up(static_cast<std::int64_t>(8 * (call.in.size() + carries + 1)), buffer_alignment);
   bytes += buffer_alignment;  // the answer of the condition
-  return bytes + handed_on(call, 1).scratch();
+  bytes += handed_on(call, 1).scratch();
+  // Which states to keep.
+  return bytes + align_up(schedule::Online::room_for(attrs.keep), buffer_alignment);
 }
 
 bool in_place(const Call& call, int result, int operand) {

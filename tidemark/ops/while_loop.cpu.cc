@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory_resource>
 
 #include "tidemark/base/error.h"
 #include "tidemark/ops/handed_on.h"
@@ -47,7 +48,11 @@ void run(const KernelArgs& args) {
     if (i < carries) copy_bytes(in[i], args.in[i].data, loop.bytes[i]);
   }
   const std::int64_t slots = loop.attrs.keep;
-  schedule::Online policy(std::max<std::int64_t>(slots, 1));
+  const std::int64_t room = schedule::Online::room_for(slots);
+  std::pmr::monotonic_buffer_resource memory(scratch.take(room), static_cast<std::size_t>(room),
+                                             std::pmr::null_memory_resource());
+  schedule::Online policy(std::max<std::int64_t>(slots, 1), 0, &memory);
+  if (slots > 0) policy.reserve();
   std::int64_t* places = slots > 0 ? args.out.back().as<std::int64_t>() : nullptr;
   std::fill_n(places, slots, -1);
   std::int64_t trips = 0;

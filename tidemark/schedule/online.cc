@@ -72,13 +72,25 @@ class Finish {
 
 }  // namespace
 
-Online::Online(std::int64_t slots, std::int16_t level) : slots_(std::min(slots, most_slots)), level_(level) {
+Online::Online(std::int64_t slots, std::int16_t level, std::pmr::memory_resource* memory)
+    : slots_(std::min(slots, most_slots)), level_(level), kept_(memory), before_(memory) {
   if (slots < 1) bad_question(fmt::format("an online schedule with {} slots", slots), "at least 1");
+}
+
+void Online::reserve() {
+  kept_.reserve(static_cast<std::size_t>(slots_));
+  before_.reserve(static_cast<std::size_t>(slots_));
+}
+
+std::int64_t Online::room_for(std::int64_t slots) {
+  constexpr std::int64_t for_alignment = 64;
+  return std::min(slots, most_slots) * static_cast<std::int64_t>(sizeof(Kept) + sizeof(double)) +
+         for_alignment;
 }
 
 void Online::keep(Step step, std::int32_t slot) {
   kept_.push_back({step, slot});
-  actions_.push_back({ActionKind::store, level_, slot, step, step});
+  actions_[action_count_++] = {ActionKind::store, level_, slot, step, step};
   if (std::ssize(kept_) == slots_) weigh();
 }
 
@@ -88,14 +100,14 @@ void Online::weigh() {
   const std::size_t s = kept_.size();
   const auto segment = [&](std::size_t i) { return kept_[i + 1].state - kept_[i].state; };
   const auto slots = [&](std::size_t i) { return slots_ - static_cast<std::int64_t>(i); };
-  std::vector<double> before(s);  // of the segments before p_k
-  for (std::size_t k = 1; k < s; ++k) before[k] = before[k - 1] + cost(segment(k - 1), slots(k - 1));
-  all_ = before[s - 1];
-  all_but_last_ = s > 1 ? before[s - 2] : 0;
+  before_.assign(s, 0);  // the cost of the segments before p_k
+  for (std::size_t k = 1; k < s; ++k) before_[k] = before_[k - 1] + cost(segment(k - 1), slots(k - 1));
+  all_ = before_[s - 1];
+  all_but_last_ = s > 1 ? before_[s - 2] : 0;
   without_ = std::numeric_limits<double>::infinity();
   double behind = 0;
   for (std::size_t k = s - 1; k-- > 1;) {
-    const double sum = before[k - 1] + cost(kept_[k + 1].state - kept_[k - 1].state, slots(k - 1)) + behind;
+    const double sum = before_[k - 1] + cost(kept_[k + 1].state - kept_[k - 1].state, slots(k - 1)) + behind;
     if (sum <= without_) without_ = sum, dispensable_ = k;  // of equals the first
     behind += cost(segment(k), slots(k) + 1);
   }
@@ -104,11 +116,11 @@ void Online::weigh() {
 std::span<const Action> Online::visit(Step step) {
   TM_CHECK(step == visited_, "state {} comes after state {}", step, visited_ - 1);
   ++visited_;
-  actions_.clear();
+  action_count_ = 0;
   const std::size_t s = kept_.size();
   if (static_cast<std::int64_t>(s) < slots_) {
     keep(step, static_cast<std::int32_t>(s));
-    return actions_;
+    return {actions_.data(), action_count_};
   }
   if (s == 1) return {};
   // If the step after this one is the last.
@@ -125,16 +137,17 @@ std::span<const Action> Online::visit(Step step) {
   if (leaves == 0) return {};
   const Kept gone = kept_[leaves];
   kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(leaves));
-  actions_.push_back({ActionKind::drop, level_, gone.slot, gone.state, gone.state});
+  actions_[action_count_++] = {ActionKind::drop, level_, gone.slot, gone.state, gone.state};
   keep(step, gone.slot);
-  return actions_;
+  return {actions_.data(), action_count_};
 }
 
 std::unique_ptr<ActionStream> Online::finish(Step steps) const {
   const bool last_is_taken = steps == visited_;
   TM_CHECK(steps >= 1 && (last_is_taken || steps == visited_ + 1), "{} steps after {} visits", steps,
            visited_);
-  return std::make_unique<BurstStream<Finish>>(kept_, slots_, level_, steps, last_is_taken);
+  return std::make_unique<BurstStream<Finish>>(std::vector<Kept>(kept_.begin(), kept_.end()), slots_, level_,
+                                               steps, last_is_taken);
 }
 
 Step Online::advances_to_finish(Step steps) const {

@@ -6,7 +6,9 @@
 // 1000 it takes at most 1.11 times the forward steps of the best schedule that knows the length with 2 slots, 1.07 with 3,
 // 1.06 with more.
 #pragma once
+#include <array>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -17,7 +19,12 @@ namespace tidemark::schedule {
 
 class Online {
  public:
-  explicit Online(std::int64_t slots, std::int16_t level = 0);
+  explicit Online(std::int64_t slots, std::int16_t level = 0,
+                  std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+
+  // Takes all that it may ever need of its memory now, at most room_for(slots) bytes: visit() then allocates nothing.
+  void reserve();
+  static std::int64_t room_for(std::int64_t slots);
 
   // State `step` is the working state, and step `step` is not the last: to be called for 0, 1, 2 and so on, before the
   // step is taken. Returns what to do with it: nothing, a store, or a drop and a store.
@@ -45,8 +52,10 @@ class Online {
   std::int64_t slots_;
   std::int16_t level_;
   Step visited_ = 0;
-  std::vector<Kept> kept_;
-  std::vector<Action> actions_;
+  std::pmr::vector<Kept> kept_;
+  std::pmr::vector<double> before_;  // for weigh()
+  std::array<Action, 2> actions_ = {};
+  std::size_t action_count_ = 0;
   // Of the reversal up to the last kept state, and without any one of the states between: see weigh().
   double all_ = 0, all_but_last_ = 0, without_ = 0;
   std::size_t dispensable_ = 0;
