@@ -44,6 +44,7 @@ enum class ErrorCode : int {
   // 06xx: running
   no_kernel = 601,
   numeric = 602,
+  memory_in_use = 603,
   // 07xx: reversing a simulation
   bad_run_option = 701,
   replay_diverged = 702,

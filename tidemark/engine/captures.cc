@@ -10,7 +10,7 @@ namespace {
 bool holds(const ValueRead& read) {
   const Tensor* tensor = read.variable->variable();
   return tensor && tensor->is_data() && tensor->storage()->id == read.storage &&
-         tensor->storage()->version == read.version;
+         tensor->storage()->version() == read.version;
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 //   auto step = td::compile(td::value_and_grad(loss), {.memory = 64_MiB});
 //   auto [value, grads] = step(params, x, y);
 //   fmt::print("{}", step.plan().summary());
+//
+// Any number of threads may call it at once. With a budget they take turns, so that it is kept; without one they run side by
+// side, each in an arena of its own. A call of types that are planned does not wait for the planning of others.
 #pragma once
 #include <string>
 #include <typeindex>
@@ -85,7 +88,7 @@ class Compiled {
     bool values = true;
     (for_each_tensor(args, [&](const std::string&, const Tensor& tensor) { values &= tensor.is_data(); }),
      ...);
-    if (values) call->program->reserve();
+    if (values) call->program->reserve(state_->where);
     return planned_graph(call->program);
   }
   // The same without throwing when the budget is too small.
@@ -139,11 +142,7 @@ class Compiled {
   FunctionMemory memory_report() const { return state_->memory(); }
   // Forgets what was traced and planned; the next call begins anew. For when something changed that a trace cannot see: a
   // C++ number, or which of several tensors a captured pointer points at.
-  void forget() const {
-    state_->calls.clear();
-    state_->largest = {};
-    state_->latest.reset();
-  }
+  void forget() const { state_->forget(); }
 
  private:
   struct State : FunctionState {
@@ -153,8 +152,9 @@ class Compiled {
   };
 
   std::shared_ptr<Program> latest(SourceLine where) const {
-    if (!state_->latest) detail::not_yet_planned(where);
-    return state_->latest->program;
+    const std::shared_ptr<CompiledCall> call = state_->latest();
+    if (!call) detail::not_yet_planned(where);
+    return call->program;
   }
   static PlannedGraph planned_graph(std::shared_ptr<const Program> program) {
     return {program->graph(), program->plan(), program};
@@ -204,7 +204,9 @@ class Compiled {
   std::shared_ptr<CompiledCall> planned(std::vector<Tensor>& inputs, const Args&... args) const {
     State& state = *state_;
     const std::string key = detail::cache_key<detail::KeyPart::all>(args...);
-    if (std::shared_ptr<CompiledCall> found = state.calls.find(key, inputs)) return state.latest = found;
+    if (std::shared_ptr<CompiledCall> found = state.find(key, inputs)) return found;
+    const std::lock_guard planning(state.planning);
+    if (std::shared_ptr<CompiledCall> found = state.find(key, inputs)) return found;  // planned meanwhile
     check_options(state.options, sizeof...(Args), state.where);
     auto traced = trace_marked(std::tuple<Args...>(args...));
     auto call = std::make_shared<CompiledCall>();
@@ -215,7 +217,7 @@ class Compiled {
     call->captures = Captures(captured, traced.captured, traced.reads);
     call->result = std::move(traced.result);
     call->graph_hash = detail::hash_of(traced.graph);
-    call->program = state.calls.find_program(key, call->graph_hash);
+    call->program = state.find_program(key, call->graph_hash);
     if (!call->program) {
       PlannedFunction function = with_traced(
           [&](const TracedFunction& f) {
@@ -225,8 +227,8 @@ class Compiled {
       call->program = std::make_shared<Program>(std::move(function.graph), std::move(function.plan),
                                                 state.workspace, function.reserve);
     }
-    state.calls.insert(key, call);
-    return state.latest = call;
+    state.insert(key, call);
+    return call;
   }
 
   std::shared_ptr<State> state_;

@@ -27,8 +27,9 @@ std::string in_words(Bytes bytes) { return fmt::format("{} ({} bytes)", to_strin
 FunctionState::FunctionState(CompileOptions given, SourceLine at)
     : options(std::move(given)),
       where(at),
-      workspace(std::make_shared<Workspace>(default_device())),
-      calls(options.cache.count) {
+      workspace(std::make_shared<Workspace>(default_device(),
+                                            options.memory ? Concurrency::turns : Concurrency::side_by_side)),
+      calls_(options.cache.count) {
   const std::lock_guard lock(functions().mutex);
   functions().list.push_back(this);
 }
@@ -39,29 +40,30 @@ FunctionState::~FunctionState() {
 }
 
 FunctionMemory FunctionState::memory() const {
+  const std::lock_guard lock(mutex_);
   FunctionMemory memory;
   memory.where = where;
   memory.budget = options.memory.value_or(Bytes());
-  memory.peak = Bytes(latest ? latest->program->plan().peak() : 0);
+  memory.peak = Bytes(latest_ ? latest_->program->plan().peak() : 0);
   memory.arena = Bytes(workspace->bytes());
+  memory.arenas = workspace->arenas();
   const Workspace::Held held = workspace->held();
   memory.results = held.count;
   memory.held_results = Bytes(held.bytes);
   memory.results_in_arena = Bytes(held.in_arena);
-  memory.calls = calls.calls();
-  for (const auto& program : calls.programs()) {
+  memory.calls = calls_.calls();
+  for (const auto& program : calls_.programs()) {
     ++memory.plans;
     memory.graphs.count += program->held().graph;
     memory.plan_bytes.count += program->held().plan;
     memory.kernels.count += program->held().kernels;
   }
-  for (const PlannedFunction& planned : largest.list()) {
-    ++memory.plans;
-    memory.graphs.count += held_bytes(planned.graph);
-    memory.plan_bytes.count += held_bytes(planned.plan);
-  }
-  memory.constants = Bytes(calls.constant_bytes());
-  memory.evicted = calls.evicted();
+  const LargestPlans::Held for_largest = largest.held();
+  memory.plans += for_largest.plans;
+  memory.graphs.count += for_largest.bytes.graph;
+  memory.plan_bytes.count += for_largest.bytes.plan;
+  memory.constants = Bytes(calls_.constant_bytes());
+  memory.evicted = calls_.evicted();
   memory.cache_limit = options.cache;
   return memory;
 }
@@ -73,7 +75,8 @@ std::string FunctionMemory::text() const {
   };
   if (budget.count > 0) line("budget", in_words(budget));
   line("a call takes", in_words(peak) + ", arguments and captured tensors included");
-  line("arena", in_words(arena));
+  line("arena", in_words(arena) +
+                    (arenas > 1 ? fmt::format(", {} of them: as many threads called at once", arenas) : ""));
   line("results held",
        fmt::format("{}, {}{}", results, in_words(held_results),
                    results_in_arena.count > 0 ? fmt::format(", {} of them in the arena until the next call",

@@ -142,6 +142,7 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options,
 }  // namespace
 
 const PlannedFunction* LargestPlans::find(const std::string& key) {
+  const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(plans_, key, [](const auto& entry) { return entry.first; });
   if (found == plans_.end()) return nullptr;
   plans_.splice(plans_.begin(), plans_, found);
@@ -149,9 +150,25 @@ const PlannedFunction* LargestPlans::find(const std::string& key) {
 }
 
 const PlannedFunction& LargestPlans::insert(const std::string& key, PlannedFunction planned) {
+  const std::lock_guard lock(mutex_);
   plans_.emplace_front(key, std::move(planned));
   if (plans_.size() > most) plans_.pop_back();
   return plans_.front().second;
+}
+
+void LargestPlans::clear() {
+  const std::lock_guard lock(mutex_);
+  plans_.clear();
+}
+
+LargestPlans::Held LargestPlans::held() const {
+  const std::lock_guard lock(mutex_);
+  Held held{.plans = plans_.size(), .bytes = {}};
+  for (const auto& [key, planned] : plans_) {
+    held.bytes.graph += held_bytes(planned.graph);
+    held.bytes.plan += held_bytes(planned.plan);
+  }
+  return held;
 }
 
 PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,

@@ -2,8 +2,8 @@
 // not and what would fit.
 #pragma once
 #include <list>
+#include <mutex>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <vector>
 
@@ -19,15 +19,22 @@ struct PlannedFunction {
   std::int64_t reserve = 0;  // bytes of the arena that later batches may need; at least the plan's
 };
 
-// Plans for the largest batch, by everything else that a call's key holds: the latest few.
+// Plans for the largest batch, by everything else that a call's key holds: the latest few. One thread at a time plans; any
+// may ask what is held.
 class LargestPlans {
  public:
   const PlannedFunction* find(const std::string& key);  // null: there is none; valid until the next insert
   const PlannedFunction& insert(const std::string& key, PlannedFunction planned);
-  auto list() const { return std::views::values(plans_); }
+  void clear();
+  struct Held {
+    std::size_t plans = 0;
+    HeldBytes bytes;
+  };
+  Held held() const;
 
  private:
   static constexpr std::size_t most = 4;
+  mutable std::mutex mutex_;
   std::list<std::pair<std::string, PlannedFunction>> plans_;  // the latest first
 };
 

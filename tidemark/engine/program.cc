@@ -17,7 +17,8 @@ namespace tidemark {
 namespace {
 
 std::vector<Literal> evaluate_constant(const Op& op, std::span<const Literal> operands, const Attrs& attrs) {
-  return interpret(op, operands, attrs, default_device()->pool());
+  const std::shared_ptr<Device> device = default_device();  // stays until this is done
+  return interpret(op, operands, attrs, device->pool());
 }
 
 }  // namespace
@@ -43,7 +44,6 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
       plan_(make_safe(graph_, [&](const Graph& g) { return make_plan(g, options.plan); })),
       workspace_(std::make_shared<Workspace>(std::move(device))),
       workspace_bytes_(plan_.arena_bytes),
-      bound_(graph_.inputs().size()),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least)
@@ -51,26 +51,37 @@ Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace
       plan_(std::move(plan)),
       workspace_(std::move(workspace)),
       workspace_bytes_(std::max(at_least, plan_.arena_bytes)),
-      bound_(graph_.inputs().size()),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(plan_)} {}
 
-void Program::reserve() {
-  workspace_->reserve(workspace_bytes_);
-  if (executor_ && generation_ == workspace_->generation()) return;
-  executor_.emplace(graph_, plan_, workspace_->device(), workspace_->arena());
-  generation_ = workspace_->generation();
+Executor& Program::prepare(const Workspace::Lease& lease) {
+  lease.reserve(workspace_bytes_);
+  Ready* ready = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    while (ready_.size() <= lease.number()) ready_.push_back(std::make_unique<Ready>());
+    ready = ready_[lease.number()].get();
+  }
+  if (!ready->executor || ready->generation != lease.generation()) {
+    if (ready->executor) kernel_bytes_ -= ready->executor->held_bytes();
+    ready->executor.emplace(graph_, plan_, workspace_->device(), lease.arena());
+    ready->generation = lease.generation();
+    kernel_bytes_ += ready->executor->held_bytes();
+  }
+  return *ready->executor;
 }
 
-void Program::bind(std::span<const Tensor> inputs, SourceLine where) {
+void Program::reserve(SourceLine where) { prepare(Workspace::Lease(*workspace_, where)); }
+
+Program::Bound Program::bind(std::span<const Tensor> inputs, SourceLine where) const {
   TM_CHECK(inputs.size() == graph_.inputs().size(), "{} inputs for {}", inputs.size(),
            graph_.inputs().size());
+  Bound bound;
   std::unordered_map<const Storage*, std::size_t> first_use;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Input& input = graph_.inputs()[i];
-    inputs[i].bytes(where);  // throws for traced and for donated tensors
+    Reading reading = inputs[i].read(where);  // throws for traced and for donated tensors
     TM_CHECK(inputs[i].type() == graph_.type(input.value));
-    Storage* storage = inputs[i].storage().get();
-    const auto [earlier, fresh] = first_use.emplace(storage, i);
+    const auto [earlier, fresh] = first_use.emplace(inputs[i].storage().get(), i);
     if (!fresh && (input.donated || graph_.inputs()[earlier->second].donated)) {
       fail(
           ErrorCode::structure_mismatch,
@@ -79,12 +90,32 @@ void Program::bind(std::span<const Tensor> inputs, SourceLine where) {
            .where = where,
            .help = "pass a copy, or do not donate that argument"});
     }
-    if (input.donated) storage->settle();
-    bound_[i] = storage->data();
+    bound.memory.push_back(reading.data());
+    if (!input.donated) bound.read.push_back(std::move(reading));
   }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!graph_.inputs()[i].donated) continue;
+    std::optional<Overwriting> overwriting = inputs[i].overwrite();
+    if (!overwriting) {
+      inputs[i].check_not_donated(where);  // to another thread's call, just now
+      fail(ErrorCode::memory_in_use,
+           {.what = fmt::format("{} is donated while another call uses it",
+                                graph_[graph_.inputs()[i].value].name),
+            .where = where,
+            .help = "give each thread a tensor of its own, or do not donate that argument"});
+    }
+    bound.memory[i] = overwriting->data();
+    bound.overwritten.push_back(*std::move(overwriting));
+  }
+  return bound;
 }
 
-void Program::check_held(std::span<const Tensor> inputs, SourceLine where) {
+void Program::Bound::give_away(SourceLine where, bool half_written) {
+  for (Overwriting& overwriting : overwritten) overwriting.give_away(where, half_written);
+  overwritten.clear();
+}
+
+void Program::check_held(std::span<const Tensor> inputs, SourceLine where) const {
   if (plan_.budget == 0) return;
   const Workspace::Held held = workspace_->held(inputs);
   const std::int64_t total = plan_.peak() + held.bytes;
@@ -104,19 +135,9 @@ void Program::check_held(std::span<const Tensor> inputs, SourceLine where) {
                   fmt::format("too much: {} bytes", total - plan_.budget)}});
 }
 
-void Program::give_away(std::span<const Tensor> inputs, SourceLine where, bool half_written) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!graph_.inputs()[i].donated) continue;
-    Storage& storage = *inputs[i].storage();
-    ++storage.version;
-    storage.donated_at = where;
-    storage.half_written = half_written;
-  }
-}
-
 // One per output, null for those in the inputs' memory; two outputs may be one value. Made before the run, so that
 // nothing is left to fail behind it. Small ones have memory of their own at once: cheaper than remembering them.
-std::vector<std::shared_ptr<Storage>> Program::result_storages() {
+std::vector<std::shared_ptr<Storage>> Program::result_storages(const Workspace::Lease& lease) const {
   std::vector<std::shared_ptr<Storage>> storages;
   std::unordered_map<std::uint32_t, std::shared_ptr<Storage>> by_buffer;
   for (const Ref& ref : plan_.outputs) {
@@ -130,8 +151,7 @@ std::vector<std::shared_ptr<Storage>> Program::result_storages() {
     if (!storage && bytes <= small_result_bytes) {
       storage = std::make_shared<Storage>(allocate_aligned(bytes), bytes);
     } else if (!storage) {
-      storage = std::make_shared<Storage>(workspace_->arena().base() + buffer.offset + ref.offset, bytes);
-      workspace_->lend(storage);
+      storage = lease.lend(lease.arena().base() + buffer.offset + ref.offset, bytes);
     }
     storages.push_back(storage);
   }
@@ -139,22 +159,25 @@ std::vector<std::shared_ptr<Storage>> Program::result_storages() {
 }
 
 std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine where) {
+  const Workspace::Lease lease(*workspace_, where);
   check_held(inputs, where);
-  reserve();
-  workspace_->move_results_out();
-  bind(inputs, where);
-  const std::vector<std::shared_ptr<Storage>> storages = result_storages();
+  Executor& executor = prepare(lease);
+  lease.move_results_out();
+  Bound bound = bind(inputs, where);
+  const std::vector<std::shared_ptr<Storage>> storages = result_storages(lease);
   std::vector<Tensor> results(storages.size());
-  Arena& arena = workspace_->arena();
+  Arena& arena = lease.arena();
   arena.reset_high_water();
   try {
-    executor_->run(bound_);
+    executor.run(bound.memory);
   } catch (...) {
-    if (executor_->wrote_inputs()) give_away(inputs, where, true);
+    if (executor.wrote_inputs()) bound.give_away(where, true);
     throw;
   }
-  high_water_ = std::max(high_water_, arena.high_water());
-  give_away(inputs, where, false);
+  std::int64_t highest = high_water_.load();
+  while (highest < arena.high_water() && !high_water_.compare_exchange_weak(highest, arena.high_water())) {
+  }
+  bound.give_away(where, false);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Ref& ref = plan_.outputs[i];
     const Buffer& buffer = plan_.buffers[ref.buffer.index];
@@ -174,7 +197,7 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
 
 HeldBytes Program::held() const {
   HeldBytes held = held_;
-  if (executor_) held.kernels = executor_->held_bytes();
+  held.kernels = kernel_bytes_.load();
   return held;
 }
 

@@ -1,6 +1,9 @@
 // A graph made ready to run: expanded, optimised, planned, verified; then its arena reserved, its kernels prepared.
+// Any number of threads may run it at once; the workspace says whether they take turns.
 #pragma once
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,7 +43,7 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   // Takes the memory that the plan asks for and makes the kernels ready; the first run does it otherwise.
-  void reserve();
+  void reserve(SourceLine where = {});
   // Results may lie in the arena until the next run moves them out or someone takes a pointer (see Storage). Throws
   // infeasible_budget where those of earlier runs that are still held would, with the plan, exceed its budget. When it throws,
   // donated inputs are what they were.
@@ -48,24 +51,36 @@ class Program {
 
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return plan_; }
-  std::int64_t arena_high_water() const { return high_water_; }  // over all runs of this program
+  std::int64_t arena_high_water() const { return high_water_.load(); }  // over all runs of this program
   HeldBytes held() const;
 
  private:
-  void bind(std::span<const Tensor> inputs, SourceLine where);
-  void check_held(std::span<const Tensor> inputs, SourceLine where);
-  void give_away(std::span<const Tensor> inputs, SourceLine where, bool half_written);
-  std::vector<std::shared_ptr<Storage>> result_storages();
+  // What the plan's steps need to run in one arena of the workspace.
+  struct Ready {
+    std::optional<Executor> executor;
+    int generation = 0;  // of the arena that the executor was made for
+  };
+  // The memory of each input, held for a run.
+  struct Bound {
+    std::vector<std::byte*> memory;
+    std::vector<Reading> read;
+    std::vector<Overwriting> overwritten;  // the donated ones
+    void give_away(SourceLine where, bool half_written);
+  };
+  Executor& prepare(const Workspace::Lease& lease);
+  Bound bind(std::span<const Tensor> inputs, SourceLine where) const;
+  void check_held(std::span<const Tensor> inputs, SourceLine where) const;
+  std::vector<std::shared_ptr<Storage>> result_storages(const Workspace::Lease& lease) const;
 
   Graph graph_;
   Plan plan_;
   std::shared_ptr<Workspace> workspace_;
-  std::optional<Executor> executor_;
   std::int64_t workspace_bytes_ = 0;
-  int generation_ = 0;             // of the workspace that the executor was made for
-  std::vector<std::byte*> bound_;  // memory of each input during a run
-  std::int64_t high_water_ = 0;
-  HeldBytes held_;  // of the graph and the plan
+  HeldBytes held_;                             // of the graph and the plan
+  std::mutex mutex_;                           // of the list; each entry belongs to who runs in its arena
+  std::vector<std::unique_ptr<Ready>> ready_;  // by the arena's number
+  std::atomic<std::int64_t> kernel_bytes_{0};  // of all executors
+  std::atomic<std::int64_t> high_water_{0};
 };
 
 }  // namespace tidemark

@@ -1,5 +1,7 @@
 #include "tidemark/engine/session.h"
 
+#include <mutex>
+
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
@@ -10,27 +12,36 @@
 namespace tidemark {
 namespace {
 
-std::shared_ptr<Device>& device_slot() {
+struct DeviceSlot {
+  std::mutex mutex;
+  std::shared_ptr<Device> device = std::make_shared<CpuDevice>();
+};
+DeviceSlot& device_slot() {
   // Never destroyed: tensors and compiled functions in static storage may outlive any order of destruction.
-  static auto* slot = new std::shared_ptr<Device>(std::make_shared<CpuDevice>());
+  static auto* slot = new DeviceSlot;
   return *slot;
 }
 
 std::vector<Tensor> run_at_once(const Graph& graph, std::span<const Tensor> inputs) {
+  const std::shared_ptr<Device> device = default_device();
   // Loops are worth planning: their bodies run many times.
   if (std::ranges::any_of(graph.nodes(), [](const Node& node) {
         return !node.regions.empty() && find_cpu_kernel(*node.op);
       })) {
-    Program program(graph, {}, default_device());
+    Program program(graph, {}, device);
     std::vector<Tensor> results = program.run(inputs, {});
     for (Tensor& result : results) result.storage()->settle();
     return results;
   }
   const Graph runnable =
       expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; });
+  std::vector<Reading> readings;
   std::vector<const std::byte*> data;
-  for (const Tensor& tensor : inputs) data.push_back(tensor.bytes());
-  std::vector<AlignedBytes> memory = interpret(runnable, data, default_device()->pool());
+  for (const Tensor& tensor : inputs) {
+    readings.push_back(tensor.read());
+    data.push_back(readings.back().data());
+  }
+  std::vector<AlignedBytes> memory = interpret(runnable, data, device->pool());
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     const Type& type = runnable.type(runnable.outputs()[i]);
@@ -42,9 +53,18 @@ std::vector<Tensor> run_at_once(const Graph& graph, std::span<const Tensor> inpu
 
 }  // namespace
 
-std::shared_ptr<Device> default_device() { return device_slot(); }
+std::shared_ptr<Device> default_device() {
+  DeviceSlot& slot = device_slot();
+  const std::lock_guard lock(slot.mutex);
+  return slot.device;
+}
 
-void set_threads(int threads) { device_slot() = std::make_shared<CpuDevice>(threads); }
+void set_threads(int threads) {
+  std::shared_ptr<Device> device = std::make_shared<CpuDevice>(threads);
+  DeviceSlot& slot = device_slot();
+  const std::lock_guard lock(slot.mutex);
+  slot.device.swap(device);  // the old one goes, with its threads, when nobody computes on it any more
+}
 
 bool install_engine() {
   set_evaluator(run_at_once);

@@ -1,29 +1,48 @@
 #include "tidemark/engine/workspace.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace tidemark {
+namespace {
 
-void Workspace::reserve(std::int64_t bytes) {
-  if (arena_ && arena_->bytes() >= bytes) return;
-  move_results_out();
-  arena_.reset();  // before the larger one is asked for: never both
-  arena_.emplace(*device_, bytes);
-  ++generation_;
+thread_local std::vector<const Workspace*> running_here;  // innermost last
+
+}  // namespace
+
+Workspace::~Workspace() {
+  for (const std::shared_ptr<Lane>& lane : lanes_) settle_lent(*lane);  // whoever reads one keeps the lane
 }
 
-void Workspace::move_results_out() {
-  for (const std::weak_ptr<Storage>& result : lent_) {
-    const std::shared_ptr<Storage> storage = result.lock();
-    if (!storage) continue;
-    storage->settle();
-    moved_.push_back(result);
+std::size_t Workspace::arenas() const {
+  const std::lock_guard lock(mutex_);
+  return lanes_.size();
+}
+
+// Copying takes its time and happens without the lock.
+void Workspace::settle_lent(Lane& lane) {
+  std::vector<std::shared_ptr<Storage>> lent;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const std::weak_ptr<Storage>& result : lane.lent) {
+      if (auto storage = result.lock()) lent.push_back(std::move(storage));
+    }
   }
-  lent_.clear();
+  for (const std::shared_ptr<Storage>& storage : lent) storage->settle();
+  const std::lock_guard lock(mutex_);
+  moved_.insert(moved_.end(), lent.begin(), lent.end());
+  lane.lent.clear();
+  if (moved_.size() > 2 * live_moved_ + 64) forget_expired();
+}
+
+void Workspace::forget_expired() {
+  std::erase_if(moved_, [](const std::weak_ptr<Storage>& result) { return result.expired(); });
+  live_moved_ = moved_.size();
 }
 
 Workspace::Held Workspace::held(std::span<const Tensor> inputs) {
-  std::erase_if(moved_, [](const std::weak_ptr<Storage>& result) { return result.expired(); });
+  const std::lock_guard lock(mutex_);
+  forget_expired();
   Held held;
   const auto add = [&](const std::weak_ptr<Storage>& result) {
     const std::shared_ptr<Storage> storage = result.lock();
@@ -34,9 +53,80 @@ Workspace::Held Workspace::held(std::span<const Tensor> inputs) {
     held.bytes += storage->bytes();
     if (!storage->settled()) held.in_arena += storage->bytes();
   };
-  std::ranges::for_each(lent_, add);
+  for (const std::shared_ptr<Lane>& lane : lanes_) std::ranges::for_each(lane->lent, add);
   std::ranges::for_each(moved_, add);
   return held;
+}
+
+std::shared_ptr<Workspace::Lane> Workspace::take(SourceLine where) {
+  const std::size_t most =
+      concurrency_ == Concurrency::turns ? 1 : std::max(1U, std::thread::hardware_concurrency());
+  std::unique_lock lock(mutex_);
+  for (;; freed_.wait(lock)) {
+    // A call from inside a call: others may be waiting for this very thread.
+    bool inside = !running_here.empty(), inside_this = std::ranges::count(running_here, this) > 0;
+    std::shared_ptr<Lane> free;  // if possible one that needs no waiting for readers
+    for (const std::shared_ptr<Lane>& lane : lanes_) {
+      if (lane->read_by_this_thread()) {
+        inside = inside_this = true;
+      } else if (!lane->taken && (!free || free->being_read())) {
+        free = lane;
+      }
+    }
+    const bool may_add = lanes_.size() < most || (inside && concurrency_ == Concurrency::side_by_side);
+    if (may_add && (!free || free->being_read())) {
+      free = std::make_shared<Lane>();
+      free->device = device_;
+      free->number = lanes_.size();
+      lanes_.push_back(free);
+    }
+    if (free) {
+      free->taken = true;
+      return free;
+    }
+    if (inside_this) {
+      fail(ErrorCode::memory_in_use,
+           {.what = "a compiled function with a budget was called from inside a call that needs its memory",
+            .where = where,
+            .help = "compile a second function for the inner call: it has memory of its own"});
+    }
+  }
+}
+
+Workspace::Lease::Lease(Workspace& workspace, SourceLine where)
+    : workspace_(workspace), lane_(workspace.take(where)) {
+  running_here.push_back(&workspace);
+}
+
+Workspace::Lease::~Lease() {
+  running_here.pop_back();
+  {
+    const std::lock_guard lock(workspace_.mutex_);
+    lane_->taken = false;
+  }
+  workspace_.freed_.notify_one();
+}
+
+void Workspace::Lease::reserve(std::int64_t bytes) const {
+  if (lane_->arena && lane_->arena->bytes() >= bytes) return;
+  move_results_out();
+  if (lane_->arena) workspace_.bytes_ -= lane_->arena->bytes();
+  lane_->arena.reset();  // before the larger one is asked for: never both
+  lane_->arena.emplace(*lane_->device, bytes);
+  workspace_.bytes_ += bytes;
+  ++lane_->generation;
+}
+
+std::shared_ptr<Storage> Workspace::Lease::lend(std::byte* at, std::int64_t bytes) const {
+  auto storage = std::make_shared<Storage>(at, bytes, lane_);
+  const std::lock_guard lock(workspace_.mutex_);
+  lane_->lent.push_back(storage);
+  return storage;
+}
+
+void Workspace::Lease::move_results_out() const {
+  workspace_.settle_lent(*lane_);
+  lane_->wait_for_readers();
 }
 
 }  // namespace tidemark

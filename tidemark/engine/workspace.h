@@ -1,8 +1,14 @@
 // The memory that all plans of one compiled function run in, one at a time: as large as the largest of them, so that
 // functions called with several shapes hold no more than one. Results stay in it until the next run needs the room; what
 // of them is still held then counts beside the plan (Workspace::held).
+//
+// Threads that call the function at once either take turns, so that a budget is kept whatever happens, or run side by
+// side, each in an arena of its own: no more of them than the machine has cores. Arenas stay for later calls.
 #pragma once
+#include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -11,23 +17,21 @@
 
 namespace tidemark {
 
+enum class Concurrency { turns, side_by_side };
+
 class Workspace {
  public:
-  explicit Workspace(std::shared_ptr<Device> device) : device_(std::move(device)) {}
-  ~Workspace() { move_results_out(); }
+  class Lease;
+
+  explicit Workspace(std::shared_ptr<Device> device, Concurrency concurrency = Concurrency::turns)
+      : device_(std::move(device)), concurrency_(concurrency) {}
+  ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // At least this many bytes. Growing moves the arena: what was prepared for the last one is void.
-  void reserve(std::int64_t bytes);
-  std::int64_t bytes() const { return arena_ ? arena_->bytes() : 0; }
   Device& device() const { return *device_; }
-  Arena& arena() { return *arena_; }
-  int generation() const { return generation_; }  // 0: nothing reserved; changes when the arena moves
-
-  // A result that lies in the arena until it is moved out or someone takes a pointer (see Storage).
-  void lend(std::weak_ptr<Storage> result) { lent_.push_back(std::move(result)); }
-  void move_results_out();
+  std::int64_t bytes() const { return bytes_.load(); }  // of all arenas
+  std::size_t arenas() const;
 
   // The results handed out by all calls so far that someone still holds. `inputs` of the call to come are left out: its
   // plan counts them.
@@ -38,11 +42,53 @@ class Workspace {
   Held held(std::span<const Tensor> inputs = {});
 
  private:
-  std::shared_ptr<Device> device_;
-  std::optional<Arena> arena_;
-  std::vector<std::weak_ptr<Storage>> lent_;   // not moved out yet
-  std::vector<std::weak_ptr<Storage>> moved_;  // and those that were
-  int generation_ = 0;
+  // An arena. Only who has taken it touches it, but for what the workspace's mutex guards.
+  struct Lane : Lender {
+    std::shared_ptr<Device> device;  // whose memory the arena is
+    std::size_t number = 0;
+    std::optional<Arena> arena;
+    int generation = 0;
+    bool taken = false;                        // under the mutex
+    std::vector<std::weak_ptr<Storage>> lent;  // under the mutex: results not moved out yet
+  };
+  std::shared_ptr<Lane> take(SourceLine where);
+  void settle_lent(Lane& lane);
+  void forget_expired();  // under the mutex
+
+  const std::shared_ptr<Device> device_;
+  const Concurrency concurrency_;
+  std::atomic<std::int64_t> bytes_{0};
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable freed_;
+  std::vector<std::shared_ptr<Lane>> lanes_;
+  std::vector<std::weak_ptr<Storage>> moved_;  // results that were moved out
+  std::size_t live_moved_ = 0;                 // of these, when the others were last forgotten
+};
+
+// The use of an arena for one run, on one thread.
+class Workspace::Lease {
+ public:
+  // As soon as one is free. Throws Error at `where` when only this thread itself could set it free: a function that takes
+  // turns was called from inside a call that needs its memory.
+  Lease(Workspace& workspace, SourceLine where);
+  ~Lease();
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  void reserve(std::int64_t bytes) const;  // at least; before anything else. Growing moves the arena.
+  Arena& arena() const { return *lane_->arena; }
+  std::size_t number() const { return lane_->number; }  // of the arena among the workspace's
+  int generation() const {
+    return lane_->generation;
+  }  // changes when the arena moves: what was prepared for it is void
+
+  // A result of this run, which lies in the arena until it is moved out or someone takes a pointer (see Storage).
+  std::shared_ptr<Storage> lend(std::byte* at, std::int64_t bytes) const;
+  void move_results_out() const;  // those of earlier runs; waits for whoever reads one just now
+
+ private:
+  Workspace& workspace_;
+  const std::shared_ptr<Lane> lane_;
 };
 
 }  // namespace tidemark

@@ -11,7 +11,7 @@ namespace tidemark {
 Tensor Tensor::from_storage(Type type, std::shared_ptr<Storage> storage) {
   Tensor tensor;
   tensor.type_ = type;
-  tensor.version_ = storage->version;
+  tensor.version_ = storage->version();
   tensor.storage_ = std::move(storage);
   return tensor;
 }
@@ -39,23 +39,24 @@ std::int64_t Tensor::size(int axis) const {
 }
 
 void Tensor::check_not_donated(SourceLine where) const {
-  if (!storage_ || storage_->version == version_) return;
-  if (storage_->half_written) {
+  if (!storage_ || storage_->version() == version_) return;
+  const Storage::Donation donation = storage_->donation();
+  if (donation.half_written) {
     fail(ErrorCode::traced_value_read,
          {.what = fmt::format("a tensor {} was lost when a function failed that was overwriting it",
                               to_string(type_)),
           .where = where,
           .help = "begin again from a copy",
-          .notes = {fmt::format("donated: {}", short_form(storage_->donated_at))}});
+          .notes = {fmt::format("donated: {}", short_form(donation.where))}});
   }
   fail(ErrorCode::traced_value_read,
        {.what = fmt::format("a tensor {} was read after its memory was given away", to_string(type_)),
         .where = where,
         .help = "use the tensor the compiled function returned in its place, or do not donate this argument",
-        .notes = {fmt::format("donated: {}", short_form(storage_->donated_at))}});
+        .notes = {fmt::format("donated: {}", short_form(donation.where))}});
 }
 
-const std::byte* Tensor::bytes(SourceLine where) const {
+Reading Tensor::read(SourceLine where) const {
   if (is_traced()) {
     fail(ErrorCode::traced_value_read,
          {.what = fmt::format("the values of a traced tensor {} cannot be read", to_string(type_)),
@@ -68,13 +69,25 @@ const std::byte* Tensor::bytes(SourceLine where) const {
   if (empty()) {
     fail(ErrorCode::traced_value_read, {.what = "an empty tensor has no values", .where = where});
   }
-  check_not_donated(where);
+  std::optional<Reading> reading = Storage::read(storage_, version_);
+  if (!reading) fail_in_use(where);
   if (outermost_trace != 0) note_read(*this);
-  return storage_->data();
+  return *std::move(reading);
+}
+
+std::optional<Overwriting> Tensor::overwrite() const { return Storage::overwrite(storage_, version_); }
+
+void Tensor::fail_in_use(SourceLine where) const {
+  check_not_donated(where);
+  fail(ErrorCode::memory_in_use,
+       {.what =
+            fmt::format("a tensor {} is read while a call on another thread overwrites it", to_string(type_)),
+        .where = where,
+        .help = "give each thread a tensor of its own, or do not donate that argument"});
 }
 
 const std::byte* Tensor::readable(DType as, SourceLine where) const {
-  bytes(where);  // for its checks
+  const Reading reading = read(where);
   if (as != dtype()) {
     fail(ErrorCode::dtype_mismatch,
          {.what = fmt::format("a tensor {} was read as {}", to_string(type_), name_of(as)),
@@ -86,17 +99,18 @@ const std::byte* Tensor::readable(DType as, SourceLine where) const {
 }
 
 double Tensor::item(SourceLine where) const {
-  const std::byte* at = bytes(where);
+  const Reading reading = read(where);
   if (count() != 1) {
     fail(ErrorCode::shape_mismatch, {.what = fmt::format("item() of a tensor {}", to_string(type_)),
                                      .expected = "exactly one element",
                                      .where = where});
   }
-  return read_element(dtype(), at);
+  return read_element(dtype(), reading.data());
 }
 
 std::vector<double> Tensor::to_vector(SourceLine where) const {
-  const std::byte* at = bytes(where);
+  const Reading reading = read(where);
+  const std::byte* at = reading.data();
   std::vector<double> values(static_cast<std::size_t>(count()));
   for (double& value : values) {
     value = read_element(dtype(), at);

@@ -71,8 +71,12 @@ class Tensor : public Variable {
   }
   double item(SourceLine where = std::source_location::current()) const;  // of a tensor of one element
   std::vector<double> to_vector(SourceLine where = std::source_location::current()) const;
-  // The bytes, wherever they are now; for the library's own readers.
-  const std::byte* bytes(SourceLine where = std::source_location::current()) const;
+  // The same for the library's own readers, who need no pointer for good: the bytes stay where they are meanwhile.
+  Reading read(SourceLine where = std::source_location::current()) const;
+  // The bytes, wherever they are now: until the function that made them is called again.
+  const std::byte* bytes(SourceLine where = std::source_location::current()) const {
+    return read(where).data();
+  }
 
   // Windows: x.at(2), x.at(all, Range{0, 4}), x.at(1).at(-1). Reading gives what x holds there at this moment, assigning
   // makes a new version of x (view.h). What cannot be assigned to, a temporary or a constant, gives a tensor.
@@ -91,10 +95,13 @@ class Tensor : public Variable {
   const std::shared_ptr<Storage>& storage() const { return storage_; }
   std::uint64_t trace() const { return trace_; }
   ValueId value() const { return value_; }
+  // For a compiled function to overwrite (see Storage). None: it was overwritten before, or someone reads or overwrites it.
+  std::optional<Overwriting> overwrite() const;
   // Throws if a compiled function was given this tensor's memory since this handle was made.
   void check_not_donated(SourceLine where) const;
 
  private:
+  [[noreturn]] void fail_in_use(SourceLine where) const;
   const std::byte* readable(DType as, SourceLine where) const;
 
   Type type_;

@@ -73,7 +73,7 @@ Var Trace::lift(const Tensor& tensor, SourceLine where) {
 }
 
 void Trace::add_read(const Tensor& tensor) {
-  reads_.push_back({tensor.origin(), tensor.storage()->id, tensor.storage()->version});
+  reads_.push_back({tensor.origin(), tensor.storage()->id, tensor.storage()->version()});
 }
 
 ActiveTrace::ActiveTrace(Trace& trace) {
