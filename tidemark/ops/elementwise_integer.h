@@ -1,4 +1,6 @@
-// Integers as the formulas of scalar_math.h see them: arithmetic wraps around, division by zero gives 0.
+// Integers as the formulas of scalar_math.h see them: arithmetic wraps around, division rounds downwards.
+// x = y·(x / y) + x % y holds always, also where the quotient wraps (the least number by -1) and for y = 0, whose quotient
+// has all bits set and whose remainder is x.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -19,12 +21,14 @@ struct Wrapping {
   friend Wrapping operator-(Wrapping x, Wrapping y) { return of(x.bits() - y.bits()); }
   friend Wrapping operator*(Wrapping x, Wrapping y) { return of(x.bits() * y.bits()); }
   friend Wrapping operator/(Wrapping x, Wrapping y) {
-    if (y.v == 0) return {};
+    if (y.v == 0) return of(~std::uint64_t{0});
     if (y.bits() == ~std::uint64_t{0}) return -x;  // the one quotient that overflows wraps too
-    return {static_cast<T>(x.v / y.v)};
+    const T q = static_cast<T>(x.v / y.v), r = static_cast<T>(x.v % y.v);
+    return {r != 0 && (r < 0) != (y.v < 0) ? static_cast<T>(q - 1) : q};
   }
   friend Wrapping mod(Wrapping x, Wrapping y) {
-    if (y.v == 0 || y.bits() == ~std::uint64_t{0}) return {};
+    if (y.v == 0) return x;
+    if (y.bits() == ~std::uint64_t{0}) return {};
     const T r = static_cast<T>(x.v % y.v);
     return {r != 0 && (r < 0) != (y.v < 0) ? static_cast<T>(r + y.v) : r};
   }

@@ -83,16 +83,45 @@ TEST(Elementwise, DtypesAnOpDoesNotTakeAreNamed) {
   EXPECT_NO_THROW(equal(b, b));
 }
 
-TEST(Elementwise, IntegersWrapAndDivideTowardsZero) {
+TEST(Elementwise, IntegersWrapAndDivideDownwards) {
   constexpr std::int32_t low = std::numeric_limits<std::int32_t>::min();
-  const Literal x = literal_of<std::int32_t>({5}, {7, -7, 7, low, 5});
-  const Literal y = literal_of<std::int32_t>({5}, {2, 2, -2, -1, 0});
-  EXPECT_THAT(values_of<std::int32_t>(result(op::div, {x, y})), ElementsAre(3, -3, -3, low, 0));
-  EXPECT_THAT(values_of<std::int32_t>(result(op::mod, {x, y})), ElementsAre(1, 1, -1, 0, 0));
-  EXPECT_THAT(values_of<std::int32_t>(result(op::neg, {x})), ElementsAre(-7, 7, -7, low, -5));
+  const Literal x = literal_of<std::int32_t>({6}, {7, -7, 7, -7, low, 5});
+  const Literal y = literal_of<std::int32_t>({6}, {2, 2, -2, -2, -1, 0});
+  EXPECT_THAT(values_of<std::int32_t>(result(op::div, {x, y})), ElementsAre(3, -4, -4, 3, low, -1));
+  EXPECT_THAT(values_of<std::int32_t>(result(op::mod, {x, y})), ElementsAre(1, 1, -1, -1, 0, 5));
+  EXPECT_THAT(values_of<std::int32_t>(result(op::neg, {x})), ElementsAre(-7, 7, -7, 7, low, -5));
   EXPECT_THAT(values_of<std::uint8_t>(result(op::add, {literal_of<std::uint8_t>({2}, {250, 1}),
                                                        literal_of<std::uint8_t>({2}, {10, 2})})),
               ElementsAre(4, 3));
+}
+
+template <class T>
+void expect_quotients_and_remainders_to_agree(const std::vector<T>& numbers) {
+  std::vector<T> x, y;
+  for (T a : numbers) {
+    for (T b : numbers) x.push_back(a), y.push_back(b);
+  }
+  const Shape shape = {static_cast<std::int64_t>(x.size())};
+  const Literal a = literal_of<T>(shape, x), b = literal_of<T>(shape, y);
+  const Literal q = result(op::div, {a, b}), r = result(op::mod, {a, b});
+  EXPECT_EQ(values_of<T>(result(op::add, {result(op::mul, {b, q}), r})), x);
+  const std::vector<T> remainders = values_of<T>(r);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool between =
+        y[i] > 0 ? remainders[i] >= 0 && remainders[i] < y[i] : remainders[i] <= 0 && remainders[i] > y[i];
+    EXPECT_TRUE(y[i] == 0 ? remainders[i] == x[i] : between) << +x[i] << " by " << +y[i];
+  }
+}
+
+TEST(Elementwise, QuotientTimesDivisorAndRemainderAreTheNumberForAllIntegers) {
+  using Wide = std::numeric_limits<std::int64_t>;
+  using Narrow = std::numeric_limits<std::int32_t>;
+  expect_quotients_and_remainders_to_agree<std::int64_t>({Wide::min(), Wide::min() + 1, -7, -2, -1, 0, 1, 2,
+                                                          7, (std::int64_t{1} << 53) + 1, Wide::max() - 1,
+                                                          Wide::max()});
+  expect_quotients_and_remainders_to_agree<std::int32_t>(
+      {Narrow::min(), Narrow::min() + 1, -7, -2, -1, 0, 1, 2, 7, Narrow::max() - 1, Narrow::max()});
+  expect_quotients_and_remainders_to_agree<std::uint8_t>({0, 1, 2, 7, 127, 128, 254, 255});
 }
 
 TEST(Elementwise, ModuloTakesTheSignOfTheDivisor) {

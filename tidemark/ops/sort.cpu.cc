@@ -9,7 +9,7 @@
 namespace tidemark {
 namespace {
 
-// An unsigned number that orders as the element does: NaN last either way, -0 as 0.
+// An unsigned number that orders as the element does: NaN above all, -0 as 0.
 template <class T>
 std::uint64_t sort_key(T x, bool descending) {
   std::uint64_t key;
@@ -17,9 +17,8 @@ std::uint64_t sort_key(T x, bool descending) {
     key = static_cast<std::uint64_t>(static_cast<std::int64_t>(x)) ^ (std::uint64_t{1} << 63);
   } else {
     const double value = static_cast<compute_t<T>>(x);
-    if (value != value) return ~std::uint64_t{0};
     const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0 + 0 is 0
-    key = bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
+    key = value != value ? ~std::uint64_t{0} : bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
   }
   return descending ? ~key : key;
 }

@@ -26,18 +26,18 @@ TEST(Sort, IsStableInBothDirections) {
   EXPECT_THAT(values_of(down[1]), ElementsAre(4, 0, 2, 1, 3));
 }
 
-TEST(Sort, PutsNaNLastAndTreatsZerosAsEqual) {
+TEST(Sort, TakesNaNAsTheLargestAndZerosAsEqual) {
   for (bool descending : {false, true}) {
     const auto sorted =
         expect_same_every_way(op::sort, {literal_of(DType::f64, {6}, {nan, 0.0, -inf, -0.0, inf, nan})},
                               pack(SortAttrs{0, descending}));
     const auto order = values_of(sorted[1]);
     if (descending) {
-      EXPECT_THAT(order, ElementsAre(4, 1, 3, 2, 0, 5));
+      EXPECT_THAT(order, ElementsAre(0, 5, 4, 1, 3, 2));
     } else {
       EXPECT_THAT(order, ElementsAre(2, 1, 3, 4, 0, 5));
     }
-    EXPECT_TRUE(std::isnan(values_of(sorted[0])[5]));
+    EXPECT_TRUE(std::isnan(values_of(sorted[0])[descending ? 0 : 5]));
   }
 }
 
@@ -78,6 +78,15 @@ TEST(TopK, GivesTheLargestInOrder) {
   EXPECT_THAT(values_of(best[1]), ElementsAre(1, 3, 2, 2, 3, 0));
   expect_same_every_way(op::top_k, {counting(DType::bf16, {50, 40})}, pack(TopKAttrs{0, 7}));
   expect_same_every_way(op::top_k, {counting(DType::i32, {4, 4})}, pack(TopKAttrs{0, 0}));
+}
+
+TEST(TopK, BeginsWithWhatMaxAndArgmaxPick) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
+    const Literal x = literal_of(dtype, {4}, {inf, 1, nan, nan});
+    const auto best = expect_same_every_way(op::top_k, {x}, pack(TopKAttrs{0, 3}));
+    EXPECT_THAT(values_of(best[1]), ElementsAre(2, 3, 0)) << name_of(dtype);
+    EXPECT_TRUE(std::isnan(values_of(best[0])[0]));
+  }
 }
 
 TEST(TopK, MistakesPointAtTheUsersLine) {

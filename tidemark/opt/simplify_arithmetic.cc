@@ -58,6 +58,7 @@ bool idempotent(Site& s) { return s.made_by(s.operand(0), s.node.op) && s.become
 bool even_function(Site& s) {
   const Node* inner = s.made_by(s.operand(0), s.ops.neg);
   if (!inner) inner = s.made_by(s.operand(0), s.ops.abs);
+  if (s.node.op == s.ops.abs && s.type().dtype == DType::u8) return false;  // -1 is 255, and so is its abs
   return inner && s.become(s.node.op, {inner->operands[0]});
 }
 
@@ -75,6 +76,7 @@ bool sub_neg(Site& s) {
   return right && s.become(s.ops.add, {s.operand(0), right->operands[0]});
 }
 bool both_negated(Site& s) {
+  if (s.node.op == s.ops.div && !floating(s)) return false;  // the least number is its own negative
   const Node *left = s.made_by(s.operand(0), s.ops.neg), *right = s.made_by(s.operand(1), s.ops.neg);
   return left && right && s.become(s.node.op, {left->operands[0], right->operands[0]});
 }
@@ -164,7 +166,7 @@ std::span<const Rule> arithmetic_rules() {
        {&K::abs, &K::relu, &K::floor, &K::ceil, &K::round},
        idempotent},
       {"square(neg(x)) → square(x), likewise abs",
-       "(-x)·(-x) and x·x round the same real number; |−x| = |x|",
+       "(-x)·(-x) and x·x round the same real number; |−x| = |x|, where numbers have signs",
        {&K::square, &K::abs},
        even_function},
       {"add(x, neg(y)) → sub(x, y)",
@@ -173,7 +175,7 @@ std::span<const Rule> arithmetic_rules() {
        add_neg},
       {"sub(x, neg(y)) → add(x, y)", "IEEE 754 defines x - y as x + (-y)", {&K::sub}, sub_neg},
       {"mul(neg(x), neg(y)) → mul(x, y), likewise div",
-       "the signs cancel before the one rounding",
+       "the signs cancel before the one rounding; integers: only products, which wrap around alike",
        {&K::mul, &K::div},
        both_negated},
       {"maximum(x, x) → x, likewise minimum, and, or",
