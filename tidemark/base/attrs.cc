@@ -38,7 +38,7 @@ struct Hash {
 
 }  // namespace
 
-Literal scalar_literal(DType dtype, double value) {
+Literal scalar_literal(DType dtype, const Number& value) {
   Literal literal{
       .dtype = dtype, .shape = {}, .bytes = std::vector<std::byte>(static_cast<std::size_t>(size_of(dtype)))};
   write_element(dtype, value, literal.bytes.data());

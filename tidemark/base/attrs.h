@@ -27,7 +27,7 @@ struct Literal {
   friend bool operator==(const Literal&, const Literal&) = default;
 };
 // A rank-0 literal of the dtype, rounded to it once.
-Literal scalar_literal(DType dtype, double value);
+Literal scalar_literal(DType dtype, const Number& value);
 
 using IntList = std::vector<std::int64_t>;
 using AttrValue = std::variant<bool, std::int64_t, double, std::string, DType, Dims, IntList, Literal>;

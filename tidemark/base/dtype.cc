@@ -41,24 +41,49 @@ Float16::operator float() const {
   return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
 }
 
-double read_element(DType dtype, const std::byte* from) {
+Number read_element(DType dtype, const std::byte* from) {
   return dispatch(dtype, [&]<class T>() {
     T element;
     std::memcpy(&element, from, sizeof(T));
-    return static_cast<double>(static_cast<compute_t<T>>(element));
+    return Number(static_cast<compute_t<T>>(element));
   });
 }
 
-void write_element(DType dtype, double value, std::byte* to) {
+void write_element(DType dtype, const Number& value, std::byte* to) {
   dispatch(dtype, [&]<class T>() {
     T element;
     if constexpr (is_16_bit_float<T>) {
-      element = T(round_to_odd(value));
+      element = T(value.is_whole() ? round_to_odd(value.whole()) : round_to_odd(value.real()));
     } else {
-      element = static_cast<T>(value);
+      element = value.as<T>();
     }
     std::memcpy(to, &element, sizeof(T));
   });
+}
+
+bool fits(DType dtype, const Number& number) {
+  return is_float(dtype) || dispatch(dtype, [&]<class T>() {
+           if constexpr (is_16_bit_float<T>) {
+             return true;
+           } else {
+             return number.fits<T>();
+           }
+         });
+}
+
+std::string range_text(DType dtype) {
+  switch (dtype) {
+    case DType::i32:
+      return "a whole number from -2147483648 to 2147483647";
+    case DType::i64:
+      return "a whole number from -2^63 to 2^63 - 1";
+    case DType::u8:
+      return "a whole number from 0 to 255";
+    case DType::boolean:
+      return "0 or 1";
+    default:
+      return "a number";
+  }
 }
 
 }  // namespace tidemark

@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
+
+#include "tidemark/base/number.h"
 
 namespace tidemark {
 
@@ -68,6 +71,12 @@ inline float round_to_odd(double x) {
   const bool away = x < 0 ? x < static_cast<double>(nearest) : x > static_cast<double>(nearest);
   return std::bit_cast<float>(away ? bits + 1 : bits - 1);
 }
+inline float round_to_odd(std::int64_t x) {
+  // Bits below the 40th from the top only matter as "not zero": fold them into the lowest kept one.
+  constexpr std::int64_t low_mask = (std::int64_t{1} << 20) - 1;
+  const bool large = x > (std::int64_t{1} << 50) || x < -(std::int64_t{1} << 50);
+  return round_to_odd(static_cast<double>(large && (x & low_mask) ? (x & ~low_mask) | (low_mask + 1) : x));
+}
 
 // The dtype of what a C++ type stores.
 template <class T>
@@ -124,8 +133,13 @@ decltype(auto) dispatch(DType t, F&& f) {
   }
 }
 
-// One stored element as a double, and a double stored as an element, rounded once.
-double read_element(DType dtype, const std::byte* from);
-void write_element(DType dtype, double value, std::byte* to);
+// One stored element as a number, exactly, and a number stored as an element: rounded once to a float; cut off to an
+// integer, at the bounds of the type where it is beyond them, and wrapped around if it was whole.
+Number read_element(DType dtype, const std::byte* from);
+void write_element(DType dtype, const Number& value, std::byte* to);
+
+// Is it a number of the dtype? Floating-point dtypes take every number, rounded.
+bool fits(DType dtype, const Number& number);
+std::string range_text(DType dtype);  // "a whole number from 0 to 255"
 
 }  // namespace tidemark

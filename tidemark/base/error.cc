@@ -19,6 +19,11 @@ std::string message(ErrorCode code, const ErrorParts& parts) {
 Error::Error(ErrorCode code, ErrorParts parts)
     : std::runtime_error(message(code, parts)), code_(code), parts_(std::move(parts)) {}
 
+void Error::set_where(SourceLine where) {
+  parts_.where = where;
+  static_cast<std::runtime_error&>(*this) = std::runtime_error(message(code_, parts_));
+}
+
 void fail(ErrorCode code, ErrorParts parts) { throw Error(code, std::move(parts)); }
 
 }  // namespace tidemark

@@ -45,6 +45,7 @@ enum class ErrorCode : int {
   no_kernel = 601,
   numeric = 602,
   memory_in_use = 603,
+  out_of_memory = 604,
   // 07xx: reversing a simulation
   bad_run_option = 701,
   replay_diverged = 702,
@@ -67,6 +68,8 @@ class Error : public std::runtime_error {
   ErrorCode code() const { return code_; }
   const ErrorParts& parts() const { return parts_; }
   const SourceLine& where() const { return parts_.where; }
+  // Adds the user's line where the one who noticed could not know it.
+  void set_where(SourceLine where);
 
  private:
   ErrorCode code_;
@@ -79,10 +82,21 @@ class InternalError : public std::logic_error {
 };
 
 // The machine failed: out of memory, disk full, a driver's error.
-class DeviceError : public std::runtime_error {
-  using std::runtime_error::runtime_error;
+class DeviceError : public Error {
+  using Error::Error;
 };
 
 [[noreturn]] void fail(ErrorCode code, ErrorParts parts);
+
+// What `body` returns. An Error out of it that names no line gets this one.
+template <class Body>
+decltype(auto) at_line(SourceLine where, Body&& body) {
+  try {
+    return body();
+  } catch (Error& error) {
+    if (!error.where().known()) error.set_where(where);
+    throw;
+  }
+}
 
 }  // namespace tidemark

@@ -3,8 +3,16 @@
 #include <fmt/ranges.h>
 
 #include "tidemark/base/bounded.h"
+#include "tidemark/base/error.h"
 
 namespace tidemark {
+
+void Dims::rank_too_high(std::size_t rank, SourceLine where) {
+  fail(ErrorCode::bad_attribute, {.what = fmt::format("a tensor of rank {}", rank),
+                                  .expected = fmt::format("at most {} dimensions", max_rank),
+                                  .where = where,
+                                  .help = "reshape it so that dimensions which go together become one"});
+}
 
 std::int64_t element_count(const Shape& shape) {
   std::int64_t n = 1;

@@ -16,9 +16,11 @@ inline constexpr int max_rank = 8;
 class Dims {
  public:
   constexpr Dims() = default;
-  Dims(std::initializer_list<std::int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
-  explicit Dims(std::span<const std::int64_t> values) {
-    TM_CHECK(values.size() <= max_rank, "rank {} is above {}", values.size(), max_rank);
+  // Throws Error at `where` for more than max_rank sizes.
+  Dims(std::initializer_list<std::int64_t> values, SourceLine where = std::source_location::current())
+      : Dims(std::span(values.begin(), values.size()), where) {}
+  explicit Dims(std::span<const std::int64_t> values, SourceLine where = std::source_location::current()) {
+    if (values.size() > max_rank) rank_too_high(values.size(), where);
     for (std::int64_t v : values) sizes_[static_cast<std::size_t>(rank_++)] = v;
   }
   static Dims filled(int rank, std::int64_t value) {
@@ -40,7 +42,7 @@ class Dims {
   std::int64_t& back() { return sizes_[static_cast<std::size_t>(rank_ - 1)]; }
 
   void push_back(std::int64_t v) {
-    TM_CHECK(rank_ < max_rank, "rank above {}", max_rank);
+    if (rank_ == max_rank) rank_too_high(max_rank + 1, {});  // the line of the operation is added on the way
     sizes_[static_cast<std::size_t>(rank_++)] = v;
   }
   void insert(int at, std::int64_t v) {
@@ -57,6 +59,8 @@ class Dims {
   }
 
  private:
+  [[noreturn]] static void rank_too_high(std::size_t rank, SourceLine where);
+
   std::array<std::int64_t, max_rank> sizes_{};
   int rank_ = 0;
 };

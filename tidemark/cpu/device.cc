@@ -3,10 +3,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
-#include "tidemark/base/bytes.h"
+#include "tidemark/base/aligned.h"
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/kernel/fused.h"
@@ -70,12 +68,10 @@ Launch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
 }
 
 std::byte* CpuDevice::allocate(std::int64_t bytes) {
+  require_machine_memory(bytes);
   void* memory = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw DeviceError(
-        fmt::format("the machine has no {} for an arena: {}", to_string(Bytes(bytes)), std::strerror(errno)));
-  }
+  if (memory == MAP_FAILED) out_of_memory(bytes);
   madvise(memory, static_cast<std::size_t>(bytes),
           MADV_HUGEPAGE);  // fewer page faults; a refusal does no harm
   return static_cast<std::byte*>(memory);

@@ -42,17 +42,19 @@ enum class KeyPart { all, fixed_values };
 template <KeyPart part, class... Args>
 std::string cache_key(const Args&... args) {
   std::string key;
+  // Each part with its length in front, so that no text can end early and pass for two.
+  const auto add = [&](std::string_view text) { key += fmt::format("{}:{}", text.size(), text); };
   const auto on_tensor = [&](const std::string&, const Tensor& tensor) {
-    if constexpr (part == KeyPart::all) key += to_string(tensor.type()) + ";";
+    if constexpr (part == KeyPart::all) add(to_string(tensor.type()));
   };
   const auto on_static = [&](const std::string&, const auto& value) {
     if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>) {
-      key += fmt::format("{};", static_cast<std::int64_t>(value));
+      add(fmt::format("{}", static_cast<std::int64_t>(value)));
     } else {
-      key += fmt::format("{};", value);
+      add(fmt::format("{}", value));
     }
   };
-  ((key += typeid(Args).name(), walk_tree(args, "", on_tensor, on_static)), ...);
+  ((add(typeid(Args).name()), walk_tree(args, "", on_tensor, on_static)), ...);
   return key;
 }
 
@@ -219,11 +221,13 @@ class Compiled {
     call->graph_hash = detail::hash_of(traced.graph);
     call->program = state.find_program(key, call->graph_hash);
     if (!call->program) {
-      PlannedFunction function = with_traced(
-          [&](const TracedFunction& f) {
-            return plan_function(f, traced.graph, state.options, state.largest, state.where);
-          },
-          call->captures.signature(), args...);
+      PlannedFunction function = at_line(state.where, [&] {
+        return with_traced(
+            [&](const TracedFunction& f) {
+              return plan_function(f, traced.graph, state.options, state.largest, state.where);
+            },
+            call->captures.signature(), args...);
+      });
       call->program = std::make_shared<Program>(std::move(function.graph), std::move(function.plan),
                                                 state.workspace, function.reserve);
     }

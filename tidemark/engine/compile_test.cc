@@ -50,6 +50,16 @@ TEST(Compile, TracesAgainOnlyForOtherTypesAndFixedValues) {
   EXPECT_EQ(traces, 3);
 }
 
+TEST(Compile, FixedTextsNeverPassForOthers) {
+  const auto f = compile([](Tensor x, const std::string& a, const std::string& b) {
+    return x * static_cast<double>(10 * a.size() + b.size());
+  });
+  EXPECT_EQ(f(scalar(1), std::string("a;b"), std::string("c")).item(), 31);
+  EXPECT_EQ(f(scalar(1), std::string("a"), std::string("b;c")).item(), 13);
+  EXPECT_EQ(f(scalar(1), std::string("a;1:b"), std::string("")).item(), 50);
+  EXPECT_EQ(f(scalar(1), std::string(""), std::string("a;1:b")).item(), 5);
+}
+
 TEST(Compile, ResultsOutliveTheNextCallAndTheFunction) {
   Tensor first, second;
   {

@@ -53,8 +53,8 @@ Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace
       workspace_bytes_(std::max(at_least, plan_.arena_bytes)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(plan_)} {}
 
-Executor& Program::prepare(const Workspace::Lease& lease) {
-  lease.reserve(workspace_bytes_);
+Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
+  at_line(where, [&] { lease.reserve(workspace_bytes_); });
   Ready* ready = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -70,7 +70,7 @@ Executor& Program::prepare(const Workspace::Lease& lease) {
   return *ready->executor;
 }
 
-void Program::reserve(SourceLine where) { prepare(Workspace::Lease(*workspace_, where)); }
+void Program::reserve(SourceLine where) { prepare(Workspace::Lease(*workspace_, where), where); }
 
 Program::Bound Program::bind(std::span<const Tensor> inputs, SourceLine where) const {
   TM_CHECK(inputs.size() == graph_.inputs().size(), "{} inputs for {}", inputs.size(),
@@ -161,7 +161,7 @@ std::vector<std::shared_ptr<Storage>> Program::result_storages(const Workspace::
 std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine where) {
   const Workspace::Lease lease(*workspace_, where);
   check_held(inputs, where);
-  Executor& executor = prepare(lease);
+  Executor& executor = prepare(lease, where);
   lease.move_results_out();
   Bound bound = bind(inputs, where);
   const std::vector<std::shared_ptr<Storage>> storages = result_storages(lease);

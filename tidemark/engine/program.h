@@ -67,7 +67,7 @@ class Program {
     std::vector<Overwriting> overwritten;  // the donated ones
     void give_away(SourceLine where, bool half_written);
   };
-  Executor& prepare(const Workspace::Lease& lease);
+  Executor& prepare(const Workspace::Lease& lease, SourceLine where);
   Bound bind(std::span<const Tensor> inputs, SourceLine where) const;
   void check_held(std::span<const Tensor> inputs, SourceLine where) const;
   std::vector<std::shared_ptr<Storage>> result_storages(const Workspace::Lease& lease) const;

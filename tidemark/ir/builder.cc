@@ -17,6 +17,23 @@ int depth_of(std::span<const Graph> regions) {
   return regions.empty() ? 0 : depth + 1;
 }
 
+// Type rules compute with the entries of lists before they look at what comes out.
+void require_small_entries(const Op& op, const Attrs& attrs, SourceLine where) {
+  for (std::size_t i = 0; i < attrs.size(); ++i) {
+    const auto check = [&](std::span<const std::int64_t> entries) {
+      for (std::int64_t entry : entries) {
+        if (-max_extent <= entry && entry <= max_extent) continue;
+        fail(ErrorCode::bad_attribute,
+             {.what = fmt::format("{}: {} in {}", op.name, entry, op.schema()[i].name),
+              .expected = fmt::format("at most {}", max_extent),
+              .where = where});
+      }
+    };
+    if (const Dims* dims = std::get_if<Dims>(&attrs[i])) check({dims->begin(), dims->end()});
+    if (const IntList* list = std::get_if<IntList>(&attrs[i])) check(*list);
+  }
+}
+
 }  // namespace
 
 std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attrs attrs,
@@ -41,6 +58,7 @@ std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attr
           .help = "write the inner ones as one loop over a state that says where it is"});
   }
   TM_CHECK(node.attrs.size() == op.schema().size(), "{}: {} attributes given", op.name, node.attrs.size());
+  require_small_entries(op, node.attrs, where_);
   const std::vector<Type> out = op.infer({.op = &op,
                                           .in = in,
                                           .out = {},
@@ -48,6 +66,7 @@ std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attr
                                           .regions = node.regions,
                                           .where = where_,
                                           .in_strides = {}});
+  for (const Type& type : out) require_within_limits(type, fmt::format("{}: ", op.name), where_);
   const NodeId id = graph_.add_node(std::move(node), out);
   std::vector<Var> results;
   for (ValueId v : graph_[id].results) results.emplace_back(*this, v);

@@ -1,5 +1,10 @@
 #include "tidemark/ir/limits.h"
 
+#include <fmt/format.h>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/error.h"
+
 namespace tidemark {
 
 bool within_limits(const Type& type) {
@@ -10,6 +15,20 @@ bool within_limits(const Type& type) {
     if (bytes > max_value_bytes) return false;
   }
   return true;
+}
+
+void require_within_limits(const Type& type, std::string_view what, SourceLine where) {
+  if (within_limits(type)) return;
+  if (std::ranges::any_of(type.shape, [](std::int64_t size) { return size < 0; })) {
+    fail(ErrorCode::bad_attribute, {.what = fmt::format("{}a tensor {}", what, to_string(type)),
+                                    .expected = "sizes of 0 or more",
+                                    .where = where});
+  }
+  fail(ErrorCode::out_of_memory,
+       {.what = fmt::format("{}a tensor {} is too large", what, to_string(type)),
+        .expected = fmt::format("at most {} ({} bytes), and sizes of at most {}",
+                                to_string(Bytes(max_value_bytes)), max_value_bytes, max_extent),
+        .where = where});
 }
 
 bool is_well_formed(const Literal& literal) {

@@ -2,6 +2,7 @@
 // product of sizes overflows and the bytes of all values of a graph can be summed in 63 bits.
 #pragma once
 #include "tidemark/base/attrs.h"
+#include "tidemark/base/source.h"
 #include "tidemark/ir/type.h"
 
 namespace tidemark {
@@ -13,6 +14,10 @@ inline constexpr int max_region_depth = 64;
 
 // Every size in [0, max_extent], and the bytes within bounds even if sizes of 0 were 1 (strides multiply those too).
 bool within_limits(const Type& type);
+
+// Throws Error at `where` for a type beyond the limits: bad_attribute for a negative size, else out_of_memory. `what`
+// begins the message, as in "iota: ".
+void require_within_limits(const Type& type, std::string_view what, SourceLine where);
 
 // The literal's bytes are exactly what its type says, and booleans are 0 or 1.
 bool is_well_formed(const Literal& literal);

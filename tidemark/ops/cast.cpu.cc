@@ -1,8 +1,5 @@
 #include "tidemark/ops/cast.h"
 
-#include <cmath>
-#include <limits>
-
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -13,13 +10,7 @@ To convert(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != 0;
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if (x != x) return 0;
-    // The bounds are powers of two or zero, exact in every float type.
-    constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
-    const From above = std::ldexp(From(1), std::numeric_limits<To>::digits);
-    if (x <= low) return std::numeric_limits<To>::min();
-    if (x >= above) return std::numeric_limits<To>::max();
-    return static_cast<To>(x);
+    return saturated<To>(x);
   } else {
     return static_cast<To>(x);
   }
@@ -32,20 +23,12 @@ void tile(const TileArgs& args) {
   for (std::int64_t i = 0; i < args.n; ++i) z[i] = convert<To>(x[i]);
 }
 
-float odd_float(double x) { return round_to_odd(x); }
-float odd_float(std::int64_t x) {
-  // Bits below the 40th from the top only matter as "not zero": fold them into the lowest kept one.
-  constexpr std::int64_t low_mask = (std::int64_t{1} << 20) - 1;
-  const bool large = x > (std::int64_t{1} << 50) || x < -(std::int64_t{1} << 50);
-  return round_to_odd(static_cast<double>(large && (x & low_mask) ? (x & ~low_mask) | (low_mask + 1) : x));
-}
-float odd_float(std::int32_t x) { return round_to_odd(x); }
-
 template <class From>
 void tile_to_16_bits(const TileArgs& args) {
   const From* x = args.operand<From>(0);
   float* z = args.result<float>();
-  for (std::int64_t i = 0; i < args.n; ++i) z[i] = odd_float(x[i]);
+  using Wide = std::conditional_t<std::is_floating_point_v<From>, double, std::int64_t>;
+  for (std::int64_t i = 0; i < args.n; ++i) z[i] = round_to_odd(static_cast<Wide>(x[i]));
 }
 
 template <class From>

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "tidemark/base/error.h"
 #include "tidemark/ops/elementwise_facts.h"
 #include "tidemark/ops/registry.h"
@@ -18,6 +20,16 @@ std::vector<Type> infer(const Call& call) {
                                     .expected = "low ≤ high",
                                     .where = call.where,
                                     .help = "the lower bound comes first"});
+  }
+  if (!is_float(call.in[0].dtype)) {
+    for (double bound : {bounds.low, bounds.high}) {
+      if (bound == std::trunc(bound)) continue;  // infinite ones too: no bound
+      fail(ErrorCode::bad_attribute,
+           {.what = fmt::format("clamp: a bound {} for {}", bound, name_of(call.in[0].dtype)),
+            .expected = "a whole number",
+            .where = call.where,
+            .help = "cast the tensor to a floating-point dtype first"});
+    }
   }
   return {call.in[0]};
 }

@@ -3,7 +3,6 @@
 #define HWY_TARGET_INCLUDE "tidemark/ops/clamp.cpu.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include <limits>
 #include <type_traits>
 
 #include "hwy/highway.h"
@@ -19,11 +18,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 T bound(double value) {
   if constexpr (std::is_integral_v<T>) {
-    // 2^63 as a double is just above the largest i64, so compare before converting.
-    if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-    if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+    return saturated<T>(value);
+  } else {
+    return static_cast<T>(value);
   }
-  return static_cast<T>(value);
 }
 
 template <class T>

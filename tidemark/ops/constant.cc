@@ -36,11 +36,11 @@ const Op op::constant = {
 Var constant(Builder& builder, Literal literal) {
   return builder.call1(op::constant, {}, pack(ConstantAttrs{std::move(literal)}));
 }
-Var constant(Builder& builder, DType dtype, double value) {
+Var constant(Builder& builder, DType dtype, const Number& value) {
   return constant(builder, scalar_literal(dtype, value));
 }
-Var constant_like(const Var& x, double value) { return constant(x.builder(), x.dtype(), value); }
-Var full(Builder& builder, const Type& type, double value) {
+Var constant_like(const Var& x, const Number& value) { return constant(x.builder(), x.dtype(), value); }
+Var full(Builder& builder, const Type& type, const Number& value) {
   return broadcast(constant(builder, type.dtype, value), type.shape);
 }
 Var zeros(Builder& builder, const Type& type) { return full(builder, type, 0); }

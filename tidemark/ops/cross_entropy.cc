@@ -62,7 +62,7 @@ Labels labels_of(const RuleCall& r, DType dtype) {
   const auto attrs = r.call.attrs_as<CrossEntropyAttrs>();
   const Var labels = r.in[1];
   if (!attrs.ignore) return {.weight = {}, .safe = labels};
-  const Var ignored = equal(labels, constant_like(labels, static_cast<double>(attrs.ignore_index)));
+  const Var ignored = equal(labels, constant_like(labels, attrs.ignore_index));
   return {.weight = cast(logical_not(ignored), dtype), .safe = select(ignored, zeros_like(labels), labels)};
 }
 Var weighted(const Var& x, const Labels& labels) { return labels.weight ? x * labels.weight : x; }

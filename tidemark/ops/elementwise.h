@@ -6,14 +6,14 @@
 namespace tidemark {
 
 // A constant of rank 0, of x's dtype, in x's graph.
-Var constant_like(const Var& x, double value);
-Var constant(Builder& builder, DType dtype, double value);
+Var constant_like(const Var& x, const Number& value);
+Var constant(Builder& builder, DType dtype, const Number& value);
 Var constant(Builder& builder, Literal literal);
 Var zeros(Builder& builder,
           const Type& type);  // a broadcast constant, materialised only if someone needs it dense
 Var zeros_like(const Var& x);
 Var ones_like(const Var& x);
-Var full(Builder& builder, const Type& type, double value);
+Var full(Builder& builder, const Type& type, const Number& value);
 
 Var neg(const Var& x);
 Var abs(const Var& x);
@@ -45,11 +45,11 @@ Var logical_not(const Var& x);
 Var add(const Var& x, const Var& y);
 Var sub(const Var& x, const Var& y);
 Var mul(const Var& x, const Var& y);
-Var div(const Var& x, const Var& y);  // integers: towards zero; division by zero gives 0
+Var div(const Var& x, const Var& y);  // integers: downwards, as in Python; x / 0 is -1, all bits set
 Var pow(const Var& x, const Var& y);
 Var maximum(const Var& x, const Var& y);
 Var minimum(const Var& x, const Var& y);
-Var mod(const Var& x, const Var& y);  // sign of the divisor, as in Python
+Var mod(const Var& x, const Var& y);  // sign of the divisor, as in Python; integers: x % 0 is x
 Var equal(const Var& x, const Var& y);
 Var not_equal(const Var& x, const Var& y);
 Var less(const Var& x, const Var& y);

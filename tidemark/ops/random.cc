@@ -259,6 +259,13 @@ Var random_split(const Var& key, std::int64_t count) {
   return key.builder().call1(op::random_split, {key}, pack(RandomSplitAttrs{count}));
 }
 std::vector<Var> split_key(const Var& key, std::int64_t count) {
+  constexpr std::int64_t most = 1 << 20;  // a list to be held
+  if (count > most) {
+    fail(ErrorCode::bad_attribute, {.what = fmt::format("split_key: {} keys", count),
+                                    .expected = fmt::format("at most {}", most),
+                                    .where = key.builder().where(),
+                                    .help = "make key number i when it is needed, with fold_in(key, i)"});
+  }
   const Var keys = random_split(key, count);
   std::vector<Var> list;
   for (std::int64_t i = 0; i < count; ++i) list.push_back(reshape(slice_axis(keys, 0, i, i + 1), {}));

@@ -90,7 +90,7 @@ std::optional<double> Site::uniform(ValueId v) const {
     std::memcpy(&value, literal.bytes.data(), sizeof value);
     if (value > (std::int64_t{1} << 53) || value < -(std::int64_t{1} << 53)) return {};
   }
-  return read_element(literal.dtype, literal.bytes.data());
+  return read_element(literal.dtype, literal.bytes.data()).real();
 }
 
 bool Site::is_uniform(ValueId v, double number) const {

@@ -19,11 +19,12 @@ Tensor zero_moment(const Tensor& parameter) {
   return zeros(parameter.shape(), moment_dtype(parameter.dtype()));
 }
 
-void check_gradients(std::size_t parameters, std::size_t gradients) {
-  if (parameters == gradients) return;
+void check_sizes(std::size_t parameters, std::size_t others, std::string_view what, SourceLine where) {
+  if (parameters == others) return;
   fail(ErrorCode::structure_mismatch,
-       {.what = fmt::format("an update of {} parameters with {} gradients", parameters, gradients),
-        .expected = "a tree of gradients like that of the parameters"});
+       {.what = fmt::format("an update of {} parameters with {} {}", parameters, others, what),
+        .expected = fmt::format("a tree of {} like that of the parameters", what),
+        .where = where});
 }
 
 Tensor Sgd::updated(const Tensor& w, const Tensor& g) const {

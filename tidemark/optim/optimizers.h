@@ -13,6 +13,9 @@
 
 namespace tidemark::optim {
 
+// Throws Error at `where` unless a tree that belongs to the parameters has as many tensors as they.
+void check_sizes(std::size_t parameters, std::size_t others, std::string_view what, SourceLine where);
+
 template <class Parameters>
 struct SgdState {
   Parameters parameters;
@@ -41,7 +44,9 @@ struct Sgd {
     return {parameters};
   }
   template <class Parameters>
-  SgdState<Parameters> update(const SgdState<Parameters>& state, const Parameters& gradients) const {
+  SgdState<Parameters> update(const SgdState<Parameters>& state, const Parameters& gradients,
+                              SourceLine where = std::source_location::current()) const {
+    check_sizes(tensors_of(state.parameters).size(), tensors_of(gradients).size(), "gradients", where);
     return {map_tree([&](const Tensor& w, const Tensor& g) { return updated(w, g); }, state.parameters,
                      gradients)};
   }
@@ -60,7 +65,8 @@ struct Momentum {
   template <class Parameters>
   MomentumState<Parameters> init(const Parameters& parameters) const;
   template <class Parameters>
-  MomentumState<Parameters> update(const MomentumState<Parameters>& state, const Parameters& gradients) const;
+  MomentumState<Parameters> update(const MomentumState<Parameters>& state, const Parameters& gradients,
+                                   SourceLine where = std::source_location::current()) const;
 
   struct Pair {
     Tensor w, v;
@@ -80,7 +86,8 @@ struct AdamW {
   template <class Parameters>
   AdamWState<Parameters> init(const Parameters& parameters) const;
   template <class Parameters>
-  AdamWState<Parameters> update(const AdamWState<Parameters>& state, const Parameters& gradients) const;
+  AdamWState<Parameters> update(const AdamWState<Parameters>& state, const Parameters& gradients,
+                                SourceLine where = std::source_location::current()) const;
 
   // The bias corrections of one step, folded into two numbers: w ← … - rate m / (√v + eps).
   struct Corrected {
@@ -97,10 +104,10 @@ struct AdamW {
 // a scalar, or a tuple that begins with one.
 template <class Optimizer, class Loss>
 auto step(Optimizer optimizer, Loss loss, SourceLine where = std::source_location::current()) {
-  return [optimizer = std::move(optimizer), gradient = value_and_grad(std::move(loss), where)](
+  return [optimizer = std::move(optimizer), gradient = value_and_grad(std::move(loss), where), where](
              const auto& state, const auto&... arguments) {
     auto [value, gradients] = gradient(state.parameters, arguments...);
-    return std::pair(optimizer.update(state, gradients), std::move(value));
+    return std::pair(optimizer.update(state, gradients, where), std::move(value));
   };
 }
 
@@ -108,8 +115,6 @@ auto step(Optimizer optimizer, Loss loss, SourceLine where = std::source_locatio
 
 DType moment_dtype(DType parameter);          // f32 for the 16-bit formats, otherwise the same
 Tensor zero_moment(const Tensor& parameter);  // zeros of its shape in its moment_dtype
-void check_gradients(std::size_t parameters, std::size_t gradients);
-
 template <class Parameters>
 MomentumState<Parameters> Momentum::init(const Parameters& parameters) const {
   return {parameters, map_tree(zero_moment, parameters)};
@@ -117,10 +122,11 @@ MomentumState<Parameters> Momentum::init(const Parameters& parameters) const {
 
 template <class Parameters>
 MomentumState<Parameters> Momentum::update(const MomentumState<Parameters>& state,
-                                           const Parameters& gradients) const {
+                                           const Parameters& gradients, SourceLine where) const {
   std::vector<Tensor> w = tensors_of(state.parameters), v = tensors_of(state.velocity);
   const std::vector<Tensor> g = tensors_of(gradients);
-  check_gradients(w.size(), g.size());
+  check_sizes(w.size(), g.size(), "gradients", where);
+  check_sizes(w.size(), v.size(), "velocities", where);
   for (std::size_t i = 0; i < w.size(); ++i) {
     const Pair next = updated({w[i], v[i]}, g[i]);
     w[i] = next.w;
@@ -136,11 +142,14 @@ AdamWState<Parameters> AdamW::init(const Parameters& parameters) const {
 }
 
 template <class Parameters>
-AdamWState<Parameters> AdamW::update(const AdamWState<Parameters>& state, const Parameters& gradients) const {
+AdamWState<Parameters> AdamW::update(const AdamWState<Parameters>& state, const Parameters& gradients,
+                                     SourceLine where) const {
   std::vector<Tensor> w = tensors_of(state.parameters), m = tensors_of(state.mean),
                       v = tensors_of(state.variance);
   const std::vector<Tensor> g = tensors_of(gradients);
-  check_gradients(w.size(), g.size());
+  check_sizes(w.size(), g.size(), "gradients", where);
+  check_sizes(w.size(), m.size(), "means", where);
+  check_sizes(w.size(), v.size(), "variances", where);
   const Tensor steps = state.steps + 1;
   const Corrected rates = corrected(steps);
   for (std::size_t i = 0; i < w.size(); ++i) {

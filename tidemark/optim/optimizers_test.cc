@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "tidemark/tidemark.h"
 
@@ -126,6 +127,32 @@ TEST(Momentum, DonatedStateIsCountedOnce) {
   const auto planned = train.prepare(optimizer.init(start()), slope_of_offset());
   for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(planned.graph.inputs()[i].donated);
   EXPECT_FALSE(planned.graph.inputs()[4].donated);
+}
+
+TEST(Optimizers, TreesOfAnotherLengthAreRefusedAtTheLineOfTheUpdate) {
+  using Trees = std::vector<Tensor>;
+  const Trees two = {ones({2}), ones({3})}, one = {ones({2})};
+  const Tensor steps = zeros({}, DType::i32);
+  for (const auto& mistake : std::vector<std::function<void()>>{
+           [&] { Sgd{}.update(Sgd{}.init(two), one); }, [&] { Momentum{}.update(Momentum{}.init(two), one); },
+           [&] {
+             Momentum{}.update({two, one}, two);
+           },
+           [&] { AdamW{}.update(AdamW{}.init(two), one); },
+           [&] {
+             AdamW{}.update({two, one, two, steps}, two);
+           },
+           [&] {
+             AdamW{}.update({two, two, one, steps}, two);
+           }}) {
+    try {
+      mistake();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::structure_mismatch);
+      EXPECT_EQ(error.where().file, SourceLine(std::source_location::current()).file);
+    }
+  }
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tidemark/base/bounded.h"
+#include "tidemark/ir/limits.h"
 #include "tidemark/ops/contract.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/index.h"
@@ -12,6 +14,9 @@
 
 namespace tidemark {
 namespace {
+
+// More parts than anybody splits a tensor in, and few enough to list.
+constexpr int max_split_parts = 1 << 20;
 
 int absolute_axis(const Operand& x, std::int64_t axis) {
   const int rank = x.tensor().rank();
@@ -50,6 +55,19 @@ std::vector<Operand> as_operands(const std::vector<Tensor>& tensors, SourceLine 
   return operands;
 }
 
+// Bounds that a double, as attributes are, cannot hold.
+Tensor clamp_wide(const Operand& x, const Number& low, const Number& high) {
+  const auto from = low.as<std::int64_t>(), to = high.as<std::int64_t>();
+  if (from > to || !(low.real() <= high.real())) {
+    fail(ErrorCode::bad_attribute,
+         {.what = fmt::format("clamp: bounds {} and {}", to_string(low), to_string(high)),
+          .expected = "low ≤ high",
+          .where = x.where(),
+          .help = "the lower bound comes first"});
+  }
+  return minimum(Operand(maximum(x, Operand(from, x.where())), x.where()), Operand(to, x.where()));
+}
+
 using Reduction = Var (*)(const Var&, const Dims&, bool);
 Tensor reduced(Reduction reduction, const Operand& x, const Dims& axes, bool keep) {
   return build({x}, [&](Builder&, std::span<const Var> v) { return reduction(v[0], axes, keep); });
@@ -59,17 +77,27 @@ Tensor reduced(Reduction reduction, const Operand& x, const Dims& axes, bool kee
 
 Tensor zeros(const Shape& shape, DType dtype, SourceLine where) { return full(shape, 0, dtype, where); }
 Tensor ones(const Shape& shape, DType dtype, SourceLine where) { return full(shape, 1, dtype, where); }
-Tensor full(const Shape& shape, double value, DType dtype, SourceLine where) {
+Tensor full(const Shape& shape, const Number& value, DType dtype, SourceLine where) {
+  require_within_limits({dtype, shape}, "", where);
+  require_fits(dtype, value, where);
   return made(where, [&](Builder& builder) { return full(builder, Type{dtype, shape}, value); });
 }
-Tensor scalar(double value, DType dtype, SourceLine where) { return full({}, value, dtype, where); }
+Tensor scalar(const Number& value, DType dtype, SourceLine where) { return full({}, value, dtype, where); }
 Tensor arange(std::int64_t count, DType dtype, SourceLine where) {
   return made(where, [&](Builder& builder) { return iota(builder, dtype, {count}, 0); });
 }
 Tensor linspace(double first, double last, std::int64_t count, DType dtype, SourceLine where) {
+  if (!is_float(dtype)) {
+    fail(ErrorCode::dtype_mismatch, {.what = fmt::format("linspace: numbers of {}", name_of(dtype)),
+                                     .expected = "a floating-point dtype",
+                                     .where = where,
+                                     .help = "use arange(count) * step + first for whole numbers"});
+  }
   return made(where, [&](Builder& builder) {
     const double step = count > 1 ? (last - first) / static_cast<double>(count - 1) : 0;
-    return iota(builder, dtype, {count}, 0) * step + first;
+    // 16 bits would not even count to 2,048.
+    const DType wide = dtype == DType::f64 ? DType::f64 : DType::f32;
+    return cast(iota(builder, wide, {count}, 0) * step + first, dtype);
   });
 }
 Tensor eye(std::int64_t size, DType dtype, SourceLine where) {
@@ -81,20 +109,22 @@ Tensor eye(std::int64_t size, DType dtype, SourceLine where) {
 Tensor zeros_like(const Operand& x) { return zeros(x.tensor().shape(), x.tensor().dtype(), x.where()); }
 Tensor ones_like(const Operand& x) { return ones(x.tensor().shape(), x.tensor().dtype(), x.where()); }
 
-Tensor tensor_from_bytes(const Type& type, const void* bytes) {
-  AlignedBytes copy = allocate_aligned(type.bytes());
-  std::memcpy(copy.get(), bytes, static_cast<std::size_t>(type.bytes()));
+Tensor tensor_from_bytes(const Type& type, const void* bytes, SourceLine where) {
+  require_within_limits(type, "", where);
+  AlignedBytes copy = at_line(where, [&] { return allocate_aligned(type.bytes()); });
+  if (type.bytes() > 0) std::memcpy(copy.get(), bytes, static_cast<std::size_t>(type.bytes()));
   return Tensor::from_storage(type, std::make_shared<Storage>(std::move(copy), type.bytes()));
 }
 template <class T>
 Tensor tensor(std::span<const T> values, const Shape& shape, SourceLine where) {
+  require_within_limits({dtype_of<T>, shape}, "", where);
   if (static_cast<std::int64_t>(values.size()) != element_count(shape)) {
     fail(ErrorCode::shape_mismatch,
          {.what = fmt::format("{} values for a tensor of shape {}", values.size(), to_string(shape)),
           .expected = fmt::format("{} values", element_count(shape)),
           .where = where});
   }
-  return tensor_from_bytes({dtype_of<T>, shape}, values.data());
+  return tensor_from_bytes({dtype_of<T>, shape}, values.data(), where);
 }
 template Tensor tensor(std::span<const float>, const Shape&, SourceLine);
 template Tensor tensor(std::span<const double>, const Shape&, SourceLine);
@@ -140,8 +170,10 @@ Tensor select(const Operand& condition, const Operand& on_true, const Operand& o
   return build({condition, on_true, on_false},
                [](Builder&, std::span<const Var> v) { return select(v[0], v[1], v[2]); });
 }
-Tensor clamp(const Operand& x, double low, double high) {
-  return build({x}, [&](Builder&, std::span<const Var> v) { return clamp(v[0], low, high); });
+Tensor clamp(const Operand& x, const Number& low, const Number& high) {
+  const bool wide = !low.fits<double>() || !high.fits<double>();
+  if (wide && x.tensor().dtype() == DType::i64) return clamp_wide(x, low, high);
+  return build({x}, [&](Builder&, std::span<const Var> v) { return clamp(v[0], low.real(), high.real()); });
 }
 Tensor cast(const Operand& x, DType dtype) {
   return build({x}, [&](Builder&, std::span<const Var> v) { return cast(v[0], dtype); });
@@ -158,11 +190,12 @@ Tensor reshape(const Operand& x, const Shape& shape) {
     if (shape[i] == -1) {
       open = i, ++open_count;
     } else {
-      known *= shape[i];
+      known = bounded_product(known, shape[i]);
     }
   }
   if (open_count == 1 && known != 0) full_shape[open] = x.tensor().count() / known;
-  if (open_count > 1 || element_count(full_shape) != x.tensor().count()) {
+  const bool negative = std::ranges::any_of(full_shape, [](std::int64_t size) { return size < 0; });
+  if (open_count > 1 || negative || element_count(full_shape) != x.tensor().count()) {
     fail(ErrorCode::shape_mismatch,
          {.what = fmt::format("{} elements of shape {} cannot become {}", x.tensor().count(),
                               to_string(x.tensor().shape()), to_string(shape)),
@@ -190,8 +223,9 @@ Tensor slice(const Operand& x, const Dims& start, const Dims& limit, const Dims&
   const Dims steps = step.empty() ? Dims::filled(start.rank(), 1) : step;
   return build({x}, [&](Builder&, std::span<const Var> v) { return slice(v[0], start, limit, steps); });
 }
-Tensor pad(const Operand& x, const Dims& low, const Dims& high, double fill) {
+Tensor pad(const Operand& x, const Dims& low, const Dims& high, const Number& fill) {
   if (!x.is_number() && x.tensor().dtype() == DType::boolean) {  // which no number has
+    require_fits(DType::boolean, fill, x.where());
     return build({x}, [&](Builder& builder, std::span<const Var> v) {
       return pad(v[0], constant(builder, DType::boolean, fill), low, high, Dims::filled(low.rank(), 0));
     });
@@ -221,9 +255,10 @@ std::vector<Tensor> split(const Operand& x, int axis, const IntList& sizes) {
 }
 std::vector<Tensor> split_evenly(const Operand& x, int axis, int parts) {
   const std::int64_t size = x.tensor().shape()[absolute_axis(x, axis)];
-  if (parts <= 0 || size % parts != 0) {
+  if (parts <= 0 || parts > max_split_parts || size % parts != 0) {
     fail(ErrorCode::shape_mismatch,
          {.what = fmt::format("a dimension of size {} cannot be split in {} equal parts", size, parts),
+          .expected = fmt::format("a number of parts, at most {}, that divides it", max_split_parts),
           .where = x.where()});
   }
   return split(x, axis, IntList(static_cast<std::size_t>(parts), size / parts));
@@ -299,6 +334,9 @@ Tensor matmul(const Operand& x, const Operand& y) {
   return build({x, y}, [](Builder&, std::span<const Var> v) { return matmul(v[0], v[1]); });
 }
 Tensor einsum(std::string_view formula, const std::vector<Tensor>& operands, SourceLine where) {
+  if (operands.empty()) {
+    fail(ErrorCode::wrong_operand_count, {.what = "einsum of no tensors", .where = where});
+  }
   return build_all(as_operands(operands, where), where,
                    [&](Builder&, std::span<const Var> v) { return std::vector<Var>{einsum(formula, v)}; })
       .front();

@@ -14,9 +14,10 @@ namespace tidemark {
 Tensor zeros(const Shape& shape, DType dtype = DType::f32,
              SourceLine where = std::source_location::current());
 Tensor ones(const Shape& shape, DType dtype = DType::f32, SourceLine where = std::source_location::current());
-Tensor full(const Shape& shape, double value, DType dtype = DType::f32,
+Tensor full(const Shape& shape, const Number& value, DType dtype = DType::f32,
             SourceLine where = std::source_location::current());
-Tensor scalar(double value, DType dtype = DType::f32, SourceLine where = std::source_location::current());
+Tensor scalar(const Number& value, DType dtype = DType::f32,
+              SourceLine where = std::source_location::current());
 Tensor arange(std::int64_t count, DType dtype = DType::i64,
               SourceLine where = std::source_location::current());
 Tensor linspace(double first, double last, std::int64_t count, DType dtype = DType::f32,
@@ -38,14 +39,15 @@ Tensor tensor(std::initializer_list<T> values, SourceLine where = std::source_lo
   return tensor(std::span<const T>(values.begin(), values.size()),
                 Shape{static_cast<std::int64_t>(values.size())}, where);
 }
-Tensor tensor_from_bytes(const Type& type, const void* bytes);
+Tensor tensor_from_bytes(const Type& type, const void* bytes,
+                         SourceLine where = std::source_location::current());
 
 // ---- elementwise
 #define TM_UNARY(name) Tensor name(const Operand& x);
 #define TM_BINARY(name) Tensor name(const Operand& x, const Operand& y);
 #include "tidemark/trace/functions.def"
 Tensor select(const Operand& condition, const Operand& on_true, const Operand& on_false);
-Tensor clamp(const Operand& x, double low, double high);
+Tensor clamp(const Operand& x, const Number& low, const Number& high);
 Tensor cast(const Operand& x, DType dtype);
 
 Tensor operator+(const Operand& x, const Operand& y);
@@ -71,7 +73,7 @@ Tensor transpose(const Operand& x, const Dims& order);
 Tensor transpose(const Operand& x);  // reverses the dimensions
 Tensor swap_axes(const Operand& x, int a, int b);
 Tensor slice(const Operand& x, const Dims& start, const Dims& limit, const Dims& step = {});
-Tensor pad(const Operand& x, const Dims& low, const Dims& high, double fill = 0);
+Tensor pad(const Operand& x, const Dims& low, const Dims& high, const Number& fill = 0);
 Tensor concat(const std::vector<Tensor>& parts, int axis, SourceLine where = std::source_location::current());
 Tensor stack(const std::vector<Tensor>& parts, int axis = 0,
              SourceLine where = std::source_location::current());

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tidemark/ir/limits.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {
@@ -25,15 +26,19 @@ Tensor Tensor::traced(Type type, std::uint64_t trace, ValueId value) {
 }
 
 Tensor Tensor::of_type(Type type) {
+  require_within_limits(type, "", {});
   constexpr std::uint64_t no_trace = ~std::uint64_t{0};  // never active, so any operation on it is refused
   return traced(type, no_trace, {});
 }
 
-std::int64_t Tensor::size(int axis) const {
+std::int64_t Tensor::size(int axis, SourceLine where) const {
   const int at = axis < 0 ? axis + rank() : axis;
   if (at < 0 || at >= rank()) {
     fail(ErrorCode::index_out_of_range,
-         {.what = fmt::format("axis {} of a tensor of rank {}", axis, rank())});
+         {.what = fmt::format("axis {} of a tensor of rank {}", axis, rank()),
+          .expected = rank() == 0 ? "a tensor with dimensions"
+                                  : fmt::format("an axis from {} to {}", -rank(), rank() - 1),
+          .where = where});
   }
   return shape()[at];
 }
@@ -98,7 +103,7 @@ const std::byte* Tensor::readable(DType as, SourceLine where) const {
   return storage_->data();
 }
 
-double Tensor::item(SourceLine where) const {
+Number Tensor::single(SourceLine where) const {
   const Reading reading = read(where);
   if (count() != 1) {
     fail(ErrorCode::shape_mismatch, {.what = fmt::format("item() of a tensor {}", to_string(type_)),
@@ -108,12 +113,25 @@ double Tensor::item(SourceLine where) const {
   return read_element(dtype(), reading.data());
 }
 
+void Tensor::inexact(const Number& number, SourceLine where) const {
+  fail(ErrorCode::dtype_mismatch,
+       {.what = fmt::format("{} in a tensor {} cannot be read as this C++ type", to_string(number),
+                            to_string(type_)),
+        .expected = "a type that holds it to the last digit",
+        .where = where,
+        .help = fmt::format(
+            "read one element with item<T>(), or all of them with data<T>(), T being the type of {}",
+            name_of(dtype()))});
+}
+
 std::vector<double> Tensor::to_vector(SourceLine where) const {
   const Reading reading = read(where);
   const std::byte* at = reading.data();
   std::vector<double> values(static_cast<std::size_t>(count()));
   for (double& value : values) {
-    value = read_element(dtype(), at);
+    const Number number = read_element(dtype(), at);
+    if (!number.fits<double>()) inexact(number, where);
+    value = number.real();
     at += size_of(dtype());
   }
   return values;
@@ -125,7 +143,11 @@ std::string to_string(const Tensor& tensor) {
   if (tensor.is_traced()) return text + " (traced)";
   constexpr std::int64_t shown = 16;
   if (tensor.count() > shown) return fmt::format("{} ({} elements)", text, tensor.count());
-  return fmt::format("{} {{{}}}", text, fmt::join(tensor.to_vector(), ", "));
+  std::vector<std::string> values;
+  const std::byte* at = tensor.bytes();
+  for (std::int64_t i = 0; i < tensor.count(); ++i, at += size_of(tensor.dtype()))
+    values.push_back(to_string(read_element(tensor.dtype(), at)));
+  return fmt::format("{} {{{}}}", text, fmt::join(values, ", "));
 }
 
 }  // namespace tidemark

@@ -60,7 +60,8 @@ class Tensor : public Variable {
   const Shape& shape() const { return type_.shape; }
   DType dtype() const { return type_.dtype; }
   int rank() const { return type_.rank(); }
-  std::int64_t size(int axis) const;  // negative axes count from the end
+  std::int64_t size(int axis,
+                    SourceLine where = std::source_location::current()) const;  // negative: from the end
   std::int64_t count() const { return type_.count(); }
 
   // Reading data. Throws for traced tensors (their values exist only when the compiled function runs), for another
@@ -69,7 +70,15 @@ class Tensor : public Variable {
   std::span<const T> data(SourceLine where = std::source_location::current()) const {
     return {reinterpret_cast<const T*>(readable(dtype_of<T>, where)), static_cast<std::size_t>(count())};
   }
-  double item(SourceLine where = std::source_location::current()) const;  // of a tensor of one element
+  // The number in a tensor of one element. Never rounded to an integer nor from one: x.item<std::int64_t>() reads what a
+  // double cannot hold.
+  template <class T = double>
+  T item(SourceLine where = std::source_location::current()) const {
+    const Number number = single(where);
+    if (!number.fits<T>()) inexact(number, where);
+    return number.as<T>();
+  }
+  // All numbers; throws for integers that a double cannot hold, which data() gives.
   std::vector<double> to_vector(SourceLine where = std::source_location::current()) const;
   // The same for the library's own readers, who need no pointer for good: the bytes stay where they are meanwhile.
   Reading read(SourceLine where = std::source_location::current()) const;
@@ -103,6 +112,8 @@ class Tensor : public Variable {
  private:
   [[noreturn]] void fail_in_use(SourceLine where) const;
   const std::byte* readable(DType as, SourceLine where) const;
+  Number single(SourceLine where) const;
+  [[noreturn]] void inexact(const Number& number, SourceLine where) const;
 
   Type type_;
   std::shared_ptr<Storage> storage_;
@@ -123,16 +134,17 @@ class Operand {
   template <class T>
   requires std::is_arithmetic_v<T> Operand(
       T number, SourceLine where = std::source_location::current())  // NOLINT: implicit by design
-      : number_(static_cast<double>(number)), is_number_(true), where_(where) {}
+      : Operand(Number(number), where) {}
+  Operand(const Number& number, SourceLine where) : number_(number), is_number_(true), where_(where) {}
 
   bool is_number() const { return is_number_; }
-  double number() const { return number_; }
+  const Number& number() const { return number_; }
   const Tensor& tensor() const { return tensor_; }
   const SourceLine& where() const { return where_; }
 
  private:
   Tensor tensor_;
-  double number_ = 0;
+  Number number_ = 0;
   bool is_number_ = false;
   SourceLine where_;
 };

@@ -1,7 +1,6 @@
 #include "tidemark/trace/trace.h"
 
 #include <atomic>
-#include <cmath>
 
 #include "tidemark/ops/elementwise.h"
 
@@ -26,18 +25,20 @@ DType number_dtype(std::span<const Operand> operands) {
 }
 
 Var number_constant(Builder& builder, const Operand& operand, DType dtype) {
-  const double number = operand.number();
-  if (!is_float(dtype) && number != std::trunc(number)) {
-    fail(ErrorCode::dtype_mismatch,
-         {.what = fmt::format("the number {} meets tensors of {}", number, name_of(dtype)),
-          .expected = "a whole number",
-          .where = operand.where(),
-          .help = "cast the tensor to a floating-point dtype first"});
-  }
-  return constant(builder, dtype, number);
+  require_fits(dtype, operand.number(), operand.where());
+  return constant(builder, dtype, operand.number());
 }
 
 }  // namespace
+
+void require_fits(DType dtype, const Number& number, SourceLine where) {
+  if (fits(dtype, number)) return;
+  fail(ErrorCode::dtype_mismatch,
+       {.what = fmt::format("the number {} is none of {}", to_string(number), name_of(dtype)),
+        .expected = range_text(dtype),
+        .where = where,
+        .help = "cast the tensors it meets to a wider dtype first"});
+}
 
 Trace::Trace() : serial_(next_serial++) {}
 
@@ -113,7 +114,7 @@ std::vector<Tensor> apply(const Graph& graph, std::span<const Tensor> inputs, So
   }
   const Evaluate evaluate = evaluator;
   TM_CHECK(evaluate, "no engine is installed: include tidemark/tidemark.h");
-  return evaluate(graph, inputs);
+  return at_line(where, [&] { return evaluate(graph, inputs); });
 }
 
 std::vector<Tensor> build_all(std::span<const Operand> operands, SourceLine where, const GraphBody& body) {
@@ -124,7 +125,7 @@ std::vector<Tensor> build_all(std::span<const Operand> operands, SourceLine wher
     for (const Operand& operand : operands) {
       in.push_back(operand.is_number() ? number_constant(builder, operand, dtype) : value_of(operand));
     }
-    return body(builder, in);
+    return at_line(where, [&] { return body(builder, in); });
   };
   if (Trace* trace = current_trace()) {
     std::vector<Tensor> results;

@@ -71,6 +71,9 @@ void note_read(const Tensor& tensor);  // in a trace: C++ code reads the values 
 using Evaluate = std::vector<Tensor> (*)(const Graph& graph, std::span<const Tensor> inputs);
 void set_evaluator(Evaluate evaluate);
 
+// Throws Error at `where` unless the dtype has this number; floating-point ones take every number, rounded.
+void require_fits(DType dtype, const Number& number, SourceLine where);
+
 // A finished graph applied to tensors: appended to the current trace, or run at once.
 std::vector<Tensor> apply(const Graph& graph, std::span<const Tensor> inputs, SourceLine where);
 

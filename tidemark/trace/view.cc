@@ -98,9 +98,11 @@ TensorView TensorView::narrowed(std::span<const Index> indices) const {
       const std::int64_t first = absolute(index.range.start, size, size, shape_, index.where);
       const std::int64_t last =
           index.range.stop == to_the_end ? size : absolute(index.range.stop, size, size, shape_, index.where);
+      const std::int64_t step =
+          std::min(index.range.step, std::max<std::int64_t>(size, 1));  // no product overflows
       view.start_[d] = start_[d] + first * step_[d];
-      view.count_[d] = last > first ? (last - first + index.range.step - 1) / index.range.step : 0;
-      view.step_[d] = step_[d] * index.range.step;
+      view.count_[d] = last > first ? (last - first + step - 1) / step : 0;
+      view.step_[d] = step_[d] * step;
     }
     view.shape_.push_back(view.count_[d]);
   }
@@ -153,9 +155,9 @@ const TensorView& TensorView::operator/=(const Operand& value) && {
 
 Operand::Operand(const TensorView& view, SourceLine where) : tensor_(view.read(where)), where_(where) {}
 
-Tensor& Tensor::operator+=(const Operand& other) { return *this = *this + other; }
-Tensor& Tensor::operator-=(const Operand& other) { return *this = *this - other; }
-Tensor& Tensor::operator*=(const Operand& other) { return *this = *this * other; }
-Tensor& Tensor::operator/=(const Operand& other) { return *this = *this / other; }
+Tensor& Tensor::operator+=(const Operand& other) { return *this = Operand(*this, other.where()) + other; }
+Tensor& Tensor::operator-=(const Operand& other) { return *this = Operand(*this, other.where()) - other; }
+Tensor& Tensor::operator*=(const Operand& other) { return *this = Operand(*this, other.where()) * other; }
+Tensor& Tensor::operator/=(const Operand& other) { return *this = Operand(*this, other.where()) / other; }
 
 }  // namespace tidemark
