@@ -25,7 +25,8 @@ constexpr std::string_view expected = "bytes, as 4096, 64MiB, 1.5GiB or 2GB, or 
 }
 
 std::int64_t parse_share(std::string_view text) {
-  const std::string_view number = text.substr(0, text.size() - 1);
+  std::string_view number = text.substr(0, text.size() - 1);
+  while (number.ends_with(' ')) number.remove_suffix(1);
   double percent = 0;
   const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), percent);
   if (status != std::errc() || end != number.data() + number.size() || !std::isfinite(percent))
@@ -40,6 +41,8 @@ std::int64_t parse_share(std::string_view text) {
 
 Budget Budget::parse(std::string_view text) {
   Budget budget;
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
   if (text.ends_with('%')) {
     budget.share_ = parse_share(text);
     return budget;

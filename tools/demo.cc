@@ -5,9 +5,11 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "tidemark/base/aligned.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"
 #include "tools/exit_code.h"
+#include "tools/number_option.h"
 #include "tools/progress.h"
 #include "tools/spirals.h"
 
@@ -65,16 +67,32 @@ std::string decision_map(const nn::Mlp& model) {
   return picture;
 }
 
+// Planned from types alone: what does not fit is known before anything is allocated.
+void require_room(const Plan& plan) {
+  if (plan.peak() <= machine_memory()) return;
+  throw DeviceError(
+      ErrorCode::out_of_memory,
+      {.what = fmt::format("the demo would need {} ({} bytes)", to_string(Bytes(plan.peak())), plan.peak()),
+       .expected = fmt::format("at most the {} of this machine", to_string(Bytes(machine_memory()))),
+       .help = "give a smaller --batch or --width"});
+}
+
 void run_demo(const DemoOptions& options) {
   set_threads(options.threads);
-  const Spirals data = make_spirals(options.batch, 7);
-  State state;
-  state.model = nn::Mlp::init(key(1), {2, options.width, options.width, options.width, spiral_classes});
-  state.momentum = map_tree([](const Tensor& w) { return zeros_like(w); }, state.model);
-
+  const auto initial_state = [&] {
+    State state;
+    state.model = nn::Mlp::init(key(1), {2, options.width, options.width, options.width, spiral_classes});
+    state.momentum = map_tree([](const Tensor& w) { return zeros_like(w); }, state.model);
+    return state;
+  };
   const auto step = compile(train_step, {.donate = {0}});
-  const PlannedGraph planned = step.prepare(state, data.points, data.labels);
+  const PlannedGraph planned =
+      step.prepare(result_types(initial_state), Tensor::of_type({DType::f32, {options.batch, 2}}),
+                   Tensor::of_type({DType::i32, {options.batch}}));
   const Plan& plan = planned.plan;
+  require_room(plan);
+  const Spirals data = make_spirals(options.batch, 7);
+  State state = initial_state();
   if (!options.json) {
     fmt::print("A network 2-{0}-{0}-{0}-{1} learns three spirals: {2} points, {3} steps.\n\n", options.width,
                spiral_classes, options.batch, options.steps);
@@ -124,18 +142,10 @@ void run_demo(const DemoOptions& options) {
 void add_demo(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DemoOptions>();
   CLI::App* demo = app.add_subcommand("demo", "train a small network and show its memory plan");
-  demo->add_option("--steps", options->steps, "training steps")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  demo->add_option("--batch", options->batch, "points per step")
-      ->check(CLI::Range(3, 10000000))
-      ->capture_default_str();
-  demo->add_option("--width", options->width, "of the hidden layers")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
-  demo->add_option("--threads", options->threads, "0: all cores")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  add_count_option(*demo, "--steps", options->steps, {1, 1'000'000}, "training steps; 300 if not given");
+  add_count_option(*demo, "--batch", options->batch, {3, 10'000'000}, "points per step; 3072 if not given");
+  add_count_option(*demo, "--width", options->width, {1, 65'536}, "of the hidden layers; 256 if not given");
+  add_count_option(*demo, "--threads", options->threads, {0, 1024}, "0, if not given: all cores");
   demo->add_flag("--json", options->json, "a report as JSON, nothing else");
   demo->callback([options, &exit_code] {
     run_demo(*options);

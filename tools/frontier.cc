@@ -11,6 +11,7 @@
 #include "tools/exit_code.h"
 #include "tools/frontier_command.h"
 #include "tools/frontier_svg.h"
+#include "tools/number_option.h"
 #include "tools/text_file.h"
 
 namespace tidemark::cli {
@@ -85,12 +86,12 @@ void add_frontier(CLI::App& app, int& exit_code) {
   CLI::App* frontier =
       app.add_subcommand("frontier", "time against memory, from the least memory to no extra time");
   add_model_options(*frontier, command->model);
-  frontier->add_option("--points", command->points, "budgets to plan for")->check(CLI::Range(2, 1000));
+  add_count_option(*frontier, "--points", command->points, {2, 1000}, "budgets to plan for; 16 if not given");
   frontier->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*frontier, command->effort);
-  frontier->add_option("--machine", command->machine,
-                       "plan for the machine that `tidemark machine` wrote to this file");
-  frontier->add_option("--svg", command->svg, "write a plot to this file");
+  add_text_option(*frontier, "--machine", command->machine,
+                  "plan for the machine that `tidemark machine` wrote to this file");
+  add_text_option(*frontier, "--svg", command->svg, "write a plot to this file");
   frontier->add_flag("--json", command->json, "the points as JSON");
   frontier->callback([frontier, command, &exit_code] {
     run(*frontier, *command);

@@ -21,6 +21,7 @@
 #include "tidemark/plan/pack_check.h"
 #include "tidemark/plan/pack_csv.h"
 #include "tools/exit_code.h"
+#include "tools/number_option.h"
 
 namespace tidemark::cli {
 namespace {
@@ -121,7 +122,7 @@ void write_table(const std::string& path, const std::string& text) {
 ExitCode run_layout(const LayoutCommand& command) {
   const auto begin = std::chrono::steady_clock::now();
   std::optional<std::int64_t> capacity;
-  if (!command.capacity.empty()) capacity = parse_bytes(command.capacity).count;
+  if (!command.capacity.empty()) capacity = parse_bytes("--capacity", command.capacity);
   const PackTable table = read_pack_table(command.input, capacity);
 
   PackOptions options{.capacity = capacity, .work = default_work};
@@ -148,11 +149,13 @@ void add_layout(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<LayoutCommand>();
   CLI::App* layout = app.add_subcommand("layout", "Pack buffers with known lifetimes into one arena");
   layout->add_option("input", command->input, "Table with the columns id, lower, upper, size")->required();
-  layout->add_option("--capacity", command->capacity,
-                     "Stop at a layout within this many bytes (also 64KiB, 1MiB)");
-  layout->add_option("--timeout", command->timeout, "Stop after this many seconds with the best found")
-      ->check(CLI::NonNegativeNumber);
-  layout->add_option("--output", command->output, "Write the table with a column `offset` here");
+  add_text_option(*layout, "--capacity", command->capacity,
+                  "Stop at a layout within this many bytes (also 64KiB, 1MiB)");
+  layout->add_option_function<std::string>(
+      "--timeout",
+      [command](const std::string& text) { command->timeout = parse_seconds("--timeout", text); },
+      "Stop after this many seconds with the best found");
+  add_text_option(*layout, "--output", command->output, "Write the table with a column `offset` here");
   layout->add_flag("--json", command->json, "Report as JSON");
   layout->footer(
       "Exit status: 0 done, 2 usage, 3 proved not to fit, 4 bad input, 5 neither found nor refuted");

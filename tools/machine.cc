@@ -13,6 +13,7 @@
 #include "tidemark/cpu/calibrate.h"
 #include "tidemark/cpu/device.h"
 #include "tools/exit_code.h"
+#include "tools/number_option.h"
 #include "tools/progress.h"
 
 namespace tidemark::cli {
@@ -108,12 +109,12 @@ void run_machine(const MachineCommand& command) {
 void add_machine(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<MachineCommand>();
   CLI::App* machine = app.add_subcommand("machine", "measure this machine's rates, for planning");
-  machine->add_option("--output", command->output, "write the rates as JSON to this file");
+  add_text_option(*machine, "--output", command->output, "write the rates as JSON to this file");
   machine->add_option("--effort", command->effort, "quick (2 s) or normal (12 s)")
       ->check(CLI::IsMember({"quick", "normal"}));
-  machine->add_option("--threads", command->threads, "threads to measure with; 0: as many as cores")
-      ->check(CLI::Range(0, 1024));
-  machine->add_option("--show", command->show, "measure nothing: show this machine file");
+  add_count_option(*machine, "--threads", command->threads, {0, 1024},
+                   "threads to measure with; 0: as many as cores");
+  add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file");
   machine
       ->add_flag("--probes", command->probes, "list every call that was timed, with the model's prediction")
       ->excludes("--show");

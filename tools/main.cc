@@ -29,10 +29,17 @@ int main(int argc, char** argv) {
   cli::add_ops(app, exit_code);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ValidationError& error) {  // a value that is wrong is input, not usage
+    app.exit(error);
+    return cli::exit_bad_input;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cli::exit_ok : cli::exit_usage;
+  } catch (const DeviceError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return cli::exit_failure;
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
+    if (error.code() == ErrorCode::out_of_memory) return cli::exit_failure;
     return error.code() == ErrorCode::infeasible_budget ? cli::exit_infeasible : cli::exit_bad_input;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -8,6 +8,7 @@
 #include "tidemark/ir/parse.h"
 #include "tidemark/nn/zoo.h"
 #include "tidemark/ops/registry.h"
+#include "tools/number_option.h"
 #include "tools/text_file.h"
 
 namespace tidemark::cli {
@@ -40,10 +41,9 @@ void add_model_options(CLI::App& command, ModelOption& option) {
   command.footer("Built-in models:" + names);
   command.add_option("model", option.model, "a .dag.json or .ir file, or the name of a built-in model")
       ->required();
-  command.add_option("--batch", option.batch, "batch size of a built-in model")
-      ->check(CLI::Range(1, 1 << 20));
-  command.add_option("--context", option.context,
-                     "tokens of a built-in model's examples, pixels of a side, or steps");
+  add_count_option(command, "--batch", option.batch, {1, 1 << 20}, "batch size of a built-in model");
+  add_count_option(command, "--context", option.context, {1, 1 << 20},
+                   "tokens of a built-in model's examples, pixels of a side, or steps");
   command.add_option("--dtype", option.dtype, "dtype of a built-in model: f32, bf16 or f16")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
   command

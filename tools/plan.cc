@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "tools/number_option.h"
 #include "tools/plan_command.h"
 
 namespace tidemark::cli {
@@ -37,13 +38,15 @@ void add_plan(CLI::App& app, int& exit_code) {
       "budget: bytes (4096, 64MiB, 2GB), or a share of the peak without one (90%)");
   plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*plan, command->effort);
-  plan->add_option("--schedule", command->schedule, "write the nodes in order of execution to this file");
-  plan->add_option("--check", command->check, "judge this schedule of a .dag.json instead of searching");
-  plan->add_option("--machine", command->machine,
-                   "plan for the machine that `tidemark machine` wrote to this file");
+  add_text_option(*plan, "--schedule", command->schedule,
+                  "write the nodes in order of execution to this file");
+  add_text_option(*plan, "--check", command->check,
+                  "judge this schedule of a .dag.json instead of searching");
+  add_text_option(*plan, "--machine", command->machine,
+                  "plan for the machine that `tidemark machine` wrote to this file");
   plan->add_option("--disable", command->disable, "passes to leave out, by name");
-  plan->add_option("--dump-after", command->dump_after, "print the draft after this pass");
-  plan->add_option("--output", command->output, "write the plan as JSON to this file");
+  add_text_option(*plan, "--dump-after", command->dump_after, "print the draft after this pass");
+  add_text_option(*plan, "--output", command->output, "write the plan as JSON to this file");
   plan->add_flag("--passes", command->passes, "how long each pass took");
   plan->add_flag("--by-batch", command->by_batch, "the peak of a built-in model as a formula in the batch");
   plan->add_flag("--print", command->print_graph, "print the graph as planned");

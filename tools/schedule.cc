@@ -13,6 +13,7 @@
 #include "tidemark/schedule/action_text.h"
 #include "tidemark/schedule/verify.h"
 #include "tools/exit_code.h"
+#include "tools/number_option.h"
 #include "tools/schedule_option.h"
 #include "tools/schedule_report.h"
 #include "tools/schedule_svg.h"
@@ -97,10 +98,11 @@ void add_schedule(CLI::App& app, int& exit_code) {
   CLI::App* const own =
       app.add_subcommand("schedule", "checkpoint schedules of step sequences: cost, actions, picture");
   add_schedule_options(*own, command->option);
-  own->add_option("--actions", command->actions, "write the actions to this file");
-  CLI::Option* const svg = own->add_option("--svg", command->svg, "draw step against action to this file");
+  add_text_option(*own, "--actions", command->actions, "write the actions to this file");
+  CLI::Option* const svg =
+      add_text_option(*own, "--svg", command->svg, "draw step against action to this file");
   CLI::Option* const check =
-      own->add_option("--check", command->check, "verify the list of actions in this file");
+      add_text_option(*own, "--check", command->check, "verify the list of actions in this file");
   check->excludes("--actions");
   check->excludes(svg);
   check->excludes("--kind");

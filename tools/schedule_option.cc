@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <string_view>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
+#include "tools/number_option.h"
 
 namespace tidemark::cli {
 namespace {
@@ -23,32 +22,14 @@ using schedule::Question;
 }
 
 double number(std::string_view option, std::string_view text) {
-  double value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    reject(option, text, "not a number", "a number, as 1000, 0.5 or 1e6");
-  return value;
+  return parse_number(option, text, ErrorCode::bad_schedule);
 }
-
-// 1000, 1e6 and 2.5e3 are counts; 0.5 is none.
 std::int64_t count(std::string_view option, std::string_view text) {
-  std::int64_t whole = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), whole);
-  if (status == std::errc() && end == text.data() + text.size()) return whole;
-  const double value = number(option, text);
-  if (std::abs(value) > 9e15) reject(option, text, "too large", "at most 1e12");
-  if (value != std::floor(value))
-    reject(option, text, "not a whole number", "a whole number, as 1000 or 1e6");
-  return static_cast<std::int64_t>(value);
+  return parse_count(option, text, ErrorCode::bad_schedule);
 }
 
 std::int64_t bytes(std::string_view option, std::string_view text) {
-  try {
-    return parse_bytes(text).count;
-  } catch (const Error& error) {
-    fail(ErrorCode::bad_schedule,
-         {.what = fmt::format("{}: {}", option, error.parts().what), .expected = error.parts().expected});
-  }
+  return parse_bytes(option, text, ErrorCode::bad_schedule);
 }
 
 std::vector<std::string_view> list(std::string_view text) {
@@ -154,22 +135,25 @@ Question ScheduleOption::over(Question header) const {
 }
 
 void add_schedule_options(CLI::App& command, ScheduleOption& option) {
-  command.add_option("--steps", option.steps, "how many steps are reversed, as 1000 or 1e6");
-  command.add_option(
-      "--kind", option.kind,
+  add_text_option(command, "--steps", option.steps, "how many steps are reversed, as 1000 or 1e6");
+  add_text_option(
+      command, "--kind", option.kind,
       "automatic, store-all, uniform, bisection, binomial, mixed, multilevel, disk, online, background");
-  CLI::Option* const slots = command.add_option(
-      "--slots", option.slots, "states that fit; several levels with commas, fastest first; -: any number");
-  CLI::Option* const memory =
-      command.add_option("--memory", option.memory, "bytes on the first level, as 64MiB, instead of --slots");
-  CLI::Option* const disk = command.add_option("--disk", option.disk, "bytes on a second level");
-  command.add_option("--state", option.state, "bytes of a state");
-  command.add_option("--record", option.record, "bytes of a step's record; not given: records are not kept");
-  command.add_option("--write-cost", option.write_cost,
-                     "of one state, in units of --forward-cost; one for each level, or one for the last");
-  command.add_option("--read-cost", option.read_cost, "likewise");
-  command.add_option("--forward-cost", option.forward_cost, "of one step; 1 if not given");
-  command.add_option("--reverse-cost", option.reverse_cost, "of the reverse of one step; 1 if not given");
+  CLI::Option* const slots =
+      add_text_option(command, "--slots", option.slots,
+                      "states that fit; several levels with commas, fastest first; -: any number");
+  CLI::Option* const memory = add_text_option(command, "--memory", option.memory,
+                                              "bytes on the first level, as 64MiB, instead of --slots");
+  CLI::Option* const disk = add_text_option(command, "--disk", option.disk, "bytes on a second level");
+  add_text_option(command, "--state", option.state, "bytes of a state");
+  add_text_option(command, "--record", option.record,
+                  "bytes of a step's record; not given: records are not kept");
+  add_text_option(command, "--write-cost", option.write_cost,
+                  "of one state, in units of --forward-cost; one for each level, or one for the last");
+  add_text_option(command, "--read-cost", option.read_cost, "likewise");
+  add_text_option(command, "--forward-cost", option.forward_cost, "of one step; 1 if not given");
+  add_text_option(command, "--reverse-cost", option.reverse_cost,
+                  "of the reverse of one step; 1 if not given");
   slots->excludes(memory);
   slots->excludes(disk);
   disk->needs(memory);

@@ -70,6 +70,8 @@ Bytes parse_bytes(std::string_view text) {
                           ? whole_status == std::errc() && !__builtin_mul_overflow(whole, unit.factor, &count)
                           : total < 9.2233720368547758e18;
     if (!fits) reject(text, "it does not fit 63 bits");
+    const bool fraction = unit.factor == 1 ? total != std::floor(total) : total < 1 && total > 0;
+    if (fraction) reject(text, "it is a fraction of a byte");
     return Bytes(is_whole ? count : static_cast<std::int64_t>(total));
   }
   reject(text, fmt::format("'{}' is no unit", rest));

@@ -22,7 +22,8 @@ struct Bytes {
 // 1536 → "1.50 KiB"; below 1 KiB in whole bytes.
 std::string to_string(Bytes bytes);
 
-// "4096", "64MiB", "1.5 GB" (decimal units are powers of 1000). Throws Error on anything else, negative or overflowing.
+// "4096", "64MiB", "1.5 GB" (decimal units are powers of 1000); of 0.1 GiB the whole bytes. Throws Error on anything else:
+// negative, overflowing, "1.5" bytes.
 Bytes parse_bytes(std::string_view text);
 
 // The next multiple of `alignment` (a power of two).

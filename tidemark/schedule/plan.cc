@@ -1,5 +1,7 @@
 #include "tidemark/schedule/plan.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
@@ -28,6 +30,19 @@ constexpr std::array<std::pair<Kind, std::string_view>, 10> kinds = {{{Kind::aut
                                                                       {Kind::online, "online"},
                                                                       {Kind::background, "background"}}};
 
+bool has_one_level(Kind kind) {
+  switch (kind) {
+    case Kind::uniform:
+    case Kind::bisection:
+    case Kind::binomial:
+    case Kind::mixed:
+    case Kind::online:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(Kind kind) {
@@ -49,6 +64,10 @@ std::unique_ptr<Schedule> make_schedule(const Question& question) {
   if (question.kind == Kind::store_all) return store_all_schedule(question);
   if (question.levels.empty())
     bad_question("there is no level to keep states on", "at least one, with slots or bytes");
+  if (has_one_level(question.kind) && question.levels.size() > 1) {
+    bad_question(fmt::format("{} levels for a {} schedule", question.levels.size(), name_of(question.kind)),
+                 "one level", "multilevel, disk, background and automatic know several");
+  }
   switch (question.kind) {
     case Kind::automatic:
       return automatic_schedule(question);
