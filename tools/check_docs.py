@@ -2,13 +2,17 @@
 """Keeps the C++ in README.md and docs/*.md true.
 
 usage: check_docs.py check REPOSITORY             every block is a program or marked, every local link exists,
-                                                  every code of base/error.h has its paragraph in docs/errors.md
+                                                  every code of base/error.h has its paragraph in docs/errors.md,
+                                                  every example of a header stands in the program it names
        check_docs.py extract REPOSITORY FOLDER    write the programs to FOLDER; print their names, one a line
        check_docs.py run PROGRAM EXPECTED         run PROGRAM; compare its output with the file EXPECTED, if it exists
 
 A ```cpp block that contains `int main` is a full program: the build extracts, compiles and runs it. Any other
 C++ block must be opened with ```cpp fragment. A block opened with ```output right after a program (nothing but
 prose between them) is what that program prints, to the byte.
+
+An example in a header opens with a comment `Example, as in docs/PAGE.md:`; its lines, each behind `//   `, must follow
+each other in a program of that page, so that they compile.
 """
 
 import re
@@ -61,8 +65,34 @@ def undocumented_errors(root):
     ]
 
 
+def unfounded_examples(root):
+    problems = []
+    for header in sorted((root / "tidemark").rglob("*.h")):
+        lines = header.read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines, 1):
+            match = re.match(r"// Example, as in (\S+\.md):$", line)
+            if not match:
+                continue
+            example = []
+            for text in lines[number:]:
+                if not text.startswith("//   "):
+                    break
+                example.append(text[2:].strip())
+            page = root / match.group(1)
+            programs = [text for info, _, text in blocks(page) if is_program(info, text)] if page.is_file() else []
+            if not example or not any(follows(example, text) for text in programs):
+                problems.append(f"{header.relative_to(root)}:{number}: no program of {match.group(1)} holds this example")
+    return problems
+
+
+def follows(example, program):
+    """Do the lines of the example stand in the program, in this order?"""
+    rest = iter(line.strip() for line in program.splitlines())
+    return all(line in rest for line in example)
+
+
 def check(root):
-    problems = undocumented_errors(root)
+    problems = undocumented_errors(root) + unfounded_examples(root)
     for page in pages(root):
         name = page.relative_to(root)
         after_program = False

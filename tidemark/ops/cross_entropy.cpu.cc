@@ -113,7 +113,8 @@ void require_labels(const KernelArgs& args) {
          {.what = fmt::format("cross_entropy: label {} of example {}", label, i),
           .expected = fmt::format("0 ≤ label < {} classes", classes),
           .where = args.where,
-          .help = "set ignore_index for examples that should not count"});
+          .help = "examples that should not count may have a label of their own: {.ignore = true, "
+                  ".ignore_index = -1}"});
   }
 }
 

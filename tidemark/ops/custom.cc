@@ -19,21 +19,24 @@ std::vector<Var> vjp(const RuleCall& r) { return r.call.op->custom->vjp(r); }
 std::vector<Var> jvp(const RuleCall& r) { return r.call.op->custom->jvp(r); }
 Cost cost(const Call& call) { return call.op->custom->cost(call); }
 
-void require(bool condition, const CustomRules& rules, std::string what, std::string expected) {
+void require(bool condition, const CustomRules& rules, std::string what, std::string expected,
+             SourceLine where) {
   if (condition) return;
-  fail(ErrorCode::bad_attribute,
-       {.what = fmt::format("custom op `{}`: {}", rules.name, what), .expected = std::move(expected)});
+  fail(ErrorCode::bad_attribute, {.what = fmt::format("custom op `{}`: {}", rules.name, what),
+                                  .expected = std::move(expected),
+                                  .where = where});
 }
 
 }  // namespace
 
-const Op& make_custom_op(CustomRules rules) {
-  require(!rules.name.empty(), rules, "it has no name", "a name, for errors and reports");
-  require(find_op(rules.name) == nullptr, rules, "the name is taken by a built-in op", "a name of its own");
+const Op& make_custom_op(CustomRules rules, SourceLine where) {
+  require(!rules.name.empty(), rules, "it has no name", "a name, for errors and reports", where);
+  require(find_op(rules.name) == nullptr, rules, "the name is taken by a built-in op", "a name of its own",
+          where);
   require(static_cast<bool>(rules.infer), rules, "it has no type rule",
-          "infer: operand types to result types");
+          "infer: operand types to result types", where);
   require(static_cast<bool>(rules.kernel), rules, "it has no kernel",
-          "kernel: a function on operands and results");
+          "kernel: a function on operands and results", where);
 
   static std::mutex mutex;
   static auto* all = new std::deque<CustomOp>;  // addresses stay; never freed, as graphs may outlive anything

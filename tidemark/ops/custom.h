@@ -1,11 +1,18 @@
 // Operations made from user code: a type rule, a host kernel and, when it is to be differentiated, a rule.
 //
-//   const Op& cube = make_custom_op({
+// Example, as in docs/custom_ops.md:
+//   const td::Op& cube = td::make_custom_op({
 //       .name = "cube",
-//       .infer = [](std::span<const Type> in) { return std::vector{in[0]}; },
-//       .kernel = [](std::span<const TensorRef> in, std::span<const TensorRef> out) { … },
-//       .vjp = [](const RuleCall& r) { return std::vector{3 * r.seed[0] * r.in[0] * r.in[0]}; }});
-//   Var y = builder.call1(cube, {x});
+//       .infer = [](std::span<const td::Type> in) { return std::vector<td::Type>{in[0]}; },
+//       .kernel =
+//           [](std::span<const td::TensorRef> in, std::span<const td::TensorRef> out) {
+//             for (std::int64_t i = 0; i < in[0].count(); ++i) {
+//               const float x = in[0].as<float>()[i];
+//               out[0].as<float>()[i] = x * x * x;
+//             }
+//           },
+//       .vjp = [](const td::RuleCall& r) { return std::vector<td::Var>{3 * r.seed[0] * r.in[0] * r.in[0]}; }});
+//   const td::Tensor y = td::call(cube, {x}).front();
 //
 // The op lives as long as the process: graphs point at it.
 #pragma once
@@ -16,6 +23,7 @@
 
 #include "tidemark/ir/builder.h"
 #include "tidemark/ops/cpu_kernel.h"
+#include "tidemark/ops/elementwise.h"  // what rules are written with
 
 namespace tidemark {
 
@@ -33,7 +41,7 @@ struct CustomRules {
   Derivative derivative = Derivative::rule;  // zero: no gradient passes, silently
 };
 
-const Op& make_custom_op(CustomRules rules);
+const Op& make_custom_op(CustomRules rules, SourceLine where = std::source_location::current());
 
 extern const CpuKernel custom_kernel;  // of every custom op
 

@@ -2,7 +2,6 @@
 
 #include "tidemark/ops/batch_norm.h"
 #include "tidemark/ops/cholesky.h"
-#include "tidemark/ops/cross_entropy.h"
 #include "tidemark/ops/dropout.h"
 #include "tidemark/ops/embedding.h"
 #include "tidemark/ops/group_norm.h"
@@ -59,8 +58,8 @@ BatchNormResult batch_norm(const Operand& x, const Operand& gain, const Operand&
   });
   return {results[0], results[1], results[2]};
 }
-Tensor cross_entropy(const Operand& logits, const Operand& labels) {
-  return build({logits, labels}, [&](Builder&, Vars v) { return cross_entropy(v[0], v[1]).loss; });
+Tensor cross_entropy(const Operand& logits, const Operand& labels, const CrossEntropyAttrs& attrs) {
+  return build({logits, labels}, [&](Builder&, Vars v) { return cross_entropy(v[0], v[1], attrs).loss; });
 }
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionAttrs& attrs) {
   return build({q, k, v}, [&](Builder&, Vars x) { return attention(x[0], x[1], x[2], attrs); });

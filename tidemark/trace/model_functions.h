@@ -6,6 +6,7 @@
 
 #include "tidemark/ops/attention.h"
 #include "tidemark/ops/conv.h"
+#include "tidemark/ops/cross_entropy.h"
 #include "tidemark/ops/custom.h"
 #include "tidemark/ops/pool.h"
 #include "tidemark/ops/triangular_solve.h"
@@ -30,8 +31,8 @@ struct BatchNormResult {
   TM_FIELDS(BatchNormResult, y, mean, variance)
 };
 BatchNormResult batch_norm(const Operand& x, const Operand& gain, const Operand& bias, double eps = 1e-5);
-// logits (…, C), integer labels (…): one loss per example.
-Tensor cross_entropy(const Operand& logits, const Operand& labels);
+// logits (…, C), integer labels (…): one loss per example; 0 for those labelled attrs.ignore_index, if attrs.ignore is set.
+Tensor cross_entropy(const Operand& logits, const Operand& labels, const CrossEntropyAttrs& attrs = {});
 // q (B, H, T, D), k and v (B, H or fewer, S, D): softmax(q kᵀ · scale) v; the mask is true where a query may attend. With a
 // key, attrs.dropout is the rate at which probabilities are dropped.
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionAttrs& attrs = {});

@@ -82,5 +82,20 @@ TEST(Trace, MistakesCarryTheUsersLine) {
   expect_error(ErrorCode::dtype_mismatch, __LINE__, [&] { return x.data<double>(); });
 }
 
+TEST(CrossEntropy, TheOptionThatItsHelpNamesCanBeGiven) {
+  const Tensor logits = zeros({2, 3}), labels = tensor<std::int32_t>({-1, 0});
+  try {
+    cross_entropy(logits, labels);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(error.parts().help.find("{.ignore = true, .ignore_index = -1}"), std::string::npos)
+        << error.what();
+  }
+  const std::vector<double> losses =
+      cross_entropy(logits, labels, {.ignore = true, .ignore_index = -1}).to_vector();
+  EXPECT_EQ(losses[0], 0);
+  EXPECT_GT(losses[1], 1);
+}
+
 }  // namespace
 }  // namespace tidemark
