@@ -31,8 +31,14 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   }
 }
 
+constexpr std::size_t longest_line = 1 << 16;  // a header with a hundred levels has a tenth of it
+
+// False at the end. A line that is too long is cut after one character more than that.
 bool read_line(std::istream& in, std::string& line) {
-  if (!std::getline(in, line)) return false;
+  line.clear();
+  if (in.peek() == std::istream::traits_type::eof()) return false;
+  for (int c; line.size() <= longest_line && (c = in.get()) != std::istream::traits_type::eof() && c != '\n';)
+    line += static_cast<char>(c);
   if (line.ends_with('\r')) line.pop_back();
   return true;
 }
@@ -54,7 +60,14 @@ class LineParser {
     return value;
   }
 
+  void require_length(std::string_view text) const {
+    if (text.size() > longest_line)
+      reject("the line is too long for a list of actions",
+             fmt::format("at most {} characters", longest_line));
+  }
+
   Question header(std::string_view text) const {
+    require_length(text);
     const std::vector<std::string_view> words = split(text, ' ');
     if (words.size() < 2 || words[0] != magic)
       reject("this is no list of actions: it has no header",
@@ -78,6 +91,7 @@ class LineParser {
   }
 
   Action action(std::string_view text) const {
+    require_length(text);
     const std::vector<std::string_view> words = split(text, ' ');
     for (ActionKind kind : {ActionKind::advance, ActionKind::record, ActionKind::reverse, ActionKind::store,
                             ActionKind::load, ActionKind::drop}) {

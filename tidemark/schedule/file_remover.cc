@@ -1,7 +1,5 @@
 #include "tidemark/schedule/file_remover.h"
 
-#include <unistd.h>
-
 namespace tidemark::schedule {
 
 FileRemover::~FileRemover() {
@@ -14,14 +12,14 @@ FileRemover::~FileRemover() {
   worker_.join();
 }
 
-void FileRemover::remove(std::string path) {
+void FileRemover::remove(std::shared_ptr<const Folder> folder, std::string name) {
   if (!background_) {
-    ::unlink(path.c_str());
+    folder->remove(name);
     return;
   }
   {
     const std::lock_guard lock(mutex_);
-    paths_.push_back(std::move(path));
+    files_.emplace_back(std::move(folder), std::move(name));
   }
   if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
   asked_.notify_one();
@@ -30,12 +28,12 @@ void FileRemover::remove(std::string path) {
 void FileRemover::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    asked_.wait(lock, [this] { return stop_ || !paths_.empty(); });
-    if (paths_.empty()) return;
-    const std::string path = std::move(paths_.front());
-    paths_.pop_front();
+    asked_.wait(lock, [this] { return stop_ || !files_.empty(); });
+    if (files_.empty()) return;
+    const auto [folder, name] = std::move(files_.front());
+    files_.pop_front();
     lock.unlock();
-    ::unlink(path.c_str());
+    folder->remove(name);
     lock.lock();
   }
 }

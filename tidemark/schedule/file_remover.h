@@ -2,9 +2,13 @@
 #pragma once
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
+
+#include "tidemark/base/folder.h"
 
 namespace tidemark::schedule {
 
@@ -12,7 +16,7 @@ class FileRemover {
  public:
   explicit FileRemover(bool background) : background_(background) {}
   ~FileRemover();  // after everything has been removed
-  void remove(std::string path);
+  void remove(std::shared_ptr<const Folder> folder, std::string name);
 
  private:
   void work();
@@ -20,7 +24,7 @@ class FileRemover {
   bool background_;
   std::mutex mutex_;
   std::condition_variable asked_;
-  std::deque<std::string> paths_;
+  std::deque<std::pair<std::shared_ptr<const Folder>, std::string>> files_;
   bool stop_ = false;
   std::thread worker_;  // started when there is something to do
 };

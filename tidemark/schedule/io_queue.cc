@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tidemark/base/error.h"
+#include "tidemark/base/folder.h"
 
 namespace tidemark::schedule {
 
@@ -17,18 +18,11 @@ namespace {
 
 IoResult carry_out(const IoRequest& request) {
   IoResult result{.token = request.token};
-  while (result.bytes < request.bytes) {
-    std::byte* const data = request.data + result.bytes;
-    const std::size_t left = request.bytes - result.bytes;
-    const auto offset = static_cast<off_t>(result.bytes);
-    const ssize_t n = request.write ? ::pwrite(request.file, data, left, offset)
-                                    : ::pread(request.file, data, left, offset);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return result.error = errno, result;
-    if (n == 0) return result;
-    result.bytes += static_cast<std::size_t>(n);
-  }
-  if (request.write && request.sync && ::fdatasync(request.file) != 0) result.error = errno;
+  const std::span<std::byte> data(request.data, request.bytes);
+  result.error = request.write ? write_fully(request.file, data, request.offset, &result.bytes)
+                               : read_fully(request.file, data, request.offset, result.bytes);
+  if (result.error == 0 && request.write && request.sync && ::fdatasync(request.file) != 0)
+    result.error = errno;
   return result;
 }
 

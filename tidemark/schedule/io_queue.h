@@ -15,7 +15,8 @@ struct IoRequest {
   bool write = false;
   bool sync = false;  // a write: done when the disk has it
   std::byte* data = nullptr;
-  std::size_t bytes = 0;  // from the beginning of the file
+  std::size_t bytes = 0;
+  std::uint64_t offset = 0;  // in the file
   std::uint64_t token = 0;
 };
 

@@ -79,9 +79,11 @@ class UringQueue final : public IoQueue {
     if (flight.syncing)
       io_uring_prep_fsync(entry, request.file, IORING_FSYNC_DATASYNC);
     else if (request.write)
-      io_uring_prep_write(entry, request.file, request.data + flight.done, bytes, flight.done);
+      io_uring_prep_write(entry, request.file, request.data + flight.done, bytes,
+                          request.offset + flight.done);
     else
-      io_uring_prep_read(entry, request.file, request.data + flight.done, bytes, flight.done);
+      io_uring_prep_read(entry, request.file, request.data + flight.done, bytes,
+                         request.offset + flight.done);
     entry->flags |= IOSQE_ASYNC;
     entry->user_data = index;
     int submitted = 0;

@@ -16,6 +16,9 @@ std::string Report::summary() const {
                         level.writes, level.reads, level.stall_seconds);
   }
   if (hashed > 0) text += fmt::format("replay verified: {} states hashed, {} compared\n", hashed, compared);
+  if (deviating_step >= 0)
+    text +=
+        fmt::format("largest deviation of a replay: {:g}, at state {}\n", largest_deviation, deviating_step);
   if (!healed.empty()) text += fmt::format("{} damaged snapshots recomputed\n", healed.size());
   if (resumed)
     text += fmt::format("resumed {} step {}\n", resumed->in_reverse ? "reversing at" : "forward from",

@@ -40,6 +40,8 @@ struct Report {
   double stall_seconds = 0;               // waited for transfers to end
   double handling_seconds = 0;            // started transfers: opened, submitted and removed files
   std::int64_t hashed = 0, compared = 0;  // states, when replays are verified
+  double largest_deviation = 0;           // of a replay, where the stepper compares for itself
+  Step deviating_step = -1;               // the state where it was; below zero: none was compared
   std::vector<Healed> healed = {};
   std::optional<Resumed> resumed = {};
   std::int64_t checkpoints = 0;  // adjoints written, to resume from

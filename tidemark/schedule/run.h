@@ -34,8 +34,9 @@ struct RunLevel {  // fastest first; `slots` or `bytes`
 };
 
 enum class Verify : std::uint8_t {
-  none,   // checksums of files only
-  replay  // every state is hashed at its first visit and compared at each recomputation: 8 bytes a step
+  none,  // checksums of files only
+  replay  // every state is hashed at its first visit and compared at each recomputation: 8 bytes a step. A stepper with
+  // `summary` and `deviation` is asked instead: 8 bytes and a summary a step
 };
 
 enum class Io : std::uint8_t {
@@ -55,7 +56,8 @@ struct RunOptions {
   std::vector<RunLevel> levels = {};  // none: everything in memory, whatever it takes
   Kind kind = Kind::automatic;
   Verify verify = Verify::none;
-  bool resume = false;  // keep a journal in the first directory, and go on from one that is there
+  double tolerance = 0;  // the largest deviation of a replay, where the stepper compares for itself
+  bool resume = false;   // keep a journal in the first directory, and go on from one that is there
   std::function<void(const Progress&)> progress = {};  // ten times a second, and at the end
 
   std::string name =
@@ -66,6 +68,7 @@ struct RunOptions {
   bool durable = false;          // a commit waits for the disk: resume after a power cut, too
   int buffers = 4;               // of one state each, for transfers in flight
   std::byte* staging = nullptr;  // the caller's memory for them (staging_room); null: allocated
+  bool unnamed = false;  // files without names, gone with the process: states of one size, and no resuming
 };
 
 namespace detail {

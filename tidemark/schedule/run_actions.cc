@@ -18,7 +18,7 @@ RunActions::RunActions(Simulation& simulation, std::vector<OpenLevel> levels, co
       options_(options),
       report_(report),
       table_(levels_.size()),
-      hashes_(options.verify == Verify::replay),
+      hashes_(options.verify == Verify::replay, simulation, options.tolerance),
       state_bytes_(static_cast<std::int64_t>(simulation.state_bytes())),
       record_bytes_(std::max<std::int64_t>(options.record_bytes, 0)) {
   hashes_.reserve(report.promise.steps);

@@ -263,6 +263,112 @@ TEST(RunFaults, LeavesFilesOfOthersAlone) {
   EXPECT_TRUE(scratch.snapshots().empty());
 }
 
+std::string refusal(const RunOptions& options) {
+  Ring ring;
+  Ring::State state = Ring::initial();
+  Ring::Adjoint adjoint = Ring::zero();
+  try {
+    run(ring, state, adjoint, outer_in_files(), options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return adjoint == reference(steps) ? "no error" : "a wrong gradient";
+}
+
+void write_file(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(RunFaults, RefusesALinkInThePlaceOfItsFolder) {
+  const Scratch scratch, victim;
+  write_file(victim.path() + "/level1-slot0-1.snapshot", "precious");
+  fs::create_directory_symlink(victim.path(), scratch.path() + "/tidemark-run");
+  for (const bool resume : {false, true}) {
+    RunOptions options = options_in(scratch);
+    options.resume = resume;
+    EXPECT_THAT(refusal(options), AllOf(HasSubstr("TM0704"), HasSubstr("symbolic link")));
+    EXPECT_EQ(text_of(victim.path() + "/level1-slot0-1.snapshot"), "precious");
+  }
+}
+
+TEST(RunFaults, DoesNotFollowLinksWithinItsFolder) {
+  for (const char* name : {"journal", "level1-slot0-1.snapshot", "level1-slot0-2.snapshot", "lock"})
+    for (const bool resume : {false, true}) {
+      const Scratch scratch, victim;
+      write_file(victim.path() + "/precious", "mine");
+      fs::create_directory(scratch.path() + "/tidemark-run");
+      fs::create_symlink(victim.path() + "/precious", scratch.path() + "/tidemark-run/" + name);
+      RunOptions options = options_in(scratch);
+      options.resume = resume;
+      EXPECT_THAT(refusal(options), ::testing::AnyOf(HasSubstr("no error"), HasSubstr("TM0704"))) << name;
+      EXPECT_EQ(text_of(victim.path() + "/precious"), "mine") << name;
+    }
+}
+
+TEST(RunFaults, KeepsItsFilesFromOtherUsers) {
+  struct Looking : Ring {
+    const Scratch* scratch = nullptr;
+    int seen = 0;
+    void reverse(const State& x, Adjoint& a, Step i) {
+      for (const auto& entry : fs::recursive_directory_iterator(scratch->path())) {
+        EXPECT_EQ(entry.status().permissions() & (fs::perms::group_all | fs::perms::others_all),
+                  fs::perms::none)
+            << entry.path();
+        ++seen;
+      }
+      Ring::reverse(x, a, i);
+    }
+  } stepper;
+  const Scratch scratch;
+  stepper.scratch = &scratch;
+  RunOptions options = options_in(scratch);
+  options.resume = true;
+  Ring::State state = Ring::initial();
+  Ring::Adjoint adjoint = Ring::zero();
+  run(stepper, state, adjoint, outer_in_files(), options);
+  EXPECT_GT(stepper.seen, 100);
+}
+
+TEST(RunFaults, FilesWithoutNamesAreNeverSeenAndLeaveNothingBehind) {
+  struct Looking : Ring {
+    const Scratch* scratch = nullptr;
+    void reverse(const State& x, Adjoint& a, Step i) {
+      EXPECT_TRUE(scratch->empty());
+      Ring::reverse(x, a, i);
+    }
+  } stepper;
+  const Scratch scratch;
+  stepper.scratch = &scratch;
+  for (const Io io : {Io::automatic, Io::thread, Io::blocking})
+    for (const bool direct : {false, true}) {
+      RunOptions options = options_in(scratch);
+      options.unnamed = true;
+      options.io = io;
+      options.direct = direct;
+      Ring::State state = Ring::initial();
+      Ring::Adjoint adjoint = Ring::zero();
+      const Report report = run(stepper, state, adjoint, outer_in_files(), options);
+      EXPECT_EQ(adjoint, reference(steps));
+      EXPECT_GT(report.levels[1].writes, 3);
+      ASSERT_TRUE(run_and_die(outer_in_files(), options, 150));
+      EXPECT_TRUE(scratch.empty()) << "nor after a kill";
+    }
+  RunOptions options = options_in(scratch);
+  options.unnamed = options.resume = true;
+  EXPECT_THAT(refusal(options), HasSubstr("cannot be resumed"));
+}
+
+TEST(RunFaults, ADurableRunGivesTheSameBits) {
+  const Scratch scratch;
+  RunOptions options = options_in(scratch);
+  options.resume = options.durable = true;
+  ASSERT_TRUE(run_and_die(outer_in_files(), options, 150));
+  EXPECT_EQ(refusal(options), "no error");
+  EXPECT_TRUE(scratch.empty());
+}
+
 TEST(RunFaults, KeepsAResumableRunWhenAStepThrows) {
   struct Interrupted : Ring {
     bool interrupt = true;

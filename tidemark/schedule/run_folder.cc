@@ -1,23 +1,22 @@
 #include "tidemark/schedule/run_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "tidemark/base/error.h"
+#include "tidemark/schedule/journal.h"
 
 namespace tidemark::schedule {
 
-namespace fs = std::filesystem;
-
 namespace {
+
+constexpr const char* lock_name = "lock";
 
 void require_name(const std::string& name) {
   const bool good =
@@ -29,79 +28,93 @@ void require_name(const std::string& name) {
                                      .expected = "letters, digits, '-', '_' and '.'; at most 100"});
 }
 
-bool is_ours(const fs::path& path) { return path.extension() == ".snapshot"; }
+std::shared_ptr<const Folder> opened(Result<Folder, std::string> folder, const char* help) {
+  if (!folder) fail(ErrorCode::run_directory, {.what = folder.error(), .help = help});
+  return std::make_shared<const Folder>(std::move(folder).value());
+}
+
+// An empty handle when the run that had the folder has just removed it.
+FileHandle lock(const Folder& folder) {
+  FileHandle file = folder.open_or_create(lock_name);
+  struct stat facts {};
+  if (!file && errno == ENOENT) return file;
+  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode))
+    fail(ErrorCode::run_directory,
+         {.what = fmt::format("{} cannot be written to: {}", folder.path(),
+                              file ? "its lock is not a file" : std::strerror(errno)),
+          .help = "give a directory that this user may write to"});
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    fail(ErrorCode::run_directory, {.what = fmt::format("another run is using {}", folder.path()),
+                                    .help = "wait for it, or give this run another name"});
+  if (::fstat(file.get(), &facts) != 0 || facts.st_nlink == 0) file.reset();
+  return file;
+}
 
 }  // namespace
 
-RunFolders::Lock::~Lock() {
-  if (file_ >= 0) ::close(file_);
-}
-
-RunFolders::Lock RunFolders::lock(const std::string& folder) {
-  const std::string path = folder + "/lock";
-  const int file = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
-  if (file < 0)
-    fail(ErrorCode::run_directory,
-         {.what = fmt::format("{} cannot be written to: {}", folder, std::strerror(errno)),
-          .help = "give a directory that this user may write to"});
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-    ::close(file);
-    fail(ErrorCode::run_directory, {.what = fmt::format("another run is using {}", folder),
-                                    .help = "wait for it, or give this run another name"});
-  }
-  return Lock(file);
-}
-
-RunFolders::RunFolders(const RunOptions& options) {
+RunFolders::RunFolders(const RunOptions& options)
+    : name_("tidemark-" + options.name), durable_(options.durable), unnamed_(options.unnamed) {
+  if (unnamed_ && options.resume)
+    fail(ErrorCode::bad_run_option, {.what = "a run whose files have no names cannot be resumed"});
   for (const RunLevel& level : options.levels) {
     folders_.emplace_back();
     if (level.directory.empty()) continue;
-    require_name(options.name);
-    std::error_code error;
-    if (!fs::is_directory(level.directory, error))
-      fail(ErrorCode::run_directory,
-           {.what = fmt::format("{} is not a directory", level.directory),
-            .help = "make it first: a run does not make the directory it is given"});
-    folders_.back() = (fs::path(level.directory) / ("tidemark-" + options.name)).string();
-    fs::create_directory(folders_.back(), error);
-    if (error)
-      fail(ErrorCode::run_directory,
-           {.what = fmt::format("{} cannot be made: {}", folders_.back(), error.message()),
-            .help = "give a directory that this user may write to"});
-    const bool seen = std::find(folders_.begin(), folders_.end() - 1, folders_.back()) != folders_.end() - 1;
-    if (!seen) locks_.push_back(lock(folders_.back()));
-    if (journal_.empty()) journal_ = folders_.back() + "/journal";
+    if (!unnamed_) require_name(options.name);
+    folders_.back() = folder_in(level.directory);
+    if (!first_) first_ = folders_.back();
   }
+}
+
+const std::shared_ptr<const Folder>& RunFolders::folder_in(const std::string& directory) {
+  for (const auto& [known, own] : owned_)
+    if (known == directory) return own.folder;
+  Own own;
+  own.parent =
+      opened(Folder::open(directory), "make it first: a run does not make the directory it is given");
+  if (unnamed_) {
+    own.folder = own.parent;
+  } else {
+    for (int attempt = 0; !own.lock && attempt < 10; ++attempt) {
+      own.folder = opened(own.parent->make_private(name_),
+                          "give a directory that this user may write to, or the run another name");
+      own.lock = lock(*own.folder);
+    }
+    if (!own.lock)
+      fail(ErrorCode::run_directory,
+           {.what = fmt::format("{} is removed again and again", own.folder->path())});
+    if (durable_)
+      if (const int error = own.parent->sync())
+        fail(ErrorCode::run_directory,
+             {.what = fmt::format("{} cannot be written to the disk: {}", directory, std::strerror(error))});
+  }
+  return owned_.emplace_back(directory, std::move(own)).second.folder;
 }
 
 RunFolders::~RunFolders() {
-  if (any() && !has_journal()) remove();
+  if (any() && !unnamed_ && !first_->holds(journal_name)) remove();
 }
 
-bool RunFolders::has_journal() const { return any() && ::access(journal_.c_str(), F_OK) == 0; }
+std::string RunFolders::journal() const { return first_->path_of(journal_name); }
 
 void RunFolders::clean(const std::vector<std::string>& keep) const {
-  for (const std::string& folder : folders_) {
-    if (folder.empty()) continue;
-    std::error_code error;
-    std::vector<fs::path> unwanted;
-    for (const auto& entry : fs::directory_iterator(folder, error))
-      if (is_ours(entry.path()) && std::find(keep.begin(), keep.end(), entry.path().string()) == keep.end())
-        unwanted.push_back(entry.path());
-    for (const fs::path& path : unwanted) fs::remove(path, error);
-  }
+  if (unnamed_) return;
+  for (const auto& [directory, own] : owned_)
+    for (const std::string& name : own.folder->files())
+      if (name.ends_with(".snapshot") && std::find(keep.begin(), keep.end(), name) == keep.end())
+        own.folder->remove(name);
 }
 
-void RunFolders::remove_journal() const { ::unlink(journal_.c_str()); }
+void RunFolders::remove_journal() const {
+  if (any() && !unnamed_) first_->remove(journal_name);
+}
 
 void RunFolders::remove() {
-  if (!any()) return;
+  if (!any() || unnamed_) return;
   remove_journal();
   clean();
-  for (const std::string& folder : folders_) {
-    if (folder.empty()) continue;
-    ::unlink((folder + "/lock").c_str());
-    ::rmdir(folder.c_str());
+  for (const auto& [directory, own] : owned_) {
+    own.folder->remove(lock_name);
+    own.parent->remove_folder(name_);
   }
 }
 

@@ -1,23 +1,47 @@
 #include "tidemark/schedule/run_keeper.h"
 
+#include <algorithm>
+
 namespace tidemark::schedule {
 
 RunKeeper::RunKeeper(RunActions& actions, Simulation& simulation, SnapshotFiles& files, Journal* journal,
-                     std::vector<std::int64_t> capacity, Report& report)
+                     const BlockContext& context, std::vector<std::int64_t> capacity, Report& report)
     : actions_(actions),
       simulation_(simulation),
       files_(files),
       journal_(journal),
+      context_(context),
       capacity_(std::move(capacity)),
       report_(report) {
-  if (journal_) files_.on_commit = [this](const Commit& commit) { committed(commit); };
+  if (!journal_) return;
+  files_.on_commit = [this](const Commit& commit) { committed(commit); };
+  files_.context = [this] { return this->context(); };
 }
 
 void RunKeeper::continued(const Journaled& journaled) {
   logged_bytes_ = journaled.log.size();
-  hashed_ = journaled.hashes.size();
+  keeps_hashes_ = journaled.hash_words == 0 || journaled.hash_words == actions_.hashes().words();
+  hashed_ = journaled.hash_words == 0 ? 0 : journaled.hashes.size() / journaled.hash_words;
   reversed_at_checkpoint_ = actions_.reversed();
   if (journaled.adjoint) adjoint_generation_ = journaled.adjoint->generation;
+}
+
+// The journal may know more hashes than a run that does not verify.
+BlockContext RunKeeper::context() const {
+  BlockContext now = context_;
+  now.log_entries = static_cast<std::uint64_t>(simulation_.log.count());
+  now.log_digest = simulation_.log.digest();
+  const ReplayHashes& hashes = actions_.hashes();
+  now.hashes =
+      keeps_hashes_ ? std::max<std::uint64_t>(hashed_, hashes.known().size() / hashes.words()) : hashed_;
+  return now;
+}
+
+void RunKeeper::ended(Step steps) {
+  context_.length = steps;
+  if (!journal_ || steps == 0) return;
+  journal_->length(steps);
+  checkpoint();
 }
 
 // Dropped files still count against the level: they go when the run can be resumed from here.
@@ -45,7 +69,7 @@ void RunKeeper::checkpoint() {
 }
 
 void RunKeeper::committed(const Commit& commit) {
-  write_steps();
+  write_steps(commit.context);
   if (commit.level != working) return journal_->stored(commit);
   journal_->adjoint(commit);
   if (adjoint_generation_ != 0) files_.remove_adjoint(adjoint_generation_);
@@ -53,14 +77,21 @@ void RunKeeper::committed(const Commit& commit) {
   files_.reclaim(commit.generation);
 }
 
-// What steps decided, and what they hashed to, before anything that rests on it.
-void RunKeeper::write_steps() {
-  const auto log = simulation_.log.bytes();
-  if (log.size() > logged_bytes_) journal_->log(log.subspan(logged_bytes_), simulation_.log.entry_bytes());
-  logged_bytes_ = log.size();
-  const auto hashes = actions_.hashes().known();
-  if (hashes.size() > hashed_) journal_->hashes(static_cast<Step>(hashed_), hashes.subspan(hashed_));
-  hashed_ = hashes.size();
+// What steps decided, and what they hashed to, before the block that rests on it; and no more, so that what nothing
+// rests on can be decided again.
+void RunKeeper::write_steps(const BlockContext& context) {
+  const std::size_t entry = simulation_.log.entry_bytes();
+  const auto log = simulation_.log.bytes().first(context.log_entries * entry);
+  if (log.size() > logged_bytes_) {
+    journal_->log(log.subspan(logged_bytes_), entry);
+    logged_bytes_ = log.size();
+  }
+  if (context.hashes > hashed_) {
+    const std::size_t words = actions_.hashes().words();
+    const auto hashes = actions_.hashes().known().first(context.hashes * words);
+    journal_->hashes(static_cast<Step>(hashed_), words, hashes.subspan(hashed_ * words));
+    hashed_ = context.hashes;
+  }
 }
 
 }  // namespace tidemark::schedule

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "tidemark/base/error.h"
@@ -15,6 +16,7 @@ namespace tidemark::schedule::detail {
 namespace {
 
 using Json = nlohmann::ordered_json;
+constexpr std::int64_t most_measured_bytes = std::int64_t{1} << 48;  // of a record
 
 bool keeps_records(Kind kind) {
   return kind == Kind::automatic || kind == Kind::store_all || kind == Kind::uniform || kind == Kind::mixed;
@@ -27,10 +29,14 @@ double seconds_of(const auto& f) {
 }
 
 // Seconds to write one state to a file of the level, the slower of two.
-double write_seconds(const std::string& folder, std::span<const std::byte> state, const RunOptions& options) {
+double write_seconds(const std::shared_ptr<const Folder>& folder, std::span<const std::byte> state,
+                     const RunOptions& options) {
   double slowest = 0;
   SnapshotFiles files({folder},
-                      {.block_bytes = state.size(), .direct = options.direct, .durable = options.durable},
+                      {.block_bytes = state.size(),
+                       .direct = options.direct,
+                       .durable = options.durable,
+                       .unnamed = options.unnamed},
                       make_io_queue(options.io, 4));
   for (std::int32_t slot = 0; slot < 2; ++slot) {
     slowest = std::max(slowest, seconds_of([&] {
@@ -90,17 +96,46 @@ std::string plan_of(const Question& question) {
       .dump();
 }
 
-Question question_of(const std::string& plan) {
-  const Json json = Json::parse(plan);
-  Question question;
-  question.steps = json.at("steps");
-  question.kind = kind_named(json.at("kind").get<std::string>()).value();
-  question.state_bytes = json.at("state_bytes");
-  question.record_bytes = json.at("record_bytes");
-  for (const Json& level : json.at("levels"))
-    question.levels.push_back(
-        {.slots = level[0], .bytes = level[1], .write_cost = level[2], .read_cost = level[3]});
-  return question;
+// The question of an interrupted run: `asked`, with what was measured then. Nothing when the plan is not of that form.
+std::optional<Question> question_of(const std::string& plan, Question asked) {
+  const Json json = Json::parse(plan, nullptr, false);
+  if (!json.is_object() || !json.contains("levels") || !json["levels"].is_array() ||
+      json["levels"].size() != asked.levels.size())
+    return std::nullopt;
+  const auto is_cost = [](const Json& value) {
+    return value.is_number() && value.get<double>() >= 0 && value.get<double>() <= 1e15;
+  };
+  for (std::size_t l = 0; l < asked.levels.size(); ++l) {
+    const Json& level = json["levels"][l];
+    if (!level.is_array() || level.size() != 4 || !is_cost(level[2]) || !is_cost(level[3]))
+      return std::nullopt;
+    asked.levels[l].write_cost = level[2];
+    asked.levels[l].read_cost = level[3];
+  }
+  const Json record = json.value("record_bytes", Json());
+  if (!record.is_number_integer() || record.get<std::int64_t>() < 1 ||
+      record.get<std::int64_t>() > most_measured_bytes)
+    return std::nullopt;
+  asked.record_bytes = record;
+  return asked;
+}
+
+// What was given, and not measured, is as in the call; and there is one way to write a plan.
+Question require_question(const std::string& plan, const Question& asked, const RunOptions& options,
+                          const std::string& path) {
+  const std::optional<Question> found = question_of(plan, asked);
+  bool same = found && plan_of(*found) == plan;
+  if (same && (options.record_bytes >= 0 || !keeps_records(options.kind)))
+    same = found->record_bytes == asked.record_bytes;
+  for (std::size_t l = 0; same && l < options.levels.size(); ++l) {
+    const RunLevel& level = options.levels[l];
+    const bool in_memory = level.directory.empty();
+    same = (!(in_memory || level.write_cost >= 0) ||
+            found->levels[l].write_cost == asked.levels[l].write_cost) &&
+           (!(in_memory || level.read_cost >= 0) || found->levels[l].read_cost == asked.levels[l].read_cost);
+  }
+  if (!same) refuse_journal(path, fmt::format("its plan is not for this call: {}", plan.substr(0, 300)));
+  return *found;
 }
 
 Question ask(Simulation& simulation, Step steps, const RunOptions& options) {
@@ -130,10 +165,10 @@ Report run(Simulation& simulation, Step steps, const RunOptions& options) {
   Resumable resumable = look_for_run(simulation, steps, options, folders);
   Question question;
   Step repeated = 0;
+  question = ask(simulation, steps, options);
   if (resumable.journaled) {
-    question = question_of(resumable.journaled->plan);
+    question = require_question(resumable.journaled->plan, question, options, folders.journal());
   } else {
-    question = ask(simulation, steps, options);
     repeated = measure(simulation, options, folders, question);
   }
   RunOptions known = options;

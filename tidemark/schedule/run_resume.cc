@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "tidemark/base/error.h"
 #include "tidemark/schedule/checksum.h"
@@ -23,7 +21,7 @@ std::string identity_of(const Simulation& simulation, Step steps, const RunOptio
   for (const RunLevel& level : options.levels)
     levels.push_back(
         {{"slots", level.slots}, {"bytes", level.bytes.count}, {"files", !level.directory.empty()}});
-  return nlohmann::ordered_json{{"format", 1},
+  return nlohmann::ordered_json{{"format", 2},
                                 {"number of steps", steps},
                                 {"bytes of a state", simulation.state_bytes()},
                                 {"bytes of the adjoint", simulation.adjoint_bytes()},
@@ -34,47 +32,101 @@ std::string identity_of(const Simulation& simulation, Step steps, const RunOptio
       .dump();
 }
 
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Nothing deeper than an identity is: what is printed must not be as deep as a stranger likes.
+Json parse_shallow(const std::string& text) {
+  constexpr int deepest = 3;
+  return Json::parse(
+      text, [](int depth, Json::parse_event_t, Json&) { return depth <= deepest; }, false);
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 200);
+}
+
+}  // namespace
+
 void require_same(const std::string& journaled, const std::string& now, const std::string& folder) {
   if (journaled == now) return;
-  const auto before = nlohmann::ordered_json::parse(journaled), after = nlohmann::ordered_json::parse(now);
-  for (const auto& [key, value] : after.items())
-    if (!before.contains(key) || before[key] != value)
-      fail(ErrorCode::run_directory,
-           {.what = fmt::format("{} holds another run: its {} is {}, here it is {}", folder, key,
-                                before.contains(key) ? before[key].dump() : "not said", value.dump()),
-            .expected = "the run that was interrupted, with the same arguments",
-            .help = "give the run another name, remove the folder, or say resume = false to begin anew"});
+  const Json before = parse_shallow(journaled), after = parse_shallow(now);
+  if (before.is_object())
+    for (const auto& [key, value] : after.items())
+      if (!before.contains(key) || before[key] != value)
+        fail(ErrorCode::run_directory,
+             {.what = fmt::format("{} holds another run: its {} is {}, here it is {}", folder, key,
+                                  before.contains(key) ? text_of(before[key]) : "not said", text_of(value)),
+              .expected = "the run that was interrupted, with the same arguments",
+              .help = "give the run another name, remove the folder, or say resume = false to begin anew"});
   fail(ErrorCode::run_directory, {.what = fmt::format("{} holds a run of another version", folder),
                                   .help = "remove the folder, or give the run another name"});
 }
 
-std::uint64_t resume_position(ActionStream& scout, const Journaled& journaled,
-                              const std::vector<bool>& files) {
-  std::unordered_set<std::uint64_t> stored;
-  for (const Commit& commit : journaled.stores) stored.insert(commit.content.action);
-  const std::uint64_t start = journaled.adjoint ? journaled.adjoint->content.action : 0;
-  std::uint64_t position = 0, best = start;
-  for (Action action; scout.next(action); ++position) {
-    if (position < start) continue;
-    if (action.kind == ActionKind::reverse) break;
-    const bool keeps = action.kind == ActionKind::store || action.kind == ActionKind::record;
-    if (!keeps || action.level < 0 || !files[static_cast<std::size_t>(action.level)]) continue;
-    if (!stored.contains(position)) break;
-    best = position + 1;
-  }
-  return best;
+namespace {
+
+// Where in the schedule a keeper writes adjoints: before it reads or fills a file, and where the steps have ended.
+bool may_hold_adjoint(const Action& action, const std::vector<bool>& files, bool at_end) {
+  const bool in_files = action.level >= 0 && static_cast<std::size_t>(action.level) < files.size() &&
+                        files[static_cast<std::size_t>(action.level)];
+  const bool moves = action.kind == ActionKind::load || action.kind == ActionKind::store ||
+                     action.kind == ActionKind::record;
+  return at_end || (in_files && moves);
 }
 
-bool load_adjoint(Simulation& simulation, const Journaled& journaled, const SnapshotFiles& files) {
-  if (!journaled.adjoint) return true;
-  const Commit& commit = *journaled.adjoint;
-  std::ifstream file(files.path(working, 0, commit.generation), std::ios::binary);
-  const std::vector<char> text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (text.size() < files.header_bytes() + commit.bytes) return false;
-  const auto payload = std::as_bytes(std::span(text)).subspan(files.header_bytes(), commit.bytes);
-  if (checksum(payload) != commit.checksum) return false;
-  simulation.load_adjoint(payload);
-  return true;
+bool is_of(const Commit& commit, const Action& action) {
+  const bool keeps = action.kind == ActionKind::store || action.kind == ActionKind::record;
+  return keeps && commit.level == action.level && commit.slot == action.slot &&
+         commit.content.step == action.step &&
+         commit.content.is_record == (action.kind == ActionKind::record);
+}
+
+}  // namespace
+
+std::uint64_t resume_position(ActionStream& scout, const Journaled& journaled, const std::vector<bool>& files,
+                              const std::string& path) {
+  std::unordered_map<std::uint64_t, std::vector<const Commit*>> stored;
+  for (const Commit& commit : journaled.stores)
+    if (commit.content.action != Content::not_scheduled) stored[commit.content.action].push_back(&commit);
+  const std::uint64_t start = journaled.adjoint ? journaled.adjoint->content.action : 0;
+  std::uint64_t position = 0, best = start;
+  Step at = 0;
+  Action action;
+  for (; scout.next(action); ++position) {
+    if (position == start && journaled.adjoint) {
+      const Step step = journaled.adjoint->content.step;
+      const bool at_end = journaled.length && at == *journaled.length;
+      if (at != step || !may_hold_adjoint(action, files, at_end))
+        refuse_journal(path,
+                       fmt::format("an adjoint of action {} at state {}, where the schedule has {} {} at "
+                                   "state {}",
+                                   position, step, name_of(action.kind), action.step, at));
+    }
+    const auto found = stored.find(position);
+    if (found != stored.end())
+      for (const Commit* commit : found->second)
+        if (!is_of(*commit, action))
+          refuse_journal(
+              path, fmt::format("action {} stored state {} in slot {} of level {}, where the schedule has "
+                                "{} {}",
+                                position, commit->content.step, commit->slot, commit->level,
+                                name_of(action.kind), action.step));
+    if (position >= start) {
+      if (action.kind == ActionKind::reverse) break;
+      const bool keeps = action.kind == ActionKind::store || action.kind == ActionKind::record;
+      if (keeps && action.level >= 0 && files[static_cast<std::size_t>(action.level)]) {
+        if (found == stored.end()) break;
+        best = position + 1;
+      }
+    }
+    if (action.kind == ActionKind::advance) at = action.to;
+    if (action.kind == ActionKind::record) at = action.step + 1;
+    if (action.kind == ActionKind::load) at = action.step;
+  }
+  if (position < start)
+    refuse_journal(path, fmt::format("an adjoint of action {}, of {} in all", start, position));
+  return best;
 }
 
 namespace {
@@ -117,11 +169,11 @@ void restore(RunActions& actions, Simulation& simulation, const Journaled& journ
              const RunFolders& folders, std::uint64_t position, const std::function<bool(Action&)>& skip,
              const std::function<const Action*()>& peek, Report& report) {
   simulation.log.restore(journaled.log_entry_bytes, journaled.log);
-  actions.hashes().restore(0, journaled.hashes);
+  actions.hashes().restore(journaled.hashes, journaled.hash_words);
   for (Action action; actions.position() < position && skip(action);) actions.skip(action);
 
   std::vector<std::string> keep;
-  if (journaled.adjoint) keep.push_back(files.path(working, 0, journaled.adjoint->generation));
+  if (journaled.adjoint) keep.push_back(SnapshotFiles::name_of(working, 0, journaled.adjoint->generation));
   std::vector<Lost> lost;
   for (std::size_t l = 0; l < actions.table().levels(); ++l) {
     const auto& slots = actions.table().slots(static_cast<int>(l));
@@ -135,11 +187,14 @@ void restore(RunActions& actions, Simulation& simulation, const Journaled& journ
       }
       const auto written =
           std::find_if(journaled.stores.rbegin(), journaled.stores.rend(), [&](const Commit& c) {
-            return c.level == level && c.slot == slot && c.content.step == slots[s].step;
+            return c.level == level && c.slot == slot && c.content.step == slots[s].step &&
+                   c.content.is_record == slots[s].is_record;
           });
-      if (written == journaled.stores.rend()) continue;
+      if (written == journaled.stores.rend())
+        refuse_journal(folders.journal(), fmt::format("nothing says where state {} in slot {} of level {} is",
+                                                      slots[s].step, slot, level));
       files.adopt(*written);
-      keep.push_back(files.path(level, slot, written->generation));
+      keep.push_back(SnapshotFiles::name_of(level, slot, written->generation));
     }
   }
   files.adopt_generation(journaled.next_generation);

@@ -5,6 +5,7 @@
 #include "tidemark/schedule/journal.h"
 #include "tidemark/schedule/run_actions.h"
 #include "tidemark/schedule/run_folder.h"
+#include "tidemark/schedule/store_files.h"
 
 namespace tidemark::schedule {
 
@@ -14,13 +15,13 @@ std::string identity_of(const Simulation& simulation, Step steps, const RunOptio
 void require_same(const std::string& journaled, const std::string& now, const std::string& folder);
 
 // Where in the schedule the run can go on: after the last snapshot that was committed with no reverse since the last
-// adjoint, or at that adjoint.
-std::uint64_t resume_position(ActionStream& scout, const Journaled& journaled,
-                              const std::vector<bool>& files);
+// adjoint, or at that adjoint. Throws Error `run_directory` when the schedule has another action where the journal
+// says that something was stored, or cannot have written an adjoint where it says that one was.
+std::uint64_t resume_position(ActionStream& scout, const Journaled& journaled, const std::vector<bool>& files,
+                              const std::string& path);
 
 // Brings the simulation and the slots to where they were after `position` actions. The simulation's state must be the
-// initial state. False when that cannot be, because the adjoint is damaged: nothing has been touched then.
-bool load_adjoint(Simulation& simulation, const Journaled& journaled, const SnapshotFiles& files);
+// initial state, its adjoint that of the journal.
 void restore(RunActions& actions, Simulation& simulation, const Journaled& journaled, SnapshotFiles& files,
              const RunFolders& folders, std::uint64_t position, const std::function<bool(Action&)>& skip,
              const std::function<const Action*()>& peek, Report& report);

@@ -21,8 +21,9 @@ Resumable look_for_run(const Simulation& simulation, Step steps, const RunOption
           .expected = "an adjoint that is trivially copyable, a vector, lists its members "
                       "with TM_FIELDS, or has a Snapshot"});
   found.identity = identity_of(simulation, steps, options);
-  found.journaled = read_journal(folders.journal());
-  if (found.journaled) require_same(found.journaled->identity, found.identity, folders.journal());
+  JournalCall call{.identity = found.identity, .steps = steps, .files = {}};
+  for (const auto& folder : folders.by_level()) call.files.push_back(folder != nullptr);
+  found.journaled = read_journal(*folders.first(), call);
   return found;
 }
 
@@ -34,7 +35,7 @@ Session::Session(Simulation& simulation, const Promise& promise, const RunOption
       began_(std::chrono::steady_clock::now()) {
   report_.promise = promise;
   const std::size_t count = std::max(promise.slots.size(), options.levels.size());
-  std::vector<std::string> by_level = folders.by_level();
+  std::vector<std::shared_ptr<const Folder>> by_level = folders.by_level();
   by_level.resize(count);
   if (folders.any()) {
     const std::size_t state = simulation.state_bytes();
@@ -45,13 +46,14 @@ Session::Session(Simulation& simulation, const Promise& promise, const RunOption
                     .direct = options.direct,
                     .durable = options.durable,
                     .keep_dropped = options.resume,
+                    .unnamed = options.unnamed,
                     .staging = options.staging},
         make_io_queue(options.io, static_cast<unsigned>(std::max(options.buffers, 2))));
     report_.io = files_->io_name();
   }
   std::vector<OpenLevel> levels;
   for (std::size_t l = 0; l < count; ++l) {
-    const bool on_disk = !by_level[l].empty();
+    const bool on_disk = by_level[l] != nullptr;
     const std::int64_t budget = l < options.levels.size() ? options.levels[l].bytes.count : -1;
     OpenLevel level{.store = nullptr, .memory = nullptr, .budget = budget};
     if (on_disk) {
@@ -65,7 +67,7 @@ Session::Session(Simulation& simulation, const Promise& promise, const RunOption
     }
     levels.push_back(std::move(level));
     in_files_.push_back(on_disk);
-    report_.levels.push_back({.place = on_disk ? by_level[l] : "memory",
+    report_.levels.push_back({.place = on_disk ? by_level[l]->path() : "memory",
                               .slots = l < promise.slots.size() ? promise.slots[l] : 0});
   }
   actions_ = std::make_unique<RunActions>(simulation, std::move(levels), options, report_);
@@ -76,15 +78,26 @@ void Session::start(const Resumable& resumable, const std::string& plan, ActionS
   if (!files_) return;
   const Journaled* journaled = resumable.journaled ? &*resumable.journaled : nullptr;
   // An adjoint that cannot be read leaves nothing to go on from: the run begins anew.
-  if (journaled && !load_adjoint(simulation_, *journaled, *files_)) journaled = nullptr;
+  std::optional<std::vector<std::byte>> adjoint;
+  if (journaled && journaled->adjoint) {
+    adjoint = files_->read_adjoint(*journaled->adjoint);
+    if (!adjoint) journaled = nullptr;
+  }
+  // Before anything is touched: a journal that cannot be true is an error.
+  const std::uint64_t position =
+      journaled ? resume_position(scout, *journaled, in_files_, folders_.journal()) : 0;
+  if (adjoint) simulation_.load_adjoint(*adjoint);
   if (!resumable.identity.empty())
-    journal_ = std::make_unique<Journal>(folders_.journal(), options_.durable, journaled);
+    journal_ = std::make_unique<Journal>(folders_.first(), options_.durable, journaled);
   std::vector<std::int64_t> capacity = report_.promise.slots;
   capacity.resize(in_files_.size(), -1);
-  keeper_ = std::make_unique<RunKeeper>(*actions_, simulation_, *files_, journal_.get(), capacity, report_);
+  BlockContext context;
+  context.run = hash_of_run(resumable.identity, plan);
+  if (report_.promise.steps > 0) context.length = report_.promise.steps;
+  keeper_ = std::make_unique<RunKeeper>(*actions_, simulation_, *files_, journal_.get(), context, capacity,
+                                        report_);
   actions_->watch(keeper_.get());
   if (journaled) {
-    const std::uint64_t position = resume_position(scout, *journaled, in_files_);
     restore(*actions_, simulation_, *journaled, *files_, folders_, position, skip, peek, report_);
     keeper_->continued(*journaled);
   } else {
@@ -125,6 +138,8 @@ Report Session::close() {
   }
   report_.hashed = actions_->hashes().hashed;
   report_.compared = actions_->hashes().compared;
+  report_.largest_deviation = actions_->hashes().largest_deviation;
+  report_.deviating_step = actions_->hashes().deviating_step;
   if (files_) {
     report_.stall_seconds = files_->stall_seconds();
     report_.handling_seconds = files_->handling_seconds();

@@ -38,7 +38,9 @@ class Session {
 
   RunActions& actions() { return *actions_; }
   Report& report() { return report_; }
-  Journal* journal() { return journal_.get(); }
+  void ended(Step steps) {  // of a run whose length was not known before
+    if (keeper_) keeper_->ended(steps);
+  }
   const std::vector<bool>& in_files() const { return in_files_; }
 
  private:

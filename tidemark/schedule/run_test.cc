@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <cmath>
 #include <fstream>
+#include <limits>
 
 #include "tests/support/reversals.h"
 #include "tidemark/base/error.h"
@@ -12,6 +14,7 @@
 namespace tidemark::schedule {
 namespace {
 
+using ::testing::AllOf;
 using testing::Halves;
 using ::testing::HasSubstr;
 using testing::reference;
@@ -260,6 +263,92 @@ TEST(Run, RefusesAScheduleThatMakesNoSense) {
 TEST(Run, RefusesARunOfNoSteps) {
   EXPECT_THAT(error_of(ErrorCode::bad_run_option, [] { run_ring(Step{0}, {}); }),
               HasSubstr("at least one step"));
+}
+
+// A step that is the same to a tolerance only, as with a solver that has threads of its own.
+struct Unsteady : testing::Ring {
+  double noise = 0;
+  int calls = 0;
+  double wobble() { return noise * (calls++ % 7); }
+  void advance(State& x, Steps range) {
+    for (Step i = range.begin; i < range.end; ++i) {
+      Ring::advance(x, {i, i + 1});
+      x[0] += wobble();
+    }
+  }
+  State record(State& x, Step i) {
+    State before = Ring::record(x, i);
+    x[0] += wobble();
+    return before;
+  }
+  std::array<double, 2> summary(const State& x) const { return {x[0], x[1]}; }
+  double deviation(const std::array<double, 2>& first, const std::array<double, 2>& again) const {
+    return std::max(std::abs(first[0] - again[0]), std::abs(first[1] - again[1]));
+  }
+};
+
+TEST(Run, ComparesReplaysAsTheStepperSaysAndReportsTheLargestDeviation) {
+  const auto go = [](double noise, double tolerance, Io io = Io::automatic,
+                     const std::string& directory = "") {
+    Unsteady stepper;
+    stepper.noise = noise;
+    Unsteady::State state = Unsteady::initial();
+    Unsteady::Adjoint adjoint = Unsteady::zero();
+    return run(stepper, state, adjoint, 40,
+               {.levels = {{.slots = 3, .directory = directory, .write_cost = 1, .read_cost = 1}},
+                .kind = Kind::binomial,
+                .verify = Verify::replay,
+                .tolerance = tolerance,
+                .io = io});
+  };
+  const Report report = go(1e-9, 1e-5);
+  EXPECT_GT(report.compared, 40);
+  EXPECT_GT(report.largest_deviation, 1e-9);
+  EXPECT_LT(report.largest_deviation, 1e-5);
+  EXPECT_GT(report.deviating_step, 0);
+  EXPECT_THAT(report.summary(), HasSubstr("largest deviation of a replay"));
+  EXPECT_EQ(go(0, 0).largest_deviation, 0);
+
+  const testing::Scratch scratch;
+  EXPECT_GT(go(1e-9, 1e-5, Io::blocking, scratch.path()).largest_deviation, 0);
+
+  for (const double noise : {1e-9, std::numeric_limits<double>::quiet_NaN()}) try {
+      go(noise, 1e-12);
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::replay_diverged);
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("deviates by"), HasSubstr("at most 1e-12")));
+    }
+}
+
+TEST(Run, KeepsSummariesInTheJournal) {
+  const testing::Scratch scratch;
+  struct Stopping : Unsteady {
+    int stop_at = -1;
+    void reverse(const State& x, Adjoint& a, Step i) {
+      if (i == stop_at) throw std::runtime_error("stopped");
+      Unsteady::reverse(x, a, i);
+    }
+  };
+  const auto go = [&](int stop_at) {
+    Stopping stepper;
+    stepper.stop_at = stop_at;
+    Stopping::State state = Stopping::initial();
+    Stopping::Adjoint adjoint = Stopping::zero();
+    const Report report =
+        run(stepper, state, adjoint, 60,
+            {.levels = {{.slots = 4, .directory = scratch.path(), .write_cost = 1, .read_cost = 1}},
+             .kind = Kind::binomial,
+             .verify = Verify::replay,
+             .resume = true});
+    EXPECT_EQ(adjoint, testing::reference(60));
+    return report;
+  };
+  EXPECT_THROW(go(20), std::runtime_error);
+  const Report report = go(-1);
+  EXPECT_TRUE(report.resumed);
+  EXPECT_EQ(report.hashed, 0) << "all were known";
+  EXPECT_GT(report.compared, 0);
 }
 
 }  // namespace

@@ -50,6 +50,8 @@ class OnlineStream final : public ActionStream {
   std::unique_ptr<ActionStream> reversal_;
 };
 
+constexpr const char* plan = "{}";  // the levels say it all
+
 std::int64_t slots_of(const Simulation& simulation, const RunOptions& options) {
   if (options.levels.size() != 1 || (options.levels[0].slots < 1 && options.levels[0].bytes.count < 0))
     fail(ErrorCode::bad_run_option, {.what = "a loop of unknown length keeps its states on one level",
@@ -78,6 +80,8 @@ Report run_while(Simulation& simulation, const std::function<bool(Step)>& more, 
 
   OnlineStream stream(slots), scout(slots);
   std::optional<Step> length = resumable.journaled ? resumable.journaled->length : std::nullopt;
+  if (resumable.journaled && resumable.journaled->plan != plan)
+    refuse_journal(folders.journal(), "it is of a run whose length was known");
   const auto known = [&](Step steps) {
     length = steps;
     stream.end(steps);
@@ -92,16 +96,16 @@ Report run_while(Simulation& simulation, const std::function<bool(Step)>& more, 
   try {
     if (length)
       session.start(
-          resumable, "{}", scout, [&](Action& action) { return lookahead.next(action); },
+          resumable, plan, scout, [&](Action& action) { return lookahead.next(action); },
           [&] { return lookahead.peek(); });
     else  // nothing is loaded before the end is known
       session.start(
-          resumable, "{}", scout, [&](Action& action) { return stream.next(action); },
+          resumable, plan, scout, [&](Action& action) { return stream.next(action); },
           []() -> const Action* { return nullptr; });
     while (!length) {
       if (stream.between_steps() && !more(stream.step())) {
         known(stream.step());
-        if (session.journal()) session.journal()->length(*length);
+        session.ended(*length);
         break;
       }
       Action action;

@@ -2,6 +2,7 @@
 // here; behind it are bytes.
 #pragma once
 #include <cstddef>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
@@ -37,6 +38,11 @@ class Simulation {
   virtual void save_adjoint(std::span<std::byte> to) const = 0;
   virtual void load_adjoint(std::span<const std::byte> from) = 0;
 
+  // What replays are compared by, where the stepper compares for itself; no bytes: by the bits of the state.
+  virtual std::size_t summary_bytes() const { return 0; }
+  virtual void save_summary(std::span<std::byte>) const {}
+  virtual double deviation(std::span<const std::byte>, std::span<const std::byte>) const { return 0; }
+
   StepLog log;
 };
 
@@ -52,6 +58,10 @@ struct SeededBy {
       stepper.advance(state, range);
   }
   auto record(State& state, Step i, StepLog& log) { return detail::record_of(stepper, state, i, log); }
+  auto summary(const State& state) const requires ComparesReplays<S, State> { return stepper.summary(state); }
+  double deviation(const auto& first, const auto& again) const requires ComparesReplays<S, State> {
+    return stepper.deviation(first, again);
+  }
   void reverse(const auto& record, Adjoint& adjoint, Step i) { stepper.reverse(record, adjoint, i); }
   void seed(const State& state, Adjoint& adjoint) { adjoint = final(state); }
 };
@@ -100,6 +110,30 @@ class BoundSimulation final : public Simulation {
     if constexpr (saves_records) {
       if (!record_) record_.emplace();
       Snapshot<Record>::load(*record_, from);
+    }
+  }
+
+  std::size_t summary_bytes() const override {
+    if constexpr (ComparesReplays<S, State>)
+      return sizeof(Summary<S, State>);
+    else
+      return 0;
+  }
+  void save_summary([[maybe_unused]] std::span<std::byte> to) const override {
+    if constexpr (ComparesReplays<S, State>) {
+      const Summary<S, State> summary = stepper_.summary(std::as_const(state_));
+      std::memcpy(to.data(), &summary, sizeof summary);
+    }
+  }
+  double deviation([[maybe_unused]] std::span<const std::byte> first,
+                   [[maybe_unused]] std::span<const std::byte> again) const override {
+    if constexpr (ComparesReplays<S, State>) {
+      Summary<S, State> before, now;
+      std::memcpy(&before, first.data(), sizeof before);
+      std::memcpy(&now, again.data(), sizeof now);
+      return stepper_.deviation(before, now);
+    } else {
+      return 0;
     }
   }
 

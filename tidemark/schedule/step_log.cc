@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tidemark/base/error.h"
+#include "tidemark/schedule/checksum.h"
 
 namespace tidemark::schedule {
 
@@ -22,6 +23,11 @@ void StepLog::append(Step step, std::span<const std::byte> value) {
                                      .expected = "values of one type from every step"});
   bytes_.insert(bytes_.end(), value.begin(), value.end());
   ++count_;
+  digest_ = digest_after(digest_, value);
+}
+
+std::uint64_t StepLog::digest_after(std::uint64_t digest, std::span<const std::byte> entry) {
+  return checksum(entry, digest);
 }
 
 std::span<const std::byte> StepLog::entry(Step step, std::size_t bytes) const {
@@ -34,9 +40,7 @@ std::span<const std::byte> StepLog::entry(Step step, std::size_t bytes) const {
 
 void StepLog::restore(std::size_t entry_bytes, std::span<const std::byte> bytes) {
   if (entry_bytes == 0) return;
-  entry_bytes_ = entry_bytes;
-  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-  count_ = static_cast<Step>(bytes_.size() / entry_bytes_);
+  for (; !bytes.empty(); bytes = bytes.subspan(entry_bytes)) append(count_, bytes.first(entry_bytes));
 }
 
 }  // namespace tidemark::schedule

@@ -42,6 +42,8 @@ class StepLog {
   bool knows(Step step) const { return step < count_; }
   Step count() const { return count_; }
   std::size_t entry_bytes() const { return entry_bytes_; }
+  std::uint64_t digest() const { return digest_; }  // of all entries, in their order
+  static std::uint64_t digest_after(std::uint64_t digest, std::span<const std::byte> entry);
   std::span<const std::byte> bytes() const { return bytes_; }
   void reserve(Step steps) { reserved_ = steps; }
   void restore(std::size_t entry_bytes, std::span<const std::byte> bytes);  // appends what a journal kept
@@ -53,6 +55,7 @@ class StepLog {
   std::vector<std::byte> bytes_;
   std::size_t entry_bytes_ = 0;
   Step count_ = 0, reserved_ = 0;
+  std::uint64_t digest_ = 0;
 };
 
 }  // namespace tidemark::schedule

@@ -45,6 +45,17 @@ concept SeedsAdjoint = requires(S& stepper, const State& state, Adjoint& adjoint
   stepper.seed(state, adjoint);
 };
 
+// Optional: for steps that are the same to a tolerance only, as with a solver that has threads of its own. `summary` says
+// what is to be compared of a state (norms, a few values, the state itself) and is kept for every step; `deviation`
+// says how far two of them are apart, 0 being the same. RunOptions::tolerance is what is allowed.
+template <class S, class State>
+using Summary = std::remove_cvref_t<decltype(std::declval<S&>().summary(std::declval<const State&>()))>;
+template <class S, class State>
+concept ComparesReplays = requires(S& stepper, const Summary<S, State>& first) {
+  { stepper.deviation(first, first) } -> std::convertible_to<double>;
+  requires std::is_trivially_copyable_v<Summary<S, State>>;
+};
+
 namespace detail {
 template <class S, class State>
 auto record_of(S& stepper, State& state, Step i, StepLog& log) {

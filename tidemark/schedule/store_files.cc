@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -20,21 +22,6 @@ namespace tidemark::schedule {
 namespace {
 
 constexpr std::align_val_t page{4096};  // what O_DIRECT asks of addresses and sizes
-
-// Before each block. The last field covers the others.
-struct Header {
-  char magic[8] = {'T', 'M', 'S', 'N', 'A', 'P', '0', '1'};
-  std::uint64_t generation = 0;
-  std::int64_t step = 0;
-  std::int32_t level = 0, slot = 0;
-  std::uint64_t is_record = 0, bytes = 0, checksum = 0;
-  std::uint64_t own_checksum = 0;
-};
-static_assert(sizeof(Header) == 64);
-
-std::uint64_t own_checksum(const Header& header) {
-  return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, own_checksum)));
-}
 
 // Adds its own life time to a sum.
 class StallClock {
@@ -55,7 +42,7 @@ void SnapshotFiles::Free::operator()(std::byte* block) const {
 
 namespace {
 std::ptrdiff_t staging_stride(std::size_t block_bytes) {
-  return align_up(static_cast<std::int64_t>(sizeof(Header) + block_bytes), buffer_alignment);
+  return align_up(static_cast<std::int64_t>(snapshot_header_bytes + block_bytes), buffer_alignment);
 }
 }  // namespace
 
@@ -63,17 +50,27 @@ std::size_t staging_room(std::size_t block_bytes, int buffers) {
   return static_cast<std::size_t>(std::max(buffers, 2) * staging_stride(block_bytes));
 }
 
-SnapshotFiles::SnapshotFiles(std::vector<std::string> folders, const FileOptions& options,
+SnapshotFiles::SnapshotFiles(std::vector<std::shared_ptr<const Folder>> folders, const FileOptions& options,
                              std::unique_ptr<IoQueue> queue)
     : folders_(std::move(folders)),
+      unnamed_(folders_.size()),
       options_(options),
-      header_bytes_(options.direct ? static_cast<std::size_t>(page) : sizeof(Header)),
+      header_bytes_(options.direct ? static_cast<std::size_t>(page) : snapshot_header_bytes),
       buffers_(static_cast<std::size_t>(std::max(options.buffers, 2))),
       slots_(folders_.size() + 1),
       stalls_(folders_.size() + 1, 0.0),
       remover_(queue->name() != "blocking"),
       queue_(std::move(queue)) {
   slots_.back().resize(1);
+  for (std::size_t l = 0; options.unnamed && l < folders_.size(); ++l) {
+    if (!folders_[l]) continue;
+    if (options.direct) unnamed_[l] = folders_[l]->create_unnamed(O_DIRECT);
+    if (!unnamed_[l]) unnamed_[l] = folders_[l]->create_unnamed();
+    if (!unnamed_[l])
+      fail(ErrorCode::run_directory,
+           {.what = fmt::format("no file can be made in {}: {}", folders_[l]->path(), std::strerror(errno)),
+            .help = "give a directory that this user may write to"});
+  }
 }
 
 SnapshotFiles::~SnapshotFiles() {
@@ -99,12 +96,15 @@ double& SnapshotFiles::handling_of(int level) {
 }
 
 // Adjoints lie with the first level that has a folder.
-std::string SnapshotFiles::path(int level, std::int32_t slot, std::uint64_t generation) const {
-  if (level != working)
-    return fmt::format("{}/level{}-slot{}-{}.snapshot", folders_[static_cast<std::size_t>(level)], level,
-                       slot, generation);
-  const auto first = std::find_if(folders_.begin(), folders_.end(), [](const auto& f) { return !f.empty(); });
-  return fmt::format("{}/adjoint-{}.snapshot", *first, generation);
+const std::shared_ptr<const Folder>& SnapshotFiles::folder_of(int level) const {
+  if (level != working) return folders_[static_cast<std::size_t>(level)];
+  return *std::find_if(folders_.begin(), folders_.end(),
+                       [](const auto& folder) { return folder != nullptr; });
+}
+
+std::string SnapshotFiles::name_of(int level, std::int32_t slot, std::uint64_t generation) {
+  if (level == working) return fmt::format("adjoint-{}.snapshot", generation);
+  return fmt::format("level{}-slot{}-{}.snapshot", level, slot, generation);
 }
 
 std::size_t SnapshotFiles::transfer_bytes(std::size_t payload) const {
@@ -145,44 +145,63 @@ std::span<std::byte> SnapshotFiles::open(int level, std::int32_t slot, std::size
   const int index = take_buffer(level, bytes);
   buffers_[static_cast<std::size_t>(index)].use = Use::filling;
   at = {.state = Slot::State::open,
-        .generation = next_generation_++,
-        .bytes = bytes,
-        .content = {},
+        .block =
+            {.level = level, .slot = slot, .generation = next_generation_++, .content = {}, .bytes = bytes},
         .buffer = index};
   return {buffers_[static_cast<std::size_t>(index)].data.get() + header_bytes_, bytes};
 }
 
 void SnapshotFiles::close(int level, std::int32_t slot, const Content& content) {
+  if (options_.unnamed) wait_for_writes_of(level, slot);
   Slot& at = slot_at(level, slot);
   Buffer& buffer = buffers_[static_cast<std::size_t>(at.buffer)];
-  at.content = content;
-  Header header;
-  header.generation = at.generation;
-  header.step = content.step;
-  header.level = level;
-  header.slot = slot;
-  header.is_record = content.is_record;
-  header.bytes = at.bytes;
-  header.checksum = checksum({buffer.data.get() + header_bytes_, at.bytes});
-  header.own_checksum = own_checksum(header);
-  std::memcpy(buffer.data.get(), &header, sizeof header);
+  at.block.content = content;
+  at.block.checksum = checksum({buffer.data.get() + header_bytes_, at.block.bytes});
+  if (context) at.block.context = context();
+  write_header(at.block, {buffer.data.get(), header_bytes_});
 
   const StallClock handling(handling_of(level));
-  const std::string file = path(level, slot, at.generation);
-  const int flags = O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC;
-  buffer.file = options_.direct ? ::open(file.c_str(), flags | O_DIRECT, 0644) : -1;
-  if (buffer.file < 0) buffer.file = ::open(file.c_str(), flags, 0644);
-  if (buffer.file < 0) fail_write(level, slot, at.generation, errno);
+  if (!options_.unnamed) {
+    const std::string name = name_of(level, slot, at.block.generation);
+    const Folder& folder = *folder_of(level);
+    FileHandle file = options_.direct ? folder.create(name, O_DIRECT) : FileHandle();
+    if (!file) file = folder.create(name);
+    if (!file) fail_write(at.block, errno);
+    buffer.file = file.release();
+  }
   at.state = Slot::State::writing;
   buffer.use = Use::writing;
-  writes_.push_back(
-      {.commit = {level, slot, at.generation, content, at.bytes, header.checksum}, .buffer = at.buffer});
-  queue_->submit({.file = buffer.file,
-                  .write = true,
-                  .sync = options_.durable,
-                  .data = buffer.data.get(),
-                  .bytes = buffer.bytes,
-                  .token = static_cast<std::uint64_t>(at.buffer)});
+  writes_.push_back({.commit = at.block, .buffer = at.buffer});
+  submit({.file = buffer.file,
+          .write = true,
+          .sync = options_.durable,
+          .data = buffer.data.get(),
+          .bytes = buffer.bytes,
+          .token = static_cast<std::uint64_t>(at.buffer)},
+         level, slot);
+}
+
+// Slots of a level without names lie one behind another in its one file.
+void SnapshotFiles::submit(IoRequest request, int level, std::int32_t slot) {
+  if (options_.unnamed) {
+    TM_CHECK(level != working && request.bytes <= transfer_bytes(options_.block_bytes),
+             "a block of {} bytes where {} are the most", request.bytes, options_.block_bytes);
+    request.file = unnamed_[static_cast<std::size_t>(level)].get();
+    request.offset = static_cast<std::uint64_t>(slot) * transfer_bytes(options_.block_bytes);
+  }
+  queue_->submit(request);
+}
+
+// A slot that was dropped before it was written must not be written after what takes its place.
+void SnapshotFiles::wait_for_writes_of(int level, std::int32_t slot) {
+  const auto in_flight = [&] {
+    return std::any_of(writes_.begin(), writes_.end(), [&](const Write& write) {
+      return write.commit.level == level && write.commit.slot == slot;
+    });
+  };
+  if (!in_flight()) return;
+  const StallClock stall(stall_of(level));
+  while (in_flight()) TM_CHECK(look(true), "a write was lost");
 }
 
 void SnapshotFiles::release_lent() {
@@ -194,31 +213,37 @@ void SnapshotFiles::start_read(int level, std::int32_t slot, int index) {
   Slot& at = slot_at(level, slot);
   Buffer& buffer = buffers_[static_cast<std::size_t>(index)];
   const StallClock handling(handling_of(level));
-  const std::string file = path(level, slot, at.generation);
   at.buffer = index;
-  buffer.file = options_.direct ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT) : -1;
-  if (buffer.file < 0) buffer.file = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (buffer.file < 0) {
-    buffer.result = {.token = 0, .error = errno, .bytes = 0};
-    buffer.use = Use::ready;
-    return;
+  if (!options_.unnamed) {
+    const std::string name = name_of(level, slot, at.block.generation);
+    const Folder& folder = *folder_of(level);
+    FileHandle file = options_.direct ? folder.open_file(name, O_RDONLY | O_DIRECT) : FileHandle();
+    if (!file) file = folder.open_file(name, O_RDONLY);
+    if (!file) {
+      buffer.result = {.token = 0, .error = errno, .bytes = 0};
+      buffer.use = Use::ready;
+      return;
+    }
+    buffer.file = file.release();
   }
   buffer.use = Use::reading;
-  queue_->submit({.file = buffer.file,
-                  .data = buffer.data.get(),
-                  .bytes = buffer.bytes,
-                  .token = static_cast<std::uint64_t>(index)});
+  submit({.file = buffer.file,
+          .data = buffer.data.get(),
+          .bytes = buffer.bytes,
+          .token = static_cast<std::uint64_t>(index)},
+         level, slot);
 }
 
 bool SnapshotFiles::prefetch(int level, std::int32_t slot) {
   release_lent();
   Slot& at = slot_at(level, slot);
+  if (at.state == Slot::State::damaged) return true;
   if (at.state != Slot::State::held) return false;
   if (at.buffer >= 0) return true;
   const auto free =
       std::count_if(buffers_.begin(), buffers_.end(), [](const Buffer& b) { return b.use == Use::free; });
   if (free < 2) return false;
-  start_read(level, slot, take_buffer(level, at.bytes));
+  start_read(level, slot, take_buffer(level, at.block.bytes));
   return true;
 }
 
@@ -227,9 +252,10 @@ std::optional<std::span<const std::byte>> SnapshotFiles::read(int level, std::in
   Slot& at = slot_at(level, slot);
   if (at.state == Slot::State::writing)
     return std::span<const std::byte>(
-        buffers_[static_cast<std::size_t>(at.buffer)].data.get() + header_bytes_, at.bytes);
+        buffers_[static_cast<std::size_t>(at.buffer)].data.get() + header_bytes_, at.block.bytes);
+  if (at.state == Slot::State::damaged) return std::nullopt;
   TM_CHECK(at.state == Slot::State::held, "slot {} of level {} is empty", slot, level);
-  if (at.buffer < 0) start_read(level, slot, take_buffer(level, at.bytes));
+  if (at.buffer < 0) start_read(level, slot, take_buffer(level, at.block.bytes));
   Buffer& buffer = buffers_[static_cast<std::size_t>(at.buffer)];
   if (buffer.use == Use::reading) {
     const StallClock stall(stall_of(level));
@@ -237,20 +263,15 @@ std::optional<std::span<const std::byte>> SnapshotFiles::read(int level, std::in
   }
   at.buffer = -1;
   buffer.use = Use::lent;
-  return checked(level, slot, buffer);
+  return checked(at.block, buffer);
 }
 
-std::optional<std::span<const std::byte>> SnapshotFiles::checked(int level, std::int32_t slot,
+std::optional<std::span<const std::byte>> SnapshotFiles::checked(const Commit& block,
                                                                  const Buffer& buffer) const {
-  const Slot& at = slots_[static_cast<std::size_t>(level)][static_cast<std::size_t>(slot)];
-  if (buffer.result.error != 0 || buffer.result.bytes < header_bytes_ + at.bytes) return std::nullopt;
-  Header header;
-  std::memcpy(&header, buffer.data.get(), sizeof header);
-  const std::span<const std::byte> payload(buffer.data.get() + header_bytes_, at.bytes);
-  const bool ours = header.own_checksum == own_checksum(header) && header.generation == at.generation &&
-                    header.level == level && header.slot == slot && header.step == at.content.step &&
-                    header.bytes == at.bytes;
-  if (!ours || header.checksum != checksum(payload)) return std::nullopt;
+  if (buffer.result.error != 0 || buffer.result.bytes < header_bytes_ + block.bytes) return std::nullopt;
+  const std::span<const std::byte> payload(buffer.data.get() + header_bytes_, block.bytes);
+  if (!is_header_of({buffer.data.get(), header_bytes_}, block) || checksum(payload) != block.checksum)
+    return std::nullopt;
   return payload;
 }
 
@@ -261,15 +282,16 @@ void SnapshotFiles::drop(int level, std::int32_t slot, bool keep) {
     buffer.use = buffer.use == Use::reading ? Use::orphan : Use::free;
   }
   if (keep && options_.keep_dropped)
-    dropped_.push_back({level, slot, at.generation, next_generation_});
+    dropped_.push_back({level, slot, at.block.generation, next_generation_});
   else
-    remove(level, slot, at.generation);
+    remove(level, slot, at.block.generation);
   at = {};
 }
 
 void SnapshotFiles::remove(int level, std::int32_t slot, std::uint64_t generation) {
+  if (options_.unnamed) return;
   const StallClock handling(handling_of(level));
-  remover_.remove(path(level, slot, generation));
+  remover_.remove(folder_of(level), name_of(level, slot, generation));
 }
 
 void SnapshotFiles::reclaim(std::uint64_t before) {
@@ -289,7 +311,7 @@ bool SnapshotFiles::look(bool wait) {
   IoResult result;
   if (!queue_->take(result, wait)) return false;
   Buffer& buffer = buffers_[static_cast<std::size_t>(result.token)];
-  ::close(buffer.file);
+  if (buffer.file >= 0) ::close(buffer.file);
   buffer.file = -1;
   buffer.result = result;
   switch (buffer.use) {
@@ -313,11 +335,14 @@ void SnapshotFiles::commit_in_order() {
     const Commit& commit = write.commit;
     Buffer& buffer = buffers_[static_cast<std::size_t>(write.buffer)];
     if (buffer.result.error != 0 || buffer.result.bytes < buffer.bytes)
-      fail_write(commit.level, commit.slot, commit.generation, buffer.result.error);
+      fail_write(commit, buffer.result.error);
+    // The name must be on the disk before anything that counts on it.
+    if (options_.durable && !options_.unnamed)
+      if (const int error = folder_of(commit.level)->sync()) fail_write(commit, error);
     writes_.pop_front();
     buffer.use = Use::free;
     Slot& at = slot_at(commit.level, commit.slot);
-    if (at.generation == commit.generation && at.state == Slot::State::writing) {
+    if (at.block.generation == commit.generation && at.state == Slot::State::writing) {
       at.state = Slot::State::held;
       at.buffer = -1;
     }
@@ -335,12 +360,35 @@ void SnapshotFiles::drain() {
   while (!writes_.empty()) TM_CHECK(look(true), "a write was lost");
 }
 
+// A file that is as long as the commit says, with the header of just that block: only then is room made for it.
+FileHandle SnapshotFiles::open_whole(const Commit& commit) const {
+  FileHandle file =
+      folder_of(commit.level)->open_file(name_of(commit.level, commit.slot, commit.generation), O_RDONLY);
+  struct stat facts {};
+  if (!file || ::fstat(file.get(), &facts) != 0) return {};
+  const auto size = static_cast<std::uint64_t>(facts.st_size);
+  std::array<std::byte, snapshot_header_bytes> header;
+  std::size_t done = 0;
+  const bool whole = size >= header_bytes_ && commit.bytes <= size - header_bytes_ &&
+                     read_fully(file.get(), header, 0, done) == 0 && done == header.size() &&
+                     is_header_of(header, commit);
+  return whole ? std::move(file) : FileHandle();
+}
+
 void SnapshotFiles::adopt(const Commit& commit) {
-  slot_at(commit.level, commit.slot) = {.state = Slot::State::held,
-                                        .generation = commit.generation,
-                                        .bytes = commit.bytes,
-                                        .content = commit.content,
-                                        .buffer = -1};
+  slot_at(commit.level, commit.slot) = {
+      .state = open_whole(commit) ? Slot::State::held : Slot::State::damaged, .block = commit, .buffer = -1};
+}
+
+std::optional<std::vector<std::byte>> SnapshotFiles::read_adjoint(const Commit& commit) const {
+  const FileHandle file = open_whole(commit);
+  if (!file) return std::nullopt;
+  std::vector<std::byte> bytes(commit.bytes);
+  std::size_t done = 0;
+  if (read_fully(file.get(), bytes, header_bytes_, done) != 0 || done < bytes.size() ||
+      checksum(bytes) != commit.checksum)
+    return std::nullopt;
+  return bytes;
 }
 
 std::size_t SnapshotFiles::staging_bytes() const {
@@ -355,12 +403,14 @@ double SnapshotFiles::stall_seconds() const {
   return sum;
 }
 
-void SnapshotFiles::fail_write(int level, std::int32_t slot, std::uint64_t generation, int error) const {
-  const std::string file = path(level, slot, generation);
-  if (error == 0 || error == ENOSPC || error == EDQUOT || error == EFBIG)
+void SnapshotFiles::fail_write(const Commit& block, int error) const {
+  const Folder& folder = *folder_of(block.level);
+  const std::string file =
+      options_.unnamed ? folder.path() : folder.path_of(name_of(block.level, block.slot, block.generation));
+  if (error == 0 || is_out_of_room(error))
     fail(ErrorCode::disk_full,
          {.what = fmt::format("no room for {} in {}",
-                              to_string(Bytes(static_cast<std::int64_t>(options_.block_bytes))), file),
+                              to_string(Bytes(static_cast<std::int64_t>(block.bytes))), file),
           .expected = "as much room as the level's budget",
           .help = "make room, or give the level fewer bytes; with resume, nothing that was written is lost"});
   fail(ErrorCode::run_directory,

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/base/folder.h"
 #include "tidemark/schedule/file_remover.h"
 #include "tidemark/schedule/io_queue.h"
-#include "tidemark/schedule/store.h"
+#include "tidemark/schedule/snapshot_header.h"
 
 namespace tidemark::schedule {
 
@@ -17,30 +18,26 @@ struct FileOptions {
   std::size_t block_bytes = 0;  // most blocks; larger ones are possible
   int buffers = 4;              // at least 2
   bool direct = false, durable = false;
-  bool keep_dropped = false;     // until `reclaim`: a run may be resumed from before the drop
+  bool keep_dropped = false;  // until `reclaim`: a run may be resumed from before the drop
+  bool unnamed = false;       // one file without a name for each level: no block is larger than `block_bytes`
   std::byte* staging = nullptr;  // staging_room() bytes of the caller's for the buffers; null: allocated
 };
 
 // For blocks of at most so many bytes, not direct.
 std::size_t staging_room(std::size_t block_bytes, int buffers);
 
-// A block that has reached its file.
-struct Commit {
-  int level = working;  // working: an adjoint
-  std::int32_t slot = 0;
-  std::uint64_t generation = 0;  // of the file, counted over the whole run
-  Content content;
-  std::uint64_t bytes = 0, checksum = 0;
-};
-
 class SnapshotFiles {
  public:
-  SnapshotFiles(std::vector<std::string> folders, const FileOptions& options, std::unique_ptr<IoQueue> queue);
+  // `folders` by level; null: not a level of files.
+  SnapshotFiles(std::vector<std::shared_ptr<const Folder>> folders, const FileOptions& options,
+                std::unique_ptr<IoQueue> queue);
   ~SnapshotFiles();
   SnapshotFiles(const SnapshotFiles&) = delete;
 
   // Called for every block, in the order of close(). What it throws comes out of the call that waited or looked.
   std::function<void(const Commit&)> on_commit;
+  // What the blocks that are closed from now on rest on; none: nothing.
+  std::function<BlockContext()> context;
 
   std::span<std::byte> open(int level, std::int32_t slot, std::size_t bytes);
   void close(int level, std::int32_t slot, const Content& content);
@@ -58,14 +55,15 @@ class SnapshotFiles {
   void drain();                        // commits everything; the time counts as a stall
   void reclaim(std::uint64_t before);  // removes files dropped before the file of that generation was made
 
-  // Takes over what an earlier process has written; a file that is not there is a damaged snapshot.
+  // Takes over what an earlier process has written. A file that is not there, or does not say what the commit says, is
+  // a damaged snapshot.
   void adopt(const Commit& commit);
+  std::optional<std::vector<std::byte>> read_adjoint(const Commit& commit) const;
   void adopt_generation(std::uint64_t next) { next_generation_ = next; }
 
   std::uint64_t generation() const { return next_generation_; }
-  std::int64_t dropped_on(int level) const;  // kept all the same
-  std::string path(int level, std::int32_t slot, std::uint64_t generation) const;
-  std::size_t header_bytes() const { return header_bytes_; }
+  std::int64_t dropped_on(int level) const;                                            // kept all the same
+  static std::string name_of(int level, std::int32_t slot, std::uint64_t generation);  // in its folder
   std::size_t staging_bytes() const;
   double stall_seconds(int level) const { return stalls_[static_cast<std::size_t>(level)]; }
   double stall_seconds() const;
@@ -88,9 +86,8 @@ class SnapshotFiles {
     IoResult result;
   };
   struct Slot {
-    enum class State : std::uint8_t { empty, open, writing, held } state = State::empty;
-    std::uint64_t generation = 0, bytes = 0;
-    Content content;
+    enum class State : std::uint8_t { empty, open, writing, held, damaged } state = State::empty;
+    Commit block;
     int buffer = -1;  // filling or writing or reading it ahead
   };
   struct Write {
@@ -115,10 +112,15 @@ class SnapshotFiles {
   void commit_in_order();
   void remove(int level, std::int32_t slot, std::uint64_t generation);
   std::size_t transfer_bytes(std::size_t payload) const;
-  std::optional<std::span<const std::byte>> checked(int level, std::int32_t slot, const Buffer& buffer) const;
-  [[noreturn]] void fail_write(int level, std::int32_t slot, std::uint64_t generation, int error) const;
+  std::optional<std::span<const std::byte>> checked(const Commit& block, const Buffer& buffer) const;
+  const std::shared_ptr<const Folder>& folder_of(int level) const;
+  FileHandle open_whole(const Commit& commit) const;
+  void wait_for_writes_of(int level, std::int32_t slot);
+  void submit(IoRequest request, int level, std::int32_t slot);
+  [[noreturn]] void fail_write(const Commit& block, int error) const;
 
-  std::vector<std::string> folders_;  // by level; empty: not a level of files
+  std::vector<std::shared_ptr<const Folder>> folders_;  // by level
+  std::vector<FileHandle> unnamed_;                     // by level
   FileOptions options_;
   std::size_t header_bytes_;
   std::vector<Buffer> buffers_;

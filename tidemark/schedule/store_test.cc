@@ -55,6 +55,10 @@ class SmallDisk final : public IoQueue {
   std::optional<IoResult> refused_;
 };
 
+std::shared_ptr<const Folder> opened(const testing::Scratch& scratch) {
+  return std::make_shared<const Folder>(Folder::open(scratch.path()).value());
+}
+
 void put(SnapshotFiles& files, std::int32_t slot, char value) {
   const auto block = files.open(0, slot, 100);
   std::fill(block.begin(), block.end(), std::byte(value));
@@ -63,7 +67,7 @@ void put(SnapshotFiles& files, std::int32_t slot, char value) {
 
 TEST(SnapshotFiles, CommitsInOrderUntilTheDiskIsFull) {
   const testing::Scratch scratch;
-  SnapshotFiles files({scratch.path()}, {.block_bytes = 100}, std::make_unique<SmallDisk>(400));
+  SnapshotFiles files({opened(scratch)}, {.block_bytes = 100}, std::make_unique<SmallDisk>(400));
   std::vector<std::int32_t> committed;
   files.on_commit = [&](const Commit& commit) { committed.push_back(commit.slot); };
   put(files, 0, 'a');
@@ -85,7 +89,7 @@ TEST(SnapshotFiles, CommitsInOrderUntilTheDiskIsFull) {
 TEST(SnapshotFiles, GivesWhatIsStillBeingWrittenAndWhatWasReadAhead) {
   const testing::Scratch scratch;
   for (const Io io : {Io::automatic, Io::thread}) {
-    SnapshotFiles files({scratch.path()}, {.block_bytes = 100, .buffers = 3}, make_io_queue(io, 3));
+    SnapshotFiles files({opened(scratch)}, {.block_bytes = 100, .buffers = 3}, make_io_queue(io, 3));
     for (std::int32_t slot = 0; slot < 12; ++slot) {
       put(files, slot, static_cast<char>('a' + slot));
       EXPECT_EQ((*files.read(0, slot))[50], std::byte('a' + slot));
