@@ -1,6 +1,3 @@
-#include <unistd.h>
-
-#include <atomic>
 #include <filesystem>
 
 #include "tidemark/base/error.h"
@@ -95,12 +92,6 @@ class LoopSteps final : public schedule::Simulation {
   bool recorded_ = false;  // the working state is one behind what the executor takes it for
 };
 
-// No two of the machine at a time have the same.
-std::string fresh_name() {
-  static std::atomic<std::uint64_t> next{0};
-  return fmt::format("loop-{}-{}", ::getpid(), next++);
-}
-
 std::string folder_of(const LoopReverseAttrs& attrs) {
   if (!attrs.folder.empty()) return attrs.folder;
   std::error_code error;
@@ -116,7 +107,7 @@ void reverse_with_files(const KernelArgs& args, const Reversal& reversal, Gradie
   LoopSteps steps(args, reversal, gradients, scratch);
   const auto state = static_cast<std::int64_t>(steps.state_bytes());
   schedule::RunOptions options;
-  options.name = fresh_name();
+  options.unnamed = true;  // nobody else can open what is gone when the kernel returns, or the process ends
   options.state_bytes = state;
   options.record_bytes = 1;
   options.buffers = file_buffers;
