@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,6 +19,7 @@
 #include "tidemark/plan/pack_csv.h"
 #include "tools/exit_code.h"
 #include "tools/number_option.h"
+#include "tools/text_file.h"
 
 namespace tidemark::cli {
 namespace {
@@ -111,14 +109,6 @@ void explain_misfit(const PackResult& result, std::int64_t capacity, const std::
   fmt::print(stderr, "{}\n", Error(ErrorCode::infeasible_budget, parts).what());
 }
 
-void write_table(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out)
-    fail(ErrorCode::bad_file, {.what = fmt::format("cannot write {}: {}", path, std::strerror(errno))});
-}
-
 ExitCode run_layout(const LayoutCommand& command) {
   const auto begin = std::chrono::steady_clock::now();
   std::optional<std::int64_t> capacity;
@@ -136,9 +126,9 @@ ExitCode run_layout(const LayoutCommand& command) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   const bool fits = result.status == PackStatus::fits;
-  if (fits && !command.output.empty()) write_table(command.output, print_pack_table(table, result.offsets));
+  if (fits && !command.output.empty()) write_text(command.output, print_pack_table(table, result.offsets));
   (command.json ? print_json : print_human)(result, table.items.size(), capacity, seconds);
-  std::fflush(stdout);
+  flush_output();
   if (!fits) explain_misfit(result, *capacity, command.input);
   return exit_code_of(result.status);
 }

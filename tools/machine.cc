@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <memory>
+#include <optional>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
@@ -15,6 +13,7 @@
 #include "tools/exit_code.h"
 #include "tools/number_option.h"
 #include "tools/progress.h"
+#include "tools/text_file.h"
 
 namespace tidemark::cli {
 namespace {
@@ -85,17 +84,13 @@ Machine measured(const MachineCommand& command) {
 }
 
 void run_machine(const MachineCommand& command) {
-  std::ofstream file;
-  if (!command.output.empty()) {  // before the measurement: a mistake costs no time
-    file.open(command.output, std::ios::binary);
-    if (!file) {
-      fail(ErrorCode::bad_file, {.what = fmt::format("the file '{}' cannot be written: {}", command.output,
-                                                     std::strerror(errno))});
-    }
-  }
+  std::optional<OutputFile> file;
+  if (!command.output.empty())
+    file.emplace(command.output);  // before the measurement: a mistake costs no time
   const Machine machine = command.show.empty() ? measured(command) : load_machine(command.show);
-  if (file.is_open() && !(file << to_json(machine) << '\n' << std::flush)) {
-    fail(ErrorCode::bad_file, {.what = fmt::format("the file '{}' cannot be written", command.output)});
+  if (file) {
+    file->write(to_json(machine) + '\n');
+    file->commit();
   }
   if (command.json) {
     fmt::print("{}\n", to_json(machine));

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "tidemark/base/error.h"
 #include "tools/demo.h"
@@ -14,6 +15,7 @@
 #include "tools/ops.h"
 #include "tools/plan.h"
 #include "tools/schedule.h"
+#include "tools/text_file.h"
 
 int main(int argc, char** argv) {
   using namespace tidemark;
@@ -29,18 +31,23 @@ int main(int argc, char** argv) {
   cli::add_ops(app, exit_code);
   try {
     app.parse(argc, argv);
+    cli::flush_output();
   } catch (const CLI::ValidationError& error) {  // a value that is wrong is input, not usage
     app.exit(error);
     return cli::exit_bad_input;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? cli::exit_ok : cli::exit_usage;
+    const int status = app.exit(error);
+    if (status == 0 && std::fflush(stdout) != 0) return cli::exit_failure;  // --help to a full disk
+    return status == 0 ? cli::exit_ok : cli::exit_usage;
   } catch (const DeviceError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return cli::exit_failure;
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
-    if (error.code() == ErrorCode::out_of_memory) return cli::exit_failure;
-    return error.code() == ErrorCode::infeasible_budget ? cli::exit_infeasible : cli::exit_bad_input;
+    return cli::exit_code_of(error.code());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: there is not enough memory\n");
+    return cli::exit_failure;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return cli::exit_failure;

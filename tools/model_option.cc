@@ -32,7 +32,7 @@ Graph ModelOption::load() const {
                                  .dtype = dtype_named(dtype),
                                  .optimizer = nn::optimizer_named(optimizer)});
   }
-  return parse(read_text(model), {.find = find_op, .nearest = nearest_op}, model);
+  return parse(read_text(model, "a graph"), {.find = find_op, .nearest = nearest_op}, model);
 }
 
 void add_model_options(CLI::App& command, ModelOption& option) {

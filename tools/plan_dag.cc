@@ -27,7 +27,7 @@ DagReport base_report(const Dag& dag, const PlanCommand& command) {
 
 // Judges a schedule that someone else may have made.
 ExitCode judge(const Dag& dag, const PlanCommand& command, DagReport report) {
-  report.schedule = schedule_from_text(read_text(command.check), command.check);
+  report.schedule = schedule_from_text(read_text(command.check, "a schedule"), command.check);
   report.figures = check_schedule(dag, report.schedule);
   const ScheduleCheck& figures = report.figures;
   if (figures.fault) {
@@ -76,7 +76,7 @@ ExitCode plan_dag(const PlanCommand& command) {
   } else if (report.fits) {
     print_text(dag, report);
   }
-  std::fflush(stdout);
+  flush_output();
   if (!report.fits) fmt::print(stderr, "{}\n", misfit_text(dag, report));
   return report.fits ? exit_ok : exit_infeasible;
 }

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -31,17 +28,8 @@ struct ScheduleCommand {
   bool json = false;
 };
 
-[[noreturn]] void cannot(std::string_view what, const std::string& path) {
-  fail(ErrorCode::bad_file, {.what = fmt::format("cannot {} {}: {}", what, path, std::strerror(errno))});
-}
-
 ExitCode judge(const ScheduleCommand& command) {
-  errno = 0;
-  std::ifstream in(command.check, std::ios::binary);
-  if (!in.is_open() || in.peek() == std::ifstream::traits_type::eof()) {
-    if (errno != 0) cannot("read", command.check);
-  }
-  in.clear();
+  InputStream in(command.check);
   schedule::ActionReader reader(in, command.check);
   const Question question = command.option.over(reader.question());
   const schedule::Verdict verdict = verify(question, reader);
@@ -58,11 +46,10 @@ ExitCode judge(const ScheduleCommand& command) {
 }
 
 void write_list(const std::string& path, const Question& question, const Schedule& made) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
+  OutputFile file(path);
+  OutputStream out(file);
   write_actions(out, question, made);
-  out.close();
-  if (!out) cannot("write", path);
+  file.commit();
 }
 
 ExitCode plan(const ScheduleCommand& command) {

@@ -3,29 +3,20 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "tidemark/base/error.h"
 
 namespace tidemark::cli {
 
-std::string read_text(const std::string& path) {
+void flush_output() {
+  const bool failed_before = std::ferror(stdout) != 0;
   errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in.is_open() || in.bad() || errno == EISDIR)
-    fail(ErrorCode::bad_file, {.what = fmt::format("cannot read {}: {}", path, std::strerror(errno))});
-  return text;
-}
-
-void write_text(const std::string& path, std::string_view text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out)
-    fail(ErrorCode::bad_file, {.what = fmt::format("cannot write {}: {}", path, std::strerror(errno))});
+  if (std::fflush(stdout) == 0 && !failed_before) return;
+  fail(ErrorCode::disk_full,
+       {.what = fmt::format("the output could not be written: {}",
+                            errno != 0 ? std::strerror(errno) : "a write failed before")});
 }
 
 }  // namespace tidemark::cli

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
+#include "tidemark/base/text_file.h"
 
 namespace tidemark {
 namespace {
@@ -59,20 +57,7 @@ RematProblem problem_of(const Dag& dag) {
 }
 
 Dag read_dag(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
-  // In pieces: a pipe has no size to ask for, and what is too large is not read to its end.
-  for (std::vector<char> piece(1 << 16); in;) {
-    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
-    if (static_cast<std::int64_t>(text.size()) > max_dag_file_bytes)
-      fail(ErrorCode::bad_file,
-           {.what = fmt::format("{} is too large for a graph", path),
-            .expected = fmt::format("at most {}", to_string(Bytes(max_dag_file_bytes)))});
-  }
-  if (!in.eof() || in.bad())
-    fail(ErrorCode::bad_file, {.what = fmt::format("cannot read {}: {}", path, std::strerror(errno))});
-  return dag_from_json(text, path);
+  return dag_from_json(read_text_file(path, "a graph", Bytes(max_dag_file_bytes)), path);
 }
 
 std::string to_json(const Dag& dag) {

@@ -1,7 +1,4 @@
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
+#include "tidemark/base/text_file.h"
 #include "tidemark/plan/json_reader.h"
 #include "tidemark/plan/machine.h"
 
@@ -12,6 +9,7 @@ using Json = JsonReader::Json;
 constexpr std::string_view format_name = "tidemark-machine";
 constexpr int format_version = 1;
 constexpr JsonFileKind machine_file{"machine file", ErrorCode::bad_machine_file};
+constexpr Bytes most_machine_bytes = Bytes(std::int64_t{1} << 24);
 constexpr int most_threads = 1 << 20;
 constexpr double growth_tolerance = 1e-6;  // of rounding, where a rate grows exactly as the size
 
@@ -102,14 +100,15 @@ Machine machine_from_json(std::string_view text) {
 }
 
 Machine load_machine(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || std::filesystem::is_directory(path)) {
-    fail(ErrorCode::bad_file, {.what = fmt::format("the machine file '{}' cannot be read", path),
-                               .help = "`tidemark machine --output FILE` writes one for this machine"});
+  std::string text;
+  try {
+    text = read_text_file(path, "a machine file", most_machine_bytes);
+  } catch (const Error& error) {
+    ErrorParts parts = error.parts();
+    parts.help = "`tidemark machine --output FILE` writes one for this machine";
+    fail(error.code(), std::move(parts));
   }
-  return machine_from_json(text.str());
+  return machine_from_json(text);
 }
 
 }  // namespace tidemark

@@ -4,19 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <numeric>
-#include <sstream>
 #include <unordered_map>
 #include <utility>
 
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
 #include "tidemark/base/source.h"
+#include "tidemark/base/text_file.h"
 
 namespace tidemark {
 namespace {
@@ -175,12 +172,7 @@ PackTable parse_pack_table(std::string_view text, std::string_view file,
 }
 
 PackTable read_pack_table(const std::string& path, std::optional<std::int64_t> capacity) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  if (!in && text.view().empty() && !in.eof())
-    fail(ErrorCode::bad_file, {.what = fmt::format("cannot read {}: {}", path, std::strerror(errno))});
-  return parse_pack_table(text.view(), path, capacity);
+  return parse_pack_table(read_text_file(path, "a table of buffers"), path, capacity);
 }
 
 std::string print_pack_table(const PackTable& table, std::span<const std::int64_t> offsets) {
