@@ -6,7 +6,18 @@
 
 option(TIDEMARK_FUZZ "Build the fuzz targets as libFuzzer executables (needs clang)" OFF)
 
+# Without clang, `file_fuzzer` runs all targets on numbered mutations (tests/fuzz/driver/main.cc); best in the asan tree:
+#   ninja -C build/asan file_fuzzer && build/asan/file_fuzzer all --seconds 1200
+function(tm_file_fuzzer)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cc")
+  add_executable(file_fuzzer EXCLUDE_FROM_ALL ${sources} "${PROJECT_SOURCE_DIR}/tests/fuzz/driver/main.cc")
+  target_link_libraries(file_fuzzer PRIVATE tidemark_flags tidemark_plan tidemark_ops tidemark_schedule tidemark::openblas)
+endfunction()
+
 function(tm_fuzz)
+  if(TIDEMARK_TESTS)
+    tm_file_fuzzer()
+  endif()
   if(NOT TIDEMARK_FUZZ)
     return()
   endif()
@@ -20,6 +31,6 @@ function(tm_fuzz)
     add_executable(${name} "${source}")
     target_compile_definitions(${name} PRIVATE ${name}=LLVMFuzzerTestOneInput)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    target_link_libraries(${name} PRIVATE tidemark_flags tidemark_plan tidemark_ops tidemark::openblas)
+    target_link_libraries(${name} PRIVATE tidemark_flags tidemark_plan tidemark_ops tidemark_schedule tidemark::openblas)
   endforeach()
 endfunction()

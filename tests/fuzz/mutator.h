@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -28,8 +29,15 @@ inline std::vector<std::string> texts_in(const std::string& folder) {
 
 class Mutator {
  public:
-  Mutator(std::vector<std::string> texts, std::vector<std::string> words)
-      : texts_(std::move(texts)), words_(std::move(words)) {}
+  Mutator(const std::vector<std::string>& texts, const std::vector<std::string>& words,
+          std::uint64_t seed = 20240607)
+      : texts_(texts), words_(words), random_(seed) {}
+
+  // A function of the seed and the texts alone.
+  std::string next(std::uint64_t seed) {
+    random_.seed(seed);
+    return next();
+  }
 
   std::string next() {
     std::string text = any(texts_);
@@ -94,7 +102,7 @@ class Mutator {
   }
 
   std::vector<std::string> texts_, words_;
-  std::mt19937_64 random_{20240607};
+  std::mt19937_64 random_;
 };
 
 }  // namespace tidemark::testing

@@ -1,0 +1,21 @@
+// Any text is either a clean Error or a plan that is written and read back as itself.
+#include <string_view>
+
+#include "tests/fuzz/fuzz_entry.h"
+#include "tidemark/base/check.h"
+#include "tidemark/base/error.h"
+#include "tidemark/plan/plan_json.h"
+
+extern "C" int plan_fuzz(const std::uint8_t* data, std::size_t size) {
+  using namespace tidemark;
+  Plan plan;
+  try {
+    plan = plan_from_json({reinterpret_cast<const char*>(data), size});
+  } catch (const Error& error) {
+    TM_CHECK(error.code() == ErrorCode::bad_plan_file, "{}", error.what());
+    return 0;
+  }
+  const std::string text = to_json(plan);
+  TM_CHECK(to_json(plan_from_json(text)) == text, "a plan changes when it is written and read");
+  return 0;
+}
