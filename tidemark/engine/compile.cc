@@ -1,5 +1,7 @@
 #include "tidemark/engine/compile.h"
 
+#include <set>
+
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/plan/plan_json.h"
@@ -9,6 +11,27 @@ namespace tidemark {
 
 std::vector<LoopForecast> PlannedGraph::loops() const {
   return loop_forecasts(graph, [&](NodeId node) { return region_facts(plan, node); });
+}
+
+Bytes PlannedGraph::handed_out() const {
+  std::set<BufferId> counted;
+  Bytes bytes;
+  for (const Ref& ref : plan.outputs) {
+    const Bytes size(graph.type(ref.value).bytes());
+    if (plan.buffers[ref.buffer.index].memory == Memory::arena && size.count > small_result_bytes &&
+        counted.insert(ref.buffer).second)
+      bytes += size;
+  }
+  return bytes;
+}
+
+std::string PlannedGraph::summary() const {
+  std::string text = tidemark::summary(graph, plan) + to_text(loops());
+  if (handed_out().count > 0)
+    text +=
+        fmt::format("{:<18}{} by each call, in its peak; what of it is held comes on top of later calls\n",
+                    "handed out", to_string(handed_out()));
+  return text;
 }
 
 std::string PlannedGraph::to_json() const { return tidemark::to_json(plan); }

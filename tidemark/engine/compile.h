@@ -22,7 +22,9 @@ namespace tidemark {
 struct PlannedGraph {
   const Graph& graph;
   const Plan& plan;
-  std::string summary() const { return tidemark::summary(graph, plan) + to_text(loops()); }
+  std::string summary() const;
+  // Of results that a call hands out beside the caller's own memory: while they are held, later calls take as much more.
+  Bytes handed_out() const;
   // What reversing its loops takes; without those that keep everything.
   std::vector<LoopForecast> loops() const;
   std::string to_json() const;

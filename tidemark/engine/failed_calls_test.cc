@@ -15,7 +15,7 @@ Tensor waves(const Shape& shape, double frequency, DType dtype = DType::f64) {
 }
 
 // One update that can fail: f(state, good) succeeds, f(state, bad) does not. The state survives, keeps its bits, and can be
-// used again; and what succeeds still updates in place where it did.
+// used again.
 struct Case {
   std::string name;
   std::function<std::vector<Tensor>(std::vector<Tensor>, Tensor)> f;
@@ -53,7 +53,6 @@ void expect_survival(const Case& c) {
     const State next = step(state, c.good);
     for (std::size_t k = 0; k < c.state.size(); ++k)
       EXPECT_EQ(next.tensors[k].to_vector(), expected.tensors[k].to_vector()) << "state " << k;
-    EXPECT_THROW(state.tensors[0].to_vector(), Error) << "given away when the call succeeded";
   }
 }
 

@@ -104,6 +104,8 @@ TEST(HeldResults, AreShownWithoutABudget) {
   for (int i = 0; i < 3; ++i) held.push_back(f(x));
   const FunctionMemory report = f.memory_report();
   EXPECT_EQ(report.results, 3);
+  EXPECT_EQ(f.plan().handed_out().count, x.type().bytes());
+  EXPECT_THAT(f.plan().summary(), HasSubstr("handed out        15.62 KiB by each call"));
   EXPECT_EQ(report.held_results.count, 3 * x.type().bytes());
   EXPECT_EQ(report.results_in_arena.count, x.type().bytes());
   EXPECT_THAT(report.text(), HasSubstr("results held      3, 46.88 KiB"));
