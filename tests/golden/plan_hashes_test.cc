@@ -14,7 +14,7 @@
 #include "tests/support/random_dags.h"
 #include "tests/support/random_programs.h"
 #include "tests/support/tiny_models.h"
-#include "tidemark/base/sanitized.h"
+#include "tests/support/sanitized.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/plan/dag_schedule.h"
 #include "tidemark/plan/plan_hash.h"
@@ -46,7 +46,7 @@ class PlanHashes : public ::testing::Test {
   }
 
   void SetUp() override {
-    if (sanitized) GTEST_SKIP() << "searches have a share of their work here";
+    if (sanitized) GTEST_SKIP() << "the same plans, tens of times as slowly";
   }
 
   static void expect(const std::string& name, std::uint64_t hash, const std::string& figures) {

@@ -9,7 +9,6 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/deep_stack.h"
 #include "tidemark/base/repeatable_math.h"
-#include "tidemark/base/sanitized.h"
 
 namespace tidemark::packing {
 namespace {
@@ -18,7 +17,8 @@ constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max() / 4;
 constexpr std::size_t remembered = std::size_t{1} << 20;  // refuted states kept, a power of two
 constexpr std::size_t max_depth = 4'000;                  // of the recursion; deeper attempts are given up
 constexpr std::size_t shallow = 30;                       // blocks: few enough for the caller's stack
-constexpr std::size_t stack_bytes = (sanitized ? 32 : 8) * (std::size_t{1} << 20);  // some 600 bytes a level
+// Some 600 bytes a level, four times that under sanitizers; pages that are not touched cost nothing.
+constexpr std::size_t stack_bytes = std::size_t{32} << 20;
 constexpr double first_limit = 2e6,
                  limit_growth = 1.3;  // work units per attempt, grown every round of preferences
 constexpr double dives_per_attempt = 3;
