@@ -53,7 +53,14 @@ Graph ready_for_reverse(const Graph& graph, std::span<const bool> wrt) {
       any = any || wanted[o];
     }
     any = any && node.op->derivative != Derivative::zero;
-    const NodeCall call(graph, node);
+    NodeCall call(graph, node);
+    std::vector<Graph> regions;
+    if (any && asks(node)) {
+      // As their gradients will be made of them: whether a step is kept or computed again must not be seen in its bits.
+      for (const Graph& region : node.regions)
+        regions.push_back(expand(region, needs_expansion, ExpandRegions::inside));
+      call.call.regions = regions;
+    }
     const std::vector<Var> out = any && asks(node)
                                      ? node.op->for_reverse({.builder = builder,
                                                              .call = call,
