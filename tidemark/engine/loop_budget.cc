@@ -23,7 +23,7 @@ Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_o
   const auto with = [&](std::int64_t bytes) {
     return prepare_graph(traced, skip_optimisations, nullptr, bytes);
   };
-  Graph best = with(range.least);
+  Graph best = with(0);  // one state of each, also of those that are smaller than the largest
   if (!fits(best)) return best;
   double low = static_cast<double>(std::max<std::int64_t>(1, range.least));
   double high = static_cast<double>(std::max(range.least, range.most)) + 1;
