@@ -234,9 +234,12 @@ GraphCase graph_of(const RandomFunction& function, Part part) {
     return part == Part::gradient ? with_loss(function, x) : function(x);
   };
   const auto traced = trace_call(f, std::tuple(function.arguments()), {});
-  GraphCase program{traced.graph, literals_of(traced.inputs)};
-  if (part == Part::gradient) program.graph = gradient_graph(traced.graph, Mask(float_inputs(traced.graph)));
-  return program;
+  return {traced.graph, literals_of(traced.inputs)};
+}
+
+std::string gradient_difference(const GraphCase& program, const Variation& variation) {
+  const Mask wrt(float_inputs(program.graph));
+  return difference({gradient_graph(program.graph, wrt), program.inputs}, variation);
 }
 
 std::string eager_difference(const RandomFunction& function) {
@@ -304,7 +307,9 @@ Finding check(std::uint64_t seed, const Thoroughness& thoroughness, const std::s
       for (const Variation& variation : variations_of(seed, part, function, thoroughness)) {
         finding.variation = variation;
         at(finding);
-        if (finding.what = difference(program, variation); finding) return;
+        finding.what =
+            part == Part::gradient ? gradient_difference(program, variation) : difference(program, variation);
+        if (finding) return;
       }
     }
   };

@@ -12,6 +12,13 @@
 
 namespace tidemark::testing {
 
+enum class Part {
+  eager,     // the function as it runs at once, against its trace
+  forward,   // its graph
+  gradient,  // its graph with a loss in front of the outputs, and the gradients of that
+};
+std::string_view name_of(Part part);
+
 // A graph and what to feed it.
 struct GraphCase {
   Graph graph;
@@ -31,9 +38,8 @@ inline constexpr int budget_steps = 5;
 
 // What is wrong, in words; "" when nothing is. Throws what the library throws.
 std::string difference(const GraphCase& program, const Variation& variation);
-
-enum class Part { eager, forward, gradient };  // of a function: which graph a variation was tried on
-std::string_view name_of(Part part);
+// The same with the gradients of its first output.
+std::string gradient_difference(const GraphCase& program, const Variation& variation);
 
 struct Finding {
   Part part = Part::eager;
@@ -49,7 +55,7 @@ struct Thoroughness {
   int budget_every = 5;  // of so many programs one is run at all budgets
 };
 
-// The graph that variations of a part run on. Throws what the library throws.
+// The function's graph; for gradients with a loss in front. Throws what the library throws.
 GraphCase graph_of(const RandomFunction& function, Part part);
 std::string eager_difference(const RandomFunction& function);
 

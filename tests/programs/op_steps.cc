@@ -52,13 +52,15 @@ Attrs changed(Attrs attrs, Draw& draw) {
   return attrs;
 }
 
-// Operands that are data, of the case's dtype, without conditions on their values that another shape would change.
+// Operands that are data (written as f64 in the sample), without conditions on their values that another shape would
+// change: no positions, no matrices that must be regular.
 bool takes_any_values(const LawCase& law) {
-  return law.regions.empty() && law.op->kind != OpKind::random &&
-         std::ranges::all_of(law.sample.in, [&](const Sample::Operand& operand) {
-           return (operand.type.dtype == law.dtype || operand.type.dtype == DType::boolean) &&
-                  operand.diagonal == 0;
-         });
+  if (!law.regions.empty() || law.op->kind == OpKind::random) return false;
+  const std::vector<Sample> samples = law.op->samples();
+  return std::ranges::all_of(samples[law.index].in, [](const Sample::Operand& operand) {
+    return (operand.type.dtype == DType::f64 || operand.type.dtype == DType::boolean) &&
+           operand.diagonal == 0;
+  });
 }
 
 }  // namespace

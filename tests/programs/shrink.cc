@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "tidemark/ir/builder.h"
+#include "tidemark/ops/constant.h"
+#include "tidemark/ops/registry.h"
 
 namespace tidemark::testing {
 
@@ -20,53 +22,64 @@ namespace {
 
 // What a smaller graph leaves out.
 struct Cut {
-  std::vector<bool> nodes;  // made inputs of
-  std::vector<bool> outputs;
+  std::vector<bool> nodes;  // something else stands for what they make: a new input, in a region a constant
+  std::vector<bool> outputs = {};  // none: all stay
   bool hints = false;
 };
+enum class Level { program, region };
+
+bool is_cut(const std::vector<bool>& list, std::size_t i) { return i < list.size() && list[i]; }
+
+Literal stand_in(const Type& type, std::uint64_t seed) {
+  const bool is_index = !is_float(type.dtype);
+  return random_literal(type.dtype, type.shape, seed, is_index ? 0 : -1, is_index ? 2 : 1);
+}
 
 std::vector<bool> used_values(const Graph& graph, const Cut& cut) {
   std::vector<bool> used(graph.values().size());
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-    if (!cut.outputs[i]) used[graph.outputs()[i].index] = true;
+    if (!is_cut(cut.outputs, i)) used[graph.outputs()[i].index] = true;
   }
   for (std::size_t n = graph.nodes().size(); n-- > 0;) {
     const Node& node = graph.nodes()[n];
     const bool wanted = std::ranges::any_of(node.results, [&](ValueId v) { return used[v.index]; });
-    if (!wanted || cut.nodes[n]) continue;
+    if (!wanted || is_cut(cut.nodes, n)) continue;
     for (ValueId v : node.operands) used[v.index] = true;
   }
   return used;
 }
 
-GraphCase smaller(const GraphCase& program, const Cut& cut) {
+GraphCase smaller(const GraphCase& program, const Cut& cut, Level level = Level::program) {
   const Graph& from = program.graph;
   const std::vector<bool> used = used_values(from, cut);
   GraphCase result;
   Graph& to = result.graph;
+  Builder builder(to);
   std::vector<ValueId> image(from.values().size());
   for (std::size_t i = 0; i < from.inputs().size(); ++i) {
     const ValueId v = from.inputs()[i].value;
-    if (!used[v.index]) continue;
+    if (!used[v.index] && level == Level::program) continue;
     image[v.index] = to.add_input(from.type(v), {}, from.inputs()[i].donated);
-    result.inputs.push_back(program.inputs[i]);
+    if (level == Level::program) result.inputs.push_back(program.inputs[i]);
   }
   for (std::size_t n = 0; n < from.nodes().size(); ++n) {
-    if (!cut.nodes[n]) continue;
+    if (!is_cut(cut.nodes, n)) continue;
     for (ValueId v : from.nodes()[n].results) {
       if (!used[v.index]) continue;
-      const Type& type = from.type(v);
-      const bool is_index = !is_float(type.dtype);
-      image[v.index] = to.add_input(type);
-      result.inputs.push_back(
-          random_literal(type.dtype, type.shape, v.index, is_index ? 0 : -1, is_index ? 2 : 1));
+      const Literal literal = stand_in(from.type(v), v.index);
+      if (level == Level::region) {
+        image[v.index] = builder.call1(op::constant, {}, pack(ConstantAttrs{literal})).id();
+      } else {
+        image[v.index] = to.add_input(from.type(v));
+        result.inputs.push_back(literal);
+      }
     }
   }
   const std::uint32_t shift = cut.hints ? 0 : copy_checkpoints(from, to);
   for (std::size_t n = 0; n < from.nodes().size(); ++n) {
     const Node& node = from.nodes()[n];
     const bool wanted = std::ranges::any_of(node.results, [&](ValueId v) { return used[v.index]; });
-    if (!wanted || cut.nodes[n]) continue;
+    if (!wanted || is_cut(cut.nodes, n)) continue;
     Node copy = node;
     copy.where = {};
     copy.results.clear();
@@ -79,9 +92,15 @@ GraphCase smaller(const GraphCase& program, const Cut& cut) {
   }
   if (!cut.hints) copy_hints(from, to, shift, image);
   for (std::size_t i = 0; i < from.outputs().size(); ++i) {
-    if (!cut.outputs[i]) to.add_output(image[from.outputs()[i].index]);
+    if (!is_cut(cut.outputs, i)) to.add_output(image[from.outputs()[i].index]);
   }
   return result;
+}
+
+std::vector<bool> only(std::size_t i) {
+  std::vector<bool> list(i + 1);
+  list[i] = true;
+  return list;
 }
 
 class Shrinker {
@@ -128,7 +147,8 @@ class Shrinker {
       finding.what.clear();
       progress(finding);
       try {
-        finding.what = difference(candidate, finding.variation);
+        finding.what = finding.part == Part::gradient ? gradient_difference(candidate, finding.variation)
+                                                      : difference(candidate, finding.variation);
       } catch (const std::exception& error) {
         finding.what = error.what();
       }
@@ -140,40 +160,40 @@ class Shrinker {
     return true;
   }
 
+  const Graph& graph() const { return best_.program.graph; }
+
   void cut_graph() {
-    Outcome made = run_apart(seconds_, [&](const Progress&) {
-      graph_of(RandomFunction(seed_, best_.left_out), best_.finding.part);
-    });
-    if (made.crashed) return;
-    try {
-      best_.program = graph_of(RandomFunction(seed_, best_.left_out), best_.finding.part);
-    } catch (const std::exception&) {
-      return;
+    const auto make = [&] { return graph_of(RandomFunction(seed_, best_.left_out), best_.finding.part); };
+    if (run_apart(seconds_, [&](const Progress&) { make(); }).crashed) return;
+    if (!accept(make())) return;
+    while (cut_once()) {
     }
-    for (bool again = true; again;) {
-      again = false;
-      const auto nothing = [&] {
-        return Cut{std::vector<bool>(best_.program.graph.nodes().size()),
-                   std::vector<bool>(best_.program.graph.outputs().size())};
-      };
-      for (std::size_t i = best_.program.graph.outputs().size(); i-- > 0;) {
-        if (best_.program.graph.outputs().size() < 2) break;
-        Cut cut = nothing();
-        cut.outputs[i] = true;
-        again |= accept(smaller(best_.program, cut));
-      }
-      if (!best_.program.graph.hints().empty() || !best_.program.graph.checkpoints().empty()) {
-        Cut cut = nothing();
-        cut.hints = true;
-        again |= accept(smaller(best_.program, cut));
-      }
-      for (std::size_t n = best_.program.graph.nodes().size(); n-- > 0;) {
-        if (n >= best_.program.graph.nodes().size()) continue;
-        Cut cut = nothing();
-        cut.nodes[n] = true;
-        again |= accept(smaller(best_.program, cut));
+  }
+
+  bool cut_once() {
+    bool any = false;
+    for (std::size_t i = graph().outputs().size(); i-- > 0 && graph().outputs().size() > 1;)
+      any |= accept(smaller(best_.program, {.nodes = {}, .outputs = only(i)}));
+    if (!graph().hints().empty() || !graph().checkpoints().empty())
+      any |= accept(smaller(best_.program, {.nodes = {}, .hints = true}));
+    for (std::size_t n = graph().nodes().size(); n-- > 0;) {
+      if (n < graph().nodes().size()) any |= accept(smaller(best_.program, {.nodes = only(n)}));
+    }
+    for (std::size_t n = 0; n < graph().nodes().size(); ++n) {
+      for (std::size_t r = 0; r < graph().nodes()[n].regions.size(); ++r) {
+        for (std::size_t m = graph().nodes()[n].regions[r].nodes().size(); m-- > 0;)
+          any |= cut_in_region(n, r, m);
       }
     }
+    return any;
+  }
+
+  bool cut_in_region(std::size_t n, std::size_t r, std::size_t m) {
+    const Graph& region = graph().nodes()[n].regions[r];
+    if (m >= region.nodes().size() || region.nodes()[m].op == &op::constant) return false;
+    GraphCase candidate = best_.program;
+    candidate.graph[NodeId(n)].regions[r] = smaller({region, {}}, {.nodes = only(m)}, Level::region).graph;
+    return accept(candidate);
   }
 
   const std::uint64_t seed_;
