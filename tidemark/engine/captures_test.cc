@@ -1,7 +1,9 @@
 // Tensors that a compiled function uses from outside are read at every call, as if the function ran again.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
+#include <thread>
 
 #include "tidemark/tidemark.h"
 
@@ -221,6 +223,28 @@ TEST(Captures, StateThatAnotherFunctionUpdatesInPlaceIsRead) {
 TEST(Captures, AWindowTakenInsideIsRead) {
   Tensor table = tensor<float>({1, 2, 3});
   expect_follows([&](Tensor x) { return x * table.at(1); }, [&](int i) { table.at(1) = 10 + i; });
+}
+
+TEST(Captures, ThreadsMayTraceAtOnceWhatUsesTheSameVariable) {
+  const Tensor shared = tensor<float>({2, 3});
+  const auto one_for_all = compile([&](Tensor x) { return x * shared; });
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        const auto own = compile([&](Tensor x) {
+          const Tensor copy = shared;
+          return x * copy;
+        });
+        const std::vector<double> expected = {2.0 * t, 3.0 * t};
+        wrong += own(scalar(t)).to_vector() != expected;
+        wrong += one_for_all(scalar(t)).to_vector() != expected;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Captures, PreparedFunctionsReadThemToo) {

@@ -38,7 +38,7 @@ void expect_survival(const Case& c) {
     options.effort = 0.01;
     const auto step = compile(f, options);
     State state{map_tree([](const Tensor& t) { return t + 0; }, c.state)};
-    const State expected = f(state, c.good);
+    const State expected = f(State{c.state}, c.good);
     for (int i = 0; i < 2; ++i) {
       try {
         step(state, c.bad);

@@ -95,7 +95,7 @@ TEST(Memory, TheProcessStaysWithinABudgetWhileTheLastResultsAreHeld) {
       }
     });
     EXPECT_LE(inputs + run.peak, budget.count + documented_constant + steps * constant_per_step) << held;
-    EXPECT_EQ(refused, held == 1 ? 0 : 2) << "there is room for one more set of results";
+    EXPECT_EQ(refused > 0, held == 0) << "there is room for one more set of results at most";
   }
 }
 
