@@ -4,7 +4,8 @@
 usage: check_layers.py [REPOSITORY]
 
 Fails, with file:line, when a file includes a layer its own layer does not rest on, when two layers rest on
-each other, when an included project header does not exist, and when a file has grown past MAX_LINES.
+each other, when an included project header does not exist, when a file has grown past MAX_LINES, and when a kernel
+throws (ops/*.cpu.cc) of which ops/failure.cc does not know: donated state would not survive it.
 A layer may include what its DEPS may include (the table is closed under "rests on").
 Tests (*_test.cc) may include any layer: they link more than the layer they test.
 """
@@ -33,6 +34,7 @@ ALLOWED = {
 }
 
 MAX_LINES = 800
+THROWS = re.compile(r"\bfail\(|\bthrow\b|\bcheck_indices\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](tidemark/[^">]+)[">]')
 SOURCE_SUFFIXES = {".h", ".cc", ".def", ".inc", ".cu", ".cuh", ".py"}
 SIZED_FOLDERS = ("tidemark", "tools", "tests", "bench", "examples")
@@ -68,6 +70,21 @@ def cycles(edges):
         if node not in state:
             visit(node)
     return found
+
+
+def unlisted_failures(root):
+    table = root / "tidemark/ops/failure.cc"
+    listed = re.findall(r"&op::(\w+)", table.read_text(encoding="utf-8")) if table.exists() else []
+    problems = []
+    for path in sorted((root / "tidemark/ops").glob("*.cpu.cc")):
+        stem = path.name.removesuffix(".cpu.cc")
+        if any(stem == op or stem.startswith(op + "_") for op in listed):
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if THROWS.search(line.split("//")[0]):
+                problems.append(f"{path.relative_to(root)}:{number}: the kernel can fail, and ops/failure.cc does not say so")
+                break
+    return problems
 
 
 def check(root):
@@ -109,7 +126,7 @@ def check(root):
                 lines = len(path.read_text(encoding="utf-8").splitlines())
                 if lines > MAX_LINES:
                     problems.append(f"{path.relative_to(root)}:{lines}: {lines} lines, over {MAX_LINES}")
-    return problems
+    return problems + unlisted_failures(root)
 
 
 def main():
