@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "tidemark/base/error.h"
@@ -45,6 +46,19 @@ Place place_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return {".", path};
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+// A handle of this process that has a path, whatever is behind it: /dev/stdout may be a file, too. Below zero: none.
+int own_handle(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    int handle = -1;
+    const char* const end = path.data() + path.size();
+    if (path.starts_with(folder) && std::from_chars(path.data() + folder.size(), end, handle).ptr == end)
+      return handle;
+  }
+  return -1;
 }
 
 Folder folder_of(const std::string& path) {
@@ -91,8 +105,14 @@ int InputStream::Buffer::underflow() {
 
 OutputFile::OutputFile(std::string path)
     : path_(std::move(path)), name_(place_of(path_).name), folder_(folder_of(path_)) {
-  struct stat link {
-  }, target{};
+  if (const int own = own_handle(path_); own >= 0) {
+    replaces_ = false;
+    file_.reset(::dup(own));
+    if (!file_) fail_with(errno);
+    return;
+  }
+  struct stat link {};
+  struct stat target {};
   const bool is_there = ::fstatat(folder_.handle(), name_.c_str(), &link, AT_SYMLINK_NOFOLLOW) == 0;
   const bool leads_somewhere = is_there && ::fstatat(folder_.handle(), name_.c_str(), &target, 0) == 0;
   if (is_there && S_ISDIR(link.st_mode)) fail_with(EISDIR);
@@ -114,7 +134,11 @@ OutputFile::OutputFile(std::string path)
     temporary_.clear();
     fail_with(errno);
   }
-  if (is_there && S_ISREG(link.st_mode) && ::fchmod(file_.get(), link.st_mode & 0777) != 0) fail_with(errno);
+  if (is_there && S_ISREG(link.st_mode) && ::fchmod(file_.get(), link.st_mode & 0777) != 0) {
+    const int error = errno;
+    if (!temporary_.empty()) folder_.remove(temporary_);
+    fail_with(error);
+  }
 }
 
 OutputFile::~OutputFile() {

@@ -1,5 +1,6 @@
 #include "tidemark/base/text_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -93,6 +94,18 @@ TEST(OutputFile, ReplacesALinkAndLeavesWhatItLedTo) {
   write_text_file(scratch.path("out"), "new");
   EXPECT_EQ(scratch.read("victim"), "precious");
   EXPECT_EQ(scratch.read("out"), "new");
+}
+
+TEST(OutputFile, WritesToAHandleOfItsOwnEvenWhenThatIsAFile) {
+  const ScratchFolder scratch;
+  scratch.write("out", "");
+  const FileHandle file = Folder::open(scratch.path("")).value().open_file("out", O_WRONLY);
+  ASSERT_TRUE(file);
+  const std::string path = "/proc/self/fd/" + std::to_string(file.get());
+  write_text_file(path, "one ");
+  write_text_file(path, "two");
+  EXPECT_EQ(scratch.read("out"), "one two");
+  EXPECT_TRUE(fs::is_symlink(path));
 }
 
 TEST(OutputFile, WritesToADeviceAndSaysWhenItIsFull) {
