@@ -194,7 +194,9 @@ class GraphParser {
 
   SourceLine parse_where() {
     if (!accept(lexer_, "@")) return {};
-    if (lexer_.peek().kind != TokenKind::string) fail_expected(lexer_, "a file name in quotes");
+    // A line of no file is no line: it would be lost when the graph is printed.
+    if (lexer_.peek().kind != TokenKind::string || unquote(lexer_.peek().text).empty())
+      fail_expected(lexer_, "a file name in quotes");
     const std::string file = unquote(lexer_.take().text);
     expect(lexer_, ":");
     const std::int64_t line = parse_integer(lexer_, 0, std::numeric_limits<std::uint32_t>::max());

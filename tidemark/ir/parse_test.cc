@@ -91,6 +91,7 @@ TEST(Parse, ShowsThePlace) {
 }
 
 TEST(Parse, RefusesBrokenSyntax) {
+  expect_refused(around("%y = blend(%x) : f32[2] @ \"\":3"), ErrorCode::syntax, "a file name in quotes");
   for (const char* text :
        {"", "graph", "graph(", "graph()", "graph() ->", "graph() -> (", "graph() -> () {",
         "graph() -> () { return", "graph() -> () { return } x", "graph @ () -> () { return }",
