@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tidemark/base/error.h"
+#include "tidemark/schedule/binomial_count.h"
 
 namespace tidemark::schedule {
 namespace {
@@ -66,6 +67,13 @@ class LineParser {
              fmt::format("at most {} characters", longest_line));
   }
 
+  double cost(std::string_view text) const {
+    const auto value = number<double>(text, "number");
+    if (!(value >= 0 && value <= 1e15))
+      reject(fmt::format("a cost of {}", text.substr(0, 60)), "a number from 0 to 1e15");
+    return value;
+  }
+
   Question header(std::string_view text) const {
     require_length(text);
     const std::vector<std::string_view> words = split(text, ' ');
@@ -86,7 +94,10 @@ class LineParser {
       set(question, key, words[i].substr(equals + 1));
     }
     if (!seen.contains("steps")) reject("the header has no steps=", "the number of steps");
-    if (question.steps < 1) reject(fmt::format("{} steps", question.steps), "at least 1");
+    if (question.steps < 1 || question.steps > most_steps)
+      reject(fmt::format("{} steps", question.steps), fmt::format("at least 1, at most {}", most_steps));
+    if (question.state_bytes < 1 || question.record_bytes < 0)
+      reject("a state or a record of no bytes", "at least 1 for state, 0 for record");
     return question;
   }
 
@@ -128,9 +139,9 @@ class LineParser {
     } else if (key == "record") {
       question.record_bytes = number<std::int64_t>(text, "whole number");
     } else if (key == "forward") {
-      question.forward_cost = number<double>(text, "number");
+      question.forward_cost = cost(text);
     } else if (key == "reverse") {
-      question.reverse_cost = number<double>(text, "number");
+      question.reverse_cost = cost(text);
     } else if (key == "slots") {
       each_level(question, key, text,
                  [&](Level& level, std::string_view part) { level.slots = limit(part); });
@@ -138,13 +149,11 @@ class LineParser {
       each_level(question, key, text,
                  [&](Level& level, std::string_view part) { level.bytes = limit(part); });
     } else if (key == "write") {
-      each_level(question, key, text, [&](Level& level, std::string_view part) {
-        level.write_cost = number<double>(part, "number");
-      });
+      each_level(question, key, text,
+                 [&](Level& level, std::string_view part) { level.write_cost = cost(part); });
     } else if (key == "read") {
-      each_level(question, key, text, [&](Level& level, std::string_view part) {
-        level.read_cost = number<double>(part, "number");
-      });
+      each_level(question, key, text,
+                 [&](Level& level, std::string_view part) { level.read_cost = cost(part); });
     } else {
       reject(fmt::format("'{}' is no key of the header", key.substr(0, 60)),
              "kind, steps, slots, bytes, state, record, write, read, forward or reverse");

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tidemark/base/error.h"
+#include "tidemark/schedule/verify.h"
 
 namespace tidemark::schedule {
 namespace {
@@ -91,6 +92,31 @@ TEST(ActionText, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(complaint(header + "store 0 in -1:0\n"), HasSubstr("no place"));
   EXPECT_THAT(complaint(header + "advance 0 to two\n"), HasSubstr("'two'"));
   EXPECT_THAT(complaint(header + "load 0 in 0:0\n"), HasSubstr("does not go on"));
+}
+
+TEST(ActionText, RefusesNumbersThatNoScheduleHas) {
+  EXPECT_THAT(complaint("tidemark-schedule 1 steps=9223372036854775807\n"),
+              HasSubstr("at most 1000000000000"));
+  for (const char* cost : {"nan", "inf", "-1", "1e300"})
+    for (const char* key : {"forward", "reverse", "write", "read"})
+      EXPECT_THAT(complaint(std::string("tidemark-schedule 1 steps=3 ") + key + "=" + cost + "\n"),
+                  HasSubstr("a cost of"))
+          << key << cost;
+  EXPECT_THAT(complaint("tidemark-schedule 1 steps=3 state=0\n"), HasSubstr("of no bytes"));
+  EXPECT_THAT(complaint("tidemark-schedule 1 steps=3 record=-1\n"), HasSubstr("of no bytes"));
+  EXPECT_THAT(complaint(std::string(10'000'000, 'x')), HasSubstr("too long"));
+}
+
+// What a list of a few lines says may not take more memory than lines, nor overflow.
+TEST(ActionText, ListsOfHugeNumbersAreJudged) {
+  std::string text = "tidemark-schedule 1 steps=3 slots=-,-,-,- state=9223372036854775807\n";
+  for (const char* place : {"0:2147483647", "1:999999", "2:99999", "3:65535"})
+    text += std::string("store 0 in ") + place + "\n";
+  std::istringstream in(text + "store 0 in 0:0\n");
+  ActionReader reader(in, "list.txt");
+  const Verdict verdict = verify(reader.question(), reader);
+  ASSERT_TRUE(verdict.fault);
+  EXPECT_THAT(verdict.fault->what, HasSubstr("more bytes than can be counted"));
 }
 
 }  // namespace

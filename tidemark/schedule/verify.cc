@@ -21,6 +21,8 @@ struct LevelState {
   std::int64_t used = 0, bytes = 0;
 };
 
+constexpr std::size_t dense_slots = 1 << 16;  // of a level in one array: a list of one line may name any slot
+
 class Machine {
  public:
   explicit Machine(const Question& question)
@@ -94,7 +96,7 @@ class Machine {
   Slot& slot_of(const Action& action) {
     LevelState& level = levels_[static_cast<std::size_t>(action.level)];
     const auto index = static_cast<std::size_t>(action.slot);
-    if (index >= 1'000'000) return level.far_slots[action.slot];
+    if (index >= dense_slots) return level.far_slots[action.slot];
     if (index >= level.slots.size()) level.slots.resize(index + 1);
     return level.slots[index];
   }
@@ -109,7 +111,8 @@ class Machine {
       return fmt::format("it goes to {}: it must go beyond {} and not beyond {}", action.to, action.step,
                          question_.steps);
     working_state_ = action.to;
-    seen_.advances += action.to - action.step;
+    if (__builtin_add_overflow(seen_.advances, action.to - action.step, &seen_.advances))
+      return "there are more steps than can be counted";
     return "";
   }
 
@@ -179,7 +182,8 @@ class Machine {
     const auto index = static_cast<std::size_t>(action.level);
     LevelState& level = levels_[index];
     level.used += 1;
-    level.bytes += bytes;
+    if (__builtin_add_overflow(level.bytes, bytes, &level.bytes))
+      return fmt::format("level {} then holds more bytes than can be counted", action.level);
     seen_.writes[index] += 1;
     seen_.slots[index] = std::max<std::int64_t>(seen_.slots[index], action.slot + std::int64_t{1});
     seen_.peak_slots[index] = std::max(seen_.peak_slots[index], level.used);
