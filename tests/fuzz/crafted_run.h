@@ -63,8 +63,9 @@ inline void apply(const Edit& edit, std::string& bytes) {
 
 // A step that throws instead of dying, so that the run is left as a killed one is, in this process.
 struct ThrowingRing : Ring {
-  std::int64_t calls_left = -1;
+  std::int64_t calls_left = -1, calls = 0;
   void live() {
+    ++calls;
     if (calls_left >= 0 && calls_left-- == 0) throw std::runtime_error("interrupted");
   }
   void advance(State& x, Steps range, StepLog& log) {
@@ -88,9 +89,11 @@ class CraftedRun {
  public:
   static constexpr Step steps = 24;
 
-  explicit CraftedRun(std::int64_t calls) {
-    ThrowingRing ring;
-    ring.calls_left = calls;
+  // Interrupted after a share of its calls.
+  explicit CraftedRun(double share) {
+    ThrowingRing whole, ring;
+    go(whole);
+    ring.calls_left = static_cast<std::int64_t>(share * static_cast<double>(whole.calls));
     try {
       go(ring);
     } catch (const std::runtime_error&) {
@@ -132,7 +135,7 @@ class CraftedRun {
 
 // Interrupted in the forward sweep and in the reversal.
 inline const CraftedRun& crafted_run(bool in_reverse) {
-  static const CraftedRun forward(15), reverse(60);
+  static const CraftedRun forward(0.2), reverse(0.7);
   return in_reverse ? reverse : forward;
 }
 

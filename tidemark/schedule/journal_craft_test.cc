@@ -232,7 +232,7 @@ TEST(CraftedJournal, AnyFieldOfAnyRecordIsHarmless) {
       for (std::size_t f = 0; f < whole.frames.size(); ++f) {
         const CraftedFrame& frame = whole.frames[f];
         const std::string name = std::string("record ") + std::to_string(f) + " '" + frame.kind + "'";
-        const std::size_t share = few ? 10 : 5;  // of the values, others for each field
+        const std::size_t share = few ? 20 : 10;  // of the values, others for each field
         if (frame.kind == 'I' || frame.kind == 'P') {
           for (std::size_t at = 0; at < frame.payload.size(); ++at) {
             const std::size_t end = frame.payload.find_first_not_of("0123456789", at);
@@ -275,7 +275,7 @@ TEST(CraftedJournal, AnyFieldOfAnyRecordIsHarmless) {
         }
       }
     }
-  EXPECT_GT(tried, few ? 200 : 1000);
+  EXPECT_GT(tried, few ? 100 : 600);
 }
 
 }  // namespace
