@@ -71,7 +71,7 @@ TEST(Cli, BadInputIsExitCodeFourWithThePlace) {
   EXPECT_EQ(run_tidemark("plan mlp --disable no_such_pass").exit_code, 4);
   EXPECT_EQ(run_tidemark("plan mlp --output /no/such/folder/x.json").exit_code, 4);
   EXPECT_EQ(run_tidemark("plan").exit_code, 2);
-  EXPECT_EQ(run_tidemark("demo --steps 0").exit_code, 2);
+  EXPECT_EQ(run_tidemark("demo --steps 0").exit_code, 4);
   EXPECT_EQ(run_tidemark("no_such_command").exit_code, 2);
 }
 

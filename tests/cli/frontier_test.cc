@@ -95,7 +95,7 @@ TEST_F(FrontierCommand, ShowsBuiltInModels) {
 
 TEST_F(FrontierCommand, BadInputAndMisuse) {
   EXPECT_EQ(frontier("").exit_code, 2);
-  EXPECT_EQ(frontier(quoted_ + " --points 1").exit_code, 2);
+  EXPECT_EQ(frontier(quoted_ + " --points 1").exit_code, 4);
   EXPECT_EQ(frontier(quoted_ + " --effort soon").exit_code, 4);
   EXPECT_EQ(frontier(quoted_ + " --batch 3").exit_code, 4);
   EXPECT_EQ(frontier(quoted_ + " --svg " + folder_.path("no/such/plot.svg")).exit_code, 4);

@@ -119,8 +119,8 @@ TEST_F(LayoutCommand, LoadsThatOverflowAreAnError) {
 TEST_F(LayoutCommand, MisuseIsNotBadInput) {
   EXPECT_EQ(layout("").exit_code, 2);
   EXPECT_EQ(layout("--no-such-option x.csv").exit_code, 2);
-  EXPECT_EQ(layout(folder_.write("in.csv", three) + " --timeout soon").exit_code, 2);
-  EXPECT_EQ(layout(folder_.write("in.csv", three) + " --timeout=-1").exit_code, 2);
+  EXPECT_EQ(layout(folder_.write("in.csv", three) + " --timeout soon").exit_code, 4);
+  EXPECT_EQ(layout(folder_.write("in.csv", three) + " --timeout=-1").exit_code, 4);
   EXPECT_EQ(layout("--help").exit_code, 0);
   EXPECT_EQ(layout(folder_.path("none.csv")).exit_code, 4);
   EXPECT_EQ(layout(folder_.write("in.csv", three) + " --output " + folder_.path("no/such/out.csv")).exit_code,

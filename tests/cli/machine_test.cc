@@ -39,7 +39,7 @@ TEST(CliMachine, BadInputIsExitCodeFourWithThePlace) {
   EXPECT_NE(ran.err.find("version"), std::string::npos) << ran.err;
   EXPECT_EQ(run_machine("--show " + folder.path("absent.json")).exit_code, 4);
   EXPECT_EQ(run_machine("--output /no/such/folder/m.json").exit_code, 4);
-  EXPECT_EQ(run_machine("--effort heroic").exit_code, 2);
+  EXPECT_EQ(run_machine("--effort heroic").exit_code, 4);
 }
 
 }  // namespace

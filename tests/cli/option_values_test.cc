@@ -139,7 +139,7 @@ TEST(OptionValues, LevelsThatAKindOfScheduleDoesNotHaveAreRefused) {
 TEST(OptionValues, ADemoLargerThanTheMachineSaysHowManyBytesItWouldNeed) {
   const CommandRun ran = run_tidemark("demo --batch 10000000 --width 65536");
   EXPECT_EQ(ran.exit_code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("TM0603"));
+  EXPECT_THAT(ran.err, HasSubstr("TM0604"));
   EXPECT_THAT(ran.err, HasSubstr("bytes)"));
   EXPECT_THAT(ran.err, HasSubstr("smaller --batch or --width"));
 }
