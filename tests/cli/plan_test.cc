@@ -88,6 +88,8 @@ TEST_F(PlanCommand, RecomputesWhatIsCheapest) {
 
 TEST_F(PlanCommand, WithoutABudgetItTakesTheLeastMemoryAtNoExtraCost) {
   const nlohmann::json json = report(chain_);
+  EXPECT_EQ(json["plan_hash"].get<std::string>().size(), 16u);
+  EXPECT_EQ(json["plan_hash"], report(chain_)["plan_hash"]);
   EXPECT_TRUE(json["budget"].is_null());
   EXPECT_EQ(json["cost"], json["base_cost"]);
   EXPECT_LE(json["peak"], json["base_peak"]);

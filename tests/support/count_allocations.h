@@ -1,5 +1,5 @@
-// Counts what the process allocates, by hooks on malloc and mmap. Include it in one file of a test program: it defines
-// them. Under a sanitizer, which owns the allocator, nothing is counted (`hooked`).
+// Counts what the process allocates, by hooks on malloc and its kin and on mmap. The hooks are weak: files of one test program
+// that include this share one of each. Under a sanitizer, which owns the allocator, nothing is counted (`hooked`).
 #pragma once
 #include <dlfcn.h>
 #include <malloc.h>
@@ -8,54 +8,69 @@
 #include <atomic>
 #include <cstdint>
 
-namespace {
-std::atomic<std::int64_t> live_bytes{0}, peak_bytes{0}, allocations{0};
-std::atomic<bool> counting{false};
+namespace tidemark {
 
-[[maybe_unused]] void add(std::int64_t bytes) {
+inline std::atomic<std::int64_t> live_bytes{0}, peak_bytes{0}, allocations{0};
+inline std::atomic<bool> counting{false};
+
+namespace hooks {
+inline void add(std::int64_t bytes) {
   if (!counting) return;
   const std::int64_t now = live_bytes += bytes;
   if (bytes > 0) ++allocations;
   for (std::int64_t seen = peak_bytes; now > seen && !peak_bytes.compare_exchange_weak(seen, now);) {
   }
 }
+inline void* added(void* p) {
+  if (p) add(static_cast<std::int64_t>(malloc_usable_size(p)));
+  return p;
+}
 template <class F>
-[[maybe_unused]] F* next(const char* name) {
+F* next(const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
-}  // namespace
+}  // namespace hooks
+
+}  // namespace tidemark
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-extern "C" {
-void* malloc(std::size_t size) {
-  static auto* real = next<void*(std::size_t)>("malloc");
-  void* p = real(size);
-  if (p) add(static_cast<std::int64_t>(malloc_usable_size(p)));
-  return p;
+#define TM_HOOK extern "C" __attribute__((weak))
+TM_HOOK void* malloc(std::size_t size) {
+  static auto* real = tidemark::hooks::next<void*(std::size_t)>("malloc");
+  return tidemark::hooks::added(real(size));
 }
-void free(void* p) {
-  static auto* real = next<void(void*)>("free");
-  if (p) add(-static_cast<std::int64_t>(malloc_usable_size(p)));
+TM_HOOK void* realloc(void* p, std::size_t size) {
+  static auto* real = tidemark::hooks::next<void*(void*, std::size_t)>("realloc");
+  if (p) tidemark::hooks::add(-static_cast<std::int64_t>(malloc_usable_size(p)));
+  return tidemark::hooks::added(real(p, size));
+}
+TM_HOOK void free(void* p) {
+  static auto* real = tidemark::hooks::next<void(void*)>("free");
+  if (p) tidemark::hooks::add(-static_cast<std::int64_t>(malloc_usable_size(p)));
   real(p);
 }
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  static auto* real = next<void*(std::size_t, std::size_t)>("aligned_alloc");
-  void* p = real(alignment, size);
-  if (p) add(static_cast<std::int64_t>(malloc_usable_size(p)));
-  return p;
+TM_HOOK void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  static auto* real = tidemark::hooks::next<void*(std::size_t, std::size_t)>("aligned_alloc");
+  return tidemark::hooks::added(real(alignment, size));
 }
-void* mmap(void* at, std::size_t size, int protection, int flags, int file, off_t offset) {
-  static auto* real = next<void*(void*, std::size_t, int, int, int, off_t)>("mmap");
+TM_HOOK int posix_memalign(void** p, std::size_t alignment, std::size_t size) {
+  static auto* real = tidemark::hooks::next<int(void**, std::size_t, std::size_t)>("posix_memalign");
+  const int status = real(p, alignment, size);
+  if (status == 0) tidemark::hooks::added(*p);
+  return status;
+}
+TM_HOOK void* mmap(void* at, std::size_t size, int protection, int flags, int file, off_t offset) {
+  static auto* real = tidemark::hooks::next<void*(void*, std::size_t, int, int, int, off_t)>("mmap");
   void* p = real(at, size, protection, flags, file, offset);
-  if (p != MAP_FAILED) add(static_cast<std::int64_t>(size));
+  if (p != MAP_FAILED) tidemark::hooks::add(static_cast<std::int64_t>(size));
   return p;
 }
-int munmap(void* at, std::size_t size) {
-  static auto* real = next<int(void*, std::size_t)>("munmap");
-  add(-static_cast<std::int64_t>(size));
+TM_HOOK int munmap(void* at, std::size_t size) {
+  static auto* real = tidemark::hooks::next<int(void*, std::size_t)>("munmap");
+  tidemark::hooks::add(-static_cast<std::int64_t>(size));
   return real(at, size);
 }
-}
+#undef TM_HOOK
 #endif
 
 namespace tidemark {
