@@ -93,7 +93,7 @@ TEST(DeepGraphs, OfViewsThatAreAllReadArePlanned) {
 
 TEST(DeepGraphs, AreDifferentiatedOptimisedPlannedAndRun) {
   on_small_stack([] {
-    Graph graph = chain(deep / 4);
+    Graph graph = chain(deep / 10);
     Builder builder(graph);
     const Var x(builder, graph.inputs()[0].value), y(builder, graph.outputs()[0]);
     const std::vector<Var> outputs{reduce_sum(y, {0, 1})}, seeds{constant(builder, DType::f32, 1)}, inputs{x};

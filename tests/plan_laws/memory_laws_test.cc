@@ -36,8 +36,8 @@ std::vector<bool> written_in(const CheckedRun& a, const CheckedRun& b) {
   return written;
 }
 
-std::int64_t allocations_of_a_run(const Graph& graph, const Plan& plan, const std::vector<Bits>& inputs,
-                                  int threads) {
+Counted allocations_of_a_run(const Graph& graph, const Plan& plan, const std::vector<Bits>& inputs,
+                             int threads) {
   CpuDevice device(threads);
   Arena arena(device, plan.arena_bytes);
   Executor executor(graph, plan, device, arena);
@@ -54,11 +54,12 @@ std::int64_t allocations_of_a_run(const Graph& graph, const Plan& plan, const st
   fill();
   executor.run(memory);  // threads and libraries take what they need once per process
   fill();
-  return count_allocations([&] { executor.run(memory); }).allocations;
+  return count_allocations([&] { executor.run(memory); });
 }
 
+// `allowed`: bytes that kernels may hold of their own at any moment.
 void expect_memory_laws(const Graph& graph, const Plan& plan, const std::vector<Bits>& inputs,
-                        const std::string& what) {
+                        const std::string& what, std::int64_t allowed = 0) {
   const PlainRun plain = run_plain(graph, plan, inputs);
   const CheckedRun first = run_checked(graph, plan, inputs),
                    second = run_checked(graph, plan, inputs, {.threads = 3, .second_pattern = true});
@@ -89,14 +90,21 @@ void expect_memory_laws(const Graph& graph, const Plan& plan, const std::vector<
   for (std::size_t page = 0; page < plain.pages.size(); ++page) {
     const auto begin = static_cast<std::int64_t>(page) * plain.page_bytes;
     const auto end = std::min(begin + plain.page_bytes, static_cast<std::int64_t>(written.size()));
-    const bool any = std::find(written.begin() + begin, written.begin() + std::max(begin, end), true) !=
-                     written.begin() + std::max(begin, end);
+    const bool any = std::find(written.begin() + begin, written.begin() + end, true) != written.begin() + end;
+    const bool values = std::find(planned.values.begin() + begin, planned.values.begin() + end, true) !=
+                        planned.values.begin() + end;
+    if (allowed > 0 && !values) continue;  // how many buffers transfers use depends on their speed
     EXPECT_EQ(plain.pages[page], any) << what << ": page " << page << " of " << plain.pages.size();
   }
 
   if (!hooked) return;
-  for (int threads : {1, 2})
-    EXPECT_EQ(allocations_of_a_run(graph, plan, inputs, threads), 0) << what << ", threads " << threads;
+  for (int threads : {1, 2}) {
+    const Counted run = allocations_of_a_run(graph, plan, inputs, threads);
+    EXPECT_LE(run.peak, allowed) << what << ", threads " << threads;
+    if (allowed == 0) {
+      EXPECT_EQ(run.allocations, 0) << what << ", threads " << threads;
+    }
+  }
 }
 
 // With no budget and with one between the smallest arena and that.
@@ -190,17 +198,24 @@ TEST(MemoryLaws, HoldForLoopsOfUnknownLengthAndBranches) {
   }
 }
 
+// Names of files, the queue of transfers, what is kept of each action under way: little, and as much however many steps
+// there are and however large a state is (docs/concepts.md).
 TEST(MemoryLaws, HoldForLoopsWithFiles) {
+  constexpr std::int64_t documented_constant = 256 << 10;
   const auto folder = std::filesystem::path(::testing::TempDir()) / fmt::format("memory_laws_{}", getpid());
   std::filesystem::create_directory(folder);
-  const Tensor w = waves({16, 16}, 0.2), x = waves({4, 16});
-  const auto looped = [&](Tensor v, Tensor u) {
-    return sum(repeat(40, [&](Tensor y) { return tanh(matmul(y, v)); }, u,
-                      {.memory = Bytes(8 * 256), .disk = Bytes(20 * 256), .folder = folder.string()}));
-  };
-  const auto traced = trace_call(grad<0, 1>(looped), std::tuple(w, x), {});
-  const Graph graph = prepare_graph(traced.graph);
-  expect_memory_laws(graph, make_plan(graph), bits_of(traced.inputs), "loop with files");
+  for (const auto& [steps, rows] : {std::pair(40, 4), {300, 4}, {40, 512}}) {
+    const std::int64_t state = std::int64_t{rows} * 16 * 4;
+    const Tensor w = waves({16, 16}, 0.2), x = waves({rows, 16});
+    const auto looped = [&, n = steps](Tensor v, Tensor u) {
+      return sum(repeat(n, [&](Tensor y) { return tanh(matmul(y, v)); }, u,
+                        {.memory = Bytes(8 * state), .disk = Bytes(20 * state), .folder = folder.string()}));
+    };
+    const auto traced = trace_call(grad<0, 1>(looped), std::tuple(w, x), {});
+    const Graph graph = prepare_graph(traced.graph);
+    expect_memory_laws(graph, make_plan(graph), bits_of(traced.inputs),
+                       fmt::format("{} steps of {} bytes with files", steps, state), documented_constant);
+  }
   std::filesystem::remove_all(folder);
 }
 

@@ -9,6 +9,8 @@
 #include <memory>
 
 #include "tidemark/cpu/device.h"
+#include "tidemark/ops/loop_reverse.h"
+#include "tidemark/ops/registry.h"
 #include "tidemark/runtime/executor.h"
 
 namespace tidemark::testing {
@@ -79,7 +81,12 @@ struct Site {
   std::size_t first, last;  // steps
   std::int64_t base;        // of the plan's arena, in the whole arena
   std::string name;
+  bool transfers = false;  // files are read into its scratch and written from it while its body runs
 };
+
+bool has_transfers(const Node& node) {
+  return node.op == &op::loop_reverse && unpack<LoopReverseAttrs>(node.attrs).uses_files();
+}
 
 void add_sites(const Graph& graph, const Plan& plan, std::int64_t base, const std::string& within,
                std::vector<Site>& sites) {
@@ -94,7 +101,7 @@ void add_sites(const Graph& graph, const Plan& plan, std::int64_t base, const st
       for (std::size_t r = 0; r < node.regions.size(); ++r)
         add_sites(node.regions[r], body.regions[r], inside, fmt::format("{}, region {}, ", name, r), sites);
     }
-    sites.push_back({&plan, t, end, base, name});
+    sites.push_back({&plan, t, end, base, name, has_transfers(node)});
     t = end;
   }
 }
@@ -114,6 +121,7 @@ class CheckedDevice final : public Device {
   std::byte* allocate(std::int64_t bytes) override {
     TM_CHECK(!arena_, "one arena");
     arena_ = std::make_unique<GuardedMemory>(bytes, !options_.second_pattern);
+    arena_bytes_ = bytes;
     memory_.push_back({arena_->base, arena_->base + bytes});
     fill(arena_->pages, pattern_);
     return arena_->base;
@@ -155,11 +163,14 @@ class CheckedDevice final : public Device {
     std::vector<Stretch> may_change;
     for (const TensorRef& out : args.out) may_change.push_back(stretch_of(out));
     poison(site, args, may_change);
+    may_change.insert(may_change.end(), transfers_.begin(), transfers_.end());
+    if (site.transfers) transfers_.push_back({args.scratch, arena_->base + arena_bytes_});
     std::vector<std::vector<std::byte>> before;  // bodies run inside: each launch has its own
     for (const Stretch& memory : memory_) before.emplace_back(memory.begin, memory.end);
     KernelArgs inner = args;
     inner.attributes = launch.attributes.get();
     launch.run(inner);
+    if (site.transfers) transfers_.pop_back();
     for (std::size_t m = 0; m < memory_.size(); ++m) compare(site, memory_[m], before[m], may_change, m == 0);
   }
 
@@ -220,7 +231,9 @@ class CheckedDevice final : public Device {
   mutable std::size_t next_ = 0;
   std::unique_ptr<GuardedMemory> arena_;
   std::vector<std::unique_ptr<GuardedMemory>> inputs_;
-  std::vector<Stretch> memory_;  // the arena first, where there is one
+  std::vector<Stretch> memory_;             // the arena first, where there is one
+  mutable std::vector<Stretch> transfers_;  // where files are read to while bodies run
+  std::int64_t arena_bytes_ = 0;
 };
 
 // For runs of which the operating system says what they touched.
@@ -304,10 +317,13 @@ void mark(const Graph& graph, const Plan& plan, std::int64_t base, PlannedBytes&
   };
   for (const Step& step : plan.steps) {
     const Node& node = graph[step.node];
+    // A loop of unknown length has slots for more states than it may come to.
+    const bool all_written = node.op != &op::while_loop && node.op != &op::loop_reverse;
     for (const Ref& out : step.out) {
       const Buffer& buffer = plan.buffers[out.buffer.index];
       if (buffer.memory == Memory::arena)
-        set(bytes.values, buffer.offset + out.offset, graph.type(out.value).bytes());
+        set(all_written ? bytes.values : bytes.scratch, buffer.offset + out.offset,
+            graph.type(out.value).bytes());
     }
     if (!step.scratch.valid()) continue;
     const Buffer& scratch = plan.buffers[step.scratch.index];

@@ -41,7 +41,7 @@ struct PlainRun {
 PlainRun run_plain(const Graph& graph, const Plan& plan, const std::vector<std::vector<std::byte>>& inputs,
                    int threads = 1);
 
-// Which bytes of the arena the plan gives to values, and which to scratch: of the latter a kernel need not use all.
+// Which bytes of the arena the plan gives to values, and which a kernel need not write all of: scratch, slots for states.
 struct PlannedBytes {
   std::vector<bool> values, scratch;
 };
