@@ -1,5 +1,6 @@
 // Steps that call an op of ops.def as its facts and samples say it can be called: a new op is covered without work.
 #include <algorithm>
+#include <cmath>
 
 #include "tests/programs/function_writer.h"
 #include "tidemark/ops/registry.h"
@@ -79,9 +80,11 @@ Tensor FunctionWriter::fitted(const Tensor& x, const Type& type) {
 Tensor FunctionWriter::within(Tensor x, const Sample::Operand& operand) {
   if (x.dtype() == DType::boolean) return x;
   const bool is_usual = operand.low == -2 && operand.high == 2;
-  if (!is_usual)
-    x = clamp(x, x.dtype() == DType::u8 ? std::max(operand.low, 0.0) : operand.low, operand.high);
-  if (operand.nonzero) x = select(x == 0, full(x.shape(), operand.high, x.dtype()), x);
+  const bool is_whole = !is_float(x.dtype());
+  const double low = x.dtype() == DType::u8 ? std::max(operand.low, 0.0) : operand.low;
+  const double high = is_whole ? std::max(1.0, std::floor(operand.high)) : operand.high;
+  if (!is_usual) x = clamp(x, is_whole ? std::ceil(low) : low, high);
+  if (operand.nonzero) x = select(x == 0, full(x.shape(), high, x.dtype()), x);
   if (operand.diagonal != 0) {
     x = clamp(x, -2, 2);
     x = x + eye(x.size(-1), x.dtype()) * operand.diagonal;

@@ -249,7 +249,7 @@ void FunctionWriter::make_constant(Draw& draw) {
     case 1:
       return add(ones(shape, dtype));
     case 2:
-      return add(full(shape, is_bool ? 1 : 0.75, dtype));
+      return add(full(shape, is_float(dtype) ? 0.75 : 1, dtype));
     case 3:
       return add(scalar(is_bool ? 1 : 2, dtype));
     case 4:
