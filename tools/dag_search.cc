@@ -1,18 +1,14 @@
 #include "tools/dag_search.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include "tidemark/plan/order_search.h"
 #include "tidemark/plan/remat_bound.h"
+#include "tools/progress.h"
 
 namespace tidemark::cli {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 bool better(const RematResult& a, const RematResult& b) {
   if (a.feasible != b.feasible) return a.feasible;
@@ -48,20 +44,17 @@ Sequence own_order(const Dag& dag) {
   return order;
 }
 
-// Given seconds, rounds of doubling work, the next one only if time is left for it: so what is found depends on the
-// machine's speed in steps of two, not on its mood.
+// Given seconds, rounds of doubling work until time is up; what the last one has found by then counts.
 RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base, const Effort& effort,
                               std::span<const int> warm) {
+  SearchControl control(planning_control(effort));
   RematEffort units = remat_effort(problem.model.tasks, effort.scale);
   units.search_order = true;
-  if (!effort.seconds)
-    return or_in_given_order(solve_remat(problem, base, units, warm), problem, base, units);
-  const auto start = std::chrono::steady_clock::now();
-  units.units /= 16;
+  units.control = &control;
+  control.enter("budget", 2 * units.units);
+  if (effort.seconds) units.units /= 16;
   RematResult best = or_in_given_order(solve_remat(problem, base, units, warm), problem, base, units);
-  for (double last = seconds_since(start);
-       !settled(best) && seconds_since(start) + 2 * last < *effort.seconds;) {
-    const double begin = seconds_since(start);
+  while (effort.seconds && !settled(best) && !control.time_is_up()) {
     units.units *= 2;
     RematResult next = solve_remat(problem, base, units, best.sequence);
     const double time_bound = std::max(best.time_bound, next.time_bound);
@@ -71,19 +64,21 @@ RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base,
     best.time_bound = time_bound;
     best.memory_bound = memory_bound;
     best.work_units = work;
-    last = seconds_since(start) - begin;
   }
+  control.finish();
   return best;
 }
 
 RematResult least_memory(const RematProblem& problem, const Sequence& base, const Effort& effort) {
-  Work work{remat_effort(problem.model.tasks, effort.scale).units};
+  SearchControl control(planning_control(effort));
+  Work work{remat_effort(problem.model.tasks, effort.scale).units, &control};
   const std::int64_t units = work.left;
   RematResult result;
   result.sequence = problem.fixed_order ? base : best_order(problem.model, 0, work);
   result.time_bound = problem.base_cost();
   result.memory_bound = memory_bound(problem);
   result.work_units = units - work.left;
+  control.finish();
   return result;
 }
 

@@ -1,13 +1,8 @@
-// Plans of a graph with an effort in work units or in seconds.
+// What a plan runs.
 #pragma once
 #include "tidemark/plan/pipeline.h"
-#include "tools/effort_option.h"
 
 namespace tidemark::cli {
-
-// try_plan with `options.effort` replaced. The report is that of the last round.
-Result<Plan, Infeasible> plan_with_effort(const Graph& graph, PlanOptions options, const Effort& effort,
-                                          PipelineReport* report = nullptr);
 
 // The nodes in order of execution.
 std::vector<NodeId> executions(const Plan& plan);

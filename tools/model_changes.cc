@@ -12,6 +12,8 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOp
   PlanOptions quick = options;  // that it fits is asked, not how fast it is
   quick.effort = std::min(options.effort, 0.1);
   quick.after = {};
+  quick.one_round = true;
+  quick.floor = false;
   quick.warm_start.clear();
   const auto changed = [](const ModelOption& other) { return prepare_graph(other.load()); };
   std::vector<Proposal> proposals;

@@ -14,6 +14,7 @@
 #include "tools/graph_search.h"
 #include "tools/model_changes.h"
 #include "tools/plan_command.h"
+#include "tools/progress.h"
 #include "tools/text_file.h"
 
 namespace tidemark::cli {
@@ -69,6 +70,14 @@ Json misfit(const PlanCommand& command, const Graph& graph, const Infeasible& in
             {"waiting", parts.waiting}}}};
 }
 
+// A limit in time leaves a part of it for what would help.
+Result<Plan, Infeasible> plan_leaving_time(const Graph& graph, const PlanOptions& options,
+                                           PipelineReport* report) {
+  constexpr double most = 0.85;
+  const TimeShare share(options.control, most);
+  return try_plan(graph, options, report);
+}
+
 void print_passes(const PipelineReport& report) {
   fmt::print("\npasses\n");
   for (const PassReport& pass : report.passes) {
@@ -83,6 +92,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
+  SearchControl control(planning_control(command.effort));
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);
   const Graph graph = prepare_graph(command.model.load());
@@ -98,10 +108,14 @@ ExitCode plan_graph(const PlanCommand& command) {
       if (pass == command.dump_after) fmt::print("-- after {}\n{}\n", pass, to_text(draft));
     };
   }
+  options.effort = command.effort.scale;
+  options.control = &control;
   PipelineReport report;
-  Result<Plan, Infeasible> result = plan_with_effort(graph, options, command.effort, &report);
+  Result<Plan, Infeasible> result = plan_leaving_time(graph, options, &report);
   if (!result) {
+    control.enter("changes", 0);
     std::vector<std::string> changes = changes_of_model(command.model, options);
+    control.finish();
     if (command.json) {
       Json json = misfit(command, graph, result.error());
       json["changes"] = changes;
@@ -111,6 +125,7 @@ ExitCode plan_graph(const PlanCommand& command) {
     }
     throw InfeasibleBudget(graph, result.error(), {}, std::move(changes));
   }
+  control.finish();
   const Plan& plan = result.value();
   if (!command.output.empty()) write_text(command.output, to_json(plan) + '\n');
   if (!command.schedule.empty()) {

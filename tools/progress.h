@@ -2,6 +2,9 @@
 #pragma once
 #include <string>
 
+#include "tidemark/plan/search_control.h"
+#include "tools/effort_option.h"
+
 namespace tidemark::cli {
 
 class Progress {
@@ -13,5 +16,9 @@ class Progress {
   int total_;
   bool terminal_;
 };
+
+// The control of a command's planning: its limit in seconds, if it has one, and on a terminal a bar for what takes longer
+// than a moment.
+ControlOptions planning_control(const Effort& effort);
 
 }  // namespace tidemark::cli

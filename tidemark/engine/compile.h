@@ -108,14 +108,13 @@ class Compiled {
   // The smallest budget that fits, and what pins it; the budget of compile plays no part. As much work as planning.
   template <class... Args>
   SmallestBudget smallest(const Args&... args) const {
-    return smallest_budget(least_graph(args...), plan_options(state_->options));
+    return smallest_budget(least_graph(args...), state_->options);
   }
   // Time against memory, from the smallest budget to no extra time: 16 plans.
   template <class... Args>
   std::vector<FrontierPoint> frontier(const Args&... args) const {
     check_options(state_->options, sizeof...(Args), state_->where);
-    return frontier_points(trace_marked(std::tuple<Args...>(args...)).graph,
-                           state_->options.program.skip_optimisations, plan_options(state_->options), 16);
+    return frontier_points(trace_marked(std::tuple<Args...>(args...)).graph, state_->options, 16);
   }
   // The peak as a formula in the batch size, this plan's decisions kept.
   template <class... Args>

@@ -31,7 +31,9 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
     reject(fmt::format("a budget of {} bytes", options.memory->count), "more than nothing, such as 64_MiB");
   if (!(options.effort.factor > 0) || !std::isfinite(options.effort.factor))
     reject(fmt::format("an effort of {}", options.effort.factor),
-           "Effort::quick, normal, best, or a factor above 0");
+           "Effort::quick, normal, best, a factor above 0, or a time such as std::chrono::seconds(2)");
+  if (options.effort.seconds && !(*options.effort.seconds > 0))
+    reject(fmt::format("an effort of {} seconds", *options.effort.seconds), "a time above 0");
   if (options.max_batch && *options.max_batch < 1)
     reject(fmt::format("a largest batch of {}", *options.max_batch), "at least 1");
   if (options.held_results < 0)
@@ -43,12 +45,19 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
   check_positions(options.batch_arguments, arguments, "said to hold a batch", where);
 }
 
-PlanOptions plan_options(const CompileOptions& options) {
+PlanOptions plan_options(const CompileOptions& options, SearchControl* control) {
   PlanOptions plan = options.program.plan;
   if (options.memory) plan.memory = options.memory->count;
   if (options.machine) plan.machine = &*options.machine;
   plan.effort *= options.effort.factor;
+  if (control) plan.control = control;
   return plan;
+}
+
+std::optional<SearchControl> control_for(const CompileOptions& options) {
+  if (!options.effort.seconds && !options.progress && !options.stop.stop_possible()) return {};
+  return SearchControl(
+      {.seconds = options.effort.seconds, .progress = options.progress, .stop = options.stop});
 }
 
 }  // namespace tidemark

@@ -2,8 +2,10 @@
 //
 //   auto step = td::compile(td::value_and_grad(loss), {.memory = 64_MiB, .effort = td::Effort::best});
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "tidemark/base/bytes.h"
@@ -11,11 +13,16 @@
 
 namespace tidemark {
 
-// Of the planner's searches, as a multiple of the normal. Counted in work units, so that plans are the same everywhere.
+// Of the planner's searches. A factor is a multiple of the normal and counted in work units, so that plans are the same
+// everywhere. A time is a limit on all of a planning: the best found by then is taken, whatever that is on this machine.
 struct Effort {
   double factor = 1;
+  std::optional<double> seconds = {};  // instead of the factor
 
   constexpr Effort(double f = 1) : factor(f) {}  // NOLINT: implicit by design
+  template <class Rep, class Period>
+  constexpr Effort(std::chrono::duration<Rep, Period> limit)  // NOLINT: implicit by design
+      : seconds(std::chrono::duration<double>(limit).count()) {}
   static const Effort quick, normal, best;
 };
 inline constexpr Effort Effort::quick{0.1};
@@ -30,7 +37,11 @@ struct CompileOptions {
   // The caller's handles to them become stale; use what the function returns.
   std::vector<int> donate = {};
   std::optional<Machine> machine = {};  // whose times count; none: reference_machine()
-  Effort effort = {};
+  Effort effort = {};  // a factor, or a time: std::chrono::seconds(2)
+  // Called while the planner works, on the thread that asked for the plan; false ends it with PlanningStopped, and so does
+  // a stop that is asked for from any thread. Nothing is kept of a planning that was stopped: the next call plans anew.
+  PlanCallback progress = {};
+  std::stop_token stop = {};
   // The largest batch there will be: planned and reserved for at the first call, and every smaller batch runs inside
   // that plan's memory.
   std::optional<std::int64_t> max_batch = {};
@@ -49,7 +60,10 @@ struct CompileOptions {
 // Throws Error at `where` for a budget or an effort of nothing, positions that are none, a largest batch below 1.
 void check_options(const CompileOptions& options, std::size_t arguments, SourceLine where);
 
-// What the planner gets. Points into `options`.
-PlanOptions plan_options(const CompileOptions& options);
+// What the planner gets. Points into `options` and to the control, which may be null.
+PlanOptions plan_options(const CompileOptions& options, SearchControl* control = nullptr);
+
+// Of one planning: all that a call of a compiled function plans shares one limit in time. None: nobody asked for any.
+std::optional<SearchControl> control_for(const CompileOptions& options);
 
 }  // namespace tidemark

@@ -18,6 +18,7 @@ Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_o
   free.warm_start.clear();
   free.after = {};
   free.effort = std::min(free.effort, Effort::quick.factor);
+  free.one_round = true;
   const auto fits = [&](const Graph& graph) { return make_plan(graph, free).peak() <= *options.memory; };
   if (fits(everything)) return everything;
   const auto with = [&](std::int64_t bytes) {
@@ -28,7 +29,7 @@ Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_o
   double low = static_cast<double>(std::max<std::int64_t>(1, range.least));
   double high = static_cast<double>(std::max(range.least, range.most)) + 1;
   constexpr double close = 1.01;
-  while (high / low > close && high - low > 1) {
+  while (high / low > close && high - low > 1 && !(options.control && options.control->time_is_up())) {
     const double middle = std::sqrt(low * high);
     Graph graph = with(static_cast<std::int64_t>(middle));
     if (fits(graph)) {

@@ -32,10 +32,13 @@ bool could_be_donated(const TracedFunction& function, const Graph& traced, std::
 
 // What might help, most welcome first. Loops keep as little as they can in all of them. `traced`: for `types`, before optimisation.
 std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<const Type> types,
-                                    const Graph& traced, const CompileOptions& options, SourceLine where) {
+                                    const Graph& traced, const CompileOptions& options,
+                                    SearchControl* control, SourceLine where) {
   const std::vector<std::string>& skip = options.program.skip_optimisations;
-  PlanOptions quick = plan_options(options);
+  PlanOptions quick = plan_options(options, control);  // that it fits is asked, not how fast it is
+  quick.one_round = true;
   quick.effort = std::min(quick.effort, Effort::quick.factor);
+  quick.floor = false;
   std::vector<Proposal> list;
   TracedFunction here = function;
   here.types.assign(types.begin(), types.end());
@@ -74,9 +77,10 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
     unhinted.skip.emplace_back("hints");
     list.push_back({.what = "planning without the hints", .graph = same_graph, .options = unhinted});
   }
-  if (plan_options(options).effort < Effort::normal.factor) {
-    PlanOptions normal = plan_options(options);
+  if (!options.effort.seconds && plan_options(options).effort < Effort::normal.factor) {
+    PlanOptions normal = quick;
     normal.effort = Effort::normal.factor;
+    normal.floor = true;
     list.push_back({.what = "normal effort", .graph = same_graph, .options = normal});
   }
   return list;
@@ -102,25 +106,29 @@ std::int64_t result_bytes(const Graph& traced) {
   return bytes;
 }
 
+// A limit in time leaves a part of it for what would help.
+Result<Plan, Infeasible> plan_leaving_time(const Graph& graph, const PlanOptions& options) {
+  constexpr double most = 0.85;
+  const TimeShare share(options.control, most);
+  return try_plan(graph, options);
+}
+
 PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
-                           const CompileOptions& given, SourceLine where) {
+                           const CompileOptions& given, SearchControl* control, SourceLine where) {
   CompileOptions options = given;
   if (options.memory && options.held_results > 0)
     options.memory =
         std::max(Bytes(1), Bytes(given.memory->count - given.held_results * result_bytes(traced)));
-  const PlanOptions plan = plan_options(options);
+  const PlanOptions plan = plan_options(options, control);
   Graph graph = prepare_within(traced, options.program.skip_optimisations, plan);
+  // Safe either way: what is reported as the smallest can be had.
   Result<Plan, Infeasible> planned = make_safe(
-      graph, [&](const Graph& g) { return try_plan(g, plan); },
-      [](const Result<Plan, Infeasible>& found) { return found ? &found.value() : nullptr; });
+      graph, [&](const Graph& g) { return plan_leaving_time(g, plan); },
+      [](const Result<Plan, Infeasible>& found) { return found ? &found.value() : &found.error().smallest; });
   if (!planned) {
-    // What smallest() reports can be had.
-    Plan smallest = make_safe(graph, [&](const Graph& g) { return smallest_plan(g, plan); });
-    if (smallest.peak() > *plan.memory)
-      throw InfeasibleBudget(graph, {*plan.memory, std::move(smallest)}, where,
-                             changes_that_fit(proposals_for(function, types, traced, options, where)));
-    smallest.budget = *plan.memory;
-    planned = std::move(smallest);
+    if (control) control->enter("changes", 0);
+    throw InfeasibleBudget(graph, planned.error(), where,
+                           changes_that_fit(proposals_for(function, types, traced, options, control, where)));
   }
   if (given.memory) planned.value().budget = given.memory->count;
   const std::int64_t arena = planned.value().arena_bytes;
@@ -128,9 +136,9 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
 }
 
 // A smaller batch inside the memory of the largest: what the largest plan does also fits here.
-PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options,
+PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, SearchControl* control,
                             const PlannedFunction& largest) {
-  PlanOptions inside = plan_options(options);
+  PlanOptions inside = plan_options(options, control);
   inside.memory = input_bytes(traced) + largest.plan.arena_bytes;
   Graph graph = prepare_within(traced, options.program.skip_optimisations, inside);
   inside.warm_start = executions_of(largest.plan);
@@ -171,9 +179,12 @@ LargestPlans::Held LargestPlans::held() const {
   return held;
 }
 
-PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,
-                              const CompileOptions& options, LargestPlans& largest, SourceLine where) {
-  if (!options.max_batch) return plan_types(function, function.types, traced, options, where);
+namespace {
+
+PlannedFunction plan_controlled(const TracedFunction& function, const Graph& traced,
+                                const CompileOptions& options, LargestPlans& largest, SearchControl* control,
+                                SourceLine where) {
+  if (!options.max_batch) return plan_types(function, function.types, traced, options, control, where);
   const std::optional<BatchAxis> axis = find_batch(function, options.batch_arguments, where);
   if (!axis)
     fail(ErrorCode::bad_plan_option,
@@ -191,14 +202,28 @@ PlannedFunction plan_function(const TracedFunction& function, const Graph& trace
   for (const Type& type : types) key += to_string(type) + ";";
   const PlannedFunction* found = largest.find(key);
   if (!found)
-    found = &largest.insert(key, plan_types(function, types, function.trace(types), options, where));
+    found = &largest.insert(key, plan_types(function, types, function.trace(types), options, control, where));
   if (axis->size == *options.max_batch) return *found;
-  return plan_inside(traced, options, *found);
+  return plan_inside(traced, options, control, *found);
 }
 
-SmallestBudget smallest_budget(const Graph& graph, const PlanOptions& options) {
+}  // namespace
+
+PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,
+                              const CompileOptions& options, LargestPlans& largest, SourceLine where) {
+  std::optional<SearchControl> control = control_for(options);
+  PlannedFunction planned =
+      plan_controlled(function, traced, options, largest, control ? &*control : nullptr, where);
+  if (control) control->finish();
+  return planned;
+}
+
+SmallestBudget smallest_budget(const Graph& graph, const CompileOptions& options) {
+  std::optional<SearchControl> control = control_for(options);
+  const PlanOptions search = plan_options(options, control ? &*control : nullptr);
   Graph safe = graph;
-  const Plan plan = make_safe(safe, [&](const Graph& g) { return smallest_plan(g, options); });
+  const Plan plan = make_safe(safe, [&](const Graph& g) { return smallest_plan(g, search); });
+  if (control) control->finish();
   SmallestBudget smallest;
   smallest.memory = Bytes(plan.peak());
   smallest.bound = Bytes(plan.order_free_bound);
@@ -214,8 +239,12 @@ namespace {
 std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<std::string>& skip,
                                          PlanOptions options, int points) {
   options.memory.reset();
-  const Plan top = make_plan(prepare_graph(traced, skip), options);
-  const Plan floor = smallest_plan(prepare_graph(traced, skip, nullptr, 0), options);
+  const auto part = [&](const auto& plan) {  // of the time, if that is limited
+    const TimeShare time(options.control, 2.0 / (points + 2));
+    return plan();
+  };
+  const Plan top = part([&] { return make_plan(prepare_graph(traced, skip), options); });
+  const Plan floor = part([&] { return smallest_plan(prepare_graph(traced, skip, nullptr, 0), options); });
   const double ratio =
       static_cast<double>(top.peak()) / static_cast<double>(std::max<std::int64_t>(1, floor.peak()));
   std::vector<FrontierPoint> list;
@@ -224,6 +253,7 @@ std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<
     options.memory = std::max(floor.peak(), static_cast<std::int64_t>(static_cast<double>(floor.peak()) *
                                                                       repeatable::pow(ratio, share)));
     if (k == points - 1) options.memory = std::max(floor.peak(), top.peak());
+    const TimeShare time(options.control, 1.0 / (points - k));
     const Result<Plan, Infeasible> planned = try_plan(prepare_within(traced, skip, options), options);
     if (!planned) continue;
     const Plan& plan = planned.value();
@@ -238,18 +268,23 @@ std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<
 
 }  // namespace
 
-std::vector<FrontierPoint> frontier_points(const Graph& traced,
-                                           const std::vector<std::string>& skip_optimisations,
-                                           const PlanOptions& options, int points) {
-  if (loop_memory_range(traced).any) return loop_frontier(traced, skip_optimisations, options, points);
+std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOptions& options, int points) {
+  const std::vector<std::string>& skip = options.program.skip_optimisations;
+  std::optional<SearchControl> control = control_for(options);
+  const PlanOptions plan = plan_options(options, control ? &*control : nullptr);
   std::vector<FrontierPoint> list;
-  for (const Plan& plan : frontier(prepare_graph(traced, skip_optimisations), options, points)) {
-    list.push_back({.budget = Bytes(plan.budget),
-                    .memory = Bytes(plan.peak()),
-                    .seconds = plan.seconds,
-                    .extra_time = plan.extra_time(),
-                    .seconds_bound = plan.seconds_bound});
+  if (loop_memory_range(traced).any) {
+    list = loop_frontier(traced, skip, plan, points);
+  } else {
+    for (const Plan& point : frontier(prepare_graph(traced, skip), plan, points)) {
+      list.push_back({.budget = Bytes(point.budget),
+                      .memory = Bytes(point.peak()),
+                      .seconds = point.seconds,
+                      .extra_time = point.extra_time(),
+                      .seconds_bound = point.seconds_bound});
+    }
   }
+  if (control) control->finish();
   return list;
 }
 

@@ -18,6 +18,9 @@
 
 namespace tidemark {
 
+class SearchControl;
+struct RematMemory;
+
 struct Window {
   ValueId root;
   std::int64_t offset = 0;  // bytes from the root's first element to this value's first
@@ -52,6 +55,12 @@ struct RegionPlans {
   std::vector<std::vector<RegionFacts>> facts;  // per node of the graph; empty: no node has regions
 };
 
+// Of one run of remat among several for the same graph.
+struct RematShare {
+  std::int64_t units = 0, floor_units = 0;  // as RematEffort's
+  RematMemory* memory = nullptr;            // what the runs tell each other
+};
+
 struct Draft {
   explicit Draft(const Graph& g);
 
@@ -65,12 +74,15 @@ struct Draft {
   std::int64_t arena_bytes = 0;
   std::int64_t order_free_bound = 0;     // of the arena alone
   double effort = 1;                     // of the searches; 1: a second or so for 10,000 nodes
-  double remat_effort = 1;               // of remat alone, as a factor on that
   const Machine* machine;                // whose times count
+  SearchControl* control = nullptr;      // of the planning that this is part of; may be null
   const RegionPlans* regions = nullptr;  // null: there are none
   bool binds_outputs = false;            // as the plan's
   bool order_is_given = false;           // first executions stay as they are listed
   std::int64_t arena_budget = -1;        // what remat aims at; negative: no limit
+  RematShare remat_share;                // what it may spend on that
+  bool rough_layout = false;             // addresses will be looked for again, with more work
+  std::int64_t layout_height = -1;       // an arena that is low enough; negative: the lower, the better
   std::int64_t group_limit = -1;         // load up to which groups may lift it; negative: as high as it is
   std::vector<NodeId> warm_start;  // executions that were good for another budget, for remat to start from
   bool fits = true;                // remat found executions within the budget; else the lowest it could

@@ -5,9 +5,7 @@
 #include "tidemark/plan/passes.h"
 
 namespace tidemark {
-namespace {
 
-// The most bytes alive at one step.
 std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps) {
   std::vector<std::int64_t> change(steps + 1, 0);
   for (const Buffer& buffer : buffers) {
@@ -19,8 +17,6 @@ std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps)
   for (std::int64_t c : change) most = std::max(most, load += c);
   return most;
 }
-
-}  // namespace
 
 Plan finish(const Draft& draft) {
   const Graph& graph = *draft.graph;

@@ -36,19 +36,6 @@ Plan smallest_plan(const Graph& graph, const PlanOptions& options) {
   nothing.warm_start.clear();
   Result<Plan, Infeasible> planned = try_plan(graph, nothing);
   Plan smallest = planned ? std::move(planned).value() : planned.error().smallest;
-  // A search within a budget finds what a search for the lowest peak may miss: halve what lies above the bound.
-  std::int64_t hopeless = smallest.order_free_bound;
-  for (int probe = 0; probe < 3 && hopeless < smallest.peak(); ++probe) {
-    nothing.memory = hopeless + (smallest.peak() - hopeless) / 2;
-    Result<Plan, Infeasible> lower = try_plan(graph, nothing);
-    if (!lower) hopeless = *nothing.memory + 1;
-    const Plan& found = lower ? lower.value() : lower.error().smallest;
-    if (found.peak() < smallest.peak()) smallest = found;
-  }
-  // The lowest peak is looked for whatever it costs; within it, time counts again.
-  if (std::optional<PlanPoint> faster = plan_within(graph, options, smallest.peak(), smallest);
-      faster && faster->time() <= smallest.seconds)
-    smallest = std::move(faster->plan);
   smallest.budget = smallest.peak();
   return smallest;
 }
@@ -57,13 +44,19 @@ std::vector<Plan> frontier(const Graph& graph, const PlanOptions& options, int p
   PlanOptions roomy = options;
   roomy.memory.reset();
   roomy.warm_start.clear();
-  PlanPoint top{make_plan(graph, roomy)};
-  PlanPoint floor{smallest_plan(graph, options)};
+  const auto part = [&](const auto& plan) {  // of the time, if that is limited
+    const TimeShare time(options.control, 2.0 / (points + 2));
+    return plan();
+  };
+  PlanPoint top{part([&] { return make_plan(graph, roomy); })};
+  PlanPoint floor{part([&] { return smallest_plan(graph, options); })};
+  int left = std::max(1, points - 2);
   const double nothing_again = top.plan.least_seconds;
   std::map<std::int64_t, double> bounds = {{floor.peak(), floor.plan.seconds_bound},
                                            {top.peak(), nothing_again}};
   auto curve = walk_frontier(
       std::move(floor), std::move(top), points, [&](std::int64_t budget, const PlanPoint& neighbour) {
+        const TimeShare time(options.control, 1.0 / std::max(1, left--));
         std::optional<PlanPoint> found = plan_within(graph, options, budget, neighbour.plan);
         bounds[budget] = found ? found->plan.seconds_bound : nothing_again;
         return found;

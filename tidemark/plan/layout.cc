@@ -10,6 +10,8 @@ namespace {
 
 constexpr double work_per_buffer = 30'000;  // of pack(); a third of a second for 10,000 buffers
 constexpr double least_work = 50e6;
+constexpr double rough_per_buffer = 10'000, least_rough = 1e6;  // one of many for a budget
+constexpr double least_for_a_budget = 20e6;                      // the last of these
 
 }  // namespace
 
@@ -27,12 +29,15 @@ Draft layout(Draft draft) {
                      .alignment = buffer_alignment});
     owner.push_back(b);
   }
-  const double work =
-      std::max(least_work, work_per_buffer * static_cast<double>(items.size())) * draft.effort;
-  // With a budget every byte above the load costs time elsewhere.
-  constexpr double for_a_budget = 4;
-  const PackResult packed =
-      pack(items, {.work = static_cast<std::int64_t>(work * (draft.arena_budget >= 0 ? for_a_budget : 1))});
+  const double buffers = static_cast<double>(items.size());
+  const double least = draft.arena_budget >= 0 ? least_for_a_budget : least_work;
+  const double work = draft.rough_layout ? least_rough + rough_per_buffer * buffers
+                                         : std::max(least, work_per_buffer * buffers) * draft.effort;
+  PackOptions options{.work = static_cast<std::int64_t>(work), .control = draft.control};
+  if (draft.layout_height >= 0) options.capacity = draft.layout_height;
+  const PackResult packed = pack(items, options);
+  constexpr std::int64_t steps_a_unit = 1000;  // of pack(): of a nanosecond each
+  draft.work_units += packed.work / steps_a_unit;
   draft.arena_bytes = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
     draft.buffers[owner[i]].offset = packed.offsets[i];

@@ -18,7 +18,7 @@ Draft order(Draft draft) {
   const OrderModel model = order_model_of(draft);
   const double visits =
       std::max(least_visits, visits_per_task * static_cast<double>(model.tasks)) * draft.effort;
-  Work work{static_cast<std::int64_t>(visits)};
+  Work work{static_cast<std::int64_t>(visits), draft.control};
   draft.order_free_bound = order_bound(model);
   const TaskOrder best = best_order(model, draft.order_free_bound, work);
   draft.work_units += static_cast<std::int64_t>(visits) - work.left;

@@ -39,12 +39,12 @@ TaskOrder order_of_part(const OrderModel& model, std::int64_t goal, Work& work) 
   TaskOrder best(at(model.tasks));
   std::iota(best.begin(), best.end(), 0);
   std::int64_t best_peak = loads_of(model, best).peak;
-  work.left -= model.tasks;
+  work.spend(model.tasks);
   goal = std::max(goal, order_bound(model));
   if (model.tasks <= 1 || best_peak <= goal) return best;
 
   if (model.tasks <= exact_tasks) {
-    Work half{work.left / 2};
+    Work half{work.left / 2, work.control};
     work.left -= half.left;
     const ExactResult exact = exact_order(model, goal, best_peak, exact_states, half);
     work.left += half.left;
@@ -54,7 +54,7 @@ TaskOrder order_of_part(const OrderModel& model, std::int64_t goal, Work& work) 
 
   const auto offer = [&](TaskOrder order) {
     const std::int64_t peak = loads_of(model, order).peak;
-    work.left -= model.tasks;
+    work.spend(model.tasks);
     if (peak < best_peak) best = std::move(order), best_peak = peak;
     return best_peak <= goal;
   };
@@ -70,7 +70,7 @@ TaskOrder order_of_part(const OrderModel& model, std::int64_t goal, Work& work) 
   if (offer(backward_greedy_order(model, lazy, 0, 0, work))) return best;
 
   // Half of the work goes into the best start, the rest into starts with noise around it, each improved in turn.
-  Work share{work.left / 2};
+  Work share{work.left / 2, work.control};
   work.left -= share.left;
   improve_order(model, best, goal, share);
   work.left += share.left;
@@ -85,7 +85,7 @@ TaskOrder order_of_part(const OrderModel& model, std::int64_t goal, Work& work) 
             : greedy_order(model,
                            {.priority = around, .noise = noise, .seed = static_cast<std::uint64_t>(start)},
                            work);
-    Work turn{std::max<std::int64_t>(work.left / 8, 4 * model.tasks)};
+    Work turn{std::max<std::int64_t>(work.left / 8, 4 * model.tasks), work.control};
     const std::int64_t given = turn.left;
     improve_order(model, order, goal, turn);
     work.left -= given - turn.left;
@@ -129,7 +129,7 @@ TaskOrder best_order(const OrderModel& model, std::int64_t goal, Work& work) {
     if (part.peak <= goal) break;
     const OrderModel piece =
         piece_of(model, order, position, part.first, part.last, loads.resident[at(part.first)], item_number);
-    Work share{work.left * (part.last - part.first) / std::max(1, model.tasks)};
+    Work share{work.left * (part.last - part.first) / std::max(1, model.tasks), work.control};
     work.left -= share.left;
     const TaskOrder inner = order_of_part(piece, goal, share);
     work.left += share.left;

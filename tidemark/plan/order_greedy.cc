@@ -150,7 +150,7 @@ class Greedy {
   }
 
   void commit(int t) {
-    work_.left -= 1;
+    work_.spend(1);
     ready_.erase({key_[at(t)], t});
     peak_ = std::max(peak_, state_.resident() + state_.effect(t).hill);
     state_.each_new_source(t, [&](int source) { order_.push_back(source); });
@@ -225,7 +225,7 @@ class Greedy {
       }
     }
     const bool pays = state_.resident() <= start;
-    work_.left -= static_cast<std::int64_t>(tried.size()) * 2;
+    work_.spend(static_cast<std::int64_t>(tried.size()) * 2);
     for (auto t = tried.rbegin(); t != tried.rend(); ++t) state_.undo(*t);
     if (!pays) tried.clear();
     return hill;
@@ -301,7 +301,7 @@ TaskOrder backward_greedy_order(const OrderModel& model, std::span<const int> pr
     if (next < 0) next = ready.begin()->second;
     ready.erase({key(next), next});
     order.push_back(next);
-    work.left -= 1;
+    work.spend(1);
     for (int i : model.uses[next]) {
       if (alive[at(i)]) continue;
       alive[at(i)] = true;

@@ -80,7 +80,7 @@ class Improver {
   // Loads if the tasks from position `first` on were `sequence`; nothing if the peak would pass `limit`.
   std::optional<Score> simulate(int first, std::span<const int> sequence, std::int64_t limit) {
     const int end = first + static_cast<int>(sequence.size());
-    work_.left -= static_cast<std::int64_t>(sequence.size());
+    work_.spend(static_cast<std::int64_t>(sequence.size()));
     for (std::size_t k = 0; k < sequence.size(); ++k) {
       for (int i : model_.uses[sequence[k]]) trial_last_[at(i)] = static_cast<int>(k);
     }
@@ -245,7 +245,7 @@ class Improver {
     const std::int64_t limit = score(first, last).peak;
     const OrderModel piece =
         piece_of(model_, order_, position_, first, last, resident_[at(first)], item_number_);
-    work_.left -= last - first;
+    work_.spend(last - first);
     const ExactResult found = exact_order(piece, goal_, limit, window_states, work_);
     if (found.order.empty()) return false;
     sequence_.clear();

@@ -5,14 +5,9 @@
 #include <vector>
 
 #include "tidemark/plan/order_model.h"
+#include "tidemark/plan/work.h"
 
 namespace tidemark {
-
-// What a search may still spend, in task visits.
-struct Work {
-  std::int64_t left = 0;
-  bool spend(std::int64_t visits) { return (left -= visits) > 0; }
-};
 
 using TaskOrder = std::vector<int>;
 

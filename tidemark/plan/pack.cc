@@ -104,7 +104,7 @@ PackResult pack(std::span<const PackItem> items, const PackOptions& options) {
   const std::int64_t capacity = options.capacity ? *options.capacity / reduction.unit : 0;
   const bool hopeless =
       options.capacity && !reduction.problems.empty() && reduction.problems[0].bound > capacity;
-  WorkMeter meter(hopeless ? 0 : options.work, options.seconds);
+  WorkMeter meter(hopeless ? 0 : options.work, options.seconds, options.control);
   PackResult result;
   result.offsets.assign(items.size(), 0);
   // Problems meet only in the height of the arena: what one needs, the next may use freely.
@@ -117,6 +117,7 @@ PackResult pack(std::span<const PackItem> items, const PackOptions& options) {
     for (std::size_t i = 0; i < problem.blocks.size(); ++i)
       result.offsets[problem.origin[i]] = solver.best().offsets[i] * reduction.unit;
   }
+  result.work = (hopeless ? 0 : options.work) - meter.left();
   result.height = height * reduction.unit;
   result.lower_bound = bound * reduction.unit;
   result.proved_optimal = result.height == result.lower_bound;

@@ -15,6 +15,8 @@
 
 namespace tidemark {
 
+class SearchControl;
+
 struct PackItem {
   std::int64_t lower = 0, upper = 0;  // lifetime, half-open; empty: takes no room, gets offset 0
   std::int64_t size = 0;              // counted as the next multiple of the alignment; 0: gets offset 0
@@ -26,6 +28,7 @@ struct PackOptions {
       {};                             // given: stop at the first layout not higher. Else minimise the height.
   std::int64_t work = 1'000'000'000;  // effort in work units; some 10^9 in a second of one core
   std::optional<double> seconds = {};  // a further limit, by the clock
+  SearchControl* control = nullptr;    // of the planning that this is part of; may end it early
 };
 
 enum class PackStatus {
@@ -40,6 +43,7 @@ struct PackResult {
   std::int64_t lower_bound = 0;       // the maximum load, or more where the search proved more
   bool proved_optimal = false;        // height == lower_bound
   PackStatus status = PackStatus::fits;
+  std::int64_t work = 0;  // spent
 };
 
 // Throws Error on a negative size, a reversed lifetime, an alignment that is no power of two, or a load beyond 2^61.

@@ -6,21 +6,24 @@
 #include <limits>
 #include <optional>
 
+#include "tidemark/plan/search_control.h"
+
 namespace tidemark::packing {
 
 class WorkMeter {
  public:
-  WorkMeter(std::int64_t work, std::optional<double> seconds) : left_(work) {
+  WorkMeter(std::int64_t work, std::optional<double> seconds, SearchControl* control = nullptr)
+      : left_(work), control_(control) {
     if (seconds) deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(Bounded(*seconds));
   }
 
   void spend(std::int64_t units) {
     left_ -= units;
     since_look_ += units;
-    if (deadline_ && since_look_ >= look_every) {
-      since_look_ = 0;
-      if (Clock::now() >= *deadline_) left_ = 0;
-    }
+    if (since_look_ < look_every || !(deadline_ || control_)) return;
+    const bool stop = control_ && control_->spent(since_look_ / steps_a_unit);
+    since_look_ = 0;
+    if (stop || (deadline_ && Clock::now() >= *deadline_)) left_ = 0;
   }
   bool exhausted() const { return left_ <= 0; }
   std::int64_t left() const { return left_; }
@@ -33,7 +36,10 @@ class WorkMeter {
     return std::chrono::duration<double>(seconds < year ? seconds : year);
   }
 
+  static constexpr std::int64_t steps_a_unit = 1000;  // of a search's work
+
   std::int64_t left_;
+  SearchControl* control_;
   std::int64_t since_look_ = 0;
   std::optional<Clock::time_point> deadline_;
 };

@@ -24,6 +24,9 @@ Draft liveness(Draft draft);
 // Where each buffer lies in the arena.
 Draft layout(Draft draft);
 
+// The most bytes of the arena alive at one of so many steps.
+std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps);
+
 // The finished draft as a Plan, with its figures.
 Plan finish(const Draft& draft);
 

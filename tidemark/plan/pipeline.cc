@@ -8,9 +8,11 @@
 #include <chrono>
 
 #include "tidemark/base/error.h"
+#include "tidemark/plan/budget_search.h"
 #include "tidemark/plan/infeasible.h"
 #include "tidemark/plan/passes.h"
 #include "tidemark/plan/regions.h"
+#include "tidemark/plan/timed_rounds.h"
 #include "tidemark/plan/verify.h"
 
 namespace tidemark {
@@ -151,76 +153,44 @@ std::int64_t input_bytes(const Graph& graph) {
   return bytes;
 }
 
-// A finished draft whose load is aimed at the target. With one for a target nearby, most of the work is done: it goes on
-// from there with a quarter of the effort. Groups lift the load nowhere above the limit, which is the target where none
-// is given.
-using Aim = std::function<Draft(std::int64_t target, const Draft* nearby, std::optional<std::int64_t> limit)>;
+Draft ordered_draft(const Graph& graph, const PlanOptions& options, const RegionPlans& regions,
+                    Driver& driver) {
+  Draft draft(graph);
+  draft.effort = options.effort;
+  draft.control = options.control;
+  draft.order_is_given = options.fixed_order;
+  draft.warm_start = options.warm_start;
+  draft.binds_outputs = options.binds_outputs;
+  draft.groups = std::ranges::count(options.skip, "fuse") == 0;
+  if (!regions.bodies.empty()) draft.regions = &regions;
+  if (options.machine) draft.machine = options.machine;
+  return driver.run(std::move(draft), "views", "remat");
+}
 
-// What remat counts is the load; what must fit is the height of the arena. Where packing needs more, aims lower. The
-// arena of the result is above `allowed` where that leads to nothing.
-Draft within(std::int64_t allowed, const Aim& aim) {
-  constexpr int most_attempts = 6;
-  std::int64_t target = allowed;
-  Draft done = aim(target, nullptr, {});
+// The fastest draft within the budget that is found; where none is, the lowest.
+Draft best_draft(BudgetSearch& search, const PlanOptions& options, std::int64_t allowed) {
+  Draft done = search.within(allowed);
+  if (done.arena_bytes <= allowed || !options.floor) return done;
+  if (options.control) options.control->enter("floor", 2 * search.units());
   const double seconds_bound = done.seconds_bound;
-  for (int attempt = 1; attempt < most_attempts && done.fits && done.arena_bytes > allowed; ++attempt) {
-    // Packing gets worse as more runs again: each time further down than by what was missing.
-    target = std::max<std::int64_t>(0, target - attempt * (done.arena_bytes - allowed));
-    Draft lower = aim(target, &done, {});
-    // What remat gives when it fails with little effort is no floor to report: stay with what fitted.
-    if (!lower.fits && lower.arena_bytes > allowed) break;
-    done = std::move(lower);
-  }
-  done.seconds_bound = seconds_bound;  // of the budget that was asked for, not of a lower aim
+  done = search.floor();
+  if (done.arena_bytes <= allowed) done.seconds_bound = seconds_bound;
   return done;
 }
 
-// The lowest arena that is found, whatever the budget was: so long as less turns out to be enough, less is tried. What
-// is reported as the smallest budget can then be planned for, and anything below it cannot. `least`: remat found
-// nothing within the budget it had, so that these are the executions of lowest load.
-Draft smallest(Draft least, const Aim& aim, int tasks) {
-  const std::int64_t bound = least.load_bound;
-  if (Draft plain = aim(-1, nullptr, {}); plain.arena_bytes < least.arena_bytes) least = std::move(plain);
-  std::int64_t step = 1;
-  for (int tries = std::clamp(1'000 / std::max(1, tasks), 1, 12); tries > 0; --tries) {
-    if (least.arena_bytes <= bound) break;
-    const std::int64_t target = std::max(bound, least.arena_bytes - step);
-    if (Draft lower = within(target, aim); lower.arena_bytes <= target) {
-      least = std::move(lower);
-      step = 2 * std::max(step, buffer_alignment);
-    } else if (step > 1) {
-      step = 1;
-    } else {
-      break;
-    }
-  }
-  return least;
-}
-
-bool has_groups(const Draft& draft) {
-  return std::ranges::any_of(draft.executions, [](const Execution& run) { return run.group >= 0; });
-}
-
-// Remat counts every value that a run makes; in groups many have no memory. Where that leaves room, aims higher, and keeps
-// what is faster and fits. `runs`: of a plan that computes nothing again, which has nothing to gain.
-Draft with_room_used(Draft done, std::int64_t allowed, const Aim& aim, std::size_t runs) {
-  constexpr int most_attempts = 4;
-  std::int64_t target = allowed, room = allowed - done.arena_bytes;
-  const double seconds_bound = done.seconds_bound;
-  for (int attempt = 0; attempt < most_attempts; ++attempt) {
-    if (room < allowed / 100 || !has_groups(done) || done.executions.size() <= runs) break;
-    Draft higher = aim(target + room, &done, allowed);
-    if (higher.arena_bytes > allowed) {
-      room /= 2;
-      continue;
-    }
-    if (finish(higher).seconds >= finish(done).seconds) break;
-    target += room;
-    done = std::move(higher);
-    room = allowed - done.arena_bytes;
-  }
-  done.seconds_bound = seconds_bound;
-  return done;
+Result<Plan, Infeasible> plan_once(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
+  Driver driver(options, report);
+  if (options.control) options.control->enter("order", 0);
+  const RegionPlans regions = plan_regions(graph, options);
+  const Draft draft = ordered_draft(graph, options, regions, driver);
+  const auto rest = [&](Draft aimed) { return driver.run(std::move(aimed), "remat", the_end); };
+  if (!options.memory) return driver.finish_verified(rest(draft));
+  BudgetSearch search(draft, rest);
+  if (options.control) options.control->enter("budget", search.units());
+  const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
+  Plan plan = driver.finish_verified(best_draft(search, options, allowed));
+  if (plan.peak() <= *options.memory) return plan;
+  return Infeasible{*options.memory, std::move(plan)};
 }
 
 }  // namespace
@@ -232,48 +202,8 @@ std::vector<PassInfo> pass_list() {
 }
 
 Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
-  Driver driver(options, report);
-  Draft draft(graph);
-  draft.effort = options.effort;
-  draft.order_is_given = options.fixed_order;
-  draft.warm_start = options.warm_start;
-  draft.binds_outputs = options.binds_outputs;
-  draft.groups = std::ranges::count(options.skip, "fuse") == 0;
-  const RegionPlans regions = plan_regions(graph, options);
-  if (!regions.bodies.empty()) draft.regions = &regions;
-  if (options.machine) draft.machine = options.machine;
-  draft = driver.run(std::move(draft), "views", "remat");
-  if (!options.memory) return driver.finish_verified(driver.run(std::move(draft), "remat", the_end));
-
-  const Aim aim = [&](std::int64_t target, const Draft* nearby, std::optional<std::int64_t> limit) {
-    Draft aimed = draft;
-    aimed.arena_budget = target;
-    aimed.group_limit = limit.value_or(target);
-    if (nearby) {
-      aimed.remat_effort /= 4;
-      aimed.warm_start.clear();
-      for (const Execution& run : nearby->executions) aimed.warm_start.push_back(run.node);
-    }
-    return driver.run(std::move(aimed), "remat", the_end);
-  };
-  const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
-  Draft done = with_room_used(within(allowed, aim), allowed, aim, draft.executions.size());
-  if (done.arena_bytes > allowed) {
-    const double seconds_bound = done.seconds_bound;
-    // With groups what does not fit is no measure of what is possible: the floor must not depend on what was asked for.
-    if (done.fits || has_groups(done)) done = aim(0, nullptr, {});
-    done = smallest(std::move(done), aim, static_cast<int>(draft.executions.size()));
-    if (done.arena_bytes <= allowed) {
-      // It packs well but was made at any cost: the same height for less time will do as well.
-      Draft cheaper = within(done.arena_bytes, aim);
-      if (cheaper.arena_bytes <= allowed && finish(cheaper).seconds < finish(done).seconds)
-        done = std::move(cheaper);
-      done.seconds_bound = seconds_bound;
-    }
-  }
-  Plan plan = driver.finish_verified(done);
-  if (plan.peak() <= *options.memory) return plan;
-  return Infeasible{*options.memory, std::move(plan)};
+  if (!options.control || !options.control->timed() || options.one_round) return plan_once(graph, options, report);
+  return best_in_time(options, [&](const PlanOptions& round) { return plan_once(graph, round, report); });
 }
 
 Plan make_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {

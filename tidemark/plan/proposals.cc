@@ -18,6 +18,10 @@ std::optional<Plan> plan_at(const Proposal& proposal, std::int64_t size) {
   return {};
 }
 
+bool out_of_time(const Proposal& proposal) {
+  return proposal.options.control && proposal.options.control->time_is_up();
+}
+
 std::string describe(const std::string& change, const Plan& plan) {
   std::string text = fmt::format("{} fits ({}", change, to_string(Bytes(plan.peak())));
   if (plan.extra_time() >= 0.0005) text += fmt::format(", {:+.1f}% time", 100 * plan.extra_time());
@@ -34,7 +38,7 @@ std::optional<std::string> largest_that_fits(const Proposal& proposal) {
   std::optional<Plan> best = plan_at(proposal, low * proposal.unit);
   if (!best) return {};
   const int turns = best->steps.size() > large_graph ? 4 : 7;
-  for (int turn = 0; turn < turns && high - low > 1; ++turn) {
+  for (int turn = 0; turn < turns && high - low > 1 && !out_of_time(proposal); ++turn) {
     const std::int64_t middle = low + (high - low) / 2;
     if (std::optional<Plan> plan = plan_at(proposal, middle * proposal.unit)) {
       low = middle;
@@ -51,7 +55,7 @@ std::optional<std::string> largest_that_fits(const Proposal& proposal) {
 std::vector<std::string> changes_that_fit(std::span<const Proposal> proposals, std::size_t most) {
   std::vector<std::string> changes;
   for (const Proposal& proposal : proposals) {
-    if (changes.size() >= most) break;
+    if (changes.size() >= most || out_of_time(proposal)) break;
     if (proposal.from > 0) {
       if (std::optional<std::string> change = largest_that_fits(proposal)) changes.push_back(*change);
     } else if (const std::optional<Plan> plan = plan_at(proposal, 0)) {

@@ -9,6 +9,8 @@ RegionPlans plan_regions(const Graph& graph, const PlanOptions& options) {
   inside.fixed_order = options.fixed_order;
   inside.skip = options.skip;
   inside.effort = options.effort;
+  inside.control = options.control;
+  inside.one_round = true;
   inside.binds_outputs = true;
   inside.check_every_pass = options.check_every_pass;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n) {

@@ -35,7 +35,10 @@ Draft remat(Draft draft) {
   problem.fixed_order = draft.order_is_given;
   Sequence start(draft.executions.size());
   std::iota(start.begin(), start.end(), 0);
-  const RematEffort effort = remat_effort(problem.model.tasks, draft.effort * draft.remat_effort);
+  const RematEffort effort{.units = draft.remat_share.units,
+                           .floor_units = draft.remat_share.floor_units,
+                           .memory = draft.remat_share.memory,
+                           .control = draft.control};
   const RematResult result =
       solve_remat(problem, start, effort, sequence_of(draft, problem, draft.warm_start));
   draft.work_units += result.work_units;

@@ -33,11 +33,12 @@ class Annealer {
 
   Sequence run(double hot, double cold, Work& work) {
     const double total = static_cast<double>(work.left);
+    const double fall = repeatable::log(cold / hot);
     double temperature = hot;
     for (std::int64_t step = 0; work.left > 0 && !(first_within_ && !best_.empty()); ++step) {
       if (step % 64 == 0) {
         const double done = 1 - static_cast<double>(work.left) / total;
-        temperature = hot * repeatable::pow(cold / hot, done);
+        temperature = hot * repeatable::exp(fall * done);
       }
       const double before = energy(excess_);
       propose();

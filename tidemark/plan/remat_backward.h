@@ -77,18 +77,18 @@ class BackwardSearch {
   }
 
   // Prices found with this much work guide the search; only for fixed orders.
-  void find_prices(std::int64_t work, double target) {
+  void find_prices(std::int64_t work, double target, SearchControl* control = nullptr) {
     std::vector<int> probes(at(model_.tasks - settled_));
     std::iota(probes.begin(), probes.end(), settled_);
     RematRelaxation relaxation(problem_, probes, true, settled_);
-    relaxation.improve(work, target);
+    relaxation.improve(work, target, control);
     if (relaxation.bound() < std::numeric_limits<double>::infinity()) potentials_ = relaxation.potentials();
   }
 
   // Sequences of a value (cost of the repeated runs, or peak) below `limit`, none of whose steps has a load above
   // `budget`. `work` is counted in words looked at, some nanoseconds each. Values up to `floor` count as equal to it.
   BackwardOutcome run(std::int64_t budget, double limit, std::int64_t states, std::int64_t work,
-                      double floor = 0) {
+                      double floor = 0, SearchControl* control = nullptr) {
     budget_ = budget;
     limit_ = limit;
     work_ = work;
@@ -98,7 +98,13 @@ class BackwardSearch {
     }
     reach(start, floor, -1, -1);
     double proved = floor;
+    std::int64_t told = work;  // what the control knows of
     while (!queue_.empty()) {
+      constexpr std::int64_t steps_a_unit = 1000;
+      if (control && told - work_ >= steps_a_unit) {
+        if (control->spent((told - work_) / steps_a_unit)) return {{}, proved, false, work - work_};
+        told = work_;
+      }
       const Entry entry = queue_.top();
       queue_.pop();
       Node& node = nodes_[at(entry.node)];

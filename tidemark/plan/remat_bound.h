@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tidemark/plan/remat_problem.h"
+#include "tidemark/plan/search_control.h"
 
 namespace tidemark {
 
@@ -15,6 +16,7 @@ std::int64_t memory_bound(const RematProblem& problem);
 struct TimeBoundOptions {
   std::int64_t work = 40'000'000;  // visits of an item in a stage (remat_relax.h), some 10 ns each
   double known = std::numeric_limits<double>::infinity();  // cost of a sequence already found: a hint
+  SearchControl* control = nullptr;                        // may end it early, with the bound so far
 };
 // No sequence within the budget costs less: never below the cost of running every task once. Infinite if it turns out
 // that no sequence is within the budget.

@@ -29,12 +29,13 @@ ExactSequence exact_sequence(const RematProblem& problem, const ExactLimits& lim
     // Prices take longer to find than most small problems to solve.
     const bool priced = problem.fixed_order && limits.states > states_without_prices;
     auto found = Search(problem, BackwardGoal::cost)
-                     .run(problem.budget, limit, priced ? states_without_prices : limits.states, limits.work);
+                     .run(problem.budget, limit, priced ? states_without_prices : limits.states, limits.work, 0,
+                          limits.control);
     std::int64_t spent = found.spent;
     if (!found.complete && priced) {
       Search search(problem, BackwardGoal::cost);
-      search.find_prices(limits.price_work, limit);
-      found = search.run(problem.budget, limit, limits.states, limits.work);
+      search.find_prices(limits.price_work, limit, limits.control);
+      found = search.run(problem.budget, limit, limits.states, limits.work, 0, limits.control);
       spent += found.spent + 10 * limits.price_work;
     }
     ExactSequence result;
@@ -51,7 +52,7 @@ SmallestPeak smallest_peak(const RematProblem& problem, const ExactLimits& limit
   return with_set(problem, [&]<class Set>() {
     auto found = BackwardSearch<Set>(problem, BackwardGoal::peak)
                      .run(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<double>::infinity(),
-                          limits.states, limits.work, static_cast<double>(memory_bound(problem)));
+                          limits.states, limits.work, static_cast<double>(memory_bound(problem)), limits.control);
     return SmallestPeak{static_cast<std::int64_t>(found.value), std::move(found.sequence), found.complete};
   });
 }

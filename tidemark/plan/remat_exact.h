@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "tidemark/plan/remat_problem.h"
+#include "tidemark/plan/search_control.h"
 
 namespace tidemark {
 
@@ -23,6 +24,7 @@ struct ExactLimits {
       20'000'000;  // steps spent first on prices that guide it, some 10 ns each; fixed order only
   double cutoff =
       std::numeric_limits<double>::infinity();  // only sequences cheaper than this are of interest
+  SearchControl* control = nullptr;             // may end it early
 };
 
 constexpr int most_exact_tasks = 256;  // and items

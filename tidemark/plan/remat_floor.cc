@@ -55,6 +55,7 @@ Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::
     ExactLimits limits;
     limits.states = std::clamp(work.left / 40, fewest_states, most_states);
     limits.work = std::min(limits.work, 2000 * work.left);
+    limits.control = work.control;
     SmallestPeak exact = smallest_peak(problem, limits);
     if (exact.complete) {
       return {.sequence = std::move(exact.sequence), .peak = exact.bytes, .bound = exact.bytes};
@@ -70,7 +71,7 @@ Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::
       [&](const Sequence& from, std::int64_t limit) {
         RematProblem tighter = problem;
         tighter.budget = limit;
-        Work share{work.left / 10};
+        Work share{work.left / 10, work.control};
         work.left -= share.left;
         Sequence found =
             anneal(tighter, from, {.seed = ++seed, .hot = 0.1, .cold = 0.01, .first_within = true}, share);

@@ -281,8 +281,9 @@ double RematRelaxation::evaluate() {
 }
 
 // The volume algorithm (Barahona & Anbil 2000): steps along a mean of past slopes, from the best prices so far.
-void RematRelaxation::climb(std::int64_t rounds, double target) {
+void RematRelaxation::climb(std::int64_t rounds, double target, SearchControl* control) {
   constexpr int patience = 20, period = 100;
+  constexpr std::int64_t visits_a_unit = 100;
   prices_ = best_prices_;
   best_ = std::max(best_, evaluate());
   Prices mean = slope_;
@@ -300,6 +301,7 @@ void RematRelaxation::climb(std::int64_t rounds, double target) {
       prices_.operand[i] = std::max(0.0, best_prices_.operand[i] + step * mean.operand[i]);
     }
     const double value = evaluate();
+    if (control && control->spent(1 + size() / visits_a_unit)) break;
     const double agreement = blend(mean, weight);
     if (value > best_) {
       best_ = value;
@@ -319,7 +321,7 @@ void RematRelaxation::climb(std::int64_t rounds, double target) {
   }
 }
 
-double RematRelaxation::improve(std::int64_t work, double target) {
+double RematRelaxation::improve(std::int64_t work, double target, SearchControl* control) {
   const auto rounds = [](std::int64_t visits, std::size_t each) {
     return std::max<std::int64_t>(1, visits / std::max<std::int64_t>(1, static_cast<std::int64_t>(each)));
   };
@@ -327,10 +329,10 @@ double RematRelaxation::improve(std::int64_t work, double target) {
   if (!links_.empty()) {
     // Most of the bound is the budget's rows: settle them first, at a fraction of the price.
     operands_ = false;
-    climb(std::min<std::int64_t>(rounds(work / 3, again_.size()), 600), target);
+    climb(std::min<std::int64_t>(rounds(work / 3, again_.size()), 600), target, control);
     operands_ = true;
   }
-  climb(rounds(work, static_cast<std::size_t>(size())), target);
+  climb(rounds(work, static_cast<std::size_t>(size())), target, control);
   return bound();
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tidemark/plan/remat_problem.h"
+#include "tidemark/plan/search_control.h"
 
 namespace tidemark {
 
@@ -31,7 +32,8 @@ class RematRelaxation {
 
   // Looks for better prices, spending about `work` visits of an item in a stage. `target`: the cost of repeated runs in
   // some sequence, if one is known. Returns the best bound on that cost so far; infinity if the budget cannot be met.
-  double improve(std::int64_t work, double target = std::numeric_limits<double>::infinity());
+  double improve(std::int64_t work, double target = std::numeric_limits<double>::infinity(),
+                 SearchControl* control = nullptr);
   double bound() const { return best_ * (1 - 1e-10) * scale_; }
   // Visits of one evaluation.
   std::int64_t size() const { return static_cast<std::int64_t>(again_.size() + prices_.operand.size()); }
@@ -79,7 +81,7 @@ class RematRelaxation {
   void make_rows(const RematProblem& problem, std::span<const int> probes);
   void price_cells();
   double evaluate();
-  void climb(std::int64_t rounds, double target);
+  void climb(std::int64_t rounds, double target, SearchControl* control);
   double at_first(const Span& span) const;
   double item_value(const Span& span);
   void trace(const Span& span);

@@ -1,7 +1,9 @@
 // The searches behind recomputation. All are deterministic: effort is counted in work units, never in seconds.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "tidemark/plan/order_search.h"
 #include "tidemark/plan/remat_problem.h"
@@ -40,11 +42,20 @@ struct Floor {
 };
 Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::int64_t goal, Work& work);
 
-struct RematEffort {
-  std::int64_t units = 8'000'000;  // about a microsecond each
-  bool search_order = false;       // look for a better order first, where it is free
+// What searches of one problem for several budgets tell each other.
+struct RematMemory {
+  std::vector<Sequence> known;  // found within some budget, the latest last
+  std::optional<Floor> floor;   // whatever the budget is, it is the same
 };
-// What a plan of `tasks` tasks gets; level 1 is normal, and more is proportional.
+
+struct RematEffort {
+  std::int64_t units = 8'000'000;   // about a microsecond each
+  bool search_order = false;        // look for a better order first, where it is free
+  std::int64_t floor_units = 0;     // for the lowest peak where nothing is within the budget; 0: half of the units
+  RematMemory* memory = nullptr;    // of searches of the same problem; may be null
+  SearchControl* control = nullptr;  // may end it early
+};
+// What a graph of costs and bytes gets; level 1 is normal, and more is proportional.
 RematEffort remat_effort(int tasks, double level);
 
 struct RematResult {

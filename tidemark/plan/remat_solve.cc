@@ -17,6 +17,12 @@ namespace {
 constexpr std::int64_t exact_states = 50'000;
 constexpr int most_beam = 2000;  // tasks; a state's profile is as long as the order
 constexpr int most_anew = 600;   // tasks; annealing a large problem from nothing gets nowhere
+// So few tasks are solved to the end whatever the effort: a few hundredths of a second at most.
+constexpr int few_tasks = 24;
+constexpr std::int64_t least_exact = 20'000'000;
+// With less than this, exact search and beams get nowhere on more than so many tasks; annealing does.
+constexpr std::int64_t much_work = 1'000'000;
+constexpr int most_with_little = 48;
 
 // The cheapest so far.
 class Incumbent {
@@ -46,8 +52,16 @@ class Incumbent {
   SequenceFigures figures_;
 };
 
+void remember(const Sequence& sequence, RematMemory& memory) {
+  constexpr std::size_t most = 8;
+  if (std::ranges::count(memory.known, sequence) > 0) return;
+  if (memory.known.size() == most) memory.known.erase(memory.known.begin());
+  memory.known.push_back(sequence);
+}
+
 Work share_of(Work& work, double part) {
-  Work share{std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(work.left) * part))};
+  Work share{std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(work.left) * part)),
+             work.control};
   work.left -= share.left;
   return share;
 }
@@ -104,10 +118,11 @@ struct Start {
 void anneal_rounds(const RematProblem& problem, std::vector<Start> starts, Incumbent& best, double bound,
                    int enough, Work& work) {
   int met = 0;
-  std::int64_t length = 40'000 + 400 * problem.model.tasks;
+  // Where little may be spent in all, several short runs find more than one that is cut off.
+  std::int64_t length = std::min(40'000 + std::int64_t{400} * problem.model.tasks, work.left / 4 + 1);
   for (std::uint64_t round = 1; work.left > 0; ++round) {
     const bool anew = best.empty() || (round % 2 == 1 && problem.model.tasks <= most_anew);
-    Work turn{std::min(length, work.left)};
+    Work turn{std::min(length, work.left), work.control};
     work.left -= turn.left;
     const auto start = starts.begin() + static_cast<std::ptrdiff_t>(round / 2 % starts.size());
     Sequence found = anneal(problem, anew ? start->sequence : best.sequence(),
@@ -115,6 +130,7 @@ void anneal_rounds(const RematProblem& problem, std::vector<Start> starts, Incum
     if (anew && found.empty() && starts.size() > 1) starts.erase(start);
     const Incumbent::Verdict verdict = best.offer(std::move(found));
     work.left += std::max<std::int64_t>(0, turn.left);
+    work.spend(0);  // time may be up
     if (!best.empty() && best.figures().cost <= bound * (1 + 1e-9)) return;
     if (verdict == Incumbent::Verdict::better) met = 0;
     // A run from the best so far that comes back to it tells nothing.
@@ -135,7 +151,8 @@ RematEffort remat_effort(int tasks, double level) {
 RematResult solve_remat(const RematProblem& problem, std::span<const int> start, const RematEffort& effort,
                         std::span<const int> warm) {
   RematResult result;
-  Work work{effort.units};
+  Work work{effort.units, effort.control};
+  std::int64_t aside = 0;  // spent on what has limits of its own
   Sequence base(start.begin(), start.end());
   result.memory_bound = memory_bound(problem);
   result.time_bound = problem.base_cost();
@@ -145,7 +162,8 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
     result.feasible = result.figures.peak <= problem.budget;
     result.time_bound = std::min(result.time_bound, result.figures.cost);
     result.optimal |= result.feasible && result.figures.cost <= result.time_bound * (1 + 1e-9);
-    result.work_units = effort.units - work.left;
+    if (effort.memory && result.feasible) remember(result.sequence, *effort.memory);
+    result.work_units = aside + effort.units - work.left;
     return result;
   };
   if (figures_of(problem, base).peak <= problem.budget) return finish(std::move(base));
@@ -161,11 +179,16 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
   bool hopeless = result.memory_bound > problem.budget;
   const int size = std::max(problem.model.tasks, problem.model.items);
   // A unit of effort is about a microsecond, one of these a nanosecond, one of prices some ten: a third of the effort.
+  constexpr std::int64_t steps_a_unit = 1000;
   const ExactLimits limits{.states = exact_states,
-                           .work = 250 * effort.units,
-                           .price_work = std::min<std::int64_t>(20'000'000, 5 * effort.units)};
-  if (!hopeless && size <= most_exact_tasks) {
+                           .work = std::max(size <= few_tasks ? least_exact : 0, 250 * effort.units),
+                           .price_work = std::min<std::int64_t>(20'000'000, 5 * effort.units),
+                           .control = effort.control};
+  const bool much = effort.units >= much_work;
+  const bool exactly = size <= (much ? most_exact_tasks : most_with_little);
+  if (!hopeless && exactly) {
     ExactSequence exact = exact_sequence(problem, limits);
+    aside += exact.spent / steps_a_unit;
     if (exact.complete && !exact.sequence.empty()) {
       result.time_bound = exact.cost;
       return finish(std::move(exact.sequence));
@@ -176,23 +199,31 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
   if (!hopeless) {
     TimeBoundOptions bound;
     bound.work = std::min(bound.work, 10 * effort.units);
+    bound.control = effort.control;
     result.time_bound = std::max(result.time_bound, time_bound(problem, bound));
-    if (!problem.fixed_order && size <= most_exact_tasks) {
+    if (!problem.fixed_order && exactly) {
       // The optimum in the order at hand is a good start in any order.
       const int length = static_cast<int>(base.size());
       best.offer(repair_window(problem, base, 0, length, limits).sequence);
+    }
+    if (effort.memory) {
+      for (const Sequence& known : effort.memory->known) best.offer(known);
     }
     if (!warm.empty()) best.offer(shave(problem, warm, problem.budget, work));
     // A large problem that is within the budget from nearby is better annealed than begun again.
     std::vector<Start> starts;
     constexpr double from_base = 1, from_beam = 2;  // temperatures
     if (best.empty() || problem.model.tasks <= most_anew) {
-      best.offer(shave(problem, base, problem.budget, work));
+      // The one search that is never cut off by a clock, so that there is something to take when time is up.
+      Work greedily{work.left};
+      best.offer(shave(problem, base, problem.budget, greedily));
+      work.spend(work.left - greedily.left);
       best.offer(shave_in_steps(problem, base, work));
       for (Sequence& seed : chain_seeds(problem, base, work)) best.offer(std::move(seed));
     }
+    if (!best.empty() && best.figures().cost <= result.time_bound * (1 + 1e-9)) return finish(best.sequence());
     const bool greedy = !best.empty();  // then annealing finds its way from the base, and often a better one
-    if (problem.model.tasks <= (greedy ? most_anew : most_beam)) {
+    if ((much || !greedy) && problem.model.tasks <= (greedy ? most_anew : most_beam)) {
       for (Sequence& seed : beam_seeds(problem, base, work)) {
         best.offer(seed);
         if (greedy) starts.push_back({base, from_base});
@@ -212,11 +243,16 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
   if (!best.empty()) return finish(best.sequence());
 
   // The same work whatever the budget was: a floor that is reported can be planned for.
-  Work extra{effort.units / 2};
-  Floor floor = lowest_peak(problem, base, 0, extra);
-  work.left -= effort.units / 2 - extra.left;
-  result.memory_bound = std::max(result.memory_bound, floor.bound);
-  return finish(std::move(floor.sequence));
+  std::optional<Floor> known = effort.memory ? effort.memory->floor : std::nullopt;
+  if (!known) {
+    const std::int64_t units = effort.floor_units > 0 ? effort.floor_units : effort.units / 2;
+    Work extra{units, effort.control};
+    known = lowest_peak(problem, base, 0, extra);
+    work.left -= units - extra.left;
+    if (effort.memory) effort.memory->floor = known;
+  }
+  result.memory_bound = std::max(result.memory_bound, known->bound);
+  return finish(std::move(known->sequence));
 }
 
 }  // namespace tidemark

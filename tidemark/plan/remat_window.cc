@@ -177,8 +177,8 @@ template <class Set>
 Solved solve(const Piece& piece, double limit, const ExactLimits& limits) {
   const auto search = [&](std::int64_t states, bool priced) {
     BackwardSearch<Set> backward(piece.problem(), BackwardGoal::cost, piece.settled());
-    if (priced) backward.find_prices(limits.price_work, limit);
-    return backward.run(piece.problem().budget, limit, states, limits.work);
+    if (priced) backward.find_prices(limits.price_work, limit, limits.control);
+    return backward.run(piece.problem().budget, limit, states, limits.work, 0, limits.control);
   };
   auto found = search(std::min(limits.states, states_without_prices), false);
   Solved solved;
