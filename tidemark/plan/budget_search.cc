@@ -159,9 +159,9 @@ Draft BudgetSearch::within(std::int64_t allowed) {
   return bracket.take();
 }
 
-// So long as less turns out to be enough, less is tried; then halfway to what no plan is below.
+// So long as less turns out to be enough, less is tried.
 Draft BudgetSearch::floor() {
-  constexpr int attempts = 3, most_tries = 8, probes = 2;
+  constexpr int attempts = 3, most_tries = 8, probes = 8;
   memory_.known.clear();
   warm_start_.clear();
   Draft least = aim({.target = 0});
@@ -183,10 +183,12 @@ Draft BudgetSearch::floor() {
       break;
     }
   }
-  std::int64_t hopeless = bound;
-  for (int probe = 0; probe < probes && hopeless < least.arena_bytes && !out_of_time(); ++probe) {
-    const std::int64_t target = hopeless + (least.arena_bytes - hopeless) / 2;
-    if (!try_for(target, 2 * small_share)) hopeless = target + 1;
+  // As whoever asks for a byte less would: what that finds is not to be above what is reported.
+  for (int probe = 0; probe < probes && least.arena_bytes > bound && !out_of_time(); ++probe) {
+    memory_.known.clear();
+    Draft lower = within(least.arena_bytes - 1);
+    if (lower.arena_bytes >= least.arena_bytes) break;
+    least = std::move(lower);
   }
   if (out_of_time()) return least;
   // It was made at any cost: the same height for less time will do as well.

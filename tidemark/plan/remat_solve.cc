@@ -18,7 +18,7 @@ constexpr std::int64_t exact_states = 50'000;
 constexpr int most_beam = 2000;  // tasks; a state's profile is as long as the order
 constexpr int most_anew = 600;   // tasks; annealing a large problem from nothing gets nowhere
 // So few tasks are solved to the end whatever the effort: a few hundredths of a second at most.
-constexpr int few_tasks = 24;
+constexpr int few_tasks = 36;
 constexpr std::int64_t least_exact = 20'000'000;
 // With less than this, exact search and beams get nowhere on more than so many tasks; annealing does.
 constexpr std::int64_t much_work = 1'000'000;
