@@ -163,7 +163,7 @@ TEST(CheckpointedNet, DonatedWeightsAreUpdatedInPlace) {
   };
   const Tensor x = waves({64, 16}, 0.3);
   const auto hinted = compile(train(checkpoint(plain_layers)), {.donate = {0}});
-  const auto stored = compile(train(plain_layers), {.donate = {0}});
+  const auto stored = compile(train(&plain_layers), {.donate = {0}});
   Net a = net_of(8), b = net_of(8);
   for (int i = 0; i < 3; ++i) {
     a = hinted(a, x);
