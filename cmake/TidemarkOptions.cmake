@@ -39,13 +39,8 @@ if(TIDEMARK_WERROR)
   target_compile_options(tidemark_flags INTERFACE -Werror)
 endif()
 if(TIDEMARK_SANITIZE)
-  set(_sanitize "-fsanitize=${TIDEMARK_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  if(TIDEMARK_SANITIZE MATCHES "undefined")
-    # Pointers are AddressSanitizer's and the plan verifier's to check; these take a third of the time to compile.
-    list(APPEND _sanitize 
-         -fno-sanitize=alignment,null,vptr,object-size,pointer-overflow,nonnull-attribute,returns-nonnull-attribute)
-  endif()
-  target_compile_options(tidemark_flags INTERFACE ${_sanitize})
+  target_compile_options(tidemark_flags INTERFACE "-fsanitize=${TIDEMARK_SANITIZE}" -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer)
   target_link_options(tidemark_flags INTERFACE "-fsanitize=${TIDEMARK_SANITIZE}")
 endif()
 
