@@ -256,8 +256,10 @@ class ThreadPool::Crew {
 
   void work(std::size_t worker) {
     bool woken = false;
-    while (!stop_.load()) {
+    for (;;) {
+      // In this order: an end that is not seen yet changes the generation that is waited for.
       const int seen = generation_.load();
+      if (stop_.load()) return;
       if (help(worker, std::exchange(woken, false))) continue;
       const auto called = [&] { return generation_.load() != seen; };
       bool found = false;

@@ -193,6 +193,17 @@ TEST(ThreadPool, TasksThatWaitForEachOtherOnDifferentCallersDoNotBlock) {
   EXPECT_EQ(arrived.load(), 3);
 }
 
+// A worker that looks whether it is to end just before that is said must not sleep through it.
+TEST(ThreadPool, PoolsThatAreLetGoAtAnyMomentEnd) {
+  for (int round = 0; round < 2000; ++round) {
+    ThreadPool pool(3);
+    std::atomic<int> done = 0;
+    if (round % 2) pool.run(round % 7, [&](std::int64_t) { ++done; });
+    for (int spin = 0; spin < round % 50; ++spin) std::this_thread::yield();
+    EXPECT_EQ(done.load(), round % 2 ? round % 7 : 0);
+  }
+}
+
 TEST(RunInLanes, NoTwoTasksShareALaneAtATime) {
   for (const int threads : {1, 2, 5}) {
     ThreadPool pool(threads);
