@@ -24,7 +24,7 @@ void Progress::show(int done, const std::string& status) {
 ControlOptions planning_control(const Effort& effort) {
   ControlOptions options{.seconds = effort.seconds};
   if (isatty(STDERR_FILENO) != 1) return options;
-  constexpr auto moment = std::chrono::milliseconds(500);
+  static constexpr auto moment = std::chrono::milliseconds(500);
   options.progress = [begin = std::chrono::steady_clock::now(), bar = Progress(100),
                       shown = false](const PlanProgress& progress) mutable {
     if (!shown && (progress.done >= 1 || std::chrono::steady_clock::now() - begin < moment)) return true;

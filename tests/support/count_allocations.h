@@ -53,7 +53,7 @@ TM_HOOK void* aligned_alloc(std::size_t alignment, std::size_t size) {
   static auto* real = tidemark::hooks::next<void*(std::size_t, std::size_t)>("aligned_alloc");
   return tidemark::hooks::added(real(alignment, size));
 }
-TM_HOOK int posix_memalign(void** p, std::size_t alignment, std::size_t size) {
+TM_HOOK int posix_memalign(void** p, std::size_t alignment, std::size_t size) noexcept {
   static auto* real = tidemark::hooks::next<int(void**, std::size_t, std::size_t)>("posix_memalign");
   const int status = real(p, alignment, size);
   if (status == 0) tidemark::hooks::added(*p);
