@@ -10,6 +10,7 @@
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/cpu/kernels.h"
+#include "tidemark/engine/state_safety.h"
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
@@ -201,10 +202,10 @@ std::string difference(const GraphCase& given, const Variation& variation) {
     if (std::string far = far_apart(written, expected); !far.empty()) return far;
   }
   if (variation.budget >= 0) {
-    const Graph least = prepare_graph(program.graph, options.skip_optimisations, nullptr, 0);
-    const Result<Plan, Infeasible> none = try_plan(least, {.memory = 1, .effort = effort});
+    Graph least = prepare_graph(program.graph, options.skip_optimisations, nullptr, 0), unbounded = prepared;
+    const Result<Plan, Infeasible> none = plan_safely(least, {.memory = 1, .effort = effort});
     const std::int64_t floor = none ? none.value().peak() : none.error().smallest.peak();
-    const std::int64_t free = make_plan(prepared, {.effort = effort}).peak();
+    const std::int64_t free = plan_safely(unbounded, {.effort = effort}).value().peak();
     options.plan.memory = floor + (std::max(free, floor) - floor) * variation.budget / (budget_steps - 1);
   }
   Program run(program.graph, options, device(variation.threads));

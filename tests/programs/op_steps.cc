@@ -82,7 +82,7 @@ Tensor FunctionWriter::within(Tensor x, const Sample::Operand& operand) {
   const bool is_usual = operand.low == -2 && operand.high == 2;
   const bool is_whole = !is_float(x.dtype());
   const double low = x.dtype() == DType::u8 ? std::max(operand.low, 0.0) : operand.low;
-  const double high = is_whole ? std::max(1.0, std::floor(operand.high)) : operand.high;
+  const double high = is_whole ? std::max({1.0, std::ceil(low), std::floor(operand.high)}) : operand.high;
   if (!is_usual) x = clamp(x, is_whole ? std::ceil(low) : low, high);
   if (operand.nonzero) x = select(x == 0, full(x.shape(), high, x.dtype()), x);
   if (operand.diagonal != 0) {

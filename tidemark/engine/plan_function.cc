@@ -107,10 +107,10 @@ std::int64_t result_bytes(const Graph& traced) {
 }
 
 // A limit in time leaves a part of it for what would help.
-Result<Plan, Infeasible> plan_leaving_time(const Graph& graph, const PlanOptions& options) {
+Result<Plan, Infeasible> plan_leaving_time(Graph& graph, const PlanOptions& options) {
   constexpr double most = 0.85;
   const TimeShare share(options.control, most);
-  return try_plan(graph, options);
+  return plan_safely(graph, options);
 }
 
 PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
@@ -121,10 +121,7 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
         std::max(Bytes(1), Bytes(given.memory->count - given.held_results * result_bytes(traced)));
   const PlanOptions plan = plan_options(options, control);
   Graph graph = prepare_within(traced, options.program.skip_optimisations, plan);
-  // Safe either way: what is reported as the smallest can be had.
-  Result<Plan, Infeasible> planned = make_safe(
-      graph, [&](const Graph& g) { return plan_leaving_time(g, plan); },
-      [](const Result<Plan, Infeasible>& found) { return found ? &found.value() : &found.error().smallest; });
+  Result<Plan, Infeasible> planned = plan_leaving_time(graph, plan);
   if (!planned) {
     if (control) control->enter("changes", 0);
     throw InfeasibleBudget(graph, planned.error(), where,

@@ -21,6 +21,12 @@ std::vector<Literal> evaluate_constant(const Op& op, std::span<const Literal> op
   return interpret(op, operands, attrs, device->pool());
 }
 
+Plan plan_or_throw(Graph& graph, const PlanOptions& options) {
+  Result<Plan, Infeasible> planned = plan_safely(graph, options);
+  if (!planned) throw InfeasibleBudget(graph, planned.error());
+  return std::move(planned).value();
+}
+
 }  // namespace
 
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations, OptReport* report,
@@ -41,7 +47,7 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
 
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
     : graph_(prepare_within(graph, options.skip_optimisations, options.plan)),
-      plan_(make_safe(graph_, [&](const Graph& g) { return make_plan(g, options.plan); })),
+      plan_(plan_or_throw(graph_, options.plan)),
       workspace_(std::make_shared<Workspace>(std::move(device))),
       workspace_bytes_(plan_.arena_bytes),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(plan_)} {}

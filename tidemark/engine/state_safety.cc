@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "tidemark/ops/failure.h"
+#include "tidemark/plan/frontier.h"
 
 namespace tidemark {
 
@@ -31,6 +32,25 @@ std::vector<std::size_t> inputs_at_risk(const Graph& graph, const Plan& plan) {
     }
   }
   return {risk.begin(), risk.end()};
+}
+
+Result<Plan, Infeasible> plan_safely(Graph& graph, const PlanOptions& options) {
+  const Graph given = graph;
+  const auto donated = [](const Graph& g) {
+    return std::ranges::count_if(g.inputs(), [](const Input& input) { return input.donated; });
+  };
+  Result<Plan, Infeasible> planned = make_safe(
+      graph, [&](const Graph& g) { return try_plan(g, options); },
+      [](const Result<Plan, Infeasible>& found) { return found ? &found.value() : &found.error().smallest; });
+  if (planned || donated(graph) == donated(given)) return planned;
+  // Other plans put other inputs at risk: the smallest may do with fewer that get memory of their own.
+  Graph least = given;
+  Plan smallest = make_safe(least, [&](const Graph& g) { return smallest_plan(g, options); });
+  if (smallest.peak() >= planned.error().smallest.peak()) return planned;
+  graph = std::move(least);
+  if (smallest.peak() > *options.memory) return Infeasible{*options.memory, std::move(smallest)};
+  smallest.budget = *options.memory;
+  return smallest;
 }
 
 }  // namespace tidemark

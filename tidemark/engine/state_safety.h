@@ -5,7 +5,8 @@
 #pragma once
 #include <vector>
 
-#include "tidemark/plan/plan.h"
+#include "tidemark/plan/infeasible.h"
+#include "tidemark/plan/pipeline.h"
 
 namespace tidemark {
 
@@ -28,5 +29,8 @@ template <class Make>
 Plan make_safe(Graph& graph, const Make& make) {
   return make_safe(graph, make, [](const Plan& plan) { return &plan; });
 }
+
+// A safe plan within the budget, or the smallest safe one. `graph` loses what cannot be donated.
+Result<Plan, Infeasible> plan_safely(Graph& graph, const PlanOptions& options);
 
 }  // namespace tidemark
