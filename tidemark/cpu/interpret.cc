@@ -64,7 +64,7 @@ std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::sp
 AlignedBytes copy_of(const TensorRef& ref) {
   const std::int64_t bytes = ref.count() * size_of(ref.dtype);
   AlignedBytes copy = allocate_aligned(bytes);
-  std::memcpy(copy.get(), ref.data, static_cast<std::size_t>(bytes));
+  if (bytes > 0) std::memcpy(copy.get(), ref.data, static_cast<std::size_t>(bytes));
   return copy;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 void run(const KernelArgs& args) {
   const Literal& value = args.attrs<ConstantAttrs>().value;
-  std::memcpy(args.out[0].data, value.bytes.data(), value.bytes.size());
+  if (!value.bytes.empty()) std::memcpy(args.out[0].data, value.bytes.data(), value.bytes.size());
 }
 
 // One element, kept as long as the code that repeats it.

@@ -16,7 +16,8 @@ void run(const KernelArgs& args) {
   const int rank = to.shape.rank();
   const std::int64_t rows = to.shape[rank - 2], columns = to.shape[rank - 1], element = size_of(to.dtype);
   if (to.count() == 0) return;
-  const std::int64_t diagonal = args.attrs<TriangleAttrs>().diagonal;
+  // Beyond the matrix all diagonals are alike, and sums stay small.
+  const std::int64_t diagonal = std::clamp(args.attrs<TriangleAttrs>().diagonal, -rows - 1, columns + 1);
   const std::int64_t grain = std::max<std::int64_t>(1, (std::int64_t{1} << 17) / (columns * element));
   parallel_for(*args.pool, to.count() / columns, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
