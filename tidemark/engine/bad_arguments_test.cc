@@ -179,9 +179,9 @@ TEST_F(BadArguments, MovementTakesAnything) {
   sweep("tril", [](Tensor x, I d) { tril(x, d), triu(x, d); });
   sweep("expand_dims", [](Tensor x, int a) { expand_dims(x, a); });
   sweep("squeeze", [](Tensor x, int a) { squeeze(x, a); });
-  sweep("at", [](Tensor x, I i) { Tensor(x.at(i)); });
-  sweep("at range", [](Tensor x, I a, I b, I s) { Tensor(x.at(Range{a, b, s})); });
-  sweep("at 2", [](Tensor x, I i, I j) { Tensor(x.at(i, j)); });
+  sweep("at", [](Tensor x, I i) { static_cast<void>(Tensor(x.at(i))); });
+  sweep("at range", [](Tensor x, I a, I b, I s) { static_cast<void>(Tensor(x.at(Range{a, b, s}))); });
+  sweep("at 2", [](Tensor x, I i, I j) { static_cast<void>(Tensor(x.at(i, j))); });
   sweep("at =", [](Tensor x, I i, Tensor y) { x.at(i) = y; });
   sweep("size", [](Tensor x, int a) { (void)x.size(a); });
   sweep("item", [](Tensor x) { (void)x.item(); });
