@@ -204,7 +204,7 @@ void FunctionWriter::mutate(Draw& draw) {
       x *= draw.chance(50) ? Operand(0.5) : Operand(fitted(pick(draw), x.type()));
       break;
     case 2:
-      x -= x;
+      x -= Tensor(x);
       break;
     case 3: {
       if (x.rank() == 0 || x.size(0) == 0) return;
