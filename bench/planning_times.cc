@@ -30,7 +30,9 @@ struct SmallProgram {
 template <class F, class... Args>
 SmallProgram program(std::string name, F f, const Args&... args) {
   return {std::move(name),
-          [=](const CompileOptions& options) { return Plan(compile(f, options).prepare(types_of(args)...).plan); },
+          [=](const CompileOptions& options) {
+            return Plan(compile(f, options).prepare(types_of(args)...).plan);
+          },
           [=](const CompileOptions& options) { return compile(f, options).smallest(types_of(args)...); }};
 }
 
@@ -97,7 +99,8 @@ std::vector<SmallProgram> programs() {
                 return mean(log(1 + exp(-y * matmul(x, w))));
               }),
               normal(1, {64, 1}), normal(2, {512, 64}), normal(3, {512, 1})));
-  add(classifier("mlp", nn::Mlp::init(key(0), {64, 128, 128, 128, 10}), normal(1, {256, 64}), labels({256}, 10)));
+  add(classifier("mlp", nn::Mlp::init(key(0), {64, 128, 128, 128, 10}), normal(1, {256, 64}),
+                 labels({256}, 10)));
   add(classifier("residual", Residual{linears(8, 64), nn::Linear::init(key(9), 64, 10)}, normal(1, {256, 64}),
                  labels({256}, 10)));
   add(classifier("cnn",
@@ -109,23 +112,26 @@ std::vector<SmallProgram> programs() {
     normalised.blocks.push_back(nn::ConvNorm::init(key(i), i == 0 ? 3 : 16, 16, 3, i == 2 ? 2 : 1));
   normalised.head = nn::Linear::init(key(5), 16, 10);
   add(classifier("batchnorm", normalised, images, labels({8}, 10)));
-  add(classifier("unet", nn::UNet::init(key(0), {.channels = 3, .classes = 2, .width = 8, .levels = 2}), images,
-                 labels({8, 32, 32}, 2)));
-  add(program("autoencoder", value_and_grad([](const nn::Mlp& m, Tensor x) { return mean(square(m(x) - x)); }),
+  add(classifier("unet", nn::UNet::init(key(0), {.channels = 3, .classes = 2, .width = 8, .levels = 2}),
+                 images, labels({8, 32, 32}, 2)));
+  add(program("autoencoder",
+              value_and_grad([](const nn::Mlp& m, Tensor x) { return mean(square(m(x) - x)); }),
               nn::Mlp::init(key(0), {256, 128, 32, 128, 256}), normal(1, {128, 256})));
   const AttentionBlock block{nn::LayerNorm::init(64), nn::SelfAttention::init(key(0), 64)};
   add(program("attention", value_and_grad([](const AttentionBlock& b, Tensor x) {
                 return mean(square(x + b.attention(b.norm(x), 4, true)));
               }),
               block, normal(1, {4, 64, 64})));
-  add(classifier("transformer1",
-                 nn::Gpt::init(key(0), {.layers = 1, .width = 64, .heads = 4, .vocabulary = 128, .context = 32}),
-                 labels({4, 32}, 128), labels({4, 32}, 128)));
-  add(classifier("transformer3",
-                 nn::Gpt::init(key(0), {.layers = 3, .width = 64, .heads = 4, .vocabulary = 128, .context = 32}),
-                 labels({4, 32}, 128), labels({4, 32}, 128)));
-  add(classifier("lstm", nn::Lstm::init(key(0), {.layers = 1, .width = 32, .vocabulary = 32}), labels({8, 16}, 32),
-                 labels({8, 16}, 32)));
+  add(classifier(
+      "transformer1",
+      nn::Gpt::init(key(0), {.layers = 1, .width = 64, .heads = 4, .vocabulary = 128, .context = 32}),
+      labels({4, 32}, 128), labels({4, 32}, 128)));
+  add(classifier(
+      "transformer3",
+      nn::Gpt::init(key(0), {.layers = 3, .width = 64, .heads = 4, .vocabulary = 128, .context = 32}),
+      labels({4, 32}, 128), labels({4, 32}, 128)));
+  add(classifier("lstm", nn::Lstm::init(key(0), {.layers = 1, .width = 32, .vocabulary = 32}),
+                 labels({8, 16}, 32), labels({8, 16}, 32)));
   add(program("scan", value_and_grad([](Tensor w, Tensor xs) {
                 const auto body = [&](Tensor h, Tensor x) {
                   const Tensor next = tanh(matmul(h, w) + x);
@@ -135,8 +141,7 @@ std::vector<SmallProgram> programs() {
               }),
               normal(1, {32, 32}), normal(2, {40, 8, 32})));
   add(program("heat", value_and_grad([](Tensor k, Tensor stencil, Tensor u) {
-                for (int i = 0; i < 12; ++i)
-                  u = u + k * matmul(u, stencil) * (1 + 0.01 * u * u);
+                for (int i = 0; i < 12; ++i) u = u + k * matmul(u, stencil) * (1 + 0.01 * u * u);
                 return mean(square(u));
               }),
               normal(1, {64}), normal(2, {64, 64}), normal(3, {64, 64})));
@@ -202,8 +207,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> cells;
   for (int a = 3; a < argc; ++a) cells.emplace_back(argv[a]);
   set_threads(1);
-  fmt::print("{:<13} {:>8} {:<11} {:>8} {:<11} {:>8} {:<11} {:>8} {:<11} {:>8}\n", "program", "free s", "steps",
-             "90% s", "extra", "70% s", "extra", "floor s", "bytes", "error s");
+  fmt::print("{:<13} {:>8} {:<11} {:>8} {:<11} {:>8} {:<11} {:>8} {:<11} {:>8}\n", "program", "free s",
+             "steps", "90% s", "extra", "70% s", "extra", "floor s", "bytes", "error s");
   for (const SmallProgram& p : programs()) {
     if (only == "all" || only == p.name) show(p, effort, cells);
   }

@@ -95,7 +95,8 @@ void expect_memory_laws(const Graph& graph, const Plan& plan, const std::vector<
     };
     // Which lanes of its scratch a kernel takes, and how many buffers for transfers, depends on the threads' speed.
     if (any_of(planned.values)) {
-      EXPECT_EQ(plain.pages[page], any_of(written)) << what << ": page " << page << " of " << plain.pages.size();
+      EXPECT_EQ(plain.pages[page], any_of(written))
+          << what << ": page " << page << " of " << plain.pages.size();
     } else if (!any_of(planned.scratch)) {
       EXPECT_FALSE(plain.pages[page]) << what << ": page " << page << " of " << plain.pages.size();
     }

@@ -33,8 +33,8 @@ void call_on_stack(std::size_t bytes, void (*f)(void* self), void* self) {
   pthread_attr_destroy(&attributes);
   if (failure != 0)
     throw DeviceError(ErrorCode::out_of_memory,
-                      {.what = fmt::format("the machine has no thread with a stack of {} KiB: {}", bytes >> 10,
-                                           std::strerror(failure))});
+                      {.what = fmt::format("the machine has no thread with a stack of {} KiB: {}",
+                                           bytes >> 10, std::strerror(failure))});
   pthread_join(thread, nullptr);
   if (task.error) std::rethrow_exception(task.error);
 }

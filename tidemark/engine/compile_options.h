@@ -37,7 +37,7 @@ struct CompileOptions {
   // The caller's handles to them become stale; use what the function returns.
   std::vector<int> donate = {};
   std::optional<Machine> machine = {};  // whose times count; none: reference_machine()
-  Effort effort = {};  // a factor, or a time: std::chrono::seconds(2)
+  Effort effort = {};                   // a factor, or a time: std::chrono::seconds(2)
   // Called while the planner works, on the thread that asked for the plan; false ends it with PlanningStopped, and so does
   // a stop that is asked for from any thread. Nothing is kept of a planning that was stopped: the next call plans anew.
   PlanCallback progress = {};

@@ -61,8 +61,7 @@ TEST(BudgetSearch, ReportsASmallestBudgetThatCanBePlannedFor) {
     const Result<Plan, Infeasible> planned = try_plan(program.graph, {.memory = smallest.peak()});
     ASSERT_TRUE(planned) << program.name;
     EXPECT_LE(planned.value().peak(), smallest.peak());
-    const Result<Plan, Infeasible> below =
-        try_plan(program.graph, {.memory = smallest.order_free_bound - 1});
+    const Result<Plan, Infeasible> below = try_plan(program.graph, {.memory = smallest.order_free_bound - 1});
     ASSERT_FALSE(below) << program.name;
     EXPECT_EQ(below.error().smallest.peak(), smallest.peak()) << program.name;
   }

@@ -11,7 +11,7 @@ namespace {
 constexpr double work_per_buffer = 30'000;  // of pack(); a third of a second for 10,000 buffers
 constexpr double least_work = 50e6;
 constexpr double rough_per_buffer = 10'000, least_rough = 1e6;  // one of many for a budget
-constexpr double least_for_a_budget = 20e6;                      // the last of these
+constexpr double least_for_a_budget = 20e6;                     // the last of these
 
 }  // namespace
 

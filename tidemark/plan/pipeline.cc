@@ -202,7 +202,8 @@ std::vector<PassInfo> pass_list() {
 }
 
 Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
-  if (!options.control || !options.control->timed() || options.one_round) return plan_once(graph, options, report);
+  if (!options.control || !options.control->timed() || options.one_round)
+    return plan_once(graph, options, report);
   return best_in_time(options, [&](const PlanOptions& round) { return plan_once(graph, round, report); });
 }
 

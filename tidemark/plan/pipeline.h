@@ -25,9 +25,11 @@ struct PlanOptions {
   double effort = 1;                    // of the searches, in work units: 2 may take twice as long
   std::vector<NodeId> warm_start = {};  // executions of a plan for another budget, to start from
   std::function<void(std::string_view pass, const Draft& draft)> after = {};  // e.g. to dump to_text(draft)
-  SearchControl* control = nullptr;  // a limit in time instead of the effort, a way to stop, progress; may be null
+  SearchControl* control =
+      nullptr;             // a limit in time instead of the effort, a way to stop, progress; may be null
   bool one_round = false;  // of `effort`, even if the control has a limit in time
-  bool floor = true;  // where nothing fits, look for the smallest there is; else what was met on the way will do
+  bool floor =
+      true;  // where nothing fits, look for the smallest there is; else what was met on the way will do
   bool binds_outputs = false;     // a region's plan: the caller says where outputs go (Plan::binds_outputs)
   bool check_every_pass = false;  // finish and verify the draft after each pass; a report says its peak
 };

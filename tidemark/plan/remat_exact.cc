@@ -29,8 +29,8 @@ ExactSequence exact_sequence(const RematProblem& problem, const ExactLimits& lim
     // Prices take longer to find than most small problems to solve.
     const bool priced = problem.fixed_order && limits.states > states_without_prices;
     auto found = Search(problem, BackwardGoal::cost)
-                     .run(problem.budget, limit, priced ? states_without_prices : limits.states, limits.work, 0,
-                          limits.control);
+                     .run(problem.budget, limit, priced ? states_without_prices : limits.states, limits.work,
+                          0, limits.control);
     std::int64_t spent = found.spent;
     if (!found.complete && priced) {
       Search search(problem, BackwardGoal::cost);
@@ -50,9 +50,10 @@ ExactSequence exact_sequence(const RematProblem& problem, const ExactLimits& lim
 
 SmallestPeak smallest_peak(const RematProblem& problem, const ExactLimits& limits) {
   return with_set(problem, [&]<class Set>() {
-    auto found = BackwardSearch<Set>(problem, BackwardGoal::peak)
-                     .run(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<double>::infinity(),
-                          limits.states, limits.work, static_cast<double>(memory_bound(problem)), limits.control);
+    auto found =
+        BackwardSearch<Set>(problem, BackwardGoal::peak)
+            .run(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<double>::infinity(),
+                 limits.states, limits.work, static_cast<double>(memory_bound(problem)), limits.control);
     return SmallestPeak{static_cast<std::int64_t>(found.value), std::move(found.sequence), found.complete};
   });
 }

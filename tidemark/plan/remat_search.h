@@ -49,10 +49,11 @@ struct RematMemory {
 };
 
 struct RematEffort {
-  std::int64_t units = 8'000'000;   // about a microsecond each
-  bool search_order = false;        // look for a better order first, where it is free
-  std::int64_t floor_units = 0;     // for the lowest peak where nothing is within the budget; 0: half of the units
-  RematMemory* memory = nullptr;    // of searches of the same problem; may be null
+  std::int64_t units = 8'000'000;  // about a microsecond each
+  bool search_order = false;       // look for a better order first, where it is free
+  std::int64_t floor_units =
+      0;  // for the lowest peak where nothing is within the budget; 0: half of the units
+  RematMemory* memory = nullptr;     // of searches of the same problem; may be null
   SearchControl* control = nullptr;  // may end it early
 };
 // What a graph of costs and bytes gets; level 1 is normal, and more is proportional.

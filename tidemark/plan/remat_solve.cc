@@ -221,7 +221,8 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
       best.offer(shave_in_steps(problem, base, work));
       for (Sequence& seed : chain_seeds(problem, base, work)) best.offer(std::move(seed));
     }
-    if (!best.empty() && best.figures().cost <= result.time_bound * (1 + 1e-9)) return finish(best.sequence());
+    if (!best.empty() && best.figures().cost <= result.time_bound * (1 + 1e-9))
+      return finish(best.sequence());
     const bool greedy = !best.empty();  // then annealing finds its way from the base, and often a better one
     if ((much || !greedy) && problem.model.tasks <= (greedy ? most_anew : most_beam)) {
       for (Sequence& seed : beam_seeds(problem, base, work)) {
