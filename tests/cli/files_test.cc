@@ -17,7 +17,7 @@ using testing::run_command;
 using testing::ScratchFolder;
 
 CommandRun tidemark(const std::string& arguments, const std::string& before = "") {
-  return run_command(before + "'" TIDEMARK_CLI "' " + arguments);
+  return run_command(before + TIDEMARK_CLI " " + arguments);
 }
 
 class Files : public ::testing::Test {
@@ -87,7 +87,7 @@ TEST_F(Files, InputsWithoutAnEndAreRefused) {
   }
   // Nor does a pipe take memory for ever.
   const CommandRun piped =
-      run_command("head -c 100000000 /dev/zero | '" TIDEMARK_CLI "' schedule --check /dev/stdin");
+      run_command("head -c 100000000 /dev/zero | " TIDEMARK_CLI " schedule --check /dev/stdin");
   EXPECT_EQ(piped.exit_code, 4) << piped.err;
   EXPECT_THAT(piped.err, HasSubstr("too long"));
 }
