@@ -118,8 +118,18 @@ suite() {
   fi
 }
 
-# result PRESET: what the suite was compiled with, then ctest's closing line.
+# failures PRESET: what the tests that failed printed, the first 40 lines of each. With -j ctest prints that in one piece,
+# between the line of the test and that of another.
+failures() {
+  awk '/^ *Start +[0-9]+: / || /^ *[0-9]+\/[0-9]+ Test +#/ { shown = 0 }
+       /^ *[0-9]+\/[0-9]+ Test +#/ && !/ Passed +[0-9.]+ sec$/ && !/\*\*\*(Skipped|Not Run)/ { shown = 41 }
+       /^[0-9]+% tests passed/ { exit }
+       shown > 0 { print; --shown }' "build/$1.ctest.log" 2>/dev/null || true
+}
+
+# result PRESET: what the suite was compiled with, then ctest's closing line; what failed, if anything did.
 result() {
   printf '%-7s %s\n' "$1" "$(cat "build/$1/configuration.txt" 2>/dev/null || echo 'not configured')"
   printf '%-7s %s\n' "$1" "$(grep -E '^[0-9]+% tests passed' "build/$1.ctest.log" 2>/dev/null || echo 'no result')"
+  failures "$1"
 }
