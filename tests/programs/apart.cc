@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <thread>
 
 namespace tidemark::testing {
@@ -50,14 +51,14 @@ Shared* share() {
 }
 
 // The status it ended with; nothing: it had to be stopped.
-std::optional<int> wait_for(pid_t child, double seconds) {
+std::optional<int> wait_for(pid_t child, Patience patience) {
   using Clock = std::chrono::steady_clock;
-  const Clock::time_point end =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const Clock::time_point begin = Clock::now();
   auto pause = std::chrono::microseconds(50);
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    if (Clock::now() > end) {
+    const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (processor_seconds_of(child) > patience.processor_seconds || waited > patience.wall_seconds()) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       return std::nullopt;
@@ -70,7 +71,15 @@ std::optional<int> wait_for(pid_t child, double seconds) {
 
 }  // namespace
 
-Outcome run_apart(double seconds, const std::function<void(const Progress&)>& body) {
+double processor_seconds_of(pid_t process) {
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0)
+    return 0;  // it has ended
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+Outcome run_apart(Patience patience, const std::function<void(const Progress&)>& body) {
   Shared* shared = share();
   const pid_t child = fork();
   TM_CHECK(child >= 0, "no further process");
@@ -78,11 +87,11 @@ Outcome run_apart(double seconds, const std::function<void(const Progress&)>& bo
     body([&](const Finding& finding) { shared->put(finding); });
     _exit(0);
   }
-  const std::optional<int> status = wait_for(child, seconds);
+  const std::optional<int> status = wait_for(child, patience);
   Outcome outcome{shared->get(), !status || !WIFEXITED(*status) || WEXITSTATUS(*status) != 0};
   munmap(shared, sizeof(Shared));
   if (!status) {
-    outcome.finding.what = fmt::format("no end after {} s", seconds);
+    outcome.finding.what = fmt::format("no end after {} s", patience.processor_seconds);
   } else if (outcome.crashed) {
     outcome.finding.what = WIFSIGNALED(*status) ? fmt::format("crashed: {}", strsignal(WTERMSIG(*status)))
                                                 : "crashed: the process ended early";

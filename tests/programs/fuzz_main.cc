@@ -28,8 +28,8 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   std::uint64_t from = 0, to = 1000;
   int jobs = 1;
-  double seconds = 1e9;  // for all
-  double limit = 120;    // for one program
+  double seconds = 1e9;    // for all
+  Patience patience{120};  // with one program
   bool shrinks = true;
   Thoroughness thoroughness = {.skips = 2, .budget_every = 3};
 };
@@ -70,7 +70,7 @@ Options read_options(int count, char** words) {
     } else if (word == "--seconds") {
       options.seconds = number<double>(next());
     } else if (word == "--limit") {
-      options.limit = number<double>(next());
+      options.patience = {number<double>(next())};
     } else if (word == "--thorough") {
       options.thoroughness = {.skips = 100, .budget_every = 1};
     } else if (word == "--no-shrink") {
@@ -87,7 +87,8 @@ struct Desk {
   std::atomic<std::uint64_t> next, done, refused, found;
   struct Job {
     std::atomic<std::uint64_t> seed;
-    std::atomic<std::int64_t> since;  // in seconds; 0: none
+    std::atomic<std::int64_t> since;              // in seconds; 0: none
+    std::atomic<double> since_processor_seconds;  // of the worker
   };
   Job jobs[256];
   std::atomic<std::uint64_t> bad[1024];  // seeds; more than these are counted only
@@ -110,6 +111,7 @@ void work(Desk& desk, int job, const Options& options) {
   Desk::Job& mine = desk.jobs[job];
   for (std::uint64_t seed; (seed = desk.next++) < options.to;) {
     mine.seed = seed;
+    mine.since_processor_seconds = processor_seconds_of(getpid());
     mine.since = now();
     const Finding finding = check(seed, options.thoroughness);
     mine.since = 0;
@@ -164,8 +166,7 @@ class Fuzzer {
   void look_after() {
     if (now() > end_) desk_->next = options_.to;
     for (const auto& [pid, job] : workers_) {
-      const std::int64_t since = desk_->jobs[job].since;
-      if (since != 0 && static_cast<double>(now() - since) > options_.limit) kill(pid, SIGKILL);
+      if (took_too_long(pid, desk_->jobs[job])) kill(pid, SIGKILL);
     }
     int status = 0;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -179,12 +180,19 @@ class Fuzzer {
       ++desk_->done;
       fmt::print(
           "seed {}: {}\n", its.seed.load(),
-          stopped ? fmt::format("no end after {} s", options_.limit)
+          stopped ? fmt::format("no end after {} s", options_.patience.processor_seconds)
                   : fmt::format("crashed: {}", WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit"));
       desk_->note(its.seed);
       its.since = 0;
       start(job);
     }
+  }
+
+  bool took_too_long(pid_t pid, const Desk::Job& job) const {
+    const std::int64_t since = job.since;
+    if (since == 0) return false;
+    return processor_seconds_of(pid) - job.since_processor_seconds > options_.patience.processor_seconds ||
+           static_cast<double>(now() - since) > options_.patience.wall_seconds();
   }
 
   void print_counts(std::int64_t seconds) const {
@@ -199,11 +207,11 @@ class Fuzzer {
     std::set<std::string> kinds;
     for (std::uint64_t k = 0; k < std::min<std::uint64_t>(desk_->found, std::size(desk_->bad)); ++k) {
       const std::uint64_t seed = desk_->bad[k];
-      const Outcome first = run_apart(options_.limit, [&](const Progress& progress) {
+      const Outcome first = run_apart(options_.patience, [&](const Progress& progress) {
         check(seed, options_.thoroughness, {}, progress);
       });
       if (!first.finding || !kinds.insert(kind_of(first.finding.what)).second) continue;
-      const Smaller small = shrink(seed, options_.thoroughness, first.finding, options_.limit);
+      const Smaller small = shrink(seed, options_.thoroughness, first.finding, options_.patience);
       fmt::print("\n---- made smaller: seed {}, steps left out:", seed);
       for (int s : small.left_out) fmt::print(" {}", s);
       fmt::print("\n");

@@ -105,10 +105,10 @@ std::vector<bool> only(std::size_t i) {
 
 class Shrinker {
  public:
-  Shrinker(std::uint64_t seed, const Thoroughness& thoroughness, const Finding& first, double seconds)
+  Shrinker(std::uint64_t seed, const Thoroughness& thoroughness, const Finding& first, Patience patience)
       : seed_(seed),
         thoroughness_(thoroughness),
-        seconds_(seconds),
+        patience_(patience),
         kind_(kind_of(first.what)),
         best_{{}, first, {}} {}
 
@@ -132,7 +132,7 @@ class Shrinker {
         std::set<int> fewer = best_.left_out;
         fewer.insert(s);
         const Outcome outcome = run_apart(
-            seconds_, [&](const Progress& progress) { check(seed_, thoroughness_, fewer, progress); });
+            patience_, [&](const Progress& progress) { check(seed_, thoroughness_, fewer, progress); });
         if (!fails(outcome)) continue;
         best_.left_out = fewer;
         best_.finding = outcome.finding;
@@ -142,7 +142,7 @@ class Shrinker {
   }
 
   bool accept(const GraphCase& candidate) {
-    const Outcome outcome = run_apart(seconds_, [&](const Progress& progress) {
+    const Outcome outcome = run_apart(patience_, [&](const Progress& progress) {
       Finding finding = best_.finding;
       finding.what.clear();
       progress(finding);
@@ -164,7 +164,7 @@ class Shrinker {
 
   void cut_graph() {
     const auto make = [&] { return graph_of(RandomFunction(seed_, best_.left_out), best_.finding.part); };
-    if (run_apart(seconds_, [&](const Progress&) { make(); }).crashed) return;
+    if (run_apart(patience_, [&](const Progress&) { make(); }).crashed) return;
     if (!accept(make())) return;
     while (cut_once()) {
     }
@@ -198,15 +198,16 @@ class Shrinker {
 
   const std::uint64_t seed_;
   const Thoroughness thoroughness_;
-  const double seconds_;
+  const Patience patience_;
   const std::string kind_;
   Smaller best_;
 };
 
 }  // namespace
 
-Smaller shrink(std::uint64_t seed, const Thoroughness& thoroughness, const Finding& first, double seconds) {
-  return Shrinker(seed, thoroughness, first, seconds).run();
+Smaller shrink(std::uint64_t seed, const Thoroughness& thoroughness, const Finding& first,
+               Patience patience) {
+  return Shrinker(seed, thoroughness, first, patience).run();
 }
 
 }  // namespace tidemark::testing

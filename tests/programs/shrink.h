@@ -15,6 +15,6 @@ struct Smaller {
 };
 
 // `first`: how it failed.
-Smaller shrink(std::uint64_t seed, const Thoroughness& thoroughness, const Finding& first, double seconds);
+Smaller shrink(std::uint64_t seed, const Thoroughness& thoroughness, const Finding& first, Patience patience);
 
 }  // namespace tidemark::testing
