@@ -27,13 +27,13 @@ Nanoseconds now() {
 }
 
 // As the threads do: every task runs, then the failure of the first is thrown.
-void run_inline(std::int64_t tasks, TaskRef f) {
+void run_inline(std::int64_t tasks, TaskRef f, bool backwards = false) {
   std::exception_ptr failure;
-  for (std::int64_t task = 0; task < tasks; ++task) {
+  for (std::int64_t i = 0; i < tasks; ++i) {
     try {
-      f(task);
+      f(backwards ? tasks - 1 - i : i);
     } catch (...) {
-      if (!failure) failure = std::current_exception();
+      if (!failure || backwards) failure = std::current_exception();
     }
   }
   if (failure) std::rethrow_exception(failure);
@@ -289,12 +289,17 @@ ThreadPool::ThreadPool(int threads)
     : threads_(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
       crew_(threads_ > 1 ? std::make_unique<Crew>(threads_) : nullptr) {}
 
+ThreadPool::ThreadPool(int threads, std::nullptr_t) : threads_(threads), backwards_(true) {}
+
 ThreadPool::~ThreadPool() = default;
 
 void ThreadPool::run(std::int64_t tasks, TaskRef f) {
   if (tasks <= 0) return;
+  for (std::int64_t most = most_tasks(); tasks > most;) {
+    if (most_tasks_.compare_exchange_weak(most, tasks, std::memory_order_relaxed)) break;
+  }
   if (tasks == 1 || !crew_ || inside_task) {
-    run_inline(tasks, f);
+    run_inline(tasks, f, backwards_);
   } else {
     crew_->run(tasks, f);
   }

@@ -8,6 +8,7 @@
 // thread that has lost its core longer than for the one task it holds. Idle workers watch briefly and then sleep (base/pool_thrift.h).
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -33,6 +34,9 @@ class ThreadPool {
  public:
   // `threads` counts the calling thread; 0 takes the machine's number of cores.
   explicit ThreadPool(int threads = 0);
+  // For tests, since results must not depend on it: the calling thread alone, which takes the last task first. Whoever asks
+  // for the number of threads is told `threads`.
+  static ThreadPool backwards(int threads) { return ThreadPool(threads, nullptr); }
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -43,10 +47,18 @@ class ThreadPool {
   // Of the exceptions that tasks throw, that of the first task is thrown here once the others have finished.
   void run(std::int64_t tasks, TaskRef f);
 
+  // The most tasks that any run was given: for tests, which must not take a case for a law about threads that is too small
+  // to be cut.
+  std::int64_t most_tasks() const { return most_tasks_.load(std::memory_order_relaxed); }
+
  private:
   class Crew;
+  ThreadPool(int threads, std::nullptr_t no_crew);
+
   int threads_;
+  bool backwards_ = false;
   std::unique_ptr<Crew> crew_;  // none for a single thread
+  std::atomic<std::int64_t> most_tasks_{0};
 };
 
 // Cuts [0, n) into pieces of `grain` (the last may be shorter) and calls f(begin, end) for each.

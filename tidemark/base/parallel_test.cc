@@ -26,6 +26,32 @@ TEST(ThreadPool, RunsEveryTaskOnce) {
   }
 }
 
+TEST(ThreadPool, TellsTheMostTasksOfAnyRun) {
+  for (int threads : {1, 2}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.most_tasks(), 0);
+    for (std::int64_t tasks : {1, 5, 2}) pool.run(tasks, [](std::int64_t) {});
+    EXPECT_EQ(pool.most_tasks(), 5);
+  }
+}
+
+TEST(ThreadPool, BackwardsTakesTheLastTaskFirstAndThrowsWhatTheFirstThrew) {
+  ThreadPool pool = ThreadPool::backwards(3);
+  EXPECT_EQ(pool.threads(), 3);
+  std::vector<std::int64_t> order;
+  const auto fail = [&](std::int64_t task) {
+    order.push_back(task);
+    throw std::runtime_error(std::to_string(task));
+  };
+  try {
+    pool.run(4, fail);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "0");
+  }
+  EXPECT_EQ(order, (std::vector<std::int64_t>{3, 2, 1, 0}));
+}
+
 TEST(ThreadPool, ResultsAreVisibleToTheCaller) {
   ThreadPool pool(2);
   std::vector<std::int64_t> squares(1000);
