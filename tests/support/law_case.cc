@@ -37,11 +37,9 @@ std::string LawCase::name() const {
   return text;
 }
 
-std::vector<LawCase> cases_of(const Op& op) {
-  std::vector<RegionSample> samples = region_samples(op);
-  if (op.samples) {
-    for (Sample& sample : op.samples()) samples.push_back({std::move(sample), {}});
-  }
+namespace {
+
+std::vector<LawCase> recast(const Op& op, const std::vector<RegionSample>& samples) {
   std::vector<LawCase> list;
   for (std::size_t s = 0; s < samples.size(); ++s) {
     const auto& [sample, regions, expands] = samples[s];
@@ -61,6 +59,22 @@ std::vector<LawCase> cases_of(const Op& op) {
     }
   }
   return list;
+}
+
+}  // namespace
+
+std::vector<LawCase> cases_of(const Op& op) {
+  std::vector<RegionSample> samples = region_samples(op);
+  if (op.samples) {
+    for (Sample& sample : op.samples()) samples.push_back({std::move(sample), {}});
+  }
+  return recast(op, samples);
+}
+
+std::vector<LawCase> cases_of(const Op& op, const std::vector<Sample>& samples) {
+  std::vector<RegionSample> list;
+  for (const Sample& sample : samples) list.push_back({sample, {}});
+  return recast(op, list);
 }
 
 std::vector<LawCase> smooth_cases_of(const Op& op) {

@@ -26,6 +26,7 @@ struct LawCase {
 
 // Every sample of the op in every dtype it takes.
 std::vector<LawCase> cases_of(const Op& op);
+std::vector<LawCase> cases_of(const Op& op, const std::vector<Sample>& samples);
 // Only those on which derivatives are tested: f64, with a floating-point operand and result, differentiable.
 std::vector<LawCase> smooth_cases_of(const Op& op);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tidemark/base/aligned.h"
+#include "tidemark/base/error.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/builder.h"
@@ -47,6 +48,10 @@ struct Placed {
     const std::int64_t size = size_of(literal.dtype);
     ref = {memory.data() + (place.first - span(literal.shape, place).low) * size, literal.dtype,
            literal.shape, place.strides};
+    if (is_dense(ref.shape, ref.strides)) {
+      std::ranges::copy(literal.bytes, ref.data);
+      return;
+    }
     for (std::int64_t i = 0; i < ref.count(); ++i) {
       std::memcpy(ref.data + offset_of(ref.shape, ref.strides, i) * size, literal.bytes.data() + i * size,
                   static_cast<std::size_t>(size));
@@ -74,6 +79,9 @@ struct Placed {
 
 Literal read(const TensorRef& ref) {
   const std::int64_t size = size_of(ref.dtype);
+  if (is_dense(ref.shape, ref.strides)) {
+    return {ref.dtype, ref.shape, std::vector<std::byte>(ref.data, ref.data + ref.count() * size)};
+  }
   Literal literal{ref.dtype, ref.shape, std::vector<std::byte>(static_cast<std::size_t>(ref.count() * size))};
   for (std::int64_t i = 0; i < ref.count(); ++i) {
     std::memcpy(literal.bytes.data() + i * size, ref.data + offset_of(ref.shape, ref.strides, i) * size,
@@ -198,18 +206,24 @@ KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const A
   const Guarded scratch(run.scratch_bytes, options.fill, scratch_guard);
   const CpuKernel* kernel = find_cpu_kernel(op);
   const std::shared_ptr<const void> attributes = kernel->prepare(call);
-  ThreadPool pool(options.threads);
+  ThreadPool pool = options.backwards ? ThreadPool::backwards(options.threads) : ThreadPool(options.threads);
   std::vector<Region> regions;
   std::vector<RegionRun> region_runs;
   for (const Graph& region : options.regions) regions.push_back({&region, &pool});
   for (Region& region : regions) region_runs.push_back({Region::run, &region});
-  kernel->run({.in = in,
-               .out = out,
-               .attributes = attributes.get(),
-               .scratch = scratch.data(),
-               .pool = &pool,
-               .regions = region_runs,
-               .where = options.where});
+  try {
+    kernel->run({.in = in,
+                 .out = out,
+                 .attributes = attributes.get(),
+                 .scratch = scratch.data(),
+                 .pool = &pool,
+                 .regions = region_runs,
+                 .where = options.where});
+  } catch (const Error& error) {
+    if (!options.may_fail) throw;
+    run.failure = error.what();
+  }
+  run.tasks = pool.most_tasks();
   for (std::size_t r = 0; r < out.size(); ++r) {
     run.results.push_back(read(out[r]));
     if (!memory[r].intact()) run.broken = fmt::format("result {}", r);

@@ -21,10 +21,12 @@ std::int64_t offset_of(const Shape& shape, const Strides& strides, std::int64_t 
 
 struct RunOptions {
   int threads = 1;
+  bool backwards = false;          // one thread in fact, which takes the last task first
   std::vector<Place> places = {};  // of the operands; empty: all dense
   int result = 0;                  // the result that overwrites an operand
   int over = -1;                   // which; -1: none
   std::byte fill{0x5a};            // what results, scratch and gaps between elements hold before
+  bool may_fail = false;           // errors are told, not thrown
   SourceLine where = {};
   std::vector<Graph> regions = {};  // run node by node
 };
@@ -32,7 +34,9 @@ struct RunOptions {
 struct KernelRun {
   std::vector<Literal> results;
   std::int64_t scratch_bytes = 0;
-  std::string broken;  // which guard was overwritten; "" when none
+  std::string broken;        // which guard was overwritten; "" when none
+  std::int64_t tasks = 0;    // the most that work was cut into
+  std::string failure = {};  // what was thrown; "" when nothing
 };
 KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs,
                      const RunOptions& options = {});
