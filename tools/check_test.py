@@ -35,10 +35,12 @@ class Layers(Tree):
         self.write("tidemark/ops/b.cc", '#include "tidemark/base/a.h"\n')
         self.assertEqual(self.problems(), "")
 
-    def test_refuse_a_kernel_that_throws_unless_it_is_listed(self):
-        self.write("tidemark/ops/take.cpu.cc", "\nvoid run() { check_indices(args); }  // may fail(\n")
-        self.assertIn("take.cpu.cc:2: the kernel can fail", self.problems())
-        self.write("tidemark/ops/failure.cc", "{&op::take, along_axis}\n")
+    def test_refuse_a_kernel_that_throws_unless_its_op_says_so(self):
+        self.write("tidemark/ops/take_rows.cpu.cc", "\nvoid run() { check_indices(args); }  // may fail(\n")
+        self.assertIn("take_rows.cpu.cc:2: the kernel can fail", self.problems())
+        self.write("tidemark/ops/take.cc", "const Op op::take = {};\n")
+        self.assertIn("take_rows.cpu.cc:2: the kernel can fail", self.problems())
+        self.write("tidemark/ops/take.cc", "const Op op::take = {\n    .fails = failure,\n};\n")
         self.assertEqual(self.problems(), "")
 
     def test_refuse_an_include_upwards_with_its_line(self):

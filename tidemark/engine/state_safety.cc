@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "tidemark/ops/failure.h"
+#include "tidemark/ir/failure.h"
 #include "tidemark/plan/frontier.h"
 
 namespace tidemark {

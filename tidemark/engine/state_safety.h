@@ -1,5 +1,5 @@
 // Donated memory holds the caller's state, which must be as it was when a call fails. So no step of a plan that can still
-// fail (ops/failure.h) may come behind one that writes there. Plans mostly have it so by themselves: what looks things up
+// fail (ir/failure.h) may come behind one that writes there. Plans mostly have it so by themselves: what looks things up
 // runs forward, updates come last. Where a plan does not, the inputs in question are planned for as if they were not
 // donated: their updates get memory of their own, which the plan counts.
 #pragma once

@@ -6,6 +6,7 @@
 //   rules ──┤ vjp  jvp  expand   derivative  ├── opt, autodiff
 //   facts ──┤ kind replay in_place view      ├── plan
 //           │ strided scratch cost fusion    │
+//           │ fails                          ├── engine
 //   laws  ──┤ dtypes samples                 ├── tests
 //           └────────────────────────────────┘
 #pragma once
@@ -25,6 +26,7 @@ class Builder;
 class Var;
 struct Op;
 struct CustomRules;  // ops/custom.h: an op made from user code
+struct Failure;      // ir/failure.h: whether a call can fail while a plan runs
 
 // What is known of a node's region once it is planned.
 struct RegionFacts {
@@ -195,6 +197,7 @@ struct Op {
                                   int result) = nullptr;  // can the result be a window on an operand?
   bool (*strided)(const Call&, int operand) = nullptr;    // does the kernel take any strides there?
   Fusion (*fusion)(const Call&) = nullptr;                // nullptr: none
+  Failure (*fails)(const Call&) = nullptr;                // for what operands hold; nullptr: never
   std::vector<Sample> (*samples)() = nullptr;
 
   const CustomRules* custom = nullptr;

@@ -1,5 +1,6 @@
 #include "tidemark/ops/cholesky.h"
 
+#include "tidemark/ir/failure.h"
 #include "tidemark/ops/contract.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
@@ -66,6 +67,7 @@ const Op op::cholesky = {
     .jvp = jvp,
     .cost = cost,
     .in_place = [](const Call&, int, int) { return true; },
+    .fails = [](const Call&) { return Failure{Fails::late}; },  // found out half-way
     .samples = samples,
 };
 

@@ -1,5 +1,6 @@
 #include "tidemark/ops/cross_entropy.h"
 
+#include "tidemark/ir/failure.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/index.h"
 #include "tidemark/ops/movement.h"
@@ -109,6 +110,13 @@ Cost cost(const Call& call) {
           .bytes = bytes_moved(call)};
 }
 
+Failure failure(const Call& call) {
+  const auto attrs = call.attrs_as<CrossEntropyAttrs>();
+  IndexCheck check{.operand = 1, .bound = call.in[0].shape.back()};
+  if (attrs.ignore) check.except = attrs.ignore_index;
+  return {Fails::early, check};
+}
+
 // The gradient may take the logits' memory: an element is written after its only read.
 bool grad_in_place(const Call&, int, int operand) { return operand == 0; }
 
@@ -146,6 +154,7 @@ const Op op::cross_entropy = {
     .vjp = vjp,
     .expand = expand,
     .cost = cost<25>,
+    .fails = failure,
     .samples = samples,
 };
 // 16-bit logits come with f32 examples, a mixture that samples cannot say: `dtypes` lists the others.
@@ -157,6 +166,7 @@ const Op op::cross_entropy_grad = {
     .expand = expand_grad,
     .cost = cost<33>,
     .in_place = grad_in_place,
+    .fails = failure,
     .samples = samples_grad,
 };
 

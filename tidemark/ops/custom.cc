@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "tidemark/base/error.h"
+#include "tidemark/ir/failure.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -56,6 +57,7 @@ const Op& make_custom_op(CustomRules rules, SourceLine where) {
       .vjp = made.rules.vjp ? vjp : nullptr,
       .jvp = made.rules.jvp ? jvp : nullptr,
       .cost = made.rules.cost ? cost : nullptr,
+      .fails = [](const Call&) { return Failure{Fails::late}; },  // users' code may throw at any time
       .custom = &made.rules,
   };
   return made.op;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tidemark/ir/failure.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/index.h"
 #include "tidemark/ops/movement.h"
@@ -76,6 +77,11 @@ Cost scatter_add_cost(const Call& call) {
           .work = WorkKind::indexed};
 }
 
+Failure failure(const Call& call) {
+  const auto axis = static_cast<int>(call.attrs_as<AxisAttrs>().axis);
+  return {Fails::early, IndexCheck{.operand = 1, .bound = call.in[0].shape[axis]}};
+}
+
 // Sums of 16-bit elements are carried in f32 and rounded once.
 std::int64_t scatter_add_scratch(const Call& call) {
   const bool narrow = is_float(call.in[0].dtype) && size_of(call.in[0].dtype) == 2;
@@ -107,6 +113,7 @@ const Op op::gather = {
     .vjp = gather_vjp,
     .jvp = gather_jvp,
     .cost = gather_cost,
+    .fails = failure,
     .samples = gather_samples,
 };
 
@@ -121,6 +128,7 @@ const Op op::scatter_add = {
     .cost = scatter_add_cost,
     .scratch = scatter_add_scratch,
     .in_place = [](const Call&, int, int operand) { return operand == 0; },
+    .fails = failure,
     .samples = scatter_add_samples,
 };
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tidemark/base/bytes.h"
+#include "tidemark/ir/failure.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/handed_on.h"
 #include "tidemark/ops/loop_files.h"
@@ -228,6 +229,11 @@ std::vector<Var> jvp(const RuleCall& rule) {
   return found;
 }
 
+// For what the disk does.
+Failure failure(const Call& call) {
+  return {call.attrs_as<LoopReverseAttrs>().uses_files() ? Fails::late : Fails::never};
+}
+
 }  // namespace
 
 ReversalLayout::ReversalLayout(const LoopReverseAttrs& attrs, const Graph& region)
@@ -308,6 +314,7 @@ const Op op::loop_reverse = {
     .cost = cost,
     .scratch = scratch,
     .in_place = in_place,
+    .fails = failure,
 };
 
 }  // namespace tidemark

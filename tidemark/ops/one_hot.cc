@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tidemark/ir/failure.h"
 #include "tidemark/ops/index.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
@@ -22,6 +23,10 @@ std::vector<Type> infer(const Call& call) {
   return {{attrs.dtype, shape}};
 }
 
+Failure failure(const Call& call) {
+  return {Fails::early, IndexCheck{.operand = 0, .bound = call.attrs_as<OneHotAttrs>().classes}};
+}
+
 std::vector<Sample> samples() {
   return {
       {.in = {{.type = {DType::i64, {3}}, .low = 0, .high = 4}}, .attrs = pack(OneHotAttrs{5, DType::f64})},
@@ -40,6 +45,7 @@ const Op op::one_hot = {
     .dtypes = integers,
     .schema = &schema_of<OneHotAttrs>,
     .infer = infer,
+    .fails = failure,
     .samples = samples,
 };
 

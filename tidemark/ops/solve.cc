@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/ir/failure.h"
 #include "tidemark/kernel/args.h"
 #include "tidemark/ops/contract.h"
 #include "tidemark/ops/elementwise.h"
@@ -70,6 +71,7 @@ const Op op::solve = {
     .cost = cost,
     .scratch = [](const Call& call) { return solve_scratch(call.in[0].dtype, call.in[0].shape).bytes(); },
     .in_place = [](const Call&, int, int operand) { return operand == 1; },
+    .fails = [](const Call&) { return Failure{Fails::late}; },  // found out half-way
     .samples = samples,
 };
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tidemark/ir/failure.h"
 #include "tidemark/ops/index.h"
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/registry.h"
@@ -85,6 +86,14 @@ Cost take_add_cost(const Call& call) {
           .work = WorkKind::indexed};
 }
 
+Failure take_failure(const Call& call) {
+  const auto axis = static_cast<int>(call.attrs_as<AxisAttrs>().axis);
+  return {Fails::early, IndexCheck{.operand = 1, .bound = call.in[0].shape[axis]}};
+}
+Failure take_add_failure(const Call& call) {
+  return {Fails::early, IndexCheck{.operand = 1, .bound = call.attrs_as<TakeAddAttrs>().axis_size}};
+}
+
 // Sums of 16-bit elements are carried in f32 and rounded once.
 std::int64_t take_add_scratch(const Call& call) {
   const bool narrow = is_float(call.in[0].dtype) && size_of(call.in[0].dtype) == 2;
@@ -119,6 +128,7 @@ const Op op::take = {
     .vjp = take_vjp,
     .jvp = take_jvp,
     .cost = take_cost,
+    .fails = take_failure,
     .samples = take_samples,
 };
 
@@ -132,6 +142,7 @@ const Op op::take_add = {
     .jvp = take_add_jvp,
     .cost = take_add_cost,
     .scratch = take_add_scratch,
+    .fails = take_add_failure,
     .samples = take_add_samples,
 };
 

@@ -1,5 +1,6 @@
 #include "tidemark/ops/triangular_solve.h"
 
+#include "tidemark/ir/failure.h"
 #include "tidemark/ops/contract.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/movement.h"
@@ -50,6 +51,11 @@ Cost cost(const Call& call) {
           .work = WorkKind::factorization};
 }
 
+// For a zero on the diagonal.
+Failure failure(const Call& call) {
+  return {call.attrs_as<TriangularSolveAttrs>().unit ? Fails::never : Fails::early};
+}
+
 std::vector<Sample> samples() {
   std::vector<Sample> list;
   for (int form = 0; form < 16; ++form) {
@@ -87,6 +93,7 @@ const Op op::triangular_solve = {
     .jvp = jvp,
     .cost = cost,
     .in_place = [](const Call&, int, int operand) { return operand == 1; },
+    .fails = failure,
     .samples = samples,
 };
 

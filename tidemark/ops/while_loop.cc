@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tidemark/base/bytes.h"
+#include "tidemark/ir/failure.h"
 #include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/handed_on.h"
 #include "tidemark/ops/loop_reverse.h"
@@ -179,6 +180,11 @@ std::vector<Var> jvp(const RuleCall& rule) {
   return result;
 }
 
+// Where a number of steps is the most.
+Failure failure(const Call& call) {
+  return {call.attrs_as<WhileAttrs>().max_steps >= 0 ? Fails::late : Fails::never};
+}
+
 }  // namespace
 
 const Op op::while_loop = {
@@ -194,6 +200,7 @@ const Op op::while_loop = {
     .cost = cost,
     .scratch = scratch,
     .in_place = in_place,
+    .fails = failure,
 };
 
 }  // namespace tidemark

@@ -25,7 +25,7 @@ struct Failure {
   std::optional<IndexCheck> check = {};  // early, and for nothing else
 };
 
-// Late for a call with a region in which anything can fail.
+// As the op says; late for a call with a region in which anything can fail.
 Failure failure_of(const Call& call);
 
 }  // namespace tidemark
