@@ -9,7 +9,7 @@ namespace tidemark::testing {
 namespace {
 
 constexpr double most_bytes = 8 << 20;  // of operands and results
-constexpr double most_flops = 2e8;
+constexpr double most_flops = 1e8;
 constexpr std::int64_t largest_factor = 1 << 20;  // of what is no size, and grows without end
 
 struct Factor {
