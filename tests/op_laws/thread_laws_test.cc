@@ -71,6 +71,7 @@ void expect_the_same_on_any_threads(const LawCase& law, const std::vector<Litera
     EXPECT_EQ(bit_difference(run.results, on_three.results), "") << law.name() << ", " << how;
   };
   same(law.run(operands), "one thread");
+  if (sanitized) return;  // they look for races, of which three threads have shown what there are
   same(law.run(operands, {.threads = 2}), "two threads");
   same(law.run(operands, {.threads = 3, .backwards = true}), "the last task first");
 }
@@ -82,6 +83,7 @@ void expect_the_same_in_place_and_strided(const LawCase& law, const std::vector<
   const auto same = [&](RunOptions options, const std::string& how) {
     options.threads = 3;
     for (bool backwards : {false, true}) {
+      if (sanitized && backwards) continue;
       options.backwards = backwards;
       EXPECT_EQ(bit_difference(law.run(operands, options).results, expected), "")
           << law.name() << ", " << how << (backwards ? ", the last task first" : "");

@@ -84,11 +84,11 @@ std::vector<Growth> growths_of(const LawCase& law) {
     }
   }
   std::vector<Growth> list;
-  for (std::int64_t size : in_shapes) {
-    if (size > 1) list.push_back({size, false});
-  }
   for (std::int64_t size : in_attributes) {
     if (size > 1) list.push_back({size, true});
+  }
+  for (std::int64_t size : in_shapes) {
+    if (size > 1) list.push_back({size, false});
   }
   return list;
 }

@@ -13,7 +13,8 @@ struct Growth {
   std::int64_t size = 0;    // which sizes grow
   bool attributes = false;  // integers equal to it in attributes grow along
 };
-// The ways in which a case may grow. Not all of them make a call that the op accepts.
+// The ways in which a case may grow, first those in which attributes do: a window that does not grow is no work. Not all of
+// them make a call that the op accepts.
 std::vector<Growth> growths_of(const LawCase& law);
 
 // With sizes times `factor`; nothing where the op does not take it so or it is more than a law has time for. Indices into
