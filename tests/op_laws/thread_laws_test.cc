@@ -18,7 +18,12 @@ namespace {
 // Two parts of a sum may be added in either order, three may not. Where a single number is all that shows it, their sum
 // is often the same by chance, that of eight hardly ever.
 constexpr std::int64_t enough = 3;
-std::int64_t wanted_of(const Op& op) { return op.kind == OpKind::reduction ? 8 : enough; }
+std::int64_t wanted_of(const LawCase& law) {
+  const Graph graph = law.graph();
+  const bool single =
+      std::ranges::all_of(graph.outputs(), [&](ValueId output) { return graph.type(output).count() == 1; });
+  return single ? 8 : enough;
+}
 
 // Ops that run as one task however large the call is; the law holds them to it.
 struct Uncut {
@@ -122,7 +127,7 @@ std::int64_t grow_and_try(const LawCase& law, bool in_every_way) {
       const std::optional<std::int64_t> tasks =
           large ? try_on_threads(*large, in_every_way && most < enough) : std::nullopt;
       most = std::max(most, tasks.value_or(0));
-      if (!tasks || *tasks >= wanted_of(*law.op)) break;
+      if (!tasks || *tasks >= wanted_of(*large)) break;
     }
     // Elementwise kernels share one walker; sanitizers look for races, not for bits.
     if (most >= enough && (sanitized || law.op->kind == OpKind::elementwise)) break;
