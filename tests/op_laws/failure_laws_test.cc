@@ -2,6 +2,8 @@
 // given operands that no sample has, and what they do is held against what the facts say.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/law_case.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/failure.h"
