@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 
 namespace tidemark {
 
@@ -34,7 +36,8 @@ F* next(const char* name) {
 }  // namespace tidemark
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define TM_HOOK extern "C" __attribute__((weak))
+// Visible, or the linker would keep them for this program alone, and nothing that libraries allocate would be seen.
+#define TM_HOOK extern "C" __attribute__((weak, visibility("default")))
 TM_HOOK void* malloc(std::size_t size) {
   static auto* real = tidemark::hooks::next<void*(std::size_t)>("malloc");
   return tidemark::hooks::added(real(size));
@@ -84,10 +87,21 @@ constexpr bool hooked = true;
 struct Counted {
   std::int64_t peak = 0, allocations = 0;
 };
+// Throws where the hooks see nothing: whoever counts would find nothing wrong.
+inline void check_hooks() {
+  if (!hooked) return;
+  const std::int64_t before = allocations;
+  auto* const text = new std::string(1000, ' ');  // made inside the standard library
+  std::string* volatile kept = text;
+  delete kept;
+  if (allocations == before) throw std::logic_error("count_allocations: the hooks on malloc are not in place");
+}
+
 template <class F>
 Counted count_allocations(const F& f) {
-  live_bytes = 0, peak_bytes = 0, allocations = 0;
   counting = true;
+  check_hooks();
+  live_bytes = 0, peak_bytes = 0, allocations = 0;
   f();
   counting = false;
   return {peak_bytes, allocations};
