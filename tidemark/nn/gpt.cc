@@ -16,12 +16,14 @@ Gpt Gpt::init(const Tensor& key, const GptConfig& config) {
 }
 Tensor Gpt::operator()(const Tensor& tokens, const Dropout& dropout) const {
   const std::int64_t length = tokens.size(-1);
-  Tensor h = embedding(token_table, tokens) + position_table.at(Range{0, length});  // (B, T, width)
+  Tensor h = embedding(token_table, tokens);  // (B, T, width)
+  h = h + position_table.at(Range{0, length});
   h = dropout.use(0)(h);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     h = blocks[i](h, heads, true, dropout.use(static_cast<std::int64_t>(i) + 1));
   }
-  return matmul(norm(h), transpose(token_table));
+  h = norm(h);
+  return matmul(h, transpose(token_table));
 }
 
 }  // namespace tidemark::nn

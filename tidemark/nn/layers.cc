@@ -40,7 +40,8 @@ Conv2d Conv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::i
   return {kernel_init(key, {out, in, kernel, kernel}), zeros({out})};
 }
 Tensor Conv2d::operator()(const Operand& x, std::int64_t stride) const {
-  return conv(x, weight, same_size(weight.size(-1), stride, 1)) + per_channel(bias);
+  const Tensor y = conv(x, weight, same_size(weight.size(-1), stride, 1));
+  return y + per_channel(bias);
 }
 
 BatchNorm2d BatchNorm2d::init(std::int64_t channels) { return {ones({channels}), zeros({channels})}; }

@@ -22,7 +22,9 @@ Rotary Rotary::of(std::int64_t length, std::int64_t head_width, DType dtype) {
 }
 Tensor Rotary::operator()(const Tensor& x) const {
   const std::vector<Tensor> half = split_evenly(x, -1, 2);
-  return concat({half[0] * cosine - half[1] * sine, half[1] * cosine + half[0] * sine}, -1);
+  const Tensor own = half[0] * cosine, turned = own - half[1] * sine;
+  const Tensor other = half[1] * cosine, turned_other = other + half[0] * sine;
+  return concat({turned, turned_other}, -1);
 }
 
 RotaryAttention RotaryAttention::init(const Tensor& key, std::int64_t width, std::int64_t heads,
@@ -41,9 +43,10 @@ Tensor RotaryAttention::operator()(const Tensor& x, const Rotary& rotary) const 
   const auto split_heads = [&](const Tensor& y, std::int64_t count) {  // (B, T, H · D) → (B, H, T, D)
     return transpose(reshape(y, {batch, length, count, width / heads}), {0, 2, 1, 3});
   };
-  const Tensor mixed = tidemark::attention(
-      rotary(split_heads(matmul(x, q), heads)), rotary(split_heads(matmul(x, k), kv_heads)),
-      split_heads(matmul(x, v), kv_heads), AttentionAttrs{.causal = true, .scale = 0});
+  const Tensor queries = rotary(split_heads(matmul(x, q), heads));
+  const Tensor keys = rotary(split_heads(matmul(x, k), kv_heads));
+  const Tensor values = split_heads(matmul(x, v), kv_heads);
+  const Tensor mixed = tidemark::attention(queries, keys, values, AttentionAttrs{.causal = true, .scale = 0});
   return matmul(reshape(transpose(mixed, {0, 2, 1, 3}), {batch, length, width}), out);
 }
 
@@ -52,7 +55,8 @@ SwiGlu SwiGlu::init(const Tensor& key, std::int64_t width, std::int64_t hidden) 
   return {matrix(keys[0], width, hidden), matrix(keys[1], width, hidden), matrix(keys[2], hidden, width)};
 }
 Tensor SwiGlu::operator()(const Tensor& x) const {
-  return matmul(silu(matmul(x, gate)) * matmul(x, up), down);
+  const Tensor opened = silu(matmul(x, gate));
+  return matmul(opened * matmul(x, up), down);
 }
 
 LlamaBlock LlamaBlock::init(const Tensor& key, const LlamaConfig& config) {

@@ -19,10 +19,12 @@ Tensor LstmLayer::operator()(const Tensor& x) const {
   Tensor h = zeros({batch, width}, x.dtype()), cell = h;
   std::vector<Tensor> outputs;
   for (const Tensor& step : from_input) {
-    const Tensor gates = reshape(step, {batch, 4 * width}) + matmul(h, hidden);
-    const std::vector<Tensor> gate = split_evenly(gates, -1, 4);
-    cell = sigmoid(gate[1]) * cell + sigmoid(gate[0]) * tanh(gate[2]);
-    h = sigmoid(gate[3]) * tanh(cell);
+    const Tensor given = reshape(step, {batch, 4 * width});
+    const std::vector<Tensor> gate = split_evenly(given + matmul(h, hidden), -1, 4);
+    const Tensor kept = sigmoid(gate[1]) * cell, entrance = sigmoid(gate[0]);
+    cell = kept + entrance * tanh(gate[2]);
+    const Tensor exit = sigmoid(gate[3]);
+    h = exit * tanh(cell);
     outputs.push_back(h);
   }
   return stack(outputs);

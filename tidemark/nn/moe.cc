@@ -19,8 +19,8 @@ Routing route(const Tensor& expert, std::int64_t tokens, std::int64_t experts, s
   const std::int64_t choices = expert.size(0), slots = experts * capacity;
   const Tensor chosen = one_hot(expert, experts, DType::i32);
   const Tensor rank = sum(chosen * cumsum(chosen, 0), {1}) - 1;  // among the choices of the same expert
-  const Tensor slot = select(rank < capacity, cast(expert, DType::i32) * capacity + rank,
-                             full({choices}, static_cast<double>(slots), DType::i32));
+  const Tensor fits = rank < capacity, place = cast(expert, DType::i32) * capacity + rank;
+  const Tensor slot = select(fits, place, full({choices}, static_cast<double>(slots), DType::i32));
   const Tensor number = arange(choices, DType::i64) % tokens + 1;
   const Tensor token = scatter_add(zeros({slots + 1}, DType::i64), slot, number, 0);
   return {slot, token.at(Range{0, slots}), chosen};
@@ -54,7 +54,8 @@ SparseExperts::Result SparseExperts::operator()(const Tensor& x) const {
   const Routing routing = route(reshape(transpose(expert), {-1}), tokens, experts, slots);
 
   const Tensor sent = reshape(take(with_zero_row(x, true), routing.token, 0), {experts, slots, width});
-  const Tensor made = matmul(silu(matmul(sent, gate)) * matmul(sent, up), down);
+  const Tensor opened = silu(matmul(sent, gate));
+  const Tensor made = matmul(opened * matmul(sent, up), down);
   const Tensor back = take(with_zero_row(reshape(made, {-1, width}), false), routing.slot, 0);
   const Tensor weight = cast(reshape(transpose(softmax(best)), {top, tokens, 1}), x.dtype());
   const Tensor y = sum(reshape(back, {top, tokens, width}) * weight, {0});
@@ -102,7 +103,8 @@ Moe::Result Moe::operator()(const Tensor& tokens) const {
 }
 
 Tensor moe_loss(const Moe::Result& result, const Tensor& labels) {
-  return classification_loss(result.logits, labels) + result.balance * 0.01;
+  const Tensor loss = classification_loss(result.logits, labels);
+  return loss + result.balance * 0.01;
 }
 
 }  // namespace tidemark::nn

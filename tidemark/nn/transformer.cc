@@ -9,8 +9,11 @@ TransformerBlock TransformerBlock::init(const Tensor& key, std::int64_t width) {
 }
 Tensor TransformerBlock::operator()(const Tensor& x, std::int64_t heads, bool causal,
                                     const Dropout& dropout) const {
-  const Tensor h = x + dropout.use(1)(attention(norm1(x), heads, causal, dropout.use(0)));
-  return h + dropout.use(2)(down(gelu(up(norm2(h)))));
+  const Dropout after_attention = dropout.use(1);
+  const Tensor normed = norm1(x);
+  const Tensor h = x + after_attention(attention(normed, heads, causal, dropout.use(0)));
+  const Dropout after_mlp = dropout.use(2);
+  return h + after_mlp(down(gelu(up(norm2(h)))));
 }
 
 }  // namespace tidemark::nn

@@ -32,7 +32,9 @@ Tensor Vgg::operator()(const Tensor& images, const Tensor& key) const {
   h = reshape(h, {h.size(0), -1});
   for (std::size_t i = 0; i < head.size(); ++i) {
     h = head[i](h);
-    if (i + 1 < head.size()) h = dropout(relu(h), dropout_rate, fold_in(key, static_cast<std::int64_t>(i)));
+    if (i + 1 == head.size()) break;
+    h = relu(h);
+    h = dropout(h, dropout_rate, fold_in(key, static_cast<std::int64_t>(i)));
   }
   return h;
 }

@@ -76,7 +76,7 @@ List with_undone_steps(const ParameterField& f, const List& y0, const List& para
       // y' = m + h/2 v', v' = 2 f(m) − v, m = y + h/2 v, backwards
       const List by_after = advanced(c.by_v, h / 2, {{1, c.by_y}});
       const Pulled at = pulled(f, t, middle, p, by_after);
-      const List before = plus(scaled(at.slope, 2), scaled(c.v, -1));
+      const List twice_slope = scaled(at.slope, 2), before = plus(twice_slope, scaled(c.v, -1));
       const List by_middle = advanced(c.by_y, 2, {{1, at.by_y}});
       return Undone{.y = advanced(middle, -h / 2, {{1, before}}),
                     .v = before,
@@ -87,8 +87,8 @@ List with_undone_steps(const ParameterField& f, const List& y0, const List& para
     const Undone last{end.first, end.second, seed.first, seed.second, zeros_like(p)};
     const Undone first = repeat(options.steps, undo, last, {}, where);
     const Pulled start = pulled(f, scalar(time.begin, dtype), y, p, first.by_v);  // v begins as the slope
-    return checked(plus(first.by_y, start.by_y), plus(first.by_p, start.by_parameters), y, first.y, options,
-                   where);
+    const List by_y = plus(first.by_y, start.by_y), by_p = plus(first.by_p, start.by_parameters);
+    return checked(by_y, by_p, y, first.y, options, where);
   };
   return custom_vjp(forwards, backwards, where)(y0, parameters).first;
 }

@@ -15,7 +15,8 @@ Tensor error_norm(const List& error, const List& before, const List& after, cons
   Tensor total;
   std::int64_t count = 0;
   for (std::size_t i = 0; i < error.size(); ++i) {
-    const Tensor scale = maximum(abs(before[i]), abs(after[i])) * options.rtol + options.atol;
+    const Tensor old_size = abs(before[i]), new_size = abs(after[i]);
+    const Tensor scale = maximum(old_size, new_size) * options.rtol + options.atol;
     const Tensor part = sum(square(error[i] / scale));
     total = total.empty() ? part : total + part;
     count += error[i].count();
@@ -27,7 +28,8 @@ Tensor first_step(const List& y, const List& slope, double span, const OdeOption
   const DType dtype = y.front().dtype();
   if (options.first_step) return scalar(std::min(*options.first_step, span), dtype);
   const Tensor size = error_norm(y, y, y, options), steepness = error_norm(slope, y, y, options);
-  const Tensor h = select(steepness > 1e-10, size * 0.01 / maximum(steepness, 1e-10), span * 1e-3);
+  const Tensor is_steep = steepness > 1e-10, short_of_size = size * 0.01;
+  const Tensor h = select(is_steep, short_of_size / maximum(steepness, 1e-10), span * 1e-3);
   return minimum(maximum(h, span * 1e-6), span);
 }
 
@@ -37,18 +39,18 @@ struct Stepped {
 
 // `f` of the distance from the start.
 Stepped dormand_prince(const Field& f, const List& y, const List& k1, const Tensor& s, const Tensor& h) {
-  const List k2 = f(s + h * (1. / 5), advanced(y, h, {{1. / 5, k1}}));
-  const List k3 = f(s + h * (3. / 10), advanced(y, h, {{3. / 40, k1}, {9. / 40, k2}}));
-  const List k4 = f(s + h * (4. / 5), advanced(y, h, {{44. / 45, k1}, {-56. / 15, k2}, {32. / 9, k3}}));
+  // The slope at s + c h, past the stages so far.
+  const auto stage = [&](double c, std::initializer_list<Term> terms) {
+    const Tensor at = c == 1 ? s + h : s + h * c;
+    return f(at, advanced(y, h, terms));
+  };
+  const List k2 = stage(1. / 5, {{1. / 5, k1}});
+  const List k3 = stage(3. / 10, {{3. / 40, k1}, {9. / 40, k2}});
+  const List k4 = stage(4. / 5, {{44. / 45, k1}, {-56. / 15, k2}, {32. / 9, k3}});
   const List k5 =
-      f(s + h * (8. / 9),
-        advanced(y, h, {{19372. / 6561, k1}, {-25360. / 2187, k2}, {64448. / 6561, k3}, {-212. / 729, k4}}));
-  const List k6 = f(s + h, advanced(y, h,
-                                    {{9017. / 3168, k1},
-                                     {-355. / 33, k2},
-                                     {46732. / 5247, k3},
-                                     {49. / 176, k4},
-                                     {-5103. / 18656, k5}}));
+      stage(8. / 9, {{19372. / 6561, k1}, {-25360. / 2187, k2}, {64448. / 6561, k3}, {-212. / 729, k4}});
+  const List k6 = stage(
+      1, {{9017. / 3168, k1}, {-355. / 33, k2}, {46732. / 5247, k3}, {49. / 176, k4}, {-5103. / 18656, k5}});
   const List next = advanced(
       y, h, {{35. / 384, k1}, {500. / 1113, k3}, {125. / 192, k4}, {-2187. / 6784, k5}, {11. / 84, k6}});
   const List k7 = f(s + h, next);
@@ -95,27 +97,36 @@ List dopri5(const ParameterField& f, const List& y0, const List& parameters, Int
     const Tensor last = s + wish * 1.01 >= span;  // no crumb is left for a step of its own
     const Tensor h = select(last, scalar(span, dtype) - s, wish);
     const List before = stopped(p.y);
-    const Stepped trial = dormand_prince(outwards(stopped(parameters)), before, stopped(p.slope), s, h);
+    const List fixed = stopped(parameters), slope_before = stopped(p.slope);
+    const Stepped trial = dormand_prince(outwards(fixed), before, slope_before, s, h);
     const Tensor error = error_norm(trial.error, before, trial.y, options);
     const Tensor taken = error <= 1;
     // The same step once more for the gradient; nothing is computed twice, since the values are the same. A trial that
     // is rejected may have overflowed: no gradient may enter it, not even one that is zero.
     const auto passing = [&](const List& list) { return chosen(taken, list, stopped(list)); };
-    const Stepped step = dormand_prince(outwards(passing(parameters)), passing(p.y), passing(p.slope), s, h);
-    const Tensor sound = select(error <= hopeless, maximum(error, 1e-10), scalar(hopeless, dtype));
+    const List with = passing(parameters), y = passing(p.y), slope = passing(p.slope);
+    const Stepped step = dormand_prince(outwards(with), y, slope, s, h);
+    const Tensor in_range = error <= hopeless, positive = maximum(error, 1e-10);
+    const Tensor sound = select(in_range, positive, scalar(hopeless, dtype));
     const Tensor raw = pow(sound, -exponent) * safety;
-    const Tensor factor = select(taken, raw * pow(stop_gradient(p.previous), beta), minimum(raw, 1));
+    const Tensor after_taken = raw * pow(stop_gradient(p.previous), beta);
+    const Tensor factor = select(taken, after_taken, minimum(raw, 1));
+    const Tensor end = scalar(span, dtype), further = select(last, end, s + h);
+    const Tensor next_s = select(taken, further, s), next_h = h * minimum(maximum(factor, shrink), grow);
+    const Tensor latest = maximum(sound, 1e-4);
     return Progress{
-        .s = select(taken, select(last, scalar(span, dtype), s + h), s),
-        .h = h * minimum(maximum(factor, shrink), grow),
-        .previous = select(taken, maximum(sound, 1e-4), stop_gradient(p.previous)),
+        .s = next_s,
+        .h = next_h,
+        .previous = select(taken, latest, stop_gradient(p.previous)),
         .y = chosen(taken, step.y, p.y),
         .slope = chosen(taken, step.slope, p.slope),
     };
   };
   const List slope = outwards(parameters)(scalar(0, dtype), y0);
-  const Progress start{.s = scalar(0, dtype),
-                       .h = first_step(stopped(y0), stopped(slope), span, options),
+  const Tensor s0 = scalar(0, dtype);
+  const List y_stopped = stopped(y0), slope_stopped = stopped(slope);
+  const Progress start{.s = s0,
+                       .h = first_step(y_stopped, slope_stopped, span, options),
                        .previous = scalar(1e-4, dtype),
                        .y = y0,
                        .slope = slope};

@@ -50,7 +50,8 @@ const Op& guard_op(const std::shared_ptr<OdeDrift>& report, double tolerance, So
 
 List guarded(const List& gradients, const List& began, const List& reconstructed, const OdeOptions& options,
              SourceLine where) {
-  const Tensor drift = largest(plus(reconstructed, scaled(began, -1))) / (largest(began) + 1);
+  const Tensor missed = largest(plus(reconstructed, scaled(began, -1)));
+  const Tensor drift = missed / (largest(began) + 1);
   const Tensor one =
       call(guard_op(options.drift, options.drift_tolerance, where), {cast(drift, DType::f64)}, where).front();
   List result;

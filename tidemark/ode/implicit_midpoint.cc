@@ -42,15 +42,18 @@ List implicit_midpoint(const Field& f, const Field& frozen, const List& y0, Inte
     const Tensor t = time_at(time.begin, h, i, 0.5, dtype), y_flat = flat(y);
     const auto change = [&](const Field& slope, const Tensor& middle, const Tensor& from) {
       const auto residual = [&](const Tensor& m) {
-        return m - from - flat(slope(t, shaped_like(m, y))) * (h / 2);
+        const Tensor way = m - from;
+        return way - flat(slope(t, shaped_like(m, y))) * (h / 2);
       };
-      return solve(jacobian(residual, where)(middle), residual(middle));
+      const Tensor matrix = jacobian(residual, where)(middle);
+      return solve(matrix, residual(middle));
     };
     const Tensor from = stop_gradient(y_flat);
     const auto search = [&](const Search& state) {
       const Tensor middle = stop_gradient(state.middle);
       const Tensor by = stop_gradient(change(frozen, middle, from)), next = middle - by;
-      return Search{next, max(abs(by)) / (max(abs(next)) + 1)};
+      const Tensor moved = max(abs(by));
+      return Search{next, moved / (max(abs(next)) + 1)};
     };
     // Not `size > tolerance`: with a NaN it goes on, and ends in an error.
     const auto goes_on = [&](const Search& state) { return !(state.change <= tolerance); };

@@ -9,10 +9,14 @@ namespace {
 List explicit_step(OdeMethod method, const Field& f, const List& y, double h, const Tensor& t) {
   const List k1 = f(t, y);
   if (method == OdeMethod::euler) return advanced(y, h, {{1, k1}});
-  const List k2 = f(t + h / 2, advanced(y, h / 2, {{1, k1}}));
+  const auto further = [&](double by, const List& slope) {
+    const Tensor later = t + by;
+    return f(later, advanced(y, by, {{1, slope}}));
+  };
+  const List k2 = further(h / 2, k1);
   if (method == OdeMethod::midpoint) return advanced(y, h, {{1, k2}});
-  const List k3 = f(t + h / 2, advanced(y, h / 2, {{1, k2}}));
-  const List k4 = f(t + h, advanced(y, h, {{1, k3}}));
+  const List k3 = further(h / 2, k2);
+  const List k4 = further(h, k3);
   return advanced(y, h / 6, {{1, k1}, {2, k2}, {2, k3}, {1, k4}});
 }
 
@@ -38,7 +42,8 @@ std::pair<List, List> leapfrog(const Field& f, const List& y0, Interval time, co
   const auto step = [&](const std::pair<List, List>& state, const Tensor& i) {
     const auto& [y, v] = state;
     const List middle = advanced(y, h / 2, {{1, v}});
-    const List after = plus(scaled(f(time_at(time.begin, h, i, 0.5, dtype), middle), 2), scaled(v, -1));
+    const List twice_slope = scaled(f(time_at(time.begin, h, i, 0.5, dtype), middle), 2);
+    const List after = plus(twice_slope, scaled(v, -1));
     return std::pair(advanced(middle, h / 2, {{1, after}}), after);
   };
   const std::pair start(y0, f(scalar(time.begin, dtype), y0));

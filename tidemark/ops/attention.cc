@@ -146,7 +146,8 @@ constexpr double far_below = -1e30;
 std::vector<Var> expand(const RuleCall& r) {
   const Grouped w = grouped(r);
   const Var allowed = w.allowed(r);
-  Var scores = matmul(w.query(r.in[0]) * w.form.scale, swap_last_two(w.key(r.in[1])));
+  const Var q = w.query(r.in[0]) * w.form.scale, k = w.key(r.in[1]);
+  Var scores = matmul(q, swap_last_two(k));
   if (allowed) scores = select(allowed, scores, constant_like(scores, far_below));
   Var logsumexp = reduce_logsumexp(scores, {4}, true);
   Var p = exp(scores - logsumexp);
@@ -155,7 +156,8 @@ std::vector<Var> expand(const RuleCall& r) {
     const Var any = greater(logsumexp, constant_like(logsumexp, far_below / 10));
     logsumexp = select(any, logsumexp, constant_like(logsumexp, -std::numeric_limits<double>::infinity()));
   }
-  const Var y = matmul(w.kept(r, p), w.key(r.in[2]));
+  p = w.kept(r, p);
+  const Var y = matmul(p, w.key(r.in[2]));
   return {cast(reshape(y, r.in[0].shape()), r.in[0].dtype()),
           reshape(logsumexp, row_type(r.in[0].type()).shape)};
 }
@@ -183,7 +185,8 @@ std::vector<Var> expand_grad(const RuleCall& r) {
   }
   Var p = exp(scores - logsumexp);
   if (allowed) p = select(allowed, p, constant_like(p, 0));
-  const Var ds = p * (w.kept(r, matmul(g, swap_last_two(v))) - w.row(r.in[4]));
+  const Var dp = w.kept(r, matmul(g, swap_last_two(v)));
+  const Var ds = p * (dp - w.row(r.in[4]));
   const Var dq = matmul(ds, k) * w.form.scale;
   const Var dk = reduce_sum(matmul(swap_last_two(ds), q), {2});
   const Var dv = reduce_sum(matmul(swap_last_two(w.kept(r, p)), g), {2});
@@ -196,13 +199,15 @@ std::vector<Var> expand_grad(const RuleCall& r) {
 std::vector<Var> vjp_delta(const RuleCall& r) {
   const auto times = [&](const Var& x) {
     const DType wide = r.out[0].dtype();
-    return cast(expand_dims(r.seed[0], 3) * cast(x, wide), x.dtype());
+    const Var g = expand_dims(r.seed[0], 3);
+    return cast(g * cast(x, wide), x.dtype());
   };
   return {r.wants(0) ? times(r.in[1]) : Var(), r.wants(1) ? times(r.in[0]) : Var()};
 }
 std::vector<Var> expand_delta(const RuleCall& r) {
   const DType wide = statistics_dtype(r.in[0].dtype());
-  return {reduce_sum(cast(r.in[0], wide) * cast(r.in[1], wide), {3})};
+  const Var y = cast(r.in[0], wide), g = cast(r.in[1], wide);
+  return {reduce_sum(y * g, {3})};
 }
 
 // Query rows times the keys they see, and what strips of them compute beyond the diagonal.

@@ -21,13 +21,17 @@ std::vector<Type> infer(const Call& call) {
 Var symmetric(const Var& x) { return (x + swap_last_two(x)) * 0.5; }
 
 // The lower triangle with the diagonal halved: the Φ of Murray, "Differentiation of the Cholesky decomposition" (2016).
-Var half_lower(const Var& x) { return (tril(x) + tril(x, -1)) * 0.5; }
+Var half_lower(const Var& x) {
+  const Var lower = tril(x);
+  return (lower + tril(x, -1)) * 0.5;
+}
 
 // Ā = sym(L⁻ᵀ Φ(Lᵀ L̄) L⁻¹)
 std::vector<Var> vjp(const RuleCall& rule) {
   if (!rule.seed[0]) return {Var()};
   const Var& l = rule.out[0];
-  const Var inner = half_lower(matmul(swap_last_two(l), tril(rule.seed[0])));
+  const Var upper = swap_last_two(l);
+  const Var inner = half_lower(matmul(upper, tril(rule.seed[0])));
   const Var left = triangular_solve(l, inner, {.left = true, .lower = true, .transpose = true});
   return {symmetric(triangular_solve(l, left, {.left = false, .lower = true}))};
 }

@@ -38,8 +38,8 @@ std::vector<Var> pull(const RuleCall& rule) {
   const Var &g = rule.seed[0], &x = rule.in[0];
   if (!g) return {Var()};
   const auto bounds = rule.call.attrs_as<ClampAttrs>();
-  const Var inside = logical_and(greater_equal(x, constant_like(x, bounds.low)),
-                                 less_equal(x, constant_like(x, bounds.high)));
+  const Var above = greater_equal(x, constant_like(x, bounds.low));
+  const Var inside = logical_and(above, less_equal(x, constant_like(x, bounds.high)));
   return {select(inside, g, constant_like(g, 0))};
 }
 

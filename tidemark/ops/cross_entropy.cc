@@ -87,8 +87,8 @@ std::vector<Var> vjp(const RuleCall& r) {
   if (r.seed[1]) {  // somebody uses the logsumexp itself: its gradient is the softmax
     const int last = r.in[0].shape().rank() - 1;
     const Var logits = cast(r.in[0], r.out[1].dtype());
-    const Var p = exp(logits - expand_dims(r.out[1], last)) * expand_dims(r.seed[1], last);
-    gradient = sum_of(gradient, cast(p, r.in[0].dtype()));
+    const Var p = exp(logits - expand_dims(r.out[1], last));
+    gradient = sum_of(gradient, cast(p * expand_dims(r.seed[1], last), r.in[0].dtype()));
   }
   return {gradient, {}};
 }
@@ -98,7 +98,8 @@ std::vector<Var> expand_grad(const RuleCall& r) {
   const DType wide = statistics_dtype(r.in[0].dtype());
   const Labels labels = labels_of(r, wide);
   const Var g = expand_dims(weighted(r.in[3], labels), last);
-  const Var p = exp(cast(r.in[0], wide) - expand_dims(r.in[2], last));
+  const Var logits = cast(r.in[0], wide);
+  const Var p = exp(logits - expand_dims(r.in[2], last));
   return {cast((p - one_hot(labels.safe, r.in[0].shape().back(), wide)) * g, r.in[0].dtype())};
 }
 

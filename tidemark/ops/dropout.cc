@@ -19,7 +19,8 @@ Var dropout(const Var& x, double rate, const Var& key) {
   }
   if (rate == 0) return x;
   const Var keep = random_bernoulli(key, {.shape = x.shape(), .p = 1 - rate});
-  return select(keep, x * (1 / (1 - rate)), constant_like(x, 0));
+  const Var scaled = x * (1 / (1 - rate));
+  return select(keep, scaled, constant_like(x, 0));
 }
 
 }  // namespace tidemark

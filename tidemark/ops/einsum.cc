@@ -249,7 +249,8 @@ Term outer_product(const Term& a, const Term& b, const Labels& result) {
     }
     return reshape(permuted(term, own).value, shape);
   };
-  return {aligned(a) * aligned(b), result};
+  const Var left = aligned(a), right = aligned(b);
+  return {left * right, result};
 }
 
 Term multiplied(const Term& left, const Term& right, const Labels& keep, const Labels& wanted) {

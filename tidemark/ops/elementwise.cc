@@ -97,7 +97,8 @@ template <class Row>
 std::vector<Var> jvp_binary(const RuleCall& rule) {
   using F = typename Row::F;
   const Var &tx = rule.seed[0], &ty = rule.seed[1], &x = rule.in[0], &y = rule.in[1], &z = rule.out[0];
-  const Var tangent = sum_of(tx ? F::pull_x(tx, x, y, z) : Var(), ty ? F::pull_y(ty, x, y, z) : Var());
+  const Var from_x = tx ? F::pull_x(tx, x, y, z) : Var(), from_y = ty ? F::pull_y(ty, x, y, z) : Var();
+  const Var tangent = sum_of(from_x, from_y);
   return {tangent ? broadcast(tangent, z.shape()) : Var()};
 }
 

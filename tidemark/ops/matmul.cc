@@ -70,8 +70,8 @@ Var matmul(const Var& lhs, const Var& rhs) {
   const Shape lead = broadcast_leading(lhs, rhs, leading(lhs.shape()), leading(rhs.shape()));
   Dims batch;
   for (int i = 0; i < lead.rank(); ++i) batch.push_back(i);
-  return contract(with_leading(lhs, lead), with_leading(rhs, lead),
-                  {batch, batch, {lead.rank() + 1}, {lead.rank()}});
+  const Var left = with_leading(lhs, lead), right = with_leading(rhs, lead);
+  return contract(left, right, {batch, batch, {lead.rank() + 1}, {lead.rank()}});
 }
 
 }  // namespace tidemark

@@ -148,7 +148,8 @@ std::vector<Var> expand_norm(const RuleCall& r, const NormForm& form) {
   }
   const Var variance = reduce_mean(square(x), w.row_axes(), true);
   const Var rstd = rsqrt(variance + form.eps);
-  Var y = x * rstd * w.affine(r.in[1]);
+  Var y = x * rstd;
+  y = y * w.affine(r.in[1]);
   if (form.centered) y = y + w.affine(r.in[2]);
   std::vector<Var> results = {narrow(y, r.in[0].type())};
   if (form.centered) results.push_back(reshape(mean, form.statistics));
@@ -159,7 +160,8 @@ std::vector<Var> expand_norm(const RuleCall& r, const NormForm& form) {
 std::vector<Var> expand_norm_grad(const RuleCall& r, const NormForm& form) {
   const Wide w = wide(r, form);
   const Normalised at = normalised(r, w);
-  const Var g = w.data(r.in[at.next + 1]) * w.affine(r.in[at.next]);
+  const Var seed = w.data(r.in[at.next + 1]);
+  const Var g = seed * w.affine(r.in[at.next]);
   Var dx = g - at.x * reduce_mean(g * at.x, w.row_axes(), true);
   if (form.centered) dx = dx - reduce_mean(g, w.row_axes(), true);
   return {narrow(dx * at.rstd, r.in[0].type())};

@@ -75,11 +75,13 @@ std::vector<Var> vjp_max(const RuleCall& rule) {
   const Var& x = rule.in[0];
   const Shape image = {x.shape()[0], x.shape()[1], spatial_count(x.shape())};
   const Var zero = zeros(rule.builder, {x.dtype(), image});
-  return {reshape(scatter_add(zero, flat(rule.out[1]), flat(rule.seed[0]), 2), x.shape())};
+  const Var at = flat(rule.out[1]), g = flat(rule.seed[0]);
+  return {reshape(scatter_add(zero, at, g, 2), x.shape())};
 }
 std::vector<Var> jvp_max(const RuleCall& rule) {
   if (!rule.seed[0]) return {Var(), Var()};
-  return {reshape(gather(flat(rule.seed[0]), flat(rule.out[1]), 2), rule.out[0].shape()), Var()};
+  const Var tangent = flat(rule.seed[0]), at = flat(rule.out[1]);
+  return {reshape(gather(tangent, at, 2), rule.out[0].shape()), Var()};
 }
 
 std::vector<Type> infer_avg(const Call& call) {

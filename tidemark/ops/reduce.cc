@@ -88,7 +88,8 @@ Var extremum_weights(const RuleCall& rule, const Spread& spread) {
 }
 std::vector<Var> extremum_vjp(const RuleCall& rule) {
   const Spread spread(rule);
-  return {spread.keep(rule.seed[0]) * extremum_weights(rule, spread)};
+  const Var g = spread.keep(rule.seed[0]);
+  return {g * extremum_weights(rule, spread)};
 }
 std::vector<Var> extremum_jvp(const RuleCall& rule) {
   const Spread spread(rule);
@@ -132,7 +133,8 @@ Var product_of_others(const Spread& spread, const Var& seed) {
   Shape one = flat;
   one.push_back(1);
   flat.push_back(reduced_count(shape, spread.attrs.axes));
-  const Var others = product_of_others(reshape(transpose(spread.x, order), flat), reshape(seed, one));
+  const Var x = reshape(transpose(spread.x, order), flat);
+  const Var others = product_of_others(x, reshape(seed, one));
   return transpose(reshape(others, moved), inverse);
 }
 
@@ -146,11 +148,13 @@ std::vector<Var> prod_jvp(const RuleCall& rule) {
 Var logsumexp_weights(const RuleCall& rule, const Spread& spread) {
   const Var y = spread.keep(rule.out[0]);
   const Var bottom = constant_like(y, -std::numeric_limits<double>::infinity());
-  return exp(spread.x - select(equal(y, bottom), zeros_like(y), y));
+  const Var empty = equal(y, bottom);
+  return exp(spread.x - select(empty, zeros_like(y), y));
 }
 std::vector<Var> logsumexp_vjp(const RuleCall& rule) {
   const Spread spread(rule);
-  return {spread.keep(rule.seed[0]) * logsumexp_weights(rule, spread)};
+  const Var g = spread.keep(rule.seed[0]);
+  return {g * logsumexp_weights(rule, spread)};
 }
 std::vector<Var> logsumexp_jvp(const RuleCall& rule) {
   const Spread spread(rule);
@@ -162,7 +166,8 @@ Var var_slope(const Spread& spread) {
 }
 std::vector<Var> var_vjp(const RuleCall& rule) {
   const Spread spread(rule);
-  return {spread.keep(rule.seed[0]) * var_slope(spread)};
+  const Var g = spread.keep(rule.seed[0]);
+  return {g * var_slope(spread)};
 }
 std::vector<Var> var_jvp(const RuleCall& rule) {
   const Spread spread(rule);

@@ -94,7 +94,8 @@ std::vector<Var> vjp_log_softmax(const RuleCall& r) {
 std::vector<Var> expand_log_softmax_grad(const RuleCall& r) {
   const DType wide = statistics_dtype(r.in[0].dtype());
   const Var y = cast(r.in[0], wide), g = cast(r.in[1], wide);
-  return {cast(g - exp(y) * reduce_sum(g, axis_of(r.call), true), r.in[0].dtype())};
+  const Var p = exp(y);
+  return {cast(g - p * reduce_sum(g, axis_of(r.call), true), r.in[0].dtype())};
 }
 
 Attrs axis_attrs(const Var& x, int axis) {

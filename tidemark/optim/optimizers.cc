@@ -28,7 +28,8 @@ void check_sizes(std::size_t parameters, std::size_t others, std::string_view wh
 }
 
 Tensor Sgd::updated(const Tensor& w, const Tensor& g) const {
-  return cast(widened(w) - widened(g) * lr, w.dtype());
+  const Tensor wide = widened(w);
+  return cast(wide - widened(g) * lr, w.dtype());
 }
 
 Momentum::Pair Momentum::updated(const Pair& old, const Tensor& g) const {
@@ -50,11 +51,12 @@ AdamW::Corrected AdamW::corrected(const Tensor& steps) const {
 AdamW::Triple AdamW::updated(const Triple& old, const Tensor& g, const Corrected& corrected) const {
   const Tensor slope = widened(g);
   const DType dtype = slope.dtype();
-  const Tensor m = old.m * beta1 + slope * (1 - beta1);
-  const Tensor v = old.v * beta2 + square(slope) * (1 - beta2);
+  const Tensor kept_m = old.m * beta1, m = kept_m + slope * (1 - beta1);
+  const Tensor kept_v = old.v * beta2, v = kept_v + square(slope) * (1 - beta2);
   Tensor w = widened(old.w);
   if (decays(w, weight_decay, decay_rank)) w = w * (1 - lr * weight_decay);
-  const Tensor change = m / (sqrt(v) + cast(corrected.eps, dtype)) * cast(corrected.rate, dtype);
+  const Tensor root = sqrt(v), direction = m / (root + cast(corrected.eps, dtype));
+  const Tensor change = direction * cast(corrected.rate, dtype);
   return {cast(w - change, old.w.dtype()), m, v};
 }
 

@@ -103,7 +103,8 @@ Tensor linspace(double first, double last, std::int64_t count, DType dtype, Sour
 Tensor eye(std::int64_t size, DType dtype, SourceLine where) {
   return made(where, [&](Builder& builder) {
     const Shape square = {size, size};
-    return cast(equal(iota(builder, DType::i64, square, 0), iota(builder, DType::i64, square, 1)), dtype);
+    const Var row = iota(builder, DType::i64, square, 0), column = iota(builder, DType::i64, square, 1);
+    return cast(equal(row, column), dtype);
   });
 }
 Tensor zeros_like(const Operand& x) { return zeros(x.tensor().shape(), x.tensor().dtype(), x.where()); }
