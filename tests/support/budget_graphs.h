@@ -1,7 +1,8 @@
 // Random graphs of fake ops for laws about budgets: a structure (chain, layers, series-parallel, U, fan-out), with or
 // without a way back that reads what the way there made, of ops that the seed seasons: several results, in-place
 // updates, views, scratch, donated inputs, effects, seeded randomness, and values that may be made only once, by
-// themselves or in a region. The same seed gives the same graph.
+// themselves or in a region. The same seed gives the same graph, with every compiler: no two draws are arguments of one
+// call, which may be evaluated in any order.
 #pragma once
 #include <fmt/format.h>
 
@@ -44,8 +45,11 @@ class BudgetGraph {
     season_ = seed / 15 % 6;
     const int forward = std::max(3, back ? nodes / 2 : nodes);
     const int inputs = 1 + draw(2);
-    for (int i = 0; i < inputs; ++i)
-      inputs_.push_back(sketch_->input(1 + draw(8), 64, "x", season_ > 2 && draw(2) == 0));
+    for (int i = 0; i < inputs; ++i) {
+      const int rows = 1 + draw(8);
+      const bool donated = season_ > 2 && draw(2) == 0;
+      inputs_.push_back(sketch_->input(rows, 64, "x", donated));
+    }
     constexpr const char* names[] = {"chain", "layered", "series-parallel", "u-shaped", "fan-out"};
     name_ = fmt::format("seed {}: {} of {} nodes{}, season {}", seed, names[structure], nodes,
                         back ? " and back" : "", season_);

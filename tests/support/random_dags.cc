@@ -106,7 +106,10 @@ Dag DagMaker::in_depth_first_order() const {
 
 Dag DagMaker::layered(int nodes) {
   const auto cost = [&] { return 1000 * unit(); };
-  const auto bytes = [&] { return 10 * std::floor(8 + 700 * unit() * unit()); };
+  const auto bytes = [&] {
+    const double first = 700 * unit();
+    return 10 * std::floor(8 + first * unit());
+  };
   std::vector<int> before{add(0, bytes(), {})};
   while (dag_.size() < nodes - 1) {
     const int width = std::min(nodes - 1 - dag_.size(), 3 + draw(nodes >= 200 ? 10 : 7));
@@ -123,7 +126,8 @@ Dag DagMaker::layered(int nodes) {
         const int older = draw(before.front() + 1);
         if (std::ranges::count(inputs, older) == 0) inputs.push_back(older);
       }
-      layer.push_back(add(cost(), bytes(), inputs));
+      const double time = cost();
+      layer.push_back(add(time, bytes(), inputs));
     }
     for (int k = width - 1; k > 0; --k) std::swap(layer[at(k)], layer[at(draw(k + 1))]);
     before = layer;
@@ -145,12 +149,14 @@ Dag DagMaker::chain(int nodes, bool uneven) {
     Inputs inputs;
     if (k > 0) inputs.push_back(k - 1);
     if (uneven) {
-      add(between(1, 1e6), between(1e3, 1e9), inputs);
+      const double cost = between(1, 1e6);
+      add(cost, between(1e3, 1e9), inputs);
     } else if (k > 1 && draw(std::max(3, forward / 6)) == 0) {
       add(light_cost(), bytes /= 4, inputs);  // a pooling, then twice the channels
       bytes *= 2;
     } else {
-      add(draw(3) == 0 ? light_cost() : layer_cost(), bytes * (draw(5) == 0 ? 1.03 : 1), inputs);
+      const double cost = draw(3) == 0 ? light_cost() : layer_cost();
+      add(cost, bytes * (draw(5) == 0 ? 1.03 : 1), inputs);
     }
   }
   return trained();

@@ -40,7 +40,10 @@ class RandomGraph {
     Sketch& s = *sketch_;
     std::vector<Var> pool;
     const int inputs = 1 + draw(4);
-    for (int i = 0; i < inputs; ++i) pool.push_back(s.input(1 + draw(12), 16 << draw(3), "x", often(40)));
+    for (int i = 0; i < inputs; ++i) {
+      const int rows = 1 + draw(12), columns = 16 << draw(3);
+      pool.push_back(s.input(rows, columns, "x", often(40)));
+    }
     for (int n = 0; n < nodes; ++n) {
       const Var x = pick(pool, reach), y = pick(pool, reach);
       const std::int64_t rows = x.shape()[0], columns = x.shape()[1];
@@ -78,9 +81,11 @@ class RandomGraph {
         case 7:
           pool.push_back(s.reads({x, y, x}, 1 + draw(20)));
           break;
-        case 8:
-          pool.push_back(s.node({x, y}, 1 + draw(20), 64, draw(3) * 100));
+        case 8: {
+          const int height = 1 + draw(20);
+          pool.push_back(s.node({x, y}, height, 64, draw(3) * 100));
           break;
+        }
         default:
           pool.push_back(s.over({x, y}));
           break;

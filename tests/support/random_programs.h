@@ -1,5 +1,6 @@
 // Random differentiable programs of real ops: views, in-place updates, fan-out, several results, donated inputs,
-// cumulative sums and, if asked for, random numbers and dropout. The same seed gives the same program.
+// cumulative sums and, if asked for, random numbers and dropout. The same seed gives the same program, with every
+// compiler: no two draws or nodes are arguments of one call, which may be evaluated in any order.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -33,9 +34,9 @@ class RandomProgram {
       : random_(seed), kind_(kind), builder_(graph_) {
     const int inputs = 2 + draw(3);
     for (int i = 0; i < inputs; ++i) {
-      pool_.emplace_back(
-          builder_, graph_.add_input({DType::f32, {1 + draw(kind.most_rows), 1 + draw(kind.most_rows)}}, "x",
-                                     draw(3) == 0));
+      const Shape shape = {1 + draw(kind.most_rows), 1 + draw(kind.most_rows)};
+      const bool donated = draw(3) == 0;
+      pool_.emplace_back(builder_, graph_.add_input({DType::f32, shape}, "x", donated));
     }
     const int nodes = kind.nodes + draw(40);
     for (int n = 0; n < nodes; ++n) step();
@@ -69,8 +70,10 @@ class RandomProgram {
         return pool_.push_back(transpose(x, {1, 0}));
       case 1:
         return pool_.push_back(reshape(x, {columns, rows}));
-      case 2:
-        return pool_.push_back(slice_axis(x, 1, draw(static_cast<int>(columns)), columns, 1 + draw(2)));
+      case 2: {
+        const int first = draw(static_cast<int>(columns)), step = 1 + draw(2);
+        return pool_.push_back(slice_axis(x, 1, first, columns, step));
+      }
       case 3:
         return pool_.push_back(flip(x, {draw(2)}));
       case 4:
@@ -78,9 +81,13 @@ class RandomProgram {
             contract(x, x, {.lhs_batch = {}, .rhs_batch = {}, .lhs_contract = {0}, .rhs_contract = {0}}));
       case 5: {
         const Var y = pick();
-        if (x.shape() == y.shape())
-          return pool_.push_back(draw(2) ? x * y : select(greater(x, y), x, y * 0.5));
-        return pool_.push_back(tanh(x) * reduce_sum(y, {0, 1}, true) * 0.1);
+        if (x.shape() != y.shape()) {
+          const Var bounded = tanh(x);
+          return pool_.push_back(bounded * reduce_sum(y, {0, 1}, true) * 0.1);
+        }
+        if (draw(2)) return pool_.push_back(x * y);
+        const Var above = greater(x, y);
+        return pool_.push_back(select(above, x, y * 0.5));
       }
       case 6:
         return pool_.push_back(update_slice(x, slice_axis(x * 2.0, 0, 0, 1), {rows - 1, 0}, {1, 1}));
