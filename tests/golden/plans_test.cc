@@ -2,37 +2,24 @@
 // meant, run with TIDEMARK_UPDATE_GOLDEN=1 and review the difference.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
+#include "tests/golden/golden_graphs.h"
 #include "tests/support/model_graphs.h"
-#include "tidemark/ir/parse.h"
-#include "tidemark/ir/print.h"
-#include "tidemark/ops/registry.h"
 #include "tidemark/plan/pipeline.h"
 
 namespace tidemark {
 namespace {
 
-std::string read(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
-bool updating() { return std::getenv("TIDEMARK_UPDATE_GOLDEN") != nullptr; }
 
 void expect_golden(const std::string& name, const Graph& model) {
   const std::string base = std::string(TIDEMARK_TEST_DIR) + "/" + name;
-  if (updating()) write(base + ".ir", print(model));
-  const Graph graph = parse(read(base + ".ir"), {.find = &find_op}, name + ".ir");
+  if (golden::updating()) write(base + ".ir", print(model));
+  const Graph graph = parse(golden::read(base + ".ir"), {.find = &find_op}, name + ".ir");
   const Plan plan = make_plan(graph);
   EXPECT_LE(plan.peak(), plan.lower_bound * 1.01);
   const std::string text = to_text(graph, plan);
-  if (updating()) write(base + ".plan", text);
-  EXPECT_EQ(text, read(base + ".plan"))
+  if (golden::updating()) write(base + ".plan", text);
+  EXPECT_EQ(text, golden::read(base + ".plan"))
       << "if this is meant: TIDEMARK_UPDATE_GOLDEN=1, then review the difference";
 }
 
