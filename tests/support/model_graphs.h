@@ -42,9 +42,10 @@ class TrainingStep {
         graph_.add_output((parameters_[i] - g * 0.01).id());
         continue;
       }
-      const Var m = first[i] * 0.9 + g * 0.1;
-      const Var v = second[i] * 0.99 + square(g) * 0.01;
-      graph_.add_output((parameters_[i] - m * 0.001 / (sqrt(v) + 1e-8)).id());
+      const Var kept_m = first[i] * 0.9, m = kept_m + g * 0.1;
+      const Var kept_v = second[i] * 0.99, v = kept_v + square(g) * 0.01;
+      const Var step = m * 0.001;
+      graph_.add_output((parameters_[i] - step / (sqrt(v) + 1e-8)).id());
       graph_.add_output(m.id());
       graph_.add_output(v.id());
     }
@@ -85,7 +86,8 @@ inline Graph transformer(int blocks, std::int64_t batch, std::int64_t tokens, st
   Var x = step.data({batch, tokens, width}, "x");
   for (int k = 0; k < blocks; ++k) {
     const std::string at = "blocks." + std::to_string(k);
-    const Var qkv = matmul(normalised(x), step.parameter({width, 3 * width}, at + ".qkv"));  // (B, T, 3C)
+    const Var in = normalised(x);
+    const Var qkv = matmul(in, step.parameter({width, 3 * width}, at + ".qkv"));  // (B, T, 3C)
     std::vector<Var> parts;
     for (const Var& part : split(qkv, 2, {width, width, width})) {
       parts.push_back(transpose(reshape(part, {batch, tokens, heads, depth}), {0, 2, 1, 3}));  // (B, H, T, D)
@@ -96,8 +98,9 @@ inline Graph transformer(int blocks, std::int64_t batch, std::int64_t tokens, st
     const Var weights = shifted / reduce_sum(shifted, {3}, true);  // (B, H, T, T)
     const Var mixed = reshape(transpose(matmul(weights, parts[2]), {0, 2, 1, 3}), {batch, tokens, width});
     x = x + matmul(mixed, step.parameter({width, width}, at + ".out"));
-    const Var h = gelu(matmul(normalised(x), step.parameter({width, 4 * width}, at + ".up")) +
-                       step.parameter({4 * width}, at + ".bias"));
+    const Var between = normalised(x);
+    const Var up = matmul(between, step.parameter({width, 4 * width}, at + ".up"));
+    const Var h = gelu(up + step.parameter({4 * width}, at + ".bias"));
     x = x + matmul(h, step.parameter({4 * width, width}, at + ".down"));
   }
   step.finish(reduce_mean(square(x - step.data({batch, tokens, width}, "y")), all_axes(3)), adam);
