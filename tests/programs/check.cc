@@ -93,10 +93,10 @@ std::string far_apart(const std::vector<Literal>& a, const std::vector<Literal>&
   return "";
 }
 
-std::vector<std::string> skipped_optimisations(const Variation& variation) {
+std::vector<std::string> skipped_optimisations(const std::string& skip) {
   const auto names = opt_pass_names();
-  if (std::ranges::count(names, variation.skip) == 0) return {};
-  return {variation.skip};
+  if (std::ranges::count(names, skip) == 0) return {};
+  return {skip};
 }
 
 // Runs it twice: the second run finds the memory as the first left it.
@@ -163,6 +163,91 @@ std::string derivative_difference(const GraphCase& program) {
   return fmt::format("<J v, w> = {} and <v, J^T w> = {}, of {}", a, b, size);
 }
 
+// A graph with some inputs donated and some pass left out: what it is to give, and how little memory it runs in. Variations
+// that differ in budget and threads alone share it.
+class Trial {
+ public:
+  Trial(const GraphCase& given, const std::string& skip, std::uint64_t donated)
+      : program_(given), skip_(skip), donated_(donated) {
+    for (std::size_t i = 0; i < program_.graph.inputs().size(); ++i)
+      program_.graph.inputs()[i].donated = i < 64 && (donated >> i & 1);
+    options_ = {.skip_optimisations = skipped_optimisations(skip), .plan = {.effort = effort}};
+    if (options_.skip_optimisations.empty() && !skip.empty()) options_.plan.skip = {skip};
+    prepared_ = prepare_graph(program_.graph, options_.skip_optimisations);
+    expected_ = interpret(prepared_, program_.inputs, device(1)->pool());
+    wrong_ = wrong_before_planning();
+  }
+  bool serves(const Variation& variation) const {
+    return variation.skip == skip_ && variation.donated == donated_;
+  }
+
+  std::string run(const Variation& variation) {
+    if (!wrong_.empty()) return wrong_;
+    ProgramOptions options = options_;
+    if (variation.budget >= 0) options.plan.memory = budget(variation.budget);
+    Program run(program_.graph, options, device(variation.threads));
+    if (options.plan.memory && run.plan().peak() > *options.plan.memory)
+      return fmt::format("a peak of {} within {}", run.plan().peak(), *options.plan.memory);
+    return run_difference(run, program_, expected_);
+  }
+
+ private:
+  std::string wrong_before_planning() const {
+    const std::string text = print(program_.graph);
+    if (print(parse(text, {.find = find_op})) != text) return "the text form reads back as another graph";
+    const std::vector<Literal> written = run_as_written(program_);
+    const std::string optimised = bit_difference(expected_, written, NaNs::alike);
+    if (optimised.empty()) return "";
+    // Only where loops give up their sums, or gather finds some, may bits differ.
+    const Graph other = prepare_graph(program_.graph, {"gather"});
+    const bool gathered =
+        has_loops(program_.graph) ||
+        bit_difference(interpret(other, program_.inputs, device(1)->pool()), written, NaNs::alike).empty();
+    return gathered ? far_apart(written, expected_) : "optimised: " + optimised;
+  }
+
+  std::int64_t budget(int step) {
+    if (!range_) {
+      Graph least = prepare_graph(program_.graph, options_.skip_optimisations, nullptr, 0),
+            unbounded = prepared_;
+      const Result<Plan, Infeasible> none = plan_safely(least, {.memory = 1, .effort = effort});
+      const std::int64_t floor = none ? none.value().peak() : none.error().smallest.peak();
+      range_ = {floor, plan_safely(unbounded, {.effort = effort}).value().peak()};
+    }
+    const auto [floor, free] = *range_;
+    return floor + (std::max(free, floor) - floor) * step / (budget_steps - 1);
+  }
+
+  GraphCase program_;
+  std::string skip_;
+  std::uint64_t donated_;
+  ProgramOptions options_;
+  Graph prepared_;
+  std::vector<Literal> expected_;
+  std::string wrong_;
+  std::optional<std::pair<std::int64_t, std::int64_t>> range_;  // smallest budget that fits, what is free
+};
+
+// Variations of one graph, one after the other.
+class Trials {
+ public:
+  explicit Trials(GraphCase given) : given_(std::move(given)) {}
+  std::string run(const Variation& variation) {
+    if (variation.derivatives) return derivative_difference(given_);
+    if (!trial_ || !trial_->serves(variation)) trial_.emplace(given_, variation.skip, variation.donated);
+    return trial_->run(variation);
+  }
+
+ private:
+  GraphCase given_;
+  std::optional<Trial> trial_;  // of the latest
+};
+
+GraphCase with_gradients(const GraphCase& program) {
+  const Mask wrt(float_inputs(program.graph));
+  return {gradient_graph(program.graph, wrt), program.inputs};
+}
+
 }  // namespace
 
 std::string Variation::text() const {
@@ -178,40 +263,8 @@ std::string_view name_of(Part part) {
   return part == Part::eager ? "at once" : part == Part::forward ? "forward" : "gradient";
 }
 
-std::string difference(const GraphCase& given, const Variation& variation) {
-  if (variation.derivatives) return derivative_difference(given);
-  GraphCase program = given;
-  for (std::size_t i = 0; i < program.graph.inputs().size(); ++i)
-    program.graph.inputs()[i].donated = i < 64 && (variation.donated >> i & 1);
-  const std::string text = print(program.graph);
-  if (print(parse(text, {.find = find_op})) != text) return "the text form reads back as another graph";
-
-  const std::vector<Literal> written = run_as_written(program);
-  ProgramOptions options{.skip_optimisations = skipped_optimisations(variation), .plan = {.effort = effort}};
-  if (options.skip_optimisations.empty() && !variation.skip.empty()) options.plan.skip = {variation.skip};
-  const Graph prepared = prepare_graph(program.graph, options.skip_optimisations);
-  const std::vector<Literal> expected = interpret(prepared, program.inputs, device(1)->pool());
-  const std::string optimised = bit_difference(expected, written, NaNs::alike);
-  if (!optimised.empty()) {
-    // Only where loops give up their sums, or gather finds some, may bits differ.
-    const Graph other = prepare_graph(program.graph, {"gather"});
-    const bool gathered =
-        has_loops(program.graph) ||
-        bit_difference(interpret(other, program.inputs, device(1)->pool()), written, NaNs::alike).empty();
-    if (!gathered) return "optimised: " + optimised;
-    if (std::string far = far_apart(written, expected); !far.empty()) return far;
-  }
-  if (variation.budget >= 0) {
-    Graph least = prepare_graph(program.graph, options.skip_optimisations, nullptr, 0), unbounded = prepared;
-    const Result<Plan, Infeasible> none = plan_safely(least, {.memory = 1, .effort = effort});
-    const std::int64_t floor = none ? none.value().peak() : none.error().smallest.peak();
-    const std::int64_t free = plan_safely(unbounded, {.effort = effort}).value().peak();
-    options.plan.memory = floor + (std::max(free, floor) - floor) * variation.budget / (budget_steps - 1);
-  }
-  Program run(program.graph, options, device(variation.threads));
-  if (options.plan.memory && run.plan().peak() > *options.plan.memory)
-    return fmt::format("a peak of {} within {}", run.plan().peak(), *options.plan.memory);
-  return run_difference(run, program, expected);
+std::string difference(const GraphCase& program, const Variation& variation) {
+  return Trials(program).run(variation);
 }
 
 namespace {
@@ -239,8 +292,7 @@ GraphCase graph_of(const RandomFunction& function, Part part) {
 }
 
 std::string gradient_difference(const GraphCase& program, const Variation& variation) {
-  const Mask wrt(float_inputs(program.graph));
-  return difference({gradient_graph(program.graph, wrt), program.inputs}, variation);
+  return difference(with_gradients(program), variation);
 }
 
 std::string eager_difference(const RandomFunction& function) {
@@ -283,8 +335,9 @@ std::vector<Variation> variations_of(std::uint64_t seed, Part part, const Random
                     .donated = draw.chance(30) ? draw.bits() : 0});
   }
   if (seed % static_cast<std::uint64_t>(thoroughness.budget_every) == 0 && part == Part::gradient) {
+    const std::uint64_t donated = draw.chance(30) ? draw.bits() : 0;
     for (int b = budget_steps - 1; b >= 0; --b)
-      list.push_back({.threads = b % 2 ? 3 : 1, .budget = b, .donated = draw.chance(30) ? draw.bits() : 0});
+      list.push_back({.threads = b % 2 ? 3 : 1, .budget = b, .donated = donated});
   }
   if (part == Part::forward && function.is_smooth()) list.push_back({.derivatives = true});
   return list;
@@ -305,11 +358,11 @@ Finding check(std::uint64_t seed, const Thoroughness& thoroughness, const std::s
       finding.variation = {};
       at(finding);
       const GraphCase program = graph_of(function, part);
+      Trials trials(part == Part::gradient ? with_gradients(program) : program);
       for (const Variation& variation : variations_of(seed, part, function, thoroughness)) {
         finding.variation = variation;
         at(finding);
-        finding.what =
-            part == Part::gradient ? gradient_difference(program, variation) : difference(program, variation);
+        finding.what = trials.run(variation);
         if (finding) return;
       }
     }

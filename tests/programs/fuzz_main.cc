@@ -31,7 +31,7 @@ struct Options {
   double seconds = 1e9;    // for all
   Patience patience{120};  // with one program
   bool shrinks = true;
-  Thoroughness thoroughness = {.skips = 2, .budget_every = 3};
+  Thoroughness thoroughness = {};
 };
 
 [[noreturn]] void usage(const std::string& wrong) {

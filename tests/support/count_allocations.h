@@ -94,7 +94,8 @@ inline void check_hooks() {
   auto* const text = new std::string(1000, ' ');  // made inside the standard library
   std::string* volatile kept = text;
   delete kept;
-  if (allocations == before) throw std::logic_error("count_allocations: the hooks on malloc are not in place");
+  if (allocations == before)
+    throw std::logic_error("count_allocations: the hooks on malloc are not in place");
 }
 
 template <class F>
