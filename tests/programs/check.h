@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "tests/programs/random_function.h"
-#include "tests/support/literals.h"
-#include "tidemark/engine/program.h"
+#include "tests/programs/trials.h"
 
 namespace tidemark::testing {
 
@@ -19,26 +18,8 @@ enum class Part {
 };
 std::string_view name_of(Part part);
 
-// A graph and what to feed it.
-struct GraphCase {
-  Graph graph;
-  std::vector<Literal> inputs;
-};
-
-// One way to prepare, plan and run a graph.
-struct Variation {
-  std::string skip = {};  // a pass of opt/ or plan/, by name
-  int threads = 1;
-  int budget = -1;            // of `budget_steps`, from the smallest that fits up to what is free; -1: none
-  std::uint64_t donated = 0;  // bit i: input i may be overwritten
-  bool derivatives = false;   // instead: forward and backward mode agree
-  std::string text() const;
-};
-inline constexpr int budget_steps = 5;
-
-// What is wrong, in words; "" when nothing is. Throws what the library throws.
+// Of one graph in one way, as Trials say it; the second of the gradients of its first output.
 std::string difference(const GraphCase& program, const Variation& variation);
-// The same with the gradients of its first output.
 std::string gradient_difference(const GraphCase& program, const Variation& variation);
 
 struct Finding {
