@@ -13,6 +13,15 @@ std::string bits(const Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.bytes()), static_cast<std::size_t>(tensor.type().bytes())};
 }
 
+GraphCase case_of(std::string_view text) {
+  GraphCase program{parse(text, {.find = find_op}), {}};
+  for (const Input& input : program.graph.inputs()) {
+    const Type& type = program.graph.type(input.value);
+    program.inputs.push_back(random_literal(type.dtype, type.shape, input.value.index));
+  }
+  return program;
+}
+
 // Autodiff takes the gradient of softmax apart to differentiate it again; the step that is computed again must be the
 // one that was kept.
 TEST(Found, TheGradientOfALoopHasItsBitsHoweverManyStatesAreKept) {
@@ -77,12 +86,34 @@ TEST(Found, LoopsOfSeveralSizesFitInTheirSmallestBudget) {
   %29 = reduce_var(%28) {axes = [0], keep = true} : f32[1, 4, 2]
   return %29
 })";
-  GraphCase program{parse(text, {.find = find_op}), {}};
-  for (const Input& input : program.graph.inputs()) {
-    const Type& type = program.graph.type(input.value);
-    program.inputs.push_back(random_literal(type.dtype, type.shape, input.value.index));
-  }
-  EXPECT_EQ(gradient_difference(program, {.budget = 0}), "");
+  EXPECT_EQ(gradient_difference(case_of(text), {.budget = 0}), "");
+}
+
+// How much a loop may keep was decided with all inputs donated; then some were not, for a loop that can fail behind what
+// writes there, and a budget above the smallest was refused.
+TEST(Found, LoopsWithDonatedStateFitInEveryBudgetAboveTheSmallest) {
+  const GraphCase program = case_of(R"(graph(%0: f64[64, 1], %1: f64[], %2: i64[]) -> (f64[]) {
+  %3, %4, %5 = while_loop(%2, %0) {carries = 2, max_steps = 10} [
+    graph(%0: i64[], %1: f64[64, 1]) -> (bool[]) {
+      %2 = constant() {value = i64[] 2} : i64[]
+      %3 = less(%0, %2) : bool[]
+      return %3
+    },
+    graph(%0: i64[], %1: f64[64, 1]) -> (i64[], f64[64, 1]) {
+      %2 = constant() {value = f64[] 0.5} : f64[]
+      %3 = broadcast(%2) {shape = [64, 1]} : f64[64, 1]
+      %4 = constant() {value = i64[] 1} : i64[]
+      %5 = add(%0, %4) : i64[]
+      return %5, %3
+    }
+  ] : i64[], f64[64, 1], i64[]
+  %6 = sin(%4) : f64[64, 1]
+  %7 = reduce_sum(%6) {axes = [0, 1]} : f64[]
+  %8 = add(%1, %7) : f64[]
+  return %8
+})");
+  for (int budget = 0; budget < budget_steps; ++budget)
+    EXPECT_EQ(gradient_difference(program, {.budget = budget, .donated = 7}), "") << budget;
 }
 
 // The cost of a factorisation is no whole number of operations.

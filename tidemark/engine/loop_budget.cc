@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tidemark/engine/compile_options.h"
+#include "tidemark/engine/state_safety.h"
 
 namespace tidemark {
 
@@ -19,7 +20,10 @@ Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_o
   free.after = {};
   free.effort = std::min(free.effort, Effort::quick.factor);
   free.one_round = true;
-  const auto fits = [&](const Graph& graph) { return make_plan(graph, free).peak() <= *options.memory; };
+  // As it will be planned: state that a failing call would lose gets memory of its own.
+  const auto fits = [&](Graph graph) {
+    return make_safe(graph, [&](const Graph& g) { return make_plan(g, free); }).peak() <= *options.memory;
+  };
   if (fits(everything)) return everything;
   const auto with = [&](std::int64_t bytes) {
     return prepare_graph(traced, skip_optimisations, nullptr, bytes);
