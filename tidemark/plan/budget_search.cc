@@ -162,7 +162,7 @@ Draft BudgetSearch::within(std::int64_t allowed) {
 // So long as less turns out to be enough, less is tried.
 Draft BudgetSearch::floor() {
   constexpr int attempts = 3, most_tries = 8, probes = 8;
-  memory_.known.clear();
+  memory_.forget();
   warm_start_.clear();
   Draft least = aim({.target = 0});
   const std::int64_t bound = least.load_bound;
@@ -185,7 +185,7 @@ Draft BudgetSearch::floor() {
   }
   // As whoever asks for a byte less would: what that finds is not to be above what is reported.
   for (int probe = 0; probe < probes && least.arena_bytes > bound && !out_of_time(); ++probe) {
-    memory_.known.clear();
+    memory_.forget();
     Draft lower = within(least.arena_bytes - 1);
     if (lower.arena_bytes >= least.arena_bytes) break;
     least = std::move(lower);

@@ -185,7 +185,8 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
                            .price_work = std::min<std::int64_t>(20'000'000, 5 * effort.units),
                            .control = effort.control};
   const bool much = effort.units >= much_work;
-  const bool exactly = size <= (much ? most_exact_tasks : most_with_little);
+  const bool exactly =
+      size <= (much ? most_exact_tasks : most_with_little) && !(effort.memory && effort.memory->beyond_exact);
   if (!hopeless && exactly) {
     ExactSequence exact = exact_sequence(problem, limits);
     aside += exact.spent / steps_a_unit;
@@ -194,6 +195,7 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
       return finish(std::move(exact.sequence));
     }
     hopeless = exact.complete;
+    if (effort.memory) effort.memory->beyond_exact = !exact.complete;
     result.time_bound = exact.bound;
   }
   if (!hopeless) {
