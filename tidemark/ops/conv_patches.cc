@@ -240,12 +240,14 @@ void pack_patches(const void* self, const gemm::Part& part, T* panels) {
   const auto& operand = *static_cast<const PatchColumns<S>*>(self);
   const PatchLattice& l = operand.lattice;
   const std::int64_t plane = l.in_points(), taps = l.tap_count(), width = part.width;
+  // What a column is does not depend on how wide this product packs: one of a single row packs otherwise than most.
+  const std::int64_t block_width = gemm::widths<T>().b;
   const S* x = operand.x + part.batch * l.channels * plane;
   for (std::int64_t first = 0; first < part.count; first += width, panels += width * part.depth) {
     const std::int64_t lanes = std::min(width, part.count - first);
     if (lanes < width) clear_lanes(panels + lanes, width - lanes, part.depth, width);
     for (std::int64_t lane = 0; lane < lanes;) {
-      const PatchColumn column = patch_column(part.first + first + lane, l.channels, taps, width);
+      const PatchColumn column = patch_column(part.first + first + lane, l.channels, taps, block_width);
       const std::int64_t count = std::min(column.count, lanes - lane);
       const PatchLattice::Triple offset = tap_at(l, column.tap);
       const S* from = x + column.channel * plane;

@@ -112,27 +112,43 @@ class ConvOn : public ::testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(Dtypes, ConvOn, ::testing::Values(DType::f32, DType::f64, DType::bf16, DType::f16),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
+void expect_the_definition(const Case& c, DType dtype) {
+  const Shape y_shape = output_shape(c);
+  const Literal x = random_literal(dtype, c.x, 1), w = random_literal(dtype, c.w, 2);
+  const Literal y = random_literal(dtype, y_shape, 3);
+  const auto xs = values_of(x), ws = values_of(w), ys = values_of(y);
+  std::vector<double> want_y(ys.size()), want_x(xs.size()), want_w(ws.size());
+  for_each_product(c, [&](std::size_t i, std::size_t k, std::size_t o) {
+    want_y[o] += xs[i] * ws[k];
+    want_x[i] += ys[o] * ws[k];
+    want_w[k] += xs[i] * ys[o];
+  });
+  const std::string name = to_string(c.x) + to_string(c.w);
+  const Literal forward = run(op::conv, {x, w}, pack(c.attrs))[0];
+  EXPECT_EQ(forward.shape, y_shape);
+  EXPECT_LE(distance(values_of(forward), want_y), tolerance(dtype)) << name;
+  const Literal to_input = run(op::conv_input_grad, {y, w}, pack(with_size(c.attrs, spatial(c.x))))[0];
+  EXPECT_LE(distance(values_of(to_input), want_x), tolerance(dtype)) << name;
+  const Literal to_weight = run(op::conv_weight_grad, {x, y}, pack(with_size(c.attrs, spatial(c.w))))[0];
+  EXPECT_LE(distance(values_of(to_weight), want_w), tolerance(dtype)) << name;
+}
+
 TEST_P(ConvOn, AllThreeMatchTheDefinition) {
-  for (const Case& c : cases()) {
-    const Shape y_shape = output_shape(c);
-    const Literal x = random_literal(GetParam(), c.x, 1), w = random_literal(GetParam(), c.w, 2);
-    const Literal y = random_literal(GetParam(), y_shape, 3);
-    const auto xs = values_of(x), ws = values_of(w), ys = values_of(y);
-    std::vector<double> want_y(ys.size()), want_x(xs.size()), want_w(ws.size());
-    for_each_product(c, [&](std::size_t i, std::size_t k, std::size_t o) {
-      want_y[o] += xs[i] * ws[k];
-      want_x[i] += ys[o] * ws[k];
-      want_w[k] += xs[i] * ys[o];
-    });
-    const std::string name = to_string(c.x) + to_string(c.w);
-    const Literal forward = run(op::conv, {x, w}, pack(c.attrs))[0];
-    EXPECT_EQ(forward.shape, y_shape);
-    EXPECT_LE(distance(values_of(forward), want_y), tolerance(GetParam())) << name;
-    const Literal to_input = run(op::conv_input_grad, {y, w}, pack(with_size(c.attrs, spatial(c.x))))[0];
-    EXPECT_LE(distance(values_of(to_input), want_x), tolerance(GetParam())) << name;
-    const Literal to_weight = run(op::conv_weight_grad, {x, y}, pack(with_size(c.attrs, spatial(c.w))))[0];
-    EXPECT_LE(distance(values_of(to_weight), want_w), tolerance(GetParam())) << name;
-  }
+  for (const Case& c : cases()) expect_the_definition(c, GetParam());
+}
+
+// Products of one row, of one column, of one step, and with channels that fill no panel or several.
+TEST_P(ConvOn, AllThreeMatchTheDefinitionForFewAndManyChannels) {
+  for (std::int64_t batch : {1, 2})
+    for (std::int64_t groups : {1, 2})
+      for (std::int64_t in : {1, 2, 3, 17})
+        for (std::int64_t out : {1, 2, 9})
+          for (std::int64_t taps : {1, 2, 3, 5}) {
+            expect_the_definition({.x = {batch, groups * in, 5},
+                                   .w = {groups * out, in, taps},
+                                   .attrs = {{1}, {0}, {0}, {1}, groups}},
+                                  GetParam());
+          }
 }
 
 TEST_P(ConvOn, ThreadsDoNotChangeTheBits) {
