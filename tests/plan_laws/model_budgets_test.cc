@@ -50,8 +50,7 @@ void expect_promises(const tiny::TinyModel& model) {
   }
   EXPECT_LT(plans.front().peak(), plans.back().peak()) << model.name;
   EXPECT_EQ(plans.back().extra_time(), 0) << model.name;
-  EXPECT_THROW(make_plan(graph, {.memory = plans.front().order_free_bound - 1, .effort = effort}),
-               InfeasibleBudget)
+  EXPECT_THROW(make_plan(graph, {.memory = plans.front().input_bytes, .effort = effort}), InfeasibleBudget)
       << model.name;
 }
 

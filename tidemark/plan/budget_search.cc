@@ -38,6 +38,7 @@ class Bracket {
   // None: nothing more is to be expected.
   std::optional<std::int64_t> next_target() {
     const std::int64_t close = std::max<std::int64_t>(1, allowed_ / 200);
+    if (turns_ > 0) return above_and_at();
     if (!low_) {
       // Packing gets worse as more runs again: each time further down than by what was missing.
       if (tried_ > most_down || !best_->fits) return {};
@@ -45,15 +46,16 @@ class Bracket {
     }
     if (!high_) {
       const std::int64_t room = allowed_ - best_->arena_bytes;
-      return room < 2 * close ? std::nullopt : std::optional(*low_ + room);
+      return room < 2 * close ? above_and_at() : std::optional(*low_ + room);
     }
     if (*high_ - *low_ > close) return *low_ + (*high_ - *low_) / 2;
-    if (again_++ == most_again) return {};
+    if (again_++ >= most_again) return above_and_at();
     low_ = high_ = std::nullopt;
     (best_->arena_bytes <= allowed_ ? low_ : high_) = allowed_;
     return allowed_;
   }
 
+  bool is_above() const { return turns_ % 2 == 1; }  // the target given last
   const Draft& best() const { return *best_; }
   // Much must run again: there is more to win.
   bool is_hard() const { return best_->search_seconds > 1.15 * seconds_bound_; }
@@ -64,21 +66,28 @@ class Bracket {
   }
 
  private:
-  static constexpr int most_down = 5, most_again = 2;
+  static constexpr int most_down = 5, most_again = 2, most_turns = 4;
+
+  // Where much runs again, aims a little above the budget, beginning anew, and at it, in turn: what is cheap for a little
+  // more memory is often cheap to bring down, and searches at the budget alone do not come by it.
+  std::optional<std::int64_t> above_and_at() {
+    if (!fits_ || !is_hard() || turns_ == most_turns) return {};
+    return turns_++ % 2 == 0 ? allowed_ + allowed_ / 16 : allowed_;
+  }
 
   std::int64_t allowed_;
   double seconds_bound_, seconds_ = 0;
   std::optional<Draft> best_;
   std::optional<std::int64_t> low_, high_;  // targets: the last that fitted, the last that did not
   bool fits_ = false, start_ = false;
-  int tried_ = 0, again_ = 0;
+  int tried_ = 0, again_ = 0, turns_ = 0;
 };
 
 }  // namespace
 
 // Proportional to the tasks, as each gap is a choice; large graphs get less for each, or plans would take minutes.
 std::int64_t BudgetSearch::units_for(std::size_t tasks, double effort) {
-  constexpr double least = 100'000, per_task = 750, large = 1.5e6, per_task_if_large = 100;
+  constexpr double least = 90'000, per_task = 700, large = 1.5e6, per_task_if_large = 100;
   const auto n = static_cast<double>(tasks);
   const double units = std::min(least + per_task * n, large + per_task_if_large * n);
   return static_cast<std::int64_t>(std::clamp(units * effort, 1e4, 1e12));
@@ -97,7 +106,7 @@ Draft BudgetSearch::aim(const Aim& aim) {
   aimed.arena_budget = aim.target;
   aimed.group_limit = aim.limit.value_or(aim.target);
   aimed.remat_share = {.units = static_cast<std::int64_t>(static_cast<double>(units_) * aim.share) + 1,
-                       .floor_units = units_,
+                       .floor_units = floor_share * units_,
                        .memory = &memory_};
   aimed.rough_layout = true;
   aimed.warm_start = warm_start_;
@@ -150,11 +159,12 @@ Draft BudgetSearch::within(std::int64_t allowed) {
     const std::optional<std::int64_t> target = bracket.next_target();
     if (!target || bracket.best().executions.size() <= ordered_.executions.size()) break;
     if (out_of_time() && (bracket.best().arena_bytes <= allowed || k >= most_when_late)) break;
-    bracket.add(*target, packed_well(aim({.target = *target,
-                                          .limit = std::min(*target, allowed),
-                                          .share = bracket.is_hard() ? 3 * small_share : small_share,
-                                          .nearby = bracket.nearby()}),
-                                     allowed));
+    Aim next{.target = *target,
+             .limit = std::min(*target, allowed),
+             .share = bracket.is_hard() ? 3 * small_share : small_share,
+             .nearby = bracket.nearby()};
+    if (bracket.is_above()) next.share = 6 * small_share, next.nearby = nullptr;
+    bracket.add(*target, packed_well(aim(next), allowed));
   }
   return bracket.take();
 }

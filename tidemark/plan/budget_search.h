@@ -28,11 +28,15 @@ class BudgetSearch {
   // the smallest budget and planned for.
   Draft floor();
 
-  // What the first aim of `within` may take, in units of about a microsecond; all of it takes up to three times that.
-  std::int64_t units() const { return units_; }
+  // What `within` may take, and `floor` again, in units of about a microsecond.
+  std::int64_t most_units() const { return (1 + floor_share) * units_; }
   static std::int64_t units_for(std::size_t tasks, double effort);
 
  private:
+  // The lowest load is searched for once, whatever budgets are asked for, with so many times the work of an aim: a low
+  // start saves more of the way down than it takes.
+  static constexpr std::int64_t floor_share = 3;
+
   struct Aim {
     std::int64_t target = -1;                // load; negative: nothing runs again
     std::optional<std::int64_t> limit = {};  // load up to which groups may lift it; none: the target
@@ -46,7 +50,7 @@ class BudgetSearch {
 
   const Draft& ordered_;
   Passes finish_;
-  std::int64_t units_;
+  std::int64_t units_;  // of the first aim
   RematMemory memory_;
   std::vector<NodeId> warm_start_;
 };

@@ -171,7 +171,7 @@ Draft ordered_draft(const Graph& graph, const PlanOptions& options, const Region
 Draft best_draft(BudgetSearch& search, const PlanOptions& options, std::int64_t allowed) {
   Draft done = search.within(allowed);
   if (done.arena_bytes <= allowed || !options.floor) return done;
-  if (options.control) options.control->enter("floor", 2 * search.units());
+  if (options.control) options.control->enter("floor", search.most_units());
   const double seconds_bound = done.seconds_bound;
   done = search.floor();
   if (done.arena_bytes <= allowed) done.seconds_bound = seconds_bound;
@@ -186,7 +186,7 @@ Result<Plan, Infeasible> plan_once(const Graph& graph, const PlanOptions& option
   const auto rest = [&](Draft aimed) { return driver.run(std::move(aimed), "remat", the_end); };
   if (!options.memory) return driver.finish_verified(rest(draft));
   BudgetSearch search(draft, rest);
-  if (options.control) options.control->enter("budget", search.units());
+  if (options.control) options.control->enter("budget", search.most_units());
   const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
   Plan plan = driver.finish_verified(best_draft(search, options, allowed));
   if (plan.peak() <= *options.memory) return plan;

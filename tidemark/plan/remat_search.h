@@ -46,11 +46,12 @@ Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::
 struct RematMemory {
   std::vector<Sequence> known;  // found within some budget, the latest last
   std::optional<Floor> floor;   // whatever the budget is, it is the same
-  bool beyond_exact =
-      false;  // solving it to the end took more work than there was: not tried for every budget
+  // Solving it to the end took more work than there was: not tried for every budget.
+  bool beyond_exact = false;
+  std::uint64_t searches = 0;  // so far: each draws other random numbers, or it would repeat the one before
 
   // All that depends on which budgets were asked for.
-  void forget() { known.clear(), beyond_exact = false; }
+  void forget() { known.clear(), beyond_exact = false, searches = 0; }
 };
 
 struct RematEffort {

@@ -112,30 +112,38 @@ struct Start {
   double hot;
 };
 
+struct Rounds {
+  std::vector<Start> starts;
+  bool anew = true;        // not only from the best so far
+  std::uint64_t seed = 0;  // of the first round, less one
+  double bound = 0;        // nothing costs less
+  int enough = 2;          // so many rounds that started anew met the same cost: it is taken for the least
+};
+
 // Runs that start anew, from one of `starts` after the other, and runs that start from the best so far, in turn, each
-// longer than the last. A start that leads to nothing is dropped. Ends when runs that started anew have met the same cost
-// `enough` times.
-void anneal_rounds(const RematProblem& problem, std::vector<Start> starts, Incumbent& best, double bound,
-                   int enough, Work& work) {
+// longer than the last. A start that leads to nothing is dropped.
+void anneal_rounds(const RematProblem& problem, Rounds rounds, Incumbent& best, Work& work) {
+  std::vector<Start>& starts = rounds.starts;
   int met = 0;
-  // Where little may be spent in all, several short runs find more than one that is cut off.
-  std::int64_t length = std::min(40'000 + std::int64_t{400} * problem.model.tasks, work.left / 4 + 1);
+  // Where little may be spent in all, it goes to one run anew and one from what that found.
+  std::int64_t length = std::min(40'000 + std::int64_t{400} * problem.model.tasks, work.left / 2 + 1);
   for (std::uint64_t round = 1; work.left > 0; ++round) {
-    const bool anew = best.empty() || (round % 2 == 1 && problem.model.tasks <= most_anew);
+    const bool anew = best.empty() || (rounds.anew && round % 2 == 1);
     Work turn{std::min(length, work.left), work.control};
     work.left -= turn.left;
     const auto start = starts.begin() + static_cast<std::ptrdiff_t>(round / 2 % starts.size());
-    Sequence found = anneal(problem, anew ? start->sequence : best.sequence(),
-                            {.seed = round, .hot = anew ? start->hot : 0.3, .cold = 0.01}, turn);
+    Sequence found =
+        anneal(problem, anew ? start->sequence : best.sequence(),
+               {.seed = rounds.seed + round, .hot = anew ? start->hot : 0.3, .cold = 0.01}, turn);
     if (anew && found.empty() && starts.size() > 1) starts.erase(start);
     const Incumbent::Verdict verdict = best.offer(std::move(found));
     work.left += std::max<std::int64_t>(0, turn.left);
     work.spend(0);  // time may be up
-    if (!best.empty() && best.figures().cost <= bound * (1 + 1e-9)) return;
+    if (!best.empty() && best.figures().cost <= rounds.bound * (1 + 1e-9)) return;
     if (verdict == Incumbent::Verdict::better) met = 0;
     // A run from the best so far that comes back to it tells nothing.
     met += anew && verdict != Incumbent::Verdict::worse;
-    if (met >= enough) return;
+    if (met >= rounds.enough) return;
     if (round % 2 == 0) length += length / 2;
   }
 }
@@ -209,13 +217,18 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
       best.offer(repair_window(problem, base, 0, length, limits).sequence);
     }
     if (effort.memory) {
-      for (const Sequence& known : effort.memory->known) best.offer(known);
+      for (const Sequence& known : effort.memory->known) {
+        if (best.offer(known) == Incumbent::Verdict::worse) {
+          best.offer(shave(problem, known, problem.budget, work));
+        }
+      }
     }
     if (!warm.empty()) best.offer(shave(problem, warm, problem.budget, work));
-    // A large problem that is within the budget from nearby is better annealed than begun again.
+    // What is within the budget from nearby is better annealed than begun again with the little work that there is.
+    const bool nearby = !warm.empty() && !best.empty();
     std::vector<Start> starts;
     constexpr double from_base = 1, from_beam = 2;  // temperatures
-    if (best.empty() || problem.model.tasks <= most_anew) {
+    if (best.empty() || (problem.model.tasks <= most_anew && !nearby)) {
       // The one search that is never cut off by a clock, so that there is something to take when time is up.
       Work greedily{work.left};
       best.offer(shave(problem, base, problem.budget, greedily));
@@ -241,7 +254,14 @@ RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
     }
     if (!greedy || starts.empty()) starts.push_back({base, from_base});
     const int enough = std::max(2, static_cast<int>(4 * std::sqrt(static_cast<double>(effort.units) / 8e6)));
-    anneal_rounds(problem, starts, best, result.time_bound, enough, work);
+    constexpr std::uint64_t most_rounds = 100;  // of one search; more would draw the numbers of the next
+    anneal_rounds(problem,
+                  {.starts = std::move(starts),
+                   .anew = !nearby && problem.model.tasks <= most_anew,
+                   .seed = effort.memory ? most_rounds * effort.memory->searches++ : 0,
+                   .bound = result.time_bound,
+                   .enough = enough},
+                  best, work);
   }
   if (!best.empty()) return finish(best.sequence());
 

@@ -10,7 +10,7 @@ namespace tidemark {
 Timeline::Timeline(const RematProblem& problem, std::span<const int> sequence)
     : problem_(&problem),
       block_size_(static_cast<std::size_t>(
-          std::clamp(std::sqrt(static_cast<double>(sequence.size())) * 2, 64.0, 512.0))),
+          std::clamp(std::sqrt(static_cast<double>(sequence.size())) * 2, 24.0, 512.0))),
       task_(sequence.begin(), sequence.end()),
       block_(sequence.size()),
       index_(sequence.size()),
@@ -60,7 +60,6 @@ Timeline::Timeline(const RematProblem& problem, std::span<const int> sequence)
     saved_[at(run)] = saved_by(run);
     blocks_[at(block_[at(run)])].load.push_back(load + model.scratch[at(task(run))] - saved_[at(run)]);
   }
-  for (Block& block : blocks_) block.count();
 }
 
 std::int64_t Timeline::load(Run run) const {
@@ -98,7 +97,9 @@ Sequence Timeline::sequence() const {
 std::int64_t Timeline::peak() const {
   std::int64_t peak = 0;
   for (const Block& block : blocks_) {
-    if (!block.runs.empty()) peak = std::max(peak, block.highest + block.added);
+    if (block.runs.empty()) continue;
+    block.count();
+    peak = std::max(peak, block.highest + block.added);
   }
   return peak;
 }
@@ -117,7 +118,9 @@ double Timeline::excess(std::int64_t limit) const {
   double sum = 0;
   for (const Block& block : blocks_) {
     const std::int64_t level = limit - block.added;
-    if (block.runs.empty() || block.highest <= level) continue;
+    if (block.runs.empty()) continue;
+    block.count();
+    if (block.highest <= level) continue;
     if (block.lowest >= level) {
       sum += std::max(0.0, block.sum - static_cast<double>(level) * static_cast<double>(block.load.size()));
       continue;
@@ -152,7 +155,8 @@ bool Timeline::spans_after(int item, std::size_t k) const {
   return k < list.size() ? !list[k].make : problem_->model.pinned[at(item)];
 }
 
-void Timeline::Block::count() {
+void Timeline::Block::count() const {
+  if (counted) return;
   std::int64_t most = load[0], least = load[0];
   std::int64_t high = 0, low = 0;  // sums of halves: neither overflows
   for (std::int64_t bytes : load) {
@@ -164,6 +168,7 @@ void Timeline::Block::count() {
   highest = most;
   lowest = least;
   sum = static_cast<double>(high) * 0x1p32 + static_cast<double>(low);
+  counted = true;
 }
 
 void Timeline::add_range(Block& block, std::size_t first, std::size_t last, std::int64_t bytes) {
@@ -173,7 +178,7 @@ void Timeline::add_range(Block& block, std::size_t first, std::size_t last, std:
   }
   std::int64_t* load = block.load.data();
   for (std::size_t k = first; k < last; ++k) load[k] += bytes;
-  block.count();
+  block.counted = false;
 }
 
 void Timeline::add(Run from, Run to, std::int64_t bytes) {
@@ -242,8 +247,7 @@ void Timeline::split(int block) {
   right.added = left.added;
   left.runs.resize(static_cast<std::size_t>(half));
   left.load.resize(static_cast<std::size_t>(half));
-  left.count();
-  right.count();
+  left.counted = right.counted = false;
   number(fresh, 0);
   order_.insert(order_.begin() + rank_[at(block)] + 1, fresh);
   rank_blocks();
@@ -255,9 +259,7 @@ void Timeline::place(Run run, Run next, std::int64_t load) {
   const auto k = static_cast<std::ptrdiff_t>(next == none ? block.runs.size() : at(index_[at(next)]));
   block.runs.insert(block.runs.begin() + k, run);
   block.load.insert(block.load.begin() + k, load - block.added);
-  block.highest = std::max(block.highest, load - block.added);
-  block.lowest = std::min(block.lowest, load - block.added);
-  block.sum += static_cast<double>(load - block.added);
+  block.counted = false;
   number(b, at(static_cast<int>(k)));
   if (block.runs.size() > 2 * block_size_) split(b);
 }
@@ -355,7 +357,7 @@ void Timeline::erase(Run run) {
     order_.erase(order_.begin() + rank_[at(b)]);  // its number is not used again
     rank_blocks();
   } else {
-    block.count();
+    block.counted = false;
     number(b, static_cast<std::size_t>(k));
   }
   free_.push_back(run);

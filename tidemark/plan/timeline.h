@@ -61,10 +61,12 @@ class Timeline {
     std::vector<Run> runs;
     std::vector<std::int64_t> load;  // less `added`
     std::int64_t added = 0;
-    std::int64_t highest = 0, lowest = 0;  // of `load`
-    double sum = 0;                        // of `load`: a sum of bytes over time may be beyond any integer
+    // Figures of `load`. They are counted when they are asked for: one change of a sequence touches a block many times.
+    mutable bool counted = false;
+    mutable std::int64_t highest = 0, lowest = 0;
+    mutable double sum = 0;  // a sum of bytes over time may be beyond any integer
 
-    void count();  // the three figures anew
+    void count() const;
   };
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
