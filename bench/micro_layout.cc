@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/support/training_buffers.h"
-#include "tidemark/plan/pack.h"
-#include "tidemark/plan/pack_csv.h"
+#include "tidemark/solve/pack/csv.h"
+#include "tidemark/solve/pack/pack.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "tests/support/random_dags.h"
-#include "tidemark/plan/remat_search.h"
+#include "tidemark/solve/remat/search.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 # tm_layer(NAME [DEPS layer...] [PUBLIC_LIBS target...] [PRIVATE_LIBS target...] [TEST_DEPS layer...] [THREADED]
 #          [TEST_SUPPORT])
 #
-# One folder tidemark/NAME = one static library tidemark_NAME (an INTERFACE library when it has only headers)
+# One folder tidemark/NAME, with its sub-folders, = one static library tidemark_NAME (an INTERFACE library when it has only headers)
 # plus one GoogleTest executable tidemark_NAME_test from its *_test.cc files. Files named *_slow_test.cc make
 # tidemark_NAME_slow_test, labelled `slow`. DEPS are layers it may include; TEST_DEPS are further layers its
 # tests may link. A folder without files, as DEPS or as a layer, is skipped. THREADED labels the tests `threads`.
@@ -9,8 +9,8 @@
 
 function(_tm_glob_layer name)
   set(dir "${PROJECT_SOURCE_DIR}/tidemark/${name}")
-  file(GLOB sources CONFIGURE_DEPENDS "${dir}/*.cc")
-  file(GLOB headers CONFIGURE_DEPENDS "${dir}/*.h" "${dir}/*.def" "${dir}/*.inc")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${dir}/*.cc")
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${dir}/*.h" "${dir}/*.def" "${dir}/*.inc")
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")

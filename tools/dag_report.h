@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "tidemark/plan/dag_schedule.h"
+#include "tidemark/solve/dag/schedule.h"
 
 namespace tidemark::cli {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tidemark/plan/order_search.h"
-#include "tidemark/plan/remat_bound.h"
+#include "tidemark/solve/order/search.h"
+#include "tidemark/solve/remat/bound.h"
 #include "tools/progress.h"
 
 namespace tidemark::cli {

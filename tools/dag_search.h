@@ -2,8 +2,8 @@
 #pragma once
 #include <span>
 
-#include "tidemark/plan/dag.h"
-#include "tidemark/plan/remat_search.h"
+#include "tidemark/solve/dag/dag.h"
+#include "tidemark/solve/remat/search.h"
 #include "tools/effort_option.h"
 
 namespace tidemark::cli {

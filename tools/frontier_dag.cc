@@ -1,8 +1,8 @@
 #include <map>
 
 #include "tidemark/base/check.h"
-#include "tidemark/plan/dag_schedule.h"
 #include "tidemark/plan/frontier.h"
+#include "tidemark/solve/dag/schedule.h"
 #include "tools/dag_search.h"
 #include "tools/frontier_command.h"
 

@@ -7,10 +7,10 @@
 
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/print.h"
-#include "tidemark/plan/dag_schedule.h"
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/plan_hash.h"
 #include "tidemark/plan/plan_json.h"
+#include "tidemark/solve/dag/schedule.h"
 #include "tools/graph_search.h"
 #include "tools/model_changes.h"
 #include "tools/plan_command.h"

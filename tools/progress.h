@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "tidemark/plan/search_control.h"
+#include "tidemark/solve/search_control.h"
 #include "tools/effort_option.h"
 
 namespace tidemark::cli {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/support/command.h"
-#include "tidemark/plan/pack_check.h"
-#include "tidemark/plan/pack_csv.h"
+#include "tidemark/solve/pack/check.h"
+#include "tidemark/solve/pack/csv.h"
 
 namespace tidemark {
 namespace {

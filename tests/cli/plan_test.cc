@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/support/command.h"
-#include "tidemark/plan/dag_schedule.h"
+#include "tidemark/solve/dag/schedule.h"
 
 namespace tidemark {
 namespace {

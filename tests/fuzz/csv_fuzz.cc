@@ -4,9 +4,9 @@
 #include "tests/fuzz/fuzz_entry.h"
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
-#include "tidemark/plan/pack.h"
-#include "tidemark/plan/pack_check.h"
-#include "tidemark/plan/pack_csv.h"
+#include "tidemark/solve/pack/check.h"
+#include "tidemark/solve/pack/csv.h"
+#include "tidemark/solve/pack/pack.h"
 
 extern "C" int csv_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace tidemark;

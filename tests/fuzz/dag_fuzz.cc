@@ -6,7 +6,7 @@
 #include "tests/fuzz/fuzz_entry.h"
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
-#include "tidemark/plan/dag_schedule.h"
+#include "tidemark/solve/dag/schedule.h"
 
 extern "C" int dag_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace tidemark;

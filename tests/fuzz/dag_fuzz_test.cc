@@ -7,7 +7,7 @@
 #include "tests/fuzz/fuzz_entry.h"
 #include "tests/fuzz/mutator.h"
 #include "tidemark/base/error.h"
-#include "tidemark/plan/dag_schedule.h"
+#include "tidemark/solve/dag/schedule.h"
 
 namespace tidemark {
 namespace {

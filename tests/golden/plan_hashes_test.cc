@@ -14,9 +14,9 @@
 #include "tests/support/random_programs.h"
 #include "tests/support/sanitized.h"
 #include "tidemark/engine/loop_budget.h"
-#include "tidemark/plan/dag_schedule.h"
 #include "tidemark/plan/plan_hash.h"
-#include "tidemark/plan/remat_search.h"
+#include "tidemark/solve/dag/schedule.h"
+#include "tidemark/solve/remat/search.h"
 
 namespace tidemark {
 namespace {

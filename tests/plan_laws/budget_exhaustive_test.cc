@@ -12,7 +12,7 @@
 #include "tests/support/random_problems.h"
 #include "tests/support/random_remat.h"
 #include "tests/support/sanitized.h"
-#include "tidemark/plan/remat_search.h"
+#include "tidemark/solve/remat/search.h"
 
 namespace tidemark {
 namespace {

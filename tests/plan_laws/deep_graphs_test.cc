@@ -17,11 +17,11 @@
 #include "tidemark/ops/movement.h"
 #include "tidemark/ops/reduce.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/plan/dag.h"
-#include "tidemark/plan/dag_schedule.h"
 #include "tidemark/plan/plan_hash.h"
 #include "tidemark/plan/plan_json.h"
 #include "tidemark/plan/verify.h"
+#include "tidemark/solve/dag/dag.h"
+#include "tidemark/solve/dag/schedule.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark::testing {

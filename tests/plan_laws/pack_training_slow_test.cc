@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/training_buffers.h"
-#include "tidemark/plan/pack.h"
-#include "tidemark/plan/pack_check.h"
+#include "tidemark/solve/pack/check.h"
+#include "tidemark/solve/pack/pack.h"
 
 namespace tidemark {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "tidemark/plan/pack.h"
-#include "tidemark/plan/pack_work.h"
+#include "tidemark/solve/pack/pack.h"
+#include "tidemark/solve/pack/work.h"
 
 namespace tidemark::packing {
 

@@ -1,4 +1,4 @@
-// Random graphs of costs and bytes (plan/dag.h) of the families that planners are compared on; the same for a given
+// Random graphs of costs and bytes (solve/dag/dag.h) of the families that planners are compared on; the same for a given
 // seed.
 //
 //   layered   nodes in layers, edges from the layers just before and a few from far, in a depth-first order
@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#include "tidemark/plan/dag.h"
+#include "tidemark/solve/dag/dag.h"
 
 namespace tidemark::testing {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "tidemark/plan/remat_problem.h"
+#include "tidemark/solve/remat/problem.h"
 
 namespace tidemark {
 

@@ -9,9 +9,9 @@
 #include <ostream>
 #include <string>
 
-#include "tidemark/plan/dag.h"
-#include "tidemark/plan/dag_schedule.h"
-#include "tidemark/plan/remat_search.h"
+#include "tidemark/solve/dag/dag.h"
+#include "tidemark/solve/dag/schedule.h"
+#include "tidemark/solve/remat/search.h"
 
 namespace tidemark::testing {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "tidemark/plan/pack_work.h"
+#include "tidemark/solve/pack/work.h"
 
 namespace tidemark::testing {
 namespace {

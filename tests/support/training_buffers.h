@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tidemark/plan/pack.h"
+#include "tidemark/solve/pack/pack.h"
 
 namespace tidemark::testing {
 

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "tidemark/plan/draft.h"
-#include "tidemark/plan/remat_search.h"
+#include "tidemark/solve/remat/search.h"
 
 namespace tidemark {
 

@@ -1,10 +1,10 @@
-// A draft as the searches see it (order_model.h, remat_problem.h). Task t is the draft's execution t; an item is one
+// A draft as the searches see it (solve/order/model.h, solve/remat/problem.h). Task t is the draft's execution t; an item is one
 // result of one execution. The model counts what the finished plan will count: windows keep their root alive, homes
 // cost nothing, dying operands are overwritten where facts allow, scratch is there while its task runs.
 #pragma once
 #include "tidemark/plan/draft.h"
 #include "tidemark/plan/machine.h"
-#include "tidemark/plan/remat_problem.h"
+#include "tidemark/solve/remat/problem.h"
 
 namespace tidemark {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tidemark/base/check.h"
-#include "tidemark/plan/pack.h"
+#include "tidemark/solve/pack/pack.h"
 
 namespace tidemark {
 namespace {

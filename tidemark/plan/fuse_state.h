@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "tidemark/plan/draft.h"
-#include "tidemark/plan/load_profile.h"
-#include "tidemark/plan/order_model.h"
+#include "tidemark/solve/load_profile.h"
+#include "tidemark/solve/order/model.h"
 
 namespace tidemark {
 

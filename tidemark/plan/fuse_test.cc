@@ -7,10 +7,10 @@
 
 #include "tests/support/fake_ops.h"
 #include "tests/support/model_graphs.h"
-#include "tidemark/plan/load_profile.h"
 #include "tidemark/plan/pipeline.h"
 #include "tidemark/plan/plan_json.h"
 #include "tidemark/plan/verify.h"
+#include "tidemark/solve/load_profile.h"
 
 namespace tidemark {
 namespace {

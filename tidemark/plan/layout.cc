@@ -2,8 +2,8 @@
 // of what is stacked and the maximum load is a bound that can be met.
 #include <algorithm>
 
-#include "tidemark/plan/pack.h"
 #include "tidemark/plan/passes.h"
+#include "tidemark/solve/pack/pack.h"
 
 namespace tidemark {
 namespace {

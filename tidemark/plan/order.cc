@@ -1,10 +1,10 @@
-// Order: what runs when. Written as a problem of tasks and items (draft_model.h), searched (order_best.cc), and read
+// Order: what runs when. Written as a problem of tasks and items (draft_model.h), searched (solve/order/best.cc), and read
 // back.
 #include <algorithm>
 
 #include "tidemark/plan/draft_model.h"
-#include "tidemark/plan/order_search.h"
 #include "tidemark/plan/passes.h"
+#include "tidemark/solve/order/search.h"
 
 namespace tidemark {
 namespace {

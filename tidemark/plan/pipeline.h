@@ -11,7 +11,7 @@
 #include "tidemark/plan/draft.h"
 #include "tidemark/plan/infeasible.h"
 #include "tidemark/plan/plan.h"
-#include "tidemark/plan/search_control.h"
+#include "tidemark/solve/search_control.h"
 
 namespace tidemark {
 

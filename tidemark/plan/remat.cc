@@ -1,11 +1,11 @@
 // Remat: what runs again, so that the load stays within the budget at the least predicted time. Written as a problem of
-// tasks and items (draft_model.h), solved (remat_solve.cc), and read back as executions.
+// tasks and items (draft_model.h), solved (solve/remat/solve.cc), and read back as executions.
 #include <algorithm>
 #include <numeric>
 
 #include "tidemark/plan/draft_model.h"
 #include "tidemark/plan/passes.h"
-#include "tidemark/plan/remat_search.h"
+#include "tidemark/solve/remat/search.h"
 
 namespace tidemark {
 namespace {

@@ -1,0 +1,415 @@
+#include "tidemark/solve/remat/relax.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tidemark/base/check.h"
+
+namespace tidemark {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double no_cost = 1e9;  // in costs of all tasks: no sequence is that long
+constexpr double leeway = 1e-9;  // of the budget, so that rounding never makes a full budget look overfull
+
+enum Choice : unsigned char { make_again = 1, stay_away = 2 };
+
+}  // namespace
+
+RematRelaxation::RematRelaxation(const RematProblem& problem, std::span<const int> probes, bool operands,
+                                 int settled)
+    : probes_(static_cast<int>(probes.size())), scale_(problem.base_cost()) {
+  if (!(scale_ > 0)) scale_ = 1;
+  make_spans(problem, probes, settled);
+  if (operands) make_links(problem);
+  std::size_t cells = 0;
+  for (Span& span : spans_) {
+    span.cell = cells;
+    cells += at(std::max(0, span.last - span.made));
+  }
+  forced_.assign(cells, 0);
+  charged_.assign(cells, 1);
+  choice_.assign(cells, 0);
+  present_.assign(cells, 0);
+  remade_.assign(cells, 0);
+  again_.assign(cells, 0);
+  credit_.assign(cells, 0);
+  std::size_t prices = 0;
+  for (Link& link : links_) {
+    link.price = prices;
+    prices += at(std::max(0, link.last - link.first + 1));
+  }
+  make_rows(problem, probes);
+  for (Prices* p : {&prices_, &best_prices_, &slope_}) {
+    p->memory.assign(probes.size(), 0);
+    p->operand.assign(prices, 0);
+  }
+}
+
+void RematRelaxation::make_spans(const RematProblem& problem, std::span<const int> probes, int settled) {
+  const OrderModel& model = problem.model;
+  earliest_.assign(at(model.tasks), 0);
+  latest_.assign(at(model.tasks), probes_);
+  if (problem.fixed_order) {
+    for (int t = 0; t < model.tasks; ++t) {
+      earliest_[at(t)] = latest_[at(t)] =
+          static_cast<int>(std::ranges::lower_bound(probes, t) - probes.begin());
+    }
+  } else {
+    std::vector<int> probe_of(at(model.tasks), -1);
+    for (int k = 0; k < probes_; ++k) probe_of[at(probes[at(k)])] = k;
+    for (int t = 0; t < model.tasks; ++t) {
+      for (int p : model.before[t]) {
+        TM_CHECK(p < t, "the base order runs {} before {}", t, p);
+        const int k = probe_of[at(p)] >= 0 ? probe_of[at(p)] + 1 : earliest_[at(p)];
+        earliest_[at(t)] = std::max(earliest_[at(t)], k);
+      }
+    }
+    for (int t = model.tasks - 1; t >= 0; --t) {
+      for (int s : model.after[t]) {
+        const int k = probe_of[at(s)] >= 0 ? probe_of[at(s)] : latest_[at(s)];
+        latest_[at(t)] = std::min(latest_[at(t)], k);
+      }
+      if (probe_of[at(t)] < 0) continue;
+      TM_CHECK(earliest_[at(t)] <= probe_of[at(t)] && probe_of[at(t)] <= latest_[at(t)]);
+      earliest_[at(t)] = latest_[at(t)] = probe_of[at(t)];
+    }
+  }
+  for (int t = 0; t < settled; ++t) earliest_[at(t)] = latest_[at(t)] = -1;
+
+  spans_.resize(at(model.items));
+  for (Span& span : spans_) {
+    span.made = span.last = -1;
+    span.cost = never;
+  }
+  for (int t = 0; t < model.tasks; ++t) {
+    double bytes = 0;
+    for (int i : model.makes[t]) bytes += static_cast<double>(model.size[at(i)]);
+    for (int i : model.makes[t]) {
+      Span& span = spans_[at(i)];
+      span.made = latest_[at(t)];
+      span.at_start = model.present[at(i)];
+      if (!problem.repeatable[at(t)]) continue;
+      const double share = bytes > 0 ? static_cast<double>(model.size[at(i)]) / bytes
+                                     : 1.0 / static_cast<double>(model.makes[t].size());
+      span.cost = problem.cost[at(t)] * share / scale_;
+      span.until = probes_;
+      for (int c : problem.closed_by[t]) span.until = std::min(span.until, latest_[at(c)]);
+    }
+  }
+  for (int i = 0; i < model.items; ++i) {
+    Span& span = spans_[at(i)];
+    for (int u : model.users[i]) span.last = std::max(span.last, latest_[at(u)]);
+    if (model.pinned[at(i)]) span.last = probes_;
+    span.bytes = static_cast<double>(model.size[at(i)]) /
+                 static_cast<double>(std::max<std::int64_t>(1, problem.budget));
+  }
+}
+
+void RematRelaxation::make_links(const RematProblem& problem) {
+  const OrderModel& model = problem.model;
+  // An operand is of interest as long as what is made from it.
+  for (int t = model.tasks - 1; t >= 0; --t) {
+    if (!problem.repeatable[at(t)]) continue;
+    for (int i : model.makes[t]) {
+      const int last = std::min(spans_[at(i)].last, spans_[at(i)].until);
+      if (last <= spans_[at(i)].made) continue;
+      for (int z : model.uses[t]) spans_[at(z)].last = std::max(spans_[at(z)].last, last);
+    }
+  }
+  for (int t = 0; t < model.tasks; ++t) {
+    for (int i : model.makes[t]) {
+      Span& span = spans_[at(i)];
+      span.first_link = links_.size();
+      const int last = std::min(span.last, span.until);
+      for (int z : model.uses[t]) {
+        const int first = std::max(span.made, spans_[at(z)].made) + 1;
+        if (first <= last) links_.push_back({.operand = z, .first = first, .last = last});
+      }
+      span.last_link = links_.size();
+    }
+  }
+}
+
+void RematRelaxation::make_rows(const RematProblem& problem, std::span<const int> probes) {
+  const OrderModel& model = problem.model;
+  const auto uncharge = [&](int item, int first, int last) {
+    Span& span = spans_[at(item)];
+    if (first <= span.made && span.made <= last) span.charged_when_made = false;
+    for (int k = std::max(first, span.made + 1); k <= std::min(last, span.last); ++k)
+      charged_[cell(span, k)] = 0;
+  };
+  for (Span& span : spans_) {
+    span.charged_when_made = span.made >= 0 && span.made < probes_ && span.made < span.last;
+  }
+  for (int t = 0; t < model.tasks; ++t) {
+    if (latest_[at(t)] < 0) continue;
+    for (int z : model.uses[t]) {
+      const Span& span = spans_[at(z)];
+      if (latest_[at(t)] > span.made) forced_[cell(span, latest_[at(t)])] = 1;
+      // The use may be in any of these stages, so the item may be gone at the probes between.
+      uncharge(z, earliest_[at(t)], latest_[at(t)] - 1);
+    }
+  }
+  for (int i = 0; i < model.items; ++i) {
+    const Span& span = spans_[at(i)];
+    if (model.pinned[at(i)] && span.last > span.made) forced_[cell(span, span.last)] = 1;
+  }
+  over_.resize(probes.size());
+  const double budget = static_cast<double>(std::max<std::int64_t>(1, problem.budget));
+  double sum = 0, squares = 0;
+  for (int k = 0; k < probes_; ++k) {
+    const int t = probes[at(k)];
+    std::int64_t own = model.base + model.scratch[at(t)], dying = 0, taken = 0;
+    for (int i : model.uses[t]) own += model.size[at(i)];
+    for (int i : model.makes[t]) {
+      own += model.size[at(i)];
+      std::int64_t largest = 0;
+      for (const TakeOver& pair : model.take_overs[at(t)]) {
+        if (pair.made == i) largest = std::max(largest, model.size[at(pair.used)]);
+      }
+      taken += largest;
+      uncharge(i, k, k);
+    }
+    std::vector<int> takeable;
+    for (const TakeOver& pair : model.take_overs[at(t)]) {
+      if (std::ranges::count(takeable, pair.used) == 0) takeable.push_back(pair.used);
+    }
+    for (int i : takeable) dying += model.size[at(i)];
+    // What take-overs save is bounded by the operands that die and by one operand per result: one row, either one.
+    const bool by_operands = dying <= taken;
+    for (int i : model.uses[t]) {
+      if (!by_operands || std::ranges::count(takeable, i) == 0) uncharge(i, k, k);
+    }
+    over_[at(k)] = static_cast<double>(own - std::min(dying, taken) - problem.budget) / budget - leeway;
+  }
+  for (const Span& span : spans_) {
+    sum += span.bytes;
+    squares += span.bytes * span.bytes;
+  }
+  memory_scale_ = sum > 0 ? squares / sum : 1;
+}
+
+void RematRelaxation::price_cells() {
+  std::ranges::fill(credit_, 0.0);
+  for (const Span& span : spans_) {
+    for (int k = span.made + 1; k <= span.last; ++k)
+      again_[cell(span, k)] = k <= span.until ? span.cost : never;
+    for (std::size_t l = span.first_link; operands_ && l < span.last_link; ++l) {
+      const Link& link = links_[l];
+      double* again = &again_[cell(span, link.first)];
+      double* credit = &credit_[cell(spans_[at(link.operand)], link.first)];
+      const double* price = &prices_.operand[link.price];
+      for (int k = 0; k <= link.last - link.first; ++k) {
+        again[k] += price[k];
+        credit[k] += price[k];
+      }
+    }
+  }
+}
+
+// Price of being alive when the stage after `made` begins.
+double RematRelaxation::at_first(const Span& span) const {
+  if (span.charged_when_made) return prices_.memory[at(span.made)] * span.bytes;
+  return span.at_start || span.made >= 0 ? 0 : never;
+}
+
+double RematRelaxation::item_value(const Span& span) {
+  double alive = at_first(span), gone = 0;
+  for (int k = span.made + 1; k <= span.last; ++k) {
+    const std::size_t c = cell(span, k);
+    const double remade = gone + again_[c];
+    unsigned char choice = 0;
+    double present = alive;
+    if (remade < alive) {
+      present = remade;
+      choice = make_again;
+    }
+    present -= credit_[c];
+    const double absent = forced_[c] ? never : gone;
+    alive = present;
+    if (charged_[c] && k < probes_) alive += prices_.memory[at(k)] * span.bytes;
+    gone = present;
+    if (absent < present) {
+      gone = absent;
+      choice |= stay_away;
+    }
+    choice_[c] = choice;
+  }
+  return gone;
+}
+
+void RematRelaxation::trace(const Span& span) {
+  bool alive = false;
+  for (int k = span.last; k > span.made; --k) {
+    const std::size_t c = cell(span, k);
+    if (alive && charged_[c] && k < probes_) slope_.memory[at(k)] += span.bytes;
+    present_[c] = alive || !(choice_[c] & stay_away);
+    remade_[c] = present_[c] && (choice_[c] & make_again);
+    alive = present_[c] && !remade_[c];
+  }
+  if (alive && span.charged_when_made) slope_.memory[at(span.made)] += span.bytes;
+}
+
+// The bound at these prices, and the slope of it.
+double RematRelaxation::evaluate() {
+  price_cells();
+  double value = 0;
+  for (int k = 0; k < probes_; ++k) {
+    slope_.memory[at(k)] = over_[at(k)];
+    value += prices_.memory[at(k)] * over_[at(k)];
+  }
+  for (const Span& span : spans_) {
+    if (span.last <= span.made) continue;
+    value += item_value(span);
+    trace(span);
+  }
+  for (const Span& span : spans_) {
+    for (std::size_t l = span.first_link; operands_ && l < span.last_link; ++l) {
+      const Link& link = links_[l];
+      const unsigned char* remade = &remade_[cell(span, link.first)];
+      const unsigned char* present = &present_[cell(spans_[at(link.operand)], link.first)];
+      double* slope = &slope_.operand[link.price];
+      for (int k = 0; k <= link.last - link.first; ++k)
+        slope[k] = static_cast<double>(remade[k]) - present[k];
+    }
+  }
+  for (double& s : slope_.memory) s /= memory_scale_;
+  return value;
+}
+
+// The volume algorithm (Barahona & Anbil 2000): steps along a mean of past slopes, from the best prices so far.
+void RematRelaxation::climb(std::int64_t rounds, double target, SearchControl* control) {
+  constexpr int patience = 20, period = 100;
+  constexpr std::int64_t visits_a_unit = 100;
+  prices_ = best_prices_;
+  best_ = std::max(best_, evaluate());
+  Prices mean = slope_;
+  double weight = 0.1, pace = 1, reference = best_;
+  int failures = 0;
+  for (std::int64_t round = 1; round < rounds && best_ < never; ++round) {
+    const double length = length_of(mean);
+    if (!(length > 1e-24)) break;
+    const double aim = std::min(target, std::max(best_ * 1.05, best_ + 5e-4)) - best_;
+    const double step = pace * std::max(aim, 1e-7) / length;
+    for (std::size_t i = 0; i < mean.memory.size(); ++i) {
+      prices_.memory[i] = std::max(0.0, best_prices_.memory[i] + step * mean.memory[i] / memory_scale_);
+    }
+    for (std::size_t i = 0; i < mean.operand.size(); ++i) {
+      prices_.operand[i] = std::max(0.0, best_prices_.operand[i] + step * mean.operand[i]);
+    }
+    const double value = evaluate();
+    if (control && control->spent(1 + size() / visits_a_unit)) break;
+    const double agreement = blend(mean, weight);
+    if (value > best_) {
+      best_ = value;
+      std::swap(best_prices_, prices_);
+      failures = 0;
+      if (agreement > 0) pace = std::min(2.0, pace * 1.1);
+    } else if (++failures >= patience) {
+      failures = 0;
+      pace = std::max(5e-4, pace * 0.66);
+    }
+    if (round % period == 0) {
+      if (best_ < reference * (1 + 1e-5) + 1e-12 && weight < 0.003) break;
+      if (best_ < reference * 1.01) weight = std::max(0.002, weight / 2);
+      reference = best_;
+    }
+    if (best_ > no_cost) best_ = never;
+  }
+}
+
+double RematRelaxation::improve(std::int64_t work, double target, SearchControl* control) {
+  const auto rounds = [](std::int64_t visits, std::size_t each) {
+    return std::max<std::int64_t>(1, visits / std::max<std::int64_t>(1, static_cast<std::int64_t>(each)));
+  };
+  target /= scale_;
+  if (!links_.empty()) {
+    // Most of the bound is the budget's rows: settle them first, at a fraction of the price.
+    operands_ = false;
+    climb(std::min<std::int64_t>(rounds(work / 3, again_.size()), 600), target, control);
+    operands_ = true;
+  }
+  climb(rounds(work, static_cast<std::size_t>(size())), target, control);
+  return bound();
+}
+
+// Of the part that may be followed: prices are not negative.
+double RematRelaxation::length_of(const Prices& mean) const {
+  double length = 0;
+  const auto add = [&](const std::vector<double>& m, const std::vector<double>& price) {
+    for (std::size_t i = 0; i < m.size(); ++i) {
+      if (m[i] > 0 || price[i] > 0) length += m[i] * m[i];
+    }
+  };
+  add(mean.memory, best_prices_.memory);
+  add(mean.operand, best_prices_.operand);
+  return length;
+}
+
+// Moves the mean towards the slope at hand, as far as makes it shortest but at most by `weight`; returns how far they
+// agreed.
+double RematRelaxation::blend(Prices& mean, double weight) const {
+  double agreement = 0, mean_length = 0, slope_length = 0;
+  const auto measure = [&](const std::vector<double>& m, const std::vector<double>& slope) {
+    for (std::size_t i = 0; i < m.size(); ++i) {
+      agreement += m[i] * slope[i];
+      mean_length += m[i] * m[i];
+      slope_length += slope[i] * slope[i];
+    }
+  };
+  measure(mean.memory, slope_.memory);
+  measure(mean.operand, slope_.operand);
+  const double apart = mean_length + slope_length - 2 * agreement;
+  const double part = apart > 0 ? std::clamp((mean_length - agreement) / apart, weight / 10, weight) : weight;
+  const auto move = [&](std::vector<double>& m, const std::vector<double>& slope) {
+    for (std::size_t i = 0; i < m.size(); ++i) m[i] += part * (slope[i] - m[i]);
+  };
+  move(mean.memory, slope_.memory);
+  move(mean.operand, slope_.operand);
+  return agreement;
+}
+
+RematRelaxation::Potentials RematRelaxation::potentials() {
+  prices_ = best_prices_;
+  price_cells();
+  Potentials result;
+  result.items_ = static_cast<int>(spans_.size());
+  for (int which : {0, 1}) {
+    result.constant_[which].assign(at(probes_ + 1), 0);
+    result.wanted_[which].assign(at(probes_ + 1) * spans_.size(), 0);
+  }
+  for (int k = 1; k <= probes_; ++k) {
+    for (auto& constant : result.constant_) {
+      constant[at(k)] = constant[at(k - 1)] + prices_.memory[at(k - 1)] * over_[at(k - 1)] * scale_;
+    }
+  }
+  const auto set = [&](int which, int k, std::size_t item, double absent, double wanted) {
+    result.constant_[which][at(k)] += absent * scale_;
+    result.wanted_[which][at(k) * spans_.size() + item] = (wanted - absent) * scale_;
+  };
+  for (std::size_t i = 0; i < spans_.size(); ++i) {
+    const Span& span = spans_[i];
+    double alive = at_first(span), gone = 0;
+    for (int k = span.made + 1; k <= probes_; ++k) {
+      if (k > span.last) {
+        set(0, k, i, gone, gone);
+        set(1, k, i, gone, gone);
+        continue;
+      }
+      const std::size_t c = cell(span, k);
+      const double present = std::min(alive, gone + again_[c]) - credit_[c];
+      set(0, k, i, std::min(gone, present), present);
+      set(1, k, i, gone, std::min(alive, gone + (k <= span.until ? span.cost : never)));
+      const double absent = forced_[c] ? never : gone;
+      alive = present;
+      if (charged_[c] && k < probes_) alive += prices_.memory[at(k)] * span.bytes;
+      gone = std::min(present, absent);
+    }
+  }
+  return result;
+}
+
+}  // namespace tidemark
