@@ -39,7 +39,7 @@ std::int64_t activation_bytes(const Graph& graph, const Plan& plan) {
   std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
-    if (!kept[b] || buffer.memory != Memory::arena) continue;
+    if (!kept[b] || buffer.binding != Binding::arena) continue;
     change[static_cast<std::size_t>(buffer.begin)] += buffer.bytes;
     change[static_cast<std::size_t>(last_read[b]) + 1] -= buffer.bytes;
   }

@@ -277,7 +277,7 @@ TEST(MemoryLaws, SeeAPlanThatSharesMemoryTooEarly) {
   const std::vector<Bits> inputs = bits_of(traced.inputs);
   const std::vector<Bits> right = run_plain(graph, plan, inputs).outputs;
   for (Buffer& buffer : plan.buffers) {
-    if (buffer.memory == Memory::arena && buffer.end > buffer.begin + 1) buffer.end = buffer.begin + 1;
+    if (buffer.binding == Binding::arena && buffer.end > buffer.begin + 1) buffer.end = buffer.begin + 1;
   }
   EXPECT_TRUE(run_plain(graph, plan, inputs).outputs == right) << "by luck";
   EXPECT_FALSE(run_checked(graph, plan, inputs).outputs == right);

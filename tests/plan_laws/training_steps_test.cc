@@ -54,8 +54,8 @@ Trained train(const tiny::TinyModel& model, const Graph& graph, const Plan& plan
   const auto bits_of = [&](std::size_t output) {
     const Ref& ref = plan.outputs[output];
     const Buffer& buffer = plan.buffers[ref.buffer.index];
-    const std::byte* at = (buffer.memory == Memory::bound ? memory[static_cast<std::size_t>(buffer.offset)]
-                                                          : arena.base() + buffer.offset) +
+    const std::byte* at = (buffer.binding == Binding::argument ? memory[static_cast<std::size_t>(buffer.slot)]
+                                                               : arena.base() + buffer.offset) +
                           ref.offset;
     return std::vector<std::byte>(at, at + graph.type(ref.value).bytes());
   };

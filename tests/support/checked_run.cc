@@ -182,7 +182,7 @@ class CheckedDevice final : public Device {
       std::vector<Stretch> alive;
       for (const Buffer& b : plan.buffers) {
         const bool lives = b.begin < static_cast<std::int32_t>(site.first) &&
-                           b.end > static_cast<std::int32_t>(site.first) && b.memory == Memory::arena;
+                           b.end > static_cast<std::int32_t>(site.first) && b.binding == Binding::arena;
         if (lives && b.bytes > 0) alive.push_back({base + b.offset, base + b.offset + b.bytes});
       }
       std::ranges::sort(alive, {}, &Stretch::begin);
@@ -271,8 +271,8 @@ std::vector<std::vector<std::byte>> outputs_of(const Graph& graph, const Plan& p
   std::vector<std::vector<std::byte>> outputs;
   for (const Ref& ref : plan.outputs) {
     const Buffer& buffer = plan.buffers[ref.buffer.index];
-    const std::byte* at = (buffer.memory == Memory::bound ? inputs[static_cast<std::size_t>(buffer.offset)]
-                                                          : arena.base() + buffer.offset) +
+    const std::byte* at = (buffer.binding == Binding::argument ? inputs[static_cast<std::size_t>(buffer.slot)]
+                                                               : arena.base() + buffer.offset) +
                           ref.offset;
     outputs.emplace_back(at, at + graph.type(ref.value).bytes());
   }
@@ -321,7 +321,7 @@ void mark(const Graph& graph, const Plan& plan, std::int64_t base, PlannedBytes&
     const bool all_written = node.op != &op::while_loop && node.op != &op::loop_reverse;
     for (const Ref& out : step.out) {
       const Buffer& buffer = plan.buffers[out.buffer.index];
-      if (buffer.memory == Memory::arena)
+      if (buffer.binding == Binding::arena)
         set(all_written ? bytes.values : bytes.scratch, buffer.offset + out.offset,
             graph.type(out.value).bytes());
     }

@@ -18,7 +18,7 @@ Bytes PlannedGraph::handed_out() const {
   Bytes bytes;
   for (const Ref& ref : plan.outputs) {
     const Bytes size(graph.type(ref.value).bytes());
-    if (plan.buffers[ref.buffer.index].memory == Memory::arena && size.count > small_result_bytes &&
+    if (plan.buffers[ref.buffer.index].binding == Binding::arena && size.count > small_result_bytes &&
         counted.insert(ref.buffer).second)
       bytes += size;
   }

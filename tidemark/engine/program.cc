@@ -148,7 +148,7 @@ std::vector<std::shared_ptr<Storage>> Program::result_storages(const Workspace::
   std::unordered_map<std::uint32_t, std::shared_ptr<Storage>> by_buffer;
   for (const Ref& ref : plan_.outputs) {
     const Buffer& buffer = plan_.buffers[ref.buffer.index];
-    if (buffer.memory == Memory::bound) {
+    if (buffer.binding == Binding::argument) {
       storages.emplace_back();
       continue;
     }
@@ -189,7 +189,7 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
     const Buffer& buffer = plan_.buffers[ref.buffer.index];
     const Type& type = graph_.type(ref.value);
     if (!storages[i]) {
-      results[i] = Tensor::from_storage(type, inputs[static_cast<std::size_t>(buffer.offset)].storage());
+      results[i] = Tensor::from_storage(type, inputs[static_cast<std::size_t>(buffer.slot)].storage());
       continue;
     }
     if (storages[i]->settled()) {

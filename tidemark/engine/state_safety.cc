@@ -26,9 +26,9 @@ std::vector<std::size_t> inputs_at_risk(const Graph& graph, const Plan& plan) {
     if (can_fail) risk.insert(written.begin(), written.end());
     for (const Ref& out : step.out) {
       const Buffer& buffer = plan.buffers[out.buffer.index];
-      if (buffer.memory != Memory::bound) continue;
-      written.insert(static_cast<std::size_t>(buffer.offset));
-      if (can_fail && failure.when == Fails::late) risk.insert(static_cast<std::size_t>(buffer.offset));
+      if (buffer.binding != Binding::argument) continue;
+      written.insert(static_cast<std::size_t>(buffer.slot));
+      if (can_fail && failure.when == Fails::late) risk.insert(static_cast<std::size_t>(buffer.slot));
     }
   }
   return {risk.begin(), risk.end()};

@@ -33,7 +33,7 @@ class KernelSum {
     }
     for (const Ref& ref : step.out) {
       made_.push_back(ref.buffer);
-      if (plan_.buffers[ref.buffer.index].memory == Memory::tile)
+      if (plan_.buffers[ref.buffer.index].binding == Binding::tile)
         cost.bytes -= static_cast<double>(graph_.type(ref.value).bytes());
     }
     cost.bytes = std::max(0.0, cost.bytes);

@@ -107,7 +107,7 @@ std::string to_text(const Draft& draft) {
   }
   for (std::size_t b = 0; b < draft.buffers.size(); ++b) {
     const Buffer& buffer = draft.buffers[b];
-    text += fmt::format("b{}: {} {} {} bytes at {} in steps [{}, {})\n", b, name_of(buffer.memory),
+    text += fmt::format("b{}: {} {} {} bytes at {} in steps [{}, {})\n", b, name_of(buffer.binding),
                         name_of(buffer.purpose), buffer.bytes, buffer.offset, buffer.begin, buffer.end);
   }
   return text;

@@ -9,7 +9,7 @@ namespace tidemark {
 std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps) {
   std::vector<std::int64_t> change(steps + 1, 0);
   for (const Buffer& buffer : buffers) {
-    if (buffer.memory != Memory::arena) continue;
+    if (buffer.binding != Binding::arena) continue;
     change[static_cast<std::size_t>(buffer.begin)] += align_up(buffer.bytes, buffer_alignment);
     change[static_cast<std::size_t>(buffer.end)] -= align_up(buffer.bytes, buffer_alignment);
   }

@@ -42,9 +42,9 @@ std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
     const std::int64_t bytes = buffer.value.valid() ? resized.type(buffer.value).bytes() : scratch[b];
-    if (buffer.memory == Memory::bound) {
+    if (buffer.binding == Binding::argument) {
       inputs += bytes;
-    } else if (buffer.memory != Memory::tile) {
+    } else if (buffer.binding != Binding::tile) {
       items.push_back({.lower = buffer.begin,
                        .upper = buffer.end,
                        .size = align_up(bytes, buffer_alignment),

@@ -24,8 +24,8 @@ int kernels(const Plan& plan) { return static_cast<int>(kernel_count(plan)); }
 const Step& step_of(const Graph& graph, const Plan& plan, const Var& v) {
   return *std::ranges::find(plan.steps, graph[v.id()].producer, &Step::node);
 }
-Memory memory_of(const Graph& graph, const Plan& plan, const Var& v) {
-  return plan.buffers[step_of(graph, plan, v).out[0].buffer.index].memory;
+Binding binding_of(const Graph& graph, const Plan& plan, const Var& v) {
+  return plan.buffers[step_of(graph, plan, v).out[0].buffer.index].binding;
 }
 Plan without_fuse(const Graph& graph) { return make_plan(graph, {.skip = {"fuse"}}); }
 
@@ -36,8 +36,8 @@ TEST(Fuse, AChainIsOneKernelAndHasNoMemoryInside) {
   s.output(c);
   const Plan plan = make_plan(s.graph);
   EXPECT_EQ(kernels(plan), 1);
-  EXPECT_EQ(memory_of(s.graph, plan, a), Memory::tile);
-  EXPECT_EQ(memory_of(s.graph, plan, b), Memory::tile);
+  EXPECT_EQ(binding_of(s.graph, plan, a), Binding::tile);
+  EXPECT_EQ(binding_of(s.graph, plan, b), Binding::tile);
   EXPECT_EQ(plan.arena_bytes, 8 * 64);
   // x once, c once; the arithmetic of all three.
   EXPECT_EQ(plan.bytes_moved, 2 * 8 * 64);
@@ -55,8 +55,8 @@ TEST(Fuse, WhatIsAlsoWantedOutsideIsStored) {
   const Plan plan = make_plan(s.graph);
   EXPECT_EQ(step_of(s.graph, plan, a).group, step_of(s.graph, plan, b).group);
   EXPECT_GE(step_of(s.graph, plan, a).group, 0);
-  EXPECT_EQ(memory_of(s.graph, plan, a), Memory::arena);
-  EXPECT_EQ(memory_of(s.graph, plan, b), Memory::arena);
+  EXPECT_EQ(binding_of(s.graph, plan, a), Binding::arena);
+  EXPECT_EQ(binding_of(s.graph, plan, b), Binding::arena);
 }
 
 TEST(Fuse, RunsMoveNextToEachOther) {
@@ -101,7 +101,7 @@ TEST(Fuse, OneElementJoinsAndIsNowhere) {
   s.output(y);
   const Plan plan = make_plan(s.graph);
   EXPECT_EQ(kernels(plan), 1);
-  EXPECT_EQ(memory_of(s.graph, plan, half), Memory::tile);
+  EXPECT_EQ(binding_of(s.graph, plan, half), Binding::tile);
 
   // Read elsewhere, it has memory, and so is no part of the group.
   s.output(s.node({half}, 1));
@@ -316,7 +316,7 @@ TEST_F(FusedPlan, IsAccepted) {
   EXPECT_THAT(problems(s.graph, plan), IsEmpty());
   ASSERT_EQ(plan.steps.size(), 5u);
   EXPECT_EQ(plan.steps[1].group, plan.steps[3].group);
-  EXPECT_EQ(plan.buffers[result(1).index].memory, Memory::tile);
+  EXPECT_EQ(plan.buffers[result(1).index].binding, Binding::tile);
   EXPECT_EQ(result(3), result(0)) << "c lies on x";
 }
 
@@ -334,7 +334,7 @@ TEST_F(FusedPlan, CatchesATileThatIsReadOutside) {
   expect_caught("outside", [&](Plan& p) { p.buffers[result(1).index].end = 5; });
   expect_caught("in a tile", [&](Plan& p) {
     Buffer& buffer = p.buffers[result(3).index];
-    buffer.memory = Memory::tile;
+    buffer.binding = Binding::tile;
     buffer.offset = 0;
   });
 }

@@ -20,7 +20,7 @@ Draft layout(Draft draft) {
   std::vector<std::size_t> owner;
   for (std::size_t b = 0; b < draft.buffers.size(); ++b) {
     Buffer& buffer = draft.buffers[b];
-    if (buffer.memory != Memory::arena) continue;
+    if (buffer.binding != Binding::arena) continue;
     buffer.offset = 0;
     if (buffer.bytes == 0) continue;
     items.push_back({.lower = buffer.begin,

@@ -20,10 +20,10 @@ Draft liveness(Draft draft) {
 
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     const Input& input = graph.inputs()[i];
-    holder[input.value.index] = add({.memory = Memory::bound,
+    holder[input.value.index] = add({.binding = Binding::argument,
                                      .purpose = input.donated ? Purpose::donated : Purpose::input,
                                      .bytes = graph.type(input.value).bytes(),
-                                     .offset = static_cast<std::int64_t>(i),
+                                     .slot = static_cast<std::int32_t>(i),
                                      .begin = 0,
                                      .end = steps,
                                      .value = input.value});
@@ -42,14 +42,14 @@ Draft liveness(Draft draft) {
       const BufferId b = holder[draft.root(v).index];
       TM_CHECK(b.valid(), "step {} ({}) reads %{} before it is computed", t, node.op->name, v.index);
       Buffer& buffer = draft.buffers[b.index];
-      buffer.end = std::max(buffer.end, buffer.memory == Memory::tile ? t + 1 : last);
+      buffer.end = std::max(buffer.end, buffer.binding == Binding::tile ? t + 1 : last);
     }
     run.buffers.assign(node.results.size(), BufferId());
     for (std::size_t r = 0; r < node.results.size(); ++r) {
       const ValueId v = node.results[r];
       if (run.group >= 0 && tiles[static_cast<std::size_t>(t)][r]) {
         run.buffers[r] = add(
-            {.memory = Memory::tile, .bytes = graph.type(v).bytes(), .begin = t, .end = t + 1, .value = v});
+            {.binding = Binding::tile, .bytes = graph.type(v).bytes(), .begin = t, .end = t + 1, .value = v});
       } else if (draft.home[v.index].valid()) {
         run.buffers[r] = holder[draft.home[v.index].index];
       } else if (!run.overwrites.empty() && run.overwrites[r].valid()) {
@@ -61,7 +61,7 @@ Draft liveness(Draft draft) {
     for (std::size_t r = 0; r < node.results.size(); ++r) {
       holder[node.results[r].index] = run.buffers[r];
       Buffer& buffer = draft.buffers[run.buffers[r].index];
-      if (buffer.memory != Memory::tile) buffer.end = std::max(buffer.end, last);
+      if (buffer.binding != Binding::tile) buffer.end = std::max(buffer.end, last);
     }
     const std::int64_t scratch = scratch_of(PlannedCall(draft, node));
     run.scratch = {};
@@ -74,11 +74,11 @@ Draft liveness(Draft draft) {
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
     Buffer& buffer = draft.buffers[holder[draft.root(graph.outputs()[i]).index].index];
     buffer.end = steps;
-    if (buffer.memory != Memory::arena) continue;
+    if (buffer.binding != Binding::arena) continue;
     buffer.purpose = Purpose::output;
     if (!draft.binds_outputs) continue;
-    buffer.memory = Memory::result;
-    buffer.offset = static_cast<std::int64_t>(i);
+    buffer.binding = Binding::result;
+    buffer.slot = static_cast<std::int32_t>(i);
   }
   return draft;
 }

@@ -32,7 +32,7 @@ TEST(Models, UpdatesLiveInTheMemoryOfTheirParameters) {
   for (const Case& c : cases()) {
     const Plan plan = make_plan(c.graph);
     for (std::size_t i = 0; i + 1 < plan.outputs.size(); ++i) {
-      EXPECT_EQ(plan.buffers[plan.outputs[i].buffer.index].memory, Memory::bound)
+      EXPECT_EQ(plan.buffers[plan.outputs[i].buffer.index].binding, Binding::argument)
           << c.name << " output " << i;
     }
   }

@@ -87,7 +87,7 @@ TEST(Pipeline, NeverOverwritesAnInputThatWasNotDonated) {
   const Var y = s.over({x});
   s.output(y);
   const Plan plan = make_plan(s.graph);
-  EXPECT_EQ(plan.buffers[buffer_of(plan, y).index].memory, Memory::arena);
+  EXPECT_EQ(plan.buffers[buffer_of(plan, y).index].binding, Binding::arena);
 }
 
 TEST(Pipeline, DoesNotOverwriteWhatIsReadLater) {
@@ -203,7 +203,7 @@ TEST(Pipeline, ReturnsAnInputAsItself) {
   const Plan plan = make_plan(s.graph);
   EXPECT_TRUE(plan.steps.empty());
   EXPECT_EQ(plan.arena_bytes, 0);
-  EXPECT_EQ(plan.buffers[plan.outputs[0].buffer.index].memory, Memory::bound);
+  EXPECT_EQ(plan.buffers[plan.outputs[0].buffer.index].binding, Binding::argument);
 }
 
 TEST(Pipeline, UpdatesADonatedInputInPlaceAlongAChain) {

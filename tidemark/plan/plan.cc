@@ -27,9 +27,9 @@ std::size_t kernel_count(const Plan& plan) {
   return count;
 }
 
-std::string_view name_of(Memory memory) {
-  constexpr std::string_view names[] = {"bound", "arena", "result", "tile"};
-  return names[static_cast<int>(memory)];
+std::string_view name_of(Binding binding) {
+  constexpr std::string_view names[] = {"argument", "arena", "result", "tile"};
+  return names[static_cast<int>(binding)];
 }
 
 std::string_view name_of(Purpose purpose) {
@@ -38,8 +38,25 @@ std::string_view name_of(Purpose purpose) {
 }
 
 std::string_view name_of(StepKind kind) {
-  constexpr std::string_view names[] = {"compute"};
+  constexpr std::string_view names[] = {"compute", "copy", "encode", "decode", "fetch"};
   return names[static_cast<int>(kind)];
+}
+
+std::size_t memory_count(const Plan& plan) { return 1 + plan.further.size(); }
+
+PlanMemory memory_of(const Plan& plan, std::size_t memory) {
+  if (memory > 0) return plan.further[memory - 1];
+  return {.name = std::string(first_memory_name),
+          .alignment = buffer_alignment,
+          .input_bytes = plan.input_bytes,
+          .arena_bytes = plan.arena_bytes,
+          .lower_bound = plan.lower_bound,
+          .budget = plan.budget};
+}
+
+bool is_plain(const Plan& plan) {
+  return plan.further.empty() && plan.lanes.size() == 1 &&
+         std::ranges::all_of(plan.steps, [](const Step& step) { return step.kind == StepKind::compute; });
 }
 
 RegionFacts facts_of(const Plan& region) {
@@ -49,7 +66,7 @@ RegionFacts facts_of(const Plan& region) {
                     .seconds = region.seconds};
   for (const Ref& output : region.outputs) {
     const Buffer& buffer = region.buffers[output.buffer.index];
-    facts.over.push_back(buffer.memory == Memory::bound ? static_cast<int>(buffer.offset) : -1);
+    facts.over.push_back(buffer.binding == Binding::argument ? buffer.slot : -1);
   }
   return facts;
 }

@@ -42,14 +42,40 @@ void add(WordHash& hash, const std::vector<Ref>& refs) {
   hash.each(refs, [&](const Ref& ref) { add(hash, ref); });
 }
 
+void add(WordHash& hash, std::string_view text) {
+  hash.each(text, [&](char c) { hash.add(c); });
+}
+
+// What plans of one memory and one lane have nothing of: their words, and so their names, are those without it.
+void add_memories_and_lanes(WordHash& hash, const Plan& plan) {
+  hash.each(plan.further, [&](const PlanMemory& memory) {
+    add(hash, memory.name);
+    hash.add(memory.alignment);
+    hash.add(memory.arena_bytes);
+  });
+  hash.each(plan.lanes, [&](const Lane& lane) {
+    add(hash, lane.name);
+    hash.add(lane.computes);
+    hash.add(lane.memory);
+  });
+  for (const Buffer& b : plan.buffers) {
+    hash.add(b.memory);
+    add(hash, b.codec ? b.codec->name : std::string_view());
+  }
+  for (const Step& step : plan.steps) {
+    hash.add(step.lane);
+    hash.each(step.waits, [&](std::int32_t wait) { hash.add(wait); });
+  }
+}
+
 void add(WordHash& hash, const Plan& plan) {
   hash.add(plan.binds_outputs);
   hash.add(plan.arena_bytes);
   hash.each(plan.buffers, [&](const Buffer& b) {
-    hash.add(static_cast<std::int64_t>(b.memory));
+    hash.add(static_cast<std::int64_t>(b.binding));
     hash.add(static_cast<std::int64_t>(b.purpose));
     hash.add(b.bytes);
-    hash.add(b.offset);
+    hash.add(b.slot >= 0 ? b.slot : b.offset);
     hash.add(b.begin);
     hash.add(b.end);
     hash.add(b.value);
@@ -67,6 +93,7 @@ void add(WordHash& hash, const Plan& plan) {
     hash.add(body.node);
     hash.each(body.regions, [&](const Plan& region) { add(hash, region); });
   });
+  if (!is_plain(plan)) add_memories_and_lanes(hash, plan);
 }
 
 }  // namespace

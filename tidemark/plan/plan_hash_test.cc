@@ -40,7 +40,7 @@ TEST_F(PlanHash, ChangesWithEveryDecision) {
       [](Plan& p) { p.buffers[1].bytes += 64; },
       [](Plan& p) { ++p.buffers[1].end; },
       [](Plan& p) { ++p.buffers[1].begin; },
-      [](Plan& p) { p.buffers[1].memory = Memory::tile; },
+      [](Plan& p) { p.buffers[1].binding = Binding::tile; },
       [](Plan& p) { p.buffers[1].purpose = Purpose::scratch; },
       [](Plan& p) { p.buffers.push_back({}); },
       [](Plan& p) { std::swap(p.steps[0], p.steps[1]); },

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Reader = JsonReader;
 constexpr std::string_view format_name = "tidemark-plan";
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 constexpr JsonFileKind plan_file{"plan file", ErrorCode::bad_plan_file};
 
 template <class Tag>
@@ -50,33 +50,96 @@ Ref read_ref(const Reader& r) {
   return ref;
 }
 
+constexpr std::int64_t most_bytes = std::int64_t{1} << 60;  // so that the sum of two is a number
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
 Buffer read_buffer(const Reader& r) {
-  constexpr std::int64_t last_step = std::numeric_limits<std::int32_t>::max();
-  r.only({"memory", "purpose", "bytes", "offset", "begin", "end", "value"});
+  r.only({"binding", "purpose", "bytes", "offset", "slot", "begin", "end", "value", "memory", "codec"});
   Buffer buffer;
-  buffer.memory = r.field("memory").one_of({Memory::bound, Memory::arena, Memory::result, Memory::tile});
+  buffer.binding =
+      r.field("binding").one_of({Binding::argument, Binding::arena, Binding::result, Binding::tile});
   buffer.purpose = r.field("purpose").one_of(
       {Purpose::input, Purpose::donated, Purpose::value, Purpose::output, Purpose::scratch});
   buffer.bytes = r.field("bytes").integer(0);
-  buffer.offset = r.field("offset").integer(0);
-  buffer.begin = static_cast<std::int32_t>(r.field("begin").integer(0, last_step));
-  buffer.end = static_cast<std::int32_t>(r.field("end").integer(0, last_step));
+  const auto number = [](const Reader& field) { return static_cast<std::int32_t>(field.integer(0, most)); };
+  if (r.has("offset")) buffer.offset = r.field("offset").integer(0);
+  if (r.has("slot")) buffer.slot = number(r.field("slot"));
+  buffer.begin = number(r.field("begin"));
+  buffer.end = number(r.field("end"));
   r.field("value").read(buffer.value);
+  if (r.has("memory")) buffer.memory = number(r.field("memory"));
+  if (r.has("codec")) {
+    buffer.codec = find_codec(r.field("codec").text());
+    if (!buffer.codec) r.field("codec").reject("no such codec");
+  }
   return buffer;
 }
 
 Step read_step(const Reader& r) {
-  r.only({"kind", "node", "in", "out", "scratch", "group"});
+  r.only({"kind", "node", "in", "out", "scratch", "group", "lane", "waits"});
   Step step;
-  step.kind = r.field("kind").one_of({StepKind::compute});
-  r.field("node").read(step.node);
+  step.kind = r.field("kind").one_of(
+      {StepKind::compute, StepKind::copy, StepKind::encode, StepKind::decode, StepKind::fetch});
+  if (step.kind == StepKind::compute || r.has("node")) r.field("node").read(step.node);
   r.field("in").each([&](const Reader& in) { step.in.push_back(read_ref(in)); });
   r.field("out").each([&](const Reader& out) { step.out.push_back(read_ref(out)); });
-  r.field("scratch").read(step.scratch);
-  if (r.has("group"))
-    step.group =
-        static_cast<std::int32_t>(r.field("group").integer(0, std::numeric_limits<std::int32_t>::max()));
+  if (step.kind == StepKind::compute || r.has("scratch")) r.field("scratch").read(step.scratch);
+  if (r.has("group")) step.group = static_cast<std::int32_t>(r.field("group").integer(0, most));
+  if (r.has("lane")) step.lane = static_cast<std::int32_t>(r.field("lane").integer(0, most));
+  if (r.has("waits")) {
+    r.field("waits").each(
+        [&](const Reader& w) { step.waits.push_back(static_cast<std::int32_t>(w.integer(0, most))); });
+  }
   return step;
+}
+
+Json memory_json(const PlanMemory& memory) {
+  return {{"name", memory.name},
+          {"alignment", memory.alignment},
+          {"input_bytes", memory.input_bytes},
+          {"arena_bytes", memory.arena_bytes},
+          {"peak", memory.peak()},
+          {"lower_bound", memory.lower_bound},
+          {"budget", memory.budget}};
+}
+
+// The first memory's figures are also the plan's own.
+void read_memories(const Reader& list, Plan& plan) {
+  std::size_t number = 0;
+  list.each([&](const Reader& r) {
+    r.only({"name", "alignment", "input_bytes", "arena_bytes", "peak", "lower_bound", "budget"});
+    PlanMemory memory;
+    memory.name = r.field("name").text();
+    memory.alignment = r.field("alignment").integer(1);
+    memory.input_bytes = r.field("input_bytes").integer(0, most_bytes);
+    memory.arena_bytes = r.field("arena_bytes").integer(0, most_bytes);
+    memory.lower_bound = r.field("lower_bound").integer(0);
+    memory.budget = r.field("budget").integer(0);
+    r.field("peak").integer(0);
+    if (number++ > 0) {
+      plan.further.push_back(std::move(memory));
+      return;
+    }
+    if (memory.name != first_memory_name)
+      r.field("name").reject("the first memory", std::string(first_memory_name));
+    if (memory.alignment != buffer_alignment)
+      r.field("alignment").reject("the first memory's alignment", fmt::format("{}", buffer_alignment));
+    plan.input_bytes = memory.input_bytes;
+    plan.arena_bytes = memory.arena_bytes;
+    plan.lower_bound = memory.lower_bound;
+    plan.budget = memory.budget;
+  });
+  if (number == 0) list.reject("no memory");
+}
+
+void read_lanes(const Reader& list, Plan& plan) {
+  plan.lanes.clear();
+  list.each([&](const Reader& r) {
+    r.only({"name", "computes", "memory"});
+    plan.lanes.push_back({.name = r.field("name").text(),
+                          .computes = r.field("computes").boolean(),
+                          .memory = static_cast<std::int32_t>(r.field("memory").integer(0, most))});
+  });
 }
 
 Json hint_json(const HintReport& hint) {
@@ -122,31 +185,38 @@ Json bodies_json(const std::vector<NodePlans>& bodies) {
 Json plan_json(const Plan& plan) {
   Json buffers = Json::array(), steps = Json::array(), hints = Json::array();
   for (const Buffer& b : plan.buffers) {
-    buffers.push_back({{"memory", name_of(b.memory)},
-                       {"purpose", name_of(b.purpose)},
-                       {"bytes", b.bytes},
-                       {"offset", b.offset},
-                       {"begin", b.begin},
-                       {"end", b.end},
-                       {"value", id_json(b.value)}});
+    Json json = {{"binding", name_of(b.binding)}, {"purpose", name_of(b.purpose)}, {"bytes", b.bytes}};
+    if (b.slot >= 0) {
+      json["slot"] = b.slot;
+    } else {
+      json["offset"] = b.offset;
+    }
+    json.update({{"begin", b.begin}, {"end", b.end}, {"value", id_json(b.value)}});
+    if (b.memory > 0) json["memory"] = b.memory;
+    if (b.codec) json["codec"] = b.codec->name;
+    buffers.push_back(std::move(json));
   }
   for (const Step& s : plan.steps) {
-    steps.push_back({{"kind", name_of(s.kind)},
-                     {"node", id_json(s.node)},
-                     {"in", refs_json(s.in)},
-                     {"out", refs_json(s.out)},
-                     {"scratch", id_json(s.scratch)}});
-    if (s.group >= 0) steps.back()["group"] = s.group;
+    Json json = {{"kind", name_of(s.kind)}};
+    if (s.kind == StepKind::compute) json["node"] = id_json(s.node);
+    json.update({{"in", refs_json(s.in)}, {"out", refs_json(s.out)}});
+    if (s.kind == StepKind::compute) json["scratch"] = id_json(s.scratch);
+    if (s.group >= 0) json["group"] = s.group;
+    if (s.lane > 0) json["lane"] = s.lane;
+    if (!s.waits.empty()) json["waits"] = s.waits;
+    steps.push_back(std::move(json));
   }
   for (const HintReport& hint : plan.hints) hints.push_back(hint_json(hint));
-  Json json = {{"input_bytes", plan.input_bytes},
-               {"arena_bytes", plan.arena_bytes},
-               {"lower_bound", plan.lower_bound},
+  Json memories = Json::array(), lanes = Json::array();
+  for (std::size_t m = 0; m < memory_count(plan); ++m) memories.push_back(memory_json(memory_of(plan, m)));
+  for (const Lane& lane : plan.lanes)
+    lanes.push_back({{"name", lane.name}, {"computes", lane.computes}, {"memory", lane.memory}});
+  Json json = {{"memories", std::move(memories)},
+               {"lanes", std::move(lanes)},
                {"order_free_bound", plan.order_free_bound},
                {"store_all_bytes", plan.store_all_bytes},
                {"flops", plan.flops},
                {"bytes_moved", plan.bytes_moved},
-               {"budget", plan.budget},
                {"seconds", plan.seconds},
                {"least_seconds", plan.least_seconds},
                {"seconds_bound", plan.seconds_bound},
@@ -162,19 +232,16 @@ Json plan_json(const Plan& plan) {
 Plan read_plan(const Reader& root, int depth) {
   if (depth > max_region_depth)
     root.reject(fmt::format("regions nested more than {} deep", max_region_depth));
-  root.only({"format",      "version",          "plan_hash",       "input_bytes",   "arena_bytes",
-             "lower_bound", "order_free_bound", "store_all_bytes", "flops",         "bytes_moved",
-             "budget",      "seconds",          "least_seconds",   "seconds_bound", "buffers",
-             "steps",       "outputs",          "hints",           "binds_outputs", "bodies"});
+  root.only({"format", "version", "plan_hash", "memories", "lanes", "order_free_bound", "store_all_bytes",
+             "flops", "bytes_moved", "seconds", "least_seconds", "seconds_bound", "buffers", "steps",
+             "outputs", "hints", "binds_outputs", "bodies"});
   Plan plan;
-  plan.input_bytes = root.field("input_bytes").integer(0);
-  plan.arena_bytes = root.field("arena_bytes").integer(0);
-  plan.lower_bound = root.field("lower_bound").integer(0);
+  read_memories(root.field("memories"), plan);
+  read_lanes(root.field("lanes"), plan);
   plan.order_free_bound = root.field("order_free_bound").integer(0);
   plan.store_all_bytes = root.field("store_all_bytes").integer(0);
   plan.flops = root.field("flops").number();
   plan.bytes_moved = root.field("bytes_moved").number();
-  plan.budget = root.field("budget").integer(0);
   plan.seconds = root.field("seconds").number();
   plan.least_seconds = root.field("least_seconds").number();
   plan.seconds_bound = root.field("seconds_bound").number();

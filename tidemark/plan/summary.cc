@@ -55,14 +55,14 @@ Counts count(const Graph& graph, const Plan& plan) {
     for (const Ref& out : step.out) {
       const bool over = is_in_place(plan, t, out);
       counts.in_place += over;
-      counts.donated += plan.buffers[out.buffer.index].memory == Memory::bound && !over;
+      counts.donated += plan.buffers[out.buffer.index].binding == Binding::argument && !over;
     }
   }
   for (std::size_t n = 0; n < runs.size(); ++n) counts.views += !runs[n];
   // Bytes of the arena that serve a second buffer: all it ever holds, beyond its height, was reuse.
   for (const Buffer& b : plan.buffers) {
-    counts.reused += b.memory == Memory::arena && b.bytes > 0;
-    if (b.memory != Memory::tile) continue;
+    counts.reused += b.binding == Binding::arena && b.bytes > 0;
+    if (b.binding != Binding::tile) continue;
     ++counts.in_tiles;
     counts.tile_bytes += b.bytes;
   }
@@ -74,7 +74,7 @@ Counts count(const Graph& graph, const Plan& plan) {
 std::int32_t peak_step(const Plan& plan) {
   std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
   for (const Buffer& b : plan.buffers) {
-    if (b.memory != Memory::arena) continue;
+    if (b.binding != Binding::arena) continue;
     change[static_cast<std::size_t>(b.begin)] += align_up(b.bytes, buffer_alignment);
     change[static_cast<std::size_t>(b.end)] -= align_up(b.bytes, buffer_alignment);
   }
@@ -138,7 +138,7 @@ std::string summary(const Graph& graph, const Plan& plan) {
                                   node.where.known() ? fmt::format(" ({})", short_form(node.where)) : ""));
   std::vector<const Buffer*> live;
   for (const Buffer& b : plan.buffers) {
-    if (b.begin <= at && at < b.end && b.bytes > 0 && b.memory != Memory::tile) live.push_back(&b);
+    if (b.begin <= at && at < b.end && b.bytes > 0 && b.binding != Binding::tile) live.push_back(&b);
   }
   std::ranges::stable_sort(live, std::greater(), &Buffer::bytes);
   constexpr std::size_t shown = 12;

@@ -10,6 +10,7 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/plan/verify_groups.h"
+#include "tidemark/plan/verify_lanes.h"
 
 namespace tidemark {
 namespace {
@@ -81,12 +82,15 @@ class Verifier {
   Verifier(const Graph& graph, const Plan& plan) : graph_(graph), plan_(plan) {}
 
   std::vector<std::string> run() {
-    if (!check_buffers() || !check_bodies())
+    if (!check_memories() || !check_buffers() || !check_bodies())
       return std::move(problems_);  // the rest would index out of range
-    check_overlaps();
+    for (std::size_t m = 0; m < memory_count(plan_); ++m) check_overlaps(m);
     bind_inputs();
     for (std::size_t t = 0; t < plan_.steps.size() && problems_.size() < enough_problems; ++t) play(t);
-    if (problems_.empty()) problems_ = group_problems(graph_, plan_);  // takes every reference at its word
+    // The list is one order in which things may happen. The others give the same values if no two lanes touch the same
+    // bytes unordered. Both take every reference at its word.
+    if (problems_.empty()) problems_ = group_problems(graph_, plan_);
+    if (problems_.empty()) problems_ = lane_problems(plan_, effects_);
     check_coverage();
     check_outputs();
     check_figures();
@@ -109,7 +113,45 @@ class Verifier {
   const Buffer& buffer(BufferId b) const { return plan_.buffers[b.index]; }
   std::string at(std::size_t t) const {
     const NodeId n = plan_.steps[t].node;
+    if (plan_.steps[t].kind != StepKind::compute)
+      return fmt::format("step {} ({})", t, name_of(plan_.steps[t].kind));
     return fmt::format("step {} ({})", t, n.index < graph_.nodes().size() ? graph_[n].op->name : "?");
+  }
+  const Lane& lane(const Step& step) const { return plan_.lanes[static_cast<std::size_t>(step.lane)]; }
+
+  // Bytes that a value takes in the form that the buffer holds.
+  std::int64_t bytes_in(const Buffer& buf, const Type& type) const {
+    return buf.codec ? buf.codec->bytes(type) : type.bytes();
+  }
+
+  bool check_memories() {
+    const auto memories = static_cast<std::int32_t>(memory_count(plan_));
+    for (std::size_t m = 1; m < memory_count(plan_); ++m) {
+      const PlanMemory& memory = plan_.further[m - 1];
+      if (memory.alignment < 1 || memory.alignment > absurd)
+        report("memory {}: alignment {}", m, memory.alignment);
+      if (memory.input_bytes > absurd || memory.arena_bytes > absurd || memory.lower_bound > absurd)
+        report("memory {}: figures beyond all memory", m);
+    }
+    if (plan_.lanes.empty()) report("no lanes");
+    for (const Lane& lane : plan_.lanes) {
+      if (lane.memory < 0 || lane.memory >= memories) report("lane {}: no memory {}", lane.name, lane.memory);
+    }
+    for (std::size_t t = 0; t < plan_.steps.size() && problems_.size() < enough_problems; ++t) {
+      const Step& step = plan_.steps[t];
+      if (step.lane < 0 || step.lane >= static_cast<std::int32_t>(plan_.lanes.size())) {
+        report("step {}: no lane {}", t, step.lane);
+        continue;
+      }
+      for (std::int32_t wait : step.waits) {
+        if (wait < 0 || wait >= static_cast<std::int32_t>(t)) {
+          report("step {}: waits for step {}", t, wait);
+        } else if (plan_.steps[static_cast<std::size_t>(wait)].lane == step.lane) {
+          report("step {}: waits for step {} of its own lane", t, wait);
+        }
+      }
+    }
+    return problems_.empty();
   }
 
   bool check_buffers() {
@@ -122,22 +164,33 @@ class Verifier {
       }
       if (buf.bytes < 0 || buf.bytes > absurd) report("b{}: {} bytes", b, buf.bytes);
       if (buf.value.valid() && buf.value.index >= graph_.values().size()) report("b{}: made for no value", b);
-      if (buf.memory == Memory::arena) {
-        const bool placed = buf.offset >= 0 && buf.offset < absurd && buf.offset % buffer_alignment == 0;
+      if (buf.memory < 0 || static_cast<std::size_t>(buf.memory) >= memory_count(plan_)) {
+        report("b{}: no memory {}", b, buf.memory);
+        continue;
+      }
+      const bool in_arena = buf.binding == Binding::arena;
+      const bool named = buf.binding == Binding::argument || buf.binding == Binding::result;
+      if (!named && buf.slot != -1) report("b{}: a slot", b);
+      if (!in_arena && buf.offset != 0) report("b{}: an offset outside of an arena", b);
+      if (buf.codec && (!in_arena || buf.purpose != Purpose::value || !buf.value.valid()))
+        report("b{}: coded, and no value of the arena", b);
+      if (in_arena) {
+        const PlanMemory memory = memory_of(plan_, static_cast<std::size_t>(buf.memory));
+        const bool placed = buf.offset >= 0 && buf.offset < absurd && buf.offset % memory.alignment == 0;
         if (!placed) report("b{}: offset {}", b, buf.offset);
-        if (placed && buf.bytes <= absurd && buf.offset + buf.bytes > plan_.arena_bytes) {
+        if (placed && buf.bytes <= absurd && buf.offset + buf.bytes > memory.arena_bytes) {
           report("b{}: ends above the arena", b);
         }
         if (buf.purpose == Purpose::input || buf.purpose == Purpose::donated)
           report("b{}: an input in the arena", b);
-      } else if (buf.memory == Memory::result) {
+      } else if (buf.binding == Binding::result) {
         check_result(b);
-      } else if (buf.memory == Memory::tile) {
-        if (buf.offset != 0 || buf.purpose != Purpose::value) report("b{}: a tile with a place", b);
-      } else if (buf.offset < 0 || buf.offset >= static_cast<std::int64_t>(bound.size())) {
+      } else if (buf.binding == Binding::tile) {
+        if (buf.purpose != Purpose::value) report("b{}: a tile with a place", b);
+      } else if (buf.slot < 0 || static_cast<std::size_t>(buf.slot) >= bound.size()) {
         report("b{}: bound to no input", b);
       } else {
-        const auto index = static_cast<std::size_t>(buf.offset);
+        const auto index = static_cast<std::size_t>(buf.slot);
         const Input& input = graph_.inputs()[index];
         ++bound[index];
         if (buf.bytes != graph_.type(input.value).bytes()) report("b{}: not the size of input {}", b, index);
@@ -157,9 +210,9 @@ class Verifier {
   // Memory that the caller names for an output: of its size, for one that is to be written there, once.
   void check_result(std::size_t b) {
     const Buffer& buf = plan_.buffers[b];
-    const auto index = static_cast<std::size_t>(buf.offset);
+    const auto index = static_cast<std::size_t>(buf.slot);
     if (!plan_.binds_outputs) report("b{}: the caller names no memory for outputs", b);
-    if (buf.offset < 0 || index >= graph_.outputs().size()) return report("b{}: made for no output", b);
+    if (buf.slot < 0 || index >= graph_.outputs().size()) return report("b{}: made for no output", b);
     if (buf.bytes != graph_.type(graph_.outputs()[index]).bytes())
       report("b{}: not the size of output {}", b, index);
     if (buf.purpose != Purpose::output) report("b{}: purpose", b);
@@ -180,6 +233,8 @@ class Verifier {
       }
       for (std::size_t r = 0; r < node.regions.size(); ++r) {
         const Plan& region = plan_.bodies[next].regions[r];
+        if (!is_plain(region))
+          report("node {} ({}): region {} in several memories or lanes", n, node.op->name, r);
         if (!region.binds_outputs) report("node {} ({}): region {} keeps its outputs", n, node.op->name, r);
         for (const std::string& problem : Verifier(node.regions[r], region).run())
           report("node {} ({}): region {}: {}", n, node.op->name, r, problem);
@@ -196,8 +251,10 @@ class Verifier {
     return facts_.empty() ? std::span<const RegionFacts>() : facts_[n.index];
   }
 
-  // Sweeps over time with the live stretches of the arena ordered by address.
-  void check_overlaps() {
+  // Sweeps over the list of steps with the live stretches of one memory's arena ordered by address.
+  void check_overlaps(std::size_t memory) {
+    const std::int64_t alignment = memory_of(plan_, memory).alignment;
+    std::int64_t load = 0, most = 0;
     struct Event {
       std::int32_t step;
       bool begins;
@@ -206,7 +263,8 @@ class Verifier {
     std::vector<Event> events;
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       const Buffer& buf = plan_.buffers[b];
-      if (buf.memory != Memory::arena || buf.bytes == 0 || buf.begin == buf.end) continue;
+      if (static_cast<std::size_t>(buf.memory) != memory) continue;
+      if (buf.binding != Binding::arena || buf.bytes == 0 || buf.begin == buf.end) continue;
       events.push_back({buf.begin, true, b});
       events.push_back({buf.end, false, b});
     }
@@ -219,11 +277,11 @@ class Verifier {
       if (!event.begins) {
         const auto [low, high] = live.equal_range(buf.offset);
         live.erase(std::find_if(low, high, [&](const auto& entry) { return entry.second == event.buffer; }));
-        load_ -= align_up(buf.bytes, buffer_alignment);
+        load -= align_up(buf.bytes, alignment);
         continue;
       }
-      load_ += align_up(buf.bytes, buffer_alignment);
-      most_load_ = std::max(most_load_, load_);
+      load += align_up(buf.bytes, alignment);
+      most = std::max(most, load);
       const auto place = live.insert({buf.offset, event.buffer});
       const auto clash = [&](std::size_t other) {
         report("b{} and b{} overlap at step {}", std::min(other, event.buffer), std::max(other, event.buffer),
@@ -237,6 +295,7 @@ class Verifier {
         clash(std::next(place)->second);
       }
     }
+    most_load_.push_back(most);
   }
 
   void bind_inputs() {
@@ -251,7 +310,7 @@ class Verifier {
     runs_.assign(graph_.nodes().size(), 0);
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       const Buffer& buf = plan_.buffers[b];
-      if (buf.memory == Memory::bound) put(BufferId(b), buf.value, {0, buf.bytes});
+      if (buf.binding == Binding::argument) put(BufferId(b), buf.value, {0, buf.bytes});
     }
   }
 
@@ -299,6 +358,7 @@ class Verifier {
     std::vector<Place>& result = places_[v.index];
     result.clear();
     for (BufferId b : homes_[v.index]) {
+      if (buffer(b).codec) continue;  // in another form it is no place to read from
       for (const Content& content : contents_[b.index]) {
         if (content.value == v)
           result.push_back({b, content.span.first, dense_strides(graph_.type(v).shape)});
@@ -349,7 +409,18 @@ class Verifier {
     } else if (step < buffer(ref.buffer).begin || step >= buffer(ref.buffer).end) {
       report("{}: b{} is not alive", where, ref.buffer.index);
     } else {
-      const Span span = span_of(graph_.type(value), ref.offset, ref.strides);
+      const Buffer& buf = buffer(ref.buffer);
+      const Type& type = graph_.type(value);
+      if (buf.codec && !buf.codec->takes(type)) {
+        report("{}: {} has no form of {}", where, buf.codec->name, to_string(type));
+        return false;
+      }
+      if (buf.codec && !is_dense(type.shape, ref.strides)) {
+        report("{}: a window on what is coded", where);
+        return false;
+      }
+      const Span span = buf.codec ? Span{ref.offset, ref.offset + buf.codec->bytes(type)}
+                                  : span_of(type, ref.offset, ref.strides);
       if (span.first < 0 || span.last > buffer(ref.buffer).bytes) {
         report("{}: bytes [{}, {}) of b{}, which has {}", where, span.first, span.last, ref.buffer.index,
                buffer(ref.buffer).bytes);
@@ -368,9 +439,63 @@ class Verifier {
     });
   }
 
+  // Copies, and changes of form: one value from one buffer to another.
+  void play_transfer(std::size_t t) {
+    const Step& step = plan_.steps[t];
+    const auto now = static_cast<std::int32_t>(t);
+    const std::size_t results = step.kind == StepKind::fetch ? 0 : 1;
+    if (step.in.size() != 1 || step.out.size() != results)
+      return report("{}: {} operands and {} results", at(t), step.in.size(), step.out.size());
+    if (step.node.valid() || step.scratch.valid() || step.group >= 0)
+      return report("{}: a node, scratch or group", at(t));
+    const Ref& from = step.in[0];
+    if (from.value.index >= graph_.values().size()) return report("{}: no such value", at(t));
+    const Type& type = graph_.type(from.value);
+    if (!check_ref(at(t) + ": operand", from, from.value, now)) return;
+    if (!is_dense(type.shape, from.strides)) report("{}: operand must be dense", at(t));
+    const Buffer& source = buffer(from.buffer);
+    const bool there = source.codec ? holds_coded(from) : holds(from);
+    if (!there) report("{}: b{} does not hold %{} there", at(t), from.buffer.index, from.value.index);
+    if (source.binding == Binding::tile) report("{}: reads a tile", at(t));
+    if (results == 0) {
+      if (source.codec) report("{}: the host reads what is coded", at(t));
+      return;
+    }
+    const Ref& to = step.out[0];
+    if (!check_ref(at(t) + ": result", to, from.value, now)) return;
+    const Buffer& target = buffer(to.buffer);
+    if (!is_dense(type.shape, to.strides)) report("{}: result is not dense", at(t));
+    if (target.purpose == Purpose::input) report("{}: writes an input that was not donated", at(t));
+    if (target.binding == Binding::tile) report("{}: writes a tile", at(t));
+    const Span written{to.offset, to.offset + bytes_in(target, type)};
+    if (to.buffer == from.buffer && written.meets({from.offset, from.offset + bytes_in(source, type)}))
+      report("{}: overwrites what it reads", at(t));
+    const bool encodes = step.kind == StepKind::encode, decodes = step.kind == StepKind::decode;
+    if (encodes && (source.codec || !target.codec)) report("{}: not from plain to coded", at(t));
+    if (decodes && (!source.codec || target.codec)) report("{}: not from coded to plain", at(t));
+    if (step.kind == StepKind::copy && source.codec != target.codec) report("{}: changes the form", at(t));
+    if ((encodes || decodes) && source.memory != target.memory) report("{}: between memories", at(t));
+    const Codec* codec = source.codec ? source.codec : target.codec;
+    if (codec && !codec->exact) report("{}: {} is lossy, which nobody allowed", at(t), codec->name);
+    put(to.buffer, to.value, written);
+  }
+
+  bool holds_coded(const Ref& ref) const {
+    return std::ranges::any_of(contents_[ref.buffer.index], [&](const Content& content) {
+      return content.value == ref.value && content.span.first == ref.offset;
+    });
+  }
+
+  // Computing happens in the memory of the lane, on what is plain.
+  bool is_at_hand(const Step& step, BufferId b) const {
+    return !buffer(b).codec && buffer(b).memory == lane(step).memory;
+  }
+
   void play(std::size_t t) {
     const Step& step = plan_.steps[t];
     const auto now = static_cast<std::int32_t>(t);
+    if (step.kind != StepKind::compute) return play_transfer(t);
+    if (!lane(step).computes) return report("step {}: lane {} does not compute", t, lane(step).name);
     if (step.node.index >= graph_.nodes().size()) return report("step {}: no such node", t);
     const Node& node = graph_[step.node];
     if (step.in.size() != node.operands.size() || step.out.size() != node.results.size()) {
@@ -380,6 +505,7 @@ class Verifier {
     if (acts(node)) {
       if (last_effect_.valid() && step.node < last_effect_) report("{}: effects out of order", at(t));
       last_effect_ = step.node;
+      effects_.push_back(t);
     }
 
     bool sound = true;
@@ -389,6 +515,8 @@ class Verifier {
       const std::string where = fmt::format("{}: operand {}", at(t), k);
       if (!check_ref(where, step.in[k], node.operands[k], now)) {
         sound = false;
+      } else if (!is_at_hand(step, step.in[k].buffer)) {
+        report("{}: b{} is not plain in the lane's memory", where, step.in[k].buffer.index);
       } else if (!holds(step.in[k])) {
         report("{}: b{} does not hold %{} there", where, step.in[k].buffer.index, node.operands[k].index);
       }
@@ -398,6 +526,8 @@ class Verifier {
       const std::string where = fmt::format("{}: result {}", at(t), r);
       if (!check_ref(where, step.out[r], node.results[r], now)) {
         sound = false;
+      } else if (!is_at_hand(step, step.out[r].buffer)) {
+        report("{}: b{} is not plain in the lane's memory", where, step.out[r].buffer.index);
       } else if (!is_dense(graph_.type(node.results[r]).shape, step.out[r].strides)) {
         report("{}: not dense", where);
       } else if (buffer(step.out[r].buffer).purpose == Purpose::input) {
@@ -457,8 +587,9 @@ class Verifier {
     }
     if (!known(scratch)) return report("{}: no such scratch buffer", at(t));
     const Buffer& buf = buffer(scratch);
-    if (buf.purpose != Purpose::scratch || buf.memory != Memory::arena)
+    if (buf.purpose != Purpose::scratch || buf.binding != Binding::arena)
       report("{}: scratch is no scratch", at(t));
+    if (!is_at_hand(plan_.steps[t], scratch)) report("{}: scratch in another memory", at(t));
     if (buf.bytes < needed) report("{}: needs {} bytes of scratch and has {}", at(t), needed, buf.bytes);
     const auto now = static_cast<std::int32_t>(t);
     if (now < buf.begin || now >= buf.end) report("{}: scratch b{} is not alive", at(t), scratch.index);
@@ -491,9 +622,9 @@ class Verifier {
       if (!is_dense(graph_.type(ref.value).shape, ref.strides)) report("{}: not dense", where);
       if (!holds(ref)) report("{}: b{} does not hold %{}", where, ref.buffer.index, ref.value.index);
       const Buffer& buf = buffer(ref.buffer);
-      if (buf.memory == Memory::arena && buf.purpose != Purpose::output)
+      if (buf.binding == Binding::arena && buf.purpose != Purpose::output)
         report("{}: purpose of its buffer", where);
-      if (buf.memory == Memory::arena && plan_.binds_outputs)
+      if (buf.binding == Binding::arena && plan_.binds_outputs)
         report("{}: not where the caller wants it", where);
       if (buf.purpose == Purpose::input && !graph_.is_input(ref.value))
         report("{}: a view of an input", where);
@@ -504,28 +635,15 @@ class Verifier {
   }
 
   void check_figures() {
-    std::int64_t inputs = 0, top = 0;
-    for (const Buffer& buf : plan_.buffers) {
-      if (buf.memory == Memory::bound) {
-        inputs += buf.bytes;
-      } else if (buf.memory == Memory::arena && buf.bytes > 0) {
-        top = std::max(top, align_up(buf.offset + buf.bytes, buffer_alignment));
-      }
-    }
-    const auto figure = [&](std::string_view name, std::int64_t said, std::int64_t found) {
-      if (said != found) report("{} is {}, not {}", name, found, said);
-    };
     if (plan_.input_bytes > absurd || plan_.arena_bytes > absurd) return report("figures beyond all memory");
-    figure("input_bytes", plan_.input_bytes, inputs);
-    figure("arena_bytes", plan_.arena_bytes, top);
-    figure("lower_bound", plan_.lower_bound, inputs + most_load_);
+    for (std::size_t m = 0; m < memory_count(plan_); ++m) check_figures_of(m);
     if (plan_.order_free_bound > plan_.lower_bound)
       report("order_free_bound is above the load of this order");
-    if (plan_.budget > 0 && plan_.peak() > plan_.budget) report("the peak is above the budget");
     if (plan_.store_all_bytes < plan_.peak()) report("store_all_bytes is below the peak");
     if (!problems_.empty()) return;  // costs are facts about sound steps
     double flops = 0, moved = 0;
     for (const Step& step : plan_.steps) {
+      if (step.kind != StepKind::compute) continue;
       const Node& node = graph_[step.node];
       NodeCall call(graph_, node);
       std::vector<Strides> strides;
@@ -544,6 +662,27 @@ class Verifier {
     if (differ(moved, plan_.bytes_moved)) report("bytes_moved is {}, not {}", moved, plan_.bytes_moved);
   }
 
+  void check_figures_of(std::size_t m) {
+    const PlanMemory memory = memory_of(plan_, m);
+    std::int64_t inputs = 0, top = 0;
+    for (const Buffer& buf : plan_.buffers) {
+      if (static_cast<std::size_t>(buf.memory) != m) continue;
+      if (buf.binding == Binding::argument) {
+        inputs += buf.bytes;
+      } else if (buf.binding == Binding::arena && buf.bytes > 0) {
+        top = std::max(top, align_up(buf.offset + buf.bytes, memory.alignment));
+      }
+    }
+    const auto figure = [&](std::string_view name, std::int64_t said, std::int64_t found) {
+      if (said != found) report("{}: {} is {}, not {}", memory.name, name, found, said);
+    };
+    figure("input_bytes", memory.input_bytes, inputs);
+    figure("arena_bytes", memory.arena_bytes, top);
+    figure("lower_bound", memory.lower_bound, inputs + most_load_[m]);
+    if (memory.budget > 0 && memory.peak() > memory.budget)
+      report("{}: the peak is above the budget", memory.name);
+  }
+
   const Graph& graph_;
   const Plan& plan_;
   std::vector<std::string> problems_;
@@ -556,7 +695,8 @@ class Verifier {
   std::vector<std::vector<RegionFacts>> facts_;   // per node; empty: no node has regions
   std::map<std::size_t, std::size_t> result_buffers_;  // by output
   NodeId last_effect_;
-  std::int64_t load_ = 0, most_load_ = 0;
+  std::vector<std::size_t> effects_;     // steps
+  std::vector<std::int64_t> most_load_;  // per memory
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ class GroupVerifier {
     problems_.push_back(fmt::format("group {}: ", group_) + fmt::format(text, std::forward<Args>(args)...));
   }
   const Buffer& buffer(const Ref& ref) const { return plan_.buffers[ref.buffer.index]; }
-  bool is_tile(const Ref& ref) const { return buffer(ref).memory == Memory::tile; }
+  bool is_tile(const Ref& ref) const { return buffer(ref).binding == Binding::tile; }
   const Node& node(std::size_t t) const { return graph_[plan_.steps[t].node]; }
 
   Fusion fusion(std::size_t t) const {
@@ -202,7 +202,7 @@ double unmoved_bytes(const Graph& graph, const Plan& plan, std::size_t step) {
     if (at_hand(k)) bytes += static_cast<double>(graph.type(s.in[k].value).bytes());
   }
   for (const Ref& out : s.out) {
-    if (plan.buffers[out.buffer.index].memory == Memory::tile)
+    if (plan.buffers[out.buffer.index].binding == Binding::tile)
       bytes += static_cast<double>(graph.type(out.value).bytes());
   }
   return bytes;

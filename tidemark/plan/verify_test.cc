@@ -189,8 +189,8 @@ TEST_F(Verify, CatchesBadBuffers) {
   expect_caught("bytes", [&](Plan& p) { p.buffers[result(1).index].bytes = -1; });
   expect_caught("no such buffer", [](Plan& p) { p.steps[0].out[0].buffer = BufferId(1000); });
   expect_caught("no such node", [](Plan& p) { p.steps[0].node = NodeId(1000); });
-  expect_caught("bound by", [](Plan& p) { p.buffers[1].offset = 0; });
-  expect_caught("bound to no input", [](Plan& p) { p.buffers[1].offset = 7; });
+  expect_caught("bound by", [](Plan& p) { p.buffers[1].slot = 0; });
+  expect_caught("bound to no input", [](Plan& p) { p.buffers[1].slot = 7; });
   expect_caught("purpose", [](Plan& p) { p.buffers[0].purpose = Purpose::donated; });
   expect_caught("purpose", [&](Plan& p) { p.buffers[result(5).index].purpose = Purpose::value; });
 }

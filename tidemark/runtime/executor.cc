@@ -21,6 +21,8 @@ Executor::Executor(const Graph& graph, const Plan& plan, Device& device, Arena& 
   TM_CHECK(arena.bytes() >= plan.arena_bytes, "an arena of {} bytes for a plan of {}", arena.bytes(),
            plan.arena_bytes);
   TM_CHECK(!plan.binds_outputs, "a region's plan without its node");
+  TM_CHECK(is_plain(plan), "a plan of {} memories and {} lanes for a device that has one of each",
+           memory_count(plan), plan.lanes.size());
   prepare(graph, plan, arena.base());
 }
 
@@ -30,11 +32,11 @@ Executor::Executor(const Graph& graph, const Plan& plan, Device& device, std::by
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     const Ref& ref = plan.outputs[i];
     const Buffer& buffer = plan.buffers[ref.buffer.index];
-    TM_CHECK(buffer.memory != Memory::arena, "a region's output in its arena");
-    const bool from_input = buffer.memory == Memory::bound;
-    if (!from_input && buffer.offset == static_cast<std::int64_t>(i)) continue;
+    TM_CHECK(buffer.binding != Binding::arena, "a region's output in its arena");
+    const bool from_input = buffer.binding == Binding::argument;
+    if (!from_input && buffer.slot == static_cast<std::int32_t>(i)) continue;
     output_copies_.push_back({.output = static_cast<std::uint32_t>(i),
-                              .from = static_cast<std::uint32_t>(buffer.offset),
+                              .from = static_cast<std::uint32_t>(buffer.slot),
                               .from_input = from_input,
                               .bytes = static_cast<std::size_t>(graph.type(ref.value).bytes())});
   }
@@ -81,13 +83,13 @@ void Executor::add_ref(const Graph& graph, const Plan& plan, const Ref& ref, std
   const Buffer& buffer = plan.buffers[ref.buffer.index];
   const Type& type = graph.type(ref.value);
   TensorRef tensor{.data = nullptr, .dtype = type.dtype, .shape = type.shape, .strides = ref.strides};
-  if (buffer.memory == Memory::arena) {
+  if (buffer.binding == Binding::arena) {
     tensor.data = base + buffer.offset + ref.offset;
     top_ = std::max(top_, end_of(buffer));
   } else {
-    (buffer.memory == Memory::bound ? input_patches_ : output_patches_)
+    (buffer.binding == Binding::argument ? input_patches_ : output_patches_)
         .push_back({.ref = static_cast<std::uint32_t>(refs_.size()),
-                    .which = static_cast<std::uint32_t>(buffer.offset),
+                    .which = static_cast<std::uint32_t>(buffer.slot),
                     .offset = ref.offset});
   }
   refs_.push_back(tensor);
@@ -135,7 +137,9 @@ void Executor::prepare_group(const Graph& graph, const Plan& plan, std::size_t f
   std::vector<Ref> outside, results;
   std::map<std::uint32_t, GroupPlace> made;  // by buffer: what the group's own steps put there
   int tiles = 0;
-  const auto is_tile = [&](const Ref& ref) { return plan.buffers[ref.buffer.index].memory == Memory::tile; };
+  const auto is_tile = [&](const Ref& ref) {
+    return plan.buffers[ref.buffer.index].binding == Binding::tile;
+  };
   const auto place_outside = [&](const Ref& ref) {
     const auto same = [&](const Ref& other) {
       return other.buffer == ref.buffer && other.offset == ref.offset && other.strides == ref.strides &&
