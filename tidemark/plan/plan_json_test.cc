@@ -63,7 +63,8 @@ TEST_F(PlanJson, SaysWhereAFileIsWrong) {
   expect_rejected("unknown field `extra`", [](auto& j) { j["extra"] = 1; });
   expect_rejected("/memories/0/arena_bytes", [](auto& j) { j["memories"][0]["arena_bytes"] = -1; });
   expect_rejected("/memories/0/arena_bytes", [](auto& j) { j["memories"][0]["arena_bytes"] = 1.5; });
-  expect_rejected("/memories/0/arena_bytes", [](auto& j) { j["memories"][0]["arena_bytes"] = 18446744073709551615u; });
+  expect_rejected("/memories/0/arena_bytes",
+                  [](auto& j) { j["memories"][0]["arena_bytes"] = 18446744073709551615u; });
   expect_rejected("/flops", [](auto& j) { j["flops"] = "many"; });
   expect_rejected("/memories", [](auto& j) { j["memories"].clear(); });
   expect_rejected("/memories/0/name", [](auto& j) { j["memories"][0]["name"] = "cloud"; });
