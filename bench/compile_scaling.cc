@@ -33,7 +33,8 @@ void show_row(const bench::TrainingRow& row) {
   const double optimise = seconds_of([&] { graph = prepare_graph(model.step); });
   const double planning = seconds_of([&] { plan = make_plan(graph, {}, &report); });
   Arena arena(*default_device(), plan.arena_bytes);
-  const double prepare = seconds_of([&] { Executor(graph, plan, *default_device(), arena); });
+  const double prepare =
+      seconds_of([&] { Executor(graph, verified(graph, plan), *default_device(), arena); });
   fmt::print("{:<10} {:>7} nodes {:>8.3f} s: build {:.3f}, optimise {:.3f}, plan {:.3f}, prepare {:.3f}\n",
              row.name, graph.nodes().size(), build + optimise + planning + prepare, build, optimise, planning,
              prepare);

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   // The same plan under a bare executor: what a run itself allocates.
   const PlannedGraph planned = train.plan();
   Arena arena(*default_device(), planned.plan.arena_bytes);
-  Executor executor(planned.graph, planned.plan, *default_device(), arena);
+  Executor executor(planned.graph, verified(planned.graph, planned.plan), *default_device(), arena);
   std::vector<std::byte*> memory;
   for (const Tensor& t : tensors_of(state)) memory.push_back(t.storage()->data());
   for (const Tensor& t : {in, out}) memory.push_back(t.storage()->data());

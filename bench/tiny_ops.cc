@@ -35,7 +35,7 @@ double nanoseconds_per_op(const Graph& graph, const PlanOptions& options, int op
   const Plan plan = make_plan(graph, options);
   steps = plan.steps.size();
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, plan, device, arena);
+  Executor executor(graph, verified(graph, plan), device, arena);
   alignas(64) float memory[3][16] = {{1, 1, 1, 1}, {0.5F, 0.5F, 0.5F, 0.5F}, {2, 2, 2, 2}};
   std::byte* inputs[3];
   for (int i = 0; i < 3; ++i) inputs[i] = reinterpret_cast<std::byte*>(memory[i]);

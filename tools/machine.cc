@@ -19,7 +19,7 @@ namespace tidemark::cli {
 namespace {
 
 struct MachineCommand {
-  std::string effort = "normal", output, show;
+  std::string effort = "normal", output, show, disk;
   int threads = 0;
   bool json = false, probes = false;
 };
@@ -60,6 +60,24 @@ void print_table(const Machine& machine) {
   }
 }
 
+void print_links(const Machine& machine) {
+  if (machine.links.empty()) return;
+  const auto name = [&](int memory) {
+    return memory == 0 ? std::string("ram") : machine.further[static_cast<std::size_t>(memory) - 1].name;
+  };
+  fmt::print("\ncopies               latency        alone   while computing\n");
+  for (const Link& link : machine.links) {
+    fmt::print("  {:<14} {:>8.1f} µs {:>10}B/s {:>10}B/s\n",
+               fmt::format("{} → {}", name(link.from), name(link.to)), 1e6 * link.latency,
+               with_prefix(link.bandwidth), with_prefix(link.beside_compute));
+  }
+  fmt::print("\ncodecs                  encode       decode\n");
+  for (const CodecRate& rate : machine.codecs) {
+    fmt::print("  {:<14} {:>10}B/s {:>10}B/s\n", rate.codec, with_prefix(rate.encode),
+               with_prefix(rate.decode));
+  }
+}
+
 void print_probe(const ProbeReport& probe) {
   fmt::print("{:>10.2f} {:>10.2f} {:>6.2f}  {:<14} {}\n", 1e6 * probe.measured, 1e6 * probe.predicted,
              probe.predicted / probe.measured, name_of(probe.work), probe.call);
@@ -69,6 +87,7 @@ Machine measured(const MachineCommand& command) {
   CpuDevice device(command.threads);
   CalibrationOptions options;
   options.effort = command.effort == "quick" ? CalibrationEffort::quick : CalibrationEffort::normal;
+  options.disk_folder = command.disk;
   std::unique_ptr<Progress> progress;
   if (!command.json) {
     options.progress = [&](int done, int total) {
@@ -96,6 +115,7 @@ void run_machine(const MachineCommand& command) {
     fmt::print("{}\n", to_json(machine));
   } else {
     print_table(machine);
+    print_links(machine);
   }
 }
 
@@ -110,6 +130,8 @@ void add_machine(CLI::App& app, int& exit_code) {
   add_count_option(*machine, "--threads", command->threads, {0, 1024},
                    "threads to measure with; 0: as many as cores");
   add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file");
+  add_text_option(*machine, "--disk", command->disk,
+                  "measure the disk of this folder too, with 64 MiB that are gone afterwards");
   machine
       ->add_flag("--probes", command->probes, "list every call that was timed, with the model's prediction")
       ->excludes("--show");

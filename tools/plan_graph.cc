@@ -47,6 +47,16 @@ Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
                {"flops", plan.flops},
                {"bytes_moved", plan.bytes_moved}};
   if (plan.budget > 0) json["budget"] = plan.budget;
+  json["memories"] = Json::array();
+  for (std::size_t m = 0; m < memory_count(plan); ++m) {
+    const PlanMemory memory = memory_of(plan, m);
+    json["memories"].push_back({{"name", memory.name},
+                                {"budget", memory.budget > 0 ? Json(memory.budget) : Json(nullptr)},
+                                {"peak", memory.peak()},
+                                {"lower_bound", memory.lower_bound}});
+  }
+  json["lanes"] = Json::array();
+  for (const Lane& lane : plan.lanes) json["lanes"].push_back(lane.name);
   return json;
 }
 

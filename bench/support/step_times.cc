@@ -25,7 +25,7 @@ void fill(std::byte* bytes, const Type& type, std::mt19937& random) {
 StepTimes step_times(const Graph& graph, const Plan& plan, Device& device, int rounds,
                      std::span<std::byte* const> inputs) {
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, plan, device, arena);
+  Executor executor(graph, verified(graph, plan), device, arena);
   std::vector<AlignedBytes> owned;
   std::vector<std::byte*> memory(inputs.begin(), inputs.end());
   std::mt19937 random(1);

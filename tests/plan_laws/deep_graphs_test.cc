@@ -105,7 +105,7 @@ TEST(DeepGraphs, AreDifferentiatedOptimisedPlannedAndRun) {
     EXPECT_EQ(problems(prepared, back), std::vector<std::string>());
     CpuDevice device(1);
     Arena arena(device, plan.arena_bytes);
-    Executor executor(prepared, plan, device, arena);
+    Executor executor(prepared, verified(prepared, plan), device, arena);
     std::vector<float> values(16, 0.5f);
     alignas(64) std::byte memory[64];
     std::memcpy(memory, values.data(), sizeof memory);

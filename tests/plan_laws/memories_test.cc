@@ -1,8 +1,10 @@
 // Plans over several memories and lanes, on the simulated device: right ones give the bits of the reference run under every
 // delay tried and end when the timetable says; of damaged ones the verifier accepts none that gives other bits.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 
 #include "tests/support/random_programs.h"
@@ -18,6 +20,7 @@
 #include "tidemark/plan/plan_hash.h"
 #include "tidemark/plan/plan_json.h"
 #include "tidemark/plan/verify.h"
+#include "tidemark/runtime/executor.h"
 
 namespace tidemark::testing {
 namespace {
@@ -119,6 +122,108 @@ TEST(Memories, AFailureComesToTheHost) {
     EXPECT_THROW(run_simulated(c.graph, c.plan, c.inputs, {.seconds = seconds, .fail_at = t}, pool()),
                  SimulatedFailure);
   }
+}
+
+// tanh(x) waits in another memory while exp(x) is computed, and comes back for their product.
+struct FarAndBack {
+  Graph graph;
+  Plan plan;
+  std::int32_t made, left, between, returned, used;  // steps
+
+  FarAndBack() {
+    Builder builder(graph);
+    const Var x = builder.input({DType::f32, {100}});
+    const Var a = tanh(x);
+    const Var b = exp(x);
+    graph.add_output((a * b).id());
+    plan = make_plan(graph, {.skip = {"fuse", "in_place", "order"}});
+    const BufferId near = plan.steps[0].out[0].buffer;
+    const Buffer like = plan.buffers[near.index];
+    plan.buffers.push_back({.bytes = like.bytes, .begin = 1, .end = 4, .value = like.value, .memory = 1});
+    const BufferId far(plan.buffers.size() - 1);
+    plan.buffers.push_back(
+        {.bytes = like.bytes, .offset = plan.arena_bytes, .begin = 3, .end = 5, .value = like.value});
+    const BufferId fresh(plan.buffers.size() - 1);
+    const Ref from = plan.steps[0].out[0];
+    Ref away = from, back = from;
+    away.buffer = far, back.buffer = fresh;
+    plan.steps[2].in[0].buffer = fresh;
+    plan.steps.insert(plan.steps.begin() + 2,
+                      {.kind = StepKind::copy, .in = {away}, .out = {back}, .lane = 2, .waits = {1}});
+    plan.steps.insert(plan.steps.begin() + 1,
+                      {.kind = StepKind::copy, .in = {from}, .out = {away}, .lane = 1, .waits = {0}});
+    made = 0, left = 1, between = 2, returned = 3, used = 4;
+    plan.steps[4].waits = {returned};
+    plan.buffers[near.index].end = 2;
+    for (Buffer& buffer : plan.buffers) {
+      if (buffer.binding == Binding::argument) buffer.end = 5;
+    }
+    const auto lives = [&](const Ref& ref, std::int32_t begin, std::int32_t end) {
+      plan.buffers[ref.buffer.index].begin = begin, plan.buffers[ref.buffer.index].end = end;
+    };
+    lives(plan.steps[2].out[0], 2, 5);
+    lives(plan.steps[4].out[0], 4, 5);
+    plan.lanes = {{.name = "compute"}, {.name = "out", .computes = false}, {.name = "in", .computes = false}};
+    const std::int64_t bytes = align_up(like.bytes, buffer_alignment);
+    plan.further = {
+        {.name = "far", .alignment = buffer_alignment, .arena_bytes = bytes, .lower_bound = bytes}};
+    plan.arena_bytes += bytes;
+    plan.lower_bound = plan.input_bytes + 3 * bytes;
+    plan.store_all_bytes = 10 * plan.peak();
+  }
+
+  void expect_refused(std::string_view says, const std::function<void(Plan&)>& change) const {
+    Plan wrong = plan;
+    change(wrong);
+    EXPECT_THAT(problems(graph, wrong), ::testing::Contains(::testing::HasSubstr(std::string(says))));
+  }
+  Step& step(Plan& p, std::int32_t t) const { return p.steps[static_cast<std::size_t>(t)]; }
+  Buffer& target(Plan& p, std::int32_t t) const { return p.buffers[step(p, t).out[0].buffer.index]; }
+};
+
+TEST(Memories, ProblemsAreNamed) {
+  const FarAndBack c;
+  EXPECT_THAT(problems(c.graph, c.plan), ::testing::IsEmpty()) << to_text(c.graph, c.plan);
+  c.expect_refused("neither happens before", [&](Plan& p) { c.step(p, c.left).waits.clear(); });
+  c.expect_refused("neither happens before", [&](Plan& p) { c.step(p, c.returned).waits.clear(); });
+  c.expect_refused("neither happens before", [&](Plan& p) { c.step(p, c.used).waits.clear(); });
+  c.expect_refused("waits for step 4", [&](Plan& p) { c.step(p, c.left).waits = {c.used}; });
+  c.expect_refused("of its own lane", [&](Plan& p) { c.step(p, c.used).waits = {c.between}; });
+  c.expect_refused("no lane 7", [&](Plan& p) { c.step(p, c.left).lane = 7; });
+  c.expect_refused("does not compute", [&](Plan& p) { c.step(p, c.between).lane = 1; });
+  c.expect_refused("no lanes", [&](Plan& p) { p.lanes.clear(); });
+  c.expect_refused("no memory 2", [&](Plan& p) { c.target(p, c.left).memory = 2; });
+  c.expect_refused("not plain in the lane's memory", [&](Plan& p) { c.target(p, c.returned).memory = 1; });
+  c.expect_refused("not plain in the lane's memory", [&](Plan& p) { p.lanes[0].memory = 1; });
+  c.expect_refused("does not hold",
+                   [&](Plan& p) { c.step(p, c.returned).in[0] = c.step(p, c.between).out[0]; });
+  c.expect_refused("far: arena_bytes", [&](Plan& p) { p.further[0].arena_bytes += 64; });
+  c.expect_refused("far: the peak is above", [&](Plan& p) { p.further[0].budget = 100; });
+  c.expect_refused("has no form of", [&](Plan& p) { c.target(p, c.left).codec = find_codec("bits"); });
+  c.expect_refused("not from plain to coded", [&](Plan& p) { c.step(p, c.left).kind = StepKind::encode; });
+  c.expect_refused("1 operands and 1 results", [&](Plan& p) { c.step(p, c.left).kind = StepKind::fetch; });
+  c.expect_refused("a slot", [&](Plan& p) { c.target(p, c.left).slot = 0; });
+}
+
+TEST(Memories, ACopyThatComputingHidesIsFree) {
+  const FarAndBack c;
+  const Timetable hidden = timetable(c.plan, std::vector<double>{1, 2, 5, 2, 1});
+  EXPECT_EQ(hidden.makespan, 7);
+  EXPECT_EQ(hidden.stalled[0], 0);
+  const Timetable slow = timetable(c.plan, std::vector<double>{1, 4, 5, 3, 1});
+  EXPECT_EQ(slow.makespan, 9);  // back at 8, two later than wanted
+  EXPECT_EQ(slow.stalled[0], 2);
+}
+
+// The CPU has one memory and one lane: it says so.
+TEST(Memories, PlansOverThemAreNotRunElsewhere) {
+  const FarAndBack c;
+  CpuDevice device(1);
+  Arena arena(device, c.plan.arena_bytes);
+  EXPECT_THROW(Executor(c.graph, verified(c.graph, c.plan), device, arena), InternalError);
+  Plan wrong = c.plan;
+  wrong.steps[1].waits.clear();
+  EXPECT_THROW(verified(c.graph, wrong), InternalError);
 }
 
 // One change of a kind that could be a planner's mistake. False: there is nothing to change here.

@@ -47,7 +47,7 @@ struct Trained {
 Trained train(const tiny::TinyModel& model, const Graph& graph, const Plan& plan, int threads, int steps) {
   CpuDevice device(threads);
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, plan, device, arena);
+  Executor executor(graph, verified(graph, plan), device, arena);
   const std::vector<Tensor> inputs = model.inputs();
   std::vector<std::byte*> memory;
   for (const Tensor& t : inputs) memory.push_back(t.storage()->data());

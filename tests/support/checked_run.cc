@@ -283,9 +283,9 @@ std::vector<std::vector<std::byte>> outputs_of(const Graph& graph, const Plan& p
 
 CheckedRun run_checked(const Graph& graph, const Plan& plan,
                        const std::vector<std::vector<std::byte>>& inputs, const CheckedOptions& options) {
-  CheckedDevice device(graph, plan, options);
+  CheckedDevice device(graph, options.watched ? *options.watched : plan, options);
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, plan, device, arena);
+  Executor executor(graph, verified(graph, plan), device, arena);
   std::vector<std::byte*> memory;
   for (const std::vector<std::byte>& input : inputs) memory.push_back(device.add_input(input));
   executor.run(memory);
@@ -297,7 +297,7 @@ PlainRun run_plain(const Graph& graph, const Plan& plan, const std::vector<std::
                    int threads) {
   PagedDevice device(threads);
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, plan, device, arena);
+  Executor executor(graph, verified(graph, plan), device, arena);
   std::vector<std::unique_ptr<GuardedMemory>> held;
   std::vector<std::byte*> memory;
   for (const std::vector<std::byte>& input : inputs) {

@@ -21,6 +21,7 @@ struct CheckedOptions {
   // Which of two patterns: what is written looks like at most one of them. They also differ in where memory lies between
   // its guard pages, at the end or at the beginning.
   bool second_pattern = false;
+  const Plan* watched = nullptr;  // what the watch believes; null: the plan that is run
 };
 
 struct CheckedRun {

@@ -14,6 +14,7 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cpu/calibrate_fit.h"
+#include "tidemark/cpu/calibrate_links.h"
 #include "tidemark/cpu/calibrate_probes.h"
 #include "tidemark/cpu/kernel_clock.h"
 #include "tidemark/ops/contract.h"
@@ -74,8 +75,9 @@ void fill(std::span<std::byte> bytes, DType dtype, std::int64_t index_limit, std
 
 // One of several copies of a probe's program, each with memory of its own.
 struct Copy {
-  Copy(const Graph& graph, const Plan& plan, Device& device, std::int64_t index_limit, std::mt19937& random)
-      : arena(device, plan.arena_bytes), executor(graph, plan, device, arena) {
+  Copy(const Graph& graph, const VerifiedPlan& plan, Device& device, std::int64_t index_limit,
+       std::mt19937& random)
+      : arena(device, plan->arena_bytes), executor(graph, plan, device, arena) {
     for (const Input& in : graph.inputs()) {
       const Type& type = graph.type(in.value);
       memory.push_back(allocate_aligned(type.bytes()));
@@ -90,11 +92,11 @@ struct Copy {
 };
 
 // The least time per execution of the graph, over rounds of executions on different memory.
-double least_seconds(const Graph& graph, const Plan& plan, std::int64_t index_limit, Device& device,
+double least_seconds(const Graph& graph, const VerifiedPlan& plan, std::int64_t index_limit, Device& device,
                      const Patience& patience) {
   const KernelClock clock(device.pool().threads());
   std::mt19937 random(1);
-  const double bytes = static_cast<double>(std::max<std::int64_t>(plan.peak(), 1));
+  const double bytes = static_cast<double>(std::max<std::int64_t>(plan->peak(), 1));
   std::vector<std::unique_ptr<Copy>> copies;
   const auto add_copy = [&] {
     copies.push_back(std::make_unique<Copy>(graph, plan, device, index_limit, random));
@@ -148,7 +150,7 @@ Graph tiny_steps() {
 struct Timed {
   explicit Timed(const Probe& probe) : Timed(graph_of(probe), probe.index_limit) {}
   Timed(Graph g, std::int64_t limit)
-      : graph(std::move(g)), plan(make_plan(graph, {.skip = {"fuse"}})), index_limit(limit) {
+      : graph(std::move(g)), plan(verified(graph, make_plan(graph, {.skip = {"fuse"}}))), index_limit(limit) {
     const NodeCall call(graph, graph.nodes()[0]);
     measured = {.cost = cost_of(call),
                 .dtype = arithmetic_dtype(call),
@@ -156,11 +158,11 @@ struct Timed {
   }
   void measure(Device& device, const Patience& patience) {
     const double seconds = least_seconds(graph, plan, index_limit, device, patience);
-    measured.seconds = std::min(measured.seconds, seconds / static_cast<double>(plan.steps.size()));
+    measured.seconds = std::min(measured.seconds, seconds / static_cast<double>(plan->steps.size()));
   }
 
   Graph graph;
-  Plan plan;
+  VerifiedPlan plan;
   std::int64_t index_limit;
   Measurement measured;
 };
@@ -217,6 +219,7 @@ Machine calibrate(Device& device, const CalibrationOptions& options) {
   machine[WorkKind::opaque] = {.flops = machine[WorkKind::contraction].flops,
                                .bytes = machine[WorkKind::elementwise].bytes,
                                .speed = machine[WorkKind::contraction].speed};
+  measure_links(machine, device, options.disk_folder);
   for (const Timed& t : timed) {
     if (!options.report) break;
     options.report({.call = call_text(t.graph),

@@ -22,6 +22,9 @@ struct CalibrationOptions {
   CalibrationEffort effort = CalibrationEffort::normal;
   std::function<void(int done, int total)> progress = {};
   std::function<void(const ProbeReport&)> report = {};  // for every probe, once the rates are fitted
+  // Where the disk is measured, with 64 MiB that are gone afterwards; empty: no disk. A folder that cannot be used is an
+  // Error bad_file.
+  std::string disk_folder = {};
 };
 
 // With the device's threads. Needs about 256 MiB of memory.

@@ -4,8 +4,11 @@
 
 #include <set>
 
+#include "tidemark/base/error.h"
+#include "tidemark/cpu/calibrate_links.h"
 #include "tidemark/cpu/calibrate_probes.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/ir/codec.h"
 
 namespace tidemark {
 namespace {
@@ -28,6 +31,7 @@ TEST(Calibrate, ProbesEveryKindOfWorkAtEitherEffort) {
 TEST(Calibrate, GivesAMachineThatPlansCanUse) {
   CpuDevice device(1);
   int last = -1, reports = 0;
+  const std::string folder = ::testing::TempDir();
   const Machine machine = calibrate(device, {.effort = CalibrationEffort::quick,
                                              .progress = [&](int done, int) { last = done; },
                                              .report =
@@ -35,12 +39,34 @@ TEST(Calibrate, GivesAMachineThatPlansCanUse) {
                                                    ++reports;
                                                    EXPECT_GT(probe.measured, 0) << probe.call;
                                                    EXPECT_GT(probe.predicted, 0) << probe.call;
-                                                 }});
+                                                 },
+                                             .disk_folder = folder});
   EXPECT_GT(last, 0);
   EXPECT_GT(reports, 10);
   EXPECT_EQ(machine.threads, 1);
   EXPECT_GT(machine.memory_bytes, 0);
   EXPECT_EQ(machine_from_json(to_json(machine)), machine);
+  for (const auto& [from, to] : {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0)})
+    EXPECT_NE(find_link(machine, from, to), nullptr) << from << " to " << to;
+  ASSERT_EQ(machine.further.size(), 1u);
+  EXPECT_EQ(machine.further[0].name, "disk");
+  EXPECT_EQ(machine.codecs.size(), codecs().size());
+}
+
+TEST(Calibrate, ADiskThatCannotBeUsedIsAnError) {
+  CpuDevice device(1);
+  Machine machine;
+  EXPECT_THROW(measure_links(machine, device, "/no/such/folder"), Error);
+  EXPECT_THROW(measure_links(machine, device, "/proc"), Error);
+}
+
+TEST(Calibrate, WithoutADiskThereAreCopiesAndCodecs) {
+  CpuDevice device(2);
+  Machine machine;
+  measure_links(machine, device, "");
+  EXPECT_TRUE(machine.further.empty());
+  ASSERT_EQ(machine.links.size(), 1u);
+  EXPECT_GT(machine.links[0].beside_compute, 0);
 }
 
 }  // namespace

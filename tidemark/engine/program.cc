@@ -47,17 +47,17 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
 
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
     : graph_(prepare_within(graph, options.skip_optimisations, options.plan)),
-      plan_(plan_or_throw(graph_, options.plan)),
+      plan_(verified(graph_, plan_or_throw(graph_, options.plan))),
       workspace_(std::make_shared<Workspace>(std::move(device))),
-      workspace_bytes_(plan_.arena_bytes),
-      held_{.graph = held_bytes(graph_), .plan = held_bytes(plan_)} {}
+      workspace_bytes_(plan_->arena_bytes),
+      held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least)
     : graph_(std::move(prepared)),
-      plan_(std::move(plan)),
+      plan_(verified(graph_, std::move(plan))),
       workspace_(std::move(workspace)),
-      workspace_bytes_(std::max(at_least, plan_.arena_bytes)),
-      held_{.graph = held_bytes(graph_), .plan = held_bytes(plan_)} {}
+      workspace_bytes_(std::max(at_least, plan_->arena_bytes)),
+      held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
   at_line(where, [&] { lease.reserve(workspace_bytes_); });
@@ -122,23 +122,23 @@ void Program::Bound::give_away(SourceLine where, bool half_written) {
 }
 
 void Program::check_held(std::span<const Tensor> inputs, SourceLine where) const {
-  if (plan_.budget == 0) return;
+  if (plan_->budget == 0) return;
   const Workspace::Held held = workspace_->held(inputs);
-  const std::int64_t total = plan_.peak() + held.bytes;
-  if (total <= plan_.budget) return;
+  const std::int64_t total = plan_->peak() + held.bytes;
+  if (total <= plan_->budget) return;
   fail(ErrorCode::infeasible_budget,
        {.what = fmt::format("{} still held, {}, and with {} this call takes {}",
                             held.count == 1 ? "1 result of an earlier call is"
                                             : fmt::format("{} results of earlier calls are", held.count),
                             to_string(Bytes(held.bytes)), held.count == 1 ? "it" : "them",
                             to_string(Bytes(total))),
-        .expected = fmt::format("at most the budget, {}", to_string(Bytes(plan_.budget))),
+        .expected = fmt::format("at most the budget, {}", to_string(Bytes(plan_->budget))),
         .where = where,
         .help = "let them go before the call (result = {}), pass them in as arguments, or have the plan "
                 "leave room for "
                 "them: {.held_results = 1}",
-        .notes = {fmt::format("the plan: {}", to_string(Bytes(plan_.peak()))),
-                  fmt::format("too much: {} bytes", total - plan_.budget)}});
+        .notes = {fmt::format("the plan: {}", to_string(Bytes(plan_->peak()))),
+                  fmt::format("too much: {} bytes", total - plan_->budget)}});
 }
 
 // One per output, null for those in the inputs' memory; two outputs may be one value. Made before the run, so that
@@ -146,8 +146,8 @@ void Program::check_held(std::span<const Tensor> inputs, SourceLine where) const
 std::vector<std::shared_ptr<Storage>> Program::result_storages(const Workspace::Lease& lease) const {
   std::vector<std::shared_ptr<Storage>> storages;
   std::unordered_map<std::uint32_t, std::shared_ptr<Storage>> by_buffer;
-  for (const Ref& ref : plan_.outputs) {
-    const Buffer& buffer = plan_.buffers[ref.buffer.index];
+  for (const Ref& ref : plan_->outputs) {
+    const Buffer& buffer = plan_->buffers[ref.buffer.index];
     if (buffer.binding == Binding::argument) {
       storages.emplace_back();
       continue;
@@ -185,8 +185,8 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
   }
   bound.give_away(where, false);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const Ref& ref = plan_.outputs[i];
-    const Buffer& buffer = plan_.buffers[ref.buffer.index];
+    const Ref& ref = plan_->outputs[i];
+    const Buffer& buffer = plan_->buffers[ref.buffer.index];
     const Type& type = graph_.type(ref.value);
     if (!storages[i]) {
       results[i] = Tensor::from_storage(type, inputs[static_cast<std::size_t>(buffer.slot)].storage());

@@ -50,7 +50,7 @@ class Program {
   std::vector<Tensor> run(std::span<const Tensor> inputs, SourceLine where);
 
   const Graph& graph() const { return graph_; }
-  const Plan& plan() const { return plan_; }
+  const Plan& plan() const { return *plan_; }
   std::int64_t arena_high_water() const { return high_water_.load(); }  // over all runs of this program
   HeldBytes held() const;
 
@@ -73,7 +73,7 @@ class Program {
   std::vector<std::shared_ptr<Storage>> result_storages(const Workspace::Lease& lease) const;
 
   Graph graph_;
-  Plan plan_;
+  VerifiedPlan plan_;
   std::shared_ptr<Workspace> workspace_;
   std::int64_t workspace_bytes_ = 0;
   HeldBytes held_;                             // of the graph and the plan

@@ -43,6 +43,16 @@ double seconds_of(const Machine& machine, const Call& call) {
   return seconds_of(machine, cost_of(call), arithmetic_dtype(call));
 }
 
+const Link* find_link(const Machine& machine, int from, int to) {
+  const auto found = std::ranges::find_if(
+      machine.links, [&](const Link& link) { return link.from == from && link.to == to; });
+  return found == machine.links.end() ? nullptr : &*found;
+}
+
+double seconds_of(const Link& link, double bytes, bool beside_compute) {
+  return link.latency + bytes / (beside_compute ? link.beside_compute : link.bandwidth);
+}
+
 // Two cores of a Neoverse V1 at 2.6 GHz, as `tidemark machine` sees them in a release build, rounded: one core where
 // calls are small, nearly twice its rates where they are large. Bandwidths are what the bytes add to the flops.
 const Machine& reference_machine() {
@@ -76,6 +86,12 @@ const Machine& reference_machine() {
       m[work].speed[static_cast<std::size_t>(DType::bf16)] = 2.2;
       m[work].speed[static_cast<std::size_t>(DType::f16)] = 0.85;
     }
+    // A drive of the same age on a bus of its own.
+    m.further = {{.name = "disk", .bytes = std::int64_t{100} << 30}};
+    m.links = {{.from = 0, .to = 0, .latency = 0.2e-6, .bandwidth = 12e9, .beside_compute = 6e9},
+               {.from = 0, .to = 1, .latency = 60e-6, .bandwidth = 1.0e9, .beside_compute = 0.9e9},
+               {.from = 1, .to = 0, .latency = 120e-6, .bandwidth = 2.0e9, .beside_compute = 1.8e9}};
+    m.codecs = {{.codec = "bits", .encode = 1.5e9, .decode = 1.5e9}};
     return m;
   }();
   return machine;

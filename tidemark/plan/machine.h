@@ -36,12 +36,39 @@ struct WorkRates {
   friend bool operator==(const WorkRates&, const WorkRates&) = default;
 };
 
+// A memory beside the one that is computed in: a disk, the host's memory of a device.
+struct MachineMemory {
+  std::string name = {};
+  std::int64_t bytes = 0;  // free when it was measured
+  friend bool operator==(const MachineMemory&, const MachineMemory&) = default;
+};
+
+// How copies go from one memory to another: seconds = latency + bytes / bandwidth. Memory 0 is the one that is computed
+// in, k the k-th of `further`.
+struct Link {
+  int from = 0, to = 0;
+  double latency = 0;         // seconds
+  double bandwidth = 0;       // bytes/s, with nothing else going on
+  double beside_compute = 0;  // bytes/s, while all threads compute
+  friend bool operator==(const Link&, const Link&) = default;
+};
+
+// Bytes of plain values per second.
+struct CodecRate {
+  std::string codec = {};
+  double encode = 0, decode = 0;
+  friend bool operator==(const CodecRate&, const CodecRate&) = default;
+};
+
 struct Machine {
   std::string name;
   int threads = 1;
   std::int64_t memory_bytes = 0;  // as installed; a budget is asked for apart
   double overhead = 0;            // seconds that a step takes at least
   std::array<WorkRates, work_count> work = {};
+  std::vector<MachineMemory> further = {};  // memories 1, 2, …
+  std::vector<Link> links = {};             // none: nothing can be moved
+  std::vector<CodecRate> codecs = {};
 
   const WorkRates& operator[](WorkKind w) const { return work[static_cast<std::size_t>(w)]; }
   WorkRates& operator[](WorkKind w) { return work[static_cast<std::size_t>(w)]; }
@@ -59,9 +86,13 @@ DType arithmetic_dtype(const Call& call);
 double seconds_of(const Machine& machine, const Call& call);
 double seconds_of(const Machine& machine, const Cost& cost, DType dtype = DType::f32);
 
+// Null: there is none.
+const Link* find_link(const Machine& machine, int from, int to);
+double seconds_of(const Link& link, double bytes, bool beside_compute);
+
 std::string to_json(const Machine& machine);
 
-// Throws Error bad_machine_file, naming the place ("/work/rows/bytes/3/1"), on anything a machine cannot be.
+// Files of version 1 have no further memories. Throws Error bad_machine_file, naming the place ("/work/rows/bytes/3/1"), on anything a machine cannot be.
 Machine machine_from_json(std::string_view text);
 
 // The same from a file. Throws Error bad_file when it cannot be read.

@@ -7,7 +7,7 @@ namespace {
 
 using Json = JsonReader::Json;
 constexpr std::string_view format_name = "tidemark-machine";
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 constexpr JsonFileKind machine_file{"machine file", ErrorCode::bad_machine_file};
 constexpr Bytes most_machine_bytes = Bytes(std::int64_t{1} << 24);
 constexpr int most_threads = 1 << 20;
@@ -53,6 +53,62 @@ WorkRates read_rates(const JsonReader& r) {
   return rates;
 }
 
+Json memories_json(const Machine& machine) {
+  Json list = Json::array();
+  for (const MachineMemory& memory : machine.further)
+    list.push_back({{"name", memory.name}, {"bytes", memory.bytes}});
+  return list;
+}
+
+Json links_json(const Machine& machine) {
+  Json list = Json::array();
+  for (const Link& link : machine.links) {
+    list.push_back({{"from", link.from},
+                    {"to", link.to},
+                    {"latency", link.latency},
+                    {"bandwidth", link.bandwidth},
+                    {"beside_compute", link.beside_compute}});
+  }
+  return list;
+}
+
+Json codecs_json(const Machine& machine) {
+  Json list = Json::array();
+  for (const CodecRate& rate : machine.codecs)
+    list.push_back({{"codec", rate.codec}, {"encode", rate.encode}, {"decode", rate.decode}});
+  return list;
+}
+
+void read_memories(const JsonReader& list, Machine& machine) {
+  list.each([&](const JsonReader& r) {
+    r.only({"name", "bytes"});
+    machine.further.push_back({.name = r.field("name").text(), .bytes = r.field("bytes").integer(1)});
+  });
+}
+
+void read_links(const JsonReader& list, Machine& machine) {
+  const auto last = static_cast<std::int64_t>(machine.further.size());
+  list.each([&](const JsonReader& r) {
+    r.only({"from", "to", "latency", "bandwidth", "beside_compute"});
+    const Link link{.from = static_cast<int>(r.field("from").integer(0, last)),
+                    .to = static_cast<int>(r.field("to").integer(0, last)),
+                    .latency = r.field("latency").positive(),
+                    .bandwidth = r.field("bandwidth").positive(),
+                    .beside_compute = r.field("beside_compute").positive()};
+    if (find_link(machine, link.from, link.to)) r.reject("there is such a link already");
+    machine.links.push_back(link);
+  });
+}
+
+void read_codecs(const JsonReader& list, Machine& machine) {
+  list.each([&](const JsonReader& r) {
+    r.only({"codec", "encode", "decode"});
+    machine.codecs.push_back({.codec = r.field("codec").text(),
+                              .encode = r.field("encode").positive(),
+                              .decode = r.field("decode").positive()});
+  });
+}
+
 }  // namespace
 
 std::string to_json(const Machine& machine) {
@@ -72,7 +128,10 @@ std::string to_json(const Machine& machine) {
                      {"threads", machine.threads},
                      {"memory_bytes", machine.memory_bytes},
                      {"overhead", machine.overhead},
-                     {"work", std::move(work)}};
+                     {"work", std::move(work)},
+                     {"further_memories", memories_json(machine)},
+                     {"links", links_json(machine)},
+                     {"codecs", codecs_json(machine)}};
   return json.dump(1);
 }
 
@@ -82,10 +141,11 @@ Machine machine_from_json(std::string_view text) {
   if (root.field("format").text() != format_name) {
     root.field("format").reject("not a machine", std::string(format_name));
   }
-  if (root.field("version").integer() != format_version) {
-    root.field("version").reject("another version of the format", fmt::format("{}", format_version));
-  }
-  root.only({"format", "version", "name", "threads", "memory_bytes", "overhead", "work"});
+  const std::int64_t version = root.field("version").integer();
+  if (version != 1 && version != format_version)
+    root.field("version").reject("another version of the format", fmt::format("1 or {}", format_version));
+  root.only({"format", "version", "name", "threads", "memory_bytes", "overhead", "work", "further_memories",
+             "links", "codecs"});
   Machine machine;
   machine.name = root.field("name").text();
   machine.threads = static_cast<int>(root.field("threads").integer(1, most_threads));
@@ -96,6 +156,10 @@ Machine machine_from_json(std::string_view text) {
   for (int w = 1; w < work_count; ++w) names.push_back(name_at(w));
   work.only(names);
   for (int w = 1; w < work_count; ++w) machine[static_cast<WorkKind>(w)] = read_rates(work.field(name_at(w)));
+  if (version == 1) return machine;  // of the time when there was one memory
+  read_memories(root.field("further_memories"), machine);
+  read_links(root.field("links"), machine);
+  read_codecs(root.field("codecs"), machine);
   return machine;
 }
 

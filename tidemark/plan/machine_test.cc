@@ -49,6 +49,36 @@ TEST(Curve, PassesThroughItsPointsAndIsLevelBeyond) {
   EXPECT_DOUBLE_EQ(curve.at(1e9), 400);
 }
 
+TEST(Machine, ReadsFilesOfTheTimeWhenThereWasOneMemory) {
+  auto json = nlohmann::json::parse(to_json(reference_machine()));
+  json["version"] = 1;
+  for (const char* field : {"further_memories", "links", "codecs"}) json.erase(field);
+  const Machine old = machine_from_json(json.dump());
+  EXPECT_TRUE(old.further.empty() && old.links.empty() && old.codecs.empty());
+  EXPECT_EQ(old.work, reference_machine().work);
+}
+
+TEST(Machine, LinksAreFoundAndTimed) {
+  const Machine& machine = reference_machine();
+  ASSERT_NE(find_link(machine, 0, 1), nullptr);
+  EXPECT_EQ(find_link(machine, 1, 1), nullptr);
+  const Link& out = *find_link(machine, 0, 1);
+  EXPECT_EQ(seconds_of(out, 0, false), out.latency);
+  EXPECT_DOUBLE_EQ(seconds_of(out, out.bandwidth, false), out.latency + 1);
+  EXPECT_GT(seconds_of(out, 1e9, true), seconds_of(out, 1e9, false));
+}
+
+TEST(Machine, RefusesLinksThatCannotBe) {
+  EXPECT_THAT(rejection([](auto& j) { j["links"][1]["to"] = 2; }), HasSubstr("/links/1/to"));
+  EXPECT_THAT(rejection([](auto& j) { j["links"][1]["bandwidth"] = 0; }), HasSubstr("/links/1/bandwidth"));
+  EXPECT_THAT(rejection([](auto& j) { j["links"][2] = j["links"][1]; }), HasSubstr("such a link already"));
+  EXPECT_THAT(rejection([](auto& j) { j["further_memories"][0]["bytes"] = 0; }),
+              HasSubstr("/further_memories/0/bytes"));
+  EXPECT_THAT(rejection([](auto& j) { j["codecs"][0]["encode"] = -1; }), HasSubstr("/codecs/0/encode"));
+  EXPECT_THAT(rejection([](auto& j) { j.erase("links"); }), HasSubstr("`links` is missing"));
+  EXPECT_THAT(rejection([](auto& j) { j["version"] = 3; }), HasSubstr("/version"));
+}
+
 TEST(Machine, KeepsEveryFieldAndEveryBitAsJson) {
   Machine machine = reference_machine();
   machine.name = "a \"quoted\" name";

@@ -711,4 +711,9 @@ void verify_or_throw(const Graph& graph, const Plan& plan) {
     throw InternalError(fmt::format("a plan fails verification:\n  {}", fmt::join(found, "\n  ")));
 }
 
+VerifiedPlan verified(const Graph& graph, Plan plan) {
+  verify_or_throw(graph, plan);
+  return VerifiedPlan(std::move(plan));
+}
+
 }  // namespace tidemark

@@ -15,4 +15,20 @@ std::vector<std::string> problems(const Graph& graph, const Plan& plan);
 // Throws InternalError with the problems.
 void verify_or_throw(const Graph& graph, const Plan& plan);
 
+// A plan that was found right for a graph: the only kind that is executed. Nothing but the verifier makes one, and nobody
+// changes it.
+class VerifiedPlan {
+ public:
+  const Plan& operator*() const { return plan_; }
+  const Plan* operator->() const { return &plan_; }
+
+ private:
+  friend VerifiedPlan verified(const Graph& graph, Plan plan);
+  explicit VerifiedPlan(Plan plan) : plan_(std::move(plan)) {}
+  Plan plan_;
+};
+
+// Throws InternalError with the problems.
+VerifiedPlan verified(const Graph& graph, Plan plan);
+
 }  // namespace tidemark

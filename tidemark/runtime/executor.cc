@@ -16,8 +16,9 @@ std::int64_t end_of(const Buffer& buffer) { return buffer.offset + align_up(buff
 
 }  // namespace
 
-Executor::Executor(const Graph& graph, const Plan& plan, Device& device, Arena& arena)
+Executor::Executor(const Graph& graph, const VerifiedPlan& verified, Device& device, Arena& arena)
     : device_(device), arena_(&arena) {
+  const Plan& plan = *verified;
   TM_CHECK(arena.bytes() >= plan.arena_bytes, "an arena of {} bytes for a plan of {}", arena.bytes(),
            plan.arena_bytes);
   TM_CHECK(!plan.binds_outputs, "a region's plan without its node");

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "tidemark/plan/plan.h"
+#include "tidemark/plan/verify.h"
 #include "tidemark/runtime/arena.h"
 #include "tidemark/runtime/device.h"
 
@@ -17,7 +17,8 @@ namespace tidemark {
 
 class Executor {
  public:
-  Executor(const Graph& graph, const Plan& plan, Device& device, Arena& arena);
+  // `plan` is one for `graph`.
+  Executor(const Graph& graph, const VerifiedPlan& plan, Device& device, Arena& arena);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 

@@ -19,7 +19,7 @@ TEST(Executor, TellsAnObserverOfEveryStepInOrder) {
   const Plan plan = make_plan(graph);
   CpuDevice device(1);
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, plan, device, arena);
+  Executor executor(graph, verified(graph, plan), device, arena);
 
   alignas(64) float data[4] = {1, 2, 3, 4};
   std::byte* const inputs[] = {reinterpret_cast<std::byte*>(data)};
@@ -55,8 +55,8 @@ TEST(Executor, AGroupHasTheBitsOfItsStepsOneByOne) {
   std::byte* const inputs[] = {reinterpret_cast<std::byte*>(data), reinterpret_cast<std::byte*>(shift)};
   CpuDevice device(2);
   Arena one(device, grouped.arena_bytes), other(device, single.arena_bytes);
-  Executor(graph, grouped, device, one).run(inputs);
-  Executor(graph, single, device, other).run(inputs);
+  Executor(graph, verified(graph, grouped), device, one).run(inputs);
+  Executor(graph, verified(graph, single), device, other).run(inputs);
   EXPECT_EQ(one.high_water(), grouped.arena_bytes);
   for (std::size_t i = 0; i < 2; ++i) {
     const std::byte* first = one.base() + grouped.buffers[grouped.outputs[i].buffer.index].offset;
