@@ -12,6 +12,7 @@
 #include "tidemark/optim/optimizers.h"
 #include "tidemark/schedule/run.h"
 #include "tidemark/trace/control_flow.h"
+#include "tidemark/trace/dlpack.h"
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/hints.h"
 #include "tidemark/trace/model_functions.h"

@@ -29,6 +29,7 @@ enum class ErrorCode : int {
   bad_attribute = 203,
   index_out_of_range = 204,
   wrong_operand_count = 205,
+  bad_dlpack = 206,
   // 03xx: differentiation
   not_differentiable = 301,
   loss_not_scalar = 302,
@@ -46,6 +47,7 @@ enum class ErrorCode : int {
   numeric = 602,
   memory_in_use = 603,
   out_of_memory = 604,
+  read_only_memory = 605,
   // 07xx: reversing a simulation
   bad_run_option = 701,
   replay_diverged = 702,

@@ -58,7 +58,10 @@ std::string Captures::signature() const {
 
 std::int64_t Captures::constant_bytes() const {
   std::int64_t bytes = 0;
-  for (const Captured& captured : list_) bytes += captured.variable ? 0 : captured.type.bytes();
+  for (const Captured& captured : list_) {
+    const bool own = !captured.variable && !captured.constant.storage()->foreign();
+    bytes += own ? captured.type.bytes() : 0;
+  }
   return bytes;
 }
 

@@ -25,9 +25,9 @@ class Captures {
 
   // Appends the captured tensors as they are now. False, and nothing is said of `inputs`, when the trace does not hold.
   bool read(std::vector<Tensor>& inputs) const;
-  bool lost() const;              // a variable is gone: the trace will never hold again
-  std::string signature() const;  // types, and which values were read
-  std::int64_t constant_bytes() const;
+  bool lost() const;                    // a variable is gone: the trace will never hold again
+  std::string signature() const;        // types, and which values were read
+  std::int64_t constant_bytes() const;  // without those in another library's memory
 
  private:
   struct Captured {

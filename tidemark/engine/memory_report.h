@@ -24,8 +24,9 @@ struct FunctionMemory {
       held_results;  // larger than 4 KiB each: beside the peak of the next call, unless they are its arguments
   Bytes results_in_arena;  // of these: move to memory of their own at the next call
   std::size_t calls = 0, plans = 0;
-  std::int64_t evicted = 0;                      // plans that made room for others, ever
-  Bytes graphs, plan_bytes, kernels, constants;  // constants: tensors made inside the functions
+  std::int64_t evicted = 0;  // plans that made room for others, ever
+  Bytes graphs, plan_bytes, kernels,
+      constants;  // constants: tensors made inside the functions, not from_dlpack
   Bytes cache_limit;
 
   Bytes cached() const { return graphs + plan_bytes + kernels + constants; }

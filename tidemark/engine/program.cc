@@ -96,6 +96,15 @@ Program::Bound Program::bind(std::span<const Tensor> inputs, SourceLine where) c
            .where = where,
            .help = "pass a copy, or do not donate that argument"});
     }
+    if (input.donated && inputs[i].storage()->read_only) {
+      fail(ErrorCode::read_only_memory,
+           {.what =
+                fmt::format("{} is donated, and lies in memory of another library that must not be written",
+                            graph_[input.value].name),
+            .expected = "memory that a call may overwrite",
+            .where = where,
+            .help = "do not donate this argument, or donate a copy: tensor_from_bytes(x.type(), x.bytes())"});
+    }
     bound.memory.push_back(reading.data());
     if (!input.donated) bound.read.push_back(std::move(reading));
   }
@@ -105,10 +114,11 @@ Program::Bound Program::bind(std::span<const Tensor> inputs, SourceLine where) c
     if (!overwriting) {
       inputs[i].check_not_donated(where);  // to another thread's call, just now
       fail(ErrorCode::memory_in_use,
-           {.what = fmt::format("{} is donated while another call uses it",
+           {.what = fmt::format("{} is donated while another call or another library uses it",
                                 graph_[graph_.inputs()[i].value].name),
             .where = where,
-            .help = "give each thread a tensor of its own, or do not donate that argument"});
+            .help = "give each thread a tensor of its own, let go of what to_dlpack gave, or do not donate "
+                    "that argument"});
     }
     bound.memory[i] = overwriting->data();
     bound.overwritten.push_back(*std::move(overwriting));

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "tidemark/base/check.h"
+
 namespace tidemark {
 namespace {
 
@@ -92,6 +94,7 @@ std::optional<Reading> Storage::read(const std::shared_ptr<Storage>& storage, st
 
 std::optional<Overwriting> Storage::overwrite(const std::shared_ptr<Storage>& storage,
                                               std::uint32_t version) {
+  TM_CHECK(!storage->read_only, "memory that must not be written was given away");
   storage->settle();
   const std::lock_guard lock(storage->mutex_);
   if (storage->overwriting_ || storage->readers_ > 0 || storage->version_ != version) return {};

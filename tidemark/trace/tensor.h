@@ -101,6 +101,9 @@ class Tensor : public Variable {
   Tensor& operator*=(const Operand& other);
   Tensor& operator/=(const Operand& other);
 
+  // Where the data lies; of a traced tensor, where it will.
+  DeviceId device() const { return storage_ ? storage_->device : DeviceId(); }
+
   const std::shared_ptr<Storage>& storage() const { return storage_; }
   std::uint64_t trace() const { return trace_; }
   ValueId value() const { return value_; }
