@@ -44,7 +44,8 @@ class GuardedMemory {
     TM_CHECK(mprotect(map_, static_cast<std::size_t>(page), PROT_NONE) == 0);
     TM_CHECK(mprotect(map_ + page + whole, static_cast<std::size_t>(page), PROT_NONE) == 0);
     pages = {map_ + page, map_ + page + whole};
-    base = at_the_end ? pages.end - align_up(bytes, buffer_alignment) : pages.begin;
+    // Arenas are multiples of buffer_alignment. Inputs are not: they are aligned to their elements only.
+    base = at_the_end ? pages.end - bytes : pages.begin;
   }
   ~GuardedMemory() { munmap(map_, map_bytes_); }
   GuardedMemory(const GuardedMemory&) = delete;

@@ -22,8 +22,9 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // `inputs[i]` is the memory of the graph's input i: dense, aligned, and written only if that input is donated. When it
-  // throws, wrote_inputs() says whether any was; plans let no step fail, for what its operands hold, once one is.
+  // `inputs[i]` is the memory of the graph's input i: dense, aligned to its elements (kernels take views, and
+  // those are not more than that), and written only if that input is donated. When it throws, wrote_inputs()
+  // says whether any was; plans let no step fail, for what its operands hold, once one is.
   void run(std::span<std::byte* const> inputs);
   // The same, calling `after_step(i)` when step i of the plan has run, with its group if it is in one: for timing and for
   // watching values.

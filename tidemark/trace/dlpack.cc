@@ -22,6 +22,7 @@ struct Element {
   std::uint8_t bits;
   DType dtype;
 };
+// In the order of DType.
 constexpr Element elements[] = {{kDLFloat, 32, DType::f32},   {kDLFloat, 64, DType::f64},
                                 {kDLBfloat, 16, DType::bf16}, {kDLFloat, 16, DType::f16},
                                 {kDLInt, 32, DType::i32},     {kDLInt, 64, DType::i64},

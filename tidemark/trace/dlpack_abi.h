@@ -12,7 +12,6 @@
 
 extern "C" {
 
-// NOLINTBEGIN(readability-identifier-naming): the names are DLPack's
 enum DLDeviceType : std::int32_t {
   kDLCPU = 1,
   kDLCUDA = 2,
@@ -81,7 +80,6 @@ struct DLManagedTensorVersioned {
   std::uint64_t flags;
   DLTensor dl_tensor;
 };
-// NOLINTEND
 }
 
 #define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0)
