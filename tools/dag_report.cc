@@ -9,6 +9,7 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
 #include "tidemark/plan/plan_hash.h"
+#include "tools/solver_option.h"
 
 namespace tidemark::cli {
 namespace {
@@ -137,6 +138,7 @@ void print_json(const Dag& dag, const DagReport& report) {
   }
   json["effort"] = report.effort;
   json["work"] = report.work;
+  if (report.budget) json["solvers"] = solvers_json(report.solvers);
   json["seconds"] = report.seconds;
   fmt::print("{}\n", json.dump(2));
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tidemark/solve/dag/schedule.h"
+#include "tidemark/solve/remat/solvers.h"
 
 namespace tidemark::cli {
 
@@ -24,6 +25,7 @@ struct DagReport {
   std::int64_t memory_bound = 0;  // no schedule has a lower peak
   std::string effort = {};
   std::int64_t work = 0;
+  SolverLog solvers = {};  // what each of them did; with a budget
   double seconds = 0;
 
   double overhead_percent(double cost) const { return base_cost > 0 ? 100 * (cost / base_cost - 1) : 0; }

@@ -28,11 +28,12 @@ RematResult or_in_given_order(RematResult found, const RematProblem& problem, co
   fixed.fixed_order = true;
   effort.units /= 4;
   RematResult other = solve_remat(fixed, base, effort);
+  found.work_units += other.work_units;
+  add_to_log(found.solvers, other.solvers);
   if (!better(other, found)) return found;
   found.sequence = std::move(other.sequence);  // the bounds stay those of any order
   found.figures = other.figures;
   found.feasible = other.feasible;
-  found.work_units += other.work_units;
   return found;
 }
 
@@ -46,10 +47,11 @@ Sequence own_order(const Dag& dag) {
 
 // Given seconds, rounds of doubling work until time is up; what the last one has found by then counts.
 RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base, const Effort& effort,
-                              std::span<const int> warm) {
+                              std::span<const int> warm, const SolverChoice& solvers) {
   SearchControl control(planning_control(effort));
   RematEffort units = remat_effort(problem.model.tasks, effort.scale);
   units.search_order = true;
+  units.solvers = solvers;
   units.control = &control;
   control.enter("budget", 2 * units.units);
   if (effort.seconds) units.units /= 16;
@@ -60,10 +62,13 @@ RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base,
     const double time_bound = std::max(best.time_bound, next.time_bound);
     const std::int64_t memory_bound = std::max(best.memory_bound, next.memory_bound);
     const std::int64_t work = best.work_units + next.work_units;
+    SolverLog log = std::move(best.solvers);
+    add_to_log(log, next.solvers);
     if (better(next, best)) best = std::move(next);
     best.time_bound = time_bound;
     best.memory_bound = memory_bound;
     best.work_units = work;
+    best.solvers = std::move(log);
   }
   control.finish();
   return best;

@@ -9,12 +9,16 @@ namespace tidemark::cli {
 namespace {
 
 ExitCode run(const CLI::App& plan, const PlanCommand& command) {
+  if (!command.memory) refuse_options(plan, {"--solver", "--without"}, "a plan without --memory");
+  if (!command.check.empty())
+    refuse_options(plan, {"--solver", "--without", "--passes"}, "a schedule that is only judged");
   switch (command.model.kind()) {
     case ModelKind::dag_file:
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--machine", "--passes", "--print", "--by-batch"},
+                      "--output", "--machine", "--print", "--by-batch"},
                      "a graph of costs and bytes");
+      if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
     case ModelKind::graph_file:
       refuse_options(plan, {"--batch", "--context", "--dtype", "--optimizer", "--by-batch"},
@@ -38,6 +42,7 @@ void add_plan(CLI::App& app, int& exit_code) {
       "budget: bytes (4096, 64MiB, 2GB), or a share of the peak without one (90%)");
   plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*plan, command->effort);
+  add_solver_options(*plan, command->solvers);
   add_text_option(*plan, "--schedule", command->schedule,
                   "write the nodes in order of execution to this file");
   add_text_option(*plan, "--check", command->check,
@@ -47,7 +52,8 @@ void add_plan(CLI::App& app, int& exit_code) {
   plan->add_option("--disable", command->disable, "passes to leave out, by name");
   add_text_option(*plan, "--dump-after", command->dump_after, "print the draft after this pass");
   add_text_option(*plan, "--output", command->output, "write the plan as JSON to this file");
-  plan->add_flag("--passes", command->passes, "how long each pass took");
+  plan->add_flag("--passes", command->passes,
+                 "how long each pass took, and what each solver did for the budget");
   plan->add_flag("--by-batch", command->by_batch, "the peak of a built-in model as a formula in the batch");
   plan->add_flag("--print", command->print_graph, "print the graph as planned");
   plan->add_flag("--json", command->json, "the figures as JSON");

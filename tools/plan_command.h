@@ -8,6 +8,7 @@
 #include "tools/effort_option.h"
 #include "tools/exit_code.h"
 #include "tools/model_option.h"
+#include "tools/solver_option.h"
 
 namespace tidemark::cli {
 
@@ -15,15 +16,17 @@ struct PlanCommand {
   ModelOption model;
   std::optional<Budget> memory;  // none: the least memory at no extra time
   Effort effort;
+  SolverOption solvers;
   bool fixed_order = false;
   std::string schedule;  // write the order of execution here
+  bool passes = false;   // how long each pass took, what each solver did
   bool json = false;
 
   // Graphs of operations only.
   std::string machine;  // plan for the machine in this file
   std::vector<std::string> disable;
   std::string dump_after, output;
-  bool passes = false, print_graph = false;
+  bool print_graph = false;
   bool by_batch = false;  // the peak as a formula; built-in models only
 
   // Graphs of costs and bytes only.

@@ -55,12 +55,14 @@ ExitCode plan_dag(const PlanCommand& command) {
   problem.fixed_order = command.fixed_order;
   if (report.budget) problem.budget = *report.budget;
   const Sequence base = own_order(dag);
-  RematResult found = report.budget ? cheapest_schedule(problem, base, command.effort)
-                                    : least_memory(problem, base, command.effort);
+  RematResult found = report.budget
+                          ? cheapest_schedule(problem, base, command.effort, {}, command.solvers.choice())
+                          : least_memory(problem, base, command.effort);
   report.schedule = std::move(found.sequence);
   report.cost_bound = found.time_bound;
   report.memory_bound = found.memory_bound;
   report.work = found.work_units;
+  report.solvers = std::move(found.solvers);
 
   // The search's own figures are not taken on trust.
   report.figures = check_schedule(dag, report.schedule);
@@ -75,6 +77,7 @@ ExitCode plan_dag(const PlanCommand& command) {
     print_json(dag, report);
   } else if (report.fits) {
     print_text(dag, report);
+    if (command.passes) print_solvers(report.solvers);
   }
   flush_output();
   if (!report.fits) fmt::print(stderr, "{}\n", misfit_text(dag, report));

@@ -106,8 +106,10 @@ ExitCode plan_graph(const PlanCommand& command) {
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);
   const Graph graph = prepare_graph(command.model.load());
-  PlanOptions options{
-      .machine = machine ? &*machine : nullptr, .fixed_order = command.fixed_order, .skip = command.disable};
+  PlanOptions options{.machine = machine ? &*machine : nullptr,
+                      .fixed_order = command.fixed_order,
+                      .skip = command.disable,
+                      .solvers = command.solvers.choice()};
   if (command.memory) {
     // A share is of what is needed at no extra time.
     const std::int64_t whole = command.memory->relative() ? make_plan(graph, options).peak() : 0;
@@ -129,6 +131,7 @@ ExitCode plan_graph(const PlanCommand& command) {
     if (command.json) {
       Json json = misfit(command, graph, result.error());
       json["changes"] = changes;
+      json["solvers"] = solvers_json(report.solvers);
       json["seconds"] = seconds();
       fmt::print("{}\n", json.dump(2));
       std::fflush(stdout);
@@ -146,6 +149,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   if (command.json) {
     Json json = figures(command, graph, plan);
     json["effort"] = command.effort.name;
+    if (options.memory) json["solvers"] = solvers_json(report.solvers);
     json["seconds"] = seconds();
     fmt::print("{}\n", json.dump(2));
     return exit_ok;
@@ -158,6 +162,7 @@ ExitCode plan_graph(const PlanCommand& command) {
                line ? to_text(*line) : "no formula: the graph depends on the batch");
   }
   if (command.passes) print_passes(report);
+  if (command.passes && options.memory) print_solvers(report.solvers);
   fmt::print("planned in {:.2f} s\n", seconds());
   return exit_ok;
 }

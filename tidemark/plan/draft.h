@@ -15,6 +15,7 @@
 #include "tidemark/ir/graph.h"
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/plan.h"
+#include "tidemark/solve/remat/solvers.h"
 
 namespace tidemark {
 
@@ -81,6 +82,8 @@ struct Draft {
   bool order_is_given = false;           // first executions stay as they are listed
   std::int64_t arena_budget = -1;        // what remat aims at; negative: no limit
   RematShare remat_share;                // what it may spend on that
+  SolverChoice solvers;                  // those that remat asks
+  SolverLog* solver_log = nullptr;       // what each of them did is added here; may be null
   bool rough_layout = false;             // addresses will be looked for again, with more work
   std::int64_t layout_height = -1;       // an arena that is low enough; negative: the lower, the better
   std::int64_t group_limit = -1;         // load up to which groups may lift it; negative: as high as it is

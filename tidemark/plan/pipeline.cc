@@ -92,6 +92,8 @@ class Driver {
     return draft;
   }
 
+  SolverLog* solver_log() { return report_ ? &report_->solvers : nullptr; }
+
   Plan finish_verified(const Draft& draft) {
     const auto start = std::chrono::steady_clock::now();
     Plan plan = finish(draft);
@@ -157,6 +159,8 @@ Draft ordered_draft(const Graph& graph, const PlanOptions& options, const Region
                     Driver& driver) {
   Draft draft(graph);
   draft.effort = options.effort;
+  draft.solvers = options.solvers;
+  draft.solver_log = driver.solver_log();
   draft.control = options.control;
   draft.order_is_given = options.fixed_order;
   draft.warm_start = options.warm_start;

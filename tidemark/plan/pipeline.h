@@ -22,6 +22,7 @@ struct PlanOptions {
   const Machine* machine = nullptr;     // whose times count; null: reference_machine()
   bool fixed_order = false;             // nodes first run in the graph's order
   std::vector<std::string> skip = {};   // passes by name; only the optional ones
+  SolverChoice solvers = {};            // those that remat asks; those left out may be the only ones that fit
   double effort = 1;                    // of the searches, in work units: 2 may take twice as long
   std::vector<NodeId> warm_start = {};  // executions of a plan for another budget, to start from
   std::function<void(std::string_view pass, const Draft& draft)> after = {};  // e.g. to dump to_text(draft)
@@ -43,6 +44,8 @@ struct PassReport {
 };
 struct PipelineReport {
   std::vector<PassReport> passes;
+  SolverLog
+      solvers;  // what those of remat did, over all budgets that it was aimed at; empty: it never searched
 };
 
 // The passes in order: name, whether it may be skipped, why it stands where it does.

@@ -1,4 +1,4 @@
-// The search behind remat_exact.h. Backwards a state is the set of tasks whose first run is placed and the set of items
+// The search behind exact.h. Backwards a state is the set of tasks whose first run is placed and the set of items
 // alive before them. Four rules keep it small:
 //
 //   * Safe step: a task that may come first now (all its successors are placed) and whose operands are all alive anyway
@@ -7,8 +7,8 @@
 //   * Dominance: with the same tasks placed, fewer items alive at no higher cost is never worse.
 //   * Order: a repeated run whose operands are all alive anyway could as well come just after the step that is next in
 //     time; where it was possible there, it is not tried again.
-//   * Bounds on what repeated runs must still cost: prices of a relaxation (remat_relax.h) and the heaviest moments
-//     (remat_peaks.h).
+//   * Bounds on what repeated runs must still cost: prices of a relaxation (relax.h) and the heaviest moments
+//     (peaks.h).
 //
 // The first three need that an item which dies never makes take-overs save less. That holds if the operands that one
 // task may overwrite are of one size; the rules rest where they are not.

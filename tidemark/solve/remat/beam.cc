@@ -1,4 +1,4 @@
-// Beam search from the last step to the first. Backwards no drops need be guessed (remat_exact.h): a state is the
+// Beam search from the last step to the first. Backwards no drops need be guessed (exact.h): a state is the
 // position up to which first runs are placed and the set of items alive before it. At each position states grow by
 // repeated runs, one at a time, and those that leave room for the next first run go on:
 //

@@ -206,10 +206,10 @@ double time_bound(const RematProblem& problem, const TimeBoundOptions& options) 
   const std::vector<int> picked = thin_out(chain, loads, static_cast<std::size_t>(probes));
   RematRelaxation relaxation(problem, picked);
   if (relaxation.size() <= 2 * cells) {
-    relaxation.improve(options.work, options.known - base, options.control);
+    relaxation.improve(options.work, never, options.control);
   } else {
     relaxation = RematRelaxation(problem, picked, false);
-    relaxation.improve(options.work, options.known - base, options.control);
+    relaxation.improve(options.work, never, options.control);
   }
   double repeats = relaxation.bound();
   if (problem.fixed_order && problem.model.tasks <= most_peaks) {

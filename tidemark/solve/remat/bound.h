@@ -2,7 +2,6 @@
 // beside a search, so that a result can be shown with its gap; quick enough for tens of thousands of tasks.
 #pragma once
 #include <cstdint>
-#include <limits>
 
 #include "tidemark/solve/remat/problem.h"
 #include "tidemark/solve/search_control.h"
@@ -14,9 +13,8 @@ namespace tidemark {
 std::int64_t memory_bound(const RematProblem& problem);
 
 struct TimeBoundOptions {
-  std::int64_t work = 40'000'000;  // visits of an item in a stage (remat_relax.h), some 10 ns each
-  double known = std::numeric_limits<double>::infinity();  // cost of a sequence already found: a hint
-  SearchControl* control = nullptr;                        // may end it early, with the bound so far
+  std::int64_t work = 40'000'000;    // visits of an item in a stage (relax.h), some 10 ns each
+  SearchControl* control = nullptr;  // may end it early, with the bound so far
 };
 // No sequence within the budget costs less: never below the cost of running every task once. Infinite if it turns out
 // that no sequence is within the budget.

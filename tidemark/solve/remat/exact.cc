@@ -1,6 +1,7 @@
 #include "tidemark/solve/remat/exact.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "tidemark/solve/bit_set.h"
 #include "tidemark/solve/remat/backward.h"
@@ -23,19 +24,20 @@ auto with_set(const RematProblem& problem, F&& f) {
 }  // namespace
 
 ExactSequence exact_sequence(const RematProblem& problem, const ExactLimits& limits) {
-  const double base = problem.base_cost(), limit = limits.cutoff - base;
+  const double base = problem.base_cost();
+  constexpr double any_cost = std::numeric_limits<double>::infinity();
   return with_set(problem, [&]<class Set>() {
     using Search = BackwardSearch<Set>;
     // Prices take longer to find than most small problems to solve.
     const bool priced = problem.fixed_order && limits.states > states_without_prices;
     auto found = Search(problem, BackwardGoal::cost)
-                     .run(problem.budget, limit, priced ? states_without_prices : limits.states, limits.work,
-                          0, limits.control);
+                     .run(problem.budget, any_cost, priced ? states_without_prices : limits.states,
+                          limits.work, 0, limits.control);
     std::int64_t spent = found.spent;
     if (!found.complete && priced) {
       Search search(problem, BackwardGoal::cost);
-      search.find_prices(limits.price_work, limit, limits.control);
-      found = search.run(problem.budget, limit, limits.states, limits.work, 0, limits.control);
+      search.find_prices(limits.price_work, any_cost, limits.control);
+      found = search.run(problem.budget, any_cost, limits.states, limits.work, 0, limits.control);
       spent += found.spent + 10 * limits.price_work;
     }
     ExactSequence result;

@@ -10,7 +10,6 @@
 //     alive ─┘                    alive ─┘                    more: ■ stays to be placed
 #pragma once
 #include <cstdint>
-#include <limits>
 
 #include "tidemark/solve/remat/problem.h"
 #include "tidemark/solve/search_control.h"
@@ -22,19 +21,16 @@ struct ExactLimits {
   std::int64_t work = 4'000'000'000;  // steps of the search, about a nanosecond each
   std::int64_t price_work =
       20'000'000;  // steps spent first on prices that guide it, some 10 ns each; fixed order only
-  double cutoff =
-      std::numeric_limits<double>::infinity();  // only sequences cheaper than this are of interest
-  SearchControl* control = nullptr;             // may end it early
+  SearchControl* control = nullptr;  // may end it early
 };
 
 constexpr int most_exact_tasks = 256;  // and items
 
 struct ExactSequence {
-  Sequence sequence;  // empty: none was found
-  double cost = 0;    // of the sequence
-  // No sequence within the budget costs less (at least min(bound, cutoff) if the cutoff ended the search).
-  double bound = 0;
-  bool complete = false;   // the sequence is a cheapest one; if empty, none is within budget and cutoff
+  Sequence sequence;       // empty: none was found
+  double cost = 0;         // of the sequence
+  double bound = 0;        // no sequence within the budget costs less
+  bool complete = false;   // the sequence is a cheapest one; if empty, none is within the budget
   std::int64_t spent = 0;  // work, that on prices included
 };
 ExactSequence exact_sequence(const RematProblem& problem, const ExactLimits& limits = {});

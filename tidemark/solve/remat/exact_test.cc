@@ -184,17 +184,6 @@ TEST(RematExact, AgreesWithASearchForwardsWithoutRules) {
   EXPECT_GT(repeated, 20);
 }
 
-TEST(RematExact, SaysNothingIsBelowTheCutoff) {
-  RematProblem problem = random_remat(7, {.tasks = 8, .simple = true, .training = true});
-  problem.budget = smallest_peak(problem).bytes;
-  const ExactSequence best = exact_sequence(problem);
-  ASSERT_FALSE(best.sequence.empty());
-  const ExactSequence better = exact_sequence(problem, {.cutoff = best.cost});
-  EXPECT_TRUE(better.complete);
-  EXPECT_TRUE(better.sequence.empty());
-  EXPECT_EQ(better.bound, best.cost);
-}
-
 TEST(RematExact, GivesABoundWhenStatesRunOut) {
   RematProblem problem = random_remat(3, {.tasks = 24, .simple = true, .training = true});
   problem.budget = smallest_peak(problem).bytes;

@@ -9,16 +9,28 @@
 namespace tidemark {
 namespace {
 
+// So few tasks are worth an exact search first, of so many states: one for every so many units of work.
 constexpr int exact_tasks = 40;
-constexpr std::int64_t fewest_states = 5'000, most_states = 50'000;  // of the exact search
+constexpr std::int64_t fewest_states = 5'000, most_states = 50'000;
+constexpr std::int64_t units_a_state = 40;
+constexpr std::int64_t steps_a_unit = 2000;  // of a nanosecond: at most twice the work that is left
+
+// So many failures end a way down; annealing, which draws other numbers at each try, may fail more often.
+constexpr int shaving_failures = 8, annealing_failures = 12;
+// Annealing only has to find its way down a little: coolly, and each try with a tenth of what is left.
+constexpr double hot = 0.1, cold = 0.01;
+constexpr std::int64_t tries_for_the_work = 10;
 
 // Both ways down share this: a limit below the peak at hand, nearer to it after each failure.
 class Descent {
+  static constexpr std::int64_t first_part = 4, later_part = 16;  // of the way to the goal, for a first step
+  static constexpr std::int64_t nearer = 4;                       // a step shrinks by, when it fails
+
  public:
   Descent(const RematProblem& problem, std::span<const int> start, std::int64_t goal)
       : problem_(problem), best_(start.begin(), start.end()), goal_(goal) {
     peak_ = figures_of(problem, best_).peak;
-    step_ = std::max<std::int64_t>(1, (peak_ - goal_) / 4);
+    step_ = std::max<std::int64_t>(1, (peak_ - goal_) / first_part);
   }
 
   template <class Search>  // Sequence(limit): empty or too high when it fails
@@ -32,10 +44,10 @@ class Descent {
         peak_ = peak;
       } else {
         --failures;
-        step_ = std::max<std::int64_t>(1, step_ / 4);
+        step_ = std::max<std::int64_t>(1, step_ / nearer);
       }
     }
-    step_ = std::max<std::int64_t>(1, (peak_ - goal_) / 16);
+    step_ = std::max<std::int64_t>(1, (peak_ - goal_) / later_part);
   }
 
   std::int64_t peak() const { return peak_; }
@@ -53,8 +65,8 @@ Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::
   Floor floor{.sequence = {}, .peak = 0, .bound = memory_bound(problem)};
   if (problem.model.tasks <= exact_tasks) {
     ExactLimits limits;
-    limits.states = std::clamp(work.left / 40, fewest_states, most_states);
-    limits.work = std::min(limits.work, 2000 * work.left);
+    limits.states = std::clamp(work.left / units_a_state, fewest_states, most_states);
+    limits.work = std::min(limits.work, steps_a_unit * work.left);
     limits.control = work.control;
     SmallestPeak exact = smallest_peak(problem, limits);
     if (exact.complete) {
@@ -64,17 +76,18 @@ Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::
   }
   Descent descent(problem, start, std::max(goal, floor.bound));
   descent.run(
-      8, [&](const Sequence& from, std::int64_t limit) { return shave(problem, from, limit, work); }, work);
+      shaving_failures,
+      [&](const Sequence& from, std::int64_t limit) { return shave(problem, from, limit, work); }, work);
   std::uint64_t seed = 0;
   descent.run(
-      12,
+      annealing_failures,
       [&](const Sequence& from, std::int64_t limit) {
         RematProblem tighter = problem;
         tighter.budget = limit;
-        Work share{work.left / 10, work.control};
+        Work share{work.left / tries_for_the_work, work.control};
         work.left -= share.left;
         Sequence found =
-            anneal(tighter, from, {.seed = ++seed, .hot = 0.1, .cold = 0.01, .first_within = true}, share);
+            anneal(tighter, from, {.seed = ++seed, .hot = hot, .cold = cold, .first_within = true}, share);
         work.left += share.left;
         return found;
       },

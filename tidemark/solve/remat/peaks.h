@@ -1,6 +1,6 @@
 // What the heaviest moments of a fixed order cost. At the first run of a task, what is made before and needed after is
 // alive or is made again later; what exceeds the budget must be made again, at the least cost that gives enough bytes
-// (remat_cover.h). The dearest moment is a bound, for the whole problem and for the part before any point of it.
+// (cover.h). The dearest moment is a bound, for the whole problem and for the part before any point of it.
 #pragma once
 #include <cstdint>
 #include <vector>

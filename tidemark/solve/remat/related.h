@@ -1,4 +1,4 @@
-// The heaviest moments of a free order: as remat_peaks.h, but "made before" and "needed after" are what holds in every
+// The heaviest moments of a free order: as peaks.h, but "made before" and "needed after" are what holds in every
 // order. For small problems, whose tasks and items fit into bit sets.
 #pragma once
 #include <algorithm>

@@ -7,6 +7,7 @@
 
 #include "tidemark/solve/order/search.h"
 #include "tidemark/solve/remat/problem.h"
+#include "tidemark/solve/remat/solvers.h"
 
 namespace tidemark {
 
@@ -25,7 +26,7 @@ struct AnnealOptions {
 Sequence anneal(const RematProblem& problem, std::span<const int> start, const AnnealOptions& options,
                 Work& work);
 
-// Beam search from the last step to the first (remat_beam.cc), with first runs in the order of `start`. Finds its way at
+// Beam search from the last step to the first (beam.cc), with first runs in the order of `start`. Finds its way at
 // tight budgets, where other searches do not; annealing makes the result cheaper. Empty: none was found.
 struct BeamOptions {
   double price =
@@ -58,7 +59,8 @@ struct RematEffort {
   std::int64_t units = 8'000'000;  // about a microsecond each
   bool search_order = false;       // look for a better order first, where it is free
   std::int64_t floor_units =
-      0;  // for the lowest peak where nothing is within the budget; 0: half of the units
+      0;                      // for the lowest peak where nothing is within the budget; 0: half of the units
+  SolverChoice solvers = {};  // those that are asked
   RematMemory* memory = nullptr;     // of searches of the same problem; may be null
   SearchControl* control = nullptr;  // may end it early
 };
@@ -72,9 +74,10 @@ struct RematResult {
   double time_bound = 0;          // no sequence within the budget costs less
   std::int64_t memory_bound = 0;  // no sequence has a lower peak
   bool optimal = false;           // its cost is the time bound
-  std::int64_t work_units = 0;
+  std::int64_t work_units = 0;    // of all solvers together
+  SolverLog solvers;              // what each of them did
 };
-// `start`: a valid sequence, such as the base order. `warm`: another, good for a budget nearby; may be empty.
+// Walks the portfolio (portfolio.cc). `start`: a valid sequence, such as the base order. `warm`: another, good for a budget nearby; may be empty.
 RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
                         const RematEffort& effort = {}, std::span<const int> warm = {});
 

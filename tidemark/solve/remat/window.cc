@@ -192,13 +192,11 @@ Solved solve(const Piece& piece, double limit, const ExactLimits& limits) {
   return solved;
 }
 
-struct Repaired {
-  WindowRepair repair;
-  std::int64_t spent = 0;
-};
+}  // namespace
 
-Repaired repair(const RematProblem& problem, std::span<const int> sequence, const SequenceFigures& before,
-                int first, int last, const ExactLimits& limits) {
+WindowRepair repair_window(const RematProblem& problem, std::span<const int> sequence, int first, int last,
+                           const ExactLimits& limits) {
+  const SequenceFigures before = figures_of(problem, sequence);
   const Piece piece(problem, sequence, first, last);
   const OrderModel& model = piece.problem().model;
   const int size = std::max(model.tasks, model.items);
@@ -209,13 +207,13 @@ Repaired repair(const RematProblem& problem, std::span<const int> sequence, cons
     for (int t : sequence.subspan(at(first), at(last - first))) now += problem.cost[at(t)];
     limit = now - piece.once() - better * before.cost;
   }
-  if (limit <= 0) return {{.sequence = {}, .complete = true}, 0};
+  if (limit <= 0) return {.sequence = {}, .complete = true};
   const Solved solved = size <= 64    ? solve<BitSet<1>>(piece, limit, limits)
                         : size <= 128 ? solve<BitSet<2>>(piece, limit, limits)
                                       : solve<BitSet<4>>(piece, limit, limits);
-  Repaired result{{.sequence = {}, .complete = solved.complete}, solved.spent};
+  WindowRepair result{.sequence = {}, .complete = solved.complete, .spent = solved.spent};
   if (solved.sequence.empty()) return result;
-  Sequence& whole = result.repair.sequence;
+  Sequence& whole = result.sequence;
   whole.assign(sequence.begin(), sequence.begin() + first);
   whole.insert(whole.end(), solved.sequence.begin(), solved.sequence.end());
   whole.insert(whole.end(), sequence.begin() + last, sequence.end());
@@ -224,33 +222,6 @@ Repaired repair(const RematProblem& problem, std::span<const int> sequence, cons
   TM_CHECK(is_valid_sequence(problem, whole));
   if (!within || (after.peak >= before.peak && after.cost >= before.cost)) whole.clear();
   return result;
-}
-
-}  // namespace
-
-WindowRepair repair_window(const RematProblem& problem, std::span<const int> sequence, int first, int last,
-                           const ExactLimits& limits) {
-  return repair(problem, sequence, figures_of(problem, sequence), first, last, limits).repair;
-}
-
-Sequence repair_windows(const RematProblem& problem, Sequence sequence, int length, Work& work) {
-  constexpr ExactLimits limits{.states = 8'000, .work = 60'000'000, .price_work = 1'500'000};
-  SequenceFigures figures = figures_of(problem, sequence);
-  if (figures.peak > problem.budget) return sequence;
-  const int stride = std::max(1, length / 2);
-  int idle = 0;  // positions passed since something helped
-  for (int first = 0; idle < static_cast<int>(sequence.size()) + length; idle += stride, first += stride) {
-    if (first >= static_cast<int>(sequence.size())) first = 0;
-    const int last = std::min(first + length, static_cast<int>(sequence.size()));
-    Repaired found = repair(problem, sequence, figures, first, last, limits);
-    if (!found.repair.sequence.empty()) {
-      sequence = std::move(found.repair.sequence);
-      figures = figures_of(problem, sequence);
-      idle = 0;
-    }
-    if (!work.spend(found.spent / 1000 + static_cast<std::int64_t>(sequence.size()) / 20 + 1)) break;
-  }
-  return sequence;
 }
 
 }  // namespace tidemark

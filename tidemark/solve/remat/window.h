@@ -4,7 +4,6 @@
 #pragma once
 #include <span>
 
-#include "tidemark/solve/order/search.h"
 #include "tidemark/solve/remat/exact.h"
 
 namespace tidemark {
@@ -12,14 +11,11 @@ namespace tidemark {
 struct WindowRepair {
   Sequence
       sequence;  // cheaper than the one given, or within the budget where that was not; empty: none was found
-  bool complete = false;  // nothing in the piece was left untried, but for tasks far from it
+  bool complete = false;   // nothing in the piece was left untried, but for tasks far from it
+  std::int64_t spent = 0;  // work, that on prices included, as ExactSequence's
 };
 // Chooses positions [first, last) of the sequence anew.
 WindowRepair repair_window(const RematProblem& problem, std::span<const int> sequence, int first, int last,
                            const ExactLimits& limits = {});
-
-// Repairs windows of about `length` positions all along a sequence that is within the budget, again and again, until
-// none helps or the work is spent (about a microsecond a unit). Never dearer than what was given.
-Sequence repair_windows(const RematProblem& problem, Sequence sequence, int length, Work& work);
 
 }  // namespace tidemark

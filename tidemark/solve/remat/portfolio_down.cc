@@ -1,0 +1,78 @@
+// Solvers that bring a sequence down to the budget greedily: one from another budget, the base, a schedule of stages.
+#include "tidemark/solve/remat/chain.h"
+#include "tidemark/solve/remat/portfolio.h"
+
+namespace tidemark {
+
+void try_known(RematState& state) {
+  const std::int64_t budget = state.problem.budget;
+  for (const Sequence& known : state.effort.memory->known) {
+    if (state.best.offer(known) == Incumbent::Verdict::worse)
+      state.best.offer(shave(state.problem, known, budget, state.work));
+  }
+}
+
+void shave_warm(RematState& state) {
+  state.best.offer(shave(state.problem, state.warm, state.problem.budget, state.work));
+}
+
+// The one search that is never cut off by a clock, so that there is something to take when time is up.
+void shave_base(RematState& state) {
+  Work untimed{state.work.left};
+  state.best.offer(shave(state.problem, state.base, state.problem.budget, untimed));
+  state.work.spend(state.work.left - untimed.left);
+}
+
+void shave_base_in_steps(RematState& state) {
+  constexpr int steps = 6;  // each as long as the others
+  const std::int64_t budget = state.problem.budget;
+  const std::int64_t from = figures_of(state.problem, state.base).peak;
+  Sequence sequence = state.base;
+  for (int k = 1; k <= steps; ++k) {
+    const std::int64_t limit = budget + (from - budget) / steps * (steps - k);
+    sequence = shave(state.problem, sequence, limit, state.work);
+  }
+  state.best.offer(std::move(sequence));
+}
+
+void schedule_stages(RematState& state) {
+  constexpr std::size_t fewest_stages = 4;  // with fewer there is nothing between all and nothing to choose
+  // Of the budget. Stages are coarse, and items alone lose sight of the whole: schedules for more than the budget are
+  // brought down the rest of the way item by item, and which of them ends cheapest differs from graph to graph.
+  constexpr double limits[] = {1.0, 1.15, 1.4, 1.8};
+  const std::vector<ChainStage> stages = chain_of(state.problem, state.base);
+  if (stages.size() < fewest_stages) return;
+  const auto peak = static_cast<double>(figures_of(state.problem, state.base).peak);
+  for (double more : limits) {
+    const double limit = static_cast<double>(state.problem.budget) * more;
+    if (limit >= peak) break;
+    const Sequence coarse =
+        chain_sequence(state.problem, state.base, stages, static_cast<std::int64_t>(limit), state.work);
+    if (!coarse.empty()) state.best.offer(shave(state.problem, coarse, state.problem.budget, state.work));
+  }
+}
+
+void descend_to_budget(RematState& state) {
+  constexpr double part = 0.5;  // of the work: what it finds is dear, and annealing needs the other half
+  WorkShare share(state.work, part);
+  state.best.offer(lowest_peak(state.problem, state.base, state.problem.budget, share).sequence);
+}
+
+// The same work whatever the budget was: a floor that is reported can be planned for.
+void find_floor(RematState& state) {
+  RematMemory* memory = state.effort.memory;
+  std::optional<Floor> floor = memory ? memory->floor : std::nullopt;
+  if (!floor) {
+    const std::int64_t units =
+        state.effort.floor_units > 0 ? state.effort.floor_units : state.effort.units / 2;
+    Work extra{units, state.effort.control};
+    floor = lowest_peak(state.problem, state.base, 0, extra);
+    state.work.left -= units - extra.left;
+    if (memory) memory->floor = floor;
+  }
+  state.memory_bound = std::max(state.memory_bound, floor->bound);
+  state.best.offer(floor->sequence);
+  state.lowest = std::move(floor->sequence);
+}
+
+}  // namespace tidemark
