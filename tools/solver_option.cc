@@ -23,7 +23,7 @@ void list_solvers() {
 // One name for each time that it is given, so that a model's name may follow.
 void add_names(CLI::App& command, const std::string& option, std::vector<std::string>& names,
                const std::string& help) {
-  command.add_option(option, names, help)->type_name("NAME")->expected(1)->take_all();
+  command.add_option(option, names, help)->type_name("NAME")->allow_extra_args(false);
 }
 
 }  // namespace
