@@ -112,6 +112,38 @@ TEST(ForeignMemory, ReadOnlyMemoryCannotBeDonatedAndStaysAsItWas) {
   EXPECT_EQ(array.returned, 1);
 }
 
+TEST(ForeignMemory, MemoryThatIsLentTwiceCannotBeDonated) {
+  std::vector<float> values = small_numbers(2 * count);
+  const std::vector<float> before = values;
+  ForeignArray low(values.data(), {count}), middle(values.data() + count / 2, {count}),
+      high(values.data() + count, {count}), single(values.data() + count - 1, {});
+  const auto take_from = [](ForeignArray& array) { return from_dlpack(array.lend<Managed>()); };
+  const auto f = [](Tensor state, Tensor x, Tensor y) { return state * 0.5 + x * y; };
+  const auto first = compile(f, {.donate = {0}}), second = compile(f, {.donate = {1}});
+  const Tensor own = full({count}, 1);
+  const auto refused = [&](const auto& step, const Tensor& a, const Tensor& b, const Tensor& c) {
+    try {
+      step(a, b, c);
+      return false;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::structure_mismatch);
+      EXPECT_THAT(error.what(), HasSubstr("lie in the same memory, and one of them is donated"));
+      return true;
+    }
+  };
+  EXPECT_TRUE(refused(first, take_from(low), own, take_from(low)));
+  EXPECT_TRUE(refused(first, take_from(low), take_from(middle), own));
+  EXPECT_TRUE(refused(first, take_from(high), take_from(middle), own));
+  EXPECT_TRUE(refused(first, take_from(low), own, take_from(single)));
+  EXPECT_TRUE(refused(second, take_from(low), take_from(middle), own));
+  EXPECT_EQ(values, before);
+  EXPECT_FALSE(refused(compile(f), take_from(low), take_from(middle), take_from(low))) << "only read";
+  EXPECT_FALSE(refused(second, own, take_from(low), take_from(high))) << "side by side";
+  EXPECT_NE(values, before);
+  EXPECT_EQ(low.returned, 8);
+  EXPECT_EQ(middle.returned, 4);
+}
+
 TEST(ForeignMemory, AFailedCallLeavesDonatedForeignMemoryAsItWas) {
   std::vector<float> values = small_numbers();
   const std::vector<float> before = values;

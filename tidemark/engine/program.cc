@@ -1,6 +1,8 @@
 #include "tidemark/engine/program.h"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <unordered_map>
 
 #include "tidemark/autodiff/expand.h"
@@ -25,6 +27,37 @@ Plan plan_or_throw(Graph& graph, const PlanOptions& options) {
   Result<Plan, Infeasible> planned = plan_safely(graph, options);
   if (!planned) throw InfeasibleBudget(graph, planned.error());
   return std::move(planned).value();
+}
+
+[[noreturn]] void fail_shared(const Graph& graph, std::size_t a, std::size_t b, std::string_view how,
+                              SourceLine where) {
+  const auto [first, second] = std::minmax(a, b);
+  fail(ErrorCode::structure_mismatch, {.what = fmt::format("{} and {} {}, and one of them is donated",
+                                                           graph[graph.inputs()[first].value].name,
+                                                           graph[graph.inputs()[second].value].name, how),
+                                       .where = where,
+                                       .help = "pass a copy, or do not donate that argument"});
+}
+
+// Two storages have no byte in common, unless one is foreign: another library may lend the same memory twice. Then
+// what is donated must lie apart from everything else, as it does in the plan.
+void check_apart(const Graph& graph, std::span<const Tensor> inputs, std::span<std::byte* const> memory,
+                 SourceLine where) {
+  if (std::ranges::none_of(inputs, [](const Tensor& t) { return t.storage()->foreign(); })) return;
+  std::vector<std::size_t> by_address;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].count() > 0) by_address.push_back(i);
+  }
+  std::ranges::sort(by_address, std::less(), [&](std::size_t i) { return memory[i]; });
+  const auto end_of = [&](std::size_t i) { return memory[i] + inputs[i].type().bytes(); };
+  std::optional<std::size_t> any, donated;  // of those that begin earlier, the one that ends last
+  for (const std::size_t i : by_address) {
+    const bool is_donated = graph.inputs()[i].donated;
+    const std::optional<std::size_t>& other = is_donated ? any : donated;
+    if (other && end_of(*other) > memory[i]) fail_shared(graph, *other, i, "lie in the same memory", where);
+    if (!any || end_of(i) > end_of(*any)) any = i;
+    if (is_donated && (!donated || end_of(i) > end_of(*donated))) donated = i;
+  }
 }
 
 }  // namespace
@@ -88,14 +121,8 @@ Program::Bound Program::bind(std::span<const Tensor> inputs, SourceLine where) c
     Reading reading = inputs[i].read(where);  // throws for traced and for donated tensors
     TM_CHECK(inputs[i].type() == graph_.type(input.value));
     const auto [earlier, fresh] = first_use.emplace(inputs[i].storage().get(), i);
-    if (!fresh && (input.donated || graph_.inputs()[earlier->second].donated)) {
-      fail(
-          ErrorCode::structure_mismatch,
-          {.what = fmt::format("{} and {} are the same tensor, and one of them is donated",
-                               graph_[graph_.inputs()[earlier->second].value].name, graph_[input.value].name),
-           .where = where,
-           .help = "pass a copy, or do not donate that argument"});
-    }
+    if (!fresh && (input.donated || graph_.inputs()[earlier->second].donated))
+      fail_shared(graph_, earlier->second, i, "are the same tensor", where);
     if (input.donated && inputs[i].storage()->read_only) {
       fail(ErrorCode::read_only_memory,
            {.what =
@@ -108,6 +135,7 @@ Program::Bound Program::bind(std::span<const Tensor> inputs, SourceLine where) c
     bound.memory.push_back(reading.data());
     if (!input.donated) bound.read.push_back(std::move(reading));
   }
+  check_apart(graph_, inputs, bound.memory, where);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!graph_.inputs()[i].donated) continue;
     std::optional<Overwriting> overwriting = inputs[i].overwrite();

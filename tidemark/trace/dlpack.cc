@@ -179,6 +179,11 @@ struct Export {
 };
 
 template <class Managed>
+void give_back(Managed* self) {
+  delete static_cast<Export<Managed>*>(self->manager_ctx);
+}
+
+template <class Managed>
 Managed* exported(const Tensor& tensor, SourceLine where) {
   {
     const Reading meanwhile = tensor.read(where);  // throws for what holds no data
@@ -200,7 +205,7 @@ Managed* exported(const Tensor& tensor, SourceLine where) {
       .byte_offset = 0,
   };
   made->managed.manager_ctx = made.get();
-  made->managed.deleter = [](Managed* self) { delete static_cast<Export<Managed>*>(self->manager_ctx); };
+  made->managed.deleter = give_back<Managed>;
   return &made.release()->managed;
 }
 
@@ -208,7 +213,8 @@ Managed* exported(const Tensor& tensor, SourceLine where) {
 
 Tensor from_dlpack(DLManagedTensor* managed, SourceLine where) {
   if (!managed) refuse_null(where);
-  return imported(managed->dl_tensor, owner_of(managed), false, where);
+  const bool read_only = managed->deleter == give_back<DLManagedTensor>;  // a tensor of ours, a value
+  return imported(managed->dl_tensor, owner_of(managed), read_only, where);
 }
 
 Tensor from_dlpack(DLManagedTensorVersioned* managed, SourceLine where) {

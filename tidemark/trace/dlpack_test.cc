@@ -274,6 +274,11 @@ TYPED_TEST(Dlpack, AnExportOfAnImportKeepsTheForeignMemory) {
   EXPECT_EQ(array.returned, 1);
 }
 
+TYPED_TEST(Dlpack, ATensorThatComesBackIsStillAValueThatNobodyMayWrite) {
+  const Tensor x = tensor<float>({1, 2, 3});
+  EXPECT_TRUE(from_dlpack(this->lend(x)).storage()->read_only);
+}
+
 TYPED_TEST(Dlpack, OnlyTensorsThatHoldDataCanBeExported) {
   EXPECT_THROW(this->lend(Tensor()), Error);
   EXPECT_THROW(this->lend(Tensor::of_type({DType::f32, {2}})), Error);
