@@ -7,7 +7,8 @@
 namespace tidemark {
 namespace {
 
-constexpr double small_share = 1.0 / 12;  // of the work: for an aim near another one
+// Of the work: for an aim near another one; where much runs again; for one that begins anew.
+constexpr double small_share = 1.0 / 12, hard_share = 3 * small_share, anew_share = 6 * small_share;
 
 constexpr int most_aims = 10;
 constexpr int most_when_late = 3;  // aims for a first draft that fits when time is up
@@ -37,7 +38,7 @@ class Bracket {
 
   // None: nothing more is to be expected.
   std::optional<std::int64_t> next_target() {
-    const std::int64_t close = std::max<std::int64_t>(1, allowed_ / 200);
+    const std::int64_t close = std::max<std::int64_t>(1, allowed_ / close_part);
     if (turns_ > 0) return above_and_at();
     if (!low_) {
       // Packing gets worse as more runs again: each time further down than by what was missing.
@@ -58,7 +59,7 @@ class Bracket {
   bool is_above() const { return turns_ % 2 == 1; }  // the target given last
   const Draft& best() const { return *best_; }
   // Much must run again: there is more to win.
-  bool is_hard() const { return best_->search_seconds > 1.15 * seconds_bound_; }
+  bool is_hard() const { return best_->search_seconds > much_time * seconds_bound_; }
   const Draft* nearby() const { return start_ || best_->fits ? &*best_ : nullptr; }
   Draft take() {
     best_->seconds_bound = seconds_bound_;  // of the budget that was asked for, not of another aim
@@ -67,12 +68,16 @@ class Bracket {
 
  private:
   static constexpr int most_down = 5, most_again = 2, most_turns = 4;
+  static constexpr std::int64_t close_part =
+      200;                                        // of what is allowed: targets nearer than this are the same
+  static constexpr std::int64_t above_part = 16;  // of what is allowed: a little above it
+  static constexpr double much_time = 1.15;       // of the bound
 
   // Where much runs again, aims a little above the budget, beginning anew, and at it, in turn: what is cheap for a little
   // more memory is often cheap to bring down, and searches at the budget alone do not come by it.
   std::optional<std::int64_t> above_and_at() {
     if (!fits_ || !is_hard() || turns_ == most_turns) return {};
-    return turns_++ % 2 == 0 ? allowed_ + allowed_ / 16 : allowed_;
+    return turns_++ % 2 == 0 ? allowed_ + allowed_ / above_part : allowed_;
   }
 
   std::int64_t allowed_;
@@ -161,9 +166,9 @@ Draft BudgetSearch::within(std::int64_t allowed) {
     if (out_of_time() && (bracket.best().arena_bytes <= allowed || k >= most_when_late)) break;
     Aim next{.target = *target,
              .limit = std::min(*target, allowed),
-             .share = bracket.is_hard() ? 3 * small_share : small_share,
+             .share = bracket.is_hard() ? hard_share : small_share,
              .nearby = bracket.nearby()};
-    if (bracket.is_above()) next.share = 6 * small_share, next.nearby = nullptr;
+    if (bracket.is_above()) next.share = anew_share, next.nearby = nullptr;
     bracket.add(*target, packed_well(aim(next), allowed));
   }
   return bracket.take();

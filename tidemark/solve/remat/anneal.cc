@@ -12,6 +12,18 @@ using Run = Timeline::Run;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+// How often each move is made, in percent. Where the order is free, so many move a first run; of the others, so many let
+// an item go, take a repeat back or shift one, and the rest exchange a repeat for another, the last few for two.
+constexpr std::size_t percent = 100, reorders = 30;
+constexpr std::size_t drops = 35, restores = 20, shifts = 20, exchanges_for_two = 4;
+
+constexpr std::int64_t steps_a_temperature = 64;  // over which it hardly falls
+constexpr int steps_a_price = 256;                // enough to tell which side of the border it is on
+constexpr double price_factor = 1.1;              // small: the price settles while the search cools down
+// Where any sequence within the budget will do, costs only break ties.
+constexpr double cost_weight_if_any_will_do = 0.03;
+constexpr int drop_attempts = 16;  // at items without a gap that ends in a use, until one is found
+
 class Annealer {
  public:
   Annealer(const RematProblem& problem, std::span<const int> start, const AnnealOptions& options)
@@ -22,7 +34,7 @@ class Annealer {
         random_(options.seed),
         first_within_(options.first_within),
         closes_(static_cast<std::size_t>(problem.model.tasks)),
-        cost_weight_(options.first_within ? 0.03 : 1),
+        cost_weight_(options.first_within ? cost_weight_if_any_will_do : 1),
         price_(problem.base_cost() / static_cast<double>(std::max<std::int64_t>(1, problem.budget))) {
     for (int t = 0; t < model_.tasks; ++t) {
       for (int closer : problem.closed_by[t]) closes_[at(closer)].push_back(t);
@@ -36,7 +48,7 @@ class Annealer {
     const double fall = repeatable::log(cold / hot);
     double temperature = hot;
     for (std::int64_t step = 0; work.left > 0 && !(first_within_ && !best_.empty()); ++step) {
-      if (step % 64 == 0) {
+      if (step % steps_a_temperature == 0) {
         const double done = 1 - static_cast<double>(work.left) / total;
         temperature = hot * repeatable::exp(fall * done);
       }
@@ -66,8 +78,8 @@ class Annealer {
   void adapt() {
     if (first_within_) return;
     outside_ += excess_ > 0;
-    if (++counted_ < 256) return;
-    price_ *= outside_ > 128 ? 1.1 : 1 / 1.1;
+    if (++counted_ < steps_a_price) return;
+    price_ *= outside_ > steps_a_price / 2 ? price_factor : 1 / price_factor;
     counted_ = outside_ = 0;
   }
 
@@ -80,21 +92,21 @@ class Annealer {
   }
 
   void propose() {
-    std::size_t kind = random_.below(100);
+    std::size_t kind = random_.below(percent);
     if (!problem_.fixed_order) {
-      if (kind < 30) return reorder();
-      kind = random_.below(100);
+      if (kind < reorders) return reorder();
+      kind = random_.below(percent);
     }
-    if (kind < 35 || edit_.repeats().empty()) {
+    if (kind < drops || edit_.repeats().empty()) {
       drop();
-    } else if (kind < 55) {
+    } else if (kind < drops + restores) {
       restore();
-    } else if (kind < 75) {
+    } else if (kind < drops + restores + shifts) {
       shift();
     } else {
       restore();
       drop();
-      if (kind > 95) drop();
+      if (kind >= percent - exchanges_for_two) drop();
     }
   }
 
@@ -102,7 +114,7 @@ class Annealer {
   void drop() {
     const Timeline& line = edit_.now();
     const Run over = excess_ > 0 && random_.below(2) ? line.peak_run() : Timeline::none;
-    for (int attempt = 0; attempt < 16; ++attempt) {
+    for (int attempt = 0; attempt < drop_attempts; ++attempt) {
       Gap gap{static_cast<int>(random_.below(at(model_.items))), -1};
       const auto events = line.events(gap.item);
       const std::size_t ends = events.size() + model_.pinned[at(gap.item)];

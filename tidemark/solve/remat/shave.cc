@@ -14,6 +14,13 @@ using Run = Timeline::Run;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+// Candidates that compete for one place: the more, the better the choice; fewer on long timelines, which take longer to
+// change and to look at.
+constexpr int rivals_times_tasks = 20'000, fewest_rivals = 2, most_rivals = 8;
+constexpr int most_in_a_chain = 256;  // runs for one item, so that a step stays short
+// What a unit of work covers: items that are only looked at, and runs of a timeline whose loads are summed up.
+constexpr int items_a_unit = 32, runs_a_unit = 512;
+
 struct Candidate {
   int item;
   double score;  // estimated cost of a byte freed
@@ -27,7 +34,8 @@ class Shaver {
         makers_(makers_of(problem.model)),
         edit_(problem, start),
         limit_(limit),
-        rivals_(static_cast<std::size_t>(std::clamp(20'000 / (model_.tasks + 1), 2, 8))) {}
+        rivals_(static_cast<std::size_t>(
+            std::clamp(rivals_times_tasks / (model_.tasks + 1), fewest_rivals, most_rivals))) {}
 
   Sequence run(Work& work) {
     while (work.left > 0) {
@@ -50,7 +58,7 @@ class Shaver {
       if (task < 0 || !edit_.may_insert(task, end_of(gap))) continue;
       candidates.push_back({item, estimate(task, gap)});
     }
-    work.spend(model_.items / 32);
+    work.spend(model_.items / items_a_unit);
     std::ranges::stable_sort(candidates, {}, &Candidate::score);
     bool helped = false;
     // A few at a time compete in earnest; the winner is taken, and the estimates stay good enough for the rest.
@@ -94,7 +102,7 @@ class Shaver {
       const bool lower = edit_.now().load(over) < load;
       const double score = (edit_.now().cost() - cost) / freed;
       edit_.undo();
-      work.spend(1 + static_cast<std::int64_t>(added) + edit_.now().runs() / 512);
+      work.spend(1 + static_cast<std::int64_t>(added) + edit_.now().runs() / runs_a_unit);
       if (lower && freed > 0 && score < best.score) best = {item, way, score};
       if (added == runs) break;  // nothing more to compute again
       runs = added;
@@ -104,7 +112,7 @@ class Shaver {
   void take(int item, Gap gap, Way way) {
     const int task = makers_[at(item)];
     const double price = unit_cost(item);
-    int most = 256;
+    int most = most_in_a_chain;
     insert_chain(edit_, problem_, makers_, task, end_of(gap), most, [&](int source) {
       return way == Way::sources_again || (way == Way::cheap_sources_again && unit_cost(source) <= price);
     });
