@@ -1,4 +1,5 @@
-// The values of --solver and --without: which searches for recomputation are asked; and what each of them did.
+// The values of --solver and --without: which searches for recomputation are asked; and what each of them
+// did.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
-// Planning with some solvers of the portfolio left out: plans are as sound as any, and the report says who did what.
+// Planning with some solvers of the portfolio left out: plans are as sound as any, and the report says who
+// did what.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

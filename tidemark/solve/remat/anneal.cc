@@ -12,8 +12,9 @@ using Run = Timeline::Run;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// How often each move is made, in percent. Where the order is free, so many move a first run; of the others, so many let
-// an item go, take a repeat back or shift one, and the rest exchange a repeat for another, the last few for two.
+// How often each move is made, in percent. Where the order is free, so many move a first run; of the others,
+// so many let an item go, take a repeat back or shift one, and the rest exchange a repeat for another, the
+// last few for two.
 constexpr std::size_t percent = 100, reorders = 30;
 constexpr std::size_t drops = 35, restores = 20, shifts = 20, exchanges_for_two = 4;
 
@@ -73,8 +74,8 @@ class Annealer {
  private:
   double energy(double excess) const { return cost_weight_ * edit_.now().cost() + price_ * excess; }
 
-  // The price of a byte too much follows how often the search is outside the budget: about half of the time, so that
-  // it keeps crossing the border, where the best sequences are.
+  // The price of a byte too much follows how often the search is outside the budget: about half of the time,
+  // so that it keeps crossing the border, where the best sequences are.
   void adapt() {
     if (first_within_) return;
     outside_ += excess_ > 0;

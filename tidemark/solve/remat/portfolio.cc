@@ -16,7 +16,6 @@ bool has_known(const RematState& state) { return state.effort.memory && !state.e
 
 bool has_warm(const RematState& state) { return !state.warm.empty(); }
 
-// What is within the budget from nearby is better annealed than begun again with the little work that there is.
 bool begins_at_base(const RematState& state) { return state.from_base; }
 
 bool beams_pay(const RematState& state) {

@@ -1,5 +1,6 @@
-// What the solvers of one search share, and the table of them. The driver (solve.cc) walks the table from top to bottom;
-// a solver looks at the state, offers what it finds to the incumbent, and takes its work out of what is left.
+// What the solvers of one search share, and the table of them. The driver (solve.cc) walks the table from top
+// to bottom; a solver looks at the state, offers what it finds to the incumbent, and takes its work out of
+// what is left.
 #pragma once
 #include <algorithm>
 #include <span>
@@ -91,8 +92,8 @@ class WorkShare {
 
 // Solvers come in stages, between which the driver settles what the next ones go by.
 enum class Stage {
-  settle,  // what may end the search at once
-  recall,  // what is near: in the order at hand, from other budgets. A bound on the cost is known from here on
+  settle,   // what may end the search at once
+  recall,   // what is near, in order or budget; a bound on the cost is known from here on
   descend,  // greedy ways down from the base
   widen,    // what takes most of the work
   report,   // what to say where nothing is within the budget

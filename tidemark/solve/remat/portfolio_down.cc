@@ -1,4 +1,5 @@
-// Solvers that bring a sequence down to the budget greedily: one from another budget, the base, a schedule of stages.
+// Solvers that bring a sequence down to the budget greedily: one from another budget, the base, a schedule of
+// stages.
 #include "tidemark/solve/remat/chain.h"
 #include "tidemark/solve/remat/portfolio.h"
 
@@ -37,8 +38,9 @@ void shave_base_in_steps(RematState& state) {
 
 void schedule_stages(RematState& state) {
   constexpr std::size_t fewest_stages = 4;  // with fewer there is nothing between all and nothing to choose
-  // Of the budget. Stages are coarse, and items alone lose sight of the whole: schedules for more than the budget are
-  // brought down the rest of the way item by item, and which of them ends cheapest differs from graph to graph.
+  // Of the budget. Stages are coarse, and items alone lose sight of the whole: schedules for more than the
+  // budget are brought down the rest of the way item by item, and which of them ends cheapest differs from
+  // graph to graph.
   constexpr double limits[] = {1.0, 1.15, 1.4, 1.8};
   const std::vector<ChainStage> stages = chain_of(state.problem, state.base);
   if (stages.size() < fewest_stages) return;

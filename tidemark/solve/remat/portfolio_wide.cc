@@ -6,12 +6,13 @@
 namespace tidemark {
 namespace {
 
-// Temperatures to begin with. From a beam's way annealing must get further than from the base, which leaves all ways open;
-// the best so far is only to be polished.
+// Temperatures to begin with. From a beam's way annealing must get further than from the base, which leaves
+// all ways open; the best so far is only to be polished.
 constexpr double hot_from_base = 1, hot_from_beam = 2, hot_from_best = 0.3;
 constexpr double cold = 0.01;
 
-// So many rounds that began anew and met the same cost: it is taken for the least. With more work, more must agree.
+// So many rounds that began anew and met the same cost: it is taken for the least. With more work, more must
+// agree.
 int rounds_to_agree(std::int64_t units) {
   constexpr int fewest = 2, normally = 4;
   constexpr double normal_units = 8e6;  // as RematEffort
@@ -41,8 +42,8 @@ void search_beams(RematState& state) {
   }
 }
 
-// Rounds that begin anew, from one start after the other, and rounds from the best so far, in turn, each longer than the
-// last. A start that leads to nothing is dropped.
+// Rounds that begin anew, from one start after the other, and rounds from the best so far, in turn, each
+// longer than the last. A start that leads to nothing is dropped.
 void anneal_in_rounds(RematState& state) {
   // Units of the first rounds: enough to cool down over a few changes at each task.
   constexpr std::int64_t least_length = 40'000, length_a_task = 400;

@@ -1,4 +1,5 @@
-// The searches behind recomputation. All are deterministic: effort is counted in work units, never in seconds.
+// The searches behind recomputation. All are deterministic: effort is counted in work units, never in
+// seconds.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,13 +12,13 @@
 
 namespace tidemark {
 
-// Lets go, step by step, what costs least to compute again until every load is within `limit` or nothing helps. Never
-// above the start's peak.
+// Lets go, step by step, what costs least to compute again until every load is within `limit` or nothing
+// helps. Never above the start's peak.
 Sequence shave(const RematProblem& problem, std::span<const int> start, std::int64_t limit, Work& work);
 
-// Simulated annealing over where what runs again: repeats come, go, move, or change places; with a free order first
-// runs move too. Returns the cheapest sequence within the budget that it met, the start if that is; empty when there
-// was none.
+// Simulated annealing over where what runs again: repeats come, go, move, or change places; with a free order
+// first runs move too. Returns the cheapest sequence within the budget that it met, the start if that is;
+// empty when there was none.
 struct AnnealOptions {
   std::uint64_t seed = 1;
   double hot = 1, cold = 0.01;  // temperatures, as multiples of the mean cost of a task
@@ -26,8 +27,9 @@ struct AnnealOptions {
 Sequence anneal(const RematProblem& problem, std::span<const int> start, const AnnealOptions& options,
                 Work& work);
 
-// Beam search from the last step to the first (beam.cc), with first runs in the order of `start`. Finds its way at
-// tight budgets, where other searches do not; annealing makes the result cheaper. Empty: none was found.
+// Beam search from the last step to the first (beam.cc), with first runs in the order of `start`. Finds its
+// way at tight budgets, where other searches do not; annealing makes the result cheaper. Empty: none was
+// found.
 struct BeamOptions {
   double price =
       0.1;          // of a step that is too high by a typical item, as a multiple of the mean cost of a task
@@ -36,7 +38,8 @@ struct BeamOptions {
 Sequence beam(const RematProblem& problem, std::span<const int> start, const BeamOptions& options,
               Work& work);
 
-// The sequence with the lowest peak that was found, and what no sequence is below. Peaks up to `goal` are as good.
+// The sequence with the lowest peak that was found, and what no sequence is below. Peaks up to `goal` are as
+// good.
 struct Floor {
   Sequence sequence;
   std::int64_t peak = 0, bound = 0;
@@ -77,7 +80,8 @@ struct RematResult {
   std::int64_t work_units = 0;    // of all solvers together
   SolverLog solvers;              // what each of them did
 };
-// Walks the portfolio (portfolio.cc). `start`: a valid sequence, such as the base order. `warm`: another, good for a budget nearby; may be empty.
+// Walks the portfolio (portfolio.cc). `start`: a valid sequence, such as the base order. `warm`: another,
+// good for a budget nearby; may be empty.
 RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
                         const RematEffort& effort = {}, std::span<const int> warm = {});
 

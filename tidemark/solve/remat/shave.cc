@@ -1,6 +1,7 @@
-// Shaving: as long as some step is above the limit, let the item go there that costs least for what it frees, counted
-// over all steps that are too high. Greedy in the spirit of DTR's score (cost / (bytes × idle time), Kirisame et al.
-// 2021), but each choice is made by trying it: how its operands come back, and what that does to every load.
+// Shaving: as long as some step is above the limit, let the item go there that costs least for what it frees,
+// counted over all steps that are too high. Greedy in the spirit of DTR's score (cost / (bytes × idle time),
+// Kirisame et al. 2021), but each choice is made by trying it: how its operands come back, and what that does
+// to every load.
 #include <algorithm>
 #include <limits>
 
@@ -14,11 +15,12 @@ using Run = Timeline::Run;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// Candidates that compete for one place: the more, the better the choice; fewer on long timelines, which take longer to
-// change and to look at.
+// Candidates that compete for one place: the more, the better the choice; fewer on long timelines, which take
+// longer to change and to look at.
 constexpr int rivals_times_tasks = 20'000, fewest_rivals = 2, most_rivals = 8;
 constexpr int most_in_a_chain = 256;  // runs for one item, so that a step stays short
-// What a unit of work covers: items that are only looked at, and runs of a timeline whose loads are summed up.
+// What a unit of work covers: items that are only looked at, and runs of a timeline whose loads are summed
+// up.
 constexpr int items_a_unit = 32, runs_a_unit = 512;
 
 struct Candidate {
@@ -61,7 +63,8 @@ class Shaver {
     work.spend(model_.items / items_a_unit);
     std::ranges::stable_sort(candidates, {}, &Candidate::score);
     bool helped = false;
-    // A few at a time compete in earnest; the winner is taken, and the estimates stay good enough for the rest.
+    // A few at a time compete in earnest; the winner is taken, and the estimates stay good enough for the
+    // rest.
     std::size_t first = 0;
     while (first < candidates.size() && edit_.now().load(over) > limit_ && work.left > 0) {
       const std::size_t last = std::min(candidates.size(), first + rivals_);

@@ -1,5 +1,5 @@
-// The driver of the portfolio: walks the table of solvers (portfolio.cc) until the problem is solved, the bound is met or
-// the table ends, and keeps account of each.
+// The driver of the portfolio: walks the table of solvers (portfolio.cc) until the problem is solved, the
+// bound is met or the table ends, and keeps account of each.
 #include "tidemark/solve/remat/bound.h"
 #include "tidemark/solve/remat/portfolio.h"
 
@@ -13,7 +13,8 @@ void remember(const Sequence& sequence, RematMemory& memory) {
   memory.known.push_back(sequence);
 }
 
-// Asked for only when no solver settles the problem at once: it takes as long as the first of those that follow.
+// Asked for only when no solver settles the problem at once: it takes as long as the first of those that
+// follow.
 void find_time_bound(RematState& state) {
   constexpr std::int64_t visits_a_unit = 10;  // of some 10 nanoseconds: a tenth of the effort
   TimeBoundOptions options;
@@ -24,14 +25,14 @@ void find_time_bound(RematState& state) {
 
 // Settles what the solvers of a stage go by.
 void enter(Stage stage, RematState& state) {
-  constexpr std::uint64_t most_rounds =
-      100;  // of annealing in one search; more would draw the numbers of the next
+  constexpr std::uint64_t most_rounds = 100;  // of annealing; more would draw the numbers of the next search
   switch (stage) {
     case Stage::recall:
       find_time_bound(state);
       break;
     case Stage::descend:
       state.nearby = !state.warm.empty() && !state.best.empty();
+      // What is within the budget from nearby is better annealed than begun again with little work.
       state.from_base = state.best.empty() || (state.may_begin_anew() && !state.nearby);
       break;
     case Stage::widen:

@@ -1,5 +1,6 @@
-// The searches for recomputation by name: which there are and why, which of them are asked, and what each contributed.
-// All of them together are the portfolio (portfolio.cc); leaving some out shows what the others are worth.
+// The searches for recomputation by name: which there are and why, which of them are asked, and what each
+// contributed. All of them together are the portfolio (portfolio.cc); leaving some out shows what the others
+// are worth.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,7 +22,8 @@ std::vector<SolverInfo> solver_list();
 class SolverChoice {
  public:
   SolverChoice() = default;
-  // Those in `only`, or all where it is empty, but none in `without`. Throws Error for a name that no solver has.
+  // Those in `only`, or all where it is empty, but none in `without`. Throws Error for a name that no solver
+  // has.
   SolverChoice(const std::vector<std::string>& only, const std::vector<std::string>& without);
 
   bool has(std::size_t row) const { return (left_out_ >> row & 1) == 0; }  // as numbered in solver_list()
@@ -37,7 +39,8 @@ struct SolverRecord {
   std::int64_t runs = 0;
   std::int64_t work_units = 0;  // about a microsecond each
   std::int64_t improved = 0;    // how often it found the cheapest sequence so far
-  // Of the cheapest sequence before and after the latest run that improved it. None before: that run found the first.
+  // Of the cheapest sequence before and after the latest run that improved it. None before: that run found
+  // the first.
   std::optional<double> cost_before = {}, cost_after = {};
 };
 using SolverLog =

@@ -1,5 +1,5 @@
-// Solvers chosen by name: whatever is left out, what comes back is a sequence with its true figures, and the log tells
-// who found it and what it took.
+// Solvers chosen by name: whatever is left out, what comes back is a sequence with its true figures, and the
+// log tells who found it and what it took.
 #include "tidemark/solve/remat/solvers.h"
 
 #include <fmt/format.h>
@@ -37,8 +37,8 @@ const SolverRecord& record_of(const SolverLog& log, std::string_view name) {
   return *std::ranges::find(log, name, &SolverRecord::name);
 }
 
-// Of all sizes, from what is solved to the end to what is annealed; chains and their way back, and others; in both kinds
-// of order, at roomy and tight budgets.
+// Of all sizes, from what is solved to the end to what is annealed; chains and their way back, and others; in
+// both kinds of order, at roomy and tight budgets.
 template <class Visit>
 void for_random_problems(Visit&& visit) {
   for (unsigned seed = 0; seed < seeds(12); ++seed) {
