@@ -193,7 +193,8 @@ TEST(Memories, ProblemsAreNamed) {
   c.expect_refused("does not compute", [&](Plan& p) { c.step(p, c.between).lane = 1; });
   c.expect_refused("no lanes", [&](Plan& p) { p.lanes.clear(); });
   c.expect_refused("no memory 2", [&](Plan& p) { c.target(p, c.left).memory = 2; });
-  c.expect_refused("not plain in the lane's memory", [&](Plan& p) { c.target(p, c.returned).memory = 1; });
+  c.expect_refused("not plain in the lane's memory",
+                   [&](Plan& p) { c.target(p, c.returned).memory = 1, c.target(p, c.returned).offset = 0; });
   c.expect_refused("not plain in the lane's memory", [&](Plan& p) { p.lanes[0].memory = 1; });
   c.expect_refused("does not hold",
                    [&](Plan& p) { c.step(p, c.returned).in[0] = c.step(p, c.between).out[0]; });
