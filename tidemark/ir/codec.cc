@@ -22,7 +22,12 @@ void encode_bits(const Type& type, const std::byte* plain, std::byte* coded) {
 }
 
 void decode_bits(const Type& type, const std::byte* coded, std::byte* plain) {
-  for (std::int64_t i = 0; i < type.count(); ++i) plain[i] = (coded[i / 8] >> (i % 8)) & std::byte{1};
+  const std::int64_t count = type.count();
+  for (std::int64_t i = 0; i < count; i += 8) {
+    const auto byte = static_cast<unsigned>(coded[i / 8]);
+    for (std::int64_t k = i; k < std::min(i + 8, count); ++k)
+      plain[k] = static_cast<std::byte>((byte >> (k - i)) & 1u);
+  }
 }
 
 constexpr Codec table[] = {
