@@ -397,32 +397,33 @@ class Verifier {
   }
 
   // A reference that makes sense on its own: it names the value, stays inside its buffer, while the buffer lives.
-  bool check_ref(const std::string& where, const Ref& ref, ValueId value, std::int32_t step) {
+  template <class Where>  // () → text: made only where something is wrong, for most plans have nothing wrong
+  bool check_ref(const Where& where, const Ref& ref, ValueId value, std::int32_t step) {
     if (ref.value != value) {
-      report("{}: names %{} instead of %{}", where, ref.value.index, value.index);
+      report("{}: names %{} instead of %{}", where(), ref.value.index, value.index);
     } else if (!known(ref.buffer)) {
-      report("{}: no such buffer", where);
+      report("{}: no such buffer", where());
     } else if (ref.strides.rank() != graph_.type(value).rank()) {
-      report("{}: strides of rank {}", where, ref.strides.rank());
+      report("{}: strides of rank {}", where(), ref.strides.rank());
     } else if (buffer(ref.buffer).purpose == Purpose::scratch) {
-      report("{}: a value in scratch b{}", where, ref.buffer.index);
+      report("{}: a value in scratch b{}", where(), ref.buffer.index);
     } else if (step < buffer(ref.buffer).begin || step >= buffer(ref.buffer).end) {
-      report("{}: b{} is not alive", where, ref.buffer.index);
+      report("{}: b{} is not alive", where(), ref.buffer.index);
     } else {
       const Buffer& buf = buffer(ref.buffer);
       const Type& type = graph_.type(value);
       if (buf.codec && !buf.codec->takes(type)) {
-        report("{}: {} has no form of {}", where, buf.codec->name, to_string(type));
+        report("{}: {} has no form of {}", where(), buf.codec->name, to_string(type));
         return false;
       }
       if (buf.codec && !is_dense(type.shape, ref.strides)) {
-        report("{}: a window on what is coded", where);
+        report("{}: a window on what is coded", where());
         return false;
       }
       const Span span = buf.codec ? Span{ref.offset, ref.offset + buf.codec->bytes(type)}
                                   : span_of(type, ref.offset, ref.strides);
       if (span.first < 0 || span.last > buffer(ref.buffer).bytes) {
-        report("{}: bytes [{}, {}) of b{}, which has {}", where, span.first, span.last, ref.buffer.index,
+        report("{}: bytes [{}, {}) of b{}, which has {}", where(), span.first, span.last, ref.buffer.index,
                buffer(ref.buffer).bytes);
       } else {
         return true;
@@ -451,7 +452,7 @@ class Verifier {
     const Ref& from = step.in[0];
     if (from.value.index >= graph_.values().size()) return report("{}: no such value", at(t));
     const Type& type = graph_.type(from.value);
-    if (!check_ref(at(t) + ": operand", from, from.value, now)) return;
+    if (!check_ref([&] { return at(t) + ": operand"; }, from, from.value, now)) return;
     if (!is_dense(type.shape, from.strides)) report("{}: operand must be dense", at(t));
     const Buffer& source = buffer(from.buffer);
     const bool there = source.codec ? holds_coded(from) : holds(from);
@@ -462,7 +463,7 @@ class Verifier {
       return;
     }
     const Ref& to = step.out[0];
-    if (!check_ref(at(t) + ": result", to, from.value, now)) return;
+    if (!check_ref([&] { return at(t) + ": result"; }, to, from.value, now)) return;
     const Buffer& target = buffer(to.buffer);
     if (!is_dense(type.shape, to.strides)) report("{}: result is not dense", at(t));
     if (target.purpose == Purpose::input) report("{}: writes an input that was not donated", at(t));
@@ -512,26 +513,26 @@ class Verifier {
     NodeCall call(graph_, node);
     std::vector<Strides> strides;
     for (std::size_t k = 0; k < node.operands.size(); ++k) {
-      const std::string where = fmt::format("{}: operand {}", at(t), k);
+      const auto where = [&] { return fmt::format("{}: operand {}", at(t), k); };
       if (!check_ref(where, step.in[k], node.operands[k], now)) {
         sound = false;
       } else if (!is_at_hand(step, step.in[k].buffer)) {
-        report("{}: b{} is not plain in the lane's memory", where, step.in[k].buffer.index);
+        report("{}: b{} is not plain in the lane's memory", where(), step.in[k].buffer.index);
       } else if (!holds(step.in[k])) {
-        report("{}: b{} does not hold %{} there", where, step.in[k].buffer.index, node.operands[k].index);
+        report("{}: b{} does not hold %{} there", where(), step.in[k].buffer.index, node.operands[k].index);
       }
       strides.push_back(step.in[k].strides);
     }
     for (std::size_t r = 0; r < node.results.size(); ++r) {
-      const std::string where = fmt::format("{}: result {}", at(t), r);
+      const auto where = [&] { return fmt::format("{}: result {}", at(t), r); };
       if (!check_ref(where, step.out[r], node.results[r], now)) {
         sound = false;
       } else if (!is_at_hand(step, step.out[r].buffer)) {
-        report("{}: b{} is not plain in the lane's memory", where, step.out[r].buffer.index);
+        report("{}: b{} is not plain in the lane's memory", where(), step.out[r].buffer.index);
       } else if (!is_dense(graph_.type(node.results[r]).shape, step.out[r].strides)) {
-        report("{}: not dense", where);
+        report("{}: not dense", where());
       } else if (buffer(step.out[r].buffer).purpose == Purpose::input) {
-        report("{}: writes an input that was not donated", where);
+        report("{}: writes an input that was not donated", where());
       }
     }
     if (!sound) return;
@@ -608,26 +609,27 @@ class Verifier {
     std::map<std::uint32_t, std::size_t> first_in;  // by buffer: the first output that is there
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const Ref& ref = plan_.outputs[i];
-      const std::string where = fmt::format("output {}", i);
+      const auto where = [&] { return fmt::format("output {}", i); };
       if (!known(ref.buffer)) {
-        report("{}: no such buffer", where);
+        report("{}: no such buffer", where());
         continue;
       }
-      if (buffer(ref.buffer).end != last) report("{}: b{} is not alive at the end", where, ref.buffer.index);
+      if (buffer(ref.buffer).end != last)
+        report("{}: b{} is not alive at the end", where(), ref.buffer.index);
       if (last > 0 && !check_ref(where, ref, graph_.outputs()[i], last - 1)) continue;
       if (last == 0 && ref.value != graph_.outputs()[i]) {
-        report("{}: names another value", where);
+        report("{}: names another value", where());
         continue;
       }
-      if (!is_dense(graph_.type(ref.value).shape, ref.strides)) report("{}: not dense", where);
-      if (!holds(ref)) report("{}: b{} does not hold %{}", where, ref.buffer.index, ref.value.index);
+      if (!is_dense(graph_.type(ref.value).shape, ref.strides)) report("{}: not dense", where());
+      if (!holds(ref)) report("{}: b{} does not hold %{}", where(), ref.buffer.index, ref.value.index);
       const Buffer& buf = buffer(ref.buffer);
       if (buf.binding == Binding::arena && buf.purpose != Purpose::output)
-        report("{}: purpose of its buffer", where);
+        report("{}: purpose of its buffer", where());
       if (buf.binding == Binding::arena && plan_.binds_outputs)
-        report("{}: not where the caller wants it", where);
+        report("{}: not where the caller wants it", where());
       if (buf.purpose == Purpose::input && !graph_.is_input(ref.value))
-        report("{}: a view of an input", where);
+        report("{}: a view of an input", where());
       const auto [other, fresh] = first_in.try_emplace(ref.buffer.index, i);
       if (!fresh && plan_.outputs[other->second].value != ref.value)
         report("outputs {} and {} share b{}", other->second, i, ref.buffer.index);
