@@ -92,7 +92,8 @@ double seconds_of(const Link& link, double bytes, bool beside_compute);
 
 std::string to_json(const Machine& machine);
 
-// Files of version 1 have no further memories. Throws Error bad_machine_file, naming the place ("/work/rows/bytes/3/1"), on anything a machine cannot be.
+// Files of version 1 have no further memories. Throws Error bad_machine_file, naming the place within the file
+// ("/work/rows/bytes/3/1"), on anything a machine cannot be.
 Machine machine_from_json(std::string_view text);
 
 // The same from a file. Throws Error bad_file when it cannot be read.
