@@ -10,7 +10,7 @@
 #include <ctime>
 
 #include "tests/support/tiny_models.h"
-#include "tidemark/plan/frontier.h"
+#include "tidemark/plan/report/frontier.h"
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
 #include "tidemark/plan/machine.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/passes/pipeline.h"
 
 using namespace tidemark;
 

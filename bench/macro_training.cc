@@ -28,7 +28,7 @@
 #include "bench/support/training_rows.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/plan/costs.h"
-#include "tidemark/plan/frontier.h"
+#include "tidemark/plan/report/frontier.h"
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif

@@ -19,8 +19,8 @@
 #include "tidemark/base/parallel.h"
 #include "tidemark/base/philox.h"
 #include "tidemark/cpu/kernels.h"
-#include "tidemark/ops/contract.h"
-#include "tidemark/ops/conv.h"
+#include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/convolution/conv.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {

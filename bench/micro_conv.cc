@@ -13,9 +13,9 @@
 #include "tidemark/base/philox.h"
 #include "tidemark/cpu/kernel_clock.h"
 #include "tidemark/cpu/kernels.h"
-#include "tidemark/ops/batch_norm.h"
-#include "tidemark/ops/conv.h"
-#include "tidemark/ops/pool.h"
+#include "tidemark/ops/convolution/conv.h"
+#include "tidemark/ops/convolution/pool.h"
+#include "tidemark/ops/normalization/batch_norm.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {

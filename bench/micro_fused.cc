@@ -15,7 +15,7 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/kernel/fused.h"
-#include "tidemark/ops/elementwise_tiles.h"
+#include "tidemark/ops/scalar/elementwise_tiles.h"
 
 namespace {
 

@@ -10,16 +10,16 @@
 
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
-#include "tidemark/ops/attention.h"
-#include "tidemark/ops/cross_entropy.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/index.h"
-#include "tidemark/ops/layer_norm.h"
-#include "tidemark/ops/movement.h"
-#include "tidemark/ops/random.h"
-#include "tidemark/ops/reduce.h"
-#include "tidemark/ops/softmax.h"
-#include "tidemark/ops/sort.h"
+#include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/indexing/index.h"
+#include "tidemark/ops/indexing/sort.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/normalization/cross_entropy.h"
+#include "tidemark/ops/normalization/layer_norm.h"
+#include "tidemark/ops/normalization/softmax.h"
+#include "tidemark/ops/random/random.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace {
 

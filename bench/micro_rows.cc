@@ -11,15 +11,15 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cpu/kernels.h"
-#include "tidemark/ops/attention.h"
-#include "tidemark/ops/cast.h"
-#include "tidemark/ops/cross_entropy.h"
-#include "tidemark/ops/index.h"
-#include "tidemark/ops/layer_norm.h"
-#include "tidemark/ops/movement.h"
-#include "tidemark/ops/random.h"
+#include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/indexing/index.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/normalization/cross_entropy.h"
+#include "tidemark/ops/normalization/layer_norm.h"
+#include "tidemark/ops/normalization/rows.h"
+#include "tidemark/ops/random/random.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/rows.h"
+#include "tidemark/ops/scalar/cast.h"
 
 namespace {
 

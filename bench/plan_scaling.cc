@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/model_graphs.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/passes/pipeline.h"
 
 using namespace tidemark;
 

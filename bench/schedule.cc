@@ -7,8 +7,8 @@
 #include <array>
 #include <chrono>
 
-#include "tidemark/schedule/binomial_count.h"
-#include "tidemark/schedule/online.h"
+#include "tidemark/schedule/kinds/binomial_count.h"
+#include "tidemark/schedule/kinds/online.h"
 #include "tidemark/schedule/plan.h"
 
 namespace {

@@ -13,7 +13,7 @@
 
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
-#include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace {
 

@@ -44,7 +44,7 @@ function(tm_library)
 endfunction()
 
 function(tm_tools)
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/*.cc")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/*.cc")
   if(NOT TIDEMARK_TOOLS OR NOT sources OR NOT TARGET tidemark)
     return()
   endif()

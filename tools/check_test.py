@@ -36,11 +36,11 @@ class Layers(Tree):
         self.assertEqual(self.problems(), "")
 
     def test_refuse_a_kernel_that_throws_unless_its_op_says_so(self):
-        self.write("tidemark/ops/take_rows.cpu.cc", "\nvoid run() { check_indices(args); }  // may fail(\n")
+        self.write("tidemark/ops/indexing/take_rows.cpu.cc", "\nvoid run() { check_indices(args); }  // may fail(\n")
         self.assertIn("take_rows.cpu.cc:2: the kernel can fail", self.problems())
-        self.write("tidemark/ops/take.cc", "const Op op::take = {};\n")
+        self.write("tidemark/ops/indexing/take.cc", "const Op op::take = {};\n")
         self.assertIn("take_rows.cpu.cc:2: the kernel can fail", self.problems())
-        self.write("tidemark/ops/take.cc", "const Op op::take = {\n    .fails = failure,\n};\n")
+        self.write("tidemark/ops/indexing/take.cc", "const Op op::take = {\n    .fails = failure,\n};\n")
         self.assertEqual(self.problems(), "")
 
     def test_refuse_an_include_upwards_with_its_line(self):

@@ -7,14 +7,14 @@
 #include <new>
 
 #include "tidemark/base/error.h"
-#include "tools/demo.h"
+#include "tools/commands/demo.h"
+#include "tools/commands/frontier.h"
+#include "tools/commands/layout.h"
+#include "tools/commands/machine.h"
+#include "tools/commands/ops.h"
+#include "tools/commands/plan.h"
+#include "tools/commands/schedule.h"
 #include "tools/exit_code.h"
-#include "tools/frontier.h"
-#include "tools/layout.h"
-#include "tools/machine.h"
-#include "tools/ops.h"
-#include "tools/plan.h"
-#include "tools/schedule.h"
 #include "tools/text_file.h"
 
 int main(int argc, char** argv) {

@@ -5,7 +5,7 @@
 
 #include "tests/support/command.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/plan/plan_json.h"
+#include "tidemark/plan/report/plan_json.h"
 
 namespace tidemark::testing {
 namespace {

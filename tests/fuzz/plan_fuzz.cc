@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz_entry.h"
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
-#include "tidemark/plan/plan_json.h"
+#include "tidemark/plan/report/plan_json.h"
 
 extern "C" int plan_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace tidemark;

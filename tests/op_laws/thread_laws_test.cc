@@ -8,9 +8,9 @@
 #include "tests/support/enlarged.h"
 #include "tests/support/sanitized.h"
 #include "tidemark/cpu/kernels.h"
-#include "tidemark/ops/constant.h"
-#include "tidemark/ops/movement.h"
+#include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/constant.h"
 
 namespace tidemark::testing {
 namespace {

@@ -16,10 +16,10 @@
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/plan/makespan.h"
-#include "tidemark/plan/pipeline.h"
-#include "tidemark/plan/plan_hash.h"
-#include "tidemark/plan/plan_json.h"
-#include "tidemark/plan/verify.h"
+#include "tidemark/plan/passes/pipeline.h"
+#include "tidemark/plan/report/plan_hash.h"
+#include "tidemark/plan/report/plan_json.h"
+#include "tidemark/plan/verify/verify.h"
 #include "tidemark/runtime/executor.h"
 
 namespace tidemark::testing {
@@ -66,6 +66,7 @@ std::string difference(const Case& c, const Plan& plan, std::uint64_t seed) {
 
 TEST(Memories, PlansOverThemGiveTheSameBitsUnderEveryDelay) {
   int copies = 0, codes = 0, busy_lanes = 0, shared = 0;
+  const int cases = static_cast<int>(seeds(300));
   for (unsigned seed = 0; seed < seeds(300); ++seed) {
     const Case c = make_case(seed);
     const std::vector<std::string> found = problems(c.graph, c.plan);
@@ -84,10 +85,10 @@ TEST(Memories, PlansOverThemGiveTheSameBitsUnderEveryDelay) {
     for (const Buffer& buffer : c.plan.buffers) sum += buffer.binding == Binding::arena ? buffer.bytes : 0;
     shared += sum > c.plan.arena_bytes + c.plan.further[0].arena_bytes;
   }
-  EXPECT_GT(copies, 300);
-  EXPECT_GT(codes, 10);
+  EXPECT_GT(copies, cases);
+  EXPECT_GT(codes, cases / 30);
   EXPECT_EQ(busy_lanes, 4);
-  EXPECT_GT(shared, 100);  // or nothing would be at stake
+  EXPECT_GT(shared, cases / 3);  // or nothing would be at stake
 }
 
 TEST(Memories, TheTimetableIsTheClock) {

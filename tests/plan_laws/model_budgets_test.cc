@@ -6,7 +6,7 @@
 
 #include "tests/support/sanitized.h"
 #include "tests/support/tiny_models.h"
-#include "tidemark/plan/frontier.h"
+#include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tidemark/ir/builder.h"
-#include "tidemark/ops/constant.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/constant.h"
 
 namespace tidemark::testing {
 

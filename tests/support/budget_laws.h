@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tidemark/ir/effects.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/passes/pipeline.h"
 
 namespace tidemark::testing {
 

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "tidemark/cpu/device.h"
-#include "tidemark/ops/loop_reverse.h"
+#include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/runtime/executor.h"
 

@@ -10,7 +10,7 @@
 
 #include "tests/support/killed_runs.h"
 #include "tidemark/base/error.h"
-#include "tidemark/schedule/checksum.h"
+#include "tidemark/schedule/store/checksum.h"
 
 namespace tidemark::schedule::testing {
 

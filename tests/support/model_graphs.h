@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "tidemark/autodiff/reverse.h"
-#include "tidemark/ops/contract.h"
-#include "tidemark/ops/conv.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/movement.h"
-#include "tidemark/ops/reduce.h"
+#include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/convolution/conv.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark::models {
 

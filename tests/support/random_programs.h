@@ -9,14 +9,14 @@
 
 #include "tests/support/literals.h"
 #include "tidemark/autodiff/reverse.h"
-#include "tidemark/ops/constant.h"
-#include "tidemark/ops/contract.h"
-#include "tidemark/ops/dropout.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/movement.h"
-#include "tidemark/ops/random.h"
-#include "tidemark/ops/reduce.h"
-#include "tidemark/ops/softmax.h"
+#include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/normalization/softmax.h"
+#include "tidemark/ops/random/dropout.h"
+#include "tidemark/ops/random/random.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/scalar/constant.h"
+#include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/trace/tensor.h"
 
 namespace tidemark::testing {

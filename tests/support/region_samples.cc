@@ -1,10 +1,10 @@
 #include "tests/support/region_samples.h"
 
 #include "tidemark/ir/parse.h"
-#include "tidemark/ops/custom_vjp.h"
-#include "tidemark/ops/loop_reverse.h"
+#include "tidemark/ops/control/loop_reverse.h"
+#include "tidemark/ops/control/while_loop.h"
+#include "tidemark/ops/custom/custom_vjp.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/while_loop.h"
 
 namespace tidemark::testing {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tidemark/ops/custom.h"
+#include "tidemark/ops/custom/custom.h"
 
 namespace tidemark::testing {
 namespace {

@@ -1,6 +1,6 @@
 #include "tidemark/autodiff/custom_vjp.h"
 
-#include "tidemark/ops/custom_vjp.h"
+#include "tidemark/ops/custom/custom_vjp.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark::detail {

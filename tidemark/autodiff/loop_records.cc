@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tidemark/ir/effects.h"
-#include "tidemark/ops/elementwise.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
 namespace {

@@ -2,7 +2,7 @@
 // part reads of the earlier one (the step's record) is stacked by the first loop and scanned by the second.
 #pragma once
 #include "tidemark/ir/builder.h"
-#include "tidemark/ops/loop_reverse.h"
+#include "tidemark/ops/control/loop_reverse.h"
 
 namespace tidemark {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "tidemark/ops/contract.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/loop_reverse.h"
-#include "tidemark/ops/movement.h"
+#include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/control/loop_reverse.h"
+#include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
 namespace {

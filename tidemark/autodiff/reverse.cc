@@ -3,7 +3,7 @@
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/forward.h"
 #include "tidemark/base/error.h"
-#include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
 namespace {

@@ -9,10 +9,10 @@
 #include "tidemark/autodiff/loop_records.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ir/effects.h"
-#include "tidemark/ops/loop_files.h"
-#include "tidemark/ops/loop_reverse.h"
+#include "tidemark/ops/control/loop_files.h"
+#include "tidemark/ops/control/loop_reverse.h"
+#include "tidemark/ops/control/while_loop.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/while_loop.h"
 
 namespace tidemark {
 namespace {

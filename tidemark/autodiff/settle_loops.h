@@ -1,9 +1,9 @@
 // Decides how loops are reversed, once it is known how much memory there is. Until then a loop that is to be reversed
-// keeps the state before every iteration, and its reversal says what it needs (ops/loop_reverse.h). Either becomes
+// keeps the state before every iteration, and its reversal says what it needs (ops/control/loop_reverse.h). Either becomes
 //
 //   records   two plain loops: the first stacks whatever the second reads, so that nothing is computed twice;
 //   states    the states of as many iterations as there are slots; each step is computed again when it is reversed, and
-//             others on the way to it, as few as possible (schedule/binomial_count.h).
+//             others on the way to it, as few as possible (schedule/kinds/binomial_count.h).
 //
 // The gradients have the same bits.
 #pragma once

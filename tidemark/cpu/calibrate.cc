@@ -17,11 +17,11 @@
 #include "tidemark/cpu/calibrate_links.h"
 #include "tidemark/cpu/calibrate_probes.h"
 #include "tidemark/cpu/kernel_clock.h"
-#include "tidemark/ops/contract.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/reduce.h"
-#include "tidemark/ops/softmax.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/normalization/softmax.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/plan/passes/pipeline.h"
 #include "tidemark/runtime/executor.h"
 
 namespace tidemark {

@@ -11,9 +11,9 @@
 #include "tidemark/cpu/device.h"
 #include "tidemark/ir/builder.h"
 #include "tidemark/kernel/reduce.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/movement.h"
-#include "tidemark/ops/reduce.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
 namespace {

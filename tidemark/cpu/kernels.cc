@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "tidemark/ops/custom.h"
+#include "tidemark/ops/custom/custom.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {

@@ -4,8 +4,8 @@
 
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/print.h"
-#include "tidemark/plan/plan_json.h"
-#include "tidemark/schedule/checksum.h"
+#include "tidemark/plan/report/plan_json.h"
+#include "tidemark/schedule/store/checksum.h"
 
 namespace tidemark {
 

@@ -13,7 +13,7 @@
 
 #include "tidemark/engine/function_state.h"
 #include "tidemark/engine/session.h"
-#include "tidemark/ops/loop_forecast.h"
+#include "tidemark/ops/control/loop_forecast.h"
 #include "tidemark/trace/traced_call.h"
 
 namespace tidemark {

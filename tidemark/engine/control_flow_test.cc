@@ -7,8 +7,8 @@
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/plan/plan_json.h"
-#include "tidemark/plan/verify.h"
+#include "tidemark/plan/report/plan_json.h"
+#include "tidemark/plan/verify/verify.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {

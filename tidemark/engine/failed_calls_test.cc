@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
-#include "tidemark/ops/custom.h"
+#include "tidemark/ops/custom/custom.h"
+#include "tidemark/ops/linalg/solve.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/solve.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {

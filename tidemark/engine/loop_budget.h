@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tidemark/ir/graph.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/passes/pipeline.h"
 
 namespace tidemark {
 

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tidemark/ops/custom.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/loop_reverse.h"
-#include "tidemark/schedule/binomial_count.h"
+#include "tidemark/ops/control/loop_reverse.h"
+#include "tidemark/ops/custom/custom.h"
+#include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/schedule/kinds/binomial_count.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {

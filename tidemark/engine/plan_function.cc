@@ -7,8 +7,8 @@
 #include "tidemark/base/repeatable_math.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/state_safety.h"
-#include "tidemark/plan/frontier.h"
-#include "tidemark/plan/proposals.h"
+#include "tidemark/plan/passes/proposals.h"
+#include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/traced_function.h"
-#include "tidemark/plan/footprint.h"
+#include "tidemark/plan/report/footprint.h"
 
 namespace tidemark {
 

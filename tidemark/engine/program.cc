@@ -12,7 +12,7 @@
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/engine/state_safety.h"
-#include "tidemark/ops/loop.h"
+#include "tidemark/ops/control/loop.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {

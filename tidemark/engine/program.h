@@ -13,7 +13,7 @@
 #include "tidemark/engine/held_bytes.h"
 #include "tidemark/engine/workspace.h"
 #include "tidemark/opt/optimize.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/passes/pipeline.h"
 #include "tidemark/runtime/executor.h"
 #include "tidemark/trace/tensor.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tidemark/ops/custom.h"
+#include "tidemark/ops/custom/custom.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {

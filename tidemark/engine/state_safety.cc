@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "tidemark/ir/failure.h"
-#include "tidemark/plan/frontier.h"
+#include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {
 

@@ -5,8 +5,8 @@
 #pragma once
 #include <vector>
 
-#include "tidemark/plan/infeasible.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/passes/pipeline.h"
+#include "tidemark/plan/report/infeasible.h"
 
 namespace tidemark {
 

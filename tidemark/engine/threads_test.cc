@@ -8,7 +8,7 @@
 
 #include "tests/support/on_threads.h"
 #include "tests/support/sanitized.h"
-#include "tidemark/ops/custom.h"
+#include "tidemark/ops/custom/custom.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {

@@ -25,7 +25,7 @@ class Graph;
 class Builder;
 class Var;
 struct Op;
-struct CustomRules;  // ops/custom.h: an op made from user code
+struct CustomRules;  // ops/custom/custom.h: an op made from user code
 struct Failure;      // ir/failure.h: whether a call can fail while a plan runs
 
 // What is known of a node's region once it is planned.

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tidemark/ops/conv.h"
+#include "tidemark/ops/convolution/conv.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark::nn {

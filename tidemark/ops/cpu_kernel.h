@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "tidemark/base/attrs.h"
-#include "tidemark/ir/op.h"
+#include "tidemark/ir/target.h"
 #include "tidemark/kernel/args.h"
 #include "tidemark/kernel/tile.h"
 
@@ -18,6 +18,7 @@ struct CpuKernel {
   std::shared_ptr<const void> (*prepare)(const Call&) = nullptr;  // what KernelArgs::attributes points at
   TileCode (*tile)(const Call&) = nullptr;                        // of calls whose fusion is pointwise
   FusedReduction (*reduction)(const Call&) = nullptr;  // of calls whose fusion is reduction; no places
+  ExecutionFacts facts = {};                           // what the planner knows of it
 };
 
 template <class A>

@@ -9,10 +9,10 @@
 #include "tests/support/literals.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/ir/compare.h"
-#include "tidemark/ops/contract.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/movement.h"
-#include "tidemark/ops/reduce.h"
+#include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
 namespace {

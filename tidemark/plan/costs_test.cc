@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/fake_ops.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/passes/pipeline.h"
 
 namespace tidemark {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tidemark/plan/passes.h"
-#include "tidemark/plan/replay.h"
+#include "tidemark/plan/passes/passes.h"
+#include "tidemark/plan/passes/replay.h"
 
 namespace tidemark {
 namespace {

@@ -5,7 +5,7 @@
 //   before   a b c │ d … loss … d' │ c' b' a'       a, b, c inside a checkpoint: alive all the way
 //   after    a b c │ d … loss … d' │ a b c c' b' a'  computed again right before the backward reads the first of them
 #pragma once
-#include "tidemark/plan/draft.h"
+#include "tidemark/plan/passes/draft.h"
 
 namespace tidemark {
 

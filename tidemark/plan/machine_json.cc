@@ -1,6 +1,6 @@
 #include "tidemark/base/text_file.h"
-#include "tidemark/plan/json_reader.h"
 #include "tidemark/plan/machine.h"
+#include "tidemark/plan/report/json_reader.h"
 
 namespace tidemark {
 namespace {

@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/errors.h"
-#include "tidemark/ops/contract.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/movement.h"
-#include "tidemark/ops/reduce.h"
+#include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/normalization/softmax.h"
+#include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/softmax.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/model_graphs.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/passes/pipeline.h"
 
 namespace tidemark {
 namespace {

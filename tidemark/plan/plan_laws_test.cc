@@ -3,9 +3,9 @@
 
 #include "tests/support/random_graphs.h"
 #include "tests/support/sanitized.h"
-#include "tidemark/plan/pipeline.h"
-#include "tidemark/plan/plan_json.h"
-#include "tidemark/plan/verify.h"
+#include "tidemark/plan/passes/pipeline.h"
+#include "tidemark/plan/report/plan_json.h"
+#include "tidemark/plan/verify/verify.h"
 
 namespace tidemark {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "tidemark/plan/verify.h"
+#include "tidemark/plan/verify/verify.h"
 #include "tidemark/runtime/arena.h"
 #include "tidemark/runtime/device.h"
 

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "tidemark/cpu/device.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/plan/passes/pipeline.h"
 
 namespace tidemark {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tidemark/base/error.h"
-#include "tidemark/schedule/binomial_count.h"
+#include "tidemark/schedule/kinds/binomial_count.h"
 
 namespace tidemark::schedule {
 namespace {

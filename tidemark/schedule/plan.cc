@@ -5,16 +5,16 @@
 #include <array>
 #include <utility>
 
-#include "tidemark/schedule/automatic.h"
-#include "tidemark/schedule/background.h"
-#include "tidemark/schedule/binomial.h"
-#include "tidemark/schedule/bisection.h"
-#include "tidemark/schedule/mixed.h"
-#include "tidemark/schedule/multilevel.h"
-#include "tidemark/schedule/online.h"
+#include "tidemark/schedule/kinds/automatic.h"
+#include "tidemark/schedule/kinds/background.h"
+#include "tidemark/schedule/kinds/binomial.h"
+#include "tidemark/schedule/kinds/bisection.h"
+#include "tidemark/schedule/kinds/mixed.h"
+#include "tidemark/schedule/kinds/multilevel.h"
+#include "tidemark/schedule/kinds/online.h"
+#include "tidemark/schedule/kinds/store_all.h"
+#include "tidemark/schedule/kinds/uniform.h"
 #include "tidemark/schedule/question.h"
-#include "tidemark/schedule/store_all.h"
-#include "tidemark/schedule/uniform.h"
 
 namespace tidemark::schedule {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
-#include "tidemark/schedule/binomial_count.h"
+#include "tidemark/schedule/kinds/binomial_count.h"
 
 namespace tidemark::schedule {
 namespace {

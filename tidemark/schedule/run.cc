@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "tidemark/base/error.h"
-#include "tidemark/schedule/run_session.h"
+#include "tidemark/schedule/run/run_session.h"
 
 namespace tidemark::schedule::detail {
 

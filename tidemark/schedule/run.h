@@ -19,7 +19,7 @@
 
 #include "tidemark/schedule/plan.h"
 #include "tidemark/schedule/report.h"
-#include "tidemark/schedule/simulation.h"
+#include "tidemark/schedule/run/simulation.h"
 
 namespace tidemark::schedule {
 

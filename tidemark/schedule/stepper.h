@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "tidemark/schedule/action.h"
-#include "tidemark/schedule/snapshot.h"
-#include "tidemark/schedule/step_log.h"
+#include "tidemark/schedule/run/step_log.h"
+#include "tidemark/schedule/store/snapshot.h"
 
 namespace tidemark::schedule {
 

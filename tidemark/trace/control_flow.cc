@@ -2,9 +2,9 @@
 
 #include <numeric>
 
-#include "tidemark/ops/cond.h"
+#include "tidemark/ops/control/cond.h"
+#include "tidemark/ops/control/while_loop.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/while_loop.h"
 
 namespace tidemark::detail {
 namespace {

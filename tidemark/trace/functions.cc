@@ -5,11 +5,11 @@
 
 #include "tidemark/base/bounded.h"
 #include "tidemark/ir/limits.h"
-#include "tidemark/ops/contract.h"
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/index.h"
-#include "tidemark/ops/movement.h"
-#include "tidemark/ops/reduce.h"
+#include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/indexing/index.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {

@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include "tidemark/ops/attention.h"
-#include "tidemark/ops/conv.h"
-#include "tidemark/ops/cross_entropy.h"
-#include "tidemark/ops/custom.h"
-#include "tidemark/ops/pool.h"
-#include "tidemark/ops/triangular_solve.h"
+#include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/convolution/conv.h"
+#include "tidemark/ops/convolution/pool.h"
+#include "tidemark/ops/custom/custom.h"
+#include "tidemark/ops/linalg/triangular_solve.h"
+#include "tidemark/ops/normalization/cross_entropy.h"
 #include "tidemark/trace/tensor.h"
 
 namespace tidemark {
@@ -68,7 +68,7 @@ Tensor random_bits(const Operand& key, const Shape& shape, DType dtype = DType::
 Tensor random_permutation(const Operand& key, std::int64_t size);
 Tensor dropout(const Operand& x, double rate, const Operand& key);
 
-// ---- an op of your own, made with make_custom_op (ops/custom.h)
+// ---- an op of your own, made with make_custom_op (ops/custom/custom.h)
 std::vector<Tensor> call(const Op& op, const std::vector<Tensor>& operands,
                          SourceLine where = std::source_location::current());
 

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "tidemark/ops/elementwise.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
 namespace {

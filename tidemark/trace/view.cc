@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "tidemark/ops/elementwise.h"
-#include "tidemark/ops/movement.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/trace.h"
 

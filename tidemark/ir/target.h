@@ -1,0 +1,33 @@
+// How operations run somewhere. `Op` says what an operation means; a target says what the planner must know of the kernels that
+// do the work: workspace, strides, in-place reuse, fusion, cost, what the host reads. It is data that a backend brings
+// and that links without the backend's driver, so a plan can be made, verified and shown for a device that is not here.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tidemark/ir/op.h"
+
+namespace tidemark {
+
+// Contents that decide on the host how a call goes on: a branch's condition, a loop's. A device that is not the host
+// hands them over before it goes on; which operands hold indices that are checked is said by Op::fails.
+struct HostReads {
+  std::vector<int> operands = {};
+  struct RegionOutput {
+    int region = 0, output = 0;
+  };
+  std::vector<RegionOutput> outputs = {};  // of each run of a region
+};
+
+// Of one op on one target. A call passes its operands' types, its attributes and the strides that are planned.
+struct ExecutionFacts {
+  Cost (*cost)(const Call&) = nullptr;             // nullptr: reads and writes everything once
+  std::int64_t (*scratch)(const Call&) = nullptr;  // bytes of workspace, that of regions apart; nullptr: none
+  bool (*in_place)(const Call&, int result, int operand) = nullptr;  // may the result overwrite the operand?
+  bool (*strided)(const Call&, int operand) = nullptr;  // does the kernel take any strides there?
+  Fusion (*fusion)(const Call&) = nullptr;              // nullptr: none
+  HostReads (*host_reads)(const Call&) = nullptr;       // nullptr: nothing
+};
+
+}  // namespace tidemark

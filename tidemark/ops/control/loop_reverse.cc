@@ -1,0 +1,320 @@
+#include "tidemark/ops/control/loop_reverse.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/ir/failure.h"
+#include "tidemark/ops/control/handed_on.h"
+#include "tidemark/ops/control/loop_files.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/ops/type_rules.h"
+#include "tidemark/schedule/kinds/binomial_count.h"
+
+namespace tidemark {
+namespace {
+
+std::vector<Type> infer(const Call& call) {
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  const auto carries = static_cast<std::size_t>(a.carries), scanned = static_cast<std::size_t>(a.scanned);
+  const auto seeded = static_cast<std::size_t>(a.seeded);
+  const auto refuse = [&](std::string what) {
+    fail(ErrorCode::malformed_graph, {.what = "loop_reverse: " + what, .where = call.where});
+  };
+  const bool unknown = a.unknown_length();
+  const std::size_t told = unknown ? 2 : 0;  // operands that say what happened
+  const std::size_t last = told + (a.begins ? carries : 0);
+  if (a.begins && !unknown) refuse("only a loop of unknown length says what it began with");
+  if (unknown ? a.scanned != 0 || a.seeded != 0 : a.trips < 1 || a.slots > a.trips)
+    refuse("trips and slots disagree");
+  if (a.memory_slots < 0 || a.disk_slots < 0 || (a.uses_files() && (unknown || a.slots != 1 || a.trips < 2)))
+    refuse("its slots in files make no sense");
+  if (a.slots < 1 || a.carries < 0 || a.scanned < 0 || a.seeded < 0 || a.wanted_scanned < 0 ||
+      a.wanted_scanned > a.scanned || a.wanted_captured < 0 || call.regions.size() != 2 ||
+      call.in.size() < carries + scanned + seeded + last)
+    refuse("attributes and operands disagree");
+  std::vector<Type> carry, x, captured, carry_seeds, y_seeds;
+  for (std::size_t i = 0; i < carries; ++i) {
+    if (call.in[i].rank() == 0 || call.in[i].shape[0] != a.slots)
+      refuse("a snapshot for each slot is needed");
+    carry.push_back(slice_of(call.in[i]));
+    if (is_float(carry.back().dtype)) carry_seeds.push_back(carry.back());
+  }
+  std::size_t next = carries;
+  const auto slice = [&](std::vector<Type>& list) {
+    if (call.in[next].rank() == 0 || call.in[next].shape[0] != a.trips)
+      refuse("a slice for each trip is needed");
+    list.push_back(slice_of(call.in[next++]));
+  };
+  for (std::size_t i = 0; i < scanned; ++i) slice(x);
+  if (call.in.size() < next + carry_seeds.size() + seeded + last) refuse("seeds are missing");
+  if (unknown &&
+      (call.in[call.in.size() - 2] != Type{DType::i64, {a.slots}} || call.in.back() != Type{DType::i64, {}}))
+    refuse("slots and trips are not told");
+  for (const Type& type : carry_seeds) {
+    if (call.in[next++] != type) refuse("a seed is not of its carried value's type");
+  }
+  for (std::size_t i = 0; i < seeded; ++i) slice(y_seeds);
+  captured.assign(call.in.begin() + static_cast<std::ptrdiff_t>(next),
+                  call.in.end() - static_cast<std::ptrdiff_t>(last));
+  if (a.begins && !std::equal(carry.begin(), carry.end(), call.in.end() - static_cast<std::ptrdiff_t>(last)))
+    refuse("it began with values of other types");
+  if (a.begins &&
+      (std::ssize(a.summed) != a.wanted_captured ||
+       std::ranges::any_of(a.summed, [&](std::int64_t i) { return i < 0 || i >= std::ssize(captured); })))
+    refuse("captured values that get a gradient are not named");
+
+  std::vector<Type> inputs = carry;
+  inputs.insert(inputs.end(), x.begin(), x.end());
+  inputs.insert(inputs.end(), captured.begin(), captured.end());
+  require_region(call, 0, inputs, "the step");
+  if (output_types(call.regions[0]) != carry) refuse("the step does not return what is carried");
+  inputs.insert(inputs.end(), carry_seeds.begin(), carry_seeds.end());
+  inputs.insert(inputs.end(), y_seeds.begin(), y_seeds.end());
+  const std::vector<Type> out = output_types(call.regions[1]);
+  const std::size_t float_carries = carry_seeds.size(), dxs = static_cast<std::size_t>(a.wanted_scanned),
+                    sums = static_cast<std::size_t>(a.wanted_captured);
+  if (out.size() < float_carries + dxs + sums) refuse("the reverse of the step returns too little");
+  inputs.insert(inputs.end(), out.begin() + static_cast<std::ptrdiff_t>(float_carries + dxs),
+                out.begin() + static_cast<std::ptrdiff_t>(float_carries + dxs + sums));
+  require_region(call, 1, inputs, "the reverse of the step");
+  if (!std::equal(carry_seeds.begin(), carry_seeds.end(), out.begin()))
+    refuse("the reverse of the step does not return gradients of what is carried");
+
+  std::vector<Type> results(out.begin(),
+                            out.begin() + static_cast<std::ptrdiff_t>(float_carries + dxs + sums));
+  for (std::size_t i = float_carries; i < float_carries + dxs; ++i) results[i] = stacked(a.trips, results[i]);
+  if (!a.keeps_all())
+    results.insert(results.end(), call.in.begin(), call.in.begin() + static_cast<std::ptrdiff_t>(carries));
+  return results;
+}
+
+std::size_t float_carries(const Call& call, std::int64_t carries) {
+  std::size_t count = 0;
+  for (std::int64_t i = 0; i < carries; ++i) count += is_float(call.in[static_cast<std::size_t>(i)].dtype);
+  return count;
+}
+
+Cost cost(const Call& call) {
+  if (call.planned.size() < 2) return {.bytes = bytes_moved(call), .work = WorkKind::opaque};
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  constexpr std::int64_t expected = 16;  // where nothing is known
+  const std::int64_t steps = a.unknown_length() ? expected : a.trips;
+  const auto trips = static_cast<double>(steps);
+  // Beyond the sweep of the loop itself, which goes over all steps once. With files it is gone over again; the slots in
+  // them are counted as if they were in memory, and a transfer for each.
+  const auto advances = static_cast<double>(
+      a.uses_files() ? schedule::least_advances(steps, std::min(steps, a.memory_slots + a.disk_slots))
+                     : schedule::least_advances(steps + 1, a.slots) - steps);
+  const RegionFacts &step = call.planned[0], &back = call.planned[1];
+  double transfers = 0;
+  if (a.uses_files()) {
+    transfers = 2 * static_cast<double>(std::min(steps, a.disk_slots)) *
+                static_cast<double>(kept_state_bytes(call.in, a)) / file_bytes_per_second;
+  }
+  return {.flops = advances * step.flops + trips * back.flops,
+          .bytes = advances * step.bytes_moved + trips * back.bytes_moved,
+          .work = WorkKind::opaque,
+          .seconds = advances * step.seconds + trips * back.seconds + transfers};
+}
+
+// Pointers, and places for gradients that are carried or summed up and not written over what they were. Where states are
+// computed again, one, with places likewise, and for each slot whose state it holds.
+std::int64_t scratch(const Call& call) {
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  const Graph &step = call.regions[0], &back = call.regions[1];
+  const std::size_t pointers =
+      step.inputs().size() + step.outputs().size() + back.inputs().size() + back.outputs().size();
+  std::int64_t bytes = align_up(static_cast<std::int64_t>(pointers) * 8, buffer_alignment);
+  bytes += handed_on(call, 1).scratch();
+  if (a.keeps_all()) return bytes;
+  bytes += a.uses_files() ? files_scratch(a, kept_state_bytes(call.in, a))
+                          : align_up(16 * a.slots, buffer_alignment);
+  bytes += handed_on(call, 0).scratch();
+  for (std::int64_t c = 0; c < a.carries; ++c)
+    bytes += align_up(slice_of(call.in[static_cast<std::size_t>(c)]).bytes(), buffer_alignment);
+  return bytes;
+}
+
+// A gradient of what is carried over the seed it begins as; snapshots over themselves, since slots are used again.
+bool in_place(const Call& call, int result, int operand) {
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  const int carried = static_cast<int>(float_carries(call, a.carries));
+  if (result < carried) return operand == static_cast<int>(a.carries + a.scanned) + result;
+  return operand < a.carries &&
+         result == carried + static_cast<int>(a.wanted_scanned + a.wanted_captured) + operand;
+}
+
+// A loop over the stacked states, backwards: what is carried are the gradients and the sums.
+std::vector<Var> as_loop(const RuleCall& rule, bool keeps) {
+  const auto a = rule.call.attrs_as<LoopReverseAttrs>();
+  TM_CHECK(!a.unknown_length() && a.keeps_all(), "a reversal in fewer slots than steps is expanded");
+  const Graph& back = rule.call.regions[1];
+  const ReversalLayout at(a, back);
+  std::vector<Var> carried, scanned;
+  for (std::size_t i = 0; i < at.float_carries; ++i) carried.push_back(rule.in[at.carries + at.scanned + i]);
+  for (std::size_t i = at.sums; i < at.inputs; ++i)
+    carried.push_back(zeros(rule.builder, back.type(back.inputs()[i].value)));
+  const std::size_t first_y_seed = at.carries + at.scanned + at.float_carries;
+  for (std::size_t i = 0; i < at.carries + at.scanned; ++i) scanned.push_back(rule.in[i]);
+  for (std::size_t i = at.y_seeds; i < at.sums; ++i)
+    scanned.push_back(rule.in[first_y_seed + i - at.y_seeds]);
+
+  LoopAttrs attrs{.trips = a.trips,
+                  .carries = static_cast<std::int64_t>(carried.size()),
+                  .scanned = static_cast<std::int64_t>(scanned.size()),
+                  .reverse = !a.reverse,
+                  .keep = keeps ? a.trips : 0,
+                  .memory = a.memory,
+                  .disk = a.disk,
+                  .folder = a.folder};
+  std::vector<Var> operands = carried;
+  operands.insert(operands.end(), scanned.begin(), scanned.end());
+  operands.insert(operands.end(), rule.in.end() - static_cast<std::ptrdiff_t>(at.captured), rule.in.end());
+  std::vector<Type> types;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const bool is_slice = i >= carried.size() && i < carried.size() + scanned.size();
+    types.push_back(is_slice ? slice_of(operands[i].type()) : operands[i].type());
+  }
+  // Where the new body's inputs find themselves among those of region 1.
+  std::vector<std::size_t> order(at.inputs);
+  for (std::size_t i = 0; i < at.carries + at.scanned; ++i) order[i] = carried.size() + i;
+  for (std::size_t i = 0; i < at.captured; ++i)
+    order[at.carries + at.scanned + i] = carried.size() + scanned.size() + i;
+  for (std::size_t i = 0; i < at.float_carries; ++i) order[at.carry_seeds + i] = i;
+  for (std::size_t i = at.y_seeds; i < at.sums; ++i)
+    order[i] = carried.size() + at.carries + at.scanned + i - at.y_seeds;
+  for (std::size_t i = at.sums; i < at.inputs; ++i) order[i] = at.float_carries + i - at.sums;
+  std::vector<std::size_t> chosen;
+  const auto dxs = static_cast<std::size_t>(a.wanted_scanned);
+  for (std::size_t r = 0; r < at.float_carries; ++r) chosen.push_back(r);
+  for (std::size_t r = at.float_carries + dxs; r < at.results; ++r) chosen.push_back(r);
+  for (std::size_t r = at.float_carries; r < at.float_carries + dxs; ++r) chosen.push_back(r);
+  std::vector<Graph> regions;
+  regions.push_back(regrouped(back, types, order, chosen));
+  const std::vector<Var> found = rule.builder.call(op::loop, operands, pack(attrs), std::move(regions));
+  std::vector<Var> results(at.results);
+  for (std::size_t r = 0; r < at.results; ++r) results[chosen[r]] = found[r];
+  return results;
+}
+std::vector<Var> expand_reverse(const RuleCall& rule) { return as_loop(rule, false); }
+
+bool is_unknown(const Call& call) { return call.attrs_as<LoopReverseAttrs>().unknown_length(); }
+
+// Of known length, what is differentiated is that loop.
+std::vector<Var> for_reverse(const RuleCall& rule) {
+  if (!is_unknown(rule.call)) return as_loop(rule, true);
+  return rule.builder.call(op::loop_reverse, rule.in, *rule.call.attrs,
+                           {rule.call.regions.begin(), rule.call.regions.end()});
+}
+
+std::vector<Var> jvp(const RuleCall& rule) {
+  if (is_unknown(rule.call)) return while_reverse_jvp(rule);
+  Graph loop;
+  Builder builder(loop);
+  builder.set_where(rule.call.where);
+  std::vector<Var> in, arguments(rule.in.begin(), rule.in.end());
+  std::unique_ptr<bool[]> wanted(new bool[rule.in.size()]);
+  for (std::size_t i = 0; i < rule.in.size(); ++i) {
+    in.push_back(builder.input(rule.in[i].type()));
+    wanted[i] = static_cast<bool>(rule.seed[i]);
+    if (wanted[i]) arguments.push_back(rule.seed[i]);
+  }
+  const RuleCall inside{.builder = builder, .call = rule.call, .in = in, .out = {}, .seed = {}};
+  for (const Var& result : as_loop(inside, false)) loop.add_output(result.id());
+  std::vector<Var> found =
+      inline_graph(rule.builder, rule.calculus->jvp(loop, {wanted.get(), in.size()}), arguments);
+  std::rotate(found.begin(), found.begin() + std::ssize(rule.out), found.end());  // tangents first
+  return found;
+}
+
+// For what the disk does.
+Failure failure(const Call& call) {
+  return {call.attrs_as<LoopReverseAttrs>().uses_files() ? Fails::late : Fails::never};
+}
+
+}  // namespace
+
+ReversalLayout::ReversalLayout(const LoopReverseAttrs& attrs, const Graph& region)
+    : carries(static_cast<std::size_t>(attrs.carries)), scanned(static_cast<std::size_t>(attrs.scanned)) {
+  float_carries = 0;
+  for (std::size_t i = 0; i < carries; ++i)
+    float_carries += is_float(region.type(region.inputs()[i].value).dtype);
+  inputs = region.inputs().size();
+  sums = inputs - static_cast<std::size_t>(attrs.wanted_captured);
+  y_seeds = sums - static_cast<std::size_t>(attrs.seeded);
+  carry_seeds = y_seeds - float_carries;
+  captured = carry_seeds - carries - scanned;
+  stacked_end = float_carries + static_cast<std::size_t>(attrs.wanted_scanned);
+  results = stacked_end + static_cast<std::size_t>(attrs.wanted_captured);
+}
+
+std::vector<Graph> reversal_regions(LoopReversal& reversal, const Calculus& calculus) {
+  const Graph& body = reversal.body;
+  LoopReverseAttrs& a = reversal.attrs;
+  const auto carries = static_cast<std::size_t>(a.carries), scanned = static_cast<std::size_t>(a.scanned);
+  const std::size_t inputs = body.inputs().size(), outputs = body.outputs().size();
+  std::unique_ptr<bool[]> wanted(new bool[inputs]), summed(new bool[inputs]);
+  std::size_t gradients = 0, sums = 0;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const bool named = std::ranges::count(reversal.wanted, i) > 0;
+    const bool carried = i < carries && is_float(body.type(body.inputs()[i].value).dtype);
+    wanted[i] = carried || named;
+    summed[i] = named && i >= carries + scanned;
+    gradients += wanted[i], sums += summed[i];
+  }
+  a.seeded = static_cast<std::int64_t>(reversal.seeded.size());
+  a.wanted_captured = static_cast<std::int64_t>(sums);
+  a.wanted_scanned = static_cast<std::int64_t>(reversal.wanted.size() - sums);
+  const Graph joint = calculus.vjp(body, {wanted.get(), inputs}, {summed.get(), inputs});
+
+  // The joint graph wants a seed for each floating-point output; ys that nobody asks about get zeros.
+  Graph back;
+  Builder builder(back);
+  std::vector<Var> in, seeds, sum_inputs;
+  for (const Type& type : input_types(body)) in.push_back(builder.input(type));
+  const std::vector<Type> out_types = output_types(body);
+  seeds.resize(outputs);
+  for (std::size_t r = 0; r < carries; ++r) {
+    if (is_float(out_types[r].dtype)) seeds[r] = builder.input(out_types[r]);
+  }
+  for (std::size_t r : reversal.seeded) seeds[r] = builder.input(out_types[r]);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (summed[i]) sum_inputs.push_back(builder.input(in[i].type()));
+  }
+  for (std::size_t r = 0; r < outputs; ++r) {
+    if (is_float(out_types[r].dtype)) in.push_back(seeds[r] ? seeds[r] : zeros(builder, out_types[r]));
+  }
+  in.insert(in.end(), sum_inputs.begin(), sum_inputs.end());
+  const std::vector<Var> found = inline_graph(builder, joint, in);
+  for (std::size_t g = 0; g < gradients; ++g) back.add_output(found[outputs + g].id());
+  for (std::size_t r = 0; r < outputs; ++r) back.add_output(found[r].id());
+
+  std::vector<std::size_t> all(inputs), carried(carries);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::iota(carried.begin(), carried.end(), std::size_t{0});
+  std::vector<Graph> regions;
+  regions.push_back(regrouped(body, input_types(body), all, carried));
+  regions.push_back(std::move(back));
+  return regions;
+}
+
+const Op op::loop_reverse = {
+    .name = "loop_reverse",
+    .kind = OpKind::control,
+    .dtypes = any_dtype,
+    .results = -1,
+    .schema = &schema_of<LoopReverseAttrs>,
+    .infer = infer,
+    .vjp = while_reverse_vjp,
+    .jvp = jvp,
+    .expand = expand_reverse,
+    .for_reverse = for_reverse,
+    .cost = cost,
+    .scratch = scratch,
+    .in_place = in_place,
+    .fails = failure,
+};
+
+}  // namespace tidemark

@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "tidemark/ops/control/loop_files.h"
+#include "tidemark/ops/control/loop_reverse_cpu.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+namespace {
+
+std::shared_ptr<const void> prepare(const Call& call) {
+  const auto attrs = call.attrs_as<LoopReverseAttrs>();
+  const Graph& back = call.regions[1];
+  auto reversal =
+      std::make_shared<Reversal>(Reversal{attrs, ReversalLayout(attrs, back), {}, {}, {}, {}, {}, nullptr});
+  TM_CHECK(back.outputs().size() == reversal->at.results && !attrs.begins,
+           "a reversal of which it is not decided how it runs");
+  for (const Type& type : input_types(back)) reversal->in_bytes.push_back(type.bytes());
+  for (const Type& type : output_types(back)) reversal->out_bytes.push_back(type.bytes());
+  reversal->states = handed_on(call, 0);
+  reversal->gradients = handed_on(call, 1);
+  if (attrs.uses_files()) {
+    const RegionFacts* step = call.planned.empty() ? nullptr : &call.planned[0];
+    reversal->files = schedule::make_schedule(files_question(attrs, kept_state_bytes(call.in, attrs), step));
+  } else if (!attrs.unknown_length() && !attrs.keeps_all()) {
+    reversal->places = snapshot_places(attrs.trips, attrs.slots);
+  }
+  return reversal;
+}
+
+// Computes states again, between slots and a place of its own.
+class Advancing {
+ public:
+  Advancing(const KernelArgs& args, const Reversal& reversal, std::int64_t trips, std::byte** pointers,
+            ScratchPieces& scratch)
+      : args_(args),
+        r_(reversal),
+        trips_(trips),
+        in_(pointers),
+        out_(pointers + reversal.at.carries + reversal.at.scanned + reversal.at.captured),
+        handed_(reversal.states, in_, out_, scratch) {
+    const ReversalLayout& at = r_.at;
+    for (std::size_t i = 0; i < at.captured; ++i)
+      in_[at.carries + at.scanned + i] = captured_value(args, r_, i);
+    places_ = reinterpret_cast<Kept*>(scratch.take(16 * r_.attrs.slots));
+    for (std::size_t c = 0; c < at.carries; ++c) in_[c] = scratch.take(r_.in_bytes[c]);
+    for (std::size_t c = 0; c < at.carries; ++c)
+      copy_bytes(args.out[at.results + c].data, args.in[c].data, r_.in_bytes[c] * r_.attrs.slots);
+    const auto known = static_cast<std::int64_t>(r_.places.size());
+    const std::int64_t* told =
+        r_.attrs.unknown_length() ? args.in[args.in.size() - 2].as<std::int64_t>() : nullptr;
+    for (std::int64_t s = 0; s < r_.attrs.slots; ++s) {
+      const std::int64_t place = told ? told[s] : s < known ? r_.places[static_cast<std::size_t>(s)] : -1;
+      places_[s] = {place, s};
+      depth_ += place >= 0;
+    }
+    // Those in use first, by iteration.
+    std::sort(places_, places_ + r_.attrs.slots, [](const Kept& a, const Kept& b) {
+      return static_cast<std::uint64_t>(a.iteration) < static_cast<std::uint64_t>(b.iteration);
+    });
+  }
+
+  // Hands every iteration's state to the gradients, from the last one on.
+  void run(Gradients& gradients) {
+    std::int64_t end = trips_;
+    const auto reverse = [&](const auto& state) { gradients.reverse(end - 1, state), --end; };
+    while (depth_ > 0) {
+      const std::int64_t top = depth_ - 1, from = places_[top].iteration, steps = end - from;
+      if (steps <= 1) {
+        if (steps == 1) reverse([&](std::size_t c) { return slot(c, top); });
+        --depth_;
+        continue;
+      }
+      const std::int64_t left = r_.attrs.slots - top;
+      const std::int64_t to = from + (left == 1 ? steps - 1 : first_advance(steps, left));
+      if (to == end - 1) {
+        advance(from, to, top);
+        reverse([&](std::size_t c) { return in_[c]; });
+      } else {
+        advance(from, to, top);
+        for (std::size_t c = 0; c < r_.at.carries; ++c) copy_bytes(slot(c, depth_), in_[c], r_.in_bytes[c]);
+        places_[depth_++].iteration = to;
+      }
+    }
+  }
+
+ private:
+  struct Kept {
+    std::int64_t iteration, slot;
+  };
+
+  std::byte* slot(std::size_t c, std::int64_t depth) const {
+    return args_.out[r_.at.results + c].data + places_[depth].slot * r_.in_bytes[c];
+  }
+
+  // The working state: from that of iteration `from`, at depth `source`, to that of `to`.
+  void advance(std::int64_t from, std::int64_t to, std::int64_t source) {
+    const ReversalLayout& at = r_.at;
+    for (std::size_t c = 0; c < at.carries; ++c) copy_bytes(in_[c], slot(c, source), r_.in_bytes[c]);
+    for (std::int64_t j = from; j < to; ++j) {
+      const std::int64_t slice = r_.attrs.reverse ? trips_ - 1 - j : j;
+      for (std::size_t i = at.carries; i < at.carries + at.scanned; ++i)
+        in_[i] = args_.in[i].data + slice * r_.in_bytes[i];
+      handed_.aim();
+      args_.regions[0](in_, out_);
+      handed_.hand_on();
+    }
+  }
+
+  const KernelArgs& args_;
+  const Reversal& r_;
+  const std::int64_t trips_;
+  std::byte **in_, **out_;  // of the step; the carried ones among `in_` are the working state
+  HandedPlaces handed_;
+  Kept* places_ = nullptr;  // a stack by iteration; beyond its top, the slots that are free
+  std::int64_t depth_ = 0;
+};
+
+void run(const KernelArgs& args) {
+  const Reversal& reversal = args.attrs<Reversal>();
+  const LoopReverseAttrs& a = reversal.attrs;
+  const std::int64_t trips = a.unknown_length() ? *args.in.back().as<std::int64_t>() : a.trips;
+  ScratchPieces scratch(args.scratch);
+  Gradients gradients(args, reversal, trips, scratch);
+  if (a.uses_files()) {
+    reverse_with_files(args, reversal, gradients, scratch);
+  } else if (!a.keeps_all()) {
+    Advancing(args, reversal, trips, gradients.step_pointers(), scratch).run(gradients);
+  } else {
+    for (std::int64_t j = a.trips - 1; j >= 0; --j) {
+      const std::int64_t slot = a.reverse ? a.trips - 1 - j : j;
+      gradients.reverse(j, [&](std::size_t c) { return args.in[c].data + slot * reversal.in_bytes[c]; });
+    }
+  }
+  gradients.finish();
+}
+
+}  // namespace
+
+const CpuKernel cpu::loop_reverse = {run, prepare};
+
+}  // namespace tidemark

@@ -1,0 +1,85 @@
+// What the kernels that reverse loops share: the gradients, handed on from the last iteration to the first.
+#pragma once
+#include <memory>
+
+#include "tidemark/ops/control/handed_on.h"
+#include "tidemark/ops/control/loop_reverse.h"
+#include "tidemark/schedule/plan.h"
+
+namespace tidemark {
+
+struct Reversal {
+  LoopReverseAttrs attrs;
+  ReversalLayout at;
+  std::vector<std::int64_t> in_bytes, out_bytes;  // of region 1
+  std::vector<std::int64_t> places;               // the iterations whose states come; empty: all
+  HandedOn states, gradients;
+  std::shared_ptr<const schedule::Schedule> files;  // where states lie in files
+};
+
+inline std::byte* captured_value(const KernelArgs& args, const Reversal& r, std::size_t i) {
+  return args.in[args.in.size() - (r.attrs.unknown_length() ? 2 : 0) - r.at.captured + i].data;
+}
+
+// The gradients, from the last iteration to the first. What is carried or summed begins in the result's memory.
+class Gradients {
+ public:
+  Gradients(const KernelArgs& args, const Reversal& reversal, std::int64_t trips, ScratchPieces& scratch)
+      : args_(args),
+        r_(reversal),
+        at_(reversal.at),
+        trips_(trips),
+        in_(scratch.take_pointers(at_.inputs + at_.results + 2 * at_.carries + at_.scanned + at_.captured)),
+        out_(in_ + at_.inputs),
+        handed_(reversal.gradients, in_, out_, scratch) {
+    for (std::size_t i = 0; i < at_.captured; ++i)
+      in_[at_.carries + at_.scanned + i] = captured_value(args, r_, i);
+    for (std::size_t r = 0; r < at_.results; ++r) {
+      if (at_.is_stacked(r)) continue;
+      std::byte*& begin = in_[at_.input_of(r)];
+      begin = args.out[r].data;
+      if (r < at_.float_carries) {
+        copy_bytes(begin, args.in[at_.carries + at_.scanned + r].data, r_.out_bytes[r]);
+      } else if (r_.out_bytes[r] > 0) {
+        std::memset(begin, 0, static_cast<std::size_t>(r_.out_bytes[r]));
+      }
+    }
+  }
+
+  // `state(c)` is the carried value c before iteration j.
+  template <class State>
+  void reverse(std::int64_t j, const State& state) {
+    const std::int64_t slice = r_.attrs.reverse ? trips_ - 1 - j : j;
+    for (std::size_t c = 0; c < at_.carries; ++c) in_[c] = state(c);
+    for (std::size_t i = at_.carries; i < at_.carries + at_.scanned; ++i)
+      in_[i] = args_.in[i].data + slice * r_.in_bytes[i];
+    const std::size_t first_seed = at_.carries + at_.scanned + at_.float_carries;
+    for (std::size_t i = at_.y_seeds; i < at_.sums; ++i)
+      in_[i] = args_.in[first_seed + i - at_.y_seeds].data + slice * r_.in_bytes[i];
+    for (std::size_t r = at_.float_carries; r < at_.stacked_end; ++r)
+      out_[r] = args_.out[r].data + slice * r_.out_bytes[r];
+    handed_.aim();
+    args_.regions[1](in_, out_);
+    handed_.hand_on();
+  }
+
+  std::byte** step_pointers() const { return out_ + at_.results; }
+
+  void finish() {
+    handed_.settle([&](std::size_t r) { return args_.out[r].data; });
+  }
+
+ private:
+  const KernelArgs& args_;
+  const Reversal& r_;
+  const ReversalLayout& at_;
+  const std::int64_t trips_;
+  std::byte **in_, **out_;
+  HandedPlaces handed_;
+};
+
+// Walks back over states in memory and files.
+void reverse_with_files(const KernelArgs& args, const Reversal& reversal, Gradients& gradients,
+                        ScratchPieces& scratch);
+
+}  // namespace tidemark

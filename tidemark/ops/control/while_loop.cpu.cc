@@ -1,0 +1,83 @@
+#include "tidemark/ops/control/while_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory_resource>
+
+#include "tidemark/base/error.h"
+#include "tidemark/ops/control/handed_on.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/schedule/kinds/online.h"
+
+namespace tidemark {
+namespace {
+
+struct While {
+  WhileAttrs attrs;
+  std::vector<std::int64_t> bytes;  // of what is carried
+  HandedOn handed;
+};
+
+std::shared_ptr<const void> prepare(const Call& call) {
+  auto loop = std::make_shared<While>();
+  loop->attrs = call.attrs_as<WhileAttrs>();
+  for (std::int64_t c = 0; c < loop->attrs.carries; ++c)
+    loop->bytes.push_back(call.in[static_cast<std::size_t>(c)].bytes());
+  loop->handed = handed_on(call, 1);
+  return loop;
+}
+
+[[noreturn]] void too_many_steps(const WhileAttrs& attrs, SourceLine where) {
+  fail(ErrorCode::numeric, {.what = fmt::format("a while_loop goes on after {} steps", attrs.max_steps),
+                            .expected = "its condition to fail by then",
+                            .where = where,
+                            .help = "raise max_steps, or check the condition"});
+}
+
+void run(const KernelArgs& args) {
+  const While& loop = args.attrs<While>();
+  const std::size_t carries = loop.bytes.size();
+  ScratchPieces scratch(args.scratch);
+  std::byte** in = scratch.take_pointers(args.in.size() + carries + 1);
+  std::byte **out = in + args.in.size(), **answer = out + carries;
+  *answer = scratch.take(1);
+  HandedPlaces handed(loop.handed, in, out, scratch);
+  for (std::size_t i = 0; i < args.in.size(); ++i) {
+    in[i] = i < carries ? args.out[i].data : args.in[i].data;
+    if (i < carries) copy_bytes(in[i], args.in[i].data, loop.bytes[i]);
+  }
+  const std::int64_t slots = loop.attrs.keep;
+  const std::int64_t room = schedule::Online::room_for(slots);
+  std::pmr::monotonic_buffer_resource memory(scratch.take(room), static_cast<std::size_t>(room),
+                                             std::pmr::null_memory_resource());
+  schedule::Online policy(std::max<std::int64_t>(slots, 1), 0, &memory);
+  if (slots > 0) policy.reserve();
+  std::int64_t* places = slots > 0 ? args.out.back().as<std::int64_t>() : nullptr;
+  std::fill_n(places, slots, -1);
+  std::int64_t trips = 0;
+  for (;; ++trips) {
+    args.regions[0](in, answer);
+    if (**answer == std::byte{0}) break;
+    if (trips == loop.attrs.max_steps) too_many_steps(loop.attrs, args.where);
+    if (slots > 0) {
+      for (const schedule::Action& action : policy.visit(trips)) {
+        const bool stores = action.kind == schedule::ActionKind::store;
+        places[action.slot] = stores ? trips : -1;
+        for (std::size_t c = 0; c < carries && stores; ++c)
+          copy_bytes(args.out[carries + 1 + c].data + action.slot * loop.bytes[c], in[c], loop.bytes[c]);
+      }
+    }
+    handed.aim();
+    args.regions[1](in, out);
+    handed.hand_on();
+  }
+  handed.settle([&](std::size_t c) { return args.out[c].data; });
+  *args.out[carries].as<std::int64_t>() = trips;
+}
+
+}  // namespace
+
+const CpuKernel cpu::while_loop = {run, prepare};
+
+}  // namespace tidemark

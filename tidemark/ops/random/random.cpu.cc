@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "tidemark/base/philox.h"
+#include "tidemark/kernel/philox_words.h"
+#include "tidemark/ops/normalization/rows.h"
+#include "tidemark/ops/random/random.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/normal_quantile.h"
+
+namespace tidemark {
+namespace {
+
+// Which op draws: the upper half of Philox's stream, so that two ops given one key share no blocks.
+enum class Domain : std::uint64_t { bits = 1, uniform, normal, bernoulli, permutation, split, fold };
+
+constexpr std::uint64_t stream_of(Domain domain, std::int64_t stream = 0) {
+  return static_cast<std::uint64_t>(domain) << 32 | static_cast<std::uint64_t>(stream);
+}
+
+Philox key_of(const KernelArgs& args) { return {static_cast<std::uint64_t>(*args.in[0].as<std::int64_t>())}; }
+
+constexpr std::int64_t block_grain = 2048;  // Philox blocks per task
+constexpr std::int64_t tile_words = 512;
+
+// Calls fill(words, first, count) for every tile: the words of its blocks give elements [first, first + count), of
+// which each block has per_block.
+template <int per_block, class F>
+void for_each_tile(const KernelArgs& args, std::uint64_t stream, const F& fill) {
+  const std::int64_t n = args.out[0].count();
+  const Philox philox = key_of(args);
+  parallel_for(*args.pool, (n + per_block - 1) / per_block, block_grain,
+               [&](std::int64_t begin, std::int64_t end) {
+                 std::uint32_t words[tile_words];
+                 for (std::int64_t b = begin; b < end; b += tile_words / 4) {
+                   const std::int64_t blocks = std::min(end - b, tile_words / 4), first = b * per_block;
+                   philox_words(philox, static_cast<std::uint64_t>(b), stream, blocks, words);
+                   fill(words, first, std::min(blocks * per_block, n - first));
+                 }
+               });
+}
+
+void run_bits(const KernelArgs& args) {
+  static_assert(std::endian::native == std::endian::little);  // the words' bytes in memory are the elements'
+  const auto& attrs = args.attrs<RandomBitsAttrs>();
+  const auto run = [&]<int size>() {
+    for_each_tile<16 / size>(args, stream_of(Domain::bits, attrs.stream),
+                             [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+                               std::memcpy(args.out[0].data + first * size, words,
+                                           static_cast<std::size_t>(count * size));
+                             });
+  };
+  switch (size_of(attrs.dtype)) {
+    case 1:
+      return run.template operator()<1>();
+    case 4:
+      return run.template operator()<4>();
+    default:
+      return run.template operator()<8>();
+  }
+}
+
+// The largest value of T below x, for a uniform draw that rounding lifted onto the open end.
+template <class T>
+T below(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::nextafter(x, -std::numeric_limits<T>::infinity());
+  } else {
+    const bool zero = (x.bits & 0x7fffu) == 0;
+    if (zero) {
+      x.bits = 0x8001u;
+    } else {
+      x.bits = static_cast<std::uint16_t>(x.bits & 0x8000u ? x.bits + 1 : x.bits - 1);
+    }
+    return x;
+  }
+}
+
+void run_uniform(const KernelArgs& args) {
+  const auto& attrs = args.attrs<RandomUniformAttrs>();
+  dispatch_float(attrs.dtype, [&]<class T>() {
+    using W = compute_t<T>;
+    T* out = args.out[0].as<T>();
+    const auto fill = [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+      const W low = static_cast<W>(attrs.low), high = static_cast<W>(attrs.high), span = high - low;
+      const T last = below(T(high));
+      T* to = out + first;
+      for (std::int64_t i = 0; i < count; ++i) {
+        W unit;
+        if constexpr (sizeof(W) == 8) {
+          unit = unit_double(words[2 * i], words[2 * i + 1]);
+        } else {
+          unit = unit_float(words[i]);
+        }
+        const T value = T(low + span * unit);
+        to[i] = static_cast<W>(value) < high ? value : last;
+      }
+    };
+    for_each_tile<16 / sizeof(W)>(args, stream_of(Domain::uniform, attrs.stream), fill);
+  });
+}
+
+void run_normal(const KernelArgs& args) {
+  const auto& attrs = args.attrs<RandomNormalAttrs>();
+  dispatch_float(attrs.dtype, [&]<class T>() {
+    using W = compute_t<T>;
+    T* out = args.out[0].as<T>();
+    for_each_tile<16 / sizeof(W)>(
+        args, stream_of(Domain::normal, attrs.stream),
+        [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+          static_assert(quantile_tile >= tile_words);
+          double p[tile_words];  // the middles of some of 2³² or 2⁵² equal parts of (0, 1)
+          for (std::int64_t i = 0; i < count; ++i) {
+            if constexpr (sizeof(W) == 8) {
+              const std::uint64_t bits = std::uint64_t{words[2 * i]} << 32 | words[2 * i + 1];
+              p[i] = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+            } else {
+              p[i] = (static_cast<double>(words[i]) + 0.5) * 0x1p-32;
+            }
+          }
+          double x[tile_words];
+          normal_quantiles(p, count, x);
+          const double mean = attrs.mean, deviation = attrs.deviation;
+          T* to = out + first;
+          for (std::int64_t i = 0; i < count; ++i) to[i] = T(static_cast<W>(mean + deviation * x[i]));
+        });
+  });
+}
+
+void run_bernoulli(const KernelArgs& args) {
+  const auto& attrs = args.attrs<RandomBernoulliAttrs>();
+  const BernoulliDraw draw = bernoulli_draw(attrs.p, attrs.stream);
+  bool* out = args.out[0].as<bool>();
+  if (draw.threshold >> 32) {
+    std::fill_n(out, args.out[0].count(), true);
+    return;
+  }
+  for_each_tile<4>(args, draw.stream,
+                   [&, bound = static_cast<std::uint32_t>(draw.threshold)](
+                       const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+                     bool* to = out + first;
+                     for (std::int64_t i = 0; i < count; ++i) to[i] = words[i] < bound;
+                   });
+}
+
+using Words = std::array<std::uint32_t, 4>;
+
+// Fisher-Yates. Sequential by nature; the bias of scaling 64 random bits to [0, i] is below i 2⁻⁶⁴.
+void run_permutation(const KernelArgs& args) {
+  const auto& attrs = args.attrs<RandomPermutationAttrs>();
+  const Philox philox = key_of(args);
+  std::int64_t* out = args.out[0].as<std::int64_t>();
+  std::iota(out, out + attrs.size, std::int64_t{0});
+  for (std::int64_t i = attrs.size - 1; i > 0; --i) {
+    const Words words = philox(static_cast<std::uint64_t>(i), stream_of(Domain::permutation, attrs.stream));
+    const std::uint64_t bits = std::uint64_t{words[0]} << 32 | words[1],
+                        range = static_cast<std::uint64_t>(i) + 1;
+    const auto j = static_cast<std::int64_t>((static_cast<unsigned __int128>(bits) * range) >> 64);
+    std::swap(out[i], out[j]);
+  }
+}
+
+std::int64_t key_from(const Words& words) {
+  return std::bit_cast<std::int64_t>(std::uint64_t{words[0]} << 32 | words[1]);
+}
+
+void run_split(const KernelArgs& args) {
+  const Philox philox = key_of(args);
+  std::int64_t* out = args.out[0].as<std::int64_t>();
+  for (std::int64_t i = 0; i < args.out[0].count(); ++i) {
+    out[i] = key_from(philox(static_cast<std::uint64_t>(i), stream_of(Domain::split)));
+  }
+}
+
+void run_fold_in(const KernelArgs& args) {
+  const auto number = static_cast<std::uint64_t>(*args.in[1].as<std::int64_t>());
+  *args.out[0].as<std::int64_t>() = key_from(key_of(args)(number, stream_of(Domain::fold)));
+}
+
+}  // namespace
+
+BernoulliDraw bernoulli_draw(double p, std::int64_t stream) {
+  return {stream_of(Domain::bernoulli, stream), static_cast<std::uint64_t>(std::llround(p * 0x1p32))};
+}
+
+const CpuKernel cpu::random_bits = cpu_kernel<RandomBitsAttrs>(run_bits);
+const CpuKernel cpu::random_uniform = cpu_kernel<RandomUniformAttrs>(run_uniform);
+const CpuKernel cpu::random_normal = cpu_kernel<RandomNormalAttrs>(run_normal);
+const CpuKernel cpu::random_bernoulli = cpu_kernel<RandomBernoulliAttrs>(run_bernoulli);
+const CpuKernel cpu::random_permutation = cpu_kernel<RandomPermutationAttrs>(run_permutation);
+const CpuKernel cpu::random_split = cpu_kernel<RandomSplitAttrs>(run_split);
+const CpuKernel cpu::fold_in = cpu_kernel<NoAttrs>(run_fold_in);
+
+}  // namespace tidemark

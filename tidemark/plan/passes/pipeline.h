@@ -1,0 +1,65 @@
+// From a graph to a verified plan: runs the passes of pipeline.cc, times them, and lets the caller skip or watch them.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tidemark/base/result.h"
+#include "tidemark/plan/passes/draft.h"
+#include "tidemark/plan/plan.h"
+#include "tidemark/plan/report/infeasible.h"
+#include "tidemark/solve/search_control.h"
+
+namespace tidemark {
+
+struct PlanOptions {
+  std::optional<std::int64_t> memory =
+      {};                               // bytes the program may hold, inputs included; none: the least that
+                                        // costs no extra time
+  const Machine* machine = nullptr;     // whose times count; null: reference_machine()
+  bool fixed_order = false;             // nodes first run in the graph's order
+  std::vector<std::string> skip = {};   // passes by name; only the optional ones
+  SolverChoice solvers = {};            // those that remat asks; those left out may be the only ones that fit
+  double effort = 1;                    // of the searches, in work units: 2 may take twice as long
+  std::vector<NodeId> warm_start = {};  // executions of a plan for another budget, to start from
+  std::function<void(std::string_view pass, const Draft& draft)> after = {};  // e.g. to dump to_text(draft)
+  SearchControl* control =
+      nullptr;             // a limit in time instead of the effort, a way to stop, progress; may be null
+  bool one_round = false;  // of `effort`, even if the control has a limit in time
+  bool floor =
+      true;  // where nothing fits, look for the smallest there is; else what was met on the way will do
+  bool binds_outputs = false;     // a region's plan: the caller says where outputs go (Plan::binds_outputs)
+  bool check_every_pass = false;  // finish and verify the draft after each pass; a report says its peak
+};
+
+struct PassReport {
+  std::string_view name;
+  bool skipped = false;
+  double seconds = 0;
+  std::int64_t work_units = 0;  // node visits of a search; the same on every machine
+  std::int64_t peak = 0;        // if the plan were finished here; only with check_every_pass
+};
+struct PipelineReport {
+  std::vector<PassReport> passes;
+  SolverLog
+      solvers;  // what those of remat did, over all budgets that it was aimed at; empty: it never searched
+};
+
+// The passes in order: name, whether it may be skipped, why it stands where it does.
+struct PassInfo {
+  std::string_view name;
+  bool optional = false;
+  std::string_view why;
+};
+std::vector<PassInfo> pass_list();
+
+// The plan has passed the verifier. Throws Error for an unknown name in `skip`.
+Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options = {},
+                                  PipelineReport* report = nullptr);
+// The same, throwing InfeasibleBudget (infeasible.h) where no plan fits.
+Plan make_plan(const Graph& graph, const PlanOptions& options = {}, PipelineReport* report = nullptr);
+
+}  // namespace tidemark

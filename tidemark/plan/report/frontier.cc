@@ -1,0 +1,77 @@
+#include "tidemark/plan/report/frontier.h"
+
+#include <map>
+#include <optional>
+
+namespace tidemark {
+namespace {
+
+struct PlanPoint {
+  Plan plan;
+  std::int64_t peak() const { return plan.peak(); }
+  double time() const { return plan.seconds; }
+};
+
+std::optional<PlanPoint> plan_within(const Graph& graph, PlanOptions options, std::int64_t budget,
+                                     const Plan& neighbour) {
+  options.memory = budget;
+  options.warm_start = executions_of(neighbour);
+  Result<Plan, Infeasible> planned = try_plan(graph, options);
+  if (!planned) return {};
+  return PlanPoint{std::move(planned).value()};
+}
+
+}  // namespace
+
+std::vector<NodeId> executions_of(const Plan& plan) {
+  std::vector<NodeId> nodes;
+  nodes.reserve(plan.steps.size());
+  for (const Step& step : plan.steps) nodes.push_back(step.node);
+  return nodes;
+}
+
+Plan smallest_plan(const Graph& graph, const PlanOptions& options) {
+  PlanOptions nothing = options;
+  nothing.memory = 0;
+  nothing.warm_start.clear();
+  Result<Plan, Infeasible> planned = try_plan(graph, nothing);
+  Plan smallest = planned ? std::move(planned).value() : planned.error().smallest;
+  smallest.budget = smallest.peak();
+  return smallest;
+}
+
+std::vector<Plan> frontier(const Graph& graph, const PlanOptions& options, int points) {
+  PlanOptions roomy = options;
+  roomy.memory.reset();
+  roomy.warm_start.clear();
+  const auto part = [&](const auto& plan) {  // of the time, if that is limited
+    const TimeShare time(options.control, 2.0 / (points + 2));
+    return plan();
+  };
+  PlanPoint top{part([&] { return make_plan(graph, roomy); })};
+  PlanPoint floor{part([&] { return smallest_plan(graph, options); })};
+  int left = std::max(1, points - 2);
+  const double nothing_again = top.plan.least_seconds;
+  std::map<std::int64_t, double> bounds = {{floor.peak(), floor.plan.seconds_bound},
+                                           {top.peak(), nothing_again}};
+  auto curve = walk_frontier(
+      std::move(floor), std::move(top), points, [&](std::int64_t budget, const PlanPoint& neighbour) {
+        const TimeShare time(options.control, 1.0 / std::max(1, left--));
+        std::optional<PlanPoint> found = plan_within(graph, options, budget, neighbour.plan);
+        bounds[budget] = found ? found->plan.seconds_bound : nothing_again;
+        return found;
+      });
+  std::vector<Plan> plans;
+  double bound = nothing_again;  // a bound of the time holds for every smaller budget too
+  for (std::size_t i = curve.size(); i-- > 0;) {
+    auto& [budget, point] = curve[i];
+    bound = std::max(bound, bounds[budget]);
+    point.plan.budget = budget;
+    point.plan.seconds_bound = std::min(point.plan.seconds, bound);
+    plans.push_back(std::move(point.plan));
+  }
+  std::ranges::reverse(plans);
+  return plans;
+}
+
+}  // namespace tidemark

@@ -1,0 +1,157 @@
+// The text page of a plan.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tidemark/plan/plan.h"
+#include "tidemark/plan/report/plan_hash.h"
+
+namespace tidemark {
+namespace {
+
+std::string bytes(std::int64_t n) { return to_string(Bytes(n)); }
+
+std::string describe(const Graph& graph, const Buffer& buffer) {
+  if (!buffer.value.valid()) return "scratch";
+  const Value& value = graph[buffer.value];
+  std::string text = fmt::format("{} %{}", to_string(value.type), buffer.value.index);
+  if (!value.name.empty()) text += fmt::format(" `{}`", value.name);
+  if (value.producer.valid()) {
+    const Node& node = graph[value.producer];
+    text += fmt::format(" of {}", node.op->name);
+    if (node.where.known()) text += fmt::format(" ({})", short_form(node.where));
+  }
+  return text;
+}
+
+std::string describe(const HintReport& hint) {
+  std::string text = fmt::format("{:<11}", name_of(hint.kind));
+  if (!hint.name.empty()) text += fmt::format("`{}` ", hint.name);
+  if (hint.where.known()) text += fmt::format("({}) ", short_form(hint.where));
+  if (!hint.honoured) return text + fmt::format("has no effect: {}", hint.reason);
+  if (hint.kind == HintKind::keep) return text + fmt::format("keeps {}", bytes(hint.bytes));
+  text += fmt::format("does not store {}, adds {} steps of {:.3g} ms", bytes(hint.bytes), hint.runs,
+                      1e3 * hint.seconds);
+  if (hint.kept_bytes > 0) text += fmt::format("; {} stored within its memory", bytes(hint.kept_bytes));
+  return text;
+}
+
+struct Counts {
+  int in_place = 0, donated = 0, views = 0, reused = 0, again = 0;
+  int kernels = 0, grouped = 0,
+      in_tiles = 0;  // launches of groups, steps in them, values that have no memory
+  std::int64_t tile_bytes = 0;
+};
+
+Counts count(const Graph& graph, const Plan& plan) {
+  Counts counts;
+  std::vector<bool> runs(graph.nodes().size(), false);
+  for (std::size_t t = 0; t < plan.steps.size(); ++t) {
+    const Step& step = plan.steps[t];
+    counts.again += runs[step.node.index];
+    runs[step.node.index] = true;
+    counts.grouped += step.group >= 0;
+    counts.kernels += step.group >= 0 && group_end(plan, t) == t + 1;
+    for (const Ref& out : step.out) {
+      const bool over = is_in_place(plan, t, out);
+      counts.in_place += over;
+      counts.donated += plan.buffers[out.buffer.index].binding == Binding::argument && !over;
+    }
+  }
+  for (std::size_t n = 0; n < runs.size(); ++n) counts.views += !runs[n];
+  // Bytes of the arena that serve a second buffer: all it ever holds, beyond its height, was reuse.
+  for (const Buffer& b : plan.buffers) {
+    counts.reused += b.binding == Binding::arena && b.bytes > 0;
+    if (b.binding != Binding::tile) continue;
+    ++counts.in_tiles;
+    counts.tile_bytes += b.bytes;
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::int32_t peak_step(const Plan& plan) {
+  std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
+  for (const Buffer& b : plan.buffers) {
+    if (b.binding != Binding::arena) continue;
+    change[static_cast<std::size_t>(b.begin)] += align_up(b.bytes, buffer_alignment);
+    change[static_cast<std::size_t>(b.end)] -= align_up(b.bytes, buffer_alignment);
+  }
+  std::int64_t load = 0, most = -1;
+  std::int32_t at = 0;
+  for (std::size_t t = 0; t < plan.steps.size(); ++t) {
+    load += change[t];
+    if (load > most) most = load, at = static_cast<std::int32_t>(t);
+  }
+  return at;
+}
+
+std::string summary(const Graph& graph, const Plan& plan) {
+  const auto ratio = [](std::int64_t a, std::int64_t b) { return b > 0 ? double(a) / double(b) : 1.0; };
+  const Counts counts = count(graph, plan);
+  std::string text;
+  const auto line = [&](std::string_view name, const std::string& what) {
+    text += fmt::format("{:<18}{}\n", name, what);
+  };
+  line("peak", fmt::format("{} = inputs {} + arena {}", bytes(plan.peak()), bytes(plan.input_bytes),
+                           bytes(plan.arena_bytes)));
+  line("lower bound", fmt::format("{} for this order (peak is {:.4f} of it), {} for any order ({:.4f})",
+                                  bytes(plan.lower_bound), ratio(plan.peak(), plan.lower_bound),
+                                  bytes(plan.order_free_bound), ratio(plan.peak(), plan.order_free_bound)));
+  line("store everything", fmt::format("{} (peak is {:.1f}% of it)", bytes(plan.store_all_bytes),
+                                       100 * ratio(plan.peak(), plan.store_all_bytes)));
+  if (plan.budget > 0) {
+    line("budget", fmt::format("{}, {} of it free", bytes(plan.budget), bytes(plan.budget - plan.peak())));
+  }
+  line("time", fmt::format("{:.4g} ms predicted, {:+.2f}% for recomputing {} of {} steps; at least {:+.2f}%",
+                           1e3 * plan.seconds, 100 * plan.extra_time(), counts.again, plan.steps.size(),
+                           plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
+  line("work", fmt::format("{:.4g} GFLOP, {:.4g} GB moved, {} steps", plan.flops / 1e9,
+                           plan.bytes_moved / 1e9, plan.steps.size()));
+  line("memory shared",
+       fmt::format("{} results in place, {} written into donated inputs, {} nodes are views, "
+                   "{} buffers share the arena",
+                   counts.in_place, counts.donated, counts.views, counts.reused));
+  if (counts.grouped > 0) {
+    line("fused", fmt::format("{} steps in {} kernels, {} values ({}) without memory", counts.grouped,
+                              counts.kernels, counts.in_tiles, bytes(counts.tile_bytes)));
+  }
+  line("plan hash", hash_text(plan_hash(plan)));
+  if (!plan.hints.empty()) {
+    const auto idle = std::ranges::count(plan.hints, false, &HintReport::honoured);
+    line("hints", fmt::format("{}, {} without effect", plan.hints.size(), idle));
+    // Those without effect first: nobody wants to miss them.
+    std::vector<const HintReport*> shown_hints;
+    for (const HintReport& hint : plan.hints) shown_hints.push_back(&hint);
+    std::ranges::stable_sort(shown_hints, {}, [](const HintReport* hint) { return hint->honoured; });
+    constexpr std::size_t most = 40;
+    for (std::size_t i = 0; i < std::min(shown_hints.size(), most); ++i)
+      text += "  " + describe(*shown_hints[i]) + "\n";
+    if (shown_hints.size() > most) text += fmt::format("  and {} more\n", shown_hints.size() - most);
+  }
+  if (plan.steps.empty()) return text;
+
+  const std::int32_t at = peak_step(plan);
+  const Node& node = graph[plan.steps[static_cast<std::size_t>(at)].node];
+  line("at the peak", fmt::format("step {} of {}, {}{}", at, plan.steps.size(), node.op->name,
+                                  node.where.known() ? fmt::format(" ({})", short_form(node.where)) : ""));
+  std::vector<const Buffer*> live;
+  for (const Buffer& b : plan.buffers) {
+    if (b.begin <= at && at < b.end && b.bytes > 0 && b.binding != Binding::tile) live.push_back(&b);
+  }
+  std::ranges::stable_sort(live, std::greater(), &Buffer::bytes);
+  constexpr std::size_t shown = 12;
+  for (std::size_t i = 0; i < std::min(live.size(), shown); ++i) {
+    text += fmt::format("  {:>12}  {:<8}{}\n", bytes(live[i]->bytes), name_of(live[i]->purpose),
+                        describe(graph, *live[i]));
+  }
+  if (live.size() > shown) {
+    std::int64_t rest = 0;
+    for (std::size_t i = shown; i < live.size(); ++i) rest += live[i]->bytes;
+    text += fmt::format("  {:>12}  in {} smaller ones\n", bytes(rest), live.size() - shown);
+  }
+  return text;
+}
+
+}  // namespace tidemark

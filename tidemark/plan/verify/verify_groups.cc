@@ -1,0 +1,211 @@
+#include "tidemark/plan/verify/verify_groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace tidemark {
+namespace {
+
+class GroupVerifier {
+ public:
+  GroupVerifier(const Graph& graph, const Plan& plan) : graph_(graph), plan_(plan) {}
+
+  std::vector<std::string> run() {
+    std::set<std::int32_t> seen;
+    for (std::size_t t = 0; t < plan_.steps.size();) {
+      const std::int32_t group = plan_.steps[t].group;
+      first_ = t;
+      last_ = t + 1;
+      while (group >= 0 && last_ < plan_.steps.size() && plan_.steps[last_].group == group) ++last_;
+      if (group < 0) {
+        check_alone(t);
+      } else if (group_ = group; !seen.insert(group).second) {
+        report("its steps are not in a row");
+      } else if (check_kinds()) {
+        for (std::size_t s = first_; s < last_; ++s) check_step(s);
+        for (std::size_t s = first_; s < last_; ++s) check_writes(s);
+      }
+      t = last_;
+    }
+    return std::move(problems_);
+  }
+
+ private:
+  template <class... Args>
+  void report(fmt::format_string<Args...> text, Args&&... args) {
+    problems_.push_back(fmt::format("group {}: ", group_) + fmt::format(text, std::forward<Args>(args)...));
+  }
+  const Buffer& buffer(const Ref& ref) const { return plan_.buffers[ref.buffer.index]; }
+  bool is_tile(const Ref& ref) const { return buffer(ref).binding == Binding::tile; }
+  const Node& node(std::size_t t) const { return graph_[plan_.steps[t].node]; }
+
+  Fusion fusion(std::size_t t) const {
+    NodeCall call(graph_, node(t));
+    std::vector<Strides> strides;
+    for (const Ref& ref : plan_.steps[t].in) strides.push_back(ref.strides);
+    call.call.in_strides = strides;
+    return fusion_of(call);
+  }
+
+  void check_alone(std::size_t t) {
+    group_ = -1;
+    for (const auto* refs : {&plan_.steps[t].in, &plan_.steps[t].out}) {
+      for (const Ref& ref : *refs) {
+        if (is_tile(ref)) report("step {} has %{} in a tile", t, ref.value.index);
+      }
+    }
+  }
+
+  // Every op may join, and there is one shape that they share.
+  bool check_kinds() {
+    bool shaped = false;
+    const auto must_have = [&](std::size_t t, const Shape& shape) {
+      if (shaped && shape != shape_) {
+        report("step {} is of shape {}, others of {}", t, to_string(shape), to_string(shape_));
+        return false;
+      }
+      shape_ = shape;
+      shaped = true;
+      return true;
+    };
+    for (std::size_t t = first_; t < last_; ++t) {
+      const Node& n = node(t);
+      const Fusion kind = fusion(t);
+      if (kind == Fusion::reduction) {
+        if (t + 1 != last_ || n.operands.size() != 1) report("step {} folds and is not the last", t);
+        if (!must_have(t, graph_.type(n.operands[0]).shape)) return false;
+        continue;
+      }
+      if (kind != Fusion::pointwise || n.results.empty() || !n.regions.empty()) {
+        report("step {} ({}) cannot join", t, n.op->name);
+        return false;
+      }
+      for (const Ref& out : plan_.steps[t].out) {
+        const Type& type = graph_.type(out.value);
+        // One element that nobody outside sees is the same in every tile.
+        if (type.count() == 1 && is_tile(out)) continue;
+        if (!must_have(t, type.shape)) return false;
+      }
+    }
+    if (!shaped) shape_ = graph_.type(plan_.steps[last_ - 1].out[0].value).shape;
+    return true;
+  }
+
+  bool is_aligned(const Ref& ref) const {
+    const Type& type = graph_.type(ref.value);
+    return ref.offset == 0 && type.shape == shape_ && is_dense(type.shape, ref.strides);
+  }
+  // All of its buffer, read or written element by element.
+  bool is_whole(const Ref& ref) const {
+    return is_aligned(ref) && graph_.type(ref.value).bytes() == buffer(ref).bytes;
+  }
+  // Is this where an earlier step of the group puts a result?
+  const Ref* made_here(const Ref& ref, std::size_t t) const {
+    for (std::size_t s = t; s-- > first_;) {
+      for (const Ref& out : plan_.steps[s].out) {
+        if (out.buffer == ref.buffer) return &out;
+      }
+    }
+    return nullptr;
+  }
+
+  void check_step(std::size_t t) {
+    const Step& step = plan_.steps[t];
+    for (const auto* refs : {&step.in, &step.out}) {
+      for (const Ref& ref : *refs) {
+        const auto begin = static_cast<std::size_t>(buffer(ref).begin);
+        const auto end = static_cast<std::size_t>(buffer(ref).end);
+        if (is_tile(ref)) {
+          if (begin < first_ || end > last_) report("tile b{} lives outside of it", ref.buffer.index);
+        } else if (begin > first_ || end < last_) {
+          report("b{} lives for a part of it only", ref.buffer.index);
+        }
+      }
+    }
+    for (const Ref& in : step.in) {
+      const Ref* made = made_here(in, t);
+      if (is_tile(in) && !made) report("step {} reads a tile that was not made", t);
+      const bool folds = fusion(t) == Fusion::reduction;
+      if (folds && !made) report("step {} folds %{}, which no step of it makes", t, in.value.index);
+      if (!made) continue;
+      if (graph_.type(made->value).count() == 1) {  // the same in every tile
+        if (folds && graph_.type(in.value).count() != 1)
+          report("step {} folds one element, %{}, as if it were many", t, in.value.index);
+        continue;
+      }
+      if (!is_whole(in) || !is_whole(*made))
+        report("step {} reads %{} elsewhere than it was made", t, in.value.index);
+    }
+    for (const Ref& out : step.out) {
+      if (is_tile(out) && out.offset != 0) report("step {}: an offset in a tile", t);
+      if (is_tile(out) && fusion(t) == Fusion::reduction) report("step {} folds into a tile", t);
+    }
+  }
+
+  // Steps interleave, so what one writes may be read by others only at the same elements, and not afterwards unless it
+  // is what they want (which the play of the plan has seen to).
+  void check_writes(std::size_t writer) {
+    for (const Ref& out : plan_.steps[writer].out) {
+      if (is_tile(out)) continue;
+      for (std::size_t t = first_; t < last_; ++t) {
+        for (const Ref& in : plan_.steps[t].in) {
+          if (in.buffer != out.buffer) continue;
+          const bool elementwise = is_whole(in) && is_whole(out) && fusion(writer) == Fusion::pointwise;
+          if (!elementwise && graph_.type(out.value).count() > 0)
+            report("step {} writes where step {} reads", writer, t);
+        }
+        for (const Ref& other : plan_.steps[t].out) {
+          if (&other != &out && other.buffer == out.buffer && graph_.type(out.value).count() > 0)
+            report("steps {} and {} write b{}", std::min(t, writer), std::max(t, writer), out.buffer.index);
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  std::vector<std::string> problems_;
+  std::int32_t group_ = -1;
+  std::size_t first_ = 0, last_ = 0;
+  Shape shape_;
+};
+
+}  // namespace
+
+std::vector<std::string> group_problems(const Graph& graph, const Plan& plan) {
+  return GroupVerifier(graph, plan).run();
+}
+
+double unmoved_bytes(const Graph& graph, const Plan& plan, std::size_t step) {
+  const Step& s = plan.steps[step];
+  if (s.group < 0) return 0;
+  std::size_t first = step;
+  while (first > 0 && plan.steps[first - 1].group == s.group) --first;
+  double bytes = 0;
+  const auto at_hand = [&](std::size_t k) {
+    for (std::size_t j = 0; j < k; ++j) {
+      if (s.in[j].value == s.in[k].value) return true;
+    }
+    for (std::size_t t = first; t < step; ++t) {
+      for (const Ref& in : plan.steps[t].in) {
+        if (in.value == s.in[k].value) return true;
+      }
+      for (const Ref& out : plan.steps[t].out) {
+        if (out.buffer == s.in[k].buffer) return true;
+      }
+    }
+    return false;
+  };
+  for (std::size_t k = 0; k < s.in.size(); ++k) {
+    if (at_hand(k)) bytes += static_cast<double>(graph.type(s.in[k].value).bytes());
+  }
+  for (const Ref& out : s.out) {
+    if (plan.buffers[out.buffer.index].binding == Binding::tile)
+      bytes += static_cast<double>(graph.type(out.value).bytes());
+  }
+  return bytes;
+}
+
+}  // namespace tidemark

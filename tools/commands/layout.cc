@@ -1,0 +1,155 @@
+#include "tools/commands/layout.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/check.h"
+#include "tidemark/base/error.h"
+#include "tidemark/solve/pack/check.h"
+#include "tidemark/solve/pack/csv.h"
+#include "tidemark/solve/pack/pack.h"
+#include "tools/exit_code.h"
+#include "tools/options/number_option.h"
+#include "tools/text_file.h"
+
+namespace tidemark::cli {
+namespace {
+
+constexpr std::int64_t default_work = 40'000'000'000;  // about half a minute where the bound is not reached
+
+struct LayoutCommand {
+  std::string input, output, capacity;
+  std::optional<double> timeout;
+  bool json = false;
+};
+
+std::string_view name_of(PackStatus status) {
+  switch (status) {
+    case PackStatus::fits:
+      return "fits";
+    case PackStatus::proved_infeasible:
+      return "infeasible";
+    case PackStatus::gave_up:
+      break;
+  }
+  return "gave_up";
+}
+
+ExitCode exit_code_of(PackStatus status) {
+  switch (status) {
+    case PackStatus::fits:
+      return exit_ok;
+    case PackStatus::proved_infeasible:
+      return exit_infeasible;
+    case PackStatus::gave_up:
+      break;
+  }
+  return exit_gave_up;
+}
+
+std::string size_text(std::int64_t bytes) {
+  return bytes < 1024 ? fmt::format("{} bytes", bytes)
+                      : fmt::format("{} bytes ({})", bytes, to_string(Bytes(bytes)));
+}
+
+void print_human(const PackResult& result, std::size_t buffers, std::optional<std::int64_t> capacity,
+                 double seconds) {
+  fmt::print("buffers      {}\n", buffers);
+  fmt::print("peak         {}\n", size_text(result.height));
+  fmt::print("lower bound  {}\n", size_text(result.lower_bound));
+  if (result.lower_bound > 0)
+    fmt::print("ratio        {:.5f}\n",
+               static_cast<double>(result.height) / static_cast<double>(result.lower_bound));
+  fmt::print("optimal      {}\n", result.proved_optimal ? "yes, proved" : "not proved");
+  if (capacity)
+    fmt::print("capacity     {}: {}\n", size_text(*capacity),
+               result.status == PackStatus::fits                ? "fits"
+               : result.status == PackStatus::proved_infeasible ? "proved not to fit"
+                                                                : "no layout found");
+  fmt::print("seconds      {:.3f}\n", seconds);
+}
+
+void print_json(const PackResult& result, std::size_t buffers, std::optional<std::int64_t> capacity,
+                double seconds) {
+  nlohmann::ordered_json report = {
+      {"peak", result.height},
+      {"lower_bound", result.lower_bound},
+      {"optimal", result.proved_optimal},
+      {"status", name_of(result.status)},
+      {"buffers", buffers},
+      {"seconds", seconds},
+      {"capacity", nullptr},
+  };
+  if (capacity) report["capacity"] = *capacity;
+  fmt::print("{}\n", report.dump(2));
+}
+
+void explain_misfit(const PackResult& result, std::int64_t capacity, const std::string& input) {
+  ErrorParts parts;
+  parts.where = SourceLine(intern(input), 1);
+  if (result.status == PackStatus::proved_infeasible) {
+    parts.what = fmt::format("a capacity of {} bytes is {} bytes below the least that is possible", capacity,
+                             result.lower_bound - capacity);
+    parts.notes.push_back(fmt::format("lower bound: {} bytes", result.lower_bound));
+  } else {
+    parts.what = fmt::format("no layout within {} bytes was found, nor proved impossible", capacity);
+    parts.notes.push_back(fmt::format("lower bound: {} bytes", result.lower_bound));
+  }
+  parts.help = fmt::format("a capacity of {} fits; a longer --timeout may find less", result.height);
+  if (result.proved_optimal) parts.help = fmt::format("a capacity of {} fits", result.height);
+  fmt::print(stderr, "{}\n", Error(ErrorCode::infeasible_budget, parts).what());
+}
+
+ExitCode run_layout(const LayoutCommand& command) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::optional<std::int64_t> capacity;
+  if (!command.capacity.empty()) capacity = parse_bytes("--capacity", command.capacity);
+  const PackTable table = read_pack_table(command.input, capacity);
+
+  PackOptions options{.capacity = capacity, .work = default_work};
+  if (command.timeout) {
+    options.work = std::numeric_limits<std::int64_t>::max();
+    options.seconds = command.timeout;
+  }
+  const PackResult result = pack(table.items, options);
+  const auto fault = check_packing(table.items, result.offsets);
+  TM_CHECK(!fault, "{}", fault->what);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+  const bool fits = result.status == PackStatus::fits;
+  if (fits && !command.output.empty()) write_text(command.output, print_pack_table(table, result.offsets));
+  (command.json ? print_json : print_human)(result, table.items.size(), capacity, seconds);
+  flush_output();
+  if (!fits) explain_misfit(result, *capacity, command.input);
+  return exit_code_of(result.status);
+}
+
+}  // namespace
+
+void add_layout(CLI::App& app, int& exit_code) {
+  auto command = std::make_shared<LayoutCommand>();
+  CLI::App* layout = app.add_subcommand("layout", "Pack buffers with known lifetimes into one arena");
+  layout->add_option("input", command->input, "Table with the columns id, lower, upper, size")->required();
+  add_text_option(*layout, "--capacity", command->capacity,
+                  "Stop at a layout within this many bytes (also 64KiB, 1MiB)");
+  layout->add_option_function<std::string>(
+      "--timeout",
+      [command](const std::string& text) { command->timeout = parse_seconds("--timeout", text); },
+      "Stop after this many seconds with the best found");
+  add_text_option(*layout, "--output", command->output, "Write the table with a column `offset` here");
+  layout->add_flag("--json", command->json, "Report as JSON");
+  layout->footer(
+      "Exit status: 0 done, 2 usage, 3 proved not to fit, 4 bad input, 5 neither found nor refuted");
+  layout->callback([command, &exit_code] { exit_code = run_layout(*command); });
+}
+
+}  // namespace tidemark::cli

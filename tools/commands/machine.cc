@@ -1,0 +1,145 @@
+#include "tools/commands/machine.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/error.h"
+#include "tidemark/cpu/calibrate.h"
+#include "tidemark/cpu/device.h"
+#include "tools/exit_code.h"
+#include "tools/options/number_option.h"
+#include "tools/report/progress.h"
+#include "tools/text_file.h"
+
+namespace tidemark::cli {
+namespace {
+
+struct MachineCommand {
+  std::string effort = "normal", output, show, disk;
+  int threads = 0;
+  bool json = false, probes = false;
+};
+
+// 1.25e9 with prefixes of a thousand: "1.25 G".
+std::string with_prefix(double x) {
+  constexpr std::string_view prefixes[] = {"", "k", "M", "G", "T"};
+  std::size_t p = 0;
+  for (; x >= 999.5 && p + 1 < std::size(prefixes); ++p) x /= 1000;
+  return fmt::format("{:.3g} {}", x, prefixes[p]);
+}
+
+void print_curve(std::string_view title, const Curve& curve, std::string_view size_unit,
+                 std::string_view rate_unit) {
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    const Curve::Point& point = curve.points[i];
+    fmt::print("  {:<14} {:>10}{:<6} {:>10}{}\n", i == 0 ? title : "", with_prefix(point.size), size_unit,
+               with_prefix(point.rate), rate_unit);
+  }
+}
+
+void print_table(const Machine& machine) {
+  fmt::print("{}, {} of memory, {:.2f} µs per step\n", machine.name, to_string(Bytes(machine.memory_bytes)),
+             1e6 * machine.overhead);
+  fmt::print("\nwork             size of a call         rate\n");
+  for (int w = 1; w < work_count; ++w) {
+    const auto work = static_cast<WorkKind>(w);
+    print_curve(name_of(work), machine[work].flops, "flop", "flop/s");
+    print_curve("", machine[work].bytes, "B", "B/s");
+  }
+  fmt::print("\nspeed by dtype, f32 being 1\n");
+  for (const WorkKind work : {WorkKind::contraction, WorkKind::convolution, WorkKind::elementwise}) {
+    fmt::print("  {:<14}", name_of(work));
+    for (const DType dtype : {DType::f64, DType::bf16, DType::f16}) {
+      fmt::print(" {} {:.2f}", name_of(dtype), machine[work].speed[static_cast<std::size_t>(dtype)]);
+    }
+    fmt::print("\n");
+  }
+}
+
+void print_links(const Machine& machine) {
+  if (machine.links.empty()) return;
+  const auto name = [&](int memory) {
+    return memory == 0 ? std::string("ram") : machine.further[static_cast<std::size_t>(memory) - 1].name;
+  };
+  fmt::print("\ncopies               latency        alone   while computing\n");
+  for (const Link& link : machine.links) {
+    fmt::print("  {:<14} {:>8.1f} µs {:>10}B/s {:>10}B/s\n",
+               fmt::format("{} → {}", name(link.from), name(link.to)), 1e6 * link.latency,
+               with_prefix(link.bandwidth), with_prefix(link.beside_compute));
+  }
+  fmt::print("\ncodecs                  encode       decode\n");
+  for (const CodecRate& rate : machine.codecs) {
+    fmt::print("  {:<14} {:>10}B/s {:>10}B/s\n", rate.codec, with_prefix(rate.encode),
+               with_prefix(rate.decode));
+  }
+}
+
+void print_probe(const ProbeReport& probe) {
+  fmt::print("{:>10.2f} {:>10.2f} {:>6.2f}  {:<14} {}\n", 1e6 * probe.measured, 1e6 * probe.predicted,
+             probe.predicted / probe.measured, name_of(probe.work), probe.call);
+}
+
+Machine measured(const MachineCommand& command) {
+  CpuDevice device(command.threads);
+  CalibrationOptions options;
+  options.effort = command.effort == "quick" ? CalibrationEffort::quick : CalibrationEffort::normal;
+  options.disk_folder = command.disk;
+  std::unique_ptr<Progress> progress;
+  if (!command.json) {
+    options.progress = [&](int done, int total) {
+      if (!progress) progress = std::make_unique<Progress>(total);
+      progress->show(done, "measuring");
+    };
+  }
+  if (command.probes) {
+    fmt::print("{:>10} {:>10} {:>6}\n", "meas µs", "pred µs", "ratio");
+    options.report = print_probe;
+  }
+  return calibrate(device, options);
+}
+
+void run_machine(const MachineCommand& command) {
+  std::optional<OutputFile> file;
+  if (!command.output.empty())
+    file.emplace(command.output);  // before the measurement: a mistake costs no time
+  const Machine machine = command.show.empty() ? measured(command) : load_machine(command.show);
+  if (file) {
+    file->write(to_json(machine) + '\n');
+    file->commit();
+  }
+  if (command.json) {
+    fmt::print("{}\n", to_json(machine));
+  } else {
+    print_table(machine);
+    print_links(machine);
+  }
+}
+
+}  // namespace
+
+void add_machine(CLI::App& app, int& exit_code) {
+  auto command = std::make_shared<MachineCommand>();
+  CLI::App* machine = app.add_subcommand("machine", "measure this machine's rates, for planning");
+  add_text_option(*machine, "--output", command->output, "write the rates as JSON to this file");
+  machine->add_option("--effort", command->effort, "quick (2 s) or normal (12 s)")
+      ->check(CLI::IsMember({"quick", "normal"}));
+  add_count_option(*machine, "--threads", command->threads, {0, 1024},
+                   "threads to measure with; 0: as many as cores");
+  add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file");
+  add_text_option(*machine, "--disk", command->disk,
+                  "measure the disk of this folder too, with 64 MiB that are gone afterwards");
+  machine
+      ->add_flag("--probes", command->probes, "list every call that was timed, with the model's prediction")
+      ->excludes("--show");
+  machine->add_flag("--json", command->json, "the rates as JSON");
+  machine->callback([command, &exit_code] {
+    run_machine(*command);
+    exit_code = exit_ok;
+  });
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,86 @@
+#include "tools/commands/ops.h"
+
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tidemark/cpu/kernels.h"
+#include "tidemark/ops/registry.h"
+#include "tools/exit_code.h"
+
+namespace tidemark::cli {
+namespace {
+
+std::string dtypes_text(const Op& op) {
+  if (op.dtypes.bits == any_dtype.bits) return "any";
+  if (op.dtypes.bits == floats.bits) return "floats";
+  if (op.dtypes.bits == numbers.bits) return "numbers";
+  std::string text;
+  for (int t = 0; t < dtype_count; ++t) {
+    if (!op.dtypes.contains(static_cast<DType>(t))) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : " ", name_of(static_cast<DType>(t)));
+  }
+  return text;
+}
+
+std::string derivative_text(const Op& op) {
+  if (op.derivative == Derivative::zero) return "zero";
+  if (op.derivative == Derivative::undefined) return "none";
+  std::string text;
+  const auto add = [&](bool has, std::string_view name) {
+    if (has) text += fmt::format("{}{}", text.empty() ? "" : "+", name);
+  };
+  add(op.vjp, "vjp");
+  add(op.jvp, "jvp");
+  add(op.expand, "expand");
+  return text;
+}
+
+std::vector<std::string> attribute_names(const Op& op) {
+  std::vector<std::string> names;
+  for (const AttrSpec& spec : op.schema()) names.emplace_back(spec.name);
+  return names;
+}
+
+void print_json() {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Op* op : all_ops()) {
+    list.push_back({{"name", op->name},
+                    {"kind", name_of(op->kind)},
+                    {"dtypes", dtypes_text(*op)},
+                    {"derivative", derivative_text(*op)},
+                    {"replay", name_of(op->replay)},
+                    {"in_place", op->in_place != nullptr},
+                    {"view", op->view != nullptr},
+                    {"strided", op->strided != nullptr},
+                    {"kernel", find_cpu_kernel(*op) != nullptr},
+                    {"attributes", attribute_names(*op)}});
+  }
+  fmt::print("{}\n", list.dump(2));
+}
+
+void print_table() {
+  fmt::print("{:<22} {:<12} {:<14} {:<16} {:<7} {:<9} {:<5} {:<8} {:<7} {}\n", "op", "kind", "dtypes",
+             "derivative", "replay", "in place", "view", "strided", "kernel", "attributes");
+  for (const Op* op : all_ops()) {
+    fmt::print("{:<22} {:<12} {:<14} {:<16} {:<7} {:<9} {:<5} {:<8} {:<7} {}\n", op->name, name_of(op->kind),
+               dtypes_text(*op), derivative_text(*op), name_of(op->replay), op->in_place ? "yes" : "-",
+               op->view ? "yes" : "-", op->strided ? "yes" : "-", find_cpu_kernel(*op) ? "cpu" : "-",
+               fmt::join(attribute_names(*op), " "));
+  }
+  fmt::print("\n{} ops\n", all_ops().size());
+}
+
+}  // namespace
+
+void add_ops(CLI::App& app, int& exit_code) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* ops = app.add_subcommand("ops", "the table of operations and their facts");
+  ops->add_flag("--json", *json, "as JSON");
+  ops->callback([json, &exit_code] {
+    *json ? print_json() : print_table();
+    exit_code = exit_ok;
+  });
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,63 @@
+#include "tools/commands/plan.h"
+
+#include <memory>
+
+#include "tools/commands/plan_command.h"
+#include "tools/options/number_option.h"
+
+namespace tidemark::cli {
+namespace {
+
+ExitCode run(const CLI::App& plan, const PlanCommand& command) {
+  if (!command.memory) refuse_options(plan, {"--solver", "--without"}, "a plan without --memory");
+  if (!command.check.empty())
+    refuse_options(plan, {"--solver", "--without", "--passes"}, "a schedule that is only judged");
+  switch (command.model.kind()) {
+    case ModelKind::dag_file:
+      refuse_options(plan,
+                     {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
+                      "--output", "--machine", "--print", "--by-batch"},
+                     "a graph of costs and bytes");
+      if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
+      return plan_dag(command);
+    case ModelKind::graph_file:
+      refuse_options(plan, {"--batch", "--context", "--dtype", "--optimizer", "--by-batch"},
+                     "a graph in a file");
+      break;
+    case ModelKind::built_in:
+      break;
+  }
+  refuse_options(plan, {"--check"}, "a graph of operations");
+  return plan_graph(command);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, int& exit_code) {
+  auto command = std::make_shared<PlanCommand>();
+  CLI::App* plan = app.add_subcommand("plan", "plan the memory of a graph or a built-in model");
+  add_model_options(*plan, command->model);
+  plan->add_option_function<std::string>(
+      "--memory", [command](const std::string& text) { command->memory = Budget::parse(text); },
+      "budget: bytes (4096, 64MiB, 2GB), or a share of the peak without one (90%)");
+  plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
+  add_effort_option(*plan, command->effort);
+  add_solver_options(*plan, command->solvers);
+  add_text_option(*plan, "--schedule", command->schedule,
+                  "write the nodes in order of execution to this file");
+  add_text_option(*plan, "--check", command->check,
+                  "judge this schedule of a .dag.json instead of searching");
+  add_text_option(*plan, "--machine", command->machine,
+                  "plan for the machine that `tidemark machine` wrote to this file");
+  plan->add_option("--disable", command->disable, "passes to leave out, by name");
+  add_text_option(*plan, "--dump-after", command->dump_after, "print the draft after this pass");
+  add_text_option(*plan, "--output", command->output, "write the plan as JSON to this file");
+  plan->add_flag("--passes", command->passes,
+                 "how long each pass took, and what each solver did for the budget");
+  plan->add_flag("--by-batch", command->by_batch, "the peak of a built-in model as a formula in the batch");
+  plan->add_flag("--print", command->print_graph, "print the graph as planned");
+  plan->add_flag("--json", command->json, "the figures as JSON");
+  plan->callback([plan, command, &exit_code] { exit_code = run(*plan, *command); });
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,39 @@
+// What `tidemark plan` was asked for, and the two ways to answer it.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/exit_code.h"
+#include "tools/options/budget_option.h"
+#include "tools/options/effort_option.h"
+#include "tools/options/model_option.h"
+#include "tools/options/solver_option.h"
+
+namespace tidemark::cli {
+
+struct PlanCommand {
+  ModelOption model;
+  std::optional<Budget> memory;  // none: the least memory at no extra time
+  Effort effort;
+  SolverOption solvers;
+  bool fixed_order = false;
+  std::string schedule;  // write the order of execution here
+  bool passes = false;   // how long each pass took, what each solver did
+  bool json = false;
+
+  // Graphs of operations only.
+  std::string machine;  // plan for the machine in this file
+  std::vector<std::string> disable;
+  std::string dump_after, output;
+  bool print_graph = false;
+  bool by_batch = false;  // the peak as a formula; built-in models only
+
+  // Graphs of costs and bytes only.
+  std::string check;  // judge this schedule instead of searching
+};
+
+ExitCode plan_graph(const PlanCommand& command);  // a .ir file or a built-in model
+ExitCode plan_dag(const PlanCommand& command);    // a .dag.json file
+
+}  // namespace tidemark::cli

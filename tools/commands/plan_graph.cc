@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "tidemark/engine/program.h"
+#include "tidemark/ir/print.h"
+#include "tidemark/plan/machine.h"
+#include "tidemark/plan/report/plan_hash.h"
+#include "tidemark/plan/report/plan_json.h"
+#include "tidemark/solve/dag/schedule.h"
+#include "tools/commands/plan_command.h"
+#include "tools/report/graph_search.h"
+#include "tools/report/model_changes.h"
+#include "tools/report/progress.h"
+#include "tools/text_file.h"
+
+namespace tidemark::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double percent_above(double seconds, double least) { return least > 0 ? 100 * (seconds / least - 1) : 0; }
+
+Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
+  Json json = {{"model", command.model.model},
+               {"nodes", graph.nodes().size()},
+               {"fits", true},
+               {"budget", nullptr},
+               {"peak", plan.peak()},
+               {"plan_hash", hash_text(plan_hash(plan))},
+               {"steps", plan.steps.size()},
+               {"kernels", kernel_count(plan)},
+               {"recomputed", repeats(plan)},
+               {"predicted_seconds", plan.seconds},
+               {"least_seconds", plan.least_seconds},
+               {"overhead_percent", percent_above(plan.seconds, plan.least_seconds)},
+               {"lower_bound_percent", percent_above(plan.seconds_bound, plan.least_seconds)},
+               {"optimal", plan.seconds <= plan.seconds_bound * (1 + 1e-9)},
+               {"input_bytes", plan.input_bytes},
+               {"arena_bytes", plan.arena_bytes},
+               {"lower_bound", plan.lower_bound},
+               {"order_free_bound", plan.order_free_bound},
+               {"store_all_bytes", plan.store_all_bytes},
+               {"flops", plan.flops},
+               {"bytes_moved", plan.bytes_moved}};
+  if (plan.budget > 0) json["budget"] = plan.budget;
+  json["memories"] = Json::array();
+  for (std::size_t m = 0; m < memory_count(plan); ++m) {
+    const PlanMemory memory = memory_of(plan, m);
+    json["memories"].push_back({{"name", memory.name},
+                                {"budget", memory.budget > 0 ? Json(memory.budget) : Json(nullptr)},
+                                {"peak", memory.peak()},
+                                {"lower_bound", memory.lower_bound}});
+  }
+  json["lanes"] = Json::array();
+  for (const Lane& lane : plan.lanes) json["lanes"].push_back(lane.name);
+  return json;
+}
+
+Json misfit(const PlanCommand& command, const Graph& graph, const Infeasible& infeasible) {
+  const PeakParts parts = parts_at_peak(infeasible.smallest);
+  const Node& node = graph[parts.node];
+  return {{"model", command.model.model},
+          {"nodes", graph.nodes().size()},
+          {"fits", false},
+          {"budget", infeasible.budget},
+          {"floor", infeasible.smallest.peak()},
+          {"pinned_by",
+           {{"node", parts.node.index},
+            {"op", node.op->name},
+            {"where", short_form(node.where)},
+            {"inputs", parts.inputs},
+            {"operands", parts.operands},
+            {"results", parts.results},
+            {"scratch", parts.scratch},
+            {"outputs", parts.outputs},
+            {"waiting", parts.waiting}}}};
+}
+
+// A limit in time leaves a part of it for what would help.
+Result<Plan, Infeasible> plan_leaving_time(const Graph& graph, const PlanOptions& options,
+                                           PipelineReport* report) {
+  constexpr double most = 0.85;
+  const TimeShare share(options.control, most);
+  return try_plan(graph, options, report);
+}
+
+void print_passes(const PipelineReport& report) {
+  fmt::print("\npasses\n");
+  for (const PassReport& pass : report.passes) {
+    fmt::print("  {:<12} {:>9.1f} ms{}\n", pass.name, 1e3 * pass.seconds, pass.skipped ? "  skipped" : "");
+  }
+}
+
+}  // namespace
+
+ExitCode plan_graph(const PlanCommand& command) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  SearchControl control(planning_control(command.effort));
+  std::optional<Machine> machine;
+  if (!command.machine.empty()) machine = load_machine(command.machine);
+  const Graph graph = prepare_graph(command.model.load());
+  PlanOptions options{.machine = machine ? &*machine : nullptr,
+                      .fixed_order = command.fixed_order,
+                      .skip = command.disable,
+                      .solvers = command.solvers.choice()};
+  if (command.memory) {
+    // A share is of what is needed at no extra time.
+    const std::int64_t whole = command.memory->relative() ? make_plan(graph, options).peak() : 0;
+    options.memory = command.memory->bytes(whole);
+  }
+  if (!command.dump_after.empty()) {
+    options.after = [&](std::string_view pass, const Draft& draft) {
+      if (pass == command.dump_after) fmt::print("-- after {}\n{}\n", pass, to_text(draft));
+    };
+  }
+  options.effort = command.effort.scale;
+  options.control = &control;
+  PipelineReport report;
+  Result<Plan, Infeasible> result = plan_leaving_time(graph, options, &report);
+  if (!result) {
+    control.enter("changes", 0);
+    std::vector<std::string> changes = changes_of_model(command.model, options);
+    control.finish();
+    if (command.json) {
+      Json json = misfit(command, graph, result.error());
+      json["changes"] = changes;
+      json["solvers"] = solvers_json(report.solvers);
+      json["seconds"] = seconds();
+      fmt::print("{}\n", json.dump(2));
+      std::fflush(stdout);
+    }
+    throw InfeasibleBudget(graph, result.error(), {}, std::move(changes));
+  }
+  control.finish();
+  const Plan& plan = result.value();
+  if (!command.output.empty()) write_text(command.output, to_json(plan) + '\n');
+  if (!command.schedule.empty()) {
+    Sequence order;
+    for (NodeId node : executions(plan)) order.push_back(static_cast<int>(node.index));
+    write_text(command.schedule, schedule_text(order));
+  }
+  if (command.json) {
+    Json json = figures(command, graph, plan);
+    json["effort"] = command.effort.name;
+    if (options.memory) json["solvers"] = solvers_json(report.solvers);
+    json["seconds"] = seconds();
+    fmt::print("{}\n", json.dump(2));
+    return exit_ok;
+  }
+  if (command.print_graph) fmt::print("{}\n", print(graph));
+  fmt::print("{}", summary(graph, plan));
+  if (command.by_batch) {
+    const std::optional<Footprint> line = footprint_of_model(command.model, graph, plan);
+    fmt::print("{:<18}{}\n", "by batch",
+               line ? to_text(*line) : "no formula: the graph depends on the batch");
+  }
+  if (command.passes) print_passes(report);
+  if (command.passes && options.memory) print_solvers(report.solvers);
+  fmt::print("planned in {:.2f} s\n", seconds());
+  return exit_ok;
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,101 @@
+#include "tools/commands/schedule.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tidemark/base/error.h"
+#include "tidemark/schedule/action_text.h"
+#include "tidemark/schedule/verify.h"
+#include "tools/exit_code.h"
+#include "tools/options/number_option.h"
+#include "tools/options/schedule_option.h"
+#include "tools/report/schedule_report.h"
+#include "tools/report/schedule_svg.h"
+#include "tools/text_file.h"
+
+namespace tidemark::cli {
+namespace {
+
+using schedule::Question;
+using schedule::Schedule;
+
+struct ScheduleCommand {
+  ScheduleOption option;
+  std::string actions, svg, check;
+  bool json = false;
+};
+
+ExitCode judge(const ScheduleCommand& command) {
+  InputStream in(command.check);
+  schedule::ActionReader reader(in, command.check);
+  const Question question = command.option.over(reader.question());
+  const schedule::Verdict verdict = verify(question, reader);
+  if (command.json) print_verdict_json(verdict);
+  if (!verdict.fault) {
+    if (!command.json) print_verdict(verdict);
+    return exit_ok;
+  }
+  const schedule::Fault& fault = *verdict.fault;
+  const std::string action = fault.action ? fmt::format("'{}': ", to_text(*fault.action)) : "";
+  fail(fault.over_budget ? ErrorCode::infeasible_budget : ErrorCode::bad_file,
+       {.what = fmt::format("not a schedule: {}{}", action, fault.what),
+        .where = SourceLine(intern(command.check), static_cast<std::uint32_t>(fault.index + 2))});
+}
+
+void write_list(const std::string& path, const Question& question, const Schedule& made) {
+  OutputFile file(path);
+  OutputStream out(file);
+  write_actions(out, question, made);
+  file.commit();
+}
+
+ExitCode plan(const ScheduleCommand& command) {
+  const auto start = std::chrono::steady_clock::now();
+  const Question question = command.option.question();
+  std::unique_ptr<Schedule> made;
+  try {
+    made = make_schedule(question);
+  } catch (const Error& error) {
+    if (command.json && error.code() == ErrorCode::infeasible_budget) {
+      const nlohmann::ordered_json json = {
+          {"steps", question.steps}, {"fits", false}, {"why", error.parts().what}};
+      fmt::print("{}\n", json.dump(2));
+    }
+    throw;
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const bool in_bytes = !command.option.state.empty();
+  if (!command.actions.empty()) write_list(command.actions, question, *made);
+  if (!command.svg.empty()) write_text(command.svg, schedule_svg(*made));
+  if (command.json) {
+    print_promise_json(question, made->promise(), in_bytes, seconds);
+  } else {
+    print_promise(question, made->promise(), in_bytes);
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_schedule(CLI::App& app, int& exit_code) {
+  auto command = std::make_shared<ScheduleCommand>();
+  CLI::App* const own =
+      app.add_subcommand("schedule", "checkpoint schedules of step sequences: cost, actions, picture");
+  add_schedule_options(*own, command->option);
+  add_text_option(*own, "--actions", command->actions, "write the actions to this file");
+  CLI::Option* const svg =
+      add_text_option(*own, "--svg", command->svg, "draw step against action to this file");
+  CLI::Option* const check =
+      add_text_option(*own, "--check", command->check, "verify the list of actions in this file");
+  check->excludes("--actions");
+  check->excludes(svg);
+  check->excludes("--kind");
+  own->add_flag("--json", command->json, "the figures as JSON");
+  own->callback(
+      [command, &exit_code] { exit_code = command->check.empty() ? plan(*command) : judge(*command); });
+}
+
+}  // namespace tidemark::cli

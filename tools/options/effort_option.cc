@@ -1,0 +1,34 @@
+#include "tools/options/effort_option.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "tidemark/base/error.h"
+
+namespace tidemark::cli {
+
+Effort parse_effort(std::string_view text) {
+  constexpr double longest = 1e6;  // seconds; eleven days
+  if (text == "quick") return {.name = "quick", .scale = 0.1};
+  if (text == "normal") return {};
+  if (text == "best") return {.name = "best", .scale = 10};
+  const std::string_view number = text.ends_with('s') ? text.substr(0, text.size() - 1) : text;
+  double seconds = 0;
+  const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), seconds);
+  const bool read = status == std::errc() && end == number.data() + number.size();
+  if (!read || !(seconds > 0) || seconds > longest)
+    fail(ErrorCode::bad_plan_option,
+         {.what = fmt::format("--effort {}: not an effort", text.substr(0, 60)),
+          .expected = "quick, normal, best, or a number of seconds such as 10 or 0.5"});
+  return {.name = std::string(text), .seconds = seconds};
+}
+
+void add_effort_option(CLI::App& command, Effort& effort) {
+  command.add_option_function<std::string>(
+      "--effort", [&effort](const std::string& text) { effort = parse_effort(text); },
+      "quick, normal, best, or a number of seconds");
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,65 @@
+#include "tools/options/model_option.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "tidemark/base/error.h"
+#include "tidemark/ir/parse.h"
+#include "tidemark/nn/zoo.h"
+#include "tidemark/ops/registry.h"
+#include "tools/options/number_option.h"
+#include "tools/text_file.h"
+
+namespace tidemark::cli {
+
+ModelKind ModelOption::kind() const {
+  if (nn::find_in_zoo(model) != nullptr) return ModelKind::built_in;
+  std::error_code status;
+  if (std::filesystem::exists(model, status) && !std::filesystem::is_directory(model, status))
+    return model.ends_with(".json") ? ModelKind::dag_file : ModelKind::graph_file;
+  std::string names;
+  for (const nn::ZooModel& known : nn::zoo())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
+  fail(ErrorCode::bad_file, {.what = fmt::format("'{}' is neither a file nor a built-in model", model),
+                             .expected = fmt::format("a .dag.json or .ir file, or one of {}", names)});
+}
+
+Graph ModelOption::load() const {
+  if (const nn::ZooModel* known = nn::find_in_zoo(model)) {
+    return known->training_step({.batch = batch,
+                                 .context = context,
+                                 .dtype = dtype_named(dtype),
+                                 .optimizer = nn::optimizer_named(optimizer)});
+  }
+  return parse(read_text(model, "a graph"), {.find = find_op, .nearest = nearest_op}, model);
+}
+
+void add_model_options(CLI::App& command, ModelOption& option) {
+  std::string names;
+  for (const nn::ZooModel& model : nn::zoo()) names += fmt::format("\n  {:<12} {}", model.name, model.about);
+  command.footer("Built-in models:" + names);
+  command.add_option("model", option.model, "a .dag.json or .ir file, or the name of a built-in model")
+      ->required();
+  add_count_option(command, "--batch", option.batch, {1, 1 << 20}, "batch size of a built-in model");
+  add_count_option(command, "--context", option.context, {1, 1 << 20},
+                   "tokens of a built-in model's examples, pixels of a side, or steps");
+  command.add_option("--dtype", option.dtype, "dtype of a built-in model: f32, bf16 or f16")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command
+      .add_option("--optimizer", option.optimizer,
+                  "of a built-in model's training step; none: gradients only")
+      ->check(CLI::IsMember({"none", "sgd", "momentum", "adamw"}));
+}
+
+void refuse_options(const CLI::App& command, std::initializer_list<const char*> names,
+                    std::string_view subject) {
+  for (const char* name : names) {
+    if (command.count(name) > 0)
+      fail(ErrorCode::bad_plan_option,
+           {.what = fmt::format("{} has no effect on {}", name, subject),
+            .help = fmt::format("leave it out, or see `tidemark {} --help`", command.get_name())});
+  }
+}
+
+}  // namespace tidemark::cli
