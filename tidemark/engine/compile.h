@@ -108,7 +108,8 @@ class Compiled {
   // The smallest budget that fits, and what pins it; the budget of compile plays no part. As much work as planning.
   template <class... Args>
   SmallestBudget smallest(const Args&... args) const {
-    return smallest_budget(least_graph(args...), state_->options);
+    check_options(state_->options, sizeof...(Args), state_->where);
+    return smallest_budget(trace_marked(std::tuple<Args...>(args...)).graph, state_->options);
   }
   // Time against memory, from the smallest budget to no extra time: 16 plans.
   template <class... Args>
@@ -193,13 +194,6 @@ class Compiled {
     auto traced = trace_call(state_->f, arguments, state_->where);
     detail::mark_donated(traced.graph, traced.inputs_of(state_->options.donate));
     return traced;
-  }
-
-  template <class... Args>
-  Graph least_graph(const Args&... args) const {  // loops keep one state
-    check_options(state_->options, sizeof...(Args), state_->where);
-    return prepare_graph(trace_marked(std::tuple<Args...>(args...)).graph,
-                         state_->options.program.skip_optimisations, nullptr, 0);
   }
 
   // Traced and planned before, or now. Appends the captured tensors to `inputs`.
