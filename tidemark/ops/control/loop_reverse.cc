@@ -150,7 +150,10 @@ bool in_place(const Call& call, int result, int operand) {
   if (result >= carried && result < carried + static_cast<int>(a.wanted_scanned)) {
     const bool is_x = operand >= xs && operand < seeds;
     const bool is_seed = operand >= seeds + carried && operand < seeds + carried + static_cast<int>(a.seeded);
-    return is_x || is_seed;
+    const auto bytes = [](std::span<const Type> list, int i) {
+      return list[static_cast<std::size_t>(i)].bytes();
+    };
+    return (is_x || is_seed) && bytes(call.in, operand) == bytes(call.out, result);
   }
   if (result < carried) return operand == static_cast<int>(a.carries + a.scanned) + result;
   return operand < a.carries &&
