@@ -254,6 +254,7 @@ class LoopSearch {
   // Levels that would be much faster and did not fit: the freest of them that does so with more effort.
   void try_harder() {
     constexpr double much = 0.8, most_over = 1.25;  // of the time of the best, of the budget
+    constexpr double part = 0.3;                    // of the effort
     const int tries = best_ ? 4 : 2;
     std::vector<const Level*> list;
     for (const Level& level : plain_levels()) {
@@ -262,7 +263,7 @@ class LoopSearch {
       if (static_cast<double>(level.peak) > most_over * static_cast<double>(memory_)) continue;
       if (!best_ || level.seconds < much * judged_.at(*best_).seconds) list.push_back(&level);
     }
-    const double quick = std::exchange(quick_.effort, effort_);
+    const double quick = std::exchange(quick_.effort, std::max(quick_.effort, part * effort_));
     std::size_t low = 0, high = list.size();
     for (int left = tries; left > 0 && low < high; --left) {
       const std::size_t middle = low + (high - low) / 2;
@@ -306,9 +307,18 @@ PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string
   }
   LoopSearch search(traced, skip_optimisations, options);
   Graph graph = search.within_budget();
-  Result<Plan, Infeasible> plan = plan_safely(graph, options);
-  const auto& found = search.found();
-  if (found && (!plan || found->second.seconds < plan.value().seconds)) return {found->first, found->second};
+  if (!search.found()) {
+    Result<Plan, Infeasible> plan = plan_safely(graph, options);
+    return {std::move(graph), std::move(plan)};
+  }
+  // Something fits: no need to look for the smallest.
+  PlanOptions enough = options;
+  enough.floor = false;
+  Result<Plan, Infeasible> plan = make_safe(
+      graph, [&](const Graph& g) { return try_plan(g, enough); },
+      [](const Result<Plan, Infeasible>& made) { return made ? &made.value() : nullptr; });
+  const auto& [other, found] = *search.found();
+  if (!plan || found.seconds < plan.value().seconds) return {other, found};
   return {std::move(graph), std::move(plan)};
 }
 
