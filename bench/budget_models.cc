@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "tests/support/tiny_models.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/report/frontier.h"
 
 namespace {
@@ -33,7 +34,7 @@ struct Runner {
 
 void show(const tiny::TinyModel& model, const Machine& machine, double effort, int rounds) {
   const Graph graph = prepare_graph(model.step);
-  const std::vector<Plan> plans = frontier(graph, {.machine = &machine, .effort = effort}, 8);
+  const std::vector<Plan> plans = frontier(graph, cpu_target(), {.machine = &machine, .effort = effort}, 8);
   std::vector<Runner> runners;
   for (const Plan& plan : plans) {
     runners.push_back({std::make_unique<Program>(graph, plan, std::make_shared<Workspace>(default_device())),

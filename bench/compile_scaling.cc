@@ -12,6 +12,7 @@
 #include "bench/support/training_rows.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/models.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/tidemark.h"
 
 namespace {
@@ -31,10 +32,10 @@ void show_row(const bench::TrainingRow& row) {
   PipelineReport report;
   const double build = seconds_of([&] { model = row.build(); });
   const double optimise = seconds_of([&] { graph = prepare_graph(model.step); });
-  const double planning = seconds_of([&] { plan = make_plan(graph, {}, &report); });
+  const double planning = seconds_of([&] { plan = make_plan(graph, cpu_target(), {}, &report); });
   Arena arena(*default_device(), plan.arena_bytes);
   const double prepare =
-      seconds_of([&] { Executor(graph, verified(graph, plan), *default_device(), arena); });
+      seconds_of([&] { Executor(graph, verified(graph, plan, cpu_target()), *default_device(), arena); });
   fmt::print("{:<10} {:>7} nodes {:>8.3f} s: build {:.3f}, optimise {:.3f}, plan {:.3f}, prepare {:.3f}\n",
              row.name, graph.nodes().size(), build + optimise + planning + prepare, build, optimise, planning,
              prepare);
@@ -80,7 +81,7 @@ int main(int argc, char** argv) {
     Graph graph;
     const double optimise = seconds_of([&] { graph = prepare_graph(traced.graph); });
     Plan plan;
-    const double planning = seconds_of([&] { plan = make_plan(graph); });
+    const double planning = seconds_of([&] { plan = make_plan(graph, cpu_target()); });
     const double total = whole + optimise + planning;
     fmt::print("{:>8} {:>8.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8.3f} {:>9.1f}\n", graph.nodes().size(),
                forward, whole - forward, optimise, planning, total,

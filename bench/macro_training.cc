@@ -27,6 +27,7 @@
 #include "bench/support/step_times.h"
 #include "bench/support/training_rows.h"
 #include "tidemark/engine/loop_budget.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/costs.h"
 #include "tidemark/plan/report/frontier.h"
 #ifdef __GLIBC__
@@ -118,7 +119,7 @@ struct Planned {
 Result<Planned, Infeasible> plan_within(const Graph& step, const PlanOptions& options,
                                         PipelineReport* report = nullptr) {
   Graph graph = prepare_within(step, {}, options);
-  auto planned = try_plan(graph, options, report);
+  auto planned = try_plan(graph, cpu_target(), options, report);
   if (!planned) return planned.error();
   return Planned{std::move(graph), std::move(planned).value()};
 }
@@ -144,7 +145,7 @@ Budgeted within_share(double share, const Graph& step, const Planned& free, cons
     b.planned.graph = prepare_within(step, {}, options);
     options.memory = smallest.peak();
     options.warm_start = executions_of(smallest);
-    auto least = try_plan(b.planned.graph, options);
+    auto least = try_plan(b.planned.graph, cpu_target(), options);
     b.planned.plan = least && least.value().seconds < smallest.seconds ? std::move(least).value() : smallest;
   } else {
     b.planned = std::move(planned).value();
@@ -167,7 +168,7 @@ std::string repeats_text(const Graph& graph, const Plan& plan, const Machine& ma
     call.call.planned = facts;
     if (ran[step.node.index]) {
       Sum& sum = by_op[graph[step.node].op->name];
-      ++sum.runs, sum.seconds += seconds_of(machine, call);
+      ++sum.runs, sum.seconds += seconds_of(machine, cpu_target(), call);
     }
     ran[step.node.index] = true;
   }
@@ -182,8 +183,8 @@ std::string repeats_text(const Graph& graph, const Plan& plan, const Machine& ma
 void warm_up() {
   const tiny::TinyModel small = tiny::mlp();
   const Graph graph = prepare_graph(small.step);
-  const Plan free = make_plan(graph);
-  Trainer(small, graph, make_plan(graph, {.memory = free.peak()})).run(1);
+  const Plan free = make_plan(graph, cpu_target());
+  Trainer(small, graph, make_plan(graph, cpu_target(), {.memory = free.peak()})).run(1);
   matmul(ones({64, 64}), ones({64, 64}));
 }
 
@@ -202,7 +203,7 @@ void train(const Options& options, const bench::TrainingRow& row) {
   Planned free{.graph = prepare_graph(model.step), .plan = {}};
   const double optimise = seconds_since(start);
   start = Clock::now();
-  free.plan = make_plan(free.graph, {.machine = for_machine});
+  free.plan = make_plan(free.graph, cpu_target(), {.machine = for_machine});
   const double free_seconds = free.plan.seconds;
   PipelineReport passes;
   std::optional<Planned> within;
@@ -295,7 +296,7 @@ void profile(const Options& options, const bench::TrainingRow& row) {
   const std::optional<Machine> machine =
       options.machine.empty() ? std::nullopt : std::optional(load_machine(options.machine));
   const Machine& predicting = machine ? *machine : reference_machine();
-  const Plan plan = make_plan(graph, {.memory = options.memory, .machine = &predicting});
+  const Plan plan = make_plan(graph, cpu_target(), {.memory = options.memory, .machine = &predicting});
   std::vector<Tensor> inputs = model.inputs();
   std::vector<std::byte*> memory;
   for (Tensor& t : inputs) {
@@ -312,7 +313,7 @@ void profile(const Options& options, const bench::TrainingRow& row) {
   };
   std::map<std::string, Entry> by_op, by_call;
   double total = 0;
-  for (const KernelCost& kernel : kernel_costs(graph, plan, predicting)) {
+  for (const KernelCost& kernel : kernel_costs(graph, plan, cpu_target(), predicting)) {
     const double seconds = times.seconds[kernel.first];
     const std::string ops = ops_text(graph, plan, kernel);
     std::string types;

@@ -21,6 +21,7 @@
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/contraction/contract.h"
 #include "tidemark/ops/convolution/conv.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -53,10 +54,10 @@ class Prepared {
     Call call{.op = &op, .in = in_types_, .out = {}, .attrs = &attrs_};
     const Type out = op.infer(call).front();
     call.out = {&out, 1};
-    flops_ = cost_of(call).flops;
+    flops_ = cpu_target().cost(call).flops;
     for (std::size_t i = 0; i < in_types_.size(); ++i) in_.push_back(tensor(in_types_[i]));
     out_ = tensor(out);
-    scratch_ = allocate_aligned(scratch_of(call) + 1);
+    scratch_ = allocate_aligned(cpu_target().scratch(call) + 1);
     kernel_ = find_cpu_kernel(op);
     attributes_ = kernel_->prepare(call);
   }

@@ -15,6 +15,7 @@
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/convolution/conv.h"
 #include "tidemark/ops/convolution/pool.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/normalization/batch_norm.h"
 #include "tidemark/ops/registry.h"
 
@@ -29,10 +30,10 @@ class Prepared {
     Call call{.op = &op, .in = in_types_, .out = {}, .attrs = &attrs_};
     out_types_ = op.infer(call);
     call.out = out_types_;
-    cost_ = cost_of(call);
+    cost_ = cpu_target().cost(call);
     for (const Type& type : in_types_) in_.push_back(tensor(type));
     for (const Type& type : out_types_) out_.push_back(tensor(type));
-    scratch_bytes_ = scratch_of(call);
+    scratch_bytes_ = cpu_target().scratch(call);
     scratch_ = allocate_aligned(scratch_bytes_ + 1);
     kernel_ = find_cpu_kernel(op);
     attributes_ = kernel_->prepare(call);

@@ -12,6 +12,7 @@
 #include "tidemark/base/aligned.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/indexing/index.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/normalization/cross_entropy.h"
@@ -71,7 +72,7 @@ struct Bench {
       memory.push_back(filled({.type = type}));
       out.push_back(ref(type));
     }
-    const AlignedBytes scratch = allocate_aligned(scratch_of(call));
+    const AlignedBytes scratch = allocate_aligned(cpu_target().scratch(call));
     double best = 1e30, spent = 0;
     for (int i = 0; i < 50 && (i < 5 || spent < 0.15); ++i) {
       const auto start = std::chrono::steady_clock::now();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/model_graphs.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/pipeline.h"
 
 using namespace tidemark;
@@ -15,7 +16,7 @@ int main() {
     // A transformer block with its gradient and Adam updates is about 190 nodes.
     const Graph graph = models::transformer(nodes / 190, 8, 64, 128, 4);
     PipelineReport report;
-    const Plan plan = make_plan(graph, {}, &report);
+    const Plan plan = make_plan(graph, cpu_target(), {}, &report);
     double seconds = 0;
     std::int64_t work = 0;
     for (const PassReport& pass : report.passes) seconds += pass.seconds, work += pass.work_units;

@@ -87,7 +87,7 @@ function(tm_tests)
   target_link_libraries(tidemark_fuzz PRIVATE tidemark_flags tidemark_test_flags tidemark_programs)
 
   set(threaded op_laws schedule_laws threads)
-  foreach(name support op_laws plan_laws schedule_laws threads programs golden fuzz cli)
+  foreach(name support op_laws toy_target plan_laws schedule_laws threads programs golden fuzz cli)
     set(dir "${PROJECT_SOURCE_DIR}/tests/${name}")
     file(GLOB sources CONFIGURE_DEPENDS "${dir}/*.cc")
     set(own_libs ${libs})

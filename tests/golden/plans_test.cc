@@ -4,6 +4,7 @@
 
 #include "tests/golden/golden_graphs.h"
 #include "tests/support/model_graphs.h"
+#include "tests/support/test_target.h"
 #include "tidemark/plan/pipeline.h"
 
 namespace tidemark {
@@ -15,7 +16,7 @@ void expect_golden(const std::string& name, const Graph& model) {
   const std::string base = std::string(TIDEMARK_TEST_DIR) + "/" + name;
   if (golden::updating()) write(base + ".ir", print(model));
   const Graph graph = parse(golden::read(base + ".ir"), {.find = &find_op}, name + ".ir");
-  const Plan plan = make_plan(graph);
+  const Plan plan = make_plan(graph, test_target());
   EXPECT_LE(plan.peak(), plan.lower_bound * 1.01);
   const std::string text = to_text(graph, plan);
   if (golden::updating()) write(base + ".plan", text);

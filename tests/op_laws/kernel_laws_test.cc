@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/law_case.h"
+#include "tests/support/test_target.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
@@ -53,7 +54,7 @@ TEST_P(KernelLaws, GivesTheSameBitsInPlace) {
     const KernelRun apart = law.run(operands, {.threads = 2});
     for (int r = 0; r < static_cast<int>(call.out.size()); ++r) {
       for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
-        if (!may_overwrite(call, r, o)) continue;
+        if (!test_target().may_overwrite(call, r, o)) continue;
         ASSERT_EQ(call.in[static_cast<std::size_t>(o)].bytes(),
                   call.out[static_cast<std::size_t>(r)].bytes());
         expect_same(apart.results, law.run(operands, {.threads = 2, .result = r, .over = o}).results,
@@ -65,13 +66,12 @@ TEST_P(KernelLaws, GivesTheSameBitsInPlace) {
 
 TEST_P(KernelLaws, TakesStridedOperandsWhereItSaysSo) {
   for (const LawCase& law : cases()) {
-    if (!law.op->strided) continue;
     const Graph graph = law.graph();
     const NodeCall call(graph, graph.nodes().front());
     const auto operands = law.operands();
     const KernelRun dense = law.run(operands);
     for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
-      if (!law.op->strided(call, o)) continue;
+      if (!test_target().takes_strides(call, o)) continue;
       for (bool backwards : {false, true}) {  // with gaps, or against the order of memory
         std::vector<Place> places;
         for (const Type& type : call.in) places.push_back(dense_place(type.shape));
@@ -116,10 +116,10 @@ TEST_P(KernelLaws, CostsAreFiniteAndNotNegative) {
   for (const LawCase& law : cases_of(*GetParam())) {
     const Graph graph = law.graph();
     const NodeCall call(graph, graph.nodes().front());
-    const Cost cost = cost_of(call);
+    const Cost cost = test_target().cost(call);
     EXPECT_GE(cost.flops, 0) << law.name();
     EXPECT_GE(cost.bytes, 0) << law.name();
-    EXPECT_GE(scratch_of(call), 0) << law.name();
+    EXPECT_GE(test_target().scratch(call), 0) << law.name();
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "tests/support/enlarged.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/test_target.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
@@ -96,10 +97,10 @@ void expect_the_same_in_place_and_strided(const LawCase& law, const std::vector<
   };
   for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
     for (int r = 0; r < static_cast<int>(call.out.size()); ++r) {
-      if (may_overwrite(call, r, o))
+      if (test_target().may_overwrite(call, r, o))
         same({.result = r, .over = o}, fmt::format("result {} over operand {}", r, o));
     }
-    if (!law.op->strided || !law.op->strided(call, o)) continue;
+    if (!test_target().takes_strides(call, o)) continue;
     std::vector<Place> places;
     for (const Type& type : call.in) places.push_back(dense_place(type.shape));
     for (std::int64_t& stride : places[static_cast<std::size_t>(o)].strides) stride *= -2;

@@ -4,8 +4,8 @@
 #pragma once
 #include <functional>
 
+#include "tidemark/cpu/device.h"
 #include "tidemark/plan/machine.h"
-#include "tidemark/runtime/device.h"
 
 namespace tidemark {
 
@@ -28,6 +28,6 @@ struct CalibrationOptions {
 };
 
 // With the device's threads. Needs about 256 MiB of memory.
-Machine calibrate(Device& device, const CalibrationOptions& options = {});
+Machine calibrate(CpuDevice& device, const CalibrationOptions& options = {});
 
 }  // namespace tidemark

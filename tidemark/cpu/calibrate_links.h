@@ -2,12 +2,12 @@
 #pragma once
 #include <string>
 
+#include "tidemark/cpu/device.h"
 #include "tidemark/plan/machine.h"
-#include "tidemark/runtime/device.h"
 
 namespace tidemark {
 
 // Fills in further memories, links and codecs. Empty `disk_folder`: no disk; one that cannot be used is Error bad_file.
-void measure_links(Machine& machine, Device& device, const std::string& disk_folder);
+void measure_links(Machine& machine, CpuDevice& device, const std::string& disk_folder);
 
 }  // namespace tidemark

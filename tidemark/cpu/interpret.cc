@@ -5,6 +5,7 @@
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/builder.h"
+#include "tidemark/ops/cpu_target.h"
 
 namespace tidemark {
 namespace {
@@ -45,7 +46,7 @@ std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::sp
     memory.push_back(allocate_aligned(graph.type(v).bytes()));
     out.push_back(dense_ref(graph.type(v), memory.back().get()));
   }
-  const AlignedBytes scratch = allocate_aligned(scratch_of(call));
+  const AlignedBytes scratch = allocate_aligned(cpu_target().scratch(call));
   const std::shared_ptr<const void> attributes = kernel->prepare(call);
   std::vector<InterpretedRegion> regions;
   std::vector<RegionRun> runs;

@@ -5,6 +5,7 @@
 
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/state_safety.h"
+#include "tidemark/ops/cpu_target.h"
 
 namespace tidemark {
 
@@ -22,7 +23,8 @@ Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_o
   free.one_round = true;
   // As it will be planned: state that a failing call would lose gets memory of its own.
   const auto fits = [&](Graph graph) {
-    return make_safe(graph, [&](const Graph& g) { return make_plan(g, free); }).peak() <= *options.memory;
+    return make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), free); }).peak() <=
+           *options.memory;
   };
   if (fits(everything)) return everything;
   const auto with = [&](std::int64_t bytes) {

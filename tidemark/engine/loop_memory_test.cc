@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/test_target.h"
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/ops/registry.h"
@@ -138,7 +139,7 @@ TEST(LoopMemory, WhatIsHandedOnAsItIsStaysWhereItIs) {
 TEST(LoopMemory, TheVerifierHoldsPlansToWhatIsHandedOn) {
   const auto f = compile(grad(products({.memory = Bytes(2 * 4 * width)})));
   const PlannedGraph planned = f.prepare(waves({width, width}, 0.37));
-  EXPECT_TRUE(problems(planned.graph, plan_from_json(planned.to_json())).empty());
+  EXPECT_TRUE(problems(planned.graph, plan_from_json(planned.to_json()), test_target()).empty());
   const auto donated = [&](const Graph& graph) {
     std::string list;
     for (const Node& node : graph.nodes()) {
@@ -158,7 +159,7 @@ TEST(LoopMemory, TheVerifierHoldsPlansToWhatIsHandedOn) {
       for (Input& input : region.inputs()) input.donated = false;
     }
   }
-  EXPECT_FALSE(problems(held, planned.plan).empty());
+  EXPECT_FALSE(problems(held, planned.plan, test_target()).empty());
 }
 
 TEST(LoopMemory, OnlyWhatIsHandedOnMayBeDonated) {

@@ -7,6 +7,7 @@
 #include "tidemark/base/repeatable_math.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/state_safety.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/proposals.h"
 #include "tidemark/plan/report/frontier.h"
 
@@ -48,6 +49,7 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
                         [here, axis = *axis, skip](std::int64_t batch) {
                           return prepare_graph(here.trace(axis.resized(here.types, batch)), skip, nullptr, 0);
                         },
+                    .target = &cpu_target(),
                     .options = quick,
                     .from = axis->size});
   }
@@ -139,7 +141,7 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, 
   inside.memory = input_bytes(traced) + largest.plan.arena_bytes;
   Graph graph = prepare_within(traced, options.program.skip_optimisations, inside);
   inside.warm_start = executions_of(largest.plan);
-  Plan plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, inside); });
+  Plan plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), inside); });
   plan.budget = options.memory ? options.memory->count : 0;
   return {std::move(graph), std::move(plan), largest.plan.arena_bytes};
 }
@@ -219,7 +221,7 @@ SmallestBudget smallest_budget(const Graph& graph, const CompileOptions& options
   std::optional<SearchControl> control = control_for(options);
   const PlanOptions search = plan_options(options, control ? &*control : nullptr);
   Graph safe = graph;
-  const Plan plan = make_safe(safe, [&](const Graph& g) { return smallest_plan(g, search); });
+  const Plan plan = make_safe(safe, [&](const Graph& g) { return smallest_plan(g, cpu_target(), search); });
   if (control) control->finish();
   SmallestBudget smallest;
   smallest.memory = Bytes(plan.peak());
@@ -240,8 +242,9 @@ std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<
     const TimeShare time(options.control, 2.0 / (points + 2));
     return plan();
   };
-  const Plan top = part([&] { return make_plan(prepare_graph(traced, skip), options); });
-  const Plan floor = part([&] { return smallest_plan(prepare_graph(traced, skip, nullptr, 0), options); });
+  const Plan top = part([&] { return make_plan(prepare_graph(traced, skip), cpu_target(), options); });
+  const Plan floor =
+      part([&] { return smallest_plan(prepare_graph(traced, skip, nullptr, 0), cpu_target(), options); });
   const double ratio =
       static_cast<double>(top.peak()) / static_cast<double>(std::max<std::int64_t>(1, floor.peak()));
   std::vector<FrontierPoint> list;
@@ -251,7 +254,8 @@ std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<
                                                                       repeatable::pow(ratio, share)));
     if (k == points - 1) options.memory = std::max(floor.peak(), top.peak());
     const TimeShare time(options.control, 1.0 / (points - k));
-    const Result<Plan, Infeasible> planned = try_plan(prepare_within(traced, skip, options), options);
+    const Result<Plan, Infeasible> planned =
+        try_plan(prepare_within(traced, skip, options), cpu_target(), options);
     if (!planned) continue;
     const Plan& plan = planned.value();
     list.push_back({.budget = Bytes(*options.memory),
@@ -273,7 +277,7 @@ std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOpt
   if (loop_memory_range(traced).any) {
     list = loop_frontier(traced, skip, plan, points);
   } else {
-    for (const Plan& point : frontier(prepare_graph(traced, skip), plan, points)) {
+    for (const Plan& point : frontier(prepare_graph(traced, skip), cpu_target(), plan, points)) {
       list.push_back({.budget = Bytes(point.budget),
                       .memory = Bytes(point.peak()),
                       .seconds = point.seconds,
@@ -295,7 +299,7 @@ std::optional<Footprint> footprint_of(const TracedFunction& function, const Comp
     try {
       const Graph resized = prepare_graph(function.trace(axis->resized(function.types, batch)),
                                           options.program.skip_optimisations);
-      const std::optional<std::int64_t> peak = peak_with_sizes(graph, plan, resized);
+      const std::optional<std::int64_t> peak = peak_with_sizes(graph, plan, resized, cpu_target());
       if (!peak) return {};
       peaks.push_back({batch, *peak});
     } catch (const Error&) {

@@ -13,13 +13,14 @@
 #include "tidemark/engine/session.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/control/loop.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 namespace {
 
 std::vector<Literal> evaluate_constant(const Op& op, std::span<const Literal> operands, const Attrs& attrs) {
-  const std::shared_ptr<Device> device = default_device();  // stays until this is done
+  const std::shared_ptr<CpuDevice> device = default_device();  // stays until this is done
   return interpret(op, operands, attrs, device->pool());
 }
 
@@ -80,14 +81,14 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
 
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
     : graph_(prepare_within(graph, options.skip_optimisations, options.plan)),
-      plan_(verified(graph_, plan_or_throw(graph_, options.plan))),
+      plan_(verified(graph_, plan_or_throw(graph_, options.plan), cpu_target())),
       workspace_(std::make_shared<Workspace>(std::move(device))),
       workspace_bytes_(plan_->arena_bytes),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least)
     : graph_(std::move(prepared)),
-      plan_(verified(graph_, std::move(plan))),
+      plan_(verified(graph_, std::move(plan), cpu_target())),
       workspace_(std::move(workspace)),
       workspace_bytes_(std::max(at_least, plan_->arena_bytes)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
@@ -195,7 +196,7 @@ std::vector<std::shared_ptr<Storage>> Program::result_storages(const Workspace::
     if (!storage && bytes <= small_result_bytes) {
       storage = std::make_shared<Storage>(allocate_aligned(bytes), bytes);
     } else if (!storage) {
-      storage = lease.lend(lease.arena().base() + buffer.offset + ref.offset, bytes);
+      storage = lease.lend(host_pointer(lease.arena().base() + (buffer.offset + ref.offset)), bytes);
     }
     storages.push_back(storage);
   }
@@ -208,12 +209,13 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
   Executor& executor = prepare(lease, where);
   lease.move_results_out();
   Bound bound = bind(inputs, where);
+  const std::vector<Address> addresses = host_addresses(bound.memory);
   const std::vector<std::shared_ptr<Storage>> storages = result_storages(lease);
   std::vector<Tensor> results(storages.size());
   Arena& arena = lease.arena();
   arena.reset_high_water();
   try {
-    executor.run(bound.memory);
+    executor.run(addresses);
   } catch (...) {
     if (executor.wrote_inputs()) bound.give_away(where, true);
     throw;
@@ -231,8 +233,8 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
       continue;
     }
     if (storages[i]->settled()) {
-      std::memcpy(storages[i]->data(), arena.base() + buffer.offset + ref.offset,
-                  static_cast<std::size_t>(type.bytes()));
+      workspace_->device().read(storages[i]->data(), arena.base() + (buffer.offset + ref.offset),
+                                type.bytes());
     }
     results[i] = Tensor::from_storage(type, storages[i]);
   }

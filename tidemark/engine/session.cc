@@ -14,7 +14,7 @@ namespace {
 
 struct DeviceSlot {
   std::mutex mutex;
-  std::shared_ptr<Device> device = std::make_shared<CpuDevice>();
+  std::shared_ptr<CpuDevice> device = std::make_shared<CpuDevice>();
 };
 DeviceSlot& device_slot() {
   // Never destroyed: tensors and compiled functions in static storage may outlive any order of destruction.
@@ -23,7 +23,7 @@ DeviceSlot& device_slot() {
 }
 
 std::vector<Tensor> run_at_once(const Graph& graph, std::span<const Tensor> inputs) {
-  const std::shared_ptr<Device> device = default_device();
+  const std::shared_ptr<CpuDevice> device = default_device();
   // Loops are worth planning: their bodies run many times.
   if (std::ranges::any_of(graph.nodes(), [](const Node& node) {
         return !node.regions.empty() && find_cpu_kernel(*node.op);
@@ -53,14 +53,14 @@ std::vector<Tensor> run_at_once(const Graph& graph, std::span<const Tensor> inpu
 
 }  // namespace
 
-std::shared_ptr<Device> default_device() {
+std::shared_ptr<CpuDevice> default_device() {
   DeviceSlot& slot = device_slot();
   const std::lock_guard lock(slot.mutex);
   return slot.device;
 }
 
 void set_threads(int threads) {
-  std::shared_ptr<Device> device = std::make_shared<CpuDevice>(threads);
+  std::shared_ptr<CpuDevice> device = std::make_shared<CpuDevice>(threads);
   DeviceSlot& slot = device_slot();
   const std::lock_guard lock(slot.mutex);
   slot.device.swap(device);  // the old one goes, with its threads, when nobody computes on it any more

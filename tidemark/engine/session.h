@@ -3,11 +3,11 @@
 #pragma once
 #include <memory>
 
-#include "tidemark/runtime/device.h"
-
 namespace tidemark {
 
-std::shared_ptr<Device> default_device();  // to be kept for as long as it computes
+class CpuDevice;
+
+std::shared_ptr<CpuDevice> default_device();  // to be kept for as long as it computes
 // How many threads compute from now on; functions compiled before keep theirs. 0: all cores. Threads that compute share
 // them: any number may call compiled functions and operations on tensors at once, the same function too, and each gets the bits it would get alone.
 void set_threads(int threads);

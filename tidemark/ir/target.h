@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tidemark/base/bytes.h"
 #include "tidemark/ir/op.h"
 
 namespace tidemark {
@@ -28,6 +29,28 @@ struct ExecutionFacts {
   bool (*strided)(const Call&, int operand) = nullptr;  // does the kernel take any strides there?
   Fusion (*fusion)(const Call&) = nullptr;              // nullptr: none
   HostReads (*host_reads)(const Call&) = nullptr;       // nullptr: nothing
+};
+
+// A place where programs run, as the planner sees it.
+struct Target {
+  std::string_view name;
+  std::int64_t alignment = buffer_alignment;           // of every buffer, in bytes; a power of two
+  const ExecutionFacts* (*find)(const Op&) = nullptr;  // nullptr: the op cannot run there
+
+  bool runs(const Op& op) const;
+  ExecutionFacts facts(const Op& op) const;  // none where it is not found
+
+  // Facts with the defaults filled in; the cost's work is never by_kind. An op that is not found has none.
+  Cost cost(const Call& call) const;
+  // The kernel's own workspace, and before it the memory that the call's regions run in, one at a time.
+  std::int64_t scratch(const Call& call) const;
+  std::int64_t region_arena(const Call& call) const;  // that memory alone, a multiple of the alignment
+  bool may_overwrite(const Call& call, int result, int operand) const;
+  bool takes_strides(const Call& call, int operand) const;
+  Fusion fusion(const Call& call) const;
+  HostReads host_reads(const Call& call) const;
+
+  std::int64_t aligned(std::int64_t bytes) const { return align_up(bytes, alignment); }
 };
 
 }  // namespace tidemark

@@ -35,18 +35,6 @@ struct RegionRun {
   void operator()(std::byte* const* inputs, std::byte* const* outputs) const { call(self, inputs, outputs); }
 };
 
-// Where a step of a group of steps that run as one kernel finds an operand or puts a result.
-struct GroupPlace {
-  enum Kind : std::uint8_t {
-    operand,    // KernelArgs::in[number] of the group
-    result,     // KernelArgs::out[number]; later steps may read it too
-    temporary,  // nowhere: a number for what exists in the group alone
-  };
-  Kind kind = operand;
-  int number = 0;
-  friend bool operator==(const GroupPlace&, const GroupPlace&) = default;
-};
-
 struct KernelArgs {
   std::span<const TensorRef> in;
   std::span<const TensorRef> out;  // dense

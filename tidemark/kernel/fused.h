@@ -15,6 +15,7 @@
 
 #include "tidemark/kernel/args.h"
 #include "tidemark/kernel/fused_code.h"
+#include "tidemark/kernel/group_place.h"
 #include "tidemark/kernel/reduce.h"
 #include "tidemark/kernel/tile.h"
 #include "tidemark/kernel/tile_convert.h"

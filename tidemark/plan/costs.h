@@ -15,6 +15,7 @@ struct KernelCost {
 };
 
 // One for each kernel, in order.
-std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const Machine& machine);
+std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const Target& target,
+                                     const Machine& machine);
 
 }  // namespace tidemark

@@ -65,7 +65,7 @@ std::int64_t single_step_bound(const Draft& draft) {
   const Graph& graph = *draft.graph;
   const auto bytes = [&](ValueId root) {
     const bool in_arena = !graph.is_input(root) && !draft.home[root.index].valid();
-    return in_arena ? align_up(draft.root_bytes(root), buffer_alignment) : 0;
+    return in_arena ? draft.target->aligned(draft.root_bytes(root)) : 0;
   };
   std::int64_t bound = 0;
   for (const Execution& run : draft.executions) {
@@ -77,7 +77,7 @@ std::int64_t single_step_bound(const Draft& draft) {
     std::int64_t operands = 0, results = 0;
     for (ValueId root : read) operands += bytes(root);
     for (ValueId v : node.results) results += draft.is_view(v) ? 0 : bytes(v);
-    const std::int64_t scratch = align_up(scratch_of(PlannedCall(draft, node)), buffer_alignment);
+    const std::int64_t scratch = draft.target->aligned(draft.target->scratch(PlannedCall(draft, node)));
     bound = std::max(bound, std::max(operands, results) + scratch);
   }
   return bound;

@@ -39,8 +39,8 @@ double seconds_of(const Machine& machine, const Cost& cost, DType dtype) {
   return seconds;
 }
 
-double seconds_of(const Machine& machine, const Call& call) {
-  return seconds_of(machine, cost_of(call), arithmetic_dtype(call));
+double seconds_of(const Machine& machine, const Target& target, const Call& call) {
+  return seconds_of(machine, target.cost(call), arithmetic_dtype(call));
 }
 
 const Link* find_link(const Machine& machine, int from, int to) {

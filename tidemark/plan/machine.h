@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tidemark/ir/op.h"
+#include "tidemark/ir/target.h"
 
 namespace tidemark {
 
@@ -83,7 +83,7 @@ const Machine& reference_machine();
 DType arithmetic_dtype(const Call& call);
 
 // Predicted time of one execution of the call, above zero and finite. Reads facts, runs nothing.
-double seconds_of(const Machine& machine, const Call& call);
+double seconds_of(const Machine& machine, const Target& target, const Call& call);
 double seconds_of(const Machine& machine, const Cost& cost, DType dtype = DType::f32);
 
 // Null: there is none.

@@ -108,6 +108,8 @@ struct HintReport {
   double seconds = 0;           // predicted, of those
 };
 
+inline constexpr std::string_view cpu_target_name = "cpu";
+
 struct Plan;
 // How the regions of a node run: planned once, run at every iteration. Their arenas lie in the scratch of the node's
 // step, at its start, one over the other.
@@ -117,6 +119,8 @@ struct NodePlans {
 };
 
 struct Plan {
+  std::string target{cpu_target_name};        // for which it was made (ir/target.h)
+  std::int64_t alignment = buffer_alignment;  // of the first memory's buffers
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   std::vector<Ref> outputs;            // as the graph's outputs; all dense
@@ -126,7 +130,7 @@ struct Plan {
 
   // Of the first memory. `further` are the others, beginning with memory 1.
   std::int64_t input_bytes = 0;  // bound memory
-  std::int64_t arena_bytes = 0;  // height of the arena, a multiple of buffer_alignment
+  std::int64_t arena_bytes = 0;  // height of the arena, a multiple of the alignment
   std::int64_t peak() const { return input_bytes + arena_bytes; }
   std::int64_t lower_bound = 0;  // no plan of this order and these buffers is below: bound + maximum load
   std::vector<PlanMemory> further = {};

@@ -2,6 +2,7 @@
 
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/proposals.h"
 
 namespace tidemark::cli {
@@ -24,6 +25,7 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOp
                              other.batch = batch;
                              return changed(other);
                            },
+                       .target = &cpu_target(),
                        .options = quick,
                        .from = model.batch.value_or(known->batch)});
   if (!known->context.unit.empty()) {
@@ -34,6 +36,7 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOp
                                other.context = context;
                                return changed(other);
                              },
+                         .target = &cpu_target(),
                          .options = quick,
                          .from = model.context.value_or(known->context.standard),
                          .unit = known->context.multiple_of,
@@ -73,7 +76,8 @@ std::optional<Footprint> footprint_of_model(const ModelOption& model, const Grap
     if (size == 0) continue;
     ModelOption other = model;
     other.batch = size;
-    const std::optional<std::int64_t> peak = peak_with_sizes(graph, plan, prepare_graph(other.load()));
+    const std::optional<std::int64_t> peak =
+        peak_with_sizes(graph, plan, prepare_graph(other.load()), cpu_target());
     if (!peak) return {};
     peaks.push_back({size, *peak});
   }

@@ -124,7 +124,7 @@ Draft BudgetSearch::aim(const Aim& aim) {
 
 // With more work if it is too high, unless its load is too high as well.
 Draft BudgetSearch::packed_well(Draft done, std::int64_t allowed) const {
-  const std::int64_t load = maximum_load(done.buffers, done.executions.size());
+  const std::int64_t load = maximum_load(done.buffers, done.executions.size(), done.target->alignment);
   if (load > allowed || done.arena_bytes <= load) return done;
   if (done.arena_bytes <= allowed) return done;
   done.rough_layout = false;
@@ -191,7 +191,7 @@ Draft BudgetSearch::floor() {
   std::int64_t step = 1;
   for (int tries = 0; tries < most_tries && least.arena_bytes > bound && !out_of_time(); ++tries) {
     if (try_for(std::max(bound, least.arena_bytes - step), small_share)) {
-      step = 2 * std::max(step, buffer_alignment);
+      step = 2 * std::max(step, least.target->alignment);
     } else if (step > 1) {
       step = 1;
     } else {

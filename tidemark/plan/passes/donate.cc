@@ -74,7 +74,7 @@ class Matching {
       for (std::size_t at = 0; at < links.size() && links.size() < longest_search; ++at) {
         const ValueId value = links[at].value;
         const Node& node = graph_[producer(value)];
-        if (!node.op->in_place) continue;
+        if (!draft_.target->facts(*node.op).in_place) continue;
         const PlannedCall call(draft_, node);
         for (std::size_t k = 0; k < node.operands.size(); ++k) {
           const ValueId root = draft_.root(node.operands[k]);

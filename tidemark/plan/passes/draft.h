@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tidemark/ir/graph.h"
+#include "tidemark/ir/target.h"
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/plan.h"
 #include "tidemark/solve/remat/solvers.h"
@@ -63,9 +64,10 @@ struct RematShare {
 };
 
 struct Draft {
-  explicit Draft(const Graph& g);
+  Draft(const Graph& g, const Target& t);
 
   const Graph* graph;
+  const Target* target;         // whose facts count
   std::vector<Window> windows;  // per value
   std::vector<ValueId> home;  // per value: the donated input in whose memory it lives; invalid: in the arena
   std::vector<Precedence> precedences;

@@ -39,7 +39,7 @@ OrderModel order_model_of(const Draft& draft) {
     const Node& node = graph[id];
     const PlannedCall call(draft, node);
     const bool last = executions[id.index].back() == static_cast<int>(t);
-    parts.scratch.push_back(align_up(scratch_of(call), buffer_alignment));
+    parts.scratch.push_back(draft.target->aligned(draft.target->scratch(call)));
     if (task_of[id.index] >= 0) parts.before[t].push_back(task_of[id.index]);
     if (has_effects(node)) {
       if (last_effect >= 0) parts.before[t].push_back(last_effect);
@@ -63,10 +63,10 @@ OrderModel order_model_of(const Draft& draft) {
       if (draft.home[v.index].valid() || graph.type(v).bytes() == 0) continue;
       item_of[v.index] = static_cast<int>(parts.size.size());
       parts.makes[t].push_back(item_of[v.index]);
-      parts.size.push_back(align_up(graph.type(v).bytes(), buffer_alignment));
+      parts.size.push_back(draft.target->aligned(graph.type(v).bytes()));
       parts.pinned.push_back(pinned[v.index] && last);
       parts.present.push_back(false);
-      if (!node.op->in_place) continue;
+      if (!draft.target->facts(*node.op).in_place) continue;
       for (std::size_t k = 0; k < node.operands.size(); ++k) {
         const ValueId root = draft.root(node.operands[k]);
         if (item_of[root.index] < 0 || pinned[root.index]) continue;
@@ -101,8 +101,9 @@ std::vector<bool> joins_readers(const Draft& draft) {
   std::vector<bool> joins(graph.nodes().size(), false);
   const auto fusion = [&](const Node& node) {
     const PlannedCall call(draft, node);
-    const bool plain = !node.results.empty() && node.regions.empty() && scratch_of(call) == 0;
-    return plain || fusion_of(call) == Fusion::reduction ? fusion_of(call) : Fusion::none;
+    const bool plain = !node.results.empty() && node.regions.empty() && draft.target->scratch(call) == 0;
+    return plain || draft.target->fusion(call) == Fusion::reduction ? draft.target->fusion(call)
+                                                                    : Fusion::none;
   };
   for (std::size_t n = 0; n < joins.size(); ++n)
     joins[n] = draft.runs(graph.nodes()[n]) && fusion(graph.nodes()[n]) == Fusion::pointwise;
@@ -126,8 +127,8 @@ std::vector<bool> joins_readers(const Draft& draft) {
 }
 
 // What it takes inside another kernel: its arithmetic, and the operands that come from memory.
-double seconds_inside(const Machine& machine, const Call& call) {
-  Cost cost = cost_of(call);
+double seconds_inside(const Machine& machine, const Target& target, const Call& call) {
+  Cost cost = target.cost(call);
   for (const Type& type : call.out) cost.bytes -= static_cast<double>(type.bytes());
   cost.bytes = std::max(0.0, cost.bytes);
   return std::max(seconds_of(machine, cost, arithmetic_dtype(call)) - machine.overhead, 1e-9);
@@ -152,7 +153,8 @@ RematProblem remat_problem_of(const Draft& draft, const Machine& machine) {
       draft.groups ? joins_readers(draft) : std::vector<bool>(draft.graph->nodes().size(), false);
   for (const Execution& run : draft.executions) {
     const PlannedCall call(draft, (*draft.graph)[run.node]);
-    problem.cost.push_back(joins[run.node.index] ? seconds_inside(machine, call) : seconds_of(machine, call));
+    problem.cost.push_back(joins[run.node.index] ? seconds_inside(machine, *draft.target, call)
+                                                 : seconds_of(machine, *draft.target, call));
     problem.repeatable.push_back(is_repeatable(draft, run.node));
   }
   return problem;

@@ -57,8 +57,8 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
   const Node& node = graph_[draft_.executions[static_cast<std::size_t>(r)].node];
   const PlannedCall call(draft_, node);
   Run& run = this->run(r);
-  run.scratch = align_up(scratch_of(call), buffer_alignment);
-  if (!node.results.empty() && node.regions.empty()) run.fusion = fusion_of(call);
+  run.scratch = draft_.target->aligned(draft_.target->scratch(call));
+  if (!node.results.empty() && node.regions.empty()) run.fusion = draft_.target->fusion(call);
   if (run.fusion == Fusion::pointwise && run.scratch > 0) run.fusion = Fusion::none;
   if (run.fusion == Fusion::reduction) {
     run.shape = graph_.type(node.operands[0]).shape;
@@ -77,7 +77,7 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
     const ValueId v = node.results[q];
     const bool counts = !draft_.home[v.index].valid();
     const int made = static_cast<int>(items_.size());
-    if (node.op->in_place && counts) {
+    if (draft_.target->facts(*node.op).in_place && counts) {
       for (std::size_t k = 0; k < node.operands.size(); ++k) {
         const ValueId root = draft_.root(node.operands[k]);
         if (graph_.is_input(root) || draft_.home[root.index].valid() || wanted_[root.index]) continue;
@@ -89,7 +89,7 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
     items_.push_back({.root = v,
                       .maker = r,
                       .readers = {},
-                      .size = counts ? align_up(graph_.type(v).bytes(), buffer_alignment) : 0,
+                      .size = counts ? draft_.target->aligned(graph_.type(v).bytes()) : 0,
                       .pinned = false});
     item_of[v.index] = made;
   }

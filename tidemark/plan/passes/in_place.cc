@@ -44,9 +44,9 @@ class TakeOvers {
       const Node& node = node_at(t);
       at(t).overwrites.assign(node.results.size(), ValueId());
       const bool grouped = at(t).group >= 0;
-      if (!node.op->in_place && !grouped) continue;
+      if (!draft_.target->facts(*node.op).in_place && !grouped) continue;
       const PlannedCall call(draft_, node);
-      if (grouped && fusion_of(call) != Fusion::pointwise) continue;
+      if (grouped && draft_.target->fusion(call) != Fusion::pointwise) continue;
       for (std::size_t r = 0; r < node.results.size(); ++r) {
         if (grouped && in_tiles_[t][r]) continue;
         ValueId root = among_operands(call, r, begin, t, end);
@@ -108,7 +108,7 @@ class TakeOvers {
         if (t < writer) continue;
         const auto r = std::ranges::find(node.results, result) - node.results.begin();
         const PlannedCall call(draft_, node);
-        if (!may_overwrite(call, static_cast<int>(r), static_cast<int>(k))) return false;
+        if (!draft_.target->may_overwrite(call, static_cast<int>(r), static_cast<int>(k))) return false;
       }
     }
     return true;

@@ -63,7 +63,7 @@ Draft liveness(Draft draft) {
       Buffer& buffer = draft.buffers[run.buffers[r].index];
       if (buffer.binding != Binding::tile) buffer.end = std::max(buffer.end, last);
     }
-    const std::int64_t scratch = scratch_of(PlannedCall(draft, node));
+    const std::int64_t scratch = draft.target->scratch(PlannedCall(draft, node));
     run.scratch = {};
     if (scratch > 0) {
       run.scratch =

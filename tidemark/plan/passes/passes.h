@@ -25,7 +25,7 @@ Draft liveness(Draft draft);
 Draft layout(Draft draft);
 
 // The most bytes of the arena alive at one of so many steps.
-std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps);
+std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps, std::int64_t alignment);
 
 // The finished draft as a Plan, with its figures.
 Plan finish(const Draft& draft);

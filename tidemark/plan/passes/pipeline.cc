@@ -99,7 +99,7 @@ class Driver {
     Plan plan = finish(draft);
     plan.budget = options_.memory.value_or(0);
     if (plan.peak() > plan.budget) plan.budget = 0;  // the smallest there is, not one that was asked for
-    verify_or_throw(*draft.graph, plan);
+    verify_or_throw(*draft.graph, plan, *draft.target);
     if (report_) {
       report_->passes.push_back({.name = "verify", .seconds = seconds_since(start), .peak = plan.peak()});
     }
@@ -135,7 +135,7 @@ class Driver {
 
   static std::int64_t checked_peak(const Draft& draft, std::string_view pass) {
     const Plan so_far = finish_now(draft);
-    const std::vector<std::string> found = problems(*draft.graph, so_far);
+    const std::vector<std::string> found = problems(*draft.graph, so_far, *draft.target);
     if (!found.empty()) {
       throw InternalError(fmt::format("a plan fails verification after the pass `{}`:\n  {}", pass,
                                       fmt::join(found, "\n  ")));
@@ -155,9 +155,9 @@ std::int64_t input_bytes(const Graph& graph) {
   return bytes;
 }
 
-Draft ordered_draft(const Graph& graph, const PlanOptions& options, const RegionPlans& regions,
-                    Driver& driver) {
-  Draft draft(graph);
+Draft ordered_draft(const Graph& graph, const Target& target, const PlanOptions& options,
+                    const RegionPlans& regions, Driver& driver) {
+  Draft draft(graph, target);
   draft.effort = options.effort;
   draft.solvers = options.solvers;
   draft.solver_log = driver.solver_log();
@@ -182,11 +182,12 @@ Draft best_draft(BudgetSearch& search, const PlanOptions& options, std::int64_t 
   return done;
 }
 
-Result<Plan, Infeasible> plan_once(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
+Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, const PlanOptions& options,
+                                   PipelineReport* report) {
   Driver driver(options, report);
   if (options.control) options.control->enter("order", 0);
-  const RegionPlans regions = plan_regions(graph, options);
-  const Draft draft = ordered_draft(graph, options, regions, driver);
+  const RegionPlans regions = plan_regions(graph, target, options);
+  const Draft draft = ordered_draft(graph, target, options, regions, driver);
   const auto rest = [&](Draft aimed) { return driver.run(std::move(aimed), "remat", the_end); };
   if (!options.memory) return driver.finish_verified(rest(draft));
   BudgetSearch search(draft, rest);
@@ -205,14 +206,16 @@ std::vector<PassInfo> pass_list() {
   return list;
 }
 
-Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
+Result<Plan, Infeasible> try_plan(const Graph& graph, const Target& target, const PlanOptions& options,
+                                  PipelineReport* report) {
   if (!options.control || !options.control->timed() || options.one_round)
-    return plan_once(graph, options, report);
-  return best_in_time(options, [&](const PlanOptions& round) { return plan_once(graph, round, report); });
+    return plan_once(graph, target, options, report);
+  return best_in_time(options,
+                      [&](const PlanOptions& round) { return plan_once(graph, target, round, report); });
 }
 
-Plan make_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
-  Result<Plan, Infeasible> result = try_plan(graph, options, report);
+Plan make_plan(const Graph& graph, const Target& target, const PlanOptions& options, PipelineReport* report) {
+  Result<Plan, Infeasible> result = try_plan(graph, target, options, report);
   if (!result) throw InfeasibleBudget(graph, result.error());
   return std::move(result).value();
 }

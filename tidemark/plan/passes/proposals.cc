@@ -11,7 +11,7 @@ namespace {
 std::optional<Plan> plan_at(const Proposal& proposal, std::int64_t size) {
   try {
     const Graph graph = proposal.graph(size);
-    Result<Plan, Infeasible> planned = try_plan(graph, proposal.options);
+    Result<Plan, Infeasible> planned = try_plan(graph, *proposal.target, proposal.options);
     if (planned) return std::move(planned).value();
   } catch (const Error&) {  // the model cannot be built this way
   }

@@ -14,6 +14,7 @@ struct Proposal {
   std::string what;  // "donating argument 0"; of a size, its name: "batch"
   // The changed graph, ready to plan. May throw Error: then the change cannot be made.
   std::function<Graph(std::int64_t size)> graph;
+  const Target* target = nullptr;
   PlanOptions options = {};  // with the budget
   // Of a size: the largest below `from` that fits is looked for, a multiple of `unit` and at least `least`. Else 0.
   std::int64_t from = 0, unit = 1, least = 1;

@@ -2,7 +2,7 @@
 
 namespace tidemark {
 
-RegionPlans plan_regions(const Graph& graph, const PlanOptions& options) {
+RegionPlans plan_regions(const Graph& graph, const Target& target, const PlanOptions& options) {
   RegionPlans plans;
   PlanOptions inside;
   inside.machine = options.machine;
@@ -20,7 +20,7 @@ RegionPlans plan_regions(const Graph& graph, const PlanOptions& options) {
     NodePlans& body = plans.bodies.emplace_back();
     body.node = NodeId(n);
     for (const Graph& region : node.regions) {
-      body.regions.push_back(make_plan(region, inside));
+      body.regions.push_back(make_plan(region, target, inside));
       plans.facts[n].push_back(facts_of(body.regions.back()));
     }
   }

@@ -6,6 +6,6 @@
 namespace tidemark {
 
 // For the same machine and effort as the graph's plan; each takes the least memory that costs no extra time.
-RegionPlans plan_regions(const Graph& graph, const PlanOptions& options);
+RegionPlans plan_regions(const Graph& graph, const Target& target, const PlanOptions& options);
 
 }  // namespace tidemark

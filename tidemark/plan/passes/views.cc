@@ -7,10 +7,6 @@
 namespace tidemark {
 namespace {
 
-bool takes_strides(const Call& call, int operand) {
-  return call.op->strided && call.op->strided(call, operand);
-}
-
 bool is_dense_window(const Draft& draft, ValueId v) {
   return is_dense(draft.graph->type(v).shape, draft.windows[v.index].strides);
 }
@@ -63,7 +59,8 @@ bool find_copies(const Draft& draft, std::vector<bool>& copies) {
     if (!strided) continue;
     const PlannedCall call(draft, node);
     for (std::size_t k = 0; k < node.operands.size(); ++k) {
-      if (!is_dense_window(draft, node.operands[k]) && !takes_strides(call, static_cast<int>(k))) {
+      if (!is_dense_window(draft, node.operands[k]) &&
+          !draft.target->takes_strides(call, static_cast<int>(k))) {
         mark(node.operands[k]);
       }
     }

@@ -10,12 +10,14 @@
 #include <span>
 #include <string>
 
+#include "tidemark/ir/target.h"
 #include "tidemark/plan/plan.h"
 
 namespace tidemark {
 
 // The peak of the same steps on `resized`, which is `graph` with other sizes; none if it differs in more than that.
-std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan, const Graph& resized);
+std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan, const Graph& resized,
+                                            const Target& target);
 
 struct BatchPeak {
   std::int64_t batch = 0, peak = 0;

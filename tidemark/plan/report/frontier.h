@@ -16,11 +16,12 @@
 namespace tidemark {
 
 // The plan with the lowest peak that is found, at the least time found for that peak. `options.memory` plays no part.
-Plan smallest_plan(const Graph& graph, const PlanOptions& options = {});
+Plan smallest_plan(const Graph& graph, const Target& target, const PlanOptions& options = {});
 
 // Plans for `points` budgets, evenly from the smallest to what the plan without a budget takes; Plan::budget says which.
 // Budgets and peaks rise, times fall. One point where nothing can be gained.
-std::vector<Plan> frontier(const Graph& graph, const PlanOptions& options = {}, int points = 16);
+std::vector<Plan> frontier(const Graph& graph, const Target& target, const PlanOptions& options = {},
+                           int points = 16);
 
 // The nodes that a plan runs, in order: what PlanOptions::warm_start takes.
 std::vector<NodeId> executions_of(const Plan& plan);

@@ -69,6 +69,10 @@ void add_memories_and_lanes(WordHash& hash, const Plan& plan) {
 }
 
 void add(WordHash& hash, const Plan& plan) {
+  if (plan.target != cpu_target_name) {  // plans for the CPU are named as before there were others
+    add(hash, plan.target);
+    hash.add(plan.alignment);
+  }
   hash.add(plan.binds_outputs);
   hash.add(plan.arena_bytes);
   hash.each(plan.buffers, [&](const Buffer& b) {

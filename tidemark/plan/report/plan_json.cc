@@ -122,8 +122,7 @@ void read_memories(const Reader& list, Plan& plan) {
     }
     if (memory.name != first_memory_name)
       r.field("name").reject("the first memory", std::string(first_memory_name));
-    if (memory.alignment != buffer_alignment)
-      r.field("alignment").reject("the first memory's alignment", fmt::format("{}", buffer_alignment));
+    plan.alignment = memory.alignment;
     plan.input_bytes = memory.input_bytes;
     plan.arena_bytes = memory.arena_bytes;
     plan.lower_bound = memory.lower_bound;
@@ -225,6 +224,7 @@ Json plan_json(const Plan& plan) {
                {"outputs", refs_json(plan.outputs)},
                {"hints", std::move(hints)}};
   if (plan.binds_outputs) json["binds_outputs"] = true;
+  json["target"] = plan.target;
   if (!plan.bodies.empty()) json["bodies"] = bodies_json(plan.bodies);
   return json;
 }
@@ -234,8 +234,9 @@ Plan read_plan(const Reader& root, int depth) {
     root.reject(fmt::format("regions nested more than {} deep", max_region_depth));
   root.only({"format", "version", "plan_hash", "memories", "lanes", "order_free_bound", "store_all_bytes",
              "flops", "bytes_moved", "seconds", "least_seconds", "seconds_bound", "buffers", "steps",
-             "outputs", "hints", "binds_outputs", "bodies"});
+             "outputs", "hints", "binds_outputs", "bodies", "target"});
   Plan plan;
+  if (root.has("target")) plan.target = root.field("target").text();  // older files are of the CPU
   read_memories(root.field("memories"), plan);
   read_lanes(root.field("lanes"), plan);
   plan.order_free_bound = root.field("order_free_bound").integer(0);

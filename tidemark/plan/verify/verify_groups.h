@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/ir/target.h"
 #include "tidemark/plan/plan.h"
 
 namespace tidemark {
 
 // What is wrong with the groups of a plan whose steps, one after the other, would be right.
-std::vector<std::string> group_problems(const Graph& graph, const Plan& plan);
+std::vector<std::string> group_problems(const Graph& graph, const Plan& plan, const Target& target);
 
 // Of the bytes that a step by itself would move, those that it does not because of its group: operands that are at
 // hand, results that no memory is for.
