@@ -1,4 +1,4 @@
-// The CPU as a device: kernels from cpu/kernels, arenas from the operating system's pages, one pool of threads.
+// The CPU as a device: kernels from ops/cpu_kernels, arenas from the operating system's pages, one pool of threads.
 #pragma once
 #include "tidemark/runtime/device.h"
 

@@ -4,6 +4,7 @@
 
 #include "tests/support/toy_ops.h"
 #include "tidemark/ir/builder.h"
+#include "tidemark/ir/target.h"
 
 namespace tidemark {
 namespace {
@@ -69,13 +70,18 @@ TEST(Type, KnowsItsSize) {
   EXPECT_NE(type, (Type{DType::f16, {4, 3}}));
 }
 
-TEST(Op, FactsThatAreNotGivenHaveDefaults) {
+TEST(Target, FactsThatAreNotGivenHaveDefaults) {
+  const Target target{.name = "nowhere", .find = [](const Op&) -> const ExecutionFacts* { return nullptr; }};
   const Type in[] = {pair_type, pair_type}, out[] = {pair_type};
   const Call call{.op = &toy::blend, .in = in, .out = out};
-  EXPECT_EQ(cost_of(call).flops, 2);
-  EXPECT_EQ(cost_of(call).bytes, 24);
-  EXPECT_EQ(scratch_of(call), 0);
-  EXPECT_FALSE(may_overwrite(call, 0, 0));
+  EXPECT_EQ(target.cost(call).flops, 2);
+  EXPECT_EQ(target.cost(call).bytes, 24);
+  EXPECT_EQ(target.cost(call).work, WorkKind::elementwise);
+  EXPECT_EQ(target.scratch(call), 0);
+  EXPECT_FALSE(target.may_overwrite(call, 0, 0));
+  EXPECT_FALSE(target.takes_strides(call, 0));
+  EXPECT_EQ(target.fusion(call), Fusion::none);
+  EXPECT_TRUE(target.host_reads(call).operands.empty());
 }
 
 TEST(Op, NamesItsKinds) {
