@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "tests/support/tiny_models.h"
+#include "tidemark/cpu/device.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/report/frontier.h"
 

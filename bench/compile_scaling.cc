@@ -10,6 +10,7 @@
 #include <chrono>
 
 #include "bench/support/training_rows.h"
+#include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/ops/cpu_target.h"

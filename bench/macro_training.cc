@@ -26,6 +26,7 @@
 #include "bench/support/activations.h"
 #include "bench/support/step_times.h"
 #include "bench/support/training_rows.h"
+#include "tidemark/cpu/device.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/costs.h"

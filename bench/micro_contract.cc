@@ -18,9 +18,9 @@
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/parallel.h"
 #include "tidemark/base/philox.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/contraction/contract.h"
 #include "tidemark/ops/convolution/conv.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
 

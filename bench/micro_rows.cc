@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "tidemark/base/aligned.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/indexing/index.h"
 #include "tidemark/ops/movement/movement.h"

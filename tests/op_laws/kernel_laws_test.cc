@@ -3,9 +3,9 @@
 
 #include "tests/support/law_case.h"
 #include "tests/support/test_target.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark::testing {
@@ -15,7 +15,7 @@ class KernelLaws : public ::testing::TestWithParam<const Op*> {
  protected:
   // Cases the CPU can run.
   std::vector<LawCase> cases() const {
-    return find_cpu_kernel(*GetParam()) ? cases_of(*GetParam()) : std::vector<LawCase>{};
+    return runs_on_cpu(*GetParam()) ? cases_of(*GetParam()) : std::vector<LawCase>{};
   }
 };
 
@@ -30,7 +30,7 @@ TEST_P(KernelLaws, EveryOpHasSamplesAndFacts) {
   const Op& op = *GetParam();
   EXPECT_FALSE(op.name.empty());
   ASSERT_NE(op.infer, nullptr);
-  if (find_cpu_kernel(op)) {
+  if (runs_on_cpu(op)) {
     EXPECT_FALSE(cases_of(op).empty()) << op.name << " has a kernel and no samples";
   }
   EXPECT_EQ(find_op(op.name), &op);

@@ -8,7 +8,7 @@
 #include "tests/support/enlarged.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/test_target.h"
-#include "tidemark/cpu/kernels.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/constant.h"
@@ -138,7 +138,7 @@ std::int64_t grow_and_try(const LawCase& law, bool in_every_way) {
 
 TEST_P(ThreadLaws, GivesTheSameBitsHoweverItsTasksAreRun) {
   const Op& op = *GetParam();
-  if (!find_cpu_kernel(op)) return;
+  if (!runs_on_cpu(op)) return;
   std::map<DType, std::int64_t> most;
   for (const LawCase& law : by_width(cases_of(op))) {
     std::int64_t& tasks = most.try_emplace(law.dtype, 0).first->second;

@@ -15,7 +15,7 @@
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/plan/makespan.h"
 #include "tidemark/plan/passes/pipeline.h"
 #include "tidemark/plan/report/plan_hash.h"
@@ -40,7 +40,7 @@ ThreadPool& pool() {
 Case make_case(unsigned seed) {
   Case made;
   made.graph = expand(RandomProgram(seed).joint(),
-                      [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; });
+                      [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; });
   made.plain = make_plan(made.graph, test_target());
   made.plan = spread(made.graph, made.plain, seed);
   made.inputs = inputs_of(made.graph);

@@ -7,6 +7,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/test_target.h"
 #include "tests/support/tiny_models.h"
+#include "tidemark/cpu/device.h"
 #include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {

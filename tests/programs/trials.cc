@@ -11,11 +11,11 @@
 #include "tidemark/autodiff/forward.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark::testing {
@@ -193,7 +193,7 @@ std::vector<Literal> literals_of(const std::vector<Tensor>& tensors) {
 }
 
 std::vector<Literal> run_as_written(const GraphCase& program) {
-  const auto without_kernel = [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; };
+  const auto without_kernel = [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; };
   return interpret(settle_loops(expand(program.graph, without_kernel, ExpandRegions::inside)), program.inputs,
                    device(1)->pool());
 }

@@ -9,8 +9,8 @@
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/builder.h"
+#include "tidemark/ops/cpu_kernels.h"
 
 namespace tidemark::testing {
 namespace {

@@ -52,7 +52,7 @@ class ToyPrepared final : public Prepared {
   struct Kernel {
     const CpuKernel* code = nullptr;  // null: a copy
     std::shared_ptr<const void> attributes;
-    std::vector<Operand> in, out;
+    std::vector<CommandOperand> in, out;
     std::optional<Location> scratch;
     std::vector<std::unique_ptr<ToyPrepared>> regions;
     SourceLine where;
@@ -81,9 +81,9 @@ class ToyPrepared final : public Prepared {
     return (at.base == Location::argument ? arguments_ : results_)[which] + at.offset;
   }
 
-  std::vector<TensorRef> refs(const std::vector<Operand>& operands) const {
+  std::vector<TensorRef> refs(const std::vector<CommandOperand>& operands) const {
     std::vector<TensorRef> list;
-    for (const Operand& operand : operands) {
+    for (const CommandOperand& operand : operands) {
       TM_CHECK(is_dense(operand.type.shape, operand.strides), "the toy takes dense operands");
       std::byte* const at = operand.type.bytes() > 0 ? follow(operand.location) : nullptr;
       list.push_back({at, operand.type.dtype, operand.type.shape, operand.strides});

@@ -64,7 +64,7 @@ ThreadPool& pool() {
 class ToyLaws : public ::testing::TestWithParam<const Op*> {};
 
 TEST_P(ToyLaws, GiveTheBitsOfTheCpu) {
-  if (!toy_target().runs(*GetParam()) || !find_cpu_kernel(*GetParam())->run) GTEST_SKIP() << "no kernel";
+  if (!runs_on_cpu(*GetParam())) GTEST_SKIP() << "no kernel";
   for (const LawCase& law : cases_of(*GetParam())) {
     const Graph graph = law.graph();
     const std::vector<Literal> operands = law.operands();
@@ -84,9 +84,8 @@ INSTANTIATE_TEST_SUITE_P(AllOps, ToyLaws, ::testing::ValuesIn(all_ops().begin(),
 TEST(ToyTarget, RandomProgramsHaveTheSameBitsAtEveryBudget) {
   int fitted = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
-    const Graph graph = expand(RandomProgram(seed).joint(), [](const Node& node) {
-      return !toy_target().runs(*node.op) && node.op->expand;
-    });
+    const Graph graph = expand(RandomProgram(seed).joint(),
+                               [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; });
     const std::vector<Literal> inputs = inputs_of(graph);
     const std::vector<Literal> expected = interpret(graph, inputs, pool());
     const Plan free = make_plan(graph, toy_target());

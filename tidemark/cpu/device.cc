@@ -7,8 +7,8 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/error.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/kernel/fused.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/type_rules.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 const CpuKernel& kernel_of(const Call& call) {
   const CpuKernel* kernel = find_cpu_kernel(*call.op);
-  if (!kernel) {
+  if (!kernel || !kernel->run) {
     fail(ErrorCode::no_kernel,
          {.what = fmt::format("{} cannot run on the CPU: it has no kernel", call.op->name),
           .where = call.where,
@@ -56,15 +56,15 @@ CpuLaunch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
                           .shape = step.call.in[i].shape,
                           .strides = operand_strides(step.call, static_cast<int>(i))};
     }
-    if (cpu_target().fusion(step.call) == Fusion::reduction) {
+    const Fusion fusion = cpu_target().fusion(step.call);
+    if (fusion == Fusion::reduction) {
       reduction = kernel.reduction(step.call);
       reduction->in = step.in[0];
       reduction->out = step.out[0];
       shape = step.call.in[0].shape;
       continue;
     }
-    TM_CHECK(kernel.tile && cpu_target().fusion(step.call) == Fusion::pointwise, "{} in a group",
-             step.call.op->name);
+    TM_CHECK(kernel.tile && fusion == Fusion::pointwise, "{} in a group", step.call.op->name);
     const Type& out = step.call.out[0];
     if (fused.empty() || out.count() != 1) shape = out.shape;
     fused.push_back({.code = kernel.tile(step.call),

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "tidemark/base/error.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/builder.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 
 namespace tidemark {
@@ -33,7 +33,7 @@ std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::sp
                                    ThreadPool& pool) {
   const NodeCall call(graph, node);
   const CpuKernel* kernel = find_cpu_kernel(*node.op);
-  if (!kernel) {
+  if (!kernel || !kernel->run) {
     fail(ErrorCode::no_kernel,
          {.what = fmt::format("{} cannot run on the CPU: it has no kernel", node.op->name),
           .where = node.where,

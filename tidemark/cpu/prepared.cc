@@ -32,7 +32,7 @@ void run_decode(const KernelArgs& args) {
 void run_fetch(const KernelArgs&) {}  // the host reads this memory as it is
 
 CpuLaunch transfer(const Command& command) {
-  const Operand& from = command.in[0];
+  const CommandOperand& from = command.in[0];
   const Codec* codec = from.codec ? from.codec : command.out.empty() ? nullptr : command.out[0].codec;
   const std::int64_t bytes = codec ? codec->bytes(from.type) : from.type.bytes();
   constexpr void (*runs[])(const KernelArgs&) = {nullptr, run_copy, run_encode, run_decode, run_fetch};
@@ -56,7 +56,7 @@ CpuPrepared::CpuPrepared(const Commands& commands, std::span<const Address> aren
   }
 }
 
-void CpuPrepared::add_ref(const Operand& operand, std::span<const Address> arenas) {
+void CpuPrepared::add_ref(const CommandOperand& operand, std::span<const Address> arenas) {
   const Location& at = operand.location;
   TensorRef ref{
       .data = nullptr, .dtype = operand.type.dtype, .shape = operand.type.shape, .strides = operand.strides};
@@ -75,9 +75,9 @@ CpuPrepared::Extent CpuPrepared::add(const Command& command, std::span<const Add
                                      CpuDevice& device) {
   Extent at{};
   at.first_in = static_cast<std::uint32_t>(refs_.size());
-  for (const Operand& operand : command.in) add_ref(operand, arenas);
+  for (const CommandOperand& operand : command.in) add_ref(operand, arenas);
   at.first_out = static_cast<std::uint32_t>(refs_.size());
-  for (const Operand& operand : command.out) add_ref(operand, arenas);
+  for (const CommandOperand& operand : command.out) add_ref(operand, arenas);
   at.last_out = static_cast<std::uint32_t>(refs_.size());
   at.first_region = static_cast<std::uint32_t>(region_runs_.size());
   for (const Commands& region : command.regions) {

@@ -45,7 +45,7 @@ class CpuPrepared final : public Prepared {
   };
 
   Extent add(const Command& command, std::span<const Address> arenas, CpuDevice& device);
-  void add_ref(const Operand& operand, std::span<const Address> arenas);
+  void add_ref(const CommandOperand& operand, std::span<const Address> arenas);
   void run_region(std::byte* const* inputs, std::byte* const* outputs);
 
   std::vector<TensorRef> refs_;

@@ -28,7 +28,7 @@ std::shared_ptr<CompiledCall> CallCache::find(const std::string& key, std::vecto
   return nullptr;
 }
 
-std::shared_ptr<Program> CallCache::find_program(const std::string& key, std::uint64_t graph_hash) const {
+std::shared_ptr<Program> CallCache::find_program(const std::string& key, const GraphHash& graph_hash) const {
   const auto [first, last] = by_key_.equal_range(key);
   for (auto at = first; at != last; ++at) {
     if (at->second->call->graph_hash == graph_hash) return at->second->call->program;

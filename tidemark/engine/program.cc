@@ -7,12 +7,13 @@
 
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/loop_sums.h"
+#include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/control/loop.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
 
@@ -66,7 +67,7 @@ void check_apart(const Graph& graph, std::span<const Tensor> inputs, std::span<s
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations, OptReport* report,
                     std::int64_t loop_memory) {
   Graph runnable = expand(
-      graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; },
+      graph, [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; },
       ExpandRegions::inside);
   const OptOptions options{
       .ops = known_ops(find_op), .evaluate = evaluate_constant, .skip = skip_optimisations};

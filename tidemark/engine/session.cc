@@ -5,8 +5,8 @@
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/program.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {
@@ -25,16 +25,15 @@ DeviceSlot& device_slot() {
 std::vector<Tensor> run_at_once(const Graph& graph, std::span<const Tensor> inputs) {
   const std::shared_ptr<CpuDevice> device = default_device();
   // Loops are worth planning: their bodies run many times.
-  if (std::ranges::any_of(graph.nodes(), [](const Node& node) {
-        return !node.regions.empty() && find_cpu_kernel(*node.op);
-      })) {
+  if (std::ranges::any_of(graph.nodes(),
+                          [](const Node& node) { return !node.regions.empty() && runs_on_cpu(*node.op); })) {
     Program program(graph, {}, device);
     std::vector<Tensor> results = program.run(inputs, {});
     for (Tensor& result : results) result.storage()->settle();
     return results;
   }
   const Graph runnable =
-      expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; });
+      expand(graph, [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; });
   std::vector<Reading> readings;
   std::vector<const std::byte*> data;
   for (const Tensor& tensor : inputs) {

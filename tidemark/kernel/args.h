@@ -39,7 +39,7 @@ struct KernelArgs {
   std::span<const TensorRef> in;
   std::span<const TensorRef> out;  // dense
   const void* attributes = nullptr;
-  std::byte* scratch = nullptr;  // as many bytes as Op::scratch claimed for this call
+  std::byte* scratch = nullptr;  // as many bytes as the kernel's facts claim for this call
   ThreadPool* pool = nullptr;
   std::span<const RegionRun> regions = {};  // as the node's; one at a time: they share their memory
   SourceLine where = {};  // for errors that only the data can show, such as an index out of range

@@ -1,4 +1,4 @@
-// The CPU as the planner sees it: the facts that stand beside each op's CPU kernel.
+// The CPU as the planner sees it: the facts that stand beside its kernels.
 #pragma once
 #include "tidemark/ir/target.h"
 

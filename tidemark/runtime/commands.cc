@@ -56,7 +56,7 @@ class Lowering {
     return {.base = Location::arena, .which = buffer.memory, .offset = at + offset};
   }
 
-  Operand operand(const Ref& ref) {
+  CommandOperand operand(const Ref& ref) {
     const Buffer& buffer = plan_.buffers[ref.buffer.index];
     return {.location = locate(buffer, ref.offset),
             .type = graph_.type(ref.value),
@@ -143,7 +143,7 @@ class Lowering {
       const Buffer& buffer = plan_.buffers[ref.buffer.index];
       TM_CHECK(buffer.binding != Binding::arena, "a region's output in its arena");
       if (buffer.binding == Binding::result && buffer.slot == static_cast<std::int32_t>(i)) continue;
-      Operand to = operand(ref);
+      CommandOperand to = operand(ref);
       to.location = {.base = Location::result, .which = static_cast<std::int32_t>(i)};
       out_.list.push_back({.kind = StepKind::copy,
                            .in = {operand(ref)},

@@ -22,7 +22,7 @@ struct Location {
   std::int64_t offset = 0;  // bytes
 };
 
-struct Operand {
+struct CommandOperand {
   Location location;
   Type type;
   Strides strides;               // in elements
@@ -43,7 +43,7 @@ struct Command {
   // Of a compute: its call, or those of a group, which run as one kernel (Fusion in ir/target.h says what a group may be).
   // A group has the distinct operands from outside as `in` and the results that have memory as `out`.
   std::vector<GroupStep> steps = {};
-  std::vector<Operand> in = {}, out = {};
+  std::vector<CommandOperand> in = {}, out = {};
   std::optional<Location> scratch = {};  // the kernel's own, as much as the target claims
   std::vector<Commands> regions = {};    // of the call, which runs them as often as it likes, one at a time
   SourceLine where = {};                 // for errors that only the data can show

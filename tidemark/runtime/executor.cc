@@ -23,8 +23,8 @@ Executor::Executor(const Graph& graph, const VerifiedPlan& plan, Device& device,
   const Commands commands = lower(graph, plan);
   top_ = commands.top;
   const auto writes_input = [](const Command& command) {
-    return std::ranges::any_of(command.out,
-                               [](const Operand& out) { return out.location.base == Location::argument; });
+    return std::ranges::any_of(
+        command.out, [](const CommandOperand& out) { return out.location.base == Location::argument; });
   };
   first_input_write_ =
       static_cast<std::size_t>(std::ranges::find_if(commands.list, writes_input) - commands.list.begin());

@@ -1,5 +1,7 @@
 #include "tidemark/ops/attention/attention.h"
 
+#include "tidemark/ops/attention/attention_cost.h"
+#include "tidemark/ops/dispatched.h"
 #include "tidemark/ops/normalization/rows.h"
 #include "tidemark/ops/registry.h"
 
@@ -221,19 +223,28 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
-HWY_EXPORT(run_attention);
-HWY_EXPORT(run_attention_delta);
+namespace {
 
-const CpuKernel cpu::attention = {[](const KernelArgs& args) {
-                                    HWY_DYNAMIC_DISPATCH(run_attention)
-                                    (args);
-                                  },
-                                  [](const Call& call) -> std::shared_ptr<const void> {
-                                    return std::make_shared<const AttentionForm>(attention_form(call));
-                                  }};
-const CpuKernel cpu::attention_delta = cpu_kernel<NoAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(run_attention_delta)
-  (args);
-});
+std::int64_t scratch(const Call& call) {
+  const auto lanes = attention_lanes::forward_lanes(attention_form(call), call.in[0].dtype);
+  return lanes.count * lanes.bytes;
+}
+
+// Blocks are packed before they are multiplied where their strides ask for it.
+bool strided(const Call&, int operand) { return operand < 3; }
+
+Cost cost_delta(const Call& call) {
+  return {.flops = 2 * static_cast<double>(call.in[0].count()), .bytes = bytes_moved(call)};
+}
+
+TM_DISPATCHED(run, run_attention)
+
+}  // namespace
+
+const CpuKernel cpu::attention =
+    formed_kernel<attention_form>(run, {.cost = attention_cost<2>, .scratch = scratch, .strided = strided});
+TM_DISPATCHED_KERNEL(attention_delta, NoAttrs, run_attention_delta, .cost = cost_delta,
+                     .strided = takes_any_strides);
+
 }  // namespace tidemark
 #endif  // HWY_ONCE

@@ -1,4 +1,6 @@
 #include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/attention/attention_cost.h"
+#include "tidemark/ops/dispatched.h"
 #include "tidemark/ops/normalization/rows.h"
 #include "tidemark/ops/registry.h"
 
@@ -242,14 +244,22 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
-HWY_EXPORT(run_attention_grad);
+namespace {
 
-const CpuKernel cpu::attention_grad = {[](const KernelArgs& args) {
-                                         HWY_DYNAMIC_DISPATCH(run_attention_grad)
-                                         (args);
-                                       },
-                                       [](const Call& call) -> std::shared_ptr<const void> {
-                                         return std::make_shared<const AttentionForm>(attention_form(call));
-                                       }};
+std::int64_t scratch(const Call& call) {
+  const AttentionForm f = attention_form(call);
+  const auto lanes = attention_lanes::gradient_lanes(f, call.in[0].dtype);
+  return f.query_sums_bytes(call.in[0].dtype) + lanes.count * lanes.bytes;
+}
+
+bool strided(const Call&, int operand) { return operand < 3 || operand == 5; }
+
+TM_DISPATCHED(run, run_attention_grad)
+
+}  // namespace
+
+const CpuKernel cpu::attention_grad =
+    formed_kernel<attention_form>(run, {.cost = attention_cost<5>, .scratch = scratch, .strided = strided});
+
 }  // namespace tidemark
 #endif  // HWY_ONCE

@@ -5,8 +5,8 @@
 
 #include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/contraction/contract_layout.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
 

@@ -25,6 +25,7 @@ struct ConvGeometry {
   bool is_depthwise() const { return group_in == 1; }
 };
 ConvGeometry conv_geometry(const Shape& x, const Shape& w, const Shape& y, const ConvAttrs& attrs);
+ConvAttrs without_size(const ConvGradAttrs& attrs);
 
 enum class ConvPart { forward, input_grad, weight_grad };
 

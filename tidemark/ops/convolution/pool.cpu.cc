@@ -311,10 +311,24 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
+namespace {
 
-TM_DISPATCHED_KERNEL(max_pool, PoolAttrs, max_pool);
-TM_DISPATCHED_KERNEL(avg_pool, PoolAttrs, avg_pool);
-TM_DISPATCHED_KERNEL(avg_pool_grad, PoolGradAttrs, avg_pool_grad);
+Cost cost_with(const Call& call, double flops, std::int64_t outputs, const Dims& window) {
+  return {.flops = flops * static_cast<double>(outputs) * static_cast<double>(element_count(window)),
+          .bytes = bytes_moved(call)};
+}
+
+Cost cost_max(const Call& c) { return cost_with(c, 7, c.out[0].count(), c.attrs_as<PoolAttrs>().window); }
+Cost cost_avg(const Call& c) { return cost_with(c, 3, c.out[0].count(), c.attrs_as<PoolAttrs>().window); }
+Cost cost_avg_grad(const Call& c) {
+  return cost_with(c, 4, c.in[0].count(), c.attrs_as<PoolGradAttrs>().window);
+}
+
+}  // namespace
+
+TM_DISPATCHED_KERNEL(max_pool, PoolAttrs, max_pool, .cost = cost_max);
+TM_DISPATCHED_KERNEL(avg_pool, PoolAttrs, avg_pool, .cost = cost_avg);
+TM_DISPATCHED_KERNEL(avg_pool_grad, PoolGradAttrs, avg_pool_grad, .cost = cost_avg_grad);
 
 }  // namespace tidemark
 #endif  // HWY_ONCE

@@ -45,13 +45,6 @@ std::vector<Var> jvp(const RuleCall& rule) {
       matmul(l, half_lower(triangular_solve(l, left, {.left = false, .lower = true, .transpose = true})))};
 }
 
-Cost cost(const Call& call) {
-  const double n = call.in[0].rank() == 0 ? 0 : static_cast<double>(call.in[0].shape.back());
-  return {.flops = static_cast<double>(call.in[0].count()) * n / 3,
-          .bytes = 2 * static_cast<double>(call.in[0].bytes()),
-          .work = WorkKind::factorization};
-}
-
 std::vector<Sample> samples() {
   const auto positive = [](const Shape& shape) {
     return Sample{.in = {{.type = {DType::f64, shape}, .low = -1, .high = 1, .diagonal = 5}},
@@ -69,8 +62,6 @@ const Op op::cholesky = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = cost,
-    .in_place = [](const Call&, int, int) { return true; },
     .fails = [](const Call&) { return Failure{Fails::late}; },  // found out half-way
     .samples = samples,
 };

@@ -45,12 +45,6 @@ std::vector<Var> jvp(const RuleCall& rule) {
   return {right ? triangular_solve(rule.in[0], right, attrs) : Var()};
 }
 
-Cost cost(const Call& call) {
-  return {.flops = static_cast<double>(call.in[1].count()) * static_cast<double>(call.in[0].shape.back()),
-          .bytes = bytes_moved(call),
-          .work = WorkKind::factorization};
-}
-
 // For a zero on the diagonal.
 Failure failure(const Call& call) {
   return {call.attrs_as<TriangularSolveAttrs>().unit ? Fails::never : Fails::early};
@@ -91,8 +85,6 @@ const Op op::triangular_solve = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = cost,
-    .in_place = [](const Call&, int, int operand) { return operand == 1; },
     .fails = failure,
     .samples = samples,
 };

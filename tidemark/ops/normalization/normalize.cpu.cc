@@ -1,6 +1,6 @@
 // Layer and root-mean-square normalisation: rows of neighbours, gain and bias along them.
-#include "tidemark/ops/normalization/normalize.h"
 #include "tidemark/ops/dispatched.h"
+#include "tidemark/ops/normalization/normalize_cpu.h"
 #include "tidemark/ops/normalization/rows.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -211,6 +211,22 @@ namespace tidemark {
 TM_DISPATCHED(run_norm, forward)
 TM_DISPATCHED(run_norm_grad, gradient)
 TM_DISPATCHED(run_norm_params, parameters)
+
+namespace {
+// Further readings of a row hit the cache. A row takes its start, too.
+Cost row_cost(const Call& call, const NormForm& form, double flops) {
+  constexpr double per_row = 300;
+  return {
+      .flops = flops * static_cast<double>(call.in[0].count()) + per_row * static_cast<double>(form.rows()),
+      .bytes = bytes_moved(call)};
+}
+}  // namespace
+Cost cost_norm(const Call& call, const NormForm& form) { return row_cost(call, form, 8); }
+Cost cost_norm_grad(const Call& call, const NormForm& form) { return row_cost(call, form, 11); }
+// Sums across rows are carried for every element of gain and bias.
+Cost cost_norm_params(const Call& call, const NormForm& form) {
+  return row_cost(call, form, form.per_element ? 19 : 4);
+}
 
 }  // namespace tidemark
 #endif  // HWY_ONCE

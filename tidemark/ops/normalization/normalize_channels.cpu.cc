@@ -3,7 +3,7 @@
 // Forward reads a row three times (mean, variance, result), its gradient twice, that of gain and bias once. A row of a
 // usual batch norm stays in the second-level cache from one pass to the next.
 #include "tidemark/ops/dispatched.h"
-#include "tidemark/ops/normalization/normalize.h"
+#include "tidemark/ops/normalization/normalize_cpu.h"
 #include "tidemark/ops/normalization/rows.h"
 
 #undef HWY_TARGET_INCLUDE

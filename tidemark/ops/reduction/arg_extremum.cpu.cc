@@ -239,8 +239,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tidemark {
 
-TM_DISPATCHED_KERNEL(argmax, AxisAttrs, run_argmax);
-TM_DISPATCHED_KERNEL(argmin, AxisAttrs, run_argmin);
+TM_DISPATCHED_KERNEL(argmax, AxisAttrs, run_argmax, .strided = takes_any_strides);
+TM_DISPATCHED_KERNEL(argmin, AxisAttrs, run_argmin, .strided = takes_any_strides);
 
 }  // namespace tidemark
 #endif  // HWY_ONCE
