@@ -142,12 +142,10 @@ Budgeted within_share(double share, const Graph& step, const Planned& free, cons
   b.fits = static_cast<bool>(planned);
   if (!b.fits) {
     // The lowest is looked for whatever it costs; within it, time counts again.
-    const Plan& smallest = planned.error().smallest;
-    b.planned.graph = prepare_within(step, {}, options);
-    options.memory = smallest.peak();
-    options.warm_start = executions_of(smallest);
-    auto least = try_plan(b.planned.graph, cpu_target(), options);
-    b.planned.plan = least && least.value().seconds < smallest.seconds ? std::move(least).value() : smallest;
+    b.planned = {prepare_within(step, {}, options), planned.error().smallest};
+    options.memory = b.planned.plan.peak();
+    auto least = plan_within(step, options);
+    if (least && least.value().plan.seconds < b.planned.plan.seconds) b.planned = std::move(least).value();
   } else {
     b.planned = std::move(planned).value();
   }

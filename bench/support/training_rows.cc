@@ -62,7 +62,29 @@ Tensor ScanLstm::operator()(const Tensor& tokens) const {
   return lstm.head(h);
 }
 
+ScanGpt ScanGpt::init(const Tensor& key, const nn::GptConfig& config) {
+  const nn::Gpt gpt = nn::Gpt::init(key, config);
+  std::vector<std::vector<Tensor>> weights;
+  for (const nn::TransformerBlock& block : gpt.blocks) {
+    std::vector<Tensor> list = tensors_of(block);
+    weights.resize(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) weights[i].push_back(list[i]);
+  }
+  std::vector<Tensor> stacked;
+  for (const std::vector<Tensor>& list : weights) stacked.push_back(stack(list));
+  return {gpt.token_table, gpt.position_table, with_tensors(gpt.blocks.front(), stacked), gpt.norm,
+          gpt.heads};
+}
+
+Tensor ScanGpt::operator()(const Tensor& tokens) const {
+  const auto step = [&](const Tensor& h, const nn::TransformerBlock& block) { return block(h, heads); };
+  const Tensor first = embedding(token_table, tokens) + position_table.at(Range{0, tokens.size(-1)});
+  return matmul(norm(scan(step, first, blocks)), transpose(token_table));
+}
+
 std::vector<TrainingRow> training_rows() {
+  static constexpr nn::GptConfig scanned{
+      .layers = 8, .width = 256, .heads = 4, .vocabulary = 1024, .context = 256};
   return {
       {"mlp", "MLP 3 x 1024, batch 256", mlp},
       {"gpt", "GPT 6 x 384, context 256, batch 16",
@@ -80,6 +102,13 @@ std::vector<TrainingRow> training_rows() {
        [] { return lstm("lstm", [] { return nn::Lstm::init(key(0), lstm_config); }); }},
       {"lstm-scan", "the same with its steps as one scan",
        [] { return lstm("lstm-scan", [] { return ScanLstm{nn::Lstm::init(key(0), lstm_config)}; }); }},
+      {"gpt-scan", "GPT 8 x 256, context 256, batch 8, its blocks as one scan",
+       [] {
+         return tiny::classifier(
+             "gpt-scan", adamw, [] { return ScanGpt::init(key(0), scanned); },
+             random_labels(7, {8, scanned.context}, scanned.vocabulary),
+             random_labels(8, {8, scanned.context}, scanned.vocabulary));
+       }},
   };
 }
 

@@ -23,6 +23,18 @@ struct ScanLstm {
   Tensor operator()(const Tensor& tokens) const;  // (T, B) → logits (T, B, vocabulary)
 };
 
+// A GPT whose blocks are the steps of one scan, their weights stacked.
+struct ScanGpt {
+  Tensor token_table, position_table;  // as nn::Gpt's
+  nn::TransformerBlock blocks;         // every weight with a first dimension more
+  nn::LayerNorm norm;
+  std::int64_t heads = 1;
+  TM_FIELDS(ScanGpt, token_table, position_table, blocks, norm, heads)
+
+  static ScanGpt init(const Tensor& key, const nn::GptConfig& config);
+  Tensor operator()(const Tensor& tokens) const;  // (B, T) → logits (B, T, vocabulary)
+};
+
 std::vector<TrainingRow> training_rows();
 
 // Of the products alone (contractions, convolutions, attention) and of loops, as they stand in the graph: what any way of

@@ -1,5 +1,7 @@
 #include "tidemark/autodiff/loop_records.h"
 
+#include "tidemark/ops/cpu_target.h"
+
 #include <algorithm>
 
 #include "tidemark/ir/effects.h"
@@ -19,14 +21,10 @@ class Cut {
              .records = {},
              .stacked = {},
              .invariant = {}},
-        graph_(cut_.joint) {}
-
-  LoopRecords run() {
+        graph_(cut_.joint) {
     const std::size_t values = graph_.values().size(), nodes = graph_.nodes().size();
     cut_.late.assign(values, false);
-    cut_.again.assign(nodes, false);
     varies_.assign(values, false);
-    found_.assign(values, false);
     for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
       const std::uint32_t v = graph_.inputs()[i].value.index;
       cut_.late[v] = i >= cut_.at.carry_seeds;
@@ -40,16 +38,26 @@ class Cut {
     std::vector<bool> live(values, false);
     for (std::size_t r = 0; r < cut_.at.results; ++r) {
       live[graph_.outputs()[r].index] = true;
-      read(graph_.outputs()[r]);
+      needed_.push_back(graph_.outputs()[r]);
     }
     for (std::size_t n = nodes; n-- > 0;) {
       const Node& node = graph_.nodes()[n];
       const bool needed = std::ranges::any_of(node.results, [&](ValueId v) { return live[v.index]; });
       if (!needed || !cut_.late[node.results.front().index]) continue;
-      for (ValueId v : node.operands) live[v.index] = true, read(v);
+      for (ValueId v : node.operands) live[v.index] = true, needed_.push_back(v);
     }
-    return std::move(cut_);
   }
+
+  // What is kept where these nodes are computed again; empty: only what costs next to nothing.
+  const LoopRecords& with(const std::vector<bool>& again) {
+    asked_ = &again;
+    cut_.again.assign(graph_.nodes().size(), false);
+    cut_.records.clear(), cut_.stacked.clear(), cut_.invariant.clear();
+    found_.assign(graph_.values().size(), false);
+    for (ValueId v : needed_) read(v);
+    return cut_;
+  }
+  LoopRecords take() { return std::move(cut_); }
 
  private:
   // `v` is read where gradients are computed, and with it whatever is computed again for it.
@@ -73,7 +81,7 @@ class Cut {
     }
     const NodeId producer = graph_[v].producer;
     const Node& node = graph_[producer];
-    if (is_cheap(node, v)) {
+    if (is_cheap(node, v) || (!asked_->empty() && (*asked_)[producer.index])) {
       cut_.again[producer.index] = true;
       for (ValueId r : node.results) found_[r.index] = true;
       waiting_.insert(waiting_.end(), node.operands.rbegin(), node.operands.rend());
@@ -110,7 +118,108 @@ class Cut {
   LoopRecords cut_;
   const Graph& graph_;
   std::vector<bool> varies_, found_;
-  std::vector<ValueId> waiting_;
+  std::vector<ValueId> needed_, waiting_;
+  const std::vector<bool>* asked_ = nullptr;
+};
+
+// Goes from records to leaner ones, one value or a few at a time.
+class Thinning {
+ public:
+  Thinning(const LoopReverseAttrs& attrs, const Graph& joint) : graph_(joint), cut_(attrs, joint) {
+    for (const Node& node : joint.nodes()) {
+      const Cost cost = cpu_target().cost(NodeCall(joint, node));
+      // What a machine does of the one while it does one of the other, more or less: only ratios count here.
+      constexpr double flops_per_byte = 10;
+      cost_.push_back(cost.flops / flops_per_byte + cost.bytes);
+    }
+  }
+
+  std::vector<LeanerRecords> run() {
+    std::vector<LeanerRecords> list;
+    std::vector<bool> again(graph_.nodes().size(), false);
+    State now = measure(again);
+    for (;;) {
+      std::vector<bool> best;
+      double least = 0;
+      const auto consider = [&](const std::vector<bool>& more) {
+        State then = measure(more);
+        const auto saved = static_cast<double>(now.bytes - then.bytes);
+        const double price = (then.cost - now.cost) / saved;
+        if (saved > 0 && (best.empty() || price < least)) best = more, least = price;
+        return then;
+      };
+      // One value from what it is made of, and that in turn.
+      for (ValueId v : now.stacked) {
+        std::vector<bool> more = again;
+        std::vector<ValueId> next = {v};
+        for (int depth = 0; depth < most_depth && grow(more, next); ++depth) {
+          const State then = consider(more);
+          next.clear();
+          for (ValueId other : then.stacked) {
+            if (std::ranges::count(now.stacked, other) == 0) next.push_back(other);
+          }
+        }
+      }
+      // All that is made element by element of one value.
+      for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+        if (again[n] || graph_.nodes()[n].results.size() != 1) continue;
+        std::vector<bool> more = again;
+        if (grow_from(more, n)) consider(more);
+      }
+      if (best.empty()) return list;
+      again = std::move(best);
+      now = measure(again);
+      list.push_back({now.bytes, again});
+    }
+  }
+
+ private:
+  static constexpr int most_depth = 8;
+  struct State {
+    std::int64_t bytes = 0;
+    double cost = 0;
+    std::vector<ValueId> stacked;
+  };
+
+  State measure(const std::vector<bool>& again) {
+    const LoopRecords& records = cut_.with(again);
+    State state{.bytes = records.bytes(1), .cost = 0, .stacked = records.stacked};
+    for (std::size_t n = 0; n < again.size(); ++n) state.cost += records.again[n] ? cost_[n] : 0;
+    return state;
+  }
+  // Those that make `values` are computed again too. False: one of them cannot be, or there is none.
+  bool grow(std::vector<bool>& again, const std::vector<ValueId>& values) const {
+    bool any = false;
+    for (ValueId v : values) {
+      if (graph_.is_input(v)) continue;  // what is carried
+      const Node& node = graph_[graph_[v].producer];
+      if (!node.regions.empty() || !is_repeatable(node)) return false;
+      again[graph_[v].producer.index] = true;
+      any = true;
+    }
+    return any;
+  }
+
+  // What works element by element and depends on the node's result. False: nothing does.
+  bool grow_from(std::vector<bool>& again, std::size_t node) const {
+    std::vector<bool> depends(graph_.values().size(), false);
+    depends[graph_.nodes()[node].results[0].index] = true;
+    bool any = false;
+    for (std::size_t n = node + 1; n < graph_.nodes().size(); ++n) {
+      const Node& reader = graph_.nodes()[n];
+      const bool reads = std::ranges::any_of(reader.operands, [&](ValueId v) { return depends[v.index]; });
+      const bool light = reader.op->kind == OpKind::elementwise || reader.op->view;
+      if (!reads || !light || !is_repeatable(reader)) continue;
+      for (ValueId v : reader.results) depends[v.index] = true;
+      any = any || !again[n];
+      again[n] = true;
+    }
+    return any;
+  }
+
+  const Graph& graph_;
+  Cut cut_;
+  std::vector<double> cost_;
 };
 
 // Copies a node with its operands' images.
@@ -159,7 +268,17 @@ std::int64_t LoopRecords::bytes(std::int64_t trips) const {
 }
 
 LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint) {
-  return Cut(attrs, std::move(joint)).run();
+  return records_of(attrs, std::move(joint), {});
+}
+
+LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint, const std::vector<bool>& again) {
+  Cut cut(attrs, std::move(joint));
+  cut.with(again);
+  return cut.take();
+}
+
+std::vector<LeanerRecords> leaner_records(const LoopReverseAttrs& attrs, const Graph& joint) {
+  return Thinning(attrs, joint).run();
 }
 
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,

@@ -33,6 +33,16 @@ struct LoopRecords {
 };
 LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint);
 
+// Ways to keep less: further nodes are computed a second time with the gradients, from what is kept of their operands.
+// Bytes of a step fall from one to the next, and what is computed again grows; each takes what costs least for the bytes it
+// saves. Empty: nothing can be saved. They end where only what is carried is kept, or what may run once.
+struct LeanerRecords {
+  std::int64_t step_bytes = 0;
+  std::vector<bool> again;  // per node of the joint graph
+};
+std::vector<LeanerRecords> leaner_records(const LoopReverseAttrs& attrs, const Graph& joint);
+LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint, const std::vector<bool>& again);
+
 // The first loop, for the operands of the loop it replaces: its results, then what is stacked.
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
                                std::span<const Var> operands);

@@ -58,6 +58,38 @@ std::int64_t state_bytes(const Graph& graph, const Node& loop) {
   return bytes;
 }
 
+// The nodes at which something is left to decide, with their numbers. A reversal goes by the number of its loop.
+std::map<std::uint32_t, std::size_t> numbers_of(const Graph& graph,
+                                                const std::map<std::uint32_t, NodeId>& pairs) {
+  std::map<std::uint32_t, std::size_t> numbers;
+  std::size_t next = 0;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    const auto id = static_cast<std::uint32_t>(n);
+    if (node.regions.empty() || numbers.contains(id)) continue;
+    if (node.op == &op::loop_reverse && unpack<LoopReverseAttrs>(node.attrs).unknown_length()) {
+      const ValueId slots = node.operands.back();
+      const auto loop = graph.is_input(slots) ? numbers.end() : numbers.find(graph[slots].producer.index);
+      if (loop != numbers.end()) {
+        numbers[id] = loop->second;
+        continue;
+      }
+    }
+    const auto pair = pairs.find(id);
+    const bool inside =
+        std::ranges::any_of(node.regions, [](const Graph& region) { return loop_memory_range(region).any; });
+    const bool reversal_inside =
+        pair != pairs.end() && std::ranges::any_of(graph[pair->second].regions, [](const Graph& region) {
+          return loop_memory_range(region).any;
+        });
+    if (pair == pairs.end() && !is_kept_while(node) && !inside && !reversal_inside) continue;
+    numbers[id] = next;
+    if (pair != pairs.end()) numbers[pair->second.index] = next;
+    ++next;
+  }
+  return numbers;
+}
+
 // Region 1 of a reversal without what only the records need.
 Graph gradients_alone(const Graph& region, const LoopReverseAttrs& attrs) {
   const ReversalLayout at(attrs, region);
@@ -69,8 +101,10 @@ Graph gradients_alone(const Graph& region, const LoopReverseAttrs& attrs) {
 
 class Settling {
  public:
-  Settling(const Graph& source, std::int64_t memory)
-      : source_(source), memory_(memory), pairs_(pairs_of(source)) {}
+  Settling(const Graph& source, const LoopMemory& memory)
+      : source_(source), memory_(memory), pairs_(pairs_of(source)) {
+    if (!memory.limits.empty()) numbers_ = numbers_of(source, pairs_);
+  }
 
   Graph run() {
     target_.name = source_.name;
@@ -106,9 +140,14 @@ class Settling {
         target_[results[r].id()].name = source_[node.results[r]].name;
     }
   }
-  std::vector<Graph> settled_regions(const Node& node) const {
+  LoopLimit limit_of(NodeId id) const {
+    const auto number = numbers_.find(id.index);
+    return number == numbers_.end() ? memory_.each : memory_.limits.at(number->second);
+  }
+  std::vector<Graph> settled_regions(NodeId id) const {
     std::vector<Graph> regions;
-    for (const Graph& region : node.regions) regions.push_back(settle_loops(region, memory_));
+    for (const Graph& region : source_[id].regions)
+      regions.push_back(settle_loops(region, limit_of(id).inside));
     return regions;
   }
 
@@ -119,11 +158,11 @@ class Settling {
     if (is_kept_loop(node)) {
       settle_loop(id);
     } else if (is_kept_while(node)) {
-      settle_while(node);
+      settle_while(id);
     } else if (node.op == &op::loop_reverse) {
-      settle_reversal(node);
+      settle_reversal(id);
     } else {
-      define(node, builder_.call(*node.op, operands(node), node.attrs, settled_regions(node)));
+      define(node, builder_.call(*node.op, operands(node), node.attrs, settled_regions(id)));
     }
   }
 
@@ -138,15 +177,25 @@ class Settling {
       });
       // Nobody asked for a gradient after all: no snapshots. Else, with several readers, all of them.
       if (!read && snapshots_unread(node, attrs)) attrs.keep = 0;
-      define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(node)));
+      define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(id)));
       return;
     }
     const Node& reversal = source_[pair->second];
     Decision& decision = decisions_[pair->second.index];
-    const std::int64_t limit = attrs.memory >= 0 ? std::min(memory_, attrs.memory) : memory_;
+    const LoopLimit given = limit_of(id);
+    const std::int64_t limit = attrs.memory >= 0 ? std::min(given.own, attrs.memory) : given.own;
     LoopRecords records =
-        records_of(unpack<LoopReverseAttrs>(reversal.attrs), settle_loops(reversal.regions[1], memory_));
-    if (records.bytes(attrs.trips) <= limit || !is_repeatable(node.regions[0])) {
+        records_of(unpack<LoopReverseAttrs>(reversal.attrs), settle_loops(reversal.regions[1], given.inside));
+    const bool repeatable = is_repeatable(node.regions[0]);
+    if (records.bytes(attrs.trips) > limit && repeatable && attrs.memory < 0) {
+      const auto& reversed = unpack<LoopReverseAttrs>(reversal.attrs);
+      for (const LeanerRecords& leaner : leaner_records(reversed, records.joint)) {
+        if (attrs.trips * leaner.step_bytes > limit) continue;
+        records = records_of(reversed, std::move(records.joint), leaner.again);
+        break;
+      }
+    }
+    if (records.bytes(attrs.trips) <= limit || !repeatable) {
       std::vector<Var> found = write_forward(builder_, records, attrs, operands(node));
       const std::size_t results = node.results.size() - static_cast<std::size_t>(attrs.carries);
       decision.kept.assign(found.begin(), found.end());
@@ -158,21 +207,23 @@ class Settling {
     const std::int64_t state = std::max<std::int64_t>(1, state_bytes(source_, node));
     decision.slots = attrs.keep = std::clamp<std::int64_t>(limit / state, 1, attrs.trips);
     // A program that has no room for the buffers of transfers does without files.
-    const bool room = memory_ / state >= least_states_with_files;
+    const bool room = given.own / state >= least_states_with_files;
     if (attrs.keep < attrs.trips && attrs.disk >= state && room) {
       decision.files = file_slots(attrs.trips, state, limit, attrs.disk);
       decision.slots = attrs.keep = 1;
     }
-    define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(node)));
+    define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(id)));
   }
 
   // All states where the number of steps is bounded and the memory is there, else as many as there is memory for.
-  void settle_while(const Node& node) {
+  void settle_while(NodeId id) {
+    const Node& node = source_[id];
     auto attrs = unpack<WhileAttrs>(node.attrs);
     std::int64_t state = 0;
     for (std::int64_t c = 0; c < attrs.carries; ++c)
       state += source_.type(node.operands[static_cast<std::size_t>(c)]).bytes();
-    const std::int64_t limit = attrs.memory >= 0 ? std::min(memory_, attrs.memory) : memory_;
+    const std::int64_t given = limit_of(id).own;
+    const std::int64_t limit = attrs.memory >= 0 ? std::min(given, attrs.memory) : given;
     const std::int64_t bound = attrs.max_steps >= 0        ? std::min(attrs.max_steps, most_slots)
                                : limit == unlimited_memory ? usual_slots
                                                            : most_slots;
@@ -181,8 +232,8 @@ class Settling {
       attrs.keep = std::clamp<std::int64_t>(limit / std::max<std::int64_t>(1, state), 1,
                                             std::max<std::int64_t>(1, bound));
     }
-    while_slots_[source_[node.results.front()].producer.index] = attrs.keep;
-    define(node, builder_.call(op::while_loop, operands(node), pack(attrs), settled_regions(node)));
+    while_slots_[id.index] = attrs.keep;
+    define(node, builder_.call(op::while_loop, operands(node), pack(attrs), settled_regions(id)));
   }
 
   bool leaves(const Node& node, std::size_t first_result) const {
@@ -196,9 +247,9 @@ class Settling {
                        [&](ValueId v) { return uses[v.index] == 0; });
   }
 
-  void settle_reversal(const Node& node) {
+  void settle_reversal(NodeId id) {
+    const Node& node = source_[id];
     auto attrs = unpack<LoopReverseAttrs>(node.attrs);
-    const NodeId id = source_[node.results.front()].producer;
     const auto found = decisions_.find(id.index);
     if (found != decisions_.end() && found->second.records) {
       // Snapshots have no image; the operands that matter come after them.
@@ -220,7 +271,7 @@ class Settling {
       attrs.begins = false;
       attrs.summed.clear();
     }
-    std::vector<Graph> regions = settled_regions(node);
+    std::vector<Graph> regions = settled_regions(id);
     regions[1] = gradients_alone(regions[1], attrs);
     if (const Node* once = first_unrepeatable(regions[1])) {
       fail(ErrorCode::not_differentiable,
@@ -235,8 +286,9 @@ class Settling {
   }
 
   const Graph& source_;
-  const std::int64_t memory_;
+  const LoopMemory& memory_;
   const std::map<std::uint32_t, NodeId> pairs_;
+  std::map<std::uint32_t, std::size_t> numbers_;
   std::map<std::uint32_t, Decision> decisions_;        // by reversal
   std::map<std::uint32_t, std::int64_t> while_slots_;  // by loop
   Graph target_;
@@ -246,9 +298,75 @@ class Settling {
 
 }  // namespace
 
-Graph settle_loops(const Graph& graph, std::int64_t memory) {
+Graph settle_loops(const Graph& graph, const LoopMemory& memory) {
   if (std::none_of(graph.nodes().begin(), graph.nodes().end(), has_regions)) return graph;
   return Settling(graph, memory).run();
+}
+
+namespace {
+
+// States in fewer and fewer slots, each a little less than three quarters of the one before, to one.
+void add_slots(std::vector<std::int64_t>& limits, std::int64_t slots, std::int64_t state, std::int64_t most) {
+  for (; slots >= 1; slots = slots > 3 ? slots * 12 / 17 : slots - 1) {
+    const std::int64_t bytes = slots * std::max<std::int64_t>(1, state);
+    if (bytes < limits.back() && bytes <= most) limits.push_back(bytes);
+  }
+  if (limits.back() > 0 && most < std::max<std::int64_t>(1, state)) limits.push_back(0);
+}
+
+std::int64_t own_most(std::int64_t given) { return given >= 0 ? given : unlimited_memory; }
+
+}  // namespace
+
+std::vector<LoopModes> loop_modes(const Graph& graph) {
+  const std::map<std::uint32_t, NodeId> pairs = pairs_of(graph);
+  std::vector<LoopModes> list;
+  for (const auto& [n, number] : numbers_of(graph, pairs)) {
+    if (number >= list.size()) list.resize(number + 1);
+    LoopModes& modes = list[number];
+    const Node& node = graph.nodes()[n];
+    if (const auto pair = pairs.find(n); pair != pairs.end()) {
+      const auto attrs = unpack<LoopAttrs>(node.attrs);
+      const Node& back = graph[pair->second];
+      const LoopRecords records =
+          records_of(unpack<LoopReverseAttrs>(back.attrs), settle_loops(back.regions[1]));
+      modes.own.push_back(unlimited_memory);
+      if (is_repeatable(node.regions[0])) {
+        std::int64_t least = records.bytes(attrs.trips);
+        if (attrs.memory < 0) {
+          for (const LeanerRecords& leaner :
+               leaner_records(unpack<LoopReverseAttrs>(back.attrs), records.joint)) {
+            least = attrs.trips * leaner.step_bytes;
+            modes.own.push_back(least);
+          }
+        }
+        // Fewer bytes than the records, or they are kept.
+        add_slots(modes.own, attrs.trips, state_bytes(graph, node),
+                  std::min(own_most(attrs.memory), least - 1));
+      }
+    } else if (is_kept_while(node)) {
+      const auto attrs = unpack<WhileAttrs>(node.attrs);
+      std::int64_t state = 0;
+      for (std::int64_t c = 0; c < attrs.carries; ++c)
+        state += graph.type(node.operands[static_cast<std::size_t>(c)]).bytes();
+      modes.own.push_back(unlimited_memory);
+      add_slots(modes.own, attrs.max_steps >= 1 ? std::min(attrs.max_steps, most_slots) : most_slots, state,
+                own_most(attrs.memory));
+    }
+    LoopMemoryRange range;
+    for (const Graph& region : node.regions) {
+      const LoopMemoryRange here = loop_memory_range(region);
+      if (!here.any) continue;
+      range.least = range.any ? std::min(range.least, here.least) : here.least;
+      range.most = std::max(range.most, here.most);
+      range.any = true;
+    }
+    if (!range.any || !modes.inside.empty()) continue;
+    modes.inside.push_back(unlimited_memory);
+    for (std::int64_t bytes = range.most; bytes > range.least; bytes /= 2) modes.inside.push_back(bytes);
+    modes.inside.push_back(0);
+  }
+  return list;
 }
 
 LoopMemoryRange loop_memory_range(const Graph& graph) {

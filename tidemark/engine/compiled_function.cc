@@ -107,9 +107,7 @@ PlannedGraph CompiledFunction::prepare(const FunctionCall& call) {
 }
 
 SmallestBudget CompiledFunction::smallest(const FunctionCall& call) const {
-  // Loops keep one state.
-  return smallest_budget(prepare_graph(traced(call).graph, options_.program.skip_optimisations, nullptr, 0),
-                         options_);
+  return smallest_budget(traced(call).graph, options_);
 }
 
 std::vector<FrontierPoint> CompiledFunction::frontier(const FunctionCall& call, int points) const {

@@ -1,51 +1,269 @@
 #include "tidemark/engine/loop_budget.h"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
+#include <optional>
 
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/cpu_target.h"
+#include "tidemark/plan/passes/regions.h"
+#include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {
+namespace {
+
+// One number to choose: the limit of a loop, or of the loops inside one.
+struct Dial {
+  std::size_t loop;
+  bool inside;
+  std::vector<std::int64_t> limits;  // falling
+};
+using Limits = std::vector<std::int64_t>;  // per dial
+
+std::vector<Dial> dials_of(const std::vector<LoopModes>& loops) {
+  std::vector<Dial> dials;
+  for (std::size_t k = 0; k < loops.size(); ++k) {
+    if (loops[k].own.size() > 1) dials.push_back({k, false, loops[k].own});
+    if (loops[k].inside.size() > 1) dials.push_back({k, true, loops[k].inside});
+  }
+  return dials;
+}
+
+class LoopSearch {
+ public:
+  LoopSearch(const Graph& traced, const std::vector<std::string>& skip, const PlanOptions& options)
+      : unsettled_(prepare_unsettled(traced, skip)),
+        skip_(skip),
+        memory_(options.memory.value_or(0)),
+        control_(options.control),
+        quick_(options),
+        modes_(loop_modes(unsettled_)),
+        dials_(dials_of(modes_)) {
+    quick_.memory.reset();
+    quick_.warm_start.clear();
+    quick_.after = {};
+    quick_.effort = std::min(quick_.effort, Effort::quick.factor);
+    quick_.one_round = true;
+    quick_.floor = false;
+    quick_.regions = &regions_;
+  }
+
+  Graph within_budget() {
+    Graph everything = graph(free());
+    if (dials_.empty() || plain_plan(everything).peak() <= memory_) return everything;
+    same_for_all();
+    if (best_) one_or_two();
+    if (best_) use_what_is_left();
+    return best_ ? graph(*best_) : smallest();
+  }
+
+  // States in one slot, or records that need less beside them than states do.
+  Graph smallest() {
+    if (dials_.empty()) return graph(free());
+    Limits least = tightest();
+    std::int64_t peak = floor(least);
+    std::vector<Limits> others = {free()};
+    if (lowest_) others.push_back(*lowest_);
+    for (const Limits& limits : others) {
+      if (late() || limits == least) continue;
+      const std::int64_t found = floor(limits);
+      if (found < peak) peak = found, least = limits;
+    }
+    return graph(least);
+  }
+
+ private:
+  struct Judged {
+    bool fits = false;
+    double seconds = 0;
+    std::int64_t peak = 0;
+  };
+
+  Limits free() const { return Limits(dials_.size(), unlimited_memory); }
+  Limits tightest() const {
+    Limits limits;
+    for (const Dial& dial : dials_) limits.push_back(dial.limits.back());
+    return limits;
+  }
+  bool late() const { return control_ && control_->time_is_up(); }
+
+  Graph graph(const Limits& limits) const {
+    LoopMemory memory;
+    memory.limits.resize(modes_.size());
+    for (std::size_t d = 0; d < dials_.size(); ++d) {
+      LoopLimit& limit = memory.limits[dials_[d].loop];
+      (dials_[d].inside ? limit.inside : limit.own) = limits[d];
+    }
+    return prepare_settled(unsettled_, skip_, nullptr, memory);
+  }
+
+  // As it will be planned: state that a failing call would lose gets memory of its own.
+  Plan plain_plan(Graph g) const {
+    return make_safe(g, [&](const Graph& safe) { return make_plan(safe, cpu_target(), quick_); });
+  }
+  std::int64_t floor(const Limits& limits) const {
+    Graph g = graph(limits);
+    return make_safe(g,
+                     [&](const Graph& safe) {
+                       PlanOptions options = quick_;
+                       options.floor = true;
+                       return smallest_plan(safe, cpu_target(), options);
+                     })
+        .peak();
+  }
+
+  const Judged& judge(const Limits& limits) {
+    const auto [found, is_new] = judged_.try_emplace(limits);
+    Judged& judged = found->second;
+    if (!is_new) return judged;
+    PlanOptions options = quick_;
+    options.memory = memory_;
+    Graph g = graph(limits);
+    const Result<Plan, Infeasible> planned = plan_safely(g, options);
+    const Plan& plan = planned ? planned.value() : planned.error().smallest;
+    judged = {.fits = static_cast<bool>(planned), .seconds = plan.seconds, .peak = plan.peak()};
+    if (!lowest_ || judged.peak < judged_.at(*lowest_).peak) lowest_ = limits;
+    return judged;
+  }
+  bool consider(const Limits& limits) {
+    if (judged_.contains(limits) || late()) return false;
+    const Judged& judged = judge(limits);
+    if (!judged.fits || (best_ && judged.seconds >= judged_.at(*best_).seconds)) return false;
+    best_ = limits;
+    return true;
+  }
+
+  // Levels of one limit for all; of several loops, each at most three quarters of the one before.
+  std::vector<Limits> levels() const {
+    std::vector<std::int64_t> all;
+    for (const Dial& dial : dials_) all.insert(all.end(), dial.limits.begin(), dial.limits.end());
+    std::ranges::sort(all, std::greater());
+    std::vector<Limits> list;
+    std::int64_t last = 0;
+    for (std::int64_t bytes : all) {
+      const bool far = dials_.size() == 1 || list.empty() || bytes <= last - last / 4 || bytes == 0;
+      Limits limits;
+      for (const Dial& dial : dials_) {
+        const auto within = std::ranges::find_if(dial.limits, [&](std::int64_t l) { return l <= bytes; });
+        limits.push_back(within == dial.limits.end() ? dial.limits.back() : *within);
+      }
+      if (!far || (!list.empty() && limits == list.back())) continue;
+      list.push_back(std::move(limits));
+      last = bytes;
+    }
+    if (list.back() != tightest()) list.push_back(tightest());
+    return list;
+  }
+
+  void same_for_all() {
+    struct Level {
+      Limits limits;
+      std::int64_t peak;
+      double seconds;
+    };
+    std::vector<Level> list;
+    const Level* fastest = nullptr;  // of those that fit by themselves
+    for (Limits& limits : levels()) {
+      if (late() && fastest) break;
+      const Plan plan = plain_plan(graph(limits));
+      list.push_back({std::move(limits), plan.peak(), plan.seconds});
+    }
+    std::ranges::stable_sort(list, {}, &Level::peak);
+    for (const Level& level : list) {
+      if (level.peak <= memory_ && (!fastest || level.seconds < fastest->seconds)) fastest = &level;
+    }
+    if (fastest) consider(fastest->limits);
+    // Those that would be faster, with something else running again or bodies in less memory: until it does not pay.
+    std::size_t misses = 0, left = most_levels;
+    for (const Level& level : list) {
+      if (fastest && (level.peak <= memory_ || level.seconds >= fastest->seconds)) continue;
+      if (misses == most_misses || left-- == 0) break;
+      misses = consider(level.limits) ? 0 : misses + (best_ ? 1 : 0);
+    }
+  }
+
+  std::optional<std::int64_t> next(std::size_t d, std::int64_t limit, bool freer) const {
+    const std::vector<std::int64_t>& limits = dials_[d].limits;
+    if (freer) {
+      const auto above =
+          std::find_if(limits.rbegin(), limits.rend(), [&](std::int64_t l) { return l > limit; });
+      return above == limits.rend() ? std::nullopt : std::optional(*above);
+    }
+    const auto below = std::ranges::find_if(limits, [&](std::int64_t l) { return l < limit; });
+    return below == limits.end() ? std::nullopt : std::optional(*below);
+  }
+  bool move(std::initializer_list<std::pair<std::size_t, bool>> changes) {
+    Limits limits = *best_;
+    for (const auto& [d, freer] : changes) {
+      const std::optional<std::int64_t> limit = next(d, limits[d], freer);
+      if (!limit) return false;
+      limits[d] = *limit;
+    }
+    return consider(limits);
+  }
+
+  // One loop goes its own way, as far as it pays; then one gives way to another.
+  void one_or_two() {
+    if (dials_.size() < 2) return;
+    bool better = true;
+    const auto room = [&] { return judged_.size() < most_judged; };
+    while (better && room()) {
+      better = false;
+      for (std::size_t d = 0; d < dials_.size() && room(); ++d) {
+        Limits top = *best_;
+        top[d] = unlimited_memory;
+        better |= consider(top);
+        while (room() && move({{d, true}})) better = true;
+        while (room() && move({{d, false}})) better = true;
+      }
+      for (std::size_t a = 0; a < dials_.size() && !better && room(); ++a) {
+        for (std::size_t b = 0; b < dials_.size() && room(); ++b) {
+          while (a != b && room() && move({{a, true}, {b, false}})) better = true;
+        }
+      }
+    }
+  }
+
+  // Between two modes of a loop lie further numbers of slots.
+  void use_what_is_left() {
+    for (std::size_t d = 0; d < dials_.size(); ++d) {
+      for (const std::int64_t part : {1, 2}) {
+        const std::int64_t left = (memory_ - judged_.at(*best_).peak) / part;
+        const std::optional<std::int64_t> above = next(d, (*best_)[d], true);
+        if (dials_[d].inside || !above || left <= 0) break;
+        Limits limits = *best_;
+        limits[d] = std::min(limits[d] + left, *above - 1);
+        if (consider(limits)) break;
+      }
+    }
+  }
+
+  static constexpr std::size_t most_misses = 2, most_levels = 10, most_judged = 40;
+
+  const Graph unsettled_;
+  const std::vector<std::string>& skip_;
+  const std::int64_t memory_;
+  SearchControl* const control_;
+  PlanOptions quick_;
+  RegionCache regions_;
+  const std::vector<LoopModes> modes_;
+  const std::vector<Dial> dials_;
+  std::map<Limits, Judged> judged_;
+  std::optional<Limits> best_, lowest_;
+};
+
+}  // namespace
 
 Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
                      const PlanOptions& options) {
-  Graph everything = prepare_graph(traced, skip_optimisations);
-  if (!options.memory) return everything;
-  const LoopMemoryRange range = loop_memory_range(traced);
-  if (!range.any) return everything;
-  PlanOptions free = options;
-  free.memory.reset();
-  free.warm_start.clear();
-  free.after = {};
-  free.effort = std::min(free.effort, Effort::quick.factor);
-  free.one_round = true;
-  // As it will be planned: state that a failing call would lose gets memory of its own.
-  const auto fits = [&](Graph graph) {
-    return make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), free); }).peak() <=
-           *options.memory;
-  };
-  if (fits(everything)) return everything;
-  const auto with = [&](std::int64_t bytes) {
-    return prepare_graph(traced, skip_optimisations, nullptr, bytes);
-  };
-  Graph best = with(0);  // one state of each, also of those that are smaller than the largest
-  if (!fits(best)) return best;
-  double low = static_cast<double>(std::max<std::int64_t>(1, range.least));
-  double high = static_cast<double>(std::max(range.least, range.most)) + 1;
-  constexpr double close = 1.01;
-  while (high / low > close && high - low > 1 && !(options.control && options.control->time_is_up())) {
-    const double middle = std::sqrt(low * high);
-    Graph graph = with(static_cast<std::int64_t>(middle));
-    if (fits(graph)) {
-      low = middle;
-      best = std::move(graph);
-    } else {
-      high = middle;
-    }
-  }
-  return best;
+  if (!options.memory) return prepare_graph(traced, skip_optimisations);
+  return LoopSearch(traced, skip_optimisations, options).within_budget();
+}
+
+Graph prepare_smallest(const Graph& traced, const std::vector<std::string>& skip_optimisations,
+                       const PlanOptions& options) {
+  return LoopSearch(traced, skip_optimisations, options).smallest();
 }
 
 }  // namespace tidemark

@@ -1,4 +1,11 @@
-// How much of a budget loops get for what they keep: as much as still fits. What they do not keep they compute again.
+// How loops share a budget with everything else: how much each of them keeps for its reverse. What it does not keep it
+// computes again.
+//
+// The modes of a loop (LoopModes: records, states in so many slots) change the graph, so a choice of modes is judged by a
+// plan: quick, complete, within the budget, with what runs again outside of loops and inside their bodies. The choices that
+// are judged: the same limit for every loop, from the highest with which nothing else runs again to freer ones; then one
+// loop freer or tighter, or one freer and another tighter; then whatever the best left free of the budget. The fastest is
+// taken.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,9 +15,13 @@
 
 namespace tidemark {
 
-// The traced graph prepared (prepare_graph) so that its loops keep the most with which a plan within options.memory is
-// found without recomputing anything else; everything when there is no budget, the least when nothing fits.
+// The traced graph prepared (prepare_graph) with its loops in the modes with which the fastest plan within options.memory
+// is found; with records when there is no budget; where nothing fits, with those that lead to the smallest plan.
 Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
                      const PlanOptions& options);
+
+// The same for the smallest budget there is; options.memory plays no part.
+Graph prepare_smallest(const Graph& traced, const std::vector<std::string>& skip_optimisations,
+                       const PlanOptions& options);
 
 }  // namespace tidemark

@@ -217,11 +217,29 @@ PlannedFunction plan_function(const TracedFunction& function, const Graph& trace
   return planned;
 }
 
-SmallestBudget smallest_budget(const Graph& graph, const CompileOptions& options) {
+namespace {
+
+// The smallest plan, its loops in the modes that lead there. The lowest is looked for whatever it costs; within it, time
+// counts again.
+PlannedFunction smallest_function(const Graph& traced, const std::vector<std::string>& skip,
+                                  PlanOptions options) {
+  options.memory.reset();
+  Graph graph = prepare_smallest(traced, skip, options);
+  Plan plan = make_safe(graph, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
+  if (!loop_memory_range(traced).any) return {std::move(graph), std::move(plan)};
+  options.memory = plan.peak();
+  Graph other = prepare_within(traced, skip, options);
+  Result<Plan, Infeasible> again = plan_safely(other, options);
+  if (!again || again.value().seconds >= plan.seconds) return {std::move(graph), std::move(plan)};
+  return {std::move(other), std::move(again).value()};
+}
+
+}  // namespace
+
+SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& options) {
   std::optional<SearchControl> control = control_for(options);
   const PlanOptions search = plan_options(options, control ? &*control : nullptr);
-  Graph safe = graph;
-  const Plan plan = make_safe(safe, [&](const Graph& g) { return smallest_plan(g, cpu_target(), search); });
+  const auto [graph, plan, reserve] = smallest_function(traced, options.program.skip_optimisations, search);
   if (control) control->finish();
   SmallestBudget smallest;
   smallest.memory = Bytes(plan.peak());
@@ -244,7 +262,7 @@ std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<
   };
   const Plan top = part([&] { return make_plan(prepare_graph(traced, skip), cpu_target(), options); });
   const Plan floor =
-      part([&] { return smallest_plan(prepare_graph(traced, skip, nullptr, 0), cpu_target(), options); });
+      part([&] { return smallest_plan(prepare_smallest(traced, skip, options), cpu_target(), options); });
   const double ratio =
       static_cast<double>(top.peak()) / static_cast<double>(std::max<std::int64_t>(1, floor.peak()));
   std::vector<FrontierPoint> list;

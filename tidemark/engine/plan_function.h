@@ -49,14 +49,14 @@ struct SmallestBudget {
   double seconds = 0, extra_time = 0;  // predicted; extra as a share of the time without a budget
   std::string pinned_by;               // "matmul (train.cpp:88): 1.20 MiB inputs, …"
 };
-SmallestBudget smallest_budget(const Graph& graph, const CompileOptions& options);
+SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& options);
 
 struct FrontierPoint {
   Bytes budget, memory;                // asked for, and taken
   double seconds = 0, extra_time = 0;  // predicted
   double seconds_bound = 0;            // no plan within the budget is predicted faster
 };
-// Loops of `traced` keep, at each point, as much as fits.
+// Loops of `traced` take, at each point, the modes that fit it.
 std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOptions& options, int points);
 
 // The formula of a plan's peak in the batch size; none where no argument holds a batch, or where the graph itself depends

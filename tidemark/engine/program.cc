@@ -64,20 +64,40 @@ void check_apart(const Graph& graph, std::span<const Tensor> inputs, std::span<s
 
 }  // namespace
 
-Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations, OptReport* report,
-                    std::int64_t loop_memory) {
+namespace {
+
+bool has_regions(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const Node& node) { return !node.regions.empty(); });
+}
+
+OptOptions optimisations(const std::vector<std::string>& skip) {
+  return {.ops = known_ops(find_op), .evaluate = evaluate_constant, .skip = skip};
+}
+
+}  // namespace
+
+Graph prepare_unsettled(const Graph& graph, const std::vector<std::string>& skip_optimisations) {
   Graph runnable = expand(
       graph, [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; },
       ExpandRegions::inside);
-  const OptOptions options{
-      .ops = known_ops(find_op), .evaluate = evaluate_constant, .skip = skip_optimisations};
-  if (std::ranges::any_of(runnable.nodes(), [](const Node& node) { return !node.regions.empty(); })) {
-    // What the reverse of a step need not read, it should not: optimised before it is decided what is kept.
-    runnable = settle_loops(take_out_sums(optimize(runnable, options)), loop_memory);
-  }
-  runnable = optimize(runnable, options, report);
+  if (!has_regions(runnable)) return runnable;
+  // What the reverse of a step need not read, it should not: optimised before it is decided what is kept.
+  return take_out_sums(optimize(runnable, optimisations(skip_optimisations)));
+}
+
+Graph prepare_settled(const Graph& unsettled, const std::vector<std::string>& skip_optimisations,
+                      OptReport* report, const LoopMemory& loop_memory) {
+  const OptOptions options = optimisations(skip_optimisations);
+  Graph runnable =
+      optimize(has_regions(unsettled) ? settle_loops(unsettled, loop_memory) : unsettled, options, report);
   donate_handed_inputs(runnable);
   return runnable;
+}
+
+Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations, OptReport* report,
+                    const LoopMemory& loop_memory) {
+  return prepare_settled(prepare_unsettled(graph, skip_optimisations), skip_optimisations, report,
+                         loop_memory);
 }
 
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)

@@ -24,10 +24,14 @@ struct ProgramOptions {
   PlanOptions plan = {};
 };
 
-// The graph as the planner gets it: ops without a kernel expanded, loops settled with so many bytes each for what they
-// keep, then optimised.
+// The graph as the planner gets it: ops without a kernel expanded, loops settled with so many bytes for what they keep,
+// then optimised.
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations = {},
-                    OptReport* report = nullptr, std::int64_t loop_memory = unlimited_memory);
+                    OptReport* report = nullptr, const LoopMemory& loop_memory = {});
+// The same in two parts, where loops are settled more than once: before it is decided what they keep, and after.
+Graph prepare_unsettled(const Graph& graph, const std::vector<std::string>& skip_optimisations);
+Graph prepare_settled(const Graph& unsettled, const std::vector<std::string>& skip_optimisations,
+                      OptReport* report, const LoopMemory& loop_memory);
 
 // Results up to this size are copied out of the arena at once, and count as the caller's own.
 inline constexpr std::int64_t small_result_bytes = 4096;

@@ -158,8 +158,9 @@ Cost cost(const Call& call) {
           .seconds = advances * step.seconds + trips * back.seconds + transfers};
 }
 
-// Pointers, and places for gradients that are carried or summed up and not written over what they were. Where states are
-// computed again, one, with places likewise, and for each slot whose state it holds.
+// Pointers, and places for gradients that are carried or summed up and not written over what they were; for a slice of
+// each that is stacked, in case it goes over what a step reads. Where states are computed again, one, with places
+// likewise, and for each slot whose state it holds.
 std::int64_t scratch(const Call& call) {
   const auto a = call.attrs_as<LoopReverseAttrs>();
   const Graph &step = call.regions[0], &back = call.regions[1];
@@ -167,6 +168,10 @@ std::int64_t scratch(const Call& call) {
       step.inputs().size() + step.outputs().size() + back.inputs().size() + back.outputs().size();
   std::int64_t bytes = align_up(static_cast<std::int64_t>(pointers) * 8, buffer_alignment);
   bytes += handed_on(call, 1).scratch();
+  const ReversalLayout at(a, back);
+  bytes += align_up(8 * a.wanted_scanned, buffer_alignment);
+  for (std::size_t r = at.float_carries; r < at.stacked_end; ++r)
+    bytes += align_up(back.type(back.outputs()[r]).bytes(), buffer_alignment);
   if (a.keeps_all()) return bytes;
   bytes += a.uses_files() ? files_scratch(a, kept_state_bytes(call.in, a))
                           : align_up(16 * a.slots, buffer_alignment);
@@ -182,10 +187,17 @@ std::size_t float_carries(const Call& call, std::int64_t carries) {
   return count;
 }
 
-// A gradient of what is carried over the seed it begins as; snapshots over themselves, since slots are used again.
+// A gradient of what is carried over the seed it begins as; snapshots over themselves, since slots are used again. A
+// gradient of an x over an x or a seed of a y: once an iteration is reversed, nobody reads its slices.
 bool in_place(const Call& call, int result, int operand) {
   const auto a = call.attrs_as<LoopReverseAttrs>();
   const int carried = static_cast<int>(float_carries(call, a.carries));
+  const int xs = static_cast<int>(a.carries), seeds = xs + static_cast<int>(a.scanned);
+  if (result >= carried && result < carried + static_cast<int>(a.wanted_scanned)) {
+    const bool is_x = operand >= xs && operand < seeds;
+    const bool is_seed = operand >= seeds + carried && operand < seeds + carried + static_cast<int>(a.seeded);
+    return is_x || is_seed;
+  }
   if (result < carried) return operand == static_cast<int>(a.carries + a.scanned) + result;
   return operand < a.carries &&
          result == carried + static_cast<int>(a.wanted_scanned + a.wanted_captured) + operand;

@@ -31,7 +31,10 @@ class Gradients {
         trips_(trips),
         in_(scratch.take_pointers(at_.inputs + at_.results + 2 * at_.carries + at_.scanned + at_.captured)),
         out_(in_ + at_.inputs),
-        handed_(reversal.gradients, in_, out_, scratch) {
+        handed_(reversal.gradients, in_, out_, scratch),
+        slices_(scratch.take_pointers(at_.stacked_end - at_.float_carries)) {
+    for (std::size_t r = at_.float_carries; r < at_.stacked_end; ++r)
+      slices_[r - at_.float_carries] = lies_over(r) ? scratch.take(r_.out_bytes[r]) : nullptr;
     for (std::size_t i = 0; i < at_.captured; ++i)
       in_[at_.carries + at_.scanned + i] = captured_value(args, r_, i);
     for (std::size_t r = 0; r < at_.results; ++r) {
@@ -56,11 +59,15 @@ class Gradients {
     const std::size_t first_seed = at_.carries + at_.scanned + at_.float_carries;
     for (std::size_t i = at_.y_seeds; i < at_.sums; ++i)
       in_[i] = args_.in[first_seed + i - at_.y_seeds].data + slice * r_.in_bytes[i];
+    const auto result = [&](std::size_t r) { return args_.out[r].data + slice * r_.out_bytes[r]; };
     for (std::size_t r = at_.float_carries; r < at_.stacked_end; ++r)
-      out_[r] = args_.out[r].data + slice * r_.out_bytes[r];
+      out_[r] = spare(r) ? spare(r) : result(r);
     handed_.aim();
     args_.regions[1](in_, out_);
     handed_.hand_on();
+    for (std::size_t r = at_.float_carries; r < at_.stacked_end; ++r) {
+      if (spare(r)) copy_bytes(result(r), spare(r), r_.out_bytes[r]);
+    }
   }
 
   std::byte** step_pointers() const { return out_ + at_.results; }
@@ -70,12 +77,27 @@ class Gradients {
   }
 
  private:
+  // Does a stacked result lie where an x or a seed of a y does, so that the step must be done with the slice first?
+  bool lies_over(std::size_t r) const {
+    const std::size_t xs = at_.carries, seeds = xs + at_.scanned + at_.float_carries;
+    const auto is_there = [&](std::size_t i) { return args_.in[i].data == args_.out[r].data; };
+    for (std::size_t i = 0; i < at_.scanned; ++i) {
+      if (is_there(xs + i)) return true;
+    }
+    for (std::size_t i = 0; i < at_.sums - at_.y_seeds; ++i) {
+      if (is_there(seeds + i)) return true;
+    }
+    return false;
+  }
+  std::byte* spare(std::size_t r) const { return slices_[r - at_.float_carries]; }
+
   const KernelArgs& args_;
   const Reversal& r_;
   const ReversalLayout& at_;
   const std::int64_t trips_;
   std::byte **in_, **out_;
   HandedPlaces handed_;
+  std::byte** slices_;  // per stacked result that lies over what a step reads: a place for one slice
 };
 
 // Walks back over states in memory and files.

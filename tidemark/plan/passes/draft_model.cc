@@ -33,6 +33,8 @@ OrderModel order_model_of(const Draft& draft) {
   std::vector<int> item_of(graph.values().size(), -1);           // the latest version of each root
   std::vector<std::vector<int>> readers(graph.values().size());  // of that version
   const std::vector<bool> pinned = output_roots(draft);
+  // What a region puts out lies in its caller's memory: a budget is for the arena alone.
+  const bool outputs_elsewhere = draft.binds_outputs && draft.arena_budget >= 0;
   int last_effect = -1;
   for (std::size_t t = 0; t < count; ++t) {
     const NodeId id = draft.executions[t].node;
@@ -61,6 +63,7 @@ OrderModel order_model_of(const Draft& draft) {
       parts.before[t].insert(parts.before[t].end(), readers[v.index].begin(), readers[v.index].end());
       readers[v.index].clear();
       if (draft.home[v.index].valid() || graph.type(v).bytes() == 0) continue;
+      if (outputs_elsewhere && pinned[v.index]) continue;
       item_of[v.index] = static_cast<int>(parts.size.size());
       parts.makes[t].push_back(item_of[v.index]);
       parts.size.push_back(draft.target->aligned(graph.type(v).bytes()));

@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "tidemark/base/error.h"
-#include "tidemark/plan/passes/budget_search.h"
+#include "tidemark/plan/passes/body_search.h"
 #include "tidemark/plan/passes/passes.h"
 #include "tidemark/plan/passes/regions.h"
 #include "tidemark/plan/passes/timed_rounds.h"
@@ -171,34 +171,28 @@ Draft ordered_draft(const Graph& graph, const Target& target, const PlanOptions&
   return driver.run(std::move(draft), "views", "remat");
 }
 
-// The fastest draft within the budget that is found; where none is, the lowest.
-Draft best_draft(BudgetSearch& search, const PlanOptions& options, std::int64_t allowed) {
-  Draft done = search.within(allowed);
-  if (done.arena_bytes <= allowed || !options.floor) return done;
-  if (options.control) options.control->enter("floor", search.most_units());
-  const double seconds_bound = done.seconds_bound;
-  done = search.floor();
-  if (done.arena_bytes <= allowed) done.seconds_bound = seconds_bound;
-  return done;
-}
+}  // namespace
 
 Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, const PlanOptions& options,
-                                   PipelineReport* report) {
+                                   Bodies& bodies, PipelineReport* report) {
   Driver driver(options, report);
   if (options.control) options.control->enter("order", 0);
-  const RegionPlans regions = plan_regions(graph, target, options);
-  const Draft draft = ordered_draft(graph, target, options, regions, driver);
   const auto rest = [&](Draft aimed) { return driver.run(std::move(aimed), "remat", the_end); };
-  if (!options.memory) return driver.finish_verified(rest(draft));
-  BudgetSearch search(draft, rest);
-  if (options.control) options.control->enter("budget", search.most_units());
+  if (!options.memory) {
+    const RegionPlans regions = bodies.in(bodies.free());
+    return driver.finish_verified(rest(ordered_draft(graph, target, options, regions, driver)));
+  }
+  const auto ordered = [&](const RegionPlans& regions, double share) {
+    PlanOptions part = options;
+    part.effort *= share;
+    return ordered_draft(graph, target, part, regions, driver);
+  };
+  BodySearch search(bodies, ordered, rest);
   const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
-  Plan plan = driver.finish_verified(best_draft(search, options, allowed));
+  Plan plan = driver.finish_verified(search.best(allowed, options.floor, options.control));
   if (plan.peak() <= *options.memory) return plan;
   return Infeasible{*options.memory, std::move(plan)};
 }
-
-}  // namespace
 
 std::vector<PassInfo> pass_list() {
   std::vector<PassInfo> list;
@@ -208,10 +202,14 @@ std::vector<PassInfo> pass_list() {
 
 Result<Plan, Infeasible> try_plan(const Graph& graph, const Target& target, const PlanOptions& options,
                                   PipelineReport* report) {
-  if (!options.control || !options.control->timed() || options.one_round)
-    return plan_once(graph, target, options, report);
-  return best_in_time(options,
-                      [&](const PlanOptions& round) { return plan_once(graph, target, round, report); });
+  if (!options.control || !options.control->timed() || options.one_round) {
+    Bodies bodies(graph, target, options);
+    return plan_once(graph, target, options, bodies, report);
+  }
+  return best_in_time(options, [&](const PlanOptions& round) {
+    Bodies bodies(graph, target, round);
+    return plan_once(graph, target, round, bodies, report);
+  });
 }
 
 Plan make_plan(const Graph& graph, const Target& target, const PlanOptions& options, PipelineReport* report) {

@@ -15,6 +15,8 @@
 
 namespace tidemark {
 
+struct RegionCache;
+
 struct PlanOptions {
   std::optional<std::int64_t> memory =
       {};                               // bytes the program may hold, inputs included; none: the least that
@@ -31,6 +33,8 @@ struct PlanOptions {
   bool one_round = false;  // of `effort`, even if the control has a limit in time
   bool floor =
       true;  // where nothing fits, look for the smallest there is; else what was met on the way will do
+  RegionCache* regions =
+      nullptr;  // plans of regions, for plannings of graphs that have some in common; may be null
   bool binds_outputs = false;     // a region's plan: the caller says where outputs go (Plan::binds_outputs)
   bool check_every_pass = false;  // finish and verify the draft after each pass; a report says its peak
 };

@@ -1,0 +1,148 @@
+#include "tidemark/plan/passes/body_search.h"
+
+#include <algorithm>
+
+#include "tidemark/plan/passes/draft_model.h"
+#include "tidemark/plan/passes/passes.h"
+
+namespace tidemark {
+namespace {
+
+constexpr double near_share = 0.25;  // of the effort, for modes near others
+constexpr int most_neighbours = 6;
+// Of the budget: regions that take less have one plan.
+constexpr std::int64_t worth_part = 64;
+
+}  // namespace
+
+BodySearch::BodySearch(Bodies& bodies, Ordered ordered, BudgetSearch::Passes finish)
+    : bodies_(bodies), ordered_(std::move(ordered)), finish_(std::move(finish)) {}
+
+BodySearch::Attempt::Attempt(const Bodies& bodies, Bodies::Choice modes, const Ordered& order,
+                             const BudgetSearch::Passes& finish, double share)
+    : choice(std::move(modes)),
+      regions(bodies.in(choice)),
+      ordered(order(regions, share)),
+      search(ordered, finish) {}
+
+void BodySearch::Attempt::take(Draft draft) {
+  done = std::move(draft);
+  seconds = finish(*done).seconds;
+}
+
+BodySearch::Attempt& BodySearch::attempt(const Bodies::Choice& choice, double share, const Draft* start) {
+  const Ordered order = [&](const RegionPlans& regions, double part) {
+    Draft draft = ordered_(regions, part);
+    if (start) {
+      draft.warm_start.clear();
+      for (const Execution& run : start->executions) draft.warm_start.push_back(run.node);
+    }
+    return draft;
+  };
+  return attempts_.emplace_back(bodies_, choice, order, finish_, share);
+}
+
+bool BodySearch::tried(const Bodies::Choice& choice) const {
+  return std::ranges::any_of(attempts_, [&](const Attempt& a) { return a.choice == choice; });
+}
+
+// Each node's fastest mode for which there is room at all of its runs.
+Bodies::Choice BodySearch::with_room(const Attempt& found, std::int64_t allowed) const {
+  const Draft& draft = *found.done;
+  std::vector<std::int64_t> load(draft.executions.size() + 1, 0);
+  for (const Buffer& buffer : draft.buffers) {
+    if (buffer.binding != Binding::arena) continue;
+    const std::int64_t bytes = draft.target->aligned(buffer.bytes);
+    load[static_cast<std::size_t>(buffer.begin)] += bytes;
+    load[static_cast<std::size_t>(buffer.end)] -= bytes;
+  }
+  for (std::size_t t = 1; t < load.size(); ++t) load[t] += load[t - 1];
+  Bodies::Choice choice = found.choice;
+  for (std::size_t k = 0; k < bodies_.size(); ++k) {
+    std::int64_t room = allowed;
+    for (std::size_t t = 0; t < draft.executions.size(); ++t) {
+      if (draft.executions[t].node == bodies_.node(k)) room = std::min(room, allowed - load[t]);
+    }
+    const std::vector<Bodies::Mode>& modes = bodies_.modes(k);
+    const std::int64_t scratch = modes[choice[k]].scratch;
+    for (std::size_t m = 0; m < choice[k]; ++m) {
+      if (modes[m].scratch - scratch > room) continue;
+      choice[k] = m;
+      break;
+    }
+  }
+  return choice;
+}
+
+// `best`: with free bodies; null: that does not fit. Null again: nothing does.
+BodySearch::Attempt* BodySearch::with_modes(std::int64_t allowed, Attempt* best, SearchControl* control) {
+  const auto late = [&] { return control && control->time_is_up(); };
+  const auto consider = [&](Attempt& found) {
+    if (!found.fits(allowed) || (best && found.seconds >= best->seconds)) return false;
+    best = &found;
+    return true;
+  };
+  const auto try_modes = [&](const Bodies::Choice& choice, double share, const Draft* start) {
+    if (tried(choice)) return false;
+    Attempt& found = attempt(choice, share, start);
+    found.take(found.search.within(allowed));
+    return consider(found);
+  };
+  try_modes(bodies_.tightest(), best ? near_share : 1, nullptr);
+  if (Attempt& tight = attempts_.back(); tight.fits(allowed))
+    try_modes(with_room(tight, allowed), near_share, &*tight.done);
+  // One node at a time, a mode freer or tighter than in the best so far.
+  for (int left = most_neighbours; best && left > 0 && !late();) {
+    bool better = false;
+    for (std::size_t k = 0; k < bodies_.size() && !better; ++k) {
+      for (const int step : {-1, 1}) {
+        Bodies::Choice choice = best->choice;
+        if (step < 0 ? choice[k] == 0 : choice[k] + 1 == bodies_.modes(k).size()) continue;
+        choice[k] = step < 0 ? choice[k] - 1 : choice[k] + 1;
+        if (better || left == 0 || tried(choice)) continue;
+        --left;
+        better = try_modes(choice, near_share, &*best->done);
+      }
+    }
+    if (!better) break;
+  }
+  return best;
+}
+
+Draft BodySearch::best(std::int64_t allowed, bool floor, SearchControl* control) {
+  Attempt* free = &attempt(bodies_.free(), 1);
+  if (control) control->enter("budget", free->search.most_units());
+  free->take(free->search.within(allowed));
+  const bool fits = free->fits(allowed);
+  if (fits && !free->repeats()) return *free->done;
+  Attempt* last = free;  // where the floor is looked for
+  if (!bodies_.empty() && bodies_.find_modes(allowed / worth_part)) {
+    const double seconds_bound = remat_problem_of(free->ordered, *free->ordered.machine).base_cost();
+    if (Attempt* found = with_modes(allowed, fits ? free : nullptr, control)) {
+      found->done->seconds_bound = std::min(found->seconds, seconds_bound);
+      return *found->done;
+    }
+    const Bodies::Choice tightest = bodies_.tightest();
+    for (Attempt& tried : attempts_) {
+      if (tried.choice == tightest) last = &tried;
+    }
+  }
+  if (fits || !floor) {
+    return *std::ranges::min_element(attempts_, {}, [](const Attempt& a) {
+              return a.done->arena_bytes;
+            })->done;
+  }
+  if (control) control->enter("floor", last->search.most_units());
+  const double seconds_bound = last->done->seconds_bound;
+  last->take(last->search.floor());
+  if (last->fits(allowed)) last->done->seconds_bound = seconds_bound;
+  // Where there is room in it, bodies take less time.
+  const Bodies::Choice roomy = with_room(*last, last->done->arena_bytes);
+  if (tried(roomy)) return *last->done;
+  Attempt& relaxed = attempt(roomy, near_share, &*last->done);
+  relaxed.take(relaxed.search.within(last->done->arena_bytes));
+  const bool better = relaxed.fits(last->done->arena_bytes) && relaxed.seconds < last->seconds;
+  return better ? *relaxed.done : *last->done;
+}
+
+}  // namespace tidemark
