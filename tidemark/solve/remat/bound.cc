@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/solve/remat/moments.h"
 #include "tidemark/solve/remat/peaks.h"
 #include "tidemark/solve/remat/relax.h"
 
@@ -211,7 +212,7 @@ double time_bound(const RematProblem& problem, const TimeBoundOptions& options) 
     relaxation = RematRelaxation(problem, picked, false);
     relaxation.improve(options.work, never, options.control);
   }
-  double repeats = relaxation.bound();
+  double repeats = std::max(relaxation.bound(), repeats_at_moments(problem, options.work));
   if (problem.fixed_order && problem.model.tasks <= most_peaks) {
     std::vector<int> kept;
     for (int i = 0; i < problem.model.items; ++i) {

@@ -54,6 +54,19 @@ void schedule_stages(RematState& state) {
   }
 }
 
+void cut_base(RematState& state) {
+  // Items that are alike are let go in the order of their makers or the other way round: which is cheaper
+  // differs from graph to graph, as does which step to begin with.
+  constexpr double tilt = 0.05;
+  for (const bool highest_first : {true, false}) {
+    for (const double sign : {1.0, -1.0}) {
+      const CutOptions options{.highest_first = highest_first, .tilt = sign * tilt};
+      const Sequence cut = cut_down(state.problem, state.base, options, state.work);
+      state.best.offer(shave(state.problem, cut, state.problem.budget, state.work));
+    }
+  }
+}
+
 void descend_to_budget(RematState& state) {
   constexpr double part = 0.5;  // of the work: what it finds is dear, and annealing needs the other half
   WorkShare share(state.work, part);

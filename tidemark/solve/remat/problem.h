@@ -42,5 +42,6 @@ struct SequenceFigures {
   double cost = 0;
 };
 SequenceFigures figures_of(const RematProblem& problem, std::span<const int> sequence);
+std::vector<std::int64_t> loads_of(const RematProblem& problem, std::span<const int> sequence);  // per step
 
 }  // namespace tidemark
