@@ -5,7 +5,7 @@
 #include "tests/golden/golden_graphs.h"
 #include "tests/support/model_graphs.h"
 #include "tests/support/test_target.h"
-#include "tidemark/plan/pipeline.h"
+#include "tidemark/plan/passes/pipeline.h"
 
 namespace tidemark {
 namespace {

@@ -155,7 +155,7 @@ void Bodies::combine(Planned& planned) const {
     NodeCall call(graph_, graph_[planned.node]);
     call.call.planned = facts;
     mode.scratch = target_.scratch(call);
-    mode.seconds = seconds_of(machine, call);
+    mode.seconds = seconds_of(machine, target_, call);
     if (planned.modes.empty() || mode.scratch < planned.modes.back().scratch)
       planned.modes.push_back(std::move(mode));
   }

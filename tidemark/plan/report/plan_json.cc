@@ -210,7 +210,8 @@ Json plan_json(const Plan& plan) {
   for (std::size_t m = 0; m < memory_count(plan); ++m) memories.push_back(memory_json(memory_of(plan, m)));
   for (const Lane& lane : plan.lanes)
     lanes.push_back({{"name", lane.name}, {"computes", lane.computes}, {"memory", lane.memory}});
-  Json json = {{"memories", std::move(memories)},
+  Json json = {{"target", plan.target},
+               {"memories", std::move(memories)},
                {"lanes", std::move(lanes)},
                {"order_free_bound", plan.order_free_bound},
                {"store_all_bytes", plan.store_all_bytes},
@@ -224,7 +225,6 @@ Json plan_json(const Plan& plan) {
                {"outputs", refs_json(plan.outputs)},
                {"hints", std::move(hints)}};
   if (plan.binds_outputs) json["binds_outputs"] = true;
-  json["target"] = plan.target;
   if (!plan.bodies.empty()) json["bodies"] = bodies_json(plan.bodies);
   return json;
 }
