@@ -27,12 +27,16 @@ constexpr std::uintptr_t offset_mask = (std::uintptr_t{1} << block_bits) - 1;
 // Runs commands one after the other, translating every location when it gets there.
 class ToyPrepared final : public Prepared {
  public:
-  ToyPrepared(const Commands& commands, std::span<const Address> arenas, ToyDevice& device)
+  ToyPrepared(CommandStream& commands, std::span<const Address> arenas, ToyDevice& device)
+      : device_(device), arenas_(arenas.begin(), arenas.end()) {
+    while (const Command* command = commands.next()) add(*command);
+  }
+  ToyPrepared(const Commands& region, std::span<const Address> arenas, ToyDevice& device)
       : device_(device),
         arenas_(arenas.begin(), arenas.end()),
-        argument_count_(commands.arguments),
-        result_count_(commands.results) {
-    for (const Command& command : commands.list) add(command);
+        argument_count_(region.arguments),
+        result_count_(region.results) {
+    for (const Command& command : region.list) add(command);
   }
 
   void bind(std::span<const Address> arguments) override {
@@ -127,7 +131,7 @@ class ToyPrepared final : public Prepared {
 
   ToyDevice& device_;
   const std::vector<Address> arenas_;
-  const std::size_t argument_count_, result_count_;
+  const std::size_t argument_count_ = 0, result_count_ = 0;  // of a region
   std::vector<std::byte*> arguments_, results_;
   std::vector<Kernel> kernels_;
 };
@@ -157,7 +161,7 @@ std::byte* ToyDevice::follow(Address address) const {
   return block->second.memory.get() + offset;
 }
 
-std::unique_ptr<Prepared> ToyDevice::prepare(const Commands& commands, std::span<const Address> arenas) {
+std::unique_ptr<Prepared> ToyDevice::prepare(CommandStream& commands, std::span<const Address> arenas) {
   return std::make_unique<ToyPrepared>(commands, arenas, *this);
 }
 

@@ -31,7 +31,7 @@ const CpuKernel& kernel_of(const Call& call) {
 
 const Target& CpuDevice::target() const { return cpu_target(); }
 
-std::unique_ptr<Prepared> CpuDevice::prepare(const Commands& commands, std::span<const Address> arenas) {
+std::unique_ptr<Prepared> CpuDevice::prepare(CommandStream& commands, std::span<const Address> arenas) {
   return std::make_unique<CpuPrepared>(commands, arenas, *this);
 }
 

@@ -12,7 +12,7 @@ class CpuDevice : public Device {
   const Target& target() const override;
   Address allocate(int memory, std::int64_t bytes) override;
   void release(int memory, Address address, std::int64_t bytes) noexcept override;
-  std::unique_ptr<Prepared> prepare(const Commands& commands, std::span<const Address> arenas) override;
+  std::unique_ptr<Prepared> prepare(CommandStream& commands, std::span<const Address> arenas) override;
   void read(std::byte* to, Address from, std::int64_t bytes) override;
   void write(Address to, const std::byte* from, std::int64_t bytes) override;
 

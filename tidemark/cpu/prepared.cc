@@ -42,12 +42,22 @@ CpuLaunch transfer(const Command& command) {
 
 }  // namespace
 
-CpuPrepared::CpuPrepared(const Commands& commands, std::span<const Address> arenas, CpuDevice& device) {
+CpuPrepared::CpuPrepared(CommandStream& commands, std::span<const Address> arenas, CpuDevice& device) {
   std::vector<Extent> extents;
-  for (const Command& command : commands.list) extents.push_back(add(command, arenas, device));
+  while (const Command* command = commands.next()) extents.push_back(add(*command, arenas, device));
+  link(extents);
+}
+
+CpuPrepared::CpuPrepared(const Commands& region, std::span<const Address> arenas, CpuDevice& device) {
+  std::vector<Extent> extents;
+  for (const Command& command : region.list) extents.push_back(add(command, arenas, device));
+  link(extents);
+}
+
+void CpuPrepared::link(std::span<const Extent> extents) {
   const std::span<const TensorRef> refs(refs_);
   const std::span<const RegionRun> regions(region_runs_);
-  for (std::size_t i = 0; i < calls_.size(); ++i) {  // the lists grow no more
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
     const Extent& at = extents[i];
     KernelArgs& args = calls_[i].args;
     args.in = refs.subspan(at.first_in, at.first_out - at.first_in);

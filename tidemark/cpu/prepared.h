@@ -18,7 +18,8 @@ struct CpuLaunch {
 
 class CpuPrepared final : public Prepared {
  public:
-  CpuPrepared(const Commands& commands, std::span<const Address> arenas, CpuDevice& device);
+  CpuPrepared(CommandStream& commands, std::span<const Address> arenas, CpuDevice& device);
+  CpuPrepared(const Commands& region, std::span<const Address> arenas, CpuDevice& device);
   CpuPrepared(const CpuPrepared&) = delete;
   CpuPrepared& operator=(const CpuPrepared&) = delete;
 
@@ -45,6 +46,7 @@ class CpuPrepared final : public Prepared {
   };
 
   Extent add(const Command& command, std::span<const Address> arenas, CpuDevice& device);
+  void link(std::span<const Extent> extents);  // when the lists grow no more
   void add_ref(const CommandOperand& operand, std::span<const Address> arenas);
   void run_region(std::byte* const* inputs, std::byte* const* outputs);
 

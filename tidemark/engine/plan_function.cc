@@ -49,7 +49,6 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
                         [here, axis = *axis, skip](std::int64_t batch) {
                           return prepare_graph(here.trace(axis.resized(here.types, batch)), skip, nullptr, 0);
                         },
-                    .target = &cpu_target(),
                     .options = quick,
                     .from = axis->size});
   }
@@ -126,8 +125,9 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
   Result<Plan, Infeasible> planned = plan_leaving_time(graph, plan);
   if (!planned) {
     if (control) control->enter("changes", 0);
-    throw InfeasibleBudget(graph, planned.error(), where,
-                           changes_that_fit(proposals_for(function, types, traced, options, control, where)));
+    throw InfeasibleBudget(
+        graph, planned.error(), where,
+        changes_that_fit(proposals_for(function, types, traced, options, control, where), cpu_target()));
   }
   if (given.memory) planned.value().budget = given.memory->count;
   const std::int64_t arena = planned.value().arena_bytes;

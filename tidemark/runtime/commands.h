@@ -60,14 +60,35 @@ struct CallData {
   std::vector<RegionFacts> facts;
 };
 
+// Those of a region.
 struct Commands {
-  std::vector<Command> list;
+  std::vector<Command> list = {};
   std::vector<std::unique_ptr<CallData>> calls = {};
   std::size_t arguments = 0, results = 0;  // how many there are; a region's caller says where both are
-  std::vector<std::int64_t> top = {};      // per memory: one past the last byte that any command touches
 };
 
-// The graph outlives the commands.
-Commands lower(const Graph& graph, const VerifiedPlan& plan);
+// Those of a plan, one after the other: a whole list would take more memory than the small plans it is for.
+class CommandStream {
+ public:
+  CommandStream(const Graph& graph, const VerifiedPlan& plan);  // which outlive it
+  ~CommandStream();
+  CommandStream(const CommandStream&) = delete;
+  CommandStream& operator=(const CommandStream&) = delete;
+
+  const Command* next();  // valid until the next one is asked for; null: that was all
+
+  // Of the commands so far. Per memory: one past the last byte that any touches; per command: one past its last step of
+  // the plan; the first command that writes an argument, their number where none does.
+  const std::vector<std::int64_t>& top() const;
+  const std::vector<std::size_t>& last_steps() const { return last_steps_; }
+  std::size_t first_argument_write() const { return first_write_.value_or(last_steps_.size()); }
+
+ private:
+  class Lowering;
+  std::unique_ptr<Lowering> lowering_;
+  Commands current_;
+  std::vector<std::size_t> last_steps_;
+  std::optional<std::size_t> first_write_;
+};
 
 }  // namespace tidemark

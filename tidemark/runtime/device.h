@@ -1,7 +1,7 @@
 // The backend contract: what a device must offer so that plans can run on it. The only virtual functions in the house.
 //
-// A device gets the commands of a plan all at once and makes them ready: it looks up kernels, captures what can be captured,
-// and turns lanes and waits into what it has for them (streams and events, threads, or one list). Whoever runs them hands
+// A device gets all commands of a plan before the first run and makes them ready: it looks up kernels, captures what can be
+// captured, and turns lanes and waits into what it has for them (streams and events, threads, or one list). Whoever runs them hands
 // over addresses of arguments, and hears of errors.
 #pragma once
 #include <memory>
@@ -31,7 +31,7 @@ class Device {
   virtual Address allocate(int memory, std::int64_t bytes) = 0;
   virtual void release(int memory, Address address, std::int64_t bytes) noexcept = 0;
   // `arenas`: where that of each memory begins. Throws Error no_kernel when the device cannot run an op.
-  virtual std::unique_ptr<Prepared> prepare(const Commands& commands, std::span<const Address> arenas) = 0;
+  virtual std::unique_ptr<Prepared> prepare(CommandStream& commands, std::span<const Address> arenas) = 0;
   // Between the host and any memory of the device, once all that was run has ended.
   virtual void read(std::byte* to, Address from, std::int64_t bytes) = 0;
   virtual void write(Address to, const std::byte* from, std::int64_t bytes) = 0;

@@ -20,16 +20,12 @@ Executor::Executor(const Graph& graph, const VerifiedPlan& plan, Device& device,
              arenas[m]->bytes(), memory_of(*plan, m).arena_bytes);
     bases.push_back(arenas[m]->base());
   }
-  const Commands commands = lower(graph, plan);
-  top_ = commands.top;
-  const auto writes_input = [](const Command& command) {
-    return std::ranges::any_of(
-        command.out, [](const CommandOperand& out) { return out.location.base == Location::argument; });
-  };
-  first_input_write_ =
-      static_cast<std::size_t>(std::ranges::find_if(commands.list, writes_input) - commands.list.begin());
-  for (const Command& command : commands.list) last_step_.push_back(command.last_step);
+  CommandStream commands(graph, plan);
   prepared_ = device.prepare(commands, bases);
+  TM_CHECK(!commands.next(), "a device that left commands behind");
+  top_ = commands.top();
+  last_step_ = commands.last_steps();
+  first_input_write_ = commands.first_argument_write();
 }
 
 Executor::Executor(const Graph& graph, const VerifiedPlan& plan, Device& device, Arena& arena)

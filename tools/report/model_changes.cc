@@ -25,7 +25,6 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOp
                              other.batch = batch;
                              return changed(other);
                            },
-                       .target = &cpu_target(),
                        .options = quick,
                        .from = model.batch.value_or(known->batch)});
   if (!known->context.unit.empty()) {
@@ -36,7 +35,6 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOp
                                other.context = context;
                                return changed(other);
                              },
-                         .target = &cpu_target(),
                          .options = quick,
                          .from = model.context.value_or(known->context.standard),
                          .unit = known->context.multiple_of,
@@ -64,7 +62,7 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOp
                              },
                          .options = quick});
   }
-  return changes_that_fit(proposals);
+  return changes_that_fit(proposals, cpu_target());
 }
 
 std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan) {

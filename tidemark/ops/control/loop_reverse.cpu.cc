@@ -196,7 +196,8 @@ bool in_place(const Call& call, int result, int operand) {
   if (result >= carried && result < carried + static_cast<int>(a.wanted_scanned)) {
     const bool is_x = operand >= xs && operand < seeds;
     const bool is_seed = operand >= seeds + carried && operand < seeds + carried + static_cast<int>(a.seeded);
-    return is_x || is_seed;
+    return (is_x || is_seed) && call.in[static_cast<std::size_t>(operand)].bytes() ==
+                                    call.out[static_cast<std::size_t>(result)].bytes();
   }
   if (result < carried) return operand == static_cast<int>(a.carries + a.scanned) + result;
   return operand < a.carries &&
