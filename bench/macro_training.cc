@@ -116,15 +116,6 @@ struct Planned {
   Graph graph;
   Plan plan;
 };
-// As compile() does it: loops keep what fits in the budget.
-Result<Planned, Infeasible> plan_within(const Graph& step, const PlanOptions& options,
-                                        PipelineReport* report = nullptr) {
-  Graph graph = prepare_within(step, {}, options);
-  auto planned = try_plan(graph, cpu_target(), options, report);
-  if (!planned) return planned.error();
-  return Planned{std::move(graph), std::move(planned).value()};
-}
-
 // A plan for a share of the activations' memory; where none fits, for the least that does.
 struct Budgeted {
   double share = 0, planning = 0;
@@ -138,16 +129,15 @@ Budgeted within_share(double share, const Graph& step, const Planned& free, cons
   b.budget = free.plan.peak() - static_cast<std::int64_t>(dropped);
   const auto start = Clock::now();
   PlanOptions options{.memory = b.budget, .machine = machine};
-  auto planned = plan_within(step, options);
-  b.fits = static_cast<bool>(planned);
+  PlanWithLoops found = plan_with_loops(step, {}, options);
+  b.fits = static_cast<bool>(found.plan);
+  b.planned = {std::move(found.graph), b.fits ? std::move(found.plan).value() : found.plan.error().smallest};
   if (!b.fits) {
     // The lowest is looked for whatever it costs; within it, time counts again.
-    b.planned = {prepare_within(step, {}, options), planned.error().smallest};
     options.memory = b.planned.plan.peak();
-    auto least = plan_within(step, options);
-    if (least && least.value().plan.seconds < b.planned.plan.seconds) b.planned = std::move(least).value();
-  } else {
-    b.planned = std::move(planned).value();
+    PlanWithLoops least = plan_with_loops(step, {}, options);
+    if (least.plan && least.plan.value().seconds < b.planned.plan.seconds)
+      b.planned = {std::move(least.graph), std::move(least.plan).value()};
   }
   b.planning = seconds_since(start);
   return b;
@@ -204,12 +194,11 @@ void train(const Options& options, const bench::TrainingRow& row) {
   start = Clock::now();
   free.plan = make_plan(free.graph, cpu_target(), {.machine = for_machine});
   const double free_seconds = free.plan.seconds;
-  PipelineReport passes;
   std::optional<Planned> within;
   if (options.memory) {
-    auto planned = plan_within(model.step, {.memory = options.memory, .machine = for_machine}, &passes);
-    if (!planned) throw InfeasibleBudget(free.graph, planned.error());
-    within = std::move(planned).value();
+    auto [graph, plan] = plan_with_loops(model.step, {}, {.memory = options.memory, .machine = for_machine});
+    if (!plan) throw InfeasibleBudget(graph, plan.error());
+    within = {std::move(graph), std::move(plan).value()};
   }
   const double planning = seconds_since(start);
   if (options.plan) {
@@ -218,9 +207,6 @@ void train(const Options& options, const bench::TrainingRow& row) {
                repeats_text(graph, plan, machine ? *machine : reference_machine()), "activations",
                to_string(Bytes(bench::activation_bytes(graph, plan))),
                to_string(Bytes(bench::activation_bytes(free.graph, free.plan))));
-    for (const PassReport& pass : passes.passes)
-      if (pass.seconds > 0.05)
-        fmt::print("{:<18}{:.2f} s, {} work units\n", pass.name, pass.seconds, pass.work_units);
     return;
   }
   std::vector<Budgeted> budgets;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "tidemark/autodiff/loop_pairs.h"
 #include "tidemark/autodiff/loop_records.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ir/effects.h"
@@ -17,78 +18,7 @@
 namespace tidemark {
 namespace {
 
-bool is_kept_loop(const Node& node) { return node.op == &op::loop && unpack<LoopAttrs>(node.attrs).keep > 0; }
-
-bool is_kept_while(const Node& node) {
-  return node.op == &op::while_loop && unpack<WhileAttrs>(node.attrs).keep > 0;
-}
-
-// Of a loop whose length is not known: more save little time, and choosing among them takes some.
-constexpr std::int64_t most_slots = 4096;
-
 bool has_regions(const Node& node) { return !node.regions.empty(); }
-
-// The reversals by the loop they belong to: the only reader of its snapshots.
-std::map<std::uint32_t, NodeId> pairs_of(const Graph& graph) {
-  std::map<std::uint32_t, NodeId> pairs;
-  const std::vector<std::vector<NodeId>> readers = consumers(graph);
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-    const Node& node = graph.nodes()[n];
-    if (!is_kept_loop(node)) continue;
-    const auto attrs = unpack<LoopAttrs>(node.attrs);
-    NodeId only;
-    bool one = true;
-    for (std::size_t r = node.results.size() - static_cast<std::size_t>(attrs.carries);
-         r < node.results.size(); ++r) {
-      for (NodeId reader : readers[node.results[r].index]) {
-        one = one && (!only.valid() || only == reader) && graph[reader].op == &op::loop_reverse;
-        only = reader;
-      }
-      one = one && std::ranges::count(graph.outputs(), node.results[r]) == 0;
-    }
-    if (one && only.valid()) pairs[static_cast<std::uint32_t>(n)] = only;
-  }
-  return pairs;
-}
-
-std::int64_t state_bytes(const Graph& graph, const Node& loop) {
-  std::int64_t bytes = 0;
-  const auto carries = static_cast<std::size_t>(unpack<LoopAttrs>(loop.attrs).carries);
-  for (std::size_t c = 0; c < carries; ++c) bytes += graph.type(loop.operands[c]).bytes();
-  return bytes;
-}
-
-// The nodes at which something is left to decide, with their numbers. A reversal goes by the number of its loop.
-std::map<std::uint32_t, std::size_t> numbers_of(const Graph& graph,
-                                                const std::map<std::uint32_t, NodeId>& pairs) {
-  std::map<std::uint32_t, std::size_t> numbers;
-  std::size_t next = 0;
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-    const Node& node = graph.nodes()[n];
-    const auto id = static_cast<std::uint32_t>(n);
-    if (node.regions.empty() || numbers.contains(id)) continue;
-    if (node.op == &op::loop_reverse && unpack<LoopReverseAttrs>(node.attrs).unknown_length()) {
-      const ValueId slots = node.operands.back();
-      const auto loop = graph.is_input(slots) ? numbers.end() : numbers.find(graph[slots].producer.index);
-      if (loop != numbers.end()) {
-        numbers[id] = loop->second;
-        continue;
-      }
-    }
-    const auto pair = pairs.find(id);
-    const bool inside =
-        std::ranges::any_of(node.regions, [](const Graph& region) { return loop_memory_range(region).any; });
-    const bool reversal_inside =
-        pair != pairs.end() && std::ranges::any_of(graph[pair->second].regions, [](const Graph& region) {
-          return loop_memory_range(region).any;
-        });
-    if (pair == pairs.end() && !is_kept_while(node) && !inside && !reversal_inside) continue;
-    numbers[id] = next;
-    if (pair != pairs.end()) numbers[pair->second.index] = next;
-    ++next;
-  }
-  return numbers;
-}
 
 // Region 1 of a reversal without what only the records need.
 Graph gradients_alone(const Graph& region, const LoopReverseAttrs& attrs) {
@@ -102,8 +32,8 @@ Graph gradients_alone(const Graph& region, const LoopReverseAttrs& attrs) {
 class Settling {
  public:
   Settling(const Graph& source, const LoopMemory& memory)
-      : source_(source), memory_(memory), pairs_(pairs_of(source)) {
-    if (!memory.limits.empty()) numbers_ = numbers_of(source, pairs_);
+      : source_(source), memory_(memory), pairs_(loop_pairs(source)) {
+    if (!memory.limits.empty()) numbers_ = loop_numbers(source, pairs_);
   }
 
   Graph run() {
@@ -219,9 +149,7 @@ class Settling {
   void settle_while(NodeId id) {
     const Node& node = source_[id];
     auto attrs = unpack<WhileAttrs>(node.attrs);
-    std::int64_t state = 0;
-    for (std::int64_t c = 0; c < attrs.carries; ++c)
-      state += source_.type(node.operands[static_cast<std::size_t>(c)]).bytes();
+    const std::int64_t state = while_state_bytes(source_, node);
     const std::int64_t given = limit_of(id).own;
     const std::int64_t limit = attrs.memory >= 0 ? std::min(given, attrs.memory) : given;
     const std::int64_t bound = attrs.max_steps >= 0        ? std::min(attrs.max_steps, most_slots)
@@ -301,104 +229,6 @@ class Settling {
 Graph settle_loops(const Graph& graph, const LoopMemory& memory) {
   if (std::none_of(graph.nodes().begin(), graph.nodes().end(), has_regions)) return graph;
   return Settling(graph, memory).run();
-}
-
-namespace {
-
-// States in fewer and fewer slots, each a little less than three quarters of the one before, to one.
-void add_slots(std::vector<std::int64_t>& limits, std::int64_t slots, std::int64_t state, std::int64_t most) {
-  for (; slots >= 1; slots = slots > 3 ? slots * 12 / 17 : slots - 1) {
-    const std::int64_t bytes = slots * std::max<std::int64_t>(1, state);
-    if (bytes < limits.back() && bytes <= most) limits.push_back(bytes);
-  }
-  if (limits.back() > 0 && most < std::max<std::int64_t>(1, state)) limits.push_back(0);
-}
-
-std::int64_t own_most(std::int64_t given) { return given >= 0 ? given : unlimited_memory; }
-
-}  // namespace
-
-std::vector<LoopModes> loop_modes(const Graph& graph) {
-  const std::map<std::uint32_t, NodeId> pairs = pairs_of(graph);
-  std::vector<LoopModes> list;
-  for (const auto& [n, number] : numbers_of(graph, pairs)) {
-    if (number >= list.size()) list.resize(number + 1);
-    LoopModes& modes = list[number];
-    const Node& node = graph.nodes()[n];
-    if (const auto pair = pairs.find(n); pair != pairs.end()) {
-      const auto attrs = unpack<LoopAttrs>(node.attrs);
-      const Node& back = graph[pair->second];
-      const LoopRecords records =
-          records_of(unpack<LoopReverseAttrs>(back.attrs), settle_loops(back.regions[1]));
-      modes.own.push_back(unlimited_memory);
-      if (is_repeatable(node.regions[0])) {
-        std::int64_t least = records.bytes(attrs.trips);
-        if (attrs.memory < 0) {
-          for (const LeanerRecords& leaner :
-               leaner_records(unpack<LoopReverseAttrs>(back.attrs), records.joint)) {
-            least = attrs.trips * leaner.step_bytes;
-            modes.own.push_back(least);
-          }
-        }
-        // Fewer bytes than the records, or they are kept.
-        add_slots(modes.own, attrs.trips, state_bytes(graph, node),
-                  std::min(own_most(attrs.memory), least - 1));
-      }
-    } else if (is_kept_while(node)) {
-      const auto attrs = unpack<WhileAttrs>(node.attrs);
-      std::int64_t state = 0;
-      for (std::int64_t c = 0; c < attrs.carries; ++c)
-        state += graph.type(node.operands[static_cast<std::size_t>(c)]).bytes();
-      modes.own.push_back(unlimited_memory);
-      add_slots(modes.own, attrs.max_steps >= 1 ? std::min(attrs.max_steps, most_slots) : most_slots, state,
-                own_most(attrs.memory));
-    }
-    LoopMemoryRange range;
-    for (const Graph& region : node.regions) {
-      const LoopMemoryRange here = loop_memory_range(region);
-      if (!here.any) continue;
-      range.least = range.any ? std::min(range.least, here.least) : here.least;
-      range.most = std::max(range.most, here.most);
-      range.any = true;
-    }
-    if (!range.any || !modes.inside.empty()) continue;
-    modes.inside.push_back(unlimited_memory);
-    for (std::int64_t bytes = range.most; bytes > range.least; bytes /= 2) modes.inside.push_back(bytes);
-    modes.inside.push_back(0);
-  }
-  return list;
-}
-
-LoopMemoryRange loop_memory_range(const Graph& graph) {
-  LoopMemoryRange range;
-  const auto widen = [&](std::int64_t least, std::int64_t most) {
-    range.least = range.any ? std::min(range.least, least) : least;
-    range.most = std::max(range.most, most);
-    range.any = true;
-  };
-  for (const auto& [loop, reversal] : pairs_of(graph)) {
-    const Node &node = graph.nodes()[loop], &back = graph[reversal];
-    const auto attrs = unpack<LoopAttrs>(node.attrs);
-    const LoopRecords records =
-        records_of(unpack<LoopReverseAttrs>(back.attrs), settle_loops(back.regions[1], unlimited_memory));
-    const std::int64_t state = state_bytes(graph, node);
-    widen(std::min(state, records.bytes(attrs.trips)),
-          std::max(attrs.trips * state, records.bytes(attrs.trips)));
-  }
-  for (const Node& node : graph.nodes()) {
-    if (is_kept_while(node)) {
-      const auto attrs = unpack<WhileAttrs>(node.attrs);
-      std::int64_t state = 0;
-      for (std::int64_t c = 0; c < attrs.carries; ++c)
-        state += graph.type(node.operands[static_cast<std::size_t>(c)]).bytes();
-      widen(state, state * (attrs.max_steps >= 1 ? std::min(attrs.max_steps, most_slots) : most_slots));
-    }
-    for (const Graph& region : node.regions) {
-      const LoopMemoryRange inside = loop_memory_range(region);
-      if (inside.any) widen(inside.least, inside.most);
-    }
-  }
-  return range;
 }
 
 }  // namespace tidemark

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/state_safety.h"
@@ -37,6 +38,7 @@ class LoopSearch {
         skip_(skip),
         memory_(options.memory.value_or(0)),
         control_(options.control),
+        effort_(options.effort),
         quick_(options),
         modes_(loop_modes(unsettled_)),
         dials_(dials_of(modes_)) {
@@ -55,17 +57,19 @@ class LoopSearch {
     same_for_all();
     if (best_) one_or_two();
     if (best_) use_what_is_left();
+    if (effort_ > quick_.effort) try_harder();
     return best_ ? graph(*best_) : smallest();
   }
+  // Of the choice that was taken; none: it is not known to fit.
+  const std::optional<std::pair<Graph, Plan>>& found() const { return found_; }
 
-  // States in one slot, or records that need less beside them than states do.
+  // States in one slot; records, where they need less beside them than states do; or what needs least by itself. The same
+  // whatever the budget, so that what is reported as the smallest can be asked for.
   Graph smallest() {
-    if (dials_.empty()) return graph(free());
     Limits least = tightest();
+    if (dials_.empty()) return graph(least);
     std::int64_t peak = floor(least);
-    std::vector<Limits> others = {free()};
-    if (lowest_) others.push_back(*lowest_);
-    for (const Limits& limits : others) {
+    for (const Limits& limits : {free(), plain_levels().front().limits}) {
       if (late() || limits == least) continue;
       const std::int64_t found = floor(limits);
       if (found < peak) peak = found, least = limits;
@@ -78,6 +82,11 @@ class LoopSearch {
     bool fits = false;
     double seconds = 0;
     std::int64_t peak = 0;
+  };
+  struct Level {
+    Limits limits;
+    std::int64_t peak = 0;
+    double seconds = 0;
   };
 
   Limits free() const { return Limits(dials_.size(), unlimited_memory); }
@@ -113,24 +122,27 @@ class LoopSearch {
         .peak();
   }
 
-  const Judged& judge(const Limits& limits) {
-    const auto [found, is_new] = judged_.try_emplace(limits);
-    Judged& judged = found->second;
-    if (!is_new) return judged;
+  // Of loops whose length is not known, more slots are better though no time is predicted to be saved.
+  bool is_better(const Limits& limits, double seconds) const {
+    const double best = judged_.at(*best_).seconds;
+    if (seconds != best) return seconds < best;
+    return std::ranges::equal(limits, *best_, std::greater_equal()) && limits != *best_;
+  }
+
+  // By a plan of it. True: the best so far.
+  bool consider(const Limits& limits) {
+    const auto [place, is_new] = judged_.try_emplace(limits);
+    if (!is_new || late()) return false;
     PlanOptions options = quick_;
     options.memory = memory_;
     Graph g = graph(limits);
-    const Result<Plan, Infeasible> planned = plan_safely(g, options);
-    const Plan& plan = planned ? planned.value() : planned.error().smallest;
-    judged = {.fits = static_cast<bool>(planned), .seconds = plan.seconds, .peak = plan.peak()};
-    if (!lowest_ || judged.peak < judged_.at(*lowest_).peak) lowest_ = limits;
-    return judged;
-  }
-  bool consider(const Limits& limits) {
-    if (judged_.contains(limits) || late()) return false;
-    const Judged& judged = judge(limits);
-    if (!judged.fits || (best_ && judged.seconds >= judged_.at(*best_).seconds)) return false;
+    Result<Plan, Infeasible> planned = plan_safely(g, options);
+    if (!planned) return false;
+    Plan plan = std::move(planned).value();
+    place->second = {.fits = true, .seconds = plan.seconds, .peak = plan.peak()};
+    if (best_ && !is_better(limits, plan.seconds)) return false;
     best_ = limits;
+    found_ = std::pair(std::move(g), std::move(plan));
     return true;
   }
 
@@ -156,22 +168,23 @@ class LoopSearch {
     return list;
   }
 
-  void same_for_all() {
-    struct Level {
-      Limits limits;
-      std::int64_t peak;
-      double seconds;
-    };
-    std::vector<Level> list;
-    const Level* fastest = nullptr;  // of those that fit by themselves
+  // The levels with what a plan takes in which nothing else runs again, by its memory.
+  const std::vector<Level>& plain_levels() {
+    if (!plain_.empty()) return plain_;
     for (Limits& limits : levels()) {
-      if (late() && fastest) break;
+      if (late() && !plain_.empty()) break;
       const Plan plan = plain_plan(graph(limits));
-      list.push_back({std::move(limits), plan.peak(), plan.seconds});
+      plain_.push_back({std::move(limits), plan.peak(), plan.seconds});
     }
-    std::ranges::stable_sort(list, {}, &Level::peak);
+    std::ranges::stable_sort(plain_, {}, &Level::peak);
+    return plain_;
+  }
+
+  void same_for_all() {
+    const std::vector<Level>& list = plain_levels();
+    const Level* fastest = nullptr;  // of those that fit by themselves
     for (const Level& level : list) {
-      if (level.peak <= memory_ && (!fastest || level.seconds < fastest->seconds)) fastest = &level;
+      if (level.peak <= memory_ && (!fastest || level.seconds <= fastest->seconds)) fastest = &level;
     }
     if (fastest) consider(fastest->limits);
     // Those that would be faster, with something else running again or bodies in less memory: until it does not pay.
@@ -239,18 +252,42 @@ class LoopSearch {
     }
   }
 
+  // Levels that would be much faster and did not fit: the freest of them that does so with more effort.
+  void try_harder() {
+    constexpr double much = 0.8, most_over = 1.25;  // of the time of the best, of the budget
+    const int tries = best_ ? 4 : 2;
+    std::vector<const Level*> list;
+    for (const Level& level : plain_levels()) {
+      const auto judged = judged_.find(level.limits);
+      if (judged != judged_.end() && judged->second.fits) continue;
+      if (static_cast<double>(level.peak) > most_over * static_cast<double>(memory_)) continue;
+      if (!best_ || level.seconds < much * judged_.at(*best_).seconds) list.push_back(&level);
+    }
+    const double quick = std::exchange(quick_.effort, effort_);
+    std::size_t low = 0, high = list.size();
+    for (int left = tries; left > 0 && low < high; --left) {
+      const std::size_t middle = low + (high - low) / 2;
+      judged_.erase(list[middle]->limits);
+      consider(list[middle]->limits) ? low = middle + 1 : high = middle;
+    }
+    quick_.effort = quick;
+  }
+
   static constexpr std::size_t most_misses = 2, most_levels = 10, most_judged = 40;
 
   const Graph unsettled_;
   const std::vector<std::string>& skip_;
   const std::int64_t memory_;
   SearchControl* const control_;
+  const double effort_;
   PlanOptions quick_;
   RegionCache regions_;
   const std::vector<LoopModes> modes_;
   const std::vector<Dial> dials_;
   std::map<Limits, Judged> judged_;
-  std::optional<Limits> best_, lowest_;
+  std::optional<Limits> best_;
+  std::optional<std::pair<Graph, Plan>> found_;  // of the best
+  std::vector<Level> plain_;
 };
 
 }  // namespace
@@ -259,6 +296,21 @@ Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_o
                      const PlanOptions& options) {
   if (!options.memory) return prepare_graph(traced, skip_optimisations);
   return LoopSearch(traced, skip_optimisations, options).within_budget();
+}
+
+PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string>& skip_optimisations,
+                              const PlanOptions& options) {
+  if (!options.memory) {
+    Graph graph = prepare_graph(traced, skip_optimisations);
+    Result<Plan, Infeasible> plan = plan_safely(graph, options);
+    return {std::move(graph), std::move(plan)};
+  }
+  LoopSearch search(traced, skip_optimisations, options);
+  Graph graph = search.within_budget();
+  Result<Plan, Infeasible> plan = plan_safely(graph, options);
+  const auto& found = search.found();
+  if (found && (!plan || found->second.seconds < plan.value().seconds)) return {found->first, found->second};
+  return {std::move(graph), std::move(plan)};
 }
 
 Graph prepare_smallest(const Graph& traced, const std::vector<std::string>& skip_optimisations,

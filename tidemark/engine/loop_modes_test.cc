@@ -40,9 +40,9 @@ std::optional<Found> within(const Graph& graph, std::int64_t memory) {
 // One limit for all loops, the highest with which a plan fits in which nothing else runs again and bodies are free.
 std::optional<Plan> with_one_limit(const Graph& graph, std::int64_t memory) {
   std::optional<Plan> best;
-  for (double limit = 1; limit < 1e9; limit *= 1.05) {
-    Plan plan = make_plan(prepare_graph(graph, {}, nullptr, static_cast<std::int64_t>(limit)), test_target(),
-                          {.effort = effort});
+  for (double limit = 256; limit < 1e8; limit *= 1.15) {
+    Plan plan =
+        make_plan(prepare_graph(graph, {}, nullptr, static_cast<std::int64_t>(limit)), test_target(), {.effort = effort});
     if (plan.peak() <= memory && (!best || plan.seconds < best->seconds)) best = std::move(plan);
   }
   return best;

@@ -108,10 +108,11 @@ std::int64_t result_bytes(const Graph& traced) {
 }
 
 // A limit in time leaves a part of it for what would help.
-Result<Plan, Infeasible> plan_leaving_time(Graph& graph, const PlanOptions& options) {
+PlanWithLoops plan_leaving_time(const Graph& traced, const std::vector<std::string>& skip,
+                                const PlanOptions& options) {
   constexpr double most = 0.85;
   const TimeShare share(options.control, most);
-  return plan_safely(graph, options);
+  return plan_with_loops(traced, skip, options);
 }
 
 PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
@@ -121,8 +122,7 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
     options.memory =
         std::max(Bytes(1), Bytes(given.memory->count - given.held_results * result_bytes(traced)));
   const PlanOptions plan = plan_options(options, control);
-  Graph graph = prepare_within(traced, options.program.skip_optimisations, plan);
-  Result<Plan, Infeasible> planned = plan_leaving_time(graph, plan);
+  auto [graph, planned] = plan_leaving_time(traced, options.program.skip_optimisations, plan);
   if (!planned) {
     if (control) control->enter("changes", 0);
     throw InfeasibleBudget(
@@ -228,8 +228,7 @@ PlannedFunction smallest_function(const Graph& traced, const std::vector<std::st
   Plan plan = make_safe(graph, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
   if (!loop_memory_range(traced).any) return {std::move(graph), std::move(plan)};
   options.memory = plan.peak();
-  Graph other = prepare_within(traced, skip, options);
-  Result<Plan, Infeasible> again = plan_safely(other, options);
+  auto [other, again] = plan_with_loops(traced, skip, options);
   if (!again || again.value().seconds >= plan.seconds) return {std::move(graph), std::move(plan)};
   return {std::move(other), std::move(again).value()};
 }
@@ -272,10 +271,9 @@ std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<
                                                                       repeatable::pow(ratio, share)));
     if (k == points - 1) options.memory = std::max(floor.peak(), top.peak());
     const TimeShare time(options.control, 1.0 / (points - k));
-    const Result<Plan, Infeasible> planned =
-        try_plan(prepare_within(traced, skip, options), cpu_target(), options);
-    if (!planned) continue;
-    const Plan& plan = planned.value();
+    const PlanWithLoops planned = plan_with_loops(traced, skip, options);
+    if (!planned.plan) continue;
+    const Plan& plan = planned.plan.value();
     list.push_back({.budget = Bytes(*options.memory),
                     .memory = Bytes(plan.peak()),
                     .seconds = plan.seconds,

@@ -25,10 +25,12 @@ std::vector<Literal> evaluate_constant(const Op& op, std::span<const Literal> op
   return interpret(op, operands, attrs, device->pool());
 }
 
-Plan plan_or_throw(Graph& graph, const PlanOptions& options) {
-  Result<Plan, Infeasible> planned = plan_safely(graph, options);
-  if (!planned) throw InfeasibleBudget(graph, planned.error());
-  return std::move(planned).value();
+// `prepared` becomes the graph that the plan is of.
+VerifiedPlan plan_or_throw(Graph& prepared, const Graph& traced, const ProgramOptions& options) {
+  PlanWithLoops found = plan_with_loops(traced, options.skip_optimisations, options.plan);
+  if (!found.plan) throw InfeasibleBudget(found.graph, found.plan.error());
+  prepared = std::move(found.graph);
+  return verified(prepared, std::move(found.plan).value(), cpu_target());
 }
 
 [[noreturn]] void fail_shared(const Graph& graph, std::size_t a, std::size_t b, std::string_view how,
@@ -101,8 +103,8 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
 }
 
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
-    : graph_(prepare_within(graph, options.skip_optimisations, options.plan)),
-      plan_(verified(graph_, plan_or_throw(graph_, options.plan), cpu_target())),
+    : graph_(),
+      plan_(plan_or_throw(graph_, graph, options)),
       workspace_(std::make_shared<Workspace>(std::move(device))),
       workspace_bytes_(plan_->arena_bytes),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}

@@ -116,21 +116,29 @@ Draft BodySearch::best(std::int64_t allowed, bool floor, SearchControl* control)
   const bool fits = free->fits(allowed);
   if (fits && !free->repeats()) return *free->done;
   Attempt* last = free;  // where the floor is looked for
-  if (!bodies_.empty() && bodies_.find_modes(allowed / worth_part)) {
+  bodies_.find_modes(allowed / worth_part);
+  if (bodies_.have_modes()) {
     const double seconds_bound = remat_problem_of(free->ordered, *free->ordered.machine).base_cost();
     if (Attempt* found = with_modes(allowed, fits ? free : nullptr, control)) {
       found->done->seconds_bound = std::min(found->seconds, seconds_bound);
       return *found->done;
-    }
-    const Bodies::Choice tightest = bodies_.tightest();
-    for (Attempt& tried : attempts_) {
-      if (tried.choice == tightest) last = &tried;
     }
   }
   if (fits || !floor) {
     return *std::ranges::min_element(attempts_, {}, [](const Attempt& a) {
               return a.done->arena_bytes;
             })->done;
+  }
+  // The floor is the same whatever was asked for: small regions count as well.
+  if (bodies_.find_modes(0) && bodies_.have_modes()) {
+    for (Attempt& before : attempts_) before.choice.clear();
+  }
+  for (Attempt& before : attempts_) {
+    if (before.choice == bodies_.tightest()) last = &before;
+  }
+  if (last->choice != bodies_.tightest()) {
+    last = &attempt(bodies_.tightest(), 1);
+    last->take(last->search.within(allowed));
   }
   if (control) control->enter("floor", last->search.most_units());
   const double seconds_bound = last->done->seconds_bound;

@@ -13,6 +13,7 @@ struct Bodies::Region {
   const Graph* graph = nullptr;
   std::unique_ptr<Bodies> bodies;  // its own
   std::vector<Plan> plans;         // memory falls, time rises
+  bool searched = false;
 };
 
 struct Bodies::Planned {
@@ -77,23 +78,28 @@ RegionPlans Bodies::in(const Choice& choice) const {
 }
 
 bool Bodies::find_modes(std::int64_t worth) {
-  if (!searched_) {
-    searched_ = true;
-    for (Planned& planned : nodes_) {
-      for (Region& region : planned.regions) find_plans(region, worth);
-      combine(planned);
+  bool any = false;
+  for (Planned& planned : nodes_) {
+    for (Region& region : planned.regions) {
+      if (region.searched || region.plans.front().arena_bytes < std::max<std::int64_t>(worth, 1)) continue;
+      region.searched = any = true;
+      find_plans(region);
     }
+    combine(planned);
   }
+  return any;
+}
+
+bool Bodies::have_modes() const {
   return std::ranges::any_of(nodes_, [](const Planned& planned) { return planned.modes.size() > 1; });
 }
 
 // The smallest, and some at equal ratios between it and the one without a budget. What is no smaller than another, or no
 // faster, is left out.
-void Bodies::find_plans(Region& region, std::int64_t worth) const {
+void Bodies::find_plans(Region& region) const {
   constexpr int between = 3;
   constexpr double share = 0.2;  // of the effort: there are several plans of each
   const Plan free = region.plans.front();
-  if (free.arena_bytes < std::max<std::int64_t>(worth, 1)) return;
   std::string key;
   if (inside_.regions) {
     key = fmt::format("{}\n{}", inside_.effort, print(*region.graph));

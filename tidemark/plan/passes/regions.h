@@ -28,9 +28,10 @@ class Bodies {
   Bodies& operator=(const Bodies&) = delete;
 
   bool empty() const { return size() == 0; }
-  // Looks for the other modes, once, with little effort; only of regions that take `worth` bytes or more. False: there
-  // are none.
+  // Looks for the other modes, once, with little effort; only of regions that take `worth` bytes or more. False: no further
+  // region was looked at. Choices made before do not name the modes there are then.
   bool find_modes(std::int64_t worth);
+  bool have_modes() const;  // of some node more than one
 
   struct Mode {
     std::vector<std::size_t> plans;  // per region: which of its plans
@@ -50,14 +51,13 @@ class Bodies {
  private:
   struct Region;
   struct Planned;
-  void find_plans(Region& region, std::int64_t worth) const;
+  void find_plans(Region& region) const;
   void combine(Planned& planned) const;
 
   const Graph& graph_;
   const Target& target_;
   PlanOptions inside_;
   std::vector<Planned> nodes_;
-  bool searched_ = false;
 };
 
 // One planning of a graph whose regions are planned (pipeline.cc).
