@@ -41,8 +41,8 @@ std::optional<Found> within(const Graph& graph, std::int64_t memory) {
 std::optional<Plan> with_one_limit(const Graph& graph, std::int64_t memory) {
   std::optional<Plan> best;
   for (double limit = 256; limit < 1e8; limit *= 1.15) {
-    Plan plan =
-        make_plan(prepare_graph(graph, {}, nullptr, static_cast<std::int64_t>(limit)), test_target(), {.effort = effort});
+    Plan plan = make_plan(prepare_graph(graph, {}, nullptr, static_cast<std::int64_t>(limit)), test_target(),
+                          {.effort = effort});
     if (plan.peak() <= memory && (!best || plan.seconds < best->seconds)) best = std::move(plan);
   }
   return best;

@@ -59,7 +59,7 @@ class Bracket {
   bool is_above() const { return turns_ % 2 == 1; }  // the target given last
   const Draft& best() const { return *best_; }
   // Much must run again: there is more to win.
-  bool is_hard() const { return best_->search_seconds > much_time * seconds_bound_; }
+  bool is_hard() const { return best_->search_seconds > much_time * best_->base_seconds; }
   const Draft* nearby() const { return start_ || best_->fits ? &*best_ : nullptr; }
   Draft take() {
     best_->seconds_bound = seconds_bound_;  // of the budget that was asked for, not of another aim
@@ -71,7 +71,7 @@ class Bracket {
   static constexpr std::int64_t close_part =
       200;                                        // of what is allowed: targets nearer than this are the same
   static constexpr std::int64_t above_part = 16;  // of what is allowed: a little above it
-  static constexpr double much_time = 1.15;       // of the bound
+  static constexpr double much_time = 1.15;       // of the time with nothing run again
 
   // Where much runs again, aims a little above the budget, beginning anew, and at it, in turn: what is cheap for a little
   // more memory is often cheap to bring down, and searches at the budget alone do not come by it.

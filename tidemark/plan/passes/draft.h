@@ -94,8 +94,10 @@ struct Draft {
   std::int64_t load_bound = 0;     // with a budget: no executions have a lower load in the arena
   bool groups = true;              // fuse follows: what runs again may be part of its readers' kernels
   double search_seconds = 0;       // of these executions, as remat counts
-  double seconds_bound = 0;        // no executions within the budget take less, as remat counts
-  std::int64_t work_units = 0;     // what the searches spent, counted in node visits
+  double base_seconds = 0;         // of all nodes once, as remat counts
+  // The same, and what must run again within the budget: no less, whatever is put into groups.
+  double seconds_bound = 0;
+  std::int64_t work_units = 0;  // what the searches spent, counted in node visits
 
   ValueId root(ValueId v) const { return windows[v.index].root; }
   bool is_view(ValueId v) const { return root(v) != v; }

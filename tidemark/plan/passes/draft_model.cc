@@ -97,17 +97,19 @@ bool is_repeatable(const Draft& draft, NodeId id) {
 
 namespace {
 
+Fusion fusion_in(const Draft& draft, const Node& node) {
+  const PlannedCall call(draft, node);
+  const Fusion fusion = draft.target->fusion(call);
+  const bool plain = !node.results.empty() && node.regions.empty() && draft.target->scratch(call) == 0;
+  return plain || fusion == Fusion::reduction ? fusion : Fusion::none;
+}
+
 // Per node: would a second run be part of its readers' kernels, wherever they are? So it is if it works element by
 // element and all who read it do so too, at the same elements.
 std::vector<bool> joins_readers(const Draft& draft) {
   const Graph& graph = *draft.graph;
   std::vector<bool> joins(graph.nodes().size(), false);
-  const auto fusion = [&](const Node& node) {
-    const PlannedCall call(draft, node);
-    const bool plain = !node.results.empty() && node.regions.empty() && draft.target->scratch(call) == 0;
-    return plain || draft.target->fusion(call) == Fusion::reduction ? draft.target->fusion(call)
-                                                                    : Fusion::none;
-  };
+  const auto fusion = [&](const Node& node) { return fusion_in(draft, node); };
   for (std::size_t n = 0; n < joins.size(); ++n)
     joins[n] = draft.runs(graph.nodes()[n]) && fusion(graph.nodes()[n]) == Fusion::pointwise;
   for (const Node& reader : graph.nodes()) {
@@ -161,6 +163,14 @@ RematProblem remat_problem_of(const Draft& draft, const Machine& machine) {
     problem.repeatable.push_back(is_repeatable(draft, run.node));
   }
   return problem;
+}
+
+std::vector<bool> may_join(const Draft& draft) {
+  std::vector<bool> joins;
+  if (!draft.groups) return joins;
+  for (const Execution& run : draft.executions)
+    joins.push_back(fusion_in(draft, (*draft.graph)[run.node]) != Fusion::none);
+  return joins;
 }
 
 }  // namespace tidemark

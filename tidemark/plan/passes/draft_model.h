@@ -18,4 +18,7 @@ bool is_repeatable(const Draft& draft, NodeId node);
 // take into their kernels costs what it adds to them. No limit of bytes: for the caller to set.
 RematProblem remat_problem_of(const Draft& draft, const Machine& machine);
 
+// Per execution: may it be part of a larger kernel? Empty where there are no groups.
+std::vector<bool> may_join(const Draft& draft);
+
 }  // namespace tidemark

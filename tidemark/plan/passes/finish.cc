@@ -67,8 +67,7 @@ Plan finish(const Draft& draft) {
     plan.seconds += kernel.seconds;
     plan.least_seconds += kernel.first_seconds;
   }
-  // The search for recomputations does not see the groups: what it leaves open, and no more, could be saved.
-  plan.seconds_bound = std::clamp(plan.seconds - std::max(0.0, draft.search_seconds - draft.seconds_bound),
+  plan.seconds_bound = std::clamp(plan.least_seconds + draft.seconds_bound - draft.base_seconds,
                                   plan.least_seconds, plan.seconds);
   plan.lower_bound = plan.input_bytes + maximum_load(plan.buffers, plan.steps.size(), target.alignment);
   // The searches count outputs as part of the arena, which those of a region are not.

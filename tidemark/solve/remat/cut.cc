@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tidemark/solve/random.h"
 #include "tidemark/solve/remat/moment_cut.h"
 #include "tidemark/solve/remat/moves.h"
 #include "tidemark/solve/remat/search.h"
@@ -16,8 +17,9 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int64_t visits_a_unit = 200;  // of edges, some 5 ns each
 constexpr std::size_t steps_a_unit = 100;    // of a sequence whose loads are counted
-// Each cut may lift steps behind it. From so many on there is no end to it.
+// Each cut may lift steps behind it. After so many, or with so many runs of each task, there is no end to it.
 constexpr int most_cuts = 40;
+constexpr std::size_t most_runs = 2;
 
 class Cutter {
  public:
@@ -30,6 +32,11 @@ class Cutter {
         sequence_(start.begin(), start.end()) {
     for (int t = 0; t < model_.tasks; ++t) {
       for (int c : problem.closed_by[t]) closes_[at(c)].push_back(t);
+    }
+    Random random(options.seed);
+    for (int t = 0; t < model_.tasks; ++t) {
+      const double noise = options.noise > 0 ? options.noise * random.unit() : 0;
+      weights_.push_back(1 + noise + options.tilt * (t + 1) / (model_.tasks + 1));
     }
   }
 
@@ -47,7 +54,7 @@ class Cutter {
       Sequence cut = cut_here(at_highest && !problem_.fixed_order, visits);
       const std::int64_t spent = work.left - std::max<std::int64_t>(0, visits) / visits_a_unit;
       work.spend(1 + spent + static_cast<std::int64_t>(loads.size() / steps_a_unit));
-      if (cut.empty()) break;
+      if (cut.empty() || cut.size() > most_runs * at(model_.tasks)) break;
       sequence_ = std::move(cut);
     }
     return std::move(sequence_);
@@ -126,7 +133,7 @@ class Cutter {
     double low = 0, high = first_part * problem_.base_cost() /
                            static_cast<double>(std::max<std::int64_t>(1, cut.over()));
     const auto is_within = [&](double price) {
-      cut.choose(price, visits, options_.tilt);
+      cut.choose(price, visits, weights_);
       return visits > 0 && cut.excess() <= 0;
     };
     int doublings = 0;
@@ -221,6 +228,7 @@ class Cutter {
   const CutOptions options_;
   const std::vector<int> makers_;
   std::vector<std::vector<int>> closes_;  // per task: whom it closes
+  std::vector<double> weights_;           // per task: of the bytes it makes
 
   Sequence sequence_;
   int position_ = 0;        // of the cut

@@ -75,15 +75,16 @@ void MomentCut::add_items(const OrderModel& model, const Moment& moment, const s
                       .node = node_of_item(i),
                       .maker = node,
                       .bytes = model.size[at(i)],
-                      .rank = static_cast<double>(m + 1) / (tasks_ + 1)});
+                      .task = m});
     if (moment.needed[at(i)]) over_ += model.size[at(i)];
   }
 }
 
 // Any flow is a bound, whether its run came to an end or not; and so are capacities that were rounded down.
-void MomentCut::choose(double price, std::int64_t& visits, double tilt) {
+void MomentCut::choose(double price, std::int64_t& visits, std::span<const double> weights) {
   for (const Item& item : items_) {
-    const double worth = price * (1 + tilt * item.rank) * static_cast<double>(item.bytes);
+    const double weight = weights.empty() || item.task < 0 ? 1 : weights[at(item.task)];
+    const double worth = price * weight * static_cast<double>(item.bytes);
     network_.set_capacity(item.edge, static_cast<std::int64_t>(std::min(worth * unit_, dear * all_tasks)));
   }
   const std::int64_t flow = network_.run(source, sink, visits);

@@ -14,6 +14,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "tidemark/solve/flow.h"
@@ -38,10 +39,10 @@ class MomentCut {
   // Bytes over the budget if all that is needed later is kept.
   std::int64_t over() const { return over_; }
 
-  // The cheapest choice at a price. An item counts for more than its bytes by its part of `tilt`, rising with
-  // the number of the task that made it, so that items that are alike part ways at prices of their own.
-  // Spends `visits` of edges, some 5 ns each; when they are used up, the choice is none.
-  void choose(double price, std::int64_t& visits, double tilt = 0);
+  // The cheapest choice at a price. Per task, a weight of the bytes that it makes, so that items that are
+  // alike part ways at prices of their own; all the same if empty. Spends `visits` of edges, some 5 ns each;
+  // when they are used up, the choice is none.
+  void choose(double price, std::int64_t& visits, std::span<const double> weights = {});
   // Of the choice: bytes over the budget; which tasks run later.
   std::int64_t excess() const { return excess_; }
   bool is_needed(int item) const { return network_.is_taken(node_of_item(item)); }
@@ -59,7 +60,7 @@ class MomentCut {
   struct Item {             // counts at the moment if it is needed later and not made there
     int edge, node, maker;  // nodes; the sink as maker: it cannot be made later
     std::int64_t bytes;
-    double rank;  // of the maker among the tasks, from 0 to 1
+    int task;  // that makes it; -1: none
   };
   static constexpr int source = 0, sink = 1;
   int node_of_task(int task) const { return 2 + task; }

@@ -65,20 +65,25 @@ Moment first_run(const RematProblem& problem, int task) {
   return moment;
 }
 
-double repeats_at_moments(const RematProblem& problem, std::int64_t visits) {
+double repeats_at_moments(const RematProblem& problem, std::int64_t visits, const std::vector<bool>& joins) {
+  const auto may_join = [&](int t) { return !joins.empty() && joins[at(t)]; };
   constexpr std::size_t most_moments =
       24;  // the heaviest is rarely the dearest, but the dearest is among the heavy
   std::vector<int> tasks(at(problem.model.tasks));
   std::iota(tasks.begin(), tasks.end(), 0);
   const OrderLoads loads = loads_of(problem.model, tasks);
-  std::erase_if(tasks, [&](int t) { return loads.during[at(t)] <= problem.budget; });
+  std::erase_if(tasks, [&](int t) { return loads.during[at(t)] <= problem.budget || may_join(t); });
   std::ranges::stable_sort(tasks, [&](int a, int b) { return loads.during[at(a)] > loads.during[at(b)]; });
   if (tasks.size() > most_moments) tasks.resize(most_moments);
   MomentCut::Bound best;
   for (int t : tasks) {
     visits -= problem.model.tasks + problem.model.items;  // to make the network
     if (visits <= 0) break;
-    const MomentCut::Bound bound = MomentCut(problem, first_run(problem, t)).bound(best.price, visits);
+    Moment moment = first_run(problem, t);
+    for (int m = 0; m < problem.model.tasks; ++m) {
+      if (may_join(m) && moment.again[at(m)] < Moment::never) moment.again[at(m)] = 0;
+    }
+    const MomentCut::Bound bound = MomentCut(problem, moment).bound(best.price, visits);
     if (bound.cost > best.cost) best = bound;
   }
   return best.cost;
