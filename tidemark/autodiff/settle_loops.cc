@@ -120,7 +120,9 @@ class Settling {
     if (records.bytes(attrs.trips) > limit && repeatable && attrs.memory < 0) {
       const auto& reversed = unpack<LoopReverseAttrs>(reversal.attrs);
       for (const LeanerRecords& leaner : leaner_records(reversed, records.joint)) {
-        if (attrs.trips * leaner.step_bytes > limit) continue;
+        // A record of the size of a state is one: states are handed on without a copy.
+        if (attrs.trips * leaner.step_bytes > limit || leaner.step_bytes == state_bytes(source_, node))
+          continue;
         records = records_of(reversed, std::move(records.joint), leaner.again);
         break;
       }
