@@ -68,6 +68,7 @@ class Cutter {
     find_next();
     find_floating(put_off);
     MomentCut cut(problem_, moment());
+    visits -= MomentCut::visits_to_make(model_);
     return choose(cut, visits) ? rebuilt(cut) : Sequence{};
   }
 

@@ -35,6 +35,10 @@ struct Moment {
 class MomentCut {
  public:
   MomentCut(const RematProblem& problem, const Moment& moment);
+  // What that takes, in visits of edges.
+  static std::int64_t visits_to_make(const OrderModel& model) {
+    return std::int64_t{20} * (model.tasks + model.items);
+  }
 
   // Bytes over the budget if all that is needed later is kept.
   std::int64_t over() const { return over_; }

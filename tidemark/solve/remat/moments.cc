@@ -77,7 +77,7 @@ double repeats_at_moments(const RematProblem& problem, std::int64_t visits, cons
   if (tasks.size() > most_moments) tasks.resize(most_moments);
   MomentCut::Bound best;
   for (int t : tasks) {
-    visits -= problem.model.tasks + problem.model.items;  // to make the network
+    visits -= MomentCut::visits_to_make(problem.model);
     if (visits <= 0) break;
     Moment moment = first_run(problem, t);
     for (int m = 0; m < problem.model.tasks; ++m) {
