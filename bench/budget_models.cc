@@ -1,6 +1,6 @@
-// Small models trained at 8 budgets from the smallest to no extra time: what was planned and predicted, and what the runs
-// took, as ratios to the run without a budget in the same process. Times are of the processor, on one thread: others who
-// use the machine do not count.
+// Small models trained at 8 budgets from the smallest to no extra time: what was planned and predicted, and
+// what the runs took, as ratios to the run without a budget in the same process. Times are of the processor,
+// on one thread: others who use the machine do not count.
 //
 //   bench/budget_models [EFFORT [ROUNDS]]
 #include <fmt/format.h>

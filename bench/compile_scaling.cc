@@ -1,9 +1,10 @@
-// From a C++ function to a plan as programs grow: training steps of a GPT with 1k, 3k, 10k and 30k nodes, traced,
-// differentiated, optimised and planned on one core from types alone. One row per size: seconds per stage, and
-// microseconds per node, which should stay flat.
+// From a C++ function to a plan as programs grow: training steps of a GPT with 1k, 3k, 10k and 30k nodes,
+// traced, differentiated, optimised and planned on one core from types alone. One row per size: seconds per
+// stage, and microseconds per node, which should stay flat.
 //
 //   compile_scaling               the table above
-//   compile_scaling ROW...        rows of bench/support/training_rows.h ("all": every one), with AdamW, until they can run:
+//   compile_scaling ROW...        rows of bench/support/training_rows.h ("all": every one), with AdamW, until
+//                                 they can run:
 //                                 building the step, optimising, each pass of the planner, preparing kernels
 #include <fmt/format.h>
 
@@ -73,7 +74,8 @@ int main(int argc, char** argv) {
       return std::pair(map_tree([](const Tensor& w, const Tensor& g) { return w - g * 0.01; }, p, gradients),
                        value);
     };
-    // Tracing the step includes tracing and differentiating the loss inside it; the loss alone gives the split.
+    // Tracing the step includes tracing and differentiating the loss inside it; the loss alone gives the
+    // split.
     const double forward = seconds_of([&] { trace_call(loss, std::tuple(model, tokens, tokens), {}); });
     TracedCall<std::pair<nn::Gpt, Tensor>> traced;
     const double whole =

@@ -1,7 +1,8 @@
-// How well seconds_of predicts: runs training steps with every step of the plan timed, and holds the least time of each
-// against the prediction for this machine.
+// How well seconds_of predicts: runs training steps with every step of the plan timed, and holds the least
+// time of each against the prediction for this machine.
 //   cost_model [--machine FILE] [--rounds N] [--model NAME] [--save FILE] [--threads N]
-// Without a file the machine is calibrated first. Errors are factors: 1.25 means a quarter too long or too short.
+// Without a file the machine is calibrated first. Errors are factors: 1.25 means a quarter too long or too
+// short.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,17 +1,20 @@
-// Full training steps (loss, gradients, AdamW) of the models of bench/support/training_rows.h. bench/compare_training.py
-// runs it next to the same models in PyTorch and JAX.
+// Full training steps (loss, gradients, AdamW) of the models of bench/support/training_rows.h.
+// bench/compare_training.py runs it next to the same models in PyTorch and JAX.
 //
 //   macro_training ROW [--threads N] [--steps N] [--memory N] [--machine FILE]   time, memory, flops, as JSON
 //   macro_training ROW --shares 0.5,0.25    beside that, plans with these shares of the activations' memory
-//   macro_training ROW --wait               plans first and runs when a line comes in, on a machine made quiet meanwhile
+//   macro_training ROW --wait               plans first and runs when a line comes in, on a machine made
+//                                           quiet meanwhile
 //   macro_training ROW --plan               the plan's summary; nothing runs
 //   macro_training ROW --profile            which kinds of kernels take the time
-//   macro_training ROW --serve              rounds on demand: a line with a number of steps in, their times out
+//   macro_training ROW --serve              rounds on demand: a line with a number of steps in, their times
+//                                           out
 //   macro_training --rates                  what the machine gives: products (flop/s) and copies (bytes/s)
 //   macro_training --list                   the rows
 //
-// --memory is a budget for the plan that runs: bytes, or with a unit (800MiB). A share of the activations' memory is a
-// budget too: what the plan without one needs, less the rest of what it keeps for the backward pass (activations.h).
+// --memory is a budget for the plan that runs: bytes, or with a unit (800MiB). A share of the activations'
+// memory is a budget too: what the plan without one needs, less the rest of what it keeps for the backward
+// pass (activations.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

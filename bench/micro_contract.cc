@@ -1,9 +1,11 @@
-// Matrix products and convolutions in GFLOP/s with 1 and 2 threads, next to one plain single-threaded cblas_sgemm of the
-// same size (for convolutions: of the equivalent product). usage: micro_contract [seconds per figure, default 0.2]
+// Matrix products and convolutions in GFLOP/s with 1 and 2 threads, next to one plain single-threaded
+// cblas_sgemm of the same size (for convolutions: of the equivalent product). usage: micro_contract [seconds
+// per figure, default 0.2]
 //
 // bench/peers/torch_contract.py prints PyTorch's figures for the same products.
 //
-// One thread is timed by the CPU time of the calling thread, so that a busy machine does not spoil the comparison.
+// One thread is timed by the CPU time of the calling thread, so that a busy machine does not spoil the
+// comparison.
 #include <cblas.h>
 #include <fmt/format.h>
 #include <time.h>

@@ -1,6 +1,7 @@
-// Convolutions, pools and batch norms, one op at a time: the layers of ResNet-18 on 64×64 images and of U-Net on 128×128,
-// and depthwise, grouped, strided and dilated ones. Prints one JSON object per row; bench/compare_conv.py hands the rows to
-// PyTorch and prints both. usage: micro_conv [--threads N] [--seconds S per row] [--only TEXT in the row]
+// Convolutions, pools and batch norms, one op at a time: the layers of ResNet-18 on 64×64 images and of U-Net
+// on 128×128, and depthwise, grouped, strided and dilated ones. Prints one JSON object per row;
+// bench/compare_conv.py hands the rows to PyTorch and prints both. usage: micro_conv [--threads N] [--seconds
+// S per row] [--only TEXT in the row]
 #include <fmt/format.h>
 
 #include <algorithm>

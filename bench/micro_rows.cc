@@ -1,5 +1,6 @@
-// Kernels that work row by row, alone: attention, normalisations, softmax, losses, look-ups, functions, movement. One line
-// per kernel with its name and its fastest time in ms, as compare_rows.py sets beside PyTorch's.
+// Kernels that work row by row, alone: attention, normalisations, softmax, losses, look-ups, functions,
+// movement. One line per kernel with its name and its fastest time in ms, as compare_rows.py sets beside
+// PyTorch's.
 //   micro_rows [threads] [part of a name]
 #include <fmt/format.h>
 

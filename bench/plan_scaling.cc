@@ -1,5 +1,5 @@
-// How long planning takes as graphs grow: training steps of a residual MLP of 1k, 3k, 10k and 30k nodes, on one core.
-// Prints one row per size: nodes, seconds per pass, work units, peak against the bounds.
+// How long planning takes as graphs grow: training steps of a residual MLP of 1k, 3k, 10k and 30k nodes, on
+// one core. Prints one row per size: nodes, seconds per pass, work units, peak against the bounds.
 #include <fmt/format.h>
 
 #include "tests/support/model_graphs.h"

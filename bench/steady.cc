@@ -1,5 +1,6 @@
-// Whether a step stays what it is: a small GPT trained for 1,000 steps through compile(). Prints the median time of the
-// first and of the last hundred steps, and how often anything was allocated inside the executor and around it.
+// Whether a step stays what it is: a small GPT trained for 1,000 steps through compile(). Prints the median
+// time of the first and of the last hundred steps, and how often anything was allocated inside the executor
+// and around it.
 //
 //   steady [--steps N] [--threads N]
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// What a step of a plan costs besides its arithmetic: a graph of 10,000 operations on scalars, or on 4 elements, each
-// reading the one before. bench/peers/tiny_ops.py does the same in eager PyTorch and under jax.jit.
+// What a step of a plan costs besides its arithmetic: a graph of 10,000 operations on scalars, or on 4
+// elements, each reading the one before. bench/peers/tiny_ops.py does the same in eager PyTorch and under
+// jax.jit.
 //
 //   tiny_ops [--ops N] [--threads N] [--rounds N]
 //

@@ -1,5 +1,6 @@
-// From the name of a built-in model to a plan: nodes, seconds to build the training step and to optimise it, seconds to
-// plan it, and the peak, for every model of the zoo at its own sizes. Arguments: names, to see only those.
+// From the name of a built-in model to a plan: nodes, seconds to build the training step and to optimise it,
+// seconds to plan it, and the peak, for every model of the zoo at its own sizes. Arguments: names, to see
+// only those.
 #include <fmt/format.h>
 
 #include <algorithm>

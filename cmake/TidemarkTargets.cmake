@@ -66,6 +66,8 @@ function(tm_tests)
   endif()
   add_test(NAME layers COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/check_layers.py"
            "${PROJECT_SOURCE_DIR}")
+  add_test(NAME format COMMAND "${PROJECT_SOURCE_DIR}/tools/format.sh" --check)
+  set_tests_properties(format PROPERTIES SKIP_RETURN_CODE 77)
   add_test(NAME checkers COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/check_test.py")
 
   set(libs tidemark_layers tidemark::openblas)

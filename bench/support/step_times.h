@@ -13,8 +13,8 @@ struct StepTimes {
   double whole = 0;             // of all steps at once, likewise
 };
 
-// `inputs`: memory for each of the graph's inputs, which the run may overwrite; none: random numbers, and zero for
-// indices.
+// `inputs`: memory for each of the graph's inputs, which the run may overwrite; none: random numbers, and
+// zero for indices.
 StepTimes step_times(const Graph& graph, const Plan& plan, CpuDevice& device, int rounds,
                      std::span<std::byte* const> inputs = {});
 

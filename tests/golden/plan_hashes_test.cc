@@ -1,6 +1,7 @@
-// Plans depend on nothing but the graph, the options and the machine's data: each graph here has a hash of its plan's
-// decisions (plan/plan_hash.h) in plan_hashes.txt, the same on every machine. A change of the planner that is meant changes
-// hashes: run with TIDEMARK_UPDATE_GOLDEN=1, and see that the figures beside the hashes are no worse.
+// Plans depend on nothing but the graph, the options and the machine's data: each graph here has a hash of
+// its plan's decisions (plan/plan_hash.h) in plan_hashes.txt, the same on every machine. A change of the
+// planner that is meant changes hashes: run with TIDEMARK_UPDATE_GOLDEN=1, and see that the figures beside
+// the hashes are no worse.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

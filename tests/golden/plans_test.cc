@@ -1,5 +1,5 @@
-// Golden plans: NAME.ir is planned and compared with NAME.plan, as text that a person has read. After a change that is
-// meant, run with TIDEMARK_UPDATE_GOLDEN=1 and review the difference.
+// Golden plans: NAME.ir is planned and compared with NAME.plan, as text that a person has read. After a
+// change that is meant, run with TIDEMARK_UPDATE_GOLDEN=1 and review the difference.
 #include <gtest/gtest.h>
 
 #include "tests/golden/golden_graphs.h"

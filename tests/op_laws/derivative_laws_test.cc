@@ -1,5 +1,5 @@
-// What a derivative rule promises, in f64: it agrees with finite differences, forward and reverse agree with each
-// other (⟨J v, w⟩ = ⟨v, Jᵀ w⟩), and it can be differentiated again.
+// What a derivative rule promises, in f64: it agrees with finite differences, forward and reverse agree with
+// each other (⟨J v, w⟩ = ⟨v, Jᵀ w⟩), and it can be differentiated again.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Whether a call can fail while a plan runs is a fact of its op (ir/failure.h), on which donated state rests. So kernels are
-// given operands that no sample has, and what they do is held against what the facts say.
+// Whether a call can fail while a plan runs is a fact of its op (ir/failure.h), on which donated state rests.
+// So kernels are given operands that no sample has, and what they do is held against what the facts say.
 #include <gtest/gtest.h>
 
 #include <algorithm>

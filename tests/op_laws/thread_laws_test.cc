@@ -1,5 +1,6 @@
-// A result depends neither on the number of threads nor on who takes which task first, for every op on cases so large
-// that its kernel cuts its work: with fewer tasks than `enough` the law would hold of any kernel, so it refuses such cases.
+// A result depends neither on the number of threads nor on who takes which task first, for every op on cases
+// so large that its kernel cuts its work: with fewer tasks than `enough` the law would hold of any kernel, so
+// it refuses such cases.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +17,8 @@
 namespace tidemark::testing {
 namespace {
 
-// Two parts of a sum may be added in either order, three may not. Where a single number is all that shows it, their sum
-// is often the same by chance, that of eight hardly ever.
+// Two parts of a sum may be added in either order, three may not. Where a single number is all that shows it,
+// their sum is often the same by chance, that of eight hardly ever.
 constexpr std::int64_t enough = 3;
 std::int64_t wanted_of(const LawCase& law) {
   const Graph graph = law.graph();
@@ -50,8 +51,8 @@ std::vector<Sample> large_samples(const Op& op) {
   return {};
 }
 
-// The dtypes that kernels have code of their own for: both widths of floats and one that is narrower than what is computed
-// in. All where the op takes no floats. Sanitizers look at the code of one.
+// The dtypes that kernels have code of their own for: both widths of floats and one that is narrower than
+// what is computed in. All where the op takes no floats. Sanitizers look at the code of one.
 std::vector<LawCase> by_width(const std::vector<LawCase>& all) {
   const auto among = [&](std::initializer_list<DType> dtypes) {
     std::vector<LawCase> some;
@@ -108,7 +109,8 @@ void expect_the_same_in_place_and_strided(const LawCase& law, const std::vector<
   }
 }
 
-// Runs the case, and checks it if it is cut into enough tasks. Returns how many they were; nothing where it cannot run.
+// Runs the case, and checks it if it is cut into enough tasks. Returns how many they were; nothing where it
+// cannot run.
 std::optional<std::int64_t> try_on_threads(const LawCase& law, bool in_every_way) {
   const std::vector<Literal> operands = law.operands();
   const KernelRun run = law.run(operands, {.threads = 3, .may_fail = true});

@@ -1,6 +1,7 @@
-// Recomputation against exhaustive search: on problems of up to eight tasks nothing is below the floor that is
-// reported, and nothing is cheaper within a budget than what is found. The search here goes forwards over pairs (tasks
-// that have run, items that are held) and drops items whenever it likes; it shares nothing with the searches it judges.
+// Recomputation against exhaustive search: on problems of up to eight tasks nothing is below the floor that
+// is reported, and nothing is cheaper within a budget than what is found. The search here goes forwards over
+// pairs (tasks that have run, items that are held) and drops items whenever it likes; it shares nothing with
+// the searches it judges.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What a run within a budget promises: the bits of the run without one, inside the arena that the plan claimed. On
-// random differentiable programs of real ops, dropout and other randomness among them.
+// What a run within a budget promises: the bits of the run without one, inside the arena that the plan
+// claimed. On random differentiable programs of real ops, dropout and other randomness among them.
 #include <gtest/gtest.h>
 
 #include <cstring>

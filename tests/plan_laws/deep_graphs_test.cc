@@ -1,5 +1,5 @@
-// Graphs may be as deep as the user likes: nothing recurses along them, and nothing takes the square of their length. All of
-// it runs on a stack of 256 KiB, which a few thousand frames would fill.
+// Graphs may be as deep as the user likes: nothing recurses along them, and nothing takes the square of their
+// length. All of it runs on a stack of 256 KiB, which a few thousand frames would fill.
 #include <gtest/gtest.h>
 
 #include <cstring>

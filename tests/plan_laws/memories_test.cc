@@ -1,5 +1,6 @@
-// Plans over several memories and lanes, on the simulated device: right ones give the bits of the reference run under every
-// delay tried and end when the timetable says; of damaged ones the verifier accepts none that gives other bits.
+// Plans over several memories and lanes, on the simulated device: right ones give the bits of the reference
+// run under every delay tried and end when the timetable says; of damaged ones the verifier accepts none that
+// gives other bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// What a plan says about memory, held against what its kernels do (tests/support/checked_run.h): nobody writes outside of
-// results and scratch, nobody reads what is dead, what was touched is what was planned, and a run allocates nothing. Over
-// models, loops, loops with files, attention, convolutions and random programs.
+// What a plan says about memory, held against what its kernels do (tests/support/checked_run.h): nobody
+// writes outside of results and scratch, nobody reads what is dead, what was touched is what was planned, and
+// a run allocates nothing. Over models, loops, loops with files, attention, convolutions and random programs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -95,7 +95,8 @@ void expect_memory_laws(const Graph& graph, const Plan& plan, const std::vector<
     const auto any_of = [&](const std::vector<bool>& bytes) {
       return std::find(bytes.begin() + begin, bytes.begin() + end, true) != bytes.begin() + end;
     };
-    // Which lanes of its scratch a kernel takes, and how many buffers for transfers, depends on the threads' speed.
+    // Which lanes of its scratch a kernel takes, and how many buffers for transfers, depends on the threads'
+    // speed.
     if (any_of(planned.values)) {
       EXPECT_EQ(plain.pages[page], any_of(written))
           << what << ": page " << page << " of " << plain.pages.size();
@@ -205,8 +206,8 @@ TEST(MemoryLaws, HoldForLoopsOfUnknownLengthAndBranches) {
   }
 }
 
-// Names of files, the queue of transfers, what is kept of each action under way: little, and as much however many steps
-// there are and however large a state is (docs/concepts.md).
+// Names of files, the queue of transfers, what is kept of each action under way: little, and as much however
+// many steps there are and however large a state is (docs/concepts.md).
 TEST(MemoryLaws, HoldForLoopsWithFiles) {
   constexpr std::int64_t documented_constant = 256 << 10;
   const auto folder = std::filesystem::path(::testing::TempDir()) / fmt::format("memory_laws_{}", getpid());

@@ -1,5 +1,5 @@
-// Real models, small: at budgets from the smallest to no extra time, training runs inside the budget, holds exactly what
-// the plan says, and computes the same bits as without one.
+// Real models, small: at budgets from the smallest to no extra time, training runs inside the budget, holds
+// exactly what the plan says, and computes the same bits as without one.
 #include <gtest/gtest.h>
 
 #include <cstring>

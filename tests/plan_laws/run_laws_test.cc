@@ -1,6 +1,6 @@
-// What a planned run promises: the bits of the reference run, whatever passes are switched off, inside the arena the
-// plan claimed. On random differentiable programs of real ops: views, in-place updates, fan-out, several results,
-// random numbers, donated inputs.
+// What a planned run promises: the bits of the reference run, whatever passes are switched off, inside the
+// arena the plan claimed. On random differentiable programs of real ops: views, in-place updates, fan-out,
+// several results, random numbers, donated inputs.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,6 @@
-// Full training steps (loss, gradients, AdamW) of the models that speed is measured on, in small: a run allocates nothing
-// once it is prepared, gives the same bits with one and with two threads, and each step those of its first run.
+// Full training steps (loss, gradients, AdamW) of the models that speed is measured on, in small: a run
+// allocates nothing once it is prepared, gives the same bits with one and with two threads, and each step
+// those of its first run.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

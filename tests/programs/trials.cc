@@ -171,7 +171,8 @@ GraphCase beside(GraphCase program) {
   return program;
 }
 
-// Of programs in f64. Where rounding alone moves the derivatives by as much as they differ, nothing is known of them.
+// Of programs in f64. Where rounding alone moves the derivatives by as much as they differ, nothing is known
+// of them.
 std::string derivative_difference(const GraphCase& program) {
   if (!is_exact(program.graph)) return "";
   const Products here = products_of(program);
@@ -212,8 +213,8 @@ std::string Variation::text() const {
   return fmt::format("{} thread{}{}", threads, threads == 1 ? "" : "s", list);
 }
 
-// A graph with some inputs donated and some pass left out: what it is to give, and how little memory it runs in. Variations
-// that differ in budget and threads alone share it.
+// A graph with some inputs donated and some pass left out: what it is to give, and how little memory it runs
+// in. Variations that differ in budget and threads alone share it.
 class Trials::Trial {
  public:
   Trial(const GraphCase& given, const std::string& skip, std::uint64_t donated)

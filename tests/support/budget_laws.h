@@ -1,4 +1,5 @@
-// What every plan within a budget promises, asked of one graph at budgets from below the smallest to more than enough.
+// What every plan within a budget promises, asked of one graph at budgets from below the smallest to more
+// than enough.
 #pragma once
 #include <gtest/gtest.h>
 

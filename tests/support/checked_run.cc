@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t enough_faults = 16;
 
-// NaN in every floating-point dtype, signalling in f64 and in every other f32; and, as the second, large numbers that
-// no run of small ones comes to.
+// NaN in every floating-point dtype, signalling in f64 and in every other f32; and, as the second, large
+// numbers that no run of small ones comes to.
 constexpr std::uint64_t patterns[] = {0x7ff47fa17fa17fa1u, 0x5a6b5a6b5a6b5a6bu};
 
 std::int64_t page_size() { return sysconf(_SC_PAGESIZE); }

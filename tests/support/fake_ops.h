@@ -1,5 +1,5 @@
-// Operations without kernels, for tests of the planner: every fact it reads is an attribute, so that a test says what
-// it means. Values are u8 matrices (rows, columns), so that a size in bytes is their product.
+// Operations without kernels, for tests of the planner: every fact it reads is an attribute, so that a test
+// says what it means. Values are u8 matrices (rows, columns), so that a size in bytes is their product.
 #pragma once
 #include <utility>
 #include <vector>

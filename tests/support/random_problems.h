@@ -1,5 +1,5 @@
-// Random recomputation problems: several results, take-overs, scratch, pinned items, tasks that may not repeat or are
-// closed by a later one. The same seed gives the same problem.
+// Random recomputation problems: several results, take-overs, scratch, pinned items, tasks that may not
+// repeat or are closed by a later one. The same seed gives the same problem.
 #pragma once
 #include <algorithm>
 #include <random>

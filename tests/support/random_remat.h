@@ -1,5 +1,5 @@
-// Random recomputation problems: several results, pinned and present items, scratch, take-overs, tasks that may not
-// run again or only until they are closed. The same seed gives the same problem.
+// Random recomputation problems: several results, pinned and present items, scratch, take-overs, tasks that
+// may not run again or only until they are closed. The same seed gives the same problem.
 #pragma once
 #include <algorithm>
 #include <random>

@@ -11,7 +11,8 @@
 namespace tidemark::testing {
 namespace {
 
-// Kernels are borrowed from the CPU, and with them what they cost and claim; everything else is left to the defaults.
+// Kernels are borrowed from the CPU, and with them what they cost and claim; everything else is left to the
+// defaults.
 const ExecutionFacts* toy_facts(const Op& op) {
   const ExecutionFacts* cpu = cpu_target().find(op);
   if (!cpu) return nullptr;

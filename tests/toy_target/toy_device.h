@@ -1,6 +1,7 @@
-// A second backend, as small as one can be: the example of CONTRIBUTING.md's recipe, and the proof that nothing above a
-// device relies on the CPU. The toy aligns buffers to 256 bytes, takes dense operands only, overwrites nothing and fuses
-// nothing. Its memory is its own: an address is the number of a block and an offset in it, which no host pointer is.
+// A second backend, as small as one can be: the example of CONTRIBUTING.md's recipe, and the proof that
+// nothing above a device relies on the CPU. The toy aligns buffers to 256 bytes, takes dense operands only,
+// overwrites nothing and fuses nothing. Its memory is its own: an address is the number of a block and an
+// offset in it, which no host pointer is.
 #pragma once
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
-// Everything that a backend must give for plans to run on it is in toy_device.cc: here it plans, runs every op on the
-// samples of the laws, and trains, with the bits of the CPU.
+// Everything that a backend must give for plans to run on it is in toy_device.cc: here it plans, runs every
+// op on the samples of the laws, and trains, with the bits of the CPU.
 #include <gtest/gtest.h>
 
 #include "tests/support/law_case.h"

@@ -1,4 +1,5 @@
-// An address in the memory of a device. Only that device follows it: on the host it is a pointer, elsewhere it need not be.
+// An address in the memory of a device. Only that device follows it: on the host it is a pointer, elsewhere
+// it need not be.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -38,7 +38,8 @@ constexpr Patience quick_patience{0.006, 2, 8e6}, normal_patience{0.008, 3, 16e6
 constexpr int most_copies = 32, least_rounds = 2;
 constexpr double longest_round = 1e-3;  // shorter than the slices that other processes take
 
-// Numbers about 1, or indices: some random ones, again and again; a prime number, so that no two rows are equal.
+// Numbers about 1, or indices: some random ones, again and again; a prime number, so that no two rows are
+// equal.
 void fill(std::span<std::byte> bytes, DType dtype, std::int64_t index_limit, std::mt19937& random) {
   const std::size_t page = 8191 * static_cast<std::size_t>(size_of(dtype));
   const auto store = [&](auto value) {

@@ -1,4 +1,5 @@
-// Measures what moves values: copies within memory, a disk, codecs. Each alone and beside threads that compute.
+// Measures what moves values: copies within memory, a disk, codecs. Each alone and beside threads that
+// compute.
 #pragma once
 #include <string>
 
@@ -7,7 +8,8 @@
 
 namespace tidemark {
 
-// Fills in further memories, links and codecs. Empty `disk_folder`: no disk; one that cannot be used is Error bad_file.
+// Fills in further memories, links and codecs. Empty `disk_folder`: no disk; one that cannot be used is Error
+// bad_file.
 void measure_links(Machine& machine, CpuDevice& device, const std::string& disk_folder);
 
 }  // namespace tidemark

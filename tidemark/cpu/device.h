@@ -1,5 +1,5 @@
-// The CPU as a device: kernels from the ops' .cpu.cc files, arenas from the operating system's pages, one pool of threads.
-// Its addresses are pointers, and all its memories are the host's.
+// The CPU as a device: kernels from the ops' .cpu.cc files, arenas from the operating system's pages, one
+// pool of threads. Its addresses are pointers, and all its memories are the host's.
 #pragma once
 #include "tidemark/base/parallel.h"
 #include "tidemark/cpu/prepared.h"

@@ -1,5 +1,5 @@
-// Commands as the CPU runs them: one list of calls, from first to last, whichever lane they are of. That order is the
-// plan's list, which the verifier has played, so waits hold by themselves.
+// Commands as the CPU runs them: one list of calls, from first to last, whichever lane they are of. That
+// order is the plan's list, which the verifier has played, so waits hold by themselves.
 #pragma once
 #include <functional>
 

@@ -6,11 +6,12 @@
 namespace tidemark {
 namespace {
 
-// Traces of one set of arguments that read values of captured tensors: programs that step through many such values need
-// the latest ones at most.
+// Traces of one set of arguments that read values of captured tensors: programs that step through many such
+// values need the latest ones at most.
 constexpr std::ptrdiff_t most_per_key = 8;
 
-// What a step takes at most once it is made ready, which happens behind the insertion, at the first run: bytes.
+// What a step takes at most once it is made ready, which happens behind the insertion, at the first run:
+// bytes.
 constexpr std::int64_t kernels_to_come = 2 << 10;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The traced and planned calls of a compiled function, by the types and fixed values of their arguments. They take
-// memory of their own (graphs, plans, kernels), so there is a limit in bytes: the calls that were not made for longest
-// go first, and are traced and planned again if they come back.
+// The traced and planned calls of a compiled function, by the types and fixed values of their arguments. They
+// take memory of their own (graphs, plans, kernels), so there is a limit in bytes: the calls that were not
+// made for longest go first, and are traced and planned again if they come back.
 #pragma once
 #include <any>
 #include <array>

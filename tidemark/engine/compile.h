@@ -1,12 +1,13 @@
-// compile(f): a function that is traced and planned at its first call for each set of argument types, then reused. What f
-// uses from outside it reads at every call, as f itself would (captures.h).
+// compile(f): a function that is traced and planned at its first call for each set of argument types, then
+// reused. What f uses from outside it reads at every call, as f itself would (captures.h).
 //
 //   auto step = td::compile(td::value_and_grad(loss), {.memory = 64_MiB});
 //   auto [value, grads] = step(params, x, y);
 //   fmt::print("{}", step.plan().summary());
 //
-// Any number of threads may call it at once. With a budget they take turns, so that it is kept; without one they run side by
-// side, each in an arena of its own. A call of types that are planned does not wait for the planning of others.
+// Any number of threads may call it at once. With a budget they take turns, so that it is kept; without one
+// they run side by side, each in an arena of its own. A call of types that are planned does not wait for the
+// planning of others.
 #pragma once
 #include <string>
 
@@ -15,7 +16,8 @@
 
 namespace tidemark {
 
-// A tree of tensors with the same types and no values: what prepare, try_prepare, frontier and others take as well.
+// A tree of tensors with the same types and no values: what prepare, try_prepare, frontier and others take as
+// well.
 template <class Tree>
 Tree types_of(const Tree& tree) {
   return map_tree([](const Tensor& t) { return Tensor::of_type(t.type()); }, tree);
@@ -26,8 +28,8 @@ namespace detail {
 template <class T>
 inline constexpr char type_tag = 0;  // its address tells types apart, also those of the same name
 
-// The arguments' types, sizes and values that are no tensors. Each part has its length in front, so that no text can end
-// early and pass for two.
+// The arguments' types, sizes and values that are no tensors. Each part has its length in front, so that no
+// text can end early and pass for two.
 template <class... Args>
 std::string key_of_fixed(const Args&... args) {
   std::string key;
@@ -54,7 +56,8 @@ class Compiled {
   Compiled(F f, CompileOptions options, SourceLine where)
       : state_(std::make_shared<State>(std::move(f), std::move(options), where)) {}
 
-  // Throws InfeasibleBudget, at the line of the call of compile, when no plan for these types is within the budget.
+  // Throws InfeasibleBudget, at the line of the call of compile, when no plan for these types is within the
+  // budget.
   template <class... Args>
   auto operator()(const Args&... args) const {
     using Result = std::decay_t<decltype(state_->f(args...))>;
@@ -63,7 +66,8 @@ class Compiled {
     return with_tensors(std::any_cast<const Result&>(results.call->result), results.tensors);
   }
 
-  // Traces and plans for arguments of these types without running. Arguments with values: memory is reserved too.
+  // Traces and plans for arguments of these types without running. Arguments with values: memory is reserved
+  // too.
   template <class... Args>
   PlannedGraph prepare(const Args&... args) const {
     return state_->function.prepare(Arguments<Args...>(*state_, args...).call);
@@ -78,7 +82,8 @@ class Compiled {
     }
   }
 
-  // The smallest budget that fits, and what pins it; the budget of compile plays no part. As much work as planning.
+  // The smallest budget that fits, and what pins it; the budget of compile plays no part. As much work as
+  // planning.
   template <class... Args>
   SmallestBudget smallest(const Args&... args) const {
     return state_->function.smallest(Arguments<Args...>(*state_, args...).call);
@@ -110,8 +115,8 @@ class Compiled {
 
   // Everything it holds between calls.
   FunctionMemory memory_report() const { return state_->function.memory(); }
-  // Forgets what was traced and planned; the next call begins anew. For when something changed that a trace cannot see: a
-  // C++ number, or which of several tensors a captured pointer points at.
+  // Forgets what was traced and planned; the next call begins anew. For when something changed that a trace
+  // cannot see: a C++ number, or which of several tensors a captured pointer points at.
   void forget() const { state_->function.forget(); }
 
  private:

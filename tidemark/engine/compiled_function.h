@@ -1,6 +1,7 @@
-// A compiled function whose C++ types are forgotten: it traces a call when it must, plans it, keeps what was planned, and runs
-// it. `Compiled<F>` (compile.h) is a typed face over it; bindings of other languages stand on it directly. Any number of
-// threads may call it at once: a call that is remembered does not wait for the planning of another.
+// A compiled function whose C++ types are forgotten: it traces a call when it must, plans it, keeps what was
+// planned, and runs it. `Compiled<F>` (compile.h) is a typed face over it; bindings of other languages stand
+// on it directly. Any number of threads may call it at once: a call that is remembered does not wait for the
+// planning of another.
 #pragma once
 #include <any>
 #include <functional>
@@ -34,8 +35,8 @@ class CompiledFunction {
   CompiledFunction(const CompiledFunction&) = delete;
   CompiledFunction& operator=(const CompiledFunction&) = delete;
 
-  // The result's tree, with tensors that hold nothing, and the tensors. Throws InfeasibleBudget, at the line of the call of
-  // compile, when no plan for these types is within the budget.
+  // The result's tree, with tensors that hold nothing, and the tensors. Throws InfeasibleBudget, at the line
+  // of the call of compile, when no plan for these types is within the budget.
   struct Results {
     std::shared_ptr<const CompiledCall> call;
     std::vector<Tensor> tensors;

@@ -63,8 +63,8 @@ class LoopSearch {
   // Of the choice that was taken; none: it is not known to fit.
   const std::optional<std::pair<Graph, Plan>>& found() const { return found_; }
 
-  // States in one slot; records, where they need less beside them than states do; or what needs least by itself. The same
-  // whatever the budget, so that what is reported as the smallest can be asked for.
+  // States in one slot; records, where they need less beside them than states do; or what needs least by
+  // itself. The same whatever the budget, so that what is reported as the smallest can be asked for.
   Graph smallest() {
     Limits least = tightest();
     if (dials_.empty()) return graph(least);
@@ -187,7 +187,8 @@ class LoopSearch {
       if (level.peak <= memory_ && (!fastest || level.seconds <= fastest->seconds)) fastest = &level;
     }
     if (fastest) consider(fastest->limits);
-    // Those that would be faster, with something else running again or bodies in less memory: until it does not pay.
+    // Those that would be faster, with something else running again or bodies in less memory: until it does
+    // not pay.
     std::size_t misses = 0, left = most_levels;
     for (const Level& level : list) {
       if (fastest && (level.peak <= memory_ || level.seconds >= fastest->seconds)) continue;

@@ -1,4 +1,5 @@
-// What loops hold beside their results: one place for what is carried and summed up, where a step can write over it.
+// What loops hold beside their results: one place for what is carried and summed up, where a step can write
+// over it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,7 +121,8 @@ TEST(LoopMemory, WhatIsReadAfterItIsWrittenKeepsTwoPlaces) {
   check(shifted);
 }
 
-// A step that hands on what it was given, and makes the next from it and the one before: two places, and no copies.
+// A step that hands on what it was given, and makes the next from it and the one before: two places, and no
+// copies.
 TEST(LoopMemory, WhatIsHandedOnAsItIsStaysWhereItIs) {
   using Two = std::pair<Tensor, Tensor>;
   const auto leap = [](Two s) { return Two(s.first * 1.5 - s.second, s.first); };
@@ -150,7 +152,8 @@ TEST(LoopMemory, TheVerifierHoldsPlansToWhatIsHandedOn) {
     }
     return list;
   };
-  // Forwards: the state. Its reverse: the state, of a step that is run again; the gradient and the sum, not the weights.
+  // Forwards: the state. Its reverse: the state, of a step that is run again; the gradient and the sum, not
+  // the weights.
   EXPECT_EQ(donated(planned.graph), "d- d- --dd ");
   // Once a region may not overwrite what it is given, its plan is refused.
   Graph held = planned.graph;

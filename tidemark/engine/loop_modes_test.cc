@@ -1,4 +1,5 @@
-// Loops and their bodies in less memory: fewer records, fewer states, tighter bodies, each loop as it needs; the same bits.
+// Loops and their bodies in less memory: fewer records, fewer states, tighter bodies, each loop as it needs;
+// the same bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +38,8 @@ std::optional<Found> within(const Graph& graph, std::int64_t memory) {
   return Found{std::move(prepared), std::move(plan).value()};
 }
 
-// One limit for all loops, the highest with which a plan fits in which nothing else runs again and bodies are free.
+// One limit for all loops, the highest with which a plan fits in which nothing else runs again and bodies are
+// free.
 std::optional<Plan> with_one_limit(const Graph& graph, std::int64_t memory) {
   std::optional<Plan> best;
   for (double limit = 256; limit < 1e8; limit *= 1.15) {

@@ -31,7 +31,8 @@ bool could_be_donated(const TracedFunction& function, const Graph& traced, std::
       });
 }
 
-// What might help, most welcome first. Loops keep as little as they can in all of them. `traced`: for `types`, before optimisation.
+// What might help, most welcome first. Loops keep as little as they can in all of them. `traced`: for
+// `types`, before optimisation.
 std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<const Type> types,
                                     const Graph& traced, const CompileOptions& options,
                                     SearchControl* control, SourceLine where) {
@@ -87,8 +88,8 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
   return list;
 }
 
-// What a call hands out that the next one finds beside its plan while it is held: large results, but for those that can
-// take the memory of a donated argument.
+// What a call hands out that the next one finds beside its plan while it is held: large results, but for
+// those that can take the memory of a donated argument.
 std::int64_t result_bytes(const Graph& traced) {
   std::vector<Type> donated;
   for (const Input& input : traced.inputs()) {
@@ -219,8 +220,8 @@ PlannedFunction plan_function(const TracedFunction& function, const Graph& trace
 
 namespace {
 
-// The smallest plan, its loops in the modes that lead there. The lowest is looked for whatever it costs; within it, time
-// counts again.
+// The smallest plan, its loops in the modes that lead there. The lowest is looked for whatever it costs;
+// within it, time counts again.
 PlannedFunction smallest_function(const Graph& traced, const std::vector<std::string>& skip,
                                   PlanOptions options) {
   options.memory.reset();
@@ -251,7 +252,8 @@ SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& option
 
 namespace {
 
-// With loops the graph itself depends on the budget: a plan for each, at equal ratios from the smallest to the largest.
+// With loops the graph itself depends on the budget: a plan for each, at equal ratios from the smallest to
+// the largest.
 std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<std::string>& skip,
                                          PlanOptions options, int points) {
   options.memory.reset();

@@ -14,7 +14,8 @@ struct PlannedGraph {
   const Graph& graph;
   const Plan& plan;
   std::string summary() const;
-  // Of results that a call hands out beside the caller's own memory: while they are held, later calls take as much more.
+  // Of results that a call hands out beside the caller's own memory: while they are held, later calls take as
+  // much more.
   Bytes handed_out() const;
   // What reversing its loops takes; without those that keep everything.
   std::vector<LoopForecast> loops() const;

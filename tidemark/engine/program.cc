@@ -43,8 +43,8 @@ VerifiedPlan plan_or_throw(Graph& prepared, const Graph& traced, const ProgramOp
                                        .help = "pass a copy, or do not donate that argument"});
 }
 
-// Two storages have no byte in common, unless one is foreign: another library may lend the same memory twice. Then
-// what is donated must lie apart from everything else, as it does in the plan.
+// Two storages have no byte in common, unless one is foreign: another library may lend the same memory twice.
+// Then what is donated must lie apart from everything else, as it does in the plan.
 void check_apart(const Graph& graph, std::span<const Tensor> inputs, std::span<std::byte* const> memory,
                  SourceLine where) {
   if (std::ranges::none_of(inputs, [](const Tensor& t) { return t.storage()->foreign(); })) return;
@@ -203,8 +203,9 @@ void Program::check_held(std::span<const Tensor> inputs, SourceLine where) const
                   fmt::format("too much: {} bytes", total - plan_->budget)}});
 }
 
-// One per output, null for those in the inputs' memory; two outputs may be one value. Made before the run, so that
-// nothing is left to fail behind it. Small ones have memory of their own at once: cheaper than remembering them.
+// One per output, null for those in the inputs' memory; two outputs may be one value. Made before the run, so
+// that nothing is left to fail behind it. Small ones have memory of their own at once: cheaper than
+// remembering them.
 std::vector<std::shared_ptr<Storage>> Program::result_storages(const Workspace::Lease& lease) const {
   std::vector<std::shared_ptr<Storage>> storages;
   std::unordered_map<std::uint32_t, std::shared_ptr<Storage>> by_buffer;

@@ -1,6 +1,6 @@
-// What an operation means, as one constant aggregate. Everything else in the house asks here and knows no op by
-// name: autodiff reads the rules, the planner reads view and replay facts, the laws read samples. How an operation
-// runs somewhere (cost, scratch, strides, in-place reuse, fusion) is said by a target: ir/target.h.
+// What an operation means, as one constant aggregate. Everything else in the house asks here and knows no op
+// by name: autodiff reads the rules, the planner reads view and replay facts, the laws read samples. How an
+// operation runs somewhere (cost, scratch, strides, in-place reuse, fusion) is said by a target: ir/target.h.
 //
 //           ┌────────────── Op ──────────────┐
 //   types ──┤ infer                          │
@@ -69,13 +69,13 @@ enum class OpKind : std::uint8_t {
 };
 std::string_view name_of(OpKind kind);
 
-// May the op run again? exact: same bits from the same operands. seeded: the same, its randomness being an operand
-// or attribute. never: keep the result, do not recompute.
+// May the op run again? exact: same bits from the same operands. seeded: the same, its randomness being an
+// operand or attribute. never: keep the result, do not recompute.
 enum class Replay : std::uint8_t { exact, seeded, never };
 std::string_view name_of(Replay replay);
 
-// What a gradient means here. rule: vjp or expand says. zero: piecewise constant or integer-valued (floor, argmax,
-// random bits). undefined: asking is an error.
+// What a gradient means here. rule: vjp or expand says. zero: piecewise constant or integer-valued (floor,
+// argmax, random bits). undefined: asking is an error.
 enum class Derivative : std::uint8_t { rule, zero, undefined };
 
 // Result as a window on operand `operand`: element offset from the operand's first element, and strides.
@@ -85,20 +85,21 @@ struct ViewSpec {
   Strides strides;
 };
 
-// Derivatives of a region, for the rules of ops that have regions. Autodiff, which calls the rules, brings them: an op
-// rests on nothing above ir/.
+// Derivatives of a region, for the rules of ops that have regions. Autodiff, which calls the rules, brings
+// them: an op rests on nothing above ir/.
 struct Calculus {
   // (x…) → (y…) becomes (x…, ẋ of each wanted x) → (y…, ẏ of each floating-point y).
   Graph (*jvp)(const Graph& f, std::span<const bool> wanted);
-  // (x…) → (y…) becomes (x…, ȳ of each floating-point y, a of each accumulated x) → (y…, x̄ of each wanted x), where the
-  // gradient of an accumulated x begins as a. What is accumulated is wanted.
+  // (x…) → (y…) becomes (x…, ȳ of each floating-point y, a of each accumulated x) → (y…, x̄ of each wanted
+  // x), where the gradient of an accumulated x begins as a. What is accumulated is wanted.
   Graph (*vjp)(const Graph& f, std::span<const bool> wanted, std::span<const bool> accumulated);
 };
 
-// A rule writes SSA through the builder; what it reads is what must live. `in`/`out` are the call's operands and
-// results. For a vjp `seed[r]` is the gradient arriving at result r and the rule returns one gradient per operand;
-// for a jvp `seed[o]` is the tangent of operand o and the rule returns one tangent per result. An empty Var is zero.
-// A jvp that computes the results along with the tangents returns them after those: they replace the node's.
+// A rule writes SSA through the builder; what it reads is what must live. `in`/`out` are the call's operands
+// and results. For a vjp `seed[r]` is the gradient arriving at result r and the rule returns one gradient per
+// operand; for a jvp `seed[o]` is the tangent of operand o and the rule returns one tangent per result. An
+// empty Var is zero. A jvp that computes the results along with the tangents returns them after those: they
+// replace the node's.
 struct RuleCall {
   Builder& builder;
   const Call& call;
@@ -119,8 +120,8 @@ struct DTypeSet {
 inline constexpr DTypeSet floats{0x0f}, integers{0x70}, numbers{0x7f}, booleans{0x80}, any_dtype{0xff};
 inline constexpr DTypeSet wide_floats{0x03};  // f32 and f64 only
 
-// Operands and attributes on which the laws try the op. Types are written for f64 (or the fixed dtype of an index or
-// mask operand); the laws recast f64 operands to every dtype of `Op::dtypes`.
+// Operands and attributes on which the laws try the op. Types are written for f64 (or the fixed dtype of an
+// index or mask operand); the laws recast f64 operands to every dtype of `Op::dtypes`.
 struct Sample {
   struct Operand {
     Type type;
@@ -150,8 +151,9 @@ struct Op {
   std::vector<Var> (*jvp)(const RuleCall&) = nullptr;
   std::vector<Var> (*expand)(const RuleCall&) =
       nullptr;  // the same meaning in simpler ops; returns the results
-  // The call as it must run if a gradient is to follow: with more results, which the vjp reads. Returns the results
-  // that there were. Reverse mode replaces calls by it before it asks for a vjp; `wanted` says who needs a gradient.
+  // The call as it must run if a gradient is to follow: with more results, which the vjp reads. Returns the
+  // results that there were. Reverse mode replaces calls by it before it asks for a vjp; `wanted` says who
+  // needs a gradient.
   std::vector<Var> (*for_reverse)(const RuleCall&) = nullptr;
 
   std::optional<ViewSpec> (*view)(const Call&,

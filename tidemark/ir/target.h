@@ -1,6 +1,7 @@
-// How operations run somewhere. `Op` says what an operation means; a target says what the planner must know of the kernels that
-// do the work: workspace, strides, in-place reuse, fusion, cost, what the host reads. It is data that a backend brings
-// and that links without the backend's driver, so a plan can be made, verified and shown for a device that is not here.
+// How operations run somewhere. `Op` says what an operation means; a target says what the planner must know
+// of the kernels that do the work: workspace, strides, in-place reuse, fusion, cost, what the host reads. It
+// is data that a backend brings and that links without the backend's driver, so a plan can be made, verified
+// and shown for a device that is not here.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -11,7 +12,8 @@
 
 namespace tidemark {
 
-// What kind of machinery does the work: a machine has rates for each (plan/machine.h). by_kind: as the op's kind says.
+// What kind of machinery does the work: a machine has rates for each (plan/machine.h). by_kind: as the op's
+// kind says.
 enum class WorkKind : std::uint8_t {
   by_kind,
   elementwise,
@@ -39,16 +41,21 @@ struct Cost {
 };
 
 // How a call can join others in a group that runs as one kernel, tile by tile, over one shape: the group's.
-//   pointwise: element i of the result depends on element i of the operands, broadcast as in NumPy to the result's
-//     shape, and on nothing else. The result has the group's shape; or one element, and then has no memory of its own.
-//   reduction: folds its one operand, which has the group's shape. Only the last step of a group, behind pointwise ones.
-// A value made and read in the group alone has no memory. A result may lie exactly on an operand from outside that is
-// dense, of the group's shape and the same element size, if no later step of the group reads that operand.
+//   pointwise: element i of the result depends on element i of the operands, broadcast as in NumPy to the
+//   result's
+//     shape, and on nothing else. The result has the group's shape; or one element, and then has no memory of
+//     its own.
+//   reduction: folds its one operand, which has the group's shape. Only the last step of a group, behind
+//   pointwise ones.
+// A value made and read in the group alone has no memory. A result may lie exactly on an operand from outside
+// that is dense, of the group's shape and the same element size, if no later step of the group reads that
+// operand.
 enum class Fusion : std::uint8_t { none, pointwise, reduction };
 inline constexpr int max_group_steps = 64;
 
-// Contents that decide on the host how a call goes on: a branch's condition, a loop's. A device that is not the host
-// hands them over before it goes on; which operands hold indices that are checked is said by Op::fails.
+// Contents that decide on the host how a call goes on: a branch's condition, a loop's. A device that is not
+// the host hands them over before it goes on; which operands hold indices that are checked is said by
+// Op::fails.
 struct HostReads {
   std::vector<int> operands = {};
   struct RegionOutput {
@@ -57,7 +64,8 @@ struct HostReads {
   std::vector<RegionOutput> outputs = {};  // of each run of a region
 };
 
-// Of one op on one target. A call passes its operands' types, its attributes and the strides that are planned.
+// Of one op on one target. A call passes its operands' types, its attributes and the strides that are
+// planned.
 struct ExecutionFacts {
   Cost (*cost)(const Call&) = nullptr;             // nullptr: reads and writes everything once
   std::int64_t (*scratch)(const Call&) = nullptr;  // bytes of workspace, that of regions apart; nullptr: none

@@ -1,5 +1,6 @@
-// What a kernel sees: operands and results as strided windows on memory that the plan already placed, attributes
-// unpacked beforehand, scratch of the size the op's facts claimed, and the pool. A kernel allocates nothing.
+// What a kernel sees: operands and results as strided windows on memory that the plan already placed,
+// attributes unpacked beforehand, scratch of the size the op's facts claimed, and the pool. A kernel
+// allocates nothing.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -26,9 +27,10 @@ struct TensorRef {
   }
 };
 
-// A region (the body of a loop, a branch) made ready to run: reads `inputs[i]`, writes `outputs[i]`, each dense. Its own
-// memory is set aside beforehand. An output that is made in an input's memory (RegionFacts::over) may be asked for there;
-// no other output may lie on an input. A donated input is lost, wherever outputs are asked for.
+// A region (the body of a loop, a branch) made ready to run: reads `inputs[i]`, writes `outputs[i]`, each
+// dense. Its own memory is set aside beforehand. An output that is made in an input's memory
+// (RegionFacts::over) may be asked for there; no other output may lie on an input. A donated input is lost,
+// wherever outputs are asked for.
 struct RegionRun {
   void (*call)(void* self, std::byte* const* inputs, std::byte* const* outputs) = nullptr;
   void* self = nullptr;

@@ -1,6 +1,7 @@
 // The CPU implementation of an op: the function, how its attributes are unpacked once before a plan runs, and
 // what the planner knows of it.
-//   const CpuKernel cpu::flip = cpu_kernel<AxesAttrs>(run, {.strided = takes_any_strides});  // in flip.cpu.cc
+//   const CpuKernel cpu::flip = cpu_kernel<AxesAttrs>(run, {.strided = takes_any_strides});  // in
+//   flip.cpu.cc
 #pragma once
 #include <memory>
 

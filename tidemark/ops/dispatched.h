@@ -1,6 +1,6 @@
-// Functions of KernelArgs that are compiled once per SIMD target, as functions and kernels that call the machine's. For the
-// part of a file under HWY_ONCE, in namespace tidemark; `function` is the name within HWY_NAMESPACE. The file itself brings
-// hwy/highway.h, after hwy/foreach_target.h.
+// Functions of KernelArgs that are compiled once per SIMD target, as functions and kernels that call the
+// machine's. For the part of a file under HWY_ONCE, in namespace tidemark; `function` is the name within
+// HWY_NAMESPACE. The file itself brings hwy/highway.h, after hwy/foreach_target.h.
 #pragma once
 #include "tidemark/ops/cpu_kernel.h"
 

@@ -1,5 +1,5 @@
-// What a plan's kernels are predicted to cost. A group is one kernel: the arithmetic of all its steps, one start, and of
-// the bytes those that come from memory, each once, and those that go there.
+// What a plan's kernels are predicted to cost. A group is one kernel: the arithmetic of all its steps, one
+// start, and of the bytes those that come from memory, each once, and those that go there.
 #pragma once
 #include <vector>
 

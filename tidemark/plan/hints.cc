@@ -13,7 +13,8 @@ struct Answer {
   std::vector<Execution> executions;
 };
 
-// Nodes that turn out to be stuck (their operands overwritten by then) become run-once, until all that is asked can be.
+// Nodes that turn out to be stuck (their operands overwritten by then) become run-once, until all that is
+// asked can be.
 Answer answer(const Draft& draft) {
   const Graph& graph = *draft.graph;
   std::vector<std::string> once = once_only(draft);
@@ -60,7 +61,8 @@ Answer answer(const Draft& draft) {
   return result;
 }
 
-// What some single step needs however often things are recomputed: its operands or its results, and its scratch.
+// What some single step needs however often things are recomputed: its operands or its results, and its
+// scratch.
 std::int64_t single_step_bound(const Draft& draft) {
   const Graph& graph = *draft.graph;
   const auto bytes = [&](ValueId root) {

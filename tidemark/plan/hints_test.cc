@@ -17,7 +17,8 @@ namespace {
 using fake::Sketch;
 using testing::with_random_hints;
 
-// x ─▶ h0 ─▶ h1 … ─▶ loss, and a backward chain that reads every h. Segments of `segment` layers are checkpoints.
+// x ─▶ h0 ─▶ h1 … ─▶ loss, and a backward chain that reads every h. Segments of `segment` layers are
+// checkpoints.
 struct Chain {
   Chain(int layers, int segment) {
     h.push_back(s.input(16, 64, "x"));

@@ -51,7 +51,8 @@ TEST(Models, OrderSearchHoldsFewGradientsAtOnce) {
   const Graph graph = models::mlp(12, 4, 256);
   const Plan plan = make_plan(graph, test_target());
   EXPECT_LE(plan.arena_bytes, 2 * 256 * 256 * 4) << summary(graph, plan);
-  // With Adam an update is a dozen steps that hold two such arrays; a layer's must be through before the next one's.
+  // With Adam an update is a dozen steps that hold two such arrays; a layer's must be through before the next
+  // one's.
   const Graph adam = models::mlp(12, 16, 256, true);
   EXPECT_LE(make_plan(adam, test_target()).arena_bytes, 2.75 * 256 * 256 * 4)
       << summary(adam, make_plan(adam, test_target()));

@@ -59,7 +59,8 @@ TEST(PlanLaws, PlansSurviveJson) {
 }
 
 TEST(PlanLaws, TheOrderSearchCountsWhatThePlanCounts) {
-  // With an exact layout the arena is the searched order's load: the bound of the plan is what the search predicted.
+  // With an exact layout the arena is the searched order's load: the bound of the plan is what the search
+  // predicted.
   for (unsigned seed = 2; seed < 200; seed += 4) {  // training-shaped
     const RandomGraph random(seed, 200);
     const Plan plan = make_plan(random.graph(), test_target(), {.effort = 0.5});

@@ -1,5 +1,5 @@
-// The one stretch of a memory that a plan runs in, reserved up front. It counts its own high-water mark: the furthest byte
-// that any step was given, which a plan's claim is held against.
+// The one stretch of a memory that a plan runs in, reserved up front. It counts its own high-water mark: the
+// furthest byte that any step was given, which a plan's claim is held against.
 #pragma once
 #include <algorithm>
 

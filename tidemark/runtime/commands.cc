@@ -148,7 +148,8 @@ class CommandStream::Lowering {
     top[0] = std::max(top[0], inside.top[0]);
   }
 
-  // Outputs of a region that are not made where they are wanted: inputs, and values that are another output too.
+  // Outputs of a region that are not made where they are wanted: inputs, and values that are another output
+  // too.
   bool next_output_copy(Commands& out) {
     for (; output_ < plan_.outputs.size(); ++output_) {
       const Ref& ref = plan_.outputs[output_];

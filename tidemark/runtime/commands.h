@@ -1,6 +1,6 @@
-// A plan as a device gets it: what to run, in an order that is right, with every operand at a *location*, which has an
-// address once arenas and arguments have theirs. Plain data without a pointer into memory, so a device may turn it into
-// what suits it: a list of calls, a captured graph, messages to another machine.
+// A plan as a device gets it: what to run, in an order that is right, with every operand at a *location*,
+// which has an address once arenas and arguments have theirs. Plain data without a pointer into memory, so a
+// device may turn it into what suits it: a list of calls, a captured graph, messages to another machine.
 #pragma once
 #include <memory>
 #include <optional>
@@ -40,8 +40,9 @@ struct Commands;
 struct Command {
   StepKind kind = StepKind::compute;
   bool is_group = false;
-  // Of a compute: its call, or those of a group, which run as one kernel (Fusion in ir/target.h says what a group may be).
-  // A group has the distinct operands from outside as `in` and the results that have memory as `out`.
+  // Of a compute: its call, or those of a group, which run as one kernel (Fusion in ir/target.h says what a
+  // group may be). A group has the distinct operands from outside as `in` and the results that have memory as
+  // `out`.
   std::vector<GroupStep> steps = {};
   std::vector<CommandOperand> in = {}, out = {};
   std::optional<Location> scratch = {};  // the kernel's own, as much as the target claims
@@ -77,8 +78,8 @@ class CommandStream {
 
   const Command* next();  // valid until the next one is asked for; null: that was all
 
-  // Of the commands so far. Per memory: one past the last byte that any touches; per command: one past its last step of
-  // the plan; the first command that writes an argument, their number where none does.
+  // Of the commands so far. Per memory: one past the last byte that any touches; per command: one past its
+  // last step of the plan; the first command that writes an argument, their number where none does.
   const std::vector<std::int64_t>& top() const;
   const std::vector<std::size_t>& last_steps() const { return last_steps_; }
   std::size_t first_argument_write() const { return first_write_.value_or(last_steps_.size()); }

@@ -1,8 +1,9 @@
-// The backend contract: what a device must offer so that plans can run on it. The only virtual functions in the house.
+// The backend contract: what a device must offer so that plans can run on it. The only virtual functions in
+// the house.
 //
-// A device gets all commands of a plan before the first run and makes them ready: it looks up kernels, captures what can be
-// captured, and turns lanes and waits into what it has for them (streams and events, threads, or one list). Whoever runs them hands
-// over addresses of arguments, and hears of errors.
+// A device gets all commands of a plan before the first run and makes them ready: it looks up kernels,
+// captures what can be captured, and turns lanes and waits into what it has for them (streams and events,
+// threads, or one list). Whoever runs them hands over addresses of arguments, and hears of errors.
 #pragma once
 #include <memory>
 #include <span>
@@ -18,7 +19,8 @@ class Prepared {
   virtual ~Prepared() = default;
   // Where the call's arguments are, for all runs until the next bind.
   virtual void bind(std::span<const Address> arguments) = 0;
-  // The commands [first, last), to their end. Throws Error for what a kernel finds wrong with what its operands hold.
+  // The commands [first, last), to their end. Throws Error for what a kernel finds wrong with what its
+  // operands hold.
   virtual void run(std::size_t first, std::size_t last) = 0;
   virtual std::int64_t held_bytes() const = 0;  // by what was made ready, about
 };

@@ -1,5 +1,6 @@
-// Runs a plan. It decides nothing: order, addresses and lifetimes are the plan's, how commands run is the device's. It
-// hands the plan's commands to the device once, and knows up to where a failure leaves the arguments as they were.
+// Runs a plan. It decides nothing: order, addresses and lifetimes are the plan's, how commands run is the
+// device's. It hands the plan's commands to the device once, and knows up to where a failure leaves the
+// arguments as they were.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,12 +19,12 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // `inputs[i]` is where the graph's input i is: dense, aligned to its elements (kernels take views, and those are
-  // not more than that), and written only if that input is donated. When it throws, wrote_inputs() says whether any
-  // was; plans let no step fail, for what its operands hold, once one is.
+  // `inputs[i]` is where the graph's input i is: dense, aligned to its elements (kernels take views, and
+  // those are not more than that), and written only if that input is donated. When it throws, wrote_inputs()
+  // says whether any was; plans let no step fail, for what its operands hold, once one is.
   void run(std::span<const Address> inputs);
-  // The same, calling `after_step(i)` when step i of the plan has run, with its group if it is in one: for timing and for
-  // watching values.
+  // The same, calling `after_step(i)` when step i of the plan has run, with its group if it is in one: for
+  // timing and for watching values.
   void run(std::span<const Address> inputs, const std::function<void(std::size_t step)>& after_step);
   bool wrote_inputs() const { return wrote_inputs_; }
 

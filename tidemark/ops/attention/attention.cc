@@ -98,7 +98,8 @@ std::vector<Type> infer_delta(const Call& call) {
   return {row_type(call.in[0])};
 }
 
-// A call in five dimensions, (B, Hkv, group, T, ·), in the dtype that computes: what the expansions are written in.
+// A call in five dimensions, (B, Hkv, group, T, ·), in the dtype that computes: what the expansions are
+// written in.
 struct Grouped {
   AttentionForm form;
   DType dtype;

@@ -17,8 +17,8 @@ namespace {
 
 using namespace attention_blocks;
 
-// row = 2^(row - shift) in place for the `seen` first of n scores, 0 for the others; returns the sum. A shift of -inf means
-// that nothing is visible: all zeros. Rows end at whole vectors.
+// row = 2^(row - shift) in place for the `seen` first of n scores, 0 for the others; returns the sum. A shift
+// of -inf means that nothing is visible: all zeros. Rows end at whole vectors.
 template <class W>
 W exponentiate(W* row, std::int64_t seen, std::int64_t n, W shift) {
   const rows::Tag<W> d;
@@ -83,7 +83,8 @@ HWY_INLINE void four_maxima(const W* scores, std::int64_t n, W* top) {
   }
 }
 
-// A block of scores becomes terms relative to the running maximum; what was summed before fades where that rises.
+// A block of scores becomes terms relative to the running maximum; what was summed before fades where that
+// rises.
 template <class W>
 void take_in(const AttentionForm& form, const Block& at, W* scores, Running<W>* running, W* y,
              std::int64_t y_row) {
@@ -126,7 +127,8 @@ void drop(const AttentionForm& form, const Block& at, Keeper<W>& keeper, W* term
   }
 }
 
-// Queries [first, first + count) of head (b, h) against all keys. A block of keys is packed once for all of them.
+// Queries [first, first + count) of head (b, h) against all keys. A block of keys is packed once for all of
+// them.
 template <class T>
 void forward_span(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t h,
                   std::int64_t first, std::int64_t count, std::byte* memory) {

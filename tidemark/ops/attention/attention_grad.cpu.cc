@@ -16,7 +16,8 @@ namespace {
 
 using namespace attention_blocks;
 
-// A block's probabilities or slopes with keys along the rows, in panels of left factors: `depth` queries each.
+// A block's probabilities or slopes with keys along the rows, in panels of left factors: `depth` queries
+// each.
 template <class W>
 struct Turned {
   W* panels;
@@ -40,8 +41,8 @@ struct Turned {
   Factor<W> factor() const { return {{}, panels, depth}; }
 };
 
-// p = 2^scores / e^logsumexp and ds = p (dp - delta), both 0 where nothing is seen; ds in place of dp, too. What dropout
-// keeps of p and dp takes their place.
+// p = 2^scores / e^logsumexp and ds = p (dp - delta), both 0 where nothing is seen; ds in place of dp, too.
+// What dropout keeps of p and dp takes their place.
 template <class W, bool dropped>
 void block_slopes(const AttentionForm& form, const KernelArgs& args, const Block& at, Keeper<W>& keeper,
                   const W* scores, W* ds, const Turned<W>& p_turned, const Turned<W>& ds_turned) {
@@ -145,7 +146,8 @@ struct QueryBlock {
   const attention_lanes::GradientQueries<W>& memory_;
 };
 
-// Adds what a block of scores gives: to the gradients of its keys, and to those of its queries, the rows at `dq`.
+// Adds what a block of scores gives: to the gradients of its keys, and to those of its queries, the rows at
+// `dq`.
 template <class T>
 void add_block(const AttentionForm& form, const KernelArgs& args, const Block& at,
                const QueryBlock<T>& queries, KeyBlock<T>& keys, Keeper<compute_t<T>>& keeper,
@@ -165,9 +167,9 @@ void add_block(const AttentionForm& form, const KernelArgs& args, const Block& a
   add_product(form, at, slopes.ds, keys.k_right, slopes.ds_left, dq, width);
 }
 
-// All that keys [begin, end) of key head (b, kv) give: their own gradients, and their part of the gradients of the queries
-// that share them, which is added up in `dq` (rows of `width`, from query head 0 of batch 0 on). A block of queries is packed
-// once for a few blocks of keys.
+// All that keys [begin, end) of key head (b, kv) give: their own gradients, and their part of the gradients
+// of the queries that share them, which is added up in `dq` (rows of `width`, from query head 0 of batch 0
+// on). A block of queries is packed once for a few blocks of keys.
 template <class T>
 void gradient_of_keys(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t kv,
                       std::int64_t begin, std::int64_t end, compute_t<T>* dq, std::byte* memory) {

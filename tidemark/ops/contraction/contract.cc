@@ -116,8 +116,8 @@ std::int64_t index_of(const Dims& dims, std::int64_t d) {
 
 bool is_identity(const Dims& order) { return order == sequence(0, order.rank()); }
 
-// The gradient of one operand ("own") from the result's gradient and the other operand. Both orders of the two give
-// it up to a transposition; the one that needs none is taken where there is one.
+// The gradient of one operand ("own") from the result's gradient and the other operand. Both orders of the
+// two give it up to a transposition; the one that needs none is taken where there is one.
 Var operand_gradient(const RuleCall& rule, bool own_is_lhs) {
   const auto attrs = rule.call.attrs_as<ContractAttrs>();
   const int own_rank = rule.in[own_is_lhs ? 0 : 1].type().rank();

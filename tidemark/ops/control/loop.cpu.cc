@@ -86,8 +86,8 @@ Cost cost(const Call& call) {
           .seconds = trips * call.planned[0].seconds};
 }
 
-// Pointers to the body's inputs and outputs, and places for carried values that the body does not write over what it was
-// given. With all states kept they go from snapshot to snapshot instead.
+// Pointers to the body's inputs and outputs, and places for carried values that the body does not write over
+// what it was given. With all states kept they go from snapshot to snapshot instead.
 std::int64_t scratch(const Call& call) {
   const auto a = call.attrs_as<LoopAttrs>();
   const auto pointers = static_cast<std::int64_t>(call.in.size() + call.regions[0].outputs().size());

@@ -141,8 +141,8 @@ Cost cost(const Call& call) {
   constexpr std::int64_t expected = 16;  // where nothing is known
   const std::int64_t steps = a.unknown_length() ? expected : a.trips;
   const auto trips = static_cast<double>(steps);
-  // Beyond the sweep of the loop itself, which goes over all steps once. With files it is gone over again; the slots in
-  // them are counted as if they were in memory, and a transfer for each.
+  // Beyond the sweep of the loop itself, which goes over all steps once. With files it is gone over again;
+  // the slots in them are counted as if they were in memory, and a transfer for each.
   const auto advances = static_cast<double>(
       a.uses_files() ? schedule::least_advances(steps, std::min(steps, a.memory_slots + a.disk_slots))
                      : schedule::least_advances(steps + 1, a.slots) - steps);
@@ -158,9 +158,9 @@ Cost cost(const Call& call) {
           .seconds = advances * step.seconds + trips * back.seconds + transfers};
 }
 
-// Pointers, and places for gradients that are carried or summed up and not written over what they were; for a slice of
-// each that is stacked, in case it goes over what a step reads. Where states are computed again, one, with places
-// likewise, and for each slot whose state it holds.
+// Pointers, and places for gradients that are carried or summed up and not written over what they were; for a
+// slice of each that is stacked, in case it goes over what a step reads. Where states are computed again,
+// one, with places likewise, and for each slot whose state it holds.
 std::int64_t scratch(const Call& call) {
   const auto a = call.attrs_as<LoopReverseAttrs>();
   const Graph &step = call.regions[0], &back = call.regions[1];
@@ -187,8 +187,9 @@ std::size_t float_carries(const Call& call, std::int64_t carries) {
   return count;
 }
 
-// A gradient of what is carried over the seed it begins as; snapshots over themselves, since slots are used again. A
-// gradient of an x over an x or a seed of a y: once an iteration is reversed, nobody reads its slices.
+// A gradient of what is carried over the seed it begins as; snapshots over themselves, since slots are used
+// again. A gradient of an x over an x or a seed of a y: once an iteration is reversed, nobody reads its
+// slices.
 bool in_place(const Call& call, int result, int operand) {
   const auto a = call.attrs_as<LoopReverseAttrs>();
   const int carried = static_cast<int>(float_carries(call, a.carries));

@@ -8,8 +8,9 @@
 namespace tidemark {
 namespace {
 
-// What forward convolution and input gradient share: results (batch, groups · rows, …) from the source's patches by
-// weights, of which row r, channel c, tap k lie at r · row_stride + c · channel_stride + the tap lattice.
+// What forward convolution and input gradient share: results (batch, groups · rows, …) from the source's
+// patches by weights, of which row r, channel c, tap k lie at r · row_stride + c · channel_stride + the tap
+// lattice.
 struct WeightStrides {
   std::int64_t row, channel, group;
 };

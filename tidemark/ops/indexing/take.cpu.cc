@@ -40,8 +40,8 @@ void run_take(const KernelArgs& args) {
   });
 }
 
-// Tasks own ranges of destination rows and, where there are too few of those, of their columns; a destination adds its
-// updates in the order of the indices.
+// Tasks own ranges of destination rows and, where there are too few of those, of their columns; a destination
+// adds its updates in the order of the indices.
 template <class T>
 void run_take_add_typed(const KernelArgs& args) {
   const auto& attrs = args.attrs<TakeAddAttrs>();

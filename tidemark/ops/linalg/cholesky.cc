@@ -20,7 +20,8 @@ std::vector<Type> infer(const Call& call) {
 
 Var symmetric(const Var& x) { return (x + swap_last_two(x)) * 0.5; }
 
-// The lower triangle with the diagonal halved: the Φ of Murray, "Differentiation of the Cholesky decomposition" (2016).
+// The lower triangle with the diagonal halved: the Φ of Murray, "Differentiation of the Cholesky
+// decomposition" (2016).
 Var half_lower(const Var& x) {
   const Var lower = tril(x);
   return (lower + tril(x, -1)) * 0.5;

@@ -75,8 +75,9 @@ void backward_row(const NormForm& form, std::int64_t r, const T* x, compute_t<T>
   });
 }
 
-// Columns per task of the sums down the columns: some tasks, and of long rows pieces of several pages, as many as there are
-// threads, or the machine would wait for the beginning of every piece. No sum sees where columns are cut.
+// Columns per task of the sums down the columns: some tasks, and of long rows pieces of several pages, as
+// many as there are threads, or the machine would wait for the beginning of every piece. No sum sees where
+// columns are cut.
 constexpr std::int64_t max_columns = 4096;
 constexpr std::int64_t columns_of(std::int64_t s, std::int64_t threads) {
   const std::int64_t wanted = s < max_columns ? s / 8 : std::max(s / threads, max_columns / 4);
@@ -110,7 +111,8 @@ HWY_INLINE void add_rows(const NormForm& form, std::int64_t r, std::int64_t firs
   if (j < width) add(j, width - j);
 }
 
-// Gain along S: sums down the columns [first, first + width), over all rows, each column in the order of the rows.
+// Gain along S: sums down the columns [first, first + width), over all rows, each column in the order of the
+// rows.
 template <class T, bool centered>
 void params_columns(const NormForm& form, std::int64_t first, std::int64_t width, const T* x,
                     const compute_t<T>* mean, const compute_t<T>* rstd, const T* g, T* dgain, T* dbias) {

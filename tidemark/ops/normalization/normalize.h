@@ -8,8 +8,9 @@
 //
 //   y = (x - mean) rstd gain + bias,   rstd = 1/√(variance + eps)
 //
-// The statistics are results, so a gradient reads x and two numbers per row instead of a normalised copy of x; the
-// gradients of x and of gain and bias are ops of their own, so a plan may run them apart. Variance in two passes.
+// The statistics are results, so a gradient reads x and two numbers per row instead of a normalised copy of
+// x; the gradients of x and of gain and bias are ops of their own, so a plan may run them apart. Variance in
+// two passes.
 #pragma once
 #include "tidemark/ir/builder.h"
 
@@ -60,8 +61,9 @@ std::vector<Sample> grad_samples(const std::vector<NormSample>& list, bool cente
 std::vector<Sample> params_samples(const std::vector<NormSample>& list, bool centered);
 const std::vector<NormSample>& trailing_cases();  // for ops of a trailing_form
 
-// The ops of one family, from the function that reads a NormForm off a call of any of its three ops. The gradient ops
-// take 16-bit data too, but then statistics in f32, a mixture that samples cannot say: their `dtypes` are the others.
+// The ops of one family, from the function that reads a NormForm off a call of any of its three ops. The
+// gradient ops take 16-bit data too, but then statistics in f32, a mixture that samples cannot say: their
+// `dtypes` are the others.
 template <class A, NormForm (*form)(const Call&), const Op& grad, const Op& params,
           const std::vector<NormSample>& (*cases)(), bool centered = true>
 struct NormFamily {

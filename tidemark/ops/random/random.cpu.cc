@@ -28,8 +28,8 @@ Philox key_of(const KernelArgs& args) { return {static_cast<std::uint64_t>(*args
 constexpr std::int64_t block_grain = 2048;  // Philox blocks per task
 constexpr std::int64_t tile_words = 512;
 
-// Calls fill(words, first, count) for every tile: the words of its blocks give elements [first, first + count), of
-// which each block has per_block.
+// Calls fill(words, first, count) for every tile: the words of its blocks give elements [first, first +
+// count), of which each block has per_block.
 template <int per_block, class F>
 void for_each_tile(const KernelArgs& args, std::uint64_t stream, const F& fill) {
   const std::int64_t n = args.out[0].count();

@@ -1,6 +1,6 @@
 // Compiled once per SIMD target. The first of equals; the first NaN beats every number, as in NumPy.
-// Along an axis whose elements are neighbours: the extreme value of a piece first, then where it stands in the piece that
-// has it. Across rows: the best so far and its row for every column of a block.
+// Along an axis whose elements are neighbours: the extreme value of a piece first, then where it stands in
+// the piece that has it. Across rows: the best so far and its row for every column of a block.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tidemark/ops/reduction/arg_extremum.cpu.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep

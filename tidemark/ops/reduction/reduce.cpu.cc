@@ -12,8 +12,8 @@ void run(const KernelArgs& args) {
   reduce(reduction, args.in[0], args.attrs<ReduceAttrs>().axes, args.out[0], args.scratch, *args.pool);
 }
 
-// `flops` per element of the operand. Results whose elements lie apart (the last dimension stays) are carried side by
-// side, and each takes its start.
+// `flops` per element of the operand. Results whose elements lie apart (the last dimension stays) are carried
+// side by side, and each takes its start.
 template <int flops, int passes = 1>
 Cost cost(const Call& call) {
   constexpr double per_column = 56;

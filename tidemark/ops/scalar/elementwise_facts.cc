@@ -16,8 +16,8 @@ bool is_repeated(const Shape& operand, const Shape& result, int d) {
   return i < 0 || (operand[i] == 1 && result[result.rank() - 1 - d] != 1);
 }
 
-// Elements of the result that a kernel takes in one go: trailing dimensions along which every operand either is
-// repeated or moves on, all the same way.
+// Elements of the result that a kernel takes in one go: trailing dimensions along which every operand either
+// is repeated or moves on, all the same way.
 double inner_run(const Call& call, const Shape& result) {
   double run = 1;
   for (int d = 0; d < result.rank(); ++d) {

@@ -30,8 +30,8 @@ std::vector<Case> small_programs() {
           {"mlp of 16 layers", models::mlp(16, 64, 32)}};
 }
 
-// All passes together, each in units of its own of at most a microsecond. A search without regard to the size of the problem
-// took ten and more times that.
+// All passes together, each in units of its own of at most a microsecond. A search without regard to the size
+// of the problem took ten and more times that.
 TEST(BudgetSearch, TakesLittleWorkForSmallPrograms) {
   for (const Case& program : small_programs()) {
     const Plan free = make_plan(program.graph, test_target());

@@ -7,7 +7,8 @@
 //   fuse → groups        which runs are one kernel, so that what passes between them needs no memory
 //   in_place → overwrites, liveness → buffers, layout → offsets
 //
-// A *root* is a value with memory of its own; every value is a window on exactly one root (itself, when no view).
+// A *root* is a value with memory of its own; every value is a window on exactly one root (itself, when no
+// view).
 #pragma once
 #include <string>
 #include <vector>
@@ -39,7 +40,8 @@ struct Execution {
   bool required = false;  // added because a hint asks for it; a search leaves it where it is
 };
 
-// `first` must have run before `second` although no value flows: a reader before the writer that reuses its memory.
+// `first` must have run before `second` although no value flows: a reader before the writer that reuses its
+// memory.
 struct Precedence {
   NodeId first, second;
 };
@@ -117,8 +119,8 @@ struct PlannedCall {
   std::vector<Strides> strides;
 };
 
-// May result `r` of `node` be written over operand `k`, going by the op's facts and the windows? Liveness is the
-// caller's concern.
+// May result `r` of `node` be written over operand `k`, going by the op's facts and the windows? Liveness is
+// the caller's concern.
 bool can_overwrite(const Draft& draft, const Node& node, const Call& call, int r, int k);
 
 // Per root, the nodes that run and read it or a window on it, each once, in graph order.

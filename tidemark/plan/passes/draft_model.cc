@@ -104,8 +104,8 @@ Fusion fusion_in(const Draft& draft, const Node& node) {
   return plain || fusion == Fusion::reduction ? fusion : Fusion::none;
 }
 
-// Per node: would a second run be part of its readers' kernels, wherever they are? So it is if it works element by
-// element and all who read it do so too, at the same elements.
+// Per node: would a second run be part of its readers' kernels, wherever they are? So it is if it works
+// element by element and all who read it do so too, at the same elements.
 std::vector<bool> joins_readers(const Draft& draft) {
   const Graph& graph = *draft.graph;
   std::vector<bool> joins(graph.nodes().size(), false);

@@ -8,7 +8,8 @@
 namespace tidemark {
 namespace {
 
-// So many that the tiles of all temporaries stay in the nearest cache, and that preparing a kernel takes no time.
+// So many that the tiles of all temporaries stay in the nearest cache, and that preparing a kernel takes no
+// time.
 constexpr std::size_t most_runs = 32;
 // Arrays that a kernel walks through at once; single elements do not count.
 constexpr int most_streams = 16;
@@ -95,8 +96,8 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
   }
 }
 
-// Whatever must have run before a run: makers of what it reads, who read the version that it replaces, the run before of
-// the same node, effects, and readers of memory that is to be overwritten.
+// Whatever must have run before a run: makers of what it reads, who read the version that it replaces, the
+// run before of the same node, effects, and readers of memory that is to be overwritten.
 void FuseState::read_edges() {
   std::vector<std::vector<int>> runs_of(graph_.nodes().size());
   std::vector<int> version(graph_.values().size(), -1);  // the latest item
@@ -275,8 +276,8 @@ bool FuseState::fits_together(int first, int second) const {
          (!(a.has_home || b.has_home) || keeps_homes(first, second, b.shape));
 }
 
-// A reduction ends a group that makes what it folds, element by element (not one element that is read as many), and is
-// there for others.
+// A reduction ends a group that makes what it folds, element by element (not one element that is read as
+// many), and is there for others.
 bool FuseState::folds_own_result(int first, int second) const {
   const Run& fold = run(unit(second).runs.back());
   const Read& folded = fold.reads[0];
@@ -295,8 +296,8 @@ bool FuseState::is_small_enough(int first, int second) const {
   return streams <= most_streams;
 }
 
-// What is written into the memory of a donated input may be read there by the same group at the same elements only, and
-// not afterwards.
+// What is written into the memory of a donated input may be read there by the same group at the same elements
+// only, and not afterwards.
 bool FuseState::keeps_homes(int first, int second, const Shape& shape) const {
   std::vector<int> both = unit(first).runs;
   both.insert(both.end(), unit(second).runs.begin(), unit(second).runs.end());

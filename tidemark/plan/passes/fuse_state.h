@@ -1,11 +1,13 @@
-// A draft's runs while they are being put into groups. A unit is one point in time: a group of runs, or one by itself.
+// A draft's runs while they are being put into groups. A unit is one point in time: a group of runs, or one
+// by itself.
 //
-//   position   0    1    2    3    4    5          units stand at the positions that the runs had; where two became
+//   position   0    1    2    3    4    5          units stand at the positions that the runs had; where two
+//                                                  became
 //   unit       a   b+d   c    ·    e    f          one, a position is left empty
 //
-// An item is one computation of one root. It lives from its maker's position to its last reader's, unless both are in
-// one unit and nobody else wants it: then it is inside, and costs nothing. `try_join` keeps the profile of loads true, and
-// takes back what would raise it above the limit.
+// An item is one computation of one root. It lives from its maker's position to its last reader's, unless
+// both are in one unit and nobody else wants it: then it is inside, and costs nothing. `try_join` keeps the
+// profile of loads true, and takes back what would raise it above the limit.
 #pragma once
 #include <span>
 #include <vector>
@@ -27,7 +29,8 @@ class FuseState {
   int runs() const { return static_cast<int>(runs_.size()); }
   int unit_of(int run) const { return unit_of_[static_cast<std::size_t>(run)]; }
   bool is_last(int run) const { return unit(unit_of(run)).runs.back() == run; }
-  // Units that make what the unit reads or read what it reads, the nearest first, for whatever could be joined.
+  // Units that make what the unit reads or read what it reads, the nearest first, for whatever could be
+  // joined.
   std::vector<int> makers(int unit) const;
   std::vector<int> fellow_readers(int unit) const;
 

@@ -189,7 +189,8 @@ TEST(Fuse, TheUpdateOfAParameterIsOneKernel) {
   }
 }
 
-// Pointwise ops among others: views, several readers, donated inputs, rows and single elements to be repeated.
+// Pointwise ops among others: views, several readers, donated inputs, rows and single elements to be
+// repeated.
 class RandomPointwise {
  public:
   RandomPointwise(unsigned seed, int nodes) : random_(seed) {
@@ -250,8 +251,9 @@ TEST(Fuse, PlansOfRandomGraphsPassTheVerifierAndNeedNoMore) {
   EXPECT_GT(groups, 250);
 }
 
-// Two values wait for the backward half, each a pointwise function of one that is kept anyway. One is read by a pointwise
-// step, the other by a step that reads memory: only the first costs next to nothing to compute again.
+// Two values wait for the backward half, each a pointwise function of one that is kept anyway. One is read by
+// a pointwise step, the other by a step that reads memory: only the first costs next to nothing to compute
+// again.
 TEST(Fuse, WhatItsReaderTakesInIsComputedAgainFirst) {
   for (const bool first : {true, false}) {
     Sketch s;

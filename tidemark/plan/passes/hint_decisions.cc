@@ -13,8 +13,8 @@ namespace {
 
 // A value of this size or less saves nothing worth a step.
 constexpr std::int64_t trifle = buffer_alignment;
-// Recomputed once for the backward, a checkpoint's value waits on for later uses (a second derivative's) if they come
-// within this many times the steps of its forward run; beyond, it is dropped once more.
+// Recomputed once for the backward, a checkpoint's value waits on for later uses (a second derivative's) if
+// they come within this many times the steps of its forward run; beyond, it is dropped once more.
 constexpr int nearby = 4;
 
 class Decider {

@@ -1,5 +1,5 @@
-// Layout: every buffer gets its offset in the arena. Sizes are rounded to the alignment, so that a height is the sum
-// of what is stacked and the maximum load is a bound that can be met.
+// Layout: every buffer gets its offset in the arena. Sizes are rounded to the alignment, so that a height is
+// the sum of what is stacked and the maximum load is a bound that can be met.
 #include <algorithm>
 
 #include "tidemark/plan/passes/passes.h"

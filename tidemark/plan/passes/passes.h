@@ -1,5 +1,5 @@
-// The passes, in the order pipeline.cc runs them. Each decides one thing of the Draft and nothing else; each is a
-// file of its own, named after it.
+// The passes, in the order pipeline.cc runs them. Each decides one thing of the Draft and nothing else; each
+// is a file of its own, named after it.
 #pragma once
 #include "tidemark/plan/passes/draft.h"
 

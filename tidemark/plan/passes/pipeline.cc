@@ -1,5 +1,6 @@
-// How a plan comes about, top to bottom. Before the first pass the draft is a valid, wasteful plan: the given order,
-// every value in memory of its own. Each pass keeps it valid and makes it smaller, so any optional one can be left out.
+// How a plan comes about, top to bottom. Before the first pass the draft is a valid, wasteful plan: the given
+// order, every value in memory of its own. Each pass keeps it valid and makes it smaller, so any optional one
+// can be left out.
 #include "tidemark/plan/passes/pipeline.h"
 
 #include <fmt/format.h>

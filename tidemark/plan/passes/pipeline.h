@@ -1,4 +1,5 @@
-// From a graph to a verified plan: runs the passes of pipeline.cc, times them, and lets the caller skip or watch them.
+// From a graph to a verified plan: runs the passes of pipeline.cc, times them, and lets the caller skip or
+// watch them.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -48,8 +48,8 @@ TEST(Pipeline, PlansAChainInTwoBuffers) {
   EXPECT_EQ(plan.store_all_bytes, 64 + 10 * 128);
 }
 
-// `order` stands for a pass with a fault: the second node takes over memory that the third one still reads. `in_place`
-// decides that anew, so that the finished plan shows nothing.
+// `order` stands for a pass with a fault: the second node takes over memory that the third one still reads.
+// `in_place` decides that anew, so that the finished plan shows nothing.
 TEST(Pipeline, ChecksEveryPassAlthoughNoReportIsAskedFor) {
   Sketch s;
   const Var a = s.node({s.input(4, 64, "x")}, 4);

@@ -94,8 +94,8 @@ bool Bodies::have_modes() const {
   return std::ranges::any_of(nodes_, [](const Planned& planned) { return planned.modes.size() > 1; });
 }
 
-// The smallest, and some at equal ratios between it and the one without a budget. What is no smaller than another, or no
-// faster, is left out.
+// The smallest, and some at equal ratios between it and the one without a budget. What is no smaller than
+// another, or no faster, is left out.
 void Bodies::find_plans(Region& region) const {
   constexpr int between = 3;
   constexpr double share = 0.2;  // of the effort: there are several plans of each
@@ -138,7 +138,8 @@ void Bodies::find_plans(Region& region) const {
   if (inside_.regions) inside_.regions->plans[key] = region.plans;
 }
 
-// Regions run one at a time in the same memory: each takes the fastest of its plans in what the largest must have.
+// Regions run one at a time in the same memory: each takes the fastest of its plans in what the largest must
+// have.
 void Bodies::combine(Planned& planned) const {
   const Machine& machine = inside_.machine ? *inside_.machine : reference_machine();
   std::vector<std::int64_t> heights;

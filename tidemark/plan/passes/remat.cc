@@ -1,5 +1,5 @@
-// Remat: what runs again, so that the load stays within the budget at the least predicted time. Written as a problem of
-// tasks and items (draft_model.h), solved (solve/remat/solve.cc), and read back as executions.
+// Remat: what runs again, so that the load stays within the budget at the least predicted time. Written as a
+// problem of tasks and items (draft_model.h), solved (solve/remat/solve.cc), and read back as executions.
 #include <algorithm>
 #include <numeric>
 
@@ -61,8 +61,8 @@ Draft remat(Draft draft) {
   draft.seconds_bound = seconds_bound(draft, problem, result);
   draft.load_bound = result.memory_bound;
   // With recomputation other bounds hold than without.
-  // The problem takes the runs that hints ask for as tasks with results of their own, and so may count a value twice:
-  // then only the bound that the hints came with is sure.
+  // The problem takes the runs that hints ask for as tasks with results of their own, and so may count a
+  // value twice: then only the bound that the hints came with is sure.
   const bool hinted = std::ranges::any_of(draft.executions, &Execution::required);
   if (result.sequence.size() > start.size() && !hinted) draft.order_free_bound = result.memory_bound;
 

@@ -1,7 +1,8 @@
 // Views: a node whose results are windows on an operand runs no step, if all who read them can.
 //
-// Start from the optimist's choice (every node that offers windows is taken at its word), look for a reader that
-// cannot take them, make the node behind it write a copy after all, and repeat; what is a copy stays one.
+// Start from the optimist's choice (every node that offers windows is taken at its word), look for a reader
+// that cannot take them, make the node behind it write a copy after all, and repeat; what is a copy stays
+// one.
 #include "tidemark/plan/passes/passes.h"
 
 namespace tidemark {

@@ -2,8 +2,8 @@
 //
 //   peak(batch) ≤ fixed + per_example · batch       for batches from `least` to `most`
 //
-// With order, recomputation and sharing kept, the load at each step is linear in the batch, and the peak, being the
-// largest of them, is convex: the line through two sizes is never below it in between.
+// With order, recomputation and sharing kept, the load at each step is linear in the batch, and the peak,
+// being the largest of them, is convex: the line through two sizes is never below it in between.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,8 @@
 
 namespace tidemark {
 
-// The peak of the same steps on `resized`, which is `graph` with other sizes; none if it differs in more than that.
+// The peak of the same steps on `resized`, which is `graph` with other sizes; none if it differs in more than
+// that.
 std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan, const Graph& resized,
                                             const Target& target);
 

@@ -31,7 +31,8 @@ struct Span {
   bool meets(const Span& other) const { return first < other.last && other.first < last; }
 };
 
-// A plan may come from a file, so offset and strides may be anything: what overflows becomes a span no buffer has.
+// A plan may come from a file, so offset and strides may be anything: what overflows becomes a span no buffer
+// has.
 Span span_of(const Type& type, std::int64_t offset, const Strides& strides) {
   constexpr Span nowhere{-absurd, absurd};
   if (offset < -absurd || offset > absurd) return nowhere;
@@ -88,8 +89,8 @@ class Verifier {
     for (std::size_t m = 0; m < memory_count(plan_); ++m) check_overlaps(m);
     bind_inputs();
     for (std::size_t t = 0; t < plan_.steps.size() && problems_.size() < enough_problems; ++t) play(t);
-    // The list is one order in which things may happen. The others give the same values if no two lanes touch the same
-    // bytes unordered. Both take every reference at its word.
+    // The list is one order in which things may happen. The others give the same values if no two lanes touch
+    // the same bytes unordered. Both take every reference at its word.
     if (problems_.empty()) problems_ = group_problems(graph_, plan_, target_);
     if (problems_.empty()) problems_ = lane_problems(plan_, effects_);
     check_coverage();
@@ -341,8 +342,9 @@ class Verifier {
     });
   }
 
-  // Where the value can be found now: as written, or as a window on an operand that is still there. Windows stand on windows,
-  // in chains as long as the user likes: what was found is kept until one of its origins changes.
+  // Where the value can be found now: as written, or as a window on an operand that is still there. Windows
+  // stand on windows, in chains as long as the user likes: what was found is kept until one of its origins
+  // changes.
   const std::vector<Place>& places(ValueId v) {
     std::vector<ValueId> waiting{v}, found;
     while (!waiting.empty()) {
@@ -409,7 +411,8 @@ class Verifier {
     }
   }
 
-  // A reference that makes sense on its own: it names the value, stays inside its buffer, while the buffer lives.
+  // A reference that makes sense on its own: it names the value, stays inside its buffer, while the buffer
+  // lives.
   template <class Where>  // () → text: made only where something is wrong, for most plans have nothing wrong
   bool check_ref(const Where& where, const Ref& ref, ValueId value, std::int32_t step) {
     if (ref.value != value) {

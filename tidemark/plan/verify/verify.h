@@ -1,6 +1,7 @@
-// Is this plan right for this graph on this target? Plays the plan on symbolic memory and believes nothing: what a buffer holds is
-// what was last written there, what a view shows follows from the op's own facts, and every figure is counted again.
-// Shares no code with the passes, so that one misunderstanding cannot hide in both.
+// Is this plan right for this graph on this target? Plays the plan on symbolic memory and believes nothing:
+// what a buffer holds is what was last written there, what a view shows follows from the op's own facts, and
+// every figure is counted again. Shares no code with the passes, so that one misunderstanding cannot hide in
+// both.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,8 +17,8 @@ std::vector<std::string> problems(const Graph& graph, const Plan& plan, const Ta
 // Throws InternalError with the problems.
 void verify_or_throw(const Graph& graph, const Plan& plan, const Target& target);
 
-// A plan that was found right for a graph: the only kind that is executed. Nothing but the verifier makes one, and nobody
-// changes it.
+// A plan that was found right for a graph: the only kind that is executed. Nothing but the verifier makes
+// one, and nobody changes it.
 class VerifiedPlan {
  public:
   const Plan& operator*() const { return plan_; }

@@ -145,8 +145,8 @@ class GroupVerifier {
     }
   }
 
-  // Steps interleave, so what one writes may be read by others only at the same elements, and not afterwards unless it
-  // is what they want (which the play of the plan has seen to).
+  // Steps interleave, so what one writes may be read by others only at the same elements, and not afterwards
+  // unless it is what they want (which the play of the plan has seen to).
   void check_writes(std::size_t writer) {
     for (const Ref& out : plan_.steps[writer].out) {
       if (is_tile(out)) continue;

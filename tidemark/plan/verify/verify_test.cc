@@ -18,7 +18,8 @@ using fake::Sketch;
 using testing::HasSubstr;
 
 // Something of everything, small enough to corrupt by hand. In the given order:
-//   0 a = node(x)   1 b = over(a)   2 c = reads(transpose(b), scratch)   3 halves of b, one of them read densely
+//   0 a = node(x)   1 b = over(a)   2 c = reads(transpose(b), scratch)   3 halves of b, one of them read
+//   densely
 //   4 next = over(p), p donated      5 d = node(b, c)
 class Verify : public testing::Test {
  protected:

@@ -19,8 +19,9 @@ double chance(std::uint64_t seed, int task) {
   return static_cast<double>(x >> 11) * 0x1p-53;
 }
 
-// Some tasks done, and what it would mean to do another. Every `run` can be undone. Sources, tasks that wait for
-// nothing, are no choice of their own: each runs right before the first task that needs it, as a part of it.
+// Some tasks done, and what it would mean to do another. Every `run` can be undone. Sources, tasks that wait
+// for nothing, are no choice of their own: each runs right before the first task that needs it, as a part of
+// it.
 class State {
  public:
   explicit State(const OrderModel& model)

@@ -1,5 +1,5 @@
-// Local search at the peak. Moving tasks changes the loads only between the old and the new place, so every trial is
-// judged on that range alone: first by its highest load, then by the sum of its loads.
+// Local search at the peak. Moving tasks changes the loads only between the old and the new place, so every
+// trial is judged on that range alone: first by its highest load, then by the sum of its loads.
 #include <algorithm>
 #include <limits>
 #include <numeric>

@@ -1,7 +1,8 @@
-// What the search for an order sees: tasks (nodes that run), items (stretches of the arena they make and use), and
-// nothing of tensors. Two facts make the search quick:
+// What the search for an order sees: tasks (nodes that run), items (stretches of the arena they make and
+// use), and nothing of tensors. Two facts make the search quick:
 //
-//   * what is resident after a set of tasks has run depends on the set alone, not on the order within it, so a stretch
+//   * what is resident after a set of tasks has run depends on the set alone, not on the order within it, so
+//   a stretch
 //     of an order can be improved as a problem of its own (`piece_of`);
 //   * a task that is the only one comparable with all others splits the problem in two (`cuts_of`).
 #pragma once
@@ -47,8 +48,8 @@ struct OrderModel {
   bool lasts(int item) const { return pinned[static_cast<std::size_t>(item)] || !users[item].empty(); }
 };
 
-// Bytes that take-overs save while `task` runs: pairs in order of preference, each result and operand at most once,
-// the operand dying (`dies(item)`) in this step. The in_place pass decides the same way.
+// Bytes that take-overs save while `task` runs: pairs in order of preference, each result and operand at most
+// once, the operand dying (`dies(item)`) in this step. The in_place pass decides the same way.
 template <class Dies>
 std::int64_t saved_by_take_over(const OrderModel& model, int task, Dies&& dies) {
   std::array<TakeOver, 64> accepted;
@@ -84,17 +85,19 @@ struct OrderLoads {
 OrderLoads loads_of(const OrderModel& model, std::span<const int> order);
 bool is_valid_order(const OrderModel& model, std::span<const int> order);
 
-// Positions in `order` whose task is before or after every other task. The tasks between two cuts can be ordered on
-// their own.
+// Positions in `order` whose task is before or after every other task. The tasks between two cuts can be
+// ordered on their own.
 std::vector<int> cuts_of(const OrderModel& model, std::span<const int> order);
 
-// The tasks order[first, last) as a model of their own, numbered from 0 in that order, everything earlier being done.
-// `position` is the inverse of `order`; `item_number` is room for one int per item, all -1 before and after.
+// The tasks order[first, last) as a model of their own, numbered from 0 in that order, everything earlier
+// being done. `position` is the inverse of `order`; `item_number` is room for one int per item, all -1 before
+// and after.
 OrderModel piece_of(const OrderModel& model, std::span<const int> order, std::span<const int> position,
                     int first, int last, std::int64_t resident_before, std::vector<int>& item_number);
 
-// No order has a lower peak (order_bound.cc). Exact at cuts; elsewhere it counts what must be alive at a task because
-// it is made before and used after it in every order, for a few hundred tasks of each part between cuts.
+// No order has a lower peak (order_bound.cc). Exact at cuts; elsewhere it counts what must be alive at a task
+// because it is made before and used after it in every order, for a few hundred tasks of each part between
+// cuts.
 std::int64_t order_bound(const OrderModel& model);
 
 }  // namespace tidemark

@@ -56,7 +56,8 @@ class MemoryBound {
   }
 
  private:
-  // Scratch, operands and results of a task, less the most that take-overs could save: operands that die, one a result.
+  // Scratch, operands and results of a task, less the most that take-overs could save: operands that die, one
+  // a result.
   template <class F>
   std::int64_t own_load(int t, F&& stays) const {
     std::int64_t own = model_.base + model_.scratch[at(t)], dying = 0, taken = 0;

@@ -108,8 +108,8 @@ TEST(RematExact, AgreesWithEverySequenceOfSmallTrainingChains) {
   }
 }
 
-// Forwards, from what has run and what is alive, items being dropped one at a time: another way to count, without any
-// rule. Knows no take-overs.
+// Forwards, from what has run and what is alive, items being dropped one at a time: another way to count,
+// without any rule. Knows no take-overs.
 double cheapest_forwards(const RematProblem& problem) {
   const OrderModel& model = problem.model;
   using State = std::pair<unsigned, unsigned>;  // tasks that have run, items alive

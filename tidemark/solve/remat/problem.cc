@@ -38,7 +38,8 @@ bool is_valid_sequence(const RematProblem& problem, std::span<const int> sequenc
 std::vector<std::int64_t> loads_of(const RematProblem& problem, std::span<const int> sequence) {
   const OrderModel& model = problem.model;
   std::vector<std::int64_t> loads(sequence.size());
-  // Walking backwards: is the item read again before it is made again? That is what "alive after this step" means.
+  // Walking backwards: is the item read again before it is made again? That is what "alive after this step"
+  // means.
   std::vector<bool> alive = model.pinned;
   std::int64_t resident = model.base;  // after the step at hand
   for (int i = 0; i < model.items; ++i) {

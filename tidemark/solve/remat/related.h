@@ -1,5 +1,5 @@
-// The heaviest moments of a free order: as peaks.h, but "made before" and "needed after" are what holds in every
-// order. For small problems, whose tasks and items fit into bit sets.
+// The heaviest moments of a free order: as peaks.h, but "made before" and "needed after" are what holds in
+// every order. For small problems, whose tasks and items fit into bit sets.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -54,8 +54,8 @@ class RelatedPeaks {
     }
   }
 
-  // Cost of repeated runs that every way to run the other tasks before those `placed`, with these items `alive` at the
-  // end, needs.
+  // Cost of repeated runs that every way to run the other tasks before those `placed`, with these items
+  // `alive` at the end, needs.
   double repeats_needed(const Set& placed, const Set& alive) {
     double most = 0;
     heavy_.clear();

@@ -67,8 +67,8 @@ class Piece {
   }
 
  private:
-  // Of the tasks that ran before: those that run again in the window now, and those nearest to what the window reads
-  // and leaves, as far as there is room.
+  // Of the tasks that ran before: those that run again in the window now, and those nearest to what the
+  // window reads and leaves, as far as there is room.
   template <class F>
   void choose_settled(F&& ran_before) {
     std::vector<bool> seen(at(model_.tasks), false);
