@@ -11,8 +11,10 @@
 //               out[0].as<float>()[i] = x * x * x;
 //             }
 //           },
-//       .vjp = [](const td::RuleCall& r) { return std::vector<td::Var>{3 * r.seed[0] * r.in[0] * r.in[0]};
-//       }});
+//       .vjp =
+//           [](const td::RuleCall& r) {
+//             return std::vector<td::Var>{3 * r.seed[0] * r.in[0] * r.in[0]};
+//           }});
 //   const td::Tensor y = td::call(cube, {x}).front();
 //
 // The op lives as long as the process: graphs point at it.
