@@ -113,7 +113,7 @@ class Exhaustive {
       for (std::size_t k = 0; k < uses.size(); ++k)
         dying |= has(choice, static_cast<int>(k)) ? bit(uses[k]) : 0;
       const std::int64_t load = model_.base + bytes(state.held | made) + model_.scratch[at(t)] -
-                                saved_by_take_over(model_, t, [&](int i) { return has(dying, i); });
+                                saved_by_reuse(model_, t, [&](int i) { return has(dying, i); });
       reach({state.done | bit(t), (state.held | made) & ~dying}, load);
     }
   }

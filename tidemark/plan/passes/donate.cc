@@ -62,7 +62,7 @@ class Matching {
   }
   bool free(ValueId v) const { return !draft_.home[v.index].valid(); }
 
-  // Backwards from an output along take-overs, to donated inputs. Short chains are tried first over all
+  // Backwards from an output along in-place reuses, to donated inputs. Short chains are tried first over all
   // outputs.
   void match_along_chains() {
     struct Found {

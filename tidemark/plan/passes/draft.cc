@@ -39,7 +39,7 @@ PlannedCall::PlannedCall(const Draft& draft, const Node& node) : types(*draft.gr
 bool can_overwrite(const Draft& draft, const Node& node, const Call& call, int r, int k) {
   const ValueId target = node.operands[static_cast<std::size_t>(k)];
   const ValueId result = node.results[static_cast<std::size_t>(r)];
-  // Equal sizes keep every root's size fixed, so that a take-over never changes what a buffer holds.
+  // Equal sizes keep every root's size fixed, so that a in-place reuse never changes what a buffer holds.
   if (!draft.covers_root(target) || draft.graph->type(result).bytes() != draft.root_bytes(target))
     return false;
   if (!draft.target->may_overwrite(call, r, k)) return false;

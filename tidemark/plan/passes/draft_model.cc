@@ -26,7 +26,7 @@ OrderModel order_model_of(const Draft& draft) {
   parts.before.resize(count);
   parts.uses.resize(count);
   parts.makes.resize(count);
-  parts.take_overs.resize(count);
+  parts.reuses.resize(count);
 
   const std::vector<std::vector<int>> executions = executions_of(draft);
   std::vector<int> task_of(graph.nodes().size(), -1);            // the latest execution
@@ -74,7 +74,7 @@ OrderModel order_model_of(const Draft& draft) {
         const ValueId root = draft.root(node.operands[k]);
         if (item_of[root.index] < 0 || pinned[root.index]) continue;
         if (!can_overwrite(draft, node, call, static_cast<int>(r), static_cast<int>(k))) continue;
-        parts.take_overs[t].push_back({item_of[v.index], item_of[root.index]});
+        parts.reuses[t].push_back({item_of[v.index], item_of[root.index]});
       }
     }
   }

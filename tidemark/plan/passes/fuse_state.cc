@@ -83,7 +83,7 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
         const ValueId root = draft_.root(node.operands[k]);
         if (graph_.is_input(root) || draft_.home[root.index].valid() || wanted_[root.index]) continue;
         if (!can_overwrite(draft_, node, call, static_cast<int>(q), static_cast<int>(k))) continue;
-        run.take_over.push_back({made, run.reads[k].item});
+        run.reuses.push_back({made, run.reads[k].item});
       }
     }
     run.makes.push_back(made);
@@ -187,7 +187,7 @@ std::int64_t FuseState::saved_at(int u) const {
     for (int made : writer.makes) {
       if (item(made).size == 0 || !life_of(item(made)).counts()) continue;
       int found = -1;
-      for (const TakeOver& pair : writer.take_over) {
+      for (const InPlaceReuse& pair : writer.reuses) {
         if (pair.made != made || !is_free(pair.used)) continue;
         if (group.runs.size() > 1 && !dies_in(group, pair.used, made, w)) continue;
         found = pair.used;
@@ -217,8 +217,8 @@ bool FuseState::dies_in(const Unit& group, int used, int made, std::size_t write
     for (const Read& read : r.reads) {
       if (item(read.item).root != item(used).root) continue;
       if (t > writer || !is_aligned(draft_, read.value, type.shape)) return false;
-      const auto pair = [&](const TakeOver& p) { return p.made == made && p.used == used; };
-      if (t == writer && std::ranges::none_of(r.take_over, pair)) return false;
+      const auto pair = [&](const InPlaceReuse& p) { return p.made == made && p.used == used; };
+      if (t == writer && std::ranges::none_of(r.reuses, pair)) return false;
     }
   }
   return true;
@@ -471,7 +471,7 @@ std::int64_t FuseState::order_bound() const {
   parts.before.resize(parts.scratch.size());
   parts.uses.resize(parts.scratch.size());
   parts.makes.resize(parts.scratch.size());
-  parts.take_overs.resize(parts.scratch.size());
+  parts.reuses.resize(parts.scratch.size());
   for (int u : at_) {
     if (u < 0) continue;
     const auto t = static_cast<std::size_t>(task_of[static_cast<std::size_t>(u)]);
@@ -499,7 +499,7 @@ std::int64_t FuseState::order_bound() const {
         // A bound may think more possible than is.
         for (int other : used) {
           if (item(other).size == item(i).size && !wanted_[item(other).root.index])
-            parts.take_overs[t].push_back({number, item_number[static_cast<std::size_t>(other)]});
+            parts.reuses[t].push_back({number, item_number[static_cast<std::size_t>(other)]});
         }
       }
     }

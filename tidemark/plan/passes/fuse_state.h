@@ -51,9 +51,9 @@ class FuseState {
     Fusion fusion = Fusion::none;
     Shape shape;  // that its group must have
     std::vector<Read> reads;
-    std::vector<int> makes;           // items
-    std::vector<TakeOver> take_over;  // if it is by itself: (item made, item read), in order of preference
-    std::vector<int> before, after;   // runs
+    std::vector<int> makes;            // items
+    std::vector<InPlaceReuse> reuses;  // if it is by itself: (item made, item read), in order of preference
+    std::vector<int> before, after;    // runs
     std::int64_t scratch = 0;
   };
   struct Item {
@@ -112,8 +112,9 @@ class FuseState {
   std::vector<Item> items_;
   std::vector<Unit> units_;  // a run's own at first; those that joined another have no runs
   std::vector<int> unit_of_;
-  std::vector<int> at_;              // per position: its unit, -1 where it is empty
-  std::vector<std::int64_t> extra_;  // per unit: scratch less what take-overs save, as counted in the profile
+  std::vector<int> at_;  // per position: its unit, -1 where it is empty
+  std::vector<std::int64_t>
+      extra_;  // per unit: scratch less what in-place reuses save, as counted in the profile
   LoadProfile profile_;
   std::int64_t limit_ = 0;
 };

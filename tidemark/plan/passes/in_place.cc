@@ -1,11 +1,11 @@
 // In place: a result takes over the memory of an operand that dies in the same step, or in the same group of
 // steps.
 //
-// Proof of each take-over: the operand's root is in the arena, is no output, and no execution after this one
-// (its group) reads it or any window on it before it is computed again. In a step by itself the op says that
-// it may, for these strides (can_overwrite). In a group, which works through the same elements of everything
-// tile by tile: whoever reads the root reads it dense and of the group's shape, and none of them comes after
-// the writer.
+// Proof of each in-place reuse: the operand's root is in the arena, is no output, and no execution after this
+// one (its group) reads it or any window on it before it is computed again. In a step by itself the op says
+// that it may, for these strides (can_overwrite). In a group, which works through the same elements of
+// everything tile by tile: whoever reads the root reads it dense and of the group's shape, and none of them
+// comes after the writer.
 #include <algorithm>
 
 #include "tidemark/plan/passes/groups.h"
@@ -14,9 +14,9 @@
 namespace tidemark {
 namespace {
 
-class TakeOvers {
+class InPlaceReuses {
  public:
-  explicit TakeOvers(Draft& draft)
+  explicit InPlaceReuses(Draft& draft)
       : draft_(draft),
         graph_(*draft.graph),
         pinned_(output_roots(draft)),
@@ -127,7 +127,7 @@ class TakeOvers {
 }  // namespace
 
 Draft in_place(Draft draft) {
-  TakeOvers(draft).run();
+  InPlaceReuses(draft).run();
   return draft;
 }
 

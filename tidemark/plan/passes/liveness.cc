@@ -1,7 +1,7 @@
 // Liveness: buffers and the steps they live through. A buffer is one stretch of memory over one stretch of
-// time: a value's, handed on along in-place take-overs; a donated input's, likewise; or one step's scratch.
-// The steps of a group run interleaved: what one of them reads lives to the group's end, what one of them
-// writes from its beginning.
+// time: a value's, handed on along in-place in-place reuses; a donated input's, likewise; or one step's
+// scratch. The steps of a group run interleaved: what one of them reads lives to the group's end, what one of
+// them writes from its beginning.
 #include <algorithm>
 
 #include "tidemark/plan/passes/groups.h"

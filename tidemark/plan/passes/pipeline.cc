@@ -34,7 +34,8 @@ const Pass passes[] = {
       "respect"},
      donate},
     {{"order", optional,
-      "before in_place: its evaluator counts the take-overs that each order allows, so none need be fixed "
+      "before in_place: its evaluator counts the in-place reuses that each order allows, so none need be "
+      "fixed "
       "yet"},
      order},
     {{"hints", optional,

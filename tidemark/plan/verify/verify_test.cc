@@ -92,11 +92,11 @@ TEST_F(Verify, CatchesAnOverwrittenOperand) {
   expect_caught("does not hold", [&](Plan& p) { p.steps[2].out[0].buffer = result(1); });
 }
 
-TEST_F(Verify, CatchesATakeOverTheOpDoesNotAllow) {
+TEST_F(Verify, CatchesAReuseThatTheOpDoesNotAllow) {
   expect_caught("may not overwrite", [&](Plan& p) { p.steps[5].out[0].buffer = p.steps[5].in[1].buffer; });
 }
 
-TEST_F(Verify, CatchesAPartialTakeOver) {
+TEST_F(Verify, CatchesAPartialReuse) {
   Sketch t;
   const Var a = t.node({t.input(1, 64)}, 8);
   const Var b = t.over({t.rows(a, 0, 4)});

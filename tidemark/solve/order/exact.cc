@@ -84,7 +84,7 @@ class ExactSearch {
     for (int i : model_.uses[t]) {
       if (dies(i)) freed += model_.size[at(i)];
     }
-    return {resident + made + model_.scratch[at(t)] - saved_by_take_over(model_, t, dies), made - freed};
+    return {resident + made + model_.scratch[at(t)] - saved_by_reuse(model_, t, dies), made - freed};
   }
 
   void expand(Set done, const Reached& from, std::int64_t limit) {

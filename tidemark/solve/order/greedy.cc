@@ -72,7 +72,7 @@ class State {
       if (source >= 0 && run_for_[at(source)] < 0) made += model_.size[at(i)];
       if (dies(i)) freed += model_.size[at(i)];
     }
-    return {made + model_.scratch[at(t)] - saved_by_take_over(model_, t, dies), made - freed};
+    return {made + model_.scratch[at(t)] - saved_by_reuse(model_, t, dies), made - freed};
   }
 
   // Calls `wake` for tasks that become ready and for ready ones that would now free more.

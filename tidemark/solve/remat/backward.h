@@ -13,8 +13,8 @@
 //   * Bounds on what repeated runs must still cost: prices of a relaxation (relax.h) and the heaviest moments
 //     (peaks.h).
 //
-// The first three need that an item which dies never makes take-overs save less. That holds if the operands
-// that one task may overwrite are of one size; the rules rest where they are not.
+// The first three need that an item which dies never makes in-place reuses save less. That holds if the
+// operands that one task may overwrite are of one size; the rules rest where they are not.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -64,8 +64,8 @@ class BackwardSearch {
       for (int c : problem.closed_by[t]) closers_[at(t)].add(c);
       for (int i : model_.uses[t]) uses_[at(t)].add(i);
       for (int i : model_.makes[t]) makes_[at(t)].add(i);
-      for (const TakeOver& pair : model_.take_overs[at(t)]) {
-        orderly_ &= model_.size[at(pair.used)] == model_.size[at(model_.take_overs[at(t)].front().used)];
+      for (const InPlaceReuse& pair : model_.reuses[at(t)]) {
+        orderly_ &= model_.size[at(pair.used)] == model_.size[at(model_.reuses[at(t)].front().used)];
       }
     }
     for (int i = 0; i < model_.items; ++i) {
@@ -165,7 +165,7 @@ class BackwardSearch {
   std::int64_t load(int t, const Set& alive) const {
     const auto dies = [&](int i) { return !alive.has(i); };
     return model_.base + bytes(alive.with(makes_[at(t)]).with(uses_[at(t)])) + model_.scratch[at(t)] -
-           saved_by_take_over(model_, t, dies);
+           saved_by_reuse(model_, t, dies);
   }
 
   void expand(int from) {

@@ -107,7 +107,7 @@ class Beam {
     std::int64_t load = model_.base + s.bytes + model_.scratch[at(task)];
     for (int i : model_.makes[task]) load += s.has(i) ? 0 : model_.size[at(i)];
     for (int i : model_.uses[task]) load += s.has(i) ? 0 : model_.size[at(i)];
-    return load - saved_by_take_over(model_, task, [&](int i) { return !s.has(i); }) <= problem_.budget;
+    return load - saved_by_reuse(model_, task, [&](int i) { return !s.has(i); }) <= problem_.budget;
   }
 
   State at_the_end() const {

@@ -71,7 +71,7 @@ TEST(RematCut, PutsOffFirstRunsInAFreeOrder) {
   parts.makes = {{0}, {1}, {2}, {3}};
   parts.size = {4, 10, 1, 1};
   parts.scratch = {0, 0, 20, 0};
-  parts.take_overs.resize(4);
+  parts.reuses.resize(4);
   parts.pinned = {false, false, false, true};
   parts.present.assign(4, false);
   problem.model = make_model(std::move(parts));

@@ -24,13 +24,13 @@ std::int64_t room_beside(const RematProblem& problem, int task, std::vector<bool
   for (int i : model.makes[task]) {
     own += model.size[at(i)];
     std::int64_t largest = 0;
-    for (const TakeOver& pair : model.take_overs[at(task)]) {
+    for (const InPlaceReuse& pair : model.reuses[at(task)]) {
       if (pair.made == i) largest = std::max(largest, model.size[at(pair.used)]);
     }
     taken += largest;
   }
   std::vector<int> takeable;
-  for (const TakeOver& pair : model.take_overs[at(task)]) {
+  for (const InPlaceReuse& pair : model.reuses[at(task)]) {
     if (std::ranges::count(takeable, pair.used) == 0) takeable.push_back(pair.used);
   }
   for (int i : takeable) dying += model.size[at(i)];

@@ -56,7 +56,7 @@ RematProblem dear_and_cheap() {
     parts.before.push_back(parts.uses.back());
     parts.makes.push_back({t});
     parts.scratch.push_back(t == 3 ? 19 : 0);  // the turn is the peak
-    parts.take_overs.push_back({});
+    parts.reuses.push_back({});
     parts.size.push_back(sizes[static_cast<std::size_t>(t)]);
     parts.pinned.push_back(false);
     parts.present.push_back(false);

@@ -56,7 +56,7 @@ std::vector<std::int64_t> loads_of(const RematProblem& problem, std::span<const 
       }
     }
     const auto dies = [&](int i) { return !alive[at(i)]; };
-    during -= saved_by_take_over(model, t, dies);
+    during -= saved_by_reuse(model, t, dies);
     for (int i : model.makes[t]) alive[at(i)] = false;
     for (int i : model.uses[t]) {
       if (alive[at(i)]) continue;

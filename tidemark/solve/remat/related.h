@@ -49,7 +49,7 @@ class RelatedPeaks {
       for (int i : model_.uses[t]) moment.counted.add(i);
       for (int i : model_.makes[t]) moment.counted.add(i);
       moment.over += bytes(moment.counted);
-      for (const TakeOver& pair : model_.take_overs[at(t)]) moment.takeable.add(pair.used);
+      for (const InPlaceReuse& pair : model_.reuses[at(t)]) moment.takeable.add(pair.used);
       moments_.push_back(std::move(moment));
     }
   }

@@ -167,19 +167,19 @@ void RematRelaxation::make_rows(const RematProblem& problem, std::span<const int
     for (int i : model.makes[t]) {
       own += model.size[at(i)];
       std::int64_t largest = 0;
-      for (const TakeOver& pair : model.take_overs[at(t)]) {
+      for (const InPlaceReuse& pair : model.reuses[at(t)]) {
         if (pair.made == i) largest = std::max(largest, model.size[at(pair.used)]);
       }
       taken += largest;
       uncharge(i, k, k);
     }
     std::vector<int> takeable;
-    for (const TakeOver& pair : model.take_overs[at(t)]) {
+    for (const InPlaceReuse& pair : model.reuses[at(t)]) {
       if (std::ranges::count(takeable, pair.used) == 0) takeable.push_back(pair.used);
     }
     for (int i : takeable) dying += model.size[at(i)];
-    // What take-overs save is bounded by the operands that die and by one operand per result: one row, either
-    // one.
+    // What in-place reuses save is bounded by the operands that die and by one operand per result: one row,
+    // either one.
     const bool by_operands = dying <= taken;
     for (int i : model.uses[t]) {
       if (!by_operands || std::ranges::count(takeable, i) == 0) uncharge(i, k, k);

@@ -94,7 +94,7 @@ class Timeline {
   std::vector<int> order_;                  // block numbers in order of time
   std::vector<int> rank_;                   // inverse of order_
   std::vector<int> task_, block_, index_;   // per run
-  std::vector<std::int64_t> saved_;         // per run: by take-overs
+  std::vector<std::int64_t> saved_;         // per run: by in-place reuses
   std::vector<Run> free_;                   // numbers of erased runs
   std::vector<std::vector<Run>> runs_of_;   // per task
   std::vector<std::vector<Event>> events_;  // per item
