@@ -95,7 +95,7 @@ struct Draft {
   double base_seconds = 0;         // of all nodes once, as remat counts
   // The same, and what must run again within the budget: no less, whatever is put into groups.
   double seconds_bound = 0;
-  std::int64_t work_units = 0;     // what the searches spent, counted in node visits
+  std::int64_t work_units = 0;  // what the searches spent, counted in node visits
 
   ValueId root(ValueId v) const { return windows[v.index].root; }
   bool is_view(ValueId v) const { return root(v) != v; }
