@@ -66,9 +66,8 @@ Moment first_run(const RematProblem& problem, int task) {
 }
 
 double repeats_at_moments(const RematProblem& problem, std::int64_t visits, const std::vector<bool>& joins) {
+  constexpr std::size_t most_moments = 24;  // the dearest is rarely the heaviest, but among the heavy
   const auto may_join = [&](int t) { return !joins.empty() && joins[at(t)]; };
-  constexpr std::size_t most_moments =
-      24;  // the heaviest is rarely the dearest, but the dearest is among the heavy
   std::vector<int> tasks(at(problem.model.tasks));
   std::iota(tasks.begin(), tasks.end(), 0);
   const OrderLoads loads = loads_of(problem.model, tasks);

@@ -83,6 +83,16 @@ TEST(RematMoments, CountTheChainOfWhatIsMadeAgain) {
   EXPECT_EQ(repeats_at_moments(problem, plenty), bound_at(30));
 }
 
+TEST(RematMoments, CountNothingForWhatMayBePartOfALargerKernel) {
+  RematProblem problem = dear_and_cheap();
+  problem.budget = 30;
+  std::vector<bool> joins(7, false);
+  joins[1] = true;
+  EXPECT_NEAR(repeats_at_moments(problem, plenty, joins), 100, 1e-6);
+  joins[3] = true;  // the turn, which is then no moment
+  EXPECT_EQ(repeats_at_moments(problem, plenty, joins), 0);
+}
+
 TEST(RematMoments, AreBoundsHoweverLittleIsSpent) {
   RematProblem problem = dear_and_cheap();
   problem.budget = 30;
