@@ -1,6 +1,6 @@
-// Small models trained at 8 budgets from the smallest to no extra time: what was planned and predicted, and what the runs
-// took, as ratios to the run without a budget in the same process. Times are of the processor, on one thread: others who
-// use the machine do not count.
+// Small models trained at 8 budgets from the smallest to no extra time: what was planned and predicted, and
+// what the runs took, as ratios to the run without a budget in the same process. Times are of the processor,
+// on one thread: others who use the machine do not count.
 //
 //   bench/budget_models [EFFORT [ROUNDS]]
 #include <fmt/format.h>
@@ -10,6 +10,8 @@
 #include <ctime>
 
 #include "tests/support/tiny_models.h"
+#include "tidemark/cpu/device.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/report/frontier.h"
 
 namespace {
@@ -33,7 +35,7 @@ struct Runner {
 
 void show(const tiny::TinyModel& model, const Machine& machine, double effort, int rounds) {
   const Graph graph = prepare_graph(model.step);
-  const std::vector<Plan> plans = frontier(graph, {.machine = &machine, .effort = effort}, 8);
+  const std::vector<Plan> plans = frontier(graph, cpu_target(), {.machine = &machine, .effort = effort}, 8);
   std::vector<Runner> runners;
   for (const Plan& plan : plans) {
     runners.push_back({std::make_unique<Program>(graph, plan, std::make_shared<Workspace>(default_device())),

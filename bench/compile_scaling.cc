@@ -1,17 +1,20 @@
-// From a C++ function to a plan as programs grow: training steps of a GPT with 1k, 3k, 10k and 30k nodes, traced,
-// differentiated, optimised and planned on one core from types alone. One row per size: seconds per stage, and
-// microseconds per node, which should stay flat.
+// From a C++ function to a plan as programs grow: training steps of a GPT with 1k, 3k, 10k and 30k nodes,
+// traced, differentiated, optimised and planned on one core from types alone. One row per size: seconds per
+// stage, and microseconds per node, which should stay flat.
 //
 //   compile_scaling               the table above
-//   compile_scaling ROW...        rows of bench/support/training_rows.h ("all": every one), with AdamW, until they can run:
+//   compile_scaling ROW...        rows of bench/support/training_rows.h ("all": every one), with AdamW, until
+//                                 they can run:
 //                                 building the step, optimising, each pass of the planner, preparing kernels
 #include <fmt/format.h>
 
 #include <chrono>
 
 #include "bench/support/training_rows.h"
+#include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/models.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/tidemark.h"
 
 namespace {
@@ -31,10 +34,10 @@ void show_row(const bench::TrainingRow& row) {
   PipelineReport report;
   const double build = seconds_of([&] { model = row.build(); });
   const double optimise = seconds_of([&] { graph = prepare_graph(model.step); });
-  const double planning = seconds_of([&] { plan = make_plan(graph, {}, &report); });
+  const double planning = seconds_of([&] { plan = make_plan(graph, cpu_target(), {}, &report); });
   Arena arena(*default_device(), plan.arena_bytes);
   const double prepare =
-      seconds_of([&] { Executor(graph, verified(graph, plan), *default_device(), arena); });
+      seconds_of([&] { Executor(graph, verified(graph, plan, cpu_target()), *default_device(), arena); });
   fmt::print("{:<10} {:>7} nodes {:>8.3f} s: build {:.3f}, optimise {:.3f}, plan {:.3f}, prepare {:.3f}\n",
              row.name, graph.nodes().size(), build + optimise + planning + prepare, build, optimise, planning,
              prepare);
@@ -71,7 +74,8 @@ int main(int argc, char** argv) {
       return std::pair(map_tree([](const Tensor& w, const Tensor& g) { return w - g * 0.01; }, p, gradients),
                        value);
     };
-    // Tracing the step includes tracing and differentiating the loss inside it; the loss alone gives the split.
+    // Tracing the step includes tracing and differentiating the loss inside it; the loss alone gives the
+    // split.
     const double forward = seconds_of([&] { trace_call(loss, std::tuple(model, tokens, tokens), {}); });
     TracedCall<std::pair<nn::Gpt, Tensor>> traced;
     const double whole =
@@ -80,7 +84,7 @@ int main(int argc, char** argv) {
     Graph graph;
     const double optimise = seconds_of([&] { graph = prepare_graph(traced.graph); });
     Plan plan;
-    const double planning = seconds_of([&] { plan = make_plan(graph); });
+    const double planning = seconds_of([&] { plan = make_plan(graph, cpu_target()); });
     const double total = whole + optimise + planning;
     fmt::print("{:>8} {:>8.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8.3f} {:>9.1f}\n", graph.nodes().size(),
                forward, whole - forward, optimise, planning, total,

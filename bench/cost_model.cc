@@ -1,7 +1,8 @@
-// How well seconds_of predicts: runs training steps with every step of the plan timed, and holds the least time of each
-// against the prediction for this machine.
+// How well seconds_of predicts: runs training steps with every step of the plan timed, and holds the least
+// time of each against the prediction for this machine.
 //   cost_model [--machine FILE] [--rounds N] [--model NAME] [--save FILE] [--threads N]
-// Without a file the machine is calibrated first. Errors are factors: 1.25 means a quarter too long or too short.
+// Without a file the machine is calibrated first. Errors are factors: 1.25 means a quarter too long or too
+// short.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/passes/pipeline.h"
 
@@ -65,9 +67,9 @@ std::string types_text(const Call& call) {
   return text;
 }
 
-std::vector<Row> run_case(const Case& c, const Machine& machine, Device& device, int rounds) {
+std::vector<Row> run_case(const Case& c, const Machine& machine, CpuDevice& device, int rounds) {
   const Graph graph = prepare_graph(c.graph());
-  const Plan plan = make_plan(graph, {.skip = {"fuse"}});
+  const Plan plan = make_plan(graph, cpu_target(), {.skip = {"fuse"}});
   const bench::StepTimes times = bench::step_times(graph, plan, device, rounds);
   std::vector<Row> rows;
   double predicted = 0, measured = 0;
@@ -77,8 +79,8 @@ std::vector<Row> run_case(const Case& c, const Machine& machine, Device& device,
     std::vector<Strides> strides;
     for (const Ref& ref : plan.steps[i].in) strides.push_back(ref.strides);
     call.call.in_strides = strides;
-    rows.push_back({std::string(node.op->name), types_text(call), cost_of(call).work,
-                    seconds_of(machine, call), times.seconds[i]});
+    rows.push_back({std::string(node.op->name), types_text(call), cpu_target().cost(call).work,
+                    seconds_of(machine, cpu_target(), call), times.seconds[i]});
     predicted += rows.back().predicted;
     measured += rows.back().measured;
   }

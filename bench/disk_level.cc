@@ -1,7 +1,8 @@
-// How long a run waits for its files. A state of some megabytes, steps that take a while, few slots in memory and the
-// rest in a directory: outer states are written while the next interval is computed and read before they are needed.
-// Stalled: the run waited for a transfer to end. Handling: it opened, submitted and removed files; next to no processor
-// time, but on a machine with more to do than cores, giving work to another thread can cost the turn.
+// How long a run waits for its files. A state of some megabytes, steps that take a while, few slots in memory
+// and the rest in a directory: outer states are written while the next interval is computed and read before
+// they are needed. Stalled: the run waited for a transfer to end. Handling: it opened, submitted and removed
+// files; next to no processor time, but on a machine with more to do than cores, giving work to another
+// thread can cost the turn.
 //   bench/disk_level [DIRECTORY [MEGABYTES [STEPS]]]
 #include <fmt/format.h>
 
@@ -41,8 +42,8 @@ struct Smooth {
   }
 };
 
-// States 0, I, 2I, … in files; each interval from memory, by halves with as many slots as its depth asks for. The same
-// however fast the disk is, so that figures can be compared.
+// States 0, I, 2I, … in files; each interval from memory, by halves with as many slots as its depth asks for.
+// The same however fast the disk is, so that figures can be compared.
 class Intervals final : public Schedule {
  public:
   Intervals(Step steps, Step interval) {

@@ -1,17 +1,20 @@
-// Full training steps (loss, gradients, AdamW) of the models of bench/support/training_rows.h. bench/compare_training.py
-// runs it next to the same models in PyTorch and JAX.
+// Full training steps (loss, gradients, AdamW) of the models of bench/support/training_rows.h.
+// bench/compare_training.py runs it next to the same models in PyTorch and JAX.
 //
 //   macro_training ROW [--threads N] [--steps N] [--memory N] [--machine FILE]   time, memory, flops, as JSON
 //   macro_training ROW --shares 0.5,0.25    beside that, plans with these shares of the activations' memory
-//   macro_training ROW --wait               plans first and runs when a line comes in, on a machine made quiet meanwhile
+//   macro_training ROW --wait               plans first and runs when a line comes in, on a machine made
+//                                           quiet meanwhile
 //   macro_training ROW --plan               the plan's summary; nothing runs
 //   macro_training ROW --profile            which kinds of kernels take the time
-//   macro_training ROW --serve              rounds on demand: a line with a number of steps in, their times out
+//   macro_training ROW --serve              rounds on demand: a line with a number of steps in, their times
+//                                           out
 //   macro_training --rates                  what the machine gives: products (flop/s) and copies (bytes/s)
 //   macro_training --list                   the rows
 //
-// --memory is a budget for the plan that runs: bytes, or with a unit (800MiB). A share of the activations' memory is a
-// budget too: what the plan without one needs, less the rest of what it keeps for the backward pass (activations.h).
+// --memory is a budget for the plan that runs: bytes, or with a unit (800MiB). A share of the activations'
+// memory is a budget too: what the plan without one needs, less the rest of what it keeps for the backward
+// pass (activations.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +29,9 @@
 #include "bench/support/activations.h"
 #include "bench/support/step_times.h"
 #include "bench/support/training_rows.h"
+#include "tidemark/cpu/device.h"
 #include "tidemark/engine/loop_budget.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/costs.h"
 #include "tidemark/plan/report/frontier.h"
 #ifdef __GLIBC__
@@ -155,7 +160,7 @@ std::string repeats_text(const Graph& graph, const Plan& plan, const Machine& ma
     call.call.planned = facts;
     if (ran[step.node.index]) {
       Sum& sum = by_op[graph[step.node].op->name];
-      ++sum.runs, sum.seconds += seconds_of(machine, call);
+      ++sum.runs, sum.seconds += seconds_of(machine, cpu_target(), call);
     }
     ran[step.node.index] = true;
   }
@@ -170,8 +175,8 @@ std::string repeats_text(const Graph& graph, const Plan& plan, const Machine& ma
 void warm_up() {
   const tiny::TinyModel small = tiny::mlp();
   const Graph graph = prepare_graph(small.step);
-  const Plan free = make_plan(graph);
-  Trainer(small, graph, make_plan(graph, {.memory = free.peak()})).run(1);
+  const Plan free = make_plan(graph, cpu_target());
+  Trainer(small, graph, make_plan(graph, cpu_target(), {.memory = free.peak()})).run(1);
   matmul(ones({64, 64}), ones({64, 64}));
 }
 
@@ -190,7 +195,7 @@ void train(const Options& options, const bench::TrainingRow& row) {
   Planned free{.graph = prepare_graph(model.step), .plan = {}};
   const double optimise = seconds_since(start);
   start = Clock::now();
-  free.plan = make_plan(free.graph, {.machine = for_machine});
+  free.plan = make_plan(free.graph, cpu_target(), {.machine = for_machine});
   const double free_seconds = free.plan.seconds;
   std::optional<Planned> within;
   if (options.memory) {
@@ -279,7 +284,7 @@ void profile(const Options& options, const bench::TrainingRow& row) {
   const std::optional<Machine> machine =
       options.machine.empty() ? std::nullopt : std::optional(load_machine(options.machine));
   const Machine& predicting = machine ? *machine : reference_machine();
-  const Plan plan = make_plan(graph, {.memory = options.memory, .machine = &predicting});
+  const Plan plan = make_plan(graph, cpu_target(), {.memory = options.memory, .machine = &predicting});
   std::vector<Tensor> inputs = model.inputs();
   std::vector<std::byte*> memory;
   for (Tensor& t : inputs) {
@@ -296,7 +301,7 @@ void profile(const Options& options, const bench::TrainingRow& row) {
   };
   std::map<std::string, Entry> by_op, by_call;
   double total = 0;
-  for (const KernelCost& kernel : kernel_costs(graph, plan, predicting)) {
+  for (const KernelCost& kernel : kernel_costs(graph, plan, cpu_target(), predicting)) {
     const double seconds = times.seconds[kernel.first];
     const std::string ops = ops_text(graph, plan, kernel);
     std::string types;

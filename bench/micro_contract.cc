@@ -1,9 +1,11 @@
-// Matrix products and convolutions in GFLOP/s with 1 and 2 threads, next to one plain single-threaded cblas_sgemm of the
-// same size (for convolutions: of the equivalent product). usage: micro_contract [seconds per figure, default 0.2]
+// Matrix products and convolutions in GFLOP/s with 1 and 2 threads, next to one plain single-threaded
+// cblas_sgemm of the same size (for convolutions: of the equivalent product). usage: micro_contract [seconds
+// per figure, default 0.2]
 //
 // bench/peers/torch_contract.py prints PyTorch's figures for the same products.
 //
-// One thread is timed by the CPU time of the calling thread, so that a busy machine does not spoil the comparison.
+// One thread is timed by the CPU time of the calling thread, so that a busy machine does not spoil the
+// comparison.
 #include <cblas.h>
 #include <fmt/format.h>
 #include <time.h>
@@ -18,9 +20,10 @@
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/parallel.h"
 #include "tidemark/base/philox.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/contraction/contract.h"
 #include "tidemark/ops/convolution/conv.h"
+#include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -53,10 +56,10 @@ class Prepared {
     Call call{.op = &op, .in = in_types_, .out = {}, .attrs = &attrs_};
     const Type out = op.infer(call).front();
     call.out = {&out, 1};
-    flops_ = cost_of(call).flops;
+    flops_ = cpu_target().cost(call).flops;
     for (std::size_t i = 0; i < in_types_.size(); ++i) in_.push_back(tensor(in_types_[i]));
     out_ = tensor(out);
-    scratch_ = allocate_aligned(scratch_of(call) + 1);
+    scratch_ = allocate_aligned(cpu_target().scratch(call) + 1);
     kernel_ = find_cpu_kernel(op);
     attributes_ = kernel_->prepare(call);
   }

@@ -1,6 +1,7 @@
-// Convolutions, pools and batch norms, one op at a time: the layers of ResNet-18 on 64×64 images and of U-Net on 128×128,
-// and depthwise, grouped, strided and dilated ones. Prints one JSON object per row; bench/compare_conv.py hands the rows to
-// PyTorch and prints both. usage: micro_conv [--threads N] [--seconds S per row] [--only TEXT in the row]
+// Convolutions, pools and batch norms, one op at a time: the layers of ResNet-18 on 64×64 images and of U-Net
+// on 128×128, and depthwise, grouped, strided and dilated ones. Prints one JSON object per row;
+// bench/compare_conv.py hands the rows to PyTorch and prints both. usage: micro_conv [--threads N] [--seconds
+// S per row] [--only TEXT in the row]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +13,10 @@
 #include "tidemark/base/parallel.h"
 #include "tidemark/base/philox.h"
 #include "tidemark/cpu/kernel_clock.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/convolution/conv.h"
 #include "tidemark/ops/convolution/pool.h"
+#include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/normalization/batch_norm.h"
 #include "tidemark/ops/registry.h"
 
@@ -29,10 +31,10 @@ class Prepared {
     Call call{.op = &op, .in = in_types_, .out = {}, .attrs = &attrs_};
     out_types_ = op.infer(call);
     call.out = out_types_;
-    cost_ = cost_of(call);
+    cost_ = cpu_target().cost(call);
     for (const Type& type : in_types_) in_.push_back(tensor(type));
     for (const Type& type : out_types_) out_.push_back(tensor(type));
-    scratch_bytes_ = scratch_of(call);
+    scratch_bytes_ = cpu_target().scratch(call);
     scratch_ = allocate_aligned(scratch_bytes_ + 1);
     kernel_ = find_cpu_kernel(op);
     attributes_ = kernel_->prepare(call);

@@ -1,6 +1,6 @@
-// Fused programs next to memcpy: how much of the copy's bandwidth a chain of operations keeps, where bytes are the
-// operands read and the results written. Everything is measured in the same run, in turns, the best of each counting. Then
-// functions alone, on one thread and in the L1 cache.
+// Fused programs next to memcpy: how much of the copy's bandwidth a chain of operations keeps, where bytes
+// are the operands read and the results written. Everything is measured in the same run, in turns, the best
+// of each counting. Then functions alone, on one thread and in the L1 cache.
 //   micro_fused [threads]
 #include <fmt/format.h>
 

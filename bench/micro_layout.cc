@@ -1,5 +1,5 @@
-// The packer on training-like sets of growing size: seconds and height over the bound. With a folder of instances
-// (*.csv: id, lower, upper, size) as argument, those too.
+// The packer on training-like sets of growing size: seconds and height over the bound. With a folder of
+// instances (*.csv: id, lower, upper, size) as argument, those too.
 #include <fmt/format.h>
 
 #include <algorithm>

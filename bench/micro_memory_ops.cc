@@ -59,7 +59,7 @@ double memcpy_rate(ThreadPool& pool) {
   return 2.0 * static_cast<double>(bytes) / seconds / 1e9;
 }
 
-void row(const char* name, double copy_rate, const std::shared_ptr<Device>& device,
+void row(const char* name, double copy_rate, const std::shared_ptr<CpuDevice>& device,
          const std::vector<Type>& types, double modulus, const Body& body) {
   Graph graph;
   Builder builder(graph);

@@ -1,5 +1,6 @@
-// Kernels that work row by row, alone: attention, normalisations, softmax, losses, look-ups, functions, movement. One line
-// per kernel with its name and its fastest time in ms, as compare_rows.py sets beside PyTorch's.
+// Kernels that work row by row, alone: attention, normalisations, softmax, losses, look-ups, functions,
+// movement. One line per kernel with its name and its fastest time in ms, as compare_rows.py sets beside
+// PyTorch's.
 //   micro_rows [threads] [part of a name]
 #include <fmt/format.h>
 
@@ -10,8 +11,9 @@
 #include <string_view>
 
 #include "tidemark/base/aligned.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/indexing/index.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/normalization/cross_entropy.h"
@@ -71,7 +73,7 @@ struct Bench {
       memory.push_back(filled({.type = type}));
       out.push_back(ref(type));
     }
-    const AlignedBytes scratch = allocate_aligned(scratch_of(call));
+    const AlignedBytes scratch = allocate_aligned(cpu_target().scratch(call));
     double best = 1e30, spent = 0;
     for (int i = 0; i < 50 && (i < 5 || spent < 0.15); ++i) {
       const auto start = std::chrono::steady_clock::now();

@@ -1,6 +1,6 @@
-// The three ways to the gradient of odeint on one problem: a net of 64 as vector field, a batch of 32, f64. Prints the
-// memory of the plan, the distance from the gradient of the exact solution and from that of the steps, the drift, the
-// processor time relative to the discrete gradient. usage: ode_gradients [STEPS…]
+// The three ways to the gradient of odeint on one problem: a net of 64 as vector field, a batch of 32, f64.
+// Prints the memory of the plan, the distance from the gradient of the exact solution and from that of the
+// steps, the drift, the processor time relative to the discrete gradient. usage: ode_gradients [STEPS…]
 #include <fmt/core.h>
 
 #include <cmath>

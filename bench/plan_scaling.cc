@@ -1,8 +1,9 @@
-// How long planning takes as graphs grow: training steps of a residual MLP of 1k, 3k, 10k and 30k nodes, on one core.
-// Prints one row per size: nodes, seconds per pass, work units, peak against the bounds.
+// How long planning takes as graphs grow: training steps of a residual MLP of 1k, 3k, 10k and 30k nodes, on
+// one core. Prints one row per size: nodes, seconds per pass, work units, peak against the bounds.
 #include <fmt/format.h>
 
 #include "tests/support/model_graphs.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/pipeline.h"
 
 using namespace tidemark;
@@ -15,7 +16,7 @@ int main() {
     // A transformer block with its gradient and Adam updates is about 190 nodes.
     const Graph graph = models::transformer(nodes / 190, 8, 64, 128, 4);
     PipelineReport report;
-    const Plan plan = make_plan(graph, {}, &report);
+    const Plan plan = make_plan(graph, cpu_target(), {}, &report);
     double seconds = 0;
     std::int64_t work = 0;
     for (const PassReport& pass : report.passes) seconds += pass.seconds, work += pass.work_units;

@@ -1,6 +1,7 @@
-// How long planning takes for small programs, as a user asks for it: without a budget, with 90% and 70% of what that takes,
-// the smallest budget, and a budget that no plan meets, whose error says what would. Seconds of the processor, so that
-// others who use the machine do not count; beside them what was found: extra time of the budgets, bytes of the floor.
+// How long planning takes for small programs, as a user asks for it: without a budget, with 90% and 70% of
+// what that takes, the smallest budget, and a budget that no plan meets, whose error says what would. Seconds
+// of the processor, so that others who use the machine do not count; beside them what was found: extra time
+// of the budgets, bytes of the floor.
 //
 //   bench/planning_times [PROGRAM|all [EFFORT [CELL...]]]      cells: free 90 70 floor error
 #include <fmt/format.h>

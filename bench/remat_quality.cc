@@ -1,6 +1,7 @@
-// How far recomputation plans at normal effort are from those of a long search, on random graphs of the families that
-// planners are compared on. One row per graph and budget: overhead in percent of the base cost at normal effort and at
-// `factor` times that, the lower bound, seconds at normal effort; a star where normal is more than 0.01 points worse.
+// How far recomputation plans at normal effort are from those of a long search, on random graphs of the
+// families that planners are compared on. One row per graph and budget: overhead in percent of the base cost
+// at normal effort and at `factor` times that, the lower bound, seconds at normal effort; a star where normal
+// is more than 0.01 points worse.
 //
 //   bench/remat_quality [factor=20] [instances=30] [first_seed=1] [family]
 #include <fmt/format.h>
@@ -42,8 +43,8 @@ Found solve_at_normal(const RematProblem& problem) {
   return found;
 }
 
-// A search of `factor` times the work that does not stop where runs agree: annealing with seeds of its own, from the
-// base order and from the best so far in turn.
+// A search of `factor` times the work that does not stop where runs agree: annealing with seeds of its own,
+// from the base order and from the best so far in turn.
 RematResult solve_long(const RematProblem& problem, RematResult best, double factor) {
   constexpr int runs = 6;
   for (int k = 0; k < runs; ++k) {

@@ -1,4 +1,5 @@
-// Checkpoint schedules: how fast a plan is made and its actions come, and how the forward steps compare with others.
+// Checkpoint schedules: how fast a plan is made and its actions come, and how the forward steps compare with
+// others.
 //
 //   build/release/bench/schedule
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// Whether a step stays what it is: a small GPT trained for 1,000 steps through compile(). Prints the median time of the
-// first and of the last hundred steps, and how often anything was allocated inside the executor and around it.
+// Whether a step stays what it is: a small GPT trained for 1,000 steps through compile(). Prints the median
+// time of the first and of the last hundred steps, and how often anything was allocated inside the executor
+// and around it.
 //
 //   steady [--steps N] [--threads N]
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 
 #include "tests/support/tiny_models.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/ops/cpu_target.h"
 
 namespace {
 std::atomic<std::int64_t> allocations{0};
@@ -70,12 +72,14 @@ int main(int argc, char** argv) {
   // The same plan under a bare executor: what a run itself allocates.
   const PlannedGraph planned = train.plan();
   Arena arena(*default_device(), planned.plan.arena_bytes);
-  Executor executor(planned.graph, verified(planned.graph, planned.plan), *default_device(), arena);
+  Executor executor(planned.graph, verified(planned.graph, planned.plan, cpu_target()), *default_device(),
+                    arena);
   std::vector<std::byte*> memory;
   for (const Tensor& t : tensors_of(state)) memory.push_back(t.storage()->data());
   for (const Tensor& t : {in, out}) memory.push_back(t.storage()->data());
   const std::int64_t before = allocations;
-  for (int i = 0; i < 10; ++i) executor.run(memory);
+  const std::vector<Address> addresses = host_addresses(memory);
+  for (int i = 0; i < 10; ++i) executor.run(addresses);
   const std::int64_t inside = allocations - before;
 
   const std::size_t hundred = std::min<std::size_t>(100, times.size());

@@ -1,5 +1,6 @@
-// What a step of a plan costs besides its arithmetic: a graph of 10,000 operations on scalars, or on 4 elements, each
-// reading the one before. bench/peers/tiny_ops.py does the same in eager PyTorch and under jax.jit.
+// What a step of a plan costs besides its arithmetic: a graph of 10,000 operations on scalars, or on 4
+// elements, each reading the one before. bench/peers/tiny_ops.py does the same in eager PyTorch and under
+// jax.jit.
 //
 //   tiny_ops [--ops N] [--threads N] [--rounds N]
 //
@@ -13,6 +14,7 @@
 
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/scalar/elementwise.h"
 
 namespace {
@@ -30,15 +32,15 @@ Graph chain(const Shape& shape, int ops) {
   return graph;
 }
 
-double nanoseconds_per_op(const Graph& graph, const PlanOptions& options, int ops, int rounds, Device& device,
-                          std::size_t& steps) {
-  const Plan plan = make_plan(graph, options);
+double nanoseconds_per_op(const Graph& graph, const PlanOptions& options, int ops, int rounds,
+                          CpuDevice& device, std::size_t& steps) {
+  const Plan plan = make_plan(graph, cpu_target(), options);
   steps = plan.steps.size();
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, verified(graph, plan), device, arena);
+  Executor executor(graph, verified(graph, plan, cpu_target()), device, arena);
   alignas(64) float memory[3][16] = {{1, 1, 1, 1}, {0.5F, 0.5F, 0.5F, 0.5F}, {2, 2, 2, 2}};
-  std::byte* inputs[3];
-  for (int i = 0; i < 3; ++i) inputs[i] = reinterpret_cast<std::byte*>(memory[i]);
+  Address inputs[3];
+  for (int i = 0; i < 3; ++i) inputs[i] = host_address(memory[i]);
   double best = 1e9;
   for (int i = 0; i < rounds; ++i) {
     const auto start = std::chrono::steady_clock::now();

@@ -1,8 +1,10 @@
-// The gradient of a simulation (the wave equation of the examples in f32) inside a byte budget, timed, with the memory
-// of the process: bench/compare_wave.py runs it next to JAX's nested checkpoints.
-//   wave [--cells 512] [--steps 4096] [--memory BYTES] [--kind automatic] [--threads 1] [--rounds 1] [--directory D]
+// The gradient of a simulation (the wave equation of the examples in f32) inside a byte budget, timed, with
+// the memory of the process: bench/compare_wave.py runs it next to JAX's nested checkpoints.
+//   wave [--cells 512] [--steps 4096] [--memory BYTES] [--kind automatic] [--threads 1] [--rounds 1]
+//   [--directory D]
 //        [--gradient FILE]
-// Prints JSON. With a directory, a second level without bounds lies there. --gradient writes the field as raw floats.
+// Prints JSON. With a directory, a second level without bounds lies there. --gradient writes the field as raw
+// floats.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -64,8 +66,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 int main(int argc, char** argv) {
 #ifdef __GLIBC__
-  // Freed records stay with the process: by default their pages go back to the kernel, and getting them again takes
-  // longer than the step that fills them.
+  // Freed records stay with the process: by default their pages go back to the kernel, and getting them again
+  // takes longer than the step that fills them.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif

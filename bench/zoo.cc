@@ -1,5 +1,6 @@
-// From the name of a built-in model to a plan: nodes, seconds to build the training step and to optimise it, seconds to
-// plan it, and the peak, for every model of the zoo at its own sizes. Arguments: names, to see only those.
+// From the name of a built-in model to a plan: nodes, seconds to build the training step and to optimise it,
+// seconds to plan it, and the peak, for every model of the zoo at its own sizes. Arguments: names, to see
+// only those.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/tidemark.h"
 
 namespace {
@@ -34,7 +36,7 @@ int main(int argc, char** argv) {
     Plan plan;
     const double build = seconds_of([&] { step = model.training_step(); });
     const double optimise = seconds_of([&] { graph = prepare_graph(step); });
-    const double planning = seconds_of([&] { plan = make_plan(graph); });
+    const double planning = seconds_of([&] { plan = make_plan(graph, cpu_target()); });
     fmt::print("{:<14} {:>8} {:>8.3f} {:>10.3f} {:>8.3f} {:>12} {:>12}\n", model.name, graph.nodes().size(),
                build, optimise, planning, to_string(Bytes(plan.input_bytes)), to_string(Bytes(plan.peak())));
   }

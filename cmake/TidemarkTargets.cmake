@@ -66,6 +66,8 @@ function(tm_tests)
   endif()
   add_test(NAME layers COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/check_layers.py"
            "${PROJECT_SOURCE_DIR}")
+  add_test(NAME format COMMAND "${PROJECT_SOURCE_DIR}/tools/format.sh" --check)
+  set_tests_properties(format PROPERTIES SKIP_RETURN_CODE 77)
   add_test(NAME checkers COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/check_test.py")
 
   set(libs tidemark_layers tidemark::openblas)
@@ -87,7 +89,7 @@ function(tm_tests)
   target_link_libraries(tidemark_fuzz PRIVATE tidemark_flags tidemark_test_flags tidemark_programs)
 
   set(threaded op_laws schedule_laws threads)
-  foreach(name support op_laws plan_laws schedule_laws threads programs golden fuzz cli)
+  foreach(name support op_laws toy_target plan_laws schedule_laws threads programs golden fuzz cli)
     set(dir "${PROJECT_SOURCE_DIR}/tests/${name}")
     file(GLOB sources CONFIGURE_DEPENDS "${dir}/*.cc")
     set(own_libs ${libs})

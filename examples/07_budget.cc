@@ -1,5 +1,5 @@
-// A network trained inside a budget: what it may hold is said at compile, and planned before anything runs. What does
-// not fit is computed again; not a bit of the result changes.
+// A network trained inside a budget: what it may hold is said at compile, and planned before anything runs.
+// What does not fit is computed again; not a bit of the result changes.
 #include <fmt/core.h>
 
 #include "tidemark/tidemark.h"

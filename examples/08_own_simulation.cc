@@ -1,5 +1,6 @@
-// A simulation of one's own, with no tensor in it: Burgers' equation on a ring, 20,000 steps, and the gradient of a misfit
-// at the end with respect to every value at the beginning. Keeping every step would take 80 MB; this takes 64 KiB.
+// A simulation of one's own, with no tensor in it: Burgers' equation on a ring, 20,000 steps, and the
+// gradient of a misfit at the end with respect to every value at the beginning. Keeping every step would take
+// 80 MB; this takes 64 KiB.
 #include <fmt/format.h>
 
 #include <cmath>

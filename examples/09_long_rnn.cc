@@ -1,5 +1,6 @@
-// A recurrent net over a sequence of 100,000, trained in a few megabytes. A plain tape would keep what every step
-// computed; here the loop keeps as many states as fit in the budget and computes the others again, as few as possible.
+// A recurrent net over a sequence of 100,000, trained in a few megabytes. A plain tape would keep what every
+// step computed; here the loop keeps as many states as fit in the budget and computes the others again, as
+// few as possible.
 #include <fmt/core.h>
 
 #include "tidemark/tidemark.h"

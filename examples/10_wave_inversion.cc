@@ -1,7 +1,7 @@
-// What lies inside, from what is heard outside: full-waveform inversion. Sources around a square of unknown rock are
-// fired one by one, receivers around it listen, and L-BFGS changes the velocity in every cell until the simulated
-// sound is the sound that was heard. The gradient of a whole simulation is taken inside a byte budget, by a checkpoint
-// schedule; the simulation (wave.h) has no tensor in it.
+// What lies inside, from what is heard outside: full-waveform inversion. Sources around a square of unknown
+// rock are fired one by one, receivers around it listen, and L-BFGS changes the velocity in every cell until
+// the simulated sound is the sound that was heard. The gradient of a whole simulation is taken inside a byte
+// budget, by a checkpoint schedule; the simulation (wave.h) has no tensor in it.
 //
 //   10_wave_inversion [--cells 56] [--iterations 20] [--memory 512KiB] [--threads 1] [--output FOLDER]
 //
@@ -144,7 +144,8 @@ class Bar {
   double misfit_ = INFINITY;
 };
 
-// The misfit of all shots and its gradient: one schedule, planned once, carried out for each shot in the same memory.
+// The misfit of all shots and its gradient: one schedule, planned once, carried out for each shot in the same
+// memory.
 class Misfit {
  public:
   Misfit(const Settings& settings, const Survey& survey, const std::vector<wave::Shot<float>>& shots,

@@ -1,5 +1,6 @@
-// A neural ODE: a small net learns the vector field of a damped, nonlinear oscillator from trajectories alone. The
-// gradient passes through the integrator in one of three ways; all three lead to the same fit, in different memory.
+// A neural ODE: a small net learns the vector field of a damped, nonlinear oscillator from trajectories
+// alone. The gradient passes through the integrator in one of three ways; all three lead to the same fit, in
+// different memory.
 #include <fmt/core.h>
 
 #include "tidemark/tidemark.h"

@@ -1,13 +1,13 @@
 // A simulation with no tensor in it, differentiated by a checkpoint schedule: sound in two dimensions,
 //   u_tt = c(x,y)^2 laplacian(u) + source,
-// by leapfrog in time and fourth-order differences in space. Waves leave through a sponge (Cerjan et al. 1985) instead
-// of bouncing off the border. Derivatives are those of the discrete scheme, exact to rounding: of half the squared
-// difference between what receivers hear and what was observed, with respect to the field (c dt / h)^2 in every cell
-// and to the initial state.
+// by leapfrog in time and fourth-order differences in space. Waves leave through a sponge (Cerjan et al.
+// 1985) instead of bouncing off the border. Derivatives are those of the discrete scheme, exact to rounding:
+// of half the squared difference between what receivers hear and what was observed, with respect to the field
+// (c dt / h)^2 in every cell and to the initial state.
 //
-// A step reads three fields and writes one: 16 bytes a cell in f32. Its reverse reads five and writes two. Rows are
-// contiguous and independent, so compilers vectorise them, and threads take strips of them; results do not depend on
-// the number of threads.
+// A step reads three fields and writes one: 16 bytes a cell in f32. Its reverse reads five and writes two.
+// Rows are contiguous and independent, so compilers vectorise them, and threads take strips of them; results
+// do not depend on the number of threads.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -98,8 +98,8 @@ class Field {
   std::vector<T, AlignedAllocator<T>> cells_;
 };
 
-// Where the waves run: the square of the Courant number c dt / h in every cell (at most 3/8 for stability), and how
-// much of the wave a step leaves in each row and column (1 but in the sponge).
+// Where the waves run: the square of the Courant number c dt / h in every cell (at most 3/8 for stability),
+// and how much of the wave a step leaves in each row and column (1 but in the sponge).
 template <class T>
 struct Medium {
   Medium(int rows, int columns, int sponge)
@@ -143,7 +143,8 @@ struct Cell {
   int y = 0, x = 0;
 };
 
-// One experiment: what goes in at the source at each step, and what the receivers hear after it (steps x receivers).
+// One experiment: what goes in at the source at each step, and what the receivers hear after it (steps x
+// receivers).
 template <class T>
 struct Shot {
   Cell source;
@@ -175,7 +176,8 @@ struct State {
   Field<T> now, before;
 };
 
-// What the reverse of a step needs: the Laplacian of the wave before it, and what the receivers heard after it.
+// What the reverse of a step needs: the Laplacian of the wave before it, and what the receivers heard after
+// it.
 template <class T>
 class Record {
  public:
@@ -195,8 +197,9 @@ class Record {
   std::unique_ptr<T[]> values_;
 };
 
-// Derivatives of the misfit with respect to the wave after a step (`now`), the wave two after (`later`: the wave before
-// has the derivative -keep^2 later, which is never written down) and, summed over the steps reversed, courant2.
+// Derivatives of the misfit with respect to the wave after a step (`now`), the wave two after (`later`: the
+// wave before has the derivative -keep^2 later, which is never written down) and, summed over the steps
+// reversed, courant2.
 template <class T>
 struct Adjoint {
   Adjoint(int rows, int columns) : now(rows, columns), later(rows, columns), courant2(rows, columns) {}
@@ -223,8 +226,8 @@ inline T laplacian(const T* u, std::ptrdiff_t stride) {
   return T(-5) * u[0] + (T(4.0 / 3) * near + T(-1.0 / 12) * far);
 }
 
-// Part of a row of the step. With `keep_laplacian`, that is written too; the wave has the same bits either way. Outside
-// the sponge (not `tapered`) everything is kept.
+// Part of a row of the step. With `keep_laplacian`, that is written too; the wave has the same bits either
+// way. Outside the sponge (not `tapered`) everything is kept.
 template <bool tapered, bool keep_laplacian, class T>
 inline void step_row(int n, T keep_row, const T* __restrict keep_column, const T* __restrict courant2,
                      const T* __restrict now, std::ptrdiff_t stride, T* __restrict before,

@@ -4,7 +4,8 @@
 usage: check_layers.py [REPOSITORY]
 
 Fails, with file:line, when a file includes a layer its own layer does not rest on, when two layers rest on
-each other, when an included project header does not exist, when a file has grown past MAX_LINES, and when a kernel
+each other, when an included project header does not exist, when a file has grown past MAX_LINES, when a comment in prose
+runs past MAX_COLUMNS (clang-format leaves those alone), and when a kernel
 throws (ops/*.cpu.cc) whose op has no row `.fails`: donated state would not survive it.
 A layer may include what its DEPS may include (the table is closed under "rests on").
 Tests (*_test.cc) may include any layer: they link more than the layer they test.
@@ -35,6 +36,8 @@ ALLOWED = {
 }
 
 MAX_LINES = 800
+MAX_COLUMNS = 110
+DRAWING = re.compile(r"[│┌└├┐┘┤]")
 THROWS = re.compile(r"\bfail\(|\bthrow\b|\bcheck_indices\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<](tidemark/[^">]+)[">]')
 SOURCE_SUFFIXES = {".h", ".cc", ".def", ".inc", ".cu", ".cuh", ".py"}
@@ -132,9 +135,12 @@ def check(root):
     for folder in SIZED_FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in SOURCE_SUFFIXES:
-                lines = len(path.read_text(encoding="utf-8").splitlines())
-                if lines > MAX_LINES:
-                    problems.append(f"{path.relative_to(root)}:{lines}: {lines} lines, over {MAX_LINES}")
+                text = path.read_text(encoding="utf-8").splitlines()
+                if len(text) > MAX_LINES:
+                    problems.append(f"{path.relative_to(root)}:{len(text)}: {len(text)} lines, over {MAX_LINES}")
+                for number, line in enumerate(text, 1):
+                    if len(line) > MAX_COLUMNS and line.lstrip().startswith("//") and not DRAWING.search(line):
+                        problems.append(f"{path.relative_to(root)}:{number}: a comment of {len(line)} columns, over {MAX_COLUMNS}")
     return problems + undeclared_failures(root)
 
 

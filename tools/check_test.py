@@ -43,6 +43,12 @@ class Layers(Tree):
         self.write("tidemark/ops/indexing/take.cc", "const Op op::take = {\n    .fails = failure,\n};\n")
         self.assertEqual(self.problems(), "")
 
+    def test_refuse_long_comments_but_not_drawings(self):
+        self.write("tidemark/base/a.h", "// " + "x" * 107 + "\n// ┌─ " + "x" * 120 + "\n")
+        self.assertEqual(self.problems(), "")
+        self.write("tidemark/base/a.h", "\n  // " + "x" * 106 + "\n")
+        self.assertIn("tidemark/base/a.h:2: a comment of 111 columns", self.problems())
+
     def test_refuse_an_include_upwards_with_its_line(self):
         self.write("tidemark/ops/b.h", "")
         self.write("tidemark/plan/a.cc", '\n#include "tidemark/ops/b.h"\n')

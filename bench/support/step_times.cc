@@ -6,6 +6,7 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cpu/kernel_clock.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/runtime/executor.h"
 
 namespace tidemark::bench {
@@ -22,12 +23,12 @@ void fill(std::byte* bytes, const Type& type, std::mt19937& random) {
 
 }  // namespace
 
-StepTimes step_times(const Graph& graph, const Plan& plan, Device& device, int rounds,
+StepTimes step_times(const Graph& graph, const Plan& plan, CpuDevice& device, int rounds,
                      std::span<std::byte* const> inputs) {
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, verified(graph, plan), device, arena);
+  Executor executor(graph, verified(graph, plan, cpu_target()), device, arena);
   std::vector<AlignedBytes> owned;
-  std::vector<std::byte*> memory(inputs.begin(), inputs.end());
+  const std::vector<Address> memory = host_addresses(inputs);
   std::mt19937 random(1);
   for (std::size_t i = memory.size(); i < graph.inputs().size(); ++i) {
     const Type& type = graph.type(graph.inputs()[i].value);

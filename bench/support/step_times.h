@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "tidemark/cpu/device.h"
 #include "tidemark/plan/plan.h"
-#include "tidemark/runtime/device.h"
 
 namespace tidemark::bench {
 
@@ -13,9 +13,9 @@ struct StepTimes {
   double whole = 0;             // of all steps at once, likewise
 };
 
-// `inputs`: memory for each of the graph's inputs, which the run may overwrite; none: random numbers, and zero for
-// indices.
-StepTimes step_times(const Graph& graph, const Plan& plan, Device& device, int rounds,
+// `inputs`: memory for each of the graph's inputs, which the run may overwrite; none: random numbers, and
+// zero for indices.
+StepTimes step_times(const Graph& graph, const Plan& plan, CpuDevice& device, int rounds,
                      std::span<std::byte* const> inputs = {});
 
 }  // namespace tidemark::bench

@@ -1,6 +1,7 @@
 #include "bench/support/training_rows.h"
 
 #include "tidemark/ir/op.h"
+#include "tidemark/ops/cpu_target.h"
 
 namespace tidemark::bench {
 namespace {
@@ -118,7 +119,7 @@ double product_flops(const Graph& graph, const Plan& plan) {
     const std::vector<RegionFacts> facts = region_facts(plan, NodeId(i));
     NodeCall call(graph, node);
     call.call.planned = facts;
-    const Cost cost = cost_of(call);
+    const Cost cost = cpu_target().cost(call);
     if (!node.regions.empty() || cost.work == WorkKind::contraction || cost.work == WorkKind::convolution ||
         cost.work == WorkKind::attention) {
       flops += cost.flops;

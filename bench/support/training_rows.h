@@ -1,5 +1,5 @@
-// The models that training is measured on, at the sizes of docs/benchmarks.md: loss, gradients and AdamW as the graph of
-// one step, with the values of its inputs. bench/peers/ has the same models in PyTorch and JAX.
+// The models that training is measured on, at the sizes of docs/benchmarks.md: loss, gradients and AdamW as
+// the graph of one step, with the values of its inputs. bench/peers/ has the same models in PyTorch and JAX.
 #pragma once
 #include <functional>
 #include <string>
@@ -37,8 +37,8 @@ struct ScanGpt {
 
 std::vector<TrainingRow> training_rows();
 
-// Of the products alone (contractions, convolutions, attention) and of loops, as they stand in the graph: what any way of
-// computing the step has to do.
+// Of the products alone (contractions, convolutions, attention) and of loops, as they stand in the graph:
+// what any way of computing the step has to do.
 double product_flops(const Graph& graph, const Plan& plan);
 // Floating-point inputs that are neither moments nor data.
 std::int64_t parameter_count(const tiny::TinyModel& model);

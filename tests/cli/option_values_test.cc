@@ -1,5 +1,5 @@
-// Values of options that nobody meant. Each is refused by name with a code the page knows (docs/cli.md), or is what it
-// says; none becomes something else in silence.
+// Values of options that nobody meant. Each is refused by name with a code the page knows (docs/cli.md), or
+// is what it says; none becomes something else in silence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// `tidemark plan` on third-party graphs at every budget with a known optimum: overhead in percent with the order fixed.
+// `tidemark plan` on third-party graphs at every budget with a known optimum: overhead in percent with the
+// order fixed.
 #include <gtest/gtest.h>
 
 #include <filesystem>

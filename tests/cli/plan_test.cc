@@ -74,7 +74,8 @@ TEST_F(PlanCommand, ReportsADagAsJson) {
 }
 
 TEST_F(PlanCommand, RecomputesWhatIsCheapest) {
-  // At h3's derivative all of h1, h2, h3 wait. With 310 bytes x is kept and h1 made again; with 300, x as well.
+  // At h3's derivative all of h1, h2, h3 wait. With 310 bytes x is kept and h1 made again; with 300, x as
+  // well.
   const nlohmann::json free = report(chain_ + " --fixed-order --memory 400");
   const nlohmann::json tight = report(chain_ + " --fixed-order --memory 310");
   EXPECT_EQ(free["cost"], 141);

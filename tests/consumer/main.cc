@@ -1,4 +1,5 @@
-// A gradient and a compiled function through the façade; ends with 0 when the installed archive computes them right.
+// A gradient and a compiled function through the façade; ends with 0 when the installed archive computes them
+// right.
 #include <tidemark/tidemark.h>
 
 #include <cstdio>

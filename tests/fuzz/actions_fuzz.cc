@@ -1,5 +1,5 @@
-// Any text is either a clean Error with a place, or a list that is judged; one that is a schedule is written and read back
-// as itself.
+// Any text is either a clean Error with a place, or a list that is judged; one that is a schedule is written
+// and read back as itself.
 #include <sstream>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
-// A run that was interrupted, and what becomes of it when its files are changed: the fuzz targets of journals and snapshots
-// edit a journal with checksums that hold, or the files beside it, and go on. The gradient is right, or there is an Error.
+// A run that was interrupted, and what becomes of it when its files are changed: the fuzz targets of journals
+// and snapshots edit a journal with checksums that hold, or the files beside it, and go on. The gradient is
+// right, or there is an Error.
 //
 // An input is a list of edits of twelve bytes each: what to edit, how, where, and a value.
 #pragma once
@@ -103,7 +104,8 @@ class CraftedRun {
   }
   const FolderCopy& folder() const { return *folder_; }
 
-  // Goes on after `change` was made to the files as they were left. Throws InternalError for a wrong gradient.
+  // Goes on after `change` was made to the files as they were left. Throws InternalError for a wrong
+  // gradient.
   void go_on_after(const std::function<void()>& change) const {
     folder_->restore();
     change();

@@ -1,5 +1,5 @@
-// Any text is either a clean Error with a place, or a graph that reads back as itself and whose own order is a schedule
-// that both ways of counting agree on.
+// Any text is either a clean Error with a place, or a graph that reads back as itself and whose own order is
+// a schedule that both ways of counting agree on.
 #include <numeric>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// The fuzz targets of graphs of costs and bytes and of their schedules on fixed mutations. For open-ended fuzzing
-// build dag_fuzz with -DTIDEMARK_FUZZ=ON (clang) and run it on tests/fuzz/dag_corpus.
+// The fuzz targets of graphs of costs and bytes and of their schedules on fixed mutations. For open-ended
+// fuzzing build dag_fuzz with -DTIDEMARK_FUZZ=ON (clang) and run it on tests/fuzz/dag_corpus.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,6 @@
-// The fuzz targets: each takes any bytes, and throws or crashes only when it found a bug. Built for libFuzzer, a target is
-// the entry point of its own executable (cmake/TidemarkFuzz.cmake renames it); driver/main.cc runs them without libFuzzer.
+// The fuzz targets: each takes any bytes, and throws or crashes only when it found a bug. Built for
+// libFuzzer, a target is the entry point of its own executable (cmake/TidemarkFuzz.cmake renames it);
+// driver/main.cc runs them without libFuzzer.
 #pragma once
 #include <cstddef>
 #include <cstdint>

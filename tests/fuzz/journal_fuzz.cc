@@ -1,5 +1,5 @@
-// Whatever the records of a journal say, with checksums that hold: a run that goes on from it gives the right gradient or a
-// clean Error.
+// Whatever the records of a journal say, with checksums that hold: a run that goes on from it gives the right
+// gradient or a clean Error.
 #include "tests/fuzz/crafted_run.h"
 #include "tests/fuzz/fuzz_entry.h"
 

@@ -1,4 +1,5 @@
-// Any text is either a clean Error or a machine that is written and read back as itself, and predicts finite times.
+// Any text is either a clean Error or a machine that is written and read back as itself, and predicts finite
+// times.
 #include <cmath>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// Fixed mutations of valid texts, for running a fuzz target as a test: bytes changed, stretches lost, doubled or spliced,
-// words and numbers put where others stood.
+// Fixed mutations of valid texts, for running a fuzz target as a test: bytes changed, stretches lost, doubled
+// or spliced, words and numbers put where others stood.
 #pragma once
 #include <algorithm>
 #include <cstddef>

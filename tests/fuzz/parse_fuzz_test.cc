@@ -1,5 +1,6 @@
-// The fuzz target of parse() on fixed mutations of a corpus: valid graphs of every op's samples and hand-written ones.
-// For open-ended fuzzing build the same target with -DTIDEMARK_FUZZ=ON (clang) and run it on tests/fuzz/corpus.
+// The fuzz target of parse() on fixed mutations of a corpus: valid graphs of every op's samples and
+// hand-written ones. For open-ended fuzzing build the same target with -DTIDEMARK_FUZZ=ON (clang) and run it
+// on tests/fuzz/corpus.
 #include <gtest/gtest.h>
 
 #include <string>

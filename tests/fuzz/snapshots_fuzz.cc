@@ -1,5 +1,5 @@
-// Whatever stands in the files beside a journal: a run that goes on from them gives the right gradient or a clean Error. And
-// whatever bytes a type is loaded from: it is refused, or saved as the same bytes.
+// Whatever stands in the files beside a journal: a run that goes on from them gives the right gradient or a
+// clean Error. And whatever bytes a type is loaded from: it is refused, or saved as the same bytes.
 #include <array>
 
 #include "tests/fuzz/crafted_run.h"

@@ -1,6 +1,6 @@
-// Graphs of the golden tests that are traced from C++, and their text in graphs/NAME.ir. The hashes of plans are taken of
-// the files, so that they say what the planner does with a given graph; that tracing gives the graphs of the files, with
-// every compiler and on every machine, is a test of its own.
+// Graphs of the golden tests that are traced from C++, and their text in graphs/NAME.ir. The hashes of plans
+// are taken of the files, so that they say what the planner does with a given graph; that tracing gives the
+// graphs of the files, with every compiler and on every machine, is a test of its own.
 #pragma once
 #include <cstdlib>
 #include <fstream>

@@ -1,6 +1,7 @@
-// Tracing gives the same graph with every compiler: C++ lets it choose in which order it evaluates the arguments of a
-// call, so no function of the library makes two nodes in the arguments of one call. After a change of models or derivative
-// rules that is meant, run with TIDEMARK_UPDATE_GOLDEN=1 and review the difference, in plan_hashes.txt too.
+// Tracing gives the same graph with every compiler: C++ lets it choose in which order it evaluates the
+// arguments of a call, so no function of the library makes two nodes in the arguments of one call. After a
+// change of models or derivative rules that is meant, run with TIDEMARK_UPDATE_GOLDEN=1 and review the
+// difference, in plan_hashes.txt too.
 #include <gtest/gtest.h>
 
 #include "tests/golden/golden_graphs.h"

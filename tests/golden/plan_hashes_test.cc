@@ -1,6 +1,7 @@
-// Plans depend on nothing but the graph, the options and the machine's data: each graph here has a hash of its plan's
-// decisions (plan/plan_hash.h) in plan_hashes.txt, the same on every machine. A change of the planner that is meant changes
-// hashes: run with TIDEMARK_UPDATE_GOLDEN=1, and see that the figures beside the hashes are no worse.
+// Plans depend on nothing but the graph, the options and the machine's data: each graph here has a hash of
+// its plan's decisions (plan/plan_hash.h) in plan_hashes.txt, the same on every machine. A change of the
+// planner that is meant changes hashes: run with TIDEMARK_UPDATE_GOLDEN=1, and see that the figures beside
+// the hashes are no worse.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +14,9 @@
 #include "tests/support/random_dags.h"
 #include "tests/support/random_programs.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/test_target.h"
 #include "tidemark/engine/loop_budget.h"
-#include "tidemark/plan/plan_hash.h"
+#include "tidemark/plan/report/plan_hash.h"
 #include "tidemark/solve/dag/schedule.h"
 #include "tidemark/solve/remat/search.h"
 
@@ -60,13 +62,13 @@ class PlanHashes : public ::testing::Test {
   static void expect_at_budgets(const std::string& name, const Graph& traced, double effort,
                                 std::initializer_list<int> percents) {
     const Graph graph = prepare_graph(traced);
-    const Plan free = make_plan(graph, {.effort = effort});
+    const Plan free = make_plan(graph, test_target(), {.effort = effort});
     expect(name, free);
     for (int percent : percents) {
       const PlanOptions options{.memory = free.input_bytes + free.arena_bytes * percent / 100,
                                 .effort = effort};
       const Graph small = prepare_within(traced, {}, options);
-      const Result<Plan, Infeasible> plan = try_plan(small, options);
+      const Result<Plan, Infeasible> plan = try_plan(small, test_target(), options);
       expect(fmt::format("{} at {}%", name, percent), plan ? plan.value() : plan.error().smallest);
     }
   }
@@ -85,9 +87,9 @@ TEST_F(PlanHashes, OfModelsAreWhatTheyWere) {
 TEST_F(PlanHashes, OfRandomGraphsAreWhatTheyWere) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     const fake::BudgetGraph graph(seed * 11 + 3, 40);
-    const Plan free = make_plan(graph.graph(), {.effort = 0.05});
+    const Plan free = make_plan(graph.graph(), test_target(), {.effort = 0.05});
     const PlanOptions less{.memory = free.input_bytes + free.arena_bytes * 3 / 4, .effort = 0.05};
-    const Result<Plan, Infeasible> plan = try_plan(graph.graph(), less);
+    const Result<Plan, Infeasible> plan = try_plan(graph.graph(), test_target(), less);
     expect(fmt::format("random graph {}", seed), plan ? plan.value() : plan.error().smallest);
   }
   for (unsigned seed = 0; seed < 8; ++seed) {
@@ -124,7 +126,7 @@ TEST_F(PlanHashes, OfTheExampleInTheDocsIsWhatTheySay) {
   const std::size_t begin = page.find("graph @example"), end = page.find("```", begin);
   ASSERT_NE(end, std::string::npos);
   const Graph graph = parse(page.substr(begin, end - begin), {.find = &find_op}, "plan_format.md");
-  const std::string hash = hash_text(plan_hash(make_plan(graph)));
+  const std::string hash = hash_text(plan_hash(make_plan(graph, test_target())));
   EXPECT_NE(page.find("\"plan_hash\": \"" + hash + '"'), std::string::npos) << hash;
 }
 
@@ -132,9 +134,9 @@ TEST_F(PlanHashes, OfTheExampleInTheDocsIsWhatTheySay) {
 TEST_F(PlanHashes, DoNotDependOnThreadsOrAddresses) {
   const auto hash = [] {
     const Graph step = prepare_graph(tiny::gpt(1).step);
-    const Plan free = make_plan(step, {.effort = 0.01});
-    return plan_hash(
-        make_plan(step, {.memory = free.input_bytes + free.arena_bytes * 9 / 10, .effort = 0.01}));
+    const Plan free = make_plan(step, test_target(), {.effort = 0.01});
+    return plan_hash(make_plan(step, test_target(),
+                               {.memory = free.input_bytes + free.arena_bytes * 9 / 10, .effort = 0.01}));
   };
   const std::uint64_t first = hash();
   std::vector<std::unique_ptr<char[]>> clutter;

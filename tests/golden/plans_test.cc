@@ -1,10 +1,11 @@
-// Golden plans: NAME.ir is planned and compared with NAME.plan, as text that a person has read. After a change that is
-// meant, run with TIDEMARK_UPDATE_GOLDEN=1 and review the difference.
+// Golden plans: NAME.ir is planned and compared with NAME.plan, as text that a person has read. After a
+// change that is meant, run with TIDEMARK_UPDATE_GOLDEN=1 and review the difference.
 #include <gtest/gtest.h>
 
 #include "tests/golden/golden_graphs.h"
 #include "tests/support/model_graphs.h"
-#include "tidemark/plan/pipeline.h"
+#include "tests/support/test_target.h"
+#include "tidemark/plan/passes/pipeline.h"
 
 namespace tidemark {
 namespace {
@@ -15,7 +16,7 @@ void expect_golden(const std::string& name, const Graph& model) {
   const std::string base = std::string(TIDEMARK_TEST_DIR) + "/" + name;
   if (golden::updating()) write(base + ".ir", print(model));
   const Graph graph = parse(golden::read(base + ".ir"), {.find = &find_op}, name + ".ir");
-  const Plan plan = make_plan(graph);
+  const Plan plan = make_plan(graph, test_target());
   EXPECT_LE(plan.peak(), plan.lower_bound * 1.01);
   const std::string text = to_text(graph, plan);
   if (golden::updating()) write(base + ".plan", text);

@@ -1,5 +1,5 @@
-// What a derivative rule promises, in f64: it agrees with finite differences, forward and reverse agree with each
-// other (⟨J v, w⟩ = ⟨v, Jᵀ w⟩), and it can be differentiated again.
+// What a derivative rule promises, in f64: it agrees with finite differences, forward and reverse agree with
+// each other (⟨J v, w⟩ = ⟨v, Jᵀ w⟩), and it can be differentiated again.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "tidemark/autodiff/reverse.h"
 #include "tidemark/autodiff/settle_loops.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark::testing {
@@ -26,7 +26,7 @@ ThreadPool& pool() {
 
 std::vector<Literal> run(const Graph& graph, const std::vector<Literal>& inputs) {
   const Graph runnable = expand(
-      graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; },
+      graph, [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; },
       ExpandRegions::inside);
   return interpret(settle_loops(runnable), inputs, pool());
 }
@@ -232,7 +232,7 @@ TEST_P(DerivativeLaws, ReverseOverReverseAgreesWithForwardOverReverse) {
 
 TEST_P(DerivativeLaws, TheExpansionMeansTheSame) {
   const Op& op = *GetParam();
-  if (!op.expand || !find_cpu_kernel(op)) {
+  if (!op.expand || !runs_on_cpu(op)) {
     EXPECT_TRUE(!op.expand || op.kind == OpKind::control || op.kind == OpKind::opaque)
         << "an expansion without a kernel";
     return;

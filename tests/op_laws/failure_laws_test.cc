@@ -1,12 +1,12 @@
-// Whether a call can fail while a plan runs is a fact of its op (ir/failure.h), on which donated state rests. So kernels are
-// given operands that no sample has, and what they do is held against what the facts say.
+// Whether a call can fail while a plan runs is a fact of its op (ir/failure.h), on which donated state rests.
+// So kernels are given operands that no sample has, and what they do is held against what the facts say.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "tests/support/law_case.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/failure.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark::testing {
@@ -17,7 +17,7 @@ constexpr std::byte untouched{0x5a};
 class FailureLaws : public ::testing::TestWithParam<const Op*> {
  protected:
   std::vector<LawCase> cases() const {
-    return find_cpu_kernel(*GetParam()) ? cases_of(*GetParam()) : std::vector<LawCase>{};
+    return runs_on_cpu(*GetParam()) ? cases_of(*GetParam()) : std::vector<LawCase>{};
   }
 };
 

@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/law_case.h"
-#include "tidemark/cpu/kernels.h"
+#include "tests/support/test_target.h"
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark::testing {
@@ -14,7 +15,7 @@ class KernelLaws : public ::testing::TestWithParam<const Op*> {
  protected:
   // Cases the CPU can run.
   std::vector<LawCase> cases() const {
-    return find_cpu_kernel(*GetParam()) ? cases_of(*GetParam()) : std::vector<LawCase>{};
+    return runs_on_cpu(*GetParam()) ? cases_of(*GetParam()) : std::vector<LawCase>{};
   }
 };
 
@@ -29,7 +30,7 @@ TEST_P(KernelLaws, EveryOpHasSamplesAndFacts) {
   const Op& op = *GetParam();
   EXPECT_FALSE(op.name.empty());
   ASSERT_NE(op.infer, nullptr);
-  if (find_cpu_kernel(op)) {
+  if (runs_on_cpu(op)) {
     EXPECT_FALSE(cases_of(op).empty()) << op.name << " has a kernel and no samples";
   }
   EXPECT_EQ(find_op(op.name), &op);
@@ -53,7 +54,7 @@ TEST_P(KernelLaws, GivesTheSameBitsInPlace) {
     const KernelRun apart = law.run(operands, {.threads = 2});
     for (int r = 0; r < static_cast<int>(call.out.size()); ++r) {
       for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
-        if (!may_overwrite(call, r, o)) continue;
+        if (!test_target().may_overwrite(call, r, o)) continue;
         ASSERT_EQ(call.in[static_cast<std::size_t>(o)].bytes(),
                   call.out[static_cast<std::size_t>(r)].bytes());
         expect_same(apart.results, law.run(operands, {.threads = 2, .result = r, .over = o}).results,
@@ -65,13 +66,12 @@ TEST_P(KernelLaws, GivesTheSameBitsInPlace) {
 
 TEST_P(KernelLaws, TakesStridedOperandsWhereItSaysSo) {
   for (const LawCase& law : cases()) {
-    if (!law.op->strided) continue;
     const Graph graph = law.graph();
     const NodeCall call(graph, graph.nodes().front());
     const auto operands = law.operands();
     const KernelRun dense = law.run(operands);
     for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
-      if (!law.op->strided(call, o)) continue;
+      if (!test_target().takes_strides(call, o)) continue;
       for (bool backwards : {false, true}) {  // with gaps, or against the order of memory
         std::vector<Place> places;
         for (const Type& type : call.in) places.push_back(dense_place(type.shape));
@@ -116,10 +116,10 @@ TEST_P(KernelLaws, CostsAreFiniteAndNotNegative) {
   for (const LawCase& law : cases_of(*GetParam())) {
     const Graph graph = law.graph();
     const NodeCall call(graph, graph.nodes().front());
-    const Cost cost = cost_of(call);
+    const Cost cost = test_target().cost(call);
     EXPECT_GE(cost.flops, 0) << law.name();
     EXPECT_GE(cost.bytes, 0) << law.name();
-    EXPECT_GE(scratch_of(call), 0) << law.name();
+    EXPECT_GE(test_target().scratch(call), 0) << law.name();
   }
 }
 

@@ -1,5 +1,6 @@
-// A result depends neither on the number of threads nor on who takes which task first, for every op on cases so large
-// that its kernel cuts its work: with fewer tasks than `enough` the law would hold of any kernel, so it refuses such cases.
+// A result depends neither on the number of threads nor on who takes which task first, for every op on cases
+// so large that its kernel cuts its work: with fewer tasks than `enough` the law would hold of any kernel, so
+// it refuses such cases.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +8,8 @@
 
 #include "tests/support/enlarged.h"
 #include "tests/support/sanitized.h"
-#include "tidemark/cpu/kernels.h"
+#include "tests/support/test_target.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/constant.h"
@@ -15,8 +17,8 @@
 namespace tidemark::testing {
 namespace {
 
-// Two parts of a sum may be added in either order, three may not. Where a single number is all that shows it, their sum
-// is often the same by chance, that of eight hardly ever.
+// Two parts of a sum may be added in either order, three may not. Where a single number is all that shows it,
+// their sum is often the same by chance, that of eight hardly ever.
 constexpr std::int64_t enough = 3;
 std::int64_t wanted_of(const LawCase& law) {
   const Graph graph = law.graph();
@@ -49,8 +51,8 @@ std::vector<Sample> large_samples(const Op& op) {
   return {};
 }
 
-// The dtypes that kernels have code of their own for: both widths of floats and one that is narrower than what is computed
-// in. All where the op takes no floats. Sanitizers look at the code of one.
+// The dtypes that kernels have code of their own for: both widths of floats and one that is narrower than
+// what is computed in. All where the op takes no floats. Sanitizers look at the code of one.
 std::vector<LawCase> by_width(const std::vector<LawCase>& all) {
   const auto among = [&](std::initializer_list<DType> dtypes) {
     std::vector<LawCase> some;
@@ -96,10 +98,10 @@ void expect_the_same_in_place_and_strided(const LawCase& law, const std::vector<
   };
   for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
     for (int r = 0; r < static_cast<int>(call.out.size()); ++r) {
-      if (may_overwrite(call, r, o))
+      if (test_target().may_overwrite(call, r, o))
         same({.result = r, .over = o}, fmt::format("result {} over operand {}", r, o));
     }
-    if (!law.op->strided || !law.op->strided(call, o)) continue;
+    if (!test_target().takes_strides(call, o)) continue;
     std::vector<Place> places;
     for (const Type& type : call.in) places.push_back(dense_place(type.shape));
     for (std::int64_t& stride : places[static_cast<std::size_t>(o)].strides) stride *= -2;
@@ -107,7 +109,8 @@ void expect_the_same_in_place_and_strided(const LawCase& law, const std::vector<
   }
 }
 
-// Runs the case, and checks it if it is cut into enough tasks. Returns how many they were; nothing where it cannot run.
+// Runs the case, and checks it if it is cut into enough tasks. Returns how many they were; nothing where it
+// cannot run.
 std::optional<std::int64_t> try_on_threads(const LawCase& law, bool in_every_way) {
   const std::vector<Literal> operands = law.operands();
   const KernelRun run = law.run(operands, {.threads = 3, .may_fail = true});
@@ -137,7 +140,7 @@ std::int64_t grow_and_try(const LawCase& law, bool in_every_way) {
 
 TEST_P(ThreadLaws, GivesTheSameBitsHoweverItsTasksAreRun) {
   const Op& op = *GetParam();
-  if (!find_cpu_kernel(op)) return;
+  if (!runs_on_cpu(op)) return;
   std::map<DType, std::int64_t> most;
   for (const LawCase& law : by_width(cases_of(op))) {
     std::int64_t& tasks = most.try_emplace(law.dtype, 0).first->second;

@@ -1,6 +1,7 @@
-// Recomputation against exhaustive search: on problems of up to eight tasks nothing is below the floor that is
-// reported, and nothing is cheaper within a budget than what is found. The search here goes forwards over pairs (tasks
-// that have run, items that are held) and drops items whenever it likes; it shares nothing with the searches it judges.
+// Recomputation against exhaustive search: on problems of up to eight tasks nothing is below the floor that
+// is reported, and nothing is cheaper within a budget than what is found. The search here goes forwards over
+// pairs (tasks that have run, items that are held) and drops items whenever it likes; it shares nothing with
+// the searches it judges.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -112,7 +113,7 @@ class Exhaustive {
       for (std::size_t k = 0; k < uses.size(); ++k)
         dying |= has(choice, static_cast<int>(k)) ? bit(uses[k]) : 0;
       const std::int64_t load = model_.base + bytes(state.held | made) + model_.scratch[at(t)] -
-                                saved_by_take_over(model_, t, [&](int i) { return has(dying, i); });
+                                saved_by_reuse(model_, t, [&](int i) { return has(dying, i); });
       reach({state.done | bit(t), (state.held | made) & ~dying}, load);
     }
   }

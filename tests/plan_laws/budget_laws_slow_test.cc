@@ -1,5 +1,5 @@
-// The same laws on larger graphs and at more budgets. Larger graphs are not solved to the end, so that more memory may
-// now and then give a slower plan; how often is bounded.
+// The same laws on larger graphs and at more budgets. Larger graphs are not solved to the end, so that more
+// memory may now and then give a slower plan; how often is bounded.
 #include <gtest/gtest.h>
 
 #include "tests/support/budget_graphs.h"

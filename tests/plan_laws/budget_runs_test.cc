@@ -1,11 +1,12 @@
-// What a run within a budget promises: the bits of the run without one, inside the arena that the plan claimed. On
-// random differentiable programs of real ops, dropout and other randomness among them.
+// What a run within a budget promises: the bits of the run without one, inside the arena that the plan
+// claimed. On random differentiable programs of real ops, dropout and other randomness among them.
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "tests/support/random_programs.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/test_target.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
 
@@ -40,7 +41,7 @@ void expect_same_bits_at_every_budget(const Graph& graph, int budgets, const std
   Program free(graph, {.plan = {.effort = effort}}, device);
   const std::vector<Literal> expected = results_of(free, inputs);
   const Result<Plan, Infeasible> none =
-      try_plan(free.graph(), {.memory = free.plan().input_bytes, .effort = effort});
+      try_plan(free.graph(), test_target(), {.memory = free.plan().input_bytes, .effort = effort});
   if (none) return;  // the results lie in donated inputs, and nothing else is needed
   const std::int64_t floor = none.error().smallest.peak();
   for (int k = 0; k <= budgets; ++k) {

@@ -1,5 +1,5 @@
-// Graphs may be as deep as the user likes: nothing recurses along them, and nothing takes the square of their length. All of
-// it runs on a stack of 256 KiB, which a few thousand frames would fill.
+// Graphs may be as deep as the user likes: nothing recurses along them, and nothing takes the square of their
+// length. All of it runs on a stack of 256 KiB, which a few thousand frames would fill.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,6 +7,7 @@
 
 #include "tests/support/fake_ops.h"
 #include "tests/support/small_stack.h"
+#include "tests/support/test_target.h"
 #include "tidemark/autodiff/reverse.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/ir/compare.h"
@@ -70,8 +71,8 @@ TEST(DeepGraphs, ArePrintedParsedVerifiedAndCompared) {
 TEST(DeepGraphs, OfViewsArePlanned) {
   on_small_stack([] {
     const Graph graph = view_chain(deep);
-    const Plan plan = make_plan(graph, {.effort = little});
-    EXPECT_EQ(problems(graph, plan), std::vector<std::string>());
+    const Plan plan = make_plan(graph, test_target(), {.effort = little});
+    EXPECT_EQ(problems(graph, plan, test_target()), std::vector<std::string>());
     EXPECT_LT(plan.steps.size(), static_cast<std::size_t>(deep / 10));
   });
 }
@@ -86,7 +87,7 @@ TEST(DeepGraphs, OfViewsThatAreAllReadArePlanned) {
       s.reads({x}, 1, 1);
     }
     s.output(s.reads({x}, 1, 1));
-    const Plan plan = make_plan(s.graph, {.effort = little});
+    const Plan plan = make_plan(s.graph, test_target(), {.effort = little});
     EXPECT_EQ(plan.steps.size(), static_cast<std::size_t>(deep / 4) + 2);
   });
 }
@@ -99,17 +100,17 @@ TEST(DeepGraphs, AreDifferentiatedOptimisedPlannedAndRun) {
     const std::vector<Var> outputs{reduce_sum(y, {0, 1})}, seeds{constant(builder, DType::f32, 1)}, inputs{x};
     graph.add_output(pull_back(builder, outputs, seeds, inputs).front().id());
     const Graph prepared = prepare_graph(graph);
-    const Plan plan = make_plan(prepared, {.effort = little});
+    const Plan plan = make_plan(prepared, test_target(), {.effort = little});
     const Plan back = plan_from_json(to_json(plan));
     EXPECT_EQ(plan_hash(back), plan_hash(plan));
-    EXPECT_EQ(problems(prepared, back), std::vector<std::string>());
+    EXPECT_EQ(problems(prepared, back, test_target()), std::vector<std::string>());
     CpuDevice device(1);
     Arena arena(device, plan.arena_bytes);
-    Executor executor(prepared, verified(prepared, plan), device, arena);
+    Executor executor(prepared, verified(prepared, plan, test_target()), device, arena);
     std::vector<float> values(16, 0.5f);
     alignas(64) std::byte memory[64];
     std::memcpy(memory, values.data(), sizeof memory);
-    std::byte* const input = memory;
+    const Address input = host_address(memory);
     executor.run({&input, 1});
   });
 }
@@ -122,9 +123,9 @@ TEST(DeepGraphs, WithinABudgetArePlanned) {
     Var back = forward.back();
     for (std::size_t i = forward.size(); i-- > 1;) back = s.node({back, forward[i]}, 4);
     s.output(back);
-    const Plan free = make_plan(s.graph, {.effort = little});
+    const Plan free = make_plan(s.graph, test_target(), {.effort = little});
     const Result<Plan, Infeasible> less =
-        try_plan(s.graph, {.memory = free.peak() * 9 / 10, .effort = little});
+        try_plan(s.graph, test_target(), {.memory = free.peak() * 9 / 10, .effort = little});
     EXPECT_LE((less ? less.value() : less.error().smallest).peak(), free.peak());
   });
 }

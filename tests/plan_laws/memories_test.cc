@@ -1,5 +1,6 @@
-// Plans over several memories and lanes, on the simulated device: right ones give the bits of the reference run under every
-// delay tried and end when the timetable says; of damaged ones the verifier accepts none that gives other bits.
+// Plans over several memories and lanes, on the simulated device: right ones give the bits of the reference
+// run under every delay tried and end when the timetable says; of damaged ones the verifier accepts none that
+// gives other bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,10 +12,11 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/simulated_device.h"
 #include "tests/support/spread_plan.h"
+#include "tests/support/test_target.h"
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/plan/makespan.h"
 #include "tidemark/plan/passes/pipeline.h"
 #include "tidemark/plan/report/plan_hash.h"
@@ -39,8 +41,8 @@ ThreadPool& pool() {
 Case make_case(unsigned seed) {
   Case made;
   made.graph = expand(RandomProgram(seed).joint(),
-                      [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; });
-  made.plain = make_plan(made.graph);
+                      [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; });
+  made.plain = make_plan(made.graph, test_target());
   made.plan = spread(made.graph, made.plain, seed);
   made.inputs = inputs_of(made.graph);
   made.expected = interpret(made.graph, made.inputs, pool());
@@ -69,7 +71,7 @@ TEST(Memories, PlansOverThemGiveTheSameBitsUnderEveryDelay) {
   const int cases = static_cast<int>(seeds(300));
   for (unsigned seed = 0; seed < seeds(300); ++seed) {
     const Case c = make_case(seed);
-    const std::vector<std::string> found = problems(c.graph, c.plan);
+    const std::vector<std::string> found = problems(c.graph, c.plan, test_target());
     ASSERT_TRUE(found.empty()) << "seed " << seed << ": " << found[0] << "\n" << to_text(c.graph, c.plan);
     for (std::uint64_t delay = 0; delay < 4; ++delay) {
       ASSERT_EQ(difference(c, c.plan, delay), "") << "seed " << seed << ", delay " << delay;
@@ -89,6 +91,41 @@ TEST(Memories, PlansOverThemGiveTheSameBitsUnderEveryDelay) {
   EXPECT_GT(codes, cases / 30);
   EXPECT_EQ(busy_lanes, 4);
   EXPECT_GT(shared, cases / 3);  // or nothing would be at stake
+}
+
+// The list is an order in which everything may happen, so one line of calls can follow it.
+TEST(Memories, TheCpuRunsPlansOverThem) {
+  for (unsigned seed = 0; seed < seeds(100); ++seed) {
+    const Case c = make_case(seed);
+    CpuDevice device(2);
+    std::vector<std::unique_ptr<Arena>> arenas;
+    std::vector<Arena*> each;
+    for (std::size_t m = 0; m < memory_count(c.plan); ++m) {
+      arenas.push_back(
+          std::make_unique<Arena>(device, memory_of(c.plan, m).arena_bytes, static_cast<int>(m)));
+      each.push_back(arenas.back().get());
+    }
+    Executor executor(c.graph, verified(c.graph, c.plan, test_target()), device, each);
+    std::vector<Literal> inputs = c.inputs;  // donated ones are written
+    std::vector<Address> addresses;
+    for (Literal& input : inputs) addresses.push_back(host_address(input.bytes.data()));
+    executor.run(addresses);
+    std::vector<Literal> outputs;
+    for (const Ref& ref : c.plan.outputs) {
+      const Type& type = c.graph.type(ref.value);
+      const Buffer& buffer = c.plan.buffers[ref.buffer.index];
+      const Address at = buffer.binding == Binding::argument
+                             ? addresses[static_cast<std::size_t>(buffer.slot)]
+                             : each[static_cast<std::size_t>(buffer.memory)]->base() + buffer.offset;
+      outputs.push_back(
+          {type.dtype, type.shape, std::vector<std::byte>(static_cast<std::size_t>(type.bytes()))});
+      device.read(outputs.back().bytes.data(), at + ref.offset, type.bytes());
+    }
+    EXPECT_EQ(bit_difference(outputs, c.expected), "") << "seed " << seed;
+    for (std::size_t m = 0; m < each.size(); ++m)
+      EXPECT_EQ(each[m]->high_water(), memory_of(c.plan, m).arena_bytes)
+          << "seed " << seed << ", memory " << m;
+  }
 }
 
 TEST(Memories, TheTimetableIsTheClock) {
@@ -112,7 +149,7 @@ TEST(Memories, PlansOverThemAreWrittenAndReadBack) {
     EXPECT_EQ(to_json(back), text);
     EXPECT_EQ(plan_hash(back), plan_hash(c.plan));
     EXPECT_NE(plan_hash(c.plan), plan_hash(c.plain));
-    EXPECT_TRUE(problems(c.graph, back).empty());
+    EXPECT_TRUE(problems(c.graph, back, test_target()).empty());
   }
 }
 
@@ -137,7 +174,7 @@ struct FarAndBack {
     const Var a = tanh(x);
     const Var b = exp(x);
     graph.add_output((a * b).id());
-    plan = make_plan(graph, {.skip = {"fuse", "in_place", "order"}});
+    plan = make_plan(graph, test_target(), {.skip = {"fuse", "in_place", "order"}});
     const BufferId near = plan.steps[0].out[0].buffer;
     const Buffer like = plan.buffers[near.index];
     plan.buffers.push_back({.bytes = like.bytes, .begin = 1, .end = 4, .value = like.value, .memory = 1});
@@ -176,7 +213,8 @@ struct FarAndBack {
   void expect_refused(std::string_view says, const std::function<void(Plan&)>& change) const {
     Plan wrong = plan;
     change(wrong);
-    EXPECT_THAT(problems(graph, wrong), ::testing::Contains(::testing::HasSubstr(std::string(says))));
+    EXPECT_THAT(problems(graph, wrong, test_target()),
+                ::testing::Contains(::testing::HasSubstr(std::string(says))));
   }
   Step& step(Plan& p, std::int32_t t) const { return p.steps[static_cast<std::size_t>(t)]; }
   Buffer& target(Plan& p, std::int32_t t) const { return p.buffers[step(p, t).out[0].buffer.index]; }
@@ -184,7 +222,7 @@ struct FarAndBack {
 
 TEST(Memories, ProblemsAreNamed) {
   const FarAndBack c;
-  EXPECT_THAT(problems(c.graph, c.plan), ::testing::IsEmpty()) << to_text(c.graph, c.plan);
+  EXPECT_THAT(problems(c.graph, c.plan, test_target()), ::testing::IsEmpty()) << to_text(c.graph, c.plan);
   c.expect_refused("neither happens before", [&](Plan& p) { c.step(p, c.left).waits.clear(); });
   c.expect_refused("neither happens before", [&](Plan& p) { c.step(p, c.returned).waits.clear(); });
   c.expect_refused("neither happens before", [&](Plan& p) { c.step(p, c.used).waits.clear(); });
@@ -217,15 +255,14 @@ TEST(Memories, ACopyThatComputingHidesIsFree) {
   EXPECT_EQ(slow.stalled[0], 2);
 }
 
-// The CPU has one memory and one lane: it says so.
-TEST(Memories, PlansOverThemAreNotRunElsewhere) {
+TEST(Memories, PlansOverThemAskForAnArenaOfEach) {
   const FarAndBack c;
   CpuDevice device(1);
   Arena arena(device, c.plan.arena_bytes);
-  EXPECT_THROW(Executor(c.graph, verified(c.graph, c.plan), device, arena), InternalError);
+  EXPECT_THROW(Executor(c.graph, verified(c.graph, c.plan, test_target()), device, arena), InternalError);
   Plan wrong = c.plan;
   wrong.steps[1].waits.clear();
-  EXPECT_THROW(verified(c.graph, wrong), InternalError);
+  EXPECT_THROW(verified(c.graph, wrong, test_target()), InternalError);
 }
 
 // One change of a kind that could be a planner's mistake. False: there is nothing to change here.
@@ -311,7 +348,7 @@ TEST(Memories, NoDamagedPlanThatIsAcceptedGivesOtherBits) {
       Plan plan = c.plan;
       if (!Damage(seed * damages + k).apply(c.graph, plan) || plan_hash(plan) == plan_hash(c.plan)) continue;
       ++damaged;
-      if (!problems(c.graph, plan).empty()) {
+      if (!problems(c.graph, plan, test_target()).empty()) {
         ++refused;
         continue;
       }

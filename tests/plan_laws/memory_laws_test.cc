@@ -1,6 +1,6 @@
-// What a plan says about memory, held against what its kernels do (tests/support/checked_run.h): nobody writes outside of
-// results and scratch, nobody reads what is dead, what was touched is what was planned, and a run allocates nothing. Over
-// models, loops, loops with files, attention, convolutions and random programs.
+// What a plan says about memory, held against what its kernels do (tests/support/checked_run.h): nobody
+// writes outside of results and scratch, nobody reads what is dead, what was touched is what was planned, and
+// a run allocates nothing. Over models, loops, loops with files, attention, convolutions and random programs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include "tests/support/count_allocations.h"
 #include "tests/support/random_programs.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/test_target.h"
 #include "tests/support/tiny_models.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/loop_budget.h"
@@ -40,7 +41,7 @@ Counted allocations_of_a_run(const Graph& graph, const Plan& plan, const std::ve
                              int threads) {
   CpuDevice device(threads);
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, verified(graph, plan), device, arena);
+  Executor executor(graph, verified(graph, plan, test_target()), device, arena);
   std::vector<AlignedBytes> held;
   std::vector<std::byte*> memory;
   const auto fill = [&] {
@@ -52,9 +53,10 @@ Counted allocations_of_a_run(const Graph& graph, const Plan& plan, const std::ve
     memory.push_back(held.back().get());
   }
   fill();
-  executor.run(memory);  // threads and libraries take what they need once per process
+  const std::vector<Address> addresses = host_addresses(memory);
+  executor.run(addresses);  // threads and libraries take what they need once per process
   fill();
-  return count_allocations([&] { executor.run(memory); });
+  return count_allocations([&] { executor.run(addresses); });
 }
 
 // `allowed`: bytes that kernels may hold of their own at any moment.
@@ -93,7 +95,8 @@ void expect_memory_laws(const Graph& graph, const Plan& plan, const std::vector<
     const auto any_of = [&](const std::vector<bool>& bytes) {
       return std::find(bytes.begin() + begin, bytes.begin() + end, true) != bytes.begin() + end;
     };
-    // Which lanes of its scratch a kernel takes, and how many buffers for transfers, depends on the threads' speed.
+    // Which lanes of its scratch a kernel takes, and how many buffers for transfers, depends on the threads'
+    // speed.
     if (any_of(planned.values)) {
       EXPECT_EQ(plain.pages[page], any_of(written))
           << what << ": page " << page << " of " << plain.pages.size();
@@ -116,11 +119,11 @@ void expect_memory_laws(const Graph& graph, const Plan& plan, const std::vector<
 void expect_memory_laws_at_budgets(const Graph& traced, const std::vector<Bits>& inputs,
                                    const std::string& what) {
   const Graph graph = prepare_graph(traced);
-  const Plan free = make_plan(graph, {.effort = 0.05});
+  const Plan free = make_plan(graph, test_target(), {.effort = 0.05});
   expect_memory_laws(graph, free, inputs, what);
   const PlanOptions less{.memory = free.input_bytes + free.arena_bytes * 3 / 4, .effort = 0.02};
   const Graph small = prepare_within(traced, {}, less);
-  const Result<Plan, Infeasible> plan = try_plan(small, less);
+  const Result<Plan, Infeasible> plan = try_plan(small, test_target(), less);
   expect_memory_laws(small, plan ? plan.value() : plan.error().smallest, inputs, what + " in less memory");
 }
 
@@ -203,8 +206,8 @@ TEST(MemoryLaws, HoldForLoopsOfUnknownLengthAndBranches) {
   }
 }
 
-// Names of files, the queue of transfers, what is kept of each action under way: little, and as much however many steps
-// there are and however large a state is (docs/concepts.md).
+// Names of files, the queue of transfers, what is kept of each action under way: little, and as much however
+// many steps there are and however large a state is (docs/concepts.md).
 TEST(MemoryLaws, HoldForLoopsWithFiles) {
   constexpr std::int64_t documented_constant = 256 << 10;
   const auto folder = std::filesystem::path(::testing::TempDir()) / fmt::format("memory_laws_{}", getpid());
@@ -218,7 +221,7 @@ TEST(MemoryLaws, HoldForLoopsWithFiles) {
     };
     const auto traced = trace_call(grad<0, 1>(looped), std::tuple(w, x), {});
     const Graph graph = prepare_graph(traced.graph);
-    expect_memory_laws(graph, make_plan(graph), bits_of(traced.inputs),
+    expect_memory_laws(graph, make_plan(graph, test_target()), bits_of(traced.inputs),
                        fmt::format("{} steps of {} bytes with files", steps, state), documented_constant);
   }
   std::filesystem::remove_all(folder);
@@ -273,7 +276,7 @@ TEST(MemoryLaws, SeeAPlanThatSharesMemoryTooEarly) {
   const auto traced = trace_call([](Tensor u) { return tanh(matmul(tanh(matmul(u, u)), u)); },
                                  std::tuple(waves({16, 16})), {});
   const Graph graph = prepare_graph(traced.graph);
-  const Plan plan = make_plan(graph, {.skip = {"in_place", "fuse"}});
+  const Plan plan = make_plan(graph, test_target(), {.skip = {"in_place", "fuse"}});
   const std::vector<Bits> inputs = bits_of(traced.inputs);
   const std::vector<Bits> right = run_plain(graph, plan, inputs).outputs;
   EXPECT_TRUE(run_checked(graph, plan, inputs).outputs == right);

@@ -1,11 +1,13 @@
-// Real models, small: at budgets from the smallest to no extra time, training runs inside the budget, holds exactly what
-// the plan says, and computes the same bits as without one.
+// Real models, small: at budgets from the smallest to no extra time, training runs inside the budget, holds
+// exactly what the plan says, and computes the same bits as without one.
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "tests/support/sanitized.h"
+#include "tests/support/test_target.h"
 #include "tests/support/tiny_models.h"
+#include "tidemark/cpu/device.h"
 #include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {
@@ -32,7 +34,7 @@ Bits train(Program& program, const tiny::TinyModel& model) {
 
 void expect_promises(const tiny::TinyModel& model) {
   const Graph graph = prepare_graph(model.step);
-  const std::vector<Plan> plans = frontier(graph, {.effort = effort}, budgets);
+  const std::vector<Plan> plans = frontier(graph, test_target(), {.effort = effort}, budgets);
   if (!few) {
     ASSERT_EQ(plans.size(), static_cast<std::size_t>(budgets)) << model.name;
   }
@@ -50,7 +52,8 @@ void expect_promises(const tiny::TinyModel& model) {
   }
   EXPECT_LT(plans.front().peak(), plans.back().peak()) << model.name;
   EXPECT_EQ(plans.back().extra_time(), 0) << model.name;
-  EXPECT_THROW(make_plan(graph, {.memory = plans.front().input_bytes, .effort = effort}), InfeasibleBudget)
+  EXPECT_THROW(make_plan(graph, test_target(), {.memory = plans.front().input_bytes, .effort = effort}),
+               InfeasibleBudget)
       << model.name;
 }
 

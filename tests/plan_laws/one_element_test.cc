@@ -1,5 +1,5 @@
-// Programs in which single elements meet arrays: whatever is made of one element only, is an output early and again
-// later, or is read as if it were many, is planned and has the bits of the run without a plan.
+// Programs in which single elements meet arrays: whatever is made of one element only, is an output early and
+// again later, or is read as if it were many, is planned and has the bits of the run without a plan.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -44,8 +44,8 @@ TEST(OneElement, ReadAsManyIsFolded) {
   }
 }
 
-// The loss, the gradient of an argument that plays no part and what both are made of are single elements, some of them
-// outputs that are computed more than once.
+// The loss, the gradient of an argument that plays no part and what both are made of are single elements,
+// some of them outputs that are computed more than once.
 TEST(OneElement, IsAnOutputAtAnyBudget) {
   const auto f = [](const Tensor& x, const Tensor&) { return mean(tanh(zeros({17, 64}) + x)); };
   const auto both = value_and_grad<0, 1>(f);

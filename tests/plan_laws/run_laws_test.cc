@@ -1,6 +1,6 @@
-// What a planned run promises: the bits of the reference run, whatever passes are switched off, inside the arena the
-// plan claimed. On random differentiable programs of real ops: views, in-place updates, fan-out, several results,
-// random numbers, donated inputs.
+// What a planned run promises: the bits of the reference run, whatever passes are switched off, inside the
+// arena the plan claimed. On random differentiable programs of real ops: views, in-place updates, fan-out,
+// several results, random numbers, donated inputs.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,8 +11,8 @@
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/program.h"
+#include "tidemark/ops/cpu_kernels.h"
 
 namespace tidemark::testing {
 namespace {
@@ -21,7 +21,7 @@ void expect_bits_of_reference(const Graph& graph, const ProgramOptions& options,
   static const auto device = std::make_shared<CpuDevice>(2);
   const std::vector<Literal> inputs = inputs_of(graph);
   const std::vector<Literal> expected =
-      interpret(expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; }),
+      interpret(expand(graph, [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; }),
                 inputs, device->pool());
   Program program(graph, options, device);
   for (int run = 0; run < 2; ++run) {

@@ -1,11 +1,13 @@
-// Full training steps (loss, gradients, AdamW) of the models that speed is measured on, in small: a run allocates nothing
-// once it is prepared, gives the same bits with one and with two threads, and each step those of its first run.
+// Full training steps (loss, gradients, AdamW) of the models that speed is measured on, in small: a run
+// allocates nothing once it is prepared, gives the same bits with one and with two threads, and each step
+// those of its first run.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <cstring>
 
 #include "tests/support/count_allocations.h"
+#include "tests/support/test_target.h"
 #include "tests/support/tiny_models.h"
 #include "tidemark/cpu/device.h"
 
@@ -47,7 +49,7 @@ struct Trained {
 Trained train(const tiny::TinyModel& model, const Graph& graph, const Plan& plan, int threads, int steps) {
   CpuDevice device(threads);
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, verified(graph, plan), device, arena);
+  Executor executor(graph, verified(graph, plan, test_target()), device, arena);
   const std::vector<Tensor> inputs = model.inputs();
   std::vector<std::byte*> memory;
   for (const Tensor& t : inputs) memory.push_back(t.storage()->data());
@@ -55,7 +57,7 @@ Trained train(const tiny::TinyModel& model, const Graph& graph, const Plan& plan
     const Ref& ref = plan.outputs[output];
     const Buffer& buffer = plan.buffers[ref.buffer.index];
     const std::byte* at = (buffer.binding == Binding::argument ? memory[static_cast<std::size_t>(buffer.slot)]
-                                                               : arena.base() + buffer.offset) +
+                                                               : host_pointer(arena.base() + buffer.offset)) +
                           ref.offset;
     return std::vector<std::byte>(at, at + graph.type(ref.value).bytes());
   };
@@ -66,11 +68,12 @@ Trained train(const tiny::TinyModel& model, const Graph& graph, const Plan& plan
       std::memcpy(memory[i], bits.data(), bits.size());
     }
   };
-  executor.run(memory);
+  const std::vector<Address> addresses = host_addresses(memory);
+  executor.run(addresses);
   Trained trained;
   for (int i = 1; i < steps; ++i) {
     feed_back();
-    trained.allocations += count_allocations([&] { executor.run(memory); }).allocations;
+    trained.allocations += count_allocations([&] { executor.run(addresses); }).allocations;
   }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) trained.bits.push_back(bits_of(i));
   return trained;
@@ -78,7 +81,7 @@ Trained train(const tiny::TinyModel& model, const Graph& graph, const Plan& plan
 
 void expect_laws(const tiny::TinyModel& model) {
   const Graph graph = prepare_graph(model.step);
-  const Plan plan = make_plan(graph);
+  const Plan plan = make_plan(graph, test_target());
   const Trained one = train(model, graph, plan, 1, 3), two = train(model, graph, plan, 2, 3);
   EXPECT_EQ(one.bits.size(), model.state + 1);
   EXPECT_TRUE(one.bits == two.bits) << model.name << ": bits depend on the number of threads";

@@ -1,5 +1,5 @@
-// Something tried in a process of its own, so that a crash or an endless loop is a result like any other. The process that
-// calls this has no threads.
+// Something tried in a process of its own, so that a crash or an endless loop is a result like any other. The
+// process that calls this has no threads.
 #pragma once
 #include <sys/types.h>
 
@@ -10,8 +10,8 @@
 
 namespace tidemark::testing {
 
-// How long something may take: in seconds of the processor, since a busy machine is no fault of what is tried; what waits
-// for ever takes none, so there is an end on the wall's clock too, much later.
+// How long something may take: in seconds of the processor, since a busy machine is no fault of what is
+// tried; what waits for ever takes none, so there is an end on the wall's clock too, much later.
 struct Patience {
   double processor_seconds;
   double wall_seconds() const { return 20 * processor_seconds; }

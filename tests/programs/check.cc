@@ -117,7 +117,8 @@ Finding check(std::uint64_t seed, const Thoroughness& thoroughness, const std::s
   try {
     run();
   } catch (const Error& error) {
-    // The function asks for what is not there: a gradient that is not defined, a matrix that is not positive definite.
+    // The function asks for what is not there: a gradient that is not defined, a matrix that is not positive
+    // definite.
     finding.refused = error.code() == ErrorCode::not_differentiable || error.code() == ErrorCode::numeric;
     if (!finding.refused) finding.what = error.what();
   } catch (const std::exception& error) {

@@ -1,6 +1,6 @@
-// What every program must keep, whatever it is: the same bits at once and compiled, whatever pass is switched off, at every
-// budget down to the smallest, on any number of threads, with inputs donated or not; derivatives forward and backward that
-// agree; and no error of the library's own.
+// What every program must keep, whatever it is: the same bits at once and compiled, whatever pass is switched
+// off, at every budget down to the smallest, on any number of threads, with inputs donated or not;
+// derivatives forward and backward that agree; and no error of the library's own.
 #pragma once
 #include <functional>
 #include <string>

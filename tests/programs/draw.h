@@ -1,5 +1,6 @@
-// Random choices that depend on a seed alone, the same on every machine (SplitMix64, Steele, Lea & Flood 2014). A branch is a
-// stream of its own, so that what is drawn in one part of a program does not depend on how much was drawn in another.
+// Random choices that depend on a seed alone, the same on every machine (SplitMix64, Steele, Lea & Flood
+// 2014). A branch is a stream of its own, so that what is drawn in one part of a program does not depend on
+// how much was drawn in another.
 #pragma once
 #include <cstdint>
 

@@ -22,8 +22,8 @@ GraphCase case_of(std::string_view text) {
   return program;
 }
 
-// Autodiff takes the gradient of softmax apart to differentiate it again; the step that is computed again must be the
-// one that was kept.
+// Autodiff takes the gradient of softmax apart to differentiate it again; the step that is computed again
+// must be the one that was kept.
 TEST(Found, TheGradientOfALoopHasItsBitsHoweverManyStatesAreKept) {
   const Tensor x = tensor_of(random_literal(DType::f32, {3, 67}, 3)), gain = ones({67}), bias = zeros({67});
   const auto gradient_with = [&](std::optional<Bytes> memory) {
@@ -89,8 +89,8 @@ TEST(Found, LoopsOfSeveralSizesFitInTheirSmallestBudget) {
   EXPECT_EQ(gradient_difference(case_of(text), {.budget = 0}), "");
 }
 
-// How much a loop may keep was decided with all inputs donated; then some were not, for a loop that can fail behind what
-// writes there, and a budget above the smallest was refused.
+// How much a loop may keep was decided with all inputs donated; then some were not, for a loop that can fail
+// behind what writes there, and a budget above the smallest was refused.
 TEST(Found, LoopsWithDonatedStateFitInEveryBudgetAboveTheSmallest) {
   const GraphCase program = case_of(R"(graph(%0: f64[64, 1], %1: f64[], %2: i64[]) -> (f64[]) {
   %3, %4, %5 = while_loop(%2, %0) {carries = 2, max_steps = 10} [

@@ -1,8 +1,9 @@
-// tidemark_fuzz: random programs for as long as one likes, on several processes; what fails is made smaller and printed as
-// the recipe (the seed and the steps that stay) and as the graph.
+// tidemark_fuzz: random programs for as long as one likes, on several processes; what fails is made smaller
+// and printed as the recipe (the seed and the steps that stay) and as the graph.
 //
 //   tidemark_fuzz --seeds 0:100000 --jobs 16 --seconds 3600     status 1 when something was found
-//   tidemark_fuzz --seeds 4711:4712 --thorough                  one program, every pass switched off, every budget
+//   tidemark_fuzz --seeds 4711:4712 --thorough                  one program, every pass switched off, every
+//                                                               budget
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

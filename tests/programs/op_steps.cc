@@ -1,4 +1,5 @@
-// Steps that call an op of ops.def as its facts and samples say it can be called: a new op is covered without work.
+// Steps that call an op of ops.def as its facts and samples say it can be called: a new op is covered without
+// work.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +19,8 @@ const std::vector<Cases>& callable_ops(bool elementwise) {
     for (const Op* op : all_ops()) {
       if (op->kind == OpKind::opaque) continue;
       Cases cases = cases_of(*op);
-      // Loops that keep states, and their reversals, are what autodiff writes; no derivative of theirs is defined.
+      // Loops that keep states, and their reversals, are what autodiff writes; no derivative of theirs is
+      // defined.
       std::erase_if(cases, [](const LawCase& law) {
         return !law.expands || (!law.regions.empty() && !law.sample.smooth);
       });
@@ -53,8 +55,8 @@ Attrs changed(Attrs attrs, Draw& draw) {
   return attrs;
 }
 
-// Operands that are data (written as f64 in the sample), without conditions on their values that another shape would
-// change: no positions, no matrices that must be regular.
+// Operands that are data (written as f64 in the sample), without conditions on their values that another
+// shape would change: no positions, no matrices that must be regular.
 bool takes_any_values(const LawCase& law) {
   if (!law.regions.empty() || law.op->kind == OpKind::random) return false;
   const std::vector<Sample> samples = law.op->samples();

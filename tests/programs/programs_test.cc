@@ -1,4 +1,5 @@
-// Two thousand random programs. `tidemark_fuzz` takes further seeds for as long as one likes, and makes what fails smaller.
+// Two thousand random programs. `tidemark_fuzz` takes further seeds for as long as one likes, and makes what
+// fails smaller.
 #include <gtest/gtest.h>
 
 #include "tests/programs/check.h"

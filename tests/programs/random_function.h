@@ -1,6 +1,7 @@
-// A random function of tensors, written with what users write: every op of ops.def, arithmetic, windows, mutation, loops,
-// branches, random numbers, captured tensors, constants, hints. The same seed gives the same function, whether it runs at
-// once or is traced: choices depend on types alone. Steps can be left out, so that a failing one can be made smaller.
+// A random function of tensors, written with what users write: every op of ops.def, arithmetic, windows,
+// mutation, loops, branches, random numbers, captured tensors, constants, hints. The same seed gives the same
+// function, whether it runs at once or is traced: choices depend on types alone. Steps can be left out, so
+// that a failing one can be made smaller.
 #pragma once
 #include <set>
 #include <vector>

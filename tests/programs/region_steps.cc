@@ -9,7 +9,8 @@ std::vector<Tensor> FunctionWriter::some_values(Draw& draw, int most) const {
   return list;
 }
 
-// Some steps on `values`; of what they make, results of the wanted types. Floats are kept small, however often it runs.
+// Some steps on `values`; of what they make, results of the wanted types. Floats are kept small, however
+// often it runs.
 std::vector<Tensor> FunctionWriter::inner(std::vector<Tensor> values, const std::vector<Type>& wanted,
                                           Draw draw) const {
   FunctionWriter writer(profile_, std::move(values), depth_ + 1);

@@ -1,5 +1,5 @@
-// Makes a program that fails smaller while it fails in the same way: first steps of the function are left out, then nodes
-// and outputs of the graph. Each try runs in a process of its own.
+// Makes a program that fails smaller while it fails in the same way: first steps of the function are left
+// out, then nodes and outputs of the graph. Each try runs in a process of its own.
 #pragma once
 #include "tests/programs/apart.h"
 

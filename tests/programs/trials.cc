@@ -11,11 +11,11 @@
 #include "tidemark/autodiff/forward.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark::testing {
@@ -171,7 +171,8 @@ GraphCase beside(GraphCase program) {
   return program;
 }
 
-// Of programs in f64. Where rounding alone moves the derivatives by as much as they differ, nothing is known of them.
+// Of programs in f64. Where rounding alone moves the derivatives by as much as they differ, nothing is known
+// of them.
 std::string derivative_difference(const GraphCase& program) {
   if (!is_exact(program.graph)) return "";
   const Products here = products_of(program);
@@ -193,7 +194,7 @@ std::vector<Literal> literals_of(const std::vector<Tensor>& tensors) {
 }
 
 std::vector<Literal> run_as_written(const GraphCase& program) {
-  const auto without_kernel = [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; };
+  const auto without_kernel = [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; };
   return interpret(settle_loops(expand(program.graph, without_kernel, ExpandRegions::inside)), program.inputs,
                    device(1)->pool());
 }
@@ -212,8 +213,8 @@ std::string Variation::text() const {
   return fmt::format("{} thread{}{}", threads, threads == 1 ? "" : "s", list);
 }
 
-// A graph with some inputs donated and some pass left out: what it is to give, and how little memory it runs in. Variations
-// that differ in budget and threads alone share it.
+// A graph with some inputs donated and some pass left out: what it is to give, and how little memory it runs
+// in. Variations that differ in budget and threads alone share it.
 class Trials::Trial {
  public:
   Trial(const GraphCase& given, const std::string& skip, std::uint64_t donated)

@@ -28,7 +28,8 @@ struct Variation {
 inline constexpr int budget_steps = 5;
 inline constexpr double trial_effort = 0.003;  // of planning: the programs are small
 
-// Variations of one graph, one after the other. Those that differ in budget and threads alone are quick after the first.
+// Variations of one graph, one after the other. Those that differ in budget and threads alone are quick after
+// the first.
 class Trials {
  public:
   explicit Trials(GraphCase given);

@@ -1,4 +1,5 @@
-// Steps in the words of users: movement, reductions, products, windows and mutation, constants, random numbers, hints.
+// Steps in the words of users: movement, reductions, products, windows and mutation, constants, random
+// numbers, hints.
 #include <algorithm>
 #include <numeric>
 

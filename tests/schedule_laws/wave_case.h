@@ -1,5 +1,5 @@
-// A small experiment with sound on which the laws of schedules are tried: a lens in a medium, one source, a line of
-// receivers, and observations that the starting medium does not explain.
+// A small experiment with sound on which the laws of schedules are tried: a lens in a medium, one source, a
+// line of receivers, and observations that the starting medium does not explain.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -89,8 +89,8 @@ double dot(const wave::Field<T>& a, const wave::Field<T>& b) {
   return sum;
 }
 
-// The order in h of misfit(courant2 + h d) - misfit(courant2) - h <gradient, d>, from the last halving of h: 2 for a
-// true gradient, 1 for any other.
+// The order in h of misfit(courant2 + h d) - misfit(courant2) - h <gradient, d>, from the last halving of h:
+// 2 for a true gradient, 1 for any other.
 inline double taylor_rate(const WaveCase<double>& at, const wave::Adjoint<double>& adjoint) {
   wave::Field<double> direction(wave_rows, wave_columns);
   fill_noise(direction, 5, 0.3, 1);

@@ -1,5 +1,5 @@
-// Laws of running schedules, on the wave equation in f64: whatever the kind, wherever states are kept and however
-// replays are verified, the gradient passes the Taylor test and has the bits of storing everything.
+// Laws of running schedules, on the wave equation in f64: whatever the kind, wherever states are kept and
+// however replays are verified, the gradient passes the Taylor test and has the bits of storing everything.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -39,8 +39,8 @@ class Scratch {
   std::string path_;
 };
 
-// Room for a tenth of the states on one level, or for a few of them in memory and more beyond. The costs are given, so
-// that no clock decides the plan.
+// Room for a tenth of the states on one level, or for a few of them in memory and more beyond. The costs are
+// given, so that no clock decides the plan.
 std::vector<RunLevel> levels_for(Kind kind, const std::string& directory) {
   const RunLevel last{
       .bytes = Bytes(8 * state_bytes), .directory = directory, .write_cost = 1, .read_cost = 1};

@@ -1,8 +1,8 @@
-// Random graphs of fake ops for laws about budgets: a structure (chain, layers, series-parallel, U, fan-out), with or
-// without a way back that reads what the way there made, of ops that the seed seasons: several results, in-place
-// updates, views, scratch, donated inputs, effects, seeded randomness, and values that may be made only once, by
-// themselves or in a region. The same seed gives the same graph, with every compiler: no two draws are arguments of one
-// call, which may be evaluated in any order.
+// Random graphs of fake ops for laws about budgets: a structure (chain, layers, series-parallel, U, fan-out),
+// with or without a way back that reads what the way there made, of ops that the seed seasons: several
+// results, in-place updates, views, scratch, donated inputs, effects, seeded randomness, and values that may
+// be made only once, by themselves or in a region. The same seed gives the same graph, with every compiler:
+// no two draws are arguments of one call, which may be evaluated in any order.
 #pragma once
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
-// What every plan within a budget promises, asked of one graph at budgets from below the smallest to more than enough.
+// What every plan within a budget promises, asked of one graph at budgets from below the smallest to more
+// than enough.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "tests/support/test_target.h"
 #include "tidemark/ir/effects.h"
 #include "tidemark/plan/passes/pipeline.h"
 
@@ -48,10 +50,11 @@ inline void expect_budget_laws(const Graph& graph, const std::string& name, cons
   constexpr double rounding = 1e-9;
   const auto planned = [&](std::int64_t memory) {
     ++tally.plans;
-    return try_plan(graph, {.memory = memory, .fixed_order = laws.fixed_order, .effort = laws.effort});
+    return try_plan(graph, test_target(),
+                    {.memory = memory, .fixed_order = laws.fixed_order, .effort = laws.effort});
   };
   ++tally.graphs;
-  const Plan free = make_plan(graph, {.fixed_order = laws.fixed_order, .effort = laws.effort});
+  const Plan free = make_plan(graph, test_target(), {.fixed_order = laws.fixed_order, .effort = laws.effort});
   if (free.arena_bytes == 0) return;
 
   const Result<Plan, Infeasible> none = planned(free.input_bytes);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "tests/support/test_target.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/registry.h"
@@ -18,8 +19,8 @@ namespace {
 
 constexpr std::size_t enough_faults = 16;
 
-// NaN in every floating-point dtype, signalling in f64 and in every other f32; and, as the second, large numbers that
-// no run of small ones comes to.
+// NaN in every floating-point dtype, signalling in f64 and in every other f32; and, as the second, large
+// numbers that no run of small ones comes to.
 constexpr std::uint64_t patterns[] = {0x7ff47fa17fa17fa1u, 0x5a6b5a6b5a6b5a6bu};
 
 std::int64_t page_size() { return sysconf(_SC_PAGESIZE); }
@@ -107,28 +108,27 @@ void add_sites(const Graph& graph, const Plan& plan, std::int64_t base, const st
   }
 }
 
-class CheckedDevice final : public Device {
+class CheckedDevice final : public CpuDevice {
  public:
   CheckedDevice(const Graph& graph, const Plan& plan, const CheckedOptions& options)
-      : inner_(options.threads), options_(options), pattern_(patterns[options.second_pattern]) {
+      : CpuDevice(options.threads), options_(options), pattern_(patterns[options.second_pattern]) {
     add_sites(graph, plan, 0, "", sites_);
     run.written.assign(static_cast<std::size_t>(plan.arena_bytes), false);
   }
 
-  Launch prepare(const Call& call) const override { return watched(inner_.prepare(call)); }
-  Launch prepare_group(std::span<const GroupStep> steps) const override {
-    return watched(inner_.prepare_group(steps));
+  CpuLaunch prepare_call(const Call& call) const override { return watched(CpuDevice::prepare_call(call)); }
+  CpuLaunch prepare_group(std::span<const GroupStep> steps) const override {
+    return watched(CpuDevice::prepare_group(steps));
   }
-  std::byte* allocate(std::int64_t bytes) override {
+  Address allocate(int, std::int64_t bytes) override {
     TM_CHECK(!arena_, "one arena");
     arena_ = std::make_unique<GuardedMemory>(bytes, !options_.second_pattern);
     arena_bytes_ = bytes;
     memory_.push_back({arena_->base, arena_->base + bytes});
     fill(arena_->pages, pattern_);
-    return arena_->base;
+    return host_address(arena_->base);
   }
-  void release(std::byte*, std::int64_t) noexcept override {}
-  ThreadPool& pool() override { return inner_.pool(); }
+  void release(int, Address, std::int64_t) noexcept override {}
 
   // Memory of the caller's, of which launches may change what the plan writes there.
   std::byte* add_input(const std::vector<std::byte>& bytes) {
@@ -147,10 +147,10 @@ class CheckedDevice final : public Device {
   struct Watched {
     const CheckedDevice* device;
     const Site* site;
-    Launch launch;
+    CpuLaunch launch;
   };
 
-  Launch watched(Launch launch) const {
+  CpuLaunch watched(CpuLaunch launch) const {
     TM_CHECK(next_ < sites_.size(), "more launches than steps");
     return {[](const KernelArgs& args) {
               const Watched& w = args.attrs<Watched>();
@@ -159,7 +159,7 @@ class CheckedDevice final : public Device {
             std::make_shared<const Watched>(Watched{this, &sites_[next_++], std::move(launch)})};
   }
 
-  void check(const Site& site, const Launch& launch, const KernelArgs& args) const {
+  void check(const Site& site, const CpuLaunch& launch, const KernelArgs& args) const {
     ++run.launches;
     std::vector<Stretch> may_change;
     for (const TensorRef& out : args.out) may_change.push_back(stretch_of(out));
@@ -225,7 +225,6 @@ class CheckedDevice final : public Device {
     }
   }
 
-  CpuDevice inner_;
   const CheckedOptions options_;
   const std::uint64_t pattern_;
   std::vector<Site> sites_;
@@ -238,19 +237,14 @@ class CheckedDevice final : public Device {
 };
 
 // For runs of which the operating system says what they touched.
-class PagedDevice final : public Device {
+class PagedDevice final : public CpuDevice {
  public:
-  explicit PagedDevice(int threads) : inner_(threads) {}
-  Launch prepare(const Call& call) const override { return inner_.prepare(call); }
-  Launch prepare_group(std::span<const GroupStep> steps) const override {
-    return inner_.prepare_group(steps);
-  }
-  std::byte* allocate(std::int64_t bytes) override {
+  explicit PagedDevice(int threads) : CpuDevice(threads) {}
+  Address allocate(int, std::int64_t bytes) override {
     memory_ = std::make_unique<GuardedMemory>(bytes, false);
-    return memory_->base;
+    return host_address(memory_->base);
   }
-  void release(std::byte*, std::int64_t) noexcept override {}
-  ThreadPool& pool() override { return inner_.pool(); }
+  void release(int, Address, std::int64_t) noexcept override {}
 
   std::vector<bool> touched() const {
     if (!memory_) return {};
@@ -263,7 +257,6 @@ class PagedDevice final : public Device {
   }
 
  private:
-  CpuDevice inner_;
   std::unique_ptr<GuardedMemory> memory_;
 };
 
@@ -273,7 +266,7 @@ std::vector<std::vector<std::byte>> outputs_of(const Graph& graph, const Plan& p
   for (const Ref& ref : plan.outputs) {
     const Buffer& buffer = plan.buffers[ref.buffer.index];
     const std::byte* at = (buffer.binding == Binding::argument ? inputs[static_cast<std::size_t>(buffer.slot)]
-                                                               : arena.base() + buffer.offset) +
+                                                               : host_pointer(arena.base() + buffer.offset)) +
                           ref.offset;
     outputs.emplace_back(at, at + graph.type(ref.value).bytes());
   }
@@ -286,10 +279,10 @@ CheckedRun run_checked(const Graph& graph, const Plan& plan,
                        const std::vector<std::vector<std::byte>>& inputs, const CheckedOptions& options) {
   CheckedDevice device(graph, options.watched ? *options.watched : plan, options);
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, verified(graph, plan), device, arena);
+  Executor executor(graph, verified(graph, plan, test_target()), device, arena);
   std::vector<std::byte*> memory;
   for (const std::vector<std::byte>& input : inputs) memory.push_back(device.add_input(input));
-  executor.run(memory);
+  executor.run(host_addresses(memory));
   device.run.outputs = outputs_of(graph, plan, arena, memory);
   return std::move(device.run);
 }
@@ -298,7 +291,7 @@ PlainRun run_plain(const Graph& graph, const Plan& plan, const std::vector<std::
                    int threads) {
   PagedDevice device(threads);
   Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, verified(graph, plan), device, arena);
+  Executor executor(graph, verified(graph, plan, test_target()), device, arena);
   std::vector<std::unique_ptr<GuardedMemory>> held;
   std::vector<std::byte*> memory;
   for (const std::vector<std::byte>& input : inputs) {
@@ -306,7 +299,7 @@ PlainRun run_plain(const Graph& graph, const Plan& plan, const std::vector<std::
     if (!input.empty()) std::memcpy(held.back()->base, input.data(), input.size());
     memory.push_back(held.back()->base);
   }
-  executor.run(memory);
+  executor.run(host_addresses(memory));
   return {outputs_of(graph, plan, arena, memory), device.touched(), page_size()};
 }
 

@@ -1,5 +1,6 @@
-// Counts what the process allocates, by hooks on malloc and its kin and on mmap. The hooks are weak: files of one test program
-// that include this share one of each. Under a sanitizer, which owns the allocator, nothing is counted (`hooked`).
+// Counts what the process allocates, by hooks on malloc and its kin and on mmap. The hooks are weak: files of
+// one test program that include this share one of each. Under a sanitizer, which owns the allocator, nothing
+// is counted (`hooked`).
 #pragma once
 #include <dlfcn.h>
 #include <malloc.h>
@@ -36,7 +37,8 @@ F* next(const char* name) {
 }  // namespace tidemark
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Visible, or the linker would keep them for this program alone, and nothing that libraries allocate would be seen.
+// Visible, or the linker would keep them for this program alone, and nothing that libraries allocate would be
+// seen.
 #define TM_HOOK extern "C" __attribute__((weak, visibility("default")))
 TM_HOOK void* malloc(std::size_t size) {
   static auto* real = tidemark::hooks::next<void*(std::size_t)>("malloc");

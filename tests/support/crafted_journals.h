@@ -1,5 +1,5 @@
-// Journals and snapshots that a stranger could write: records are taken apart, changed and put together again with
-// checksums that hold. And what becomes of a run that goes on from them, in a process of its own.
+// Journals and snapshots that a stranger could write: records are taken apart, changed and put together again
+// with checksums that hold. And what becomes of a run that goes on from them, in a process of its own.
 #pragma once
 #include <sys/resource.h>
 
@@ -75,7 +75,8 @@ class CraftedJournal {
   std::vector<CraftedFrame> frames;
 };
 
-// Words of a stored snapshot or adjoint: level and slot, generation, step, is_record, action, bytes, checksum, …
+// Words of a stored snapshot or adjoint: level and slot, generation, step, is_record, action, bytes,
+// checksum, …
 enum CommitWord : std::size_t {
   place_word,
   generation_word,
@@ -93,8 +94,8 @@ inline const char* name_of(Fate fate) {
   return names[static_cast<std::size_t>(fate)];
 }
 
-// What `run` comes to in a child that has 20 seconds and, without sanitizers, 2 GiB of addresses. `run` says whether
-// its gradient is right.
+// What `run` comes to in a child that has 20 seconds and, without sanitizers, 2 GiB of addresses. `run` says
+// whether its gradient is right.
 inline Fate fate_of(const std::function<bool()>& run, std::string* text = nullptr) {
   int ends[2] = {-1, -1};
   if (::pipe(ends) != 0) return Fate::crashed;

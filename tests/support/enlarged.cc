@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/support/test_target.h"
 #include "tidemark/base/error.h"
 
 namespace tidemark::testing {
@@ -66,7 +67,7 @@ std::set<std::int64_t> sizes_in(const Attrs& attrs) {
 
 bool affordable(const Graph& graph) {
   const NodeCall call(graph, graph.nodes().front());
-  return bytes_moved(call) <= most_bytes && cost_of(call).flops <= most_flops;
+  return bytes_moved(call) <= most_bytes && test_target().cost(call).flops <= most_flops;
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// Operations without kernels, for tests of the planner: every fact it reads is an attribute, so that a test says what
-// it means. Values are u8 matrices (rows, columns), so that a size in bytes is their product.
+// Operations without kernels, for tests of the planner: every fact it reads is an attribute, so that a test
+// says what it means. Values are u8 matrices (rows, columns), so that a size in bytes is their product.
 #pragma once
 #include <utility>
 #include <vector>
 
 #include "tidemark/ir/builder.h"
+#include "tidemark/ir/target.h"
 
 namespace tidemark::fake {
 
@@ -53,13 +54,6 @@ inline const Op work = {
     .results = -1,
     .schema = &schema_of<WorkAttrs>,
     .infer = &detail::infer_work,
-    .scratch = [](const Call& call) { return call.attrs_as<WorkAttrs>().scratch; },
-    .in_place = &detail::work_in_place,
-    .strided = [](const Call& call, int) { return call.attrs_as<WorkAttrs>().strided; },
-    .fusion =
-        [](const Call& call) {
-          return call.attrs_as<WorkAttrs>().pointwise ? Fusion::pointwise : Fusion::none;
-        },
 };
 
 // As `work`, seen from outside: runs once, in order.
@@ -84,9 +78,6 @@ inline const Op block = {
       for (ValueId v : call.regions[0].outputs()) types.push_back(call.regions[0].type(v));
       return types;
     },
-    .cost = [](const Call& call) -> Cost {
-      return call.planned.empty() ? Cost{} : Cost{.flops = call.planned[0].flops, .work = WorkKind::opaque};
-    },
 };
 
 inline const Op transpose = {
@@ -100,7 +91,6 @@ inline const Op transpose = {
       const Strides s = strides_of(call, 0);
       return ViewSpec{.operand = 0, .offset = 0, .strides = {s[1], s[0]}};
     },
-    .strided = &detail::always,
 };
 
 // Rows [first, last): a view wherever the operand is.
@@ -117,7 +107,6 @@ inline const Op window = {
       const Strides s = strides_of(call, 0);
       return ViewSpec{.operand = 0, .offset = call.attrs_as<WindowAttrs>().first * s[0], .strides = s};
     },
-    .strided = &detail::always,
 };
 
 // The same elements in another shape: a view of what is dense.
@@ -134,7 +123,6 @@ inline const Op reshape = {
       if (!call.is_dense_operand(0)) return std::nullopt;
       return ViewSpec{.operand = 0, .offset = 0, .strides = dense_strides(call.out[0].shape)};
     },
-    .strided = &detail::always,
 };
 
 // Both halves of the rows, as two results.
@@ -151,8 +139,30 @@ inline const Op halves = {
       const Strides s = strides_of(call, 0);
       return ViewSpec{.operand = 0, .offset = r == 0 ? 0 : call.in[0].shape[0] / 2 * s[0], .strides = s};
     },
-    .strided = &detail::always,
 };
+
+// How they run; null: the op is not of this page.
+inline const ExecutionFacts* facts_of(const Op& op) {
+  static constexpr ExecutionFacts works{
+      .scratch = [](const Call& call) { return call.attrs_as<WorkAttrs>().scratch; },
+      .in_place = &detail::work_in_place,
+      .strided = [](const Call& call, int) { return call.attrs_as<WorkAttrs>().strided; },
+      .fusion =
+          [](const Call& call) {
+            return call.attrs_as<WorkAttrs>().pointwise ? Fusion::pointwise : Fusion::none;
+          },
+  };
+  static constexpr ExecutionFacts runs_a_block{.cost = [](const Call& call) -> Cost {
+    return call.planned.empty() ? Cost{} : Cost{.flops = call.planned[0].flops, .work = WorkKind::opaque};
+  }};
+  static constexpr ExecutionFacts moves{.strided = &detail::always};
+  if (&op == &work) return &works;
+  if (&op == &block) return &runs_a_block;
+  for (const Op* movement : {&transpose, &window, &reshape, &halves}) {
+    if (&op == movement) return &moves;
+  }
+  return nullptr;
+}
 
 // A graph under construction, with the calls the tests make most.
 struct Sketch {

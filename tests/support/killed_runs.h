@@ -1,4 +1,5 @@
-// Runs that are killed: a child process that ends itself with SIGKILL in the middle of a step, chosen by the test.
+// Runs that are killed: a child process that ends itself with SIGKILL in the middle of a step, chosen by the
+// test.
 #pragma once
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,8 +10,8 @@
 
 namespace tidemark::schedule::testing {
 
-// A ring that dies after so many calls of its step or its reverse. Its steps decide something, too: the step size
-// comes from a counter that only ever moves on, so that a step decided again would be another.
+// A ring that dies after so many calls of its step or its reverse. Its steps decide something, too: the step
+// size comes from a counter that only ever moves on, so that a step decided again would be another.
 struct MortalRing : Ring {
   std::int64_t calls_left = -1;  // below zero: it lives
   std::int64_t calls = 0;

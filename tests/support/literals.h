@@ -1,4 +1,5 @@
-// Literals as test data: made from numbers or drawn from seeds, read back, compared by bits or within a tolerance.
+// Literals as test data: made from numbers or drawn from seeds, read back, compared by bits or within a
+// tolerance.
 #pragma once
 #include <cstring>
 #include <limits>
@@ -41,12 +42,14 @@ std::vector<T> values_of(const Literal& literal) {
   return values;
 }
 
-// Values of the operand's range, a pure function of the seed. Integers are drawn from [low, high] as whole numbers.
+// Values of the operand's range, a pure function of the seed. Integers are drawn from [low, high] as whole
+// numbers.
 Literal draw(const Sample::Operand& operand, std::uint64_t seed);
 // Uniform in [low, high), a pure function of the seed; cut to whole numbers for integers.
 Literal random_literal(DType dtype, const Shape& shape, std::uint64_t seed = 1, double low = -1,
                        double high = 1);
-// Values of a small cycle: whole numbers between -4 and 4 (0 to 8 for u8, 0 and 1 for bool), exact in every dtype.
+// Values of a small cycle: whole numbers between -4 and 4 (0 to 8 for u8, 0 and 1 for bool), exact in every
+// dtype.
 Literal counting(DType dtype, const Shape& shape, std::int64_t seed = 1);
 
 // The first difference in words, "" when the bits are the same.

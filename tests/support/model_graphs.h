@@ -1,5 +1,5 @@
-// Training steps as graphs: loss, gradients and the update of every parameter and its moments, all donated. For tests
-// and benchmarks of the planner; the shapes are the caller's.
+// Training steps as graphs: loss, gradients and the update of every parameter and its moments, all donated.
+// For tests and benchmarks of the planner; the shapes are the caller's.
 #pragma once
 #include <cmath>
 #include <functional>

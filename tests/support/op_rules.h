@@ -1,4 +1,5 @@
-// For tests of an op's rules: its kernel, vjp and second order held against those of its expansion, on its samples.
+// For tests of an op's rules: its kernel, vjp and second order held against those of its expansion, on its
+// samples.
 #pragma once
 #include <memory>
 

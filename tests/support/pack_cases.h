@@ -24,7 +24,8 @@ inline Items random_items(Noise& noise, int count, int times, int sizes, int ali
   return items;
 }
 
-// Lifetimes that fill every time up to the same load, cut at random: here the optimum is often above the load.
+// Lifetimes that fill every time up to the same load, cut at random: here the optimum is often above the
+// load.
 inline Items tight_items(Noise& noise, int times, int load) {
   Items items;
   std::vector<std::pair<int, int>> open;  // begin, size

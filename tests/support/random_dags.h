@@ -1,8 +1,9 @@
-// Random graphs of costs and bytes (solve/dag/dag.h) of the families that planners are compared on; the same for a given
-// seed.
+// Random graphs of costs and bytes (solve/dag/dag.h) of the families that planners are compared on; the same
+// for a given seed.
 //
 //   layered   nodes in layers, edges from the layers just before and a few from far, in a depth-first order
-//   training  x0 ─▶ x1 ─▶ … ─▶ loss ─▶ g… ─▶ g1 ─▶ g0: the gradient of a node reads its value, the values it went
+//   training  x0 ─▶ x1 ─▶ … ─▶ loss ─▶ g… ─▶ g1 ─▶ g0: the gradient of a node reads its value, the values it
+//             went
 //             into, and their gradients
 #pragma once
 #include <cstdint>

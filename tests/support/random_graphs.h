@@ -1,5 +1,6 @@
-// Random graphs of fake ops, for laws about plans: chains, layers, fan-out, several results, views of views, in-place
-// chains, scratch, effects, donated inputs and training-shaped graphs. The same seed gives the same graph.
+// Random graphs of fake ops, for laws about plans: chains, layers, fan-out, several results, views of views,
+// in-place chains, scratch, effects, donated inputs and training-shaped graphs. The same seed gives the same
+// graph.
 #pragma once
 #include <memory>
 #include <random>

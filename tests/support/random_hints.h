@@ -1,5 +1,5 @@
-// Hints at random on any graph, for laws about plans: nested checkpoints over stretches of its nodes, some with memory of
-// their own, and values to keep and to recompute. The same seed gives the same hints.
+// Hints at random on any graph, for laws about plans: nested checkpoints over stretches of its nodes, some
+// with memory of their own, and values to keep and to recompute. The same seed gives the same hints.
 #pragma once
 #include <algorithm>
 #include <random>
@@ -8,7 +8,8 @@
 
 namespace tidemark::testing {
 
-// Checkpoints over random stretches of nodes, nested; what is read outside by later nodes is a result, or not.
+// Checkpoints over random stretches of nodes, nested; what is read outside by later nodes is a result, or
+// not.
 inline Graph with_random_hints(Graph graph, unsigned seed) {
   std::mt19937 random(seed);
   const auto draw = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };

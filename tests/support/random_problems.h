@@ -1,5 +1,5 @@
-// Random recomputation problems: several results, take-overs, scratch, pinned items, tasks that may not repeat or are
-// closed by a later one. The same seed gives the same problem.
+// Random recomputation problems: several results, in-place reuses, scratch, pinned items, tasks that may not
+// repeat or are closed by a later one. The same seed gives the same problem.
 #pragma once
 #include <algorithm>
 #include <random>
@@ -25,7 +25,7 @@ inline RematProblem random_problem(unsigned seed, int tasks, bool plain = false)
     }
     std::vector<int> before;
     for (int i : uses) before.push_back(maker[static_cast<std::size_t>(i)]);
-    std::vector<TakeOver> pairs;
+    std::vector<InPlaceReuse> pairs;
     for (int r = plain || draw(5) ? 1 : draw(3); r > 0; --r) {
       const int item = static_cast<int>(parts.size.size());
       maker.push_back(t);
@@ -49,7 +49,7 @@ inline RematProblem random_problem(unsigned seed, int tasks, bool plain = false)
     parts.uses.push_back(uses);
     parts.makes.push_back(makes);
     parts.scratch.push_back(plain ? 0 : draw(3) * 4);
-    parts.take_overs.push_back(pairs);
+    parts.reuses.push_back(pairs);
     problem.cost.push_back(1 + draw(9));
     problem.repeatable.push_back(plain || draw(8) != 0);
   }

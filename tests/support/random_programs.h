@@ -1,6 +1,7 @@
-// Random differentiable programs of real ops: views, in-place updates, fan-out, several results, donated inputs,
-// cumulative sums and, if asked for, random numbers and dropout. The same seed gives the same program, with every
-// compiler: no two draws or nodes are arguments of one call, which may be evaluated in any order.
+// Random differentiable programs of real ops: views, in-place updates, fan-out, several results, donated
+// inputs, cumulative sums and, if asked for, random numbers and dropout. The same seed gives the same
+// program, with every compiler: no two draws or nodes are arguments of one call, which may be evaluated in
+// any order.
 #pragma once
 #include <algorithm>
 #include <memory>

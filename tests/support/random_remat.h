@@ -1,5 +1,5 @@
-// Random recomputation problems: several results, pinned and present items, scratch, take-overs, tasks that may not
-// run again or only until they are closed. The same seed gives the same problem.
+// Random recomputation problems: several results, pinned and present items, scratch, in-place reuses, tasks
+// that may not run again or only until they are closed. The same seed gives the same problem.
 #pragma once
 #include <algorithm>
 #include <random>
@@ -10,7 +10,7 @@ namespace tidemark {
 
 struct RandomRemat {
   int tasks = 5;
-  bool simple = false;     // one result per task, everything repeatable, no take-overs, nothing pinned
+  bool simple = false;     // one result per task, everything repeatable, no in-place reuses, nothing pinned
   bool odd_sizes = false;  // operands that one task may overwrite need not be of one size
   bool training = false;   // a chain and its way back
 };
@@ -33,7 +33,7 @@ inline RematProblem random_remat(unsigned seed, const RandomRemat& kind) {
   if (often(40)) add_item(-1, 1 + draw(9));
   for (int t = 0; t < kind.tasks; ++t) {
     std::vector<int> before, uses, makes;
-    std::vector<TakeOver> pairs;
+    std::vector<InPlaceReuse> pairs;
     const auto use = [&](int item) {
       if (std::ranges::count(uses, item) != 0) return;
       uses.push_back(item);
@@ -62,7 +62,7 @@ inline RematProblem random_remat(unsigned seed, const RandomRemat& kind) {
     parts.before.push_back(before);
     parts.uses.push_back(uses);
     parts.makes.push_back(makes);
-    parts.take_overs.push_back(pairs);
+    parts.reuses.push_back(pairs);
     parts.scratch.push_back(often(20) ? draw(6) : 0);
     problem.cost.push_back(1 + draw(9));
     problem.repeatable.push_back(!often(20));

@@ -141,8 +141,8 @@ std::vector<RegionSample> reversals() {
     %9 = add(%sum, %8) : f64[2]
     return %7, %9
   })";
-  // Of unknown length, with one slot, which holds the state it began with: five steps. Its derivatives are laws of
-  // while_loop: alone it is none of what it began with.
+  // Of unknown length, with one slot, which holds the state it began with: five steps. Its derivatives are
+  // laws of while_loop: alone it is none of what it began with.
   const LoopReverseAttrs unknown{.trips = -1, .carries = 1, .wanted_captured = 1, .slots = 1};
   Sample::Operand places = exactly(0);
   places.type.shape = {1};

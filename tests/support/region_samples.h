@@ -1,5 +1,6 @@
-// Samples for ops that have regions (loops, branches). They stand here and not among the ops' facts because a region is a
-// graph, which those do not know. Regions are text, in f64, recast like the operands to every floating-point dtype.
+// Samples for ops that have regions (loops, branches). They stand here and not among the ops' facts because a
+// region is a graph, which those do not know. Regions are text, in f64, recast like the operands to every
+// floating-point dtype.
 #pragma once
 #include <string>
 #include <vector>

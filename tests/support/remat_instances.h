@@ -1,5 +1,5 @@
-// Third-party graphs of costs and bytes with the best overheads known for them, and what a search at normal effort must
-// reach. The graphs are read from the shared data folder; tests skip where it is absent.
+// Third-party graphs of costs and bytes with the best overheads known for them, and what a search at normal
+// effort must reach. The graphs are read from the shared data folder; tests skip where it is absent.
 #pragma once
 #include <fmt/format.h>
 #include <gtest/gtest.h>

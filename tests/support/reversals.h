@@ -1,5 +1,5 @@
-// Small simulations and schedules for tests of runs: a nonlinear map with parameters, and reversals by halves that
-// store into two levels at every depth, so that slots of files are filled, dropped and filled again.
+// Small simulations and schedules for tests of runs: a nonlinear map with parameters, and reversals by halves
+// that store into two levels at every depth, so that slots of files are filled, dropped and filled again.
 #pragma once
 #include <cmath>
 #include <filesystem>
@@ -44,8 +44,8 @@ class WrittenSchedule final : public Schedule {
   std::vector<Action> actions_;
 };
 
-// Reverses by halves with `memory` slots on level 0 and `files` on level 1; state 0 lies on level 0, or on level 1 when
-// there is no level 0 to speak of.
+// Reverses by halves with `memory` slots on level 0 and `files` on level 1; state 0 lies on level 0, or on
+// level 1 when there is no level 0 to speak of.
 class Halves {
  public:
   Halves(Step steps, std::int64_t memory, std::int64_t files) : free_(2) {
@@ -110,7 +110,8 @@ class Halves {
   Step steps_ = 0;
 };
 
-// x' = x + h (p sin(neighbour) - x x / 4): cheap, nonlinear, and its gradient with respect to p sums over the steps.
+// x' = x + h (p sin(neighbour) - x x / 4): cheap, nonlinear, and its gradient with respect to p sums over the
+// steps.
 struct Ring {
   using State = std::vector<double>;
   struct Adjoint {

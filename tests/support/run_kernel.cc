@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/support/test_target.h"
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/builder.h"
+#include "tidemark/ops/cpu_kernels.h"
 
 namespace tidemark::testing {
 namespace {
@@ -202,7 +203,7 @@ KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const A
                    .strides = dense_strides(type.shape)});
   }
   KernelRun run;
-  run.scratch_bytes = scratch_of(call);
+  run.scratch_bytes = test_target().scratch(call);
   const Guarded scratch(run.scratch_bytes, options.fill, scratch_guard);
   const CpuKernel* kernel = find_cpu_kernel(op);
   const std::shared_ptr<const void> attributes = kernel->prepare(call);
@@ -260,7 +261,7 @@ std::vector<Literal> expect_same_every_way(const Op& op, const std::vector<Liter
     for (Layout layout : all_layouts) {
       std::vector<Place> places;
       for (std::size_t i = 0; i < operands.size(); ++i) {
-        const bool takes = op.strided && op.strided(call, static_cast<int>(i));
+        const bool takes = test_target().takes_strides(call, static_cast<int>(i));
         places.push_back(place_of(operands[i].shape, takes ? layout : Layout::dense));
       }
       const KernelRun run = run_kernel(op, operands, attrs, {.threads = threads, .places = places});
@@ -268,7 +269,7 @@ std::vector<Literal> expect_same_every_way(const Op& op, const std::vector<Liter
           << op.name << " with " << threads << " threads, layout " << static_cast<int>(layout);
     }
     for (int k = 0; k < static_cast<int>(operands.size()); ++k) {
-      if (!may_overwrite(call, 0, k)) continue;
+      if (!test_target().may_overwrite(call, 0, k)) continue;
       const KernelRun run = run_kernel(op, operands, attrs, {.threads = threads, .over = k});
       EXPECT_EQ(bit_difference(unharmed(op, run), expected), "")
           << op.name << " over operand " << k << " with " << threads << " threads";

@@ -1,5 +1,5 @@
-// Runs one op's CPU kernel the ways a plan may run it: operands dense or strided, a result over an operand, any number
-// of threads. Operands, results and scratch lie between guards that must come back unharmed.
+// Runs one op's CPU kernel the ways a plan may run it: operands dense or strided, a result over an operand,
+// any number of threads. Operands, results and scratch lie between guards that must come back unharmed.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -47,7 +47,8 @@ std::vector<Literal> run(const Op& op, const std::vector<Literal>& operands, con
 // The results of a graph, node by node.
 std::vector<Literal> run(const Graph& graph, const std::vector<Literal>& operands);
 
-// Runs the op in every way its facts allow, views included, and expects the same bits from each; returns them.
+// Runs the op in every way its facts allow, views included, and expects the same bits from each; returns
+// them.
 std::vector<Literal> expect_same_every_way(const Op& op, const std::vector<Literal>& operands,
                                            const Attrs& attrs);
 

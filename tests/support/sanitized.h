@@ -1,5 +1,6 @@
-// Sanitizers make a run ten times as long: laws over many seeds then take a share of them. The plain build takes all.
-// Only tests know: the library is the same in every build, and a test says itself which effort it wants.
+// Sanitizers make a run ten times as long: laws over many seeds then take a share of them. The plain build
+// takes all. Only tests know: the library is the same in every build, and a test says itself which effort it
+// wants.
 #pragma once
 
 namespace tidemark {

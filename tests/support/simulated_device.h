@@ -1,7 +1,7 @@
-// A device that is not there: any number of memories and lanes, a virtual clock, real kernels for the values. It runs any
-// plan as its worst user would: lanes drift apart as far as waits allow, a launch may read its operands when it begins or
-// only when it ends, and from its beginning to its end what it writes is rubbish. So a plan with a wait too few, or with
-// two buffers on the same bytes, gives wrong bits under some delays.
+// A device that is not there: any number of memories and lanes, a virtual clock, real kernels for the values.
+// It runs any plan as its worst user would: lanes drift apart as far as waits allow, a launch may read its
+// operands when it begins or only when it ends, and from its beginning to its end what it writes is rubbish.
+// So a plan with a wait too few, or with two buffers on the same bytes, gives wrong bits under some delays.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -33,8 +33,8 @@ struct SimulatedRun {
   double clock = 0;  // when the last launch ended
 };
 
-// `inputs` stay as they are: donated ones are copied first. The plan needs no soundness beyond references and waits that
-// name what exists.
+// `inputs` stay as they are: donated ones are copied first. The plan needs no soundness beyond references and
+// waits that name what exists.
 SimulatedRun run_simulated(const Graph& graph, const Plan& plan, std::span<const Literal> inputs,
                            const SimulatedOptions& options, ThreadPool& pool);
 

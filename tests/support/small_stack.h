@@ -1,4 +1,5 @@
-// Runs a function on a thread with a small stack: what recurses on something of the user's size crashes there.
+// Runs a function on a thread with a small stack: what recurses on something of the user's size crashes
+// there.
 #pragma once
 #include <pthread.h>
 

@@ -148,7 +148,8 @@ class Spreader {
     }
   }
 
-  // A read waits for the write before it, a write for everything before it, in the same buffer. Some wait for more.
+  // A read waits for the write before it, a write for everything before it, in the same buffer. Some wait for
+  // more.
   void set_waits() {
     struct Access {
       std::size_t step;

@@ -1,6 +1,7 @@
-// Functions of the public API fed with arguments nobody meant: sizes that are negative or whose product overflows, axes out
-// of range, numbers that are none, tensors that are empty, of another dtype or rank, or no tensors at all. Each call must
-// give a result or an Error that names a line of the test; never bad_alloc, InternalError or a crash.
+// Functions of the public API fed with arguments nobody meant: sizes that are negative or whose product
+// overflows, axes out of range, numbers that are none, tensors that are empty, of another dtype or rank, or
+// no tensors at all. Each call must give a result or an Error that names a line of the test; never bad_alloc,
+// InternalError or a crash.
 #pragma once
 #include <gmock/gmock.h>
 

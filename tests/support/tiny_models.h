@@ -1,5 +1,5 @@
-// Models small enough to run in a test, as graphs of one training step with the values of their inputs. The budget tests
-// run them at many budgets; the models' own tests see that their losses fall.
+// Models small enough to run in a test, as graphs of one training step with the values of their inputs. The
+// budget tests run them at many budgets; the models' own tests see that their losses fall.
 #pragma once
 #include <functional>
 #include <string>
@@ -15,7 +15,8 @@ struct TinyModel {
   std::string name;
   Graph step;             // (state…, data…) → (new state…, loss); the state is donated
   std::size_t state = 0;  // how many inputs are state
-  // The inputs' values, the same at each call. Donation makes handles stale: take fresh ones for each series of steps.
+  // The inputs' values, the same at each call. Donation makes handles stale: take fresh ones for each series
+  // of steps.
   std::function<std::vector<Tensor>()> inputs;
 };
 

@@ -1,5 +1,5 @@
-// Operations for tests of the text form and of graph passes: every kind of attribute, several results, no result,
-// regions. They have types but no kernels.
+// Operations for tests of the text form and of graph passes: every kind of attribute, several results, no
+// result, regions. They have types but no kernels.
 #pragma once
 #include <string_view>
 

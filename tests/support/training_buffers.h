@@ -1,4 +1,5 @@
-// Buffers with the lifetimes of training steps, for tests and benchmarks of the packer; the same for a given seed.
+// Buffers with the lifetimes of training steps, for tests and benchmarks of the packer; the same for a given
+// seed.
 //
 //   time ──▶  forward            backward            update
 //   saved     ├──────────────────────┤                          activations, nested

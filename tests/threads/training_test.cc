@@ -1,5 +1,5 @@
-// Whole training steps with the public interface on several threads: what users run, for ThreadSanitizer to look at.
-// The sizes make products, normalisations and attention of more than one task each.
+// Whole training steps with the public interface on several threads: what users run, for ThreadSanitizer to
+// look at. The sizes make products, normalisations and attention of more than one task each.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -6,8 +6,8 @@
 namespace tidemark::detail {
 namespace {
 
-// `source` over the operand list (arguments, function captures, pullback captures) followed by `extra` inputs.
-// `position[i]` says which of those stands for input i of the source.
+// `source` over the operand list (arguments, function captures, pullback captures) followed by `extra`
+// inputs. `position[i]` says which of those stands for input i of the source.
 Graph over_operands(const Graph& source, std::span<const Type> operands, std::span<const Type> extra,
                     std::span<const std::size_t> position) {
   Graph region;

@@ -1,17 +1,20 @@
 // custom_vjp(f, pullback): f with a derivative of the user's own.
 //
 //   auto clipped = td::custom_vjp([](td::Tensor x) { return x; },
-//                                 [](td::Tensor x, td::Tensor y, td::Tensor seed) { return td::clamp(seed, -1, 1); });
+//                                 [](td::Tensor x, td::Tensor y, td::Tensor seed) {
+//                                   return td::clamp(seed, -1, 1);
+//                                 });
 //
-// The pullback gets the arguments, the result and the seed, and returns the gradient: a tree like the argument, or a
-// tuple of them for several arguments.
+// The pullback gets the arguments, the result and the seed, and returns the gradient: a tree like the
+// argument, or a tuple of them for several arguments.
 #pragma once
 #include "tidemark/trace/traced_call.h"
 
 namespace tidemark {
 namespace detail {
 
-// Makes the call: operands are the arguments (the first `arguments` inputs of both graphs), then both captures.
+// Makes the call: operands are the arguments (the first `arguments` inputs of both graphs), then both
+// captures.
 std::vector<Tensor> apply_custom_vjp(const Graph& function, std::span<const Tensor> function_inputs,
                                      const Graph& pullback, std::span<const Tensor> pullback_inputs,
                                      std::size_t arguments, SourceLine where);

@@ -1,5 +1,5 @@
-// Rewrites chosen nodes as their `expand`: the same meaning in simpler ops. Autodiff uses it for ops without a rule,
-// the engine for ops without a kernel.
+// Rewrites chosen nodes as their `expand`: the same meaning in simpler ops. Autodiff uses it for ops without
+// a rule, the engine for ops without a kernel.
 #pragma once
 #include <algorithm>
 #include <functional>

@@ -8,7 +8,8 @@
 namespace tidemark {
 namespace {
 
-// A vjp w ↦ Jᵀw is linear in w, so pulling v back through it gives J v: forward mode for ops that only have a vjp.
+// A vjp w ↦ Jᵀw is linear in w, so pulling v back through it gives J v: forward mode for ops that only have a
+// vjp.
 std::vector<Var> transpose_twice(const RuleCall& rule) {
   Graph graph;
   Builder builder(graph);

@@ -1,5 +1,6 @@
 // Ways to keep less of each step: which values are worth computing again.
 #include "tidemark/autodiff/record_cut.h"
+#include "tidemark/ops/cpu_target.h"
 
 namespace tidemark {
 namespace {
@@ -9,7 +10,7 @@ class Thinning {
  public:
   Thinning(const LoopReverseAttrs& attrs, const Graph& joint) : graph_(joint), cut_(attrs, joint) {
     for (const Node& node : joint.nodes()) {
-      const Cost cost = cost_of(NodeCall(joint, node));
+      const Cost cost = cpu_target().cost(NodeCall(joint, node));
       // What a machine does of the one while it does one of the other, more or less: only ratios count here.
       constexpr double flops_per_byte = 10;
       cost_.push_back(cost.flops / flops_per_byte + cost.bytes);

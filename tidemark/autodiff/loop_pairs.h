@@ -15,7 +15,8 @@ inline constexpr std::int64_t most_slots = 4096;
 // The reversals by the loop they belong to: the only reader of its snapshots.
 std::map<std::uint32_t, NodeId> loop_pairs(const Graph& graph);
 
-// The nodes at which something is left to decide, with their numbers. A reversal goes by the number of its loop.
+// The nodes at which something is left to decide, with their numbers. A reversal goes by the number of its
+// loop.
 std::map<std::uint32_t, std::size_t> loop_numbers(const Graph& graph,
                                                   const std::map<std::uint32_t, NodeId>& pairs);
 

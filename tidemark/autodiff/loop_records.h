@@ -1,5 +1,6 @@
-// A loop and its reverse as two plain loops: the reverse of one step is cut where the gradients begin, and what the later
-// part reads of the earlier one (the step's record) is stacked by the first loop and scanned by the second.
+// A loop and its reverse as two plain loops: the reverse of one step is cut where the gradients begin, and
+// what the later part reads of the earlier one (the step's record) is stacked by the first loop and scanned
+// by the second.
 #pragma once
 #include "tidemark/ir/builder.h"
 #include "tidemark/ops/control/loop_reverse.h"
@@ -33,9 +34,10 @@ struct LoopRecords {
 };
 LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint);
 
-// Ways to keep less: further nodes are computed a second time with the gradients, from what is kept of their operands.
-// Bytes of a step fall from one to the next, and what is computed again grows; each takes what costs least for the bytes it
-// saves. Empty: nothing can be saved. They end where only what is carried is kept, or what may run once.
+// Ways to keep less: further nodes are computed a second time with the gradients, from what is kept of their
+// operands. Bytes of a step fall from one to the next, and what is computed again grows; each takes what
+// costs least for the bytes it saves. Empty: nothing can be saved. They end where only what is carried is
+// kept, or what may run once.
 struct LeanerRecords {
   std::int64_t step_bytes = 0;
   std::vector<bool> again;  // per node of the joint graph
@@ -47,7 +49,8 @@ LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint, const std::ve
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
                                std::span<const Var> operands);
 
-// The second, for the operands of the reversal it replaces (snapshots unread): the gradients. `kept`: what the first gave.
+// The second, for the operands of the reversal it replaces (snapshots unread): the gradients. `kept`: what
+// the first gave.
 std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, const LoopReverseAttrs& attrs,
                                 std::span<const Var> operands, std::span<const Var> kept);
 

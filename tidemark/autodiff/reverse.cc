@@ -56,7 +56,8 @@ Graph ready_for_reverse(const Graph& graph, std::span<const bool> wrt) {
     NodeCall call(graph, node);
     std::vector<Graph> regions;
     if (any && asks(node)) {
-      // As their gradients will be made of them: whether a step is kept or computed again must not be seen in its bits.
+      // As their gradients will be made of them: whether a step is kept or computed again must not be seen in
+      // its bits.
       for (const Graph& region : node.regions)
         regions.push_back(expand(region, needs_expansion, ExpandRegions::inside));
       call.call.regions = regions;
@@ -97,7 +98,8 @@ struct Seeds {
   std::vector<Var> at, values;
 };
 
-// f's nodes, then the gradients of what `choose_seeds` picked: the common frame of vjp_graph and gradient_graph.
+// f's nodes, then the gradients of what `choose_seeds` picked: the common frame of vjp_graph and
+// gradient_graph.
 template <class ChooseSeeds>
 Graph with_gradients(const Graph& f, std::span<const bool> wrt, const ChooseSeeds& choose_seeds) {
   const Graph source = ready_for_reverse(expand(f, needs_expansion), wrt);

@@ -2,8 +2,8 @@
 //
 //   f: (x…) → (y…)        vjp_graph(f, wrt): (x…, ȳ…) → (y…, x̄ for each wanted x)
 //
-// One seed ȳ per floating-point output; integer outputs carry none. The result is an ordinary graph: it can be
-// differentiated again, optimised and planned, and what its backward part reads is what must live.
+// One seed ȳ per floating-point output; integer outputs carry none. The result is an ordinary graph: it can
+// be differentiated again, optimised and planned, and what its backward part reads is what must live.
 #pragma once
 #include <span>
 #include <vector>
@@ -13,21 +13,25 @@
 namespace tidemark {
 
 Graph vjp_graph(const Graph& f, std::span<const bool> wrt);
-// The same with further inputs after the seeds, one for each input marked in `accumulated` (all of them wanted): its
-// gradient begins as that, so that gradients of a loop's iterations are added in the order of the unrolled code.
+// The same with further inputs after the seeds, one for each input marked in `accumulated` (all of them
+// wanted): its gradient begins as that, so that gradients of a loop's iterations are added in the order of
+// the unrolled code.
 Graph vjp_graph(const Graph& f, std::span<const bool> wrt, std::span<const bool> accumulated);
 
 // Brought to the rules of ops that have regions.
 extern const Calculus calculus;
 
-// f's outputs, then the gradient of its first output (a scalar) for each wanted input; the other outputs carry none.
+// f's outputs, then the gradient of its first output (a scalar) for each wanted input; the other outputs
+// carry none.
 Graph gradient_graph(const Graph& f, std::span<const bool> wrt);
 
-// Appends to the builder's graph the gradients of ⟨outputs, seeds⟩ with respect to `inputs`; an empty Var is zero.
+// Appends to the builder's graph the gradients of ⟨outputs, seeds⟩ with respect to `inputs`; an empty Var is
+// zero.
 std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::span<const Var> seeds,
                            std::span<const Var> inputs);
 
-// A graph cut in two: `forward` gives f's outputs and the residuals, `backward` turns residuals and seeds to gradients.
+// A graph cut in two: `forward` gives f's outputs and the residuals, `backward` turns residuals and seeds to
+// gradients.
 struct SplitVjp {
   Graph forward;   // (x…) → (y…, residuals…)
   Graph backward;  // (residuals…, ȳ…) → (x̄…)

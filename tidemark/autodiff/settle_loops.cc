@@ -147,7 +147,8 @@ class Settling {
     define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(id)));
   }
 
-  // All states where the number of steps is bounded and the memory is there, else as many as there is memory for.
+  // All states where the number of steps is bounded and the memory is there, else as many as there is memory
+  // for.
   void settle_while(NodeId id) {
     const Node& node = source_[id];
     auto attrs = unpack<WhileAttrs>(node.attrs);

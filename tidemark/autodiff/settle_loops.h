@@ -1,9 +1,12 @@
-// Decides how loops are reversed, once it is known how much memory there is. Until then a loop that is to be reversed
-// keeps the state before every iteration, and its reversal says what it needs (ops/control/loop_reverse.h). Either becomes
+// Decides how loops are reversed, once it is known how much memory there is. Until then a loop that is to be
+// reversed keeps the state before every iteration, and its reversal says what it needs
+// (ops/control/loop_reverse.h). Either becomes
 //
-//   records   two plain loops: the first stacks whatever the second reads, so that nothing is computed twice; or a part of
+//   records   two plain loops: the first stacks whatever the second reads, so that nothing is computed twice;
+//             or a part of
 //             it, from which the second computes the rest again, step by step;
-//   states    the states of as many iterations as there are slots; each step is computed again when it is reversed, and
+//   states    the states of as many iterations as there are slots; each step is computed again when it is
+//             reversed, and
 //             others on the way to it, as few as possible (schedule/kinds/binomial_count.h).
 //
 // The gradients have the same bits.
@@ -17,7 +20,8 @@ namespace tidemark {
 
 inline constexpr std::int64_t unlimited_memory = std::numeric_limits<std::int64_t>::max();
 
-// Bytes that a loop may take for what it keeps, and those that each loop in a step of it may take, counted by itself.
+// Bytes that a loop may take for what it keeps, and those that each loop in a step of it may take, counted by
+// itself.
 struct LoopLimit {
   std::int64_t own = unlimited_memory, inside = unlimited_memory;
 };
@@ -30,8 +34,8 @@ struct LoopMemory {
 // Loops with a limit of their own (LoopOptions::memory) stay within that as well.
 Graph settle_loops(const Graph& graph, const LoopMemory& memory = {});
 
-// What is left to decide at a loop of the graph, or at another node with loops in its regions: limits that make a
-// difference, from no limit to the least, at equal ratios where there are many. Empty: nothing.
+// What is left to decide at a loop of the graph, or at another node with loops in its regions: limits that
+// make a difference, from no limit to the least, at equal ratios where there are many. Empty: nothing.
 struct LoopModes {
   std::vector<std::int64_t> own;     // all records; fewer of them; the states of all steps, of fewer, of one
   std::vector<std::int64_t> inside;  // for all loops in its regions

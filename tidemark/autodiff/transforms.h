@@ -1,5 +1,5 @@
-// The derivatives users ask for, each a function from functions to functions. They nest in any order: what they make
-// is traced like anything else.
+// The derivatives users ask for, each a function from functions to functions. They nest in any order: what
+// they make is traced like anything else.
 //
 //   grad(f)(x, …)            gradient of a scalar f with respect to its first argument, as a tree like it
 //   grad<0, 2>(f)(…)         with respect to several arguments, as a tuple

@@ -2,8 +2,8 @@
 //
 //   struct SliceAttrs { Dims start, limit, step; TM_FIELDS(SliceAttrs, start, limit, step) };
 //
-// Rules and kernels see the struct (`unpack<SliceAttrs>(attrs)`); printing, parsing, hashing and comparing see the
-// list. The struct's default member values are the attribute defaults.
+// Rules and kernels see the struct (`unpack<SliceAttrs>(attrs)`); printing, parsing, hashing and comparing
+// see the list. The struct's default member values are the attribute defaults.
 #pragma once
 #include <cstddef>
 #include <cstdint>

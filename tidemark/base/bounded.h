@@ -1,5 +1,5 @@
-// Products of sizes and attributes that come from a file and may be absurd. Type rules compute with these first and
-// find the result too large afterwards; a plain product would overflow before anyone could look.
+// Products of sizes and attributes that come from a file and may be absurd. Type rules compute with these
+// first and find the result too large afterwards; a plain product would overflow before anyone could look.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Byte counts as a type of their own, with literals (`512_MiB`), text ("1.50 GiB") and parsing ("2GiB", "512 MB").
+// Byte counts as a type of their own, with literals (`512_MiB`), text ("1.50 GiB") and parsing ("2GiB", "512
+// MB").
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -22,8 +23,8 @@ struct Bytes {
 // 1536 → "1.50 KiB"; below 1 KiB in whole bytes.
 std::string to_string(Bytes bytes);
 
-// "4096", "64MiB", "1.5 GB" (decimal units are powers of 1000); of 0.1 GiB the whole bytes. Throws Error on anything else:
-// negative, overflowing, "1.5" bytes.
+// "4096", "64MiB", "1.5 GB" (decimal units are powers of 1000); of 0.1 GiB the whole bytes. Throws Error on
+// anything else: negative, overflowing, "1.5" bytes.
 Bytes parse_bytes(std::string_view text);
 
 // The next multiple of `alignment` (a power of two).
@@ -31,7 +32,8 @@ constexpr std::int64_t align_up(std::int64_t n, std::int64_t alignment) {
   return (n + alignment - 1) & -alignment;
 }
 
-// Every buffer starts at a multiple of this, and so does scratch. One cache line; enough for any vector register.
+// Every buffer starts at a multiple of this, and so does scratch. One cache line; enough for any vector
+// register.
 inline constexpr std::int64_t buffer_alignment = 64;
 
 namespace literals {

@@ -1,4 +1,5 @@
-// TM_CHECK guards our own invariants and is always on; a failure is an InternalError with the place and the values.
+// TM_CHECK guards our own invariants and is always on; a failure is an InternalError with the place and the
+// values.
 #pragma once
 #include <fmt/format.h>
 

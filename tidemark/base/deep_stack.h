@@ -1,12 +1,13 @@
-// Runs a function on a stack of a size that is known. A search that recurses to a fixed depth needs a fixed stack, and the
-// caller's may be smaller: threads of a user have as little as 128 KiB.
+// Runs a function on a stack of a size that is known. A search that recurses to a fixed depth needs a fixed
+// stack, and the caller's may be smaller: threads of a user have as little as 128 KiB.
 #pragma once
 #include <cstddef>
 #include <type_traits>
 
 namespace tidemark {
 
-// Calls f() on a thread of its own and waits for it; what f throws is thrown here. Throws DeviceError where there is no thread.
+// Calls f() on a thread of its own and waits for it; what f throws is thrown here. Throws DeviceError where
+// there is no thread.
 void call_on_stack(std::size_t bytes, void (*f)(void* self), void* self);
 
 template <class F>

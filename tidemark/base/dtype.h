@@ -1,4 +1,5 @@
-// The element types. bf16 and f16 are storage formats: kernels compute on them in f32 and round once on the store.
+// The element types. bf16 and f16 are storage formats: kernels compute on them in f32 and round once on the
+// store.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -60,8 +61,8 @@ inline constexpr bool is_16_bit_float = std::is_same_v<T, BFloat16> || std::is_s
 template <class T>
 using compute_t = std::conditional_t<is_16_bit_float<T>, float, T>;
 
-// To f32, rounded to odd: of the two neighbours the one with an odd significand, unless exact. Rounding that to 16 bits
-// gives what rounding the original once would have given (Boldo & Melquiond 2008).
+// To f32, rounded to odd: of the two neighbours the one with an odd significand, unless exact. Rounding that
+// to 16 bits gives what rounding the original once would have given (Boldo & Melquiond 2008).
 inline float round_to_odd(double x) {
   const float nearest = static_cast<float>(x);
   const auto bits = std::bit_cast<std::uint32_t>(nearest);
@@ -133,8 +134,8 @@ decltype(auto) dispatch(DType t, F&& f) {
   }
 }
 
-// One stored element as a number, exactly, and a number stored as an element: rounded once to a float; cut off to an
-// integer, at the bounds of the type where it is beyond them, and wrapped around if it was whole.
+// One stored element as a number, exactly, and a number stored as an element: rounded once to a float; cut
+// off to an integer, at the bounds of the type where it is beyond them, and wrapped around if it was whole.
 Number read_element(DType dtype, const std::byte* from);
 void write_element(DType dtype, const Number& value, std::byte* to);
 

@@ -5,7 +5,8 @@
 //     expected: lhs (…, M, K) and rhs (…, K, N) with equal K            expected
 //     help: transpose the right operand                                 help
 //
-// Codes are documented one by one in docs/errors.md. `InternalError` is a bug of ours, `DeviceError` the machine's.
+// Codes are documented one by one in docs/errors.md. `InternalError` is a bug of ours, `DeviceError` the
+// machine's.
 #pragma once
 #include <stdexcept>
 #include <string>

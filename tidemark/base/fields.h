@@ -1,5 +1,5 @@
-// TM_FIELDS(Type, a, b, c) inside a struct lists its members once; attributes, trees of tensors, printing and files
-// all walk that list. `for_each_field(object, f)` calls f("a", object.a), f("b", object.b), …
+// TM_FIELDS(Type, a, b, c) inside a struct lists its members once; attributes, trees of tensors, printing and
+// files all walk that list. `for_each_field(object, f)` calls f("a", object.a), f("b", object.b), …
 #pragma once
 #include <concepts>
 #include <utility>

@@ -1,8 +1,9 @@
-// A directory that is held open. Names are looked up in it and nowhere else, whatever becomes of its path meanwhile; no
-// symbolic link within it is ever followed, and what is made in it is this user's alone (directories 0700, files 0600).
+// A directory that is held open. Names are looked up in it and nowhere else, whatever becomes of its path
+// meanwhile; no symbolic link within it is ever followed, and what is made in it is this user's alone
+// (directories 0700, files 0600).
 //
-// Calls that return a handle leave it empty, and calls that return an int give errno, when they fail: what that means
-// to the user is for the caller to say.
+// Calls that return a handle leave it empty, and calls that return an int give errno, when they fail: what
+// that means to the user is for the caller to say.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,14 +21,15 @@ class Folder {
   // A directory that the user names, links to it included; else the reason.
   static Result<Folder, std::string> open(const std::string& path);
 
-  // The directory `name` in this one, made if need be. One that is there must be the user's own: a link, or what belongs
-  // to another user, is refused with the reason.
+  // The directory `name` in this one, made if need be. One that is there must be the user's own: a link, or
+  // what belongs to another user, is refused with the reason.
   Result<Folder, std::string> make_private(const std::string& name) const;
 
   const std::string& path() const { return path_; }  // for messages
   std::string path_of(const std::string& name) const;
 
-  // A new file in the place of whatever had the name, which is unlinked and not written to. `flags` beside those that say so.
+  // A new file in the place of whatever had the name, which is unlinked and not written to. `flags` beside
+  // those that say so.
   FileHandle create(const std::string& name, int flags = 0) const;
   // A regular file of one name; a link, a pipe, a device or a file with further names fails.
   FileHandle open_file(const std::string& name, int flags) const;

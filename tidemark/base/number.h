@@ -1,4 +1,5 @@
-// A C++ number given as an argument. Whole numbers keep their 64 bits: above 2^53 a double would round them in silence.
+// A C++ number given as an argument. Whole numbers keep their 64 bits: above 2^53 a double would round them
+// in silence.
 #pragma once
 #include <cmath>
 #include <concepts>
@@ -38,7 +39,8 @@ class Number {
   std::int64_t whole() const { return whole_; }
   double real() const { return real_; }  // rounded if it is whole and large
 
-  // Is it a number of T, to the last digit? Numbers that were not given as integers may be rounded to a float.
+  // Is it a number of T, to the last digit? Numbers that were not given as integers may be rounded to a
+  // float.
   template <class T>
   bool fits() const {
     if constexpr (std::is_floating_point_v<T>) {

@@ -59,7 +59,8 @@ TEST(Number, IsCutOffAtTheBoundsOfAnIntegerTypeWhereItWasNoInteger) {
 }
 
 TEST(Number, IsRoundedOnceTo16Bits) {
-  // 2^60 + 2^52 + 1 lies just above the middle of two neighbours of bf16; by way of f64 it would round to the middle.
+  // 2^60 + 2^52 + 1 lies just above the middle of two neighbours of bf16; by way of f64 it would round to the
+  // middle.
   const std::int64_t above = (std::int64_t{1} << 60) + (std::int64_t{1} << 52) + 1;
   Literal literal = scalar_literal(DType::bf16, above);
   std::uint16_t bits = 0;

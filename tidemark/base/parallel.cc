@@ -65,8 +65,9 @@ bool watch(PoolThrift& thrift, const Changed& changed) {
   return changed();
 }
 
-// One call of run(), for others to take tasks from. A slot serves one call after another; the number of the call stands
-// beside the next task in one word, so that a thread that was held up cannot claim a task of a later call by mistake.
+// One call of run(), for others to take tasks from. A slot serves one call after another; the number of the
+// call stands beside the next task in one word, so that a thread that was held up cannot claim a task of a
+// later call by mistake.
 class alignas(64) Batch {
  public:
   static constexpr std::int64_t most_tasks = std::numeric_limits<std::int32_t>::max();
@@ -207,7 +208,8 @@ class ThreadPool::Crew {
       if (!watch(thrift_, [&] { return batch.all_done(); })) batch.sleep_until_done();
       waited = now() - end;
     }
-    // Others may be in the middle of a task as long as any when the caller finds none left: no fault of theirs.
+    // Others may be in the middle of a task as long as any when the caller finds none left: no fault of
+    // theirs.
     thrift_.settle(end + waited, own > 0 ? (tasks - own) * shortest : 0,
                    called - begin + (own > 0 && waited > longest ? waited - longest : 0));
     return batch.failure();
@@ -219,8 +221,8 @@ class ThreadPool::Crew {
       generation_.notify_one();
   }
 
-  // Workers that compute are counted in and out one by one, so that together with the callers they are as many as the pool
-  // has threads, and not fewer because several looked at once.
+  // Workers that compute are counted in and out one by one, so that together with the callers they are as
+  // many as the pool has threads, and not fewer because several looked at once.
   bool step_in() {
     int helpers = helpers_.load();
     while (callers_.load() + helpers < threads_) {

@@ -1,11 +1,12 @@
 // One pool of threads for everything that computes: kernels and the BLAS calls made from inside them.
 //
-// Work is cut into tasks by the problem's size alone, never by the number of threads, and each task writes its own
-// part of the result, so results do not depend on how many threads there are or on who took which task.
-// Any number of threads may call at once. Each takes tasks of its own call, workers take what is left of anybody's, and
-// no more threads compute than the pool has: callers that are as many run their tasks alone.
-// Running does not lock or allocate: tasks are claimed one by one from an atomic counter, so that nobody waits for a
-// thread that has lost its core longer than for the one task it holds. Idle workers watch briefly and then sleep (base/pool_thrift.h).
+// Work is cut into tasks by the problem's size alone, never by the number of threads, and each task writes
+// its own part of the result, so results do not depend on how many threads there are or on who took which
+// task. Any number of threads may call at once. Each takes tasks of its own call, workers take what is left
+// of anybody's, and no more threads compute than the pool has: callers that are as many run their tasks
+// alone. Running does not lock or allocate: tasks are claimed one by one from an atomic counter, so that
+// nobody waits for a thread that has lost its core longer than for the one task it holds. Idle workers watch
+// briefly and then sleep (base/pool_thrift.h).
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -34,8 +35,8 @@ class ThreadPool {
  public:
   // `threads` counts the calling thread; 0 takes the machine's number of cores.
   explicit ThreadPool(int threads = 0);
-  // For tests, since results must not depend on it: the calling thread alone, which takes the last task first. Whoever asks
-  // for the number of threads is told `threads`.
+  // For tests, since results must not depend on it: the calling thread alone, which takes the last task
+  // first. Whoever asks for the number of threads is told `threads`.
   static ThreadPool backwards(int threads) { return ThreadPool(threads, nullptr); }
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -43,12 +44,13 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  // Calls f(task) for every task in [0, tasks) and returns when all are done. Calls from inside a task run inline.
-  // Of the exceptions that tasks throw, that of the first task is thrown here once the others have finished.
+  // Calls f(task) for every task in [0, tasks) and returns when all are done. Calls from inside a task run
+  // inline. Of the exceptions that tasks throw, that of the first task is thrown here once the others have
+  // finished.
   void run(std::int64_t tasks, TaskRef f);
 
-  // The most tasks that any run was given: for tests, which must not take a case for a law about threads that is too small
-  // to be cut.
+  // The most tasks that any run was given: for tests, which must not take a case for a law about threads that
+  // is too small to be cut.
   std::int64_t most_tasks() const { return most_tasks_.load(std::memory_order_relaxed); }
 
  private:
@@ -72,8 +74,9 @@ void parallel_for(ThreadPool& pool, std::int64_t n, std::int64_t grain, const F&
   });
 }
 
-// Calls f(task, lane) for every task, in at most so many lanes: at any time, no two tasks run in the same one. For tasks that
-// need memory of their own, which then follows from the problem's size, not from the number of threads.
+// Calls f(task, lane) for every task, in at most so many lanes: at any time, no two tasks run in the same
+// one. For tasks that need memory of their own, which then follows from the problem's size, not from the
+// number of threads.
 template <class F>
 void run_in_lanes(ThreadPool& pool, std::int64_t tasks, std::int64_t lanes, const F& f) {
   std::atomic<std::int64_t> next = 0;

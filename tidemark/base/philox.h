@@ -1,5 +1,5 @@
-// Philox-4x32-10, a counter-based generator (Salmon et al., SC 2011): the i-th block of a key is a pure function,
-// so a replayed dropout mask or initialisation has the same bits whatever ran before it.
+// Philox-4x32-10, a counter-based generator (Salmon et al., SC 2011): the i-th block of a key is a pure
+// function, so a replayed dropout mask or initialisation has the same bits whatever ran before it.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,12 +1,14 @@
 // When handing tasks to other threads pays, and how long it pays to watch for them before sleeping.
 //
-// On a quiet machine both pay. Where other programs want the same cores, a worker may lose its core in the middle of a
-// task, and whoever waits for it waits many times as long as the task takes; a thread that only watches takes the core from
-// somebody who would compute. So gains and losses are counted: a caller that has lost more than a little computes
-// alone for eight times as long as that, then tries again. Losses stay a ninth of the time, whatever others do. Watching gets short
-// when it was seen to be in the way, and longer again while sharing goes well.
+// On a quiet machine both pay. Where other programs want the same cores, a worker may lose its core in the
+// middle of a task, and whoever waits for it waits many times as long as the task takes; a thread that only
+// watches takes the core from somebody who would compute. So gains and losses are counted: a caller that has
+// lost more than a little computes alone for eight times as long as that, then tries again. Losses stay a
+// ninth of the time, whatever others do. Watching gets short when it was seen to be in the way, and longer
+// again while sharing goes well.
 //
-// Callers on several threads share one account; an update may be lost where two meet, which only blurs the figures.
+// Callers on several threads share one account; an update may be lost where two meet, which only blurs the
+// figures.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -43,8 +45,8 @@ class PoolThrift {
  private:
   static constexpr Nanoseconds bearable = 30 * microsecond;
   static constexpr Nanoseconds least_patience = 2 * microsecond, most_patience = 100 * microsecond;
-  // Enough to wake a worker and see it pay. What was gained counts against the few milliseconds that a lost core takes now
-  // and then, and is not saved up for longer, so that a change shows soon.
+  // Enough to wake a worker and see it pay. What was gained counts against the few milliseconds that a lost
+  // core takes now and then, and is not saved up for longer, so that a change shows soon.
   static constexpr Nanoseconds first_credit = 100 * microsecond, most_credit = 10'000 * microsecond;
   static constexpr Nanoseconds times_alone = 8;
 

@@ -1,4 +1,5 @@
-// A value or a reason why there is none, for failures that callers are meant to handle (a budget that does not fit).
+// A value or a reason why there is none, for failures that callers are meant to handle (a budget that does
+// not fit).
 #pragma once
 #include <utility>
 #include <variant>

@@ -1,5 +1,6 @@
 // A line of the user's source. Errors, plans and reports point at these instead of at our own code.
-// The file name is a view into storage that lives forever: a string literal of the compiler, or intern()ed text.
+// The file name is a view into storage that lives forever: a string literal of the compiler, or intern()ed
+// text.
 #pragma once
 #include <cstdint>
 #include <source_location>

@@ -48,7 +48,8 @@ Place place_of(const std::string& path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-// A handle of this process that has a path, whatever is behind it: /dev/stdout may be a file, too. Below zero: none.
+// A handle of this process that has a path, whatever is behind it: /dev/stdout may be a file, too. Below
+// zero: none.
 int own_handle(const std::string& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -122,7 +123,8 @@ OutputFile::OutputFile(std::string path)
     if (!file_) fail_with(errno);
     return;
   }
-  // Nameless until it is whole, where that can be; the mode is the old file's, or what the user's mask leaves.
+  // Nameless until it is whole, where that can be; the mode is the old file's, or what the user's mask
+  // leaves.
   if (::access("/proc/self/fd", X_OK) == 0)
     file_.reset(::openat(folder_.handle(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
   if (!file_) {

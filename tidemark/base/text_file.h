@@ -1,4 +1,5 @@
-// Whole files, for people: what is read has a limit, what is written replaces the old file at once or not at all.
+// Whole files, for people: what is read has a limit, what is written replaces the old file at once or not at
+// all.
 #pragma once
 #include <istream>
 #include <ostream>
@@ -13,11 +14,12 @@ namespace tidemark {
 // Of texts that people and programs write: far above any that is meant.
 inline constexpr Bytes most_text_bytes = Bytes(std::int64_t{1} << 30);
 
-// What a file or a pipe holds. Throws Error `bad_file` for what cannot be read, is a directory or a device, or has more
-// than `most` bytes, of which no more are read. `what`: what the file should be, as "a graph".
+// What a file or a pipe holds. Throws Error `bad_file` for what cannot be read, is a directory or a device,
+// or has more than `most` bytes, of which no more are read. `what`: what the file should be, as "a graph".
 std::string read_text_file(const std::string& path, std::string_view what, Bytes most = most_text_bytes);
 
-// The same in pieces, for readers that take a stream and set limits of their own: a file or a pipe of any length.
+// The same in pieces, for readers that take a stream and set limits of their own: a file or a pipe of any
+// length.
 class InputStream : public std::istream {
  public:
   explicit InputStream(const std::string& path);
@@ -37,9 +39,9 @@ class InputStream : public std::istream {
   Buffer buffer_;
 };
 
-// A file in the making: `commit` puts it in the place of `path`, whole and on the disk. Before that, and after an error,
-// `path` is what it was. A link at `path` is replaced, not followed; a device or a pipe (/dev/stdout) is written to.
-// Throws Error `bad_file`, or `disk_full` where there is no room.
+// A file in the making: `commit` puts it in the place of `path`, whole and on the disk. Before that, and
+// after an error, `path` is what it was. A link at `path` is replaced, not followed; a device or a pipe
+// (/dev/stdout) is written to. Throws Error `bad_file`, or `disk_full` where there is no room.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);

@@ -18,6 +18,7 @@
 #include "tidemark/cpu/calibrate_probes.h"
 #include "tidemark/cpu/kernel_clock.h"
 #include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/normalization/softmax.h"
 #include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/scalar/elementwise.h"
@@ -37,7 +38,8 @@ constexpr Patience quick_patience{0.006, 2, 8e6}, normal_patience{0.008, 3, 16e6
 constexpr int most_copies = 32, least_rounds = 2;
 constexpr double longest_round = 1e-3;  // shorter than the slices that other processes take
 
-// Numbers about 1, or indices: some random ones, again and again; a prime number, so that no two rows are equal.
+// Numbers about 1, or indices: some random ones, again and again; a prime number, so that no two rows are
+// equal.
 void fill(std::span<std::byte> bytes, DType dtype, std::int64_t index_limit, std::mt19937& random) {
   const std::size_t page = 8191 * static_cast<std::size_t>(size_of(dtype));
   const auto store = [&](auto value) {
@@ -75,25 +77,25 @@ void fill(std::span<std::byte> bytes, DType dtype, std::int64_t index_limit, std
 
 // One of several copies of a probe's program, each with memory of its own.
 struct Copy {
-  Copy(const Graph& graph, const VerifiedPlan& plan, Device& device, std::int64_t index_limit,
+  Copy(const Graph& graph, const VerifiedPlan& plan, CpuDevice& device, std::int64_t index_limit,
        std::mt19937& random)
       : arena(device, plan->arena_bytes), executor(graph, plan, device, arena) {
     for (const Input& in : graph.inputs()) {
       const Type& type = graph.type(in.value);
       memory.push_back(allocate_aligned(type.bytes()));
       fill({memory.back().get(), static_cast<std::size_t>(type.bytes())}, type.dtype, index_limit, random);
-      inputs.push_back(memory.back().get());
+      inputs.push_back(host_address(memory.back().get()));
     }
   }
   Arena arena;
   Executor executor;
   std::vector<AlignedBytes> memory;
-  std::vector<std::byte*> inputs;
+  std::vector<Address> inputs;
 };
 
 // The least time per execution of the graph, over rounds of executions on different memory.
-double least_seconds(const Graph& graph, const VerifiedPlan& plan, std::int64_t index_limit, Device& device,
-                     const Patience& patience) {
+double least_seconds(const Graph& graph, const VerifiedPlan& plan, std::int64_t index_limit,
+                     CpuDevice& device, const Patience& patience) {
   const KernelClock clock(device.pool().threads());
   std::mt19937 random(1);
   const double bytes = static_cast<double>(std::max<std::int64_t>(plan->peak(), 1));
@@ -150,13 +152,15 @@ Graph tiny_steps() {
 struct Timed {
   explicit Timed(const Probe& probe) : Timed(graph_of(probe), probe.index_limit) {}
   Timed(Graph g, std::int64_t limit)
-      : graph(std::move(g)), plan(verified(graph, make_plan(graph, {.skip = {"fuse"}}))), index_limit(limit) {
+      : graph(std::move(g)),
+        plan(verified(graph, make_plan(graph, cpu_target(), {.skip = {"fuse"}}), cpu_target())),
+        index_limit(limit) {
     const NodeCall call(graph, graph.nodes()[0]);
-    measured = {.cost = cost_of(call),
+    measured = {.cost = cpu_target().cost(call),
                 .dtype = arithmetic_dtype(call),
                 .seconds = std::numeric_limits<double>::infinity()};
   }
-  void measure(Device& device, const Patience& patience) {
+  void measure(CpuDevice& device, const Patience& patience) {
     const double seconds = least_seconds(graph, plan, index_limit, device, patience);
     measured.seconds = std::min(measured.seconds, seconds / static_cast<double>(plan->steps.size()));
   }
@@ -184,7 +188,7 @@ std::string processor_name() {
 
 }  // namespace
 
-Machine calibrate(Device& device, const CalibrationOptions& options) {
+Machine calibrate(CpuDevice& device, const CalibrationOptions& options) {
   const bool quick = options.effort == CalibrationEffort::quick;
   const Patience& patience = quick ? quick_patience : normal_patience;
   Machine machine;

@@ -1,11 +1,11 @@
-// Measures a machine: runs kernels of every kind of work at several sizes, through the executor as a plan would, and
-// fits the rates of plan/machine.h to the times. Several passes over all probes, the least time of each: a machine that
-// is busy for a while does harm only where every pass meets it.
+// Measures a machine: runs kernels of every kind of work at several sizes, through the executor as a plan
+// would, and fits the rates of plan/machine.h to the times. Several passes over all probes, the least time of
+// each: a machine that is busy for a while does harm only where every pass meets it.
 #pragma once
 #include <functional>
 
+#include "tidemark/cpu/device.h"
 #include "tidemark/plan/machine.h"
-#include "tidemark/runtime/device.h"
 
 namespace tidemark {
 
@@ -22,12 +22,12 @@ struct CalibrationOptions {
   CalibrationEffort effort = CalibrationEffort::normal;
   std::function<void(int done, int total)> progress = {};
   std::function<void(const ProbeReport&)> report = {};  // for every probe, once the rates are fitted
-  // Where the disk is measured, with 64 MiB that are gone afterwards; empty: no disk. A folder that cannot be used is an
-  // Error bad_file.
+  // Where the disk is measured, with 64 MiB that are gone afterwards; empty: no disk. A folder that cannot be
+  // used is an Error bad_file.
   std::string disk_folder = {};
 };
 
 // With the device's threads. Needs about 256 MiB of memory.
-Machine calibrate(Device& device, const CalibrationOptions& options = {});
+Machine calibrate(CpuDevice& device, const CalibrationOptions& options = {});
 
 }  // namespace tidemark

@@ -76,8 +76,8 @@ class Fit {
   };
   void add(double& value, double weight) { parameters_.push_back({&value, std::log(value), weight}); }
 
-  // Values that are raised or lowered together. Runs of neighbours, too: what a penalty ties together would not move
-  // one by one.
+  // Values that are raised or lowered together. Runs of neighbours, too: what a penalty ties together would
+  // not move one by one.
   struct Move {
     std::vector<double*> values;
     double step = 1;  // in the logarithm; grows while it helps, shrinks when neither direction does

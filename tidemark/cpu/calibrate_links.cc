@@ -38,7 +38,7 @@ double seconds(const std::function<void()>& work) {
 // While it lives, every thread of the pool computes, over more memory than caches hold.
 class Busy {
  public:
-  explicit Busy(Device& device)
+  explicit Busy(CpuDevice& device)
       : values_(static_cast<std::size_t>(copied_bytes) / sizeof(float), 1.0f), thread_([this, &device] {
           const auto parts = static_cast<std::int64_t>(device.pool().threads());
           const auto size = static_cast<std::int64_t>(values_.size()) / parts;
@@ -125,7 +125,7 @@ DiskTimes stream(DiskFile& file, std::span<std::byte> block) {
 
 double rate(double bytes, double time) { return bytes / time; }
 
-void measure_disk(Machine& machine, Device& device, const std::string& path) {
+void measure_disk(Machine& machine, CpuDevice& device, const std::string& path) {
   DiskFile file(path);
   const AlignedBytes memory = allocate_aligned(block_bytes + small_bytes);
   // O_DIRECT wants addresses that are multiples of a block of the disk.
@@ -160,7 +160,7 @@ void measure_disk(Machine& machine, Device& device, const std::string& path) {
   link(1, 0, read, alone.read, beside.read);
 }
 
-void measure_copies(Machine& machine, Device& device) {
+void measure_copies(Machine& machine, CpuDevice& device) {
   const auto bytes = static_cast<std::size_t>(copied_bytes);
   std::vector<std::byte> from(bytes, std::byte{1}), to(bytes, std::byte{2});
   const auto copy = [&](std::size_t count) { std::memcpy(to.data(), from.data(), count); };
@@ -199,7 +199,7 @@ void measure_codecs(Machine& machine) {
 
 }  // namespace
 
-void measure_links(Machine& machine, Device& device, const std::string& disk_folder) {
+void measure_links(Machine& machine, CpuDevice& device, const std::string& disk_folder) {
   measure_copies(machine, device);
   if (!disk_folder.empty()) measure_disk(machine, device, disk_folder);
   measure_codecs(machine);

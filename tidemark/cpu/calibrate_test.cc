@@ -1,4 +1,5 @@
 #include "tidemark/cpu/calibrate.h"
+#include "tests/support/test_target.h"
 
 #include <gtest/gtest.h>
 
@@ -21,8 +22,8 @@ TEST(Calibrate, ProbesEveryKindOfWorkAtEitherEffort) {
     probe.build(builder);
     ASSERT_EQ(graph.nodes().size(), 1u);
     const NodeCall call(graph, graph.nodes()[0]);
-    all.insert(cost_of(call).work);
-    if (probe.quick) quick.insert(cost_of(call).work);
+    all.insert(test_target().cost(call).work);
+    if (probe.quick) quick.insert(test_target().cost(call).work);
   }
   EXPECT_EQ(all.size(), static_cast<std::size_t>(work_count - 2)) << "all but by_kind and opaque";
   EXPECT_EQ(quick, all);

@@ -3,11 +3,13 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/error.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/kernel/fused.h"
+#include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
@@ -16,7 +18,7 @@ namespace {
 
 const CpuKernel& kernel_of(const Call& call) {
   const CpuKernel* kernel = find_cpu_kernel(*call.op);
-  if (!kernel) {
+  if (!kernel || !kernel->run) {
     fail(ErrorCode::no_kernel,
          {.what = fmt::format("{} cannot run on the CPU: it has no kernel", call.op->name),
           .where = call.where,
@@ -27,12 +29,18 @@ const CpuKernel& kernel_of(const Call& call) {
 
 }  // namespace
 
-Launch CpuDevice::prepare(const Call& call) const {
+const Target& CpuDevice::target() const { return cpu_target(); }
+
+std::unique_ptr<Prepared> CpuDevice::prepare(CommandStream& commands, std::span<const Address> arenas) {
+  return std::make_unique<CpuPrepared>(commands, arenas, *this);
+}
+
+CpuLaunch CpuDevice::prepare_call(const Call& call) const {
   const CpuKernel& kernel = kernel_of(call);
   return {kernel.run, kernel.prepare(call)};
 }
 
-Launch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
+CpuLaunch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
   std::vector<TensorRef> operands;
   std::vector<FusedStep> fused;
   std::optional<FusedReduction> reduction;
@@ -48,14 +56,15 @@ Launch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
                           .shape = step.call.in[i].shape,
                           .strides = operand_strides(step.call, static_cast<int>(i))};
     }
-    if (fusion_of(step.call) == Fusion::reduction) {
+    const Fusion fusion = cpu_target().fusion(step.call);
+    if (fusion == Fusion::reduction) {
       reduction = kernel.reduction(step.call);
       reduction->in = step.in[0];
       reduction->out = step.out[0];
       shape = step.call.in[0].shape;
       continue;
     }
-    TM_CHECK(kernel.tile && fusion_of(step.call) == Fusion::pointwise, "{} in a group", step.call.op->name);
+    TM_CHECK(kernel.tile && fusion == Fusion::pointwise, "{} in a group", step.call.op->name);
     const Type& out = step.call.out[0];
     if (fused.empty() || out.count() != 1) shape = out.shape;
     fused.push_back({.code = kernel.tile(step.call),
@@ -67,18 +76,26 @@ Launch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
   return {run_fused, std::make_shared<const FusedProgram>(shape, operands, std::move(fused), reduction)};
 }
 
-std::byte* CpuDevice::allocate(std::int64_t bytes) {
+Address CpuDevice::allocate(int, std::int64_t bytes) {
   require_machine_memory(bytes);
   void* memory = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) out_of_memory(bytes);
   madvise(memory, static_cast<std::size_t>(bytes),
           MADV_HUGEPAGE);  // fewer page faults; a refusal does no harm
-  return static_cast<std::byte*>(memory);
+  return host_address(memory);
 }
 
-void CpuDevice::release(std::byte* memory, std::int64_t bytes) noexcept {
-  munmap(memory, static_cast<std::size_t>(bytes));
+void CpuDevice::release(int, Address address, std::int64_t bytes) noexcept {
+  munmap(host_pointer(address), static_cast<std::size_t>(bytes));
+}
+
+void CpuDevice::read(std::byte* to, Address from, std::int64_t bytes) {
+  if (bytes > 0) std::memcpy(to, host_pointer(from), static_cast<std::size_t>(bytes));
+}
+
+void CpuDevice::write(Address to, const std::byte* from, std::int64_t bytes) {
+  if (bytes > 0) std::memcpy(host_pointer(to), from, static_cast<std::size_t>(bytes));
 }
 
 }  // namespace tidemark

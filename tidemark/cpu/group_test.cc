@@ -7,6 +7,7 @@
 
 #include "tests/support/literals.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/test_target.h"
 #include "tidemark/base/aligned.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/ir/builder.h"
@@ -235,8 +236,8 @@ class RandomGroup {
       }
       const ValueId v = node.results[0];
       made.emplace(v.index, graph_.type(v));
-      const Launch launch = device.prepare(call);
-      const AlignedBytes scratch = allocate_aligned(scratch_of(call) + 1);
+      const CpuLaunch launch = device.prepare_call(call);
+      const AlignedBytes scratch = allocate_aligned(test_target().scratch(call) + 1);
       launch.run({.in = in,
                   .out = std::span(&made.at(v.index).ref, 1),
                   .attributes = launch.attributes.get(),
@@ -279,11 +280,11 @@ class RandomGroup {
       calls.back()->call.in_strides = strides[steps.size()];
       GroupStep step{.call = *calls.back(), .in = {}, .out = {places_[node.results[0].index]}};
       for (ValueId v : node.operands) step.in.push_back(places_[v.index]);
-      scratch_bytes = std::max(scratch_bytes, scratch_of(step.call));
-      EXPECT_NE(fusion_of(step.call), Fusion::none) << node.op->name;
+      scratch_bytes = std::max(scratch_bytes, test_target().scratch(step.call));
+      EXPECT_NE(test_target().fusion(step.call), Fusion::none) << node.op->name;
       steps.push_back(std::move(step));
     }
-    const Launch launch = device.prepare_group(steps);
+    const CpuLaunch launch = device.prepare_group(steps);
     std::vector<TensorRef> in, out;
     for (const Held& held : held_) in.push_back(held.ref);
     std::vector<Held> memory;

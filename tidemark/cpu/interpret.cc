@@ -3,8 +3,9 @@
 #include <cstring>
 
 #include "tidemark/base/error.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ir/builder.h"
+#include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/ops/cpu_target.h"
 
 namespace tidemark {
 namespace {
@@ -32,7 +33,7 @@ std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::sp
                                    ThreadPool& pool) {
   const NodeCall call(graph, node);
   const CpuKernel* kernel = find_cpu_kernel(*node.op);
-  if (!kernel) {
+  if (!kernel || !kernel->run) {
     fail(ErrorCode::no_kernel,
          {.what = fmt::format("{} cannot run on the CPU: it has no kernel", node.op->name),
           .where = node.where,
@@ -45,7 +46,7 @@ std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::sp
     memory.push_back(allocate_aligned(graph.type(v).bytes()));
     out.push_back(dense_ref(graph.type(v), memory.back().get()));
   }
-  const AlignedBytes scratch = allocate_aligned(scratch_of(call));
+  const AlignedBytes scratch = allocate_aligned(cpu_target().scratch(call));
   const std::shared_ptr<const void> attributes = kernel->prepare(call);
   std::vector<InterpretedRegion> regions;
   std::vector<RegionRun> runs;

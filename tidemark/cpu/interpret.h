@@ -1,5 +1,6 @@
-// The reference way to run a graph: node by node, every value dense in memory of its own, freed after its last use,
-// nothing planned. Ops on data outside `compile` run this way; the laws hold planned runs against it.
+// The reference way to run a graph: node by node, every value dense in memory of its own, freed after its
+// last use, nothing planned. Ops on data outside `compile` run this way; the laws hold planned runs against
+// it.
 #pragma once
 #include <span>
 #include <vector>

@@ -1,5 +1,5 @@
-// Times kernels. With one thread, everything a kernel does happens in the calling thread, and that thread's own
-// processor time leaves out what other processes take; with more, only the time of day sees them all.
+// Times kernels. With one thread, everything a kernel does happens in the calling thread, and that thread's
+// own processor time leaves out what other processes take; with more, only the time of day sees them all.
 #pragma once
 #include <time.h>
 

@@ -6,11 +6,12 @@
 namespace tidemark {
 namespace {
 
-// Traces of one set of arguments that read values of captured tensors: programs that step through many such values need
-// the latest ones at most.
+// Traces of one set of arguments that read values of captured tensors: programs that step through many such
+// values need the latest ones at most.
 constexpr std::ptrdiff_t most_per_key = 8;
 
-// What a step takes at most once it is made ready, which happens behind the insertion, at the first run: bytes.
+// What a step takes at most once it is made ready, which happens behind the insertion, at the first run:
+// bytes.
 constexpr std::int64_t kernels_to_come = 2 << 10;
 
 }  // namespace
@@ -28,7 +29,7 @@ std::shared_ptr<CompiledCall> CallCache::find(const std::string& key, std::vecto
   return nullptr;
 }
 
-std::shared_ptr<Program> CallCache::find_program(const std::string& key, std::uint64_t graph_hash) const {
+std::shared_ptr<Program> CallCache::find_program(const std::string& key, const GraphHash& graph_hash) const {
   const auto [first, last] = by_key_.equal_range(key);
   for (auto at = first; at != last; ++at) {
     if (at->second->call->graph_hash == graph_hash) return at->second->call->program;

@@ -1,8 +1,9 @@
-// The traced and planned calls of a compiled function, by the types and fixed values of their arguments. They take
-// memory of their own (graphs, plans, kernels), so there is a limit in bytes: the calls that were not made for longest
-// go first, and are traced and planned again if they come back.
+// The traced and planned calls of a compiled function, by the types and fixed values of their arguments. They
+// take memory of their own (graphs, plans, kernels), so there is a limit in bytes: the calls that were not
+// made for longest go first, and are traced and planned again if they come back.
 #pragma once
 #include <any>
+#include <array>
 #include <list>
 #include <map>
 #include <memory>
@@ -14,12 +15,15 @@
 
 namespace tidemark {
 
+// 192 bits that tell graphs apart.
+using GraphHash = std::array<std::uint64_t, 3>;
+
 // One traced call. Several may share a program: traces of the same graph that read other variables.
 struct CompiledCall {
   std::shared_ptr<Program> program;
   Captures captures;
-  std::any result;               // the result tree, its tensors to be replaced
-  std::uint64_t graph_hash = 0;  // of the graph as traced
+  std::any result;            // the result tree, its tensors to be replaced
+  GraphHash graph_hash = {};  // as traced
 };
 
 class CallCache {
@@ -29,7 +33,7 @@ class CallCache {
   // The call for these arguments whose captures hold, which are appended to `inputs`; null: there is none.
   std::shared_ptr<CompiledCall> find(const std::string& key, std::vector<Tensor>& inputs);
   // A program planned for these arguments and this graph; null: there is none.
-  std::shared_ptr<Program> find_program(const std::string& key, std::uint64_t graph_hash) const;
+  std::shared_ptr<Program> find_program(const std::string& key, const GraphHash& graph_hash) const;
   // Others go until the limit is kept; this one stays.
   void insert(const std::string& key, std::shared_ptr<CompiledCall> call);
   void clear();

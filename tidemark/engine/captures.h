@@ -1,11 +1,13 @@
-// What a compiled function read from outside while it was traced, and how each call reads it again, as if the function
-// ran anew. Three kinds:
+// What a compiled function read from outside while it was traced, and how each call reads it again, as if the
+// function ran anew. Three kinds:
 //
 //   a variable's tensor used in the graph   read at every call; another dtype or shape means another trace
-//   its values read by C++ code (item())    the graph may depend on them: another tensor in it means another trace
+//   its values read by C++ code (item())    the graph may depend on them: another tensor in it means another
+//                                           trace
 //   a tensor made inside the function       a constant of the trace: nobody else has it
 //
-// A variable that has ceased to exist means another trace, too: only the function itself knows where to look then.
+// A variable that has ceased to exist means another trace, too: only the function itself knows where to look
+// then.
 #pragma once
 #include <memory>
 #include <span>
@@ -23,7 +25,8 @@ class Captures {
   Captures(std::span<const Tensor> tensors, std::span<const std::shared_ptr<Watch>> variables,
            std::span<const ValueRead> reads);
 
-  // Appends the captured tensors as they are now. False, and nothing is said of `inputs`, when the trace does not hold.
+  // Appends the captured tensors as they are now. False, and nothing is said of `inputs`, when the trace does
+  // not hold.
   bool read(std::vector<Tensor>& inputs) const;
   bool lost() const;                    // a variable is gone: the trace will never hold again
   std::string signature() const;        // types, and which values were read

@@ -13,8 +13,9 @@
 
 namespace tidemark {
 
-// Of the planner's searches. A factor is a multiple of the normal and counted in work units, so that plans are the same
-// everywhere. A time is a limit on all of a planning: the best found by then is taken, whatever that is on this machine.
+// Of the planner's searches. A factor is a multiple of the normal and counted in work units, so that plans
+// are the same everywhere. A time is a limit on all of a planning: the best found by then is taken, whatever
+// that is on this machine.
 struct Effort {
   double factor = 1;
   std::optional<double> seconds = {};  // instead of the factor
@@ -30,40 +31,44 @@ inline constexpr Effort Effort::normal{1};
 inline constexpr Effort Effort::best{10};
 
 struct CompileOptions {
-  // Everything the program holds counts: arguments, donated state, captured tensors, results, what is in between. None:
-  // the least memory that costs no extra time.
+  // Everything the program holds counts: arguments, donated state, captured tensors, results, what is in
+  // between. None: the least memory that costs no extra time.
   std::optional<Bytes> memory = {};
-  // Arguments (by position) whose tensors the function may overwrite: results of the same type take their memory.
-  // The caller's handles to them become stale; use what the function returns.
+  // Arguments (by position) whose tensors the function may overwrite: results of the same type take their
+  // memory. The caller's handles to them become stale; use what the function returns.
   std::vector<int> donate = {};
   std::optional<Machine> machine = {};  // whose times count; none: reference_machine()
   Effort effort = {};                   // a factor, or a time: std::chrono::seconds(2)
-  // Called while the planner works, on the thread that asked for the plan; false ends it with PlanningStopped, and so does
-  // a stop that is asked for from any thread. Nothing is kept of a planning that was stopped: the next call plans anew.
+  // Called while the planner works, on the thread that asked for the plan; false ends it with
+  // PlanningStopped, and so does a stop that is asked for from any thread. Nothing is kept of a planning that
+  // was stopped: the next call plans anew.
   PlanCallback progress = {};
   std::stop_token stop = {};
-  // The largest batch there will be: planned and reserved for at the first call, and every smaller batch runs inside
-  // that plan's memory.
+  // The largest batch there will be: planned and reserved for at the first call, and every smaller batch runs
+  // inside that plan's memory.
   std::optional<std::int64_t> max_batch = {};
-  // Arguments (by position) whose tensors have the batch as their first axis. Empty: found by trying, from the last
-  // argument on that is not donated.
+  // Arguments (by position) whose tensors have the batch as their first axis. Empty: found by trying, from
+  // the last argument on that is not donated.
   std::vector<int> batch_arguments = {};
-  // Results of how many earlier calls will still be held when the function is called again, as in g = step(x). The plan
-  // leaves room for them in the budget; without it such a call is refused where they do not fit.
+  // Results of how many earlier calls will still be held when the function is called again, as in g =
+  // step(x). The plan leaves room for them in the budget; without it such a call is refused where they do not
+  // fit.
   int held_results = 0;
-  // For the graphs, plans and kernels of calls made before, one for each set of types: those used least recently go.
-  // Not part of `memory`, which is for tensors.
+  // For the graphs, plans and kernels of calls made before, one for each set of types: those used least
+  // recently go. Not part of `memory`, which is for tensors.
   Bytes cache = Bytes(std::int64_t{64} << 20);
   ProgramOptions program = {};
 };
 
-// Throws Error at `where` for a budget or an effort of nothing, positions that are none, a largest batch below 1.
+// Throws Error at `where` for a budget or an effort of nothing, positions that are none, a largest batch
+// below 1.
 void check_options(const CompileOptions& options, std::size_t arguments, SourceLine where);
 
 // What the planner gets. Points into `options` and to the control, which may be null.
 PlanOptions plan_options(const CompileOptions& options, SearchControl* control = nullptr);
 
-// Of one planning: all that a call of a compiled function plans shares one limit in time. None: nobody asked for any.
+// Of one planning: all that a call of a compiled function plans shares one limit in time. None: nobody asked
+// for any.
 std::optional<SearchControl> control_for(const CompileOptions& options);
 
 }  // namespace tidemark

@@ -1,5 +1,6 @@
 // Loops and branches against the same code written out: values, gradients, second order, budgets, errors.
 #include "tidemark/trace/control_flow.h"
+#include "tests/support/test_target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -422,14 +423,14 @@ TEST(LoopPlans, AreTextAndJsonAndAreVerified) {
   const PlannedGraph planned = compiled.prepare(cell(), waves({9, 2, 3}, 0.21));
   EXPECT_FALSE(planned.plan.bodies.empty());
   const Plan again = plan_from_json(planned.to_json());
-  EXPECT_TRUE(problems(planned.graph, again).empty());
+  EXPECT_TRUE(problems(planned.graph, again, test_target()).empty());
   EXPECT_EQ(to_json(again), to_json(planned.plan));
   Plan broken = again;
   broken.bodies[0].regions[0].buffers[0].bytes += 1;
-  EXPECT_FALSE(problems(planned.graph, broken).empty());
+  EXPECT_FALSE(problems(planned.graph, broken, test_target()).empty());
   broken = again;
   broken.bodies.clear();
-  EXPECT_FALSE(problems(planned.graph, broken).empty());
+  EXPECT_FALSE(problems(planned.graph, broken, test_target()).empty());
   const Graph read = parse(print(planned.graph), {find_op});
   EXPECT_EQ(print(read), print(planned.graph));
   compiled(cell(), waves({9, 2, 3}, 0.21));

@@ -1,4 +1,5 @@
-// A call that fails leaves donated state as it was: for every op that can fail while a plan runs, wherever it stands.
+// A call that fails leaves donated state as it was: for every op that can fail while a plan runs, wherever it
+// stands.
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
@@ -14,8 +15,8 @@ Tensor waves(const Shape& shape, double frequency, DType dtype = DType::f64) {
   return sin(reshape(arange(element_count(shape), dtype), shape) * frequency);
 }
 
-// One update that can fail: f(state, good) succeeds, f(state, bad) does not. The state survives, keeps its bits, and can be
-// used again.
+// One update that can fail: f(state, good) succeeds, f(state, bad) does not. The state survives, keeps its
+// bits, and can be used again.
 struct Case {
   std::string name;
   std::function<std::vector<Tensor>(std::vector<Tensor>, Tensor)> f;

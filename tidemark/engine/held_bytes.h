@@ -1,4 +1,5 @@
-// What graphs and plans themselves take, about: the vectors and strings they hold. Not the tensors, which plans count.
+// What graphs and plans themselves take, about: the vectors and strings they hold. Not the tensors, which
+// plans count.
 #pragma once
 #include <cstdint>
 

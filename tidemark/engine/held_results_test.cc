@@ -1,4 +1,5 @@
-// Results that the caller still holds when a function is called again count beside its plan, and never silently.
+// Results that the caller still holds when a function is called again count beside its plan, and never
+// silently.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

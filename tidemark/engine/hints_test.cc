@@ -63,7 +63,8 @@ TEST(CheckpointedNet, HasTheSameGradientsInLessMemory) {
   expect_same_bits(step(net, x), reference(net, x));
   expect_same_bits(value_and_grad(hinted)(net, x), reference(net, x));
   const Plan &before = reference.plan().plan, &after = step.plan().plan;
-  // Sixteen layers keep at least their input of 16 KiB each; checkpoints keep four, and one segment at a time.
+  // Sixteen layers keep at least their input of 16 KiB each; checkpoints keep four, and one segment at a
+  // time.
   EXPECT_LT(after.arena_bytes, before.arena_bytes * 0.6) << step.plan().summary();
   EXPECT_EQ(step.arena_high_water().count, after.arena_bytes);
   ASSERT_EQ(after.hints.size(), 4u);
@@ -77,7 +78,8 @@ TEST(CheckpointedNet, HasTheSameGradientsInLessMemory) {
 }
 
 TEST(CheckpointedNet, MasksOfDerivativeRulesAreInsideToo) {
-  // relu's rule reads x > 0, which optimisation computes early: without belonging to the checkpoint it would stay.
+  // relu's rule reads x > 0, which optimisation computes early: without belonging to the checkpoint it would
+  // stay.
   const auto layers = [](const Segment& list, Tensor h) {
     for (const Layer& layer : list) h = relu(matmul(h, layer.w) + layer.b);
     return h;

@@ -7,6 +7,7 @@
 
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/state_safety.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/regions.h"
 #include "tidemark/plan/report/frontier.h"
 
@@ -62,8 +63,8 @@ class LoopSearch {
   // Of the choice that was taken; none: it is not known to fit.
   const std::optional<std::pair<Graph, Plan>>& found() const { return found_; }
 
-  // States in one slot; records, where they need less beside them than states do; or what needs least by itself. The same
-  // whatever the budget, so that what is reported as the smallest can be asked for.
+  // States in one slot; records, where they need less beside them than states do; or what needs least by
+  // itself. The same whatever the budget, so that what is reported as the smallest can be asked for.
   Graph smallest() {
     Limits least = tightest();
     if (dials_.empty()) return graph(least);
@@ -108,7 +109,7 @@ class LoopSearch {
 
   // As it will be planned: state that a failing call would lose gets memory of its own.
   Plan plain_plan(Graph g) const {
-    return make_safe(g, [&](const Graph& safe) { return make_plan(safe, quick_); });
+    return make_safe(g, [&](const Graph& safe) { return make_plan(safe, cpu_target(), quick_); });
   }
   std::int64_t floor(const Limits& limits) const {
     Graph g = graph(limits);
@@ -116,7 +117,7 @@ class LoopSearch {
                      [&](const Graph& safe) {
                        PlanOptions options = quick_;
                        options.floor = true;
-                       return smallest_plan(safe, options);
+                       return smallest_plan(safe, cpu_target(), options);
                      })
         .peak();
   }
@@ -186,7 +187,8 @@ class LoopSearch {
       if (level.peak <= memory_ && (!fastest || level.seconds <= fastest->seconds)) fastest = &level;
     }
     if (fastest) consider(fastest->limits);
-    // Those that would be faster, with something else running again or bodies in less memory: until it does not pay.
+    // Those that would be faster, with something else running again or bodies in less memory: until it does
+    // not pay.
     std::size_t misses = 0, left = most_levels;
     for (const Level& level : list) {
       if (fastest && (level.peak <= memory_ || level.seconds >= fastest->seconds)) continue;
@@ -315,7 +317,7 @@ PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string
   PlanOptions enough = options;
   enough.floor = false;
   Result<Plan, Infeasible> plan = make_safe(
-      graph, [&](const Graph& g) { return try_plan(g, enough); },
+      graph, [&](const Graph& g) { return try_plan(g, cpu_target(), enough); },
       [](const Result<Plan, Infeasible>& made) { return made ? &made.value() : nullptr; });
   const auto& [other, found] = *search.found();
   if (!plan || found.seconds < plan.value().seconds) return {other, found};

@@ -1,7 +1,9 @@
-// What loops hold beside their results: one place for what is carried and summed up, where a step can write over it.
+// What loops hold beside their results: one place for what is carried and summed up, where a step can write
+// over it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/test_target.h"
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/ops/registry.h"
@@ -119,7 +121,8 @@ TEST(LoopMemory, WhatIsReadAfterItIsWrittenKeepsTwoPlaces) {
   check(shifted);
 }
 
-// A step that hands on what it was given, and makes the next from it and the one before: two places, and no copies.
+// A step that hands on what it was given, and makes the next from it and the one before: two places, and no
+// copies.
 TEST(LoopMemory, WhatIsHandedOnAsItIsStaysWhereItIs) {
   using Two = std::pair<Tensor, Tensor>;
   const auto leap = [](Two s) { return Two(s.first * 1.5 - s.second, s.first); };
@@ -138,7 +141,7 @@ TEST(LoopMemory, WhatIsHandedOnAsItIsStaysWhereItIs) {
 TEST(LoopMemory, TheVerifierHoldsPlansToWhatIsHandedOn) {
   const auto f = compile(grad(products({.memory = Bytes(2 * 4 * width)})));
   const PlannedGraph planned = f.prepare(waves({width, width}, 0.37));
-  EXPECT_TRUE(problems(planned.graph, plan_from_json(planned.to_json())).empty());
+  EXPECT_TRUE(problems(planned.graph, plan_from_json(planned.to_json()), test_target()).empty());
   const auto donated = [&](const Graph& graph) {
     std::string list;
     for (const Node& node : graph.nodes()) {
@@ -149,7 +152,8 @@ TEST(LoopMemory, TheVerifierHoldsPlansToWhatIsHandedOn) {
     }
     return list;
   };
-  // Forwards: the state. Its reverse: the state, of a step that is run again; the gradient and the sum, not the weights.
+  // Forwards: the state. Its reverse: the state, of a step that is run again; the gradient and the sum, not
+  // the weights.
   EXPECT_EQ(donated(planned.graph), "d- d- --dd ");
   // Once a region may not overwrite what it is given, its plan is refused.
   Graph held = planned.graph;
@@ -158,7 +162,7 @@ TEST(LoopMemory, TheVerifierHoldsPlansToWhatIsHandedOn) {
       for (Input& input : region.inputs()) input.donated = false;
     }
   }
-  EXPECT_FALSE(problems(held, planned.plan).empty());
+  EXPECT_FALSE(problems(held, planned.plan, test_target()).empty());
 }
 
 TEST(LoopMemory, OnlyWhatIsHandedOnMayBeDonated) {

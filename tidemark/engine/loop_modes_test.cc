@@ -1,7 +1,9 @@
-// Loops and their bodies in less memory: fewer records, fewer states, tighter bodies, each loop as it needs; the same bits.
+// Loops and their bodies in less memory: fewer records, fewer states, tighter bodies, each loop as it needs;
+// the same bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/test_target.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ops/control/loop_reverse.h"
@@ -31,17 +33,18 @@ struct Found {
 std::optional<Found> within(const Graph& graph, std::int64_t memory) {
   const PlanOptions options{.memory = memory, .effort = effort};
   Graph prepared = prepare_within(graph, {}, options);
-  Result<Plan, Infeasible> plan = try_plan(prepared, options);
+  Result<Plan, Infeasible> plan = try_plan(prepared, test_target(), options);
   if (!plan) return {};
   return Found{std::move(prepared), std::move(plan).value()};
 }
 
-// One limit for all loops, the highest with which a plan fits in which nothing else runs again and bodies are free.
+// One limit for all loops, the highest with which a plan fits in which nothing else runs again and bodies are
+// free.
 std::optional<Plan> with_one_limit(const Graph& graph, std::int64_t memory) {
   std::optional<Plan> best;
   for (double limit = 256; limit < 1e8; limit *= 1.15) {
-    Plan plan =
-        make_plan(prepare_graph(graph, {}, nullptr, static_cast<std::int64_t>(limit)), {.effort = effort});
+    Plan plan = make_plan(prepare_graph(graph, {}, nullptr, static_cast<std::int64_t>(limit)), test_target(),
+                          {.effort = effort});
     if (plan.peak() <= memory && (!best || plan.seconds < best->seconds)) best = std::move(plan);
   }
   return best;
@@ -82,7 +85,7 @@ TEST(LoopModes, AWideBodyComputesAgainInside) {
   const auto f = grad<0, 1>(wide_net);
   const Graph graph = traced(f, up, down, h);
   // As little as loops can keep, with bodies that compute nothing twice.
-  const std::int64_t free_bodies = make_plan(prepare_graph(graph, {}, nullptr, 0)).peak();
+  const std::int64_t free_bodies = make_plan(prepare_graph(graph, {}, nullptr, 0), test_target()).peak();
   const std::int64_t memory = compile(f, {.effort = effort}).smallest(up, down, h).memory.count * 21 / 20;
   EXPECT_LT(memory, free_bodies * 4 / 5);
   const std::optional<Found> found = within(graph, memory);
@@ -115,7 +118,7 @@ TEST(LoopModes, AnLstmInAQuarterOfItsActivationsTakesLittleLonger) {
   const Tensor hidden = waves({48, 4 * 48}, 0.37) * 0.3, xs = waves({64, 4, 4 * 48}, 0.11);
   const auto f = grad<0>(lstm);
   const Graph graph = traced(f, hidden, xs);
-  const Plan free = make_plan(prepare_graph(graph), {.effort = effort});
+  const Plan free = make_plan(prepare_graph(graph), test_target(), {.effort = effort});
   const std::vector<double> expected = compile(f)(hidden, xs).to_vector();
   const std::int64_t activations = free.arena_bytes;
   for (const auto& [share, slower] : {std::pair(0.75, 1.05), std::pair(0.5, 1.5), std::pair(0.4, 1.7)}) {
@@ -143,7 +146,7 @@ TEST(LoopModes, FewerRecordsComeBeforeStates) {
   for (std::int64_t limit : modes[0].own) {
     const Graph settled = prepare_graph(graph, {}, nullptr, limit);
     EXPECT_EQ(reversals_in(settled), limit > states ? 0 : 1) << limit;
-    const Plan plan = make_plan(settled, {.effort = effort});
+    const Plan plan = make_plan(settled, test_target(), {.effort = effort});
     EXPECT_GT(plan.seconds, 0.95 * seconds) << limit;
     seconds = plan.seconds;
   }
@@ -162,7 +165,7 @@ TEST(LoopModes, TwoLoopsTakeModesOfTheirOwn) {
   const Tensor w = waves({128, 128}, 0.37) * 0.1, x = waves({4, 128}, 0.2), u = waves({4096}, 0.01);
   const auto f = grad<0, 1, 2>(two_loops);
   const Graph graph = traced(f, w, x, u);
-  const Plan free = make_plan(prepare_graph(graph), {.effort = effort});
+  const Plan free = make_plan(prepare_graph(graph), test_target(), {.effort = effort});
   const auto expected = compile(f)(w, x, u);
   for (int percent : {80, 50, 35}) {
     const std::int64_t memory = free.input_bytes + free.arena_bytes * percent / 100;
@@ -185,7 +188,7 @@ TEST(LoopModes, TwoLoopsTakeModesOfTheirOwn) {
 TEST(LoopModes, NoBudgetIsMetMoreSlowlyThanWithOneLimitForAll) {
   const Tensor hidden = waves({32, 4 * 32}, 0.37) * 0.3, xs = waves({48, 4, 4 * 32}, 0.11);
   const Graph graph = traced(grad<0>(lstm), hidden, xs);
-  const Plan free = make_plan(prepare_graph(graph), {.effort = effort});
+  const Plan free = make_plan(prepare_graph(graph), test_target(), {.effort = effort});
   for (int percent : {95, 80, 65, 50, 45, 40}) {
     const std::int64_t memory = free.input_bytes + free.arena_bytes * percent / 100;
     const std::optional<Plan> before = with_one_limit(graph, memory);
@@ -232,7 +235,8 @@ TEST(LoopModes, TheSmallestBudgetOfAnErrorFits) {
   const auto too_little = compile(f, {.memory = 8_KiB, .effort = effort}).try_prepare(up, down, h);
   ASSERT_FALSE(too_little);
   const Bytes smallest = too_little.error().smallest();
-  EXPECT_LT(smallest.count, make_plan(prepare_graph(traced(f, up, down, h), {}, nullptr, 0)).peak());
+  EXPECT_LT(smallest.count,
+            make_plan(prepare_graph(traced(f, up, down, h), {}, nullptr, 0), test_target()).peak());
   EXPECT_TRUE(compile(f, {.memory = smallest, .effort = effort}).try_prepare(up, down, h));
 }
 

@@ -1,5 +1,5 @@
-// Gradients of matrices that every step of a loop multiplies with: one product after the loop, wherever both factors lie
-// stacked anyway.
+// Gradients of matrices that every step of a loop multiplies with: one product after the loop, wherever both
+// factors lie stacked anyway.
 #include "tidemark/autodiff/loop_sums.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,8 @@ TEST(LoopSums, AreOneProductAfterTheLoop) {
   const auto f = [](Tensor w, Tensor xs, Tensor h0) { return looped(w, xs, h0); };
   const auto g = compile(grad<0, 1, 2>(f));
   const auto [dw, dxs, dh] = g(weights(DType::f64), inputs(DType::f64), start(DType::f64));
-  // Inside: hᵀ in the first loop and the gradient of h in the second; the sum is over eleven steps and the first.
+  // Inside: hᵀ in the first loop and the gradient of h in the second; the sum is over eleven steps and the
+  // first.
   EXPECT_EQ(count(g.plan().graph, "contract", true), 2);
   EXPECT_EQ(count(g.plan().graph, "contract", false), 2);
   const auto [ew, exs, eh] =

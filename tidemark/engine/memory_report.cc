@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "tidemark/engine/function_state.h"
+#include "tidemark/cpu/device.h"
+#include "tidemark/engine/compiled_function.h"
 #include "tidemark/engine/session.h"
 
 namespace tidemark {
@@ -13,7 +14,7 @@ namespace {
 
 struct Functions {
   std::mutex mutex;
-  std::vector<const FunctionState*> list;
+  std::vector<const CompiledFunction*> list;
 };
 Functions& functions() {
   static auto* all = new Functions;  // never destroyed: compiled functions in static storage may outlive it
@@ -24,30 +25,30 @@ std::string in_words(Bytes bytes) { return fmt::format("{} ({} bytes)", to_strin
 
 }  // namespace
 
-FunctionState::FunctionState(CompileOptions given, SourceLine at)
-    : options(std::move(given)),
-      where(at),
-      workspace(std::make_shared<Workspace>(default_device(),
-                                            options.memory ? Concurrency::turns : Concurrency::side_by_side)),
-      calls_(options.cache.count) {
+CompiledFunction::CompiledFunction(CompileOptions given, SourceLine at)
+    : options_(std::move(given)),
+      where_(at),
+      workspace_(std::make_shared<Workspace>(
+          default_device(), options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
+      calls_(options_.cache.count) {
   const std::lock_guard lock(functions().mutex);
   functions().list.push_back(this);
 }
 
-FunctionState::~FunctionState() {
+CompiledFunction::~CompiledFunction() {
   const std::lock_guard lock(functions().mutex);
   std::erase(functions().list, this);
 }
 
-FunctionMemory FunctionState::memory() const {
+FunctionMemory CompiledFunction::memory() const {
   const std::lock_guard lock(mutex_);
   FunctionMemory memory;
-  memory.where = where;
-  memory.budget = options.memory.value_or(Bytes());
+  memory.where = where_;
+  memory.budget = options_.memory.value_or(Bytes());
   memory.peak = Bytes(latest_ ? latest_->program->plan().peak() : 0);
-  memory.arena = Bytes(workspace->bytes());
-  memory.arenas = workspace->arenas();
-  const Workspace::Held held = workspace->held();
+  memory.arena = Bytes(workspace_->bytes());
+  memory.arenas = workspace_->arenas();
+  const Workspace::Held held = workspace_->held();
   memory.results = held.count;
   memory.held_results = Bytes(held.bytes);
   memory.results_in_arena = Bytes(held.in_arena);
@@ -58,13 +59,13 @@ FunctionMemory FunctionState::memory() const {
     memory.plan_bytes.count += program->held().plan;
     memory.kernels.count += program->held().kernels;
   }
-  const LargestPlans::Held for_largest = largest.held();
+  const LargestPlans::Held for_largest = largest_.held();
   memory.plans += for_largest.plans;
   memory.graphs.count += for_largest.bytes.graph;
   memory.plan_bytes.count += for_largest.bytes.plan;
   memory.constants = Bytes(calls_.constant_bytes());
   memory.evicted = calls_.evicted();
-  memory.cache_limit = options.cache;
+  memory.cache_limit = options_.cache;
   return memory;
 }
 
@@ -105,7 +106,7 @@ std::string MemoryReport::text() const {
 MemoryReport memory_report() {
   const std::lock_guard lock(functions().mutex);
   MemoryReport report;
-  for (const FunctionState* function : functions().list) report.functions.push_back(function->memory());
+  for (const CompiledFunction* function : functions().list) report.functions.push_back(function->memory());
   return report;
 }
 

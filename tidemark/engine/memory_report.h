@@ -1,5 +1,5 @@
-// What compiled functions hold: the arena they run in, results that the caller has not let go of, and the graphs, plans and
-// kernels of the calls they remember.
+// What compiled functions hold: the arena they run in, results that the caller has not let go of, and the
+// graphs, plans and kernels of the calls they remember.
 //
 //   fmt::print("{}", step.memory_report().text());    // of one function
 //   fmt::print("{}", td::memory_report().text());     // of all there are

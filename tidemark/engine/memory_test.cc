@@ -7,8 +7,8 @@
 namespace tidemark {
 namespace {
 
-// What a call adds to the plan's figure in the process: handles of its results and bookkeeping of bound inputs
-// (docs/concepts.md, "What the figure covers").
+// What a call adds to the plan's figure in the process: handles of its results and bookkeeping of bound
+// inputs (docs/concepts.md, "What the figure covers").
 constexpr std::int64_t documented_constant = 16 << 10;
 
 // What the steps of a plan take, made ready to run: kernels, shapes and strides.

@@ -7,6 +7,7 @@
 #include "tidemark/base/repeatable_math.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/state_safety.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/proposals.h"
 #include "tidemark/plan/report/frontier.h"
 
@@ -30,7 +31,8 @@ bool could_be_donated(const TracedFunction& function, const Graph& traced, std::
       });
 }
 
-// What might help, most welcome first. Loops keep as little as they can in all of them. `traced`: for `types`, before optimisation.
+// What might help, most welcome first. Loops keep as little as they can in all of them. `traced`: for
+// `types`, before optimisation.
 std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<const Type> types,
                                     const Graph& traced, const CompileOptions& options,
                                     SearchControl* control, SourceLine where) {
@@ -86,8 +88,8 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
   return list;
 }
 
-// What a call hands out that the next one finds beside its plan while it is held: large results, but for those that can
-// take the memory of a donated argument.
+// What a call hands out that the next one finds beside its plan while it is held: large results, but for
+// those that can take the memory of a donated argument.
 std::int64_t result_bytes(const Graph& traced) {
   std::vector<Type> donated;
   for (const Input& input : traced.inputs()) {
@@ -124,8 +126,9 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
   auto [graph, planned] = plan_leaving_time(traced, options.program.skip_optimisations, plan);
   if (!planned) {
     if (control) control->enter("changes", 0);
-    throw InfeasibleBudget(graph, planned.error(), where,
-                           changes_that_fit(proposals_for(function, types, traced, options, control, where)));
+    throw InfeasibleBudget(
+        graph, planned.error(), where,
+        changes_that_fit(proposals_for(function, types, traced, options, control, where), cpu_target()));
   }
   if (given.memory) planned.value().budget = given.memory->count;
   const std::int64_t arena = planned.value().arena_bytes;
@@ -139,7 +142,7 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, 
   inside.memory = input_bytes(traced) + largest.plan.arena_bytes;
   Graph graph = prepare_within(traced, options.program.skip_optimisations, inside);
   inside.warm_start = executions_of(largest.plan);
-  Plan plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, inside); });
+  Plan plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), inside); });
   plan.budget = options.memory ? options.memory->count : 0;
   return {std::move(graph), std::move(plan), largest.plan.arena_bytes};
 }
@@ -217,13 +220,13 @@ PlannedFunction plan_function(const TracedFunction& function, const Graph& trace
 
 namespace {
 
-// The smallest plan, its loops in the modes that lead there. The lowest is looked for whatever it costs; within it, time
-// counts again.
+// The smallest plan, its loops in the modes that lead there. The lowest is looked for whatever it costs;
+// within it, time counts again.
 PlannedFunction smallest_function(const Graph& traced, const std::vector<std::string>& skip,
                                   PlanOptions options) {
   options.memory.reset();
   Graph graph = prepare_smallest(traced, skip, options);
-  Plan plan = make_safe(graph, [&](const Graph& g) { return smallest_plan(g, options); });
+  Plan plan = make_safe(graph, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
   if (!loop_memory_range(traced).any) return {std::move(graph), std::move(plan)};
   options.memory = plan.peak();
   auto [other, again] = plan_with_loops(traced, skip, options);
@@ -249,7 +252,8 @@ SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& option
 
 namespace {
 
-// With loops the graph itself depends on the budget: a plan for each, at equal ratios from the smallest to the largest.
+// With loops the graph itself depends on the budget: a plan for each, at equal ratios from the smallest to
+// the largest.
 std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<std::string>& skip,
                                          PlanOptions options, int points) {
   options.memory.reset();
@@ -257,8 +261,9 @@ std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<
     const TimeShare time(options.control, 2.0 / (points + 2));
     return plan();
   };
-  const Plan top = part([&] { return make_plan(prepare_graph(traced, skip), options); });
-  const Plan floor = part([&] { return smallest_plan(prepare_smallest(traced, skip, options), options); });
+  const Plan top = part([&] { return make_plan(prepare_graph(traced, skip), cpu_target(), options); });
+  const Plan floor =
+      part([&] { return smallest_plan(prepare_smallest(traced, skip, options), cpu_target(), options); });
   const double ratio =
       static_cast<double>(top.peak()) / static_cast<double>(std::max<std::int64_t>(1, floor.peak()));
   std::vector<FrontierPoint> list;
@@ -290,7 +295,7 @@ std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOpt
   if (loop_memory_range(traced).any) {
     list = loop_frontier(traced, skip, plan, points);
   } else {
-    for (const Plan& point : frontier(prepare_graph(traced, skip), plan, points)) {
+    for (const Plan& point : frontier(prepare_graph(traced, skip), cpu_target(), plan, points)) {
       list.push_back({.budget = Bytes(point.budget),
                       .memory = Bytes(point.peak()),
                       .seconds = point.seconds,
@@ -312,7 +317,7 @@ std::optional<Footprint> footprint_of(const TracedFunction& function, const Comp
     try {
       const Graph resized = prepare_graph(function.trace(axis->resized(function.types, batch)),
                                           options.program.skip_optimisations);
-      const std::optional<std::int64_t> peak = peak_with_sizes(graph, plan, resized);
+      const std::optional<std::int64_t> peak = peak_with_sizes(graph, plan, resized, cpu_target());
       if (!peak) return {};
       peaks.push_back({batch, *peak});
     } catch (const Error&) {

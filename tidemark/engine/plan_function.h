@@ -1,5 +1,5 @@
-// From a traced function to its plan: within the budget, inside the memory of the largest batch, or with reasons why
-// not and what would fit.
+// From a traced function to its plan: within the budget, inside the memory of the largest batch, or with
+// reasons why not and what would fit.
 #pragma once
 #include <list>
 #include <mutex>
@@ -19,8 +19,8 @@ struct PlannedFunction {
   std::int64_t reserve = 0;  // bytes of the arena that later batches may need; at least the plan's
 };
 
-// Plans for the largest batch, by everything else that a call's key holds: the latest few. One thread at a time plans; any
-// may ask what is held.
+// Plans for the largest batch, by everything else that a call's key holds: the latest few. One thread at a
+// time plans; any may ask what is held.
 class LargestPlans {
  public:
   const PlannedFunction* find(const std::string& key);  // null: there is none; valid until the next insert
@@ -59,8 +59,8 @@ struct FrontierPoint {
 // Loops of `traced` take, at each point, the modes that fit it.
 std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOptions& options, int points);
 
-// The formula of a plan's peak in the batch size; none where no argument holds a batch, or where the graph itself depends
-// on it.
+// The formula of a plan's peak in the batch size; none where no argument holds a batch, or where the graph
+// itself depends on it.
 std::optional<Footprint> footprint_of(const TracedFunction& function, const CompileOptions& options,
                                       const Graph& graph, const Plan& plan, SourceLine where);
 

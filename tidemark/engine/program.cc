@@ -7,19 +7,21 @@
 
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/loop_sums.h"
+#include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/control/loop.h"
+#include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 namespace {
 
 std::vector<Literal> evaluate_constant(const Op& op, std::span<const Literal> operands, const Attrs& attrs) {
-  const std::shared_ptr<Device> device = default_device();  // stays until this is done
+  const std::shared_ptr<CpuDevice> device = default_device();  // stays until this is done
   return interpret(op, operands, attrs, device->pool());
 }
 
@@ -28,7 +30,7 @@ VerifiedPlan plan_or_throw(Graph& prepared, const Graph& traced, const ProgramOp
   PlanWithLoops found = plan_with_loops(traced, options.skip_optimisations, options.plan);
   if (!found.plan) throw InfeasibleBudget(found.graph, found.plan.error());
   prepared = std::move(found.graph);
-  return verified(prepared, std::move(found.plan).value());
+  return verified(prepared, std::move(found.plan).value(), cpu_target());
 }
 
 [[noreturn]] void fail_shared(const Graph& graph, std::size_t a, std::size_t b, std::string_view how,
@@ -41,8 +43,8 @@ VerifiedPlan plan_or_throw(Graph& prepared, const Graph& traced, const ProgramOp
                                        .help = "pass a copy, or do not donate that argument"});
 }
 
-// Two storages have no byte in common, unless one is foreign: another library may lend the same memory twice. Then
-// what is donated must lie apart from everything else, as it does in the plan.
+// Two storages have no byte in common, unless one is foreign: another library may lend the same memory twice.
+// Then what is donated must lie apart from everything else, as it does in the plan.
 void check_apart(const Graph& graph, std::span<const Tensor> inputs, std::span<std::byte* const> memory,
                  SourceLine where) {
   if (std::ranges::none_of(inputs, [](const Tensor& t) { return t.storage()->foreign(); })) return;
@@ -78,7 +80,7 @@ OptOptions optimisations(const std::vector<std::string>& skip) {
 
 Graph prepare_unsettled(const Graph& graph, const std::vector<std::string>& skip_optimisations) {
   Graph runnable = expand(
-      graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; },
+      graph, [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; },
       ExpandRegions::inside);
   if (!has_regions(runnable)) return runnable;
   // What the reverse of a step need not read, it should not: optimised before it is decided what is kept.
@@ -109,7 +111,7 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least)
     : graph_(std::move(prepared)),
-      plan_(verified(graph_, std::move(plan))),
+      plan_(verified(graph_, std::move(plan), cpu_target())),
       workspace_(std::move(workspace)),
       workspace_bytes_(std::max(at_least, plan_->arena_bytes)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
@@ -201,8 +203,9 @@ void Program::check_held(std::span<const Tensor> inputs, SourceLine where) const
                   fmt::format("too much: {} bytes", total - plan_->budget)}});
 }
 
-// One per output, null for those in the inputs' memory; two outputs may be one value. Made before the run, so that
-// nothing is left to fail behind it. Small ones have memory of their own at once: cheaper than remembering them.
+// One per output, null for those in the inputs' memory; two outputs may be one value. Made before the run, so
+// that nothing is left to fail behind it. Small ones have memory of their own at once: cheaper than
+// remembering them.
 std::vector<std::shared_ptr<Storage>> Program::result_storages(const Workspace::Lease& lease) const {
   std::vector<std::shared_ptr<Storage>> storages;
   std::unordered_map<std::uint32_t, std::shared_ptr<Storage>> by_buffer;
@@ -217,7 +220,7 @@ std::vector<std::shared_ptr<Storage>> Program::result_storages(const Workspace::
     if (!storage && bytes <= small_result_bytes) {
       storage = std::make_shared<Storage>(allocate_aligned(bytes), bytes);
     } else if (!storage) {
-      storage = lease.lend(lease.arena().base() + buffer.offset + ref.offset, bytes);
+      storage = lease.lend(host_pointer(lease.arena().base() + (buffer.offset + ref.offset)), bytes);
     }
     storages.push_back(storage);
   }
@@ -230,12 +233,13 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
   Executor& executor = prepare(lease, where);
   lease.move_results_out();
   Bound bound = bind(inputs, where);
+  const std::vector<Address> addresses = host_addresses(bound.memory);
   const std::vector<std::shared_ptr<Storage>> storages = result_storages(lease);
   std::vector<Tensor> results(storages.size());
   Arena& arena = lease.arena();
   arena.reset_high_water();
   try {
-    executor.run(bound.memory);
+    executor.run(addresses);
   } catch (...) {
     if (executor.wrote_inputs()) bound.give_away(where, true);
     throw;
@@ -253,8 +257,8 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
       continue;
     }
     if (storages[i]->settled()) {
-      std::memcpy(storages[i]->data(), arena.base() + buffer.offset + ref.offset,
-                  static_cast<std::size_t>(type.bytes()));
+      workspace_->device().read(storages[i]->data(), arena.base() + (buffer.offset + ref.offset),
+                                type.bytes());
     }
     results[i] = Tensor::from_storage(type, storages[i]);
   }

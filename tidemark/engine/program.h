@@ -1,5 +1,5 @@
-// A graph made ready to run: expanded, optimised, planned, verified; then its arena reserved, its kernels prepared.
-// Any number of threads may run it at once; the workspace says whether they take turns.
+// A graph made ready to run: expanded, optimised, planned, verified; then its arena reserved, its kernels
+// prepared. Any number of threads may run it at once; the workspace says whether they take turns.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -24,11 +24,12 @@ struct ProgramOptions {
   PlanOptions plan = {};
 };
 
-// The graph as the planner gets it: ops without a kernel expanded, loops settled with so many bytes for what they keep,
-// then optimised.
+// The graph as the planner gets it: ops without a kernel expanded, loops settled with so many bytes for what
+// they keep, then optimised.
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations = {},
                     OptReport* report = nullptr, const LoopMemory& loop_memory = {});
-// The same in two parts, where loops are settled more than once: before it is decided what they keep, and after.
+// The same in two parts, where loops are settled more than once: before it is decided what they keep, and
+// after.
 Graph prepare_unsettled(const Graph& graph, const std::vector<std::string>& skip_optimisations);
 Graph prepare_settled(const Graph& unsettled, const std::vector<std::string>& skip_optimisations,
                       OptReport* report, const LoopMemory& loop_memory);
@@ -40,17 +41,17 @@ class Program {
  public:
   // `graph` with its donated inputs marked. Throws InfeasibleBudget.
   Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device);
-  // A prepared graph and a plan of it that leaves donated state alone while it can fail (state_safety.h), to run in a workspace that others may use in between, and that is to have at
-  // least so many bytes.
+  // A prepared graph and a plan of it that leaves donated state alone while it can fail (state_safety.h), to
+  // run in a workspace that others may use in between, and that is to have at least so many bytes.
   Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least = 0);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   // Takes the memory that the plan asks for and makes the kernels ready; the first run does it otherwise.
   void reserve(SourceLine where = {});
-  // Results may lie in the arena until the next run moves them out or someone takes a pointer (see Storage). Throws
-  // infeasible_budget where those of earlier runs that are still held would, with the plan, exceed its budget. When it throws,
-  // donated inputs are what they were.
+  // Results may lie in the arena until the next run moves them out or someone takes a pointer (see Storage).
+  // Throws infeasible_budget where those of earlier runs that are still held would, with the plan, exceed its
+  // budget. When it throws, donated inputs are what they were.
   std::vector<Tensor> run(std::span<const Tensor> inputs, SourceLine where);
 
   const Graph& graph() const { return graph_; }

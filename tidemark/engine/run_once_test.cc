@@ -1,5 +1,5 @@
-// What says `replay = never` runs once for each time that the program calls it, wherever the call stands: in a loop, in a
-// branch, in a function whose gradient is taken, in as little memory as there may be.
+// What says `replay = never` runs once for each time that the program calls it, wherever the call stands: in
+// a loop, in a branch, in a function whose gradient is taken, in as little memory as there may be.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

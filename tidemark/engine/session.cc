@@ -5,8 +5,8 @@
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/engine/program.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {
@@ -14,7 +14,7 @@ namespace {
 
 struct DeviceSlot {
   std::mutex mutex;
-  std::shared_ptr<Device> device = std::make_shared<CpuDevice>();
+  std::shared_ptr<CpuDevice> device = std::make_shared<CpuDevice>();
 };
 DeviceSlot& device_slot() {
   // Never destroyed: tensors and compiled functions in static storage may outlive any order of destruction.
@@ -23,18 +23,17 @@ DeviceSlot& device_slot() {
 }
 
 std::vector<Tensor> run_at_once(const Graph& graph, std::span<const Tensor> inputs) {
-  const std::shared_ptr<Device> device = default_device();
+  const std::shared_ptr<CpuDevice> device = default_device();
   // Loops are worth planning: their bodies run many times.
-  if (std::ranges::any_of(graph.nodes(), [](const Node& node) {
-        return !node.regions.empty() && find_cpu_kernel(*node.op);
-      })) {
+  if (std::ranges::any_of(graph.nodes(),
+                          [](const Node& node) { return !node.regions.empty() && runs_on_cpu(*node.op); })) {
     Program program(graph, {}, device);
     std::vector<Tensor> results = program.run(inputs, {});
     for (Tensor& result : results) result.storage()->settle();
     return results;
   }
   const Graph runnable =
-      expand(graph, [](const Node& node) { return !find_cpu_kernel(*node.op) && node.op->expand; });
+      expand(graph, [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; });
   std::vector<Reading> readings;
   std::vector<const std::byte*> data;
   for (const Tensor& tensor : inputs) {
@@ -53,14 +52,14 @@ std::vector<Tensor> run_at_once(const Graph& graph, std::span<const Tensor> inpu
 
 }  // namespace
 
-std::shared_ptr<Device> default_device() {
+std::shared_ptr<CpuDevice> default_device() {
   DeviceSlot& slot = device_slot();
   const std::lock_guard lock(slot.mutex);
   return slot.device;
 }
 
 void set_threads(int threads) {
-  std::shared_ptr<Device> device = std::make_shared<CpuDevice>(threads);
+  std::shared_ptr<CpuDevice> device = std::make_shared<CpuDevice>(threads);
   DeviceSlot& slot = device_slot();
   const std::lock_guard lock(slot.mutex);
   slot.device.swap(device);  // the old one goes, with its threads, when nobody computes on it any more

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "tidemark/ir/failure.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {
@@ -40,12 +41,12 @@ Result<Plan, Infeasible> plan_safely(Graph& graph, const PlanOptions& options) {
     return std::ranges::count_if(g.inputs(), [](const Input& input) { return input.donated; });
   };
   Result<Plan, Infeasible> planned = make_safe(
-      graph, [&](const Graph& g) { return try_plan(g, options); },
+      graph, [&](const Graph& g) { return try_plan(g, cpu_target(), options); },
       [](const Result<Plan, Infeasible>& found) { return found ? &found.value() : &found.error().smallest; });
   if (planned || donated(graph) == donated(given)) return planned;
   // Other plans put other inputs at risk: the smallest may do with fewer that get memory of their own.
   Graph least = given;
-  Plan smallest = make_safe(least, [&](const Graph& g) { return smallest_plan(g, options); });
+  Plan smallest = make_safe(least, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
   if (smallest.peak() >= planned.error().smallest.peak()) return planned;
   graph = std::move(least);
   if (smallest.peak() > *options.memory) return Infeasible{*options.memory, std::move(smallest)};

@@ -1,4 +1,5 @@
-// The law of threads: whatever several threads compute at once, each gets the bits that one thread alone computes.
+// The law of threads: whatever several threads compute at once, each gets the bits that one thread alone
+// computes.
 #include <gtest/gtest.h>
 
 #include <functional>

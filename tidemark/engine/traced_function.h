@@ -1,5 +1,5 @@
-// A function traced for arguments of some types, its own types forgotten: what planning needs of it, and a way to
-// trace it again for a smaller or larger batch.
+// A function traced for arguments of some types, its own types forgotten: what planning needs of it, and a
+// way to trace it again for a smaller or larger batch.
 #pragma once
 #include <functional>
 #include <optional>
@@ -17,7 +17,8 @@ struct TracedFunction {
   std::vector<std::size_t> argument_ends;  // tensors of argument i end here
   std::vector<bool> donated;               // per argument
   std::string fixed;                       // the values that are no tensors, as a key
-  // Traced for other types of the same tensors, donated inputs marked. Throws Error if the function cannot take them.
+  // Traced for other types of the same tensors, donated inputs marked. Throws Error if the function cannot
+  // take them.
   std::function<Graph(std::span<const Type>)> trace;
 
   std::size_t argument_begin(std::size_t argument) const {
@@ -33,9 +34,10 @@ struct BatchAxis {
   std::vector<Type> resized(std::span<const Type> types, std::int64_t batch) const;
 };
 
-// The axis that `arguments` name; or, if they are empty, the first axis of the last argument that the function can be
-// traced with at another length, together with all arguments of the same length. Donated arguments are state, not data.
-// None where there is no such argument. Throws Error at `where` when named ones disagree.
+// The axis that `arguments` name; or, if they are empty, the first axis of the last argument that the
+// function can be traced with at another length, together with all arguments of the same length. Donated
+// arguments are state, not data. None where there is no such argument. Throws Error at `where` when named
+// ones disagree.
 std::optional<BatchAxis> find_batch(const TracedFunction& function, const std::vector<int>& arguments,
                                     SourceLine where);
 

@@ -1,5 +1,5 @@
-// Derivatives of derivatives through loops of unknown length: against the same loop of known length, and against finite
-// differences, alone and inside other loops and branches.
+// Derivatives of derivatives through loops of unknown length: against the same loop of known length, and
+// against finite differences, alone and inside other loops and branches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,8 @@ Tensor waves(const Shape& shape, double frequency) {
   return sin(reshape(arange(element_count(shape), DType::f64), shape) * frequency + 0.2);
 }
 
-// Everything that is differentiated, as one vector, so that second derivatives are mixed ones too: state, then weights.
+// Everything that is differentiated, as one vector, so that second derivatives are mixed ones too: state,
+// then weights.
 constexpr std::int64_t width = 3;
 Tensor state(const Tensor& z) { return z.at(Range{0, width}); }
 Tensor weights(const Tensor& z) { return z.at(Range{width, 2 * width}); }
@@ -71,7 +72,8 @@ std::vector<double> differences(const F& f, const Tensor& z, const Tensor& v) {
   return ((gradient(z + v * h) - gradient(z - v * h)) / (2 * h)).to_vector();
 }
 
-// Differences are good to 1e-7; the last order, in which no gradient of a loop is differentiated, to rounding.
+// Differences are good to 1e-7; the last order, in which no gradient of a loop is differentiated, to
+// rounding.
 template <class F>
 void expect_second_order(const F& f) {
   const std::vector<double> expected = differences(f, point(), direction());

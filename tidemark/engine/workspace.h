@@ -1,9 +1,10 @@
-// The memory that all plans of one compiled function run in, one at a time: as large as the largest of them, so that
-// functions called with several shapes hold no more than one. Results stay in it until the next run needs the room; what
-// of them is still held then counts beside the plan (Workspace::held).
+// The memory that all plans of one compiled function run in, one at a time: as large as the largest of them,
+// so that functions called with several shapes hold no more than one. Results stay in it until the next run
+// needs the room; what of them is still held then counts beside the plan (Workspace::held).
 //
-// Threads that call the function at once either take turns, so that a budget is kept whatever happens, or run side by
-// side, each in an arena of its own: no more of them than the machine has cores. Arenas stay for later calls.
+// Threads that call the function at once either take turns, so that a budget is kept whatever happens, or run
+// side by side, each in an arena of its own: no more of them than the machine has cores. Arenas stay for
+// later calls.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -33,8 +34,8 @@ class Workspace {
   std::int64_t bytes() const { return bytes_.load(); }  // of all arenas
   std::size_t arenas() const;
 
-  // The results handed out by all calls so far that someone still holds. `inputs` of the call to come are left out: its
-  // plan counts them.
+  // The results handed out by all calls so far that someone still holds. `inputs` of the call to come are
+  // left out: its plan counts them.
   struct Held {
     std::int64_t count = 0, bytes = 0;
     std::int64_t in_arena = 0;  // of the bytes: those that have not moved out yet
@@ -68,8 +69,8 @@ class Workspace {
 // The use of an arena for one run, on one thread.
 class Workspace::Lease {
  public:
-  // As soon as one is free. Throws Error at `where` when only this thread itself could set it free: a function that takes
-  // turns was called from inside a call that needs its memory.
+  // As soon as one is free. Throws Error at `where` when only this thread itself could set it free: a
+  // function that takes turns was called from inside a call that needs its memory.
   Lease(Workspace& workspace, SourceLine where);
   ~Lease();
   Lease(const Lease&) = delete;
@@ -82,7 +83,8 @@ class Workspace::Lease {
     return lane_->generation;
   }  // changes when the arena moves: what was prepared for it is void
 
-  // A result of this run, which lies in the arena until it is moved out or someone takes a pointer (see Storage).
+  // A result of this run, which lies in the arena until it is moved out or someone takes a pointer (see
+  // Storage).
   std::shared_ptr<Storage> lend(std::byte* at, std::int64_t bytes) const;
   void move_results_out() const;  // those of earlier runs; waits for whoever reads one just now
 

@@ -34,7 +34,8 @@ class Builder {
   const Graph& graph() const { return graph_; }
   Var input(Type type, std::string name = {}) { return {*this, graph_.add_input(type, std::move(name))}; }
 
-  // Infers the result types (throwing the caller's mistakes with `where()`), appends the node, returns its results.
+  // Infers the result types (throwing the caller's mistakes with `where()`), appends the node, returns its
+  // results.
   std::vector<Var> call(const Op& op, std::span<const Var> operands, Attrs attrs = {},
                         std::vector<Graph> regions = {});
   Var call1(const Op& op, std::initializer_list<Var> operands, Attrs attrs = {});  // for ops of one result
@@ -56,8 +57,8 @@ inline Type Var::type() const { return builder_->graph().type(id_); }
 
 std::vector<ValueId> ids_of(std::span<const Var> vars);  // an empty Var has no id
 
-// Copies the nodes of `source` to the end of `target` with `inputs` standing for its inputs; returns its outputs.
-// Its checkpoints and hints come along, into the builder's checkpoint.
+// Copies the nodes of `source` to the end of `target` with `inputs` standing for its inputs; returns its
+// outputs. Its checkpoints and hints come along, into the builder's checkpoint.
 std::vector<Var> inline_graph(Builder& target, const Graph& source, std::span<const Var> inputs);
 
 }  // namespace tidemark

@@ -1,5 +1,6 @@
-// Which calls can fail while a plan runs, for what their operands hold: the caller's indices, matrices, code, disk. All
-// others throw for nothing but bugs of ours. A compiled function asks so that donated state survives a call that fails.
+// Which calls can fail while a plan runs, for what their operands hold: the caller's indices, matrices, code,
+// disk. All others throw for nothing but bugs of ours. A compiled function asks so that donated state
+// survives a call that fails.
 //
 //   early   it looks at its operands first, and throws before it writes anything
 //   late    results may be half written by then
@@ -12,8 +13,8 @@ namespace tidemark {
 
 enum class Fails : std::uint8_t { never, early, late };
 
-// Every element of an operand must be in [0, bound), or be `except`. Calls that check the same value alike fail together:
-// behind the first, the others cannot.
+// Every element of an operand must be in [0, bound), or be `except`. Calls that check the same value alike
+// fail together: behind the first, the others cannot.
 struct IndexCheck {
   int operand = 0;
   std::int64_t bound = 0;

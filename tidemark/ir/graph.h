@@ -1,7 +1,8 @@
 // A program as SSA data: values with types, nodes in an executable order, inputs and outputs.
 // Nodes are only ever appended; passes build a new graph instead of editing one in place.
 //
-// A region (the body of a loop or branch) is a Graph of its own: what it reads from outside is among its inputs.
+// A region (the body of a loop or branch) is a Graph of its own: what it reads from outside is among its
+// inputs.
 #pragma once
 #include <span>
 #include <string>
@@ -87,9 +88,9 @@ struct NodeCall {
   Call call;
 };
 
-// Carrying checkpoints and hints to a graph built from another: the checkpoints first, since nodes name them; what
-// names values when it is known what those became (`image`, per value; invalid: gone). The first returns how far the
-// numbers of the checkpoints shifted; those without a parent go into `within`.
+// Carrying checkpoints and hints to a graph built from another: the checkpoints first, since nodes name them;
+// what names values when it is known what those became (`image`, per value; invalid: gone). The first returns
+// how far the numbers of the checkpoints shifted; those without a parent go into `within`.
 std::uint32_t copy_checkpoints(const Graph& source, Graph& target, CheckpointId within = {});
 void copy_hints(const Graph& source, Graph& target, std::uint32_t shift, std::span<const ValueId> image);
 CheckpointId shifted(CheckpointId checkpoint, std::uint32_t shift, CheckpointId within = {});

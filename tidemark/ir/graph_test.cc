@@ -1,4 +1,5 @@
 #include "tidemark/ir/graph.h"
+#include "tests/support/test_target.h"
 
 #include <gtest/gtest.h>
 
@@ -72,10 +73,10 @@ TEST(Type, KnowsItsSize) {
 TEST(Op, FactsThatAreNotGivenHaveDefaults) {
   const Type in[] = {pair_type, pair_type}, out[] = {pair_type};
   const Call call{.op = &toy::blend, .in = in, .out = out};
-  EXPECT_EQ(cost_of(call).flops, 2);
-  EXPECT_EQ(cost_of(call).bytes, 24);
-  EXPECT_EQ(scratch_of(call), 0);
-  EXPECT_FALSE(may_overwrite(call, 0, 0));
+  EXPECT_EQ(test_target().cost(call).flops, 2);
+  EXPECT_EQ(test_target().cost(call).bytes, 24);
+  EXPECT_EQ(test_target().scratch(call), 0);
+  EXPECT_FALSE(test_target().may_overwrite(call, 0, 0));
 }
 
 TEST(Op, NamesItsKinds) {

@@ -1,6 +1,7 @@
-// What the user asks of the planner, carried by a graph beside its nodes: hints on single values, and checkpoints, which
-// are sets of nodes whose inner values are worth less than their recomputation. Neither changes what is computed, so no
-// node stands for them: optimisation is not hindered, and whatever a value becomes takes its hints along.
+// What the user asks of the planner, carried by a graph beside its nodes: hints on single values, and
+// checkpoints, which are sets of nodes whose inner values are worth less than their recomputation. Neither
+// changes what is computed, so no node stands for them: optimisation is not hindered, and whatever a value
+// becomes takes its hints along.
 #pragma once
 #include <cstdint>
 #include <optional>

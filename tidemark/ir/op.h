@@ -1,11 +1,11 @@
-// The facts of an operation, as one constant aggregate. Everything else in the house asks here and knows no op by
-// name: autodiff reads the rules, the planner reads in-place, view, replay and cost facts, the laws read samples.
+// What an operation means, as one constant aggregate. Everything else in the house asks here and knows no op
+// by name: autodiff reads the rules, the planner reads view and replay facts, the laws read samples. How an
+// operation runs somewhere (cost, scratch, strides, in-place reuse, fusion) is said by a target: ir/target.h.
 //
 //           ┌────────────── Op ──────────────┐
 //   types ──┤ infer                          │
 //   rules ──┤ vjp  jvp  expand   derivative  ├── opt, autodiff
-//   facts ──┤ kind replay in_place view      ├── plan
-//           │ strided scratch cost fusion    │
+//   facts ──┤ kind replay view               ├── plan
 //           │ fails                          ├── engine
 //   laws  ──┤ dtypes samples                 ├── tests
 //           └────────────────────────────────┘
@@ -69,50 +69,14 @@ enum class OpKind : std::uint8_t {
 };
 std::string_view name_of(OpKind kind);
 
-// May the op run again? exact: same bits from the same operands. seeded: the same, its randomness being an operand
-// or attribute. never: keep the result, do not recompute.
+// May the op run again? exact: same bits from the same operands. seeded: the same, its randomness being an
+// operand or attribute. never: keep the result, do not recompute.
 enum class Replay : std::uint8_t { exact, seeded, never };
 std::string_view name_of(Replay replay);
 
-// What a gradient means here. rule: vjp or expand says. zero: piecewise constant or integer-valued (floor, argmax,
-// random bits). undefined: asking is an error.
+// What a gradient means here. rule: vjp or expand says. zero: piecewise constant or integer-valued (floor,
+// argmax, random bits). undefined: asking is an error.
 enum class Derivative : std::uint8_t { rule, zero, undefined };
-
-// What kind of machinery does the work: a machine has rates for each (plan/machine.h). by_kind: as the op's kind says.
-enum class WorkKind : std::uint8_t {
-  by_kind,
-  elementwise,
-  reduction,
-  rows,  // several passes over rows that stay in the cache: softmax, norms, losses
-  contraction,
-  convolution,
-  depthwise,  // convolutions without products of matrices
-  attention,
-  movement,
-  indexed,  // addresses that are data: gather, scatter, take
-  random,
-  sort,
-  factorization,
-  opaque
-};
-inline constexpr int work_count = 14;
-std::string_view name_of(WorkKind work);
-
-// How a call can join others in a group that runs as one kernel, tile by tile, over one shape: the group's.
-//   pointwise: element i of the result depends on element i of the operands, broadcast as in NumPy to the result's
-//     shape, and on nothing else. The result has the group's shape; or one element, and then has no memory of its own.
-//   reduction: folds its one operand, which has the group's shape. Only the last step of a group, behind pointwise ones.
-// A value made and read in the group alone has no memory. A result may lie exactly on an operand from outside that is
-// dense, of the group's shape and the same element size, if no later step of the group reads that operand.
-enum class Fusion : std::uint8_t { none, pointwise, reduction };
-inline constexpr int max_group_steps = 64;
-
-struct Cost {
-  double flops = 0;  // in additions: a function counts as many as take its time, a row what its start takes
-  double bytes = 0;  // moved to and from memory
-  WorkKind work = WorkKind::by_kind;
-  double seconds = 0;  // where regions do the work: what they are predicted to take; rates then play no part
-};
 
 // Result as a window on operand `operand`: element offset from the operand's first element, and strides.
 struct ViewSpec {
@@ -121,20 +85,21 @@ struct ViewSpec {
   Strides strides;
 };
 
-// Derivatives of a region, for the rules of ops that have regions. Autodiff, which calls the rules, brings them: an op
-// rests on nothing above ir/.
+// Derivatives of a region, for the rules of ops that have regions. Autodiff, which calls the rules, brings
+// them: an op rests on nothing above ir/.
 struct Calculus {
   // (x…) → (y…) becomes (x…, ẋ of each wanted x) → (y…, ẏ of each floating-point y).
   Graph (*jvp)(const Graph& f, std::span<const bool> wanted);
-  // (x…) → (y…) becomes (x…, ȳ of each floating-point y, a of each accumulated x) → (y…, x̄ of each wanted x), where the
-  // gradient of an accumulated x begins as a. What is accumulated is wanted.
+  // (x…) → (y…) becomes (x…, ȳ of each floating-point y, a of each accumulated x) → (y…, x̄ of each wanted
+  // x), where the gradient of an accumulated x begins as a. What is accumulated is wanted.
   Graph (*vjp)(const Graph& f, std::span<const bool> wanted, std::span<const bool> accumulated);
 };
 
-// A rule writes SSA through the builder; what it reads is what must live. `in`/`out` are the call's operands and
-// results. For a vjp `seed[r]` is the gradient arriving at result r and the rule returns one gradient per operand;
-// for a jvp `seed[o]` is the tangent of operand o and the rule returns one tangent per result. An empty Var is zero.
-// A jvp that computes the results along with the tangents returns them after those: they replace the node's.
+// A rule writes SSA through the builder; what it reads is what must live. `in`/`out` are the call's operands
+// and results. For a vjp `seed[r]` is the gradient arriving at result r and the rule returns one gradient per
+// operand; for a jvp `seed[o]` is the tangent of operand o and the rule returns one tangent per result. An
+// empty Var is zero. A jvp that computes the results along with the tangents returns them after those: they
+// replace the node's.
 struct RuleCall {
   Builder& builder;
   const Call& call;
@@ -155,8 +120,8 @@ struct DTypeSet {
 inline constexpr DTypeSet floats{0x0f}, integers{0x70}, numbers{0x7f}, booleans{0x80}, any_dtype{0xff};
 inline constexpr DTypeSet wide_floats{0x03};  // f32 and f64 only
 
-// Operands and attributes on which the laws try the op. Types are written for f64 (or the fixed dtype of an index or
-// mask operand); the laws recast f64 operands to every dtype of `Op::dtypes`.
+// Operands and attributes on which the laws try the op. Types are written for f64 (or the fixed dtype of an
+// index or mask operand); the laws recast f64 operands to every dtype of `Op::dtypes`.
 struct Sample {
   struct Operand {
     Type type;
@@ -186,32 +151,17 @@ struct Op {
   std::vector<Var> (*jvp)(const RuleCall&) = nullptr;
   std::vector<Var> (*expand)(const RuleCall&) =
       nullptr;  // the same meaning in simpler ops; returns the results
-  // The call as it must run if a gradient is to follow: with more results, which the vjp reads. Returns the results
-  // that there were. Reverse mode replaces calls by it before it asks for a vjp; `wanted` says who needs a gradient.
+  // The call as it must run if a gradient is to follow: with more results, which the vjp reads. Returns the
+  // results that there were. Reverse mode replaces calls by it before it asks for a vjp; `wanted` says who
+  // needs a gradient.
   std::vector<Var> (*for_reverse)(const RuleCall&) = nullptr;
 
-  Cost (*cost)(const Call&) = nullptr;             // nullptr: reads and writes everything once
-  std::int64_t (*scratch)(const Call&) = nullptr;  // bytes of workspace on the CPU, that of regions apart
-  bool (*in_place)(const Call&, int result, int operand) = nullptr;  // may the result overwrite the operand?
   std::optional<ViewSpec> (*view)(const Call&,
                                   int result) = nullptr;  // can the result be a window on an operand?
-  bool (*strided)(const Call&, int operand) = nullptr;    // does the kernel take any strides there?
-  Fusion (*fusion)(const Call&) = nullptr;                // nullptr: none
   Failure (*fails)(const Call&) = nullptr;                // for what operands hold; nullptr: never
   std::vector<Sample> (*samples)() = nullptr;
 
   const CustomRules* custom = nullptr;
 };
-
-// Every operand read and every result written once.
-double bytes_moved(const Call& call);
-
-// Facts with the defaults filled in; the cost's work is never by_kind.
-Cost cost_of(const Call& call);
-// The kernel's own workspace, and before it the memory that the call's regions run in, one at a time.
-std::int64_t scratch_of(const Call& call);
-std::int64_t region_arena(const Call& call);  // that memory alone, a multiple of buffer_alignment
-bool may_overwrite(const Call& call, int result, int operand);
-Fusion fusion_of(const Call& call);
 
 }  // namespace tidemark

@@ -1,5 +1,5 @@
-// Reads the text form of a graph (docs/ir_format.md). Whatever the text, the outcome is a verified graph or an Error
-// with the line, the column and an excerpt; memory is bounded by a small multiple of the text.
+// Reads the text form of a graph (docs/ir_format.md). Whatever the text, the outcome is a verified graph or
+// an Error with the line, the column and an excerpt; memory is bounded by a small multiple of the text.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,17 +1,61 @@
-// How operations run somewhere. `Op` says what an operation means; a target says what the planner must know of the kernels that
-// do the work: workspace, strides, in-place reuse, fusion, cost, what the host reads. It is data that a backend brings
-// and that links without the backend's driver, so a plan can be made, verified and shown for a device that is not here.
+// How operations run somewhere. `Op` says what an operation means; a target says what the planner must know
+// of the kernels that do the work: workspace, strides, in-place reuse, fusion, cost, what the host reads. It
+// is data that a backend brings and that links without the backend's driver, so a plan can be made, verified
+// and shown for a device that is not here.
 #pragma once
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "tidemark/base/bytes.h"
 #include "tidemark/ir/op.h"
 
 namespace tidemark {
 
-// Contents that decide on the host how a call goes on: a branch's condition, a loop's. A device that is not the host
-// hands them over before it goes on; which operands hold indices that are checked is said by Op::fails.
+// What kind of machinery does the work: a machine has rates for each (plan/machine.h). by_kind: as the op's
+// kind says.
+enum class WorkKind : std::uint8_t {
+  by_kind,
+  elementwise,
+  reduction,
+  rows,  // several passes over rows that stay in the cache: softmax, norms, losses
+  contraction,
+  convolution,
+  depthwise,  // convolutions without products of matrices
+  attention,
+  movement,
+  indexed,  // addresses that are data: gather, scatter, take
+  random,
+  sort,
+  factorization,
+  opaque
+};
+inline constexpr int work_count = 14;
+std::string_view name_of(WorkKind work);
+
+struct Cost {
+  double flops = 0;  // in additions: a function counts as many as take its time, a row what its start takes
+  double bytes = 0;  // moved to and from memory
+  WorkKind work = WorkKind::by_kind;
+  double seconds = 0;  // where regions do the work: what they are predicted to take; rates then play no part
+};
+
+// How a call can join others in a group that runs as one kernel, tile by tile, over one shape: the group's.
+//   pointwise: element i of the result depends on element i of the operands, broadcast as in NumPy to the
+//   result's
+//     shape, and on nothing else. The result has the group's shape; or one element, and then has no memory of
+//     its own.
+//   reduction: folds its one operand, which has the group's shape. Only the last step of a group, behind
+//   pointwise ones.
+// A value made and read in the group alone has no memory. A result may lie exactly on an operand from outside
+// that is dense, of the group's shape and the same element size, if no later step of the group reads that
+// operand.
+enum class Fusion : std::uint8_t { none, pointwise, reduction };
+inline constexpr int max_group_steps = 64;
+
+// Contents that decide on the host how a call goes on: a branch's condition, a loop's. A device that is not
+// the host hands them over before it goes on; which operands hold indices that are checked is said by
+// Op::fails.
 struct HostReads {
   std::vector<int> operands = {};
   struct RegionOutput {
@@ -20,7 +64,8 @@ struct HostReads {
   std::vector<RegionOutput> outputs = {};  // of each run of a region
 };
 
-// Of one op on one target. A call passes its operands' types, its attributes and the strides that are planned.
+// Of one op on one target. A call passes its operands' types, its attributes and the strides that are
+// planned.
 struct ExecutionFacts {
   Cost (*cost)(const Call&) = nullptr;             // nullptr: reads and writes everything once
   std::int64_t (*scratch)(const Call&) = nullptr;  // bytes of workspace, that of regions apart; nullptr: none
@@ -28,6 +73,32 @@ struct ExecutionFacts {
   bool (*strided)(const Call&, int operand) = nullptr;  // does the kernel take any strides there?
   Fusion (*fusion)(const Call&) = nullptr;              // nullptr: none
   HostReads (*host_reads)(const Call&) = nullptr;       // nullptr: nothing
+};
+
+// Every operand read and every result written once.
+double bytes_moved(const Call& call);
+Cost plain_cost(const Call& call);  // that, and an operation for each element that is computed
+
+// A place where programs run, as the planner sees it.
+struct Target {
+  std::string_view name;
+  std::int64_t alignment = buffer_alignment;           // of every buffer, in bytes; a power of two
+  const ExecutionFacts* (*find)(const Op&) = nullptr;  // nullptr: the op cannot run there
+
+  bool runs(const Op& op) const { return find(op) != nullptr; }
+  const ExecutionFacts& facts(const Op& op) const;  // of an op that is not found: none
+
+  // Facts with the defaults filled in; the cost's work is never by_kind.
+  Cost cost(const Call& call) const;
+  // The kernel's own workspace, and before it the memory that the call's regions run in, one at a time.
+  std::int64_t scratch(const Call& call) const;
+  std::int64_t region_arena(const Call& call) const;  // that memory alone, a multiple of the alignment
+  bool may_overwrite(const Call& call, int result, int operand) const;
+  bool takes_strides(const Call& call, int operand) const;
+  Fusion fusion(const Call& call) const;
+  HostReads host_reads(const Call& call) const;
+
+  std::int64_t aligned(std::int64_t bytes) const { return align_up(bytes, alignment); }
 };
 
 }  // namespace tidemark

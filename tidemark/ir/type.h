@@ -1,4 +1,5 @@
-// The type of a value: what it holds and how large it is. Values are dense and row-major unless a plan makes them views.
+// The type of a value: what it holds and how large it is. Values are dense and row-major unless a plan makes
+// them views.
 #pragma once
 #include <string>
 

@@ -1,5 +1,6 @@
-// Holds a graph against everything the rest of the house takes for granted: ids in range, every value defined once and
-// before it is used, back links, attributes as the op's schema says, result types as the op infers them, regions.
+// Holds a graph against everything the rest of the house takes for granted: ids in range, every value defined
+// once and before it is used, back links, attributes as the op's schema says, result types as the op infers
+// them, regions.
 #pragma once
 #include <string_view>
 

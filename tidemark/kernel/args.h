@@ -1,5 +1,6 @@
-// What a kernel sees: operands and results as strided windows on memory that the plan already placed, attributes
-// unpacked beforehand, scratch of the size the op's facts claimed, and the pool. A kernel allocates nothing.
+// What a kernel sees: operands and results as strided windows on memory that the plan already placed,
+// attributes unpacked beforehand, scratch of the size the op's facts claimed, and the pool. A kernel
+// allocates nothing.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -26,32 +27,21 @@ struct TensorRef {
   }
 };
 
-// A region (the body of a loop, a branch) made ready to run: reads `inputs[i]`, writes `outputs[i]`, each dense. Its own
-// memory is set aside beforehand. An output that is made in an input's memory (RegionFacts::over) may be asked for there;
-// no other output may lie on an input. A donated input is lost, wherever outputs are asked for.
+// A region (the body of a loop, a branch) made ready to run: reads `inputs[i]`, writes `outputs[i]`, each
+// dense. Its own memory is set aside beforehand. An output that is made in an input's memory
+// (RegionFacts::over) may be asked for there; no other output may lie on an input. A donated input is lost,
+// wherever outputs are asked for.
 struct RegionRun {
   void (*call)(void* self, std::byte* const* inputs, std::byte* const* outputs) = nullptr;
   void* self = nullptr;
   void operator()(std::byte* const* inputs, std::byte* const* outputs) const { call(self, inputs, outputs); }
 };
 
-// Where a step of a group of steps that run as one kernel finds an operand or puts a result.
-struct GroupPlace {
-  enum Kind : std::uint8_t {
-    operand,    // KernelArgs::in[number] of the group
-    result,     // KernelArgs::out[number]; later steps may read it too
-    temporary,  // nowhere: a number for what exists in the group alone
-  };
-  Kind kind = operand;
-  int number = 0;
-  friend bool operator==(const GroupPlace&, const GroupPlace&) = default;
-};
-
 struct KernelArgs {
   std::span<const TensorRef> in;
   std::span<const TensorRef> out;  // dense
   const void* attributes = nullptr;
-  std::byte* scratch = nullptr;  // as many bytes as Op::scratch claimed for this call
+  std::byte* scratch = nullptr;  // as many bytes as the kernel's facts claim for this call
   ThreadPool* pool = nullptr;
   std::span<const RegionRun> regions = {};  // as the node's; one at a time: they share their memory
   SourceLine where = {};  // for errors that only the data can show, such as an index out of range

@@ -1,5 +1,5 @@
-// The bf16 instructions of Arm: has this machine got them, and rounding by them. They are written as numbers, so that no
-// compiler needs to know them. TM_BF16_NEON: may the machine that is compiled for have them?
+// The bf16 instructions of Arm: has this machine got them, and rounding by them. They are written as numbers,
+// so that no compiler needs to know them. TM_BF16_NEON: may the machine that is compiled for have them?
 #pragma once
 #if defined(__aarch64__) && defined(__linux__)
 #define TM_BF16_NEON 1

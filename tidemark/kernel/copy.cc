@@ -61,8 +61,8 @@ HWY_INLINE void transpose_line(const U* from, std::int64_t from_step, U* to, std
   }
 }
 
-// As copy_transposed below, of four or eight bytes each, without a buffer: strips of columns that fill one cache line of
-// every row of `to`.
+// As copy_transposed below, of four or eight bytes each, without a buffer: strips of columns that fill one
+// cache line of every row of `to`.
 template <class U>
 void copy_lines(U* to, std::int64_t to_step, const U* from, std::int64_t from_inner, std::int64_t rows,
                 std::int64_t columns) {
@@ -79,8 +79,9 @@ void copy_lines(U* to, std::int64_t to_step, const U* from, std::int64_t from_in
   }
 }
 
-// rows × columns elements, rows contiguous in `to`, columns (forwards when `from_step` is 1) in `from`. Tiles of small
-// elements pass through a buffer so that both sides are touched in whole cache lines, however unlucky their strides are.
+// rows × columns elements, rows contiguous in `to`, columns (forwards when `from_step` is 1) in `from`. Tiles
+// of small elements pass through a buffer so that both sides are touched in whole cache lines, however
+// unlucky their strides are.
 template <class U>
 void copy_transposed(U* to, std::int64_t to_step, const U* from, std::int64_t from_step,
                      std::int64_t from_inner, std::int64_t rows, std::int64_t columns) {

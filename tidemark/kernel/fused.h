@@ -1,5 +1,5 @@
-// Several pointwise calls as one kernel: the shape they share is walked once, and what is made and read inside exists
-// only as tiles in the L1 cache. A kernel of a single call is the program of one instruction.
+// Several pointwise calls as one kernel: the shape they share is walked once, and what is made and read
+// inside exists only as tiles in the L1 cache. A kernel of a single call is the program of one instruction.
 //
 //   shape ── cut by size alone ──▶ tasks ──▶ tiles ──▶ instructions, one after the other
 //                                              ▲            │
@@ -7,14 +7,16 @@
 //            one element ── filled once ───────┤            └── temporary: a register (a tile's worth of bytes on the
 //            strided, 16-bit ── loaded ────────┘                          stack), free again after its last reader
 //
-// Where the processor allows it, runs of arithmetic on f32 are machine code (kernel/fused_code), whose temporaries are
-// vector registers. Bits are those of the calls run one by one: 16-bit temporaries are rounded to their storage format.
+// Where the processor allows it, runs of arithmetic on f32 are machine code (kernel/fused_code), whose
+// temporaries are vector registers. Bits are those of the calls run one by one: 16-bit temporaries are
+// rounded to their storage format.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include "tidemark/kernel/args.h"
 #include "tidemark/kernel/fused_code.h"
+#include "tidemark/kernel/group_place.h"
 #include "tidemark/kernel/reduce.h"
 #include "tidemark/kernel/tile.h"
 #include "tidemark/kernel/tile_convert.h"

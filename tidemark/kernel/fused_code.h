@@ -1,6 +1,6 @@
-// Machine code for a run of arithmetic on f32 inside a fused program: temporaries in vector registers instead of tiles
-// in the cache. Each step has the bits of its tile function, but for the sign and payload of a NaN; where there is no code
-// (another processor, too many values at once) the tiles run instead.
+// Machine code for a run of arithmetic on f32 inside a fused program: temporaries in vector registers instead
+// of tiles in the cache. Each step has the bits of its tile function, but for the sign and payload of a NaN;
+// where there is no code (another processor, too many values at once) the tiles run instead.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -40,7 +40,8 @@ class MachineCode {
   MachineCode(const MachineCode&) = delete;
   MachineCode& operator=(const MachineCode&) = delete;
 
-  // `places`: the inputs, then what is stored, each dense. Takes whole vectors; returns how many elements that were.
+  // `places`: the inputs, then what is stored, each dense. Takes whole vectors; returns how many elements
+  // that were.
   std::int64_t run(std::byte* const* places, std::int64_t n) const {
     const std::int64_t vectors = n / elements_;
     if (vectors > 0) function_(places, vectors);
@@ -55,7 +56,8 @@ class MachineCode {
   std::int64_t elements_;  // of a vector
 };
 
-// The instructions of a loop over vectors of `elements`, for this processor; empty: none. In a file per processor.
+// The instructions of a loop over vectors of `elements`, for this processor; empty: none. In a file per
+// processor.
 struct CodeText {
   std::vector<std::uint8_t> bytes;
   int elements = 0;

@@ -80,8 +80,8 @@ class Arm {
     put(encode::branch | codes[static_cast<int>(condition)] | (words << 5));
   }
 
-  // As kernel/simd-inl.h and the formulas have it, NaN and the sign of zero included. Truths are masks. Where more than
-  // one instruction is needed, `d` may be any operand all the same.
+  // As kernel/simd-inl.h and the formulas have it, NaN and the sign of zero included. Truths are masks. Where
+  // more than one instruction is needed, `d` may be any operand all the same.
   void compute(TileOp op, int d, int x, int y, int z, const ConstantRegisters& constants) {
     using enum TileOp;
     switch (op) {

@@ -1,5 +1,5 @@
-// Writes the loop of a run of arithmetic for some processor: which register holds which value, and in which order the
-// instructions of several vectors stand. A Processor knows encodings and registers:
+// Writes the loop of a run of arithmetic for some processor: which register holds which value, and in which
+// order the instructions of several vectors stand. A Processor knows encodings and registers:
 //
 //   elements                      of a vector
 //   most_pointers                 places that the loop moves through
@@ -11,15 +11,17 @@
 //   constant(c, r)                r ← the constant; spare ones need nothing
 //   begin_loop()                  after the last of those
 //   load, store(pointer, vector, r), compute(op, d, x, y, z, constants), advance(pointers, vectors)
-//   count_down(n), count_up(n)    the vectors left, with flags; branch(condition, distance): to `distance` bytes from where
+//   count_down(n), count_up(n)    the vectors left, with flags; branch(condition, distance): to `distance`
+//                                 bytes from where
 //                                 the branch begins; count_bytes, branch_bytes: how long these two are
 //
 // All of them append to `bytes`.
 //
-// Order matters more than the number of instructions. A processor wants several instructions a cycle, but its queues hold
-// only some tens that wait, so a chain of dependent ones must be interleaved with those of other vectors; and values made long
-// ago come through few read ports, while those just made are caught on their way. Step by step with many vectors each
-// does best. Where that takes too many registers, each vector lags some steps behind the one before it.
+// Order matters more than the number of instructions. A processor wants several instructions a cycle, but its
+// queues hold only some tens that wait, so a chain of dependent ones must be interleaved with those of other
+// vectors; and values made long ago come through few read ports, while those just made are caught on their
+// way. Step by step with many vectors each does best. Where that takes too many registers, each vector lags
+// some steps behind the one before it.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -116,7 +118,8 @@ class CodeWriter {
     int value;  // loaded, made or stored
     int place;
   };
-  // How a round is laid out: so many vectors side by side, each `lag` quarters of an instruction's place behind the last.
+  // How a round is laid out: so many vectors side by side, each `lag` quarters of an instruction's place
+  // behind the last.
   struct Layout {
     int vectors, lag;
   };

@@ -1,7 +1,9 @@
-// Encodings for x86-64 with AVX2: vectors of eight f32. Wider ones would gain little: eight at a time already outrun the memory.
+// Encodings for x86-64 with AVX2: vectors of eight f32. Wider ones would gain little: eight at a time already
+// outrun the memory.
 //   rdi: table of places, rsi: vectors left, rax: how far all pointers have moved, in bytes
 //   rcx, rdx, r8…r11 and, saved for the caller, rbx, rbp, r12…r15: pointers, ymm0…ymm15: values
-// Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2: VEX prefixes in 2.3, comparisons in table 3-1.
+// Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2: VEX prefixes in 2.3, comparisons in
+// table 3-1.
 #include "tidemark/kernel/fused_code_writer.h"
 
 #if defined(__x86_64__)
@@ -124,8 +126,8 @@ class X86 {
     put_number(distance - branch_bytes);
   }
 
-  // As kernel/simd-inl.h and the formulas have it, NaN and the sign of zero included. Truths are masks. Where more than
-  // one instruction is needed, `d` may be any operand all the same.
+  // As kernel/simd-inl.h and the formulas have it, NaN and the sign of zero included. Truths are masks. Where
+  // more than one instruction is needed, `d` may be any operand all the same.
   void compute(TileOp op, int d, int x, int y, int z, const ConstantRegisters& constants) {
     using enum TileOp;
     switch (op) {
@@ -204,7 +206,8 @@ class X86 {
     put_number(8 * place);
   }
 
-  // The three bytes of a VEX prefix for 256 bits, and the opcode. d and b go into the byte that follows, n stands here.
+  // The three bytes of a VEX prefix for 256 bits, and the opcode. d and b go into the byte that follows, n
+  // stands here.
   void put_vex(Opcode op, int d, int n, int b) {
     const int high_d = d < 8 ? 0x80 : 0, high_b = b < 8 ? 0x20 : 0;  // inverted
     put({0xC4, high_d | 0x40 | high_b | op.map, (~n & 15) << 3 | 0x04 | op.prefix, op.code});

@@ -1,5 +1,5 @@
-// From steps to instructions: which operands need loading, where 16-bit values are widened and rounded, which register
-// each tile lies in.
+// From steps to instructions: which operands need loading, where 16-bit values are widened and rounded, which
+// register each tile lies in.
 #include <algorithm>
 #include <map>
 
@@ -224,7 +224,8 @@ class FusedCompiler {
       if (value.where == Value::in_register && value.lasting) value.slot = take_register(value);
     }
     for (std::size_t i = 0; i < each.size(); ++i) {
-      // A register whose last reader this is may take the result: tiles may write where they read elements as large.
+      // A register whose last reader this is may take the result: tiles may write where they read elements as
+      // large.
       for (int k = 0; k < each[i].in_count; ++k) {
         Value& value = values_[each[i].in[static_cast<std::size_t>(k)]];
         if (value.where != Value::in_register || value.lasting || value.kept ||
@@ -269,8 +270,8 @@ class FusedCompiler {
     TM_CHECK(next <= fused::most_slots, "a group with {} operands, results and temporaries", next);
   }
 
-  // Registers that only machine code uses are short: it wants one vector of what does not change, and tiles for the few
-  // elements after its last vector. With no other ones it runs through a whole task at once.
+  // Registers that only machine code uses are short: it wants one vector of what does not change, and tiles
+  // for the few elements after its last vector. With no other ones it runs through a whole task at once.
   void choose_tile() {
     const bool all_code = std::ranges::all_of(program_.each_, [](const Instruction& i) {
       return i.kind == Instruction::code || i.kind == Instruction::repeat;

@@ -4,8 +4,9 @@
 
 namespace tidemark::fused {
 
-// Long tasks keep the processor's prefetching going, short ones keep all threads busy: a 64th of everything within these. A
-// task should be worth waking a thread for, some 10 µs: `task_elements` of a few steps of arithmetic, fewer of functions.
+// Long tasks keep the processor's prefetching going, short ones keep all threads busy: a 64th of everything
+// within these. A task should be worth waking a thread for, some 10 µs: `task_elements` of a few steps of
+// arithmetic, fewer of functions.
 inline constexpr std::int64_t task_elements = 16384;
 inline constexpr std::int64_t least_task_elements = 1024;
 inline constexpr std::int64_t function_cost = 4;  // exp and the like against what a pass through memory takes

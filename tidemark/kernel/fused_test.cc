@@ -143,7 +143,8 @@ TEST(FusedProgram, AResultInAnOperandsMemoryIsTheSame) {
   EXPECT_EQ(x.memory, separate.memory);
 }
 
-// Every 16-bit pattern widens exactly and every float rounds as the scalar conversion says, in vectors and in tails.
+// Every 16-bit pattern widens exactly and every float rounds as the scalar conversion says, in vectors and in
+// tails.
 template <class Stored>
 void expect_same_conversions() {
   std::vector<Stored> stored(65536);

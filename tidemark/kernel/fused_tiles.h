@@ -11,8 +11,8 @@ class FusedTiles {
 
   // Elements [begin, end) of everything the program makes.
   void run(std::int64_t begin, std::int64_t end);
-  // The same for [begin, begin + n); returns what the program's reduction takes of it, dense, n elements. It lies in
-  // `buffer` where it is not at hand in one piece.
+  // The same for [begin, begin + n); returns what the program's reduction takes of it, dense, n elements. It
+  // lies in `buffer` where it is not at hand in one piece.
   const std::byte* make(std::int64_t begin, std::int64_t n, std::byte* buffer);
 
  private:

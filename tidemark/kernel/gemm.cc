@@ -32,7 +32,8 @@ struct Cut {
 
 Cut cut(const Sizes& s, std::int64_t element, bool staged) {
   Cut c;
-  // Scratch stays small next to what a product reads and writes: half the panels where those are but a few MiB.
+  // Scratch stays small next to what a product reads and writes: half the panels where those are but a few
+  // MiB.
   const std::int64_t moved = s.batch * (s.m * s.k + s.k * s.n + s.m * s.n) * element;
   const std::int64_t a_most = std::clamp(moved / 8, a_limit / 2, a_limit);
   const std::int64_t b_most = std::clamp(moved / 4, b_limit / 2, b_limit);
@@ -223,7 +224,8 @@ constexpr std::int64_t vector_work = 1 << 17;
 // Rows that are not memory of T, or lie apart, are packed first: a panel of width 1 is a dense row.
 constexpr std::int64_t gathered = 16;
 
-// The results [first, first + count) of w x, where w and x are the operands in whichever order makes x the vector.
+// The results [first, first + count) of w x, where w and x are the operands in whichever order makes x the
+// vector.
 template <class T>
 void rows_by_vector(const Product<T>& p, std::int64_t batch, std::int64_t first, std::int64_t count, T* c,
                     std::int64_t c_step) {

@@ -1,5 +1,6 @@
-// Matrix products C = alpha A B (+ C) in blocks: panels of A and B are packed by their sources into shared scratch, tiles
-// of C are computed from them by register kernels, and a finished tile is handed to an epilogue while it is in the cache.
+// Matrix products C = alpha A B (+ C) in blocks: panels of A and B are packed by their sources into shared
+// scratch, tiles of C are computed from them by register kernels, and a finished tile is handed to an
+// epilogue while it is in the cache.
 //
 //      n chunk ─────────────►                 one phase: pack the chunk's panels of A and B (tasks), then
 //    m ┌───────┬───────┬────┐                 compute its tiles (tasks); k is cut into blocks of depth_block(k)
@@ -7,10 +8,11 @@
 //      ▼├──────┼───────┼────┤                 kernels allocate nothing: scratch_bytes() says what run() needs
 //       └──────┴───────┴────┘
 //
-// Bits. An element of C is Σ over blocks of k, in order, of alpha · (one chain of fused multiply-adds along the block, in
-// order, from zero), added to what was there first (beta = 1). Nothing else shows: not tiles, edges, threads, strides,
-// transposes, batches, nor which of the paths below computes it. (Targets without fused multiply-add round twice.)
-// One rule by the sizes: run() with m = 1 or n = 1 sums a block in four lanes (gemm_vector.h), at the memory's speed.
+// Bits. An element of C is Σ over blocks of k, in order, of alpha · (one chain of fused multiply-adds along
+// the block, in order, from zero), added to what was there first (beta = 1). Nothing else shows: not tiles,
+// edges, threads, strides, transposes, batches, nor which of the paths below computes it. (Targets without
+// fused multiply-add round twice.) One rule by the sizes: run() with m = 1 or n = 1 sums a block in four
+// lanes (gemm_vector.h), at the memory's speed.
 #pragma once
 #include <cstdint>
 
@@ -21,7 +23,8 @@
 
 namespace tidemark::gemm {
 
-// The length of the blocks that k is cut into: a function of k alone, at most `deepest`, a multiple of 8 unless k is less.
+// The length of the blocks that k is cut into: a function of k alone, at most `deepest`, a multiple of 8
+// unless k is less.
 inline constexpr std::int64_t deepest = 512;
 constexpr std::int64_t depth_block(std::int64_t k) {
   const std::int64_t blocks = (k + deepest - 1) / deepest;
@@ -29,9 +32,11 @@ constexpr std::int64_t depth_block(std::int64_t k) {
   return ((k + blocks - 1) / blocks + 7) / 8 * 8;
 }
 
-// --- Sources: where panels come from ---------------------------------------------------------------------------------
+// --- Sources: where panels come from
+// ---------------------------------------------------------------------------------
 
-// A part of an operand, to be packed. `first` and `count` are rows of A, or columns of B; k0 and depth the inner dimension.
+// A part of an operand, to be packed. `first` and `count` are rows of A, or columns of B; k0 and depth the
+// inner dimension.
 struct Part {
   std::int64_t batch = 0;
   std::int64_t first = 0, count = 0;
@@ -39,9 +44,9 @@ struct Part {
   std::int64_t width = 0;  // of a panel: the register kernel's rows (A) or columns (B)
 };
 
-// An operand is what packs its panels. Panel p holds rows (columns) first + p·width …: its element for row first + p·width + i
-// and depth k0 + l goes to panels[(p·depth + l)·width + i]; places past `count` in the last panel must become zero.
-// Called from several threads at once, for different parts.
+// An operand is what packs its panels. Panel p holds rows (columns) first + p·width …: its element for row
+// first + p·width + i and depth k0 + l goes to panels[(p·depth + l)·width + i]; places past `count` in the
+// last panel must become zero. Called from several threads at once, for different parts.
 struct Strided;
 template <class T>
 struct Source {
@@ -50,7 +55,8 @@ struct Source {
   const Strided* plain = nullptr;  // where the operand is memory that small products can read as it lies
 };
 
-// Dimensions that together form one axis, outermost first, with their strides in elements. Empty: one element.
+// Dimensions that together form one axis, outermost first, with their strides in elements. Empty: one
+// element.
 struct Axes {
   Dims size, stride;
   std::int64_t count() const { return element_count(size); }
@@ -58,8 +64,8 @@ struct Axes {
   std::int64_t inner_stride() const { return size.empty() ? 1 : stride.back(); }
 };
 
-// An operand in memory with any strides, also of 16-bit floats (f64 only for T = double): views and transposes cost
-// nothing extra. `outer` runs along the rows of A or the columns of B.
+// An operand in memory with any strides, also of 16-bit floats (f64 only for T = double): views and
+// transposes cost nothing extra. `outer` runs along the rows of A or the columns of B.
 struct Strided {
   const std::byte* data = nullptr;
   DType dtype = DType::f32;
@@ -69,13 +75,14 @@ struct Strided {
 template <class T>
 Source<T> source_of(const Strided& strided);
 
-// Packs `count` ≤ width rows with the given strides into one panel (or into the part of a panel that starts at `panel`);
-// lanes from `count` on are left alone. For sources that gather their rows from several places.
+// Packs `count` ≤ width rows with the given strides into one panel (or into the part of a panel that starts
+// at `panel`); lanes from `count` on are left alone. For sources that gather their rows from several places.
 template <class T>
 void pack_rows(const T* from, std::int64_t row_stride, std::int64_t depth_stride, std::int64_t count,
                std::int64_t depth, std::int64_t width, T* panel);
 
-// --- The product -----------------------------------------------------------------------------------------------------
+// --- The product
+// -----------------------------------------------------------------------------------------------------
 
 // A finished piece of C. `data` may be changed; element (row + i, col + j) is data[i * ld + j].
 template <class T>
@@ -113,15 +120,17 @@ struct Product {
       nullptr;  // nullptr: the machine's for T; others see panels of the sources' making
 };
 
-// Scratch for run(), by the sizes alone. `staged`: c is nullptr. `plain`: both sources are source_of(strided) of T with
-// one stride per axis, so that small products are computed without packing, and thin ones (gemm_thin.h) with little.
+// Scratch for run(), by the sizes alone. `staged`: c is nullptr. `plain`: both sources are source_of(strided)
+// of T with one stride per axis, so that small products are computed without packing, and thin ones
+// (gemm_thin.h) with little.
 template <class T>
 std::int64_t scratch_bytes(const Sizes& sizes, bool staged = false, bool plain = false);
 
 template <class T>
 void run(ThreadPool& pool, const Product<T>& product, std::byte* scratch);
 
-// --- On one thread, for blocks in the cache --------------------------------------------------------------------------
+// --- On one thread, for blocks in the cache
+// --------------------------------------------------------------------------
 
 // A strided matrix: element (i, j) is data[i * row + j * col].
 template <class T>
@@ -149,7 +158,8 @@ constexpr std::int64_t panel_elements(std::int64_t count, std::int64_t depth, st
   return (count + width - 1) / width * width * depth;
 }
 
-// C = alpha A B (+ C) from packed panels of `depth` ≤ deepest: for callers that pack a block once and use it often.
+// C = alpha A B (+ C) from packed panels of `depth` ≤ deepest: for callers that pack a block once and use it
+// often.
 template <class T>
 void multiply_packed(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, const T* a_panels,
                      const T* b_panels, bool add, T* c, std::int64_t ld);

@@ -1,5 +1,6 @@
-// The inner loop of f32 products with AVX-512, 8 rows by 48 columns, in assembly: 24 sums stay in their registers, where g++
-// moves some of them about, to the stack too. Lines of the panels are fetched some steps ahead.
+// The inner loop of f32 products with AVX-512, 8 rows by 48 columns, in assembly: 24 sums stay in their
+// registers, where g++ moves some of them about, to the stack too. Lines of the panels are fetched some steps
+// ahead.
 #pragma once
 #if defined(__x86_64__)
 #include <cstdint>

@@ -28,7 +28,8 @@ std::int64_t scratch_bytes_bf16(const Sizes& sizes, bool staged) {
 
 namespace {
 
-// An operand whose panels hold, for every four steps, pairs of rows: four values of the one, then of the other.
+// An operand whose panels hold, for every four steps, pairs of rows: four values of the one, then of the
+// other.
 struct Pairs {
   const Strided* from;
   std::int64_t k;
@@ -86,7 +87,8 @@ void pack_pairs(const void* self, const Part& part, float* panels) {
       std::fill_n(panel_at(i).to, part.width * steps, std::uint16_t{0});
     }
   }
-  // Where steps lie apart, a few at a time, so that the lines which panels share are still in the cache for the next panel.
+  // Where steps lie apart, a few at a time, so that the lines which panels share are still in the cache for
+  // the next panel.
   const std::int64_t most = step_stride == 1 ? depth : 128;
   for (std::int64_t l = 0; l < depth;) {
     const std::int64_t deep = run_length(from.depth, k0 + l, std::min(most, depth - l));

@@ -1,5 +1,6 @@
-// The inner loop of bf16 products on Arm: 8 rows by 12 columns in 24 registers of 2 × 2 sums, and the interleaving of panels.
-// The instruction is written as a number, so that the file needs no compiler that knows it.
+// The inner loop of bf16 products on Arm: 8 rows by 12 columns in 24 registers of 2 × 2 sums, and the
+// interleaving of panels. The instruction is written as a number, so that the file needs no compiler that
+// knows it.
 #pragma once
 #include "tidemark/kernel/bf16_neon.h"
 #if TM_BF16_NEON
@@ -80,7 +81,8 @@ inline void store(const Sums& sums, const Scale& scale, std::int64_t high, std::
   }
 }
 
-// Packing. `high` rows (even) and `steps` (a multiple of 4), into a panel of `width` rows from its row and step on.
+// Packing. `high` rows (even) and `steps` (a multiple of 4), into a panel of `width` rows from its row and
+// step on.
 
 // The steps of a row are contiguous.
 inline void interleave_rows(const std::uint16_t* from, std::int64_t row, std::int64_t high,

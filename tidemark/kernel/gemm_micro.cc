@@ -32,7 +32,8 @@ template <class T>
 using Vec = hn::Vec<Tag<T>>;
 
 // The tile in registers: a few rows by some vectors, chosen for the register file.
-//   NEON     4 × 4 vectors: with 16 sums, as many as four pipes of latency four keep busy, 94% of the peak of a
+//   NEON     4 × 4 vectors: with 16 sums, as many as four pipes of latency four keep busy, 94% of the peak of
+//            a
 //            Neoverse V1; 8 × 3 gives 89%
 //   AVX2     4 × 3 vectors: 12 sums, 3 of b and one of a fill 16 registers
 //   AVX-512  8 × 3 vectors: 24 sums
@@ -140,8 +141,8 @@ HWY_INLINE void panel_step(Sums<T, tile_rows, Vecs>& sums, const T* HWY_RESTRICT
   TM_STEP_END;
 }
 
-// a: tile_rows values per step, a_step apart; b: Vecs vectors per step, b_step apart. The sums go on from `begun`, where
-// store() left those of another piece of the depth, or from zero.
+// a: tile_rows values per step, a_step apart; b: Vecs vectors per step, b_step apart. The sums go on from
+// `begun`, where store() left those of another piece of the depth, or from zero.
 template <class T, int Vecs>
 HWY_INLINE void from_panels(Sums<T, tile_rows, Vecs>& sums, std::int64_t depth, const T* HWY_RESTRICT a,
                             std::int64_t a_step, const T* HWY_RESTRICT b, std::int64_t b_step,
@@ -269,7 +270,8 @@ HWY_INLINE void with_vectors(std::int64_t cols, const F& f) {
   if (cols <= 2 * lanes_of<T>) return f.template operator()<2>();
   if constexpr (tile_vectors > 3) f.template operator()<3>();
 }
-// Rows of a that are read where they lie: as many as give enough sums at once even with one vector of columns.
+// Rows of a that are read where they lie: as many as give enough sums at once even with one vector of
+// columns.
 constexpr std::int64_t direct_rows = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
 
 // Calls f with the number of rows, from 1 to direct_rows.
@@ -374,7 +376,8 @@ void copy_strip(Matrix<const T> w, std::int64_t rows, std::int64_t steps, T* pan
   }
 }
 
-// A tile to the part of c that there is, whichever of its strides is 1. `Turned`: the tile's rows are columns of c.
+// A tile to the part of c that there is, whichever of its strides is 1. `Turned`: the tile's rows are columns
+// of c.
 template <class T, int Rows, int Vecs, bool Turned>
 HWY_INLINE void deliver_to(Sums<T, Rows, Vecs>& sums, std::int64_t rows, std::int64_t cols, T alpha, bool add,
                            Matrix<T> c) {
@@ -415,9 +418,10 @@ void thin_along(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha
   }
 }
 
-// Rows of w lie side by side: they are the tile's columns, x its rows. Some of them and of the depth are copied into
-// panels that stay in the nearest cache: at the usual distances the lines of w themselves drive each other out of it, and
-// each step of a narrower strip would be on another page. The chains of sums go on from piece to piece.
+// Rows of w lie side by side: they are the tile's columns, x its rows. Some of them and of the depth are
+// copied into panels that stay in the nearest cache: at the usual distances the lines of w themselves drive
+// each other out of it, and each step of a narrower strip would be on another page. The chains of sums go on
+// from piece to piece.
 template <class T>
 void thin_across(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha, Matrix<const T> w,
                  const T* x, bool add, Matrix<T> c) {

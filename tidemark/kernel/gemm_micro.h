@@ -1,4 +1,5 @@
-// Register kernels, one set per instruction set: tiles of C from packed panels, or straight from strided memory.
+// Register kernels, one set per instruction set: tiles of C from packed panels, or straight from strided
+// memory.
 #pragma once
 #include "tidemark/kernel/gemm.h"
 
@@ -18,9 +19,9 @@ struct Micro {
   // From any strides; depth ≤ deepest.
   void (*strided)(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, Matrix<const T> a,
                   Matrix<const T> b, bool add, T* c, std::int64_t ld);
-  // Many rows of w, each read once where it lies, against panels of few rows of x: element (i, j) of c becomes
-  // alpha w_i x_j (+ c); depth ≤ deepest. `along`: panels of widths.b, for a contiguous depth (w.col is 1).
-  // `across`: panels of widths.a, for any w.
+  // Many rows of w, each read once where it lies, against panels of few rows of x: element (i, j) of c
+  // becomes alpha w_i x_j (+ c); depth ≤ deepest. `along`: panels of widths.b, for a contiguous depth (w.col
+  // is 1). `across`: panels of widths.a, for any w.
   using Thin = void(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha, Matrix<const T> w,
                     const T* x, bool add, Matrix<T> c);
   Thin *thin_along = nullptr, *thin_across = nullptr;

@@ -1,6 +1,7 @@
-// The inner loops of f32 products on Arm, 4 rows by 16 columns, in assembly: the sums of one step (four lanes of a by four
-// vectors of b) hide the loads of the next. A Neoverse V1 sustains about 4.75 instructions per cycle, 4 of them
-// multiply-adds, so that every further instruction shows: this is 98% of its peak, what g++ makes of intrinsics 90%.
+// The inner loops of f32 products on Arm, 4 rows by 16 columns, in assembly: the sums of one step (four lanes
+// of a by four vectors of b) hide the loads of the next. A Neoverse V1 sustains about 4.75 instructions per
+// cycle, 4 of them multiply-adds, so that every further instruction shows: this is 98% of its peak, what g++
+// makes of intrinsics 90%.
 #pragma once
 #if defined(__aarch64__)
 #include <arm_neon.h>
@@ -17,7 +18,8 @@ using Tile4x16 = float32x4_t[4][4];
   "fmla %[s1" #v "].4s, v" #b ".4s, v" #a1 ".s[" #l1 "]\n"              \
   "fmla %[s2" #v "].4s, v" #b ".4s, v" #a2 ".s[" #l2 "]\n"              \
   "fmla %[s3" #v "].4s, v" #b ".4s, v" #a3 ".s[" #l3 "]\n"
-// One step: the rows are the lanes of register a; b in registers b0 to b3; loads for the step after between the columns.
+// One step: the rows are the lanes of register a; b in registers b0 to b3; loads for the step after between
+// the columns.
 #define TM_PANEL_STEP(a, b0, b1, b2, b3, load0, load1, load2)                                   \
   TM_COLUMN(0, b0, a, 0, a, 1, a, 2, a, 3) load0 TM_COLUMN(1, b1, a, 0, a, 1, a, 2, a, 3) load1 \
   TM_COLUMN(2, b2, a, 0, a, 1, a, 2, a, 3) load2 TM_COLUMN(3, b3, a, 0, a, 1, a, 2, a, 3)
@@ -43,7 +45,8 @@ using Tile4x16 = float32x4_t[4][4];
   TM_SUM(0, 0), TM_SUM(0, 1), TM_SUM(0, 2), TM_SUM(0, 3), TM_SUM(1, 0), TM_SUM(1, 1), TM_SUM(1, 2), TM_SUM(1, 3), \
   TM_SUM(2, 0), TM_SUM(2, 1), TM_SUM(2, 2), TM_SUM(2, 3), TM_SUM(3, 0), TM_SUM(3, 1), TM_SUM(3, 2), TM_SUM(3, 3)
 
-// 4 · fours ≥ 4 steps of packed panels: a has 4 values per step, b 16. The sums go on from `begun`, or from zero.
+// 4 · fours ≥ 4 steps of packed panels: a has 4 values per step, b 16. The sums go on from `begun`, or from
+// zero.
 __attribute__((always_inline)) inline void panels_4x16(std::int64_t fours, const float* a, const float* b,
                                                        const float* begun, Tile4x16& sums) {
   std::int64_t more = fours - 1;

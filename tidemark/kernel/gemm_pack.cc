@@ -1,4 +1,5 @@
-// Packing strided memory into panels: copies where rows of the panel are contiguous, transposes where the depth is.
+// Packing strided memory into panels: copies where rows of the panel are contiguous, transposes where the
+// depth is.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -116,7 +117,8 @@ void pack_strided(const void* self, const Part& part, T* panels) {
   const std::int64_t row = from.outer.inner_stride(), step = from.depth.inner_stride();
   const bool same = from.dtype == (sizeof(T) == 4 ? DType::f32 : DType::f64);
   const Widened widened{same ? nullptr : tile_load(from.dtype, true), size};
-  // A few steps at a time, so that the lines which several panels share are still in the cache for the next panel.
+  // A few steps at a time, so that the lines which several panels share are still in the cache for the next
+  // panel.
   constexpr std::int64_t few = 64;
   const std::int64_t most = step == 1 ? part.depth : few;
   for (std::int64_t l = 0; l < part.depth;) {

@@ -1,5 +1,6 @@
-// Products with few rows on one side and much on the other, as the steps of a recurrent network or of generating text
-// are: the large operand is read once, where it lies, instead of being copied into panels at every call.
+// Products with few rows on one side and much on the other, as the steps of a recurrent network or of
+// generating text are: the large operand is read once, where it lies, instead of being copied into panels at
+// every call.
 #pragma once
 #include "tidemark/kernel/gemm.h"
 

@@ -41,8 +41,8 @@ void rows(std::int64_t depth, const T* w, std::int64_t row, const T* x, T* sums)
   }
 }
 
-// Results are contiguous: multiples of whole rows of wᵀ are added up, `Steps` at a time (a multiple of the lanes, or 1), in
-// long runs. lane[j] holds the sums of lane j.
+// Results are contiguous: multiples of whole rows of wᵀ are added up, `Steps` at a time (a multiple of the
+// lanes, or 1), in long runs. lane[j] holds the sums of lane j.
 template <int Steps, class T>
 void add_steps(std::int64_t count, const T* w, std::int64_t step, const T* x, T* const* lane) {
   constexpr int used = Steps < lanes ? Steps : lanes;

@@ -41,8 +41,8 @@ struct Dimensions {
   }
 };
 
-// The reduced axes as outer × inner, where inner is the last run of neighbouring reduced axes (size 1 aside), and how
-// that is cut. Depends on shape and axes alone.
+// The reduced axes as outer × inner, where inner is the last run of neighbouring reduced axes (size 1 aside),
+// and how that is cut. Depends on shape and axes alone.
 struct Order {
   Order(const Shape& shape, const Dims& axes) {
     for (int i = 0; i < shape.rank(); ++i) reduced[i] = false;
@@ -83,8 +83,8 @@ const C* load(const T* from, std::int64_t step, std::int64_t n, C* buffer) {
   return buffer;
 }
 
-// Where elements come from: a tensor in memory, or the tiles of a fused program, which makes every element as the
-// reduction asks for it. Offsets are in elements; a task has a source of its own.
+// Where elements come from: a tensor in memory, or the tiles of a fused program, which makes every element as
+// the reduction asks for it. Offsets are in elements; a task has a source of its own.
 template <class T>
 class InMemory {
  public:

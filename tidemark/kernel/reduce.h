@@ -1,10 +1,11 @@
 // Reductions of a strided tensor over axes, in an order that depends on shape and axes alone:
 //
-//   elements of a result ── row-major over the reduced axes ──▶ chunks (1 or 16 Ki) ──▶ blocks (≤ 1024, 16 lanes)
+//   elements of a result ── row-major over the reduced axes ──▶ chunks (1 or 16 Ki) ──▶ blocks (≤ 1024, 16
+//   lanes)
 //
-// Blocks never cross from one index of the outer reduced axes to the next. Block results are combined one after the
-// other inside a chunk, chunks one after the other, both in f64 (i64 for integers). Threads share results, or, when
-// there are few, chunks, whose partial results lie in scratch.
+// Blocks never cross from one index of the outer reduced axes to the next. Block results are combined one
+// after the other inside a chunk, chunks one after the other, both in f64 (i64 for integers). Threads share
+// results, or, when there are few, chunks, whose partial results lie in scratch.
 #pragma once
 #include "tidemark/kernel/args.h"
 
@@ -21,8 +22,8 @@ void reduce(Reduction reduction, const TensorRef& from, const Dims& axes, const 
 
 class FusedProgram;
 
-// The same, in the same order, of a dense tensor of `shape` whose elements `program` makes while they are folded, each
-// once. One pass over the elements, and in runs: neither var nor logsumexp.
+// The same, in the same order, of a dense tensor of `shape` whose elements `program` makes while they are
+// folded, each once. One pass over the elements, and in runs: neither var nor logsumexp.
 void reduce_made(Reduction reduction, const Shape& shape, const Dims& axes, const TensorRef& to,
                  const FusedProgram& program, const KernelArgs& args);
 // Whether the elements of a dense tensor are folded in runs that lie side by side and are worth a tile.

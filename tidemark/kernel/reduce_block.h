@@ -1,6 +1,6 @@
-// The vector loops under reductions. A block of up to 1024 elements is folded in 16 lanes: element k goes to lane
-// k mod 16, lanes are then folded in halves (l with l + 8, l + 4, …). The same lanes whatever the vector width, and
-// whether elements lie side by side or in rows, so a layout or a machine does not change the bits.
+// The vector loops under reductions. A block of up to 1024 elements is folded in 16 lanes: element k goes to
+// lane k mod 16, lanes are then folded in halves (l with l + 8, l + 4, …). The same lanes whatever the vector
+// width, and whether elements lie side by side or in rows, so a layout or a machine does not change the bits.
 #pragma once
 #include <cstdint>
 

@@ -1,6 +1,6 @@
-// Vectors as numbers: Lanes<float>, Lanes<double> with operators, so that a formula written for a double is also a
-// vector kernel. Compiled once per Highway target; include it from a file that uses hwy/foreach_target.h.
-// Each lane's bits depend on that lane alone.
+// Vectors as numbers: Lanes<float>, Lanes<double> with operators, so that a formula written for a double is
+// also a vector kernel. Compiled once per Highway target; include it from a file that uses
+// hwy/foreach_target.h. Each lane's bits depend on that lane alone.
 #if defined(TIDEMARK_KERNEL_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TIDEMARK_KERNEL_SIMD_INL_H_
 #undef TIDEMARK_KERNEL_SIMD_INL_H_
@@ -155,7 +155,8 @@ HWY_INLINE Lanes<T> sign(Lanes<T> x) {
   return select(logical_or(less(x, zero), greater(x, zero)), copy_sign(lanes_of(T(1)), x), x);
 }
 
-// NaN in either operand gives NaN. Of zeros with two signs it is the second, on Arm the one that is larger or smaller.
+// NaN in either operand gives NaN. Of zeros with two signs it is the second, on Arm the one that is larger or
+// smaller.
 #if HWY_ARCH_ARM_A64 && HWY_TARGET == HWY_NEON
 HWY_INLINE Lanes<float> maximum(Lanes<float> x, Lanes<float> y) {
   return {hn::Vec<Tag<float>>(vmaxq_f32(x.v.raw, y.v.raw))};

@@ -1,11 +1,13 @@
-// The exponential and the logarithm on Lanes, and what is one step away from them. A vector of f32 takes about twenty
-// instructions, none of them a division or a table look-up:
+// The exponential and the logarithm on Lanes, and what is one step away from them. A vector of f32 takes
+// about twenty instructions, none of them a division or a table look-up:
 //
-//   e^x = 2^n · (1 + p(r)),   n = round(x / ln 2),   r = x - n ln 2 in two parts,   p(r) = r + r² q(r) ≈ expm1(r)
+//   e^x = 2^n · (1 + p(r)),   n = round(x / ln 2),   r = x - n ln 2 in two parts,   p(r) = r + r² q(r) ≈
+//                                                    expm1(r)
 //
-// 1.5·2^23 (f32) or 1.5·2^52 (f64) is added to x / ln 2, which rounds it to an integer and leaves that integer in the
-// low bits, where a shift makes an exponent of it. 2^n is applied in two halves, so that results may be subnormal or
-// overflow; a limit that keeps NaN stands before. Each lane's bits depend on that lane alone.
+// 1.5·2^23 (f32) or 1.5·2^52 (f64) is added to x / ln 2, which rounds it to an integer and leaves that
+// integer in the low bits, where a shift makes an exponent of it. 2^n is applied in two halves, so that
+// results may be subnormal or overflow; a limit that keeps NaN stands before. Each lane's bits depend on that
+// lane alone.
 #if defined(TIDEMARK_KERNEL_SIMD_EXP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TIDEMARK_KERNEL_SIMD_EXP_INL_H_
 #undef TIDEMARK_KERNEL_SIMD_EXP_INL_H_
@@ -49,7 +51,8 @@ HWY_INLINE Lanes<T> horner(Lanes<T> x, const T (&c)[N]) {
   return sum;
 }
 
-// x limited from above or below; NaN stays. Highway's Min and Max lose it on Arm, and on x86-64 keep the second operand.
+// x limited from above or below; NaN stays. Highway's Min and Max lose it on Arm, and on x86-64 keep the
+// second operand.
 #if HWY_ARCH_ARM_A64 && HWY_TARGET == HWY_NEON
 HWY_INLINE Lanes<float> at_most(Lanes<float> x, float bound) {
   return {hn::Vec<Tag<float>>(vminq_f32(lanes_of(bound).v.raw, x.v.raw))};
@@ -145,8 +148,8 @@ HWY_INLINE Lanes<T> exp_of_negative(Lanes<T> x) {
   return exp_in_range(at_least(x, ExpFacts<T>::lowest));
 }
 
-// 2^x for x ≤ 0 (or NaN), where what is below the smallest normal number may as well be 0: for probabilities. From -127 on
-// the power of two is 0, the exponent's bits being so.
+// 2^x for x ≤ 0 (or NaN), where what is below the smallest normal number may as well be 0: for probabilities.
+// From -127 on the power of two is 0, the exponent's bits being so.
 HWY_INLINE Lanes<float> exp2_of_negative(Lanes<float> x) {
   using Facts = ExpFacts<float>;
   const Tag<float> d;
@@ -161,16 +164,16 @@ HWY_INLINE Lanes<double> exp2_of_negative(Lanes<double> x) {
   return exp_of_negative(x * lanes_of(0.69314718055994530942));
 }
 
-// 2^64·(1 + p)·2^n, given n + bias + 64 in the low bits: for n that goes as low as e^x vanishes, and no lower than what
-// stays normal here.
+// 2^64·(1 + p)·2^n, given n + bias + 64 in the low bits: for n that goes as low as e^x vanishes, and no lower
+// than what stays normal here.
 HWY_INLINE Lanes<float> scaled_exp(const ReducedExp<float>& e) {
   const Lanes<float> power = {hn::BitCast(Tag<float>(), hn::ShiftLeft<23>(e.tagged))};
   return mul_add(e.p, power, power);
 }
 inline constexpr int scaled_offset = 127 + 64;
 
-// From the exponential of -|x| alone, so that nothing overflows and small results keep their digits. In f32 both sides of
-// the fraction are multiplied by 2^64.
+// From the exponential of -|x| alone, so that nothing overflows and small results keep their digits. In f32
+// both sides of the fraction are multiplied by 2^64.
 HWY_INLINE Lanes<float> sigmoid(Lanes<float> x) {
   const Lanes<float> scale = lanes_of(0x1p64f);
   const Lanes<float> e = scaled_exp(reduce_exp<scaled_offset>(at_least(-abs(x), ExpFacts<float>::lowest)));

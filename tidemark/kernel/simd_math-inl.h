@@ -1,5 +1,6 @@
-// Vector math on Lanes: accurate over the whole range, with the special values of <cmath>. The cores of the circular
-// functions are Highway's; what those leave undefined (NaN, infinities, large angles) is settled here. Errors are measured in ops/scalar/elementwise_accuracy_test.cc.
+// Vector math on Lanes: accurate over the whole range, with the special values of <cmath>. The cores of the
+// circular functions are Highway's; what those leave undefined (NaN, infinities, large angles) is settled
+// here. Errors are measured in ops/scalar/elementwise_accuracy_test.cc.
 #if defined(TIDEMARK_KERNEL_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TIDEMARK_KERNEL_SIMD_MATH_INL_H_
 #undef TIDEMARK_KERNEL_SIMD_MATH_INL_H_
@@ -17,7 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace tidemark {
 namespace HWY_NAMESPACE {
 
-// Highway reduces the angle with a few parts of π, good up to about this; larger angles go to <cmath>, lane by lane.
+// Highway reduces the angle with a few parts of π, good up to about this; larger angles go to <cmath>, lane
+// by lane.
 template <class T>
 inline constexpr T largest_angle = T(39000);
 template <class T, class F>
@@ -35,8 +37,8 @@ HWY_INLINE Lanes<T> sin(Lanes<T> x) {
   const Lanes<T> y = {hn::Sin(Tag<T>(), bounded_angle(x).v)};
   return replace_large_angles(x, select(equal(x, lanes_of(T(0))), x, y), [](T a) { return std::sin(a); });
 }
-// cos for |x| ≤ π/4 by its series, to r¹⁸/18! (below 1e-17): Highway's reduction goes through π/2 and gives less than
-// 1 at 0.
+// cos for |x| ≤ π/4 by its series, to r¹⁸/18! (below 1e-17): Highway's reduction goes through π/2 and gives
+// less than 1 at 0.
 template <class T>
 HWY_INLINE Lanes<T> cos_near_zero(Lanes<T> x) {
   const Lanes<T> z = x * x;

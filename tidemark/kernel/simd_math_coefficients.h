@@ -35,15 +35,15 @@ inline constexpr double erf_coefficients_f64[] = {
     5.95717614774891140443e-11};
 
 // exp(a²/2)·Φ(-a), Φ the normal distribution.
-// f32: p(a)/q(a) for 0 ≤ a ≤ 14.45; relative error below 6e-9. p is divided by 2^64, as its reader's exponential is
-// multiplied by it.
+// f32: p(a)/q(a) for 0 ≤ a ≤ 14.45; relative error below 6e-9. p is divided by 2^64, as its reader's
+// exponential is multiplied by it.
 inline constexpr float mills_over_f32[] = {0.5f * 0x1p-64f, 0.4381975444f * 0x1p-64f,
                                            0.1831630533f * 0x1p-64f, 0.04060894169f * 0x1p-64f,
                                            0.004112704157f * 0x1p-64f};
 inline constexpr float mills_under_f32[] = {1.0f,         1.674280067f,  1.202203562f,
                                             0.469280326f, 0.1017980029f, 0.01030889993f};
-// f64: r·p((5 - a/8)·r) with r = 1/(a + 5), for 0 ≤ a ≤ 40; relative error below 1e-18. The argument of p runs from 1 to 0,
-// and there the terms of p hardly cancel.
+// f64: r·p((5 - a/8)·r) with r = 1/(a + 5), for 0 ≤ a ≤ 40; relative error below 1e-18. The argument of p
+// runs from 1 to 0, and there the terms of p hardly cancel.
 inline constexpr double mills_coefficients_f64[] = {
     0.448530083473558948974,   0.443499816172042065923,    0.416002169863406618411,
     0.367547139192848072688,   0.30293696548238298258,     0.229707017241200102583,

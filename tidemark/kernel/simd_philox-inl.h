@@ -1,5 +1,5 @@
-// Philox-4x32-10 on vectors: a lane is a block, so that the rounds need no shuffles. The bits are base/philox.h's.
-// Compiled once per Highway target; include it from a file that uses hwy/foreach_target.h.
+// Philox-4x32-10 on vectors: a lane is a block, so that the rounds need no shuffles. The bits are
+// base/philox.h's. Compiled once per Highway target; include it from a file that uses hwy/foreach_target.h.
 #if defined(TIDEMARK_KERNEL_SIMD_PHILOX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TIDEMARK_KERNEL_SIMD_PHILOX_INL_H_
 #undef TIDEMARK_KERNEL_SIMD_PHILOX_INL_H_
@@ -39,8 +39,8 @@ HWY_INLINE PhiloxProduct philox_multiply(PhiloxLanes x, PhiloxLanes factor) {
 #endif
 }
 
-// The blocks first … first + n · Lanes - 1, a block per lane, in n chains that hide each other's latency: word w of those in
-// chain i is chains[i][w].
+// The blocks first … first + n · Lanes - 1, a block per lane, in n chains that hide each other's latency:
+// word w of those in chain i is chains[i][w].
 template <int n>
 HWY_INLINE void philox_chains(Philox philox, std::uint64_t first, std::uint64_t stream,
                               PhiloxLanes (&chains)[n][4]) {

@@ -1,9 +1,9 @@
-// A tile function computes one op on `n` dense elements of a compute type: the unit that elementwise kernels, and
-// fused ones, are made of. It knows nothing of shapes, strides or 16-bit storage; whoever calls it (kernel/fused)
-// brings operands into that form.
+// A tile function computes one op on `n` dense elements of a compute type: the unit that elementwise kernels,
+// and fused ones, are made of. It knows nothing of shapes, strides or 16-bit storage; whoever calls it
+// (kernel/fused) brings operands into that form.
 //
-// Every element's bits depend on that element's operands alone, never on its place in the tile, on n or on alignment,
-// but for the sign and payload of a NaN.
+// Every element's bits depend on that element's operands alone, never on its place in the tile, on n or on
+// alignment, but for the sign and payload of a NaN.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -38,7 +38,8 @@ enum class Staging : std::uint8_t {
   storage,  // the tile sees elements as they are stored (it only moves them)
 };
 
-// What a tile on f32 does where that is a few instructions: machine code may do it in registers, with the same bits.
+// What a tile on f32 does where that is a few instructions: machine code may do it in registers, with the
+// same bits.
 enum class TileOp : std::uint8_t {
   other,
   neg,

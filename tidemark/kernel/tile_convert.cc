@@ -1,5 +1,5 @@
-// Compiled once per SIMD target. What remains after the last whole vector is converted one by one: rounding to 16 bits
-// is defined bit for bit, so both ways give the same.
+// Compiled once per SIMD target. What remains after the last whole vector is converted one by one: rounding
+// to 16 bits is defined bit for bit, so both ways give the same.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tidemark/kernel/tile_convert.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep

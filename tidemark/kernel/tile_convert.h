@@ -1,4 +1,5 @@
-// Moving elements between storage and tiles: gathers, fills, copies, and the widening and rounding of 16-bit floats.
+// Moving elements between storage and tiles: gathers, fills, copies, and the widening and rounding of 16-bit
+// floats.
 #pragma once
 #include "tidemark/kernel/tile.h"
 

@@ -11,7 +11,8 @@ namespace {
 
 const std::byte* bytes(const void* p) { return static_cast<const std::byte*>(p); }
 
-// f32 of every exponent, with significands about the halves that decide how 16 bits round; NaN and infinity among them.
+// f32 of every exponent, with significands about the halves that decide how 16 bits round; NaN and infinity
+// among them.
 std::vector<float> samples() {
   std::vector<float> x;
   for (std::uint32_t top = 0; top < 1u << 16; ++top) {

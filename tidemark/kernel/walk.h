@@ -1,5 +1,5 @@
-// One shape walked in row-major order by operands that are broadcast to it or lie in memory with strides. Made once,
-// before anything runs: dimensions are merged wherever every operand allows it.
+// One shape walked in row-major order by operands that are broadcast to it or lie in memory with strides.
+// Made once, before anything runs: dimensions are merged wherever every operand allows it.
 #pragma once
 #include <vector>
 

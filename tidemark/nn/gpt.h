@@ -1,5 +1,5 @@
-// GPT-2 (Radford et al. 2019): learned positions, pre-norm blocks, the output tied to the token table. Dropout, where
-// it is asked for, of embeddings, probabilities and what each half of a block adds.
+// GPT-2 (Radford et al. 2019): learned positions, pre-norm blocks, the output tied to the token table.
+// Dropout, where it is asked for, of embeddings, probabilities and what each half of a block adds.
 #pragma once
 #include <vector>
 

@@ -82,7 +82,8 @@ SelfAttention SelfAttention::init(const Tensor& key, std::int64_t width) {
 }
 Tensor SelfAttention::operator()(const Tensor& x, std::int64_t heads, bool causal,
                                  const Dropout& dropout) const {
-  // Heads are told apart before q, k and v are, and merged by the product that follows: so all of it is views.
+  // Heads are told apart before q, k and v are, and merged by the product that follows: so all of it is
+  // views.
   const std::int64_t batch = x.size(0), length = x.size(1), width = x.size(2), each = width / heads;
   std::vector<Tensor> parts = split_evenly(reshape(qkv(x), {batch, length, 3, heads, each}), 2, 3);
   for (Tensor& part : parts) {  // (B, T, 1, heads, each) → (B, heads, T, each)

@@ -1,4 +1,5 @@
-// Layers as plain structs of parameters (trees) and plain functions over them. `init` draws parameters from a key.
+// Layers as plain structs of parameters (trees) and plain functions over them. `init` draws parameters from a
+// key.
 #pragma once
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/model_functions.h"
@@ -41,8 +42,8 @@ struct BatchNorm2d {
   Tensor operator()(const Operand& x) const;  // (N, C, H, W), statistics of the batch
 };
 
-// A convolution without bias, then batch normalisation. The batch's mean and variance are not averaged over steps:
-// running averages are for inference.
+// A convolution without bias, then batch normalisation. The batch's mean and variance are not averaged over
+// steps: running averages are for inference.
 struct ConvNorm {
   Tensor weight;  // (out, in/groups, k, k)
   BatchNorm2d norm;
@@ -65,8 +66,8 @@ struct UpConv2d {
   Tensor operator()(const Operand& x) const;  // (N, in, H, W) → (N, out, kH, kW)
 };
 
-// Drops at a rate, by a key; each use takes a key of its own by its number. As it is by default, it drops nothing: models
-// in use, not in training. The key is data: hand a new one to every step.
+// Drops at a rate, by a key; each use takes a key of its own by its number. As it is by default, it drops
+// nothing: models in use, not in training. The key is data: hand a new one to every step.
 struct Dropout {
   double rate = 0;
   Tensor key;

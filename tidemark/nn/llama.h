@@ -1,4 +1,5 @@
-// Llama (Touvron et al. 2023): RMS norm, rotary positions, a gated feed-forward (SwiGLU), no biases, an untied output.
+// Llama (Touvron et al. 2023): RMS norm, rotary positions, a gated feed-forward (SwiGLU), no biases, an
+// untied output.
 #pragma once
 #include <vector>
 
@@ -19,7 +20,8 @@ struct RmsNorm {
   Tensor operator()(const Operand& x) const;  // over the last dimension
 };
 
-// Angles of every position and frequency, shared by all layers (Su et al. 2021): pairs (i, i + D/2) turn together.
+// Angles of every position and frequency, shared by all layers (Su et al. 2021): pairs (i, i + D/2) turn
+// together.
 struct Rotary {
   Tensor cosine, sine;  // (T, D/2)
 

@@ -1,5 +1,5 @@
-// A language model of LSTM layers, unrolled: every step is nodes of its own in the graph, and the recurrent weights are
-// read by all of them.
+// A language model of LSTM layers, unrolled: every step is nodes of its own in the graph, and the recurrent
+// weights are read by all of them.
 #pragma once
 #include <vector>
 

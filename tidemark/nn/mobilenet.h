@@ -1,5 +1,5 @@
-// MobileNetV2 (Sandler et al. 2018): inverted residuals, which widen by 1 x 1, filter each channel for itself by 3 x 3
-// and project back by 1 x 1 without an activation.
+// MobileNetV2 (Sandler et al. 2018): inverted residuals, which widen by 1 x 1, filter each channel for itself
+// by 3 x 3 and project back by 1 x 1 without an activation.
 #pragma once
 #include <vector>
 

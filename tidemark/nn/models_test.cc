@@ -1,4 +1,5 @@
 #include "tidemark/nn/models.h"
+#include "tidemark/cpu/device.h"
 
 #include <gtest/gtest.h>
 

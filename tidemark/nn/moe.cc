@@ -8,7 +8,8 @@
 namespace tidemark::nn {
 namespace {
 
-// Where each choice (a token's i-th expert) goes: a slot of its expert, or behind all slots when it is dropped.
+// Where each choice (a token's i-th expert) goes: a slot of its expert, or behind all slots when it is
+// dropped.
 struct Routing {
   Tensor slot;    // (top · tokens), in [0, experts · capacity]
   Tensor token;   // (experts · capacity): 1 + the token in the slot; 0: empty

@@ -1,9 +1,11 @@
-// A sparse mixture of experts in the style of Mixtral (Jiang et al. 2024): a Llama whose feed-forwards are experts, of
-// which each token visits the `top` best. Routing has a fixed capacity (Lepikhin et al. 2021), so that all shapes are
-// known when the graph is made:
+// A sparse mixture of experts in the style of Mixtral (Jiang et al. 2024): a Llama whose feed-forwards are
+// experts, of which each token visits the `top` best. Routing has a fixed capacity (Lepikhin et al. 2021), so
+// that all shapes are known when the graph is made:
 //
-//   each expert takes the first `capacity` tokens sent to it, first choices before second ones; what comes later is
-//   dropped (the residual carries it past the layer). Tokens are gathered into (experts, capacity, width), the experts
+//   each expert takes the first `capacity` tokens sent to it, first choices before second ones; what comes
+//   later is
+//   dropped (the residual carries it past the layer). Tokens are gathered into (experts, capacity, width),
+//   the experts
 //   run as one batched product, and the results are gathered back and weighed by the router.
 #pragma once
 #include <vector>

@@ -1,6 +1,8 @@
-// Residual networks (He et al. 2016) in the form used since: the stride of a bottleneck sits in its 3 x 3 convolution.
+// Residual networks (He et al. 2016) in the form used since: the stride of a bottleneck sits in its 3 x 3
+// convolution.
 //
-//   stem 7 x 7 / 2, max pool 3 x 3 / 2 → four stages, each halving the side and doubling the channels → mean → linear
+//   stem 7 x 7 / 2, max pool 3 x 3 / 2 → four stages, each halving the side and doubling the channels → mean
+//   → linear
 #pragma once
 #include <vector>
 

@@ -1,4 +1,5 @@
-// The pre-norm transformer block that GPT-2 and ViT are made of: attention, then a feed-forward of four times the width.
+// The pre-norm transformer block that GPT-2 and ViT are made of: attention, then a feed-forward of four times
+// the width.
 #pragma once
 #include "tidemark/nn/layers.h"
 

@@ -1,5 +1,5 @@
-// U-Net (Ronneberger et al. 2015) with padded convolutions and batch norm, as it is mostly built today: down by max
-// pools, up by transposed convolutions, and a long skip from each resolution to its mirror image.
+// U-Net (Ronneberger et al. 2015) with padded convolutions and batch norm, as it is mostly built today: down
+// by max pools, up by transposed convolutions, and a long skip from each resolution to its mirror image.
 //
 //   x ─▶ [64] ───────────────────────────▶ [64] ─▶ logits per pixel
 //          └▶ [128] ──────────────▶ [128] ─┘

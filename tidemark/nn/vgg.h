@@ -1,5 +1,5 @@
-// VGG (Simonyan & Zisserman 2015): stages of 3 x 3 convolutions, each ended by a 2 x 2 max pool, then three linear layers
-// with dropout. The first of them is sized for one side of images, as in the paper.
+// VGG (Simonyan & Zisserman 2015): stages of 3 x 3 convolutions, each ended by a 2 x 2 max pool, then three
+// linear layers with dropout. The first of them is sized for one side of images, as in the paper.
 #pragma once
 #include <vector>
 

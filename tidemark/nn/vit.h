@@ -1,5 +1,5 @@
-// Vision transformer (Dosovitskiy et al. 2021): an image as a sequence of square patches with a class token before them.
-// The position table is for one side of images.
+// Vision transformer (Dosovitskiy et al. 2021): an image as a sequence of square patches with a class token
+// before them. The position table is for one side of images.
 #pragma once
 #include <vector>
 

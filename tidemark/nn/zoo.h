@@ -1,5 +1,5 @@
-// Built-in models as graphs of one training step: what `tidemark plan NAME` plans without running. Built from types
-// alone: no parameter is ever allocated, so a model may be far larger than this machine.
+// Built-in models as graphs of one training step: what `tidemark plan NAME` plans without running. Built from
+// types alone: no parameter is ever allocated, so a model may be far larger than this machine.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,8 +10,9 @@
 
 namespace tidemark::nn {
 
-// What is not given is the model's own. The context counts tokens, pixels of an image's side, or steps (ZooContext::unit).
-// The dtype (f32, bf16 or f16) is that of parameters and activations; moments are f32, and losses are not scaled.
+// What is not given is the model's own. The context counts tokens, pixels of an image's side, or steps
+// (ZooContext::unit). The dtype (f32, bf16 or f16) is that of parameters and activations; moments are f32,
+// and losses are not scaled.
 struct ZooOptions {
   std::optional<std::int64_t> batch = {}, context = {};
   std::optional<DType> dtype = {};

@@ -1,4 +1,5 @@
 #include "tidemark/nn/zoo.h"
+#include "tests/support/test_target.h"
 
 #include <gmock/gmock.h>
 
@@ -102,7 +103,7 @@ TEST(Zoo, EveryFamilyIsPlanned) {
   for (const char* name : {"mlp", "transformer", "residual", "gpt", "convnet", "gpt2", "resnet50", "vgg16",
                            "unet", "mobilenet", "vit", "moe"}) {
     const Graph graph = prepare_graph(model(name).training_step({.batch = 2}));
-    const Plan plan = make_plan(graph);
+    const Plan plan = make_plan(graph, test_target());
     EXPECT_GE(plan.peak(), plan.lower_bound) << name;
     EXPECT_LT(plan.peak(), plan.store_all_bytes) << name;
   }

@@ -1,7 +1,7 @@
-// Dormand and Prince 1980, with the step control of Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I,
-// II.4 (DOPRI5): a PI controller, first step from the size of y and its slope. Step sizes and the choice to take a step
-// are computed from values through which no gradient passes; they are part of the state that the loop keeps, and so
-// have the same bits when a step runs again.
+// Dormand and Prince 1980, with the step control of Hairer, Nørsett, Wanner, Solving Ordinary Differential
+// Equations I, II.4 (DOPRI5): a PI controller, first step from the size of y and its slope. Step sizes and
+// the choice to take a step are computed from values through which no gradient passes; they are part of the
+// state that the loop keeps, and so have the same bits when a step runs again.
 #include <cmath>
 
 #include "tidemark/ode/methods.h"
@@ -101,8 +101,8 @@ List dopri5(const ParameterField& f, const List& y0, const List& parameters, Int
     const Stepped trial = dormand_prince(outwards(fixed), before, slope_before, s, h);
     const Tensor error = error_norm(trial.error, before, trial.y, options);
     const Tensor taken = error <= 1;
-    // The same step once more for the gradient; nothing is computed twice, since the values are the same. A trial that
-    // is rejected may have overflowed: no gradient may enter it, not even one that is zero.
+    // The same step once more for the gradient; nothing is computed twice, since the values are the same. A
+    // trial that is rejected may have overflowed: no gradient may enter it, not even one that is zero.
     const auto passing = [&](const List& list) { return chosen(taken, list, stopped(list)); };
     const List with = passing(parameters), y = passing(p.y), slope = passing(p.slope);
     const Stepped step = dormand_prince(outwards(with), y, slope, s, h);

@@ -1,5 +1,5 @@
-// How far a state that was integrated back lies from where it began, reported and held against a tolerance when the
-// program runs.
+// How far a state that was integrated back lies from where it began, reported and held against a tolerance
+// when the program runs.
 #pragma once
 #include "tidemark/ode/field.h"
 #include "tidemark/ode/options.h"

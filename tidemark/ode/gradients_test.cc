@@ -1,4 +1,5 @@
-// The three ways to the gradient of odeint against one another: closeness, memory, drift, second order; and mistakes.
+// The three ways to the gradient of odeint against one another: closeness, memory, drift, second order; and
+// mistakes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -171,8 +172,8 @@ INSTANTIATE_TEST_SUITE_P(Methods, SecondOrder,
                          testing::Values(OdeMethod::rk4, OdeMethod::dopri5, OdeMethod::implicit_midpoint,
                                          OdeMethod::leapfrog));
 
-// Of a gradient that was integrated backwards, the derivative is that of its own steps, and so as close to the exact one
-// as the gradient is.
+// Of a gradient that was integrated backwards, the derivative is that of its own steps, and so as close to
+// the exact one as the gradient is.
 TEST(OdeGradients, FromBackwardsAreDifferentiatedAgain) {
   const auto second = [](const OdeOptions& options) {
     const auto loss = [&](Tensor p) {

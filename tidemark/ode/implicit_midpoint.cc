@@ -1,6 +1,7 @@
-// y' = y + h f(t + h/2, m) with the middle m = (y + y') / 2, so that m = y + h/2 f(t + h/2, m): that is solved for m by
-// Newton's method on all elements as one vector. No gradient passes through the search. Two further Newton steps from
-// the solution carry it: by the implicit function theorem one gives the first derivatives, two those up to the third.
+// y' = y + h f(t + h/2, m) with the middle m = (y + y') / 2, so that m = y + h/2 f(t + h/2, m): that is
+// solved for m by Newton's method on all elements as one vector. No gradient passes through the search. Two
+// further Newton steps from the solution carry it: by the implicit function theorem one gives the first
+// derivatives, two those up to the third.
 #include "tidemark/autodiff/transforms.h"
 #include "tidemark/ode/methods.h"
 #include "tidemark/trace/control_flow.h"

@@ -1,5 +1,5 @@
-// The methods: from y at interval.begin to y at interval.end, all written with loops of the graph, so that their
-// gradients run on the schedules of loops.
+// The methods: from y at interval.begin to y at interval.end, all written with loops of the graph, so that
+// their gradients run on the schedules of loops.
 #pragma once
 #include "tidemark/ode/field.h"
 #include "tidemark/ode/options.h"

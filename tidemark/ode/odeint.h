@@ -1,6 +1,6 @@
-// odeint(f, y0, t0, t1, options): y(t1) for dy/dt = f(t, y), y(t0) = y0. y is a tree of tensors of one float dtype, f
-// returns a tree like it; t is a scalar of that dtype. What f uses from outside (parameters) is captured and has
-// gradients; t0 and t1 are numbers and have none. t1 may lie before t0.
+// odeint(f, y0, t0, t1, options): y(t1) for dy/dt = f(t, y), y(t0) = y0. y is a tree of tensors of one float
+// dtype, f returns a tree like it; t is a scalar of that dtype. What f uses from outside (parameters) is
+// captured and has gradients; t0 and t1 are numbers and have none. t1 may lie before t0.
 //
 //   const auto end = td::odeint([&](td::Tensor t, td::Tensor y) { return td::matmul(y, w); }, y0, 0, 1,
 //                               {.method = td::OdeMethod::rk4, .steps = 50});

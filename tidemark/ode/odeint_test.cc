@@ -59,8 +59,8 @@ TEST(Dopri5, MeetsItsToleranceInEitherDirection) {
   EXPECT_LT(forced_error({.rtol = 1e-10, .atol = 1e-10}), forced_error({.rtol = 1e-5, .atol = 1e-5}) / 1000);
 }
 
-// The error of steps of fixed size: with the tolerance wide open the first step is kept until it grows, so the span is
-// one step long.
+// The error of steps of fixed size: with the tolerance wide open the first step is kept until it grows, so
+// the span is one step long.
 TEST(Dopri5, HasOrderFive) {
   const auto one_step = [](double h) {
     return forced_error({.rtol = 1e6, .atol = 1e6, .first_step = h}, 0.3, 0.3 + h);

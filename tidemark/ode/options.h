@@ -23,7 +23,8 @@ enum class OdeGradient {
   reversible,  // of the computed result: each leapfrog step is undone; memory does not grow with steps
 };
 
-// How far the state that was integrated backwards to t0 lies from y0: largest difference / (1 + largest |y0|).
+// How far the state that was integrated backwards to t0 lies from y0: largest difference / (1 + largest
+// |y0|).
 struct OdeDrift {
   double latest = 0;
   double largest = 0;  // of all gradients so far
@@ -37,7 +38,8 @@ struct OdeOptions {
   double rtol = 1e-6, atol = 1e-9;
   std::int64_t max_steps = 10'000;        // dopri5: taken and rejected ones; more are an error
   std::optional<double> first_step = {};  // dopri5; none: from the size of y0 and its slope
-  // implicit_midpoint: until the change is below tolerance · (1 + largest |y|). None: 1e-10 in f64, else 1e-5.
+  // implicit_midpoint: until the change is below tolerance · (1 + largest |y|). None: 1e-10 in f64, else
+  // 1e-5.
   std::optional<double> newton_tolerance = {};
   std::int64_t newton_steps = 25;  // more are an error
   // Gradients by adjoint or reversible: more drift is an error when the gradient is computed.

@@ -22,4 +22,7 @@ std::shared_ptr<const void> prepare_tile(const Call& call, TileCode code) {
                                               std::vector<FusedStep>{std::move(step)});
 }
 
+bool takes_any_strides(const Call&, int) { return true; }
+Fusion is_pointwise(const Call&) { return Fusion::pointwise; }
+
 }  // namespace tidemark

@@ -11,7 +11,6 @@ namespace {
 
 constexpr const Op* table[] = {
 #define TM_OP(name) &op::name,
-#define TM_OP_WITHOUT_KERNEL(name) &op::name,
 #include "tidemark/ops/ops.def"
 };
 

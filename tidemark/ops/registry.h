@@ -10,14 +10,12 @@ namespace tidemark {
 
 namespace op {
 #define TM_OP(name) extern const Op name;
-#define TM_OP_WITHOUT_KERNEL(name) extern const Op name;
 #include "tidemark/ops/ops.def"
 }  // namespace op
 
-// Declared here so that a stem's .cpu.cc and the backend's table agree; the backend's list is cpu/kernels.cc.
+// Declared here so that a stem's .cpu.cc and the table of kernels (cpu_kernels.cc) agree.
 namespace cpu {
 #define TM_OP(name) extern const CpuKernel name;
-#define TM_OP_WITHOUT_KERNEL(name)
 #include "tidemark/ops/ops.def"
 }  // namespace cpu
 

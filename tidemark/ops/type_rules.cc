@@ -91,7 +91,4 @@ Strides operand_strides(const Call& call, int operand) {
   return call.in_strides.empty() ? dense_strides(call.in[k].shape) : call.in_strides[k];
 }
 
-bool takes_any_strides(const Call&, int) { return true; }
-Fusion is_pointwise(const Call&) { return Fusion::pointwise; }
-
 }  // namespace tidemark

@@ -1,4 +1,4 @@
-// Checks and facts that ops share. Each check throws the caller's mistake with the op's name and the user's line.
+// Checks that ops share. Each check throws the caller's mistake with the op's name and the user's line.
 #pragma once
 #include "tidemark/base/error.h"
 #include "tidemark/ir/op.h"
@@ -17,11 +17,5 @@ void require_axes(const Call& call, const Dims& axes, int rank);  // ascending, 
 
 // The strides an operand will have when the call runs.
 Strides operand_strides(const Call& call, int operand);
-
-// Op::strided of a kernel that takes every operand as it lies.
-bool takes_any_strides(const Call& call, int operand);
-
-// Op::fusion of an op whose every call is pointwise.
-Fusion is_pointwise(const Call& call);
 
 }  // namespace tidemark

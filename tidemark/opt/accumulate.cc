@@ -22,7 +22,8 @@ class Accumulation {
       if (product == sum || !is_lone_product(product)) continue;
       if (graph_.type(sum) != graph_.type(product)) continue;  // broadcast
       const NodeId maker = graph_[product].producer, before = graph_[sum].producer;
-      // Else the product's operands would have to wait for the sum. An input is the caller's: nothing is added in it.
+      // Else the product's operands would have to wait for the sum. An input is the caller's: nothing is
+      // added in it.
       if (!before.valid() || before > maker) continue;
       best = i;
     }

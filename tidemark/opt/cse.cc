@@ -28,8 +28,8 @@ bool same_node(const Node& a, const Node& b) {
                             [](const Graph& r, const Graph& s) { return same_graph(r, s, meaning_only); });
 }
 
-// One node may stand for both if one's checkpoint is inside the other's: from incomparable ones, each would wait for the
-// other's recomputation.
+// One node may stand for both if one's checkpoint is inside the other's: from incomparable ones, each would
+// wait for the other's recomputation.
 bool may_share(const Graph& graph, CheckpointId a, CheckpointId b) {
   return graph.encloses(a, b) || graph.encloses(b, a);
 }

@@ -1,4 +1,5 @@
-// Dead code elimination: drops nodes none of whose results reach an output, unless running them has an effect.
+// Dead code elimination: drops nodes none of whose results reach an output, unless running them has an
+// effect.
 #pragma once
 #include "tidemark/ir/graph.h"
 

@@ -1,4 +1,5 @@
-// Optimisation moves, merges and removes nodes; hints and checkpoints follow, and what loses its value says so.
+// Optimisation moves, merges and removes nodes; hints and checkpoints follow, and what loses its value says
+// so.
 #include <gtest/gtest.h>
 
 #include "tests/support/graph_text.h"

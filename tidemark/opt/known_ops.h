@@ -1,6 +1,7 @@
-// The operations that simplification recognises or writes, found once by name. opt rests on ir and so cannot include
-// ops/; this list is the one place where it names them. Rules compare pointers, and an op that the lookup does not
-// know stays nullptr: its rules never match. (Every other pass reads facts through Op and needs no names.)
+// The operations that simplification recognises or writes, found once by name. opt rests on ir and so cannot
+// include ops/; this list is the one place where it names them. Rules compare pointers, and an op that the
+// lookup does not know stays nullptr: its rules never match. (Every other pass reads facts through Op and
+// needs no names.)
 #pragma once
 #include <string_view>
 

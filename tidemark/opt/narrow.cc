@@ -103,8 +103,8 @@ class Narrowing {
     emitted_[id.index] = true;
   }
 
-  // Emits what waits here, and what waits for that. A producer that moved itself may leave other operands of its
-  // follower behind; the follower then waits for the last of those.
+  // Emits what waits here, and what waits for that. A producer that moved itself may leave other operands of
+  // its follower behind; the follower then waits for the last of those.
   void emit_followers(const std::vector<NodeId>& waiting) {
     std::vector<NodeId> stack(waiting.rbegin(), waiting.rend());
     while (!stack.empty()) {

@@ -29,7 +29,8 @@ OptOptions options() {
           }};
 }
 
-// Graphs full of what the passes look for: constants 0, 1, -1, 2, repeated work, movement that undoes movement, masks.
+// Graphs full of what the passes look for: constants 0, 1, -1, 2, repeated work, movement that undoes
+// movement, masks.
 class RandomGraph {
  public:
   explicit RandomGraph(std::uint64_t seed) : random_(seed) {

@@ -1,6 +1,6 @@
-// Builds a new graph from an old one, remembering where each value went. What a caller of the graph can see stays:
-// its name, all inputs in order with their names and donation, all outputs in order. Nodes keep lines, names and
-// checkpoints; hints follow their values.
+// Builds a new graph from an old one, remembering where each value went. What a caller of the graph can see
+// stays: its name, all inputs in order with their names and donation, all outputs in order. Nodes keep lines,
+// names and checkpoints; hints follow their values.
 #pragma once
 #include <functional>
 

@@ -10,7 +10,8 @@
 namespace tidemark {
 namespace {
 
-// Rules shrink or reorder towards a normal form, so few fire in a row; the bound guards against our own mistakes.
+// Rules shrink or reorder towards a normal form, so few fire in a row; the bound guards against our own
+// mistakes.
 constexpr int max_firings = 16;
 constexpr std::size_t max_uniform_bytes = 4096;  // larger data is not searched
 

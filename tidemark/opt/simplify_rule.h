@@ -8,8 +8,8 @@
 
 namespace tidemark {
 
-// The node's operands are values of `graph`. A rule that fires either names a value that is the node's one result,
-// or changes `node` to another one with the same result type.
+// The node's operands are values of `graph`. A rule that fires either names a value that is the node's one
+// result, or changes `node` to another one with the same result type.
 struct Site {
   Graph& graph;
   const KnownOps& ops;

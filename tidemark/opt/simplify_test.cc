@@ -20,7 +20,8 @@ using testing::bit_difference;
 using testing::literal_of;
 using testing::NaNs;
 
-// Graphs read x: f32[8], y: f32[8], i: i32[8], p: bool[8], h: f16[8], m: f32[2, 4]; the body is written as lines.
+// Graphs read x: f32[8], y: f32[8], i: i32[8], p: bool[8], h: f16[8], m: f32[2, 4]; the body is written as
+// lines.
 struct Case {
   const char* rule;
   const char* before;

@@ -5,8 +5,8 @@
 //   auto train = compile(optim::step(adamw, loss), {.donate = {0}});
 //   auto [next, value] = train(state, x, y);        // state = next: updated in place, counted once
 //
-// A state holds the parameters and what the optimizer remembers of them, each as a tree like the parameters. Moments of
-// 16-bit parameters are f32, and the update is computed in f32 and rounded once, to the parameter.
+// A state holds the parameters and what the optimizer remembers of them, each as a tree like the parameters.
+// Moments of 16-bit parameters are f32, and the update is computed in f32 and rounded once, to the parameter.
 #pragma once
 #include "tidemark/autodiff/transforms.h"
 #include "tidemark/trace/functions.h"
@@ -74,8 +74,10 @@ struct Momentum {
   Pair updated(const Pair& old, const Tensor& g) const;
 };
 
-// Adam with decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2; eps is added to √(v / (1 - beta2ᵗ))):
-// m ← beta1 m + (1 - beta1) g;  v ← beta2 v + (1 - beta2) g²;  w ← w (1 - lr weight_decay) - lr m̂ / (√v̂ + eps)
+// Adam with decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2; eps is added to √(v / (1 -
+// beta2ᵗ))):
+// m ← beta1 m + (1 - beta1) g;  v ← beta2 v + (1 - beta2) g²;  w ← w (1 - lr weight_decay) - lr m̂ / (√v̂ +
+//                                                              eps)
 struct AdamW {
   double lr = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
@@ -100,8 +102,8 @@ struct AdamW {
   Triple updated(const Triple& old, const Tensor& g, const Corrected& corrected) const;
 };
 
-// A function (state, arguments…) → {new state, what the loss returned}. The loss takes the parameters first and returns
-// a scalar, or a tuple that begins with one.
+// A function (state, arguments…) → {new state, what the loss returned}. The loss takes the parameters first
+// and returns a scalar, or a tuple that begins with one.
 template <class Optimizer, class Loss>
 auto step(Optimizer optimizer, Loss loss, SourceLine where = std::source_location::current()) {
   return [optimizer = std::move(optimizer), gradient = value_and_grad(std::move(loss), where), where](

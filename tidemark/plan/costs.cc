@@ -9,8 +9,8 @@ namespace {
 // Adds up the steps of one kernel.
 class KernelSum {
  public:
-  KernelSum(const Graph& graph, const Plan& plan, const Machine& machine)
-      : graph_(graph), plan_(plan), machine_(machine) {}
+  KernelSum(const Graph& graph, const Plan& plan, const Target& target, const Machine& machine)
+      : graph_(graph), plan_(plan), target_(target), machine_(machine) {}
 
   // What the step adds.
   Cost add(const Step& step) {
@@ -20,7 +20,7 @@ class KernelSum {
     for (const Ref& ref : step.in) strides.push_back(ref.strides);
     call.call.planned = facts;
     call.call.in_strides = strides;
-    Cost cost = cost_of(call);
+    Cost cost = target_.cost(call);
     const DType dtype = arithmetic_dtype(call);
     alone_ += seconds_of(machine_, cost, dtype);
     if (step.group < 0) return cost;
@@ -58,6 +58,7 @@ class KernelSum {
  private:
   const Graph& graph_;
   const Plan& plan_;
+  const Target& target_;
   const Machine& machine_;
   std::vector<ValueId> at_hand_;  // read before
   std::vector<BufferId> made_;    // written here
@@ -68,12 +69,13 @@ class KernelSum {
 
 }  // namespace
 
-std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const Machine& machine) {
+std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const Target& target,
+                                     const Machine& machine) {
   std::vector<KernelCost> list;
   std::vector<bool> ran(graph.nodes().size(), false);
   for (std::size_t t = 0; t < plan.steps.size();) {
     KernelCost kernel{.first = t, .last = group_end(plan, t)};
-    KernelSum all(graph, plan, machine), firsts(graph, plan, machine);
+    KernelSum all(graph, plan, target, machine), firsts(graph, plan, target, machine);
     bool repeats = false;
     for (; t < kernel.last; ++t) {
       const Step& step = plan.steps[t];

@@ -1,5 +1,5 @@
-// What a plan's kernels are predicted to cost. A group is one kernel: the arithmetic of all its steps, one start, and of
-// the bytes those that come from memory, each once, and those that go there.
+// What a plan's kernels are predicted to cost. A group is one kernel: the arithmetic of all its steps, one
+// start, and of the bytes those that come from memory, each once, and those that go there.
 #pragma once
 #include <vector>
 
@@ -15,6 +15,7 @@ struct KernelCost {
 };
 
 // One for each kernel, in order.
-std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const Machine& machine);
+std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const Target& target,
+                                     const Machine& machine);
 
 }  // namespace tidemark

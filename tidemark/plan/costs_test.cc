@@ -1,4 +1,5 @@
 #include "tidemark/plan/costs.h"
+#include "tests/support/test_target.h"
 
 #include <gtest/gtest.h>
 
@@ -16,8 +17,8 @@ TEST(KernelCosts, AddUpToThePlansFigures) {
   const Var a = s.pointwise({x}), b = s.pointwise({a, x});
   const Var c = s.node({b}, 8);
   s.output(s.pointwise({c}));
-  const Plan plan = make_plan(s.graph);
-  const std::vector<KernelCost> kernels = kernel_costs(s.graph, plan, reference_machine());
+  const Plan plan = make_plan(s.graph, test_target());
+  const std::vector<KernelCost> kernels = kernel_costs(s.graph, plan, test_target(), reference_machine());
   ASSERT_EQ(kernels.size(), kernel_count(plan));
   double flops = 0, bytes = 0, seconds = 0;
   std::size_t at = 0;
@@ -38,10 +39,10 @@ TEST(KernelCosts, OfAGroupAreBelowThoseOfItsStepsAlone) {
   Sketch s;
   const Var x = s.input(8, 64);
   s.output(s.pointwise({s.pointwise({x})}));
-  const Plan plan = make_plan(s.graph);
-  const std::vector<KernelCost> kernels = kernel_costs(s.graph, plan, reference_machine());
+  const Plan plan = make_plan(s.graph, test_target());
+  const std::vector<KernelCost> kernels = kernel_costs(s.graph, plan, test_target(), reference_machine());
   ASSERT_EQ(kernels.size(), 1u);
-  EXPECT_LT(kernels[0].seconds, make_plan(s.graph, {.skip = {"fuse"}}).seconds);
+  EXPECT_LT(kernels[0].seconds, make_plan(s.graph, test_target(), {.skip = {"fuse"}}).seconds);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ struct Answer {
   std::vector<Execution> executions;
 };
 
-// Nodes that turn out to be stuck (their operands overwritten by then) become run-once, until all that is asked can be.
+// Nodes that turn out to be stuck (their operands overwritten by then) become run-once, until all that is
+// asked can be.
 Answer answer(const Draft& draft) {
   const Graph& graph = *draft.graph;
   std::vector<std::string> once = once_only(draft);
@@ -60,12 +61,13 @@ Answer answer(const Draft& draft) {
   return result;
 }
 
-// What some single step needs however often things are recomputed: its operands or its results, and its scratch.
+// What some single step needs however often things are recomputed: its operands or its results, and its
+// scratch.
 std::int64_t single_step_bound(const Draft& draft) {
   const Graph& graph = *draft.graph;
   const auto bytes = [&](ValueId root) {
     const bool in_arena = !graph.is_input(root) && !draft.home[root.index].valid();
-    return in_arena ? align_up(draft.root_bytes(root), buffer_alignment) : 0;
+    return in_arena ? draft.target->aligned(draft.root_bytes(root)) : 0;
   };
   std::int64_t bound = 0;
   for (const Execution& run : draft.executions) {
@@ -77,7 +79,7 @@ std::int64_t single_step_bound(const Draft& draft) {
     std::int64_t operands = 0, results = 0;
     for (ValueId root : read) operands += bytes(root);
     for (ValueId v : node.results) results += draft.is_view(v) ? 0 : bytes(v);
-    const std::int64_t scratch = align_up(scratch_of(PlannedCall(draft, node)), buffer_alignment);
+    const std::int64_t scratch = draft.target->aligned(draft.target->scratch(PlannedCall(draft, node)));
     bound = std::max(bound, std::max(operands, results) + scratch);
   }
   return bound;

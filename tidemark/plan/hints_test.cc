@@ -1,4 +1,5 @@
 #include "tidemark/plan/hints.h"
+#include "tests/support/test_target.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,8 @@ namespace {
 using fake::Sketch;
 using testing::with_random_hints;
 
-// x ─▶ h0 ─▶ h1 … ─▶ loss, and a backward chain that reads every h. Segments of `segment` layers are checkpoints.
+// x ─▶ h0 ─▶ h1 … ─▶ loss, and a backward chain that reads every h. Segments of `segment` layers are
+// checkpoints.
 struct Chain {
   Chain(int layers, int segment) {
     h.push_back(s.input(16, 64, "x"));
@@ -52,14 +54,16 @@ const HintReport& report(const Plan& plan, std::string_view name) {
 
 TEST(Hints, WithoutAnyThePlanIsAsBefore) {
   const Chain chain(6, 0);
-  const Plan plan = make_plan(chain.s.graph), skipped = make_plan(chain.s.graph, {.skip = {"hints"}});
+  const Plan plan = make_plan(chain.s.graph, test_target()),
+             skipped = make_plan(chain.s.graph, test_target(), {.skip = {"hints"}});
   EXPECT_EQ(to_json(plan), to_json(skipped));
   EXPECT_TRUE(plan.hints.empty());
 }
 
 TEST(Hints, ACheckpointsInsideIsComputedAgainForTheBackward) {
   const Chain chain(16, 4), plain(16, 0);
-  const Plan plan = make_plan(chain.s.graph, {.check_every_pass = true}), stored = make_plan(plain.s.graph);
+  const Plan plan = make_plan(chain.s.graph, test_target(), {.check_every_pass = true}),
+             stored = make_plan(plain.s.graph, test_target());
   for (std::size_t l = 1; l <= 16; ++l) EXPECT_EQ(chain.runs(plan, l), l % 4 == 0 ? 1 : 2) << l;
   // Stored: all layers. With segments: four results, and one segment's inside at a time.
   EXPECT_GE(stored.arena_bytes, 16 * layer_bytes);
@@ -73,7 +77,7 @@ TEST(Hints, ACheckpointsInsideIsComputedAgainForTheBackward) {
 
 TEST(Hints, SayWhatLaterPassesMayNotDo) {
   const Chain chain(8, 4);
-  const PlanHints hints = hints_of(Draft(chain.s.graph));
+  const PlanHints hints = hints_of(Draft(chain.s.graph, test_target()));
   EXPECT_TRUE(hints.never_repeat[chain.producer(4).index]) << "it enters the second segment";
   EXPECT_FALSE(hints.never_repeat[chain.producer(3).index]);
   EXPECT_TRUE(hints.must_drop[chain.h[3].id().index]);
@@ -83,7 +87,7 @@ TEST(Hints, SayWhatLaterPassesMayNotDo) {
 TEST(Hints, AddedExecutionsAreMarked) {
   const Chain chain(8, 4);
   int required = 0;
-  make_plan(chain.s.graph, {.after = [&](std::string_view pass, const Draft& draft) {
+  make_plan(chain.s.graph, test_target(), {.after = [&](std::string_view pass, const Draft& draft) {
               if (pass == "hints")
                 required = static_cast<int>(std::ranges::count(draft.executions, true, &Execution::required));
             }});
@@ -94,7 +98,7 @@ TEST(Hints, KeepWinsOverTheCheckpointAround) {
   Chain chain(8, 4);
   chain.s.graph.add_hint({.kind = HintKind::keep, .value = chain.h[2].id()});
   chain.s.graph[chain.h[2].id()].name = "kept";
-  const Plan plan = make_plan(chain.s.graph);
+  const Plan plan = make_plan(chain.s.graph, test_target());
   EXPECT_EQ(chain.runs(plan, 1), 2);
   EXPECT_EQ(chain.runs(plan, 2), 1);
   EXPECT_EQ(chain.runs(plan, 3), 2);
@@ -108,7 +112,8 @@ TEST(Hints, RecomputeDropsAValueOverItsLongestWait) {
     chain.s.graph.add_hint({.kind = HintKind::recompute, .value = chain.h[l].id()});
     chain.s.graph[chain.h[l].id()].name = "h" + std::to_string(l);
   }
-  const Plan plan = make_plan(chain.s.graph), stored = make_plan(chain.s.graph, {.skip = {"hints"}});
+  const Plan plan = make_plan(chain.s.graph, test_target()),
+             stored = make_plan(chain.s.graph, test_target(), {.skip = {"hints"}});
   for (std::size_t l = 1; l <= 8; ++l) EXPECT_EQ(chain.runs(plan, l), l >= 3 && l <= 5 ? 2 : 1) << l;
   EXPECT_LT(plan.arena_bytes, stored.arena_bytes);
   for (const char* name : {"h3", "h4", "h5"}) EXPECT_EQ(report(plan, name).runs, 1) << name;
@@ -122,7 +127,7 @@ TEST(Hints, RecomputationGoesBackToWhatIsThereAnyway) {
   for (int i = 0; i < 6; ++i) g = s.node({g}, 16);
   s.output(s.node({g, h}, 16));
   s.graph.add_hint({.kind = HintKind::recompute, .value = h.id()});
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(plan.hints[0].runs, 2) << "a and h";
   EXPECT_EQ(plan.steps.size(), s.graph.nodes().size() + 2);
 }
@@ -134,13 +139,13 @@ TEST(Hints, AMuchSmallerOperandIsRatherKept) {
   for (int i = 0; i < 6; ++i) g = s.node({g}, 16);
   s.output(s.node({g, h}, 16));
   s.graph.add_hint({.kind = HintKind::recompute, .value = h.id()});
-  EXPECT_EQ(make_plan(s.graph).hints[0].runs, 1);
+  EXPECT_EQ(make_plan(s.graph, test_target()).hints[0].runs, 1);
 }
 
 TEST(Hints, TheMemoryOfACheckpointKeepsWhatIsWorthMost) {
   Chain chain(8, 8);
   chain.s.graph[CheckpointId(0)].memory = Bytes(3 * layer_bytes);
-  const Plan plan = make_plan(chain.s.graph);
+  const Plan plan = make_plan(chain.s.graph, test_target());
   int again = 0;
   for (std::size_t l = 1; l <= 8; ++l) again += chain.runs(plan, l) - 1;
   EXPECT_EQ(again, 4);
@@ -148,7 +153,7 @@ TEST(Hints, TheMemoryOfACheckpointKeepsWhatIsWorthMost) {
   EXPECT_EQ(report(plan, "segment0").bytes, 4 * layer_bytes);
 
   chain.s.graph[CheckpointId(0)].memory = Bytes(1 << 20);
-  const Plan roomy = make_plan(chain.s.graph);
+  const Plan roomy = make_plan(chain.s.graph, test_target());
   EXPECT_EQ(roomy.steps.size(), chain.s.graph.nodes().size());
   EXPECT_EQ(report(roomy, "segment0").reason, "all of it fits into the checkpoint's memory");
 }
@@ -171,7 +176,7 @@ TEST(Hints, InnerCheckpointsAreRecomputedForTheOuterOneAndForThemselves) {
   for (int l = 0; l < 8; ++l) g = s.node({g}, 16);
   for (std::size_t l = h.size(); l-- > 1;) g = s.node({g, h[l]}, 16);
   s.output(g);
-  const Plan plan = make_plan(s.graph, {.check_every_pass = true});
+  const Plan plan = make_plan(s.graph, test_target(), {.check_every_pass = true});
   const auto runs = [&](std::size_t l) {
     return std::ranges::count(plan.steps, s.graph[h[l].id()].producer, &Step::node);
   };
@@ -204,7 +209,7 @@ TEST(Hints, WithoutEffectAreReportedWithTheReason) {
   s.graph.add_hint({.kind = HintKind::keep, .value = both.id()});
   s.graph.add_hint({.kind = HintKind::keep, .value = {}, .where = {"a.cc", 3}});
   s.graph.add_checkpoint({.name = "empty"});
-  const Plan plan = make_plan(s.graph, {.skip = {"order"}});
+  const Plan plan = make_plan(s.graph, test_target(), {.skip = {"order"}});
   EXPECT_EQ(plan.steps.size(), s.graph.nodes().size());
   const auto why = [&](std::string_view name) { return report(plan, name).reason; };
   EXPECT_EQ(why("x"), "an input is always there");
@@ -232,7 +237,7 @@ TEST(Hints, NothingIsComputedAgainFromOverwrittenMemory) {
   s.output(updated);
   s.output(s.node({g, h}, 16));
   s.graph.add_hint({.kind = HintKind::recompute, .value = h.id()});
-  const Plan plan = make_plan(s.graph, {.check_every_pass = true});
+  const Plan plan = make_plan(s.graph, test_target(), {.check_every_pass = true});
   EXPECT_FALSE(plan.hints[0].honoured);
   EXPECT_EQ(plan.hints[0].reason, "what it is computed from has been overwritten in donated memory by then");
 }
@@ -240,21 +245,22 @@ TEST(Hints, NothingIsComputedAgainFromOverwrittenMemory) {
 TEST(Hints, ABudgetIsMetAroundThem) {
   Chain chain(16, 0);
   chain.s.graph.add_hint({.kind = HintKind::keep, .value = chain.h[8].id()});
-  const std::int64_t all = make_plan(chain.s.graph).peak();
-  const Plan plan = make_plan(chain.s.graph, {.memory = all * 6 / 10});
+  const std::int64_t all = make_plan(chain.s.graph, test_target()).peak();
+  const Plan plan = make_plan(chain.s.graph, test_target(), {.memory = all * 6 / 10});
   EXPECT_LE(plan.peak(), all * 6 / 10);
   EXPECT_GT(plan.steps.size(), chain.s.graph.nodes().size());
   EXPECT_EQ(chain.runs(plan, 8), 1);
 
   const Chain segments(16, 4);
-  const Plan hinted = make_plan(segments.s.graph);
-  EXPECT_EQ(make_plan(segments.s.graph, {.memory = hinted.peak()}).steps.size(), hinted.steps.size());
+  const Plan hinted = make_plan(segments.s.graph, test_target());
+  EXPECT_EQ(make_plan(segments.s.graph, test_target(), {.memory = hinted.peak()}).steps.size(),
+            hinted.steps.size());
 }
 
 TEST(Hints, ChainsOfAnyLengthTakeNoStack) {
   const int layers = 20'000;
   const Chain chain(layers, layers);
-  const Plan plan = make_plan(chain.s.graph, {.skip = {"order"}, .effort = 0.01});
+  const Plan plan = make_plan(chain.s.graph, test_target(), {.skip = {"order"}, .effort = 0.01});
   EXPECT_EQ(plan.steps.size(), chain.s.graph.nodes().size() + static_cast<std::size_t>(layers) - 1);
 }
 
@@ -270,7 +276,7 @@ TEST(Hints, AskingForTooMuchIsReported) {
   }
   s.output(g);
   for (const Var& v : h) s.graph.add_hint({.kind = HintKind::recompute, .value = v.id()});
-  const Plan plan = make_plan(s.graph, {.effort = 0.1});
+  const Plan plan = make_plan(s.graph, test_target(), {.effort = 0.1});
   EXPECT_LE(plan.steps.size(), 20 * s.graph.nodes().size());
 }
 
@@ -280,7 +286,7 @@ TEST(HintLaws, AnyHintsGiveAPlanThatTheVerifierAccepts) {
     const fake::RandomGraph random(seed, 5 + static_cast<int>(seed % 60));
     const Graph graph = with_random_hints(random.graph(), seed);
     PipelineReport passes;
-    const Plan plan = make_plan(graph, {.effort = 0.1, .check_every_pass = true}, &passes);
+    const Plan plan = make_plan(graph, test_target(), {.effort = 0.1, .check_every_pass = true}, &passes);
     EXPECT_EQ(plan.hints.size(), graph.hints().size() + graph.checkpoints().size());
     for (const HintReport& hint : plan.hints) EXPECT_EQ(hint.honoured, hint.reason.empty()) << seed;
     EXPECT_EQ(to_json(plan_from_json(to_json(plan))), to_json(plan));
@@ -296,10 +302,10 @@ TEST(HintLaws, BudgetsAreKeptWithHints) {
   for (unsigned seed = 500; seed < 560; ++seed) {
     const fake::RandomGraph random(seed, 30);
     const Graph graph = with_random_hints(random.graph(), seed);
-    const std::int64_t free = make_plan(graph, {.effort = 0.1}).peak();
+    const std::int64_t free = make_plan(graph, test_target(), {.effort = 0.1}).peak();
     for (const int percent : {95, 80, 60}) {
       const std::int64_t memory = free * percent / 100;
-      const auto plan = try_plan(graph, {.memory = memory, .effort = 0.1});
+      const auto plan = try_plan(graph, test_target(), {.memory = memory, .effort = 0.1});
       if (!plan) continue;
       ++met;
       EXPECT_LE(plan.value().peak(), memory) << seed;
@@ -318,7 +324,8 @@ TEST(HintLaws, AnyChoiceOfPassesGoesWithHints) {
       for (unsigned k = 0; k < names.size(); ++k) {
         if (choice >> k & 1) options.skip.push_back(names[k]);
       }
-      EXPECT_EQ(problems(graph, make_plan(graph, options)), std::vector<std::string>{});
+      EXPECT_EQ(problems(graph, make_plan(graph, test_target(), options), test_target()),
+                std::vector<std::string>{});
     }
   }
 }

@@ -39,8 +39,8 @@ double seconds_of(const Machine& machine, const Cost& cost, DType dtype) {
   return seconds;
 }
 
-double seconds_of(const Machine& machine, const Call& call) {
-  return seconds_of(machine, cost_of(call), arithmetic_dtype(call));
+double seconds_of(const Machine& machine, const Target& target, const Call& call) {
+  return seconds_of(machine, target.cost(call), arithmetic_dtype(call));
 }
 
 const Link* find_link(const Machine& machine, int from, int to) {
@@ -53,8 +53,9 @@ double seconds_of(const Link& link, double bytes, bool beside_compute) {
   return link.latency + bytes / (beside_compute ? link.beside_compute : link.bandwidth);
 }
 
-// Two cores of a Neoverse V1 at 2.6 GHz, as `tidemark machine` sees them in a release build, rounded: one core where
-// calls are small, nearly twice its rates where they are large. Bandwidths are what the bytes add to the flops.
+// Two cores of a Neoverse V1 at 2.6 GHz, as `tidemark machine` sees them in a release build, rounded: one
+// core where calls are small, nearly twice its rates where they are large. Bandwidths are what the bytes add
+// to the flops.
 const Machine& reference_machine() {
   static const Machine machine = [] {
     const auto curve = [](std::initializer_list<Curve::Point> points) { return Curve{points}; };

@@ -1,22 +1,23 @@
-// What the planner knows of a machine: rates, as plain data, so that a plan can be made for a machine that is not here.
-// `tidemark machine` measures one (cpu/calibrate.h); docs/machine.md describes the file.
+// What the planner knows of a machine: rates, as plain data, so that a plan can be made for a machine that is
+// not here. `tidemark machine` measures one (cpu/calibrate.h); docs/machine.md describes the file.
 //
 //   seconds = overhead + flops / (rate(flops) · speed(dtype)) + bytes / bandwidth(bytes)
 //
-// with the curves of the kind of work that the op states (Cost::work). Both terms count: what overlaps in a kernel
-// overlaps in the calibration too, and is in the rates.
+// with the curves of the kind of work that the op states (Cost::work). Both terms count: what overlaps in a
+// kernel overlaps in the calibration too, and is in the rates.
 #pragma once
 #include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tidemark/ir/op.h"
+#include "tidemark/ir/target.h"
 
 namespace tidemark {
 
-// A rate by size: a straight line between the points when both axes are logarithmic, level beyond the ends. Sizes
-// increase. From point to point the rate grows at most as fast as the size, so that more work never takes less time.
+// A rate by size: a straight line between the points when both axes are logarithmic, level beyond the ends.
+// Sizes increase. From point to point the rate grows at most as fast as the size, so that more work never
+// takes less time.
 struct Curve {
   struct Point {
     double size = 0, rate = 0;
@@ -43,8 +44,8 @@ struct MachineMemory {
   friend bool operator==(const MachineMemory&, const MachineMemory&) = default;
 };
 
-// How copies go from one memory to another: seconds = latency + bytes / bandwidth. Memory 0 is the one that is computed
-// in, k the k-th of `further`.
+// How copies go from one memory to another: seconds = latency + bytes / bandwidth. Memory 0 is the one that
+// is computed in, k the k-th of `further`.
 struct Link {
   int from = 0, to = 0;
   double latency = 0;         // seconds
@@ -75,15 +76,15 @@ struct Machine {
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 
-// What plans are made for unless a machine is named: two cores of a 2020s server, constants of the library, so that
-// plans do not depend on where they were made.
+// What plans are made for unless a machine is named: two cores of a 2020s server, constants of the library,
+// so that plans do not depend on where they were made.
 const Machine& reference_machine();
 
 // The dtype that the arithmetic of a call runs in: that of its first floating-point operand or result.
 DType arithmetic_dtype(const Call& call);
 
 // Predicted time of one execution of the call, above zero and finite. Reads facts, runs nothing.
-double seconds_of(const Machine& machine, const Call& call);
+double seconds_of(const Machine& machine, const Target& target, const Call& call);
 double seconds_of(const Machine& machine, const Cost& cost, DType dtype = DType::f32);
 
 // Null: there is none.
@@ -92,8 +93,8 @@ double seconds_of(const Link& link, double bytes, bool beside_compute);
 
 std::string to_json(const Machine& machine);
 
-// Files of version 1 have no further memories. Throws Error bad_machine_file, naming the place within the file
-// ("/work/rows/bytes/3/1"), on anything a machine cannot be.
+// Files of version 1 have no further memories. Throws Error bad_machine_file, naming the place within the
+// file ("/work/rows/bytes/3/1"), on anything a machine cannot be.
 Machine machine_from_json(std::string_view text);
 
 // The same from a file. Throws Error bad_file when it cannot be read.

@@ -1,4 +1,5 @@
 #include "tidemark/plan/machine.h"
+#include "tests/support/test_target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 
 double last_node_seconds(const Graph& graph) {
-  return seconds_of(reference_machine(), NodeCall(graph, graph.nodes().back()));
+  return seconds_of(reference_machine(), test_target(), NodeCall(graph, graph.nodes().back()));
 }
 
 std::string rejection(const std::string& text) {
@@ -146,8 +147,8 @@ TEST(Machine, EverySampleOfEveryOpTakesTime) {
       Call call{.op = op, .in = in, .attrs = &sample.attrs};
       const std::vector<Type> out = op->infer(call);
       call.out = out;
-      EXPECT_NE(cost_of(call).work, WorkKind::by_kind);
-      const double seconds = seconds_of(reference_machine(), call);
+      EXPECT_NE(test_target().cost(call).work, WorkKind::by_kind);
+      const double seconds = seconds_of(reference_machine(), test_target(), call);
       EXPECT_TRUE(std::isfinite(seconds)) << op->name;
       EXPECT_GE(seconds, reference_machine().overhead) << op->name;
       EXPECT_LT(seconds, 1e-3) << op->name << ": samples are small";

@@ -1,5 +1,6 @@
-// When the steps of a plan begin and end, if each takes so long: lanes run side by side, a step begins when the one before it
-// on its lane and all that it waits for have ended. A stall is time in which a lane with steps left runs none.
+// When the steps of a plan begin and end, if each takes so long: lanes run side by side, a step begins when
+// the one before it on its lane and all that it waits for have ended. A stall is time in which a lane with
+// steps left runs none.
 #pragma once
 #include <span>
 #include <vector>

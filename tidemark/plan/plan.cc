@@ -47,7 +47,7 @@ std::size_t memory_count(const Plan& plan) { return 1 + plan.further.size(); }
 PlanMemory memory_of(const Plan& plan, std::size_t memory) {
   if (memory > 0) return plan.further[memory - 1];
   return {.name = std::string(first_memory_name),
-          .alignment = buffer_alignment,
+          .alignment = plan.alignment,
           .input_bytes = plan.input_bytes,
           .arena_bytes = plan.arena_bytes,
           .lower_bound = plan.lower_bound,

@@ -1,19 +1,22 @@
-// A Plan says everything about a run before it happens: which buffers exist, in which memory, where they lie there and how
-// long, and which steps happen on which bytes, on which lane, behind which others. It is plain data. The executor follows
-// it and decides nothing; the verifier, the summary, the page and the command line read the same struct.
+// A Plan says everything about a run before it happens: which buffers exist, in which memory, where they lie
+// there and how long, and which steps happen on which bytes, on which lane, behind which others. It is plain
+// data. The executor follows it and decides nothing; the verifier, the summary, the page and the command line
+// read the same struct.
 //
 //   offset │   ┌───────b1───────┐              time runs in steps; a buffer lives in [begin, end);
 //          │   │                │┌──b3──┐      buffers that are alive together never overlap;
 //          │┌─────b0─────┐┌─────b2──────┐      the height of the picture is the arena's
 //          └┴────────────┴┴─────────────┴──▶ step
 //
-// Memory a program holds = bound inputs (the caller's memory, used in place) + the arena (all else, outputs included), in
-// each memory. The first memory is the one that computing happens in and that an everyday budget is about.
+// Memory a program holds = bound inputs (the caller's memory, used in place) + the arena (all else, outputs
+// included), in each memory. The first memory is the one that computing happens in and that an everyday
+// budget is about.
 //
-// A lane runs its steps in the order of the list; steps of different lanes run side by side, unless one waits for the other.
-// `a` happens before `b` when they are on one lane in that order, or `b` waits for `a`, transitively; a group of steps is one
-// kernel, so it begins when all that its steps wait for has ended, and has ended as a whole. The list itself is one of the
-// orders in which things may happen: a step waits for earlier ones only.
+// A lane runs its steps in the order of the list; steps of different lanes run side by side, unless one waits
+// for the other. `a` happens before `b` when they are on one lane in that order, or `b` waits for `a`,
+// transitively; a group of steps is one kernel, so it begins when all that its steps wait for has ended, and
+// has ended as a whole. The list itself is one of the orders in which things may happen: a step waits for
+// earlier ones only.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -28,8 +31,9 @@
 
 namespace tidemark {
 
-// Whose memory a buffer is. argument: the caller's, that of an input; arena: the plan's own; result: the caller's, named for
-// an output at each run (regions); tile: nowhere as a whole, made and used up piece by piece while its group of steps runs.
+// Whose memory a buffer is. argument: the caller's, that of an input; arena: the plan's own; result: the
+// caller's, named for an output at each run (regions); tile: nowhere as a whole, made and used up piece by
+// piece while its group of steps runs.
 enum class Binding : std::uint8_t { argument, arena, result, tile };
 enum class Purpose : std::uint8_t { input, donated, value, output, scratch };
 std::string_view name_of(Binding binding);
@@ -57,8 +61,8 @@ struct Ref {
   Strides strides;          // in elements; dense for everything that is not a view
 };
 
-// compute: runs a node. copy: a value from one buffer to another, in the form that it has. encode, decode: from plain to
-// the form of the result's buffer, and back. fetch: the host reads the value; no result.
+// compute: runs a node. copy: a value from one buffer to another, in the form that it has. encode, decode:
+// from plain to the form of the result's buffer, and back. fetch: the host reads the value; no result.
 enum class StepKind : std::uint8_t { compute, copy, encode, decode, fetch };
 std::string_view name_of(StepKind kind);
 
@@ -67,8 +71,8 @@ struct Step {
   NodeId node = {};  // of a compute step; computing a node a second time is a recomputation
   std::vector<Ref> in = {}, out = {};
   BufferId scratch = {};  // invalid when the kernel needs none
-  // Steps in a row with the same number run as one kernel, which takes the elements of their common result shape in
-  // tiles: all of them for one tile, then for the next. -1: by itself.
+  // Steps in a row with the same number run as one kernel, which takes the elements of their common result
+  // shape in tiles: all of them for one tile, then for the next. -1: by itself.
   std::int32_t group = -1;
   std::int32_t lane = 0;
   std::vector<std::int32_t> waits = {};  // earlier steps, on other lanes, that must have ended
@@ -87,7 +91,8 @@ struct PlanMemory {
   std::int64_t peak() const { return input_bytes + arena_bytes; }
 };
 
-// What runs steps one after the other. A compute lane computes on the buffers of one memory; any lane copies and codes.
+// What runs steps one after the other. A compute lane computes on the buffers of one memory; any lane copies
+// and codes.
 struct Lane {
   std::string name = {};
   bool computes = true;
@@ -108,25 +113,30 @@ struct HintReport {
   double seconds = 0;           // predicted, of those
 };
 
+inline constexpr std::string_view cpu_target_name = "cpu";
+
 struct Plan;
-// How the regions of a node run: planned once, run at every iteration. Their arenas lie in the scratch of the node's
-// step, at its start, one over the other.
+// How the regions of a node run: planned once, run at every iteration. Their arenas lie in the scratch of the
+// node's step, at its start, one over the other.
 struct NodePlans {
   NodeId node;
   std::vector<Plan> regions;  // as the node's
 };
 
 struct Plan {
+  std::string target{cpu_target_name};        // for which it was made (ir/target.h)
+  std::int64_t alignment = buffer_alignment;  // of the first memory's buffers
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
   std::vector<Ref> outputs;            // as the graph's outputs; all dense
   std::vector<NodePlans> bodies = {};  // of the nodes with regions, in the order of nodes
-  // A region's plan: outputs that are made here are written where the caller says, the others copied there at the end.
+  // A region's plan: outputs that are made here are written where the caller says, the others copied there at
+  // the end.
   bool binds_outputs = false;
 
   // Of the first memory. `further` are the others, beginning with memory 1.
   std::int64_t input_bytes = 0;  // bound memory
-  std::int64_t arena_bytes = 0;  // height of the arena, a multiple of buffer_alignment
+  std::int64_t arena_bytes = 0;  // height of the arena, a multiple of the alignment
   std::int64_t peak() const { return input_bytes + arena_bytes; }
   std::int64_t lower_bound = 0;  // no plan of this order and these buffers is below: bound + maximum load
   std::vector<PlanMemory> further = {};

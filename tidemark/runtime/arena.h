@@ -1,5 +1,5 @@
-// The one stretch of memory a plan runs in, reserved up front. It counts its own high-water mark: the furthest byte
-// that any step was given, which a plan's claim is held against.
+// The one stretch of a memory that a plan runs in, reserved up front. It counts its own high-water mark: the
+// furthest byte that any step was given, which a plan's claim is held against.
 #pragma once
 #include <algorithm>
 
@@ -9,15 +9,18 @@ namespace tidemark {
 
 class Arena {
  public:
-  Arena(Device& device, std::int64_t bytes)
-      : device_(device), bytes_(bytes), base_(bytes > 0 ? device.allocate(bytes) : nullptr) {}
+  Arena(Device& device, std::int64_t bytes, int memory = 0)
+      : device_(device),
+        bytes_(bytes),
+        memory_(memory),
+        base_(bytes > 0 ? device.allocate(memory, bytes) : Address{}) {}
   ~Arena() {
-    if (base_) device_.release(base_, bytes_);
+    if (base_) device_.release(memory_, base_, bytes_);
   }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  std::byte* base() const { return base_; }
+  Address base() const { return base_; }
   std::int64_t bytes() const { return bytes_; }
   std::int64_t high_water() const { return high_water_; }
   void reset_high_water() { high_water_ = 0; }
@@ -26,7 +29,8 @@ class Arena {
  private:
   Device& device_;
   std::int64_t bytes_;
-  std::byte* base_;
+  int memory_;
+  Address base_;
   std::int64_t high_water_ = 0;
 };
 

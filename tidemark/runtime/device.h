@@ -1,40 +1,42 @@
-// The backend contract: what a device must offer so that plans can run on it. The only virtual functions in the house.
+// The backend contract: what a device must offer so that plans can run on it. The only virtual functions in
+// the house.
+//
+// A device gets all commands of a plan before the first run and makes them ready: it looks up kernels,
+// captures what can be captured, and turns lanes and waits into what it has for them (streams and events,
+// threads, or one list). Whoever runs them hands over addresses of arguments, and hears of errors.
 #pragma once
 #include <memory>
 #include <span>
-#include <vector>
 
-#include "tidemark/base/parallel.h"
-#include "tidemark/ir/op.h"
-#include "tidemark/kernel/args.h"
+#include "tidemark/base/address.h"
+#include "tidemark/runtime/commands.h"
 
 namespace tidemark {
 
-// A kernel made ready for one step of a plan; nothing is looked up or unpacked while the plan runs.
-struct Launch {
-  void (*run)(const KernelArgs&) = nullptr;
-  std::shared_ptr<const void> attributes;
-};
-
-// One step of a group, and where each of its operands and results is.
-struct GroupStep {
-  Call call;
-  std::vector<GroupPlace> in, out;
+// Commands made ready by a device. Nothing is looked up, unpacked or allocated while they run.
+class Prepared {
+ public:
+  virtual ~Prepared() = default;
+  // Where the call's arguments are, for all runs until the next bind.
+  virtual void bind(std::span<const Address> arguments) = 0;
+  // The commands [first, last), to their end. Throws Error for what a kernel finds wrong with what its
+  // operands hold.
+  virtual void run(std::size_t first, std::size_t last) = 0;
+  virtual std::int64_t held_bytes() const = 0;  // by what was made ready, about
 };
 
 class Device {
  public:
   virtual ~Device() = default;
-  // Throws Error no_kernel when the device cannot run the op.
-  virtual Launch prepare(const Call& call) const = 0;
-  // One kernel for consecutive steps that Op::fusion lets run together (ir/op.h says what a group may be). Its
-  // KernelArgs have the distinct operands from outside as `in`, the results that have memory as `out`, and scratch as
-  // the step that claims most.
-  virtual Launch prepare_group(std::span<const GroupStep> steps) const = 0;
-  // Memory for an arena, aligned to buffer_alignment at least. Throws DeviceError when there is none.
-  virtual std::byte* allocate(std::int64_t bytes) = 0;
-  virtual void release(std::byte* memory, std::int64_t bytes) noexcept = 0;
-  virtual ThreadPool& pool() = 0;
+  virtual const Target& target() const = 0;
+  // Memory for an arena, aligned as the target asks at least. Throws DeviceError when there is none.
+  virtual Address allocate(int memory, std::int64_t bytes) = 0;
+  virtual void release(int memory, Address address, std::int64_t bytes) noexcept = 0;
+  // `arenas`: where that of each memory begins. Throws Error no_kernel when the device cannot run an op.
+  virtual std::unique_ptr<Prepared> prepare(CommandStream& commands, std::span<const Address> arenas) = 0;
+  // Between the host and any memory of the device, once all that was run has ended.
+  virtual void read(std::byte* to, Address from, std::int64_t bytes) = 0;
+  virtual void write(Address to, const std::byte* from, std::int64_t bytes) = 0;
 };
 
 }  // namespace tidemark

@@ -1,13 +1,16 @@
-// One move of a reversal: the words in which every checkpoint schedule is said. A schedule is a stream of them, pure
-// data, the same for the verifier, the executor, the command line and a file.
+// One move of a reversal: the words in which every checkpoint schedule is said. A schedule is a stream of
+// them, pure data, the same for the verifier, the executor, the command line and a file.
 //
-// The machine they drive holds one working state, one working record, and slots on levels (0 is the fastest). Step i
-// takes state i to state i+1, i in [0, n); at the start the working state is state 0, at the end step 0 is reversed.
+// The machine they drive holds one working state, one working record, and slots on levels (0 is the fastest).
+// Step i takes state i to state i+1, i in [0, n); at the start the working state is state 0, at the end step
+// 0 is reversed.
 //
 //   advance [step, to)    working state `step` becomes state `to`; nothing is kept
-//   record  step          working state `step` becomes `step`+1; what its reverse needs is the working record, or, with
+//   record  step          working state `step` becomes `step`+1; what its reverse needs is the working
+//                         record, or, with
 //                         a slot, lies in that slot
-//   reverse step          the adjoint of `step`, from the working record, or from the slot named (which is kept)
+//   reverse step          the adjoint of `step`, from the working record, or from the slot named (which is
+//                         kept)
 //   store   step          the working state, which is state `step`, is copied into an empty slot
 //   load    step          state `step` becomes the working state; the slot is kept
 //   drop    step          the slot is emptied
@@ -40,7 +43,8 @@ class ActionStream {
  public:
   virtual ~ActionStream() = default;
   virtual bool next(Action& action) = 0;  // false: at the end, and ever after
-  // As many as next would give, up to the size of `out`: one virtual call for many actions. Fewer only at the end.
+  // As many as next would give, up to the size of `out`: one virtual call for many actions. Fewer only at the
+  // end.
   virtual std::size_t fill(std::span<Action> out);
 };
 

@@ -1,5 +1,5 @@
-// Every kind over a grid of questions: the verifier finds each plan sound, within its budget after every action, and as
-// costly as promised; and no kind beats one that claims to be the best.
+// Every kind over a grid of questions: the verifier finds each plan sound, within its budget after every
+// action, and as costly as promised; and no kind beats one that claims to be the best.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,4 +1,5 @@
-// Which schedule, for how many steps, in how many bytes: what is asked and what is promised before anything runs.
+// Which schedule, for how many steps, in how many bytes: what is asked and what is promised before anything
+// runs.
 #pragma once
 #include <memory>
 #include <optional>
@@ -46,7 +47,8 @@ struct Promise {
   Step advances = 0;  // forward steps that leave no record
   Step recorded = 0;  // forward steps that do: at least one for each step
   std::vector<std::int64_t> slots, peak_slots, peak_bytes, writes, reads;  // by level
-  // forward_cost * advances + reverse_cost * steps + writes and reads, if not in the background; recording excluded
+  // forward_cost * advances + reverse_cost * steps + writes and reads, if not in the background; recording
+  // excluded
   double cost = 0;
 
   Step total_forward() const { return advances + recorded; }
@@ -61,8 +63,8 @@ class Schedule {
   virtual std::unique_ptr<ActionStream> actions() const = 0;
 };
 
-// Throws Error: `bad_schedule` for a question that makes no sense, `infeasible_budget` where nothing of that kind
-// fits (the least that would is in the text).
+// Throws Error: `bad_schedule` for a question that makes no sense, `infeasible_budget` where nothing of that
+// kind fits (the least that would is in the text).
 std::unique_ptr<Schedule> make_schedule(const Question& question);
 
 }  // namespace tidemark::schedule

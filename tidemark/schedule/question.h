@@ -1,5 +1,5 @@
-// What every kind does with a question before it plans: is it one, how many states does a level hold, what does a plan
-// cost.
+// What every kind does with a question before it plans: is it one, how many states does a level hold, what
+// does a plan cost.
 #pragma once
 #include <string>
 
@@ -18,7 +18,8 @@ std::int64_t state_slots(const Question& question, std::size_t level);
 // A promise with its lists as long as the levels, the rest to be filled in.
 Promise promise_for(const Question& question, Kind kind);
 
-// forward_cost · advances + reverse_cost · steps + writes and reads, of which those behind the steps cost nothing.
+// forward_cost · advances + reverse_cost · steps + writes and reads, of which those behind the steps cost
+// nothing.
 double cost_of(const Question& question, const Promise& promise);
 
 // `needed`: the least that would fit, as "4 slots" or "3.00 MiB".

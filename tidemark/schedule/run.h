@@ -10,8 +10,8 @@
 //   auto report = run(heat, u0, adjoint, 1'000'000,
 //                     {.levels = {{.bytes = 1_GiB}, {.bytes = 200_GiB, .directory = "/scratch"}}});
 //
-// Afterwards `adjoint` is what the reverse of step 0 left, and `u0` is any state. The bits do not depend on the levels,
-// the kind, the options, or how often the run was killed and resumed.
+// Afterwards `adjoint` is what the reverse of step 0 left, and `u0` is any state. The bits do not depend on
+// the levels, the kind, the options, or how often the run was killed and resumed.
 #pragma once
 #include <functional>
 #include <string>
@@ -101,9 +101,9 @@ struct WhileResult {
   Report report;
 };
 
-// The same for a loop that ends when it ends: steps are taken while `more(state, i)`, asked once before each step i;
-// then the adjoint starts as `final(state)`. States are kept on one level, of which slots or bytes must be given; its
-// policy takes at most a few percent more steps than if the number had been known.
+// The same for a loop that ends when it ends: steps are taken while `more(state, i)`, asked once before each
+// step i; then the adjoint starts as `final(state)`. States are kept on one level, of which slots or bytes
+// must be given; its policy takes at most a few percent more steps than if the number had been known.
 template <class S, class State, class Final, class More,
           class Adjoint = std::remove_cvref_t<std::invoke_result_t<Final&, const State&>>>
 requires Stepper<S, State, Adjoint> && Snapshotter<State> && std::default_initializable<Adjoint>

@@ -4,7 +4,8 @@
 
 namespace tidemark::schedule {
 
-// Fills in advances, recorded, peaks, writes, reads and cost of a promise whose lists are as long as the levels.
+// Fills in advances, recorded, peaks, writes, reads and cost of a promise whose lists are as long as the
+// levels.
 void tally(const Question& question, ActionStream& actions, Promise& promise);
 
 }  // namespace tidemark::schedule

@@ -1,5 +1,5 @@
-// Follows a stream of actions on an abstract machine that knows which state and which record lies where, and counts
-// for itself. It shares nothing with what makes schedules, so that one is evidence for the other.
+// Follows a stream of actions on an abstract machine that knows which state and which record lies where, and
+// counts for itself. It shares nothing with what makes schedules, so that one is evidence for the other.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,13 +18,13 @@ struct Fault {
 struct Verdict {
   std::optional<Fault> fault;
   std::int64_t actions = 0;
-  // What was counted: advances, recorded, peaks, writes, reads, cost; `slots` is one more than the highest slot used.
-  // A record in a slot is a write, a reverse from a slot a read.
+  // What was counted: advances, recorded, peaks, writes, reads, cost; `slots` is one more than the highest
+  // slot used. A record in a slot is a write, a reverse from a slot a read.
   Promise seen;
 };
 
-// Against the question: every action finds what it names, slots and bytes stay within each level after every action,
-// steps are reversed from the last to the first, each once. Stops at the first fault.
+// Against the question: every action finds what it names, slots and bytes stay within each level after every
+// action, steps are reversed from the last to the first, each once. Stops at the first fault.
 Verdict verify(const Question& question, ActionStream& actions);
 
 // The same, and the counts are what was promised. Empty: all is well.

@@ -1,5 +1,5 @@
-// Bytes alive over time, with bytes added to stretches of it and the highest point of a stretch asked for, both in
-// logarithmic time: a segment tree.
+// Bytes alive over time, with bytes added to stretches of it and the highest point of a stretch asked for,
+// both in logarithmic time: a segment tree.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// One planning as seen from outside: how far it is, how long it may take, and whether it is still wanted. Searches count
-// work (work.h) and report it here; only a limit in seconds makes them look at a clock, so that without one the same graph
-// gives the same plan everywhere.
+// One planning as seen from outside: how far it is, how long it may take, and whether it is still wanted.
+// Searches count work (work.h) and report it here; only a limit in seconds makes them look at a clock, so
+// that without one the same graph gives the same plan everywhere.
 //
 //   SearchControl control({.seconds = 2, .progress = [](const PlanProgress& p) { return show(p.done); }});
 //   try_plan(graph, {.memory = budget, .control = &control});
@@ -69,7 +69,8 @@ class SearchControl {
   double shown_ = -1;
 };
 
-// While it lives, time is up when this share of what was left has passed. Shares nest; without a limit nothing happens.
+// While it lives, time is up when this share of what was left has passed. Shares nest; without a limit
+// nothing happens.
 class TimeShare {
  public:
   TimeShare(SearchControl* control, double share);

@@ -1,5 +1,5 @@
-// What a search may still spend, in units of about a microsecond: counted, never timed, so that the same problem gets the
-// same search on every machine.
+// What a search may still spend, in units of about a microsecond: counted, never timed, so that the same
+// problem gets the same search on every machine.
 #pragma once
 #include <cstdint>
 

@@ -1,8 +1,9 @@
-// Loops and branches as parts of a program. The functions given are traced once, whatever the number of steps; what
-// they use from outside is captured. All nest in any way and have derivatives of any order.
+// Loops and branches as parts of a program. The functions given are traced once, whatever the number of
+// steps; what they use from outside is captured. All nest in any way and have derivatives of any order.
 //
 //   repeat(n, step, u)             step(step(… step(u))); step takes u, or u and the number of the step (i64)
-//   scan(body, h, xs)              body(h, x) -> h, or {h, y}: gives h, or {h, ys}; x is the slice of xs at each step
+//   scan(body, h, xs)              body(h, x) -> h, or {h, y}: gives h, or {h, ys}; x is the slice of xs at
+//                                  each step
 //   while_loop(test, body, u)      u = body(u) while test(u), a scalar bool, holds
 //   cond(p, f, g, x, …)            f(x, …) if the scalar bool p holds, else g(x, …)
 //
@@ -16,8 +17,8 @@
 namespace tidemark {
 
 struct LoopOptions {
-  // For the states that are kept for the gradient. None: as the budget of the program allows; without a budget,
-  // everything is kept that saves computing.
+  // For the states that are kept for the gradient. None: as the budget of the program allows; without a
+  // budget, everything is kept that saves computing.
   std::optional<Bytes> memory = {};
   // For further states, in files that are there while the gradient is computed.
   Bytes disk = {};

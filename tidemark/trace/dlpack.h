@@ -27,8 +27,8 @@ Tensor from_dlpack(DLManagedTensor* managed, SourceLine where = std::source_loca
 Tensor from_dlpack(DLManagedTensorVersioned* managed, SourceLine where = std::source_location::current());
 
 // The tensor's memory, for another library to read: dense, on the CPU, valid until the struct's deleter is
-// called, which may happen on any thread and after the tensor is gone; until then the tensor cannot be donated
-// (memory_in_use). A result that still lies in a function's arena moves out first.
+// called, which may happen on any thread and after the tensor is gone; until then the tensor cannot be
+// donated (memory_in_use). A result that still lies in a function's arena moves out first.
 //
 // Tensors are values that many variables may share, so the memory must not be written. The versioned struct
 // says so; the older one cannot, and what must not be written at all (from_dlpack of read-only memory) is

@@ -1,5 +1,5 @@
-// The operations users write. Each runs at once on data and is recorded under a trace; the line it is written on
-// travels with its operands. The meaning of each is told where its op is (ops/).
+// The operations users write. Each runs at once on data and is recorded under a trace; the line it is written
+// on travels with its operands. The meaning of each is told where its op is (ops/).
 #pragma once
 #include <initializer_list>
 #include <string_view>

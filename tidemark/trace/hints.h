@@ -1,9 +1,10 @@
-// What a user can tell the planner. Results never change by a bit; memory and time do. A hint without effect is
-// reported in the plan's summary with the reason (docs/hints.md).
+// What a user can tell the planner. Results never change by a bit; memory and time do. A hint without effect
+// is reported in the plan's summary with the reason (docs/hints.md).
 //
 //   keep(x)              x is never computed a second time
 //   recompute(x)         x is not stored over its longest wait between two uses, but computed again
-//   checkpoint(f)(x, …)  what enters f is stored, what f makes inside is computed again when the backward pass needs it
+//   checkpoint(f)(x, …)  what enters f is stored, what f makes inside is computed again when the backward
+//                        pass needs it
 //   name(x, "h")         what summaries and errors call x
 //
 // Outside of grad, compile and the like, operations run at once and hints do nothing.

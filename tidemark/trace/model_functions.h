@@ -1,5 +1,6 @@
-// Operations of models, beyond plain arithmetic: convolution, pooling, normalisation, losses, attention, sorting,
-// linear algebra, random numbers. Like those of functions.h they run at once on data and are recorded under a trace.
+// Operations of models, beyond plain arithmetic: convolution, pooling, normalisation, losses, attention,
+// sorting, linear algebra, random numbers. Like those of functions.h they run at once on data and are
+// recorded under a trace.
 #pragma once
 #include <utility>
 #include <vector>
@@ -31,10 +32,11 @@ struct BatchNormResult {
   TM_FIELDS(BatchNormResult, y, mean, variance)
 };
 BatchNormResult batch_norm(const Operand& x, const Operand& gain, const Operand& bias, double eps = 1e-5);
-// logits (…, C), integer labels (…): one loss per example; 0 for those labelled attrs.ignore_index, if attrs.ignore is set.
+// logits (…, C), integer labels (…): one loss per example; 0 for those labelled attrs.ignore_index, if
+// attrs.ignore is set.
 Tensor cross_entropy(const Operand& logits, const Operand& labels, const CrossEntropyAttrs& attrs = {});
-// q (B, H, T, D), k and v (B, H or fewer, S, D): softmax(q kᵀ · scale) v; the mask is true where a query may attend. With a
-// key, attrs.dropout is the rate at which probabilities are dropped.
+// q (B, H, T, D), k and v (B, H or fewer, S, D): softmax(q kᵀ · scale) v; the mask is true where a query may
+// attend. With a key, attrs.dropout is the rate at which probabilities are dropped.
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionAttrs& attrs = {});
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const Operand& mask,
                  const AttentionAttrs& attrs = {});

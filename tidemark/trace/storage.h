@@ -2,9 +2,9 @@
 // in that function's arena, and moves out (settle) when the arena is needed again or someone takes a pointer;
 // and it may be another library's, which is told once when nobody uses it any more.
 //
-// Any number of threads may read, settle and donate at once. Whoever reads bytes without taking a pointer for good holds a
-// Reading meanwhile, whoever overwrites them an Overwriting: an arena is not used again, and memory not overwritten, under
-// someone who reads it.
+// Any number of threads may read, settle and donate at once. Whoever reads bytes without taking a pointer for
+// good holds a Reading meanwhile, whoever overwrites them an Overwriting: an arena is not used again, and
+// memory not overwritten, under someone who reads it.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -60,7 +60,8 @@ class Reading {
   std::shared_ptr<Lender> lender_;
 };
 
-// Holds memory that a call may overwrite, and that nobody else reads meanwhile. Nothing was written, unless it is said.
+// Holds memory that a call may overwrite, and that nobody else reads meanwhile. Nothing was written, unless
+// it is said.
 class Overwriting {
  public:
   Overwriting(Overwriting&& other) noexcept : storage_(std::move(other.storage_)) {}

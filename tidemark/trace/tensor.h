@@ -1,7 +1,8 @@
-// Tensor: what users compute with. It either holds data or stands for a value of a function being traced; the same
-// code runs at once on data and writes a graph under grad, jvp or compile. Copies are cheap and have value semantics:
-// `y = x; y += 1;` leaves x alone (mutation makes a new version; the planner makes it in-place where that is safe).
-// A compiled function that uses a tensor from outside reads it at every call: variable.h tells which variable it was.
+// Tensor: what users compute with. It either holds data or stands for a value of a function being traced; the
+// same code runs at once on data and writes a graph under grad, jvp or compile. Copies are cheap and have
+// value semantics: `y = x; y += 1;` leaves x alone (mutation makes a new version; the planner makes it
+// in-place where that is safe). A compiled function that uses a tensor from outside reads it at every call:
+// variable.h tells which variable it was.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -64,14 +65,14 @@ class Tensor : public Variable {
                     SourceLine where = std::source_location::current()) const;  // negative: from the end
   std::int64_t count() const { return type_.count(); }
 
-  // Reading data. Throws for traced tensors (their values exist only when the compiled function runs), for another
-  // dtype, and for tensors whose memory was donated.
+  // Reading data. Throws for traced tensors (their values exist only when the compiled function runs), for
+  // another dtype, and for tensors whose memory was donated.
   template <class T>
   std::span<const T> data(SourceLine where = std::source_location::current()) const {
     return {reinterpret_cast<const T*>(readable(dtype_of<T>, where)), static_cast<std::size_t>(count())};
   }
-  // The number in a tensor of one element. Never rounded to an integer nor from one: x.item<std::int64_t>() reads what a
-  // double cannot hold.
+  // The number in a tensor of one element. Never rounded to an integer nor from one: x.item<std::int64_t>()
+  // reads what a double cannot hold.
   template <class T = double>
   T item(SourceLine where = std::source_location::current()) const {
     const Number number = single(where);
@@ -80,15 +81,17 @@ class Tensor : public Variable {
   }
   // All numbers; throws for integers that a double cannot hold, which data() gives.
   std::vector<double> to_vector(SourceLine where = std::source_location::current()) const;
-  // The same for the library's own readers, who need no pointer for good: the bytes stay where they are meanwhile.
+  // The same for the library's own readers, who need no pointer for good: the bytes stay where they are
+  // meanwhile.
   Reading read(SourceLine where = std::source_location::current()) const;
   // The bytes, wherever they are now: until the function that made them is called again.
   const std::byte* bytes(SourceLine where = std::source_location::current()) const {
     return read(where).data();
   }
 
-  // Windows: x.at(2), x.at(all, Range{0, 4}), x.at(1).at(-1). Reading gives what x holds there at this moment, assigning
-  // makes a new version of x (view.h). What cannot be assigned to, a temporary or a constant, gives a tensor.
+  // Windows: x.at(2), x.at(all, Range{0, 4}), x.at(1).at(-1). Reading gives what x holds there at this
+  // moment, assigning makes a new version of x (view.h). What cannot be assigned to, a temporary or a
+  // constant, gives a tensor.
   TensorView at(const Index& i0, const Index& i1 = {}, const Index& i2 = {}, const Index& i3 = {},
                 const Index& i4 = {}, const Index& i5 = {}, const Index& i6 = {}, const Index& i7 = {}) &;
   Tensor at(const Index& i0, const Index& i1 = {}, const Index& i2 = {}, const Index& i3 = {},
@@ -107,7 +110,8 @@ class Tensor : public Variable {
   const std::shared_ptr<Storage>& storage() const { return storage_; }
   std::uint64_t trace() const { return trace_; }
   ValueId value() const { return value_; }
-  // For a compiled function to overwrite (see Storage). None: it was overwritten before, or someone reads or overwrites it.
+  // For a compiled function to overwrite (see Storage). None: it was overwritten before, or someone reads or
+  // overwrites it.
   std::optional<Overwriting> overwrite() const;
   // Throws if a compiled function was given this tensor's memory since this handle was made.
   void check_not_donated(SourceLine where) const;
@@ -125,8 +129,8 @@ class Tensor : public Variable {
   ValueId value_;
 };
 
-// An argument of an operation: a tensor or a C++ number, with the line it was written on. C++ numbers take the dtype
-// of the tensors they meet.
+// An argument of an operation: a tensor or a C++ number, with the line it was written on. C++ numbers take
+// the dtype of the tensors they meet.
 class Operand {
  public:
   Operand(const Tensor& tensor,

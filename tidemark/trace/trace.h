@@ -1,6 +1,6 @@
-// Tracing: while a Trace is active on this thread, operations on tensors append to its graph. A tensor from outside
-// (data, or a value of an enclosing trace) becomes an input of the graph when it is first used: a capture. With data goes
-// the variable it was read from, so that a compiled function can read it again.
+// Tracing: while a Trace is active on this thread, operations on tensors append to its graph. A tensor from
+// outside (data, or a value of an enclosing trace) becomes an input of the graph when it is first used: a
+// capture. With data goes the variable it was read from, so that a compiled function can read it again.
 #pragma once
 #include <functional>
 #include <map>
@@ -39,7 +39,8 @@ class Trace {
   Tensor argument(const Type& type, std::string name);
   Var lift(const Tensor& tensor, SourceLine where);  // the value of this graph that stands for the tensor
   Tensor tensor_of(const Var& value) const { return Tensor::traced(value.type(), serial_, value.id()); }
-  // Tensors from outside, in the order of the inputs they became (which follow the arguments, interleaved by first use).
+  // Tensors from outside, in the order of the inputs they became (which follow the arguments, interleaved by
+  // first use).
   const std::vector<Capture>& captures() const { return captures_; }
   // What was read since the trace began, if it is the outermost one.
   const std::vector<ValueRead>& reads() const { return reads_; }
@@ -50,7 +51,8 @@ class Trace {
   Builder builder_{graph_};
   std::uint64_t serial_;
   std::vector<Capture> captures_;
-  // By variable, or by outer trace and value. Two variables that hold the same tensor may part later: two inputs.
+  // By variable, or by outer trace and value. Two variables that hold the same tensor may part later: two
+  // inputs.
   std::map<std::pair<const void*, std::uint64_t>, ValueId> captured_;
   std::vector<ValueRead> reads_;
 };

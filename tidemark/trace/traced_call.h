@@ -27,6 +27,10 @@ struct TracedCall {
     }
     return chosen;
   }
+  void mark_donated(std::span<const int> arguments) {
+    const std::vector<bool> donated = inputs_of(arguments);
+    for (std::size_t i = 0; i < donated.size(); ++i) graph.inputs()[i].donated = donated[i];
+  }
 };
 
 template <class F, class... Args>

@@ -1,6 +1,7 @@
-// Trees: structs of tensors (TM_FIELDS), vectors, arrays, maps, pairs, tuples, nested in any way. grad, compile,
-// optimizers and files walk the tensors of a tree in one fixed order, each with a path such as "blocks.3.w1".
-// Numbers, bools and strings in a tree are not tensors: they are fixed when a function is traced.
+// Trees: structs of tensors (TM_FIELDS), vectors, arrays, maps, pairs, tuples, nested in any way. grad,
+// compile, optimizers and files walk the tensors of a tree in one fixed order, each with a path such as
+// "blocks.3.w1". Numbers, bools and strings in a tree are not tensors: they are fixed when a function is
+// traced.
 #pragma once
 #include <array>
 #include <map>

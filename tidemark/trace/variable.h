@@ -1,5 +1,5 @@
-// Which C++ variable a tensor is. A compiled function reads what it captures at every call, as if it ran again; so its
-// trace must know from which variables it read, through any number of copies.
+// Which C++ variable a tensor is. A compiled function reads what it captures at every call, as if it ran
+// again; so its trace must know from which variables it read, through any number of copies.
 //
 //   Tensor scale = …;                      a variable: an object with an address and a lifetime
 //   compile([&](Tensor x) {
@@ -7,8 +7,8 @@
 //     return x * s;                        captures scale
 //   });
 //
-// Assigning to a variable leaves it the same variable. Moving from one does, too: it is the address that the function
-// reads again. Outside of traces nothing is watched and copies cost what they did.
+// Assigning to a variable leaves it the same variable. Moving from one does, too: it is the address that the
+// function reads again. Outside of traces nothing is watched and copies cost what they did.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -37,7 +37,8 @@ class Variable {
  public:
   // From now on it tells when it ceases to exist. Threads that share a const tensor may all ask.
   std::shared_ptr<Watch> watch() const;
-  // In a trace: the variable that the value was read from, this one or what it was copied from since the trace began.
+  // In a trace: the variable that the value was read from, this one or what it was copied from since the
+  // trace began.
   std::shared_ptr<Watch> origin() const;
 
  protected:

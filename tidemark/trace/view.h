@@ -1,6 +1,6 @@
-// x.at(…): a window on a tensor. As a value it is what the tensor holds there at the moment of at(): a name given to it
-// keeps that, whatever becomes of x. Assigning to x.at(…) itself makes a new version of x, also through windows on
-// windows: x.at(1).at(2) = v writes x[1, 2]. A name does not write:
+// x.at(…): a window on a tensor. As a value it is what the tensor holds there at the moment of at(): a name
+// given to it keeps that, whatever becomes of x. Assigning to x.at(…) itself makes a new version of x, also
+// through windows on windows: x.at(1).at(2) = v writes x[1, 2]. A name does not write:
 //
 //   auto row = x.at(1);     // row 1 of x as it is now
 //   x *= 10;                // row keeps its values

@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "tidemark/engine/program.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/report/frontier.h"
 #include "tools/commands/frontier_command.h"
@@ -17,7 +18,8 @@ Frontier frontier_of_graph(const FrontierCommand& command) {
                             .fixed_order = command.fixed_order,
                             .effort = command.effort.scale,
                             .control = &control};
-  const std::vector<Plan> plans = frontier(prepare_graph(command.model.load()), options, command.points);
+  const std::vector<Plan> plans =
+      frontier(prepare_graph(command.model.load()), cpu_target(), options, command.points);
   control.finish();
   Frontier curve{.unit = "s", .least_time = plans.back().least_seconds};
   for (const Plan& plan : plans) {

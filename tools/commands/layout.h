@@ -1,4 +1,5 @@
-// `tidemark layout`: packs a table of lifetimes into the smallest arena it can find, or into a given capacity.
+// `tidemark layout`: packs a table of lifetimes into the smallest arena it can find, or into a given
+// capacity.
 #pragma once
 #include <CLI/CLI.hpp>
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tidemark/cpu/kernels.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
 #include "tools/exit_code.h"
 
@@ -36,6 +36,11 @@ std::string derivative_text(const Op& op) {
   return text;
 }
 
+ExecutionFacts facts_of(const Op& op) {
+  const CpuKernel* kernel = find_cpu_kernel(op);
+  return kernel ? kernel->facts : ExecutionFacts{};
+}
+
 std::vector<std::string> attribute_names(const Op& op) {
   std::vector<std::string> names;
   for (const AttrSpec& spec : op.schema()) names.emplace_back(spec.name);
@@ -45,15 +50,16 @@ std::vector<std::string> attribute_names(const Op& op) {
 void print_json() {
   nlohmann::json list = nlohmann::json::array();
   for (const Op* op : all_ops()) {
+    const ExecutionFacts facts = facts_of(*op);
     list.push_back({{"name", op->name},
                     {"kind", name_of(op->kind)},
                     {"dtypes", dtypes_text(*op)},
                     {"derivative", derivative_text(*op)},
                     {"replay", name_of(op->replay)},
-                    {"in_place", op->in_place != nullptr},
+                    {"in_place", facts.in_place != nullptr},
                     {"view", op->view != nullptr},
-                    {"strided", op->strided != nullptr},
-                    {"kernel", find_cpu_kernel(*op) != nullptr},
+                    {"strided", facts.strided != nullptr},
+                    {"kernel", runs_on_cpu(*op)},
                     {"attributes", attribute_names(*op)}});
   }
   fmt::print("{}\n", list.dump(2));
@@ -63,9 +69,10 @@ void print_table() {
   fmt::print("{:<22} {:<12} {:<14} {:<16} {:<7} {:<9} {:<5} {:<8} {:<7} {}\n", "op", "kind", "dtypes",
              "derivative", "replay", "in place", "view", "strided", "kernel", "attributes");
   for (const Op* op : all_ops()) {
+    const ExecutionFacts facts = facts_of(*op);
     fmt::print("{:<22} {:<12} {:<14} {:<16} {:<7} {:<9} {:<5} {:<8} {:<7} {}\n", op->name, name_of(op->kind),
-               dtypes_text(*op), derivative_text(*op), name_of(op->replay), op->in_place ? "yes" : "-",
-               op->view ? "yes" : "-", op->strided ? "yes" : "-", find_cpu_kernel(*op) ? "cpu" : "-",
+               dtypes_text(*op), derivative_text(*op), name_of(op->replay), facts.in_place ? "yes" : "-",
+               op->view ? "yes" : "-", facts.strided ? "yes" : "-", runs_on_cpu(*op) ? "cpu" : "-",
                fmt::join(attribute_names(*op), " "));
   }
   fmt::print("\n{} ops\n", all_ops().size());

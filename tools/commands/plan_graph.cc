@@ -7,6 +7,7 @@
 
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/print.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/report/plan_hash.h"
 #include "tidemark/plan/report/plan_json.h"
@@ -85,7 +86,7 @@ Result<Plan, Infeasible> plan_leaving_time(const Graph& graph, const PlanOptions
                                            PipelineReport* report) {
   constexpr double most = 0.85;
   const TimeShare share(options.control, most);
-  return try_plan(graph, options, report);
+  return try_plan(graph, cpu_target(), options, report);
 }
 
 void print_passes(const PipelineReport& report) {
@@ -112,7 +113,8 @@ ExitCode plan_graph(const PlanCommand& command) {
                       .solvers = command.solvers.choice()};
   if (command.memory) {
     // A share is of what is needed at no extra time.
-    const std::int64_t whole = command.memory->relative() ? make_plan(graph, options).peak() : 0;
+    const std::int64_t whole =
+        command.memory->relative() ? make_plan(graph, cpu_target(), options).peak() : 0;
     options.memory = command.memory->bytes(whole);
   }
   if (!command.dump_after.empty()) {

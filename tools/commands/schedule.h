@@ -1,4 +1,5 @@
-// `tidemark schedule`: what a checkpoint schedule costs, its actions, its picture; and whether a list of actions is one.
+// `tidemark schedule`: what a checkpoint schedule costs, its actions, its picture; and whether a list of
+// actions is one.
 #pragma once
 #include <CLI/CLI.hpp>
 

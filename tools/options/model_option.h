@@ -16,8 +16,8 @@ struct ModelOption {
   std::optional<std::int64_t> batch, context;  // of a built-in model; not given: its own
   std::string dtype, optimizer;
 
-  // By its name: a built-in model, else *.json is a graph of costs and bytes, and any other file is text of the IR.
-  // Throws Error when it is none of them.
+  // By its name: a built-in model, else *.json is a graph of costs and bytes, and any other file is text of
+  // the IR. Throws Error when it is none of them.
   ModelKind kind() const;
   // The graph of a training step, or of the file; not for dag files.
   Graph load() const;

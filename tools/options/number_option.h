@@ -1,5 +1,5 @@
-// Options whose value is a number: read in decimal and to the last character, and held to their range. What is no such
-// number is an Error that names option and value, never another number.
+// Options whose value is a number: read in decimal and to the last character, and held to their range. What
+// is no such number is an Error that names option and value, never another number.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <cstdint>

@@ -13,8 +13,8 @@ struct PlotPoint {
   double bound = 0;    // no plan takes less
 };
 
-// Points by rising bytes, at least one. Between two of them the plan of the smaller budget serves and the bound of the
-// larger holds, so the lines are staircases.
+// Points by rising bytes, at least one. Between two of them the plan of the smaller budget serves and the
+// bound of the larger holds, so the lines are staircases.
 std::string frontier_svg(std::string_view title, std::span<const PlotPoint> points);
 
 }  // namespace tidemark::cli

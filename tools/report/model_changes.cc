@@ -2,6 +2,7 @@
 
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/proposals.h"
 
 namespace tidemark::cli {
@@ -61,7 +62,7 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOp
                              },
                          .options = quick});
   }
-  return changes_that_fit(proposals);
+  return changes_that_fit(proposals, cpu_target());
 }
 
 std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan) {
@@ -73,7 +74,8 @@ std::optional<Footprint> footprint_of_model(const ModelOption& model, const Grap
     if (size == 0) continue;
     ModelOption other = model;
     other.batch = size;
-    const std::optional<std::int64_t> peak = peak_with_sizes(graph, plan, prepare_graph(other.load()));
+    const std::optional<std::int64_t> peak =
+        peak_with_sizes(graph, plan, prepare_graph(other.load()), cpu_target());
     if (!peak) return {};
     peaks.push_back({size, *peak});
   }

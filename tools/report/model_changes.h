@@ -1,5 +1,5 @@
-// What could be changed about a built-in model so that it fits: a smaller batch, a shorter context, half precision, a
-// lighter optimizer; and what other batches would take.
+// What could be changed about a built-in model so that it fits: a smaller batch, a shorter context, half
+// precision, a lighter optimizer; and what other batches would take.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace tidemark::cli {
 
-// Up to three changes, each planned with the budget in `options` and fitting: "--batch 16 → 6 fits (1.94 GiB)". None for
-// graphs from files.
+// Up to three changes, each planned with the budget in `options` and fitting: "--batch 16 → 6 fits (1.94
+// GiB)". None for graphs from files.
 std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOptions& options);
 
-// The peak as a formula in the batch, the plan's decisions kept. None for graphs from files, or if the graph itself
-// depends on the batch.
+// The peak as a formula in the batch, the plan's decisions kept. None for graphs from files, or if the graph
+// itself depends on the batch.
 std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan);
 
 }  // namespace tidemark::cli

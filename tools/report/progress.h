@@ -17,8 +17,8 @@ class Progress {
   bool terminal_;
 };
 
-// The control of a command's planning: its limit in seconds, if it has one, and on a terminal a bar for what takes longer
-// than a moment.
+// The control of a command's planning: its limit in seconds, if it has one, and on a terminal a bar for what
+// takes longer than a moment.
 ControlOptions planning_control(const Effort& effort);
 
 }  // namespace tidemark::cli

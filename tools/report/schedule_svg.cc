@@ -9,6 +9,8 @@
 #include <map>
 #include <vector>
 
+#include "tools/report/svg.h"
+
 namespace tidemark::cli {
 namespace {
 
@@ -18,9 +20,7 @@ using schedule::Promise;
 using schedule::Schedule;
 using schedule::Step;
 
-constexpr double width = 960, height = 540;
-constexpr double left = 84, right = 24, top = 76, bottom = 60;  // margins
-constexpr double inner_width = width - left - right, inner_height = height - top - bottom;
+constexpr PlotFrame frame{.width = 960, .height = 540, .left = 84, .right = 24, .top = 76, .bottom = 60};
 constexpr std::int64_t most_actions = 200'000'000;  // followed
 constexpr std::int64_t most_lines = 3'000;          // actions drawn one by one
 
@@ -28,14 +28,6 @@ constexpr std::string_view forward_color = "#0b6e99", reverse_color = "#c0392b",
 constexpr std::array<std::string_view, 4> level_colors = {"#e0a030", "#7b4fa3", "#4d8f2f", "#8d6e63"};
 std::string_view level_color(std::size_t level) {
   return level_colors[std::min(level, level_colors.size() - 1)];
-}
-
-double tick_distance(double range, int count) {
-  const double rough = range / count, power = std::pow(10.0, std::floor(std::log10(rough)));
-  for (double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) return std::max(1.0, factor * power);
-  }
-  return std::max(1.0, 10 * power);
 }
 
 std::string grouped(std::int64_t value) {
@@ -51,42 +43,39 @@ std::string tick_text(double value) {
 
 class Staircase {
  public:
-  explicit Staircase(const Schedule& schedule) : schedule_(schedule), promise_(schedule.promise()) {
+  explicit Staircase(const Schedule& schedule)
+      : schedule_(schedule), promise_(schedule.promise()), plot_(frame, title()) {
     std::array<Action, 1024> batch;
     const auto actions = schedule.actions();
     for (std::size_t n; total_ < most_actions && (n = actions->fill(batch)) > 0;)
       total_ += static_cast<std::int64_t>(n);
-    rows_ = std::min<Step>(promise_.steps, static_cast<Step>(inner_height));
+    rows_ = std::min<Step>(promise_.steps, static_cast<Step>(frame.inner_height()));
     bars_.resize(2 * promise_.slots.size());
     for (auto& bars : bars_) bars.resize(static_cast<std::size_t>(rows_));
   }
 
   std::string draw() {
-    line(
-        R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" font-family="sans-serif" font-size="13" fill="#222">)",
-        width, height);
-    line("<title>{}</title>", title());
-    line(R"(<rect width="{}" height="{}" fill="#fff"/>)", width, height);
     axes();
     follow();
     for (std::size_t kind = 0; kind < bars_.size(); ++kind) {
       if (bar_paths_[kind].empty()) continue;
       const bool record = kind % 2 == 1;
-      line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{:.2f}"{}/>)", bar_paths_[kind],
-           level_color(kind / 2), std::clamp(inner_height / static_cast<double>(rows_) * 0.5, 1.2, 5.0),
-           record ? R"( stroke-dasharray="3 2")" : "");
+      plot_.line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{:.2f}"{}/>)", bar_paths_[kind],
+                 level_color(kind / 2),
+                 std::clamp(frame.inner_height() / static_cast<double>(rows_) * 0.5, 1.2, 5.0),
+                 record ? R"( stroke-dasharray="3 2")" : "");
     }
-    line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{}" stroke-linejoin="round"/>)", forward_path_,
-         forward_color, one_by_one() ? 1.6 : 1.0);
+    plot_.line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{}" stroke-linejoin="round"/>)",
+               forward_path_, forward_color, one_by_one() ? 1.6 : 1.0);
     if (!jump_path_.empty())
-      line(
+      plot_.line(
           R"(<path d="{}" fill="none" stroke="{}" stroke-width="0.8" stroke-dasharray="2 2" opacity="0.6"/>)",
           jump_path_, forward_color);
     if (!record_path_.empty())
-      line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2.4"/>)", record_path_, record_color);
-    line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2"/>)", reverse_path_, reverse_color);
+      plot_.line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2.4"/>)", record_path_, record_color);
+    plot_.line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2"/>)", reverse_path_, reverse_color);
     heading();
-    return out_ + "</svg>\n";
+    return plot_.page();
   }
 
  private:
@@ -95,22 +84,17 @@ class Staircase {
   };
 
   template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    out_ += '\n';
-  }
-  template <class... Args>
   static void add(std::string& path, fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(path), format, std::forward<Args>(args)...);
   }
 
   bool one_by_one() const { return total_ <= most_lines; }
-  double x(std::int64_t action) const {
-    return left + inner_width * static_cast<double>(action) / static_cast<double>(total_);
+  Axis x_axis() const { return {0, static_cast<double>(total_), frame.left, frame.width - frame.right}; }
+  Axis y_axis() const {
+    return {0, static_cast<double>(promise_.steps), frame.height - frame.bottom, frame.top};
   }
-  double y(Step state) const {
-    return height - bottom - inner_height * static_cast<double>(state) / static_cast<double>(promise_.steps);
-  }
+  double x(std::int64_t action) const { return x_axis().at(static_cast<double>(action)); }
+  double y(Step state) const { return y_axis().at(static_cast<double>(state)); }
   std::size_t row(Step state) const {
     const auto at = static_cast<Step>(static_cast<__int128>(state) * rows_ / promise_.steps);
     return static_cast<std::size_t>(std::min(at, rows_ - 1));
@@ -228,26 +212,7 @@ class Staircase {
     column_ = -1;
   }
 
-  void axes() {
-    const double actions = static_cast<double>(total_), steps = static_cast<double>(promise_.steps);
-    for (double value = 0, step = tick_distance(actions, 9); value <= actions; value += step) {
-      line(
-          R"(<path d="M{0:.1f} {1}V{2}" stroke="#e4e8ec"/><text x="{0:.1f}" y="{3}" text-anchor="middle">{4}</text>)",
-          x(static_cast<std::int64_t>(value)), top, height - bottom, height - bottom + 20, tick_text(value));
-    }
-    for (double value = 0, step = tick_distance(steps, 8); value <= steps; value += step) {
-      const double at = y(static_cast<Step>(value));
-      line(
-          R"(<path d="M{0} {1:.1f}H{2}" stroke="#e4e8ec"/><text x="{3}" y="{4:.1f}" text-anchor="end">{5}</text>)",
-          left, at, width - right, left - 8, at + 4, tick_text(value));
-    }
-    line(R"(<path d="M{0} {1}V{2}H{3}" fill="none" stroke="#555"/>)", left, top, height - bottom,
-         width - right);
-    line(R"(<text x="{}" y="{}" text-anchor="middle">action</text>)", (left + width - right) / 2,
-         height - 18);
-    line(R"svg(<text transform="translate(20 {}) rotate(-90)" text-anchor="middle">step</text>)svg",
-         (top + height - bottom) / 2);
-  }
+  void axes() { plot_.axes(x_axis(), {9, 1, tick_text, "action"}, y_axis(), {8, 1, tick_text, "step"}); }
 
   std::string title() const {
     std::string slots;
@@ -259,10 +224,10 @@ class Staircase {
   }
 
   void heading() {
-    line(R"(<text x="{}" y="26" font-size="15" font-weight="bold">{}</text>)", left, title());
-    double at = left;
+    plot_.heading(title());
+    double at = frame.left;
     const auto entry = [&](std::string_view color, std::string_view text, std::string_view dashes) {
-      line(
+      plot_.line(
           R"(<path d="M{:.0f} 46h22" stroke="{}" stroke-width="3" stroke-dasharray="{}"/><text x="{:.0f}" y="50">{}</text>)",
           at, color, dashes, at + 28, text);
       at += 44 + 7.0 * static_cast<double>(text.size());
@@ -277,8 +242,8 @@ class Staircase {
             kind % 2 == 1 ? "3 2" : "none");
     }
     if (total_ >= most_actions)
-      line(R"(<text x="{}" y="68" fill="#a33">only the first {} actions are drawn</text>)", left,
-           grouped(total_));
+      plot_.line(R"(<text x="{}" y="68" fill="#a33">only the first {} actions are drawn</text>)", frame.left,
+                 grouped(total_));
   }
 
   const Schedule& schedule_;
@@ -288,7 +253,8 @@ class Staircase {
   std::vector<std::vector<Bar>> bars_;  // by level, states then records
   std::map<std::pair<std::int16_t, std::int32_t>, bool> kept_records_;
   std::vector<std::string> bar_paths_;
-  std::string forward_path_, jump_path_, record_path_, reverse_path_, out_;
+  std::string forward_path_, jump_path_, record_path_, reverse_path_;
+  SvgPlot plot_;
   double column_ = -1, reverse_drawn_ = 0;
   Step low_ = 0, high_ = 0;
 };

@@ -1,5 +1,6 @@
-// The staircase: which step the working state is at after each action, where states lie meanwhile, and how far the
-// reverse has come. Long schedules are drawn pixel by pixel, very long ones as far as can be followed in seconds.
+// The staircase: which step the working state is at after each action, where states lie meanwhile, and how
+// far the reverse has come. Long schedules are drawn pixel by pixel, very long ones as far as can be followed
+// in seconds.
 #pragma once
 #include <string>
 

@@ -2,8 +2,9 @@
 //
 //   file_fuzzer FORMAT|all [--seconds S] [--count N] [--seed FIRST] [--corpus tests/fuzz]
 //
-// Input number n is a function of n and the corpus alone. The number under way is kept in the file fuzz-FORMAT.seed, for a
-// crash that leaves no words: --seed N --count 1 runs it again, and fuzz-FORMAT.input holds what failed with an exception.
+// Input number n is a function of n and the corpus alone. The number under way is kept in the file
+// fuzz-FORMAT.seed, for a crash that leaves no words: --seed N --count 1 runs it again, and fuzz-FORMAT.input
+// holds what failed with an exception.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>

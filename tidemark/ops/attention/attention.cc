@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "tidemark/ops/attention/attention_lanes.h"
 #include "tidemark/ops/contraction/contract.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/normalization/rows.h"
@@ -99,7 +98,8 @@ std::vector<Type> infer_delta(const Call& call) {
   return {row_type(call.in[0])};
 }
 
-// A call in five dimensions, (B, Hkv, group, T, ·), in the dtype that computes: what the expansions are written in.
+// A call in five dimensions, (B, Hkv, group, T, ·), in the dtype that computes: what the expansions are
+// written in.
 struct Grouped {
   AttentionForm form;
   DType dtype;
@@ -210,36 +210,6 @@ std::vector<Var> expand_delta(const RuleCall& r) {
   return {reduce_sum(y * g, {3})};
 }
 
-// Query rows times the keys they see, and what strips of them compute beyond the diagonal.
-double pairs_of(const AttentionForm& f) {
-  const double queries = static_cast<double>(f.queries), keys = static_cast<double>(f.keys);
-  const double seen = f.causal ? keys - (queries - AttentionForm::strip) / 2 : keys;
-  return static_cast<double>(f.batch * f.heads) * queries * std::clamp(seen, 0.0, keys);
-}
-
-template <int products>
-Cost cost(const Call& call) {
-  const AttentionForm f = attention_form(call);
-  const double drawing = f.key < 0 ? 0 : 40;  // about as long as so many additions of products
-  return {.flops = pairs_of(f) * (2.0 * products * static_cast<double>(f.width) + 20 + drawing),
-          .bytes = bytes_moved(call),
-          .work = WorkKind::attention};
-}
-
-std::int64_t scratch(const Call& call) {
-  const auto lanes = attention_lanes::forward_lanes(attention_form(call), call.in[0].dtype);
-  return lanes.count * lanes.bytes;
-}
-std::int64_t scratch_grad(const Call& call) {
-  const AttentionForm f = attention_form(call);
-  const auto lanes = attention_lanes::gradient_lanes(f, call.in[0].dtype);
-  return f.query_sums_bytes(call.in[0].dtype) + lanes.count * lanes.bytes;
-}
-
-// Blocks are packed before they are multiplied where their strides ask for it.
-bool strided(const Call&, int operand) { return operand < 3; }
-bool strided_grad(const Call&, int operand) { return operand < 3 || operand == 5; }
-
 Sample::Operand data(const Shape& shape) { return {.type = {DType::f64, shape}}; }
 // Drawn booleans: true where the number is not zero.
 Sample::Operand mask(const Shape& shape) { return {.type = {DType::boolean, shape}, .low = 0, .high = 1}; }
@@ -333,9 +303,6 @@ const Op op::attention = {
     .infer = infer,
     .vjp = vjp,
     .expand = expand,
-    .cost = cost<2>,
-    .scratch = scratch,
-    .strided = strided,
     .samples = samples,
 };
 // 16-bit operands come with f32 rows, a mixture that samples cannot say: `dtypes` lists the others.
@@ -347,9 +314,6 @@ const Op op::attention_grad = {
     .schema = &schema_of<AttentionAttrs>,
     .infer = infer_grad,
     .expand = expand_grad,
-    .cost = cost<5>,
-    .scratch = scratch_grad,
-    .strided = strided_grad,
     .samples = samples_grad,
 };
 const Op op::attention_delta = {
@@ -358,11 +322,6 @@ const Op op::attention_delta = {
     .infer = infer_delta,
     .vjp = vjp_delta,
     .expand = expand_delta,
-    .cost =
-        [](const Call& call) {
-          return Cost{.flops = 2 * static_cast<double>(call.in[0].count()), .bytes = bytes_moved(call)};
-        },
-    .strided = [](const Call&, int) { return true; },
     .samples = samples_delta,
 };
 

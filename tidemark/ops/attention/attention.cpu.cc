@@ -1,5 +1,7 @@
 #include "tidemark/ops/attention/attention.h"
 
+#include "tidemark/ops/attention/attention_cost.h"
+#include "tidemark/ops/dispatched.h"
 #include "tidemark/ops/normalization/rows.h"
 #include "tidemark/ops/registry.h"
 
@@ -15,8 +17,8 @@ namespace {
 
 using namespace attention_blocks;
 
-// row = 2^(row - shift) in place for the `seen` first of n scores, 0 for the others; returns the sum. A shift of -inf means
-// that nothing is visible: all zeros. Rows end at whole vectors.
+// row = 2^(row - shift) in place for the `seen` first of n scores, 0 for the others; returns the sum. A shift
+// of -inf means that nothing is visible: all zeros. Rows end at whole vectors.
 template <class W>
 W exponentiate(W* row, std::int64_t seen, std::int64_t n, W shift) {
   const rows::Tag<W> d;
@@ -81,7 +83,8 @@ HWY_INLINE void four_maxima(const W* scores, std::int64_t n, W* top) {
   }
 }
 
-// A block of scores becomes terms relative to the running maximum; what was summed before fades where that rises.
+// A block of scores becomes terms relative to the running maximum; what was summed before fades where that
+// rises.
 template <class W>
 void take_in(const AttentionForm& form, const Block& at, W* scores, Running<W>* running, W* y,
              std::int64_t y_row) {
@@ -124,7 +127,8 @@ void drop(const AttentionForm& form, const Block& at, Keeper<W>& keeper, W* term
   }
 }
 
-// Queries [first, first + count) of head (b, h) against all keys. A block of keys is packed once for all of them.
+// Queries [first, first + count) of head (b, h) against all keys. A block of keys is packed once for all of
+// them.
 template <class T>
 void forward_span(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t h,
                   std::int64_t first, std::int64_t count, std::byte* memory) {
@@ -221,19 +225,28 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
-HWY_EXPORT(run_attention);
-HWY_EXPORT(run_attention_delta);
+namespace {
 
-const CpuKernel cpu::attention = {[](const KernelArgs& args) {
-                                    HWY_DYNAMIC_DISPATCH(run_attention)
-                                    (args);
-                                  },
-                                  [](const Call& call) -> std::shared_ptr<const void> {
-                                    return std::make_shared<const AttentionForm>(attention_form(call));
-                                  }};
-const CpuKernel cpu::attention_delta = cpu_kernel<NoAttrs>([](const KernelArgs& args) {
-  HWY_DYNAMIC_DISPATCH(run_attention_delta)
-  (args);
-});
+std::int64_t scratch(const Call& call) {
+  const auto lanes = attention_lanes::forward_lanes(attention_form(call), call.in[0].dtype);
+  return lanes.count * lanes.bytes;
+}
+
+// Blocks are packed before they are multiplied where their strides ask for it.
+bool strided(const Call&, int operand) { return operand < 3; }
+
+Cost cost_delta(const Call& call) {
+  return {.flops = 2 * static_cast<double>(call.in[0].count()), .bytes = bytes_moved(call)};
+}
+
+TM_DISPATCHED(run, run_attention)
+
+}  // namespace
+
+const CpuKernel cpu::attention =
+    formed_kernel<attention_form>(run, {.cost = attention_cost<2>, .scratch = scratch, .strided = strided});
+TM_DISPATCHED_KERNEL(attention_delta, NoAttrs, run_attention_delta, .cost = cost_delta,
+                     .strided = takes_any_strides);
+
 }  // namespace tidemark
 #endif  // HWY_ONCE

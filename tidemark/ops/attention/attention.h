@@ -1,13 +1,18 @@
-// Scaled dot-product attention: softmax(q kᵀ · scale) v, row block by row block, so that no (T, T) matrix exists.
+// Scaled dot-product attention: softmax(q kᵀ · scale) v, row block by row block, so that no (T, T) matrix
+// exists.
 //
-//   q (B, Hq, Tq, D)   k, v (B, Hkv, Tk, D)   Hq a multiple of Hkv: neighbouring query heads share keys and values
+//   q (B, Hq, Tq, D)   k, v (B, Hkv, Tk, D)   Hq a multiple of Hkv: neighbouring query heads share keys and
+//                                             values
 //   mask (optional, bool, broadcast to (B, Hq, Tq, Tk)): where it is false, nothing is attended to
 //   causal: query i attends to keys up to i + Tk - Tq, so the last query sees all keys
-//   dropout: each probability is dropped at this rate, as dropout(probabilities (B, Hq, Tq, Tk), rate, key) drops it; the
-//     bits are made block by block from the place (b, h, i, j) alone, in the gradient and in a replay the same again
+//   dropout: each probability is dropped at this rate, as dropout(probabilities (B, Hq, Tq, Tk), rate, key)
+//   drops it; the
+//     bits are made block by block from the place (b, h, i, j) alone, in the gradient and in a replay the
+//     same again
 //
-// A query that may attend to nothing gives 0. The logsumexp of each query's scores is a second result, from which the
-// gradient rebuilds the probabilities block by block: a backward pass keeps q, k, v, the result and one number per query.
+// A query that may attend to nothing gives 0. The logsumexp of each query's scores is a second result, from
+// which the gradient rebuilds the probabilities block by block: a backward pass keeps q, k, v, the result and
+// one number per query.
 #pragma once
 #include <algorithm>
 
@@ -39,15 +44,16 @@ struct AttentionForm {
   // The result is computed by spans of queries.
   std::int64_t query_span() const { return query_block() * blocks_in_span; }
   std::int64_t query_spans() const { return (queries + query_span() - 1) / query_span(); }
-  // The gradient is computed by key heads, each cut into parts of whole blocks of keys where there are few of them: enough
-  // tasks for some threads. By the shape alone, since parts are summed.
+  // The gradient is computed by key heads, each cut into parts of whole blocks of keys where there are few of
+  // them: enough tasks for some threads. By the shape alone, since parts are summed.
   std::int64_t key_parts() const {
     const std::int64_t tasks = std::max<std::int64_t>(batch * kv_heads, 1);
     const std::int64_t wanted = std::min(key_blocks(), (few_tasks + tasks - 1) / tasks);
     return wanted <= 1 ? 1 : (keys + key_part(wanted) - 1) / key_part(wanted);
   }
   std::int64_t key_part() const { return key_part(key_parts()); }
-  // The gradient of the queries is a sum over keys: in the result itself, unless that is of 16 bits or there are parts.
+  // The gradient of the queries is a sum over keys: in the result itself, unless that is of 16 bits or there
+  // are parts.
   bool sums_queries_apart(DType dtype) const { return key_parts() > 1 || size_of(dtype) == 2; }
   std::int64_t query_sums_bytes(DType dtype) const {
     const std::int64_t sums = sums_queries_apart(dtype) ? key_parts() * batch * heads * queries * width : 0;

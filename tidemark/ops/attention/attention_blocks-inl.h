@@ -1,4 +1,5 @@
-// What attention and its gradient share: blocks of scores, the products that make and use them, and what dropout keeps.
+// What attention and its gradient share: blocks of scores, the products that make and use them, and what
+// dropout keeps.
 //
 //             keys j … j + n
 //            ┌──────────────┐     A block holds scores of up to 128 queries by 128 keys. On the diagonal of a causal call
@@ -86,7 +87,8 @@ template <class W>
 Matrix<const W> transposed(Matrix<const W> x) {
   return {x.data, x.col, x.row};
 }
-// x, n × depth with panels along the n, as the left factor; xᵀ as the right factor where `width` is that of right panels.
+// x, n × depth with panels along the n, as the left factor; xᵀ as the right factor where `width` is that of
+// right panels.
 template <class W>
 const W* panels_of(Matrix<const W> x, std::int64_t n, std::int64_t depth, std::int64_t width, W* tile) {
   for (std::int64_t c = 0; c < n; c += width) {
@@ -105,7 +107,8 @@ Factor<W> right_factor(Matrix<const W> x, std::int64_t depth, std::int64_t n, W*
   return {x, panels_of(transposed(x), n, depth, gemm::widths<W>().b, tile), depth};
 }
 
-// c = a b (+ c) for m rows of a from row `r` on, n columns of b, and steps [from, to) of the depth. `r` begins a panel.
+// c = a b (+ c) for m rows of a from row `r` on, n columns of b, and steps [from, to) of the depth. `r`
+// begins a panel.
 template <class W>
 void multiply(std::int64_t r, std::int64_t m, std::int64_t n, std::int64_t from, std::int64_t to,
               const Factor<W>& a, const Factor<W>& b, bool add, W* c, std::int64_t ld) {
@@ -225,7 +228,8 @@ class Keeper {
     draw_ = bernoulli_draw(1 - form.dropout);
     factor_ = static_cast<W>(1 / (1 - form.dropout));
   }
-  // The factors, 0 or 1 / (1 - rate), of the `seen` first probabilities of row r of a block; valid until the next call.
+  // The factors, 0 or 1 / (1 - rate), of the `seen` first probabilities of row r of a block; valid until the
+  // next call.
   const W* row(const AttentionForm& form, const Block& at, std::int64_t r, std::int64_t seen) {
     const auto first =
         static_cast<std::uint64_t>(((at.b * form.heads + at.h) * form.queries + at.i + r) * form.keys + at.j);

@@ -1,4 +1,6 @@
 #include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/attention/attention_cost.h"
+#include "tidemark/ops/dispatched.h"
 #include "tidemark/ops/normalization/rows.h"
 #include "tidemark/ops/registry.h"
 
@@ -14,7 +16,8 @@ namespace {
 
 using namespace attention_blocks;
 
-// A block's probabilities or slopes with keys along the rows, in panels of left factors: `depth` queries each.
+// A block's probabilities or slopes with keys along the rows, in panels of left factors: `depth` queries
+// each.
 template <class W>
 struct Turned {
   W* panels;
@@ -38,8 +41,8 @@ struct Turned {
   Factor<W> factor() const { return {{}, panels, depth}; }
 };
 
-// p = 2^scores / e^logsumexp and ds = p (dp - delta), both 0 where nothing is seen; ds in place of dp, too. What dropout
-// keeps of p and dp takes their place.
+// p = 2^scores / e^logsumexp and ds = p (dp - delta), both 0 where nothing is seen; ds in place of dp, too.
+// What dropout keeps of p and dp takes their place.
 template <class W, bool dropped>
 void block_slopes(const AttentionForm& form, const KernelArgs& args, const Block& at, Keeper<W>& keeper,
                   const W* scores, W* ds, const Turned<W>& p_turned, const Turned<W>& ds_turned) {
@@ -143,7 +146,8 @@ struct QueryBlock {
   const attention_lanes::GradientQueries<W>& memory_;
 };
 
-// Adds what a block of scores gives: to the gradients of its keys, and to those of its queries, the rows at `dq`.
+// Adds what a block of scores gives: to the gradients of its keys, and to those of its queries, the rows at
+// `dq`.
 template <class T>
 void add_block(const AttentionForm& form, const KernelArgs& args, const Block& at,
                const QueryBlock<T>& queries, KeyBlock<T>& keys, Keeper<compute_t<T>>& keeper,
@@ -163,9 +167,9 @@ void add_block(const AttentionForm& form, const KernelArgs& args, const Block& a
   add_product(form, at, slopes.ds, keys.k_right, slopes.ds_left, dq, width);
 }
 
-// All that keys [begin, end) of key head (b, kv) give: their own gradients, and their part of the gradients of the queries
-// that share them, which is added up in `dq` (rows of `width`, from query head 0 of batch 0 on). A block of queries is packed
-// once for a few blocks of keys.
+// All that keys [begin, end) of key head (b, kv) give: their own gradients, and their part of the gradients
+// of the queries that share them, which is added up in `dq` (rows of `width`, from query head 0 of batch 0
+// on). A block of queries is packed once for a few blocks of keys.
 template <class T>
 void gradient_of_keys(const AttentionForm& form, const KernelArgs& args, std::int64_t b, std::int64_t kv,
                       std::int64_t begin, std::int64_t end, compute_t<T>* dq, std::byte* memory) {
@@ -242,14 +246,22 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
-HWY_EXPORT(run_attention_grad);
+namespace {
 
-const CpuKernel cpu::attention_grad = {[](const KernelArgs& args) {
-                                         HWY_DYNAMIC_DISPATCH(run_attention_grad)
-                                         (args);
-                                       },
-                                       [](const Call& call) -> std::shared_ptr<const void> {
-                                         return std::make_shared<const AttentionForm>(attention_form(call));
-                                       }};
+std::int64_t scratch(const Call& call) {
+  const AttentionForm f = attention_form(call);
+  const auto lanes = attention_lanes::gradient_lanes(f, call.in[0].dtype);
+  return f.query_sums_bytes(call.in[0].dtype) + lanes.count * lanes.bytes;
+}
+
+bool strided(const Call&, int operand) { return operand < 3 || operand == 5; }
+
+TM_DISPATCHED(run, run_attention_grad)
+
+}  // namespace
+
+const CpuKernel cpu::attention_grad =
+    formed_kernel<attention_form>(run, {.cost = attention_cost<5>, .scratch = scratch, .strided = strided});
+
 }  // namespace tidemark
 #endif  // HWY_ONCE

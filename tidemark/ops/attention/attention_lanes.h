@@ -1,8 +1,9 @@
-// What the tasks of attention and of its gradient work in: blocks of rows, their panels (kernel/gemm.h) and blocks of scores.
-// Too much for a stack, so it is part of the scratch, for as many tasks at once as there are lanes: by the shape alone.
+// What the tasks of attention and of its gradient work in: blocks of rows, their panels (kernel/gemm.h) and
+// blocks of scores. Too much for a stack, so it is part of the scratch, for as many tasks at once as there
+// are lanes: by the shape alone.
 //
-// A list of pieces is written once, as a constructor that takes them one after another. Kernels get pointers from it, the
-// op's facts the number of bytes.
+// A list of pieces is written once, as a constructor that takes them one after another. Kernels get pointers
+// from it, the op's facts the number of bytes.
 #pragma once
 #include "tidemark/base/bytes.h"
 #include "tidemark/kernel/gemm.h"
@@ -114,7 +115,8 @@ struct Gradient {
 struct Lanes {
   std::int64_t count = 0, bytes = 0;  // of each
 };
-// Enough lanes for some threads, for more of them where their memory is small beside what the op reads and writes anyway.
+// Enough lanes for some threads, for more of them where their memory is small beside what the op reads and
+// writes anyway.
 template <template <class> class Lane>
 Lanes lanes_of(const AttentionForm& form, DType dtype, std::int64_t tasks, std::int64_t moved_bytes) {
   constexpr std::int64_t few_lanes = 4, many_lanes = 16;

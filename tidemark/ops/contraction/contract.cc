@@ -116,8 +116,8 @@ std::int64_t index_of(const Dims& dims, std::int64_t d) {
 
 bool is_identity(const Dims& order) { return order == sequence(0, order.rank()); }
 
-// The gradient of one operand ("own") from the result's gradient and the other operand. Both orders of the two give
-// it up to a transposition; the one that needs none is taken where there is one.
+// The gradient of one operand ("own") from the result's gradient and the other operand. Both orders of the
+// two give it up to a transposition; the one that needs none is taken where there is one.
 Var operand_gradient(const RuleCall& rule, bool own_is_lhs) {
   const auto attrs = rule.call.attrs_as<ContractAttrs>();
   const int own_rank = rule.in[own_is_lhs ? 0 : 1].type().rank();
@@ -175,23 +175,6 @@ std::vector<Var> jvp(const RuleCall& rule) {
   return {rule.in.size() == 3 ? sum_of(rule.seed[2], both) : both};
 }
 
-ContractLayout layout_of(const Call& call) {
-  const auto strides = [&](std::size_t i) {
-    return call.in_strides.empty() ? dense_strides(call.in[i].shape) : call.in_strides[i];
-  };
-  return contract_layout(call.attrs_as<ContractAttrs>(), call.in[0].dtype, call.in[0].shape, strides(0),
-                         call.in[1].shape, strides(1), call.in.size() == 3);
-}
-
-Cost cost(const Call& call) {
-  double flops = 2;
-  for (const Type& type : call.out) flops *= static_cast<double>(type.count());
-  for (std::int64_t d : call.attrs_as<ContractAttrs>().lhs_contract) {
-    flops *= static_cast<double>(call.in[0].shape[static_cast<int>(d)]);
-  }
-  return {.flops = flops, .bytes = bytes_moved(call)};
-}
-
 std::vector<Sample> samples() {
   const auto f64 = [](std::initializer_list<std::int64_t> shape) {
     return Sample::Operand{.type = {DType::f64, Shape(shape)}};
@@ -238,10 +221,6 @@ const Op op::contract = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = cost,
-    .scratch = [](const Call& call) { return layout_of(call).scratch_bytes; },
-    .in_place = [](const Call& call, int, int operand) { return operand == 2 && call.is_dense_operand(2); },
-    .strided = [](const Call&, int operand) { return operand < 2; },
     .samples = samples,
 };
 

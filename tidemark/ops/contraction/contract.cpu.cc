@@ -5,6 +5,7 @@
 #include "tidemark/kernel/tile_convert.h"
 #include "tidemark/ops/contraction/contract_layout.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
 namespace {
@@ -140,8 +141,29 @@ void run_contract(const KernelArgs& args) {
   });
 }
 
+Cost cost(const Call& call) {
+  double flops = 2;
+  for (const Type& type : call.out) flops *= static_cast<double>(type.count());
+  for (std::int64_t d : call.attrs_as<ContractAttrs>().lhs_contract) {
+    flops *= static_cast<double>(call.in[0].shape[static_cast<int>(d)]);
+  }
+  return {.flops = flops, .bytes = bytes_moved(call)};
+}
+
+std::int64_t scratch(const Call& call) {
+  return contract_layout(call.attrs_as<ContractAttrs>(), call.in[0].dtype, call.in[0].shape,
+                         operand_strides(call, 0), call.in[1].shape, operand_strides(call, 1),
+                         call.in.size() == 3)
+      .scratch_bytes;
+}
+
+// The sum that a product is added to is read where it lies: dense.
+bool in_place(const Call& call, int, int operand) { return operand == 2 && call.is_dense_operand(2); }
+bool strided(const Call&, int operand) { return operand < 2; }
+
 }  // namespace
 
-const CpuKernel cpu::contract = cpu_kernel<ContractAttrs>(run_contract);
+const CpuKernel cpu::contract = cpu_kernel<ContractAttrs>(
+    run_contract, {.cost = cost, .scratch = scratch, .in_place = in_place, .strided = strided});
 
 }  // namespace tidemark

@@ -1,11 +1,12 @@
 #include "tidemark/ops/contraction/contract.h"
+#include "tests/support/test_target.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
-#include "tidemark/cpu/kernels.h"
 #include "tidemark/ops/contraction/contract_layout.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
 
@@ -236,7 +237,7 @@ TEST(Contract, CountsTwoFlopsPerMultiplyAdd) {
   const Type types[] = {{DType::f32, {2, 3, 5}}, {DType::f32, {2, 5, 7}}}, out[] = {{DType::f32, {2, 3, 7}}};
   const Attrs attrs = pack(ContractAttrs{{0}, {0}, {2}, {1}});
   const Call call{.op = &op::contract, .in = types, .out = out, .attrs = &attrs};
-  EXPECT_EQ(cost_of(call).flops, 2.0 * 2 * 3 * 5 * 7);
+  EXPECT_EQ(test_target().cost(call).flops, 2.0 * 2 * 3 * 5 * 7);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// einsum as a sequence of pairwise contractions. A term is an operand with one label per dimension; labels are the
-// formula's letters, and negative numbers for the dimensions an ellipsis stands for (-1 the last, -2 the one before).
+// einsum as a sequence of pairwise contractions. A term is an operand with one label per dimension; labels
+// are the formula's letters, and negative numbers for the dimensions an ellipsis stands for (-1 the last, -2
+// the one before).
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -223,7 +224,8 @@ Term summed_to(const Term& term, const Labels& keep) {
   return {axes.empty() ? term.value : reduce_sum(term.value, axes), left};
 }
 
-// Ellipsis dimensions of size 1 broadcast: they are dropped, and come back only if nothing else supplies them.
+// Ellipsis dimensions of size 1 broadcast: they are dropped, and come back only if nothing else supplies
+// them.
 Term without_unit_ellipsis(Term term) {
   for (std::size_t i = term.labels.size(); i-- > 0;) {
     if (term.labels[i] < 0 && term.value.shape()[static_cast<int>(i)] == 1) {

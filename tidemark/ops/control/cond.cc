@@ -1,6 +1,5 @@
 #include "tidemark/ops/control/cond.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "tidemark/ir/effects.h"
@@ -40,19 +39,6 @@ std::vector<Type> infer(const Call& call) {
           .where = call.where});
   }
   return types;
-}
-
-Cost cost(const Call& call) {
-  if (call.planned.size() < 2) return {.bytes = bytes_moved(call), .work = WorkKind::opaque};
-  const RegionFacts &a = call.planned[0], &b = call.planned[1];
-  return {.flops = std::max(a.flops, b.flops),
-          .bytes = std::max(a.bytes_moved, b.bytes_moved),
-          .work = WorkKind::opaque,
-          .seconds = std::max(a.seconds, b.seconds)};
-}
-
-std::int64_t scratch(const Call& call) {
-  return static_cast<std::int64_t>(8 * (call.in.size() + call.out.size()));
 }
 
 std::vector<std::size_t> numbers_from(std::size_t begin, std::size_t end) {
@@ -132,8 +118,6 @@ const Op op::cond = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = cost,
-    .scratch = scratch,
 };
 
 }  // namespace tidemark

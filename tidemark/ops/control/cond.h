@@ -1,6 +1,7 @@
 // One of two branches, as a scalar says: `cond` of the trace API.
 //
-//   operands  predicate (bool)  values…        regions 0 (true) and 1 (false): (values…) → (results…), of equal types
+//   operands  predicate (bool)  values…        regions 0 (true) and 1 (false): (values…) → (results…), of
+//                                              equal types
 //
 // Its derivative is a cond on the same predicate, of the branches' derivatives.
 #pragma once

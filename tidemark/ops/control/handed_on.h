@@ -1,6 +1,7 @@
-// What a loop hands on from one run of its region to the next, and where it lies meanwhile: in as few places as the region's
-// plan allows. An output that the plan makes in the memory of an input handed on takes over that input's place, whichever
-// value it was of; for the others there are spare places, which change hands with those that were read.
+// What a loop hands on from one run of its region to the next, and where it lies meanwhile: in as few places
+// as the region's plan allows. An output that the plan makes in the memory of an input handed on takes over
+// that input's place, whichever value it was of; for the others there are spare places, which change hands
+// with those that were read.
 #pragma once
 #include <algorithm>
 
@@ -22,11 +23,12 @@ struct HandedOn {
   std::int64_t scratch() const;
 };
 
-// In the order of handed_inputs (loop.h), which are the region's first outputs but for those that are stacked.
+// In the order of handed_inputs (loop.h), which are the region's first outputs but for those that are
+// stacked.
 HandedOn handed_on(const Call& call, std::size_t region);
 
-// Drives the pointers of a region's inputs and outputs. The caller sets in[input] of each value once, to memory that may be
-// written; then aim, run, hand_on, as often as it likes.
+// Drives the pointers of a region's inputs and outputs. The caller sets in[input] of each value once, to
+// memory that may be written; then aim, run, hand_on, as often as it likes.
 class HandedPlaces {
  public:
   HandedPlaces(const HandedOn& handed, std::byte** in, std::byte** out, ScratchPieces& scratch)

@@ -2,8 +2,6 @@
 
 #include <numeric>
 
-#include "tidemark/base/bytes.h"
-#include "tidemark/ops/control/handed_on.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
@@ -61,28 +59,6 @@ std::vector<Type> infer(const Call& call) {
   }
   for (std::size_t i = 0; i < carries && a.keep > 0; ++i) results.push_back(stacked(a.keep, call.in[i]));
   return results;
-}
-
-Cost cost(const Call& call) {
-  if (call.planned.empty()) return {.bytes = bytes_moved(call), .work = WorkKind::opaque};
-  const auto trips = static_cast<double>(call.attrs_as<LoopAttrs>().trips);
-  return {.flops = trips * call.planned[0].flops,
-          .bytes = trips * call.planned[0].bytes_moved,
-          .work = WorkKind::opaque,
-          .seconds = trips * call.planned[0].seconds};
-}
-
-// Pointers to the body's inputs and outputs, and places for carried values that the body does not write over what it was
-// given. With all states kept they go from snapshot to snapshot instead.
-std::int64_t scratch(const Call& call) {
-  const auto a = call.attrs_as<LoopAttrs>();
-  const auto pointers = static_cast<std::int64_t>(call.in.size() + call.regions[0].outputs().size());
-  std::int64_t bytes = align_up(pointers * 8, buffer_alignment);
-  return a.keeps_all() ? bytes : bytes + handed_on(call, 0).scratch();
-}
-
-bool in_place(const Call& call, int result, int operand) {
-  return result == operand && result < call.attrs_as<LoopAttrs>().carries;
 }
 
 bool is_wanted(const RuleCall& rule, std::size_t operand) {
@@ -247,9 +223,6 @@ const Op op::loop = {
     .vjp = vjp,
     .jvp = jvp,
     .for_reverse = for_reverse,
-    .cost = cost,
-    .scratch = scratch,
-    .in_place = in_place,
 };
 
 }  // namespace tidemark

@@ -3,10 +3,10 @@
 //   operands  carry…  xs…  captured…              region 0   (carry…, x…, captured…) → (carry'…, y…)
 //   results   carry…  ys…  [snapshots…]
 //
-// `carries` values are handed from iteration to iteration; each of the `scanned` xs has a slice per iteration (its first
-// dimension is `trips`); what is captured is the same in all of them. The ys are stacked in the same order as the xs are
-// read: first to last, or last to first with `reverse`. With `keep`, so many states of the carry are results too, those
-// that reversing the loop starts from (loop_reverse.h).
+// `carries` values are handed from iteration to iteration; each of the `scanned` xs has a slice per iteration
+// (its first dimension is `trips`); what is captured is the same in all of them. The ys are stacked in the
+// same order as the xs are read: first to last, or last to first with `reverse`. With `keep`, so many states
+// of the carry are results too, those that reversing the loop starts from (loop_reverse.h).
 #pragma once
 #include <span>
 #include <string>
@@ -36,14 +36,16 @@ struct LoopAttrs {
 Type stacked(std::int64_t count, const Type& type);  // with a dimension more, in front
 Type slice_of(const Type& type);                     // without the first dimension
 
-// The iterations before which snapshots are taken, ascending from 0: where the reversal in so many slots starts from.
+// The iterations before which snapshots are taken, ascending from 0: where the reversal in so many slots
+// starts from.
 std::vector<std::int64_t> snapshot_places(std::int64_t trips, std::int64_t slots);
 
-// How far to go from a kept state before the next is kept, of so many steps to be reversed: slots, its own included.
+// How far to go from a kept state before the next is kept, of so many steps to be reversed: slots, its own
+// included.
 std::int64_t first_advance(std::int64_t steps, std::int64_t slots);
 
-// A region that takes `inputs` and hands inputs[order[i]] to input i of `source`; its outputs are source's outputs as
-// chosen. Regions are put together with it wherever rules regroup what they got from autodiff.
+// A region that takes `inputs` and hands inputs[order[i]] to input i of `source`; its outputs are source's
+// outputs as chosen. Regions are put together with it wherever rules regroup what they got from autodiff.
 Graph regrouped(const Graph& source, std::span<const Type> inputs, std::span<const std::size_t> order,
                 std::span<const std::size_t> outputs);
 

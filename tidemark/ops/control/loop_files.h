@@ -1,7 +1,8 @@
-// Reversing a loop whose states lie in memory and in files: how many go where, on which schedule, in which scratch.
+// Reversing a loop whose states lie in memory and in files: how many go where, on which schedule, in which
+// scratch.
 //
-// The loop itself keeps its first state only. The reversal goes over the steps again from there, storing states as the
-// schedule says, so that files are there while one kernel runs and no longer.
+// The loop itself keeps its first state only. The reversal goes over the steps again from there, storing
+// states as the schedule says, so that files are there while one kernel runs and no longer.
 #pragma once
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/schedule/plan.h"

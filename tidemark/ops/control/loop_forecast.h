@@ -8,7 +8,8 @@
 
 namespace tidemark {
 
-// Of a loop that is reversed from states. One that keeps the records of all steps runs each once and is not listed.
+// Of a loop that is reversed from states. One that keeps the records of all steps runs each once and is not
+// listed.
 struct LoopForecast {
   SourceLine where;
   std::int64_t trips = 0;
@@ -18,8 +19,8 @@ struct LoopForecast {
   std::int64_t forward_steps =
       0;  // in all: the sweep, those advanced over again, and each once as it is reversed
 };
-// Those of the graph itself, not of its regions, and of known length. `planned` says what its regions take, as far as they
-// are planned: schedules with files depend on how long a step is.
+// Those of the graph itself, not of its regions, and of known length. `planned` says what its regions take,
+// as far as they are planned: schedules with files depend on how long a step is.
 std::vector<LoopForecast> loop_forecasts(const Graph& graph,
                                          const std::function<std::vector<RegionFacts>(NodeId)>& planned = {});
 

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tidemark/base/bytes.h"
 #include "tidemark/ir/failure.h"
-#include "tidemark/ops/control/handed_on.h"
-#include "tidemark/ops/control/loop_files.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/ops/type_rules.h"
-#include "tidemark/schedule/kinds/binomial_count.h"
 
 namespace tidemark {
 namespace {
@@ -88,76 +84,6 @@ std::vector<Type> infer(const Call& call) {
   if (!a.keeps_all())
     results.insert(results.end(), call.in.begin(), call.in.begin() + static_cast<std::ptrdiff_t>(carries));
   return results;
-}
-
-std::size_t float_carries(const Call& call, std::int64_t carries) {
-  std::size_t count = 0;
-  for (std::int64_t i = 0; i < carries; ++i) count += is_float(call.in[static_cast<std::size_t>(i)].dtype);
-  return count;
-}
-
-Cost cost(const Call& call) {
-  if (call.planned.size() < 2) return {.bytes = bytes_moved(call), .work = WorkKind::opaque};
-  const auto a = call.attrs_as<LoopReverseAttrs>();
-  constexpr std::int64_t expected = 16;  // where nothing is known
-  const std::int64_t steps = a.unknown_length() ? expected : a.trips;
-  const auto trips = static_cast<double>(steps);
-  // Beyond the sweep of the loop itself, which goes over all steps once. With files it is gone over again; the slots in
-  // them are counted as if they were in memory, and a transfer for each.
-  const auto advances = static_cast<double>(
-      a.uses_files() ? schedule::least_advances(steps, std::min(steps, a.memory_slots + a.disk_slots))
-                     : schedule::least_advances(steps + 1, a.slots) - steps);
-  const RegionFacts &step = call.planned[0], &back = call.planned[1];
-  double transfers = 0;
-  if (a.uses_files()) {
-    transfers = 2 * static_cast<double>(std::min(steps, a.disk_slots)) *
-                static_cast<double>(kept_state_bytes(call.in, a)) / file_bytes_per_second;
-  }
-  return {.flops = advances * step.flops + trips * back.flops,
-          .bytes = advances * step.bytes_moved + trips * back.bytes_moved,
-          .work = WorkKind::opaque,
-          .seconds = advances * step.seconds + trips * back.seconds + transfers};
-}
-
-// Pointers, and places for gradients that are carried or summed up and not written over what they were; for a slice of
-// each that is stacked, in case it goes over what a step reads. Where states are computed again, one, with places likewise, and for each slot whose state it holds.
-std::int64_t scratch(const Call& call) {
-  const auto a = call.attrs_as<LoopReverseAttrs>();
-  const Graph &step = call.regions[0], &back = call.regions[1];
-  const std::size_t pointers =
-      step.inputs().size() + step.outputs().size() + back.inputs().size() + back.outputs().size();
-  std::int64_t bytes = align_up(static_cast<std::int64_t>(pointers) * 8, buffer_alignment);
-  bytes += handed_on(call, 1).scratch();
-  const ReversalLayout at(a, back);
-  bytes += align_up(8 * a.wanted_scanned, buffer_alignment);
-  for (std::size_t r = at.float_carries; r < at.stacked_end; ++r)
-    bytes += align_up(back.type(back.outputs()[r]).bytes(), buffer_alignment);
-  if (a.keeps_all()) return bytes;
-  bytes += a.uses_files() ? files_scratch(a, kept_state_bytes(call.in, a))
-                          : align_up(16 * a.slots, buffer_alignment);
-  bytes += handed_on(call, 0).scratch();
-  for (std::int64_t c = 0; c < a.carries; ++c)
-    bytes += align_up(slice_of(call.in[static_cast<std::size_t>(c)]).bytes(), buffer_alignment);
-  return bytes;
-}
-
-// A gradient of what is carried over the seed it begins as; snapshots over themselves, since slots are used again. A
-// gradient of an x over an x or a seed of a y: once an iteration is reversed, nobody reads its slices.
-bool in_place(const Call& call, int result, int operand) {
-  const auto a = call.attrs_as<LoopReverseAttrs>();
-  const int carried = static_cast<int>(float_carries(call, a.carries));
-  const int xs = static_cast<int>(a.carries), seeds = xs + static_cast<int>(a.scanned);
-  if (result >= carried && result < carried + static_cast<int>(a.wanted_scanned)) {
-    const bool is_x = operand >= xs && operand < seeds;
-    const bool is_seed = operand >= seeds + carried && operand < seeds + carried + static_cast<int>(a.seeded);
-    const auto bytes = [](std::span<const Type> list, int i) {
-      return list[static_cast<std::size_t>(i)].bytes();
-    };
-    return (is_x || is_seed) && bytes(call.in, operand) == bytes(call.out, result);
-  }
-  if (result < carried) return operand == static_cast<int>(a.carries + a.scanned) + result;
-  return operand < a.carries &&
-         result == carried + static_cast<int>(a.wanted_scanned + a.wanted_captured) + operand;
 }
 
 // A loop over the stacked states, backwards: what is carried are the gradients and the sums.
@@ -325,9 +251,6 @@ const Op op::loop_reverse = {
     .jvp = jvp,
     .expand = expand_reverse,
     .for_reverse = for_reverse,
-    .cost = cost,
-    .scratch = scratch,
-    .in_place = in_place,
     .fails = failure,
 };
 

@@ -3,6 +3,7 @@
 #include "tidemark/ops/control/loop_files.h"
 #include "tidemark/ops/control/loop_reverse_cpu.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/schedule/kinds/binomial_count.h"
 
 namespace tidemark {
 namespace {
@@ -134,8 +135,89 @@ void run(const KernelArgs& args) {
   gradients.finish();
 }
 
+Cost cost(const Call& call) {
+  if (call.planned.size() < 2) return {.bytes = bytes_moved(call), .work = WorkKind::opaque};
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  constexpr std::int64_t expected = 16;  // where nothing is known
+  const std::int64_t steps = a.unknown_length() ? expected : a.trips;
+  const auto trips = static_cast<double>(steps);
+  // Beyond the sweep of the loop itself, which goes over all steps once. With files it is gone over again;
+  // the slots in them are counted as if they were in memory, and a transfer for each.
+  const auto advances = static_cast<double>(
+      a.uses_files() ? schedule::least_advances(steps, std::min(steps, a.memory_slots + a.disk_slots))
+                     : schedule::least_advances(steps + 1, a.slots) - steps);
+  const RegionFacts &step = call.planned[0], &back = call.planned[1];
+  double transfers = 0;
+  if (a.uses_files()) {
+    transfers = 2 * static_cast<double>(std::min(steps, a.disk_slots)) *
+                static_cast<double>(kept_state_bytes(call.in, a)) / file_bytes_per_second;
+  }
+  return {.flops = advances * step.flops + trips * back.flops,
+          .bytes = advances * step.bytes_moved + trips * back.bytes_moved,
+          .work = WorkKind::opaque,
+          .seconds = advances * step.seconds + trips * back.seconds + transfers};
+}
+
+// Pointers, and places for gradients that are carried or summed up and not written over what they were; for a
+// slice of each that is stacked, in case it goes over what a step reads. Where states are computed again,
+// one, with places likewise, and for each slot whose state it holds.
+std::int64_t scratch(const Call& call) {
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  const Graph &step = call.regions[0], &back = call.regions[1];
+  const std::size_t pointers =
+      step.inputs().size() + step.outputs().size() + back.inputs().size() + back.outputs().size();
+  std::int64_t bytes = align_up(static_cast<std::int64_t>(pointers) * 8, buffer_alignment);
+  bytes += handed_on(call, 1).scratch();
+  const ReversalLayout at(a, back);
+  bytes += align_up(8 * a.wanted_scanned, buffer_alignment);
+  for (std::size_t r = at.float_carries; r < at.stacked_end; ++r)
+    bytes += align_up(back.type(back.outputs()[r]).bytes(), buffer_alignment);
+  if (a.keeps_all()) return bytes;
+  bytes += a.uses_files() ? files_scratch(a, kept_state_bytes(call.in, a))
+                          : align_up(16 * a.slots, buffer_alignment);
+  bytes += handed_on(call, 0).scratch();
+  for (std::int64_t c = 0; c < a.carries; ++c)
+    bytes += align_up(slice_of(call.in[static_cast<std::size_t>(c)]).bytes(), buffer_alignment);
+  return bytes;
+}
+
+std::size_t float_carries(const Call& call, std::int64_t carries) {
+  std::size_t count = 0;
+  for (std::int64_t i = 0; i < carries; ++i) count += is_float(call.in[static_cast<std::size_t>(i)].dtype);
+  return count;
+}
+
+// A gradient of what is carried over the seed it begins as; snapshots over themselves, since slots are used
+// again. A gradient of an x over an x or a seed of a y: once an iteration is reversed, nobody reads its
+// slices.
+bool in_place(const Call& call, int result, int operand) {
+  const auto a = call.attrs_as<LoopReverseAttrs>();
+  const int carried = static_cast<int>(float_carries(call, a.carries));
+  const int xs = static_cast<int>(a.carries), seeds = xs + static_cast<int>(a.scanned);
+  if (result >= carried && result < carried + static_cast<int>(a.wanted_scanned)) {
+    const bool is_x = operand >= xs && operand < seeds;
+    const bool is_seed = operand >= seeds + carried && operand < seeds + carried + static_cast<int>(a.seeded);
+    return (is_x || is_seed) && call.in[static_cast<std::size_t>(operand)].bytes() ==
+                                    call.out[static_cast<std::size_t>(result)].bytes();
+  }
+  if (result < carried) return operand == static_cast<int>(a.carries + a.scanned) + result;
+  return operand < a.carries &&
+         result == carried + static_cast<int>(a.wanted_scanned + a.wanted_captured) + operand;
+}
+
+// Of a loop of unknown length: which states it kept, and how many iterations there were.
+HostReads host_reads(const Call& call) {
+  if (!call.attrs_as<LoopReverseAttrs>().unknown_length()) return {};
+  const int operands = static_cast<int>(call.in.size());
+  return {.operands = {operands - 2, operands - 1}};
+}
+
 }  // namespace
 
-const CpuKernel cpu::loop_reverse = {run, prepare};
+const CpuKernel cpu::loop_reverse = {
+    .run = run,
+    .prepare = prepare,
+    .facts = {.cost = cost, .scratch = scratch, .in_place = in_place, .host_reads = host_reads},
+};
 
 }  // namespace tidemark

@@ -1,17 +1,19 @@
-// The reverse of a loop: from its snapshots and the gradients arriving at its results to the gradients of what went in.
-// It walks the iterations backwards, advancing from the snapshots where a state is not kept, and adds up the gradients
-// of captured values on the way.
+// The reverse of a loop: from its snapshots and the gradients arriving at its results to the gradients of
+// what went in. It walks the iterations backwards, advancing from the snapshots where a state is not kept,
+// and adds up the gradients of captured values on the way.
 //
 //   operands  snapshots…  xs…  seeds of carries…  seeds of ys…  captured…
 //   region 0  (carry…, x…, captured…) → (carry'…)
-//   region 1  (carry…, x…, captured…, seeds of carry'…, seeds of y…, sums so far…) → (gradients of carry…, of x…, sums…,
+//   region 1  (carry…, x…, captured…, seeds of carry'…, seeds of y…, sums so far…) → (gradients of carry…, of
+//             x…, sums…,
 //             and, until the plan decides how the loop is reversed, carry'…, y…)
 //   results   gradients of carries…  of xs…  of captured…  [used-up snapshots…]
 //
-// Only floating-point values have seeds and gradients; of xs and captured values, those named in `wanted`. Of a loop of
-// unknown length (trips is -1; while_loop.h) there are no xs and ys, and two more operands come last: the iteration whose
-// state each slot holds, -1 for none, and the number of trips. With `begins`, until the plan decides, what the loop began
-// with comes before them: its derivatives pass there and not through the snapshots (while_reverse.cc).
+// Only floating-point values have seeds and gradients; of xs and captured values, those named in `wanted`. Of
+// a loop of unknown length (trips is -1; while_loop.h) there are no xs and ys, and two more operands come
+// last: the iteration whose state each slot holds, -1 for none, and the number of trips. With `begins`, until
+// the plan decides, what the loop began with comes before them: its derivatives pass there and not through
+// the snapshots (while_reverse.cc).
 #pragma once
 #include "tidemark/ops/control/loop.h"
 
@@ -63,8 +65,8 @@ struct ReversalLayout {
   std::size_t results;                             // outputs that are gradients
   std::size_t stacked_end;                         // of those, after the ones of xs
 
-  // A gradient of an x, for which each iteration has a place of its own; others are handed on from iteration to
-  // iteration: what result r was so far comes in as input_of(r).
+  // A gradient of an x, for which each iteration has a place of its own; others are handed on from iteration
+  // to iteration: what result r was so far comes in as input_of(r).
   bool is_stacked(std::size_t r) const { return r >= float_carries && r < stacked_end; }
   std::size_t input_of(std::size_t r) const {
     return r < float_carries ? carry_seeds + r : sums + r - stacked_end;

@@ -21,7 +21,8 @@ inline std::byte* captured_value(const KernelArgs& args, const Reversal& r, std:
   return args.in[args.in.size() - (r.attrs.unknown_length() ? 2 : 0) - r.at.captured + i].data;
 }
 
-// The gradients, from the last iteration to the first. What is carried or summed begins in the result's memory.
+// The gradients, from the last iteration to the first. What is carried or summed begins in the result's
+// memory.
 class Gradients {
  public:
   Gradients(const KernelArgs& args, const Reversal& reversal, std::int64_t trips, ScratchPieces& scratch)
@@ -77,7 +78,8 @@ class Gradients {
   }
 
  private:
-  // Does a stacked result lie where an x or a seed of a y does, so that the step must be done with the slice first?
+  // Does a stacked result lie where an x or a seed of a y does, so that the step must be done with the slice
+  // first?
   bool lies_over(std::size_t r) const {
     const std::size_t xs = at_.carries, seeds = xs + at_.scanned + at_.float_carries;
     const auto is_there = [&](std::size_t i) { return args_.in[i].data == args_.out[r].data; };

@@ -11,7 +11,8 @@ namespace {
 
 using schedule::Step;
 
-// A loop as the executor of schedules sees it. The record of a step is the state before it, which stays where it is.
+// A loop as the executor of schedules sees it. The record of a step is the state before it, which stays where
+// it is.
 class LoopSteps final : public schedule::Simulation {
  public:
   LoopSteps(const KernelArgs& args, const Reversal& reversal, Gradients& gradients, ScratchPieces& scratch)

@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tidemark/base/bytes.h"
 #include "tidemark/ir/failure.h"
-#include "tidemark/ops/control/handed_on.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/ops/type_rules.h"
-#include "tidemark/schedule/kinds/online.h"
 
 namespace tidemark {
 namespace {
-
-constexpr double expected_trips = 16;  // where nothing is known, for costs alone
 
 std::vector<Type> infer(const Call& call) {
   const auto a = call.attrs_as<WhileAttrs>();
@@ -58,32 +53,6 @@ std::vector<Type> infer(const Call& call) {
     types.push_back(stacked(a.keep, types[static_cast<std::size_t>(i)]));
   types.push_back({DType::i64, {a.keep}});
   return types;
-}
-
-Cost cost(const Call& call) {
-  if (call.planned.size() < 2) return {.bytes = bytes_moved(call), .work = WorkKind::opaque};
-  const std::int64_t most = call.attrs_as<WhileAttrs>().max_steps;
-  const double trips = most >= 0 ? static_cast<double>(most) : expected_trips;
-  const RegionFacts &test = call.planned[0], &body = call.planned[1];
-  return {.flops = trips * (test.flops + body.flops),
-          .bytes = trips * (test.bytes_moved + body.bytes_moved),
-          .work = WorkKind::opaque,
-          .seconds = trips * (test.seconds + body.seconds)};
-}
-
-std::int64_t scratch(const Call& call) {
-  const auto attrs = call.attrs_as<WhileAttrs>();
-  const auto carries = static_cast<std::size_t>(attrs.carries);
-  std::int64_t bytes =
-      align_up(static_cast<std::int64_t>(8 * (call.in.size() + carries + 1)), buffer_alignment);
-  bytes += buffer_alignment;  // the answer of the condition
-  bytes += handed_on(call, 1).scratch();
-  // Which states to keep.
-  return bytes + align_up(schedule::Online::room_for(attrs.keep), buffer_alignment);
-}
-
-bool in_place(const Call& call, int result, int operand) {
-  return result == operand && result < call.attrs_as<WhileAttrs>().carries;
 }
 
 std::vector<Var> for_reverse(const RuleCall& rule) {
@@ -197,9 +166,6 @@ const Op op::while_loop = {
     .vjp = vjp,
     .jvp = jvp,
     .for_reverse = for_reverse,
-    .cost = cost,
-    .scratch = scratch,
-    .in_place = in_place,
     .fails = failure,
 };
 

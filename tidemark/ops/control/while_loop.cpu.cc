@@ -76,8 +76,43 @@ void run(const KernelArgs& args) {
   *args.out[carries].as<std::int64_t>() = trips;
 }
 
+constexpr double expected_trips = 16;  // where nothing is known, for costs alone
+
+Cost cost(const Call& call) {
+  if (call.planned.size() < 2) return {.bytes = bytes_moved(call), .work = WorkKind::opaque};
+  const std::int64_t most = call.attrs_as<WhileAttrs>().max_steps;
+  const double trips = most >= 0 ? static_cast<double>(most) : expected_trips;
+  const RegionFacts &test = call.planned[0], &body = call.planned[1];
+  return {.flops = trips * (test.flops + body.flops),
+          .bytes = trips * (test.bytes_moved + body.bytes_moved),
+          .work = WorkKind::opaque,
+          .seconds = trips * (test.seconds + body.seconds)};
+}
+
+std::int64_t scratch(const Call& call) {
+  const auto attrs = call.attrs_as<WhileAttrs>();
+  const auto carries = static_cast<std::size_t>(attrs.carries);
+  std::int64_t bytes =
+      align_up(static_cast<std::int64_t>(8 * (call.in.size() + carries + 1)), buffer_alignment);
+  bytes += buffer_alignment;  // the answer of the condition
+  bytes += handed_on(call, 1).scratch();
+  // Which states to keep.
+  return bytes + align_up(schedule::Online::room_for(attrs.keep), buffer_alignment);
+}
+
+bool in_place(const Call& call, int result, int operand) {
+  return result == operand && result < call.attrs_as<WhileAttrs>().carries;
+}
+
+// Whether it goes on.
+HostReads host_reads(const Call&) { return {.outputs = {{.region = 0, .output = 0}}}; }
+
 }  // namespace
 
-const CpuKernel cpu::while_loop = {run, prepare};
+const CpuKernel cpu::while_loop = {
+    .run = run,
+    .prepare = prepare,
+    .facts = {.cost = cost, .scratch = scratch, .in_place = in_place, .host_reads = host_reads},
+};
 
 }  // namespace tidemark

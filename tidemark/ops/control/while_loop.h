@@ -1,11 +1,13 @@
 // A loop of unknown length: `while_loop` of the trace API.
 //
-//   operands  carry…  captured…        region 0 (carry…, captured…) → (go on?)    region 1 (carry…, captured…) → (carry'…)
-//   results   carry…  trips (i64)  [snapshots…  and the iteration whose state each of them holds (i64), -1: none]
+//   operands  carry…  captured…        region 0 (carry…, captured…) → (go on?)    region 1 (carry…,
+//                                      captured…) → (carry'…)
+//   results   carry…  trips (i64)  [snapshots…  and the iteration whose state each of them holds (i64), -1:
+//                                               none]
 //
-// More than `max_steps` iterations are an error when it runs; -1: any number. With `keep`, states are kept for reversing
-// it, chosen while it runs (schedule/kinds/online.h): wherever it ends, reversing it costs little more than with the best
-// choice for that length.
+// More than `max_steps` iterations are an error when it runs; -1: any number. With `keep`, states are kept
+// for reversing it, chosen while it runs (schedule/kinds/online.h): wherever it ends, reversing it costs
+// little more than with the best choice for that length.
 #pragma once
 #include "tidemark/ops/control/loop.h"
 

@@ -1,6 +1,7 @@
-// Derivatives of the gradient of a loop of unknown length. With x and p what the loop began with and captured, Φ(x, p)
-// what it ended with and J its derivative, the reversal computes G = Jᵀλ. By the number of trips, which is known now,
-// Φ is a loop again, and so is its tangent Φ̇ = J (ẋ, ṗ), so that nothing of the reversal itself is differentiated:
+// Derivatives of the gradient of a loop of unknown length. With x and p what the loop began with and
+// captured, Φ(x, p) what it ended with and J its derivative, the reversal computes G = Jᵀλ. By the number of
+// trips, which is known now, Φ is a loop again, and so is its tangent Φ̇ = J (ẋ, ṗ), so that nothing of the
+// reversal itself is differentiated:
 //
 //   pulling μ back:      ⟨μ, G⟩ = ⟨J μ, λ⟩, so λ gets J μ, and (x, p) the gradient of ⟨Φ̇, λ⟩ for (ẋ, ṗ) = μ
 //   pushing (ẋ, ṗ, λ̇):   Ġ is the gradient by (x, p) of ⟨Φ̇, λ⟩ + ⟨Φ, λ̇⟩, and G that by (ẋ, ṗ)

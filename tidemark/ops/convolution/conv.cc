@@ -2,17 +2,13 @@
 
 #include "tidemark/base/bounded.h"
 #include "tidemark/base/error.h"
-#include "tidemark/ops/convolution/conv_depthwise.h"
-#include "tidemark/ops/convolution/conv_lattice.h"
+#include "tidemark/ops/convolution/conv_geometry.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
 namespace {
 
-ConvAttrs without_size(const ConvGradAttrs& a) {
-  return {.stride = a.stride, .low = a.low, .high = a.high, .dilation = a.dilation, .groups = a.groups};
-}
 ConvGradAttrs with_size(const ConvAttrs& a, const Dims& size) {
   return {.stride = a.stride,
           .low = a.low,
@@ -203,24 +199,6 @@ std::vector<Var> jvp_weight_grad(const RuleCall& rule) {
   });
 }
 
-// A kernel of one point at every point is a product of matrices.
-bool is_pointwise(const Shape& x, const Shape& w, const Shape& y) {
-  for (int d = 2; d < w.rank(); ++d) {
-    if (w[d] != 1 || x[d] != y[d]) return false;
-  }
-  return true;
-}
-
-Cost cost_with(const Call& call, const Shape& x, const Shape& w, const Shape& y) {
-  const double per_output =
-      static_cast<double>(element_count(w)) / static_cast<double>(std::max<std::int64_t>(w[0], 1));
-  return {.flops = 2 * per_output * static_cast<double>(element_count(y)),
-          .bytes = bytes_moved(call),
-          .work = w[1] == 1               ? WorkKind::depthwise
-                  : is_pointwise(x, w, y) ? WorkKind::contraction
-                                          : WorkKind::convolution};
-}
-
 struct Config {
   Shape x, w, y;
   ConvAttrs attrs;
@@ -260,12 +238,6 @@ std::vector<Sample> samples_weight_grad() {
   return list;
 }
 
-std::int64_t scratch_with(ConvPart part, DType dtype, const Shape& x, const Shape& w, const Shape& y,
-                          const ConvAttrs& attrs) {
-  const ConvGeometry g = conv_geometry(x, w, y, attrs);
-  return g.is_depthwise() ? depthwise_blocks(g, part, dtype).scratch_bytes() : conv_scratch(g, part, dtype);
-}
-
 }  // namespace
 
 const Op op::conv = {
@@ -275,12 +247,6 @@ const Op op::conv = {
     .infer = infer_conv,
     .vjp = vjp_conv,
     .jvp = jvp_conv,
-    .cost = [](const Call& c) { return cost_with(c, c.in[0].shape, c.in[1].shape, c.out[0].shape); },
-    .scratch =
-        [](const Call& c) {
-          return scratch_with(ConvPart::forward, c.in[0].dtype, c.in[0].shape, c.in[1].shape,
-                              infer_conv(c)[0].shape, c.attrs_as<ConvAttrs>());
-        },
     .samples = samples_conv,
 };
 
@@ -291,12 +257,6 @@ const Op op::conv_input_grad = {
     .infer = infer_input_grad,
     .vjp = vjp_input_grad,
     .jvp = jvp_input_grad,
-    .cost = [](const Call& c) { return cost_with(c, c.out[0].shape, c.in[1].shape, c.in[0].shape); },
-    .scratch =
-        [](const Call& c) {
-          return scratch_with(ConvPart::input_grad, c.in[0].dtype, infer_input_grad(c)[0].shape,
-                              c.in[1].shape, c.in[0].shape, without_size(c.attrs_as<ConvGradAttrs>()));
-        },
     .samples = samples_input_grad,
 };
 
@@ -307,13 +267,6 @@ const Op op::conv_weight_grad = {
     .infer = infer_weight_grad,
     .vjp = vjp_weight_grad,
     .jvp = jvp_weight_grad,
-    .cost = [](const Call& c) { return cost_with(c, c.in[0].shape, c.out[0].shape, c.in[1].shape); },
-    .scratch =
-        [](const Call& c) {
-          return scratch_with(ConvPart::weight_grad, c.in[0].dtype, c.in[0].shape,
-                              infer_weight_grad(c)[0].shape, c.in[1].shape,
-                              without_size(c.attrs_as<ConvGradAttrs>()));
-        },
     .samples = samples_weight_grad,
 };
 

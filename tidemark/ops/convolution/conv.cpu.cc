@@ -8,8 +8,9 @@
 namespace tidemark {
 namespace {
 
-// What forward convolution and input gradient share: results (batch, groups · rows, …) from the source's patches by
-// weights, of which row r, channel c, tap k lie at r · row_stride + c · channel_stride + the tap lattice.
+// What forward convolution and input gradient share: results (batch, groups · rows, …) from the source's
+// patches by weights, of which row r, channel c, tap k lie at r · row_stride + c · channel_stride + the tap
+// lattice.
 struct WeightStrides {
   std::int64_t row, channel, group;
 };
@@ -84,10 +85,6 @@ void weight_grad(const KernelArgs& args, const ConvGeometry& g, const S* x, cons
   gemm::run<T>(*args.pool, product, args.scratch);
 }
 
-ConvAttrs without_size(const ConvGradAttrs& a) {
-  return {.stride = a.stride, .low = a.low, .high = a.high, .dilation = a.dilation, .groups = a.groups};
-}
-
 // Empty sums are zero, and the sizes of an empty operand say nothing.
 template <class S>
 bool is_empty(const KernelArgs& args) {
@@ -96,9 +93,7 @@ bool is_empty(const KernelArgs& args) {
   return true;
 }
 
-}  // namespace
-
-const CpuKernel cpu::conv = cpu_kernel<ConvAttrs>([](const KernelArgs& args) {
+void run_conv(const KernelArgs& args) {
   const ConvGeometry g =
       conv_geometry(args.in[0].shape, args.in[1].shape, args.out[0].shape, args.attrs<ConvAttrs>());
   if (g.is_depthwise()) return run_depthwise(args, g, ConvPart::forward);
@@ -106,9 +101,9 @@ const CpuKernel cpu::conv = cpu_kernel<ConvAttrs>([](const KernelArgs& args) {
     if (is_empty<S>(args)) return;
     forward<S>(args, g, args.in[0].as<S>(), args.in[1].as<S>(), args.out[0].as<S>());
   });
-});
+}
 
-const CpuKernel cpu::conv_input_grad = cpu_kernel<ConvGradAttrs>([](const KernelArgs& args) {
+void run_input_grad(const KernelArgs& args) {
   const ConvGeometry g = conv_geometry(args.out[0].shape, args.in[1].shape, args.in[0].shape,
                                        without_size(args.attrs<ConvGradAttrs>()));
   if (g.is_depthwise()) return run_depthwise(args, g, ConvPart::input_grad);
@@ -116,9 +111,9 @@ const CpuKernel cpu::conv_input_grad = cpu_kernel<ConvGradAttrs>([](const Kernel
     if (is_empty<S>(args)) return;
     input_grad<S>(args, g, args.in[0].as<S>(), args.in[1].as<S>(), args.out[0].as<S>());
   });
-});
+}
 
-const CpuKernel cpu::conv_weight_grad = cpu_kernel<ConvGradAttrs>([](const KernelArgs& args) {
+void run_weight_grad(const KernelArgs& args) {
   const ConvGeometry g = conv_geometry(args.in[0].shape, args.out[0].shape, args.in[1].shape,
                                        without_size(args.attrs<ConvGradAttrs>()));
   if (g.is_depthwise()) return run_depthwise(args, g, ConvPart::weight_grad);
@@ -126,6 +121,59 @@ const CpuKernel cpu::conv_weight_grad = cpu_kernel<ConvGradAttrs>([](const Kerne
     if (is_empty<S>(args)) return;
     weight_grad<S>(args, g, args.in[0].as<S>(), args.in[1].as<S>(), args.out[0].as<S>());
   });
-});
+}
+
+// A kernel of one point at every point is a product of matrices.
+bool is_pointwise(const Shape& x, const Shape& w, const Shape& y) {
+  for (int d = 2; d < w.rank(); ++d) {
+    if (w[d] != 1 || x[d] != y[d]) return false;
+  }
+  return true;
+}
+
+Cost cost_with(const Call& call, const Shape& x, const Shape& w, const Shape& y) {
+  const double per_output =
+      static_cast<double>(element_count(w)) / static_cast<double>(std::max<std::int64_t>(w[0], 1));
+  return {.flops = 2 * per_output * static_cast<double>(element_count(y)),
+          .bytes = bytes_moved(call),
+          .work = w[1] == 1               ? WorkKind::depthwise
+                  : is_pointwise(x, w, y) ? WorkKind::contraction
+                                          : WorkKind::convolution};
+}
+
+std::int64_t scratch_with(ConvPart part, DType dtype, const Shape& x, const Shape& w, const Shape& y,
+                          const ConvAttrs& attrs) {
+  const ConvGeometry g = conv_geometry(x, w, y, attrs);
+  return g.is_depthwise() ? depthwise_blocks(g, part, dtype).scratch_bytes() : conv_scratch(g, part, dtype);
+}
+
+}  // namespace
+
+const CpuKernel cpu::conv = cpu_kernel<ConvAttrs>(
+    run_conv,
+    {.cost = [](const Call& c) { return cost_with(c, c.in[0].shape, c.in[1].shape, c.out[0].shape); },
+     .scratch =
+         [](const Call& c) {
+           return scratch_with(ConvPart::forward, c.in[0].dtype, c.in[0].shape, c.in[1].shape, c.out[0].shape,
+                               c.attrs_as<ConvAttrs>());
+         }});
+
+const CpuKernel cpu::conv_input_grad = cpu_kernel<ConvGradAttrs>(
+    run_input_grad,
+    {.cost = [](const Call& c) { return cost_with(c, c.out[0].shape, c.in[1].shape, c.in[0].shape); },
+     .scratch =
+         [](const Call& c) {
+           return scratch_with(ConvPart::input_grad, c.in[0].dtype, c.out[0].shape, c.in[1].shape,
+                               c.in[0].shape, without_size(c.attrs_as<ConvGradAttrs>()));
+         }});
+
+const CpuKernel cpu::conv_weight_grad = cpu_kernel<ConvGradAttrs>(
+    run_weight_grad,
+    {.cost = [](const Call& c) { return cost_with(c, c.in[0].shape, c.out[0].shape, c.in[1].shape); },
+     .scratch =
+         [](const Call& c) {
+           return scratch_with(ConvPart::weight_grad, c.in[0].dtype, c.in[0].shape, c.out[0].shape,
+                               c.in[1].shape, without_size(c.attrs_as<ConvGradAttrs>()));
+         }});
 
 }  // namespace tidemark

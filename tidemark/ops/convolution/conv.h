@@ -1,11 +1,13 @@
 // Convolution of 1, 2 or 3 spatial dimensions, and its two gradients. All three are bilinear and closed under
 // differentiation: the derivative of each is written with the other two.
 //
-//   conv              x (N, C, S…)  w (O, C/groups, K…)  ->  y (N, O, P…),  P = (S + low + high - dilation (K-1) - 1) / stride + 1
+//   conv              x (N, C, S…)  w (O, C/groups, K…)  ->  y (N, O, P…),  P = (S + low + high - dilation
+//   (K-1) - 1) / stride + 1
 //   conv_input_grad   y (N, O, P…)  w (O, C/groups, K…)  ->  x (N, C, S…)   S given by `size`
 //   conv_weight_grad  x (N, C, S…)  y (N, O, P…)         ->  w (O, C/groups, K…)  K given by `size`
 //
-// It is a correlation, as usual in learning: y[p] = Σ_k w[k] x[p stride + k dilation - low], zeros outside of x.
+// It is a correlation, as usual in learning: y[p] = Σ_k w[k] x[p stride + k dilation - low], zeros outside of
+// x.
 #pragma once
 #include "tidemark/ir/builder.h"
 

@@ -135,7 +135,8 @@ struct Worker {
         result(frame + b.frame),
         sums(reinterpret_cast<double*>(result + b.result)) {}
 
-  // The lattice of a plane as `count` rows of `width` at the pitch, 0 outside of the plane and from `width` to the pitch.
+  // The lattice of a plane as `count` rows of `width` at the pitch, 0 outside of the plane and from `width`
+  // to the pitch.
   void read(const S* plane, const Lattice& l, std::int64_t count, std::int64_t width, T* to) const {
     const Span cols = inside(l.first_col, l.col_step, l.cols, width);
     for (std::int64_t q = 0; q < count; ++q, to += b.pitch) {
@@ -185,8 +186,8 @@ struct Worker {
                               g.stride[1], p2 - g.low[2], g.stride[2]};
         T* to = input_phase(p1, p2);
         read(plane + i0 * g.in[1] * g.in[2], lattice, rows + b.halo, b.pitch, to);
-        // What vectors read beyond the last row, until the next phase overwrites it: other lanes than a sum's, but
-        // factors in a dot product, where they meet zeros and must be numbers.
+        // What vectors read beyond the last row, until the next phase overwrites it: other lanes than a
+        // sum's, but factors in a dot product, where they meet zeros and must be numbers.
         T* end = to + (rows + b.halo) * b.pitch;
         std::fill(end, end + dot_vectors, T(0));
       }
@@ -241,7 +242,8 @@ struct Worker {
     }
   }
 
-  // x at padded position v · stride + phase reads y at v - m for the taps k with k dilation = m stride + phase.
+  // x at padded position v · stride + phase reads y at v - m for the taps k with k dilation = m stride +
+  // phase.
   void input_grad(std::int64_t plane, const S* y, const S* w, S* x) const {
     const std::int64_t base1 = g.low[1] / g.stride[1], base2 = g.low[2] / g.stride[2];
     const std::int64_t all = (g.in[1] - 1 + g.low[1]) / g.stride[1] - base1 + 1, over = b.pitch - b.cols;

@@ -1,12 +1,14 @@
-// Convolutions with one input channel per group, without a matrix of patches: too thin for products of matrices, they are
-// limited by memory. A block of rows of a plane is copied into a *frame* in the compute type: padded, and with strides
-// cut into phases, so that a tap is the frame at a constant offset, and rows follow each other at one pitch:
+// Convolutions with one input channel per group, without a matrix of patches: too thin for products of
+// matrices, they are limited by memory. A block of rows of a plane is copied into a *frame* in the compute
+// type: padded, and with strides cut into phases, so that a tap is the frame at a constant offset, and rows
+// follow each other at one pitch:
 //
-//   0 a b c d 0        y[i] = Σ_taps w[tap] · frame[offset(tap) + i],   all rows of the block as one long row;
+//   0 a b c d 0        y[i] = Σ_taps w[tap] · frame[offset(tap) + i],   all rows of the block as one long
+//   row;
 //   0 e f g h 0        what is computed between the rows is left out
 //
-// The gradient of the input is the same with the roles of phases swapped: the frame holds y, and every phase of x is a
-// result of its own, from the taps that meet it. Sums run over the taps in order.
+// The gradient of the input is the same with the roles of phases swapped: the frame holds y, and every phase
+// of x is a result of its own, from the taps that meet it. Sums run over the taps in order.
 #pragma once
 #include "tidemark/kernel/args.h"
 #include "tidemark/ops/convolution/conv_geometry.h"

@@ -22,4 +22,8 @@ ConvGeometry conv_geometry(const Shape& x, const Shape& w, const Shape& y, const
   return g;
 }
 
+ConvAttrs without_size(const ConvGradAttrs& a) {
+  return {.stride = a.stride, .low = a.low, .high = a.high, .dilation = a.dilation, .groups = a.groups};
+}
+
 }  // namespace tidemark

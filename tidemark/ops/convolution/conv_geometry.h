@@ -1,8 +1,10 @@
 // The sizes of a convolution, with 1-D and 2-D seen as 3-D.
 //
-// A convolution is a product with the matrix of patches, one column per output point, one row per channel and tap:
+// A convolution is a product with the matrix of patches, one column per output point, one row per channel and
+// tap:
 //
-//   y (O, P) = w (O, C·taps) × patches (C·taps, P)         patches[(c, k), p] = x[c, p stride + k dilation - low]
+//   y (O, P) = w (O, C·taps) × patches (C·taps, P)         patches[(c, k), p] = x[c, p stride + k dilation -
+//                                                          low]
 #pragma once
 #include <array>
 
@@ -25,6 +27,7 @@ struct ConvGeometry {
   bool is_depthwise() const { return group_in == 1; }
 };
 ConvGeometry conv_geometry(const Shape& x, const Shape& w, const Shape& y, const ConvAttrs& attrs);
+ConvAttrs without_size(const ConvGradAttrs& attrs);
 
 enum class ConvPart { forward, input_grad, weight_grad };
 

@@ -1,16 +1,17 @@
-// Which elements a convolution reads for which results, as lattices, so that one packing routine serves the forward
-// convolution and the gradient of its input with any stride and dilation.
+// Which elements a convolution reads for which results, as lattices, so that one packing routine serves the
+// forward convolution and the gradient of its input with any stride and dilation.
 //
-// The gradient of the input gathers: x at padded position u = v stride + phase gets y at v - m from the taps k with
-// k dilation = m stride + phase. Each phase is a convolution of stride 1 with those taps, which are evenly spaced, and its
-// results lie on a lattice of x. No product meets a zero that a stride has put there.
+// The gradient of the input gathers: x at padded position u = v stride + phase gets y at v - m from the taps
+// k with k dilation = m stride + phase. Each phase is a convolution of stride 1 with those taps, which are
+// evenly spaced, and its results lie on a lattice of x. No product meets a zero that a stride has put there.
 #pragma once
 #include "tidemark/kernel/gemm.h"
 #include "tidemark/ops/convolution/conv_geometry.h"
 
 namespace tidemark {
 
-// The result at point o reads tap k of the source at o · stride + k · step + base, where that is inside, else 0.
+// The result at point o reads tap k of the source at o · stride + k · step + base, where that is inside, else
+// 0.
 struct PatchLattice {
   using Triple = ConvGeometry::Triple;
   Triple in{}, out{}, taps{};  // sizes: of the source, of the points, of the taps
@@ -48,8 +49,9 @@ ConvPhase forward_phase(const ConvGeometry& g);
 std::int64_t input_phases(const ConvGeometry& g);
 ConvPhase input_phase(const ConvGeometry& g, std::int64_t index);
 
-// The product that computes a part. Columns are the points of all images, or, where an image has points enough and results
-// need no conversion, those of one: then tiles are made where they belong (`direct`) instead of being copied there.
+// The product that computes a part. Columns are the points of all images, or, where an image has points
+// enough and results need no conversion, those of one: then tiles are made where they belong (`direct`)
+// instead of being copied there.
 struct ConvProduct {
   gemm::Sizes sizes;
   bool direct = false;

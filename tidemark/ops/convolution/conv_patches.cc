@@ -65,7 +65,8 @@ struct Run {
   std::int64_t i0, i1, i2, image;
 };
 
-// What of a run lies inside of the source for one tap: points [begin, end) of it, the first of them at `from`.
+// What of a run lies inside of the source for one tap: points [begin, end) of it, the first of them at
+// `from`.
 struct Inside {
   std::int64_t begin, end, from;
 };
@@ -90,8 +91,8 @@ Run run_of(const PointWalk& walk, std::int64_t first, std::int64_t count) {
   return {first, count, walk.at(0), walk.at(1), walk.at(2), walk.image()};
 }
 
-// What makes one row of a panel, the same for every channel: four lanes at a time where they are evenly spaced in memory,
-// and zeros.
+// What makes one row of a panel, the same for every channel: four lanes at a time where they are evenly
+// spaced in memory, and zeros.
 struct RowCopies {
   struct Copy {
     std::int32_t to;
@@ -209,7 +210,8 @@ void pack_points(const void* self, const gemm::Part& part, T* panels) {
   }
 }
 
-// The column `index` of a matrix of patches: a tap of a channel, and how many columns on from it have the same tap.
+// The column `index` of a matrix of patches: a tap of a channel, and how many columns on from it have the
+// same tap.
 struct PatchColumn {
   std::int64_t channel, tap, count;
 };
@@ -240,7 +242,8 @@ void pack_patches(const void* self, const gemm::Part& part, T* panels) {
   const auto& operand = *static_cast<const PatchColumns<S>*>(self);
   const PatchLattice& l = operand.lattice;
   const std::int64_t plane = l.in_points(), taps = l.tap_count(), width = part.width;
-  // What a column is does not depend on how wide this product packs: one of a single row packs otherwise than most.
+  // What a column is does not depend on how wide this product packs: one of a single row packs otherwise than
+  // most.
   const std::int64_t block_width = gemm::widths<T>().b;
   const S* x = operand.x + part.batch * l.channels * plane;
   for (std::int64_t first = 0; first < part.count; first += width, panels += width * part.depth) {

@@ -17,8 +17,8 @@ struct Case {
   ConvAttrs attrs;
 };
 
-// Every configuration the kernels treat differently: 1-D to 3-D, strides, dilation, groups, uneven padding, pointwise,
-// depthwise with and without a multiplier, and sizes beyond one block of patches.
+// Every configuration the kernels treat differently: 1-D to 3-D, strides, dilation, groups, uneven padding,
+// pointwise, depthwise with and without a multiplier, and sizes beyond one block of patches.
 const std::vector<Case>& cases() {
   static const std::vector<Case> list = {
       {{2, 3, 11}, {4, 3, 3}, {{1}, {0}, {0}, {1}, 1}},

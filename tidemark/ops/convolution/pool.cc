@@ -125,11 +125,6 @@ std::vector<Var> jvp_avg_grad(const RuleCall& rule) {
   return {rule.seed[0] ? avg_pool_grad(rule.seed[0], attrs.size, without_size(attrs)) : Var()};
 }
 
-Cost cost_with(const Call& call, double flops, std::int64_t outputs, const Dims& window) {
-  return {.flops = flops * static_cast<double>(outputs) * static_cast<double>(element_count(window)),
-          .bytes = bytes_moved(call)};
-}
-
 struct Config {
   Shape x, y;
   PoolAttrs attrs;
@@ -177,7 +172,6 @@ const Op op::max_pool = {
     .infer = infer_max,
     .vjp = vjp_max,
     .jvp = jvp_max,
-    .cost = [](const Call& c) { return cost_with(c, 7, c.out[0].count(), c.attrs_as<PoolAttrs>().window); },
     .samples = samples_pool,
 };
 
@@ -188,7 +182,6 @@ const Op op::avg_pool = {
     .infer = infer_avg,
     .vjp = vjp_avg,
     .jvp = jvp_avg,
-    .cost = [](const Call& c) { return cost_with(c, 3, c.out[0].count(), c.attrs_as<PoolAttrs>().window); },
     .samples = samples_pool,
 };
 
@@ -199,8 +192,6 @@ const Op op::avg_pool_grad = {
     .infer = infer_avg_grad,
     .vjp = vjp_avg_grad,
     .jvp = jvp_avg_grad,
-    .cost =
-        [](const Call& c) { return cost_with(c, 4, c.in[0].count(), c.attrs_as<PoolGradAttrs>().window); },
     .samples = samples_grad,
 };
 

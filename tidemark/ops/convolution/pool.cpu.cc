@@ -68,7 +68,8 @@ Range whole_windows(const Geometry& g) {
   return {std::min(begin, end), end};
 }
 
-// Element k of the windows of neighbouring outputs, of which `from` is that of the first. Reads nothing but those windows.
+// Element k of the windows of neighbouring outputs, of which `from` is that of the first. Reads nothing but
+// those windows.
 template <int Stride, class S>
 HWY_INLINE rows::Vec<S> load_element(const S* from, std::int64_t k) {
   const rows::Tag<S> d;
@@ -84,8 +85,8 @@ struct OutputRow {
   std::int64_t out;
 };
 
-// Calls vectors<Stride, Window>(row, o2) for groups of neighbouring outputs with whole windows, and single(row, o2) for other
-// outputs. The last group of a row may overlap the one before. Window 0: any.
+// Calls vectors<Stride, Window>(row, o2) for groups of neighbouring outputs with whole windows, and
+// single(row, o2) for other outputs. The last group of a row may overlap the one before. Window 0: any.
 template <int Stride, int Window, class V, class F>
 HWY_INLINE void for_each_group(const Geometry& g, Range whole, std::int64_t lanes, const V& vectors,
                                const F& single) {
@@ -221,8 +222,8 @@ void average_plane(const Geometry& g, const S* x, S* y) {
       [&](const OutputRow& r, std::int64_t o2) { average_single(g, r, o2, x, y); });
 }
 
-// A row of x at a time, in pieces; each element's shares come in the order of the outputs. Summed before it is stored, so
-// that a narrow result is rounded once.
+// A row of x at a time, in pieces; each element's shares come in the order of the outputs. Summed before it
+// is stored, so that a narrow result is rounded once.
 template <class S>
 void spread_plane(const Geometry& g, const S* y, S* x) {
   using T = compute_t<S>;
@@ -311,10 +312,24 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
+namespace {
 
-TM_DISPATCHED_KERNEL(max_pool, PoolAttrs, max_pool);
-TM_DISPATCHED_KERNEL(avg_pool, PoolAttrs, avg_pool);
-TM_DISPATCHED_KERNEL(avg_pool_grad, PoolGradAttrs, avg_pool_grad);
+Cost cost_with(const Call& call, double flops, std::int64_t outputs, const Dims& window) {
+  return {.flops = flops * static_cast<double>(outputs) * static_cast<double>(element_count(window)),
+          .bytes = bytes_moved(call)};
+}
+
+Cost cost_max(const Call& c) { return cost_with(c, 7, c.out[0].count(), c.attrs_as<PoolAttrs>().window); }
+Cost cost_avg(const Call& c) { return cost_with(c, 3, c.out[0].count(), c.attrs_as<PoolAttrs>().window); }
+Cost cost_avg_grad(const Call& c) {
+  return cost_with(c, 4, c.in[0].count(), c.attrs_as<PoolGradAttrs>().window);
+}
+
+}  // namespace
+
+TM_DISPATCHED_KERNEL(max_pool, PoolAttrs, max_pool, .cost = cost_max);
+TM_DISPATCHED_KERNEL(avg_pool, PoolAttrs, avg_pool, .cost = cost_avg);
+TM_DISPATCHED_KERNEL(avg_pool_grad, PoolGradAttrs, avg_pool_grad, .cost = cost_avg_grad);
 
 }  // namespace tidemark
 #endif  // HWY_ONCE

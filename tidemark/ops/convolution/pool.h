@@ -1,7 +1,10 @@
-// Pooling over windows of 1, 2 or 3 spatial dimensions of x (N, C, S…): P = (S + low + high - window) / stride + 1.
+// Pooling over windows of 1, 2 or 3 spatial dimensions of x (N, C, S…): P = (S + low + high - window) /
+// stride + 1.
 //
-//   max_pool       the largest element and, as a second result (i32), its position in the flattened spatial dimensions;
-//                  padding is never chosen, the first of equals is, NaN wins. Its gradient goes to that position.
+//   max_pool       the largest element and, as a second result (i32), its position in the flattened spatial
+//                  dimensions;
+//                  padding is never chosen, the first of equals is, NaN wins. Its gradient goes to that
+//                  position.
 //   avg_pool       the mean of the elements that lie inside of x: padding is not counted.
 //   avg_pool_grad  the adjoint of avg_pool (N, C, P…) -> (N, C, S…); the two are each other's derivative.
 #pragma once

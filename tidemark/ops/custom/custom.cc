@@ -18,7 +18,10 @@ struct CustomOp {
 std::vector<Type> infer(const Call& call) { return call.op->custom->infer(call.in); }
 std::vector<Var> vjp(const RuleCall& r) { return r.call.op->custom->vjp(r); }
 std::vector<Var> jvp(const RuleCall& r) { return r.call.op->custom->jvp(r); }
-Cost cost(const Call& call) { return call.op->custom->cost(call); }
+Cost cost(const Call& call) {
+  const CustomRules& rules = *call.op->custom;
+  return rules.cost ? rules.cost(call) : plain_cost(call);
+}
 
 void require(bool condition, const CustomRules& rules, std::string what, std::string expected,
              SourceLine where) {
@@ -56,7 +59,6 @@ const Op& make_custom_op(CustomRules rules, SourceLine where) {
       .infer = infer,
       .vjp = made.rules.vjp ? vjp : nullptr,
       .jvp = made.rules.jvp ? jvp : nullptr,
-      .cost = made.rules.cost ? cost : nullptr,
       .fails = [](const Call&) { return Failure{Fails::late}; },  // users' code may throw at any time
       .custom = &made.rules,
   };
@@ -68,6 +70,7 @@ const CpuKernel custom_kernel = {
     .prepare = [](const Call& call) -> std::shared_ptr<const void> {
       return {std::shared_ptr<const void>(), call.op->custom};  // borrowed: the rules live for ever
     },
+    .facts = {.cost = cost},
 };
 
 }  // namespace tidemark

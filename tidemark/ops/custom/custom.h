@@ -11,7 +11,10 @@
 //               out[0].as<float>()[i] = x * x * x;
 //             }
 //           },
-//       .vjp = [](const td::RuleCall& r) { return std::vector<td::Var>{3 * r.seed[0] * r.in[0] * r.in[0]}; }});
+//       .vjp =
+//           [](const td::RuleCall& r) {
+//             return std::vector<td::Var>{3 * r.seed[0] * r.in[0] * r.in[0]};
+//           }});
 //   const td::Tensor y = td::call(cube, {x}).front();
 //
 // The op lives as long as the process: graphs point at it.
@@ -31,7 +34,8 @@ struct CustomRules {
   std::string name;
   // Result types from operand types; throws for operands it does not take.
   std::function<std::vector<Type>(std::span<const Type>)> infer;
-  // Operands and results are dense and do not overlap. It may run again to save memory, unless `replay` forbids it.
+  // Operands and results are dense and do not overlap. It may run again to save memory, unless `replay`
+  // forbids it.
   std::function<void(std::span<const TensorRef> in, std::span<const TensorRef> out)> kernel;
   std::function<std::vector<Var>(const RuleCall&)> vjp =
       {};  // without it a gradient through the op is an error

@@ -65,12 +65,6 @@ std::vector<Var> vjp(const RuleCall& r) {
   return gradients;
 }
 
-Cost cost(const Call& call) {
-  const auto attrs = call.attrs_as<OpaqueAttrs>();
-  return {.flops = attrs.flops, .bytes = attrs.bytes};
-}
-std::int64_t scratch(const Call& call) { return call.attrs_as<OpaqueAttrs>().scratch; }
-
 }  // namespace
 
 const Op op::opaque = {
@@ -81,8 +75,6 @@ const Op op::opaque = {
     .schema = &schema_of<OpaqueAttrs>,
     .infer = infer,
     .vjp = vjp,
-    .cost = cost,
-    .scratch = scratch,
 };
 
 std::vector<Var> opaque(Builder& builder, std::span<const Var> operands, const OpaqueAttrs& attrs) {

@@ -1,8 +1,8 @@
-// An operation of which only sizes and costs are declared: no kernel, no numbers. Graphs made of these can be planned,
-// for studies of networks whose kernels are not here; running one is an error.
+// An operation of which only sizes and costs are declared: no kernel, no numbers. Graphs made of these can be
+// planned, for studies of networks whose kernels are not here; running one is an error.
 //
-// Its gradient is one more opaque: it reads the gradients that arrive and, as declared, the operands and the results,
-// and gives one gradient per operand.
+// Its gradient is one more opaque: it reads the gradients that arrive and, as declared, the operands and the
+// results, and gives one gradient per operand.
 #pragma once
 #include <span>
 #include <string>

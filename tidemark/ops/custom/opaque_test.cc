@@ -1,4 +1,5 @@
 #include "tidemark/ops/custom/opaque.h"
+#include "tests/support/test_target.h"
 
 #include "tests/support/op_rules.h"
 #include "tidemark/ops/registry.h"
@@ -22,9 +23,9 @@ TEST(Opaque, HasTheDeclaredSizesAndCosts) {
   const NodeCall call(graph, graph.nodes()[0]);
   EXPECT_EQ(call.out[0].bytes(), 1024);
   EXPECT_EQ(call.out[1].bytes(), 64);
-  EXPECT_EQ(cost_of(call).flops, 1e9);
-  EXPECT_EQ(cost_of(call).bytes, 1e6);
-  EXPECT_EQ(scratch_of(call), 512);
+  EXPECT_EQ(test_target().cost(call).flops, 1e9);
+  EXPECT_EQ(test_target().cost(call).bytes, 1e6);
+  EXPECT_EQ(test_target().scratch(call), 512);
 }
 
 TEST(Opaque, GradientIsAnotherOpaqueThatReadsWhatWasDeclared) {

@@ -1,5 +1,5 @@
-// Rows of a table by integer positions: (V, C) and (…) give (…, C). A function on take, whose gradient adds rows up
-// in a fixed order, so that two runs agree to the bit.
+// Rows of a table by integer positions: (V, C) and (…) give (…, C). A function on take, whose gradient adds
+// rows up in a fixed order, so that two runs agree to the bit.
 #pragma once
 #include "tidemark/ir/builder.h"
 

@@ -63,29 +63,9 @@ std::vector<Var> scatter_add_jvp(const RuleCall& rule) {
   return {scatter_add(x, rule.in[1], rule.seed[2], axis_of(rule))};
 }
 
-Cost gather_cost(const Call& call) {
-  constexpr double per_element = 40;  // an address each
-  return {.flops = per_element * static_cast<double>(call.out[0].count()),
-          .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes()),
-          .work = WorkKind::indexed};
-}
-// The operand is copied, or overwritten; then each update reads and writes its place.
-Cost scatter_add_cost(const Call& call) {
-  constexpr double per_update = 20;
-  return {.flops = per_update * static_cast<double>(call.in[2].count()),
-          .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes() + 3 * call.in[2].bytes()),
-          .work = WorkKind::indexed};
-}
-
 Failure failure(const Call& call) {
   const auto axis = static_cast<int>(call.attrs_as<AxisAttrs>().axis);
   return {Fails::early, IndexCheck{.operand = 1, .bound = call.in[0].shape[axis]}};
-}
-
-// Sums of 16-bit elements are carried in f32 and rounded once.
-std::int64_t scatter_add_scratch(const Call& call) {
-  const bool narrow = is_float(call.in[0].dtype) && size_of(call.in[0].dtype) == 2;
-  return narrow ? call.out[0].count() * 4 : 0;
 }
 
 std::vector<Sample> gather_samples() {
@@ -112,7 +92,6 @@ const Op op::gather = {
     .infer = infer_gather,
     .vjp = gather_vjp,
     .jvp = gather_jvp,
-    .cost = gather_cost,
     .fails = failure,
     .samples = gather_samples,
 };
@@ -125,9 +104,6 @@ const Op op::scatter_add = {
     .infer = infer_scatter_add,
     .vjp = scatter_add_vjp,
     .jvp = scatter_add_jvp,
-    .cost = scatter_add_cost,
-    .scratch = scatter_add_scratch,
-    .in_place = [](const Call&, int, int operand) { return operand == 0; },
     .fails = failure,
     .samples = scatter_add_samples,
 };

@@ -80,13 +80,33 @@ void run_scatter_add_typed(const KernelArgs& args) {
   });
 }
 
-}  // namespace
-
-const CpuKernel cpu::gather = cpu_kernel<AxisAttrs>(run_gather);
-const CpuKernel cpu::scatter_add = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
+void run_scatter_add(const KernelArgs& args) {
   dispatch(args.in[0].dtype, [&]<class T>() {
     if constexpr (!std::is_same_v<T, bool>) run_scatter_add_typed<T>(args);
   });
-});
+}
+
+Cost gather_cost(const Call& call) {
+  constexpr double per_element = 40;  // an address each
+  return {.flops = per_element * static_cast<double>(call.out[0].count()),
+          .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes()),
+          .work = WorkKind::indexed};
+}
+// The operand is copied, or overwritten; then each update reads and writes its place.
+Cost scatter_add_cost(const Call& call) {
+  constexpr double per_update = 20;
+  return {.flops = per_update * static_cast<double>(call.in[2].count()),
+          .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes() + 3 * call.in[2].bytes()),
+          .work = WorkKind::indexed};
+}
+
+bool scatter_add_in_place(const Call&, int, int operand) { return operand == 0; }
+
+}  // namespace
+
+const CpuKernel cpu::gather = cpu_kernel<AxisAttrs>(run_gather, {.cost = gather_cost});
+const CpuKernel cpu::scatter_add = cpu_kernel<AxisAttrs>(
+    run_scatter_add,
+    {.cost = scatter_add_cost, .scratch = wide_sums_scratch, .in_place = scatter_add_in_place});
 
 }  // namespace tidemark

@@ -1,4 +1,5 @@
-// Reading and writing by integer positions. Indices are i32 or i64; one out of range is an error with the user's line.
+// Reading and writing by integer positions. Indices are i32 or i64; one out of range is an error with the
+// user's line.
 #pragma once
 #include "tidemark/ir/builder.h"
 
@@ -15,7 +16,8 @@ struct OneHotAttrs {
 
 // take: result[..., i..., ...] = x[..., indices[i...], ...] along `axis`. Embedding is take along axis 0.
 Var take(const Var& x, const Var& indices, int axis);
-// take_add: zeros of `axis_size` along axis, plus `updates` summed in at `indices`: the adjoint of take. Deterministic.
+// take_add: zeros of `axis_size` along axis, plus `updates` summed in at `indices`: the adjoint of take.
+// Deterministic.
 Var take_add(const Var& updates, const Var& indices, int axis, std::int64_t axis_size);
 // gather: result has the indices' shape; result[p] = x[p with p[axis] replaced by indices[p]].
 Var gather(const Var& x, const Var& indices, int axis);

@@ -28,4 +28,9 @@ void check_indices(const KernelArgs& args, const TensorRef& indices, std::int64_
   });
 }
 
+std::int64_t wide_sums_scratch(const Call& call) {
+  const bool narrow = is_float(call.in[0].dtype) && size_of(call.in[0].dtype) == 2;
+  return narrow ? call.out[0].count() * 4 : 0;
+}
+
 }  // namespace tidemark

@@ -2,6 +2,7 @@
 #pragma once
 #include <type_traits>
 
+#include "tidemark/ir/op.h"
 #include "tidemark/kernel/args.h"
 
 namespace tidemark {
@@ -26,6 +27,9 @@ void with_indices(const TensorRef& indices, const F& f) {
     f(indices.as<const std::int64_t>());
   }
 }
+
+// What adding up elements takes: sums of 16-bit elements are carried in f32 and rounded once.
+std::int64_t wide_sums_scratch(const Call& call);
 
 // a + b, wrapping for integers.
 template <class T>

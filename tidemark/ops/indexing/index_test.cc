@@ -112,7 +112,8 @@ TEST(Index, AddsManyUpdatesOfOneRowInTheSameOrderOnEveryThreadCount) {
 }
 
 TEST(Index, SixteenBitSumsRoundOnce) {
-  // 256 + 1 is 256 in bf16; adding the ones to each other first would not help either unless the sum is kept wider.
+  // 256 + 1 is 256 in bf16; adding the ones to each other first would not help either unless the sum is kept
+  // wider.
   const Literal updates = literal_of(DType::bf16, {9}, {256, 1, 1, 1, 1, 1, 1, 1, 1});
   const Literal zero = indices({9}, std::vector<double>(9, 0));
   EXPECT_THAT(result(op::take_add, {updates, zero}, TakeAddAttrs{0, 1}), ElementsAre(264));

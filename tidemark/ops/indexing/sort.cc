@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "tidemark/base/repeatable_math.h"
 #include "tidemark/ops/indexing/index.h"
-#include "tidemark/ops/indexing/sort_cpu.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/ops/type_rules.h"
@@ -48,26 +44,6 @@ std::vector<Var> jvp(const RuleCall& rule) {
   return {gather(rule.seed[0], rule.out[1], static_cast<int>(rule.call.attrs_as<A>().axis)), Var()};
 }
 
-template <class A>
-std::int64_t scratch(const Call& call) {
-  const std::int64_t size = call.in[0].shape[static_cast<int>(call.attrs_as<A>().axis)];
-  return size == 0 ? 0 : sort_scratch(size, call.in[0].count() / size);
-}
-
-Cost cost_sort(const Call& call) {
-  const double count = static_cast<double>(call.in[0].count());
-  const auto length = call.in[0].shape[static_cast<int>(call.attrs_as<SortAttrs>().axis)];
-  return {.flops = 8 * count * repeatable::log2(static_cast<double>(std::max<std::int64_t>(length, 2))),
-          .bytes = bytes_moved(call),
-          .work = WorkKind::sort};
-}
-// Most elements are compared with the least of the k largest, and no more.
-Cost cost_top_k(const Call& call) {
-  return {.flops = 6 * static_cast<double>(call.in[0].count()),
-          .bytes = bytes_moved(call),
-          .work = WorkKind::sort};
-}
-
 std::vector<Sample> sort_samples() {
   return {{.in = {{.type = {DType::f64, {3, 5}}}}, .attrs = pack(SortAttrs{1, false})},
           {.in = {{.type = {DType::f64, {4, 3, 2}}}}, .attrs = pack(SortAttrs{1, true})},
@@ -90,9 +66,6 @@ const Op op::sort = {
     .infer = infer_sort,
     .vjp = vjp<SortAttrs>,
     .jvp = jvp<SortAttrs>,
-    .cost = cost_sort,
-    .scratch = scratch<SortAttrs>,
-    .strided = takes_any_strides,
     .samples = sort_samples,
 };
 
@@ -105,9 +78,6 @@ const Op op::top_k = {
     .infer = infer_top_k,
     .vjp = vjp<TopKAttrs>,
     .jvp = jvp<TopKAttrs>,
-    .cost = cost_top_k,
-    .scratch = scratch<TopKAttrs>,
-    .strided = takes_any_strides,
     .samples = top_k_samples,
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "tidemark/base/repeatable_math.h"
 #include "tidemark/ops/indexing/sort_cpu.h"
 #include "tidemark/ops/registry.h"
 
@@ -57,19 +58,44 @@ void sort_rows(const KernelArgs& args, int axis, bool descending, std::int64_t k
   });
 }
 
-}  // namespace
-
-const CpuKernel cpu::sort = cpu_kernel<SortAttrs>([](const KernelArgs& args) {
+void run_sort(const KernelArgs& args) {
   const auto& attrs = args.attrs<SortAttrs>();
   const auto axis = static_cast<int>(attrs.axis);
   dispatch(args.in[0].dtype,
            [&]<class T>() { sort_rows<T>(args, axis, attrs.descending, args.in[0].shape[axis]); });
-});
+}
 
-const CpuKernel cpu::top_k = cpu_kernel<TopKAttrs>([](const KernelArgs& args) {
+void run_top_k(const KernelArgs& args) {
   const auto& attrs = args.attrs<TopKAttrs>();
   dispatch(args.in[0].dtype,
            [&]<class T>() { sort_rows<T>(args, static_cast<int>(attrs.axis), true, attrs.k); });
-});
+}
+
+template <class A>
+std::int64_t scratch(const Call& call) {
+  const std::int64_t size = call.in[0].shape[static_cast<int>(call.attrs_as<A>().axis)];
+  return size == 0 ? 0 : sort_scratch(size, call.in[0].count() / size);
+}
+
+Cost cost_sort(const Call& call) {
+  const double count = static_cast<double>(call.in[0].count());
+  const auto length = call.in[0].shape[static_cast<int>(call.attrs_as<SortAttrs>().axis)];
+  return {.flops = 8 * count * repeatable::log2(static_cast<double>(std::max<std::int64_t>(length, 2))),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::sort};
+}
+// Most elements are compared with the least of the k largest, and no more.
+Cost cost_top_k(const Call& call) {
+  return {.flops = 6 * static_cast<double>(call.in[0].count()),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::sort};
+}
+
+}  // namespace
+
+const CpuKernel cpu::sort = cpu_kernel<SortAttrs>(
+    run_sort, {.cost = cost_sort, .scratch = scratch<SortAttrs>, .strided = takes_any_strides});
+const CpuKernel cpu::top_k = cpu_kernel<TopKAttrs>(
+    run_top_k, {.cost = cost_top_k, .scratch = scratch<TopKAttrs>, .strided = takes_any_strides});
 
 }  // namespace tidemark

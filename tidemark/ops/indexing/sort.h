@@ -1,5 +1,5 @@
-// Sorting along an axis. Equal elements keep their order, -0 equals 0, and NaN counts as larger than any number, as it
-// does for max: last when ascending, first when descending and among the k largest.
+// Sorting along an axis. Equal elements keep their order, -0 equals 0, and NaN counts as larger than any
+// number, as it does for max: last when ascending, first when descending and among the k largest.
 #pragma once
 #include "tidemark/ir/builder.h"
 

@@ -74,30 +74,12 @@ std::vector<Var> take_add_jvp(const RuleCall& rule) {
   return {take_add(rule.seed[0], rule.in[1], static_cast<int>(attrs.axis), attrs.axis_size)};
 }
 
-Cost take_cost(const Call& call) {
-  return {.flops = 0,
-          .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes()),
-          .work = WorkKind::indexed};
-}
-// Zeros are written, then each update reads and writes its place.
-Cost take_add_cost(const Call& call) {
-  return {.flops = static_cast<double>(call.in[0].count()),
-          .bytes = static_cast<double>(call.out[0].bytes() + call.in[1].bytes() + 3 * call.in[0].bytes()),
-          .work = WorkKind::indexed};
-}
-
 Failure take_failure(const Call& call) {
   const auto axis = static_cast<int>(call.attrs_as<AxisAttrs>().axis);
   return {Fails::early, IndexCheck{.operand = 1, .bound = call.in[0].shape[axis]}};
 }
 Failure take_add_failure(const Call& call) {
   return {Fails::early, IndexCheck{.operand = 1, .bound = call.attrs_as<TakeAddAttrs>().axis_size}};
-}
-
-// Sums of 16-bit elements are carried in f32 and rounded once.
-std::int64_t take_add_scratch(const Call& call) {
-  const bool narrow = is_float(call.in[0].dtype) && size_of(call.in[0].dtype) == 2;
-  return narrow ? call.out[0].count() * 4 : 0;
 }
 
 std::vector<Sample> take_samples() {
@@ -127,7 +109,6 @@ const Op op::take = {
     .infer = infer_take,
     .vjp = take_vjp,
     .jvp = take_jvp,
-    .cost = take_cost,
     .fails = take_failure,
     .samples = take_samples,
 };
@@ -140,8 +121,6 @@ const Op op::take_add = {
     .infer = infer_take_add,
     .vjp = take_add_vjp,
     .jvp = take_add_jvp,
-    .cost = take_add_cost,
-    .scratch = take_add_scratch,
     .fails = take_add_failure,
     .samples = take_add_samples,
 };

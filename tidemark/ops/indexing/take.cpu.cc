@@ -40,8 +40,8 @@ void run_take(const KernelArgs& args) {
   });
 }
 
-// Tasks own ranges of destination rows and, where there are too few of those, of their columns; a destination adds its
-// updates in the order of the indices.
+// Tasks own ranges of destination rows and, where there are too few of those, of their columns; a destination
+// adds its updates in the order of the indices.
 template <class T>
 void run_take_add_typed(const KernelArgs& args) {
   const auto& attrs = args.attrs<TakeAddAttrs>();
@@ -95,13 +95,28 @@ void run_take_add_typed(const KernelArgs& args) {
   });
 }
 
-}  // namespace
-
-const CpuKernel cpu::take = cpu_kernel<AxisAttrs>(run_take);
-const CpuKernel cpu::take_add = cpu_kernel<TakeAddAttrs>([](const KernelArgs& args) {
+void run_take_add(const KernelArgs& args) {
   dispatch(args.in[0].dtype, [&]<class T>() {
     if constexpr (!std::is_same_v<T, bool>) run_take_add_typed<T>(args);
   });
-});
+}
+
+Cost take_cost(const Call& call) {
+  return {.flops = 0,
+          .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes()),
+          .work = WorkKind::indexed};
+}
+// Zeros are written, then each update reads and writes its place.
+Cost take_add_cost(const Call& call) {
+  return {.flops = static_cast<double>(call.in[0].count()),
+          .bytes = static_cast<double>(call.out[0].bytes() + call.in[1].bytes() + 3 * call.in[0].bytes()),
+          .work = WorkKind::indexed};
+}
+
+}  // namespace
+
+const CpuKernel cpu::take = cpu_kernel<AxisAttrs>(run_take, {.cost = take_cost});
+const CpuKernel cpu::take_add =
+    cpu_kernel<TakeAddAttrs>(run_take_add, {.cost = take_add_cost, .scratch = wide_sums_scratch});
 
 }  // namespace tidemark

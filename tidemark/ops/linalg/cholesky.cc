@@ -20,7 +20,8 @@ std::vector<Type> infer(const Call& call) {
 
 Var symmetric(const Var& x) { return (x + swap_last_two(x)) * 0.5; }
 
-// The lower triangle with the diagonal halved: the Φ of Murray, "Differentiation of the Cholesky decomposition" (2016).
+// The lower triangle with the diagonal halved: the Φ of Murray, "Differentiation of the Cholesky
+// decomposition" (2016).
 Var half_lower(const Var& x) {
   const Var lower = tril(x);
   return (lower + tril(x, -1)) * 0.5;
@@ -45,13 +46,6 @@ std::vector<Var> jvp(const RuleCall& rule) {
       matmul(l, half_lower(triangular_solve(l, left, {.left = false, .lower = true, .transpose = true})))};
 }
 
-Cost cost(const Call& call) {
-  const double n = call.in[0].rank() == 0 ? 0 : static_cast<double>(call.in[0].shape.back());
-  return {.flops = static_cast<double>(call.in[0].count()) * n / 3,
-          .bytes = 2 * static_cast<double>(call.in[0].bytes()),
-          .work = WorkKind::factorization};
-}
-
 std::vector<Sample> samples() {
   const auto positive = [](const Shape& shape) {
     return Sample{.in = {{.type = {DType::f64, shape}, .low = -1, .high = 1, .diagonal = 5}},
@@ -69,8 +63,6 @@ const Op op::cholesky = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = cost,
-    .in_place = [](const Call&, int, int) { return true; },
     .fails = [](const Call&) { return Failure{Fails::late}; },  // found out half-way
     .samples = samples,
 };

@@ -42,10 +42,20 @@ void run_typed(const KernelArgs& args) {
   }
 }
 
+void run(const KernelArgs& args) {
+  args.in[0].dtype == DType::f64 ? run_typed<double>(args) : run_typed<float>(args);
+}
+
+Cost cost(const Call& call) {
+  const double n = call.in[0].rank() == 0 ? 0 : static_cast<double>(call.in[0].shape.back());
+  return {.flops = static_cast<double>(call.in[0].count()) * n / 3,
+          .bytes = 2 * static_cast<double>(call.in[0].bytes()),
+          .work = WorkKind::factorization};
+}
+
 }  // namespace
 
-const CpuKernel cpu::cholesky = cpu_kernel<NoAttrs>([](const KernelArgs& args) {
-  args.in[0].dtype == DType::f64 ? run_typed<double>(args) : run_typed<float>(args);
-});
+const CpuKernel cpu::cholesky =
+    cpu_kernel<NoAttrs>(run, {.cost = cost, .in_place = [](const Call&, int, int) { return true; }});
 
 }  // namespace tidemark

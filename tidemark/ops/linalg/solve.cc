@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "tidemark/ir/failure.h"
-#include "tidemark/kernel/args.h"
 #include "tidemark/ops/contraction/contract.h"
-#include "tidemark/ops/linalg/solve_scratch.h"
 #include "tidemark/ops/linalg/triangular_solve.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
@@ -37,16 +35,6 @@ std::vector<Var> jvp(const RuleCall& rule) {
   return {right ? solve(rule.in[0], right, attrs) : Var()};
 }
 
-Cost cost(const Call& call) {
-  const double n = static_cast<double>(call.in[0].shape.back());
-  const double factor = static_cast<double>(call.in[0].count()) * n * 2 / 3;
-  constexpr double per_matrix = 8000;  // its start, in flops
-  const double matrices = static_cast<double>(call.in[0].count()) / std::max(n * n, 1.0);
-  return {.flops = per_matrix * matrices + factor + 2 * n * static_cast<double>(call.in[1].count()),
-          .bytes = bytes_moved(call),
-          .work = WorkKind::factorization};
-}
-
 std::vector<Sample> samples() {
   const auto system = [](const Shape& a, const Shape& b, bool transpose) {
     return Sample{
@@ -68,9 +56,6 @@ const Op op::solve = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = cost,
-    .scratch = [](const Call& call) { return solve_scratch(call.in[0].dtype, call.in[0].shape).bytes(); },
-    .in_place = [](const Call&, int, int operand) { return operand == 1; },
     .fails = [](const Call&) { return Failure{Fails::late}; },  // found out half-way
     .samples = samples,
 };

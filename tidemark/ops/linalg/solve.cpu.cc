@@ -43,10 +43,26 @@ void run_typed(const KernelArgs& args) {
   }
 }
 
+void run(const KernelArgs& args) {
+  args.in[0].dtype == DType::f64 ? run_typed<double>(args) : run_typed<float>(args);
+}
+
+Cost cost(const Call& call) {
+  const double n = static_cast<double>(call.in[0].shape.back());
+  const double factor = static_cast<double>(call.in[0].count()) * n * 2 / 3;
+  constexpr double per_matrix = 8000;  // its start, in flops
+  const double matrices = static_cast<double>(call.in[0].count()) / std::max(n * n, 1.0);
+  return {.flops = per_matrix * matrices + factor + 2 * n * static_cast<double>(call.in[1].count()),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::factorization};
+}
+
+std::int64_t scratch(const Call& call) { return solve_scratch(call.in[0].dtype, call.in[0].shape).bytes(); }
+bool in_place(const Call&, int, int operand) { return operand == 1; }
+
 }  // namespace
 
-const CpuKernel cpu::solve = cpu_kernel<SolveAttrs>([](const KernelArgs& args) {
-  args.in[0].dtype == DType::f64 ? run_typed<double>(args) : run_typed<float>(args);
-});
+const CpuKernel cpu::solve =
+    cpu_kernel<SolveAttrs>(run, {.cost = cost, .scratch = scratch, .in_place = in_place});
 
 }  // namespace tidemark

@@ -19,7 +19,8 @@ Var triangle(const Var& x, const TriangularSolveAttrs& attrs) {
   return attrs.lower ? tril(x, attrs.unit ? -1 : 0) : triu(x, attrs.unit ? 1 : 0);
 }
 
-// With x op(A) = b on either side: b̄ = x̄ through op(A)⁻ᵀ, and Ā the triangle of -b̄ xᵀ (or its mirror images).
+// With x op(A) = b on either side: b̄ = x̄ through op(A)⁻ᵀ, and Ā the triangle of -b̄ xᵀ (or its mirror
+// images).
 std::vector<Var> vjp(const RuleCall& rule) {
   if (!rule.seed[0]) return {Var(), Var()};
   const auto attrs = rule.call.attrs_as<TriangularSolveAttrs>();
@@ -28,7 +29,8 @@ std::vector<Var> vjp(const RuleCall& rule) {
   adjoint.transpose = !attrs.transpose;
   const Var b_grad = triangular_solve(a, rule.seed[0], adjoint);
   if (!rule.wants(0)) return {Var(), b_grad};
-  // The gradient of op(A) is -b̄ xᵀ on the left and -xᵀ b̄ on the right; that of A is its transpose when op transposes.
+  // The gradient of op(A) is -b̄ xᵀ on the left and -xᵀ b̄ on the right; that of A is its transpose when op
+  // transposes.
   const Var &first = attrs.transpose ? x : b_grad, &second = attrs.transpose ? b_grad : x;
   const Var outer = attrs.left ? matmul(first, swap_last_two(second)) : matmul(swap_last_two(second), first);
   return {triangle(-outer, attrs), b_grad};
@@ -43,12 +45,6 @@ std::vector<Var> jvp(const RuleCall& rule) {
     right = sum_of(right, -(attrs.left ? matmul(moved, rule.out[0]) : matmul(rule.out[0], moved)));
   }
   return {right ? triangular_solve(rule.in[0], right, attrs) : Var()};
-}
-
-Cost cost(const Call& call) {
-  return {.flops = static_cast<double>(call.in[1].count()) * static_cast<double>(call.in[0].shape.back()),
-          .bytes = bytes_moved(call),
-          .work = WorkKind::factorization};
 }
 
 // For a zero on the diagonal.
@@ -91,8 +87,6 @@ const Op op::triangular_solve = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = cost,
-    .in_place = [](const Call&, int, int operand) { return operand == 1; },
     .fails = failure,
     .samples = samples,
 };

@@ -46,10 +46,21 @@ void run_typed(const KernelArgs& args) {
   });
 }
 
+void run(const KernelArgs& args) {
+  args.in[0].dtype == DType::f64 ? run_typed<double>(args) : run_typed<float>(args);
+}
+
+Cost cost(const Call& call) {
+  return {.flops = static_cast<double>(call.in[1].count()) * static_cast<double>(call.in[0].shape.back()),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::factorization};
+}
+
+bool in_place(const Call&, int, int operand) { return operand == 1; }
+
 }  // namespace
 
-const CpuKernel cpu::triangular_solve = cpu_kernel<TriangularSolveAttrs>([](const KernelArgs& args) {
-  args.in[0].dtype == DType::f64 ? run_typed<double>(args) : run_typed<float>(args);
-});
+const CpuKernel cpu::triangular_solve =
+    cpu_kernel<TriangularSolveAttrs>(run, {.cost = cost, .in_place = in_place});
 
 }  // namespace tidemark

@@ -15,7 +15,8 @@ struct TriangularSolveAttrs {
 Var triangular_solve(const Var& a, const Var& b,
                      const TriangularSolveAttrs& attrs);  // leading dimensions broadcast
 
-// Type rules that the solvers share: the last two dimensions are square; a, and b that fits it, give x of b's type.
+// Type rules that the solvers share: the last two dimensions are square; a, and b that fits it, give x of b's
+// type.
 void require_square(const Call& call, int operand);
 std::vector<Type> infer_system(const Call& call, bool left);
 // Leading dimensions of a and b brought to one shape.

@@ -57,8 +57,6 @@ const Op op::broadcast = {
     .vjp = vjp,
     .jvp = jvp,
     .view = view,
-    .strided = takes_any_strides,
-    .fusion = is_pointwise,
     .samples = samples,
 };
 

@@ -22,8 +22,9 @@ void run(const KernelArgs& args) {
 
 }  // namespace
 
-const CpuKernel cpu::broadcast = cpu_kernel<BroadcastAttrs>(run, [](const Call& call) {
-  return TileCode{.tile = copy_tile(call.out[0].dtype), .staging = Staging::storage};
-});
+const CpuKernel cpu::broadcast = cpu_kernel<BroadcastAttrs>(
+    run, {.strided = takes_any_strides, .fusion = is_pointwise}, [](const Call& call) {
+      return TileCode{.tile = copy_tile(call.out[0].dtype), .staging = Staging::storage};
+    });
 
 }  // namespace tidemark

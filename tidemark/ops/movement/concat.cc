@@ -62,7 +62,6 @@ const Op op::concat = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .strided = takes_any_strides,
     .samples = samples,
 };
 

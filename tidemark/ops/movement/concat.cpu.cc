@@ -3,8 +3,9 @@
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
+namespace {
 
-const CpuKernel cpu::concat = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
+void run(const KernelArgs& args) {
   const auto axis = static_cast<int>(args.attrs<AxisAttrs>().axis);
   const int rank = args.out[0].shape.rank();
   Dims start = Dims::filled(rank, 0);
@@ -12,6 +13,10 @@ const CpuKernel cpu::concat = cpu_kernel<AxisAttrs>([](const KernelArgs& args) {
     copy_elements(window(args.out[0], start, Dims::filled(rank, 1), part.shape), part, *args.pool);
     start[axis] += part.shape[axis];
   }
-});
+}
+
+}  // namespace
+
+const CpuKernel cpu::concat = cpu_kernel<AxisAttrs>(run, {.strided = takes_any_strides});
 
 }  // namespace tidemark

@@ -43,7 +43,6 @@ const Op op::flip = {
     .vjp = flip_seed,
     .jvp = flip_seed,
     .view = view,
-    .strided = takes_any_strides,
     .samples = samples,
 };
 

@@ -3,8 +3,9 @@
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
+namespace {
 
-const CpuKernel cpu::flip = cpu_kernel<AxesAttrs>([](const KernelArgs& args) {
+void run(const KernelArgs& args) {
   TensorRef from = args.in[0];
   if (from.count() == 0) return;
   Dims start = Dims::filled(from.shape.rank(), 0), step = Dims::filled(from.shape.rank(), 1);
@@ -14,6 +15,10 @@ const CpuKernel cpu::flip = cpu_kernel<AxesAttrs>([](const KernelArgs& args) {
     step[axis] = -1;
   }
   copy_elements(args.out[0], window(from, start, step, from.shape), *args.pool);
-});
+}
+
+}  // namespace
+
+const CpuKernel cpu::flip = cpu_kernel<AxesAttrs>(run, {.strided = takes_any_strides});
 
 }  // namespace tidemark

@@ -1,4 +1,5 @@
-// Operations that move elements without computing: most can be views (no copy) when their consumers take strides.
+// Operations that move elements without computing: most can be views (no copy) when their consumers take
+// strides.
 #pragma once
 #include <span>
 
@@ -70,7 +71,8 @@ Var triu(const Var& x, std::int64_t diagonal = 0);
 Var iota(Builder& builder, DType dtype, const Shape& shape, int axis);
 Var expand_dims(const Var& x, int axis);  // a reshape
 Var squeeze(const Var& x, int axis);      // a reshape
-// x with the window at `start` (stepping by `step`) replaced by `update`: what x.at(i) = v becomes. Overwrites x when it may.
+// x with the window at `start` (stepping by `step`) replaced by `update`: what x.at(i) = v becomes.
+// Overwrites x when it may.
 Var update_slice(const Var& x, const Var& update, const Dims& start, const Dims& step);
 
 }  // namespace tidemark

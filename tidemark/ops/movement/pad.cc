@@ -100,7 +100,6 @@ const Op op::pad = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .strided = takes_any_strides,
     .samples = samples,
 };
 

@@ -5,8 +5,9 @@
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
+namespace {
 
-const CpuKernel cpu::pad = cpu_kernel<PadAttrs>([](const KernelArgs& args) {
+void run(const KernelArgs& args) {
   const auto& attrs = args.attrs<PadAttrs>();
   const TensorRef &from = args.in[0], &to = args.out[0];
   fill_elements(to, args.in[1].data, *args.pool);
@@ -24,6 +25,10 @@ const CpuKernel cpu::pad = cpu_kernel<PadAttrs>([](const KernelArgs& args) {
   }
   copy_elements(window(to, to_start, step, count), window(from, from_start, Dims::filled(rank, 1), count),
                 *args.pool);
-});
+}
+
+}  // namespace
+
+const CpuKernel cpu::pad = cpu_kernel<PadAttrs>(run, {.strided = takes_any_strides});
 
 }  // namespace tidemark

@@ -83,9 +83,7 @@ const Op op::reshape = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .in_place = [](const Call& call, int, int) { return call.is_dense_operand(0); },
     .view = view,
-    .strided = takes_any_strides,
     .samples = samples,
 };
 

@@ -79,12 +79,7 @@ const Op op::slice = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost =
-        [](const Call& call) {
-          return Cost{.flops = 0, .bytes = 2.0 * static_cast<double>(call.out[0].bytes())};
-        },
     .view = view,
-    .strided = takes_any_strides,
     .samples = samples,
 };
 

@@ -68,7 +68,6 @@ const Op op::split = {
     .vjp = vjp,
     .jvp = jvp,
     .view = view,
-    .strided = takes_any_strides,
     .samples = samples,
 };
 

@@ -3,8 +3,9 @@
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
+namespace {
 
-const CpuKernel cpu::split = cpu_kernel<SplitAttrs>([](const KernelArgs& args) {
+void run(const KernelArgs& args) {
   const auto axis = static_cast<int>(args.attrs<SplitAttrs>().axis);
   const int rank = args.in[0].shape.rank();
   Dims start = Dims::filled(rank, 0);
@@ -12,6 +13,10 @@ const CpuKernel cpu::split = cpu_kernel<SplitAttrs>([](const KernelArgs& args) {
     copy_elements(part, window(args.in[0], start, Dims::filled(rank, 1), part.shape), *args.pool);
     start[axis] += part.shape[axis];
   }
-});
+}
+
+}  // namespace
+
+const CpuKernel cpu::split = cpu_kernel<SplitAttrs>(run, {.strided = takes_any_strides});
 
 }  // namespace tidemark

@@ -60,14 +60,7 @@ const Op op::transpose = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost =
-        [](const Call& call) {  // when the last dimension moves, lines are read in tiles, through a buffer
-          const Dims order = call.attrs_as<TransposeAttrs>().order;
-          const bool tiled = order.rank() > 0 && order.back() != order.rank() - 1;
-          return Cost{.bytes = (tiled ? 2 : 1) * bytes_moved(call)};
-        },
     .view = view,
-    .strided = takes_any_strides,
     .samples = samples,
 };
 

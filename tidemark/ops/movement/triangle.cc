@@ -40,8 +40,6 @@ constexpr Op triangle(std::string_view name, std::vector<Var> (*rule)(const Rule
       .infer = infer,
       .vjp = rule,
       .jvp = rule,
-      .in_place = [](const Call& call, int, int) { return call.is_dense_operand(0); },
-      .strided = takes_any_strides,
       .samples = samples,
   };
 }

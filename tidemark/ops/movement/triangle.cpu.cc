@@ -30,9 +30,14 @@ void run(const KernelArgs& args) {
   });
 }
 
+constexpr ExecutionFacts facts = {
+    .in_place = [](const Call& call, int, int) { return call.is_dense_operand(0); },
+    .strided = takes_any_strides,
+};
+
 }  // namespace
 
-const CpuKernel cpu::tril = cpu_kernel<TriangleAttrs>(run<true>);
-const CpuKernel cpu::triu = cpu_kernel<TriangleAttrs>(run<false>);
+const CpuKernel cpu::tril = cpu_kernel<TriangleAttrs>(run<true>, facts);
+const CpuKernel cpu::triu = cpu_kernel<TriangleAttrs>(run<false>, facts);
 
 }  // namespace tidemark

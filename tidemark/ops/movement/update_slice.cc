@@ -86,8 +86,6 @@ const Op op::update_slice = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .in_place = [](const Call& call, int, int operand) { return operand == 0 && call.is_dense_operand(0); },
-    .strided = takes_any_strides,
     .samples = samples,
 };
 

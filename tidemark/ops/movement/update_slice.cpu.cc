@@ -3,13 +3,21 @@
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
+namespace {
 
-const CpuKernel cpu::update_slice = cpu_kernel<UpdateSliceAttrs>([](const KernelArgs& args) {
+void run(const KernelArgs& args) {
   const auto& attrs = args.attrs<UpdateSliceAttrs>();
   const TensorRef &whole = args.out[0], &update = args.in[1];
   copy_elements(whole, args.in[0], *args.pool);  // nothing to do when it runs in place
   if (update.count() > 0)
     copy_elements(window(whole, attrs.start, attrs.step, update.shape), update, *args.pool);
-});
+}
+
+}  // namespace
+
+const CpuKernel cpu::update_slice = cpu_kernel<UpdateSliceAttrs>(
+    run,
+    {.in_place = [](const Call& call, int, int operand) { return operand == 0 && call.is_dense_operand(0); },
+     .strided = takes_any_strides});
 
 }  // namespace tidemark

@@ -1,6 +1,6 @@
-// Batch normalisation of x (N, C, …) as in training: each channel over the batch and all later dimensions, gain and
-// bias (C). Mean and (population) variance of each channel are results, for running averages. With fixed statistics,
-// as in inference, it is elementwise: (x - mean) · rsqrt(variance + eps) · gain + bias.
+// Batch normalisation of x (N, C, …) as in training: each channel over the batch and all later dimensions,
+// gain and bias (C). Mean and (population) variance of each channel are results, for running averages. With
+// fixed statistics, as in inference, it is elementwise: (x - mean) · rsqrt(variance + eps) · gain + bias.
 #pragma once
 #include "tidemark/ir/builder.h"
 

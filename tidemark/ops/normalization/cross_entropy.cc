@@ -103,23 +103,12 @@ std::vector<Var> expand_grad(const RuleCall& r) {
   return {cast((p - one_hot(labels.safe, r.in[0].shape().back(), wide)) * g, r.in[0].dtype())};
 }
 
-template <int flops>
-Cost cost(const Call& call) {
-  constexpr double per_row = 600;
-  return {.flops = flops * static_cast<double>(call.in[0].count()) +
-                   per_row * static_cast<double>(call.in[1].count()),
-          .bytes = bytes_moved(call)};
-}
-
 Failure failure(const Call& call) {
   const auto attrs = call.attrs_as<CrossEntropyAttrs>();
   IndexCheck check{.operand = 1, .bound = call.in[0].shape.back()};
   if (attrs.ignore) check.except = attrs.ignore_index;
   return {Fails::early, check};
 }
-
-// The gradient may take the logits' memory: an element is written after its only read.
-bool grad_in_place(const Call&, int, int operand) { return operand == 0; }
 
 // Labels are drawn from the range of classes and truncated.
 Sample::Operand label_operand(const Shape& shape, double classes) {
@@ -154,7 +143,6 @@ const Op op::cross_entropy = {
     .infer = infer,
     .vjp = vjp,
     .expand = expand,
-    .cost = cost<25>,
     .fails = failure,
     .samples = samples,
 };
@@ -165,8 +153,6 @@ const Op op::cross_entropy_grad = {
     .schema = &schema_of<CrossEntropyAttrs>,
     .infer = infer_grad,
     .expand = expand_grad,
-    .cost = cost<33>,
-    .in_place = grad_in_place,
     .fails = failure,
     .samples = samples_grad,
 };

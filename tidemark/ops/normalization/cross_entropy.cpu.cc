@@ -118,18 +118,34 @@ void require_labels(const KernelArgs& args) {
   }
 }
 
-}  // namespace
-
 HWY_EXPORT(run_cross_entropy);
 HWY_EXPORT(run_cross_entropy_grad);
 
-const CpuKernel cpu::cross_entropy = cpu_kernel<CrossEntropyAttrs>([](const KernelArgs& args) {
+void run(const KernelArgs& args) {
   require_labels(args);
   HWY_DYNAMIC_DISPATCH(run_cross_entropy)(args);
-});
-const CpuKernel cpu::cross_entropy_grad = cpu_kernel<CrossEntropyAttrs>([](const KernelArgs& args) {
+}
+void run_grad(const KernelArgs& args) {
   require_labels(args);
   HWY_DYNAMIC_DISPATCH(run_cross_entropy_grad)(args);
-});
+}
+
+template <int flops>
+Cost cost(const Call& call) {
+  constexpr double per_row = 600;
+  return {.flops = flops * static_cast<double>(call.in[0].count()) +
+                   per_row * static_cast<double>(call.in[1].count()),
+          .bytes = bytes_moved(call)};
+}
+
+// The gradient may take the logits' memory: an element is written after its only read.
+bool grad_in_place(const Call&, int, int operand) { return operand == 0; }
+
+}  // namespace
+
+const CpuKernel cpu::cross_entropy = cpu_kernel<CrossEntropyAttrs>(run, {.cost = cost<25>});
+const CpuKernel cpu::cross_entropy_grad =
+    cpu_kernel<CrossEntropyAttrs>(run_grad, {.cost = cost<33>, .in_place = grad_in_place});
+
 }  // namespace tidemark
 #endif  // HWY_ONCE

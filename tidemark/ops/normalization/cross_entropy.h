@@ -1,9 +1,10 @@
-// The cross entropy of integer labels under softmax(logits), one loss per example, stable at any finite logits:
+// The cross entropy of integer labels under softmax(logits), one loss per example, stable at any finite
+// logits:
 //
 //   loss = log Σ e^logits - logits[label]        gradient: (e^(logits - logsumexp) - [class = label]) g
 //
-// The op also returns the logsumexp, one number per example, from which the gradient rebuilds the probabilities:
-// nothing of the logits' size is kept but the logits, and their gradient may overwrite them.
+// The op also returns the logsumexp, one number per example, from which the gradient rebuilds the
+// probabilities: nothing of the logits' size is kept but the logits, and their gradient may overwrite them.
 // Losses of 16-bit logits are f32. A label out of range is an error while running.
 #pragma once
 #include "tidemark/ir/builder.h"

@@ -1,5 +1,6 @@
-// Group normalisation of x (N, C, …): each example's channels in `groups` equal groups, each group normalised over its
-// channels and all later dimensions; gain and bias (C). Statistics (N, groups) are further results (see normalize.h).
+// Group normalisation of x (N, C, …): each example's channels in `groups` equal groups, each group normalised
+// over its channels and all later dimensions; gain and bias (C). Statistics (N, groups) are further results
+// (see normalize.h).
 #pragma once
 #include "tidemark/ir/builder.h"
 

@@ -1,6 +1,7 @@
 // Layer normalisation over the last dimensions of x, as many as gain and bias have:
 //   y = (x - mean) / √(variance + eps) · gain + bias
-// The statistics, with the normalised dimensions kept at size 1, are further results of the op (see normalize.h).
+// The statistics, with the normalised dimensions kept at size 1, are further results of the op (see
+// normalize.h).
 #pragma once
 #include "tidemark/ir/builder.h"
 

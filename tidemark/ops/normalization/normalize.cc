@@ -213,22 +213,6 @@ std::vector<Var> vjp_norm(const RuleCall& r, const NormForm& form, const Op& gra
   return gradients;
 }
 
-// Further readings of a row hit the cache. A row takes its start, too.
-namespace {
-Cost row_cost(const Call& call, const NormForm& form, double flops) {
-  constexpr double per_row = 300;
-  return {
-      .flops = flops * static_cast<double>(call.in[0].count()) + per_row * static_cast<double>(form.rows()),
-      .bytes = bytes_moved(call)};
-}
-}  // namespace
-Cost cost_norm(const Call& call, const NormForm& form) { return row_cost(call, form, 8); }
-Cost cost_norm_grad(const Call& call, const NormForm& form) { return row_cost(call, form, 11); }
-// Sums across rows are carried for every element of gain and bias.
-Cost cost_norm_params(const Call& call, const NormForm& form) {
-  return row_cost(call, form, form.per_element ? 19 : 4);
-}
-
 std::vector<Sample> forward_samples(const std::vector<NormSample>& list, bool centered) {
   std::vector<Sample> samples;
   for (const NormSample& s : list) {

@@ -1,6 +1,6 @@
 // Layer and root-mean-square normalisation: rows of neighbours, gain and bias along them.
-#include "tidemark/ops/normalization/normalize.h"
 #include "tidemark/ops/dispatched.h"
+#include "tidemark/ops/normalization/normalize_cpu.h"
 #include "tidemark/ops/normalization/rows.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -75,8 +75,9 @@ void backward_row(const NormForm& form, std::int64_t r, const T* x, compute_t<T>
   });
 }
 
-// Columns per task of the sums down the columns: some tasks, and of long rows pieces of several pages, as many as there are
-// threads, or the machine would wait for the beginning of every piece. No sum sees where columns are cut.
+// Columns per task of the sums down the columns: some tasks, and of long rows pieces of several pages, as
+// many as there are threads, or the machine would wait for the beginning of every piece. No sum sees where
+// columns are cut.
 constexpr std::int64_t max_columns = 4096;
 constexpr std::int64_t columns_of(std::int64_t s, std::int64_t threads) {
   const std::int64_t wanted = s < max_columns ? s / 8 : std::max(s / threads, max_columns / 4);
@@ -110,7 +111,8 @@ HWY_INLINE void add_rows(const NormForm& form, std::int64_t r, std::int64_t firs
   if (j < width) add(j, width - j);
 }
 
-// Gain along S: sums down the columns [first, first + width), over all rows, each column in the order of the rows.
+// Gain along S: sums down the columns [first, first + width), over all rows, each column in the order of the
+// rows.
 template <class T, bool centered>
 void params_columns(const NormForm& form, std::int64_t first, std::int64_t width, const T* x,
                     const compute_t<T>* mean, const compute_t<T>* rstd, const T* g, T* dgain, T* dbias) {
@@ -211,6 +213,22 @@ namespace tidemark {
 TM_DISPATCHED(run_norm, forward)
 TM_DISPATCHED(run_norm_grad, gradient)
 TM_DISPATCHED(run_norm_params, parameters)
+
+namespace {
+// Further readings of a row hit the cache. A row takes its start, too.
+Cost row_cost(const Call& call, const NormForm& form, double flops) {
+  constexpr double per_row = 300;
+  return {
+      .flops = flops * static_cast<double>(call.in[0].count()) + per_row * static_cast<double>(form.rows()),
+      .bytes = bytes_moved(call)};
+}
+}  // namespace
+Cost cost_norm(const Call& call, const NormForm& form) { return row_cost(call, form, 8); }
+Cost cost_norm_grad(const Call& call, const NormForm& form) { return row_cost(call, form, 11); }
+// Sums across rows are carried for every element of gain and bias.
+Cost cost_norm_params(const Call& call, const NormForm& form) {
+  return row_cost(call, form, form.per_element ? 19 : 4);
+}
 
 }  // namespace tidemark
 #endif  // HWY_ONCE

@@ -8,11 +8,11 @@
 //
 //   y = (x - mean) rstd gain + bias,   rstd = 1/√(variance + eps)
 //
-// The statistics are results, so a gradient reads x and two numbers per row instead of a normalised copy of x; the
-// gradients of x and of gain and bias are ops of their own, so a plan may run them apart. Variance in two passes.
+// The statistics are results, so a gradient reads x and two numbers per row instead of a normalised copy of
+// x; the gradients of x and of gain and bias are ops of their own, so a plan may run them apart. Variance in
+// two passes.
 #pragma once
 #include "tidemark/ir/builder.h"
-#include "tidemark/ops/cpu_kernel.h"
 
 namespace tidemark {
 
@@ -50,18 +50,6 @@ std::vector<Var> expand_norm_grad(const RuleCall& r, const NormForm& form);
 std::vector<Var> expand_norm_params(const RuleCall& r, const NormForm& form);
 std::vector<Var> vjp_norm(const RuleCall& r, const NormForm& form, const Op& grad, const Op& params);
 
-Cost cost_norm(const Call& call, const NormForm& form);
-Cost cost_norm_grad(const Call& call, const NormForm& form);
-Cost cost_norm_params(const Call& call, const NormForm& form);
-
-// Kernels; KernelArgs::attributes is the NormForm. Those of a trailing form, and those with gain and bias per channel.
-void run_norm(const KernelArgs& args);
-void run_norm_grad(const KernelArgs& args);
-void run_norm_params(const KernelArgs& args);
-void run_channel_norm(const KernelArgs& args);
-void run_channel_norm_grad(const KernelArgs& args);
-void run_channel_norm_params(const KernelArgs& args);
-
 // Samples of a family, given one forward call: x, gain and statistics by type.
 struct NormSample {
   Type x;
@@ -73,8 +61,9 @@ std::vector<Sample> grad_samples(const std::vector<NormSample>& list, bool cente
 std::vector<Sample> params_samples(const std::vector<NormSample>& list, bool centered);
 const std::vector<NormSample>& trailing_cases();  // for ops of a trailing_form
 
-// The facts of one family, from the function that reads a NormForm off a call of any of its three ops. The gradient ops
-// take 16-bit data too, but then statistics in f32, a mixture that samples cannot say: their `dtypes` are the others.
+// The ops of one family, from the function that reads a NormForm off a call of any of its three ops. The
+// gradient ops take 16-bit data too, but then statistics in f32, a mixture that samples cannot say: their
+// `dtypes` are the others.
 template <class A, NormForm (*form)(const Call&), const Op& grad, const Op& params,
           const std::vector<NormSample>& (*cases)(), bool centered = true>
 struct NormFamily {
@@ -85,8 +74,6 @@ struct NormFamily {
             .infer = [](const Call& call) { return infer_norm(call, form(call)); },
             .vjp = [](const RuleCall& r) { return vjp_norm(r, form(r.call), grad, params); },
             .expand = [](const RuleCall& r) { return expand_norm(r, form(r.call)); },
-            .cost = [](const Call& call) { return cost_norm(call, form(call)); },
-            .in_place = [](const Call&, int result, int operand) { return result == 0 && operand == 0; },
             .samples = [] { return forward_samples(cases(), centered); }};
   }
   static constexpr Op gradient(std::string_view name) {
@@ -95,9 +82,6 @@ struct NormFamily {
             .schema = &schema_of<A>,
             .infer = [](const Call& call) { return infer_norm_grad(call, form(call)); },
             .expand = [](const RuleCall& r) { return expand_norm_grad(r, form(r.call)); },
-            .cost = [](const Call& call) { return cost_norm_grad(call, form(call)); },
-            // A row's sums are taken before its first element is written.
-            .in_place = [](const Call& call, int, int o) { return o == 0 || o + 1 == std::ssize(call.in); },
             .samples = [] { return grad_samples(cases(), centered); }};
   }
   static constexpr Op parameters(std::string_view name) {
@@ -107,16 +91,8 @@ struct NormFamily {
             .schema = &schema_of<A>,
             .infer = [](const Call& call) { return infer_norm_params(call, form(call)); },
             .expand = [](const RuleCall& r) { return expand_norm_params(r, form(r.call)); },
-            .cost = [](const Call& call) { return cost_norm_params(call, form(call)); },
             .samples = [] { return params_samples(cases(), centered); }};
   }
 };
-
-template <NormForm (*form)(const Call&)>
-constexpr CpuKernel norm_kernel(void (*run)(const KernelArgs&)) {
-  return {run, [](const Call& call) -> std::shared_ptr<const void> {
-            return std::make_shared<const NormForm>(form(call));
-          }};
-}
 
 }  // namespace tidemark

@@ -1,9 +1,9 @@
 // Batch and group normalisation: rows of segments, each a run of one channel with one gain and bias.
 //
-// Forward reads a row three times (mean, variance, result), its gradient twice, that of gain and bias once. A row of a
-// usual batch norm stays in the second-level cache from one pass to the next.
+// Forward reads a row three times (mean, variance, result), its gradient twice, that of gain and bias once. A
+// row of a usual batch norm stays in the second-level cache from one pass to the next.
 #include "tidemark/ops/dispatched.h"
-#include "tidemark/ops/normalization/normalize.h"
+#include "tidemark/ops/normalization/normalize_cpu.h"
 #include "tidemark/ops/normalization/rows.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,6 +1,7 @@
-// Loads, stores and reductions over rows for kernels compiled once per vector target (Highway's foreach_target).
-// 16-bit floats are widened to f32 on the load and rounded once on the store; f64 stays f64. The short end of a row
-// goes through the same vector code, padded, so an element's bits do not depend on where in a row it lies.
+// Loads, stores and reductions over rows for kernels compiled once per vector target (Highway's
+// foreach_target). 16-bit floats are widened to f32 on the load and rounded once on the store; f64 stays f64.
+// The short end of a row goes through the same vector code, padded, so an element's bits do not depend on
+// where in a row it lies.
 //
 // A sum runs in an order fixed by the row's length and the register width, never by threads or addresses.
 #if defined(TIDEMARK_OPS_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)

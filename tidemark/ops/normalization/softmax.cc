@@ -1,7 +1,5 @@
 #include "tidemark/ops/normalization/softmax.h"
 
-#include <algorithm>
-
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/normalization/rows.h"
 #include "tidemark/ops/reduction/reduce.h"
@@ -33,20 +31,6 @@ std::vector<Type> infer_grad(const Call& call) {
   }
   return {call.in[0]};
 }
-
-constexpr int with_exp = 38, without_exp = 5;  // flops per element
-
-template <int flops>
-Cost cost(const Call& call) {
-  constexpr double per_row = 300;
-  const double n = static_cast<double>(call.in[0].count());
-  const double length =
-      static_cast<double>(call.in[0].shape[static_cast<int>(call.attrs_as<AxisAttrs>().axis)]);
-  return {.flops = flops * n + per_row * n / std::max(length, 1.0), .bytes = bytes_moved(call)};
-}
-
-// Each element is written after the last read of it.
-bool in_place(const Call&, int, int) { return true; }
 
 std::vector<Sample> samples() {
   return {{.in = {{.type = {DType::f64, {3, 5}}}}, .attrs = pack(AxisAttrs{1})},
@@ -110,8 +94,6 @@ const Op op::softmax = {
     .infer = infer,
     .vjp = vjp_softmax,
     .expand = expand_softmax,
-    .cost = cost<with_exp>,
-    .in_place = in_place,
     .samples = samples,
 };
 const Op op::softmax_grad = {
@@ -119,8 +101,6 @@ const Op op::softmax_grad = {
     .schema = &schema_of<AxisAttrs>,
     .infer = infer_grad,
     .expand = expand_softmax_grad,
-    .cost = cost<without_exp>,
-    .in_place = in_place,
     .samples = samples_grad,
 };
 const Op op::log_softmax = {
@@ -129,8 +109,6 @@ const Op op::log_softmax = {
     .infer = infer,
     .vjp = vjp_log_softmax,
     .expand = expand_log_softmax,
-    .cost = cost<with_exp>,
-    .in_place = in_place,
     .samples = samples,
 };
 const Op op::log_softmax_grad = {
@@ -138,8 +116,6 @@ const Op op::log_softmax_grad = {
     .schema = &schema_of<AxisAttrs>,
     .infer = infer_grad,
     .expand = expand_log_softmax_grad,
-    .cost = cost<with_exp>,
-    .in_place = in_place,
     .samples = samples_grad,
 };
 

@@ -169,11 +169,30 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tidemark {
+namespace {
 
-TM_DISPATCHED_KERNEL(softmax, AxisAttrs, run_softmax);
-TM_DISPATCHED_KERNEL(log_softmax, AxisAttrs, run_log_softmax);
-TM_DISPATCHED_KERNEL(softmax_grad, AxisAttrs, run_softmax_grad);
-TM_DISPATCHED_KERNEL(log_softmax_grad, AxisAttrs, run_log_softmax_grad);
+constexpr int with_exp = 38, without_exp = 5;  // flops per element
+
+template <int flops>
+Cost cost(const Call& call) {
+  constexpr double per_row = 300;
+  const double n = static_cast<double>(call.in[0].count());
+  const double length =
+      static_cast<double>(call.in[0].shape[static_cast<int>(call.attrs_as<AxisAttrs>().axis)]);
+  return {.flops = flops * n + per_row * n / std::max(length, 1.0), .bytes = bytes_moved(call)};
+}
+
+// Each element is written after the last read of it.
+bool in_place(const Call&, int, int) { return true; }
+
+}  // namespace
+
+TM_DISPATCHED_KERNEL(softmax, AxisAttrs, run_softmax, .cost = cost<with_exp>, .in_place = in_place);
+TM_DISPATCHED_KERNEL(log_softmax, AxisAttrs, run_log_softmax, .cost = cost<with_exp>, .in_place = in_place);
+TM_DISPATCHED_KERNEL(softmax_grad, AxisAttrs, run_softmax_grad, .cost = cost<without_exp>,
+                     .in_place = in_place);
+TM_DISPATCHED_KERNEL(log_softmax_grad, AxisAttrs, run_log_softmax_grad, .cost = cost<with_exp>,
+                     .in_place = in_place);
 
 }  // namespace tidemark
 #endif  // HWY_ONCE

@@ -114,17 +114,6 @@ std::vector<Type> infer_fold_in(const Call& call) {
   return {{DType::i64, {}}};
 }
 
-// About 30 integer operations per 32-bit word, and what the op makes of a word.
-template <int per_word>
-Cost cost(const Call& call) {
-  const double words = static_cast<double>(call.out[0].bytes()) / 4;
-  return {.flops = (30 + per_word) * words, .bytes = static_cast<double>(call.out[0].bytes())};
-}
-Cost cost_bernoulli(const Call& call) {
-  return {.flops = 32.0 * static_cast<double>(call.out[0].count()),
-          .bytes = static_cast<double>(call.out[0].bytes())};
-}
-
 const Sample::Operand key_operand = {.type = {DType::i64, {}}, .low = -1000, .high = 1000};
 
 template <class A>
@@ -166,7 +155,6 @@ const Op op::random_bits = {
     .dtypes = key_dtype,
     .schema = &schema_of<RandomBitsAttrs>,
     .infer = infer_bits,
-    .cost = cost<0>,
     .samples = samples_bits,
 };
 const Op op::random_uniform = {
@@ -177,7 +165,6 @@ const Op op::random_uniform = {
     .dtypes = key_dtype,
     .schema = &schema_of<RandomUniformAttrs>,
     .infer = infer_uniform,
-    .cost = cost<4>,
     .samples = float_samples<RandomUniformAttrs>,
 };
 const Op op::random_normal = {
@@ -188,7 +175,6 @@ const Op op::random_normal = {
     .dtypes = key_dtype,
     .schema = &schema_of<RandomNormalAttrs>,
     .infer = infer_normal,
-    .cost = cost<220>,
     .samples = float_samples<RandomNormalAttrs>,
 };
 const Op op::random_bernoulli = {
@@ -199,7 +185,6 @@ const Op op::random_bernoulli = {
     .dtypes = key_dtype,
     .schema = &schema_of<RandomBernoulliAttrs>,
     .infer = infer_bernoulli,
-    .cost = cost_bernoulli,
     .samples = samples_bernoulli,
 };
 const Op op::random_permutation = {
@@ -210,7 +195,6 @@ const Op op::random_permutation = {
     .dtypes = key_dtype,
     .schema = &schema_of<RandomPermutationAttrs>,
     .infer = infer_permutation,
-    .cost = cost<4>,
     .samples = samples_permutation,
 };
 const Op op::random_split = {
@@ -221,7 +205,6 @@ const Op op::random_split = {
     .dtypes = key_dtype,
     .schema = &schema_of<RandomSplitAttrs>,
     .infer = infer_split,
-    .cost = cost<0>,
     .samples = samples_split,
 };
 const Op op::fold_in = {
@@ -231,7 +214,6 @@ const Op op::fold_in = {
     .derivative = Derivative::zero,
     .dtypes = key_dtype,
     .infer = infer_fold_in,
-    .cost = cost<0>,
     .samples = samples_fold_in,
 };
 

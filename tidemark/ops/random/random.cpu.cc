@@ -28,8 +28,8 @@ Philox key_of(const KernelArgs& args) { return {static_cast<std::uint64_t>(*args
 constexpr std::int64_t block_grain = 2048;  // Philox blocks per task
 constexpr std::int64_t tile_words = 512;
 
-// Calls fill(words, first, count) for every tile: the words of its blocks give elements [first, first + count), of
-// which each block has per_block.
+// Calls fill(words, first, count) for every tile: the words of its blocks give elements [first, first +
+// count), of which each block has per_block.
 template <int per_block, class F>
 void for_each_tile(const KernelArgs& args, std::uint64_t stream, const F& fill) {
   const std::int64_t n = args.out[0].count();
@@ -182,18 +182,31 @@ void run_fold_in(const KernelArgs& args) {
   *args.out[0].as<std::int64_t>() = key_from(key_of(args)(number, stream_of(Domain::fold)));
 }
 
+// About 30 integer operations per 32-bit word, and what the op makes of a word.
+template <int per_word>
+Cost cost(const Call& call) {
+  const double words = static_cast<double>(call.out[0].bytes()) / 4;
+  return {.flops = (30 + per_word) * words, .bytes = static_cast<double>(call.out[0].bytes())};
+}
+Cost cost_bernoulli(const Call& call) {
+  return {.flops = 32.0 * static_cast<double>(call.out[0].count()),
+          .bytes = static_cast<double>(call.out[0].bytes())};
+}
+
 }  // namespace
 
 BernoulliDraw bernoulli_draw(double p, std::int64_t stream) {
   return {stream_of(Domain::bernoulli, stream), static_cast<std::uint64_t>(std::llround(p * 0x1p32))};
 }
 
-const CpuKernel cpu::random_bits = cpu_kernel<RandomBitsAttrs>(run_bits);
-const CpuKernel cpu::random_uniform = cpu_kernel<RandomUniformAttrs>(run_uniform);
-const CpuKernel cpu::random_normal = cpu_kernel<RandomNormalAttrs>(run_normal);
-const CpuKernel cpu::random_bernoulli = cpu_kernel<RandomBernoulliAttrs>(run_bernoulli);
-const CpuKernel cpu::random_permutation = cpu_kernel<RandomPermutationAttrs>(run_permutation);
-const CpuKernel cpu::random_split = cpu_kernel<RandomSplitAttrs>(run_split);
-const CpuKernel cpu::fold_in = cpu_kernel<NoAttrs>(run_fold_in);
+const CpuKernel cpu::random_bits = cpu_kernel<RandomBitsAttrs>(run_bits, {.cost = cost<0>});
+const CpuKernel cpu::random_uniform = cpu_kernel<RandomUniformAttrs>(run_uniform, {.cost = cost<4>});
+const CpuKernel cpu::random_normal = cpu_kernel<RandomNormalAttrs>(run_normal, {.cost = cost<220>});
+const CpuKernel cpu::random_bernoulli =
+    cpu_kernel<RandomBernoulliAttrs>(run_bernoulli, {.cost = cost_bernoulli});
+const CpuKernel cpu::random_permutation =
+    cpu_kernel<RandomPermutationAttrs>(run_permutation, {.cost = cost<4>});
+const CpuKernel cpu::random_split = cpu_kernel<RandomSplitAttrs>(run_split, {.cost = cost<0>});
+const CpuKernel cpu::fold_in = cpu_kernel<NoAttrs>(run_fold_in, {.cost = cost<0>});
 
 }  // namespace tidemark

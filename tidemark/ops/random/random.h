@@ -1,6 +1,7 @@
-// Random numbers as pure functions of a key: element i depends on (key, op, stream, i) alone, so a replay gives the
-// same bits, with any number of threads and on any machine. A key is an i64 of rank 0; a seed is a key.
-// Never use a key twice for things that should be independent: split it, fold a number into it, or name streams.
+// Random numbers as pure functions of a key: element i depends on (key, op, stream, i) alone, so a replay
+// gives the same bits, with any number of threads and on any machine. A key is an i64 of rank 0; a seed is a
+// key. Never use a key twice for things that should be independent: split it, fold a number into it, or name
+// streams.
 #pragma once
 #include <vector>
 
@@ -56,8 +57,8 @@ std::vector<Var> split_key(const Var& key, std::int64_t count);  // the same, on
 Var fold_in(const Var& key, const Var& number);                  // a new key; number: i64 of rank 0
 Var fold_in(const Var& key, std::int64_t number);
 
-// How random_bernoulli draws, for kernels that make its bits themselves: element i is true where word i % 4 of Philox block
-// i / 4 of the stream is below the threshold.
+// How random_bernoulli draws, for kernels that make its bits themselves: element i is true where word i % 4
+// of Philox block i / 4 of the stream is below the threshold.
 struct BernoulliDraw {
   std::uint64_t stream = 0, threshold = 0;
 };

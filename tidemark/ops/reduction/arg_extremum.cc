@@ -38,7 +38,6 @@ constexpr Op arg_extremum(std::string_view name) {
       .dtypes = any_dtype,
       .schema = &schema_of<AxisAttrs>,
       .infer = infer,
-      .strided = takes_any_strides,
       .samples = samples,
   };
 }

@@ -1,6 +1,6 @@
 // Compiled once per SIMD target. The first of equals; the first NaN beats every number, as in NumPy.
-// Along an axis whose elements are neighbours: the extreme value of a piece first, then where it stands in the piece that
-// has it. Across rows: the best so far and its row for every column of a block.
+// Along an axis whose elements are neighbours: the extreme value of a piece first, then where it stands in
+// the piece that has it. Across rows: the best so far and its row for every column of a block.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tidemark/ops/reduction/arg_extremum.cpu.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -239,8 +239,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tidemark {
 
-TM_DISPATCHED_KERNEL(argmax, AxisAttrs, run_argmax);
-TM_DISPATCHED_KERNEL(argmin, AxisAttrs, run_argmin);
+TM_DISPATCHED_KERNEL(argmax, AxisAttrs, run_argmax, .strided = takes_any_strides);
+TM_DISPATCHED_KERNEL(argmin, AxisAttrs, run_argmin, .strided = takes_any_strides);
 
 }  // namespace tidemark
 #endif  // HWY_ONCE

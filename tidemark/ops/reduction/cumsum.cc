@@ -37,8 +37,6 @@ const Op op::cumsum = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .in_place = [](const Call& call, int, int) { return call.is_dense_operand(0); },
-    .strided = takes_any_strides,
     .samples = samples,
 };
 

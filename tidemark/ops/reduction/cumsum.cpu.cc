@@ -38,12 +38,16 @@ void run_typed(const KernelArgs& args) {
   });
 }
 
-}  // namespace
-
-const CpuKernel cpu::cumsum = cpu_kernel<CumsumAttrs>([](const KernelArgs& args) {
+void run(const KernelArgs& args) {
   dispatch(args.in[0].dtype, [&]<class T>() {
     if constexpr (!std::is_same_v<T, bool>) run_typed<T>(args);
   });
-});
+}
+
+}  // namespace
+
+const CpuKernel cpu::cumsum = cpu_kernel<CumsumAttrs>(
+    run, {.in_place = [](const Call& call, int, int) { return call.is_dense_operand(0); },
+          .strided = takes_any_strides});
 
 }  // namespace tidemark

@@ -4,7 +4,6 @@
 
 #include <limits>
 
-#include "tidemark/kernel/reduce.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
@@ -174,20 +173,6 @@ std::vector<Var> var_jvp(const RuleCall& rule) {
   return {spread.sum(rule.seed[0] * var_slope(spread))};
 }
 
-// `flops` per element of the operand. Results whose elements lie apart (the last dimension stays) are carried side by
-// side, and each takes its start.
-template <int flops, int passes = 1>
-Cost cost(const Call& call) {
-  constexpr double per_column = 56;
-  const Dims axes = call.attrs_as<ReduceAttrs>().axes;
-  const int last = call.in[0].rank() - 1;
-  const bool columns = last >= 0 && call.in[0].shape[last] > 1 && (axes.empty() || axes.back() != last);
-  const double count = static_cast<double>(call.in[0].count()),
-               results = static_cast<double>(call.out[0].count());
-  return {.flops = flops * count + (columns ? per_column * results : 0),
-          .bytes = static_cast<double>(passes * call.in[0].bytes() + call.out[0].bytes())};
-}
-
 std::vector<Sample> samples() {
   const Sample::Operand x{.type = {DType::f64, {3, 4, 2}}};
   return {{.in = {x}, .attrs = pack(ReduceAttrs{{2}, false})},
@@ -198,16 +183,9 @@ std::vector<Sample> samples() {
           {.in = {{.type = {DType::f64, {0, 3}}}}, .attrs = pack(ReduceAttrs{{1}, false})}};
 }
 
-// Of the reductions that take one pass.
-Fusion fusion(const Call& call) {
-  return reduces_in_runs(call.in[0].shape, call.attrs_as<ReduceAttrs>().axes) ? Fusion::reduction
-                                                                              : Fusion::none;
-}
-
 constexpr Op reduction(std::string_view name, DTypeSet dtypes, std::vector<Var> (*vjp)(const RuleCall&),
-                       std::vector<Var> (*jvp)(const RuleCall&), Cost (*cost_rule)(const Call&) = cost<1>,
-                       std::vector<Type> (*type_rule)(const Call&) = infer,
-                       Fusion (*fusion_rule)(const Call&) = fusion) {
+                       std::vector<Var> (*jvp)(const RuleCall&),
+                       std::vector<Type> (*type_rule)(const Call&) = infer) {
   return {
       .name = name,
       .kind = OpKind::reduction,
@@ -216,13 +194,6 @@ constexpr Op reduction(std::string_view name, DTypeSet dtypes, std::vector<Var> 
       .infer = type_rule,
       .vjp = vjp,
       .jvp = jvp,
-      .cost = cost_rule,
-      .scratch =
-          [](const Call& call) {
-            return reduce_scratch(call.in[0].shape, call.attrs_as<ReduceAttrs>().axes);
-          },
-      .strided = takes_any_strides,
-      .fusion = fusion_rule,
       .samples = samples,
   };
 }
@@ -231,14 +202,11 @@ constexpr Op reduction(std::string_view name, DTypeSet dtypes, std::vector<Var> 
 
 const Op op::reduce_sum = reduction("reduce_sum", numbers, sum_vjp, sum_jvp);
 const Op op::reduce_mean = reduction("reduce_mean", floats, mean_vjp, mean_jvp);
-const Op op::reduce_max =
-    reduction("reduce_max", any_dtype, extremum_vjp, extremum_jvp, cost<2>, infer_nonempty);
-const Op op::reduce_min =
-    reduction("reduce_min", any_dtype, extremum_vjp, extremum_jvp, cost<2>, infer_nonempty);
+const Op op::reduce_max = reduction("reduce_max", any_dtype, extremum_vjp, extremum_jvp, infer_nonempty);
+const Op op::reduce_min = reduction("reduce_min", any_dtype, extremum_vjp, extremum_jvp, infer_nonempty);
 const Op op::reduce_prod = reduction("reduce_prod", numbers, prod_vjp, prod_jvp);
-const Op op::reduce_logsumexp =
-    reduction("reduce_logsumexp", floats, logsumexp_vjp, logsumexp_jvp, cost<16, 2>, infer, nullptr);
-const Op op::reduce_var = reduction("reduce_var", floats, var_vjp, var_jvp, cost<3, 2>, infer, nullptr);
+const Op op::reduce_logsumexp = reduction("reduce_logsumexp", floats, logsumexp_vjp, logsumexp_jvp);
+const Op op::reduce_var = reduction("reduce_var", floats, var_vjp, var_jvp);
 
 namespace {
 

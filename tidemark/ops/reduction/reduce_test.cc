@@ -76,7 +76,8 @@ void expect_same_reduction(const Op& op, const Literal& x, const Dims& axes) {
   expect_same_every_way(op, {x}, pack(ReduceAttrs{axes, false}));
 }
 
-// Rows, columns, axes with others between them; sizes around lanes, blocks and strips. Every dtype, every layout.
+// Rows, columns, axes with others between them; sizes around lanes, blocks and strips. Every dtype, every
+// layout.
 TEST(Reduce, GivesTheSameBitsForEveryLayoutAndThreadCount) {
   struct Case {
     Shape shape;

@@ -1,7 +1,8 @@
 #include "tidemark/ops/scalar/cast.h"
 
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/scalar/elementwise_facts.h"
+#include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
 namespace {
@@ -40,10 +41,6 @@ const Op op::cast = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = [](const Call& call) { return elementwise_cost(call, 3); },
-    .in_place = elementwise_in_place,
-    .strided = takes_any_strides,
-    .fusion = is_pointwise,
     .samples = samples,
 };
 

@@ -1,6 +1,7 @@
 #include "tidemark/ops/scalar/cast.h"
 
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise_facts.h"
 
 namespace tidemark {
 namespace {
@@ -74,6 +75,6 @@ Tile tile_of(DType from, DType to) {
 
 const CpuKernel cpu::cast = tile_kernel<[](const Call& call) {
   return TileCode{.tile = tile_of(compute_dtype(call.in[0].dtype), call.out[0].dtype)};
-}>();
+}>(elementwise_facts<3>);
 
 }  // namespace tidemark

@@ -37,7 +37,8 @@ TEST(Cast, BoolSaysWhatDiffersFromZero) {
   EXPECT_EQ(cast_values(DType::i64, DType::boolean, {0, 256}), (Values{0, 1}));
 }
 
-// 1 + 2^-8 + 2^-40 lies just above the middle of two bf16 neighbours; through f32 it would look like the middle.
+// 1 + 2^-8 + 2^-40 lies just above the middle of two bf16 neighbours; through f32 it would look like the
+// middle.
 TEST(Cast, WideNumbersAreRoundedTo16BitsOnce) {
   EXPECT_EQ(cast_values(DType::f64, DType::bf16, {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8, -(1 + 0x1p-8 + 0x1p-40)}),
             (Values{1 + 0x1p-7, 1, -(1 + 0x1p-7)}));

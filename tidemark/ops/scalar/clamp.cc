@@ -6,7 +6,8 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/scalar/elementwise_facts.h"
+#include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
 namespace {
@@ -43,8 +44,6 @@ std::vector<Var> pull(const RuleCall& rule) {
   return {select(inside, g, constant_like(g, 0))};
 }
 
-Cost cost(const Call& call) { return elementwise_cost(call, 2); }
-
 std::vector<Sample> samples() {
   const Attrs attrs = pack(ClampAttrs{-1, 1});
   return {{.in = {{.type = {DType::f64, {3, 4}}, .low = -3, .high = 3}}, .attrs = attrs},
@@ -61,10 +60,6 @@ const Op op::clamp = {
     .infer = infer,
     .vjp = pull,
     .jvp = pull,
-    .cost = cost,
-    .in_place = elementwise_in_place,
-    .strided = takes_any_strides,
-    .fusion = is_pointwise,
     .samples = samples,
 };
 

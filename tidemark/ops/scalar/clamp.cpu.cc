@@ -9,6 +9,7 @@
 #include "tidemark/kernel/tile.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/clamp.h"
+#include "tidemark/ops/scalar/elementwise_facts.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tidemark {
@@ -70,7 +71,7 @@ HWY_EXPORT(find_clamp_tile);
 const CpuKernel cpu::clamp = tile_kernel<[](const Call& call) {
   return TileCode{.tile = HWY_DYNAMIC_DISPATCH(find_clamp_tile)(compute_dtype(call.in[0].dtype)),
                   .attributes = std::make_shared<const ClampAttrs>(call.attrs_as<ClampAttrs>())};
-}>();
+}>(elementwise_facts<2>);
 
 }  // namespace tidemark
 #endif

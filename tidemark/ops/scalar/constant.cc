@@ -29,7 +29,6 @@ const Op op::constant = {
     .dtypes = any_dtype,
     .schema = &schema_of<ConstantAttrs>,
     .infer = infer,
-    .fusion = [](const Call& call) { return call.out[0].count() == 1 ? Fusion::pointwise : Fusion::none; },
     .samples = samples,
 };
 

@@ -22,6 +22,9 @@ TileCode repeated(const Call& call) {
 
 }  // namespace
 
-const CpuKernel cpu::constant = cpu_kernel<ConstantAttrs>(run, repeated);
+const CpuKernel cpu::constant = cpu_kernel<ConstantAttrs>(
+    run,
+    {.fusion = [](const Call& call) { return call.out[0].count() == 1 ? Fusion::pointwise : Fusion::none; }},
+    repeated);
 
 }  // namespace tidemark

@@ -1,4 +1,5 @@
-// Data written into the graph itself: C++ scalars, folded results. Values captured from outside are inputs instead.
+// Data written into the graph itself: C++ scalars, folded results. Values captured from outside are inputs
+// instead.
 #pragma once
 #include "tidemark/base/attrs.h"
 

@@ -1,10 +1,12 @@
 #include "tidemark/ops/scalar/elementwise.h"
 
+#include <fmt/format.h>
+
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/scalar/elementwise_facts.h"
 #include "tidemark/ops/scalar/scalar_math.h"
+#include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
 namespace {
@@ -13,22 +15,13 @@ using formula::HasKinkAtZero, formula::HasPulls, formula::HasSlope, formula::Yie
 
 DType sample_dtype(DTypeSet set) { return set.bits == booleans.bits ? DType::boolean : DType::f64; }
 
+// What does not ask how many operands there are.
 template <class Row>
-Cost cost(const Call& call) {
-  return elementwise_cost(call, Row::flops);
-}
-
-// The facts that do not ask how many operands there are.
-template <class Row>
-constexpr Op facts(std::string_view name, bool smooth) {
+constexpr Op plain_op(std::string_view name, bool smooth) {
   return {.name = name,
           .kind = OpKind::elementwise,
           .derivative = smooth ? Derivative::rule : Derivative::zero,
-          .dtypes = Row::dtypes,
-          .cost = cost<Row>,
-          .in_place = elementwise_in_place,
-          .strided = takes_any_strides,
-          .fusion = is_pointwise};
+          .dtypes = Row::dtypes};
 }
 
 // ---- one operand
@@ -63,7 +56,7 @@ std::vector<Sample> unary_samples() {
 template <class Row>
 constexpr Op unary_op(std::string_view name) {
   constexpr bool smooth = HasSlope<typename Row::F>;
-  Op op = facts<Row>(name, smooth);
+  Op op = plain_op<Row>(name, smooth);
   op.infer = infer_unary<Row>;
   op.samples = unary_samples<Row>;
   if constexpr (smooth) op.vjp = op.jvp = pull_unary<Row>;
@@ -119,7 +112,7 @@ std::vector<Sample> binary_samples() {
 template <class Row>
 constexpr Op binary_op(std::string_view name) {
   constexpr bool smooth = HasPulls<typename Row::F>;
-  Op op = facts<Row>(name, smooth);
+  Op op = plain_op<Row>(name, smooth);
   op.infer = infer_binary<Row>;
   op.samples = binary_samples<Row>;
   if constexpr (smooth) {
@@ -131,17 +124,17 @@ constexpr Op binary_op(std::string_view name) {
 
 // ---- the rows
 
-#define TM_UNARY(name, Formula, family, dtype_set, flops_each, low_bound, high_bound) \
-  struct name##_row {                                                                 \
-    using F = formula::Formula;                                                       \
-    static constexpr DTypeSet dtypes = dtype_set;                                     \
-    static constexpr double flops = flops_each, low = low_bound, high = high_bound;   \
+#define TM_UNARY(name, Formula, family, dtype_set, flops, low_bound, high_bound) \
+  struct name##_row {                                                            \
+    using F = formula::Formula;                                                  \
+    static constexpr DTypeSet dtypes = dtype_set;                                \
+    static constexpr double low = low_bound, high = high_bound;                  \
   };
-#define TM_BINARY(name, Formula, family, dtype_set, flops_each, x0, x1, y0, y1)                   \
-  struct name##_row {                                                                             \
-    using F = formula::Formula;                                                                   \
-    static constexpr DTypeSet dtypes = dtype_set;                                                 \
-    static constexpr double flops = flops_each, x_low = x0, x_high = x1, y_low = y0, y_high = y1; \
+#define TM_BINARY(name, Formula, family, dtype_set, flops, x0, x1, y0, y1)    \
+  struct name##_row {                                                         \
+    using F = formula::Formula;                                               \
+    static constexpr DTypeSet dtypes = dtype_set;                             \
+    static constexpr double x_low = x0, x_high = x1, y_low = y0, y_high = y1; \
   };
 #include "tidemark/ops/scalar/elementwise.def"
 
@@ -154,6 +147,27 @@ constexpr Op binary_op(std::string_view name) {
   constexpr Op op::name = binary_op<name##_row>(#name); \
   Var name(const Var& x, const Var& y) { return x.builder().call1(op::name, {x, y}); }
 #include "tidemark/ops/scalar/elementwise.def"
+
+Shape broadcast_shapes(const Call& call, const Shape& a, const Shape& b) {
+  const Shape& longer = a.rank() >= b.rank() ? a : b;
+  const Shape& shorter = a.rank() >= b.rank() ? b : a;
+  Shape out = longer;
+  const int offset = longer.rank() - shorter.rank();
+  for (int i = 0; i < shorter.rank(); ++i) {
+    const std::int64_t m = longer[offset + i], n = shorter[i];
+    if (m != n && m != 1 && n != 1) {
+      fail(ErrorCode::shape_mismatch,
+           {.what = fmt::format("{}: shapes {} and {} do not broadcast", call.op->name, to_string(a),
+                                to_string(b)),
+            .expected = "equal sizes, or 1, in every dimension counted from the last",
+            .where = call.where,
+            .help =
+                fmt::format("sizes {} and {} meet in dimension {} from the end", m, n, shorter.rank() - i)});
+    }
+    if (m == 1) out[offset + i] = n;
+  }
+  return out;
+}
 
 Var normal_distribution(const Var& x) { return (erf(x * (std::numbers::sqrt2 / 2)) + 1) * 0.5; }
 Var normal_density(const Var& x) {

@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise_facts.h"
 #include "tidemark/ops/scalar/elementwise_tiles.h"
 
 namespace tidemark {
@@ -40,13 +41,13 @@ constexpr TileOp tile_op(std::string_view name) {
 
 }  // namespace
 
-#define TM_KERNEL(name, family)                                                        \
+#define TM_KERNEL(name, family, flops)                                                 \
   const CpuKernel cpu::name = tile_kernel<[](const Call& call) {                       \
     return TileCode{.tile = family##_tile(Row::name, compute_dtype(call.in[0].dtype)), \
                     .op = tile_op(#name)};                                             \
-  }>();
-#define TM_UNARY(name, Formula, family, ...) TM_KERNEL(name, family)
-#define TM_BINARY(name, Formula, family, ...) TM_KERNEL(name, family)
+  }>(elementwise_facts<flops>);
+#define TM_UNARY(name, Formula, family, dtypes, flops, ...) TM_KERNEL(name, family, flops)
+#define TM_BINARY(name, Formula, family, dtypes, flops, ...) TM_KERNEL(name, family, flops)
 #include "tidemark/ops/scalar/elementwise.def"
 
 }  // namespace tidemark

@@ -1,5 +1,5 @@
-// Elementwise operations on graph values. Operands broadcast as in NumPy (aligned at the last dimension; sizes equal
-// or 1), so a bias or a scalar is never materialised. Dtypes must agree; use cast.
+// Elementwise operations on graph values. Operands broadcast as in NumPy (aligned at the last dimension;
+// sizes equal or 1), so a bias or a scalar is never materialised. Dtypes must agree; use cast.
 #pragma once
 #include "tidemark/ir/builder.h"
 

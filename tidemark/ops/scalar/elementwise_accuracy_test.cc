@@ -28,7 +28,8 @@ void on_every_target(const F& f) {
   hwy::GetChosenTarget().DeInit();
 }
 
-// The distance in units of the last place of the exact result; infinity counts as the power of two it stands for.
+// The distance in units of the last place of the exact result; infinity counts as the power of two it stands
+// for.
 template <class T>
 double ulps(T got, Real exact) {
   using Limits = std::numeric_limits<T>;
@@ -110,8 +111,8 @@ Worst worst_unary(Tile tile, int count, Reference reference, bool product = fals
 Real sigmoid(Real x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 Real softplus(Real x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 Real distribution(Real x) { return std::erfc(-x / std::sqrt(Real(2))) / 2; }
-// Products with x: at -inf the product of the definition, NaN; where the other factor is subnormal its last digit is
-// worth |x| units.
+// Products with x: at -inf the product of the definition, NaN; where the other factor is subnormal its last
+// digit is worth |x| units.
 Real silu(Real x) { return x * sigmoid(x); }
 Real gelu(Real x) { return std::max(x, Real(-100)) * distribution(x); }  // 0 at -infinity
 Real density(Real x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi_v<Real>); }
@@ -231,7 +232,8 @@ TEST(ElementwiseAccuracy, SignedZerosAreKeptByOddFunctions) {
   }
 }
 
-// The tail of a tile takes the same vector code, so an element's bits depend neither on n nor on its position.
+// The tail of a tile takes the same vector code, so an element's bits depend neither on n nor on its
+// position.
 TEST(ElementwiseAccuracy, BitsDoNotDependOnThePlaceInTheTile) {
   const std::vector<float> x = arguments<float>(20);
   for (const Case& c : cases) {

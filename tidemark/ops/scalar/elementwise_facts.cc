@@ -1,31 +1,6 @@
 #include "tidemark/ops/scalar/elementwise_facts.h"
 
-#include <fmt/format.h>
-
-#include "tidemark/base/error.h"
-
 namespace tidemark {
-
-Shape broadcast_shapes(const Call& call, const Shape& a, const Shape& b) {
-  const Shape& longer = a.rank() >= b.rank() ? a : b;
-  const Shape& shorter = a.rank() >= b.rank() ? b : a;
-  Shape out = longer;
-  const int offset = longer.rank() - shorter.rank();
-  for (int i = 0; i < shorter.rank(); ++i) {
-    const std::int64_t m = longer[offset + i], n = shorter[i];
-    if (m != n && m != 1 && n != 1) {
-      fail(ErrorCode::shape_mismatch,
-           {.what = fmt::format("{}: shapes {} and {} do not broadcast", call.op->name, to_string(a),
-                                to_string(b)),
-            .expected = "equal sizes, or 1, in every dimension counted from the last",
-            .where = call.where,
-            .help =
-                fmt::format("sizes {} and {} meet in dimension {} from the end", m, n, shorter.rank() - i)});
-    }
-    if (m == 1) out[offset + i] = n;
-  }
-  return out;
-}
 
 bool elementwise_in_place(const Call& call, int result, int operand) {
   const Type& in = call.in[static_cast<std::size_t>(operand)];
@@ -41,8 +16,8 @@ bool is_repeated(const Shape& operand, const Shape& result, int d) {
   return i < 0 || (operand[i] == 1 && result[result.rank() - 1 - d] != 1);
 }
 
-// Elements of the result that a kernel takes in one go: trailing dimensions along which every operand either is
-// repeated or moves on, all the same way.
+// Elements of the result that a kernel takes in one go: trailing dimensions along which every operand either
+// is repeated or moves on, all the same way.
 double inner_run(const Call& call, const Shape& result) {
   double run = 1;
   for (int d = 0; d < result.rank(); ++d) {

@@ -1,6 +1,6 @@
 // Integers as the formulas of scalar_math.h see them: arithmetic wraps around, division rounds downwards.
-// x = y·(x / y) + x % y holds always, also where the quotient wraps (the least number by -1) and for y = 0, whose quotient
-// has all bits set and whose remainder is x.
+// x = y·(x / y) + x % y holds always, also where the quotient wraps (the least number by -1) and for y = 0,
+// whose quotient has all bits set and whose remainder is x.
 #pragma once
 #include <concepts>
 #include <cstdint>

@@ -30,8 +30,8 @@ HWY_INLINE Lanes<T> gelu_slope(Lanes<T> x) {
   return formula::GeluSlope::value(x);
 }
 
-// Calls body(operands, result) for each whole vector and once more for what remains: the same vector code on a padded
-// copy, so that an element's bits do not depend on its place.
+// Calls body(operands, result) for each whole vector and once more for what remains: the same vector code on
+// a padded copy, so that an element's bits do not depend on its place.
 template <class T, class R, int operands, class Body>
 HWY_INLINE void for_each_vector(const TileArgs& args, const Body& body) {
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>())), n = args.n;

@@ -1,4 +1,5 @@
-// The tile functions of the rows of elementwise.def, by row and compute dtype. One file per family holds them.
+// The tile functions of the rows of elementwise.def, by row and compute dtype. One file per family holds
+// them.
 #pragma once
 #include "tidemark/kernel/tile.h"
 

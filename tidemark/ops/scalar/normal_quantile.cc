@@ -1,5 +1,6 @@
-// Compiled once per SIMD target. Most of the numbers lie in the middle, where two polynomials will do; the others are
-// collected and get their logarithms together. No sum is fused with a product, so that every target's bits are the same.
+// Compiled once per SIMD target. Most of the numbers lie in the middle, where two polynomials will do; the
+// others are collected and get their logarithms together. No sum is fused with a product, so that every
+// target's bits are the same.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tidemark/ops/scalar/normal_quantile.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -39,7 +40,8 @@ constexpr double far_bottom[] = {2.04426310338993978564e-15, 1.42151175831644588
                                  5.99832206555887937690e-1,  1.0};
 constexpr double center = 0.425, center_square = 0.180625, tail_origin = 1.6, far = 5;
 
-// ln p for p in (0, 1) from sums and products only: p = m 2^e with m in [√½, √2), ln m = 2 artanh((m-1)/(m+1)).
+// ln p for p in (0, 1) from sums and products only: p = m 2^e with m in [√½, √2), ln m = 2
+// artanh((m-1)/(m+1)).
 constexpr double root_half = 0.70710678118654752, ln_2 = 0.693147180559945309;
 constexpr int log_terms = 12;
 

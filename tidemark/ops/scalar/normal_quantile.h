@@ -1,4 +1,5 @@
-// The normal quantile of many numbers at once. Each has the bits of normal_quantile (random.h), whatever its neighbours.
+// The normal quantile of many numbers at once. Each has the bits of normal_quantile (random.h), whatever its
+// neighbours.
 #pragma once
 #include <cstdint>
 

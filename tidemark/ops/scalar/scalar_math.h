@@ -1,11 +1,13 @@
-// The scalar functions, each one formula: `value(x)` and `slope(x, y)` with y = value(x). The templates serve double,
-// SIMD lanes, the scalar AD type and graph values (Var) alike: what they call is found by the argument's type, so the
-// graph adjoint of tanh is the very line `1 - y * y`. Slopes are made of functions that have slopes themselves, so
-// every order exists. A formula without a slope is piecewise constant: its derivative is zero.
+// The scalar functions, each one formula: `value(x)` and `slope(x, y)` with y = value(x). The templates serve
+// double, SIMD lanes, the scalar AD type and graph values (Var) alike: what they call is found by the
+// argument's type, so the graph adjoint of tanh is the very line `1 - y * y`. Slopes are made of functions
+// that have slopes themselves, so every order exists. A formula without a slope is piecewise constant: its
+// derivative is zero.
 //
-// Where the slope can be read from y it is: y is often kept anyway by the next op, and x may then be overwritten.
-// `pull(g, x, y)`, where given, is g·slope without forming the slope (masks stay masks, and 0·inf cannot appear).
-// Binary formulas give `pull_x` and `pull_y` instead of slopes; the slope is the pull of 1.
+// Where the slope can be read from y it is: y is often kept anyway by the next op, and x may then be
+// overwritten. `pull(g, x, y)`, where given, is g·slope without forming the slope (masks stay masks, and
+// 0·inf cannot appear). Binary formulas give `pull_x` and `pull_y` instead of slopes; the slope is the pull
+// of 1.
 #pragma once
 #include <cmath>
 #include <concepts>

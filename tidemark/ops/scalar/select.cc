@@ -1,7 +1,8 @@
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/scalar/elementwise_facts.h"
+#include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
 namespace {
@@ -55,10 +56,6 @@ const Op op::select = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
-    .cost = [](const Call& call) { return elementwise_cost(call, 2); },
-    .in_place = elementwise_in_place,
-    .strided = takes_any_strides,
-    .fusion = is_pointwise,
     .samples = samples,
 };
 

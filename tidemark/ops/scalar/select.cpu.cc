@@ -5,6 +5,7 @@
 #include "hwy/highway.h"
 #include "tidemark/kernel/tile.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise_facts.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tidemark {
@@ -68,7 +69,7 @@ const CpuKernel cpu::select = tile_kernel<[](const Call& call) {
   return TileCode{.tile = HWY_DYNAMIC_DISPATCH(find_select_tile)(size_of(call.out[0].dtype)),
                   .op = TileOp::select,
                   .staging = Staging::storage};
-}>();
+}>(elementwise_facts<2>);
 
 }  // namespace tidemark
 #endif

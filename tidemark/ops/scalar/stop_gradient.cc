@@ -1,6 +1,7 @@
 // The identity whose derivative is zero. A view of its operand: it costs nothing when planned.
 #include "tidemark/ops/registry.h"
-#include "tidemark/ops/scalar/elementwise_facts.h"
+#include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
 namespace {
@@ -11,8 +12,6 @@ std::vector<Type> infer(const Call& call) {
 }
 
 std::optional<ViewSpec> view(const Call& call, int) { return ViewSpec{.strides = operand_strides(call, 0)}; }
-
-Cost cost(const Call& call) { return elementwise_cost(call, 0); }
 
 std::vector<Sample> samples() {
   return {{.in = {{.type = {DType::f64, {3, 4}}}}, .smooth = false},
@@ -27,11 +26,7 @@ const Op op::stop_gradient = {
     .derivative = Derivative::zero,
     .dtypes = any_dtype,
     .infer = infer,
-    .cost = cost,
-    .in_place = elementwise_in_place,
     .view = view,
-    .strided = takes_any_strides,
-    .fusion = is_pointwise,
     .samples = samples,
 };
 

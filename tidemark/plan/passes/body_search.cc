@@ -52,7 +52,7 @@ Bodies::Choice BodySearch::with_room(const Attempt& found, std::int64_t allowed)
   std::vector<std::int64_t> load(draft.executions.size() + 1, 0);
   for (const Buffer& buffer : draft.buffers) {
     if (buffer.binding != Binding::arena) continue;
-    const std::int64_t bytes = align_up(buffer.bytes, buffer_alignment);
+    const std::int64_t bytes = draft.target->aligned(buffer.bytes);
     load[static_cast<std::size_t>(buffer.begin)] += bytes;
     load[static_cast<std::size_t>(buffer.end)] -= bytes;
   }

@@ -1,10 +1,12 @@
-// A budget with loops and branches: which modes their nodes take (regions.h), together with what runs again outside.
+// A budget with loops and branches: which modes their nodes take (regions.h), together with what runs again
+// outside.
 //
-// In a sequence of runs a node's scratch is there only while the node runs. So, once the sequence is found, each node takes
-// its fastest mode that leaves the load within the budget at its own runs: no other node is in the way. The sequence
-// depends on the modes in turn. It is searched for with all bodies free, and where that runs anything again, with all of
-// them as small as they get, then with what turned out to have room, then with single nodes freer or tighter. The fastest
-// finished draft is taken: never one slower than with free bodies.
+// In a sequence of runs a node's scratch is there only while the node runs. So, once the sequence is found,
+// each node takes its fastest mode that leaves the load within the budget at its own runs: no other node is
+// in the way. The sequence depends on the modes in turn. It is searched for with all bodies free, and where
+// that runs anything again, with all of them as small as they get, then with what turned out to have room,
+// then with single nodes freer or tighter. The fastest finished draft is taken: never one slower than with
+// free bodies.
 #pragma once
 #include <list>
 
@@ -19,8 +21,8 @@ class BodySearch {
   using Ordered = std::function<Draft(const RegionPlans&, double share)>;
   BodySearch(Bodies& bodies, Ordered ordered, BudgetSearch::Passes finish);
 
-  // The fastest draft found whose arena is no higher than allowed; where none is, the lowest: with `floor`, after a search
-  // for it. Valid as long as this object.
+  // The fastest draft found whose arena is no higher than allowed; where none is, the lowest: with `floor`,
+  // after a search for it. Valid as long as this object.
   Draft best(std::int64_t allowed, bool floor, SearchControl* control);
 
  private:

@@ -13,9 +13,10 @@ constexpr double small_share = 1.0 / 12, hard_share = 3 * small_share, anew_shar
 constexpr int most_aims = 10;
 constexpr int most_when_late = 3;  // aims for a first draft that fits when time is up
 
-// Targets tried for one budget, and the best draft so far: what fits in the least time, or else the lowest. The higher the
-// target, the less runs again; but what fits is known only when a draft is finished, and a target that failed once may
-// succeed with what was learned since. So the border is bracketed, and asked for again when the bracket is closed.
+// Targets tried for one budget, and the best draft so far: what fits in the least time, or else the lowest.
+// The higher the target, the less runs again; but what fits is known only when a draft is finished, and a
+// target that failed once may succeed with what was learned since. So the border is bracketed, and asked for
+// again when the bracket is closed.
 class Bracket {
  public:
   Bracket(std::int64_t allowed, Draft first) : allowed_(allowed), seconds_bound_(first.seconds_bound) {
@@ -59,7 +60,7 @@ class Bracket {
   bool is_above() const { return turns_ % 2 == 1; }  // the target given last
   const Draft& best() const { return *best_; }
   // Much must run again: there is more to win.
-  bool is_hard() const { return best_->search_seconds > much_time * seconds_bound_; }
+  bool is_hard() const { return best_->search_seconds > much_time * best_->base_seconds; }
   const Draft* nearby() const { return start_ || best_->fits ? &*best_ : nullptr; }
   Draft take() {
     best_->seconds_bound = seconds_bound_;  // of the budget that was asked for, not of another aim
@@ -71,10 +72,11 @@ class Bracket {
   static constexpr std::int64_t close_part =
       200;                                        // of what is allowed: targets nearer than this are the same
   static constexpr std::int64_t above_part = 16;  // of what is allowed: a little above it
-  static constexpr double much_time = 1.15;       // of the bound
+  static constexpr double much_time = 1.15;       // of the time with nothing run again
 
-  // Where much runs again, aims a little above the budget, beginning anew, and at it, in turn: what is cheap for a little
-  // more memory is often cheap to bring down, and searches at the budget alone do not come by it.
+  // Where much runs again, aims a little above the budget, beginning anew, and at it, in turn: what is cheap
+  // for a little more memory is often cheap to bring down, and searches at the budget alone do not come by
+  // it.
   std::optional<std::int64_t> above_and_at() {
     if (!fits_ || !is_hard() || turns_ == most_turns) return {};
     return turns_++ % 2 == 0 ? allowed_ + allowed_ / above_part : allowed_;
@@ -90,7 +92,8 @@ class Bracket {
 
 }  // namespace
 
-// Proportional to the tasks, as each gap is a choice; large graphs get less for each, or plans would take minutes.
+// Proportional to the tasks, as each gap is a choice; large graphs get less for each, or plans would take
+// minutes.
 std::int64_t BudgetSearch::units_for(std::size_t tasks, double effort) {
   constexpr double least = 90'000, per_task = 700, large = 1.5e6, per_task_if_large = 100;
   const auto n = static_cast<double>(tasks);
@@ -124,7 +127,7 @@ Draft BudgetSearch::aim(const Aim& aim) {
 
 // With more work if it is too high, unless its load is too high as well.
 Draft BudgetSearch::packed_well(Draft done, std::int64_t allowed) const {
-  const std::int64_t load = maximum_load(done.buffers, done.executions.size());
+  const std::int64_t load = maximum_load(done.buffers, done.executions.size(), done.target->alignment);
   if (load > allowed || done.arena_bytes <= load) return done;
   if (done.arena_bytes <= allowed) return done;
   done.rough_layout = false;
@@ -133,8 +136,8 @@ Draft BudgetSearch::packed_well(Draft done, std::int64_t allowed) const {
   return packed.arena_bytes <= done.arena_bytes ? packed : done;
 }
 
-// Where packing needs more than the load, aims lower. The arena of the result is above `allowed` where that leads to
-// nothing.
+// Where packing needs more than the load, aims lower. The arena of the result is above `allowed` where that
+// leads to nothing.
 Draft BudgetSearch::lower_until_it_fits(std::int64_t allowed, int attempts, double first_share) {
   std::int64_t target = allowed;
   Draft done = aim({.target = target, .share = first_share});
@@ -154,7 +157,8 @@ Draft BudgetSearch::lower_until_it_fits(std::int64_t allowed, int attempts, doub
 }
 
 Draft BudgetSearch::within(std::int64_t allowed) {
-  // In groups a plan that computes nothing again may fit although the load of its runs by themselves does not.
+  // In groups a plan that computes nothing again may fit although the load of its runs by themselves does
+  // not.
   for (const std::optional<std::int64_t> limit : {std::optional(allowed), std::optional<std::int64_t>()}) {
     Draft plain = packed_well(aim({.limit = limit}), allowed);
     if (plain.arena_bytes <= allowed) return plain;
@@ -191,7 +195,7 @@ Draft BudgetSearch::floor() {
   std::int64_t step = 1;
   for (int tries = 0; tries < most_tries && least.arena_bytes > bound && !out_of_time(); ++tries) {
     if (try_for(std::max(bound, least.arena_bytes - step), small_share)) {
-      step = 2 * std::max(step, buffer_alignment);
+      step = 2 * std::max(step, least.target->alignment);
     } else if (step > 1) {
       step = 1;
     } else {

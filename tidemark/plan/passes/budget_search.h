@@ -1,6 +1,6 @@
-// How a budget is met. What remat counts is the load of runs by themselves; what must fit is the height of the arena, in
-// which groups take less and packing may take more. So remat is aimed, again and again, at more or less than the budget,
-// and what counts is the finished draft: does it fit, how long does it take.
+// How a budget is met. What remat counts is the load of runs by themselves; what must fit is the height of
+// the arena, in which groups take less and packing may take more. So remat is aimed, again and again, at more
+// or less than the budget, and what counts is the finished draft: does it fit, how long does it take.
 //
 //   height of the arena │          ╭─ too high: aim lower
 //   budget ─────────────┼──────────┼──────────────
@@ -24,8 +24,8 @@ class BudgetSearch {
 
   // A draft whose arena is no higher than allowed, in the least time found; higher where none was found.
   Draft within(std::int64_t allowed);
-  // The draft with the lowest arena that was found: the same whatever was asked for before, so that it can be reported as
-  // the smallest budget and planned for.
+  // The draft with the lowest arena that was found: the same whatever was asked for before, so that it can be
+  // reported as the smallest budget and planned for.
   Draft floor();
 
   // What `within` may take, and `floor` again, in units of about a microsecond.
@@ -33,8 +33,8 @@ class BudgetSearch {
   static std::int64_t units_for(std::size_t tasks, double effort);
 
  private:
-  // The lowest load is searched for once, whatever budgets are asked for, with so many times the work of an aim: a low
-  // start saves more of the way down than it takes.
+  // The lowest load is searched for once, whatever budgets are asked for, with so many times the work of an
+  // aim: a low start saves more of the way down than it takes.
   static constexpr std::int64_t floor_share = 3;
 
   struct Aim {

@@ -59,7 +59,8 @@ class Reading {
     for (; c.valid(); c = graph_[c].parent) f(c);
   }
 
-  // When its results exist, the forward run of a checkpoint is over. Without results: when its last node has run.
+  // When its results exist, the forward run of a checkpoint is over. Without results: when its last node has
+  // run.
   std::vector<int> ends_of_true_nodes() const {
     std::vector<int> end(graph_.checkpoints().size(), -1), last(end);
     for (std::size_t n = 0; n < position_.size(); ++n) {
@@ -96,7 +97,8 @@ class Reading {
     return c;
   }
 
-  // The checkpoint that a node of a derivative rule could be part of: all it reads is made in there or read by it.
+  // The checkpoint that a node of a derivative rule could be part of: all it reads is made in there or read
+  // by it.
   CheckpointId adopter(const Node& node) const {
     const OpKind kind = node.op->kind;
     if (kind != OpKind::elementwise && kind != OpKind::reduction && kind != OpKind::movement) return {};

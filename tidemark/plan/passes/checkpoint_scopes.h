@@ -1,12 +1,12 @@
-// Whose inside is a value? Checkpoints are sets of traced nodes; this reads off them which values are made inside a
-// checkpoint and stay there, and when, in a given order, the checkpoint's forward run is over.
+// Whose inside is a value? Checkpoints are sets of traced nodes; this reads off them which values are made
+// inside a checkpoint and stay there, and when, in a given order, the checkpoint's forward run is over.
 //
 //   forward run of the checkpoint                 its backward
 //   x ─▶ a ─▶ b ─▶ y ─▶ …                          reads a, b, (b > 0): inside; y and x: not
 //            └─▶ b > 0     written by a derivative rule, computable from a and b alone: adopted
 //
-// Adopted nodes are for the backward alone. Wherever the order has them, they wait until something reads them: earlier,
-// they would have the inside computed again too early, or be one more value to store.
+// Adopted nodes are for the backward alone. Wherever the order has them, they wait until something reads
+// them: earlier, they would have the inside computed again too early, or be one more value to store.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,12 +1,13 @@
-// Donated inputs: an output of the same type takes the donated input's memory, so that a parameter and its update are
-// counted once. Two ways, the first preferred:
+// Donated inputs: an output of the same type takes the donated input's memory, so that a parameter and its
+// update are counted once. Two ways, the first preferred:
 //
-//   along a chain   p ──▶ t1 ──▶ t2 ──▶ p'     every link may overwrite the one before: all of them live in p's memory
+//   along a chain   p ──▶ t1 ──▶ t2 ──▶ p'     every link may overwrite the one before: all of them live in
+//                                              p's memory
 //   at the end      p … last reader, then p'   p' is written where p was, p being dead
 //
-// Either needs p's readers to run before the writer. They do in the given order (else the pair is not made), and
-// become precedences, which any later order keeps. Waiting costs nothing: a gradient held back is as large as the
-// updated copy that would be needed instead.
+// Either needs p's readers to run before the writer. They do in the given order (else the pair is not made),
+// and become precedences, which any later order keeps. Waiting costs nothing: a gradient held back is as
+// large as the updated copy that would be needed instead.
 #include <algorithm>
 #include <tuple>
 
@@ -49,7 +50,8 @@ class Matching {
   NodeId producer(ValueId v) const { return graph_[v].producer; }
   const Type& type(ValueId v) const { return graph_.type(v); }
 
-  // Every reader of `root` runs before `writer` in the given order, or is `writer` and may be overwritten by it.
+  // Every reader of `root` runs before `writer` in the given order, or is `writer` and may be overwritten by
+  // it.
   bool dead_before(ValueId root, NodeId writer) const {
     return std::ranges::all_of(readers_[root.index], [&](NodeId reader) { return reader <= writer; });
   }
@@ -60,7 +62,8 @@ class Matching {
   }
   bool free(ValueId v) const { return !draft_.home[v.index].valid(); }
 
-  // Backwards from an output along take-overs, to donated inputs. Short chains are tried first over all outputs.
+  // Backwards from an output along in-place reuses, to donated inputs. Short chains are tried first over all
+  // outputs.
   void match_along_chains() {
     struct Found {
       int depth;
@@ -74,7 +77,7 @@ class Matching {
       for (std::size_t at = 0; at < links.size() && links.size() < longest_search; ++at) {
         const ValueId value = links[at].value;
         const Node& node = graph_[producer(value)];
-        if (!node.op->in_place) continue;
+        if (!draft_.target->facts(*node.op).in_place) continue;
         const PlannedCall call(draft_, node);
         for (std::size_t k = 0; k < node.operands.size(); ++k) {
           const ValueId root = draft_.root(node.operands[k]);
@@ -116,7 +119,8 @@ class Matching {
         if (taken(donor) || type(donor) != type(receiver)) continue;
         const NodeId writer = producer(receiver);
         const auto& readers = readers_[donor.index];
-        // A writer that also reads the donor would have been found as a chain, were it allowed to overwrite it.
+        // A writer that also reads the donor would have been found as a chain, were it allowed to overwrite
+        // it.
         if (std::ranges::count(readers, writer) > 0 || !dead_before(donor, writer)) continue;
         draft_.home[receiver.index] = donor;
         precede(donor, writer);

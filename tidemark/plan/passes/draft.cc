@@ -4,7 +4,8 @@
 
 namespace tidemark {
 
-Draft::Draft(const Graph& g) : graph(&g), home(g.values().size()), machine(&reference_machine()) {
+Draft::Draft(const Graph& g, const Target& t)
+    : graph(&g), target(&t), home(g.values().size()), machine(&reference_machine()) {
   windows.reserve(g.values().size());
   for (std::size_t v = 0; v < g.values().size(); ++v) {
     windows.push_back({.root = ValueId(v), .offset = 0, .strides = dense_strides(g.values()[v].type.shape)});
@@ -38,16 +39,16 @@ PlannedCall::PlannedCall(const Draft& draft, const Node& node) : types(*draft.gr
 bool can_overwrite(const Draft& draft, const Node& node, const Call& call, int r, int k) {
   const ValueId target = node.operands[static_cast<std::size_t>(k)];
   const ValueId result = node.results[static_cast<std::size_t>(r)];
-  // Equal sizes keep every root's size fixed, so that a take-over never changes what a buffer holds.
+  // Equal sizes keep every root's size fixed, so that a in-place reuse never changes what a buffer holds.
   if (!draft.covers_root(target) || draft.graph->type(result).bytes() != draft.root_bytes(target))
     return false;
-  if (!may_overwrite(call, r, k)) return false;
+  if (!draft.target->may_overwrite(call, r, k)) return false;
   for (std::size_t other = 0; other < node.operands.size(); ++other) {
     const ValueId v = node.operands[other];
     if (static_cast<int>(other) == k || draft.root(v) != draft.root(target)) continue;
     // The same memory read twice: only safe where each reading alone would be, at the same places.
     if (!draft.covers_root(v) || draft.graph->type(v) != draft.graph->type(target)) return false;
-    if (!may_overwrite(call, r, static_cast<int>(other))) return false;
+    if (!draft.target->may_overwrite(call, r, static_cast<int>(other))) return false;
   }
   return true;
 }

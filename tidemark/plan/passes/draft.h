@@ -7,12 +7,14 @@
 //   fuse → groups        which runs are one kernel, so that what passes between them needs no memory
 //   in_place → overwrites, liveness → buffers, layout → offsets
 //
-// A *root* is a value with memory of its own; every value is a window on exactly one root (itself, when no view).
+// A *root* is a value with memory of its own; every value is a window on exactly one root (itself, when no
+// view).
 #pragma once
 #include <string>
 #include <vector>
 
 #include "tidemark/ir/graph.h"
+#include "tidemark/ir/target.h"
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/plan.h"
 #include "tidemark/solve/remat/solvers.h"
@@ -38,7 +40,8 @@ struct Execution {
   bool required = false;  // added because a hint asks for it; a search leaves it where it is
 };
 
-// `first` must have run before `second` although no value flows: a reader before the writer that reuses its memory.
+// `first` must have run before `second` although no value flows: a reader before the writer that reuses its
+// memory.
 struct Precedence {
   NodeId first, second;
 };
@@ -63,9 +66,10 @@ struct RematShare {
 };
 
 struct Draft {
-  explicit Draft(const Graph& g);
+  Draft(const Graph& g, const Target& t);
 
   const Graph* graph;
+  const Target* target;         // whose facts count
   std::vector<Window> windows;  // per value
   std::vector<ValueId> home;  // per value: the donated input in whose memory it lives; invalid: in the arena
   std::vector<Precedence> precedences;
@@ -92,8 +96,10 @@ struct Draft {
   std::int64_t load_bound = 0;     // with a budget: no executions have a lower load in the arena
   bool groups = true;              // fuse follows: what runs again may be part of its readers' kernels
   double search_seconds = 0;       // of these executions, as remat counts
-  double seconds_bound = 0;        // no executions within the budget take less, as remat counts
-  std::int64_t work_units = 0;     // what the searches spent, counted in node visits
+  double base_seconds = 0;         // of all nodes once, as remat counts
+  // The same, and what must run again within the budget: no less, whatever is put into groups.
+  double seconds_bound = 0;
+  std::int64_t work_units = 0;  // what the searches spent, counted in node visits
 
   ValueId root(ValueId v) const { return windows[v.index].root; }
   bool is_view(ValueId v) const { return root(v) != v; }
@@ -113,8 +119,8 @@ struct PlannedCall {
   std::vector<Strides> strides;
 };
 
-// May result `r` of `node` be written over operand `k`, going by the op's facts and the windows? Liveness is the
-// caller's concern.
+// May result `r` of `node` be written over operand `k`, going by the op's facts and the windows? Liveness is
+// the caller's concern.
 bool can_overwrite(const Draft& draft, const Node& node, const Call& call, int r, int k);
 
 // Per root, the nodes that run and read it or a window on it, each once, in graph order.

@@ -26,7 +26,7 @@ OrderModel order_model_of(const Draft& draft) {
   parts.before.resize(count);
   parts.uses.resize(count);
   parts.makes.resize(count);
-  parts.take_overs.resize(count);
+  parts.reuses.resize(count);
 
   const std::vector<std::vector<int>> executions = executions_of(draft);
   std::vector<int> task_of(graph.nodes().size(), -1);            // the latest execution
@@ -41,7 +41,7 @@ OrderModel order_model_of(const Draft& draft) {
     const Node& node = graph[id];
     const PlannedCall call(draft, node);
     const bool last = executions[id.index].back() == static_cast<int>(t);
-    parts.scratch.push_back(align_up(scratch_of(call), buffer_alignment));
+    parts.scratch.push_back(draft.target->aligned(draft.target->scratch(call)));
     if (task_of[id.index] >= 0) parts.before[t].push_back(task_of[id.index]);
     if (has_effects(node)) {
       if (last_effect >= 0) parts.before[t].push_back(last_effect);
@@ -66,15 +66,15 @@ OrderModel order_model_of(const Draft& draft) {
       if (outputs_elsewhere && pinned[v.index]) continue;
       item_of[v.index] = static_cast<int>(parts.size.size());
       parts.makes[t].push_back(item_of[v.index]);
-      parts.size.push_back(align_up(graph.type(v).bytes(), buffer_alignment));
+      parts.size.push_back(draft.target->aligned(graph.type(v).bytes()));
       parts.pinned.push_back(pinned[v.index] && last);
       parts.present.push_back(false);
-      if (!node.op->in_place) continue;
+      if (!draft.target->facts(*node.op).in_place) continue;
       for (std::size_t k = 0; k < node.operands.size(); ++k) {
         const ValueId root = draft.root(node.operands[k]);
         if (item_of[root.index] < 0 || pinned[root.index]) continue;
         if (!can_overwrite(draft, node, call, static_cast<int>(r), static_cast<int>(k))) continue;
-        parts.take_overs[t].push_back({item_of[v.index], item_of[root.index]});
+        parts.reuses[t].push_back({item_of[v.index], item_of[root.index]});
       }
     }
   }
@@ -97,16 +97,19 @@ bool is_repeatable(const Draft& draft, NodeId id) {
 
 namespace {
 
-// Per node: would a second run be part of its readers' kernels, wherever they are? So it is if it works element by
-// element and all who read it do so too, at the same elements.
+Fusion fusion_in(const Draft& draft, const Node& node) {
+  const PlannedCall call(draft, node);
+  const Fusion fusion = draft.target->fusion(call);
+  const bool plain = !node.results.empty() && node.regions.empty() && draft.target->scratch(call) == 0;
+  return plain || fusion == Fusion::reduction ? fusion : Fusion::none;
+}
+
+// Per node: would a second run be part of its readers' kernels, wherever they are? So it is if it works
+// element by element and all who read it do so too, at the same elements.
 std::vector<bool> joins_readers(const Draft& draft) {
   const Graph& graph = *draft.graph;
   std::vector<bool> joins(graph.nodes().size(), false);
-  const auto fusion = [&](const Node& node) {
-    const PlannedCall call(draft, node);
-    const bool plain = !node.results.empty() && node.regions.empty() && scratch_of(call) == 0;
-    return plain || fusion_of(call) == Fusion::reduction ? fusion_of(call) : Fusion::none;
-  };
+  const auto fusion = [&](const Node& node) { return fusion_in(draft, node); };
   for (std::size_t n = 0; n < joins.size(); ++n)
     joins[n] = draft.runs(graph.nodes()[n]) && fusion(graph.nodes()[n]) == Fusion::pointwise;
   for (const Node& reader : graph.nodes()) {
@@ -129,8 +132,8 @@ std::vector<bool> joins_readers(const Draft& draft) {
 }
 
 // What it takes inside another kernel: its arithmetic, and the operands that come from memory.
-double seconds_inside(const Machine& machine, const Call& call) {
-  Cost cost = cost_of(call);
+double seconds_inside(const Machine& machine, const Target& target, const Call& call) {
+  Cost cost = target.cost(call);
   for (const Type& type : call.out) cost.bytes -= static_cast<double>(type.bytes());
   cost.bytes = std::max(0.0, cost.bytes);
   return std::max(seconds_of(machine, cost, arithmetic_dtype(call)) - machine.overhead, 1e-9);
@@ -155,10 +158,19 @@ RematProblem remat_problem_of(const Draft& draft, const Machine& machine) {
       draft.groups ? joins_readers(draft) : std::vector<bool>(draft.graph->nodes().size(), false);
   for (const Execution& run : draft.executions) {
     const PlannedCall call(draft, (*draft.graph)[run.node]);
-    problem.cost.push_back(joins[run.node.index] ? seconds_inside(machine, call) : seconds_of(machine, call));
+    problem.cost.push_back(joins[run.node.index] ? seconds_inside(machine, *draft.target, call)
+                                                 : seconds_of(machine, *draft.target, call));
     problem.repeatable.push_back(is_repeatable(draft, run.node));
   }
   return problem;
+}
+
+std::vector<bool> may_join(const Draft& draft) {
+  std::vector<bool> joins;
+  if (!draft.groups) return joins;
+  for (const Execution& run : draft.executions)
+    joins.push_back(fusion_in(draft, (*draft.graph)[run.node]) != Fusion::none);
+  return joins;
 }
 
 }  // namespace tidemark

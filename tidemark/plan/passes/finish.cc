@@ -6,12 +6,12 @@
 
 namespace tidemark {
 
-std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps) {
+std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps, std::int64_t alignment) {
   std::vector<std::int64_t> change(steps + 1, 0);
   for (const Buffer& buffer : buffers) {
     if (buffer.binding != Binding::arena) continue;
-    change[static_cast<std::size_t>(buffer.begin)] += align_up(buffer.bytes, buffer_alignment);
-    change[static_cast<std::size_t>(buffer.end)] -= align_up(buffer.bytes, buffer_alignment);
+    change[static_cast<std::size_t>(buffer.begin)] += align_up(buffer.bytes, alignment);
+    change[static_cast<std::size_t>(buffer.end)] -= align_up(buffer.bytes, alignment);
   }
   std::int64_t load = 0, most = 0;
   for (std::int64_t c : change) most = std::max(most, load += c);
@@ -20,7 +20,10 @@ std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps)
 
 Plan finish(const Draft& draft) {
   const Graph& graph = *draft.graph;
+  const Target& target = *draft.target;
   Plan plan;
+  plan.target = target.name;
+  plan.alignment = target.alignment;
   plan.buffers = draft.buffers;
   plan.arena_bytes = draft.arena_bytes;
   plan.hints = draft.hints.reports;
@@ -58,21 +61,20 @@ Plan finish(const Draft& draft) {
   }
   for (ValueId v : graph.outputs()) plan.outputs.push_back(ref(v));
 
-  for (const KernelCost& kernel : kernel_costs(graph, plan, *draft.machine)) {
+  for (const KernelCost& kernel : kernel_costs(graph, plan, target, *draft.machine)) {
     plan.flops += kernel.flops;
     plan.bytes_moved += kernel.bytes;
     plan.seconds += kernel.seconds;
     plan.least_seconds += kernel.first_seconds;
   }
-  // The search for recomputations does not see the groups: what it leaves open, and no more, could be saved.
-  plan.seconds_bound = std::clamp(plan.seconds - std::max(0.0, draft.search_seconds - draft.seconds_bound),
+  plan.seconds_bound = std::clamp(plan.least_seconds + draft.seconds_bound - draft.base_seconds,
                                   plan.least_seconds, plan.seconds);
-  plan.lower_bound = plan.input_bytes + maximum_load(plan.buffers, plan.steps.size());
+  plan.lower_bound = plan.input_bytes + maximum_load(plan.buffers, plan.steps.size(), target.alignment);
   // The searches count outputs as part of the arena, which those of a region are not.
   plan.order_free_bound = plan.input_bytes + (draft.binds_outputs ? 0 : draft.order_free_bound);
-  plan.store_all_bytes = plan.input_bytes + align_up(largest_scratch, buffer_alignment);
+  plan.store_all_bytes = plan.input_bytes + target.aligned(largest_scratch);
   for (const Node& node : graph.nodes()) {
-    for (ValueId v : node.results) plan.store_all_bytes += align_up(graph.type(v).bytes(), buffer_alignment);
+    for (ValueId v : node.results) plan.store_all_bytes += target.aligned(graph.type(v).bytes());
   }
   return plan;
 }

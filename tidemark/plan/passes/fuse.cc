@@ -1,6 +1,7 @@
-// Fuse: runs that follow each other element by element become one kernel, so that what passes between them is never in
-// memory. From readers to makers, then among readers of the same arrays; each step is taken if the two can stand
-// together (fuse_state.h) and the load rises nowhere above what it is at its highest, or above the budget's share.
+// Fuse: runs that follow each other element by element become one kernel, so that what passes between them is
+// never in memory. From readers to makers, then among readers of the same arrays; each step is taken if the
+// two can stand together (fuse_state.h) and the load rises nowhere above what it is at its highest, or above
+// the budget's share.
 #include "tidemark/plan/passes/fuse_state.h"
 #include "tidemark/plan/passes/passes.h"
 

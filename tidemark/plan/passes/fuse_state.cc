@@ -8,7 +8,8 @@
 namespace tidemark {
 namespace {
 
-// So many that the tiles of all temporaries stay in the nearest cache, and that preparing a kernel takes no time.
+// So many that the tiles of all temporaries stay in the nearest cache, and that preparing a kernel takes no
+// time.
 constexpr std::size_t most_runs = 32;
 // Arrays that a kernel walks through at once; single elements do not count.
 constexpr int most_streams = 16;
@@ -57,8 +58,8 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
   const Node& node = graph_[draft_.executions[static_cast<std::size_t>(r)].node];
   const PlannedCall call(draft_, node);
   Run& run = this->run(r);
-  run.scratch = align_up(scratch_of(call), buffer_alignment);
-  if (!node.results.empty() && node.regions.empty()) run.fusion = fusion_of(call);
+  run.scratch = draft_.target->aligned(draft_.target->scratch(call));
+  if (!node.results.empty() && node.regions.empty()) run.fusion = draft_.target->fusion(call);
   if (run.fusion == Fusion::pointwise && run.scratch > 0) run.fusion = Fusion::none;
   if (run.fusion == Fusion::reduction) {
     run.shape = graph_.type(node.operands[0]).shape;
@@ -77,26 +78,26 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
     const ValueId v = node.results[q];
     const bool counts = !draft_.home[v.index].valid();
     const int made = static_cast<int>(items_.size());
-    if (node.op->in_place && counts) {
+    if (draft_.target->facts(*node.op).in_place && counts) {
       for (std::size_t k = 0; k < node.operands.size(); ++k) {
         const ValueId root = draft_.root(node.operands[k]);
         if (graph_.is_input(root) || draft_.home[root.index].valid() || wanted_[root.index]) continue;
         if (!can_overwrite(draft_, node, call, static_cast<int>(q), static_cast<int>(k))) continue;
-        run.take_over.push_back({made, run.reads[k].item});
+        run.reuses.push_back({made, run.reads[k].item});
       }
     }
     run.makes.push_back(made);
     items_.push_back({.root = v,
                       .maker = r,
                       .readers = {},
-                      .size = counts ? align_up(graph_.type(v).bytes(), buffer_alignment) : 0,
+                      .size = counts ? draft_.target->aligned(graph_.type(v).bytes()) : 0,
                       .pinned = false});
     item_of[v.index] = made;
   }
 }
 
-// Whatever must have run before a run: makers of what it reads, who read the version that it replaces, the run before of
-// the same node, effects, and readers of memory that is to be overwritten.
+// Whatever must have run before a run: makers of what it reads, who read the version that it replaces, the
+// run before of the same node, effects, and readers of memory that is to be overwritten.
 void FuseState::read_edges() {
   std::vector<std::vector<int>> runs_of(graph_.nodes().size());
   std::vector<int> version(graph_.values().size(), -1);  // the latest item
@@ -186,7 +187,7 @@ std::int64_t FuseState::saved_at(int u) const {
     for (int made : writer.makes) {
       if (item(made).size == 0 || !life_of(item(made)).counts()) continue;
       int found = -1;
-      for (const TakeOver& pair : writer.take_over) {
+      for (const InPlaceReuse& pair : writer.reuses) {
         if (pair.made != made || !is_free(pair.used)) continue;
         if (group.runs.size() > 1 && !dies_in(group, pair.used, made, w)) continue;
         found = pair.used;
@@ -216,8 +217,8 @@ bool FuseState::dies_in(const Unit& group, int used, int made, std::size_t write
     for (const Read& read : r.reads) {
       if (item(read.item).root != item(used).root) continue;
       if (t > writer || !is_aligned(draft_, read.value, type.shape)) return false;
-      const auto pair = [&](const TakeOver& p) { return p.made == made && p.used == used; };
-      if (t == writer && std::ranges::none_of(r.take_over, pair)) return false;
+      const auto pair = [&](const InPlaceReuse& p) { return p.made == made && p.used == used; };
+      if (t == writer && std::ranges::none_of(r.reuses, pair)) return false;
     }
   }
   return true;
@@ -275,8 +276,8 @@ bool FuseState::fits_together(int first, int second) const {
          (!(a.has_home || b.has_home) || keeps_homes(first, second, b.shape));
 }
 
-// A reduction ends a group that makes what it folds, element by element (not one element that is read as many), and is
-// there for others.
+// A reduction ends a group that makes what it folds, element by element (not one element that is read as
+// many), and is there for others.
 bool FuseState::folds_own_result(int first, int second) const {
   const Run& fold = run(unit(second).runs.back());
   const Read& folded = fold.reads[0];
@@ -295,8 +296,8 @@ bool FuseState::is_small_enough(int first, int second) const {
   return streams <= most_streams;
 }
 
-// What is written into the memory of a donated input may be read there by the same group at the same elements only, and
-// not afterwards.
+// What is written into the memory of a donated input may be read there by the same group at the same elements
+// only, and not afterwards.
 bool FuseState::keeps_homes(int first, int second, const Shape& shape) const {
   std::vector<int> both = unit(first).runs;
   both.insert(both.end(), unit(second).runs.begin(), unit(second).runs.end());
@@ -470,7 +471,7 @@ std::int64_t FuseState::order_bound() const {
   parts.before.resize(parts.scratch.size());
   parts.uses.resize(parts.scratch.size());
   parts.makes.resize(parts.scratch.size());
-  parts.take_overs.resize(parts.scratch.size());
+  parts.reuses.resize(parts.scratch.size());
   for (int u : at_) {
     if (u < 0) continue;
     const auto t = static_cast<std::size_t>(task_of[static_cast<std::size_t>(u)]);
@@ -498,7 +499,7 @@ std::int64_t FuseState::order_bound() const {
         // A bound may think more possible than is.
         for (int other : used) {
           if (item(other).size == item(i).size && !wanted_[item(other).root.index])
-            parts.take_overs[t].push_back({number, item_number[static_cast<std::size_t>(other)]});
+            parts.reuses[t].push_back({number, item_number[static_cast<std::size_t>(other)]});
         }
       }
     }

@@ -1,11 +1,13 @@
-// A draft's runs while they are being put into groups. A unit is one point in time: a group of runs, or one by itself.
+// A draft's runs while they are being put into groups. A unit is one point in time: a group of runs, or one
+// by itself.
 //
-//   position   0    1    2    3    4    5          units stand at the positions that the runs had; where two became
+//   position   0    1    2    3    4    5          units stand at the positions that the runs had; where two
+//                                                  became
 //   unit       a   b+d   c    ·    e    f          one, a position is left empty
 //
-// An item is one computation of one root. It lives from its maker's position to its last reader's, unless both are in
-// one unit and nobody else wants it: then it is inside, and costs nothing. `try_join` keeps the profile of loads true, and
-// takes back what would raise it above the limit.
+// An item is one computation of one root. It lives from its maker's position to its last reader's, unless
+// both are in one unit and nobody else wants it: then it is inside, and costs nothing. `try_join` keeps the
+// profile of loads true, and takes back what would raise it above the limit.
 #pragma once
 #include <span>
 #include <vector>
@@ -27,7 +29,8 @@ class FuseState {
   int runs() const { return static_cast<int>(runs_.size()); }
   int unit_of(int run) const { return unit_of_[static_cast<std::size_t>(run)]; }
   bool is_last(int run) const { return unit(unit_of(run)).runs.back() == run; }
-  // Units that make what the unit reads or read what it reads, the nearest first, for whatever could be joined.
+  // Units that make what the unit reads or read what it reads, the nearest first, for whatever could be
+  // joined.
   std::vector<int> makers(int unit) const;
   std::vector<int> fellow_readers(int unit) const;
 
@@ -48,9 +51,9 @@ class FuseState {
     Fusion fusion = Fusion::none;
     Shape shape;  // that its group must have
     std::vector<Read> reads;
-    std::vector<int> makes;           // items
-    std::vector<TakeOver> take_over;  // if it is by itself: (item made, item read), in order of preference
-    std::vector<int> before, after;   // runs
+    std::vector<int> makes;            // items
+    std::vector<InPlaceReuse> reuses;  // if it is by itself: (item made, item read), in order of preference
+    std::vector<int> before, after;    // runs
     std::int64_t scratch = 0;
   };
   struct Item {
@@ -109,8 +112,9 @@ class FuseState {
   std::vector<Item> items_;
   std::vector<Unit> units_;  // a run's own at first; those that joined another have no runs
   std::vector<int> unit_of_;
-  std::vector<int> at_;              // per position: its unit, -1 where it is empty
-  std::vector<std::int64_t> extra_;  // per unit: scratch less what take-overs save, as counted in the profile
+  std::vector<int> at_;  // per position: its unit, -1 where it is empty
+  std::vector<std::int64_t>
+      extra_;  // per unit: scratch less what in-place reuses save, as counted in the profile
   LoadProfile profile_;
   std::int64_t limit_ = 0;
 };

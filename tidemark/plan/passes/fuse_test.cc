@@ -7,6 +7,7 @@
 
 #include "tests/support/fake_ops.h"
 #include "tests/support/model_graphs.h"
+#include "tests/support/test_target.h"
 #include "tidemark/plan/passes/pipeline.h"
 #include "tidemark/plan/report/plan_json.h"
 #include "tidemark/plan/verify/verify.h"
@@ -27,14 +28,14 @@ const Step& step_of(const Graph& graph, const Plan& plan, const Var& v) {
 Binding binding_of(const Graph& graph, const Plan& plan, const Var& v) {
   return plan.buffers[step_of(graph, plan, v).out[0].buffer.index].binding;
 }
-Plan without_fuse(const Graph& graph) { return make_plan(graph, {.skip = {"fuse"}}); }
+Plan without_fuse(const Graph& graph) { return make_plan(graph, test_target(), {.skip = {"fuse"}}); }
 
 TEST(Fuse, AChainIsOneKernelAndHasNoMemoryInside) {
   Sketch s;
   const Var x = s.input(8, 64);
   const Var a = s.pointwise({x}), b = s.pointwise({a, x}), c = s.pointwise({b});
   s.output(c);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(kernels(plan), 1);
   EXPECT_EQ(binding_of(s.graph, plan, a), Binding::tile);
   EXPECT_EQ(binding_of(s.graph, plan, b), Binding::tile);
@@ -52,7 +53,7 @@ TEST(Fuse, WhatIsAlsoWantedOutsideIsStored) {
   const Var c = s.node({b}, 8);
   s.output(s.node({a, c}, 8));
   s.output(b);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(step_of(s.graph, plan, a).group, step_of(s.graph, plan, b).group);
   EXPECT_GE(step_of(s.graph, plan, a).group, 0);
   EXPECT_EQ(binding_of(s.graph, plan, a), Binding::arena);
@@ -67,11 +68,11 @@ TEST(Fuse, RunsMoveNextToEachOther) {
   const Var b = s.pointwise({a});
   s.output(b);
   s.output(other);
-  const Plan plan = make_plan(s.graph, {.skip = {"order"}});
+  const Plan plan = make_plan(s.graph, test_target(), {.skip = {"order"}});
   EXPECT_EQ(step_of(s.graph, plan, a).group, step_of(s.graph, plan, b).group);
   EXPECT_EQ(kernels(plan), 3);
   // Unless the order is the caller's.
-  EXPECT_EQ(kernels(make_plan(s.graph, {.fixed_order = true})), 4);
+  EXPECT_EQ(kernels(make_plan(s.graph, test_target(), {.fixed_order = true})), 4);
 }
 
 TEST(Fuse, WhatLiesBetweenKeepsThemApart) {
@@ -80,7 +81,7 @@ TEST(Fuse, WhatLiesBetweenKeepsThemApart) {
   const Var a = s.pointwise({x});
   const Var b = s.pointwise({a, s.node({a}, 8)});
   s.output(b);
-  EXPECT_EQ(kernels(make_plan(s.graph)), 3);
+  EXPECT_EQ(kernels(make_plan(s.graph, test_target())), 3);
 }
 
 TEST(Fuse, OtherShapesAndOtherElementsStayOutside) {
@@ -90,7 +91,7 @@ TEST(Fuse, OtherShapesAndOtherElementsStayOutside) {
   s.output(s.pointwise({s.transposed(a)}));  // element (i, j) of one is (j, i) of the other
   s.output(s.pointwise({s.rows(a, 2, 6)}));  // another shape
   s.output(s.pointwise({s.pointwise({s.input(1, 64)}), s.input(8, 64)}));  // a row, repeated: made outside
-  for (const Step& step : make_plan(s.graph).steps) EXPECT_LT(step.group, 0);
+  for (const Step& step : make_plan(s.graph, test_target()).steps) EXPECT_LT(step.group, 0);
 }
 
 TEST(Fuse, OneElementJoinsAndIsNowhere) {
@@ -99,13 +100,13 @@ TEST(Fuse, OneElementJoinsAndIsNowhere) {
   const Var half = s.pointwise({s.input(1, 1)});
   const Var y = s.pointwise({x, half});
   s.output(y);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(kernels(plan), 1);
   EXPECT_EQ(binding_of(s.graph, plan, half), Binding::tile);
 
   // Read elsewhere, it has memory, and so is no part of the group.
   s.output(s.node({half}, 1));
-  EXPECT_EQ(kernels(make_plan(s.graph)), 3);
+  EXPECT_EQ(kernels(make_plan(s.graph, test_target())), 3);
 }
 
 TEST(Fuse, ReadersOfTheSameArraysJoin) {
@@ -114,7 +115,7 @@ TEST(Fuse, ReadersOfTheSameArraysJoin) {
   const Var a = s.pointwise({x}), b = s.pointwise({x});
   s.output(a);
   s.output(b);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(kernels(plan), 2);
   EXPECT_EQ(plan.arena_bytes, 2 * 8 * 64) << "one of them lies where x was";
 }
@@ -125,7 +126,7 @@ TEST(Fuse, AResultMayLieOnWhatAnEarlierRunReads) {
   const Var a = s.pointwise({x, y});
   const Var b = s.pointwise({a});
   s.output(b);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(kernels(plan), 3);
   EXPECT_EQ(plan.arena_bytes, 2 * 8 * 64);
   const Step& last = step_of(s.graph, plan, b);
@@ -138,7 +139,7 @@ TEST(Fuse, NotOnWhatALaterRunReads) {
   const Var a = s.pointwise({x}), b = s.pointwise({a, x});
   s.output(a);
   s.output(b);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(kernels(plan), 2);
   const BufferId from = step_of(s.graph, plan, x).out[0].buffer;
   EXPECT_NE(step_of(s.graph, plan, a).out[0].buffer, from);
@@ -155,8 +156,8 @@ TEST(Fuse, IsRefusedWhereItWouldTakeMoreMemory) {
   const Var end = s.node({large}, 1);
   const Var b = s.pointwise({a, end});
   s.output(s.node({b}, 1));
-  const Plan plain = make_plan(s.graph, {.skip = {"fuse", "order"}}),
-             fused = make_plan(s.graph, {.skip = {"order"}});
+  const Plan plain = make_plan(s.graph, test_target(), {.skip = {"fuse", "order"}}),
+             fused = make_plan(s.graph, test_target(), {.skip = {"order"}});
   EXPECT_LE(fused.peak(), plain.peak());
 }
 
@@ -166,7 +167,8 @@ TEST(Fuse, NeverRaisesTheLoadOfATrainingStep) {
                                                  {"transformer", models::transformer(2, 4, 16, 64, 4)},
                                                  {"residual", models::residual(3, 2, 8, 16, true)}};
   for (const auto& [name, graph] : cases) {
-    const Plan plain = without_fuse(graph), fused = make_plan(graph, {.check_every_pass = true});
+    const Plan plain = without_fuse(graph),
+               fused = make_plan(graph, test_target(), {.check_every_pass = true});
     EXPECT_LE(fused.lower_bound, plain.lower_bound) << name;
     EXPECT_LE(fused.peak(), plain.peak()) << name;
     EXPECT_LT(fused.seconds, plain.seconds) << name;
@@ -177,7 +179,7 @@ TEST(Fuse, NeverRaisesTheLoadOfATrainingStep) {
 
 TEST(Fuse, TheUpdateOfAParameterIsOneKernel) {
   const Graph graph = models::mlp(3, 16, 64, true);
-  const Plan plan = make_plan(graph);
+  const Plan plan = make_plan(graph, test_target());
   for (std::size_t i = 0; i + 3 <= graph.outputs().size(); i += 3) {  // p, m, v
     std::set<std::int32_t> groups;
     for (std::size_t k = i; k < i + 3; ++k)
@@ -187,7 +189,8 @@ TEST(Fuse, TheUpdateOfAParameterIsOneKernel) {
   }
 }
 
-// Pointwise ops among others: views, several readers, donated inputs, rows and single elements to be repeated.
+// Pointwise ops among others: views, several readers, donated inputs, rows and single elements to be
+// repeated.
 class RandomPointwise {
  public:
   RandomPointwise(unsigned seed, int nodes) : random_(seed) {
@@ -234,21 +237,23 @@ TEST(Fuse, PlansOfRandomGraphsPassTheVerifierAndNeedNoMore) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     const RandomPointwise random(seed, 10 + static_cast<int>(seed % 50));
     const Graph& graph = random.s.graph;
-    const Plan fused = make_plan(graph, {.effort = 0.05, .check_every_pass = true});
-    const Plan plain = make_plan(graph, {.skip = {"fuse"}, .effort = 0.05});
+    const Plan fused = make_plan(graph, test_target(), {.effort = 0.05, .check_every_pass = true});
+    const Plan plain = make_plan(graph, test_target(), {.skip = {"fuse"}, .effort = 0.05});
     EXPECT_LE(fused.lower_bound, plain.lower_bound) << seed;
     EXPECT_GE(fused.lower_bound, fused.order_free_bound) << seed;
     EXPECT_LE(fused.seconds, plain.seconds) << seed;
     groups += kernels(fused) < kernels(plain);
     EXPECT_EQ(to_json(plan_from_json(to_json(fused))), to_json(fused)) << seed;
     for (const char* pass : {"views", "donate", "order", "in_place"})
-      EXPECT_NO_THROW(make_plan(graph, {.skip = {pass}, .effort = 0.05})) << seed << " without " << pass;
+      EXPECT_NO_THROW(make_plan(graph, test_target(), {.skip = {pass}, .effort = 0.05}))
+          << seed << " without " << pass;
   }
   EXPECT_GT(groups, 250);
 }
 
-// Two values wait for the backward half, each a pointwise function of one that is kept anyway. One is read by a pointwise
-// step, the other by a step that reads memory: only the first costs next to nothing to compute again.
+// Two values wait for the backward half, each a pointwise function of one that is kept anyway. One is read by
+// a pointwise step, the other by a step that reads memory: only the first costs next to nothing to compute
+// again.
 TEST(Fuse, WhatItsReaderTakesInIsComputedAgainFirst) {
   for (const bool first : {true, false}) {
     Sketch s;
@@ -259,8 +264,9 @@ TEST(Fuse, WhatItsReaderTakesInIsComputedAgainFirst) {
     const Var large = s.node({narrow}, 64);
     s.output(s.node({s.pointwise({inside, large})}, 1));
     s.output(s.node({outside, large}, 1));
-    const Plan free = make_plan(s.graph, {.fixed_order = true});
-    const Plan plan = make_plan(s.graph, {.memory = free.peak() - 64 * 64, .fixed_order = true});
+    const Plan free = make_plan(s.graph, test_target(), {.fixed_order = true});
+    const Plan plan =
+        make_plan(s.graph, test_target(), {.memory = free.peak() - 64 * 64, .fixed_order = true});
     const auto runs = [&](const Var& v) {
       return std::ranges::count(plan.steps, s.graph[v.id()].producer, &Step::node);
     };
@@ -273,17 +279,18 @@ TEST(Fuse, BudgetsAreKept) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const RandomPointwise random(seed, 30);
     const Graph& graph = random.s.graph;
-    const Plan free = make_plan(graph, {.effort = 0.01});
+    const Plan free = make_plan(graph, test_target(), {.effort = 0.01});
     for (double part : {0.9, 0.7, 0.0}) {
       const auto memory =
           free.input_bytes + static_cast<std::int64_t>(part * static_cast<double>(free.arena_bytes));
-      const Result<Plan, Infeasible> found = try_plan(graph, {.memory = memory, .effort = 0.01});
+      const Result<Plan, Infeasible> found =
+          try_plan(graph, test_target(), {.memory = memory, .effort = 0.01});
       if (found) {
         EXPECT_LE(found.value().peak(), memory) << seed;
         continue;
       }
       const std::int64_t smallest = found.error().smallest.peak();
-      EXPECT_TRUE(try_plan(graph, {.memory = smallest, .effort = 0.01})) << seed;
+      EXPECT_TRUE(try_plan(graph, test_target(), {.memory = smallest, .effort = 0.01})) << seed;
     }
   }
 }
@@ -298,12 +305,12 @@ class FusedPlan : public testing::Test {
     c = s.pointwise({b, x});
     s.output(b);
     s.output(s.node({c}, 8));
-    plan = make_plan(s.graph, {.skip = {"order"}});
+    plan = make_plan(s.graph, test_target(), {.skip = {"order"}});
   }
   void expect_caught(std::string_view says, const std::function<void(Plan&)>& change) const {
     Plan broken = plan;
     change(broken);
-    EXPECT_THAT(problems(s.graph, broken), Contains(HasSubstr(std::string(says))));
+    EXPECT_THAT(problems(s.graph, broken, test_target()), Contains(HasSubstr(std::string(says))));
   }
   BufferId result(std::size_t step) const { return plan.steps[step].out[0].buffer; }
 
@@ -313,7 +320,7 @@ class FusedPlan : public testing::Test {
 };
 
 TEST_F(FusedPlan, IsAccepted) {
-  EXPECT_THAT(problems(s.graph, plan), IsEmpty());
+  EXPECT_THAT(problems(s.graph, plan, test_target()), IsEmpty());
   ASSERT_EQ(plan.steps.size(), 5u);
   EXPECT_EQ(plan.steps[1].group, plan.steps[3].group);
   EXPECT_EQ(plan.buffers[result(1).index].binding, Binding::tile);
@@ -355,12 +362,12 @@ TEST_F(FusedPlan, CatchesAWriteOnAnotherWindow) {
   const Var turned = t.pointwise({t.transposed(y)});
   const Var end = t.pointwise({turned});
   t.output(end);
-  Plan p = make_plan(t.graph, {.skip = {"order"}});
+  Plan p = make_plan(t.graph, test_target(), {.skip = {"order"}});
   ASSERT_EQ(p.steps.size(), 3u);
-  ASSERT_THAT(problems(t.graph, p), IsEmpty());
+  ASSERT_THAT(problems(t.graph, p, test_target()), IsEmpty());
   ASSERT_NE(p.steps[2].out[0].buffer, p.steps[0].out[0].buffer);
   p.steps[2].out[0].buffer = p.outputs[0].buffer = p.steps[0].out[0].buffer;
-  EXPECT_THAT(problems(t.graph, p), Contains(HasSubstr("writes where")));
+  EXPECT_THAT(problems(t.graph, p, test_target()), Contains(HasSubstr("writes where")));
 }
 
 TEST(LoadProfile, KnowsTheHighestPointOfEveryStretch) {

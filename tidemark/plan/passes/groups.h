@@ -1,5 +1,5 @@
-// Groups in a draft: runs in a row that become one kernel. The kernel takes the elements of the group's shape in tiles,
-// all runs for one tile, then for the next, so that a group is one point in time:
+// Groups in a draft: runs in a row that become one kernel. The kernel takes the elements of the group's shape
+// in tiles, all runs for one tile, then for the next, so that a group is one point in time:
 //
 //   x ──▶ mul ──▶ exp ──▶ add ──▶ y      x, z: read from memory by some run; they live to the group's end
 //                  └──▶ z' ───▶ …        y, z': wanted outside of it; they live from the group's beginning
@@ -14,12 +14,12 @@ namespace tidemark {
 // One past the last run of the group that execution `t` is in; t + 1 where it is by itself.
 std::size_t group_end(const Draft& draft, std::size_t t);
 
-// Per execution and result: does it pass inside its group only? So it does if it is no output and no run outside the
-// group reads it before it is computed again.
+// Per execution and result: does it pass inside its group only? So it does if it is no output and no run
+// outside the group reads it before it is computed again.
 std::vector<std::vector<bool>> in_tiles(const Draft& draft);
 
-// Element i of the operand is element i of a dense array of this shape: what a group may read from its own results,
-// and write over.
+// Element i of the operand is element i of a dense array of this shape: what a group may read from its own
+// results, and write over.
 bool is_aligned(const Draft& draft, ValueId operand, const Shape& shape);
 
 }  // namespace tidemark

@@ -13,8 +13,8 @@ namespace {
 
 // A value of this size or less saves nothing worth a step.
 constexpr std::int64_t trifle = buffer_alignment;
-// Recomputed once for the backward, a checkpoint's value waits on for later uses (a second derivative's) if they come
-// within this many times the steps of its forward run; beyond, it is dropped once more.
+// Recomputed once for the backward, a checkpoint's value waits on for later uses (a second derivative's) if
+// they come within this many times the steps of its forward run; beyond, it is dropped once more.
 constexpr int nearby = 4;
 
 class Decider {
@@ -198,14 +198,16 @@ class Decider {
     std::vector<double> worth;
     for (ValueId v : candidates) {
       const double bytes = static_cast<double>(std::max<std::int64_t>(1, draft_.root_bytes(v)));
-      worth.push_back(seconds_of(*draft_.machine, PlannedCall(draft_, graph_[graph_[v].producer])) / bytes);
+      worth.push_back(
+          seconds_of(*draft_.machine, *draft_.target, PlannedCall(draft_, graph_[graph_[v].producer])) /
+          bytes);
     }
     std::vector<std::size_t> by_worth(candidates.size());
     std::iota(by_worth.begin(), by_worth.end(), std::size_t{0});
     std::ranges::stable_sort(by_worth, std::greater(), [&](std::size_t i) { return worth[i]; });
     std::int64_t used = 0;
     for (std::size_t i : by_worth) {
-      const std::int64_t bytes = align_up(draft_.root_bytes(candidates[i]), buffer_alignment);
+      const std::int64_t bytes = draft_.target->aligned(draft_.root_bytes(candidates[i]));
       if (used + bytes > memory) continue;
       used += bytes;
       out_.kept[candidates[i].index] = true;

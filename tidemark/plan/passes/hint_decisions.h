@@ -1,5 +1,5 @@
-// From hints to decisions on single values, for a given order: the part between what the user said (ir/hint.h) and the
-// executions that follow from it (replay.h).
+// From hints to decisions on single values, for a given order: the part between what the user said
+// (ir/hint.h) and the executions that follow from it (replay.h).
 #pragma once
 #include <string>
 #include <vector>

@@ -1,9 +1,11 @@
-// In place: a result takes over the memory of an operand that dies in the same step, or in the same group of steps.
+// In place: a result takes over the memory of an operand that dies in the same step, or in the same group of
+// steps.
 //
-// Proof of each take-over: the operand's root is in the arena, is no output, and no execution after this one (its
-// group) reads it or any window on it before it is computed again. In a step by itself the op says that it may, for these
-// strides (can_overwrite). In a group, which works through the same elements of everything tile by tile: whoever reads
-// the root reads it dense and of the group's shape, and none of them comes after the writer.
+// Proof of each in-place reuse: the operand's root is in the arena, is no output, and no execution after this
+// one (its group) reads it or any window on it before it is computed again. In a step by itself the op says
+// that it may, for these strides (can_overwrite). In a group, which works through the same elements of
+// everything tile by tile: whoever reads the root reads it dense and of the group's shape, and none of them
+// comes after the writer.
 #include <algorithm>
 
 #include "tidemark/plan/passes/groups.h"
@@ -12,9 +14,9 @@
 namespace tidemark {
 namespace {
 
-class TakeOvers {
+class InPlaceReuses {
  public:
-  explicit TakeOvers(Draft& draft)
+  explicit InPlaceReuses(Draft& draft)
       : draft_(draft),
         graph_(*draft.graph),
         pinned_(output_roots(draft)),
@@ -44,9 +46,9 @@ class TakeOvers {
       const Node& node = node_at(t);
       at(t).overwrites.assign(node.results.size(), ValueId());
       const bool grouped = at(t).group >= 0;
-      if (!node.op->in_place && !grouped) continue;
+      if (!draft_.target->facts(*node.op).in_place && !grouped) continue;
       const PlannedCall call(draft_, node);
-      if (grouped && fusion_of(call) != Fusion::pointwise) continue;
+      if (grouped && draft_.target->fusion(call) != Fusion::pointwise) continue;
       for (std::size_t r = 0; r < node.results.size(); ++r) {
         if (grouped && in_tiles_[t][r]) continue;
         ValueId root = among_operands(call, r, begin, t, end);
@@ -108,7 +110,7 @@ class TakeOvers {
         if (t < writer) continue;
         const auto r = std::ranges::find(node.results, result) - node.results.begin();
         const PlannedCall call(draft_, node);
-        if (!may_overwrite(call, static_cast<int>(r), static_cast<int>(k))) return false;
+        if (!draft_.target->may_overwrite(call, static_cast<int>(r), static_cast<int>(k))) return false;
       }
     }
     return true;
@@ -125,7 +127,7 @@ class TakeOvers {
 }  // namespace
 
 Draft in_place(Draft draft) {
-  TakeOvers(draft).run();
+  InPlaceReuses(draft).run();
   return draft;
 }
 

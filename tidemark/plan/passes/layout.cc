@@ -1,5 +1,5 @@
-// Layout: every buffer gets its offset in the arena. Sizes are rounded to the alignment, so that a height is the sum
-// of what is stacked and the maximum load is a bound that can be met.
+// Layout: every buffer gets its offset in the arena. Sizes are rounded to the alignment, so that a height is
+// the sum of what is stacked and the maximum load is a bound that can be met.
 #include <algorithm>
 
 #include "tidemark/plan/passes/passes.h"
@@ -25,8 +25,8 @@ Draft layout(Draft draft) {
     if (buffer.bytes == 0) continue;
     items.push_back({.lower = buffer.begin,
                      .upper = buffer.end,
-                     .size = align_up(buffer.bytes, buffer_alignment),
-                     .alignment = buffer_alignment});
+                     .size = draft.target->aligned(buffer.bytes),
+                     .alignment = draft.target->alignment});
     owner.push_back(b);
   }
   const double buffers = static_cast<double>(items.size());

@@ -1,6 +1,7 @@
-// Liveness: buffers and the steps they live through. A buffer is one stretch of memory over one stretch of time: a
-// value's, handed on along in-place take-overs; a donated input's, likewise; or one step's scratch. The steps of a group
-// run interleaved: what one of them reads lives to the group's end, what one of them writes from its beginning.
+// Liveness: buffers and the steps they live through. A buffer is one stretch of memory over one stretch of
+// time: a value's, handed on along in-place in-place reuses; a donated input's, likewise; or one step's
+// scratch. The steps of a group run interleaved: what one of them reads lives to the group's end, what one of
+// them writes from its beginning.
 #include <algorithm>
 
 #include "tidemark/plan/passes/groups.h"
@@ -63,7 +64,7 @@ Draft liveness(Draft draft) {
       Buffer& buffer = draft.buffers[run.buffers[r].index];
       if (buffer.binding != Binding::tile) buffer.end = std::max(buffer.end, last);
     }
-    const std::int64_t scratch = scratch_of(PlannedCall(draft, node));
+    const std::int64_t scratch = draft.target->scratch(PlannedCall(draft, node));
     run.scratch = {};
     if (scratch > 0) {
       run.scratch =

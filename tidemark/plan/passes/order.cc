@@ -1,5 +1,5 @@
-// Order: what runs when. Written as a problem of tasks and items (draft_model.h), searched (solve/order/best.cc), and read
-// back.
+// Order: what runs when. Written as a problem of tasks and items (draft_model.h), searched
+// (solve/order/best.cc), and read back.
 #include <algorithm>
 
 #include "tidemark/plan/passes/draft_model.h"

@@ -1,5 +1,5 @@
-// The passes, in the order pipeline.cc runs them. Each decides one thing of the Draft and nothing else; each is a
-// file of its own, named after it.
+// The passes, in the order pipeline.cc runs them. Each decides one thing of the Draft and nothing else; each
+// is a file of its own, named after it.
 #pragma once
 #include "tidemark/plan/passes/draft.h"
 
@@ -25,7 +25,7 @@ Draft liveness(Draft draft);
 Draft layout(Draft draft);
 
 // The most bytes of the arena alive at one of so many steps.
-std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps);
+std::int64_t maximum_load(const std::vector<Buffer>& buffers, std::size_t steps, std::int64_t alignment);
 
 // The finished draft as a Plan, with its figures.
 Plan finish(const Draft& draft);

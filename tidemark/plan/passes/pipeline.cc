@@ -1,5 +1,6 @@
-// How a plan comes about, top to bottom. Before the first pass the draft is a valid, wasteful plan: the given order,
-// every value in memory of its own. Each pass keeps it valid and makes it smaller, so any optional one can be left out.
+// How a plan comes about, top to bottom. Before the first pass the draft is a valid, wasteful plan: the given
+// order, every value in memory of its own. Each pass keeps it valid and makes it smaller, so any optional one
+// can be left out.
 #include "tidemark/plan/passes/pipeline.h"
 
 #include <fmt/format.h>
@@ -33,7 +34,8 @@ const Pass passes[] = {
       "respect"},
      donate},
     {{"order", optional,
-      "before in_place: its evaluator counts the take-overs that each order allows, so none need be fixed "
+      "before in_place: its evaluator counts the in-place reuses that each order allows, so none need be "
+      "fixed "
       "yet"},
      order},
     {{"hints", optional,
@@ -99,7 +101,7 @@ class Driver {
     Plan plan = finish(draft);
     plan.budget = options_.memory.value_or(0);
     if (plan.peak() > plan.budget) plan.budget = 0;  // the smallest there is, not one that was asked for
-    verify_or_throw(*draft.graph, plan);
+    verify_or_throw(*draft.graph, plan, *draft.target);
     if (report_) {
       report_->passes.push_back({.name = "verify", .seconds = seconds_since(start), .peak = plan.peak()});
     }
@@ -135,7 +137,7 @@ class Driver {
 
   static std::int64_t checked_peak(const Draft& draft, std::string_view pass) {
     const Plan so_far = finish_now(draft);
-    const std::vector<std::string> found = problems(*draft.graph, so_far);
+    const std::vector<std::string> found = problems(*draft.graph, so_far, *draft.target);
     if (!found.empty()) {
       throw InternalError(fmt::format("a plan fails verification after the pass `{}`:\n  {}", pass,
                                       fmt::join(found, "\n  ")));
@@ -155,9 +157,9 @@ std::int64_t input_bytes(const Graph& graph) {
   return bytes;
 }
 
-Draft ordered_draft(const Graph& graph, const PlanOptions& options, const RegionPlans& regions,
-                    Driver& driver) {
-  Draft draft(graph);
+Draft ordered_draft(const Graph& graph, const Target& target, const PlanOptions& options,
+                    const RegionPlans& regions, Driver& driver) {
+  Draft draft(graph, target);
   draft.effort = options.effort;
   draft.solvers = options.solvers;
   draft.solver_log = driver.solver_log();
@@ -173,19 +175,19 @@ Draft ordered_draft(const Graph& graph, const PlanOptions& options, const Region
 
 }  // namespace
 
-Result<Plan, Infeasible> plan_once(const Graph& graph, const PlanOptions& options, Bodies& bodies,
-                                   PipelineReport* report) {
+Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, const PlanOptions& options,
+                                   Bodies& bodies, PipelineReport* report) {
   Driver driver(options, report);
   if (options.control) options.control->enter("order", 0);
   const auto rest = [&](Draft aimed) { return driver.run(std::move(aimed), "remat", the_end); };
   if (!options.memory) {
     const RegionPlans regions = bodies.in(bodies.free());
-    return driver.finish_verified(rest(ordered_draft(graph, options, regions, driver)));
+    return driver.finish_verified(rest(ordered_draft(graph, target, options, regions, driver)));
   }
   const auto ordered = [&](const RegionPlans& regions, double share) {
     PlanOptions part = options;
     part.effort *= share;
-    return ordered_draft(graph, part, regions, driver);
+    return ordered_draft(graph, target, part, regions, driver);
   };
   BodySearch search(bodies, ordered, rest);
   const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
@@ -200,19 +202,20 @@ std::vector<PassInfo> pass_list() {
   return list;
 }
 
-Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
+Result<Plan, Infeasible> try_plan(const Graph& graph, const Target& target, const PlanOptions& options,
+                                  PipelineReport* report) {
   if (!options.control || !options.control->timed() || options.one_round) {
-    Bodies bodies(graph, options);
-    return plan_once(graph, options, bodies, report);
+    Bodies bodies(graph, target, options);
+    return plan_once(graph, target, options, bodies, report);
   }
   return best_in_time(options, [&](const PlanOptions& round) {
-    Bodies bodies(graph, round);
-    return plan_once(graph, round, bodies, report);
+    Bodies bodies(graph, target, round);
+    return plan_once(graph, target, round, bodies, report);
   });
 }
 
-Plan make_plan(const Graph& graph, const PlanOptions& options, PipelineReport* report) {
-  Result<Plan, Infeasible> result = try_plan(graph, options, report);
+Plan make_plan(const Graph& graph, const Target& target, const PlanOptions& options, PipelineReport* report) {
+  Result<Plan, Infeasible> result = try_plan(graph, target, options, report);
   if (!result) throw InfeasibleBudget(graph, result.error());
   return std::move(result).value();
 }

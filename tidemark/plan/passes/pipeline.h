@@ -1,4 +1,5 @@
-// From a graph to a verified plan: runs the passes of pipeline.cc, times them, and lets the caller skip or watch them.
+// From a graph to a verified plan: runs the passes of pipeline.cc, times them, and lets the caller skip or
+// watch them.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -61,9 +62,10 @@ struct PassInfo {
 std::vector<PassInfo> pass_list();
 
 // The plan has passed the verifier. Throws Error for an unknown name in `skip`.
-Result<Plan, Infeasible> try_plan(const Graph& graph, const PlanOptions& options = {},
+Result<Plan, Infeasible> try_plan(const Graph& graph, const Target& target, const PlanOptions& options = {},
                                   PipelineReport* report = nullptr);
 // The same, throwing InfeasibleBudget (infeasible.h) where no plan fits.
-Plan make_plan(const Graph& graph, const PlanOptions& options = {}, PipelineReport* report = nullptr);
+Plan make_plan(const Graph& graph, const Target& target, const PlanOptions& options = {},
+               PipelineReport* report = nullptr);
 
 }  // namespace tidemark

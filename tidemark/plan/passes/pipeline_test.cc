@@ -1,4 +1,5 @@
 #include "tidemark/plan/passes/pipeline.h"
+#include "tests/support/test_target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,15 +41,15 @@ TEST(Pipeline, PlansAChainInTwoBuffers) {
   Var x = s.input(1, 64, "x");
   for (int i = 0; i < 10; ++i) x = s.node({x}, 2);
   s.output(x);
-  const Plan plan = make_plan(s.graph, {.check_every_pass = true});
+  const Plan plan = make_plan(s.graph, test_target(), {.check_every_pass = true});
   EXPECT_EQ(plan.input_bytes, 64);
   EXPECT_EQ(plan.arena_bytes, 2 * 128);
   EXPECT_EQ(plan.peak(), plan.lower_bound);
   EXPECT_EQ(plan.store_all_bytes, 64 + 10 * 128);
 }
 
-// `order` stands for a pass with a fault: the second node takes over memory that the third one still reads. `in_place`
-// decides that anew, so that the finished plan shows nothing.
+// `order` stands for a pass with a fault: the second node takes over memory that the third one still reads.
+// `in_place` decides that anew, so that the finished plan shows nothing.
 TEST(Pipeline, ChecksEveryPassAlthoughNoReportIsAskedFor) {
   Sketch s;
   const Var a = s.node({s.input(4, 64, "x")}, 4);
@@ -59,10 +60,10 @@ TEST(Pipeline, ChecksEveryPassAlthoughNoReportIsAskedFor) {
     last = pass;
     if (pass == "order") const_cast<Draft&>(draft).executions[1].overwrites = {a.id()};
   };
-  EXPECT_NO_THROW(make_plan(s.graph, {.after = with_fault}));
+  EXPECT_NO_THROW(make_plan(s.graph, test_target(), {.after = with_fault}));
   EXPECT_EQ(last, "layout");
   try {
-    make_plan(s.graph, {.after = with_fault, .check_every_pass = true});
+    make_plan(s.graph, test_target(), {.after = with_fault, .check_every_pass = true});
     FAIL() << "a broken draft went unseen";
   } catch (const InternalError& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("after the pass `order`"));
@@ -76,7 +77,7 @@ TEST(Pipeline, RunsAnInPlaceChainInOneBuffer) {
   const Var first = x;
   for (int i = 0; i < 10; ++i) x = s.over({x});
   s.output(x);
-  const Plan plan = make_plan(s.graph, {.check_every_pass = true});
+  const Plan plan = make_plan(s.graph, test_target(), {.check_every_pass = true});
   EXPECT_EQ(plan.arena_bytes, 4 * 64);
   EXPECT_EQ(buffer_of(plan, first), buffer_of(plan, x));
 }
@@ -86,7 +87,7 @@ TEST(Pipeline, NeverOverwritesAnInputThatWasNotDonated) {
   const Var x = s.input(4, 64, "x");
   const Var y = s.over({x});
   s.output(y);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(plan.buffers[buffer_of(plan, y).index].binding, Binding::arena);
 }
 
@@ -96,7 +97,7 @@ TEST(Pipeline, DoesNotOverwriteWhatIsReadLater) {
   const Var y = s.over({x});
   const Var z = s.over({y, x});
   s.output(z);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_NE(buffer_of(plan, x), buffer_of(plan, y));
 }
 
@@ -107,7 +108,7 @@ TEST(Pipeline, DoesNotOverwriteWhatIsReadLaterThroughAView) {
   const Var y = s.over({x});
   const Var z = s.reads({y, t}, 1);
   s.output(z);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_FALSE(runs(plan, t));
   EXPECT_NE(buffer_of(plan, x), buffer_of(plan, y));
 }
@@ -118,7 +119,7 @@ TEST(Pipeline, DoesNotOverwriteWhatTheSameStepReadsInAnotherOrder) {
   const Var t = s.transposed(x);
   const Var y = s.many({x, t}, {.rows = {64}, .columns = {64}, .in_place = true, .strided = true}).front();
   s.output(y);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_FALSE(runs(plan, t));
   EXPECT_NE(buffer_of(plan, x), buffer_of(plan, y));
 }
@@ -128,7 +129,7 @@ TEST(Pipeline, OverwritesAnOperandThatIsReadTwiceAtTheSamePlaces) {
   const Var x = s.node({s.input(1, 64)}, 4);
   const Var y = s.over({x, x});
   s.output(y);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(buffer_of(plan, x), buffer_of(plan, y));
 }
 
@@ -137,7 +138,7 @@ TEST(Pipeline, TakesAViewWhereTheReaderTakesStrides) {
   const Var x = s.node({s.input(1, 64)}, 8);
   const Var t = s.transposed(x);
   s.output(s.reads({t}, 1));
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_FALSE(runs(plan, t));
   EXPECT_EQ(plan.steps.back().in[0].strides, (Strides{1, 64}));
 }
@@ -147,7 +148,7 @@ TEST(Pipeline, CopiesWhereTheReaderNeedsDenseData) {
   const Var x = s.node({s.input(1, 64)}, 8);
   const Var t = s.transposed(x);
   s.output(s.node({t}, 1));
-  EXPECT_TRUE(runs(make_plan(s.graph), t));
+  EXPECT_TRUE(runs(make_plan(s.graph, test_target()), t));
 }
 
 TEST(Pipeline, ComposesViewsOfViews) {
@@ -155,7 +156,7 @@ TEST(Pipeline, ComposesViewsOfViews) {
   const Var x = s.node({s.input(1, 64)}, 8);
   const Var back = s.transposed(s.transposed(s.rows(s.rows(x, 2, 8), 1, 4)));
   s.output(s.node({back}, 1));  // dense again, so no copy even for a reader that takes no strides
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(plan.steps.size(), 2u);
   EXPECT_EQ(plan.steps.back().in[0].offset, 3 * 64);
 }
@@ -166,7 +167,7 @@ TEST(Pipeline, RunsANodeWhenOneOfItsResultsMustBeCopied) {
   const std::vector<Var> parts = s.build.call(fake::halves, std::vector{x});
   s.output(s.reads({parts[0]}, 1));
   s.output(s.node({parts[1]}, 1));
-  EXPECT_TRUE(runs(make_plan(s.graph), parts[0]));
+  EXPECT_TRUE(runs(make_plan(s.graph, test_target()), parts[0]));
 }
 
 TEST(Pipeline, GivesAnOutputItsOwnDenseMemory) {
@@ -175,7 +176,7 @@ TEST(Pipeline, GivesAnOutputItsOwnDenseMemory) {
   const Var part = s.rows(x, 0, 4), turned = s.transposed(x);
   s.output(part);
   s.output(turned);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_TRUE(runs(plan, part));
   EXPECT_TRUE(runs(plan, turned));
 }
@@ -185,7 +186,7 @@ TEST(Pipeline, LetsAnOutputBeADenseViewOfAllOfAValue) {
   const Var x = s.node({s.input(1, 64)}, 8);
   const Var flat = s.reshaped(x, 1, 512);
   s.output(flat);
-  EXPECT_EQ(make_plan(s.graph).steps.size(), 1u);
+  EXPECT_EQ(make_plan(s.graph, test_target()).steps.size(), 1u);
 }
 
 TEST(Pipeline, CopiesOneOfTwoOutputsThatAreTheSameMemory) {
@@ -193,14 +194,14 @@ TEST(Pipeline, CopiesOneOfTwoOutputsThatAreTheSameMemory) {
   const Var x = s.node({s.input(1, 64)}, 8);
   s.output(s.reshaped(x, 1, 512));
   s.output(s.reshaped(x, 16, 32));
-  EXPECT_EQ(make_plan(s.graph).steps.size(), 2u);
+  EXPECT_EQ(make_plan(s.graph, test_target()).steps.size(), 2u);
 }
 
 TEST(Pipeline, ReturnsAnInputAsItself) {
   Sketch s;
   const Var x = s.input(4, 64);
   s.output(x);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_TRUE(plan.steps.empty());
   EXPECT_EQ(plan.arena_bytes, 0);
   EXPECT_EQ(plan.buffers[plan.outputs[0].buffer.index].binding, Binding::argument);
@@ -213,7 +214,7 @@ TEST(Pipeline, UpdatesADonatedInputInPlaceAlongAChain) {
   const Var decayed = s.over({p});
   const Var next = s.over({decayed, g});
   s.output(next);
-  const Plan plan = make_plan(s.graph, {.check_every_pass = true});
+  const Plan plan = make_plan(s.graph, test_target(), {.check_every_pass = true});
   EXPECT_EQ(plan.outputs[0].buffer, BufferId(0));
   EXPECT_EQ(plan.arena_bytes, 16 * 64);  // the gradient alone
 }
@@ -224,7 +225,7 @@ TEST(Pipeline, WritesAnOutputIntoADonatedInputThatIsDead) {
   const Var small = s.node({p}, 1);
   const Var next = s.node({small}, 16);
   s.output(next);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(plan.outputs[0].buffer, BufferId(0));
   EXPECT_EQ(plan.arena_bytes, 64);
 }
@@ -236,7 +237,7 @@ TEST(Pipeline, KeepsADonatedInputThatIsReadAfterItsUpdate) {
   const Var distance = s.node({p, next}, 1);
   s.output(next);
   s.output(distance);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_NE(plan.outputs[0].buffer, BufferId(0));
 }
 
@@ -246,7 +247,7 @@ TEST(Pipeline, GivesEachDonatedInputToOneOutput) {
   const Var next_q = s.over({q, p}), next_p = s.over({p, next_q});
   s.output(next_p);
   s.output(next_q);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(plan.outputs[0].buffer, BufferId(0));
   EXPECT_EQ(plan.outputs[1].buffer, BufferId(1));
   EXPECT_EQ(plan.arena_bytes, 0);
@@ -256,7 +257,7 @@ TEST(Pipeline, CountsScratch) {
   Sketch s;
   const Var y = s.node({s.input(1, 64)}, 1, 64, 1000);
   s.output(y);
-  const Plan plan = make_plan(s.graph);
+  const Plan plan = make_plan(s.graph, test_target());
   EXPECT_EQ(plan.arena_bytes, 64 + 1024);
   ASSERT_TRUE(plan.steps[0].scratch.valid());
   EXPECT_EQ(plan.buffers[plan.steps[0].scratch.index].bytes, 1000);
@@ -267,7 +268,7 @@ TEST(Pipeline, PlansValuesWithoutElements) {
   const Var y = s.over({s.node({s.input(0, 64)}, 0)});
   s.output(y);
   s.output(s.node({y}, 1));
-  EXPECT_EQ(make_plan(s.graph).arena_bytes, 64);
+  EXPECT_EQ(make_plan(s.graph, test_target()).arena_bytes, 64);
 }
 
 TEST(Pipeline, SkipsOptionalPassesAndReportsThem) {
@@ -276,7 +277,7 @@ TEST(Pipeline, SkipsOptionalPassesAndReportsThem) {
   for (int i = 0; i < 3; ++i) x = s.over({x});
   s.output(x);
   PipelineReport report;
-  const Plan plan = make_plan(s.graph, {.skip = {"in_place"}}, &report);
+  const Plan plan = make_plan(s.graph, test_target(), {.skip = {"in_place"}}, &report);
   EXPECT_EQ(plan.arena_bytes, 2 * 256);
   for (const PassReport& pass : report.passes) EXPECT_EQ(pass.skipped, pass.name == "in_place") << pass.name;
   EXPECT_EQ(report.passes.size(), pass_list().size() + 1);
@@ -287,7 +288,7 @@ TEST(Pipeline, ShowsTheDraftAfterEachPass) {
   s.output(s.over({s.node({s.input(1, 64, "x")}, 4)}));
   std::vector<std::string> names;
   std::string text;
-  make_plan(s.graph, {.after = [&](std::string_view name, const Draft& draft) {
+  make_plan(s.graph, test_target(), {.after = [&](std::string_view name, const Draft& draft) {
               names.emplace_back(name);
               text = to_text(draft);
             }});
@@ -302,7 +303,7 @@ TEST(Pipeline, RejectsUnknownAndRequiredPasses) {
   s.output(s.input(1, 64));
   for (const char* name : {"wizardry", "layout"}) {
     try {
-      make_plan(s.graph, {.skip = {name}});
+      make_plan(s.graph, test_target(), {.skip = {name}});
       FAIL() << name;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::bad_plan_option);

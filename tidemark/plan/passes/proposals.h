@@ -15,11 +15,14 @@ struct Proposal {
   // The changed graph, ready to plan. May throw Error: then the change cannot be made.
   std::function<Graph(std::int64_t size)> graph;
   PlanOptions options = {};  // with the budget
-  // Of a size: the largest below `from` that fits is looked for, a multiple of `unit` and at least `least`. Else 0.
+  // Of a size: the largest below `from` that fits is looked for, a multiple of `unit` and at least `least`.
+  // Else 0.
   std::int64_t from = 0, unit = 1, least = 1;
 };
 
-// "batch 8 → 6 fits (1.94 GiB)", up to `most` of them, in the order proposed. Plans at most a dozen times for each.
-std::vector<std::string> changes_that_fit(std::span<const Proposal> proposals, std::size_t most = 3);
+// "batch 8 → 6 fits (1.94 GiB)", up to `most` of them, in the order proposed. Plans at most a dozen times for
+// each.
+std::vector<std::string> changes_that_fit(std::span<const Proposal> proposals, const Target& target,
+                                          std::size_t most = 3);
 
 }  // namespace tidemark

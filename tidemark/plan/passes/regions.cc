@@ -22,7 +22,8 @@ struct Bodies::Planned {
   std::vector<Mode> modes;
 };
 
-Bodies::Bodies(const Graph& graph, const PlanOptions& options) : graph_(graph) {
+Bodies::Bodies(const Graph& graph, const Target& target, const PlanOptions& options)
+    : graph_(graph), target_(target) {
   inside_.machine = options.machine;
   inside_.fixed_order = options.fixed_order;
   inside_.skip = options.skip;
@@ -41,8 +42,8 @@ Bodies::Bodies(const Graph& graph, const PlanOptions& options) : graph_(graph) {
     for (const Graph& region : node.regions) {
       Region& body = planned.regions.emplace_back();
       body.graph = &region;
-      body.bodies = std::make_unique<Bodies>(region, inside_);
-      body.plans.push_back(plan_once(region, inside_, *body.bodies).value());
+      body.bodies = std::make_unique<Bodies>(region, target, inside_);
+      body.plans.push_back(plan_once(region, target, inside_, *body.bodies).value());
     }
     combine(planned);
   }
@@ -93,8 +94,8 @@ bool Bodies::have_modes() const {
   return std::ranges::any_of(nodes_, [](const Planned& planned) { return planned.modes.size() > 1; });
 }
 
-// The smallest, and some at equal ratios between it and the one without a budget. What is no smaller than another, or no
-// faster, is left out.
+// The smallest, and some at equal ratios between it and the one without a budget. What is no smaller than
+// another, or no faster, is left out.
 void Bodies::find_plans(Region& region) const {
   constexpr int between = 3;
   constexpr double share = 0.2;  // of the effort: there are several plans of each
@@ -113,7 +114,7 @@ void Bodies::find_plans(Region& region) const {
   options.floor = false;
   const auto plan = [&](std::int64_t memory) {
     options.memory = memory;
-    Result<Plan, Infeasible> planned = plan_once(*region.graph, options, *region.bodies);
+    Result<Plan, Infeasible> planned = plan_once(*region.graph, target_, options, *region.bodies);
     found.push_back(planned ? std::move(planned).value() : planned.error().smallest);
   };
   plan(0);
@@ -137,7 +138,8 @@ void Bodies::find_plans(Region& region) const {
   if (inside_.regions) inside_.regions->plans[key] = region.plans;
 }
 
-// Regions run one at a time in the same memory: each takes the fastest of its plans in what the largest must have.
+// Regions run one at a time in the same memory: each takes the fastest of its plans in what the largest must
+// have.
 void Bodies::combine(Planned& planned) const {
   const Machine& machine = inside_.machine ? *inside_.machine : reference_machine();
   std::vector<std::int64_t> heights;
@@ -159,8 +161,8 @@ void Bodies::combine(Planned& planned) const {
     if (mode.plans.size() < planned.regions.size()) break;
     NodeCall call(graph_, graph_[planned.node]);
     call.call.planned = facts;
-    mode.scratch = scratch_of(call);
-    mode.seconds = seconds_of(machine, call);
+    mode.scratch = target_.scratch(call);
+    mode.seconds = seconds_of(machine, target_, call);
     if (planned.modes.empty() || mode.scratch < planned.modes.back().scratch)
       planned.modes.push_back(std::move(mode));
   }

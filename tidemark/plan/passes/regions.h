@@ -1,6 +1,7 @@
-// Regions (the bodies of loops and branches) are planned before the graph they stand in: once, however often they run.
-// Of their plans the passes see only what the op's facts make of them: workspace and time of the node. Where a budget is
-// tight, regions have plans in less memory as well, in which more runs again inside: the modes of the node.
+// Regions (the bodies of loops and branches) are planned before the graph they stand in: once, however often
+// they run. Of their plans the passes see only what the op's facts make of them: workspace and time of the
+// node. Where a budget is tight, regions have plans in less memory as well, in which more runs again inside:
+// the modes of the node.
 //
 //   seconds of the node │ ╲
 //                       │  ╲__        a mode: for each region the fastest plan in so much memory
@@ -21,15 +22,16 @@ struct RegionCache {
 
 class Bodies {
  public:
-  // Plans every region for the same machine and effort as the graph's plan, in the least memory that costs no extra time.
-  Bodies(const Graph& graph, const PlanOptions& options);
+  // Plans every region for the same machine and effort as the graph's plan, in the least memory that costs no
+  // extra time.
+  Bodies(const Graph& graph, const Target& target, const PlanOptions& options);
   ~Bodies();
   Bodies(const Bodies&) = delete;
   Bodies& operator=(const Bodies&) = delete;
 
   bool empty() const { return size() == 0; }
-  // Looks for the other modes, once, with little effort; only of regions that take `worth` bytes or more. False: no further
-  // region was looked at. Choices made before do not name the modes there are then.
+  // Looks for the other modes, once, with little effort; only of regions that take `worth` bytes or more.
+  // False: no further region was looked at. Choices made before do not name the modes there are then.
   bool find_modes(std::int64_t worth);
   bool have_modes() const;  // of some node more than one
 
@@ -55,12 +57,13 @@ class Bodies {
   void combine(Planned& planned) const;
 
   const Graph& graph_;
+  const Target& target_;
   PlanOptions inside_;
   std::vector<Planned> nodes_;
 };
 
 // One planning of a graph whose regions are planned (pipeline.cc).
-Result<Plan, Infeasible> plan_once(const Graph& graph, const PlanOptions& options, Bodies& bodies,
-                                   PipelineReport* report = nullptr);
+Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, const PlanOptions& options,
+                                   Bodies& bodies, PipelineReport* report = nullptr);
 
 }  // namespace tidemark

@@ -8,6 +8,7 @@
 #include "tests/support/budget_graphs.h"
 #include "tests/support/model_graphs.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/test_target.h"
 #include "tidemark/plan/passes/pipeline.h"
 
 namespace tidemark {
@@ -28,7 +29,7 @@ std::int64_t budget_at(const Plan& free, int percent) {
 // Both kinds of answer are verified plans, and what is reported as the smallest budget can be planned for.
 void expect_sound(const Graph& graph, const PlanOptions& options, double seconds_bound) {
   PipelineReport report;
-  const Result<Plan, Infeasible> result = try_plan(graph, options, &report);
+  const Result<Plan, Infeasible> result = try_plan(graph, test_target(), options, &report);
   if (result) {
     EXPECT_LE(result.value().peak(), *options.memory);
     EXPECT_GE(result.value().seconds, seconds_bound * (1 - 1e-9));
@@ -36,7 +37,7 @@ void expect_sound(const Graph& graph, const PlanOptions& options, double seconds
     EXPECT_GT(result.error().smallest.peak(), *options.memory);
     PlanOptions smallest = options;
     smallest.memory = result.error().smallest.peak();
-    EXPECT_TRUE(try_plan(graph, smallest));
+    EXPECT_TRUE(try_plan(graph, test_target(), smallest));
   }
   std::int64_t work = 0;
   for (std::size_t row = 0; row < report.solvers.size(); ++row) {
@@ -51,10 +52,10 @@ void expect_sound(const Graph& graph, const PlanOptions& options, double seconds
 }
 
 void expect_sound_whoever_is_left_out(const Graph& graph) {
-  const Plan free = make_plan(graph, {.effort = little});
+  const Plan free = make_plan(graph, test_target(), {.effort = little});
   for (int percent : {85, 60}) {
     PlanOptions options{.memory = budget_at(free, percent), .effort = little};
-    const Result<Plan, Infeasible> all = try_plan(graph, options);
+    const Result<Plan, Infeasible> all = try_plan(graph, test_target(), options);
     const double bound = all ? all.value().seconds_bound : 0;
     for (const std::string& name : solver_names()) {
       SCOPED_TRACE(fmt::format("{} at {}%", name, percent));
@@ -80,22 +81,23 @@ TEST(Remat, IsSoundWithoutEachSolverAndWithEachAloneOnAModel) {
 
 TEST(Remat, WithAllSolversLeftOutSaysThatTheBudgetCannotBeMet) {
   const Graph graph = models::mlp(8, 64, 32);
-  const Plan free = make_plan(graph);
+  const Plan free = make_plan(graph, test_target());
   const SolverChoice none({}, solver_names());
-  const Result<Plan, Infeasible> result = try_plan(graph, {.memory = budget_at(free, 80), .solvers = none});
+  const Result<Plan, Infeasible> result =
+      try_plan(graph, test_target(), {.memory = budget_at(free, 80), .solvers = none});
   ASSERT_FALSE(result);
   const std::int64_t smallest = result.error().smallest.peak();
   EXPECT_GT(smallest, budget_at(free, 80));
   EXPECT_LE(smallest, free.peak());
-  EXPECT_TRUE(try_plan(graph, {.memory = smallest, .solvers = none}));
-  EXPECT_TRUE(try_plan(graph, {.memory = budget_at(free, 80)}));  // all together meet it
+  EXPECT_TRUE(try_plan(graph, test_target(), {.memory = smallest, .solvers = none}));
+  EXPECT_TRUE(try_plan(graph, test_target(), {.memory = budget_at(free, 80)}));  // all together meet it
 }
 
 TEST(Remat, ReportsNoSolverWhereNoneIsAsked) {
   const Graph graph = models::mlp(3, 64, 32);
   PipelineReport report;
-  const Plan free = make_plan(graph, {}, &report);
-  make_plan(graph, {.memory = free.peak()}, &report);
+  const Plan free = make_plan(graph, test_target(), {}, &report);
+  make_plan(graph, test_target(), {.memory = free.peak()}, &report);
   for (const SolverRecord& solver : report.solvers) EXPECT_EQ(solver.runs, 0) << solver.name;
 }
 

@@ -154,7 +154,8 @@ class Replaying {
     for (ValueId v : node.results) made_for_[v.index] = request_;
     added.push_back(n);
     if (report < 0) return;
-    out_.seconds[static_cast<std::size_t>(report)] += seconds_of(*draft_.machine, PlannedCall(draft_, node));
+    out_.seconds[static_cast<std::size_t>(report)] +=
+        seconds_of(*draft_.machine, *draft_.target, PlannedCall(draft_, node));
     ++out_.runs[static_cast<std::size_t>(report)];
   }
 

@@ -1,5 +1,5 @@
-// Executions that follow from dropped values: whoever reads one has it computed again right before, with what that
-// needs in turn. One walk along the given order; what is there and what is gone is simulated.
+// Executions that follow from dropped values: whoever reads one has it computed again right before, with what
+// that needs in turn. One walk along the given order; what is there and what is gone is simulated.
 #pragma once
 #include "tidemark/plan/passes/hint_decisions.h"
 

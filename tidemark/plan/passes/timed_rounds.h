@@ -1,5 +1,5 @@
-// Planning with a limit in seconds: rounds of doubling effort, each from the best so far, until time is up or the best is
-// proved to be one. What a round has found when time is up counts as well.
+// Planning with a limit in seconds: rounds of doubling effort, each from the best so far, until time is up or
+// the best is proved to be one. What a round has found when time is up counts as well.
 #pragma once
 #include <functional>
 

@@ -1,15 +1,12 @@
 // Views: a node whose results are windows on an operand runs no step, if all who read them can.
 //
-// Start from the optimist's choice (every node that offers windows is taken at its word), look for a reader that
-// cannot take them, make the node behind it write a copy after all, and repeat; what is a copy stays one.
+// Start from the optimist's choice (every node that offers windows is taken at its word), look for a reader
+// that cannot take them, make the node behind it write a copy after all, and repeat; what is a copy stays
+// one.
 #include "tidemark/plan/passes/passes.h"
 
 namespace tidemark {
 namespace {
-
-bool takes_strides(const Call& call, int operand) {
-  return call.op->strided && call.op->strided(call, operand);
-}
 
 bool is_dense_window(const Draft& draft, ValueId v) {
   return is_dense(draft.graph->type(v).shape, draft.windows[v.index].strides);
@@ -63,7 +60,8 @@ bool find_copies(const Draft& draft, std::vector<bool>& copies) {
     if (!strided) continue;
     const PlannedCall call(draft, node);
     for (std::size_t k = 0; k < node.operands.size(); ++k) {
-      if (!is_dense_window(draft, node.operands[k]) && !takes_strides(call, static_cast<int>(k))) {
+      if (!is_dense_window(draft, node.operands[k]) &&
+          !draft.target->takes_strides(call, static_cast<int>(k))) {
         mark(node.operands[k]);
       }
     }

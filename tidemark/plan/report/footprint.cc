@@ -24,15 +24,16 @@ bool same_structure(const Graph& a, const Graph& b) {
 
 }  // namespace
 
-std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan, const Graph& resized) {
+std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan, const Graph& resized,
+                                            const Target& target) {
   if (!same_structure(graph, resized)) return {};
   std::vector<std::int64_t> scratch(plan.buffers.size(), 0);
   for (const Step& step : plan.steps) {
     if (!step.scratch.valid()) continue;
     // Windows keep their kind but not their strides, so scratch is scaled as a call on dense operands is.
     const Buffer& buffer = plan.buffers[step.scratch.index];
-    const double before = static_cast<double>(scratch_of(NodeCall(graph, graph[step.node])));
-    const double after = static_cast<double>(scratch_of(NodeCall(resized, resized[step.node])));
+    const double before = static_cast<double>(target.scratch(NodeCall(graph, graph[step.node])));
+    const double after = static_cast<double>(target.scratch(NodeCall(resized, resized[step.node])));
     scratch[step.scratch.index] =
         before > 0 ? static_cast<std::int64_t>(std::ceil(static_cast<double>(buffer.bytes) * after / before))
                    : buffer.bytes;
@@ -47,8 +48,8 @@ std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan
     } else if (buffer.binding != Binding::tile) {
       items.push_back({.lower = buffer.begin,
                        .upper = buffer.end,
-                       .size = align_up(bytes, buffer_alignment),
-                       .alignment = buffer_alignment});
+                       .size = target.aligned(bytes),
+                       .alignment = target.alignment});
     }
   }
   constexpr std::int64_t work = 50'000'000;

@@ -2,20 +2,23 @@
 //
 //   peak(batch) ≤ fixed + per_example · batch       for batches from `least` to `most`
 //
-// With order, recomputation and sharing kept, the load at each step is linear in the batch, and the peak, being the
-// largest of them, is convex: the line through two sizes is never below it in between.
+// With order, recomputation and sharing kept, the load at each step is linear in the batch, and the peak,
+// being the largest of them, is convex: the line through two sizes is never below it in between.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "tidemark/ir/target.h"
 #include "tidemark/plan/plan.h"
 
 namespace tidemark {
 
-// The peak of the same steps on `resized`, which is `graph` with other sizes; none if it differs in more than that.
-std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan, const Graph& resized);
+// The peak of the same steps on `resized`, which is `graph` with other sizes; none if it differs in more than
+// that.
+std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan, const Graph& resized,
+                                            const Target& target);
 
 struct BatchPeak {
   std::int64_t batch = 0, peak = 0;

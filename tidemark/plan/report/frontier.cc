@@ -12,11 +12,11 @@ struct PlanPoint {
   double time() const { return plan.seconds; }
 };
 
-std::optional<PlanPoint> plan_within(const Graph& graph, PlanOptions options, std::int64_t budget,
-                                     const Plan& neighbour) {
+std::optional<PlanPoint> plan_within(const Graph& graph, const Target& target, PlanOptions options,
+                                     std::int64_t budget, const Plan& neighbour) {
   options.memory = budget;
   options.warm_start = executions_of(neighbour);
-  Result<Plan, Infeasible> planned = try_plan(graph, options);
+  Result<Plan, Infeasible> planned = try_plan(graph, target, options);
   if (!planned) return {};
   return PlanPoint{std::move(planned).value()};
 }
@@ -30,17 +30,17 @@ std::vector<NodeId> executions_of(const Plan& plan) {
   return nodes;
 }
 
-Plan smallest_plan(const Graph& graph, const PlanOptions& options) {
+Plan smallest_plan(const Graph& graph, const Target& target, const PlanOptions& options) {
   PlanOptions nothing = options;
   nothing.memory = 0;
   nothing.warm_start.clear();
-  Result<Plan, Infeasible> planned = try_plan(graph, nothing);
+  Result<Plan, Infeasible> planned = try_plan(graph, target, nothing);
   Plan smallest = planned ? std::move(planned).value() : planned.error().smallest;
   smallest.budget = smallest.peak();
   return smallest;
 }
 
-std::vector<Plan> frontier(const Graph& graph, const PlanOptions& options, int points) {
+std::vector<Plan> frontier(const Graph& graph, const Target& target, const PlanOptions& options, int points) {
   PlanOptions roomy = options;
   roomy.memory.reset();
   roomy.warm_start.clear();
@@ -48,8 +48,8 @@ std::vector<Plan> frontier(const Graph& graph, const PlanOptions& options, int p
     const TimeShare time(options.control, 2.0 / (points + 2));
     return plan();
   };
-  PlanPoint top{part([&] { return make_plan(graph, roomy); })};
-  PlanPoint floor{part([&] { return smallest_plan(graph, options); })};
+  PlanPoint top{part([&] { return make_plan(graph, target, roomy); })};
+  PlanPoint floor{part([&] { return smallest_plan(graph, target, options); })};
   int left = std::max(1, points - 2);
   const double nothing_again = top.plan.least_seconds;
   std::map<std::int64_t, double> bounds = {{floor.peak(), floor.plan.seconds_bound},
@@ -57,7 +57,7 @@ std::vector<Plan> frontier(const Graph& graph, const PlanOptions& options, int p
   auto curve = walk_frontier(
       std::move(floor), std::move(top), points, [&](std::int64_t budget, const PlanPoint& neighbour) {
         const TimeShare time(options.control, 1.0 / std::max(1, left--));
-        std::optional<PlanPoint> found = plan_within(graph, options, budget, neighbour.plan);
+        std::optional<PlanPoint> found = plan_within(graph, target, options, budget, neighbour.plan);
         bounds[budget] = found ? found->plan.seconds_bound : nothing_again;
         return found;
       });

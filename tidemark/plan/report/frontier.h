@@ -15,18 +15,21 @@
 
 namespace tidemark {
 
-// The plan with the lowest peak that is found, at the least time found for that peak. `options.memory` plays no part.
-Plan smallest_plan(const Graph& graph, const PlanOptions& options = {});
+// The plan with the lowest peak that is found, at the least time found for that peak. `options.memory` plays
+// no part.
+Plan smallest_plan(const Graph& graph, const Target& target, const PlanOptions& options = {});
 
-// Plans for `points` budgets, evenly from the smallest to what the plan without a budget takes; Plan::budget says which.
-// Budgets and peaks rise, times fall. One point where nothing can be gained.
-std::vector<Plan> frontier(const Graph& graph, const PlanOptions& options = {}, int points = 16);
+// Plans for `points` budgets, evenly from the smallest to what the plan without a budget takes; Plan::budget
+// says which. Budgets and peaks rise, times fall. One point where nothing can be gained.
+std::vector<Plan> frontier(const Graph& graph, const Target& target, const PlanOptions& options = {},
+                           int points = 16);
 
 // The nodes that a plan runs, in order: what PlanOptions::warm_start takes.
 std::vector<NodeId> executions_of(const Plan& plan);
 
-// The walk behind it, for whatever is planned: from the floor's solution up to the top's, each tried as a start for the
-// next. `solve(budget, neighbour)` returns a Point or nothing; a Point has `peak()` and `time()`.
+// The walk behind it, for whatever is planned: from the floor's solution up to the top's, each tried as a
+// start for the next. `solve(budget, neighbour)` returns a Point or nothing; a Point has `peak()` and
+// `time()`.
 template <class Point, class Solve>
 std::vector<std::pair<std::int64_t, Point>> walk_frontier(Point floor, Point top, int points, Solve&& solve) {
   const std::int64_t low = floor.peak(), high = top.peak();

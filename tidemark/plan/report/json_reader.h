@@ -1,5 +1,5 @@
-// Reads our JSON files field by field. A value goes together with the way to it, so that every complaint says where
-// ("/steps/3/out/0/offset"), and with the file's kind, so that it says in what.
+// Reads our JSON files field by field. A value goes together with the way to it, so that every complaint says
+// where ("/steps/3/out/0/offset"), and with the file's kind, so that it says in what.
 #pragma once
 #include <fmt/format.h>
 

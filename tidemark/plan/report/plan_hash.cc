@@ -5,8 +5,8 @@
 namespace tidemark {
 namespace {
 
-// Takes 64-bit words one after the other; each goes through the finalizer of splitmix64, so that every bit of every word
-// reaches all of the result. Lists say their length first: no two plans give the same words.
+// Takes 64-bit words one after the other; each goes through the finalizer of splitmix64, so that every bit of
+// every word reaches all of the result. Lists say their length first: no two plans give the same words.
 class WordHash {
  public:
   void add(std::int64_t word) {
@@ -46,7 +46,8 @@ void add(WordHash& hash, std::string_view text) {
   hash.each(text, [&](char c) { hash.add(c); });
 }
 
-// What plans of one memory and one lane have nothing of: their words, and so their names, are those without it.
+// What plans of one memory and one lane have nothing of: their words, and so their names, are those without
+// it.
 void add_memories_and_lanes(WordHash& hash, const Plan& plan) {
   hash.each(plan.further, [&](const PlanMemory& memory) {
     add(hash, memory.name);
@@ -69,6 +70,10 @@ void add_memories_and_lanes(WordHash& hash, const Plan& plan) {
 }
 
 void add(WordHash& hash, const Plan& plan) {
+  if (plan.target != cpu_target_name) {  // plans for the CPU are named as before there were others
+    add(hash, plan.target);
+    hash.add(plan.alignment);
+  }
   hash.add(plan.binds_outputs);
   hash.add(plan.arena_bytes);
   hash.each(plan.buffers, [&](const Buffer& b) {

@@ -1,8 +1,9 @@
-// A name for what a plan decides: which steps run in which order and groups, on which buffers, where those lie and from when
-// to when, likewise in the bodies of loops and branches. Figures and predictions have no part in it. The same graph, options
-// and machine data give the same name on every machine, whatever its instruction set, its C library or the number of threads,
-// unless effort is a time; plans of the same name may be taken to be the same plan. The same graph is one with its nodes in the
-// same order: of C++ that makes two nodes in the arguments of one call, compilers trace different graphs.
+// A name for what a plan decides: which steps run in which order and groups, on which buffers, where those
+// lie and from when to when, likewise in the bodies of loops and branches. Figures and predictions have no
+// part in it. The same graph, options and machine data give the same name on every machine, whatever its
+// instruction set, its C library or the number of threads, unless effort is a time; plans of the same name
+// may be taken to be the same plan. The same graph is one with its nodes in the same order: of C++ that makes
+// two nodes in the arguments of one call, compilers trace different graphs.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,4 +1,5 @@
 #include "tidemark/plan/report/plan_hash.h"
+#include "tests/support/test_target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ class PlanHash : public testing::Test {
     const Var a = s.node({s.input(4, 64, "x")}, 8, 64, 100);
     const Var b = s.pointwise({s.pointwise({s.inside({a}, body.graph)})});
     s.output(s.reads({s.transposed(b)}, 1));
-    plan = make_plan(s.graph);
+    plan = make_plan(s.graph, test_target());
   }
   std::uint64_t after(const std::function<void(Plan&)>& change) const {
     Plan changed = plan;

@@ -122,8 +122,7 @@ void read_memories(const Reader& list, Plan& plan) {
     }
     if (memory.name != first_memory_name)
       r.field("name").reject("the first memory", std::string(first_memory_name));
-    if (memory.alignment != buffer_alignment)
-      r.field("alignment").reject("the first memory's alignment", fmt::format("{}", buffer_alignment));
+    plan.alignment = memory.alignment;
     plan.input_bytes = memory.input_bytes;
     plan.arena_bytes = memory.arena_bytes;
     plan.lower_bound = memory.lower_bound;
@@ -211,7 +210,8 @@ Json plan_json(const Plan& plan) {
   for (std::size_t m = 0; m < memory_count(plan); ++m) memories.push_back(memory_json(memory_of(plan, m)));
   for (const Lane& lane : plan.lanes)
     lanes.push_back({{"name", lane.name}, {"computes", lane.computes}, {"memory", lane.memory}});
-  Json json = {{"memories", std::move(memories)},
+  Json json = {{"target", plan.target},
+               {"memories", std::move(memories)},
                {"lanes", std::move(lanes)},
                {"order_free_bound", plan.order_free_bound},
                {"store_all_bytes", plan.store_all_bytes},
@@ -234,8 +234,9 @@ Plan read_plan(const Reader& root, int depth) {
     root.reject(fmt::format("regions nested more than {} deep", max_region_depth));
   root.only({"format", "version", "plan_hash", "memories", "lanes", "order_free_bound", "store_all_bytes",
              "flops", "bytes_moved", "seconds", "least_seconds", "seconds_bound", "buffers", "steps",
-             "outputs", "hints", "binds_outputs", "bodies"});
+             "outputs", "hints", "binds_outputs", "bodies", "target"});
   Plan plan;
+  if (root.has("target")) plan.target = root.field("target").text();  // older files are of the CPU
   read_memories(root.field("memories"), plan);
   read_lanes(root.field("lanes"), plan);
   plan.order_free_bound = root.field("order_free_bound").integer(0);

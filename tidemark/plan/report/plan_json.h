@@ -9,8 +9,8 @@ namespace tidemark {
 
 std::string to_json(const Plan& plan);
 
-// Throws Error bad_plan_file, naming the place ("/steps/3/out/0/offset"), on anything to_json would not write.
-// What the plan says is not judged here: verify it against its graph before running it.
+// Throws Error bad_plan_file, naming the place ("/steps/3/out/0/offset"), on anything to_json would not
+// write. What the plan says is not judged here: verify it against its graph before running it.
 Plan plan_from_json(std::string_view text);
 
 }  // namespace tidemark

@@ -1,4 +1,5 @@
 #include "tidemark/plan/report/plan_json.h"
+#include "tests/support/test_target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ class PlanJson : public testing::Test {
   PlanJson() {
     const Var a = s.node({s.input(4, 64, "x")}, 8, 64, 100);
     s.output(s.reads({s.transposed(a)}, 1));
-    plan = make_plan(s.graph);
+    plan = make_plan(s.graph, test_target());
   }
   void expect_rejected(std::string_view says, const std::function<void(nlohmann::json&)>& change) const {
     auto json = nlohmann::json::parse(to_json(plan));
@@ -111,7 +112,7 @@ TEST_F(PlanJson, SurvivesMutation) {
     if (random() % 8 == 0) text.resize(random() % text.size());
     try {
       const Plan back = plan_from_json(text);
-      accepted += problems(s.graph, back).empty();
+      accepted += problems(s.graph, back, test_target()).empty();
     } catch (const Error& error) {
       ++refused;
       ASSERT_EQ(error.code(), ErrorCode::bad_plan_file) << text;

@@ -8,11 +8,11 @@
 //      4\ add %6@tile %5@256 -> %7@256:4 in place
 //   outputs %7@256
 //
-// name@place: in<k> is the k-th input's memory, a number an offset in the arena; +bytes into the buffer and (strides)
-// where it is a window; :size for what is written; out<k> is where the caller wants the k-th output. Steps between / and
-// \ run as one kernel, what is @tile having no memory. The plans of a node's regions follow, indented, each under its
-// node and number. With several memories and lanes there is a line for each further memory, and steps name what is not the
-// first of either:
+// name@place: in<k> is the k-th input's memory, a number an offset in the arena; +bytes into the buffer and
+// (strides) where it is a window; :size for what is written; out<k> is where the caller wants the k-th
+// output. Steps between / and \ run as one kernel, what is @tile having no memory. The plans of a node's
+// regions follow, indented, each under its node and number. With several memories and lanes there is a line
+// for each further memory, and steps name what is not the first of either:
 //
 //   disk: peak 256 = inputs 0 + arena 256, bound 256
 //      4  copy %3@0 -> %3@disk:0:256  on out after 3

@@ -75,8 +75,8 @@ std::int32_t peak_step(const Plan& plan) {
   std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
   for (const Buffer& b : plan.buffers) {
     if (b.binding != Binding::arena) continue;
-    change[static_cast<std::size_t>(b.begin)] += align_up(b.bytes, buffer_alignment);
-    change[static_cast<std::size_t>(b.end)] -= align_up(b.bytes, buffer_alignment);
+    change[static_cast<std::size_t>(b.begin)] += align_up(b.bytes, plan.alignment);
+    change[static_cast<std::size_t>(b.end)] -= align_up(b.bytes, plan.alignment);
   }
   std::int64_t load = 0, most = -1;
   std::int32_t at = 0;

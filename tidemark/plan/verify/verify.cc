@@ -31,7 +31,8 @@ struct Span {
   bool meets(const Span& other) const { return first < other.last && other.first < last; }
 };
 
-// A plan may come from a file, so offset and strides may be anything: what overflows becomes a span no buffer has.
+// A plan may come from a file, so offset and strides may be anything: what overflows becomes a span no buffer
+// has.
 Span span_of(const Type& type, std::int64_t offset, const Strides& strides) {
   constexpr Span nowhere{-absurd, absurd};
   if (offset < -absurd || offset > absurd) return nowhere;
@@ -79,17 +80,18 @@ bool runs_once(const Node& node) {
 
 class Verifier {
  public:
-  Verifier(const Graph& graph, const Plan& plan) : graph_(graph), plan_(plan) {}
+  Verifier(const Graph& graph, const Plan& plan, const Target& target)
+      : graph_(graph), plan_(plan), target_(target) {}
 
   std::vector<std::string> run() {
-    if (!check_memories() || !check_buffers() || !check_bodies())
+    if (!check_target() || !check_memories() || !check_buffers() || !check_bodies())
       return std::move(problems_);  // the rest would index out of range
     for (std::size_t m = 0; m < memory_count(plan_); ++m) check_overlaps(m);
     bind_inputs();
     for (std::size_t t = 0; t < plan_.steps.size() && problems_.size() < enough_problems; ++t) play(t);
-    // The list is one order in which things may happen. The others give the same values if no two lanes touch the same
-    // bytes unordered. Both take every reference at its word.
-    if (problems_.empty()) problems_ = group_problems(graph_, plan_);
+    // The list is one order in which things may happen. The others give the same values if no two lanes touch
+    // the same bytes unordered. Both take every reference at its word.
+    if (problems_.empty()) problems_ = group_problems(graph_, plan_, target_);
     if (problems_.empty()) problems_ = lane_problems(plan_, effects_);
     check_coverage();
     check_outputs();
@@ -122,6 +124,18 @@ class Verifier {
   // Bytes that a value takes in the form that the buffer holds.
   std::int64_t bytes_in(const Buffer& buf, const Type& type) const {
     return buf.codec ? buf.codec->bytes(type) : type.bytes();
+  }
+
+  // Facts of another target say nothing about this plan.
+  bool check_target() {
+    if (plan_.target != target_.name)
+      report("made for the target `{}`, not for `{}`", plan_.target, target_.name);
+    if (plan_.alignment != target_.alignment)
+      report("aligned to {} bytes, where the target asks for {}", plan_.alignment, target_.alignment);
+    for (const Node& node : graph_.nodes()) {
+      if (!target_.runs(*node.op)) report("{} cannot run on the target `{}`", node.op->name, target_.name);
+    }
+    return problems_.empty();
   }
 
   bool check_memories() {
@@ -236,7 +250,7 @@ class Verifier {
         if (!is_plain(region))
           report("node {} ({}): region {} in several memories or lanes", n, node.op->name, r);
         if (!region.binds_outputs) report("node {} ({}): region {} keeps its outputs", n, node.op->name, r);
-        for (const std::string& problem : Verifier(node.regions[r], region).run())
+        for (const std::string& problem : Verifier(node.regions[r], region, target_).run())
           report("node {} ({}): region {}: {}", n, node.op->name, r, problem);
       }
       facts_.resize(graph_.nodes().size());
@@ -328,8 +342,9 @@ class Verifier {
     });
   }
 
-  // Where the value can be found now: as written, or as a window on an operand that is still there. Windows stand on windows,
-  // in chains as long as the user likes: what was found is kept until one of its origins changes.
+  // Where the value can be found now: as written, or as a window on an operand that is still there. Windows
+  // stand on windows, in chains as long as the user likes: what was found is kept until one of its origins
+  // changes.
   const std::vector<Place>& places(ValueId v) {
     std::vector<ValueId> waiting{v}, found;
     while (!waiting.empty()) {
@@ -396,7 +411,8 @@ class Verifier {
     }
   }
 
-  // A reference that makes sense on its own: it names the value, stays inside its buffer, while the buffer lives.
+  // A reference that makes sense on its own: it names the value, stays inside its buffer, while the buffer
+  // lives.
   template <class Where>  // () → text: made only where something is wrong, for most plans have nothing wrong
   bool check_ref(const Where& where, const Ref& ref, ValueId value, std::int32_t step) {
     if (ref.value != value) {
@@ -541,12 +557,12 @@ class Verifier {
     call.call.planned = facts(step.node);
     for (std::size_t k = 0; k < node.operands.size(); ++k) {
       const bool dense = is_dense(graph_.type(node.operands[k]).shape, strides[k]);
-      if (!dense && !(node.op->strided && node.op->strided(call, static_cast<int>(k)))) {
+      if (!dense && !target_.takes_strides(call, static_cast<int>(k))) {
         report("{}: operand {} must be dense", at(t), k);
       }
     }
     check_writes(t, node, call);
-    check_scratch(t, scratch_of(call));
+    check_scratch(t, target_.scratch(call));
     for (std::size_t r = 0; r < node.results.size(); ++r) {
       const Ref& out = step.out[r];
       put(out.buffer, out.value, {out.offset, out.offset + graph_.type(out.value).bytes()});
@@ -563,7 +579,7 @@ class Verifier {
         const Ref& in = step.in[k];
         const Type& type = graph_.type(in.value);
         if (in.buffer != out.buffer || !written.meets(span_of(type, in.offset, in.strides))) continue;
-        if (!may_overwrite(call, static_cast<int>(r), static_cast<int>(k))) {
+        if (!target_.may_overwrite(call, static_cast<int>(r), static_cast<int>(k))) {
           report("{}: result {} may not overwrite operand {}", at(t), r, k);
         } else if (in.offset != out.offset || !is_dense(type.shape, in.strides) ||
                    type.bytes() != graph_.type(out.value).bytes()) {
@@ -652,7 +668,7 @@ class Verifier {
       for (const Ref& ref : step.in) strides.push_back(ref.strides);
       call.call.in_strides = strides;
       call.call.planned = facts(step.node);
-      const Cost cost = cost_of(call);
+      const Cost cost = target_.cost(call);
       flops += cost.flops;
       moved += std::max(
           0.0,
@@ -687,6 +703,7 @@ class Verifier {
 
   const Graph& graph_;
   const Plan& plan_;
+  const Target& target_;
   std::vector<std::string> problems_;
   std::vector<std::vector<Content>> contents_;    // per buffer: values whose bytes are whole
   std::vector<std::vector<BufferId>> homes_;      // per value: the buffers whose contents name it
@@ -703,19 +720,19 @@ class Verifier {
 
 }  // namespace
 
-std::vector<std::string> problems(const Graph& graph, const Plan& plan) {
-  return Verifier(graph, plan).run();
+std::vector<std::string> problems(const Graph& graph, const Plan& plan, const Target& target) {
+  return Verifier(graph, plan, target).run();
 }
 
-void verify_or_throw(const Graph& graph, const Plan& plan) {
-  const std::vector<std::string> found = problems(graph, plan);
+void verify_or_throw(const Graph& graph, const Plan& plan, const Target& target) {
+  const std::vector<std::string> found = problems(graph, plan, target);
   if (!found.empty())
     throw InternalError(fmt::format("a plan fails verification:\n  {}", fmt::join(found, "\n  ")));
 }
 
-VerifiedPlan verified(const Graph& graph, Plan plan) {
-  verify_or_throw(graph, plan);
-  return VerifiedPlan(std::move(plan));
+VerifiedPlan verified(const Graph& graph, Plan plan, const Target& target) {
+  verify_or_throw(graph, plan, target);
+  return VerifiedPlan(std::move(plan), target);
 }
 
 }  // namespace tidemark

@@ -10,7 +10,8 @@ namespace {
 
 class GroupVerifier {
  public:
-  GroupVerifier(const Graph& graph, const Plan& plan) : graph_(graph), plan_(plan) {}
+  GroupVerifier(const Graph& graph, const Plan& plan, const Target& target)
+      : graph_(graph), plan_(plan), target_(target) {}
 
   std::vector<std::string> run() {
     std::set<std::int32_t> seen;
@@ -46,7 +47,7 @@ class GroupVerifier {
     std::vector<Strides> strides;
     for (const Ref& ref : plan_.steps[t].in) strides.push_back(ref.strides);
     call.call.in_strides = strides;
-    return fusion_of(call);
+    return target_.fusion(call);
   }
 
   void check_alone(std::size_t t) {
@@ -144,8 +145,8 @@ class GroupVerifier {
     }
   }
 
-  // Steps interleave, so what one writes may be read by others only at the same elements, and not afterwards unless it
-  // is what they want (which the play of the plan has seen to).
+  // Steps interleave, so what one writes may be read by others only at the same elements, and not afterwards
+  // unless it is what they want (which the play of the plan has seen to).
   void check_writes(std::size_t writer) {
     for (const Ref& out : plan_.steps[writer].out) {
       if (is_tile(out)) continue;
@@ -166,6 +167,7 @@ class GroupVerifier {
 
   const Graph& graph_;
   const Plan& plan_;
+  const Target& target_;
   std::vector<std::string> problems_;
   std::int32_t group_ = -1;
   std::size_t first_ = 0, last_ = 0;
@@ -174,8 +176,8 @@ class GroupVerifier {
 
 }  // namespace
 
-std::vector<std::string> group_problems(const Graph& graph, const Plan& plan) {
-  return GroupVerifier(graph, plan).run();
+std::vector<std::string> group_problems(const Graph& graph, const Plan& plan, const Target& target) {
+  return GroupVerifier(graph, plan, target).run();
 }
 
 double unmoved_bytes(const Graph& graph, const Plan& plan, std::size_t step) {

@@ -1,8 +1,9 @@
-// One clock per lane: launch k of a lane is at time k there, and each launch carries, for every lane, up to which of its
-// launches everything has ended when it begins. So `a` happens before `b` when b's clock of a's lane has reached a. The steps
-// are then taken in the order of the list, with the last write and the reads since of every byte at hand: a new access
-// must come behind the write, a new write behind the reads as well. As the list is one of the possible orders, each
-// pair of accesses that meet is seen, the earlier one through whoever stands between.
+// One clock per lane: launch k of a lane is at time k there, and each launch carries, for every lane, up to
+// which of its launches everything has ended when it begins. So `a` happens before `b` when b's clock of a's
+// lane has reached a. The steps are then taken in the order of the list, with the last write and the reads
+// since of every byte at hand: a new access must come behind the write, a new write behind the reads as well.
+// As the list is one of the possible orders, each pair of accesses that meet is seen, the earlier one through
+// whoever stands between.
 #include "tidemark/plan/verify/verify_lanes.h"
 
 #include <fmt/format.h>

@@ -8,8 +8,9 @@
 
 namespace tidemark {
 
-// Accesses to the same bytes that are not ordered, at least one of them a write, and effects that are not ordered. For a
-// plan whose references, lanes and waits are sound; `effects` are its steps that act on the world, as listed.
+// Accesses to the same bytes that are not ordered, at least one of them a write, and effects that are not
+// ordered. For a plan whose references, lanes and waits are sound; `effects` are its steps that act on the
+// world, as listed.
 std::vector<std::string> lane_problems(const Plan& plan, std::span<const std::size_t> effects);
 
 }  // namespace tidemark

@@ -1,4 +1,5 @@
 #include "tidemark/plan/verify/verify.h"
+#include "tests/support/test_target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +18,8 @@ using fake::Sketch;
 using testing::HasSubstr;
 
 // Something of everything, small enough to corrupt by hand. In the given order:
-//   0 a = node(x)   1 b = over(a)   2 c = reads(transpose(b), scratch)   3 halves of b, one of them read densely
+//   0 a = node(x)   1 b = over(a)   2 c = reads(transpose(b), scratch)   3 halves of b, one of them read
+//   densely
 //   4 next = over(p), p donated      5 d = node(b, c)
 class Verify : public testing::Test {
  protected:
@@ -34,7 +36,7 @@ class Verify : public testing::Test {
     s.output(next);
     s.output(d);
     s.output(x);
-    plan = make_plan(s.graph, {.skip = {"order"}});
+    plan = make_plan(s.graph, test_target(), {.skip = {"order"}});
   }
   Plan broken(const std::function<void(Plan&)>& change) const {
     Plan copy = plan;
@@ -42,7 +44,8 @@ class Verify : public testing::Test {
     return copy;
   }
   void expect_caught(std::string_view says, const std::function<void(Plan&)>& change) const {
-    EXPECT_THAT(problems(s.graph, broken(change)), testing::Contains(HasSubstr(std::string(says))));
+    EXPECT_THAT(problems(s.graph, broken(change), test_target()),
+                testing::Contains(HasSubstr(std::string(says))));
   }
   BufferId result(std::size_t step) const { return plan.steps[step].out[0].buffer; }
 
@@ -51,8 +54,8 @@ class Verify : public testing::Test {
 };
 
 TEST_F(Verify, AcceptsThePlan) {
-  EXPECT_THAT(problems(s.graph, plan), testing::IsEmpty());
-  EXPECT_NO_THROW(verify_or_throw(s.graph, plan));
+  EXPECT_THAT(problems(s.graph, plan, test_target()), testing::IsEmpty());
+  EXPECT_NO_THROW(verify_or_throw(s.graph, plan, test_target()));
   ASSERT_EQ(plan.steps.size(), 6u);
   EXPECT_EQ(result(0), result(1));                 // in place
   EXPECT_TRUE(plan.steps[2].scratch.valid());      // scratch
@@ -63,7 +66,7 @@ TEST_F(Verify, ThrowsAnInternalErrorWithTheProblems) {
   Plan bad = plan;
   bad.arena_bytes += 64;
   try {
-    verify_or_throw(s.graph, bad);
+    verify_or_throw(s.graph, bad, test_target());
     FAIL();
   } catch (const InternalError& error) {
     EXPECT_THAT(error.what(), HasSubstr("arena_bytes"));
@@ -89,20 +92,20 @@ TEST_F(Verify, CatchesAnOverwrittenOperand) {
   expect_caught("does not hold", [&](Plan& p) { p.steps[2].out[0].buffer = result(1); });
 }
 
-TEST_F(Verify, CatchesATakeOverTheOpDoesNotAllow) {
+TEST_F(Verify, CatchesAReuseThatTheOpDoesNotAllow) {
   expect_caught("may not overwrite", [&](Plan& p) { p.steps[5].out[0].buffer = p.steps[5].in[1].buffer; });
 }
 
-TEST_F(Verify, CatchesAPartialTakeOver) {
+TEST_F(Verify, CatchesAPartialReuse) {
   Sketch t;
   const Var a = t.node({t.input(1, 64)}, 8);
   const Var b = t.over({t.rows(a, 0, 4)});
   t.output(b);
-  Plan p = make_plan(t.graph);
-  ASSERT_EQ(problems(t.graph, p), std::vector<std::string>{});
+  Plan p = make_plan(t.graph, test_target());
+  ASSERT_EQ(problems(t.graph, p, test_target()), std::vector<std::string>{});
   p.steps[1].out[0].buffer = p.steps[0].out[0].buffer;
   p.steps[1].out[0].offset = 64;
-  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("overwrites a part")));
+  EXPECT_THAT(problems(t.graph, p, test_target()), testing::Contains(HasSubstr("overwrites a part")));
 }
 
 TEST_F(Verify, CatchesTwoResultsInOnePlace) {
@@ -110,18 +113,18 @@ TEST_F(Verify, CatchesTwoResultsInOnePlace) {
   const auto r = t.many({t.input(1, 64)}, {.rows = {2, 2}, .columns = {64, 64}});
   t.output(r[0]);
   t.output(r[1]);
-  Plan p = make_plan(t.graph);
+  Plan p = make_plan(t.graph, test_target());
   p.steps[0].out[1].buffer = p.steps[0].out[0].buffer;
-  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("results 0 and 1 overlap")));
+  EXPECT_THAT(problems(t.graph, p, test_target()), testing::Contains(HasSubstr("results 0 and 1 overlap")));
 }
 
 TEST_F(Verify, CatchesAWriteToAnInputThatWasNotDonated) {
   expect_caught("not the size of input", [](Plan& p) { p.buffers[0].bytes = 8 * 64; });
   Sketch t;
   t.output(t.over({t.input(4, 64)}));
-  Plan p = make_plan(t.graph);
+  Plan p = make_plan(t.graph, test_target());
   p.steps[0].out[0].buffer = BufferId(0);
-  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("not donated")));
+  EXPECT_THAT(problems(t.graph, p, test_target()), testing::Contains(HasSubstr("not donated")));
 }
 
 TEST_F(Verify, CatchesReadsOutsideTheBuffer) {
@@ -146,12 +149,12 @@ TEST_F(Verify, CatchesStridesTheKernelDoesNotTake) {
   Sketch t;
   const Var turned = t.transposed(t.node({t.input(1, 64)}, 8));
   t.output(t.node({turned}, 1));
-  Plan p = make_plan(t.graph);
+  Plan p = make_plan(t.graph, test_target());
   ASSERT_EQ(p.steps.size(), 3u);
   p.steps[2].in[0].buffer = p.steps[0].out[0].buffer;
   p.steps[2].in[0].strides = {1, 64};
   p.buffers[p.steps[0].out[0].buffer.index].end = 3;
-  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("must be dense")));
+  EXPECT_THAT(problems(t.graph, p, test_target()), testing::Contains(HasSubstr("must be dense")));
 }
 
 TEST_F(Verify, CatchesOverlappingBuffers) {
@@ -214,7 +217,7 @@ TEST_F(Verify, CatchesBadFigures) {
 TEST_F(Verify, AllowsFiguresTheirRounding) {
   const Plan rounded = broken([](Plan& p) { p.flops *= 1 + 4e-16, p.bytes_moved *= 1 - 4e-16; });
   EXPECT_NE(rounded.flops, plan.flops);
-  EXPECT_THAT(problems(s.graph, rounded), testing::IsEmpty());
+  EXPECT_THAT(problems(s.graph, rounded, test_target()), testing::IsEmpty());
 }
 
 TEST_F(Verify, CatchesEffectsThatAreLostRepeatedOrSwapped) {
@@ -223,17 +226,17 @@ TEST_F(Verify, CatchesEffectsThatAreLostRepeatedOrSwapped) {
   t.many({x}, {.rows = {1}, .columns = {1}}, fake::effect);
   t.many({x}, {.rows = {1}, .columns = {1}}, fake::effect);
   t.output(t.node({x}, 1));
-  const Plan good = make_plan(t.graph);
+  const Plan good = make_plan(t.graph, test_target());
   Plan p = good;
   std::swap(p.steps[0], p.steps[1]);
   std::swap(p.steps[0].out, p.steps[1].out);
   p.steps[0].out[0].value = t.graph.nodes()[p.steps[0].node.index].results[0];
   p.steps[1].out[0].value = t.graph.nodes()[p.steps[1].node.index].results[0];
-  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("out of order")));
+  EXPECT_THAT(problems(t.graph, p, test_target()), testing::Contains(HasSubstr("out of order")));
   p = good;
   p.steps[1] = p.steps[0];
-  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("may not run twice")));
-  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("never runs")));
+  EXPECT_THAT(problems(t.graph, p, test_target()), testing::Contains(HasSubstr("may not run twice")));
+  EXPECT_THAT(problems(t.graph, p, test_target()), testing::Contains(HasSubstr("never runs")));
 }
 
 // A body (x) → (y) of one node of the given op, `depth` regions deep.
@@ -251,14 +254,14 @@ TEST_F(Verify, CatchesARepeatOfABodyWithWhatMayNotRunTwice) {
       Sketch t;
       const Var once = t.inside({t.input(1, 64)}, body_of(*op, 1, depth));
       t.output(t.node({once}, 1));
-      Plan p = make_plan(t.graph, {.skip = {"order"}});
+      Plan p = make_plan(t.graph, test_target(), {.skip = {"order"}});
       ASSERT_EQ(p.steps.size(), 2u);
       p.steps[1] = p.steps[0];
       const auto twice = testing::Contains(HasSubstr("step 1 (block): may not run twice"));
       if (op == &fake::work) {
-        EXPECT_THAT(problems(t.graph, p), testing::Not(twice)) << depth;
+        EXPECT_THAT(problems(t.graph, p, test_target()), testing::Not(twice)) << depth;
       } else {
-        EXPECT_THAT(problems(t.graph, p), twice) << op->name << ", " << depth;
+        EXPECT_THAT(problems(t.graph, p, test_target()), twice) << op->name << ", " << depth;
       }
     }
   }
@@ -271,10 +274,10 @@ TEST_F(Verify, CatchesARepeatWithinABody) {
   const Var once = body.many({x}, {.rows = {1}, .columns = {64}}, fake::once).front();
   body.output(body.node({body.node({once}, 1)}, 1));
   t.output(t.inside({t.input(1, 64)}, body.graph));
-  Plan p = make_plan(t.graph);
+  Plan p = make_plan(t.graph, test_target());
   Plan& region = p.bodies.at(0).regions.at(0);
   region.steps[1] = region.steps[0];
-  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("(once): may not run twice")));
+  EXPECT_THAT(problems(t.graph, p, test_target()), testing::Contains(HasSubstr("(once): may not run twice")));
 }
 
 TEST_F(Verify, CatchesEffectsOfBodiesThatAreLostOrSwapped) {
@@ -284,16 +287,17 @@ TEST_F(Verify, CatchesEffectsOfBodiesThatAreLostOrSwapped) {
   t.inside({x}, body_of(fake::effect, 1));
   t.many({x}, {.rows = {1}, .columns = {64}}, fake::effect);
   t.output(t.node({x}, 1));
-  const Plan good = make_plan(t.graph, {.skip = {"order"}});
+  const Plan good = make_plan(t.graph, test_target(), {.skip = {"order"}});
   ASSERT_EQ(good.steps.size(), 4u);
   for (std::size_t first : {0, 1}) {
     Plan p = good;
     std::swap(p.steps[first], p.steps[first + 1]);
-    EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("effects out of order"))) << first;
+    EXPECT_THAT(problems(t.graph, p, test_target()), testing::Contains(HasSubstr("effects out of order")))
+        << first;
   }
   Plan p = good;
   p.steps[0] = p.steps[3];
-  EXPECT_THAT(problems(t.graph, p), testing::Contains(HasSubstr("never runs")));
+  EXPECT_THAT(problems(t.graph, p, test_target()), testing::Contains(HasSubstr("never runs")));
 }
 
 // Whatever single thing is changed about a read, a write or an address, the plan is no longer right.
@@ -303,7 +307,7 @@ TEST_F(Verify, CatchesRandomCorruption) {
   int tried = 0;
   for (unsigned seed = 0; seed < 80; ++seed) {
     const fake::RandomGraph graph(seed, 25);
-    const Plan good = make_plan(graph.graph(), {.effort = 0.05});
+    const Plan good = make_plan(graph.graph(), test_target(), {.effort = 0.05});
     for (int change = 0; change < 20; ++change) {
       Plan p = good;
       Step& step = p.steps[draw(p.steps.size())];
@@ -328,7 +332,7 @@ TEST_F(Verify, CatchesRandomCorruption) {
           break;
       }
       ++tried;
-      EXPECT_FALSE(problems(graph.graph(), p).empty()) << seed;
+      EXPECT_FALSE(problems(graph.graph(), p, test_target()).empty()) << seed;
     }
   }
   EXPECT_GT(tried, 500);

@@ -1,5 +1,6 @@
-// States go to the last level while steps run, as often as it can take them: every ⌈transfer / step⌉ steps (Kukreja et
-// al., 2018). Between them level 0 is used best. Nobody waits for a transfer, so that none is in the cost.
+// States go to the last level while steps run, as often as it can take them: every ⌈transfer / step⌉ steps
+// (Kukreja et al., 2018). Between them level 0 is used best. Nobody waits for a transfer, so that none is in
+// the cost.
 #pragma once
 #include "tidemark/schedule/plan.h"
 

@@ -67,9 +67,9 @@ Step least_advances(Step length, std::int64_t slots) {
   return advances <= static_cast<Wide>(most) ? static_cast<Step>(advances) : -1;
 }
 
-// With r = repeats: the left part may have C(s+r−2, s) to C(s+r−1, s) steps and the right one C(s+r−2, s−1) to
-// C(s+r−1, s−1), by convexity; all choices cost the same. The longest left part makes one of the two a whole binomial
-// tree, which stores_of relies on.
+// With r = repeats: the left part may have C(s+r−2, s) to C(s+r−1, s) steps and the right one C(s+r−2, s−1)
+// to C(s+r−1, s−1), by convexity; all choices cost the same. The longest left part makes one of the two a
+// whole binomial tree, which stores_of relies on.
 BinomialSplit split_segment(Step length, std::int64_t slots, std::int64_t repeats, std::int64_t shorter) {
   BinomialSplit split;
   split.right_shorter = scaled(shorter, slots, slots + repeats - 1);
@@ -83,8 +83,8 @@ std::int64_t stores_of(Step length, std::int64_t slots) {
   slots = std::min(slots, length - 1);
   std::int64_t repeats = repeats_of(length, slots);
   std::int64_t shorter = longest_segment(slots, repeats - 1, length);
-  // A whole tree C(s+r, s) has C(s+r, s) − 1 splits, of which C(s+r−1, s) at one slot, where the right part is one step
-  // and not stored.
+  // A whole tree C(s+r, s) has C(s+r, s) − 1 splits, of which C(s+r−1, s) at one slot, where the right part
+  // is one step and not stored.
   const auto of_whole = [length](std::int64_t s, std::int64_t r) {
     return s == 0 ? 0 : longest_segment(s - 1, r, length) - 1;
   };

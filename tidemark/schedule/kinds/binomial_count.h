@@ -1,5 +1,6 @@
-// How often steps are repeated when one level of slots is used best: closed forms of Griewank and Walther, Algorithm
-// 799, ACM TOMS 26 (2000). A segment of `length` steps has `slots` slots, of which its first state takes one.
+// How often steps are repeated when one level of slots is used best: closed forms of Griewank and Walther,
+// Algorithm 799, ACM TOMS 26 (2000). A segment of `length` steps has `slots` slots, of which its first state
+// takes one.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Reverses a run of steps with the slots of one level at the least number of advances: the generator that the binomial
-// schedule is, and that others use for their innermost parts.
+// Reverses a run of steps with the slots of one level at the least number of advances: the generator that the
+// binomial schedule is, and that others use for their innermost parts.
 #pragma once
 #include <vector>
 
@@ -10,8 +10,8 @@ namespace tidemark::schedule {
 class BinomialReversal {
  public:
   BinomialReversal() = default;  // of no steps
-  // The working state is state `begin`. Places are taken in order; with `begin_is_stored`, the first holds it already.
-  // Every place is empty at the end. Two or more steps need a place.
+  // The working state is state `begin`. Places are taken in order; with `begin_is_stored`, the first holds it
+  // already. Every place is empty at the end. Two or more steps need a place.
   BinomialReversal(Step begin, Step end, std::vector<Place> places, bool begin_is_stored = false) {
     start(begin, end, std::move(places), begin_is_stored);
   }

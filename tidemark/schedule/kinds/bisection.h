@@ -1,4 +1,5 @@
-// The state in the middle is stored, again and again, until the slots are used up: what many systems do, for comparison.
+// The state in the middle is stored, again and again, until the slots are used up: what many systems do, for
+// comparison.
 #pragma once
 #include "tidemark/schedule/plan.h"
 

@@ -1,4 +1,5 @@
-// The shape of a generator: it makes a few actions at a time, and a stream hands them out one by one or many at once.
+// The shape of a generator: it makes a few actions at a time, and a stream hands them out one by one or many
+// at once.
 #pragma once
 #include <algorithm>
 #include <array>

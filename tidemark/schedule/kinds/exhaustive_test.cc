@@ -1,5 +1,5 @@
-// Small questions answered by trying everything: Dijkstra's search over the states of the abstract machine, which knows
-// nothing of segments, trees or tables.
+// Small questions answered by trying everything: Dijkstra's search over the states of the abstract machine,
+// which knows nothing of segments, trees or tables.
 #include <gtest/gtest.h>
 
 #include <array>

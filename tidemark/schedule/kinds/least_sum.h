@@ -1,9 +1,11 @@
-// The inner loop of dynamic programs over splits: the least sum left[i] + right[count − l + i] over 0 ≤ i < l, for l
-// growing from 1 to count − 1 while `left` grows upwards with it, and `right` downwards where it is not known before.
+// The inner loop of dynamic programs over splits: the least sum left[i] + right[count − l + i] over 0 ≤ i <
+// l, for l growing from 1 to count − 1 while `left` grows upwards with it, and `right` downwards where it is
+// not known before.
 //
-// Most of it is refuted in blocks. For any slope σ a sum is (left[i] − σi) + (right[p] + σp) − σ(p − i), so that the least
-// values of the two brackets over a block bound its sums from below. That holds whatever the values are: no convexity
-// is assumed. Where both are nearly straight, as they are over long stretches, the bound with their common slope is tight.
+// Most of it is refuted in blocks. For any slope σ a sum is (left[i] − σi) + (right[p] + σp) − σ(p − i), so
+// that the least values of the two brackets over a block bound its sums from below. That holds whatever the
+// values are: no convexity is assumed. Where both are nearly straight, as they are over long stretches, the
+// bound with their common slope is tight.
 #pragma once
 #include <algorithm>
 #include <cstddef>

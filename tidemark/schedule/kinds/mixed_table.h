@@ -1,4 +1,5 @@
-// The table behind the mixed schedule. With M units left, of which a state takes a and a record b, n steps need
+// The table behind the mixed schedule. With M units left, of which a state takes a and a record b, n steps
+// need
 //
 //   C(n,M) = min( 1 + C(n−1,M−b), min over 1 ≤ i < n of i + C(i,M) + C(n−i,M−a) ),   C(1,M) = 1
 //
@@ -16,13 +17,15 @@ class MixedTable {
   MixedTable(Step steps, std::int64_t state_bytes, std::int64_t record_bytes, std::int64_t bytes);
 
   bool too_large() const { return too_large_; }
-  // Where there are too many amounts of bytes to tell apart, sizes are rounded up to a coarser unit, by a sixteenth at most.
+  // Where there are too many amounts of bytes to tell apart, sizes are rounded up to a coarser unit, by a
+  // sixteenth at most.
   std::int64_t state_units() const { return state_; }
   std::int64_t record_units() const { return record_; }
   std::int64_t units() const { return units_; }
 
   bool feasible() const;  // unless too large
-  // How to begin `length` > 1 steps with `units` left: 0 keeps the record, i > 0 the state and advances i steps.
+  // How to begin `length` > 1 steps with `units` left: 0 keeps the record, i > 0 the state and advances i
+  // steps.
   Step choice(std::int64_t units, Step length) const;
 
  private:

@@ -14,8 +14,8 @@
 namespace tidemark::schedule {
 namespace {
 
-// Follows the table from segment to segment. A move is an action on a level of the table, or a leaf: a segment that the
-// lowest level reverses alone.
+// Follows the table from segment to segment. A move is an action on a level of the table, or a leaf: a
+// segment that the lowest level reverses alone.
 class Walk {
  public:
   enum class Moved : std::uint8_t { store, advance, load, drop, leaf, end };

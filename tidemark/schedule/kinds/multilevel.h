@@ -1,4 +1,5 @@
-// States on several levels of different costs, or on any number of slots of the last: least cost by dynamic programming.
+// States on several levels of different costs, or on any number of slots of the last: least cost by dynamic
+// programming.
 #pragma once
 #include "tidemark/schedule/plan.h"
 

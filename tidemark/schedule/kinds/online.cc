@@ -94,8 +94,8 @@ void Online::keep(Step step, std::int32_t slot) {
   if (std::ssize(kept_) == slots_) weigh();
 }
 
-// With all slots full and kept states p_0 … p_{s−1}. Without p_k the segment before it reaches to p_{k+1}, and those behind
-// it have one slot more.
+// With all slots full and kept states p_0 … p_{s−1}. Without p_k the segment before it reaches to p_{k+1},
+// and those behind it have one slot more.
 void Online::weigh() {
   const std::size_t s = kept_.size();
   const auto segment = [&](std::size_t i) { return kept_[i + 1].state - kept_[i].state; };

@@ -1,10 +1,10 @@
-// For loops that end when they end. Told of each state as it is reached, the policy says what to keep; at any moment
-// `finish` gives the reversal of what was kept at the least number of advances.
+// For loops that end when they end. Told of each state as it is reached, the policy says what to keep; at any
+// moment `finish` gives the reversal of what was kept at the least number of advances.
 //
-// The policy is greedy: while slots are free, every state is kept; then a state takes the place of that one which makes
-// the reversal cheapest if the next step is the last one, and none if keeping all is as cheap. Over all lengths up to
-// 1000 it takes at most 1.11 times the forward steps of the best schedule that knows the length with 2 slots, 1.07 with 3,
-// 1.06 with more.
+// The policy is greedy: while slots are free, every state is kept; then a state takes the place of that one
+// which makes the reversal cheapest if the next step is the last one, and none if keeping all is as cheap.
+// Over all lengths up to 1000 it takes at most 1.11 times the forward steps of the best schedule that knows
+// the length with 2 slots, 1.07 with 3, 1.06 with more.
 #pragma once
 #include <array>
 #include <memory>
@@ -22,17 +22,18 @@ class Online {
   explicit Online(std::int64_t slots, std::int16_t level = 0,
                   std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
-  // Takes all that it may ever need of its memory now, at most room_for(slots) bytes: visit() then allocates nothing.
+  // Takes all that it may ever need of its memory now, at most room_for(slots) bytes: visit() then allocates
+  // nothing.
   void reserve();
   static std::int64_t room_for(std::int64_t slots);
 
-  // State `step` is the working state, and step `step` is not the last: to be called for 0, 1, 2 and so on, before the
-  // step is taken. Returns what to do with it: nothing, a store, or a drop and a store.
+  // State `step` is the working state, and step `step` is not the last: to be called for 0, 1, 2 and so on,
+  // before the step is taken. Returns what to do with it: nothing, a store, or a drop and a store.
   std::span<const Action> visit(Step step);
 
-  // There are `steps` steps. Either the working state is state steps−1, the last step is not taken, and visit was
-  // called for all states before; or all are taken, the working state is state `steps`, and visit was called for all
-  // before that one. The stream begins with the working state as it is.
+  // There are `steps` steps. Either the working state is state steps−1, the last step is not taken, and visit
+  // was called for all states before; or all are taken, the working state is state `steps`, and visit was
+  // called for all before that one. The stream begins with the working state as it is.
   std::unique_ptr<ActionStream> finish(Step steps) const;
   // How many advances are in it; -1 beyond 63 bits.
   Step advances_to_finish(Step steps) const;

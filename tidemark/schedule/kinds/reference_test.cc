@@ -1,4 +1,5 @@
-// Every row of the tables of reference optima: the schedule promises the optimum, and the verifier confirms it.
+// Every row of the tables of reference optima: the schedule promises the optimum, and the verifier confirms
+// it.
 #include <gtest/gtest.h>
 
 #include <filesystem>

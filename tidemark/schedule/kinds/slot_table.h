@@ -26,8 +26,8 @@ class SlotTable {
 
   explicit SlotTable(std::size_t levels) : slots_(levels), totals_(levels) {}
 
-  // Each throws Error `bad_schedule` for an action that cannot be: of a level there is none of, a store into a slot
-  // that is full, a load of what the slot does not hold.
+  // Each throws Error `bad_schedule` for an action that cannot be: of a level there is none of, a store into
+  // a slot that is full, a load of what the slot does not hold.
   void fill(const Action& action, const Held& held);
   const Held& held(const Action& action) const;
   void empty(const Action& action);

@@ -1,5 +1,5 @@
-// Reverses a run of steps with the slots of one level, splitting each segment where a rule says: what bisection and
-// uniform segments have in common.
+// Reverses a run of steps with the slots of one level, splitting each segment where a rule says: what
+// bisection and uniform segments have in common.
 #pragma once
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace tidemark::schedule {
 
-// Rule: Step operator()(Step begin, Step length, std::int64_t slots), how far to advance before the next state is stored;
-// 1 to length − 1, and length − 1 with one slot.
+// Rule: Step operator()(Step begin, Step length, std::int64_t slots), how far to advance before the next
+// state is stored; 1 to length − 1, and length − 1 with one slot.
 template <class Rule>
 class SplitReversal {
  public:

@@ -175,7 +175,8 @@ void SplitTable::fill(const Question& question, double unit) {
                          question.reverse_cost * static_cast<double>(length));
     }
   }
-  // A step more costs what its reverse costs and as many advances as it is repeated: the slopes of straight stretches.
+  // A step more costs what its reverse costs and as many advances as it is repeated: the slopes of straight
+  // stretches.
   std::vector<Value> slopes;
   for (Step repeats = 1; slopes.size() < 32; repeats += 1 + repeats / 12) {
     const double slope = (question.forward_cost * static_cast<double>(repeats) + question.reverse_cost) *

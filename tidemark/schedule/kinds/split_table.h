@@ -1,12 +1,12 @@
-// Where to split a segment of steps on several levels of slots: the recurrences of H-Revolve (Herrmann and Pallez, ACM
-// TOMS 46, 2020) for any number of levels. With opt(k, m, l) the least cost of l+1 steps using m slots of level k and all
-// of the levels below, and opt' the same once their first state lies on level k:
+// Where to split a segment of steps on several levels of slots: the recurrences of H-Revolve (Herrmann and
+// Pallez, ACM TOMS 46, 2020) for any number of levels. With opt(k, m, l) the least cost of l+1 steps using m
+// slots of level k and all of the levels below, and opt' the same once their first state lies on level k:
 //
 //   opt'(k,m,l) = min( opt(k−1,c,l), min over 1 ≤ j ≤ l of j·uf + opt(k,m−1,l−j) + read + opt'(k,m,j−1) )
 //   opt (k,m,l) = min( opt(k−1,c,l), write + opt'(k,m,l) )
 //
-// The lowest level has a closed form where its transfers are free. The optimum is not convex in l, and the best j not
-// monotone: every j is tried, or refuted by a lower bound.
+// The lowest level has a closed form where its transfers are free. The optimum is not convex in l, and the
+// best j not monotone: every j is tried, or refuted by a lower bound.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -20,8 +20,8 @@ class SplitTable {
   // Slots by level, -1: any number. At least one level has some.
   SplitTable(const Question& question, std::vector<std::int64_t> slots);
 
-  // Exact up to thousands of steps; beyond, states of the levels in the tables are stored at multiples of `grain`
-  // steps counted from the end.
+  // Exact up to thousands of steps; beyond, states of the levels in the tables are stored at multiples of
+  // `grain` steps counted from the end.
   Step grain() const { return grain_; }
   std::size_t bottom() const { return bottom_; }                               // the lowest level with slots
   int first() const { return static_cast<int>(bottom_) + (closed_ ? 1 : 0); }  // the lowest in the table
@@ -30,7 +30,8 @@ class SplitTable {
     bool store = false;  // on this level, where the state is not stored yet; else only levels below are used
     Step split = 0;      // advance this far and use a slot less; 0: only levels below are used
   };
-  // For a segment of `length` steps that begins at step `begin`, with `slots` of level `level` free or holding its begin.
+  // For a segment of `length` steps that begins at step `begin`, with `slots` of level `level` free or
+  // holding its begin.
   Choice choice(std::size_t level, std::int64_t slots, Step begin, Step length) const;
 
  private:

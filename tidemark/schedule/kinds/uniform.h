@@ -1,5 +1,5 @@
-// States at equal distances. Where the records of one segment fit beside them, each segment is replayed once, the fewest
-// segments that fit; otherwise each step of a segment is reached anew from its state.
+// States at equal distances. Where the records of one segment fit beside them, each segment is replayed once,
+// the fewest segments that fit; otherwise each step of a segment is reached anew from its state.
 #pragma once
 #include "tidemark/schedule/plan.h"
 

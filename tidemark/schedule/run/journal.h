@@ -1,10 +1,10 @@
-// What a run can be resumed from, appended as it happens: who it is, which snapshots have reached their files, what
-// steps decided, hashes of states, and adjoints with the place in the schedule where they hold. Frames carry checksums;
-// a torn end, from a kill in the middle of a frame, is cut off.
+// What a run can be resumed from, appended as it happens: who it is, which snapshots have reached their
+// files, what steps decided, hashes of states, and adjoints with the place in the schedule where they hold.
+// Frames carry checksums; a torn end, from a kill in the middle of a frame, is cut off.
 //
-// Checksums tell of damage, not of intent: what a frame says is held against the other frames, the call and the files as
-// well, and a journal that contradicts them is refused. Only what a snapshot or an adjoint rests on counts; what was
-// written behind the last of them is cut off, too.
+// Checksums tell of damage, not of intent: what a frame says is held against the other frames, the call and
+// the files as well, and a journal that contradicts them is refused. Only what a snapshot or an adjoint rests
+// on counts; what was written behind the last of them is cut off, too.
 #pragma once
 #include <memory>
 #include <optional>
@@ -66,8 +66,8 @@ struct JournalCall {
 // A hash of who a run is and what it answers, for BlockContext::run.
 std::uint64_t hash_of_run(const std::string& identity, const std::string& plan);
 
-// Nothing when there is no journal, or none that got as far as to say who it is. Throws Error `run_directory` for one of
-// another run, and for one that contradicts itself or the call.
+// Nothing when there is no journal, or none that got as far as to say who it is. Throws Error `run_directory`
+// for one of another run, and for one that contradicts itself or the call.
 std::optional<Journaled> read_journal(const Folder& folder, const JournalCall& call);
 
 [[noreturn]] void refuse_journal(const std::string& path, const std::string& why);

@@ -1,5 +1,5 @@
-// Journals whose checksums hold and whose contents do not: a run that goes on from one gives the right gradient or an
-// Error, whatever a record says.
+// Journals whose checksums hold and whose contents do not: a run that goes on from one gives the right
+// gradient or an Error, whatever a record says.
 #include <gmock/gmock.h>
 
 #include "tests/support/crafted_journals.h"

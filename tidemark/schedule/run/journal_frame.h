@@ -1,4 +1,5 @@
-// The bytes of a journal: frames of a length, a kind, a checksum and a payload, and the payload of a committed block.
+// The bytes of a journal: frames of a length, a kind, a checksum and a payload, and the payload of a
+// committed block.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,8 @@ struct JournalFrame {
 
 JournalFrame frame_of(char kind, std::span<const std::byte> payload);  // what must stand before it
 
-// A Commit without gaps, of the kinds S (a slot) and A (an adjoint). `context.run` is not written: the reader knows it.
+// A Commit without gaps, of the kinds S (a slot) and A (an adjoint). `context.run` is not written: the reader
+// knows it.
 struct CommitRecord {
   std::int32_t level = 0, slot = 0;
   std::uint64_t generation = 0;

@@ -1,4 +1,5 @@
-// Reads a journal back, frame by frame, and believes nothing that the call, the file or the other frames contradict.
+// Reads a journal back, frame by frame, and believes nothing that the call, the file or the other frames
+// contradict.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
-// What every state was at its first visit, held against every later one: a replay that differs is found at the step
-// where it does. A hash of its bits, or, where the stepper compares for itself, a summary of the stepper's.
+// What every state was at its first visit, held against every later one: a replay that differs is found at
+// the step where it does. A hash of its bits, or, where the stepper compares for itself, a summary of the
+// stepper's.
 #pragma once
 #include <span>
 #include <vector>
@@ -17,10 +18,11 @@ class ReplayHashes {
     if (on_) hashes_.reserve((static_cast<std::size_t>(steps) + 1) * words_);
   }
 
-  // The simulation has reached state `step`. Throws Error `replay_diverged` when it was another at the first visit.
+  // The simulation has reached state `step`. Throws Error `replay_diverged` when it was another at the first
+  // visit.
   void visit(const Simulation& simulation, Step step);
-  // Bytes that claim to be state `step`: false when they are not. Unknown states are believed, and, where the stepper
-  // compares for itself, all that have the checksum of their file.
+  // Bytes that claim to be state `step`: false when they are not. Unknown states are believed, and, where the
+  // stepper compares for itself, all that have the checksum of their file.
   bool agree(std::span<const std::byte> bytes, Step step) const;
 
   // By state: a hash, 0 when it is not known, and behind it the summary.

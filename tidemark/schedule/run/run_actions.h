@@ -1,5 +1,5 @@
-// Carries out the actions of a schedule on a simulation: the working state, slots on stores, verification, healing.
-// What a run can be resumed from is written by whoever watches, at the moments this loop names.
+// Carries out the actions of a schedule on a simulation: the working state, slots on stores, verification,
+// healing. What a run can be resumed from is written by whoever watches, at the moments this loop names.
 #pragma once
 #include <chrono>
 #include <memory>

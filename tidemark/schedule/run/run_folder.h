@@ -1,6 +1,7 @@
-// The folder `tidemark-NAME` of a run within each of its directories: made for this user alone, locked against a second
-// run, and removed after success. Only files that this library names are ever touched, and no link is followed. A run
-// without names has no folder: its files are in the directories themselves, where nobody sees them.
+// The folder `tidemark-NAME` of a run within each of its directories: made for this user alone, locked
+// against a second run, and removed after success. Only files that this library names are ever touched, and
+// no link is followed. A run without names has no folder: its files are in the directories themselves, where
+// nobody sees them.
 #pragma once
 #include <memory>
 #include <string>

@@ -77,8 +77,8 @@ void RunKeeper::committed(const Commit& commit) {
   files_.reclaim(commit.generation);
 }
 
-// What steps decided, and what they hashed to, before the block that rests on it; and no more, so that what nothing
-// rests on can be decided again.
+// What steps decided, and what they hashed to, before the block that rests on it; and no more, so that what
+// nothing rests on can be decided again.
 void RunKeeper::write_steps(const BlockContext& context) {
   const std::size_t entry = simulation_.log.entry_bytes();
   const auto log = simulation_.log.bytes().first(context.log_entries * entry);

@@ -1,6 +1,6 @@
-// Makes a run resumable while it goes: lists snapshots in the journal when they have reached their files, and writes
-// the adjoint whenever the reversal enters another outer interval, or before a file that an earlier resumption would
-// need is given up.
+// Makes a run resumable while it goes: lists snapshots in the journal when they have reached their files, and
+// writes the adjoint whenever the reversal enters another outer interval, or before a file that an earlier
+// resumption would need is given up.
 #pragma once
 #include <limits>
 

@@ -1,4 +1,5 @@
-// The next few thousand actions of a schedule, so that what will be read from files is read before it is needed.
+// The next few thousand actions of a schedule, so that what will be read from files is read before it is
+// needed.
 #pragma once
 #include <deque>
 #include <vector>
@@ -11,7 +12,8 @@ class Lookahead {
  public:
   static constexpr std::size_t depth = 4096;
 
-  // `files`: by level, whether to look for its loads; none: nothing is looked for, and one action is taken at a time.
+  // `files`: by level, whether to look for its loads; none: nothing is looked for, and one action is taken at
+  // a time.
   Lookahead(ActionStream& stream, std::vector<bool> files);
 
   const Action* peek();  // nothing at the end

@@ -1,5 +1,5 @@
-// From options to a question: sizes and costs that are not given are measured on the simulation itself. A run that is
-// resumed takes the question it was begun with.
+// From options to a question: sizes and costs that are not given are measured on the simulation itself. A run
+// that is resumed takes the question it was begun with.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,7 +96,8 @@ std::string plan_of(const Question& question) {
       .dump();
 }
 
-// The question of an interrupted run: `asked`, with what was measured then. Nothing when the plan is not of that form.
+// The question of an interrupted run: `asked`, with what was measured then. Nothing when the plan is not of
+// that form.
 std::optional<Question> question_of(const std::string& plan, Question asked) {
   const Json json = Json::parse(plan, nullptr, false);
   if (!json.is_object() || !json.contains("levels") || !json["levels"].is_array() ||

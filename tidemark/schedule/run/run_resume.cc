@@ -66,7 +66,8 @@ void require_same(const std::string& journaled, const std::string& now, const st
 
 namespace {
 
-// Where in the schedule a keeper writes adjoints: before it reads or fills a file, and where the steps have ended.
+// Where in the schedule a keeper writes adjoints: before it reads or fills a file, and where the steps have
+// ended.
 bool may_hold_adjoint(const Action& action, const std::vector<bool>& files, bool at_end) {
   const bool in_files = action.level >= 0 && static_cast<std::size_t>(action.level) < files.size() &&
                         files[static_cast<std::size_t>(action.level)];
@@ -144,7 +145,8 @@ SlotTable::Place latest_in_files(const RunActions& actions, Step step) {
   return best;
 }
 
-// Forward to state `step` from where the working state is, or from a file in between. A damaged one is made again.
+// Forward to state `step` from where the working state is, or from a file in between. A damaged one is made
+// again.
 void go_forward(RunActions& actions, Step step) {
   const SlotTable::Place from = latest_in_files(actions, step);
   if (from.step > actions.at() && !actions.try_load(from.level, from.slot, from.step)) {
@@ -200,7 +202,8 @@ void restore(RunActions& actions, Simulation& simulation, const Journaled& journ
   files.adopt_generation(journaled.next_generation);
   folders.clean(keep);
 
-  // Memory is lost: its states and records are computed again, in their order, from files and the initial state.
+  // Memory is lost: its states and records are computed again, in their order, from files and the initial
+  // state.
   const Step at = actions.at(), record = actions.working_record();
   if (record >= 0) lost.push_back({record, true, working, 0});
   std::sort(lost.begin(), lost.end(), [](const Lost& a, const Lost& b) {

@@ -20,8 +20,8 @@ using testing::Ring;
 using testing::run_and_die;
 using testing::Scratch;
 
-// Damages a file of the run: a bit, a cut, a word, the file itself; of a journal also one word of a record, with a
-// checksum that holds. True when it was such a record.
+// Damages a file of the run: a bit, a cut, a word, the file itself; of a journal also one word of a record,
+// with a checksum that holds. True when it was such a record.
 bool damage(const Scratch& scratch, std::array<std::uint32_t, 4> draw) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(scratch.path()))

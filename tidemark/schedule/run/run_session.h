@@ -1,5 +1,5 @@
-// One run from its first action to its last: opens levels and files, goes on where a journal says, carries out the
-// schedule, cleans up.
+// One run from its first action to its last: opens levels and files, goes on where a journal says, carries
+// out the schedule, cleans up.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -27,8 +27,8 @@ class Session {
  public:
   Session(Simulation& simulation, const Promise& promise, const RunOptions& options, RunFolders& folders);
 
-  // Begins a journal, or brings everything to where one says. `scout` is the schedule from its beginning; so is what
-  // `skip` and `peek` give, the one taking an action, the other only looking.
+  // Begins a journal, or brings everything to where one says. `scout` is the schedule from its beginning; so
+  // is what `skip` and `peek` give, the one taking an action, the other only looking.
   void start(const Resumable& resumable, const std::string& plan, ActionStream& scout,
              const std::function<bool(Action&)>& skip, const std::function<const Action*()>& peek);
   void perform(const Action& action);

@@ -1,5 +1,5 @@
-// Runs of a length that is not known before: the online policy keeps states while the loop goes, and is finished when it
-// ends. The end is written to the journal, so that it is never asked for twice.
+// Runs of a length that is not known before: the online policy keeps states while the loop goes, and is
+// finished when it ends. The end is written to the journal, so that it is never asked for twice.
 #include <fmt/format.h>
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The executor's view of a simulation: one working state, one working record, records in slots, an adjoint. Types end
-// here; behind it are bytes.
+// The executor's view of a simulation: one working state, one working record, records in slots, an adjoint.
+// Types end here; behind it are bytes.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -158,7 +158,8 @@ class BoundSimulation final : public Simulation {
     else
       return sizeof(Record);
   }
-  // Assigning keeps a vector's capacity where the record is copied or swapped; emplace is for types without it.
+  // Assigning keeps a vector's capacity where the record is copied or swapped; emplace is for types without
+  // it.
   void keep(std::optional<Record>& into, Step step) {
     if constexpr (std::is_move_assignable_v<Record>) {
       into = detail::record_of(stepper_, state_, step, log);

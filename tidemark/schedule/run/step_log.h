@@ -1,6 +1,6 @@
-// What a step decided at its first visit: step size, random counter, state of a controller. A replay asks the log and
-// gets the same answer; nothing is decided twice. The log is kept in memory (its size times the steps) and, for a run
-// that can be resumed, in its journal.
+// What a step decided at its first visit: step size, random counter, state of a controller. A replay asks the
+// log and gets the same answer; nothing is decided twice. The log is kept in memory (its size times the
+// steps) and, for a run that can be resumed, in its journal.
 //
 //   const double dt = log.once(i, [&] { return choose_step(u); });
 #pragma once
@@ -17,8 +17,8 @@ namespace tidemark::schedule {
 
 class StepLog {
  public:
-  // The value of step `step`: `choose()` the first time, the same bits ever after. Steps ask in their order, each
-  // for one value, always of one type: a struct when there are several things to say.
+  // The value of step `step`: `choose()` the first time, the same bits ever after. Steps ask in their order,
+  // each for one value, always of one type: a struct when there are several things to say.
   template <class Choose>
   auto once(Step step, Choose&& choose) {
     using T = std::remove_cvref_t<decltype(choose())>;

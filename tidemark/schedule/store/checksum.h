@@ -1,4 +1,5 @@
-// 64 bits that tell blocks of bytes apart: XXH3 (Collet), at the speed of memory. Never 0, so that 0 can say "unknown".
+// 64 bits that tell blocks of bytes apart: XXH3 (Collet), at the speed of memory. Never 0, so that 0 can say
+// "unknown".
 #pragma once
 #include <cstddef>
 #include <cstdint>

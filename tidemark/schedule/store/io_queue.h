@@ -1,5 +1,5 @@
-// Reads and writes of whole blocks that go on while the caller computes: io_uring where the kernel gives it, else a
-// thread. One caller; requests may finish in any order.
+// Reads and writes of whole blocks that go on while the caller computes: io_uring where the kernel gives it,
+// else a thread. One caller; requests may finish in any order.
 #pragma once
 #include <cstddef>
 #include <cstdint>

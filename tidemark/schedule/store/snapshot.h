@@ -1,8 +1,8 @@
-// How a state (an adjoint, a record) becomes bytes and back. Works at once for trivially copyable types, vectors of
-// them, and structs that list their members with TM_FIELDS; else specialise Snapshot, or give the type members
-// `size() const` (in bytes), `save(std::span<std::byte>) const` and `load(std::span<const std::byte>)`.
-// The size may change from state to state but not between a save and its load. Bytes come back from files: a load that
-// finds them of another length than its type can have throws Error `run_directory`.
+// How a state (an adjoint, a record) becomes bytes and back. Works at once for trivially copyable types,
+// vectors of them, and structs that list their members with TM_FIELDS; else specialise Snapshot, or give the
+// type members `size() const` (in bytes), `save(std::span<std::byte>) const` and `load(std::span<const
+// std::byte>)`. The size may change from state to state but not between a save and its load. Bytes come back
+// from files: a load that finds them of another length than its type can have throws Error `run_directory`.
 #pragma once
 #include <concepts>
 #include <cstddef>

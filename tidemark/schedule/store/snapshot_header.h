@@ -1,5 +1,5 @@
-// What stands before each block in a file of snapshots, and what a block rests on. A file says all that its record in
-// the journal says; either is believed only where they agree.
+// What stands before each block in a file of snapshots, and what a block rests on. A file says all that its
+// record in the journal says; either is believed only where they agree.
 #pragma once
 #include <cstdint>
 #include <optional>

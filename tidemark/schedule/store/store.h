@@ -1,5 +1,6 @@
-// Slots of bytes on one level: where states wait. A slot is opened, filled and closed; then it can be read until it is
-// dropped. What was written and what comes back are held together by checksums, where the level cannot be trusted.
+// Slots of bytes on one level: where states wait. A slot is opened, filled and closed; then it can be read
+// until it is dropped. What was written and what comes back are held together by checksums, where the level
+// cannot be trusted.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +35,9 @@ class Store {
   virtual double stall_seconds() const { return 0; }
 };
 
-// Slots in memory. Blocks of dropped slots are used again, so that nothing is allocated once as many states have been
-// held as ever will be. What is allocated never passes `budget` bytes together with what the caller says others hold.
+// Slots in memory. Blocks of dropped slots are used again, so that nothing is allocated once as many states
+// have been held as ever will be. What is allocated never passes `budget` bytes together with what the caller
+// says others hold.
 class MemoryStore final : public Store {
  public:
   explicit MemoryStore(std::int64_t budget) : budget_(budget) {}

@@ -112,7 +112,8 @@ std::size_t SnapshotFiles::transfer_bytes(std::size_t payload) const {
   return static_cast<std::size_t>(options_.direct ? align_up(bytes, static_cast<std::int64_t>(page)) : bytes);
 }
 
-// Waits until one is free: reads ahead never take the last one, so that there is always one that a transfer will free.
+// Waits until one is free: reads ahead never take the last one, so that there is always one that a transfer
+// will free.
 int SnapshotFiles::take_buffer(int level, std::size_t bytes) {
   const auto is_free = [](const Buffer& buffer) { return buffer.use == Use::free; };
   auto found = std::find_if(buffers_.begin(), buffers_.end(), is_free);
@@ -360,7 +361,8 @@ void SnapshotFiles::drain() {
   while (!writes_.empty()) TM_CHECK(look(true), "a write was lost");
 }
 
-// A file that is as long as the commit says, with the header of just that block: only then is room made for it.
+// A file that is as long as the commit says, with the header of just that block: only then is room made for
+// it.
 FileHandle SnapshotFiles::open_whole(const Commit& commit) const {
   FileHandle file =
       folder_of(commit.level)->open_file(name_of(commit.level, commit.slot, commit.generation), O_RDONLY);

@@ -1,6 +1,6 @@
-// Slots as files in a directory. Writes go on in the background from buffers of their own; reads can be asked for ahead.
-// Each block carries a checksum. Writes are committed in the order in which they were closed, so that a journal that
-// lists the commits is always a prefix of what happened.
+// Slots as files in a directory. Writes go on in the background from buffers of their own; reads can be asked
+// for ahead. Each block carries a checksum. Writes are committed in the order in which they were closed, so
+// that a journal that lists the commits is always a prefix of what happened.
 #pragma once
 #include <deque>
 #include <functional>
@@ -34,7 +34,8 @@ class SnapshotFiles {
   ~SnapshotFiles();
   SnapshotFiles(const SnapshotFiles&) = delete;
 
-  // Called for every block, in the order of close(). What it throws comes out of the call that waited or looked.
+  // Called for every block, in the order of close(). What it throws comes out of the call that waited or
+  // looked.
   std::function<void(const Commit&)> on_commit;
   // What the blocks that are closed from now on rest on; none: nothing.
   std::function<BlockContext()> context;
@@ -55,8 +56,8 @@ class SnapshotFiles {
   void drain();                        // commits everything; the time counts as a stall
   void reclaim(std::uint64_t before);  // removes files dropped before the file of that generation was made
 
-  // Takes over what an earlier process has written. A file that is not there, or does not say what the commit says, is
-  // a damaged snapshot.
+  // Takes over what an earlier process has written. A file that is not there, or does not say what the commit
+  // says, is a damaged snapshot.
   void adopt(const Commit& commit);
   std::optional<std::vector<std::byte>> read_adjoint(const Commit& commit) const;
   void adopt_generation(std::uint64_t next) { next_generation_ = next; }

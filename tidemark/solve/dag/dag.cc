@@ -43,7 +43,7 @@ RematProblem problem_of(const Dag& dag) {
   parts.uses = parts.before;
   parts.scratch.assign(n, 0);
   parts.size = dag.bytes;
-  parts.take_overs.resize(n);
+  parts.reuses.resize(n);
   parts.pinned.assign(n, false);
   parts.present.assign(n, false);
 

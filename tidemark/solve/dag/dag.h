@@ -1,6 +1,6 @@
-// Graphs with a cost and bytes per node and nothing else: what planners are compared on (docs/dag_format.md). One node
-// is one value. Running it needs all its inputs and its result at once; a value is released after its last use, at once
-// if it has none; any node may run again, every node runs at least once.
+// Graphs with a cost and bytes per node and nothing else: what planners are compared on (docs/dag_format.md).
+// One node is one value. Running it needs all its inputs and its result at once; a value is released after
+// its last use, at once if it has none; any node may run again, every node runs at least once.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -14,8 +14,8 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Nodes of one cycle, each a producer of the next and the last of the first; empty if there is none. What is left after
-// running all that can run has a producer left too, so walking to producers must come round.
+// Nodes of one cycle, each a producer of the next and the last of the first; empty if there is none. What is
+// left after running all that can run has a producer left too, so walking to producers must come round.
 std::vector<int> find_cycle(int nodes, const std::vector<RawEdge>& edges) {
   std::vector<std::vector<int>> consumers(at(nodes));
   std::vector<int> waiting(at(nodes), 0);

@@ -13,8 +13,8 @@ struct RawEdge {
   std::uint32_t line = 0;  // of the file
 };
 
-// The edges sorted and each once. Throws Error where one has no node at its end, leads to itself or backwards; a cycle
-// is told with its nodes.
+// The edges sorted and each once. Throws Error where one has no node at its end, leads to itself or
+// backwards; a cycle is told with its nodes.
 std::vector<DagEdge> checked_edges(const Dag& dag, const std::vector<RawEdge>& edges, std::string_view file);
 
 }  // namespace tidemark

@@ -1,5 +1,5 @@
-// Reads a graph event by event, without a tree of the whole file in between: so every complaint has its line, fields
-// that are there twice are seen, and nesting needs no stack.
+// Reads a graph event by event, without a tree of the whole file in between: so every complaint has its line,
+// fields that are there twice are seen, and nesting needs no stack.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Schedules of a Dag as lists of nodes, one entry per run: their text, and a judge of them that shares nothing with the
-// searches. It lays every version of a value on the line of steps, from the run that makes it to its last reader
-// before the next one, and adds up.
+// Schedules of a Dag as lists of nodes, one entry per run: their text, and a judge of them that shares
+// nothing with the searches. It lays every version of a value on the line of steps, from the run that makes
+// it to its last reader before the next one, and adds up.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -23,8 +23,8 @@ struct ScheduleCheck {
 };
 ScheduleCheck check_schedule(const Dag& dag, std::span<const int> schedule);
 
-// The nodes whose values are in memory while the run at `position` is under way, its own and its inputs included,
-// largest first. The schedule has no fault.
+// The nodes whose values are in memory while the run at `position` is under way, its own and its inputs
+// included, largest first. The schedule has no fault.
 std::vector<int> alive_at(const Dag& dag, std::span<const int> schedule, int position);
 
 // Indices separated by white space. Errors name `origin`, the line and the entry.

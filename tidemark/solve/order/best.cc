@@ -69,7 +69,8 @@ TaskOrder order_of_part(const OrderModel& model, std::int64_t goal, Work& work) 
   }
   if (offer(backward_greedy_order(model, lazy, 0, 0, work))) return best;
 
-  // Half of the work goes into the best start, the rest into starts with noise around it, each improved in turn.
+  // Half of the work goes into the best start, the rest into starts with noise around it, each improved in
+  // turn.
   Work share{work.left / 2, work.control};
   work.left -= share.left;
   improve_order(model, best, goal, share);

@@ -41,14 +41,14 @@ class PartBound {
   }
 
  private:
-  // Operands, results and scratch, less the most that take-overs could save: each result once.
+  // Operands, results and scratch, less the most that in-place reuses could save: each result once.
   template <class F>
   std::int64_t own_load(int t, F&& needed_after) const {
     std::int64_t sum = model_.base + model_.scratch[at(t)];
     for (int i : model_.uses[t]) sum += model_.size[at(i)];
     for (int i : model_.makes[t]) sum += model_.size[at(i)];
     int last_made = -1;
-    for (const TakeOver& pair : model_.take_overs[at(t)]) {
+    for (const InPlaceReuse& pair : model_.reuses[at(t)]) {
       if (pair.made == last_made || needed_after(pair.used)) continue;
       sum -= model_.size[at(pair.made)];
       last_made = pair.made;

@@ -1,8 +1,8 @@
-// Minimax search over downward-closed sets of tasks. A set's resident bytes do not depend on how it was reached, so a
-// set need be opened only once, by the lowest peak that leads to it.
+// Minimax search over downward-closed sets of tasks. A set's resident bytes do not depend on how it was
+// reached, so a set need be opened only once, by the lowest peak that leads to it.
 //
-// Safe step: a ready task that does not lift the peak so far and leaves no more bytes than before can go at once.
-// Whatever runs in between would only let it free more, so moving it to the front never hurts.
+// Safe step: a ready task that does not lift the peak so far and leaves no more bytes than before can go at
+// once. Whatever runs in between would only let it free more, so moving it to the front never hurts.
 #include <algorithm>
 #include <bit>
 #include <queue>
@@ -84,7 +84,7 @@ class ExactSearch {
     for (int i : model_.uses[t]) {
       if (dies(i)) freed += model_.size[at(i)];
     }
-    return {resident + made + model_.scratch[at(t)] - saved_by_take_over(model_, t, dies), made - freed};
+    return {resident + made + model_.scratch[at(t)] - saved_by_reuse(model_, t, dies), made - freed};
   }
 
   void expand(Set done, const Reached& from, std::int64_t limit) {

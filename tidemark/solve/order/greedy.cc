@@ -19,8 +19,9 @@ double chance(std::uint64_t seed, int task) {
   return static_cast<double>(x >> 11) * 0x1p-53;
 }
 
-// Some tasks done, and what it would mean to do another. Every `run` can be undone. Sources, tasks that wait for
-// nothing, are no choice of their own: each runs right before the first task that needs it, as a part of it.
+// Some tasks done, and what it would mean to do another. Every `run` can be undone. Sources, tasks that wait
+// for nothing, are no choice of their own: each runs right before the first task that needs it, as a part of
+// it.
 class State {
  public:
   explicit State(const OrderModel& model)
@@ -71,7 +72,7 @@ class State {
       if (source >= 0 && run_for_[at(source)] < 0) made += model_.size[at(i)];
       if (dies(i)) freed += model_.size[at(i)];
     }
-    return {made + model_.scratch[at(t)] - saved_by_take_over(model_, t, dies), made - freed};
+    return {made + model_.scratch[at(t)] - saved_by_reuse(model_, t, dies), made - freed};
   }
 
   // Calls `wake` for tasks that become ready and for ready ones that would now free more.

@@ -1,5 +1,5 @@
-// Local search at the peak. Moving tasks changes the loads only between the old and the new place, so every trial is
-// judged on that range alone: first by its highest load, then by the sum of its loads.
+// Local search at the peak. Moving tasks changes the loads only between the old and the new place, so every
+// trial is judged on that range alone: first by its highest load, then by the sum of its loads.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -95,7 +95,7 @@ class Improver {
       };
       trial_resident_.push_back(resident);
       for (int i : model_.makes[t]) resident += model_.size[at(i)];
-      const std::int64_t during = resident + model_.scratch[at(t)] - saved_by_take_over(model_, t, dies);
+      const std::int64_t during = resident + model_.scratch[at(t)] - saved_by_reuse(model_, t, dies);
       if (during > limit) return std::nullopt;
       trial_during_.push_back(during);
       s.peak = std::max(s.peak, during);

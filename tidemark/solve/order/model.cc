@@ -38,7 +38,7 @@ OrderModel make_model(OrderParts parts) {
   model.makes = IntLists(parts.makes);
   model.users = IntLists(users);
   model.scratch = std::move(parts.scratch);
-  model.take_overs = std::move(parts.take_overs);
+  model.reuses = std::move(parts.reuses);
   model.size = std::move(parts.size);
   model.pinned = std::move(parts.pinned);
   model.present = std::move(parts.present);
@@ -61,7 +61,7 @@ OrderLoads loads_of(const OrderModel& model, std::span<const int> order) {
     loads.resident.push_back(resident);
     for (int i : model.uses[t]) --left[at(i)];
     for (int i : model.makes[t]) resident += model.size[at(i)];
-    loads.during.push_back(resident - saved_by_take_over(model, t, dies) + model.scratch[at(t)]);
+    loads.during.push_back(resident - saved_by_reuse(model, t, dies) + model.scratch[at(t)]);
     loads.peak = std::max(loads.peak, loads.during.back());
     for (int i : model.uses[t]) {
       if (dies(i)) resident -= model.size[at(i)];
@@ -138,8 +138,8 @@ OrderModel piece_of(const OrderModel& model, std::span<const int> order, std::sp
     auto& uses = parts.uses.emplace_back();
     for (int i : model.uses[t]) uses.push_back(number(i, true));
     parts.scratch.push_back(model.scratch[at(t)]);
-    auto& pairs = parts.take_overs.emplace_back();
-    for (const TakeOver& pair : model.take_overs[at(t)]) {
+    auto& pairs = parts.reuses.emplace_back();
+    for (const InPlaceReuse& pair : model.reuses[at(t)]) {
       pairs.push_back({item_number[at(pair.made)], item_number[at(pair.used)]});
     }
   }

@@ -29,7 +29,7 @@ OrderModel simple_model(const std::vector<std::int64_t>& sizes,
   parts.before.resize(sizes.size());
   parts.uses.resize(sizes.size());
   parts.scratch.assign(sizes.size(), 0);
-  parts.take_overs.resize(sizes.size());
+  parts.reuses.resize(sizes.size());
   parts.pinned.assign(sizes.size(), false);
   parts.present.assign(sizes.size(), false);
   for (std::size_t t = 0; t < sizes.size(); ++t) parts.makes.push_back({static_cast<int>(t)});
@@ -47,7 +47,7 @@ OrderModel random_model(std::mt19937& random, int tasks, double density) {
     parts.before.emplace_back();
     parts.uses.emplace_back();
     parts.makes.emplace_back();
-    parts.take_overs.emplace_back();
+    parts.reuses.emplace_back();
     parts.scratch.push_back(draw(4) == 0 ? 1 + draw(20) : 0);
     for (int b = 0; b < t; ++b) {
       if (draw(1000) >= static_cast<int>(density * 1000)) continue;
@@ -64,7 +64,7 @@ OrderModel random_model(std::mt19937& random, int tasks, double density) {
       for (int u : parts.uses.back()) {
         if (draw(2) == 0 && !parts.pinned[at(u)]) {
           parts.size.back() = parts.size[at(u)];
-          parts.take_overs.back().push_back({item, u});
+          parts.reuses.back().push_back({item, u});
           break;
         }
       }
@@ -157,7 +157,7 @@ TEST(Order, RunsUpdatesAsSoonAsTheirGradientIsThere) {
       parts.present.push_back(false);
     }
     parts.scratch.push_back(0);
-    parts.take_overs.emplace_back();
+    parts.reuses.emplace_back();
     return static_cast<int>(parts.makes.size()) - 1;
   };
   std::vector<int> gradients;

@@ -1,5 +1,6 @@
-// Tables of lifetimes as text: a header with the columns id, lower, upper, size in any order (others are kept out of
-// the way), then a line per item. What `tidemark layout` reads, and what it writes back with a column `offset`.
+// Tables of lifetimes as text: a header with the columns id, lower, upper, size in any order (others are kept
+// out of the way), then a line per item. What `tidemark layout` reads, and what it writes back with a column
+// `offset`.
 #pragma once
 #include <cstdint>
 #include <optional>

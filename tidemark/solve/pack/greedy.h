@@ -1,6 +1,7 @@
-// Good layouts fast, for any number of blocks: first whole skylines with a few fixed tastes (real training plans end
-// here, mostly at their bound), then skylines built level by level, where several tastes are tried for each level and
-// the best goes on. Waste adds up over the levels, so the best of k per level is far better than the best of k overall.
+// Good layouts fast, for any number of blocks: first whole skylines with a few fixed tastes (real training
+// plans end here, mostly at their bound), then skylines built level by level, where several tastes are tried
+// for each level and the best goes on. Waste adds up over the levels, so the best of k per level is far
+// better than the best of k overall.
 #pragma once
 #include <cstdint>
 

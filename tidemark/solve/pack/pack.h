@@ -1,5 +1,5 @@
-// Packing lifetimes into one arena (dynamic storage allocation): each item occupies [offset, offset + size) of
-// memory during [lower, upper) of time, and no two items may share a byte at the same time.
+// Packing lifetimes into one arena (dynamic storage allocation): each item occupies [offset, offset + size)
+// of memory during [lower, upper) of time, and no two items may share a byte at the same time.
 //
 //   memory │   ┌───c───┐             The height of the picture is what the arena needs. No layout is lower than
 //          │┌──b──┐┌──d──┐           the maximum load (the sum of what lives at one time); reaching it is NP-hard.
@@ -46,7 +46,8 @@ struct PackResult {
   std::int64_t work = 0;  // spent
 };
 
-// Throws Error on a negative size, a reversed lifetime, an alignment that is no power of two, or a load beyond 2^61.
+// Throws Error on a negative size, a reversed lifetime, an alignment that is no power of two, or a load
+// beyond 2^61.
 PackResult pack(std::span<const PackItem> items, const PackOptions& options = {});
 
 // The maximum load of items whose sizes are rounded up to their alignments.

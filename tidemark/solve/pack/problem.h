@@ -1,8 +1,8 @@
 // What the solvers see: items reduced to blocks over numbered sections of time.
 //
-// Only which items live together matters, so time shrinks to its maximal cliques ("sections"): a new one starts
-// where a lifetime begins after another ended. Sizes are rounded to alignments and divided by their common unit.
-// Items that no other overlaps, even indirectly, are problems of their own.
+// Only which items live together matters, so time shrinks to its maximal cliques ("sections"): a new one
+// starts where a lifetime begins after another ended. Sizes are rounded to alignments and divided by their
+// common unit. Items that no other overlaps, even indirectly, are problems of their own.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -281,8 +281,8 @@ void Search::find_valleys(int lo, int hi) {
 
 Search::Choice Search::choose(std::span<const int> blocks, int lo, int hi) {
   find_valleys(lo, hi);
-  // Per section s of a valley: how many blocks of the valley cover s; the least size of those that end at s or
-  // before, and of those that begin after s.
+  // Per section s of a valley: how many blocks of the valley cover s; the least size of those that end at s
+  // or before, and of those that begin after s.
   std::fill(covers_.begin() + lo, covers_.begin() + hi + 1, 0);
   std::fill(beside_left_.begin() + lo, beside_left_.begin() + hi + 1, unbounded);
   std::fill(beside_right_.begin() + lo, beside_right_.begin() + hi + 1, unbounded);

@@ -1,15 +1,17 @@
-// Does a layout of a given height exist? A depth-first search from the floor upwards that finds one or proves that
-// there is none; restarts with other preferences share what was refuted before.
+// Does a layout of a given height exist? A depth-first search from the floor upwards that finds one or proves
+// that there is none; restarts with other preferences share what was refuted before.
 //
-// The state is a floor per section: below it all is decided. In a valley of the floor (walls higher on both sides)
-// take one section s. In some best layout, either a block inside the valley that covers s lies right on the floor,
-// or nothing does, and then s stays empty up to the lower wall or the top of a block beside it. That is the branching;
-// the section with the fewest branches, then the least slack, goes first. Three things prune:
+// The state is a floor per section: below it all is decided. In a valley of the floor (walls higher on both
+// sides) take one section s. In some best layout, either a block inside the valley that covers s lies right
+// on the floor, or nothing does, and then s stays empty up to the lower wall or the top of a block beside it.
+// That is the branching; the section with the fewest branches, then the least slack, goes first. Three things
+// prune:
 //   heads      blocks of a section that start at height e or higher must fit between e and the capacity;
 //   splitting  where no undecided block crosses, both sides are solved alone;
 //   memory     a floor and a set of undecided blocks that failed once fail again, whatever led there.
-// "Best" is the least sum of offsets, which is why nothing ever floats and no valley is left empty that could be used.
-// Blocks with different alignments may hide room beneath each other, so there the search finds but does not prove.
+// "Best" is the least sum of offsets, which is why nothing ever floats and no valley is left empty that could
+// be used. Blocks with different alignments may hide room beneath each other, so there the search finds but
+// does not prove.
 #pragma once
 #include <cstdint>
 #include <deque>

@@ -140,7 +140,8 @@ void Skyline::place(int block, int segment) {
   raise(segment, b.first, b.last, offset + b.size);
 }
 
-// A valley is given away up to its lower wall when it keeps more slack than that wall has, by the price of the waste.
+// A valley is given away up to its lower wall when it keeps more slack than that wall has, by the price of
+// the waste.
 bool Skyline::worth_giving_away(int segment, Height wall, Height slack) const {
   if (wall >= endless || std::isinf(waste_price_)) return false;
   const Segment& here = segments_[segment];

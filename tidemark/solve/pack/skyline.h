@@ -4,9 +4,10 @@
 //   ───┘  │   V    │        with the least slack (the most load still to come); of the blocks that fit into V and
 //         └────────┘        cover that section, the preferred one. If none fits, V is filled up to its lower wall.
 //
-// Room wasted where much slack is left costs nothing, but a narrow valley at a section without slack does. So V is
-// also filled up, given away, when it has slack to spare compared with the wall beside it (`Taste::waste_price`).
-// A skyline can be copied and goes on from any level, so that callers can try several tastes per level.
+// Room wasted where much slack is left costs nothing, but a narrow valley at a section without slack does. So
+// V is also filled up, given away, when it has slack to spare compared with the wall beside it
+// (`Taste::waste_price`). A skyline can be copied and goes on from any level, so that callers can try several
+// tastes per level.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -32,7 +33,8 @@ class Skyline {
 
   void prefer(const Taste& taste, Noise& noise);
 
-  // Places blocks until every valley is at `level` or higher, or nothing is left. Returns the work units spent.
+  // Places blocks until every valley is at `level` or higher, or nothing is left. Returns the work units
+  // spent.
   std::int64_t build(std::int64_t level);
 
   bool complete() const { return undecided_ == 0; }
@@ -51,7 +53,8 @@ class Skyline {
     std::vector<float> preference;
     std::vector<int> least_last, most_last;
   };
-  // Per section: slack = −load − waste, +∞ once no undecided block covers it. A tree of minima, added to by range.
+  // Per section: slack = −load − waste, +∞ once no undecided block covers it. A tree of minima, added to by
+  // range.
   struct SlackTree {
     std::vector<Height> least, added;
     std::vector<int> blocks, blocks_added;  // undecided blocks that cover the section, likewise

@@ -1,5 +1,6 @@
-// The effort of a packing, counted in work units (a step of an inner loop, about a nanosecond) so that equal input
-// and equal effort give equal output on any machine. A limit in seconds comes on top only where a user asks for one.
+// The effort of a packing, counted in work units (a step of an inner loop, about a nanosecond) so that equal
+// input and equal effort give equal output on any machine. A limit in seconds comes on top only where a user
+// asks for one.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -1,17 +1,20 @@
-// The search behind exact.h. Backwards a state is the set of tasks whose first run is placed and the set of items
-// alive before them. Four rules keep it small:
+// The search behind exact.h. Backwards a state is the set of tasks whose first run is placed and the set of
+// items alive before them. Four rules keep it small:
 //
-//   * Safe step: a task that may come first now (all its successors are placed) and whose operands are all alive anyway
-//     goes at once. Its results are read by placed tasks alone, so any earlier run of it could be deleted in favour of
+//   * Safe step: a task that may come first now (all its successors are placed) and whose operands are all
+//   alive anyway
+//     goes at once. Its results are read by placed tasks alone, so any earlier run of it could be deleted in
+//     favour of
 //     this one, and nothing would live longer. The same goes for a repeated run that costs nothing.
 //   * Dominance: with the same tasks placed, fewer items alive at no higher cost is never worse.
-//   * Order: a repeated run whose operands are all alive anyway could as well come just after the step that is next in
+//   * Order: a repeated run whose operands are all alive anyway could as well come just after the step that
+//   is next in
 //     time; where it was possible there, it is not tried again.
 //   * Bounds on what repeated runs must still cost: prices of a relaxation (relax.h) and the heaviest moments
 //     (peaks.h).
 //
-// The first three need that an item which dies never makes take-overs save less. That holds if the operands that one
-// task may overwrite are of one size; the rules rest where they are not.
+// The first three need that an item which dies never makes in-place reuses save less. That holds if the
+// operands that one task may overwrite are of one size; the rules rest where they are not.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -42,8 +45,8 @@ struct BackwardOutcome {
 template <class Set>
 class BackwardSearch {
  public:
-  // The first `settled` tasks have run before and need not run again; if there are any, the order is fixed, and of their
-  // results those present are alive at the start.
+  // The first `settled` tasks have run before and need not run again; if there are any, the order is fixed,
+  // and of their results those present are alive at the start.
   BackwardSearch(const RematProblem& problem, BackwardGoal goal, int settled = 0)
       : problem_(problem),
         model_(problem.model),
@@ -61,8 +64,8 @@ class BackwardSearch {
       for (int c : problem.closed_by[t]) closers_[at(t)].add(c);
       for (int i : model_.uses[t]) uses_[at(t)].add(i);
       for (int i : model_.makes[t]) makes_[at(t)].add(i);
-      for (const TakeOver& pair : model_.take_overs[at(t)]) {
-        orderly_ &= model_.size[at(pair.used)] == model_.size[at(model_.take_overs[at(t)].front().used)];
+      for (const InPlaceReuse& pair : model_.reuses[at(t)]) {
+        orderly_ &= model_.size[at(pair.used)] == model_.size[at(model_.reuses[at(t)].front().used)];
       }
     }
     for (int i = 0; i < model_.items; ++i) {
@@ -85,8 +88,9 @@ class BackwardSearch {
     if (relaxation.bound() < std::numeric_limits<double>::infinity()) potentials_ = relaxation.potentials();
   }
 
-  // Sequences of a value (cost of the repeated runs, or peak) below `limit`, none of whose steps has a load above
-  // `budget`. `work` is counted in words looked at, some nanoseconds each. Values up to `floor` count as equal to it.
+  // Sequences of a value (cost of the repeated runs, or peak) below `limit`, none of whose steps has a load
+  // above `budget`. `work` is counted in words looked at, some nanoseconds each. Values up to `floor` count
+  // as equal to it.
   BackwardOutcome run(std::int64_t budget, double limit, std::int64_t states, std::int64_t work,
                       double floor = 0, SearchControl* control = nullptr) {
     budget_ = budget;
@@ -161,7 +165,7 @@ class BackwardSearch {
   std::int64_t load(int t, const Set& alive) const {
     const auto dies = [&](int i) { return !alive.has(i); };
     return model_.base + bytes(alive.with(makes_[at(t)]).with(uses_[at(t)])) + model_.scratch[at(t)] -
-           saved_by_take_over(model_, t, dies);
+           saved_by_reuse(model_, t, dies);
   }
 
   void expand(int from) {
@@ -210,8 +214,8 @@ class BackwardSearch {
     return false;
   }
 
-  // Was this repeated run tried before the step that led here, to lead to the same state? Of two that could each come
-  // first, the one with the higher number does.
+  // Was this repeated run tried before the step that led here, to lead to the same state? Of two that could
+  // each come first, the one with the higher number does.
   bool tried_before(const Node& here, int t) const {
     if (here.parent < 0 || here.forced) return false;
     const Node& from = nodes_[at(here.parent)];
@@ -264,7 +268,8 @@ class BackwardSearch {
     return best;
   }
 
-  // The moments cost more than all else, so they wait until a state comes up. True: it turned out worse than it looked.
+  // The moments cost more than all else, so they wait until a state comes up. True: it turned out worse than
+  // it looked.
   bool put_back(int node) {
     Node& n = nodes_[at(node)];
     if (goal_ == BackwardGoal::peak || n.probed) return false;

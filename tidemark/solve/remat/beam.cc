@@ -1,13 +1,13 @@
 // Beam search from the last step to the first. Backwards no drops need be guessed (exact.h): a state is the
-// position up to which first runs are placed and the set of items alive before it. At each position states grow by
-// repeated runs, one at a time, and those that leave room for the next first run go on:
+// position up to which first runs are placed and the set of items alive before it. At each position states
+// grow by repeated runs, one at a time, and those that leave room for the next first run go on:
 //
 //        position t - 1 │ position t                              the best states of each column and row stay
 //   first run ◀─────────┼── states ─▶ one repeat more ─▶ two more …
 //
-// A state is judged by the cost of its repeats and by what would be too much at earlier first runs if nothing else were
-// computed again; a step nearby counts more, as it must be solved sooner. Where no state goes on, the search starts over
-// and gives that step more weight.
+// A state is judged by the cost of its repeats and by what would be too much at earlier first runs if nothing
+// else were computed again; a step nearby counts more, as it must be solved sooner. Where no state goes on,
+// the search starts over and gives that step more weight.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -107,7 +107,7 @@ class Beam {
     std::int64_t load = model_.base + s.bytes + model_.scratch[at(task)];
     for (int i : model_.makes[task]) load += s.has(i) ? 0 : model_.size[at(i)];
     for (int i : model_.uses[task]) load += s.has(i) ? 0 : model_.size[at(i)];
-    return load - saved_by_take_over(model_, task, [&](int i) { return !s.has(i); }) <= problem_.budget;
+    return load - saved_by_reuse(model_, task, [&](int i) { return !s.has(i); }) <= problem_.budget;
   }
 
   State at_the_end() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/solve/remat/moments.h"
 #include "tidemark/solve/remat/peaks.h"
 #include "tidemark/solve/remat/relax.h"
 
@@ -55,20 +56,21 @@ class MemoryBound {
   }
 
  private:
-  // Scratch, operands and results of a task, less the most that take-overs could save: operands that die, one a result.
+  // Scratch, operands and results of a task, less the most that in-place reuses could save: operands that
+  // die, one a result.
   template <class F>
   std::int64_t own_load(int t, F&& stays) const {
     std::int64_t own = model_.base + model_.scratch[at(t)], dying = 0, taken = 0;
     for (int i : model_.uses[t]) {
       own += model_.size[at(i)];
       const bool takeable =
-          std::ranges::any_of(model_.take_overs[at(t)], [&](const TakeOver& p) { return p.used == i; });
+          std::ranges::any_of(model_.reuses[at(t)], [&](const InPlaceReuse& p) { return p.used == i; });
       if (takeable && !stays(i)) dying += model_.size[at(i)];
     }
     for (int i : model_.makes[t]) {
       own += model_.size[at(i)];
       std::int64_t largest = 0;
-      for (const TakeOver& pair : model_.take_overs[at(t)]) {
+      for (const InPlaceReuse& pair : model_.reuses[at(t)]) {
         if (pair.made == i && !stays(pair.used)) largest = std::max(largest, model_.size[at(pair.used)]);
       }
       taken += largest;
@@ -211,7 +213,7 @@ double time_bound(const RematProblem& problem, const TimeBoundOptions& options) 
     relaxation = RematRelaxation(problem, picked, false);
     relaxation.improve(options.work, never, options.control);
   }
-  double repeats = relaxation.bound();
+  double repeats = std::max(relaxation.bound(), repeats_at_moments(problem, options.work));
   if (problem.fixed_order && problem.model.tasks <= most_peaks) {
     std::vector<int> kept;
     for (int i = 0; i < problem.model.items; ++i) {

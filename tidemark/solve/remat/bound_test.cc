@@ -24,7 +24,7 @@ RematProblem there_and_back(int n) {
     parts.before.back() = parts.uses.back();
     parts.makes.push_back({t});
     parts.scratch.push_back(0);
-    parts.take_overs.push_back({});
+    parts.reuses.push_back({});
     parts.size.push_back(1);
     parts.pinned.push_back(false);
     parts.present.push_back(false);

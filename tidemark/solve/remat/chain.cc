@@ -90,7 +90,8 @@ std::vector<ChainStage> chain_of(const RematProblem& problem, std::span<const in
     }
   }
 
-  // Where the backward first reads what ends in a stage or an earlier one; bytes made in each for the backward.
+  // Where the backward first reads what ends in a stage or an earlier one; bytes made in each for the
+  // backward.
   std::vector<int> needed(at(count), n);
   std::vector<std::int64_t> behind(at(count), 0);
   for (int i = 0; i < model.items; ++i) {
@@ -133,7 +134,8 @@ namespace {
 constexpr int levels = 256;
 constexpr float never = std::numeric_limits<float>::infinity();
 
-// best(range, memory level) = least cost of F runs to bring a range of stages forward and back, its state being held.
+// best(range, memory level) = least cost of F runs to bring a range of stages forward and back, its state
+// being held.
 class ChainProgram {
  public:
   ChainProgram(const std::vector<ChainStage>& stages, std::int64_t limit)

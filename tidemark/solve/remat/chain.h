@@ -1,12 +1,13 @@
-// Programs that run forward through a chain of stages and back again, as training steps do: the stages, what each needs
-// and saves, found from loads alone; and the sequence a dynamic program over them gives.
+// Programs that run forward through a chain of stages and back again, as training steps do: the stages, what
+// each needs and saves, found from loads alone; and the sequence a dynamic program over them gives.
 //
 //   forward   F0 │ F1 │ F2 │ F3 ┐        a cut is where little is handed from what has run to what still runs forward
 //   backward  B0 │ B1 │ B2 │ B3 ┘        Bi is what must run while values that end in Fi, and in none before, are read
 //
-// A stage either saves what its Bi reads, or runs again from the state at its cut, or the cut itself is computed again
-// from an earlier one: the persistent schedules of Beaumont et al. (Rotor, 2019), optimal among those for these stages.
-// Stages with the same figures are the same stage to the program, so repeated layers are solved once.
+// A stage either saves what its Bi reads, or runs again from the state at its cut, or the cut itself is
+// computed again from an earlier one: the persistent schedules of Beaumont et al. (Rotor, 2019), optimal
+// among those for these stages. Stages with the same figures are the same stage to the program, so repeated
+// layers are solved once.
 #pragma once
 #include <vector>
 

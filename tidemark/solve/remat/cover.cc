@@ -10,8 +10,8 @@ namespace {
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double close = 1e-4;  // choices that matter less are not told apart
 
-// Depth first over the dear gains first, leaving before taking: often the cheap ones alone are nearly enough, and the
-// question is which dear one closes the gap. What is undecided is bounded by taking parts.
+// Depth first over the dear gains first, leaving before taking: often the cheap ones alone are nearly enough,
+// and the question is which dear one closes the gap. What is undecided is bounded by taking parts.
 class Cover {
  public:
   // `gains` by cost per byte.

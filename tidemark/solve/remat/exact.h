@@ -1,12 +1,14 @@
-// Recomputation solved to the end, for small problems: the cheapest sequence within the budget, and the smallest budget
-// that any sequence meets.
+// Recomputation solved to the end, for small problems: the cheapest sequence within the budget, and the
+// smallest budget that any sequence meets.
 //
-// The search runs from the last step to the first, because backwards nothing but the next step is chosen: what is alive
-// before a step follows from what is alive after it, so no drops need be guessed. A state is the set of tasks whose
-// first run is placed and the set of items alive before them:
+// The search runs from the last step to the first, because backwards nothing but the next step is chosen:
+// what is alive before a step follows from what is alive after it, so no drops need be guessed. A state is
+// the set of tasks whose first run is placed and the set of items alive before them:
 //
-//            first runs placed: ▲          placed: ▲ ■        a run of ■ that is not its first takes it out of the
-//   … ? ? ?  ▲                  … ? ? ■'  ▲                   alive items, brings its operands in, and costs ■ once
+//            first runs placed: ▲          placed: ▲ ■        a run of ■ that is not its first takes it out
+//                                                             of the
+//   … ? ? ?  ▲                  … ? ? ■'  ▲                   alive items, brings its operands in, and costs
+//                                                             ■ once
 //     alive ─┘                    alive ─┘                    more: ■ stays to be placed
 #pragma once
 #include <cstdint>

@@ -108,8 +108,8 @@ TEST(RematExact, AgreesWithEverySequenceOfSmallTrainingChains) {
   }
 }
 
-// Forwards, from what has run and what is alive, items being dropped one at a time: another way to count, without any
-// rule. Knows no take-overs.
+// Forwards, from what has run and what is alive, items being dropped one at a time: another way to count,
+// without any rule. Knows no in-place reuses.
 double cheapest_forwards(const RematProblem& problem) {
   const OrderModel& model = problem.model;
   using State = std::pair<unsigned, unsigned>;  // tasks that have run, items alive
@@ -168,7 +168,7 @@ TEST(RematExact, AgreesWithASearchForwardsWithoutRules) {
     RematProblem problem = random_remat(
         seed, {.tasks = 8 + static_cast<int>(seed % 2), .simple = seed % 3 == 0, .training = seed % 2 == 0});
     if (problem.model.items > 11) continue;
-    for (auto& pairs : problem.model.take_overs) pairs.clear();
+    for (auto& pairs : problem.model.reuses) pairs.clear();
     for (double& cost : problem.cost) cost = std::max(0.0, cost - 2);  // some for nothing
     const std::int64_t floor = smallest_peak(problem).bytes;
     for (std::int64_t budget = floor; budget < floor + 4; ++budget) {

@@ -1,5 +1,5 @@
-// The smallest load that a sequence was found for, cost being no object. Exact where the problem is small enough; else
-// shaving towards limits that come down step by step, and annealing where shaving is stuck.
+// The smallest load that a sequence was found for, cost being no object. Exact where the problem is small
+// enough; else shaving towards limits that come down step by step, and annealing where shaving is stuck.
 #include <algorithm>
 
 #include "tidemark/solve/remat/bound.h"

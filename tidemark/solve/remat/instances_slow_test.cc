@@ -1,5 +1,5 @@
-// The third-party graphs that take seconds each, at normal effort. For mobilenet and layered250 in fixed order no
-// optimum is proved: the figures are the best known.
+// The third-party graphs that take seconds each, at normal effort. For mobilenet and layered250 in fixed
+// order no optimum is proved: the figures are the best known.
 #include "tests/support/remat_instances.h"
 
 namespace tidemark {

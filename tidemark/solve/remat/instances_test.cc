@@ -1,5 +1,5 @@
-// Third-party graphs within budgets, at normal effort; optima as proved by integer programs. The larger ones are in
-// instances_slow_test.cc.
+// Third-party graphs within budgets, at normal effort; optima as proved by integer programs. The larger ones
+// are in instances_slow_test.cc.
 #include "tests/support/remat_instances.h"
 
 namespace tidemark {

@@ -1,12 +1,12 @@
-// The step that every recomputation search takes: let an item go between two of its uses and compute it again before
-// the later one, its operands being kept for that or computed again in turn.
+// The step that every recomputation search takes: let an item go between two of its uses and compute it again
+// before the later one, its operands being kept for that or computed again in turn.
 #pragma once
 #include "tidemark/solve/remat/timeline_edit.h"
 
 namespace tidemark {
 
-// A stretch in which an item is alive and idle: between event - 1 and event, which is a use, or the end for what is
-// alive then (event = number of events).
+// A stretch in which an item is alive and idle: between event - 1 and event, which is a use, or the end for
+// what is alive then (event = number of events).
 struct Gap {
   int item;
   int event;
@@ -18,8 +18,8 @@ std::vector<int> makers_of(const OrderModel& model);
 // The gap of `item` that `run` falls in; event -1 when it is not alive there or not idle.
 Gap gap_at(const Timeline& line, const OrderModel& model, int item, Timeline::Run run);
 
-// Runs `task` again right before `next`. For every operand that would be kept alive for this run alone, `again(item)`
-// says whether it is computed again too; at most `most` runs are put in.
+// Runs `task` again right before `next`. For every operand that would be kept alive for this run alone,
+// `again(item)` says whether it is computed again too; at most `most` runs are put in.
 template <class Again>
 void insert_chain(TimelineEdit& edit, const RematProblem& problem, std::span<const int> makers, int task,
                   Timeline::Run next, int& most, Again&& again) {

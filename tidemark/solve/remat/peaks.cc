@@ -31,7 +31,7 @@ RematPeaks::RematPeaks(const RematProblem& problem, int settled)
       own += model_.size[at(i)];
       maker_[at(i)] = t < settled ? -1 : t;
     }
-    for (const TakeOver& pair : model_.take_overs[at(t)]) {
+    for (const InPlaceReuse& pair : model_.reuses[at(t)]) {
       auto& list = takeable_[at(t)];
       if (std::ranges::count(list, pair.used) == 0) list.push_back(pair.used);
     }

@@ -1,6 +1,7 @@
-// What the heaviest moments of a fixed order cost. At the first run of a task, what is made before and needed after is
-// alive or is made again later; what exceeds the budget must be made again, at the least cost that gives enough bytes
-// (cover.h). The dearest moment is a bound, for the whole problem and for the part before any point of it.
+// What the heaviest moments of a fixed order cost. At the first run of a task, what is made before and needed
+// after is alive or is made again later; what exceeds the budget must be made again, at the least cost that
+// gives enough bytes (cover.h). The dearest moment is a bound, for the whole problem and for the part before
+// any point of it.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -15,8 +16,9 @@ class RematPeaks {
   // Of a problem with a fixed order. Its first `settled` tasks have run before all moments of interest.
   explicit RematPeaks(const RematProblem& problem, int settled = 0);
 
-  // Cost of repeated runs that come before the first run of `front` (or the end) and after that of an earlier task, given
-  // the items that must be alive before `front`. Infinite if there are not enough bytes to be had.
+  // Cost of repeated runs that come before the first run of `front` (or the end) and after that of an earlier
+  // task, given the items that must be alive before `front`. Infinite if there are not enough bytes to be
+  // had.
   double repeats_needed(int front, const std::vector<int>& alive);
   std::int64_t visits() const { return visits_; }  // items looked at so far
 

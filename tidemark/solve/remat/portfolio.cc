@@ -68,11 +68,17 @@ const Solver solvers[] = {
      Stage::descend,
      begins_at_base,
      shave_base_in_steps},
-    {{"chain", at_base,
-      "last of the ways down: schedules of stages see the whole of a training step, items alone do not"},
+    {{"chain", at_base, "schedules of stages see the whole of a training step, items alone do not"},
      Stage::descend,
      begins_at_base,
      schedule_stages},
+    {{"cut", at_base,
+      "last of the ways down, and mostly the best: it sees all that is alive at a step at once, and what it "
+      "takes to "
+      "make that again"},
+     Stage::descend,
+     begins_at_base,
+     cut_base},
     {{"beam", "much work and up to 600 tasks; up to 2000 if nothing was found yet",
       "before annealing, which begins from what it finds: long chains of runs at once are beyond single "
       "moves"},

@@ -117,6 +117,7 @@ void shave_warm(RematState& state);
 void shave_base(RematState& state);
 void shave_base_in_steps(RematState& state);
 void schedule_stages(RematState& state);
+void cut_base(RematState& state);
 void descend_to_budget(RematState& state);
 void find_floor(RematState& state);
 // What takes most of the work (portfolio_wide.cc):

@@ -14,7 +14,12 @@ void try_known(RematState& state) {
 }
 
 void shave_warm(RematState& state) {
-  state.best.offer(shave(state.problem, state.warm, state.problem.budget, state.work));
+  const std::int64_t budget = state.problem.budget;
+  state.best.offer(shave(state.problem, state.warm, budget, state.work));
+  if (!state.best.empty()) return;
+  // Where the budget is tight, item by item gets stuck on the last bytes.
+  const Sequence cut = cut_down(state.problem, state.warm, {}, state.work);
+  state.best.offer(shave(state.problem, cut, budget, state.work));
 }
 
 // The one search that is never cut off by a clock, so that there is something to take when time is up.
@@ -52,6 +57,37 @@ void schedule_stages(RematState& state) {
         chain_sequence(state.problem, state.base, stages, static_cast<std::int64_t>(limit), state.work);
     if (!coarse.empty()) state.best.offer(shave(state.problem, coarse, state.problem.budget, state.work));
   }
+}
+
+void cut_base(RematState& state) {
+  // Beside the work: where it leads to nothing, annealing needs all of that.
+  constexpr std::int64_t part = 5;
+  Work work{state.effort.units / part + 1, state.work.control};
+  const std::int64_t before = work.left;
+  const auto improves = [&](const CutOptions& options) {
+    if (work.left <= 0) return false;
+    const Sequence cut = cut_down(state.problem, state.base, options, work);
+    const auto verdict = state.best.offer(shave(state.problem, cut, state.problem.budget, work));
+    return verdict == Incumbent::Verdict::better;
+  };
+  // Items that are alike are let go in the order of their makers or the other way round: which is cheaper
+  // differs from graph to graph, as does which step to begin with.
+  constexpr double tilt = 0.05;
+  bool better = false;
+  for (const bool highest_first : {true, false}) {
+    better |= improves({.highest_first = highest_first, .tilt = tilt});
+    better |= improves({.highest_first = highest_first, .tilt = -tilt});
+  }
+  // A cut knows nothing of the next one, and one that looks dearer may leave more to the others: with prices
+  // that differ by much, drawn anew so long as that leads to something.
+  constexpr double noise = 3;
+  constexpr int patience = 8;
+  int failures = better ? 0 : patience;
+  for (std::uint64_t seed = 1; failures < patience && work.left > 0; ++seed) {
+    better = improves({.highest_first = seed % 2 == 1, .tilt = 0, .noise = noise, .seed = seed});
+    failures = better ? 0 : failures + 1;
+  }
+  state.aside += before - work.left;
 }
 
 void descend_to_budget(RematState& state) {

@@ -53,8 +53,8 @@ void anneal_in_rounds(RematState& state) {
   Work& work = state.work;
   if (!state.greedy || starts.empty()) starts.push_back({state.base, hot_from_base});
   int met = 0;
-  // Where little may be spent in all, it goes to one round anew and one from what that found; large problems, which are
-  // never begun anew, gain more from several that cool down.
+  // Where little may be spent in all, it goes to one round anew and one from what that found; large problems,
+  // which are never begun anew, gain more from several that cool down.
   std::int64_t length = std::min(least_length + length_a_task * state.problem.model.tasks,
                                  work.left / (state.may_begin_anew() ? 2 : 4) + 1);
   for (std::uint64_t round = 1; work.left > 0; ++round) {

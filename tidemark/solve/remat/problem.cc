@@ -35,15 +35,16 @@ bool is_valid_sequence(const RematProblem& problem, std::span<const int> sequenc
   return firsts == model.tasks;
 }
 
-SequenceFigures figures_of(const RematProblem& problem, std::span<const int> sequence) {
+std::vector<std::int64_t> loads_of(const RematProblem& problem, std::span<const int> sequence) {
   const OrderModel& model = problem.model;
-  // Walking backwards: is the item read again before it is made again? That is what "alive after this step" means.
+  std::vector<std::int64_t> loads(sequence.size());
+  // Walking backwards: is the item read again before it is made again? That is what "alive after this step"
+  // means.
   std::vector<bool> alive = model.pinned;
   std::int64_t resident = model.base;  // after the step at hand
   for (int i = 0; i < model.items; ++i) {
     if (alive[at(i)]) resident += model.size[at(i)];
   }
-  SequenceFigures figures;
   for (std::size_t p = sequence.size(); p-- > 0;) {
     const int t = sequence[p];
     std::int64_t during = resident, before = resident;
@@ -55,7 +56,7 @@ SequenceFigures figures_of(const RematProblem& problem, std::span<const int> seq
       }
     }
     const auto dies = [&](int i) { return !alive[at(i)]; };
-    during -= saved_by_take_over(model, t, dies);
+    during -= saved_by_reuse(model, t, dies);
     for (int i : model.makes[t]) alive[at(i)] = false;
     for (int i : model.uses[t]) {
       if (alive[at(i)]) continue;
@@ -63,13 +64,20 @@ SequenceFigures figures_of(const RematProblem& problem, std::span<const int> seq
       during += model.size[at(i)];
       before += model.size[at(i)];
     }
-    during += model.scratch[at(t)];
-    if (during >= figures.peak) {
-      figures.peak = during;
-      figures.peak_at = static_cast<int>(p);
-    }
-    figures.cost += problem.cost[at(t)];
+    loads[p] = during + model.scratch[at(t)];
     resident = before;
+  }
+  return loads;
+}
+
+SequenceFigures figures_of(const RematProblem& problem, std::span<const int> sequence) {
+  const std::vector<std::int64_t> loads = loads_of(problem, sequence);
+  SequenceFigures figures;
+  for (std::size_t p = sequence.size(); p-- > 0;) {
+    figures.cost += problem.cost[at(sequence[p])];
+    if (loads[p] < figures.peak) continue;
+    figures.peak = loads[p];
+    figures.peak_at = static_cast<int>(p);
   }
   return figures;
 }

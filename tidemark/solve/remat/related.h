@@ -1,5 +1,5 @@
-// The heaviest moments of a free order: as peaks.h, but "made before" and "needed after" are what holds in every
-// order. For small problems, whose tasks and items fit into bit sets.
+// The heaviest moments of a free order: as peaks.h, but "made before" and "needed after" are what holds in
+// every order. For small problems, whose tasks and items fit into bit sets.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -49,13 +49,13 @@ class RelatedPeaks {
       for (int i : model_.uses[t]) moment.counted.add(i);
       for (int i : model_.makes[t]) moment.counted.add(i);
       moment.over += bytes(moment.counted);
-      for (const TakeOver& pair : model_.take_overs[at(t)]) moment.takeable.add(pair.used);
+      for (const InPlaceReuse& pair : model_.reuses[at(t)]) moment.takeable.add(pair.used);
       moments_.push_back(std::move(moment));
     }
   }
 
-  // Cost of repeated runs that every way to run the other tasks before those `placed`, with these items `alive` at the
-  // end, needs.
+  // Cost of repeated runs that every way to run the other tasks before those `placed`, with these items
+  // `alive` at the end, needs.
   double repeats_needed(const Set& placed, const Set& alive) {
     double most = 0;
     heavy_.clear();

@@ -167,18 +167,19 @@ void RematRelaxation::make_rows(const RematProblem& problem, std::span<const int
     for (int i : model.makes[t]) {
       own += model.size[at(i)];
       std::int64_t largest = 0;
-      for (const TakeOver& pair : model.take_overs[at(t)]) {
+      for (const InPlaceReuse& pair : model.reuses[at(t)]) {
         if (pair.made == i) largest = std::max(largest, model.size[at(pair.used)]);
       }
       taken += largest;
       uncharge(i, k, k);
     }
     std::vector<int> takeable;
-    for (const TakeOver& pair : model.take_overs[at(t)]) {
+    for (const InPlaceReuse& pair : model.reuses[at(t)]) {
       if (std::ranges::count(takeable, pair.used) == 0) takeable.push_back(pair.used);
     }
     for (int i : takeable) dying += model.size[at(i)];
-    // What take-overs save is bounded by the operands that die and by one operand per result: one row, either one.
+    // What in-place reuses save is bounded by the operands that die and by one operand per result: one row,
+    // either one.
     const bool by_operands = dying <= taken;
     for (int i : model.uses[t]) {
       if (!by_operands || std::ranges::count(takeable, i) == 0) uncharge(i, k, k);
@@ -280,7 +281,8 @@ double RematRelaxation::evaluate() {
   return value;
 }
 
-// The volume algorithm (Barahona & Anbil 2000): steps along a mean of past slopes, from the best prices so far.
+// The volume algorithm (Barahona & Anbil 2000): steps along a mean of past slopes, from the best prices so
+// far.
 void RematRelaxation::climb(std::int64_t rounds, double target, SearchControl* control) {
   constexpr int patience = 20, period = 100;
   constexpr std::int64_t visits_a_unit = 100;
@@ -349,8 +351,8 @@ double RematRelaxation::length_of(const Prices& mean) const {
   return length;
 }
 
-// Moves the mean towards the slope at hand, as far as makes it shortest but at most by `weight`; returns how far they
-// agreed.
+// Moves the mean towards the slope at hand, as far as makes it shortest but at most by `weight`; returns how
+// far they agreed.
 double RematRelaxation::blend(Prices& mean, double weight) const {
   double agreement = 0, mean_length = 0, slope_length = 0;
   const auto measure = [&](const std::vector<double>& m, const std::vector<double>& slope) {

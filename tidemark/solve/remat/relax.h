@@ -1,16 +1,18 @@
-// A relaxation of recomputation that falls apart into one small problem per item, and so bounds the cost from below.
+// A relaxation of recomputation that falls apart into one small problem per item, and so bounds the cost from
+// below.
 //
-// Probes are tasks whose first runs come in one order in every sequence. They cut a sequence into stages; stage k ends
-// with the first run of probe k:
+// Probes are tasks whose first runs come in one order in every sequence. They cut a sequence into stages;
+// stage k ends with the first run of probe k:
 //
 //   stage     0        1           2       …    K
 //   ├────────p0┼───────p1┼─────────p2┼─ … ┼────────┤
 //   item x      ├ made ──┤ dropped  ├ made again, for a use in stage 2
 //
-// Per item and stage: is it alive when the stage begins, is it made again within? Two kinds of rows tie items together,
-// and both are priced instead of kept (Lagrange): what is alive at a probe fits into the budget; what makes an item
-// again has its operands in the same stage. Any prices give a bound; good ones are found by subgradient steps. With every
-// task a probe the best prices give the bound of the linear program of Checkmate (MLSys 2020), without its size.
+// Per item and stage: is it alive when the stage begins, is it made again within? Two kinds of rows tie items
+// together, and both are priced instead of kept (Lagrange): what is alive at a probe fits into the budget;
+// what makes an item again has its operands in the same stage. Any prices give a bound; good ones are found
+// by subgradient steps. With every task a probe the best prices give the bound of the linear program of
+// Checkmate (MLSys 2020), without its size.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -24,22 +26,24 @@ namespace tidemark {
 
 class RematRelaxation {
  public:
-  // Probes in the order of their first runs. The first `settled` tasks have run before all stages and need not run again;
-  // of their results those marked present are alive at the start. Without `operands` only the budget is priced: less
-  // work for large problems, and a weaker bound.
+  // Probes in the order of their first runs. The first `settled` tasks have run before all stages and need
+  // not run again; of their results those marked present are alive at the start. Without `operands` only the
+  // budget is priced: less work for large problems, and a weaker bound.
   RematRelaxation(const RematProblem& problem, std::span<const int> probes, bool operands = true,
                   int settled = 0);
 
-  // Looks for better prices, spending about `work` visits of an item in a stage. `target`: the cost of repeated runs in
-  // some sequence, if one is known. Returns the best bound on that cost so far; infinity if the budget cannot be met.
+  // Looks for better prices, spending about `work` visits of an item in a stage. `target`: the cost of
+  // repeated runs in some sequence, if one is known. Returns the best bound on that cost so far; infinity if
+  // the budget cannot be met.
   double improve(std::int64_t work, double target = std::numeric_limits<double>::infinity(),
                  SearchControl* control = nullptr);
   double bound() const { return best_ * (1 - 1e-10) * scale_; }
   // Visits of one evaluation.
   std::int64_t size() const { return static_cast<std::int64_t>(again_.size() + prices_.operand.size()); }
 
-  // The bound, had all from stage k on been settled and left a set of items to be present in stage k: a constant per k
-  // and an addend per item of the set. Two such bounds: with and without prices for operands in stage k.
+  // The bound, had all from stage k on been settled and left a set of items to be present in stage k: a
+  // constant per k and an addend per item of the set. Two such bounds: with and without prices for operands
+  // in stage k.
   class Potentials {
    public:
     double constant(int which, int k) const { return constant_[at(which)][at(k)]; }

@@ -16,6 +16,17 @@ namespace tidemark {
 // helps. Never above the start's peak.
 Sequence shave(const RematProblem& problem, std::span<const int> start, std::int64_t limit, Work& work);
 
+// Cuts at steps that are too high (cut.cc), the last such step first, until every load is within the budget
+// or there is no end to it.
+struct CutOptions {
+  bool highest_first = false;  // the first cut is at the highest step; in a free order it puts off first runs
+  // What a byte counts for: by how much more if the last task made it, not the first; and at random, up to.
+  double tilt = 0.05, noise = 0;
+  std::uint64_t seed = 1;
+};
+Sequence cut_down(const RematProblem& problem, std::span<const int> start, const CutOptions& options,
+                  Work& work);
+
 // Simulated annealing over where what runs again: repeats come, go, move, or change places; with a free order
 // first runs move too. Returns the cheapest sequence within the budget that it met, the start if that is;
 // empty when there was none.

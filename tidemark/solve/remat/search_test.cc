@@ -79,7 +79,7 @@ TEST(RematSearch, BytesNearTheLargestDoNotOverflow) {
     parts.size.push_back(size);
     parts.pinned.push_back(false);
     parts.present.push_back(false);
-    parts.take_overs.emplace_back();
+    parts.reuses.emplace_back();
   }
   RematProblem problem;
   problem.model = make_model(std::move(parts));

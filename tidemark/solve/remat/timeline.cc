@@ -202,12 +202,12 @@ void Timeline::add_between(Run after, Run before, std::int64_t bytes) {
 
 std::int64_t Timeline::saved_by(Run run) const {
   const OrderModel& model = problem_->model;
-  return saved_by_take_over(model, task(run),
-                            [&](int item) { return !spans_after(item, at(events_before(item, run)) + 1); });
+  return saved_by_reuse(model, task(run),
+                        [&](int item) { return !spans_after(item, at(events_before(item, run)) + 1); });
 }
 
 void Timeline::refresh_saved(Run run) {
-  if (problem_->model.take_overs[at(task(run))].empty()) return;
+  if (problem_->model.reuses[at(task(run))].empty()) return;
   const std::int64_t saved = saved_by(run);
   if (saved == saved_[at(run)]) return;
   add(run, run, saved_[at(run)] - saved);

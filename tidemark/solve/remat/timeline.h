@@ -1,9 +1,10 @@
-// A sequence of runs with its loads, kept true while runs are put in and taken out: the one evaluator behind every
-// recomputation search. Putting in or taking out costs about the square root of the length.
+// A sequence of runs with its loads, kept true while runs are put in and taken out: the one evaluator behind
+// every recomputation search. Putting in or taking out costs about the square root of the length.
 //
-// Runs lie in blocks; a block knows the highest load in it and what was added to all of it at once, so that a lifetime
-// that grows or shrinks touches two blocks and the counters of those between. Of each item the events (makes and uses)
-// are kept in order: a version lives from its make to the last use before the next make.
+// Runs lie in blocks; a block knows the highest load in it and what was added to all of it at once, so that a
+// lifetime that grows or shrinks touches two blocks and the counters of those between. Of each item the
+// events (makes and uses) are kept in order: a version lives from its make to the last use before the next
+// make.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -61,7 +62,8 @@ class Timeline {
     std::vector<Run> runs;
     std::vector<std::int64_t> load;  // less `added`
     std::int64_t added = 0;
-    // Figures of `load`. They are counted when they are asked for: one change of a sequence touches a block many times.
+    // Figures of `load`. They are counted when they are asked for: one change of a sequence touches a block
+    // many times.
     mutable bool counted = false;
     mutable std::int64_t highest = 0, lowest = 0;
     mutable double sum = 0;  // a sum of bytes over time may be beyond any integer
@@ -92,7 +94,7 @@ class Timeline {
   std::vector<int> order_;                  // block numbers in order of time
   std::vector<int> rank_;                   // inverse of order_
   std::vector<int> task_, block_, index_;   // per run
-  std::vector<std::int64_t> saved_;         // per run: by take-overs
+  std::vector<std::int64_t> saved_;         // per run: by in-place reuses
   std::vector<Run> free_;                   // numbers of erased runs
   std::vector<std::vector<Run>> runs_of_;   // per task
   std::vector<std::vector<Event>> events_;  // per item

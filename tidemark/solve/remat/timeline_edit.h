@@ -23,8 +23,8 @@ class TimelineEdit {
   void erase(Run run);
   // Erases a repeat, and then every repeat whose results nobody reads any more because of it.
   void erase_with_idle(Run run);
-  // Moves the first run of a task to right before `next`, which leaves it the first; the caller has checked that the
-  // order allows it.
+  // Moves the first run of a task to right before `next`, which leaves it the first; the caller has checked
+  // that the order allows it.
   Run relocate(Run run, Run next);
 
   void keep() { journal_.clear(); }

@@ -67,8 +67,8 @@ class Piece {
   }
 
  private:
-  // Of the tasks that ran before: those that run again in the window now, and those nearest to what the window reads
-  // and leaves, as far as there is room.
+  // Of the tasks that ran before: those that run again in the window now, and those nearest to what the
+  // window reads and leaves, as far as there is room.
   template <class F>
   void choose_settled(F&& ran_before) {
     std::vector<bool> seen(at(model_.tasks), false);
@@ -141,9 +141,9 @@ class Piece {
         if (number_[at(c)] >= settled_) closed_by.back().push_back(number_[at(c)]);
       }
       parts.scratch.push_back(model_.scratch[at(t)]);
-      parts.take_overs.emplace_back();
-      for (const TakeOver& pair : model_.take_overs[at(t)]) {
-        parts.take_overs.back().push_back({item(pair.made), item(pair.used)});
+      parts.reuses.emplace_back();
+      for (const InPlaceReuse& pair : model_.reuses[at(t)]) {
+        parts.reuses.back().push_back({item(pair.made), item(pair.used)});
       }
       piece_.cost.push_back(problem_.cost[at(t)]);
       piece_.repeatable.push_back(problem_.repeatable[at(t)]);

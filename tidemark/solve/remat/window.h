@@ -1,6 +1,6 @@
-// Exact repair of a piece of a sequence: what comes before and after stays, first runs keep their order, and what runs
-// again within the piece is chosen anew. Unlike a move of a local search this changes many runs at once; unlike an exact
-// search of the whole it is quick however long the sequence is.
+// Exact repair of a piece of a sequence: what comes before and after stays, first runs keep their order, and
+// what runs again within the piece is chosen anew. Unlike a move of a local search this changes many runs at
+// once; unlike an exact search of the whole it is quick however long the sequence is.
 #pragma once
 #include <span>
 

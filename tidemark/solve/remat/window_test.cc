@@ -9,7 +9,8 @@
 namespace tidemark {
 namespace {
 
-// Something valid within the budget, if it can be had, that is dearer than need be: the cheapest for a tighter budget.
+// Something valid within the budget, if it can be had, that is dearer than need be: the cheapest for a
+// tighter budget.
 Sequence wasteful(RematProblem problem) {
   problem.budget = smallest_peak(problem).bytes;
   return exact_sequence(problem).sequence;

@@ -1,11 +1,8 @@
-#include "tidemark/engine/compile.h"
+#include "tidemark/engine/planned_graph.h"
 
 #include <set>
 
-#include "tidemark/ir/compare.h"
-#include "tidemark/ir/print.h"
 #include "tidemark/plan/report/plan_json.h"
-#include "tidemark/schedule/store/checksum.h"
 
 namespace tidemark {
 
@@ -36,23 +33,4 @@ std::string PlannedGraph::summary() const {
 
 std::string PlannedGraph::to_json() const { return tidemark::to_json(plan); }
 
-namespace detail {
-
-void mark_donated(Graph& graph, const std::vector<bool>& donated) {
-  for (std::size_t i = 0; i < donated.size(); ++i) graph.inputs()[i].donated = donated[i];
-}
-
-std::uint64_t hash_of(const Graph& traced) {
-  const std::string text = print(traced);
-  return schedule::checksum(std::as_bytes(std::span(text)), hash_graph(traced));
-}
-
-void not_yet_planned(SourceLine where) {
-  fail(ErrorCode::structure_mismatch,
-       {.what = "a compiled function was asked for its plan before its first call",
-        .where = where,
-        .help = "call it once, or prepare(arguments…) it, which plans without running"});
-}
-
-}  // namespace detail
 }  // namespace tidemark

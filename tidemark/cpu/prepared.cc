@@ -1,0 +1,141 @@
+#include "tidemark/cpu/prepared.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tidemark/cpu/device.h"
+#include "tidemark/ir/codec.h"
+
+namespace tidemark {
+namespace {
+
+// Copies, codes and fetches look like kernels, so that one loop runs all.
+struct TransferAttrs {
+  Type type;
+  std::size_t bytes = 0;  // in the form that is copied
+  const Codec* codec = nullptr;
+};
+
+// A region's output may be asked for where it is.
+void run_copy(const KernelArgs& args) {
+  const std::size_t bytes = args.attrs<TransferAttrs>().bytes;
+  if (bytes > 0 && args.out[0].data != args.in[0].data) std::memcpy(args.out[0].data, args.in[0].data, bytes);
+}
+void run_encode(const KernelArgs& args) {
+  const auto& attrs = args.attrs<TransferAttrs>();
+  attrs.codec->encode(attrs.type, args.in[0].data, args.out[0].data);
+}
+void run_decode(const KernelArgs& args) {
+  const auto& attrs = args.attrs<TransferAttrs>();
+  attrs.codec->decode(attrs.type, args.in[0].data, args.out[0].data);
+}
+void run_fetch(const KernelArgs&) {}  // the host reads this memory as it is
+
+CpuLaunch transfer(const Command& command) {
+  const CommandOperand& from = command.in[0];
+  const Codec* codec = from.codec ? from.codec : command.out.empty() ? nullptr : command.out[0].codec;
+  const std::int64_t bytes = codec ? codec->bytes(from.type) : from.type.bytes();
+  constexpr void (*runs[])(const KernelArgs&) = {nullptr, run_copy, run_encode, run_decode, run_fetch};
+  return {runs[static_cast<std::size_t>(command.kind)],
+          std::make_shared<const TransferAttrs>(from.type, static_cast<std::size_t>(bytes), codec)};
+}
+
+}  // namespace
+
+CpuPrepared::CpuPrepared(CommandStream& commands, std::span<const Address> arenas, CpuDevice& device) {
+  std::vector<Extent> extents;
+  while (const Command* command = commands.next()) extents.push_back(add(*command, arenas, device));
+  link(extents);
+}
+
+CpuPrepared::CpuPrepared(const Commands& region, std::span<const Address> arenas, CpuDevice& device) {
+  std::vector<Extent> extents;
+  for (const Command& command : region.list) extents.push_back(add(command, arenas, device));
+  link(extents);
+}
+
+void CpuPrepared::link(std::span<const Extent> extents) {
+  const std::span<const TensorRef> refs(refs_);
+  const std::span<const RegionRun> regions(region_runs_);
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    const Extent& at = extents[i];
+    KernelArgs& args = calls_[i].args;
+    args.in = refs.subspan(at.first_in, at.first_out - at.first_in);
+    args.out = refs.subspan(at.first_out, at.last_out - at.first_out);
+    args.regions = regions.subspan(at.first_region, at.last_region - at.first_region);
+  }
+}
+
+void CpuPrepared::add_ref(const CommandOperand& operand, std::span<const Address> arenas) {
+  const Location& at = operand.location;
+  TensorRef ref{
+      .data = nullptr, .dtype = operand.type.dtype, .shape = operand.type.shape, .strides = operand.strides};
+  if (at.base == Location::arena) {
+    ref.data = host_pointer(arenas[static_cast<std::size_t>(at.which)] + at.offset);
+  } else {
+    (at.base == Location::argument ? argument_patches_ : result_patches_)
+        .push_back({.ref = static_cast<std::uint32_t>(refs_.size()),
+                    .which = static_cast<std::uint32_t>(at.which),
+                    .offset = at.offset});
+  }
+  refs_.push_back(ref);
+}
+
+CpuPrepared::Extent CpuPrepared::add(const Command& command, std::span<const Address> arenas,
+                                     CpuDevice& device) {
+  Extent at{};
+  at.first_in = static_cast<std::uint32_t>(refs_.size());
+  for (const CommandOperand& operand : command.in) add_ref(operand, arenas);
+  at.first_out = static_cast<std::uint32_t>(refs_.size());
+  for (const CommandOperand& operand : command.out) add_ref(operand, arenas);
+  at.last_out = static_cast<std::uint32_t>(refs_.size());
+  at.first_region = static_cast<std::uint32_t>(region_runs_.size());
+  for (const Commands& region : command.regions) {
+    regions_.push_back(std::make_unique<CpuPrepared>(region, arenas, device));
+    const auto call = [](void* self, std::byte* const* inputs, std::byte* const* outputs) {
+      static_cast<CpuPrepared*>(self)->run_region(inputs, outputs);
+    };
+    region_runs_.push_back({.call = call, .self = regions_.back().get()});
+  }
+  at.last_region = static_cast<std::uint32_t>(region_runs_.size());
+
+  CpuLaunch launch = command.kind != StepKind::compute ? transfer(command)
+                     : command.is_group                ? device.prepare_group(command.steps)
+                                                       : device.prepare_call(command.steps[0].call);
+  KernelArgs args{.in = {},
+                  .out = {},
+                  .attributes = launch.attributes.get(),
+                  .scratch = nullptr,
+                  .pool = &device.pool(),
+                  .regions = {},
+                  .where = command.where};
+  if (command.scratch) {
+    const Location& scratch = *command.scratch;
+    args.scratch = host_pointer(arenas[static_cast<std::size_t>(scratch.which)] + scratch.offset);
+  }
+  calls_.push_back({launch.run, args});
+  attributes_.push_back(std::move(launch.attributes));
+  return at;
+}
+
+void CpuPrepared::bind(std::span<const Address> arguments) {
+  for (const Patch& patch : argument_patches_)
+    refs_[patch.ref].data = host_pointer(arguments[patch.which] + patch.offset);
+}
+
+void CpuPrepared::run_region(std::byte* const* inputs, std::byte* const* outputs) {
+  for (const Patch& patch : argument_patches_) refs_[patch.ref].data = inputs[patch.which] + patch.offset;
+  for (const Patch& patch : result_patches_) refs_[patch.ref].data = outputs[patch.which] + patch.offset;
+  run(0, calls_.size());
+}
+
+std::int64_t CpuPrepared::held_bytes() const {
+  constexpr std::size_t per_kernel = 512;  // what was made ready for it: instructions, unpacked attributes
+  const auto of = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
+  std::size_t bytes = sizeof(*this) + of(refs_) + of(calls_) + of(attributes_) + of(argument_patches_) +
+                      of(result_patches_) + of(regions_) + of(region_runs_) + calls_.size() * per_kernel;
+  for (const auto& region : regions_) bytes += static_cast<std::size_t>(region->held_bytes());
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace tidemark

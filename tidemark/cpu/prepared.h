@@ -1,0 +1,61 @@
+// Commands as the CPU runs them: one list of calls, from first to last, whichever lane they are of. That
+// order is the plan's list, which the verifier has played, so waits hold by themselves.
+#pragma once
+#include <functional>
+
+#include "tidemark/kernel/args.h"
+#include "tidemark/runtime/device.h"
+
+namespace tidemark {
+
+class CpuDevice;
+
+// A kernel made ready for one command.
+struct CpuLaunch {
+  void (*run)(const KernelArgs&) = nullptr;
+  std::shared_ptr<const void> attributes = {};
+};
+
+class CpuPrepared final : public Prepared {
+ public:
+  CpuPrepared(CommandStream& commands, std::span<const Address> arenas, CpuDevice& device);
+  CpuPrepared(const Commands& region, std::span<const Address> arenas, CpuDevice& device);
+  CpuPrepared(const CpuPrepared&) = delete;
+  CpuPrepared& operator=(const CpuPrepared&) = delete;
+
+  void bind(std::span<const Address> arguments) override;
+  void run(std::size_t first, std::size_t last) override {
+    for (std::size_t i = first; i < last; ++i) calls_[i].run(calls_[i].args);
+  }
+  std::int64_t held_bytes() const override;
+
+ private:
+  // Where a call's operands and regions are in the lists.
+  struct Extent {
+    std::uint32_t first_in, first_out, last_out;  // into refs_
+    std::uint32_t first_region, last_region;      // into region_runs_
+  };
+  struct KernelCall {
+    void (*run)(const KernelArgs&);
+    KernelArgs args;
+  };
+  struct Patch {
+    std::uint32_t ref;    // whose data pointer
+    std::uint32_t which;  // is the memory of this argument or result
+    std::int64_t offset;  // plus this many bytes
+  };
+
+  Extent add(const Command& command, std::span<const Address> arenas, CpuDevice& device);
+  void link(std::span<const Extent> extents);  // when the lists grow no more
+  void add_ref(const CommandOperand& operand, std::span<const Address> arenas);
+  void run_region(std::byte* const* inputs, std::byte* const* outputs);
+
+  std::vector<TensorRef> refs_;
+  std::vector<KernelCall> calls_;
+  std::vector<std::shared_ptr<const void>> attributes_;
+  std::vector<Patch> argument_patches_, result_patches_;
+  std::vector<std::unique_ptr<CpuPrepared>> regions_;
+  std::vector<RegionRun> region_runs_;
+};
+
+}  // namespace tidemark

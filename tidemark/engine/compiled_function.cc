@@ -1,0 +1,139 @@
+#include "tidemark/engine/compiled_function.h"
+
+#include "tidemark/ir/compare.h"
+#include "tidemark/ir/print.h"
+#include "tidemark/schedule/store/checksum.h"
+
+namespace tidemark {
+namespace {
+
+// Of all that a graph's plan and its errors depend on.
+GraphHash hash_of(const Graph& traced) {
+  const std::string text = print(traced);
+  const std::span bytes = std::as_bytes(std::span(text));
+  return {hash_graph(traced), schedule::checksum(bytes, 1), schedule::checksum(bytes, 2)};
+}
+
+PlannedGraph planned_graph(std::shared_ptr<const Program> program) {
+  return {program->graph(), program->plan(), program};
+}
+
+}  // namespace
+
+// Each part with its length in front, so that no text can end early and pass for two.
+std::string FunctionCall::key() const {
+  std::string key = fmt::format("{}:{}", fixed.size(), fixed);
+  for (std::size_t end : argument_ends) key += fmt::format("{},", end);
+  for (const Tensor& tensor : tensors) {
+    const std::string type = tensor.empty() ? "" : to_string(tensor.type());
+    key += fmt::format("{}:{}", type.size(), type);
+  }
+  return key;
+}
+
+TracedCall<std::any> CompiledFunction::traced(const FunctionCall& call) const {
+  check_options(options_, call.argument_ends.size(), where_);
+  TracedCall<std::any> traced = call.trace();
+  traced.mark_donated(options_.donate);
+  return traced;
+}
+
+TracedFunction CompiledFunction::function_of(const FunctionCall& call, const std::string& captures) const {
+  TracedFunction function;
+  for (const Tensor& tensor : call.tensors) function.types.push_back(tensor.type());
+  function.argument_ends = call.argument_ends;
+  function.donated.assign(call.argument_ends.size(), false);
+  for (int a : options_.donate) function.donated[static_cast<std::size_t>(a)] = true;
+  function.fixed = call.fixed + captures;
+  function.trace = [this, &call](std::span<const Type> types) {
+    TracedCall<std::any> traced = call.trace_types(types);
+    traced.mark_donated(options_.donate);
+    return std::move(traced.graph);
+  };
+  return function;
+}
+
+std::shared_ptr<CompiledCall> CompiledFunction::find(const std::string& key, std::vector<Tensor>& inputs) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<CompiledCall> found = calls_.find(key, inputs);
+  if (found) latest_ = found;
+  return found;
+}
+
+// Traced and planned before, or now. Appends the captured tensors to `inputs`.
+std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call,
+                                                        std::vector<Tensor>& inputs) {
+  const std::string key = call.key();
+  if (std::shared_ptr<CompiledCall> found = find(key, inputs)) return found;
+  const std::lock_guard planning(planning_);
+  if (std::shared_ptr<CompiledCall> found = find(key, inputs)) return found;  // planned meanwhile
+  TracedCall<std::any> trace = traced(call);
+  auto made = std::make_shared<CompiledCall>();
+  const std::span<const Tensor> captured =
+      std::span<const Tensor>(trace.inputs).subspan(trace.inputs.size() - trace.captured.size());
+  inputs.insert(inputs.end(), captured.begin(), captured.end());
+  made->captures = Captures(captured, trace.captured, trace.reads);
+  made->result = std::move(trace.result);
+  made->graph_hash = hash_of(trace.graph);
+  {
+    const std::lock_guard lock(mutex_);
+    made->program = calls_.find_program(key, made->graph_hash);
+  }
+  if (!made->program) {
+    PlannedFunction planned = at_line(where_, [&] {
+      return plan_function(function_of(call, made->captures.signature()), trace.graph, options_, largest_,
+                           where_);
+    });
+    made->program = std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
+                                              planned.reserve);
+  }
+  const std::lock_guard lock(mutex_);
+  calls_.insert(key, made);
+  latest_ = made;
+  return made;
+}
+
+CompiledFunction::Results CompiledFunction::run(const FunctionCall& call) {
+  std::vector<Tensor> inputs = call.tensors;
+  const std::shared_ptr<CompiledCall> found = planned(call, inputs);
+  return {found, found->program->run(inputs, where_)};
+}
+
+PlannedGraph CompiledFunction::prepare(const FunctionCall& call) {
+  std::vector<Tensor> captured;
+  const std::shared_ptr<CompiledCall> found = planned(call, captured);
+  if (std::ranges::all_of(call.tensors, &Tensor::is_data)) found->program->reserve(where_);
+  return planned_graph(found->program);
+}
+
+SmallestBudget CompiledFunction::smallest(const FunctionCall& call) const {
+  return smallest_budget(traced(call).graph, options_);
+}
+
+std::vector<FrontierPoint> CompiledFunction::frontier(const FunctionCall& call, int points) const {
+  return frontier_points(traced(call).graph, options_, points);
+}
+
+std::optional<Footprint> CompiledFunction::footprint(const FunctionCall& call) {
+  std::vector<Tensor> captured;
+  const std::shared_ptr<const Program> program = planned(call, captured)->program;
+  return footprint_of(function_of(call, ""), options_, program->graph(), program->plan(), where_);
+}
+
+std::shared_ptr<const Program> CompiledFunction::latest(SourceLine where) const {
+  const std::lock_guard lock(mutex_);
+  if (latest_) return latest_->program;
+  fail(ErrorCode::structure_mismatch,
+       {.what = "a compiled function was asked for its plan before its first call",
+        .where = where,
+        .help = "call it once, or prepare(arguments…) it, which plans without running"});
+}
+
+void CompiledFunction::forget() {
+  const std::scoped_lock lock(planning_, mutex_);
+  calls_.clear();
+  largest_.clear();
+  latest_.reset();
+}
+
+}  // namespace tidemark

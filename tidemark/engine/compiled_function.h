@@ -1,0 +1,72 @@
+// A compiled function whose C++ types are forgotten: it traces a call when it must, plans it, keeps what was
+// planned, and runs it. `Compiled<F>` (compile.h) is a typed face over it; bindings of other languages stand
+// on it directly. Any number of threads may call it at once: a call that is remembered does not wait for the
+// planning of another.
+#pragma once
+#include <any>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "tidemark/engine/call_cache.h"
+#include "tidemark/engine/memory_report.h"
+#include "tidemark/engine/plan_function.h"
+#include "tidemark/engine/planned_graph.h"
+#include "tidemark/trace/traced_call.h"
+
+namespace tidemark {
+
+// The arguments of one call, and how the function is traced with them.
+struct FunctionCall {
+  std::vector<Tensor> tensors = {};             // of all arguments, in tree order
+  std::vector<std::size_t> argument_ends = {};  // tensors of argument i end here
+  std::string fixed = {};  // a key for all else: types of arguments, sizes, values that are no tensors
+  std::function<TracedCall<std::any>()> trace = {};  // with these arguments
+  std::function<TracedCall<std::any>(std::span<const Type>)> trace_types =
+      {};  // with tensors of other types instead
+
+  std::string key() const;  // of what a trace depends on. No two calls that differ in it have the same.
+};
+
+class CompiledFunction {
+ public:
+  CompiledFunction(CompileOptions options, SourceLine where);
+  ~CompiledFunction();
+  CompiledFunction(const CompiledFunction&) = delete;
+  CompiledFunction& operator=(const CompiledFunction&) = delete;
+
+  // The result's tree, with tensors that hold nothing, and the tensors. Throws InfeasibleBudget, at the line
+  // of the call of compile, when no plan for these types is within the budget.
+  struct Results {
+    std::shared_ptr<const CompiledCall> call;
+    std::vector<Tensor> tensors;
+  };
+  Results run(const FunctionCall& call);
+  PlannedGraph prepare(const FunctionCall& call);  // where all tensors have values, memory is reserved too
+  SmallestBudget smallest(const FunctionCall& call) const;
+  std::vector<FrontierPoint> frontier(const FunctionCall& call, int points) const;
+  std::optional<Footprint> footprint(const FunctionCall& call);
+
+  // Of the latest call. Throws Error at `where` when there was none.
+  std::shared_ptr<const Program> latest(SourceLine where) const;
+  FunctionMemory memory() const;
+  void forget();
+
+ private:
+  TracedCall<std::any> traced(const FunctionCall& call) const;  // donated inputs marked
+  TracedFunction function_of(const FunctionCall& call, const std::string& captures) const;
+  std::shared_ptr<CompiledCall> planned(const FunctionCall& call, std::vector<Tensor>& inputs);
+  std::shared_ptr<CompiledCall> find(const std::string& key, std::vector<Tensor>& inputs);
+
+  const CompileOptions options_;
+  const SourceLine where_;
+  const std::shared_ptr<Workspace> workspace_;
+  std::mutex planning_;   // one call is traced and planned at a time
+  LargestPlans largest_;  // changes while planning
+
+  mutable std::mutex mutex_;  // of what follows; never held for long
+  CallCache calls_;
+  std::shared_ptr<CompiledCall> latest_;
+};
+
+}  // namespace tidemark

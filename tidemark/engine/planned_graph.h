@@ -1,0 +1,27 @@
+// A plan together with the graph it is for: what a compiled function shows of itself.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/engine/program.h"
+#include "tidemark/ops/control/loop_forecast.h"
+
+namespace tidemark {
+
+struct PlannedGraph {
+  const Graph& graph;
+  const Plan& plan;
+  std::string summary() const;
+  // Of results that a call hands out beside the caller's own memory: while they are held, later calls take as
+  // much more.
+  Bytes handed_out() const;
+  // What reversing its loops takes; without those that keep everything.
+  std::vector<LoopForecast> loops() const;
+  std::string to_json() const;
+  Bytes peak() const { return Bytes(plan.peak()); }
+  std::shared_ptr<const Program> program = {};  // keeps both, also when the function forgets them
+};
+
+}  // namespace tidemark

@@ -1,0 +1,16 @@
+#include "tidemark/ops/cpu_target.h"
+
+#include "tidemark/ops/cpu_kernels.h"
+
+namespace tidemark {
+
+const Target& cpu_target() {
+  static constexpr auto find = [](const Op& op) -> const ExecutionFacts* {
+    const CpuKernel* kernel = find_cpu_kernel(op);
+    return kernel ? &kernel->facts : nullptr;
+  };
+  static constexpr Target cpu{.name = "cpu", .find = find};
+  return cpu;
+}
+
+}  // namespace tidemark
