@@ -83,7 +83,8 @@ Json misfit(const PlanCommand& command, const Graph& graph, const Infeasible& in
             {"waiting", parts.waiting}}}};
 }
 
-// A limit in time leaves a part of it for what would help. Within a budget, what loops keep changes the graph.
+// A limit in time leaves a part of it for what would help. Within a budget, what loops keep changes the
+// graph.
 Result<Plan, Infeasible> plan_leaving_time(const Graph& traced, Graph& graph, const PlanOptions& options,
                                            PipelineReport* report) {
   constexpr double most = 0.85;
