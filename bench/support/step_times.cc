@@ -28,13 +28,13 @@ StepTimes step_times(const Graph& graph, const Plan& plan, CpuDevice& device, in
   Arena arena(device, plan.arena_bytes);
   Executor executor(graph, verified(graph, plan, cpu_target()), device, arena);
   std::vector<AlignedBytes> owned;
-  const std::vector<Address> memory = host_addresses(inputs);
+  std::vector<Address> memory = host_addresses(inputs);
   std::mt19937 random(1);
   for (std::size_t i = memory.size(); i < graph.inputs().size(); ++i) {
     const Type& type = graph.type(graph.inputs()[i].value);
     owned.push_back(allocate_aligned(type.bytes()));
     fill(owned.back().get(), type, random);
-    memory.push_back(owned.back().get());
+    memory.push_back(host_address(owned.back().get()));
   }
   executor.run(memory);
   const KernelClock clock(device.pool().threads());
