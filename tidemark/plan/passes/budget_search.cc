@@ -156,7 +156,7 @@ Draft BudgetSearch::lower_until_it_fits(std::int64_t allowed, int attempts, doub
   return done;
 }
 
-Draft BudgetSearch::within(std::int64_t allowed) {
+Draft BudgetSearch::within(std::int64_t allowed, Wanted wanted) {
   // In groups a plan that computes nothing again may fit although the load of its runs by themselves does
   // not.
   for (const std::optional<std::int64_t> limit : {std::optional(allowed), std::optional<std::int64_t>()}) {
@@ -165,6 +165,7 @@ Draft BudgetSearch::within(std::int64_t allowed) {
   }
   Bracket bracket(allowed, packed_well(aim({.target = allowed, .limit = allowed}), allowed));
   for (int k = 0; k < most_aims; ++k) {
+    if (wanted == Wanted::any_that_fits && bracket.best().arena_bytes <= allowed) break;
     const std::optional<std::int64_t> target = bracket.next_target();
     if (!target || bracket.best().executions.size() <= ordered_.executions.size()) break;
     if (out_of_time() && (bracket.best().arena_bytes <= allowed || k >= most_when_late)) break;
@@ -205,7 +206,7 @@ Draft BudgetSearch::floor() {
   // As whoever asks for a byte less would: what that finds is not to be above what is reported.
   for (int probe = 0; probe < probes && least.arena_bytes > bound && !out_of_time(); ++probe) {
     memory_.forget();
-    Draft lower = within(least.arena_bytes - 1);
+    Draft lower = within(least.arena_bytes - 1, Wanted::any_that_fits);
     if (lower.arena_bytes >= least.arena_bytes) break;
     least = std::move(lower);
   }

@@ -23,7 +23,7 @@ class BudgetSearch {
   BudgetSearch(const Draft& ordered, Passes finish);
 
   // A draft whose arena is no higher than allowed, in the least time found; higher where none was found.
-  Draft within(std::int64_t allowed);
+  Draft within(std::int64_t allowed) { return within(allowed, Wanted::least_time); }
   // The draft with the lowest arena that was found: the same whatever was asked for before, so that it can be
   // reported as the smallest budget and planned for.
   Draft floor();
@@ -43,6 +43,8 @@ class BudgetSearch {
     double share = 1;                        // of the work
     const Draft* nearby = nullptr;           // for another target, to go on from
   };
+  enum class Wanted { least_time, any_that_fits };
+  Draft within(std::int64_t allowed, Wanted wanted);
   bool out_of_time() const;
   Draft aim(const Aim& aim);
   Draft lower_until_it_fits(std::int64_t allowed, int attempts, double first_share);
