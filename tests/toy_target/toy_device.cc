@@ -56,10 +56,10 @@ class ToyPrepared final : public Prepared {
  private:
   struct Kernel {
     const CpuKernel* code = nullptr;  // null: a copy
-    std::shared_ptr<const void> attributes;
+    std::shared_ptr<const void> attributes = {};
     std::vector<CommandOperand> in, out;
     std::optional<Location> scratch;
-    std::vector<std::unique_ptr<ToyPrepared>> regions;
+    std::vector<std::unique_ptr<ToyPrepared>> regions = {};
     SourceLine where;
   };
 

@@ -40,7 +40,9 @@ class CommandStream::Lowering {
   }
 
   Commands all() {
-    Commands commands{.arguments = graph_.inputs().size(), .results = graph_.outputs().size()};
+    Commands commands;
+    commands.arguments = graph_.inputs().size();
+    commands.results = graph_.outputs().size();
     while (next(commands)) {
     }
     return commands;
@@ -159,10 +161,11 @@ class CommandStream::Lowering {
       if (buffer.binding == Binding::result && buffer.slot == slot) continue;
       CommandOperand to = operand(ref);
       to.location = {.base = Location::result, .which = slot};
-      out.list.push_back({.kind = StepKind::copy,
-                          .in = {operand(ref)},
-                          .out = {std::move(to)},
-                          .last_step = plan_.steps.size()});
+      Command& copy = out.list.emplace_back();
+      copy.kind = StepKind::copy;
+      copy.in.push_back(operand(ref));
+      copy.out.push_back(std::move(to));
+      copy.last_step = plan_.steps.size();
       ++output_;
       return true;
     }

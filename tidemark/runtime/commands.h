@@ -46,7 +46,7 @@ struct Command {
   std::vector<GroupStep> steps = {};
   std::vector<CommandOperand> in = {}, out = {};
   std::optional<Location> scratch = {};  // the kernel's own, as much as the target claims
-  std::vector<Commands> regions = {};    // of the call, which runs them as often as it likes, one at a time
+  std::vector<Commands> regions;         // of the call, which runs them as often as it likes, one at a time
   SourceLine where = {};                 // for errors that only the data can show
   std::int32_t lane = 0;
   std::vector<std::int32_t> waits = {};  // commands before it, on other lanes, that must have ended
@@ -63,7 +63,7 @@ struct CallData {
 
 // Those of a region.
 struct Commands {
-  std::vector<Command> list = {};
+  std::vector<Command> list;
   std::vector<std::unique_ptr<CallData>> calls = {};
   std::size_t arguments = 0, results = 0;  // how many there are; a region's caller says where both are
 };
