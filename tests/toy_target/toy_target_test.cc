@@ -101,7 +101,7 @@ TEST(ToyTarget, RandomProgramsHaveTheSameBitsAtEveryBudget) {
       EXPECT_EQ(bit_difference(run_on_toy(graph, planned.value(), inputs), expected), "") << "seed " << seed;
     }
   }
-  EXPECT_GT(fitted, 0);
+  EXPECT_GT(fitted, static_cast<int>(seeds(40)) / 4);
 }
 
 TEST(ToyTarget, PlansForOneTargetAreRefusedByAnother) {
