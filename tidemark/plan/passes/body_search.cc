@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/plan/passes/body_modes.h"
 #include "tidemark/plan/passes/draft_model.h"
 #include "tidemark/plan/passes/passes.h"
 
@@ -9,7 +10,6 @@ namespace tidemark {
 namespace {
 
 constexpr double near_share = 0.25;  // of the effort, for modes near others
-constexpr int most_neighbours = 6;
 // Of the budget: regions that take less have one plan.
 constexpr std::int64_t worth_part = 64;
 
@@ -88,24 +88,12 @@ BodySearch::Attempt* BodySearch::with_modes(std::int64_t allowed, Attempt* best,
     found.take(found.search.within(allowed));
     return consider(found);
   };
-  try_modes(bodies_.tightest(), best ? near_share : 1, nullptr);
-  if (Attempt& tight = attempts_.back(); tight.fits(allowed))
-    try_modes(with_room(tight, allowed), near_share, &*tight.done);
-  // One node at a time, a mode freer or tighter than in the best so far.
-  for (int left = most_neighbours; best && left > 0 && !late();) {
-    bool better = false;
-    for (std::size_t k = 0; k < bodies_.size() && !better; ++k) {
-      for (const int step : {-1, 1}) {
-        Bodies::Choice choice = best->choice;
-        if (step < 0 ? choice[k] == 0 : choice[k] + 1 == bodies_.modes(k).size()) continue;
-        choice[k] = step < 0 ? choice[k] - 1 : choice[k] + 1;
-        if (better || left == 0 || tried(choice)) continue;
-        --left;
-        better = try_modes(choice, near_share, &*best->done);
-      }
-    }
-    if (!better) break;
-  }
+  const Attempt& free = attempts_.front();
+  const auto units = static_cast<std::int64_t>(near_share * static_cast<double>(free.search.most_units()));
+  try_modes(modes_within(bodies_, free.ordered, allowed, units), near_share, nullptr);
+  if (!best) try_modes(bodies_.tightest(), 1, nullptr);
+  const Attempt& found = attempts_.back();
+  if (found.fits(allowed) && !late()) try_modes(with_room(found, allowed), near_share, &*found.done);
   return best;
 }
 

@@ -4,9 +4,9 @@
 // In a sequence of runs a node's scratch is there only while the node runs. So, once the sequence is found,
 // each node takes its fastest mode that leaves the load within the budget at its own runs: no other node is
 // in the way. The sequence depends on the modes in turn. It is searched for with all bodies free, and where
-// that runs anything again, with all of them as small as they get, then with what turned out to have room,
-// then with single nodes freer or tighter. The fastest finished draft is taken: never one slower than with
-// free bodies.
+// that runs anything again, with the modes that a search of both at once chooses (body_modes.h), then with
+// those that turned out to have room; where nothing fits, with all bodies as small as they get. The fastest
+// finished draft is taken: never one slower than with free bodies.
 #pragma once
 #include <list>
 
