@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/run_kernel.h"
+#include "tests/support/sanitized.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ops/convolution/conv_lattice.h"
 #include "tidemark/ops/registry.h"
@@ -134,6 +135,7 @@ void expect_the_definition(const Case& c, DType dtype) {
 }
 
 TEST_P(ConvOn, AllThreeMatchTheDefinition) {
+  if (sanitized) GTEST_SKIP() << "the same values in every build; threads have tests of their own";
   for (const Case& c : cases()) expect_the_definition(c, GetParam());
 }
 

@@ -6,6 +6,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/run_kernel.h"
+#include "tests/support/sanitized.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
@@ -116,6 +117,7 @@ TEST(Reduce, GivesTheSameBitsWhenThreadsShareOneResult) {
 }
 
 TEST(Reduce, IsAccurateForLongSums) {
+  if (sanitized) GTEST_SKIP() << "the same values in every build; threads have tests of their own";
   constexpr std::int64_t n = 1 << 20;
   for (DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const Literal x = uneven(dtype, {n});

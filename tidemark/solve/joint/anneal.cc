@@ -25,7 +25,7 @@ constexpr std::int64_t visits_a_unit = 150;
 class Annealer {
  public:
   Annealer(const Lowered& lowered, const JointSchedule& start, const JointAnnealOptions& options)
-      : problem_(*lowered.problem), lowered_(lowered), edit_(lowered, start), moves_(lowered, options.seed) {
+      : problem_(*lowered.problem), edit_(lowered, start), moves_(lowered, options.seed) {
     for (const JointTask& task : problem_.tasks) mean_cost_ += task.cost;
     mean_cost_ /= static_cast<double>(std::max<std::size_t>(1, problem_.tasks.size()));
     now_ = figures();
@@ -146,7 +146,6 @@ class Annealer {
   }
 
   const JointProblem& problem_;
-  const Lowered& lowered_;
   JointEdit edit_;
   JointMoves moves_;
   double mean_cost_ = 0;
