@@ -78,13 +78,8 @@ class CommandStream::Lowering {
   }
 
   const Call& call_of(const Step& step, Commands& out) {
-    out.calls.push_back(std::make_unique<CallData>(graph_, graph_[step.node]));
-    CallData& data = *out.calls.back();
-    for (const Ref& ref : step.in) data.strides.push_back(ref.strides);
-    data.facts = region_facts(plan_, step.node);
-    data.call.call.in_strides = data.strides;
-    data.call.call.planned = data.facts;
-    return data.call;
+    out.calls.push_back(std::make_unique<StepCall>(graph_, plan_, step));
+    return *out.calls.back();
   }
 
   void add_call(Command& command, const Step& step, Commands& out) {
