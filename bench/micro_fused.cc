@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -14,18 +13,13 @@
 #include <vector>
 
 #include "tidemark/base/aligned.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/kernel/fused.h"
 #include "tidemark/ops/scalar/elementwise_tiles.h"
 
 namespace {
 
 using namespace tidemark;
-
-double seconds_of(const std::function<void()>& f) {
-  const auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Steps written as formulas.
 class Program {
@@ -180,7 +174,7 @@ void time_functions() {
                         .n = n};
     double best = 1e30;
     for (int i = 0; i < 1000; ++i) {
-      best = std::min(best, seconds_of([&] {
+      best = std::min(best, seconds_taken([&] {
                         for (int k = 0; k < calls; ++k) tile(args);
                       }));
     }
@@ -219,8 +213,8 @@ int main(int argc, char** argv) {
     program.prepare(row.tiles);
     double copying = 1e30, running = 1e30;
     for (int i = 0; i < 9; ++i) {
-      copying = std::min(copying, seconds_of(copy));
-      running = std::min(running, seconds_of([&] { program.run(pool); }));
+      copying = std::min(copying, seconds_taken(copy));
+      running = std::min(running, seconds_taken([&] { program.run(pool); }));
     }
     const double rate = program.bytes() / running, copy_rate = 8.0 * elements / copying;
     fmt::print("{:<20} {:>5} {:>8.2f} {:>8.2f} {:>8.0f}%   (memcpy {:.1f} GB/s)\n", row.name, program.steps(),
