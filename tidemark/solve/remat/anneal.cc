@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "tidemark/base/repeatable_math.h"
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/random.h"
 #include "tidemark/solve/remat/moves.h"
 #include "tidemark/solve/remat/search.h"
@@ -9,8 +10,6 @@ namespace tidemark {
 namespace {
 
 using Run = Timeline::Run;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // How often each move is made, in percent. Where the order is free, so many move a first run; of the others,
 // so many let an item go, take a repeat back or shift one, and the rest exchange a repeat for another, the

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "tidemark/solve/at.h"
+
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr int neighbourhood = 2;  // only the heaviest of this many tasks on either side is looked at
 constexpr int whole = 3;          // moments looked at with whole items

@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "tidemark/base/check.h"
+#include "tidemark/solve/at.h"
 
 namespace tidemark {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double leeway = 1e-9;  // of the budget, so that rounding never makes a full budget look overfull
 

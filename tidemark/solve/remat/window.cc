@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/bit_set.h"
 #include "tidemark/solve/remat/backward.h"
 
@@ -11,8 +12,6 @@ namespace {
 constexpr int most_tasks = 128;  // of a window, those that ran before and may run again included
 constexpr std::int64_t states_without_prices = 1'000;
 constexpr double better = 1e-9;  // of the cost: less is rounding
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::vector<bool> alive_before(const OrderModel& model, std::span<const int> rest, std::vector<bool> alive) {
   for (std::size_t p = rest.size(); p-- > 0;) {
