@@ -36,7 +36,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Nothing deeper than an identity is: what is printed must not be as deep as a stranger likes.
+// Identities are compared and shown whatever they hold, not read field by field (base/json_reader.h). Nothing
+// is taken that is deeper than one of ours: what is printed must not be as deep as a stranger likes.
 Json parse_shallow(const std::string& text) {
   constexpr int deepest = 3;
   return Json::parse(
