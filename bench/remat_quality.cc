@@ -74,8 +74,8 @@ void compare(const char* family, std::uint64_t seed, const RematProblem& problem
   tally.slowest = std::max(tally.slowest, normal.seconds);
   fmt::print("{:<8} {:>4} {:>4} {:<5} {:>4.2f} ", family, problem.model.tasks, seed,
              problem.fixed_order ? "fixed" : "free", share);
-  const bool settled = first.feasible ? first.optimal : first.figures.peak <= first.memory_bound;
-  const RematResult second = settled ? first : solve_long(problem, first, factor);
+  const bool is_final = first.feasible ? first.optimal : first.figures.peak <= first.memory_bound;
+  const RematResult second = is_final ? first : solve_long(problem, first, factor);
   const auto overhead = [&](const RematResult& r) {
     return r.feasible ? fmt::format("{:.4f}", percent(r.figures.cost)) : std::string("none");
   };

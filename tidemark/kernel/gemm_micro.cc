@@ -16,10 +16,10 @@ namespace {
 // Calls f with as many vectors as `cols` columns need.
 template <class T, class F>
 HWY_INLINE void with_vectors(std::int64_t cols, const F& f) {
-  if (cols > (tile_vectors - 1) * lanes_of<T>) return f.template operator()<tile_vectors>();
+  if (cols > (block_vectors - 1) * lanes_of<T>) return f.template operator()<block_vectors>();
   if (cols <= lanes_of<T>) return f.template operator()<1>();
   if (cols <= 2 * lanes_of<T>) return f.template operator()<2>();
-  if constexpr (tile_vectors > 3) f.template operator()<3>();
+  if constexpr (block_vectors > 3) f.template operator()<3>();
 }
 // Rows of a that are read where they lie: as many as give enough sums at once even with one vector of
 // columns.
@@ -38,18 +38,18 @@ HWY_INLINE void with_rows(std::int64_t rows, const F& f) {
 template <class T>
 void packed(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, const T* a, const T* b, bool add,
             T* c, std::int64_t ld) {
-  constexpr std::int64_t width = tile_columns<T>;
+  constexpr std::int64_t width = block_columns<T>;
   for (std::int64_t j = 0; j < n; j += width) {
     const std::int64_t cols = std::min(width, n - j);
     with_vectors<T>(cols, [&]<int Vecs>() HWY_ATTR {
-      for (std::int64_t i = 0; i < m; i += tile_rows) {
+      for (std::int64_t i = 0; i < m; i += block_rows) {
         // What the sums go to is fetched while they are computed.
-        TM_UNROLL for (int r = 0; r < tile_rows; ++r)
+        TM_UNROLL for (int r = 0; r < block_rows; ++r)
             __builtin_prefetch(c + std::min(i + r, m - 1) * ld + j, 1, 2);
-        Sums<T, tile_rows, Vecs> sums;
-        from_panels<T, Vecs>(sums, depth, a + i * depth, tile_rows, b + j * depth, width);
-        deliver<T, tile_rows, Vecs>(sums, std::min<std::int64_t>(tile_rows, m - i), cols, alpha, add,
-                                    c + i * ld + j, ld);
+        Sums<T, block_rows, Vecs> sums;
+        from_panels<T, Vecs>(sums, depth, a + i * depth, block_rows, b + j * depth, width);
+        deliver<T, block_rows, Vecs>(sums, std::min<std::int64_t>(block_rows, m - i), cols, alpha, add,
+                                     c + i * ld + j, ld);
       }
     });
   }
@@ -58,7 +58,7 @@ void packed(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, const T
 // Columns of b that are not contiguous, or end within a vector, are copied into a panel first.
 template <class T>
 const T* columns(Matrix<const T> b, std::int64_t depth, std::int64_t cols, T* panel, std::int64_t& step) {
-  constexpr std::int64_t width = tile_columns<T>;
+  constexpr std::int64_t width = block_columns<T>;
   if (b.col == 1 && cols % lanes_of<T> == 0) {
     step = b.row;
     return b.data;
@@ -75,7 +75,7 @@ const T* columns(Matrix<const T> b, std::int64_t depth, std::int64_t cols, T* pa
 template <class T>
 void strided(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, Matrix<const T> a,
              Matrix<const T> b, bool add, T* c, std::int64_t ld) {
-  constexpr std::int64_t width = tile_columns<T>;
+  constexpr std::int64_t width = block_columns<T>;
   HWY_ALIGN T panel[deepest * width];
   const bool rows_contiguous = a.row == 1 && a.col != 1;
   for (std::int64_t j = 0; j < n; j += width) {
@@ -85,10 +85,10 @@ void strided(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, Matrix
     with_vectors<T>(cols, [&]<int Vecs>() HWY_ATTR {
       std::int64_t i = 0;
       if (rows_contiguous) {
-        for (; i + tile_rows <= m; i += tile_rows) {
-          Sums<T, tile_rows, Vecs> sums;
+        for (; i + block_rows <= m; i += block_rows) {
+          Sums<T, block_rows, Vecs> sums;
           from_panels<T, Vecs>(sums, depth, a.data + i, a.col, right, step);
-          deliver<T, tile_rows, Vecs>(sums, tile_rows, cols, alpha, add, c + i * ld + j, ld);
+          deliver<T, block_rows, Vecs>(sums, block_rows, cols, alpha, add, c + i * ld + j, ld);
         }
       }
       for (; i < m; i += direct_rows) {
@@ -105,12 +105,12 @@ void strided(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, Matrix
 // Panels of `rows` rows of w that may lie side by side, step after step.
 template <class T>
 void copy_strip(Matrix<const T> w, std::int64_t rows, std::int64_t steps, T* panels) {
-  constexpr std::int64_t width = tile_columns<T>;
-  if (w.row == 1 && rows == thin_tiles * width) {
+  constexpr std::int64_t width = block_columns<T>;
+  if (w.row == 1 && rows == thin_blocks * width) {
     for (std::int64_t l = 0; l < steps; ++l) {
       const T* from = w.data + l * w.col;
-      TM_UNROLL for (int t = 0; t < thin_tiles; ++t) {
-        TM_UNROLL for (int v = 0; v < tile_vectors; ++v) {
+      TM_UNROLL for (int t = 0; t < thin_blocks; ++t) {
+        TM_UNROLL for (int v = 0; v < block_vectors; ++v) {
           hn::StoreU(hn::LoadU(Tag<T>(), from + t * width + v * lanes_of<T>), Tag<T>(),
                      panels + (t * steps + l) * width + v * lanes_of<T>);
         }
@@ -127,29 +127,29 @@ void copy_strip(Matrix<const T> w, std::int64_t rows, std::int64_t steps, T* pan
   }
 }
 
-// A tile to the part of c that there is, whichever of its strides is 1. `Turned`: the tile's rows are columns
-// of c.
+// A block to the part of c that there is, whichever of its strides is 1. `Turned`: the block's rows are
+// columns of c.
 template <class T, int Rows, int Vecs, bool Turned>
 HWY_INLINE void deliver_to(Sums<T, Rows, Vecs>& sums, std::int64_t rows, std::int64_t cols, T alpha, bool add,
                            Matrix<T> c) {
   const std::int64_t row = Turned ? c.col : c.row, col = Turned ? c.row : c.col;
   if (col == 1) return deliver<T, Rows, Vecs>(sums, rows, cols, alpha, add, c.data, row);
-  HWY_ALIGN T tile[Rows * Vecs * lanes_of<T>];
+  HWY_ALIGN T block[Rows * Vecs * lanes_of<T>];
   constexpr std::int64_t width = Vecs * lanes_of<T>;
-  store<T, Rows, Vecs>(sums, alpha, false, tile, width);
+  store<T, Rows, Vecs>(sums, alpha, false, block, width);
   for (std::int64_t j = 0; j < cols; ++j) {
     for (std::int64_t i = 0; i < rows; ++i) {
       T& out = c.data[i * row + j * col];
-      out = add ? out + tile[i * width + j] : tile[i * width + j];
+      out = add ? out + block[i * width + j] : block[i * width + j];
     }
   }
 }
 
-// The depth of w is contiguous: rows of w are the tile's rows, x its columns.
+// The depth of w is contiguous: rows of w are the block's rows, x its columns.
 template <class T>
 void thin_along(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha, Matrix<const T> w,
                 const T* x, bool add, Matrix<T> c) {
-  constexpr std::int64_t width = tile_columns<T>, line = 64 / sizeof(T), lines = 4;
+  constexpr std::int64_t width = block_columns<T>, line = 64 / sizeof(T), lines = 4;
   for (std::int64_t i = 0; i < many; i += direct_rows) {
     // The hardware follows rows that it has seen begin.
     for (std::int64_t r = i + direct_rows; r < std::min(i + 2 * direct_rows, many); ++r) {
@@ -169,14 +169,14 @@ void thin_along(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha
   }
 }
 
-// Rows of w lie side by side: they are the tile's columns, x its rows. Some of them and of the depth are
+// Rows of w lie side by side: they are the block's columns, x its rows. Some of them and of the depth are
 // copied into panels that stay in the nearest cache: at the usual distances the lines of w themselves drive
 // each other out of it, and each step of a narrower strip would be on another page. The chains of sums go on
 // from piece to piece.
 template <class T>
 void thin_across(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha, Matrix<const T> w,
                  const T* x, bool add, Matrix<T> c) {
-  constexpr std::int64_t width = tile_columns<T>, strip = thin_tiles * width;
+  constexpr std::int64_t width = block_columns<T>, strip = thin_blocks * width;
   constexpr std::int64_t piece = std::max<std::int64_t>(64, 8192 / strip / 4 * 4);
   HWY_ALIGN T panels[strip * piece];
   HWY_ALIGN T chains[most_few * strip];
@@ -189,16 +189,16 @@ void thin_across(std::int64_t many, std::int64_t few, std::int64_t depth, T alph
       for (std::int64_t t = 0; t < rows; t += width) {
         const std::int64_t cols = std::min(width, rows - t);
         with_vectors<T>(cols, [&]<int Vecs>() HWY_ATTR {
-          for (std::int64_t j = 0; j < few; j += tile_rows) {
-            T* chain = chains + j * strip + t * tile_rows;
-            Sums<T, tile_rows, Vecs> sums;
-            from_panels<T, Vecs>(sums, steps, x + j * depth + l * tile_rows, tile_rows, panels + t * steps,
+          for (std::int64_t j = 0; j < few; j += block_rows) {
+            T* chain = chains + j * strip + t * block_rows;
+            Sums<T, block_rows, Vecs> sums;
+            from_panels<T, Vecs>(sums, steps, x + j * depth + l * block_rows, block_rows, panels + t * steps,
                                  width, first ? nullptr : chain);
             if (last) {
-              deliver_to<T, tile_rows, Vecs, true>(sums, std::min<std::int64_t>(tile_rows, few - j), cols,
-                                                   alpha, add, c.at(i + t, j));
+              deliver_to<T, block_rows, Vecs, true>(sums, std::min<std::int64_t>(block_rows, few - j), cols,
+                                                    alpha, add, c.at(i + t, j));
             } else {
-              store<T, tile_rows, Vecs>(sums, T(1), false, chain, Vecs * lanes_of<T>);
+              store<T, block_rows, Vecs>(sums, T(1), false, chain, Vecs * lanes_of<T>);
             }
           }
         });
@@ -208,12 +208,15 @@ void thin_across(std::int64_t many, std::int64_t few, std::int64_t depth, T alph
 }
 
 const Micro<float>* micro_f32() {
-  static constexpr Micro<float> table = {
-      {tile_rows, tile_columns<float>}, packed<float>, strided<float>, thin_along<float>, thin_across<float>};
+  static constexpr Micro<float> table = {{block_rows, block_columns<float>},
+                                         packed<float>,
+                                         strided<float>,
+                                         thin_along<float>,
+                                         thin_across<float>};
   return &table;
 }
 const Micro<double>* micro_f64() {
-  static constexpr Micro<double> table = {{tile_rows, tile_columns<double>},
+  static constexpr Micro<double> table = {{block_rows, block_columns<double>},
                                           packed<double>,
                                           strided<double>,
                                           thin_along<double>,

@@ -37,23 +37,23 @@ using Tag = hn::ScalableTag<T>;
 template <class T>
 using Vec = hn::Vec<Tag<T>>;
 
-// The tile in registers: a few rows by some vectors, chosen for the register file.
+// The block in registers: a few rows by some vectors, chosen for the register file.
 //   NEON     4 × 4 vectors: with 16 sums, as many as four pipes of latency four keep busy, 94% of the peak
 //            of a Neoverse V1; 8 × 3 gives 89%
 //   AVX2     4 × 3 vectors: 12 sums, 3 of b and one of a fill 16 registers
 //   AVX-512  8 × 3 vectors: 24 sums
 #if HWY_TARGET == HWY_NEON
-constexpr int tile_rows = 4, tile_vectors = 4;
+constexpr int block_rows = 4, block_vectors = 4;
 #elif HWY_TARGET <= HWY_AVX3
-constexpr int tile_rows = 8, tile_vectors = 3;
+constexpr int block_rows = 8, block_vectors = 3;
 #else
-constexpr int tile_rows = 4, tile_vectors = 3;
+constexpr int block_rows = 4, block_vectors = 3;
 #endif
 
 template <class T>
 constexpr std::int64_t lanes_of = static_cast<std::int64_t>(hn::MaxLanes(Tag<T>()));
 template <class T>
-constexpr std::int64_t tile_columns = tile_vectors* lanes_of<T>;
+constexpr std::int64_t block_columns = block_vectors* lanes_of<T>;
 
 #if HWY_TARGET == HWY_NEON
 // Rows of a lie in lanes: no broadcasts.
@@ -115,18 +115,19 @@ HWY_INLINE void store(Sums<T, Rows, Vecs>& sums, T alpha, bool add, T* HWY_RESTR
   }
 }
 
-// One step along k: sums += (tile_rows values of a) (Vecs vectors of b).
+// One step along k: sums += (block_rows values of a) (Vecs vectors of b).
 template <class T, int Vecs>
-HWY_INLINE void panel_step(Sums<T, tile_rows, Vecs>& sums, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b) {
+HWY_INLINE void panel_step(Sums<T, block_rows, Vecs>& sums, const T* HWY_RESTRICT a,
+                           const T* HWY_RESTRICT b) {
   const Tag<T> d;
   Vec<T> y[Vecs];
 #if TM_LANES
   constexpr int in_vector = static_cast<int>(lanes_of<T>);
-  Vec<T> x[tile_rows / in_vector];
-  TM_UNROLL for (int q = 0; q < tile_rows / in_vector; ++q) x[q] = hn::LoadU(d, a + q * in_vector);
+  Vec<T> x[block_rows / in_vector];
+  TM_UNROLL for (int q = 0; q < block_rows / in_vector; ++q) x[q] = hn::LoadU(d, a + q * in_vector);
   TM_UNROLL for (int v = 0; v < Vecs; ++v) y[v] = hn::LoadU(d, b + v * lanes_of<T>);
   TM_UNROLL for (int v = 0; v < Vecs; ++v) {
-    TM_UNROLL for (int q = 0; q < tile_rows / in_vector; ++q) {
+    TM_UNROLL for (int q = 0; q < block_rows / in_vector; ++q) {
       auto& row = sums;
       row[q * in_vector][v] = add_lane<0>(row[q * in_vector][v], y[v], x[q]);
       row[q * in_vector + 1][v] = add_lane<1>(row[q * in_vector + 1][v], y[v], x[q]);
@@ -138,7 +139,7 @@ HWY_INLINE void panel_step(Sums<T, tile_rows, Vecs>& sums, const T* HWY_RESTRICT
   }
 #else
   TM_UNROLL for (int v = 0; v < Vecs; ++v) y[v] = hn::LoadU(d, b + v * lanes_of<T>);
-  TM_UNROLL for (int r = 0; r < tile_rows; ++r) {
+  TM_UNROLL for (int r = 0; r < block_rows; ++r) {
     const Vec<T> x = hn::Set(d, a[r]);
     TM_UNROLL for (int v = 0; v < Vecs; ++v) sums[r][v] = hn::MulAdd(x, y[v], sums[r][v]);
   }
@@ -146,17 +147,17 @@ HWY_INLINE void panel_step(Sums<T, tile_rows, Vecs>& sums, const T* HWY_RESTRICT
   TM_STEP_END;
 }
 
-// a: tile_rows values per step, a_step apart; b: Vecs vectors per step, b_step apart. The sums go on from
+// a: block_rows values per step, a_step apart; b: Vecs vectors per step, b_step apart. The sums go on from
 // `begun`, where store() left those of another piece of the depth, or from zero.
 template <class T, int Vecs>
-HWY_INLINE void from_panels(Sums<T, tile_rows, Vecs>& sums, std::int64_t depth, const T* HWY_RESTRICT a,
+HWY_INLINE void from_panels(Sums<T, block_rows, Vecs>& sums, std::int64_t depth, const T* HWY_RESTRICT a,
                             std::int64_t a_step, const T* HWY_RESTRICT b, std::int64_t b_step,
                             const T* begun = nullptr) {
   std::int64_t l = 0;
 #if TM_LANES
   if constexpr (std::is_same_v<T, float> && Vecs == 4) {
     if (a_step == 4 && b_step == 16 && depth >= 4) {
-      Tile4x16 raw;
+      Block4x16 raw;
       panels_4x16(depth / 4, a, b, begun, raw);
       TM_UNROLL for (int r = 0; r < 4; ++r) {
         TM_UNROLL for (int v = 0; v < 4; ++v) sums[r][v] = Vec<T>(raw[r][v]);
@@ -175,14 +176,14 @@ HWY_INLINE void from_panels(Sums<T, tile_rows, Vecs>& sums, std::int64_t depth, 
         std::fill_n(raw, 8 * 48, 0.0f);
       }
       panels_8x48(depth / 4, a, b, raw);
-      load<T, tile_rows, Vecs>(sums, raw);
+      load<T, block_rows, Vecs>(sums, raw);
       l = depth / 4 * 4;
       a += l * 8, b += l * 48;
     }
   }
 #endif
-  if (l == 0 && begun) load<T, tile_rows, Vecs>(sums, begun);
-  if (l == 0 && !begun) clear<T, tile_rows, Vecs>(sums);
+  if (l == 0 && begun) load<T, block_rows, Vecs>(sums, begun);
+  if (l == 0 && !begun) clear<T, block_rows, Vecs>(sums);
   for (; l + 4 <= depth; l += 4) {
     TM_UNROLL for (int u = 0; u < 4; ++u) {
       panel_step<T, Vecs>(sums, a, b);
@@ -204,7 +205,7 @@ HWY_INLINE void from_rows(Sums<T, Rows, Vecs>& sums, std::int64_t depth, Matrix<
 #if TM_LANES
   if constexpr (std::is_same_v<T, float> && Rows == 4 && Vecs == 4) {
     if (a.col == 1 && depth >= 4) {
-      Tile4x16 raw;
+      Block4x16 raw;
       rows_4x16(depth / 4, a.data, a.row, b, b_step, raw);
       TM_UNROLL for (int r = 0; r < 4; ++r) {
         TM_UNROLL for (int v = 0; v < 4; ++v) sums[r][v] = Vec<T>(raw[r][v]);
@@ -256,13 +257,13 @@ HWY_INLINE void deliver(Sums<T, Rows, Vecs>& sums, std::int64_t rows, std::int64
   if (rows == Rows && cols == Vecs * lanes_of<T>) {
     return store<T, Rows, Vecs>(sums, alpha, add, c, ld);
   }
-  HWY_ALIGN T tile[Rows * Vecs * lanes_of<T>];
+  HWY_ALIGN T block[Rows * Vecs * lanes_of<T>];
   constexpr std::int64_t width = Vecs * lanes_of<T>;
-  store<T, Rows, Vecs>(sums, alpha, false, tile, width);
+  store<T, Rows, Vecs>(sums, alpha, false, block, width);
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < cols; ++j) {
       T& out = c[i * ld + j];
-      out = add ? out + tile[i * width + j] : tile[i * width + j];
+      out = add ? out + block[i * width + j] : block[i * width + j];
     }
   }
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "tidemark/kernel/group_place.h"
+#include "tidemark/kernel/group_ref.h"
 #include "tidemark/plan/step_call.h"
 #include "tidemark/plan/verify/verify.h"
 
@@ -33,7 +33,7 @@ struct CommandOperand {
 // One step of a group, and where each of its operands and results is.
 struct GroupStep {
   Call call;
-  std::vector<GroupPlace> in, out;
+  std::vector<GroupRef> in, out;
 };
 
 struct Commands;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "tidemark/autodiff/settle_loops.h"
+#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/base/stopwatch.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/program.h"

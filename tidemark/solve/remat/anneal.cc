@@ -19,7 +19,7 @@ constexpr std::size_t drops = 35, restores = 20, shifts = 20, exchanges_for_two 
 
 constexpr std::int64_t steps_a_temperature = 64;  // over which it hardly falls
 constexpr int steps_a_price = 256;                // enough to tell which side of the border it is on
-constexpr double price_factor = 1.1;              // small: the price settles while the search cools down
+constexpr double price_factor = 1.1;              // small: the price converges while the search cools down
 // Where any sequence within the budget will do, costs only break ties.
 constexpr double cost_weight_if_any_will_do = 0.03;
 constexpr int drop_attempts = 16;  // at items without a gap that ends in a use, until one is found

@@ -89,7 +89,7 @@ class Beam {
     std::uint64_t hash;
     int state, task;
   };
-  struct Step {
+  struct TraceEntry {
     int later, task;
   };
 
@@ -296,7 +296,7 @@ class Beam {
   std::vector<float> bytes_;           // per item, in typical items
   std::vector<double> emphasis_;       // per position
   std::vector<float> weight_, row_;    // per position
-  std::vector<Step> trace_;
+  std::vector<TraceEntry> trace_;
   std::unordered_map<std::uint64_t, double>
       known_;  // what is alive, and the least cost of that at this position
   std::vector<Repeat> repeats_;

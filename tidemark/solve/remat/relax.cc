@@ -17,10 +17,10 @@ enum Choice : unsigned char { make_again = 1, stay_away = 2 };
 }  // namespace
 
 RematRelaxation::RematRelaxation(const RematProblem& problem, std::span<const int> probes, bool operands,
-                                 int settled)
+                                 int prior)
     : probes_(static_cast<int>(probes.size())), scale_(problem.base_cost()) {
   if (!(scale_ > 0)) scale_ = 1;
-  make_spans(problem, probes, settled);
+  make_spans(problem, probes, prior);
   if (operands) make_links(problem);
   std::size_t cells = 0;
   for (Span& span : spans_) {
@@ -46,7 +46,7 @@ RematRelaxation::RematRelaxation(const RematProblem& problem, std::span<const in
   }
 }
 
-void RematRelaxation::make_spans(const RematProblem& problem, std::span<const int> probes, int settled) {
+void RematRelaxation::make_spans(const RematProblem& problem, std::span<const int> probes, int prior) {
   const OrderModel& model = problem.model;
   earliest_.assign(at(model.tasks), 0);
   latest_.assign(at(model.tasks), probes_);
@@ -75,7 +75,7 @@ void RematRelaxation::make_spans(const RematProblem& problem, std::span<const in
       earliest_[at(t)] = latest_[at(t)] = probe_of[at(t)];
     }
   }
-  for (int t = 0; t < settled; ++t) earliest_[at(t)] = latest_[at(t)] = -1;
+  for (int t = 0; t < prior; ++t) earliest_[at(t)] = latest_[at(t)] = -1;
 
   spans_.resize(at(model.items));
   for (Span& span : spans_) {

@@ -60,7 +60,7 @@ double RematRelaxation::improve(std::int64_t work, double target, SearchControl*
   };
   target /= scale_;
   if (!links_.empty()) {
-    // Most of the bound is the budget's rows: settle them first, at a fraction of the price.
+    // Most of the bound is the budget's rows: price them first, at a fraction of the price.
     operands_ = false;
     climb(std::min<std::int64_t>(rounds(work / 3, again_.size()), 600), target, control);
     operands_ = true;
