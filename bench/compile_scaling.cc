@@ -8,9 +8,8 @@
 //                                 building the step, optimising, each pass of the planner, preparing kernels
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "bench/support/training_rows.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/models.h"
@@ -21,23 +20,17 @@ namespace {
 
 using namespace tidemark;
 
-double seconds_of(const auto& f) {
-  const auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 void show_row(const bench::TrainingRow& row) {
   tiny::TinyModel model;
   Graph graph;
   Plan plan;
   PipelineReport report;
-  const double build = seconds_of([&] { model = row.build(); });
-  const double optimise = seconds_of([&] { graph = prepare_graph(model.step); });
-  const double planning = seconds_of([&] { plan = make_plan(graph, cpu_target(), {}, &report); });
+  const double build = seconds_taken([&] { model = row.build(); });
+  const double optimise = seconds_taken([&] { graph = prepare_graph(model.step); });
+  const double planning = seconds_taken([&] { plan = make_plan(graph, cpu_target(), {}, &report); });
   Arena arena(*default_device(), plan.arena_bytes);
   const double prepare =
-      seconds_of([&] { Executor(graph, verified(graph, plan, cpu_target()), *default_device(), arena); });
+      seconds_taken([&] { Executor(graph, verified(graph, plan, cpu_target()), *default_device(), arena); });
   fmt::print("{:<10} {:>7} nodes {:>8.3f} s: build {:.3f}, optimise {:.3f}, plan {:.3f}, prepare {:.3f}\n",
              row.name, graph.nodes().size(), build + optimise + planning + prepare, build, optimise, planning,
              prepare);
@@ -76,15 +69,15 @@ int main(int argc, char** argv) {
     };
     // Tracing the step includes tracing and differentiating the loss inside it; the loss alone gives the
     // split.
-    const double forward = seconds_of([&] { trace_call(loss, std::tuple(model, tokens, tokens), {}); });
+    const double forward = seconds_taken([&] { trace_call(loss, std::tuple(model, tokens, tokens), {}); });
     TracedCall<std::pair<nn::Gpt, Tensor>> traced;
     const double whole =
-        seconds_of([&] { traced = trace_call(step, std::tuple(model, tokens, tokens), {}); });
+        seconds_taken([&] { traced = trace_call(step, std::tuple(model, tokens, tokens), {}); });
     for (std::size_t i = 0; i < traced.argument_ends[0]; ++i) traced.graph.inputs()[i].donated = true;
     Graph graph;
-    const double optimise = seconds_of([&] { graph = prepare_graph(traced.graph); });
+    const double optimise = seconds_taken([&] { graph = prepare_graph(traced.graph); });
     Plan plan;
-    const double planning = seconds_of([&] { plan = make_plan(graph, cpu_target()); });
+    const double planning = seconds_taken([&] { plan = make_plan(graph, cpu_target()); });
     const double total = whole + optimise + planning;
     fmt::print("{:>8} {:>8.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8.3f} {:>9.1f}\n", graph.nodes().size(),
                forward, whole - forward, optimise, planning, total,

@@ -288,7 +288,7 @@ void profile(const Options& options, const bench::TrainingRow& row) {
   std::vector<Tensor> inputs = model.inputs();
   std::vector<std::byte*> memory;
   for (Tensor& t : inputs) {
-    t.storage()->settle();
+    t.storage()->materialize();
     memory.push_back(t.storage()->data());
   }
   const bench::StepTimes times = bench::step_times(graph, plan, *default_device(), options.steps, memory);

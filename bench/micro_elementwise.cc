@@ -2,13 +2,13 @@
 //   micro_elementwise [threads]
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <new>
 #include <vector>
 
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/ops/registry.h"
 
 namespace {
@@ -19,9 +19,9 @@ using namespace tidemark;
 double time_of(const std::function<void()>& f) {
   double best = 1e30;
   for (int i = 0; i < 7; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     f();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(best, watch.seconds());
   }
   return best;
 }

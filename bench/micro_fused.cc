@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "tidemark/base/aligned.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/kernel/fused.h"
 #include "tidemark/ops/scalar/elementwise_tiles.h"
 
@@ -21,35 +21,29 @@ namespace {
 
 using namespace tidemark;
 
-double seconds_of(const std::function<void()>& f) {
-  const auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 // Steps written as formulas.
 class Program {
  public:
   explicit Program(const Shape& shape) : shape_(shape) {}
 
-  GroupPlace operand(const Shape& shape) {
+  GroupRef operand(const Shape& shape) {
     in_.push_back({.dtype = DType::f32, .shape = shape, .strides = dense_strides(shape)});
-    return {GroupPlace::operand, static_cast<int>(in_.size()) - 1};
+    return {GroupRef::operand, static_cast<int>(in_.size()) - 1};
   }
-  GroupPlace scalar() { return operand({}); }
-  GroupPlace call(Row row, TileOp op, std::vector<GroupPlace> in) {
+  GroupRef scalar() { return operand({}); }
+  GroupRef call(Row row, TileOp op, std::vector<GroupRef> in) {
     const Tile arithmetic = arithmetic_tile(row, DType::f32);
     steps_.push_back({.code = {.tile = arithmetic ? arithmetic : math_tile(row, DType::f32), .op = op},
                       .in = std::move(in),
-                      .out = {GroupPlace::temporary, static_cast<int>(steps_.size())},
+                      .out = {GroupRef::temporary, static_cast<int>(steps_.size())},
                       .dtype = DType::f32,
                       .shape = shape_});
     return steps_.back().out;
   }
 #define TM_CALL1(name) \
-  GroupPlace name(GroupPlace x) { return call(Row::name, TileOp::name, {x}); }
+  GroupRef name(GroupRef x) { return call(Row::name, TileOp::name, {x}); }
 #define TM_CALL2(name) \
-  GroupPlace name(GroupPlace x, GroupPlace y) { return call(Row::name, TileOp::name, {x, y}); }
+  GroupRef name(GroupRef x, GroupRef y) { return call(Row::name, TileOp::name, {x, y}); }
   TM_CALL1(neg);
   TM_CALL1(square);
   TM_CALL1(relu);
@@ -63,14 +57,14 @@ class Program {
   TM_CALL2(minimum);
 #undef TM_CALL1
 #undef TM_CALL2
-  GroupPlace gelu(GroupPlace x) { return call(Row::gelu, TileOp::other, {x}); }
+  GroupRef gelu(GroupRef x) { return call(Row::gelu, TileOp::other, {x}); }
 
   // The value becomes result number `results()`, over an operand or not.
-  void result(GroupPlace value, int over = -1) {
-    const GroupPlace place{GroupPlace::result, static_cast<int>(over_.size())};
+  void result(GroupRef value, int over = -1) {
+    const GroupRef place{GroupRef::result, static_cast<int>(over_.size())};
     for (FusedStep& step : steps_) {
       if (step.out == value) step.out = place;
-      for (GroupPlace& in : step.in) {
+      for (GroupRef& in : step.in) {
         if (in == value) in = place;
       }
     }
@@ -121,33 +115,33 @@ constexpr std::int64_t elements = std::int64_t{16} << 20;  // 64 MiB
 // Twelve operations, as a normalisation with a smooth gate might have them.
 Program chain() {
   Program p({elements});
-  const GroupPlace x = p.operand({elements}), a = p.scalar(), b = p.scalar(), c = p.scalar();
-  const GroupPlace t = p.relu(p.add(p.mul(p.sub(x, c), a), b));
-  const GroupPlace u = p.sub(p.mul(p.square(t), b), p.abs(t));
+  const GroupRef x = p.operand({elements}), a = p.scalar(), b = p.scalar(), c = p.scalar();
+  const GroupRef t = p.relu(p.add(p.mul(p.sub(x, c), a), b));
+  const GroupRef u = p.sub(p.mul(p.square(t), b), p.abs(t));
   p.result(p.add(p.mul(p.neg(u), c), p.mul(t, a)));
   return p;
 }
 // Its derivative times g, the forward values made again inside: dt = -c·(2b·t - 1) + a where t > 0.
 Program chain_gradient() {
   Program p({elements});
-  const GroupPlace x = p.operand({elements}), g = p.operand({elements});
-  const GroupPlace a = p.scalar(), b = p.scalar(), c = p.scalar(), one = p.scalar(), zero = p.scalar();
-  const GroupPlace t = p.relu(p.add(p.mul(p.sub(x, c), a), b));
-  const GroupPlace inner = p.sub(p.mul(p.add(t, t), b), one);
-  const GroupPlace gate = p.minimum(p.mul(t, p.maximum(t, one)), one);
+  const GroupRef x = p.operand({elements}), g = p.operand({elements});
+  const GroupRef a = p.scalar(), b = p.scalar(), c = p.scalar(), one = p.scalar(), zero = p.scalar();
+  const GroupRef t = p.relu(p.add(p.mul(p.sub(x, c), a), b));
+  const GroupRef inner = p.sub(p.mul(p.add(t, t), b), one);
+  const GroupRef gate = p.minimum(p.mul(t, p.maximum(t, one)), one);
   p.result(p.maximum(p.mul(p.mul(p.mul(p.add(p.mul(p.neg(inner), c), a), g), gate), a), zero));
   return p;
 }
 Program adamw() {
   Program p({elements});
-  const GroupPlace w = p.operand({elements}), m = p.operand({elements}), v = p.operand({elements});
-  const GroupPlace g = p.operand({elements});
-  const GroupPlace b1 = p.scalar(), d1 = p.scalar(), b2 = p.scalar(), d2 = p.scalar(), c1 = p.scalar(),
-                   c2 = p.scalar(), eps = p.scalar(), rate = p.scalar(), decay = p.scalar();
-  const GroupPlace m1 = p.add(p.mul(m, b1), p.mul(g, d1));
-  const GroupPlace v1 = p.add(p.mul(v, b2), p.mul(p.square(g), d2));
-  const GroupPlace move = p.div(p.mul(m1, c1), p.add(p.sqrt(p.mul(v1, c2)), eps));
-  const GroupPlace w1 = p.sub(w, p.mul(p.add(move, p.mul(w, decay)), rate));
+  const GroupRef w = p.operand({elements}), m = p.operand({elements}), v = p.operand({elements});
+  const GroupRef g = p.operand({elements});
+  const GroupRef b1 = p.scalar(), d1 = p.scalar(), b2 = p.scalar(), d2 = p.scalar(), c1 = p.scalar(),
+                 c2 = p.scalar(), eps = p.scalar(), rate = p.scalar(), decay = p.scalar();
+  const GroupRef m1 = p.add(p.mul(m, b1), p.mul(g, d1));
+  const GroupRef v1 = p.add(p.mul(v, b2), p.mul(p.square(g), d2));
+  const GroupRef move = p.div(p.mul(m1, c1), p.add(p.sqrt(p.mul(v1, c2)), eps));
+  const GroupRef w1 = p.sub(w, p.mul(p.add(move, p.mul(w, decay)), rate));
   p.result(w1, 0);
   p.result(m1, 1);
   p.result(v1, 2);
@@ -155,7 +149,7 @@ Program adamw() {
 }
 Program bias_gelu() {
   Program p({elements / 1024, 1024});
-  const GroupPlace x = p.operand({elements / 1024, 1024}), bias = p.operand({1024});
+  const GroupRef x = p.operand({elements / 1024, 1024}), bias = p.operand({1024});
   p.result(p.gelu(p.add(x, bias)));
   return p;
 }
@@ -180,7 +174,7 @@ void time_functions() {
                         .n = n};
     double best = 1e30;
     for (int i = 0; i < 1000; ++i) {
-      best = std::min(best, seconds_of([&] {
+      best = std::min(best, seconds_taken([&] {
                         for (int k = 0; k < calls; ++k) tile(args);
                       }));
     }
@@ -219,8 +213,8 @@ int main(int argc, char** argv) {
     program.prepare(row.tiles);
     double copying = 1e30, running = 1e30;
     for (int i = 0; i < 9; ++i) {
-      copying = std::min(copying, seconds_of(copy));
-      running = std::min(running, seconds_of([&] { program.run(pool); }));
+      copying = std::min(copying, seconds_taken(copy));
+      running = std::min(running, seconds_taken([&] { program.run(pool); }));
     }
     const double rate = program.bytes() / running, copy_rate = 8.0 * elements / copying;
     fmt::print("{:<20} {:>5} {:>8.2f} {:>8.2f} {:>8.0f}%   (memcpy {:.1f} GB/s)\n", row.name, program.steps(),

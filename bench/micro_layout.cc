@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "tests/support/training_buffers.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/solve/pack/csv.h"
 #include "tidemark/solve/pack/pack.h"
 
@@ -21,9 +21,9 @@ using tidemark::testing::TrainingShape;
 constexpr std::int64_t work = 40'000'000'000;
 
 void measure(const std::string& name, const std::vector<PackItem>& items) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const PackResult result = pack(items, {.work = work});
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
   fmt::print("{:<24} {:>8} {:>14} {:>14} {:>9.5f} {:>8} {:>9.3f}\n", name, items.size(), result.height,
              result.lower_bound, static_cast<double>(result.height) / static_cast<double>(result.lower_bound),
              result.proved_optimal ? "yes" : "no", seconds);

@@ -3,11 +3,11 @@
 //   micro_memory_ops [threads]
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ops/attention/attention.h"
@@ -29,9 +29,9 @@ using Body = std::function<Var(Builder&, std::span<const Var>)>;
 double best_of(int runs, const auto& f) {
   double best = 1e30;
   for (int i = 0; i < runs; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     f();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(best, watch.seconds());
   }
   return best;
 }

@@ -4,13 +4,13 @@
 //   micro_rows [threads] [part of a name]
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "tidemark/base/aligned.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/ops/attention/attention.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
@@ -76,10 +76,10 @@ struct Bench {
     const AlignedBytes scratch = allocate_aligned(cpu_target().scratch(call));
     double best = 1e30, spent = 0;
     for (int i = 0; i < 50 && (i < 5 || spent < 0.15); ++i) {
-      const auto start = std::chrono::steady_clock::now();
+      const Stopwatch watch;
       kernel.run(
           {.in = in, .out = out, .attributes = attributes.get(), .scratch = scratch.get(), .pool = &pool});
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      const double seconds = watch.seconds();
       best = std::min(best, seconds);
       spent += seconds;
     }

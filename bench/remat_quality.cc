@@ -6,12 +6,12 @@
 //   bench/remat_quality [factor=20] [instances=30] [first_seed=1] [family]
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <numeric>
 #include <string_view>
 
 #include "tests/support/random_dags.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/solve/remat/search.h"
 
 namespace {
@@ -35,11 +35,11 @@ struct Found {
   double seconds = 0;
 };
 Found solve_at_normal(const RematProblem& problem) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   RematEffort effort = remat_effort(problem.model.tasks, 1);
   effort.search_order = !problem.fixed_order;
   Found found{solve_remat(problem, base_order(problem), effort), 0};
-  found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  found.seconds = watch.seconds();
   return found;
 }
 
@@ -74,8 +74,8 @@ void compare(const char* family, std::uint64_t seed, const RematProblem& problem
   tally.slowest = std::max(tally.slowest, normal.seconds);
   fmt::print("{:<8} {:>4} {:>4} {:<5} {:>4.2f} ", family, problem.model.tasks, seed,
              problem.fixed_order ? "fixed" : "free", share);
-  const bool settled = first.feasible ? first.optimal : first.figures.peak <= first.memory_bound;
-  const RematResult second = settled ? first : solve_long(problem, first, factor);
+  const bool is_final = first.feasible ? first.optimal : first.figures.peak <= first.memory_bound;
+  const RematResult second = is_final ? first : solve_long(problem, first, factor);
   const auto overhead = [&](const RematResult& r) {
     return r.feasible ? fmt::format("{:.4f}", percent(r.figures.cost)) : std::string("none");
   };

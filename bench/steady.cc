@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <new>
 
 #include "tests/support/tiny_models.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/ops/cpu_target.h"
 
@@ -59,12 +59,11 @@ int main(int argc, char** argv) {
   std::int64_t around = 0;
   for (int i = 0; i < steps; ++i) {
     const std::int64_t before = allocations;
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     auto [next, value] = train(state, in, out);
     state = next;
     last = value.item();
-    times[static_cast<std::size_t>(i)] =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    times[static_cast<std::size_t>(i)] = watch.seconds();
     around = allocations - before;
     if (i == 0) first = last;
   }

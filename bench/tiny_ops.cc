@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <string>
 
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ops/cpu_target.h"
@@ -43,9 +43,9 @@ double nanoseconds_per_op(const Graph& graph, const PlanOptions& options, int op
   for (int i = 0; i < 3; ++i) inputs[i] = host_address(memory[i]);
   double best = 1e9;
   for (int i = 0; i < rounds; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     executor.run(inputs);
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(best, watch.seconds());
   }
   return 1e9 * best / ops;
 }

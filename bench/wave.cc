@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <fstream>
@@ -17,6 +16,7 @@
 
 #include "examples/wave.h"
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/schedule/run.h"
 
 namespace td = tidemark;
@@ -58,10 +58,6 @@ std::int64_t status_bytes(std::string_view field) {
   return 0;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -90,16 +86,16 @@ int main(int argc, char** argv) {
     wave::Adjoint<float> adjoint(n, n);
     for (int repeat = 0; repeat < 5; ++repeat) {
       const int many = 8;
-      auto start = std::chrono::steady_clock::now();
+      Stopwatch watch;
       stepper.advance(state, {0, many});
-      advance_seconds = std::min(advance_seconds, seconds_since(start) / many);
-      start = std::chrono::steady_clock::now();
+      advance_seconds = std::min(advance_seconds, watch.seconds() / many);
+      watch = {};
       wave::Record<float> record;
       for (int i = 0; i < many; ++i) record = stepper.record(state, i);
-      record_seconds = std::min(record_seconds, seconds_since(start) / many);
-      start = std::chrono::steady_clock::now();
+      record_seconds = std::min(record_seconds, watch.seconds() / many);
+      watch = {};
       for (int i = many; i-- > 0;) stepper.reverse(record, adjoint, i);
-      reverse_seconds = std::min(reverse_seconds, seconds_since(start) / many);
+      reverse_seconds = std::min(reverse_seconds, watch.seconds() / many);
     }
   }
 
@@ -113,11 +109,11 @@ int main(int argc, char** argv) {
     adjoint = wave::Adjoint<float>(n, n);
     std::vector<schedule::RunLevel> levels = {{.bytes = options.memory}};
     if (!options.directory.empty()) levels.push_back({.directory = options.directory});
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const std::clock_t cpu_start = std::clock();
     report = schedule::run(stepper, state, adjoint, options.steps,
                            {.levels = std::move(levels), .kind = options.kind});
-    seconds = std::min(seconds, seconds_since(start));
+    seconds = std::min(seconds, watch.seconds());
     cpu_seconds = std::min(cpu_seconds, static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
   }
   if (!options.gradient.empty()) {

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <vector>
 
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
 #include "tidemark/ops/cpu_target.h"
@@ -16,12 +16,6 @@
 namespace {
 
 using namespace tidemark;
-
-double seconds_of(const auto& f) {
-  const auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 }  // namespace
 
@@ -34,9 +28,9 @@ int main(int argc, char** argv) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), model.name) == wanted.end()) continue;
     Graph step, graph;
     Plan plan;
-    const double build = seconds_of([&] { step = model.training_step(); });
-    const double optimise = seconds_of([&] { graph = prepare_graph(step); });
-    const double planning = seconds_of([&] { plan = make_plan(graph, cpu_target()); });
+    const double build = seconds_taken([&] { step = model.training_step(); });
+    const double optimise = seconds_taken([&] { graph = prepare_graph(step); });
+    const double planning = seconds_taken([&] { plan = make_plan(graph, cpu_target()); });
     fmt::print("{:<14} {:>8} {:>8.3f} {:>10.3f} {:>8.3f} {:>12} {:>12}\n", model.name, graph.nodes().size(),
                build, optimise, planning, to_string(Bytes(plan.input_bytes)), to_string(Bytes(plan.peak())));
   }

@@ -8,8 +8,8 @@
 #include "tests/support/law_case.h"
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/forward.h"
+#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/autodiff/reverse.h"
-#include "tidemark/autodiff/settle_loops.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
@@ -28,7 +28,7 @@ std::vector<Literal> run(const Graph& graph, const std::vector<Literal>& inputs)
   const Graph runnable = expand(
       graph, [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; },
       ExpandRegions::inside);
-  return interpret(settle_loops(runnable), inputs, pool());
+  return interpret(lower_loops(runnable), inputs, pool());
 }
 
 // The floating-point inputs or outputs of a graph, as a mask.

@@ -73,10 +73,11 @@ TEST_P(KernelLaws, TakesStridedOperandsWhereItSaysSo) {
     for (int o = 0; o < static_cast<int>(call.in.size()); ++o) {
       if (!test_target().takes_strides(call, o)) continue;
       for (bool backwards : {false, true}) {  // with gaps, or against the order of memory
-        std::vector<Place> places;
-        for (const Type& type : call.in) places.push_back(dense_place(type.shape));
-        for (std::int64_t& stride : places[static_cast<std::size_t>(o)].strides) stride *= backwards ? -3 : 2;
-        const KernelRun strided = law.run(operands, {.threads = 2, .places = places});
+        std::vector<OperandLayout> layouts;
+        for (const Type& type : call.in) layouts.push_back(dense_layout(type.shape));
+        for (std::int64_t& stride : layouts[static_cast<std::size_t>(o)].strides)
+          stride *= backwards ? -3 : 2;
+        const KernelRun strided = law.run(operands, {.threads = 2, .layouts = layouts});
         EXPECT_EQ(strided.broken, "") << law.name();
         expect_same(dense.results, strided.results,
                     fmt::format("{}, operand {} strided{}", law.name(), o, backwards ? " backwards" : ""));

@@ -87,7 +87,7 @@ void expect_the_same_in_place_and_strided(const LawCase& law, const std::vector<
                                           const std::vector<Literal>& expected) {
   const Graph graph = law.graph();
   const NodeCall call(graph, graph.nodes().front());
-  const auto same = [&](RunOptions options, const std::string& how) {
+  const auto same = [&](KernelOptions options, const std::string& how) {
     options.threads = 3;
     for (bool backwards : {false, true}) {
       if (sanitized && backwards) continue;
@@ -102,10 +102,10 @@ void expect_the_same_in_place_and_strided(const LawCase& law, const std::vector<
         same({.result = r, .over = o}, fmt::format("result {} over operand {}", r, o));
     }
     if (!test_target().takes_strides(call, o)) continue;
-    std::vector<Place> places;
-    for (const Type& type : call.in) places.push_back(dense_place(type.shape));
-    for (std::int64_t& stride : places[static_cast<std::size_t>(o)].strides) stride *= -2;
-    same({.places = places}, fmt::format("operand {} strided", o));
+    std::vector<OperandLayout> layouts;
+    for (const Type& type : call.in) layouts.push_back(dense_layout(type.shape));
+    for (std::int64_t& stride : layouts[static_cast<std::size_t>(o)].strides) stride *= -2;
+    same({.layouts = layouts}, fmt::format("operand {} strided", o));
   }
 }
 

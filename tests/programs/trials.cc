@@ -195,7 +195,7 @@ std::vector<Literal> literals_of(const std::vector<Tensor>& tensors) {
 
 std::vector<Literal> run_as_written(const GraphCase& program) {
   const auto without_kernel = [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; };
-  return interpret(settle_loops(expand(program.graph, without_kernel, ExpandRegions::inside)), program.inputs,
+  return interpret(lower_loops(expand(program.graph, without_kernel, ExpandRegions::inside)), program.inputs,
                    device(1)->pool());
 }
 

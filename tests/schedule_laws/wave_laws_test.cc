@@ -17,7 +17,7 @@ using namespace schedule;
 constexpr Step steps = few ? 24 : 72;
 constexpr std::int64_t state_bytes = 2 * sizeof(double) * wave_rows * wave_columns;
 
-enum class Place { memory, files, files_by_thread };
+enum class SlotStore { memory, files, files_by_thread };
 constexpr const char* place_names[] = {"memory", "files", "files by a thread"};
 
 // A folder of this test's own, gone with it.
@@ -62,9 +62,9 @@ class WaveLaws : public ::testing::TestWithParam<Kind> {};
 TEST_P(WaveLaws, GradientsAreTrueAndHaveTheBitsOfStoringEverything) {
   const WaveCase<double> test(steps);
   const wave::Adjoint<double> expected = test.store_all();
-  for (const Place place : {Place::memory, Place::files, Place::files_by_thread})
+  for (const SlotStore place : {SlotStore::memory, SlotStore::files, SlotStore::files_by_thread})
     for (const Verify verify : {Verify::none, Verify::replay}) {
-      const bool files = place != Place::memory;
+      const bool files = place != SlotStore::memory;
       SCOPED_TRACE(std::string(place_names[static_cast<std::size_t>(place)]) +
                    (verify == Verify::replay ? ", replay" : ""));
       const Scratch scratch;
@@ -76,7 +76,7 @@ TEST_P(WaveLaws, GradientsAreTrueAndHaveTheBitsOfStoringEverything) {
                                 {.levels = levels,
                                  .kind = GetParam(),
                                  .verify = verify,
-                                 .io = place == Place::files_by_thread ? Io::thread : Io::automatic});
+                                 .io = place == SlotStore::files_by_thread ? Io::thread : Io::automatic});
 
       EXPECT_TRUE(adjoint == expected);
       EXPECT_NEAR(taylor_rate(test, adjoint), 2, 0.02);

@@ -25,8 +25,8 @@ Graph LawCase::graph() const {
   return graph;
 }
 
-KernelRun LawCase::run(const std::vector<Literal>& operands, const RunOptions& options) const {
-  RunOptions with_regions = options;
+KernelRun LawCase::run(const std::vector<Literal>& operands, const KernelOptions& options) const {
+  KernelOptions with_regions = options;
   with_regions.regions = regions;
   return run_kernel(*op, operands, sample.attrs, with_regions);
 }

@@ -20,7 +20,7 @@ struct LawCase {
   std::vector<Type> types() const;
   std::vector<Literal> operands(std::uint64_t seed = 1) const;
   Graph graph() const;  // the op alone
-  KernelRun run(const std::vector<Literal>& operands, const RunOptions& options = {}) const;
+  KernelRun run(const std::vector<Literal>& operands, const KernelOptions& options = {}) const;
   std::string name() const;
 };
 

@@ -51,7 +51,7 @@ class Halves {
   Halves(Step steps, std::int64_t memory, std::int64_t files) : free_(2) {
     for (std::int64_t s = memory; s-- > 0;) free_[0].push_back(static_cast<std::int32_t>(s));
     for (std::int64_t s = files; s-- > 0;) free_[1].push_back(static_cast<std::int32_t>(s));
-    const Place home = take(memory > 0 ? 0 : 1);
+    const SlotRef home = take(memory > 0 ? 0 : 1);
     put(ActionKind::store, home, 0);
     reverse(0, steps, home);
     put(ActionKind::drop, home, 0);
@@ -61,16 +61,16 @@ class Halves {
   WrittenSchedule schedule() const { return {steps_, slots_, actions_}; }
 
  private:
-  struct Place {
+  struct SlotRef {
     int level;
     std::int32_t slot;
   };
-  Place take(int level) {
+  SlotRef take(int level) {
     const std::int32_t slot = free_[static_cast<std::size_t>(level)].back();
     free_[static_cast<std::size_t>(level)].pop_back();
     return {level, slot};
   }
-  void put(ActionKind kind, Place place, Step step) {
+  void put(ActionKind kind, SlotRef place, Step step) {
     actions_.push_back({kind, static_cast<std::int16_t>(place.level), place.slot, step, step});
   }
   void reverse_one(Step step) {
@@ -81,7 +81,7 @@ class Halves {
     if (from < to) actions_.push_back({ActionKind::advance, working, 0, from, to});
   }
   // The working state is state `from`, and it lies in `home`.
-  void reverse(Step from, Step to, Place home) {
+  void reverse(Step from, Step to, SlotRef home) {
     if (to - from == 1) return reverse_one(from);
     const bool large = to - from >= 8;
     const int level = large && !free_[1].empty() ? 1 : !free_[0].empty() ? 0 : !free_[1].empty() ? 1 : -1;
@@ -94,7 +94,7 @@ class Halves {
       return;
     }
     const Step middle = from + (to - from) * 3 / 5;
-    const Place place = take(level);
+    const SlotRef place = take(level);
     advance(from, middle);
     put(ActionKind::store, place, middle);
     reverse(middle, to, place);

@@ -44,7 +44,7 @@ class Guarded {
 
 // A literal's elements laid out in guarded memory of their own.
 struct Placed {
-  Placed(const Literal& literal, const Place& place, std::byte fill)
+  Placed(const Literal& literal, const OperandLayout& place, std::byte fill)
       : memory(span(literal.shape, place).bytes(literal.dtype), fill, operand_guard) {
     const std::int64_t size = size_of(literal.dtype);
     ref = {memory.data() + (place.first - span(literal.shape, place).low) * size, literal.dtype,
@@ -68,7 +68,7 @@ struct Placed {
     std::int64_t low, high;
     std::int64_t bytes(DType dtype) const { return (high - low + 1) * size_of(dtype); }
   };
-  static Span span(const Shape& shape, const Place& place) {
+  static Span span(const Shape& shape, const OperandLayout& place) {
     std::int64_t low = place.first, high = place.first;
     for (int d = 0; d < shape.rank(); ++d) {
       const std::int64_t reach = place.strides[d] * std::max<std::int64_t>(shape[d] - 1, 0);
@@ -120,8 +120,8 @@ struct Region {
 enum class Layout { dense, padded, transposed, reversed };
 constexpr Layout all_layouts[] = {Layout::dense, Layout::padded, Layout::transposed, Layout::reversed};
 
-Place place_of(const Shape& shape, Layout layout) {
-  Place place = dense_place(shape);
+OperandLayout layout_of(const Shape& shape, Layout layout) {
+  OperandLayout place = dense_layout(shape);
   if (layout == Layout::padded) {  // a window in the middle of something larger
     Shape larger = shape;
     for (std::int64_t& size : larger) size = 2 * size + 1;
@@ -150,7 +150,7 @@ void expect_views_show(const std::vector<Literal>& expected, const std::vector<L
   std::vector<Placed> placed;
   std::vector<Strides> strides;
   for (const Literal& operand : operands) {
-    placed.emplace_back(operand, place_of(operand.shape, layout), std::byte{0x5a});
+    placed.emplace_back(operand, layout_of(operand.shape, layout), std::byte{0x5a});
     strides.push_back(placed.back().ref.strides);
   }
   call.call.in_strides = strides;
@@ -178,7 +178,7 @@ std::int64_t offset_of(const Shape& shape, const Strides& strides, std::int64_t 
 }
 
 KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs,
-                     const RunOptions& options) {
+                     const KernelOptions& options) {
   const Graph graph = graph_of(op, operands, attrs, options.where, options.regions);
   NodeCall call(graph, graph.nodes().front());
   std::vector<Placed> placed;
@@ -186,7 +186,7 @@ KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const A
   std::vector<Strides> strides;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     placed.emplace_back(operands[i],
-                        options.places.empty() ? dense_place(operands[i].shape) : options.places[i],
+                        options.layouts.empty() ? dense_layout(operands[i].shape) : options.layouts[i],
                         options.fill);
     in.push_back(placed.back().ref);
     strides.push_back(placed.back().ref.strides);
@@ -209,16 +209,16 @@ KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const A
   const std::shared_ptr<const void> attributes = kernel->prepare(call);
   ThreadPool pool = options.backwards ? ThreadPool::backwards(options.threads) : ThreadPool(options.threads);
   std::vector<Region> regions;
-  std::vector<RegionRun> region_runs;
+  std::vector<RegionFunction> region_functions;
   for (const Graph& region : options.regions) regions.push_back({&region, &pool});
-  for (Region& region : regions) region_runs.push_back({Region::run, &region});
+  for (Region& region : regions) region_functions.push_back({Region::run, &region});
   try {
     kernel->run({.in = in,
                  .out = out,
                  .attributes = attributes.get(),
                  .scratch = scratch.data(),
                  .pool = &pool,
-                 .regions = region_runs,
+                 .regions = region_functions,
                  .where = options.where});
   } catch (const Error& error) {
     if (!options.may_fail) throw;
@@ -259,12 +259,12 @@ std::vector<Literal> expect_same_every_way(const Op& op, const std::vector<Liter
   NodeCall call(graph, graph.nodes().front());
   for (int threads : {1, 2}) {
     for (Layout layout : all_layouts) {
-      std::vector<Place> places;
+      std::vector<OperandLayout> layouts;
       for (std::size_t i = 0; i < operands.size(); ++i) {
         const bool takes = test_target().takes_strides(call, static_cast<int>(i));
-        places.push_back(place_of(operands[i].shape, takes ? layout : Layout::dense));
+        layouts.push_back(layout_of(operands[i].shape, takes ? layout : Layout::dense));
       }
-      const KernelRun run = run_kernel(op, operands, attrs, {.threads = threads, .places = places});
+      const KernelRun run = run_kernel(op, operands, attrs, {.threads = threads, .layouts = layouts});
       EXPECT_EQ(bit_difference(unharmed(op, run), expected), "")
           << op.name << " with " << threads << " threads, layout " << static_cast<int>(layout);
     }

@@ -11,22 +11,22 @@
 namespace tidemark::testing {
 
 // Where an operand lies in its memory, in elements.
-struct Place {
+struct OperandLayout {
   Strides strides;
   std::int64_t first = 0;  // of the element with index 0
 };
-inline Place dense_place(const Shape& shape) { return {dense_strides(shape)}; }
+inline OperandLayout dense_layout(const Shape& shape) { return {dense_strides(shape)}; }
 // From the first element to that with the row-major number `index`, in elements.
 std::int64_t offset_of(const Shape& shape, const Strides& strides, std::int64_t index);
 
-struct RunOptions {
+struct KernelOptions {
   int threads = 1;
-  bool backwards = false;          // one thread in fact, which takes the last task first
-  std::vector<Place> places = {};  // of the operands; empty: all dense
-  int result = 0;                  // the result that overwrites an operand
-  int over = -1;                   // which; -1: none
-  std::byte fill{0x5a};            // what results, scratch and gaps between elements hold before
-  bool may_fail = false;           // errors are told, not thrown
+  bool backwards = false;                   // one thread in fact, which takes the last task first
+  std::vector<OperandLayout> layouts = {};  // of the operands; empty: all dense
+  int result = 0;                           // the result that overwrites an operand
+  int over = -1;                            // which; -1: none
+  std::byte fill{0x5a};                     // what results, scratch and gaps between elements hold before
+  bool may_fail = false;                    // errors are told, not thrown
   SourceLine where = {};
   std::vector<Graph> regions = {};  // run node by node
 };
@@ -39,7 +39,7 @@ struct KernelRun {
   std::string failure = {};  // what was thrown; "" when nothing
 };
 KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs,
-                     const RunOptions& options = {});
+                     const KernelOptions& options = {});
 
 // The results on dense operands; expects whole guards and the same bits for every number of threads.
 std::vector<Literal> run(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs = {},

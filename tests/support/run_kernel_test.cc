@@ -38,7 +38,7 @@ TEST(RunKernel, LaysOperandsOutAsToldAndResultsOverThem) {
   EXPECT_EQ(untouched.broken, "");
   EXPECT_THAT(values_of(untouched.results[0]), ::testing::ElementsAre(1, 2));
   // The kernel reads as if the operand were dense, so it sees the zero in the gap.
-  const RunOptions with_gaps{.places = {{.strides = {2}, .first = 3}}, .fill = std::byte{0}};
+  const KernelOptions with_gaps{.layouts = {{.strides = {2}, .first = 3}}, .fill = std::byte{0}};
   const KernelRun strided = run_kernel(copy_of(0, 2), {x}, {}, with_gaps);
   EXPECT_EQ(strided.broken, "");
   EXPECT_THAT(values_of(strided.results[0]), ::testing::ElementsAre(1, 0));

@@ -107,7 +107,7 @@ class ToyPrepared final : public Prepared {
         std::memcpy(out[0].data, in[0].data, static_cast<std::size_t>(kernel.in[0].type.bytes()));
       return;
     }
-    std::vector<RegionRun> regions;
+    std::vector<RegionFunction> regions;
     for (const auto& region : kernel.regions) {
       const auto call = [](void* self, std::byte* const* inputs, std::byte* const* outputs) {
         static_cast<ToyPrepared*>(self)->run_region(inputs, outputs);

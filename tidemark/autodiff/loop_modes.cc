@@ -1,9 +1,9 @@
-// What settle_loops.h has to choose from.
+// What lower_loops.h has to choose from.
 #include <algorithm>
 
 #include "tidemark/autodiff/loop_pairs.h"
 #include "tidemark/autodiff/loop_records.h"
-#include "tidemark/autodiff/settle_loops.h"
+#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/ir/effects.h"
 #include "tidemark/ops/control/while_loop.h"
 
@@ -34,7 +34,7 @@ std::vector<LoopModes> loop_modes(const Graph& graph) {
       const auto attrs = unpack<LoopAttrs>(node.attrs);
       const Node& back = graph[pair->second];
       const LoopRecords records =
-          records_of(unpack<LoopReverseAttrs>(back.attrs), settle_loops(back.regions[1]));
+          records_of(unpack<LoopReverseAttrs>(back.attrs), lower_loops(back.regions[1]));
       modes.own.push_back(unlimited_memory);
       if (is_repeatable(node.regions[0])) {
         std::int64_t least = records.bytes(attrs.trips);
@@ -83,7 +83,7 @@ LoopMemoryRange loop_memory_range(const Graph& graph) {
     const Node &node = graph.nodes()[loop], &back = graph[reversal];
     const auto attrs = unpack<LoopAttrs>(node.attrs);
     const LoopRecords records =
-        records_of(unpack<LoopReverseAttrs>(back.attrs), settle_loops(back.regions[1], unlimited_memory));
+        records_of(unpack<LoopReverseAttrs>(back.attrs), lower_loops(back.regions[1], unlimited_memory));
     const std::int64_t state = state_bytes(graph, node);
     widen(std::min(state, records.bytes(attrs.trips)),
           std::max(attrs.trips * state, records.bytes(attrs.trips)));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tidemark/autodiff/settle_loops.h"
+#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/control/while_loop.h"
 #include "tidemark/ops/registry.h"

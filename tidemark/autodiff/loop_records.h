@@ -22,7 +22,7 @@ struct Record {
 };
 
 struct LoopRecords {
-  Graph joint;  // region 1 of the reversal, its loops settled
+  Graph joint;  // region 1 of the reversal, its loops lowered
   ReversalLayout at;
   std::vector<bool> late;  // per value: depends on a gradient
   std::vector<bool>

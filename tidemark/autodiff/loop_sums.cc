@@ -14,7 +14,7 @@ namespace {
 
 // Where the values of all steps lie, one after another along the first dimension.
 struct Stack {
-  enum Place : std::uint8_t { operand, result, of_loop } place;  // of the reversal, or a result of the loop
+  enum Source : std::uint8_t { operand, result, of_loop } source;  // of the reversal, or a result of the loop
   std::size_t index;
   // Carried values: step t finds what the step before it put out, the first what the loop began with.
   std::optional<std::size_t> began_as = {};  // operand of the loop
@@ -240,9 +240,9 @@ class TakingOut {
   };
   Found found(const Stack& stack, bool apart, const Node& node, const Node* loop,
               const LoopReverseAttrs& attrs, std::span<const Var> results) const {
-    const Var all = stack.place == Stack::result    ? results[stack.index]
-                    : stack.place == Stack::operand ? image_[node.operands[stack.index].index]
-                                                    : image_[loop->results[stack.index].index];
+    const Var all = stack.source == Stack::result    ? results[stack.index]
+                    : stack.source == Stack::operand ? image_[node.operands[stack.index].index]
+                                                     : image_[loop->results[stack.index].index];
     if (!apart) return {all, {}};
     const std::int64_t last = attrs.trips - 1;
     // What is carried lies one step behind; slices run backwards in a loop that does.

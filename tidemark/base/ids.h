@@ -22,7 +22,6 @@ struct Id {
 using ValueId = Id<struct ValueTag>;            // a value of a graph
 using NodeId = Id<struct NodeTag>;              // an operation of a graph
 using BufferId = Id<struct BufferTag>;          // a stretch of memory of a plan
-using StepId = Id<struct StepTag>;              // an action of a plan
 using CheckpointId = Id<struct CheckpointTag>;  // a call of checkpoint(f) in a graph
 
 }  // namespace tidemark

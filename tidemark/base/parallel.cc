@@ -210,8 +210,8 @@ class ThreadPool::Crew {
     }
     // Others may be in the middle of a task as long as any when the caller finds none left: no fault of
     // theirs.
-    thrift_.settle(end + waited, own > 0 ? (tasks - own) * shortest : 0,
-                   called - begin + (own > 0 && waited > longest ? waited - longest : 0));
+    thrift_.account(end + waited, own > 0 ? (tasks - own) * shortest : 0,
+                    called - begin + (own > 0 && waited > longest ? waited - longest : 0));
     return batch.failure();
   }
 

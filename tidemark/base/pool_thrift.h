@@ -25,7 +25,7 @@ class PoolThrift {
   Nanoseconds patience() const { return patience_.load(std::memory_order_relaxed); }
 
   // After shared work: what others took off the caller, and what it spent on calling and waiting beyond that.
-  void settle(Nanoseconds now, Nanoseconds gained, Nanoseconds lost) {
+  void account(Nanoseconds now, Nanoseconds gained, Nanoseconds lost) {
     if (lost > bearable) {
       core_was_lost();
     } else if (gained > 0) {

@@ -38,11 +38,11 @@ std::size_t read_some(const FileHandle& file, std::span<char> to, const std::str
   }
 }
 
-struct Place {
+struct PathParts {
   std::string folder, name;
 };
 
-Place place_of(const std::string& path) {
+PathParts parts_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return {".", path};
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
@@ -63,9 +63,9 @@ int own_handle(const std::string& path) {
 }
 
 Folder folder_of(const std::string& path) {
-  const Place place = place_of(path);
-  auto folder = Folder::open(place.folder);
-  if (!folder || place.name.empty())
+  const PathParts parts = parts_of(path);
+  auto folder = Folder::open(parts.folder);
+  if (!folder || parts.name.empty())
     fail(ErrorCode::bad_file,
          {.what = fmt::format("cannot write {}: {}", path.empty() ? "to a file without a name" : path,
                               folder ? "it names a directory" : folder.error())});
@@ -105,7 +105,7 @@ int InputStream::Buffer::underflow() {
 }
 
 OutputFile::OutputFile(std::string path)
-    : path_(std::move(path)), name_(place_of(path_).name), folder_(folder_of(path_)) {
+    : path_(std::move(path)), name_(parts_of(path_).name), folder_(folder_of(path_)) {
   if (const int own = own_handle(path_); own >= 0) {
     replaces_ = false;
     file_.reset(::dup(own));

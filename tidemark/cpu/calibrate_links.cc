@@ -91,7 +91,7 @@ class DiskFile {
     if (error != 0 || done != bytes.size()) fail_disk(path_, std::generic_category().message(error));
   }
   // Has reached the disk, and is not kept in memory besides.
-  void settle() {
+  void sync() {
     if (::fdatasync(file_.get()) != 0) fail_disk(path_, std::generic_category().message(errno));
     ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED);
   }
@@ -115,7 +115,7 @@ DiskTimes stream(DiskFile& file, std::span<std::byte> block) {
   DiskTimes times;
   times.write = seconds([&] {
     for (std::int64_t at = 0; at < file_bytes; at += block_bytes) file.write(block, at);
-    file.settle();
+    file.sync();
   });
   times.read = seconds([&] {
     for (std::int64_t at = 0; at < file_bytes; at += block_bytes) file.read(block, at);
@@ -145,7 +145,7 @@ void measure_disk(Machine& machine, CpuDevice& device, const std::string& path) 
   const double write = seconds([&] {
     for (int i = 0; i < small_rounds; ++i) file.write(small, i * block_bytes);
   });
-  file.settle();
+  file.sync();
   const double read = seconds([&] {
     for (int i = 0; i < small_rounds; ++i) file.read(small, i * block_bytes);
   });

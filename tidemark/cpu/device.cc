@@ -49,7 +49,7 @@ CpuLaunch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
     const CpuKernel& kernel = kernel_of(step.call);
     TM_CHECK(!reduction, "a group goes on behind its reduction");
     for (std::size_t i = 0; i < step.in.size(); ++i) {
-      if (step.in[i].kind != GroupPlace::operand) continue;
+      if (step.in[i].kind != GroupRef::operand) continue;
       const auto number = static_cast<std::size_t>(step.in[i].number);
       operands.resize(std::max(operands.size(), number + 1));
       operands[number] = {.dtype = step.call.in[i].dtype,

@@ -195,17 +195,17 @@ class RandomGroup {
   void choose_places() {
     places_.resize(graph_.values().size());
     for (std::size_t i = 0; i < held_.size(); ++i)
-      places_[graph_.inputs()[i].value.index] = {GroupPlace::operand, static_cast<int>(i)};
+      places_[graph_.inputs()[i].value.index] = {GroupRef::operand, static_cast<int>(i)};
     int temporaries = 0;
     for (const Node& node : graph_.nodes()) {
       const ValueId v = node.results[0];
       const bool last = &node == &graph_.nodes().back();
       const bool whole = graph_.type(v).shape == shape_;
       if (last || (whole && pick(0, 3) == 0)) {
-        places_[v.index] = {GroupPlace::result, static_cast<int>(results_.size())};
+        places_[v.index] = {GroupRef::result, static_cast<int>(results_.size())};
         results_.push_back(v);
       } else {
-        places_[v.index] = {GroupPlace::temporary, temporaries++};
+        places_[v.index] = {GroupRef::temporary, temporaries++};
       }
     }
   }
@@ -213,8 +213,8 @@ class RandomGroup {
   std::vector<Strides> strides_of(const Node& node) const {
     std::vector<Strides> strides;
     for (ValueId v : node.operands) {
-      const GroupPlace& place = places_[v.index];
-      strides.push_back(place.kind == GroupPlace::operand
+      const GroupRef& place = places_[v.index];
+      strides.push_back(place.kind == GroupRef::operand
                             ? held_[static_cast<std::size_t>(place.number)].ref.strides
                             : dense_strides(graph_.type(v).shape));
     }
@@ -230,9 +230,9 @@ class RandomGroup {
       call.call.in_strides = strides;
       std::vector<TensorRef> in;
       for (ValueId v : node.operands) {
-        const GroupPlace& place = places_[v.index];
-        in.push_back(place.kind == GroupPlace::operand ? held_[static_cast<std::size_t>(place.number)].ref
-                                                       : made.at(v.index).ref);
+        const GroupRef& place = places_[v.index];
+        in.push_back(place.kind == GroupRef::operand ? held_[static_cast<std::size_t>(place.number)].ref
+                                                     : made.at(v.index).ref);
       }
       const ValueId v = node.results[0];
       made.emplace(v.index, graph_.type(v));
@@ -326,7 +326,7 @@ class RandomGroup {
   Shape shape_;
   std::vector<Var> values_;
   std::vector<Held> held_;  // of the operands
-  std::vector<GroupPlace> places_;
+  std::vector<GroupRef> places_;
   std::vector<ValueId> results_;
 };
 

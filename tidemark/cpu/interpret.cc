@@ -49,7 +49,7 @@ std::vector<AlignedBytes> run_node(const Graph& graph, const Node& node, std::sp
   const AlignedBytes scratch = allocate_aligned(cpu_target().scratch(call));
   const std::shared_ptr<const void> attributes = kernel->prepare(call);
   std::vector<InterpretedRegion> regions;
-  std::vector<RegionRun> runs;
+  std::vector<RegionFunction> runs;
   for (const Graph& region : node.regions) regions.push_back({&region, &pool});
   for (InterpretedRegion& region : regions) runs.push_back({InterpretedRegion::run, &region});
   kernel->run({.in = in,

@@ -56,7 +56,7 @@ CpuPrepared::CpuPrepared(const Commands& region, std::span<const Address> arenas
 
 void CpuPrepared::link(std::span<const Extent> extents) {
   const std::span<const TensorRef> refs(refs_);
-  const std::span<const RegionRun> regions(region_runs_);
+  const std::span<const RegionFunction> regions(region_functions_);
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     const Extent& at = extents[i];
     KernelArgs& args = calls_[i].args;
@@ -89,15 +89,15 @@ CpuPrepared::Extent CpuPrepared::add(const Command& command, std::span<const Add
   at.first_out = static_cast<std::uint32_t>(refs_.size());
   for (const CommandOperand& operand : command.out) add_ref(operand, arenas);
   at.last_out = static_cast<std::uint32_t>(refs_.size());
-  at.first_region = static_cast<std::uint32_t>(region_runs_.size());
+  at.first_region = static_cast<std::uint32_t>(region_functions_.size());
   for (const Commands& region : command.regions) {
     regions_.push_back(std::make_unique<CpuPrepared>(region, arenas, device));
     const auto call = [](void* self, std::byte* const* inputs, std::byte* const* outputs) {
       static_cast<CpuPrepared*>(self)->run_region(inputs, outputs);
     };
-    region_runs_.push_back({.call = call, .self = regions_.back().get()});
+    region_functions_.push_back({.call = call, .self = regions_.back().get()});
   }
-  at.last_region = static_cast<std::uint32_t>(region_runs_.size());
+  at.last_region = static_cast<std::uint32_t>(region_functions_.size());
 
   CpuLaunch launch = command.kind != StepKind::compute ? transfer(command)
                      : command.is_group                ? device.prepare_group(command.steps)
@@ -133,7 +133,7 @@ std::int64_t CpuPrepared::held_bytes() const {
   constexpr std::size_t per_kernel = 512;  // what was made ready for it: instructions, unpacked attributes
   const auto of = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
   std::size_t bytes = sizeof(*this) + of(refs_) + of(calls_) + of(attributes_) + of(argument_patches_) +
-                      of(result_patches_) + of(regions_) + of(region_runs_) + calls_.size() * per_kernel;
+                      of(result_patches_) + of(regions_) + of(region_functions_) + calls_.size() * per_kernel;
   for (const auto& region : regions_) bytes += static_cast<std::size_t>(region->held_bytes());
   return static_cast<std::int64_t>(bytes);
 }

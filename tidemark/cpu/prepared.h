@@ -33,7 +33,7 @@ class CpuPrepared final : public Prepared {
   // Where a call's operands and regions are in the lists.
   struct Extent {
     std::uint32_t first_in, first_out, last_out;  // into refs_
-    std::uint32_t first_region, last_region;      // into region_runs_
+    std::uint32_t first_region, last_region;      // into region_functions_
   };
   struct KernelCall {
     void (*run)(const KernelArgs&);
@@ -55,7 +55,7 @@ class CpuPrepared final : public Prepared {
   std::vector<std::shared_ptr<const void>> attributes_;
   std::vector<Patch> argument_patches_, result_patches_;
   std::vector<std::unique_ptr<CpuPrepared>> regions_;
-  std::vector<RegionRun> region_runs_;
+  std::vector<RegionFunction> region_functions_;
 };
 
 }  // namespace tidemark

@@ -20,7 +20,7 @@ std::shared_ptr<CompiledCall> CallCache::find(const std::string& key, std::vecto
   const auto [first, last] = by_key_.equal_range(key);
   for (auto at = first; at != last; ++at) {
     std::vector<Tensor> captured;
-    const Place place = at->second;
+    const Position place = at->second;
     if (!place->call->captures.read(captured)) continue;
     inputs.insert(inputs.end(), captured.begin(), captured.end());
     order_.splice(order_.begin(), order_, place);
@@ -39,9 +39,9 @@ std::shared_ptr<Program> CallCache::find_program(const std::string& key, const G
 
 void CallCache::insert(const std::string& key, std::shared_ptr<CompiledCall> call) {
   const auto [first, last] = by_key_.equal_range(key);
-  std::vector<Place> same;
+  std::vector<Position> same;
   for (auto at = first; at != last; ++at) same.push_back(at->second);
-  for (const Place place : same) {
+  for (const Position place : same) {
     if (place->call->captures.lost()) drop(place);
   }
   order_.push_front({key, std::move(call)});
@@ -58,7 +58,7 @@ void CallCache::insert(const std::string& key, std::shared_ptr<CompiledCall> cal
   }
 }
 
-void CallCache::drop(Place place) {
+void CallCache::drop(Position place) {
   const auto [first, last] = by_key_.equal_range(place->key);
   by_key_.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == place; }));
   order_.erase(place);

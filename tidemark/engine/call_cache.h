@@ -48,13 +48,13 @@ class CallCache {
     std::string key;
     std::shared_ptr<CompiledCall> call;
   };
-  using Place = std::list<Entry>::iterator;
-  void drop(Place place);
+  using Position = std::list<Entry>::iterator;
+  void drop(Position place);
   std::int64_t bytes() const;
 
   std::int64_t limit_;
   std::list<Entry> order_;  // the latest first
-  std::multimap<std::string, Place> by_key_;
+  std::multimap<std::string, Position> by_key_;
   std::int64_t evicted_ = 0;  // programs that had to go, ever
 };
 

@@ -185,7 +185,7 @@ TEST(ForeignMemory, AnExportedResultStaysWhenTheFunctionRunsAgainAndWhenItIsGone
   {
     const auto f = compile(updated);
     const Tensor result = f(full({count}, 2));
-    ASSERT_FALSE(result.storage()->settled()) << "it lies in the arena";
+    ASSERT_FALSE(result.storage()->is_materialized()) << "it lies in the arena";
     lent = to_dlpack_versioned(result);
     EXPECT_EQ(lent->dl_tensor.data, result.data<float>().data());
     older = to_dlpack(f(full({count}, 4)));

@@ -34,13 +34,13 @@ std::vector<Dial> dials_of(const std::vector<LoopModes>& loops) {
 class LoopSearch {
  public:
   LoopSearch(const Graph& traced, const std::vector<std::string>& skip, const PlanOptions& options)
-      : unsettled_(prepare_unsettled(traced, skip)),
+      : unlowered_(prepare_unlowered(traced, skip)),
         skip_(skip),
         memory_(options.memory.value_or(0)),
         control_(options.control),
         effort_(options.effort),
         quick_(options),
-        modes_(loop_modes(unsettled_)),
+        modes_(loop_modes(unlowered_)),
         dials_(dials_of(modes_)) {
     quick_.memory.reset();
     quick_.warm_start.clear();
@@ -104,7 +104,7 @@ class LoopSearch {
       LoopLimit& limit = memory.limits[dials_[d].loop];
       (dials_[d].inside ? limit.inside : limit.own) = limits[d];
     }
-    return prepare_settled(unsettled_, skip_, nullptr, memory);
+    return prepare_lowered(unlowered_, skip_, nullptr, memory);
   }
 
   // As it will be planned: state that a failing call would lose gets memory of its own.
@@ -277,7 +277,7 @@ class LoopSearch {
 
   static constexpr std::size_t most_misses = 2, most_levels = 10, most_judged = 40;
 
-  const Graph unsettled_;
+  const Graph unlowered_;
   const std::vector<std::string>& skip_;
   const std::int64_t memory_;
   SearchControl* const control_;

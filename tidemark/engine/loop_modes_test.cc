@@ -137,7 +137,7 @@ TEST(LoopModes, AnLstmInAQuarterOfItsActivationsTakesLittleLonger) {
 TEST(LoopModes, FewerRecordsComeBeforeStates) {
   const Tensor hidden = waves({48, 4 * 48}, 0.37) * 0.3, xs = waves({64, 4, 4 * 48}, 0.11);
   const Graph graph = traced(grad<0>(lstm), hidden, xs);
-  const std::vector<LoopModes> modes = loop_modes(prepare_unsettled(graph, {}));
+  const std::vector<LoopModes> modes = loop_modes(prepare_unlowered(graph, {}));
   ASSERT_EQ(modes.size(), 1u);
   EXPECT_TRUE(modes[0].inside.empty());
   EXPECT_TRUE(std::ranges::is_sorted(modes[0].own, std::greater()));
@@ -146,9 +146,9 @@ TEST(LoopModes, FewerRecordsComeBeforeStates) {
   EXPECT_EQ(modes[0].own.back(), states / 64);
   double seconds = 0;
   for (std::int64_t limit : modes[0].own) {
-    const Graph settled = prepare_graph(graph, {}, nullptr, limit);
-    EXPECT_EQ(reversals_in(settled), limit > states ? 0 : 1) << limit;
-    const Plan plan = make_plan(settled, test_target(), {.effort = effort});
+    const Graph lowered = prepare_graph(graph, {}, nullptr, limit);
+    EXPECT_EQ(reversals_in(lowered), limit > states ? 0 : 1) << limit;
+    const Plan plan = make_plan(lowered, test_target(), {.effort = effort});
     EXPECT_GT(plan.seconds, 0.95 * seconds) << limit;
     seconds = plan.seconds;
   }

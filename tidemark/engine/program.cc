@@ -78,7 +78,7 @@ OptOptions optimisations(const std::vector<std::string>& skip) {
 
 }  // namespace
 
-Graph prepare_unsettled(const Graph& graph, const std::vector<std::string>& skip_optimisations) {
+Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip_optimisations) {
   Graph runnable = expand(
       graph, [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; },
       ExpandRegions::inside);
@@ -87,18 +87,18 @@ Graph prepare_unsettled(const Graph& graph, const std::vector<std::string>& skip
   return take_out_sums(optimize(runnable, optimisations(skip_optimisations)));
 }
 
-Graph prepare_settled(const Graph& unsettled, const std::vector<std::string>& skip_optimisations,
+Graph prepare_lowered(const Graph& unlowered, const std::vector<std::string>& skip_optimisations,
                       OptReport* report, const LoopMemory& loop_memory) {
   const OptOptions options = optimisations(skip_optimisations);
   Graph runnable =
-      optimize(has_regions(unsettled) ? settle_loops(unsettled, loop_memory) : unsettled, options, report);
+      optimize(has_regions(unlowered) ? lower_loops(unlowered, loop_memory) : unlowered, options, report);
   donate_handed_inputs(runnable);
   return runnable;
 }
 
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations, OptReport* report,
                     const LoopMemory& loop_memory) {
-  return prepare_settled(prepare_unsettled(graph, skip_optimisations), skip_optimisations, report,
+  return prepare_lowered(prepare_unlowered(graph, skip_optimisations), skip_optimisations, report,
                          loop_memory);
 }
 
@@ -256,7 +256,7 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
       results[i] = Tensor::from_storage(type, inputs[static_cast<std::size_t>(buffer.slot)].storage());
       continue;
     }
-    if (storages[i]->settled()) {
+    if (storages[i]->is_materialized()) {
       workspace_->device().read(storages[i]->data(), arena.base() + (buffer.offset + ref.offset),
                                 type.bytes());
     }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tidemark/autodiff/settle_loops.h"
+#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/engine/held_bytes.h"
 #include "tidemark/engine/workspace.h"
 #include "tidemark/opt/optimize.h"
@@ -24,14 +24,14 @@ struct ProgramOptions {
   PlanOptions plan = {};
 };
 
-// The graph as the planner gets it: ops without a kernel expanded, loops settled with so many bytes for what
+// The graph as the planner gets it: ops without a kernel expanded, loops lowered with so many bytes for what
 // they keep, then optimised.
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations = {},
                     OptReport* report = nullptr, const LoopMemory& loop_memory = {});
-// The same in two parts, where loops are settled more than once: before it is decided what they keep, and
+// The same in two parts, where loops are lowered more than once: before it is decided what they keep, and
 // after.
-Graph prepare_unsettled(const Graph& graph, const std::vector<std::string>& skip_optimisations);
-Graph prepare_settled(const Graph& unsettled, const std::vector<std::string>& skip_optimisations,
+Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip_optimisations);
+Graph prepare_lowered(const Graph& unlowered, const std::vector<std::string>& skip_optimisations,
                       OptReport* report, const LoopMemory& loop_memory);
 
 // Results up to this size are copied out of the arena at once, and count as the caller's own.

@@ -29,7 +29,7 @@ std::vector<Tensor> run_at_once(const Graph& graph, std::span<const Tensor> inpu
                           [](const Node& node) { return !node.regions.empty() && runs_on_cpu(*node.op); })) {
     Program program(graph, {}, device);
     std::vector<Tensor> results = program.run(inputs, {});
-    for (Tensor& result : results) result.storage()->settle();
+    for (Tensor& result : results) result.storage()->materialize();
     return results;
   }
   const Graph runnable =

@@ -11,7 +11,8 @@ thread_local std::vector<const Workspace*> running_here;  // innermost last
 }  // namespace
 
 Workspace::~Workspace() {
-  for (const std::shared_ptr<Lane>& lane : lanes_) settle_lent(*lane);  // whoever reads one keeps the lane
+  for (const std::shared_ptr<Lane>& lane : lanes_)
+    materialize_lent(*lane);  // whoever reads one keeps the lane
 }
 
 std::size_t Workspace::arenas() const {
@@ -20,7 +21,7 @@ std::size_t Workspace::arenas() const {
 }
 
 // Copying takes its time and happens without the lock.
-void Workspace::settle_lent(Lane& lane) {
+void Workspace::materialize_lent(Lane& lane) {
   std::vector<std::shared_ptr<Storage>> lent;
   {
     const std::lock_guard lock(mutex_);
@@ -28,7 +29,7 @@ void Workspace::settle_lent(Lane& lane) {
       if (auto storage = result.lock()) lent.push_back(std::move(storage));
     }
   }
-  for (const std::shared_ptr<Storage>& storage : lent) storage->settle();
+  for (const std::shared_ptr<Storage>& storage : lent) storage->materialize();
   const std::lock_guard lock(mutex_);
   moved_.insert(moved_.end(), lent.begin(), lent.end());
   lane.lent.clear();
@@ -51,7 +52,7 @@ Workspace::Held Workspace::held(std::span<const Tensor> inputs) {
       return;
     ++held.count;
     held.bytes += storage->bytes();
-    if (!storage->settled()) held.in_arena += storage->bytes();
+    if (!storage->is_materialized()) held.in_arena += storage->bytes();
   };
   for (const std::shared_ptr<Lane>& lane : lanes_) std::ranges::for_each(lane->lent, add);
   std::ranges::for_each(moved_, add);
@@ -125,7 +126,7 @@ std::shared_ptr<Storage> Workspace::Lease::lend(std::byte* at, std::int64_t byte
 }
 
 void Workspace::Lease::move_results_out() const {
-  workspace_.settle_lent(*lane_);
+  workspace_.materialize_lent(*lane_);
   lane_->wait_for_readers();
 }
 

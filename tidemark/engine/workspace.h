@@ -53,7 +53,7 @@ class Workspace {
     std::vector<std::weak_ptr<Storage>> lent;  // under the mutex: results not moved out yet
   };
   std::shared_ptr<Lane> take(SourceLine where);
-  void settle_lent(Lane& lane);
+  void materialize_lent(Lane& lane);
   void forget_expired();  // under the mutex
 
   const std::shared_ptr<Device> device_;

@@ -31,7 +31,7 @@ struct TensorRef {
 // dense. Its own memory is set aside beforehand. An output that is made in an input's memory
 // (RegionFacts::over) may be asked for there; no other output may lie on an input. A donated input is lost,
 // wherever outputs are asked for.
-struct RegionRun {
+struct RegionFunction {
   void (*call)(void* self, std::byte* const* inputs, std::byte* const* outputs) = nullptr;
   void* self = nullptr;
   void operator()(std::byte* const* inputs, std::byte* const* outputs) const { call(self, inputs, outputs); }
@@ -43,7 +43,7 @@ struct KernelArgs {
   const void* attributes = nullptr;
   std::byte* scratch = nullptr;  // as many bytes as the kernel's facts claim for this call
   ThreadPool* pool = nullptr;
-  std::span<const RegionRun> regions = {};  // as the node's; one at a time: they share their memory
+  std::span<const RegionFunction> regions = {};  // as the node's; one at a time: they share their memory
   SourceLine where = {};  // for errors that only the data can show, such as an index out of range
 
   template <class T>

@@ -79,8 +79,8 @@ void copy_lines(U* to, std::int64_t to_step, const U* from, std::int64_t from_in
   }
 }
 
-// rows × columns elements, rows contiguous in `to`, columns (forwards when `from_step` is 1) in `from`. Tiles
-// of small elements pass through a buffer so that both sides are touched in whole cache lines, however
+// rows × columns elements, rows contiguous in `to`, columns (forwards when `from_step` is 1) in `from`.
+// Blocks of small elements pass through a buffer so that both sides are touched in whole cache lines, however
 // unlucky their strides are.
 template <class U>
 void copy_transposed(U* to, std::int64_t to_step, const U* from, std::int64_t from_step,
@@ -91,7 +91,7 @@ void copy_transposed(U* to, std::int64_t to_step, const U* from, std::int64_t fr
   constexpr std::int64_t n = 16 / sizeof(U);
   constexpr std::int64_t tall = transposed_band / std::int64_t{sizeof(U)},
                          wide = (sizeof(U) == 1 ? 64 : 256) / std::int64_t{sizeof(U)};
-  alignas(64) U tile[tall * wide];
+  alignas(64) U block[tall * wide];
   for (std::int64_t j = 0; j < columns; j += wide) {
     const std::int64_t width = std::min(wide, columns - j);
     for (std::int64_t i = 0; i < rows; i += tall) {
@@ -100,16 +100,17 @@ void copy_transposed(U* to, std::int64_t to_step, const U* from, std::int64_t fr
       const std::int64_t blocks_high = from_step == 1 ? height / n * n : 0, blocks_wide = width / n * n;
       for (std::int64_t c = 0; c < blocks_wide; c += n) {
         for (std::int64_t r = 0; r < blocks_high; r += n) {
-          transpose_block(source + c * from_inner + r, from_inner, tile + r * wide + c, wide);
+          transpose_block(source + c * from_inner + r, from_inner, block + r * wide + c, wide);
         }
       }
       for (std::int64_t c = 0; c < width; ++c) {
         for (std::int64_t r = c < blocks_wide ? blocks_high : 0; r < height; ++r) {
-          tile[r * wide + c] = source[c * from_inner + r * from_step];
+          block[r * wide + c] = source[c * from_inner + r * from_step];
         }
       }
       for (std::int64_t r = 0; r < height; ++r) {
-        std::memcpy(to + (i + r) * to_step + j, tile + r * wide, static_cast<std::size_t>(width) * sizeof(U));
+        std::memcpy(to + (i + r) * to_step + j, block + r * wide,
+                    static_cast<std::size_t>(width) * sizeof(U));
       }
     }
   }

@@ -1,6 +1,6 @@
 // Moving elements between strided windows of the same shape: what every movement op does. Dimensions are
-// collapsed first; what remains is long runs (memcpy), fills (stride 0), tiled transposes, or a plain strided
-// loop.
+// collapsed first; what remains is long stretches (memcpy), fills (stride 0), blocked transposes, or a plain
+// strided loop.
 #pragma once
 #include "tidemark/kernel/args.h"
 

@@ -7,7 +7,7 @@
 //            one element ── filled once ───────┤            └── temporary: a register (a tile's worth of bytes on the
 //            strided, 16-bit ── loaded ────────┘                          stack), free again after its last reader
 //
-// Where the processor allows it, runs of arithmetic on f32 are machine code (kernel/fused_code), whose
+// Where the processor allows it, segments of arithmetic on f32 are machine code (kernel/fused_code), whose
 // temporaries are vector registers. Bits are those of the calls run one by one: 16-bit temporaries are
 // rounded to their storage format.
 #pragma once
@@ -16,7 +16,7 @@
 
 #include "tidemark/kernel/args.h"
 #include "tidemark/kernel/fused_code.h"
-#include "tidemark/kernel/group_place.h"
+#include "tidemark/kernel/group_ref.h"
 #include "tidemark/kernel/reduce.h"
 #include "tidemark/kernel/tile.h"
 #include "tidemark/kernel/tile_convert.h"
@@ -26,8 +26,8 @@ namespace tidemark {
 
 struct FusedStep {
   TileCode code;
-  std::vector<GroupPlace> in;
-  GroupPlace out;
+  std::vector<GroupRef> in;
+  GroupRef out;
   DType dtype;  // of the result
   Shape shape;  // of the result: the program's, or one element (a temporary then)
 };
@@ -36,7 +36,7 @@ struct FusedStep {
 struct FusedReduction {
   Reduction reduction;
   Dims axes;
-  GroupPlace in, out;
+  GroupRef in, out;
 };
 
 class FusedProgram {

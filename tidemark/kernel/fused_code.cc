@@ -9,9 +9,9 @@
 
 namespace tidemark {
 
-std::shared_ptr<const MachineCode> MachineCode::make(const CodeRun& run) {
+std::shared_ptr<const MachineCode> MachineCode::make(const CodeSegment& segment) {
   struct Known {
-    CodeRun run;
+    CodeSegment segment;
     std::weak_ptr<const MachineCode> code;
   };
   static std::mutex mutex;
@@ -19,14 +19,14 @@ std::shared_ptr<const MachineCode> MachineCode::make(const CodeRun& run) {
   const std::scoped_lock lock(mutex);
   std::erase_if(*known, [](const Known& k) { return k.code.expired(); });
   for (const Known& k : *known) {
-    if (k.run != run) continue;
+    if (k.segment != segment) continue;
     if (auto code = k.code.lock()) return code;  // unless another thread has let go of it just now
   }
-  const CodeText text = write_code(without_signs(run));
+  const CodeText text = write_code(without_signs(segment));
   if (text.bytes.empty()) return nullptr;
   auto code = std::make_shared<const MachineCode>(text.bytes, text.elements);
   if (!code->function_) return nullptr;
-  known->push_back({run, code});
+  known->push_back({segment, code});
   return code;
 }
 
@@ -50,7 +50,7 @@ MachineCode::~MachineCode() {
 }
 
 #if !defined(__aarch64__) && !defined(__x86_64__)
-CodeText write_code(const CodeRun&) { return {}; }
+CodeText write_code(const CodeSegment&) { return {}; }
 #endif
 
 }  // namespace tidemark

@@ -1,6 +1,6 @@
-// Machine code for a run of arithmetic on f32 inside a fused program: temporaries in vector registers instead
-// of tiles in the cache. Each step has the bits of its tile function, but for the sign and payload of a NaN;
-// where there is no code (another processor, too many values at once) the tiles run instead.
+// Machine code for a segment of arithmetic on f32 inside a fused program: temporaries in vector registers
+// instead of tiles in the cache. Each step has the bits of its tile function, but for the sign and payload of
+// a NaN; where there is no code (another processor, too many values at once) the tiles run instead.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace tidemark {
 
-// A run in single assignment: values 0, 1, … are what it reads, then what its steps make, in order.
-struct CodeRun {
+// A segment in single assignment: values 0, 1, … are what it reads, then what its steps make, in order.
+struct CodeSegment {
   struct Input {
     bool invariant = false;  // the same vector for a whole tile
     friend bool operator==(const Input&, const Input&) = default;
@@ -27,13 +27,13 @@ struct CodeRun {
   };
   std::vector<Input> inputs;
   std::vector<Step> steps;
-  friend bool operator==(const CodeRun&, const CodeRun&) = default;
+  friend bool operator==(const CodeSegment&, const CodeSegment&) = default;
 };
 
 class MachineCode {
  public:
-  // nullptr: no code for this run. Equal runs share their code.
-  static std::shared_ptr<const MachineCode> make(const CodeRun& run);
+  // nullptr: no code for this segment. Equal segments share their code.
+  static std::shared_ptr<const MachineCode> make(const CodeSegment& segment);
 
   MachineCode(std::span<const std::uint8_t> instructions, int elements);
   ~MachineCode();
@@ -62,6 +62,6 @@ struct CodeText {
   std::vector<std::uint8_t> bytes;
   int elements = 0;
 };
-CodeText write_code(const CodeRun& run);
+CodeText write_code(const CodeSegment& segment);
 
 }  // namespace tidemark

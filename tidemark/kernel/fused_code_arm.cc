@@ -162,8 +162,8 @@ class Arm {
 
 }  // namespace
 
-CodeText write_code(const CodeRun& run) {
-  return {.bytes = CodeWriter<Arm>(run).write(), .elements = Arm::elements};
+CodeText write_code(const CodeSegment& segment) {
+  return {.bytes = CodeWriter<Arm>(segment).write(), .elements = Arm::elements};
 }
 
 }  // namespace tidemark

@@ -147,20 +147,20 @@ TEST(FusedCode, RandomRunsGiveTheBitsOfTheirTiles) {
     }
     for (std::size_t k = 0; k < in.size(); ++k) in[k].data = reinterpret_cast<std::byte*>(data[k].data());
     std::vector<FusedStep> program;
-    std::vector<GroupPlace> floats, bools;
-    for (int k = 0; k < inputs; ++k) floats.push_back({GroupPlace::operand, k});
+    std::vector<GroupRef> floats, bools;
+    for (int k = 0; k < inputs; ++k) floats.push_back({GroupRef::operand, k});
     int results = 0;
-    const auto any = [&](const std::vector<GroupPlace>& list) {
+    const auto any = [&](const std::vector<GroupRef>& list) {
       return list[static_cast<std::size_t>(pick(0, static_cast<int>(list.size()) - 1))];
     };
     for (int s = 0; s < steps; ++s) {
       FusedStep step{
-          .code = {}, .in = {}, .out = {GroupPlace::temporary, s}, .dtype = DType::f32, .shape = shape};
+          .code = {}, .in = {}, .out = {GroupRef::temporary, s}, .dtype = DType::f32, .shape = shape};
       const int kind = pick(0, 9);
       if (kind < 7 || s + 1 == steps) {
         const Known& known = numbers[pick(0, 12)];
         step.code = known.code;
-        if (pick(0, 9) == 0) step.code.op = other;  // a tile between two runs
+        if (pick(0, 9) == 0) step.code.op = other;  // a tile between two segments
         for (int k = 0; k < known.operands; ++k) step.in.push_back(any(floats));
       } else if (kind == 9 && !bools.empty()) {
         step.code = {.tile = select_tile, .op = select, .staging = Staging::storage};
@@ -178,7 +178,7 @@ TEST(FusedCode, RandomRunsGiveTheBitsOfTheirTiles) {
         step.dtype = DType::boolean;
       }
       const bool number = step.dtype == DType::f32;
-      if (number && (s + 1 == steps || pick(0, 5) == 0)) step.out = {GroupPlace::result, results++};
+      if (number && (s + 1 == steps || pick(0, 5) == 0)) step.out = {GroupRef::result, results++};
       (number ? floats : bools).push_back(step.out);
       program.push_back(step);
     }
@@ -202,13 +202,13 @@ TEST(FusedCode, RandomRunsGiveTheBitsOfTheirTiles) {
 }
 
 TEST(FusedCode, EqualRunsShareTheirCode) {
-  CodeRun run{
+  CodeSegment segment{
       .inputs = {{}, {.invariant = true}},
       .steps = {{.op = TileOp::mul, .in = {0, 1}}, {.op = TileOp::add, .in = {2, 1}, .stored = true}}};
-  const auto first = MachineCode::make(run), second = MachineCode::make(run);
+  const auto first = MachineCode::make(segment), second = MachineCode::make(segment);
   EXPECT_EQ(first, second);
-  run.steps[0].op = TileOp::sub;
-  const auto other = MachineCode::make(run);
+  segment.steps[0].op = TileOp::sub;
+  const auto other = MachineCode::make(segment);
   EXPECT_TRUE(other == nullptr || other != first);
 }
 

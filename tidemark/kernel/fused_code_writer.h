@@ -1,5 +1,5 @@
-// Writes the loop of a run of arithmetic for some processor: which register holds which value, and in which
-// order the instructions of several vectors stand. A Processor knows encodings and registers:
+// Writes the loop of a segment of arithmetic for some processor: which register holds which value, and in
+// which order the instructions of several vectors stand. A Processor knows encodings and registers:
 //
 //   elements                      of a vector
 //   most_pointers                 places that the loop moves through
@@ -69,12 +69,13 @@ constexpr int operand_count(TileOp op) {
 template <class Processor>
 class CodeWriter {
  public:
-  explicit CodeWriter(const CodeRun& run) : run_(run), free_(Processor::registers()) {
-    const int values = static_cast<int>(run.inputs.size() + run.steps.size());
+  explicit CodeWriter(const CodeSegment& segment) : segment_(segment), free_(Processor::registers()) {
+    const int values = static_cast<int>(segment.inputs.size() + segment.steps.size());
     fixed_.assign(index(values), none);
     last_use_.assign(index(values), none);
-    for (const CodeRun::Input& input : run.inputs) pointers_.push_back(input.invariant ? none : moving_++);
-    for (const CodeRun::Step& step : run.steps) {
+    for (const CodeSegment::Input& input : segment.inputs)
+      pointers_.push_back(input.invariant ? none : moving_++);
+    for (const CodeSegment::Step& step : segment.steps) {
       if (step.stored) pointers_.push_back(moving_++);
     }
     list_items();
@@ -132,14 +133,14 @@ class CodeWriter {
   }
 
   void list_items() {
-    const int inputs = static_cast<int>(run_.inputs.size());
-    std::vector<bool> loaded(run_.inputs.size());
+    const int inputs = static_cast<int>(segment_.inputs.size());
+    std::vector<bool> loaded(segment_.inputs.size());
     int place = inputs;
-    for (int s = 0; s < static_cast<int>(run_.steps.size()); ++s) {
-      const CodeRun::Step& step = run_.steps[index(s)];
+    for (int s = 0; s < static_cast<int>(segment_.steps.size()); ++s) {
+      const CodeSegment::Step& step = segment_.steps[index(s)];
       for (int k = 0; k < operand_count(step.op); ++k) {
         const int v = step.in[index(k)];
-        if (v >= inputs || run_.inputs[index(v)].invariant || loaded[index(v)]) continue;
+        if (v >= inputs || segment_.inputs[index(v)].invariant || loaded[index(v)]) continue;
         items_.push_back({Item::load, v, v});
         loaded[index(v)] = true;
       }
@@ -173,7 +174,7 @@ class CodeWriter {
       processor_.read_invariant(p, r);
     }
     ConstantSet wanted = 0;
-    for (const CodeRun::Step& step : run_.steps) wanted |= Processor::constants(step.op);
+    for (const CodeSegment::Step& step : segment_.steps) wanted |= Processor::constants(step.op);
     for (int c = 0; c < constant_count; ++c) {
       if (!(wanted >> c & 1)) continue;
       const int r = constants_.at[index(c)] = take_register();
@@ -235,7 +236,7 @@ class CodeWriter {
       case Item::compute:
         break;
     }
-    const CodeRun::Step& step = run_.steps[index(item.value) - run_.inputs.size()];
+    const CodeSegment::Step& step = segment_.steps[index(item.value) - segment_.inputs.size()];
     int in[max_tile_operands] = {}, dying = none;
     for (int k = operand_count(step.op) - 1; k >= 0; --k) {
       in[k] = registers[index(step.in[index(k)])];
@@ -253,7 +254,7 @@ class CodeWriter {
     return true;
   }
 
-  const CodeRun& run_;
+  const CodeSegment& segment_;
   Processor processor_ = {};
   std::vector<Item> items_;
   std::vector<int> last_use_;  // item that reads a value last

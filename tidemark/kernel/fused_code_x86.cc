@@ -247,9 +247,9 @@ class X86 {
 
 }  // namespace
 
-CodeText write_code(const CodeRun& run) {
+CodeText write_code(const CodeSegment& segment) {
   if (!__builtin_cpu_supports("avx2")) return {};
-  return {.bytes = CodeWriter<X86>(run).write(), .elements = X86::elements};
+  return {.bytes = CodeWriter<X86>(segment).write(), .elements = X86::elements};
 }
 
 }  // namespace tidemark

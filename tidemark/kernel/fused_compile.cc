@@ -5,7 +5,7 @@
 
 #include "tidemark/kernel/fused.h"
 #include "tidemark/kernel/fused_limits.h"
-#include "tidemark/kernel/fused_runs.h"
+#include "tidemark/kernel/fused_segments.h"
 
 namespace tidemark {
 
@@ -25,10 +25,10 @@ class FusedCompiler {
       value.kept = true;
       program_.reduced_size_ = value.size;
     }
-    const std::vector<FoundRun> runs = runs_of_code();
-    find_brief(runs);
+    const std::vector<FoundSegment> segments = segments_of_code();
+    find_brief(segments);
     assign_registers();
-    replace_by_code(runs);
+    replace_by_code(segments);
     if (reduced >= 0) program_.reduced_ = slot(values_[static_cast<std::size_t>(reduced)].slot);
     choose_tile();
     choose_task();
@@ -54,7 +54,7 @@ class FusedCompiler {
   };
   using Key = std::pair<std::pair<int, int>, Form>;
 
-  static Key key_of(const GroupPlace& place, Form form) {
+  static Key key_of(const GroupRef& place, Form form) {
     return {{static_cast<int>(place.kind), place.number}, form};
   }
   static bool is_narrow(DType dtype) { return compute_dtype(dtype) != dtype; }
@@ -90,11 +90,11 @@ class FusedCompiler {
     return value;
   }
 
-  int read(const GroupPlace& place, bool wide) {
+  int read(const GroupRef& place, bool wide) {
     const Form form = wide ? Form::wide : Form::stored;
     if (const auto found = known_.find(key_of(place, form)); found != known_.end()) return found->second;
     int value = -1;
-    if (place.kind == GroupPlace::operand) {
+    if (place.kind == GroupRef::operand) {
       value = operand_value(place.number, form);
     } else {
       const auto found = known_.find(key_of(place, Form::stored));
@@ -115,15 +115,15 @@ class FusedCompiler {
     return value;
   }
 
-  DType dtype_of(const GroupPlace& place) const {
-    return place.kind == GroupPlace::operand ? refs_[static_cast<std::size_t>(place.number)].dtype
-                                             : dtypes_.at({static_cast<int>(place.kind), place.number});
+  DType dtype_of(const GroupRef& place) const {
+    return place.kind == GroupRef::operand ? refs_[static_cast<std::size_t>(place.number)].dtype
+                                           : dtypes_.at({static_cast<int>(place.kind), place.number});
   }
 
   void add(const FusedStep& step) {
     const bool once = element_count(step.shape) == 1 && walk_.count != 1;
     const bool computes = step.code.staging == Staging::compute;
-    TM_CHECK(once ? step.out.kind == GroupPlace::temporary : element_count(step.shape) == walk_.count,
+    TM_CHECK(once ? step.out.kind == GroupRef::temporary : element_count(step.shape) == walk_.count,
              "a group over {} has a step of {}", walk_.count, to_string(step.shape));
     TM_CHECK(step.code.tile != nullptr && step.in.size() <= max_tile_operands);
     Instruction instruction{.op = step.code.op,
@@ -136,7 +136,7 @@ class FusedCompiler {
       instruction.in[k] = slot(value);
     }
     dtypes_[{static_cast<int>(step.out.kind), step.out.number}] = step.dtype;
-    const bool in_memory = step.out.kind == GroupPlace::result;
+    const bool in_memory = step.out.kind == GroupRef::result;
     const int stored = new_value({.where = in_memory ? Value::in_result : Value::in_register,
                                   .size = size_of(step.dtype),
                                   .number = step.out.number,
@@ -159,9 +159,9 @@ class FusedCompiler {
     }
   }
 
-  std::vector<FoundRun> runs_of_code() const {
-    std::vector<RunStep> steps;
-    std::vector<RunValue> values;
+  std::vector<FoundSegment> segments_of_code() const {
+    std::vector<SegmentStep> steps;
+    std::vector<SegmentValue> values;
     for (const Instruction& i : program_.each_) {
       const bool is_tile = i.kind == Instruction::tile;
       steps.push_back({.op = is_tile ? i.op : TileOp::other,
@@ -173,24 +173,24 @@ class FusedCompiler {
                         .invariant = value.lasting,
                         .kept = value.kept || value.where == Value::in_result});
     }
-    return find_runs(steps, values);
+    return find_segments(steps, values);
   }
 
-  void find_brief(const std::vector<FoundRun>& runs) {
-    for (const FoundRun& run : runs) {
-      for (std::size_t i = run.begin; i < run.end; ++i) values_[program_.each_[i].out].brief = true;
-      for (int v : run.places) values_[static_cast<std::size_t>(v)].brief = false;
+  void find_brief(const std::vector<FoundSegment>& segments) {
+    for (const FoundSegment& segment : segments) {
+      for (std::size_t i = segment.begin; i < segment.end; ++i) values_[program_.each_[i].out].brief = true;
+      for (int v : segment.places) values_[static_cast<std::size_t>(v)].brief = false;
     }
   }
 
-  // The instructions of a run stay with it, for what remains of a tile after the last whole round.
-  void replace_by_code(const std::vector<FoundRun>& runs) {
+  // The instructions of a segment stay with it, for what remains of a tile after the last whole round.
+  void replace_by_code(const std::vector<FoundSegment>& segments) {
     std::vector<Instruction>& each = program_.each_;
-    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-      FusedProgram::Code code{.machine = run->code, .places = {}, .rest = {}};
-      for (int v : run->places) code.places.push_back(slot(values_[static_cast<std::size_t>(v)].slot));
-      const auto begin = each.begin() + static_cast<std::ptrdiff_t>(run->begin);
-      const auto end = each.begin() + static_cast<std::ptrdiff_t>(run->end);
+    for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
+      FusedProgram::Code code{.machine = segment->code, .places = {}, .rest = {}};
+      for (int v : segment->places) code.places.push_back(slot(values_[static_cast<std::size_t>(v)].slot));
+      const auto begin = each.begin() + static_cast<std::ptrdiff_t>(segment->begin);
+      const auto end = each.begin() + static_cast<std::ptrdiff_t>(segment->end);
       code.rest.assign(begin, end);
       *begin = {.kind = Instruction::code, .number = static_cast<int>(program_.codes_.size())};
       each.erase(begin + 1, end);

@@ -13,18 +13,18 @@ struct Signed {
 
 class Rewriter {
  public:
-  explicit Rewriter(const CodeRun& run) : run_(run) {
-    made_.inputs = run.inputs;
-    for (int v = 0; v < static_cast<int>(run.inputs.size()); ++v) now_.push_back({v, false});
+  explicit Rewriter(const CodeSegment& segment) : segment_(segment) {
+    made_.inputs = segment.inputs;
+    for (int v = 0; v < static_cast<int>(segment.inputs.size()); ++v) now_.push_back({v, false});
   }
 
-  CodeRun rewrite() {
-    for (const CodeRun::Step& step : run_.steps) now_.push_back(rewrite(step));
+  CodeSegment rewrite() {
+    for (const CodeSegment::Step& step : segment_.steps) now_.push_back(rewrite(step));
     return std::move(made_);
   }
 
  private:
-  int put(CodeRun::Step step) {
+  int put(CodeSegment::Step step) {
     made_.steps.push_back(step);
     return static_cast<int>(made_.inputs.size() + made_.steps.size()) - 1;
   }
@@ -36,7 +36,7 @@ class Rewriter {
     return known->second;
   }
 
-  Signed rewrite(const CodeRun::Step& step) {
+  Signed rewrite(const CodeSegment::Step& step) {
     using enum TileOp;
     const Signed x = now_[static_cast<std::size_t>(step.in[0])],
                  y = now_[static_cast<std::size_t>(step.in[1])];
@@ -65,19 +65,19 @@ class Rewriter {
       default:
         break;
     }
-    CodeRun::Step same = step;
+    CodeSegment::Step same = step;
     for (int& v : same.in) v = plain(now_[static_cast<std::size_t>(v)]);
     return {put(same), false};
   }
 
-  const CodeRun& run_;
-  CodeRun made_;
+  const CodeSegment& segment_;
+  CodeSegment made_;
   std::vector<Signed> now_;  // by value of the old run
   std::map<int, int> negated_;
 };
 
 }  // namespace
 
-CodeRun without_signs(const CodeRun& run) { return Rewriter(run).rewrite(); }
+CodeSegment without_signs(const CodeSegment& segment) { return Rewriter(segment).rewrite(); }
 
 }  // namespace tidemark

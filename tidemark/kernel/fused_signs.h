@@ -7,6 +7,6 @@ namespace tidemark {
 
 // The same values stored in the same order, by as many steps or fewer where every negated value has one
 // reader.
-CodeRun without_signs(const CodeRun& run);
+CodeSegment without_signs(const CodeSegment& segment);
 
 }  // namespace tidemark

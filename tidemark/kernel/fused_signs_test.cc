@@ -32,9 +32,9 @@ float value_of(TileOp op, float x, float y) {
   }
 }
 
-std::vector<float> stored(const CodeRun& run, std::vector<float> values) {
+std::vector<float> stored(const CodeSegment& segment, std::vector<float> values) {
   std::vector<float> out;
-  for (const CodeRun::Step& step : run.steps) {
+  for (const CodeSegment::Step& step : segment.steps) {
     values.push_back(value_of(step.op, values[static_cast<std::size_t>(step.in[0])],
                               values[static_cast<std::size_t>(step.in[1])]));
     if (step.stored) out.push_back(values.back());
@@ -49,15 +49,15 @@ TEST(FusedSigns, RandomRunsKeepTheirBits) {
   const float odd[] = {0.0f, -0.0f, INFINITY, -INFINITY, 1.0f, -1.0f, 0.75f};
   for (int trial = 0; trial < 3000; ++trial) {
     SCOPED_TRACE(trial);
-    CodeRun run{.inputs = {{}, {}, {.invariant = true}}, .steps = {}};
+    CodeSegment segment{.inputs = {{}, {}, {.invariant = true}}, .steps = {}};
     const int steps = pick(2, 12);
     for (int s = 0; s < steps; ++s) {
-      run.steps.push_back({.op = ops[pick(0, 8)],
-                           .in = {pick(0, 2 + s), pick(0, 2 + s)},
-                           .stored = s + 1 == steps || pick(0, 3) == 0});
+      segment.steps.push_back({.op = ops[pick(0, 8)],
+                               .in = {pick(0, 2 + s), pick(0, 2 + s)},
+                               .stored = s + 1 == steps || pick(0, 3) == 0});
     }
     const std::vector<float> in = {odd[pick(0, 6)], odd[pick(0, 6)], odd[pick(0, 6)]};
-    const std::vector<float> a = stored(run, in), b = stored(without_signs(run), in);
+    const std::vector<float> a = stored(segment, in), b = stored(without_signs(segment), in);
     ASSERT_EQ(a.size(), b.size());
     for (std::size_t i = 0; i < a.size(); ++i) {
       if (std::isnan(a[i]) && std::isnan(b[i])) continue;
@@ -67,13 +67,13 @@ TEST(FusedSigns, RandomRunsKeepTheirBits) {
 }
 
 TEST(FusedSigns, ASumTakesInTheSignOfAProduct) {
-  const CodeRun run{
+  const CodeSegment segment{
       .inputs = {{}, {}, {}},
       .steps = {
           {.op = neg, .in = {0}}, {.op = mul, .in = {3, 1}}, {.op = add, .in = {4, 2}, .stored = true}}};
-  const CodeRun expected{.inputs = {{}, {}, {}},
-                         .steps = {{.op = mul, .in = {0, 1}}, {.op = sub, .in = {2, 3}, .stored = true}}};
-  EXPECT_EQ(without_signs(run), expected);
+  const CodeSegment expected{.inputs = {{}, {}, {}},
+                             .steps = {{.op = mul, .in = {0, 1}}, {.op = sub, .in = {2, 3}, .stored = true}}};
+  EXPECT_EQ(without_signs(segment), expected);
 }
 
 }  // namespace

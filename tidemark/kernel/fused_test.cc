@@ -25,11 +25,11 @@ void test_tile(const TileArgs& args) {
 void run_alone(const KernelArgs& args, Tile tile) {
   FusedStep step{.code = {.tile = tile},
                  .in = {},
-                 .out = {GroupPlace::result, 0},
+                 .out = {GroupRef::result, 0},
                  .dtype = args.out[0].dtype,
                  .shape = args.out[0].shape};
   for (std::size_t i = 0; i < args.in.size(); ++i)
-    step.in.push_back({GroupPlace::operand, static_cast<int>(i)});
+    step.in.push_back({GroupRef::operand, static_cast<int>(i)});
   FusedProgram(args.out[0].shape, args.in, {step}).run(args);
 }
 
@@ -218,9 +218,9 @@ void expect_reduced(const Shape& shape, const Dims& axes, Reduction reduction, b
   std::vector<std::byte> scratch(static_cast<std::size_t>(reduce_scratch(shape, axes)));
   reduce(reduction, u.ref(), axes, expected.ref(), scratch.data(), pool);
 
-  const GroupPlace first{GroupPlace::temporary, 0};
-  const GroupPlace second = kept ? GroupPlace{GroupPlace::result, 1} : GroupPlace{GroupPlace::temporary, 1};
-  const GroupPlace x_place{GroupPlace::operand, 0}, y_place{GroupPlace::operand, 1};
+  const GroupRef first{GroupRef::temporary, 0};
+  const GroupRef second = kept ? GroupRef{GroupRef::result, 1} : GroupRef{GroupRef::temporary, 1};
+  const GroupRef x_place{GroupRef::operand, 0}, y_place{GroupRef::operand, 1};
   const FusedProgram program(
       shape, in,
       {{.code = {.tile = test_tile},
@@ -233,7 +233,7 @@ void expect_reduced(const Shape& shape, const Dims& axes, Reduction reduction, b
         .out = second,
         .dtype = DType::f32,
         .shape = shape}},
-      FusedReduction{.reduction = reduction, .axes = axes, .in = second, .out = {GroupPlace::result, 0}});
+      FusedReduction{.reduction = reduction, .axes = axes, .in = second, .out = {GroupRef::result, 0}});
   const TensorRef out[] = {given.ref(), made.ref()};
   program.run({.in = in, .out = out, .scratch = scratch.data(), .pool = &pool});
   EXPECT_EQ(given.memory, expected.memory);

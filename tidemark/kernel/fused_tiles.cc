@@ -23,7 +23,7 @@ const std::byte* FusedTiles::make(std::int64_t begin, std::int64_t n, std::byte*
   std::int64_t done = run_tile(begin, n);
   const std::byte* made = at_[program_.reduced_];
   if (done == n) return made;
-  if (program_.reduction_->in.kind == GroupPlace::result) {  // the tiles lie one behind the other
+  if (program_.reduction_->in.kind == GroupRef::result) {  // the tiles lie one behind the other
     run(begin + done, begin + n);
     return made;
   }

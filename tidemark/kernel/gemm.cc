@@ -15,11 +15,11 @@ std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * 
 
 // Panels of a phase, in bytes: A's within the second-level cache or little more, B's within the third's.
 constexpr std::int64_t a_limit = 1280 << 10, b_limit = 2560 << 10, stage_limit = 2048 << 10;
-// A tile's panels of A stay in the second-level cache while those of B pass by.
-constexpr std::int64_t tile_rows = 64, tile_cols = 256;
+// A block's panels of A stay in the second-level cache while those of B pass by.
+constexpr std::int64_t block_rows = 64, block_cols = 256;
 constexpr std::int64_t packed_at_once = 64;        // rows or columns per packing task
 constexpr std::int64_t least_work = 1 << 18;       // multiply-adds per task: some 8 µs
-constexpr std::int64_t wanted_tiles = 16;          // per phase, so that no thread waits long for the last
+constexpr std::int64_t wanted_blocks = 16;         // per phase, so that no thread waits long for the last
 constexpr std::int64_t small_work = 96 * 96 * 96;  // multiply-adds of a product that packing does not pay for
 
 // How a product is cut: by its sizes alone.
@@ -121,13 +121,13 @@ class Blocked {
   void compute(const Phase& phase) {
     pack(phase);
     const std::int64_t wide = micro_.widths.b, high = micro_.widths.a;
-    std::int64_t rows = tile_rows, cols = round_up(tile_cols, wide);
+    std::int64_t rows = block_rows, cols = round_up(block_cols, wide);
     std::int64_t down = 0, across = 0;
     const auto count = [&] {
       down = ceil_div(phase.rows, rows), across = ceil_div(phase.cols, cols);
       return phase.batches * down * across;
     };
-    while (count() < wanted_tiles && rows * cols * phase.depth > least_work) {
+    while (count() < wanted_blocks && rows * cols * phase.depth > least_work) {
       if (cols > 4 * wide) {
         cols = round_up(cols / 2, wide);
       } else if (rows > 2 * high) {
@@ -144,8 +144,8 @@ class Blocked {
       for (std::int64_t index = begin; index < end; ++index) {
         const std::int64_t within = index % per_result;
         const std::int64_t row = within / across * rows, col = within % across * cols;
-        tile(phase, index / per_result, row, std::min(rows, phase.rows - row), col,
-             std::min(cols, phase.cols - col));
+        make_block(phase, index / per_result, row, std::min(rows, phase.rows - row), col,
+                   std::min(cols, phase.cols - col));
       }
     });
   }
@@ -185,8 +185,8 @@ class Blocked {
                 panels + at * phase.depth);
   }
 
-  void tile(const Phase& phase, std::int64_t batch, std::int64_t row, std::int64_t rows, std::int64_t col,
-            std::int64_t cols) {
+  void make_block(const Phase& phase, std::int64_t batch, std::int64_t row, std::int64_t rows,
+                  std::int64_t col, std::int64_t cols) {
     T* c = stage_ + batch * cut_.stage_elements + row * cut_.cols + col;
     std::int64_t ld = cut_.cols;
     if (p_.c) {

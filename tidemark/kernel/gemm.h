@@ -1,18 +1,18 @@
 // Matrix products C = alpha A B (+ C) in blocks: panels of A and B are packed by their sources into shared
-// scratch, tiles of C are computed from them by register kernels, and a finished tile is handed to an
+// scratch, blocks of C are computed from them by register kernels, and a finished block is handed to an
 // epilogue while it is in the cache.
 //
 //      n chunk ─────────────►                 one phase: pack the chunk's panels of A and B (tasks), then
-//    m ┌───────┬───────┬────┐                 compute its tiles (tasks); k is cut into blocks of depth_block(k)
-//  chunk│ tile │ tile  │    │
+//    m ┌───────┬───────┬────┐                 compute its blocks (tasks); k is cut into blocks of depth_block(k)
+//  chunk│ block│ block │    │
 //      ▼├──────┼───────┼────┤                 kernels allocate nothing: scratch_bytes() says what run() needs
 //       └──────┴───────┴────┘
 //
 // Bits. An element of C is Σ over blocks of k, in order, of alpha · (one chain of fused multiply-adds along
-// the block, in order, from zero), added to what was there first (beta = 1). Nothing else shows: not tiles,
-// edges, threads, strides, transposes, batches, nor which of the paths below computes it. (Targets without
-// fused multiply-add round twice.) One rule by the sizes: run() with m = 1 or n = 1 sums a block in four
-// lanes (gemm_vector.h), at the memory's speed.
+// the block, in order, from zero), added to what was there first (beta = 1). Nothing else shows: not blocks
+// of C, edges, threads, strides, transposes, batches, nor which of the paths below computes it. (Targets
+// without fused multiply-add round twice.) One rule by the sizes: run() with m = 1 or n = 1 sums a block in
+// four lanes (gemm_vector.h), at the memory's speed.
 #pragma once
 #include <cstdint>
 

@@ -1,274 +1,25 @@
 #include "tidemark/kernel/gemm_micro.h"
 
 #include <algorithm>
-#include <type_traits>
-
-#include "tidemark/kernel/gemm_avx512.h"
-#include "tidemark/kernel/gemm_neon.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tidemark/kernel/gemm_micro.cc"
 #include <hwy/foreach_target.h>  // first: compiles the rest once per target
 
-#include <hwy/highway.h>
-
-// Loops over registers must be unrolled wholly, or the sums live in memory.
-#ifndef TM_UNROLL
-#define TM_UNROLL _Pragma("GCC unroll 16")
-#endif
-#undef TM_LANES
-#undef TM_STEP_END
+#include "tidemark/kernel/gemm_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tidemark::gemm {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-template <class T>
-using Tag = hn::ScalableTag<T>;
-template <class T>
-using Vec = hn::Vec<Tag<T>>;
-
-// The tile in registers: a few rows by some vectors, chosen for the register file.
-//   NEON     4 × 4 vectors: with 16 sums, as many as four pipes of latency four keep busy, 94% of the peak of
-//            a
-//            Neoverse V1; 8 × 3 gives 89%
-//   AVX2     4 × 3 vectors: 12 sums, 3 of b and one of a fill 16 registers
-//   AVX-512  8 × 3 vectors: 24 sums
-#if HWY_TARGET == HWY_NEON
-constexpr int tile_rows = 4, tile_vectors = 4;
-#elif HWY_TARGET <= HWY_AVX3
-constexpr int tile_rows = 8, tile_vectors = 3;
-#else
-constexpr int tile_rows = 4, tile_vectors = 3;
-#endif
-
-template <class T>
-constexpr std::int64_t lanes_of = static_cast<std::int64_t>(hn::MaxLanes(Tag<T>()));
-template <class T>
-constexpr std::int64_t tile_columns = tile_vectors* lanes_of<T>;
-
-#if HWY_TARGET == HWY_NEON
-// Rows of a lie in lanes: no broadcasts.
-#define TM_LANES 1
-template <int Lane>
-HWY_INLINE Vec<float> add_lane(Vec<float> sum, Vec<float> b, Vec<float> a) {
-  return Vec<float>(vfmaq_laneq_f32(sum.raw, b.raw, a.raw, Lane));
-}
-template <int Lane>
-HWY_INLINE Vec<double> add_lane(Vec<double> sum, Vec<double> b, Vec<double> a) {
-  return Vec<double>(vfmaq_laneq_f64(sum.raw, b.raw, a.raw, Lane));
-}
-// The compiler would move loads of later steps up until the sums no longer fit the registers.
-#define TM_STEP_END asm volatile("" ::: "memory")
-#else
-#define TM_LANES 0
-#define TM_STEP_END
-#endif
-
-// The sums of Rows × Vecs vectors.
-template <class T, int Rows, int Vecs>
-using Sums = Vec<T>[Rows][Vecs];
-
-template <class T, int Rows, int Vecs>
-HWY_INLINE void clear(Sums<T, Rows, Vecs>& sums) {
-  TM_UNROLL for (int r = 0; r < Rows; ++r) {
-    TM_UNROLL for (int v = 0; v < Vecs; ++v) sums[r][v] = hn::Zero(Tag<T>());
-  }
-}
-
-template <class T, int Rows, int Vecs>
-HWY_INLINE void load(Sums<T, Rows, Vecs>& sums, const T* from) {
-  TM_UNROLL for (int r = 0; r < Rows; ++r) {
-    TM_UNROLL for (int v = 0; v < Vecs; ++v) sums[r][v] =
-        hn::LoadU(Tag<T>(), from + (r * Vecs + v) * lanes_of<T>);
-  }
-}
-
-template <class T, int Rows, int Vecs>
-HWY_INLINE void store(Sums<T, Rows, Vecs>& sums, T alpha, bool add, T* HWY_RESTRICT c, std::int64_t ld) {
-  const Tag<T> d;
-  if (alpha != T(1)) {
-    const Vec<T> factor = hn::Set(d, alpha);
-    TM_UNROLL for (int r = 0; r < Rows; ++r) {
-      TM_UNROLL for (int v = 0; v < Vecs; ++v) sums[r][v] = hn::Mul(sums[r][v], factor);
-    }
-  }
-  if (add) {
-    TM_UNROLL for (int r = 0; r < Rows; ++r) {
-      TM_UNROLL for (int v = 0; v < Vecs; ++v) {
-        T* p = c + r * ld + v * lanes_of<T>;
-        hn::StoreU(hn::Add(hn::LoadU(d, p), sums[r][v]), d, p);
-      }
-    }
-  } else {
-    TM_UNROLL for (int r = 0; r < Rows; ++r) {
-      TM_UNROLL for (int v = 0; v < Vecs; ++v) hn::StoreU(sums[r][v], d, c + r * ld + v * lanes_of<T>);
-    }
-  }
-}
-
-// One step along k: sums += (tile_rows values of a) (Vecs vectors of b).
-template <class T, int Vecs>
-HWY_INLINE void panel_step(Sums<T, tile_rows, Vecs>& sums, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b) {
-  const Tag<T> d;
-  Vec<T> y[Vecs];
-#if TM_LANES
-  constexpr int in_vector = static_cast<int>(lanes_of<T>);
-  Vec<T> x[tile_rows / in_vector];
-  TM_UNROLL for (int q = 0; q < tile_rows / in_vector; ++q) x[q] = hn::LoadU(d, a + q * in_vector);
-  TM_UNROLL for (int v = 0; v < Vecs; ++v) y[v] = hn::LoadU(d, b + v * lanes_of<T>);
-  TM_UNROLL for (int v = 0; v < Vecs; ++v) {
-    TM_UNROLL for (int q = 0; q < tile_rows / in_vector; ++q) {
-      auto& row = sums;
-      row[q * in_vector][v] = add_lane<0>(row[q * in_vector][v], y[v], x[q]);
-      row[q * in_vector + 1][v] = add_lane<1>(row[q * in_vector + 1][v], y[v], x[q]);
-      if constexpr (in_vector == 4) {
-        row[q * in_vector + 2][v] = add_lane<2>(row[q * in_vector + 2][v], y[v], x[q]);
-        row[q * in_vector + 3][v] = add_lane<3>(row[q * in_vector + 3][v], y[v], x[q]);
-      }
-    }
-  }
-#else
-  TM_UNROLL for (int v = 0; v < Vecs; ++v) y[v] = hn::LoadU(d, b + v * lanes_of<T>);
-  TM_UNROLL for (int r = 0; r < tile_rows; ++r) {
-    const Vec<T> x = hn::Set(d, a[r]);
-    TM_UNROLL for (int v = 0; v < Vecs; ++v) sums[r][v] = hn::MulAdd(x, y[v], sums[r][v]);
-  }
-#endif
-  TM_STEP_END;
-}
-
-// a: tile_rows values per step, a_step apart; b: Vecs vectors per step, b_step apart. The sums go on from
-// `begun`, where store() left those of another piece of the depth, or from zero.
-template <class T, int Vecs>
-HWY_INLINE void from_panels(Sums<T, tile_rows, Vecs>& sums, std::int64_t depth, const T* HWY_RESTRICT a,
-                            std::int64_t a_step, const T* HWY_RESTRICT b, std::int64_t b_step,
-                            const T* begun = nullptr) {
-  std::int64_t l = 0;
-#if TM_LANES
-  if constexpr (std::is_same_v<T, float> && Vecs == 4) {
-    if (a_step == 4 && b_step == 16 && depth >= 4) {
-      Tile4x16 raw;
-      panels_4x16(depth / 4, a, b, begun, raw);
-      TM_UNROLL for (int r = 0; r < 4; ++r) {
-        TM_UNROLL for (int v = 0; v < 4; ++v) sums[r][v] = Vec<T>(raw[r][v]);
-      }
-      l = depth / 4 * 4;
-      a += l * 4, b += l * 16;
-    }
-  }
-#elif HWY_TARGET <= HWY_AVX3
-  if constexpr (std::is_same_v<T, float> && Vecs == 3) {
-    if (a_step == 8 && b_step == 48 && depth >= 4) {
-      HWY_ALIGN float raw[8 * 48];
-      if (begun) {
-        std::copy_n(begun, 8 * 48, raw);
-      } else {
-        std::fill_n(raw, 8 * 48, 0.0f);
-      }
-      panels_8x48(depth / 4, a, b, raw);
-      load<T, tile_rows, Vecs>(sums, raw);
-      l = depth / 4 * 4;
-      a += l * 8, b += l * 48;
-    }
-  }
-#endif
-  if (l == 0 && begun) load<T, tile_rows, Vecs>(sums, begun);
-  if (l == 0 && !begun) clear<T, tile_rows, Vecs>(sums);
-  for (; l + 4 <= depth; l += 4) {
-    TM_UNROLL for (int u = 0; u < 4; ++u) {
-      panel_step<T, Vecs>(sums, a, b);
-      a += a_step, b += b_step;
-    }
-  }
-  for (; l < depth; ++l) {
-    panel_step<T, Vecs>(sums, a, b);
-    a += a_step, b += b_step;
-  }
-}
-
-// Rows of a read where they lie.
-template <class T, int Rows, int Vecs>
-HWY_INLINE void from_rows(Sums<T, Rows, Vecs>& sums, std::int64_t depth, Matrix<const T> a,
-                          const T* HWY_RESTRICT b, std::int64_t b_step) {
-  const Tag<T> d;
-  std::int64_t l = 0;
-#if TM_LANES
-  if constexpr (std::is_same_v<T, float> && Rows == 4 && Vecs == 4) {
-    if (a.col == 1 && depth >= 4) {
-      Tile4x16 raw;
-      rows_4x16(depth / 4, a.data, a.row, b, b_step, raw);
-      TM_UNROLL for (int r = 0; r < 4; ++r) {
-        TM_UNROLL for (int v = 0; v < 4; ++v) sums[r][v] = Vec<T>(raw[r][v]);
-      }
-      l = depth / 4 * 4;
-      b += l * b_step;
-    }
-  }
-#endif
-  if (l == 0) clear<T, Rows, Vecs>(sums);
-#if TM_LANES
-  if (a.col == 1) {  // contiguous along k: some steps from one vector per row
-    constexpr int in_vector = static_cast<int>(lanes_of<T>);
-    for (; l + in_vector <= depth; l += in_vector) {
-      Vec<T> x[Rows];
-      TM_UNROLL for (int r = 0; r < Rows; ++r) x[r] = hn::LoadU(d, a.data + r * a.row + l);
-      const auto step = [&]<int Lane>() HWY_ATTR {
-        TM_UNROLL for (int v = 0; v < Vecs; ++v) {
-          const Vec<T> y = hn::LoadU(d, b + v * lanes_of<T>);
-          TM_UNROLL for (int r = 0; r < Rows; ++r) sums[r][v] = add_lane<Lane>(sums[r][v], y, x[r]);
-        }
-        b += b_step;
-        TM_STEP_END;
-      };
-      step.template operator()<0>();
-      step.template operator()<1>();
-      if constexpr (in_vector == 4) {
-        step.template operator()<2>();
-        step.template operator()<3>();
-      }
-    }
-  }
-#endif
-  for (; l < depth; ++l) {
-    Vec<T> y[Vecs];
-    TM_UNROLL for (int v = 0; v < Vecs; ++v) y[v] = hn::LoadU(d, b + v * lanes_of<T>);
-    TM_UNROLL for (int r = 0; r < Rows; ++r) {
-      const Vec<T> x = hn::Set(d, a.data[r * a.row + l * a.col]);
-      TM_UNROLL for (int v = 0; v < Vecs; ++v) sums[r][v] = hn::MulAdd(x, y[v], sums[r][v]);
-    }
-    b += b_step;
-  }
-}
-
-// Sums to the part of C that there is.
-template <class T, int Rows, int Vecs>
-HWY_INLINE void deliver(Sums<T, Rows, Vecs>& sums, std::int64_t rows, std::int64_t cols, T alpha, bool add,
-                        T* c, std::int64_t ld) {
-  if (rows == Rows && cols == Vecs * lanes_of<T>) {
-    return store<T, Rows, Vecs>(sums, alpha, add, c, ld);
-  }
-  HWY_ALIGN T tile[Rows * Vecs * lanes_of<T>];
-  constexpr std::int64_t width = Vecs * lanes_of<T>;
-  store<T, Rows, Vecs>(sums, alpha, false, tile, width);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < cols; ++j) {
-      T& out = c[i * ld + j];
-      out = add ? out + tile[i * width + j] : tile[i * width + j];
-    }
-  }
-}
-
 // Calls f with as many vectors as `cols` columns need.
 template <class T, class F>
 HWY_INLINE void with_vectors(std::int64_t cols, const F& f) {
-  if (cols > (tile_vectors - 1) * lanes_of<T>) return f.template operator()<tile_vectors>();
+  if (cols > (block_vectors - 1) * lanes_of<T>) return f.template operator()<block_vectors>();
   if (cols <= lanes_of<T>) return f.template operator()<1>();
   if (cols <= 2 * lanes_of<T>) return f.template operator()<2>();
-  if constexpr (tile_vectors > 3) f.template operator()<3>();
+  if constexpr (block_vectors > 3) f.template operator()<3>();
 }
 // Rows of a that are read where they lie: as many as give enough sums at once even with one vector of
 // columns.
@@ -287,18 +38,18 @@ HWY_INLINE void with_rows(std::int64_t rows, const F& f) {
 template <class T>
 void packed(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, const T* a, const T* b, bool add,
             T* c, std::int64_t ld) {
-  constexpr std::int64_t width = tile_columns<T>;
+  constexpr std::int64_t width = block_columns<T>;
   for (std::int64_t j = 0; j < n; j += width) {
     const std::int64_t cols = std::min(width, n - j);
     with_vectors<T>(cols, [&]<int Vecs>() HWY_ATTR {
-      for (std::int64_t i = 0; i < m; i += tile_rows) {
+      for (std::int64_t i = 0; i < m; i += block_rows) {
         // What the sums go to is fetched while they are computed.
-        TM_UNROLL for (int r = 0; r < tile_rows; ++r)
+        TM_UNROLL for (int r = 0; r < block_rows; ++r)
             __builtin_prefetch(c + std::min(i + r, m - 1) * ld + j, 1, 2);
-        Sums<T, tile_rows, Vecs> sums;
-        from_panels<T, Vecs>(sums, depth, a + i * depth, tile_rows, b + j * depth, width);
-        deliver<T, tile_rows, Vecs>(sums, std::min<std::int64_t>(tile_rows, m - i), cols, alpha, add,
-                                    c + i * ld + j, ld);
+        Sums<T, block_rows, Vecs> sums;
+        from_panels<T, Vecs>(sums, depth, a + i * depth, block_rows, b + j * depth, width);
+        deliver<T, block_rows, Vecs>(sums, std::min<std::int64_t>(block_rows, m - i), cols, alpha, add,
+                                     c + i * ld + j, ld);
       }
     });
   }
@@ -307,7 +58,7 @@ void packed(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, const T
 // Columns of b that are not contiguous, or end within a vector, are copied into a panel first.
 template <class T>
 const T* columns(Matrix<const T> b, std::int64_t depth, std::int64_t cols, T* panel, std::int64_t& step) {
-  constexpr std::int64_t width = tile_columns<T>;
+  constexpr std::int64_t width = block_columns<T>;
   if (b.col == 1 && cols % lanes_of<T> == 0) {
     step = b.row;
     return b.data;
@@ -324,7 +75,7 @@ const T* columns(Matrix<const T> b, std::int64_t depth, std::int64_t cols, T* pa
 template <class T>
 void strided(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, Matrix<const T> a,
              Matrix<const T> b, bool add, T* c, std::int64_t ld) {
-  constexpr std::int64_t width = tile_columns<T>;
+  constexpr std::int64_t width = block_columns<T>;
   HWY_ALIGN T panel[deepest * width];
   const bool rows_contiguous = a.row == 1 && a.col != 1;
   for (std::int64_t j = 0; j < n; j += width) {
@@ -334,10 +85,10 @@ void strided(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, Matrix
     with_vectors<T>(cols, [&]<int Vecs>() HWY_ATTR {
       std::int64_t i = 0;
       if (rows_contiguous) {
-        for (; i + tile_rows <= m; i += tile_rows) {
-          Sums<T, tile_rows, Vecs> sums;
+        for (; i + block_rows <= m; i += block_rows) {
+          Sums<T, block_rows, Vecs> sums;
           from_panels<T, Vecs>(sums, depth, a.data + i, a.col, right, step);
-          deliver<T, tile_rows, Vecs>(sums, tile_rows, cols, alpha, add, c + i * ld + j, ld);
+          deliver<T, block_rows, Vecs>(sums, block_rows, cols, alpha, add, c + i * ld + j, ld);
         }
       }
       for (; i < m; i += direct_rows) {
@@ -354,12 +105,12 @@ void strided(std::int64_t m, std::int64_t n, std::int64_t depth, T alpha, Matrix
 // Panels of `rows` rows of w that may lie side by side, step after step.
 template <class T>
 void copy_strip(Matrix<const T> w, std::int64_t rows, std::int64_t steps, T* panels) {
-  constexpr std::int64_t width = tile_columns<T>;
-  if (w.row == 1 && rows == thin_tiles * width) {
+  constexpr std::int64_t width = block_columns<T>;
+  if (w.row == 1 && rows == thin_blocks * width) {
     for (std::int64_t l = 0; l < steps; ++l) {
       const T* from = w.data + l * w.col;
-      TM_UNROLL for (int t = 0; t < thin_tiles; ++t) {
-        TM_UNROLL for (int v = 0; v < tile_vectors; ++v) {
+      TM_UNROLL for (int t = 0; t < thin_blocks; ++t) {
+        TM_UNROLL for (int v = 0; v < block_vectors; ++v) {
           hn::StoreU(hn::LoadU(Tag<T>(), from + t * width + v * lanes_of<T>), Tag<T>(),
                      panels + (t * steps + l) * width + v * lanes_of<T>);
         }
@@ -376,29 +127,29 @@ void copy_strip(Matrix<const T> w, std::int64_t rows, std::int64_t steps, T* pan
   }
 }
 
-// A tile to the part of c that there is, whichever of its strides is 1. `Turned`: the tile's rows are columns
-// of c.
+// A block to the part of c that there is, whichever of its strides is 1. `Turned`: the block's rows are
+// columns of c.
 template <class T, int Rows, int Vecs, bool Turned>
 HWY_INLINE void deliver_to(Sums<T, Rows, Vecs>& sums, std::int64_t rows, std::int64_t cols, T alpha, bool add,
                            Matrix<T> c) {
   const std::int64_t row = Turned ? c.col : c.row, col = Turned ? c.row : c.col;
   if (col == 1) return deliver<T, Rows, Vecs>(sums, rows, cols, alpha, add, c.data, row);
-  HWY_ALIGN T tile[Rows * Vecs * lanes_of<T>];
+  HWY_ALIGN T block[Rows * Vecs * lanes_of<T>];
   constexpr std::int64_t width = Vecs * lanes_of<T>;
-  store<T, Rows, Vecs>(sums, alpha, false, tile, width);
+  store<T, Rows, Vecs>(sums, alpha, false, block, width);
   for (std::int64_t j = 0; j < cols; ++j) {
     for (std::int64_t i = 0; i < rows; ++i) {
       T& out = c.data[i * row + j * col];
-      out = add ? out + tile[i * width + j] : tile[i * width + j];
+      out = add ? out + block[i * width + j] : block[i * width + j];
     }
   }
 }
 
-// The depth of w is contiguous: rows of w are the tile's rows, x its columns.
+// The depth of w is contiguous: rows of w are the block's rows, x its columns.
 template <class T>
 void thin_along(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha, Matrix<const T> w,
                 const T* x, bool add, Matrix<T> c) {
-  constexpr std::int64_t width = tile_columns<T>, line = 64 / sizeof(T), lines = 4;
+  constexpr std::int64_t width = block_columns<T>, line = 64 / sizeof(T), lines = 4;
   for (std::int64_t i = 0; i < many; i += direct_rows) {
     // The hardware follows rows that it has seen begin.
     for (std::int64_t r = i + direct_rows; r < std::min(i + 2 * direct_rows, many); ++r) {
@@ -418,14 +169,14 @@ void thin_along(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha
   }
 }
 
-// Rows of w lie side by side: they are the tile's columns, x its rows. Some of them and of the depth are
+// Rows of w lie side by side: they are the block's columns, x its rows. Some of them and of the depth are
 // copied into panels that stay in the nearest cache: at the usual distances the lines of w themselves drive
 // each other out of it, and each step of a narrower strip would be on another page. The chains of sums go on
 // from piece to piece.
 template <class T>
 void thin_across(std::int64_t many, std::int64_t few, std::int64_t depth, T alpha, Matrix<const T> w,
                  const T* x, bool add, Matrix<T> c) {
-  constexpr std::int64_t width = tile_columns<T>, strip = thin_tiles * width;
+  constexpr std::int64_t width = block_columns<T>, strip = thin_blocks * width;
   constexpr std::int64_t piece = std::max<std::int64_t>(64, 8192 / strip / 4 * 4);
   HWY_ALIGN T panels[strip * piece];
   HWY_ALIGN T chains[most_few * strip];
@@ -438,16 +189,16 @@ void thin_across(std::int64_t many, std::int64_t few, std::int64_t depth, T alph
       for (std::int64_t t = 0; t < rows; t += width) {
         const std::int64_t cols = std::min(width, rows - t);
         with_vectors<T>(cols, [&]<int Vecs>() HWY_ATTR {
-          for (std::int64_t j = 0; j < few; j += tile_rows) {
-            T* chain = chains + j * strip + t * tile_rows;
-            Sums<T, tile_rows, Vecs> sums;
-            from_panels<T, Vecs>(sums, steps, x + j * depth + l * tile_rows, tile_rows, panels + t * steps,
+          for (std::int64_t j = 0; j < few; j += block_rows) {
+            T* chain = chains + j * strip + t * block_rows;
+            Sums<T, block_rows, Vecs> sums;
+            from_panels<T, Vecs>(sums, steps, x + j * depth + l * block_rows, block_rows, panels + t * steps,
                                  width, first ? nullptr : chain);
             if (last) {
-              deliver_to<T, tile_rows, Vecs, true>(sums, std::min<std::int64_t>(tile_rows, few - j), cols,
-                                                   alpha, add, c.at(i + t, j));
+              deliver_to<T, block_rows, Vecs, true>(sums, std::min<std::int64_t>(block_rows, few - j), cols,
+                                                    alpha, add, c.at(i + t, j));
             } else {
-              store<T, tile_rows, Vecs>(sums, T(1), false, chain, Vecs * lanes_of<T>);
+              store<T, block_rows, Vecs>(sums, T(1), false, chain, Vecs * lanes_of<T>);
             }
           }
         });
@@ -457,12 +208,15 @@ void thin_across(std::int64_t many, std::int64_t few, std::int64_t depth, T alph
 }
 
 const Micro<float>* micro_f32() {
-  static constexpr Micro<float> table = {
-      {tile_rows, tile_columns<float>}, packed<float>, strided<float>, thin_along<float>, thin_across<float>};
+  static constexpr Micro<float> table = {{block_rows, block_columns<float>},
+                                         packed<float>,
+                                         strided<float>,
+                                         thin_along<float>,
+                                         thin_across<float>};
   return &table;
 }
 const Micro<double>* micro_f64() {
-  static constexpr Micro<double> table = {{tile_rows, tile_columns<double>},
+  static constexpr Micro<double> table = {{block_rows, block_columns<double>},
                                           packed<double>,
                                           strided<double>,
                                           thin_along<double>,

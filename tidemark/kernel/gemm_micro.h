@@ -1,4 +1,4 @@
-// Register kernels, one set per instruction set: tiles of C from packed panels, or straight from strided
+// Register kernels, one set per instruction set: blocks of C from packed panels, or straight from strided
 // memory.
 #pragma once
 #include "tidemark/kernel/gemm.h"
@@ -7,8 +7,8 @@ namespace tidemark::gemm {
 
 // Rows of the small operand of a thin product (gemm_thin.h).
 inline constexpr std::int64_t most_few = 32;
-// Tiles of the large one that are best computed together.
-inline constexpr int thin_tiles = 4;
+// Blocks of the large one that are best computed together.
+inline constexpr int thin_blocks = 4;
 
 template <class T>
 struct Micro {

@@ -10,7 +10,7 @@
 
 namespace tidemark::gemm {
 
-using Tile4x16 = float32x4_t[4][4];
+using Block4x16 = float32x4_t[4][4];
 
 // clang-format off
 #define TM_COLUMN(v, b, a0, l0, a1, l1, a2, l2, a3, l3)                 \
@@ -48,7 +48,7 @@ using Tile4x16 = float32x4_t[4][4];
 // 4 · fours ≥ 4 steps of packed panels: a has 4 values per step, b 16. The sums go on from `begun`, or from
 // zero.
 __attribute__((always_inline)) inline void panels_4x16(std::int64_t fours, const float* a, const float* b,
-                                                       const float* begun, Tile4x16& sums) {
+                                                       const float* begun, Block4x16& sums) {
   std::int64_t more = fours - 1;
   asm volatile(
       TM_BEGIN
@@ -72,7 +72,7 @@ __attribute__((always_inline)) inline void panels_4x16(std::int64_t fours, const
 
 // 4 · fours ≥ 4 steps of rows that are contiguous along the depth, a_row apart; b's steps are b_step apart.
 __attribute__((always_inline)) inline void rows_4x16(std::int64_t fours, const float* a, std::int64_t a_row, const float* b,
-                                                     std::int64_t b_step, Tile4x16& sums) {
+                                                     std::int64_t b_step, Block4x16& sums) {
   std::int64_t more = fours - 1;
   const float *a1 = a + a_row, *a2 = a1 + a_row, *a3 = a2 + a_row;
   const std::int64_t step = b_step * static_cast<std::int64_t>(sizeof(float));

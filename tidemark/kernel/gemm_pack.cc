@@ -100,10 +100,10 @@ void pack_widened(const Widened& how, const std::byte* from, std::int64_t row, s
 }
 
 // Some consecutive positions of an axis that lie at one distance from each other.
-struct Run {
+struct Stretch {
   std::int64_t count, offset;
 };
-Run run_at(const Axes& axes, std::int64_t index, std::int64_t most) {
+Stretch stretch_at(const Axes& axes, std::int64_t index, std::int64_t most) {
   if (axes.size.rank() <= 1) return {most, index * axes.inner_stride()};
   const std::int64_t inner = axes.size.back();
   return {std::min(most, inner - index % inner), axes.offset(index)};
@@ -122,10 +122,11 @@ void pack_strided(const void* self, const Part& part, T* panels) {
   constexpr std::int64_t few = 64;
   const std::int64_t most = step == 1 ? part.depth : few;
   for (std::int64_t l = 0; l < part.depth;) {
-    const Run deep = run_at(from.depth, part.k0 + l, std::min(most, part.depth - l));
+    const Stretch deep = stretch_at(from.depth, part.k0 + l, std::min(most, part.depth - l));
     for (std::int64_t i = 0; i < part.count;) {
       const std::int64_t lane = i % part.width;
-      const Run wide = run_at(from.outer, part.first + i, std::min(part.width - lane, part.count - i));
+      const Stretch wide =
+          stretch_at(from.outer, part.first + i, std::min(part.width - lane, part.count - i));
       T* panel = panels + (i / part.width * part.depth + l) * part.width + lane;
       const std::byte* at = data + (deep.offset + wide.offset) * size;
       if constexpr (sizeof(T) == 4) {

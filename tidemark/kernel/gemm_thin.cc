@@ -7,10 +7,10 @@
 namespace tidemark::gemm {
 namespace {
 
-constexpr std::int64_t times = 4;             // the large operand has at least so many times as many
-constexpr std::int64_t least_along = 8;       // fewer rows make too few sums for tiles whose columns they are
-constexpr std::int64_t longest = 16 << 10;    // depth: all panels of the small operand are made at once
-constexpr std::int64_t least_work = 1 << 19;  // multiply-adds per task
+constexpr std::int64_t times = 4;           // the large operand has at least so many times as many
+constexpr std::int64_t least_along = 8;     // fewer rows make too few sums for blocks whose columns they are
+constexpr std::int64_t longest = 16 << 10;  // depth: all panels of the small operand are made at once
+constexpr std::int64_t least_work = 1 << 19;    // multiply-adds per task
 constexpr std::int64_t least_packed = 1 << 14;  // elements per task
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -53,16 +53,16 @@ void run_thin(ThreadPool& pool, const Product<T>& p, std::byte* scratch) {
                  }
                });
 
-  const std::int64_t run = thin_tiles * kernels.widths.b;
-  const std::int64_t runs =
-      std::max<std::int64_t>(1, least_work / std::max<std::int64_t>(1, few * run * s.k));
-  parallel_for(pool, ceil_div(many, run), runs, [&](std::int64_t begin, std::int64_t end) {
-    alignas(buffer_alignment) T stage[most_few * thin_tiles * widest.b];
-    for (std::int64_t first = begin * run; first < std::min(end * run, many); first += run) {
-      const std::int64_t count = std::min(run, many - first);
+  const std::int64_t strip = thin_blocks * kernels.widths.b;
+  const std::int64_t strips =
+      std::max<std::int64_t>(1, least_work / std::max<std::int64_t>(1, few * strip * s.k));
+  parallel_for(pool, ceil_div(many, strip), strips, [&](std::int64_t begin, std::int64_t end) {
+    alignas(buffer_alignment) T stage[most_few * thin_blocks * widest.b];
+    for (std::int64_t first = begin * strip; first < std::min(end * strip, many); first += strip) {
+      const std::int64_t count = std::min(strip, many - first);
       const std::int64_t row = few_rows ? 0 : first, col = few_rows ? first : 0;
       T* const to = p.c ? p.c + p.c_batch.offset(0) + row * p.ld + col : stage;
-      const std::int64_t ld = p.c ? p.ld : few_rows ? run : few;
+      const std::int64_t ld = p.c ? p.ld : few_rows ? strip : few;
       const Matrix<T> c = few_rows ? Matrix<T>{to, 1, ld} : Matrix<T>{to, ld, 1};
       bool add = p.add;
       for (std::int64_t k0 = 0; k0 < s.k || k0 == 0; k0 += block, add = true) {

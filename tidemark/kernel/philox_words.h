@@ -1,4 +1,4 @@
-// Many blocks of Philox at once: what random kernels draw from, a tile of words at a time.
+// Many blocks of Philox at once: what random kernels draw from, a chunk of words at a time.
 #pragma once
 #include <cstdint>
 

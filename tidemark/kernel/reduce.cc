@@ -167,14 +167,14 @@ class Reducer {
     std::int64_t from;  // offset of its first element
     std::int64_t first, width;
   };
-  enum class Step : std::uint8_t {
+  enum class Transform : std::uint8_t {
     plain,
     square,
     exponential
   };  // what a pass does to an element before folding it
   struct Pass {
     Fold fold;
-    Step step = Step::plain;
+    Transform transform = Transform::plain;
   };
 
   Strip strip(std::int64_t s) const {
@@ -192,9 +192,9 @@ class Reducer {
       case Reduction::prod:
         return {Fold::prod};
       case Reduction::logsumexp:
-        return number == 0 ? Pass{Fold::max} : Pass{Fold::sum, Step::exponential};
+        return number == 0 ? Pass{Fold::max} : Pass{Fold::sum, Transform::exponential};
       case Reduction::var:
-        return number == 0 ? Pass{Fold::sum} : Pass{Fold::sum, Step::square};
+        return number == 0 ? Pass{Fold::sum} : Pass{Fold::sum, Transform::square};
       case Reduction::sum:
       case Reduction::mean:
         break;
@@ -226,9 +226,9 @@ class Reducer {
     }
   }
 
-  static void apply(Step step, C* x, std::int64_t n) {
+  static void apply(Transform transform, C* x, std::int64_t n) {
     if constexpr (!std::is_integral_v<C>) {
-      if (step == Step::exponential) return exp_row(x, n);
+      if (transform == Transform::exponential) return exp_row(x, n);
     }
     for (std::int64_t i = 0; i < n; ++i) x[i] = x[i] * x[i];
   }
@@ -247,9 +247,9 @@ class Reducer {
       for (std::int64_t i = 0; i < n; ++i)
         buffer[i] = static_cast<C>(*source.at(base + inner_.offset(k + i)));
     }
-    if (pass.step != Step::plain) {
+    if (pass.transform != Transform::plain) {
       for (std::int64_t i = 0; i < n; ++i) buffer[i] = x[i] - shift;
-      apply(pass.step, buffer, n);
+      apply(pass.transform, buffer, n);
       x = buffer;
     }
     total = fold_two(pass.fold, total, static_cast<A>(fold_run(pass.fold, x, n)));
@@ -268,9 +268,9 @@ class Reducer {
         }
       }
       const C* x = load(row, 1, width, buffer);
-      if (pass.step != Step::plain) {
+      if (pass.transform != Transform::plain) {
         for (std::int64_t c = 0; c < width; ++c) buffer[c] = x[c] - shift[c];
-        apply(pass.step, buffer, width);
+        apply(pass.transform, buffer, width);
         x = buffer;
       }
       fold_row(pass.fold, lanes + i % fold_lanes * strip_width, x, width);

@@ -1,5 +1,5 @@
 // Vector math on Lanes: accurate over the whole range, with the special values of <cmath>. The cores of the
-// circular functions are Highway's; what those leave undefined (NaN, infinities, large angles) is settled
+// circular functions are Highway's; what those leave undefined (NaN, infinities, large angles) is handled
 // here. Errors are measured in ops/scalar/elementwise_accuracy_test.cc.
 #if defined(TIDEMARK_KERNEL_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TIDEMARK_KERNEL_SIMD_MATH_INL_H_

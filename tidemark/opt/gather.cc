@@ -23,12 +23,12 @@ struct Term {
   Part lhs, rhs;
 };
 // Products of neighbouring parts, by ascending parts.
-struct Run {
+struct Series {
   std::vector<Term> terms;
 };
 struct Sum {
   std::vector<ValueId> others;  // in the order in which they are added
-  std::vector<Run> runs;
+  std::vector<Series> series;
 };
 
 class Sums {
@@ -42,7 +42,7 @@ class Sums {
       Sum sum;
       collect(node.results[0], sum, inner, true);
       group(sum);
-      if (!sum.runs.empty() && is_free(NodeId(n), sum)) sums_.emplace(static_cast<std::uint32_t>(n), sum);
+      if (!sum.series.empty() && is_free(NodeId(n), sum)) sums_.emplace(static_cast<std::uint32_t>(n), sum);
     }
   }
 
@@ -115,11 +115,11 @@ class Sums {
       for (std::size_t begin = 0, end = 0; begin < terms.size(); begin = end) {
         for (end = begin + 1; end < terms.size() && follows(terms[end - 1], terms[end]);) ++end;
         if (end - begin < fewest) continue;
-        Run run;
-        run.terms.assign(terms.begin() + static_cast<std::ptrdiff_t>(begin),
-                         terms.begin() + static_cast<std::ptrdiff_t>(end));
-        for (const Term& term : run.terms) taken.push_back(term.product);
-        sum.runs.push_back(std::move(run));
+        Series series;
+        series.terms.assign(terms.begin() + static_cast<std::ptrdiff_t>(begin),
+                            terms.begin() + static_cast<std::ptrdiff_t>(end));
+        for (const Term& term : series.terms) taken.push_back(term.product);
+        sum.series.push_back(std::move(series));
       }
     }
     std::ranges::sort(taken);
@@ -139,8 +139,8 @@ class Sums {
           n == root.index || std::ranges::any_of(node.operands, [&](ValueId v) { return later[v.index]; });
       for (ValueId v : node.results) later[v.index] = depends;
     }
-    return std::ranges::none_of(sum.runs, [&](const Run& run) {
-      return later[run.terms[0].lhs.stack.index] || later[run.terms[0].rhs.stack.index];
+    return std::ranges::none_of(sum.series, [&](const Series& series) {
+      return later[series.terms[0].lhs.stack.index] || later[series.terms[0].rhs.stack.index];
     });
   }
 
@@ -193,8 +193,8 @@ class Gathering {
 
   bool place(NodeId n, const Sum& sum) {
     const bool ready = std::ranges::all_of(sum.others, [&](ValueId v) { return has(v); }) &&
-                       std::ranges::all_of(sum.runs, [&](const Run& run) {
-                         return has(run.terms[0].lhs.stack) && has(run.terms[0].rhs.stack);
+                       std::ranges::all_of(sum.series, [&](const Series& series) {
+                         return has(series.terms[0].lhs.stack) && has(series.terms[0].rhs.stack);
                        });
     if (!ready) return false;
     const Graph& source = rewriter_.source();
@@ -204,17 +204,17 @@ class Gathering {
       total =
           total.valid() ? append(ops_.add, {total, v}, source[n].attrs, source.type(result), source[n]) : v;
     };
-    for (const Run& run : sum.runs) add(product_of(run));
+    for (const Series& series : sum.series) add(product_of(series));
     for (const ValueId v : sum.others) add(rewriter_.image(v));
     rewriter_.map(result, total);
     return true;
   }
 
-  ValueId product_of(const Run& run) {
+  ValueId product_of(const Series& series) {
     const Graph& source = rewriter_.source();
-    const Node& step = source[source[run.terms[0].product].producer];
-    const auto count = std::ssize(run.terms);
-    const ValueId lhs = rows(run.terms[0].lhs, count, step), rhs = rows(run.terms[0].rhs, count, step);
+    const Node& step = source[source[series.terms[0].product].producer];
+    const auto count = std::ssize(series.terms);
+    const ValueId lhs = rows(series.terms[0].lhs, count, step), rhs = rows(series.terms[0].rhs, count, step);
     const auto dims = [&](const char* name, bool contracted) {
       return over_steps(attribute<Dims>(step, name), contracted);
     };
@@ -223,7 +223,7 @@ class Gathering {
                                               {"rhs_batch", dims("rhs_batch", false)},
                                               {"lhs_contract", dims("lhs_contract", true)},
                                               {"rhs_contract", dims("rhs_contract", true)}}),
-                  source.type(run.terms[0].product), step);
+                  source.type(series.terms[0].product), step);
   }
 
   ValueId rows(const Part& first, std::int64_t count, const Node& at) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tidemark/plan/step_call.h"
+
 namespace tidemark {
 namespace {
 
@@ -14,12 +16,7 @@ class KernelSum {
 
   // What the step adds.
   Cost add(const Step& step) {
-    NodeCall call(graph_, graph_[step.node]);
-    const std::vector<RegionFacts> facts = region_facts(plan_, step.node);
-    std::vector<Strides> strides;
-    for (const Ref& ref : step.in) strides.push_back(ref.strides);
-    call.call.planned = facts;
-    call.call.in_strides = strides;
+    const StepCall call(graph_, plan_, step);
     Cost cost = target_.cost(call);
     const DType dtype = arithmetic_dtype(call);
     alone_ += seconds_of(machine_, cost, dtype);

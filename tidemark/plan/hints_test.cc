@@ -106,7 +106,7 @@ TEST(Hints, KeepWinsOverTheCheckpointAround) {
   EXPECT_EQ(report(plan, "kept").bytes, layer_bytes);
 }
 
-TEST(Hints, RecomputeDropsAValueOverItsLongestWait) {
+TEST(Hints, RecomputeDropsAValueOverItsLongestGap) {
   Chain chain(8, 0);
   for (std::size_t l : {3, 4, 5}) {
     chain.s.graph.add_hint({.kind = HintKind::recompute, .value = chain.h[l].id()});
@@ -159,7 +159,7 @@ TEST(Hints, TheMemoryOfACheckpointKeepsWhatIsWorthMost) {
 }
 
 TEST(Hints, InnerCheckpointsAreRecomputedForTheOuterOneAndForThemselves) {
-  // outer: two inner ones of four layers each, then a tail outside that makes the wait long.
+  // outer: two inner ones of four layers each, then a tail outside that makes the gap long.
   Sketch s;
   std::vector<Var> h{s.input(16, 64)};
   const CheckpointId outer = s.graph.add_checkpoint({.name = "outer"});

@@ -1,11 +1,15 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tidemark/base/json_reader.h"
 #include "tidemark/base/text_file.h"
 #include "tidemark/plan/machine.h"
-#include "tidemark/plan/report/json_reader.h"
 
 namespace tidemark {
 namespace {
 
-using Json = JsonReader::Json;
+using Json = nlohmann::ordered_json;
 constexpr std::string_view format_name = "tidemark-machine";
 constexpr int format_version = 2;
 constexpr JsonFileKind machine_file{"machine file", ErrorCode::bad_machine_file};
@@ -136,8 +140,8 @@ std::string to_json(const Machine& machine) {
 }
 
 Machine machine_from_json(std::string_view text) {
-  const Json json = JsonReader::parse(text, machine_file);
-  const JsonReader root(json, machine_file);
+  const JsonDocument document(text, machine_file);
+  const JsonReader root(document);
   if (root.field("format").text() != format_name) {
     root.field("format").reject("not a machine", std::string(format_name));
   }

@@ -107,7 +107,7 @@ struct HintReport {
   ValueId value = {};  // whose memory it is about; invalid for checkpoints
   bool honoured = false;
   std::string reason = {};      // why it has no effect
-  std::int64_t bytes = 0;       // not stored over the wait; for a keep: stored
+  std::int64_t bytes = 0;       // not stored over the gap; for a keep: stored
   std::int64_t kept_bytes = 0;  // of the inside, within a checkpoint's memory
   int runs = 0;                 // steps added
   double seconds = 0;           // predicted, of those

@@ -78,13 +78,8 @@ class CommandStream::Lowering {
   }
 
   const Call& call_of(const Step& step, Commands& out) {
-    out.calls.push_back(std::make_unique<CallData>(graph_, graph_[step.node]));
-    CallData& data = *out.calls.back();
-    for (const Ref& ref : step.in) data.strides.push_back(ref.strides);
-    data.facts = region_facts(plan_, step.node);
-    data.call.call.in_strides = data.strides;
-    data.call.call.planned = data.facts;
-    return data.call;
+    out.calls.push_back(std::make_unique<StepCall>(graph_, plan_, step));
+    return *out.calls.back();
   }
 
   void add_call(Command& command, const Step& step, Commands& out) {
@@ -108,7 +103,7 @@ class CommandStream::Lowering {
   void add_group(Command& command, std::size_t first, std::size_t last, Commands& out) {
     command.is_group = true;
     std::vector<Ref> outside, results;
-    std::map<std::uint32_t, GroupPlace> made;  // by buffer: what the group's own steps put there
+    std::map<std::uint32_t, GroupRef> made;  // by buffer: what the group's own steps put there
     int tiles = 0;
     const auto is_tile = [&](const Ref& ref) {
       return plan_.buffers[ref.buffer.index].binding == Binding::tile;
@@ -121,7 +116,7 @@ class CommandStream::Lowering {
       const auto found = std::ranges::find_if(outside, same);
       const auto number = static_cast<int>(found - outside.begin());
       if (found == outside.end()) outside.push_back(ref);
-      return GroupPlace{GroupPlace::operand, number};
+      return GroupRef{GroupRef::operand, number};
     };
     for (std::size_t t = first; t < last; ++t) {
       const Step& step = plan_.steps[t];
@@ -132,9 +127,8 @@ class CommandStream::Lowering {
         group_step.in.push_back(own != made.end() ? own->second : place_outside(ref));
       }
       for (const Ref& ref : step.out) {
-        group_step.out.push_back(is_tile(ref)
-                                     ? GroupPlace{GroupPlace::temporary, tiles++}
-                                     : GroupPlace{GroupPlace::result, static_cast<int>(results.size())});
+        group_step.out.push_back(is_tile(ref) ? GroupRef{GroupRef::temporary, tiles++}
+                                              : GroupRef{GroupRef::result, static_cast<int>(results.size())});
         if (!is_tile(ref)) results.push_back(ref);
         made[ref.buffer.index] = group_step.out.back();
       }

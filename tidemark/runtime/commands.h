@@ -6,7 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "tidemark/kernel/group_place.h"
+#include "tidemark/kernel/group_ref.h"
+#include "tidemark/plan/step_call.h"
 #include "tidemark/plan/verify/verify.h"
 
 namespace tidemark {
@@ -32,7 +33,7 @@ struct CommandOperand {
 // One step of a group, and where each of its operands and results is.
 struct GroupStep {
   Call call;
-  std::vector<GroupPlace> in, out;
+  std::vector<GroupRef> in, out;
 };
 
 struct Commands;
@@ -53,18 +54,10 @@ struct Command {
   std::size_t last_step = 0;             // one past its last step of the plan
 };
 
-// What a call points at.
-struct CallData {
-  CallData(const Graph& graph, const Node& node) : call(graph, node) {}
-  NodeCall call;
-  std::vector<Strides> strides;
-  std::vector<RegionFacts> facts;
-};
-
-// Those of a region.
+// Those of a region, and the calls that they point at.
 struct Commands {
   std::vector<Command> list;
-  std::vector<std::unique_ptr<CallData>> calls = {};
+  std::vector<std::unique_ptr<StepCall>> calls = {};
   std::size_t arguments = 0, results = 0;  // how many there are; a region's caller says where both are
 };
 

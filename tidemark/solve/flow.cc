@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
+#include "tidemark/solve/at.h"
+
 namespace tidemark {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 FlowNetwork::FlowNetwork(int nodes) : first_(at(nodes), -1), level_(at(nodes), -1), current_(at(nodes), -1) {}
 

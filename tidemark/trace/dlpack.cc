@@ -174,7 +174,7 @@ struct Export {
   explicit Export(Reading held) : reading(std::move(held)) {}
 
   Managed managed = {};
-  const Reading reading;  // of settled memory: may end on any thread
+  const Reading reading;  // of materialized memory: may end on any thread
   std::array<std::int64_t, max_rank> shape = {}, strides = {};
 };
 
@@ -187,7 +187,7 @@ template <class Managed>
 Managed* exported(const Tensor& tensor, SourceLine where) {
   {
     const Reading meanwhile = tensor.read(where);  // throws for what holds no data
-    at_line(where, [&] { tensor.storage()->settle(); });
+    at_line(where, [&] { tensor.storage()->materialize(); });
   }
   const Type& type = tensor.type();
   auto made = std::make_unique<Export<Managed>>(tensor.read(where));

@@ -2,7 +2,7 @@
 // is reported in the plan's summary with the reason (docs/hints.md).
 //
 //   keep(x)              x is never computed a second time
-//   recompute(x)         x is not stored over its longest wait between two uses, but computed again
+//   recompute(x)         x is not stored over its longest gap between two uses, but computed again
 //   checkpoint(f)(x, …)  what enters f is stored, what f makes inside is computed again when the backward
 //                        pass needs it
 //   name(x, "h")         what summaries and errors call x

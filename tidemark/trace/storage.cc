@@ -65,12 +65,12 @@ std::byte* Storage::data() const {
   return data_;
 }
 
-bool Storage::settled() const {
+bool Storage::is_materialized() const {
   const std::lock_guard lock(mutex_);
   return !lender_;
 }
 
-void Storage::settle() {
+void Storage::materialize() {
   const std::lock_guard lock(mutex_);
   if (!lender_) return;
   own_ = allocate_aligned(bytes_);
@@ -95,7 +95,7 @@ std::optional<Reading> Storage::read(const std::shared_ptr<Storage>& storage, st
 std::optional<Overwriting> Storage::overwrite(const std::shared_ptr<Storage>& storage,
                                               std::uint32_t version) {
   TM_CHECK(!storage->read_only, "memory that must not be written was given away");
-  storage->settle();
+  storage->materialize();
   const std::lock_guard lock(storage->mutex_);
   if (storage->overwriting_ || storage->readers_ > 0 || storage->version_ != version) return {};
   storage->overwriting_ = true;

@@ -1,10 +1,10 @@
 // The memory behind a tensor that holds data. Usually its own; a result of a compiled function may still lie
-// in that function's arena, and moves out (settle) when the arena is needed again or someone takes a pointer;
-// and it may be another library's, which is told once when nobody uses it any more.
+// in that function's arena, and moves out (materialize) when the arena is needed again or someone takes a
+// pointer; and it may be another library's, which is told once when nobody uses it any more.
 //
-// Any number of threads may read, settle and donate at once. Whoever reads bytes without taking a pointer for
-// good holds a Reading meanwhile, whoever overwrites them an Overwriting: an arena is not used again, and
-// memory not overwritten, under someone who reads it.
+// Any number of threads may read, materialize and donate at once. Whoever reads bytes without taking a
+// pointer for good holds a Reading meanwhile, whoever overwrites them an Overwriting: an arena is not used
+// again, and memory not overwritten, under someone who reads it.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace tidemark {
 // Memory that tensors lie in for a while. It stays as long as a Storage or a Reading points into it.
 class Lender {
  public:
-  void wait_for_readers() const;  // none may begin meanwhile: every tensor has been settled
+  void wait_for_readers() const;  // none may begin meanwhile: every tensor has been materialized
   bool being_read() const { return readers_.load() > 0; }
   bool read_by_this_thread() const;
 
@@ -43,7 +43,8 @@ struct ForeignMemory {
 
 class Storage;
 
-// Holds the bytes of a tensor where they are. On one thread, from beginning to end; on any if it is settled.
+// Holds the bytes of a tensor where they are. On one thread, from beginning to end; on any if it is
+// materialized.
 class Reading {
  public:
   Reading(Reading&& other) noexcept;
@@ -82,7 +83,7 @@ class Storage {
  public:
   Storage(AlignedBytes own, std::int64_t bytes)
       : id(next_id()), own_(std::move(own)), data_(own_.get()), bytes_(bytes) {}
-  // In memory of the lender's, which lets it be until settle() has been called.
+  // In memory of the lender's, which lets it be until materialize() has been called.
   Storage(std::byte* borrowed, std::int64_t bytes, std::shared_ptr<Lender> lender)
       : id(next_id()), data_(borrowed), bytes_(bytes), lender_(std::move(lender)) {}
   // In memory of another library's, until nobody uses this storage any more.
@@ -102,9 +103,9 @@ class Storage {
 
   std::int64_t bytes() const { return bytes_; }
   bool foreign() const { return foreign_ != nullptr; }
-  std::byte* data() const;  // where it is now
-  bool settled() const;     // it stays where it is
-  void settle();            // out of a lender's memory, into its own
+  std::byte* data() const;       // where it is now
+  bool is_materialized() const;  // it stays where it is
+  void materialize();            // out of a lender's memory, into its own
 
   // Bumped when a compiled function has overwritten the memory; handles made before see that they are stale.
   std::uint32_t version() const { return version_.load(); }
@@ -130,7 +131,7 @@ class Storage {
   AlignedBytes own_;
   std::byte* data_;
   const std::int64_t bytes_;
-  std::shared_ptr<Lender> lender_;  // null: settled
+  std::shared_ptr<Lender> lender_;  // null: materialized
   int readers_ = 0;
   bool overwriting_ = false;
   std::atomic<std::uint32_t> version_{0};  // written under the mutex

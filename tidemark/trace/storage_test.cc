@@ -28,8 +28,8 @@ TEST(Storage, LiesInForeignMemoryAndGivesItBackOnce) {
     EXPECT_TRUE(storage->foreign());
     EXPECT_FALSE(storage->read_only);
     EXPECT_EQ(storage->device, DeviceId());
-    EXPECT_TRUE(storage->settled());
-    storage->settle();
+    EXPECT_TRUE(storage->is_materialized());
+    storage->materialize();
     EXPECT_EQ(storage->data(), reinterpret_cast<std::byte*>(other.values)) << "it does not move";
     EXPECT_EQ(other.returned, 0);
   }

@@ -99,7 +99,7 @@ const std::byte* Tensor::readable(DType as, SourceLine where) const {
           .where = where,
           .help = fmt::format("cast it: cast(x, DType::{})", name_of(as))});
   }
-  storage_->settle();  // the pointer handed out must not move
+  storage_->materialize();  // the pointer handed out must not move
   return storage_->data();
 }
 

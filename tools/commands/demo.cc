@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "tidemark/base/aligned.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"
 #include "tools/exit_code.h"
@@ -101,21 +101,21 @@ void run_demo(const DemoOptions& options) {
   }
 
   Progress progress(options.steps);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   double loss = 0, accuracy = 0;
   for (int i = 1; i <= options.steps; ++i) {
     auto [next, stats] = step(state, data.points, data.labels);
     state = next;
     loss = stats.loss.item();
     accuracy = stats.accuracy.item();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = watch.seconds();
     if (!options.json) {
       progress.show(
           i, fmt::format("loss {:.4f}  right {:5.1f}%  {:.0f} steps/s  memory {}", loss, 100 * accuracy,
                          i / seconds, to_string(Bytes(plan.input_bytes) + step.arena_high_water())));
     }
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = watch.seconds();
   const std::int64_t used = plan.input_bytes + step.arena_high_water().count;
   if (options.json) {
     const nlohmann::json report = {{"steps", options.steps},

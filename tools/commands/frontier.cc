@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/stopwatch.h"
 #include "tools/commands/frontier_command.h"
 #include "tools/exit_code.h"
 #include "tools/options/number_option.h"
@@ -55,7 +55,7 @@ void draw(const FrontierCommand& command, const Frontier& frontier) {
 }
 
 void run(const CLI::App& app, const FrontierCommand& command) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const ModelKind kind = command.model.kind();
   if (kind == ModelKind::dag_file)
     refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer", "--machine"},
@@ -64,7 +64,7 @@ void run(const CLI::App& app, const FrontierCommand& command) {
     refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer"}, "a graph in a file");
   const Frontier frontier =
       kind == ModelKind::dag_file ? frontier_of_dag(command) : frontier_of_graph(command);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = watch.seconds();
   if (!command.svg.empty()) draw(command, frontier);
   if (command.json) {
     print_json(command, frontier, seconds);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/solve/pack/check.h"
 #include "tidemark/solve/pack/csv.h"
 #include "tidemark/solve/pack/pack.h"
@@ -110,7 +110,7 @@ void explain_misfit(const PackResult& result, std::int64_t capacity, const std::
 }
 
 ExitCode run_layout(const LayoutCommand& command) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   std::optional<std::int64_t> capacity;
   if (!command.capacity.empty()) capacity = parse_bytes("--capacity", command.capacity);
   const PackTable table = read_pack_table(command.input, capacity);
@@ -123,7 +123,7 @@ ExitCode run_layout(const LayoutCommand& command) {
   const PackResult result = pack(table.items, options);
   const auto fault = check_packing(table.items, result.offsets);
   TM_CHECK(!fault, "{}", fault->what);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
 
   const bool fits = result.status == PackStatus::fits;
   if (fits && !command.output.empty()) write_text(command.output, print_pack_table(table, result.offsets));

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
 
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
+#include "tidemark/base/stopwatch.h"
 #include "tools/commands/plan_command.h"
 #include "tools/report/dag_report.h"
 #include "tools/report/dag_search.h"
@@ -46,7 +46,7 @@ ExitCode judge(const Dag& dag, const PlanCommand& command, DagReport report) {
 }  // namespace
 
 ExitCode plan_dag(const PlanCommand& command) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const Dag dag = read_dag(command.model.model);
   DagReport report = base_report(dag, command);
   if (!command.check.empty()) return judge(dag, command, std::move(report));
@@ -70,7 +70,7 @@ ExitCode plan_dag(const PlanCommand& command) {
   TM_CHECK(!command.fixed_order || report.figures.in_order);
   report.fits = !report.budget || report.figures.peak <= *report.budget;
   report.optimal = report.fits && report.figures.cost <= report.cost_bound * (1 + 1e-9);
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = watch.seconds();
 
   if (report.fits && !command.schedule.empty()) write_text(command.schedule, schedule_text(report.schedule));
   if (command.json) {

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "tidemark/autodiff/settle_loops.h"
+#include "tidemark/autodiff/lower_loops.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/print.h"
@@ -106,10 +106,8 @@ void print_passes(const PipelineReport& report) {
 }  // namespace
 
 ExitCode plan_graph(const PlanCommand& command) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  const Stopwatch watch;
+  const auto seconds = [&] { return watch.seconds(); };
   SearchControl control(planning_control(command.effort));
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "tidemark/base/error.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/schedule/action_text.h"
 #include "tidemark/schedule/verify.h"
 #include "tools/exit_code.h"
@@ -53,7 +53,7 @@ void write_list(const std::string& path, const Question& question, const Schedul
 }
 
 ExitCode plan(const ScheduleCommand& command) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const Question question = command.option.question();
   std::unique_ptr<Schedule> made;
   try {
@@ -66,7 +66,7 @@ ExitCode plan(const ScheduleCommand& command) {
     }
     throw;
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = watch.seconds();
   const bool in_bytes = !command.option.state.empty();
   if (!command.actions.empty()) write_list(command.actions, question, *made);
   if (!command.svg.empty()) write_text(command.svg, schedule_svg(*made));

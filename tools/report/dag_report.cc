@@ -9,12 +9,11 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
 #include "tidemark/plan/report/plan_hash.h"
+#include "tidemark/solve/at.h"
 #include "tools/options/solver_option.h"
 
 namespace tidemark::cli {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::string size_text(std::int64_t bytes) {
   return bytes < 1024 ? fmt::format("{} bytes", bytes)

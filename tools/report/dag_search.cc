@@ -16,14 +16,14 @@ bool better(const RematResult& a, const RematResult& b) {
 }
 
 // Nothing is left to find: proved cheapest, or proved that nothing smaller exists.
-bool settled(const RematResult& result) {
+bool is_final(const RematResult& result) {
   return result.optimal || (!result.feasible && result.figures.peak <= result.memory_bound);
 }
 
 // A schedule in the file's order is one in any order too, and some are found more easily there.
 RematResult or_in_given_order(RematResult found, const RematProblem& problem, const Sequence& base,
                               RematEffort effort) {
-  if (problem.fixed_order || settled(found)) return found;
+  if (problem.fixed_order || is_final(found)) return found;
   RematProblem fixed = problem;
   fixed.fixed_order = true;
   effort.units /= 4;
@@ -56,7 +56,7 @@ RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base,
   control.enter("budget", 2 * units.units);
   if (effort.seconds) units.units /= 16;
   RematResult best = or_in_given_order(solve_remat(problem, base, units, warm), problem, base, units);
-  while (effort.seconds && !settled(best) && !control.time_is_up()) {
+  while (effort.seconds && !is_final(best) && !control.time_is_up()) {
     units.units *= 2;
     RematResult next = solve_remat(problem, base, units, best.sequence);
     const double time_bound = std::max(best.time_bound, next.time_bound);

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstring>
 
 #include "tests/fuzz/formats.h"
+#include "tidemark/base/stopwatch.h"
 
 namespace {
 
@@ -29,11 +29,10 @@ bool fuzz(const FuzzFormat& format, const Options& options) {
   tidemark::testing::Mutator mutator(tidemark::testing::seeds_of(format, options.corpus), format.words);
   const int under_way =
       ::open(fmt::format("fuzz-{}.seed", format.name).c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-  const auto began = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   std::uint64_t done = 0;
   for (; done < options.count; ++done) {
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > options.seconds)
-      break;
+    if (watch.seconds() > options.seconds) break;
     const std::string number = fmt::format("{:<20}\n", options.seed + done);
     if (::pwrite(under_way, number.data(), number.size(), 0) < 0) return false;
     const std::string input = mutator.next(options.seed + done);

@@ -44,17 +44,17 @@ inline std::int64_t offset(const TensorRef& x, std::int64_t b, std::int64_t h, s
   return b * x.strides[0] + h * x.strides[1] + t * x.strides[2];
 }
 
-// Rows [t, t + n) of head (b, h), times `factor`, in `tile`.
+// Rows [t, t + n) of head (b, h), times `factor`, in `room`.
 template <class T>
 Matrix<const compute_t<T>> scaled_rows(const TensorRef& x, std::int64_t b, std::int64_t h, std::int64_t t,
-                                       std::int64_t n, compute_t<T> factor, compute_t<T>* tile) {
+                                       std::int64_t n, compute_t<T> factor, compute_t<T>* room) {
   using W = compute_t<T>;
   const rows::Tag<T> d;
   const std::int64_t width = x.shape[3], step = x.strides[3];
   const auto times = hn::Set(d, factor);
   for (std::int64_t r = 0; r < n; ++r) {
     const T* from = x.as<T>() + offset(x, b, h, t + r);
-    W* to = tile + r * width;
+    W* to = room + r * width;
     if (step == 1) {
       rows::map(d, static_cast<std::size_t>(width), to, [&](std::size_t i, std::size_t count) HWY_ATTR {
         return hn::Mul(rows::load(d, from + i, count), times);
@@ -63,17 +63,17 @@ Matrix<const compute_t<T>> scaled_rows(const TensorRef& x, std::int64_t b, std::
       for (std::int64_t i = 0; i < width; ++i) to[i] = static_cast<W>(from[i * step]) * factor;
     }
   }
-  return {tile, width, 1};
+  return {room, width, 1};
 }
-// The same rows where they lie, or in `tile` where they cannot be multiplied so.
+// The same rows where they lie, or in `room` where they cannot be multiplied so.
 template <class T>
 Matrix<const compute_t<T>> rows_of(const TensorRef& x, std::int64_t b, std::int64_t h, std::int64_t t,
-                                   std::int64_t n, compute_t<T>* tile) {
+                                   std::int64_t n, compute_t<T>* room) {
   using W = compute_t<T>;
   if constexpr (std::is_same_v<T, W>) {
     if (x.strides[3] == 1) return {x.as<T>() + offset(x, b, h, t), x.strides[2], 1};
   }
-  return scaled_rows<T>(x, b, h, t, n, W{1}, tile);
+  return scaled_rows<T>(x, b, h, t, n, W{1}, room);
 }
 
 // A factor of products: in panels of `depth` where they were made, or else the matrix itself.
@@ -90,21 +90,21 @@ Matrix<const W> transposed(Matrix<const W> x) {
 // x, n × depth with panels along the n, as the left factor; xᵀ as the right factor where `width` is that of
 // right panels.
 template <class W>
-const W* panels_of(Matrix<const W> x, std::int64_t n, std::int64_t depth, std::int64_t width, W* tile) {
+const W* panels_of(Matrix<const W> x, std::int64_t n, std::int64_t depth, std::int64_t width, W* room) {
   for (std::int64_t c = 0; c < n; c += width) {
-    gemm::pack_rows(x.data + c * x.row, x.row, x.col, std::min(width, n - c), depth, width, tile + c * depth);
+    gemm::pack_rows(x.data + c * x.row, x.row, x.col, std::min(width, n - c), depth, width, room + c * depth);
   }
-  return tile;
+  return room;
 }
 template <class W>
-Factor<W> left_factor(Matrix<const W> x, std::int64_t m, std::int64_t depth, W* tile) {
+Factor<W> left_factor(Matrix<const W> x, std::int64_t m, std::int64_t depth, W* room) {
   if (depth > widest_packed) return {x, nullptr, depth};
-  return {x, panels_of(x, m, depth, gemm::widths<W>().a, tile), depth};
+  return {x, panels_of(x, m, depth, gemm::widths<W>().a, room), depth};
 }
 template <class W>
-Factor<W> right_factor(Matrix<const W> x, std::int64_t depth, std::int64_t n, W* tile) {
+Factor<W> right_factor(Matrix<const W> x, std::int64_t depth, std::int64_t n, W* room) {
   if (std::max(depth, n) > widest_packed) return {x, nullptr, depth};
-  return {x, panels_of(transposed(x), n, depth, gemm::widths<W>().b, tile), depth};
+  return {x, panels_of(transposed(x), n, depth, gemm::widths<W>().b, room), depth};
 }
 
 // c = a b (+ c) for m rows of a from row `r` on, n columns of b, and steps [from, to) of the depth. `r`
@@ -188,10 +188,10 @@ void score(const AttentionForm& form, const Block& at, std::int64_t first, const
 }
 // y += p x, where p is zero beyond what a query sees.
 template <class W>
-void add_product(const AttentionForm& form, const Block& at, const W* p, const Factor<W>& x, W* tile, W* y,
+void add_product(const AttentionForm& form, const Block& at, const W* p, const Factor<W>& x, W* room, W* y,
                  std::int64_t y_row) {
   const Matrix<const W> rows{p, most_keys, 1};
-  const Factor<W> left = at.whole ? left_factor(rows, at.m, at.n, tile) : Factor<W>{rows, nullptr, at.n};
+  const Factor<W> left = at.whole ? left_factor(rows, at.m, at.n, room) : Factor<W>{rows, nullptr, at.n};
   for_each_query_strip(form, at, [&](std::int64_t r, std::int64_t m, std::int64_t n) {
     multiply(r, m, form.width, 0, n, left, x, true, y + r * y_row, y_row);
   });

@@ -29,9 +29,9 @@ HandedOn handed_on(const Call& call, std::size_t region);
 
 // Drives the pointers of a region's inputs and outputs. The caller sets in[input] of each value once, to
 // memory that may be written; then aim, run, hand_on, as often as it likes.
-class HandedPlaces {
+class HandedPointers {
  public:
-  HandedPlaces(const HandedOn& handed, std::byte** in, std::byte** out, ScratchPieces& scratch)
+  HandedPointers(const HandedOn& handed, std::byte** in, std::byte** out, ScratchPieces& scratch)
       : handed_(handed), in_(in), out_(out), spare_(scratch.take_pointers(handed.values.size())) {
     for (std::size_t k = 0; k < handed.values.size(); ++k) {
       if (handed.values[k].over < 0) spare_[k] = scratch.take(handed.values[k].bytes);
@@ -53,7 +53,7 @@ class HandedPlaces {
 
   // Moves each value to the place that target(its output) names; these are places that have been given.
   template <class Target>
-  void settle(const Target& target) const {
+  void move_to(const Target& target) const {
     for (const HandedOn::Value& value : handed_.values) {
       std::byte* wanted = target(value.output);
       if (in_[value.input] == wanted || value.bytes == 0) continue;

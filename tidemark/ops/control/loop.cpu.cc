@@ -49,7 +49,7 @@ void run(const KernelArgs& args) {
     return;
   }
   const auto slice = [&](std::int64_t j) { return a.reverse ? a.trips - 1 - j : j; };
-  HandedPlaces places(loop.handed, in, out, scratch);
+  HandedPointers places(loop.handed, in, out, scratch);
   for (std::size_t c = 0; c < carries; ++c) {
     in[c] = keeps_all ? snapshot(c, slice(0)) : args.out[c].data;
     copy_bytes(in[c], args.in[c].data, loop.in_bytes[c]);
@@ -74,7 +74,7 @@ void run(const KernelArgs& args) {
     if (keeps_all) std::copy_n(out, carries, in);
     places.hand_on();
   }
-  places.settle([&](std::size_t c) { return args.out[c].data; });
+  places.move_to([&](std::size_t c) { return args.out[c].data; });
 }
 
 Cost cost(const Call& call) {

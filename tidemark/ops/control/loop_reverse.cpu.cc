@@ -111,7 +111,7 @@ class Advancing {
   const Reversal& r_;
   const std::int64_t trips_;
   std::byte **in_, **out_;  // of the step; the carried ones among `in_` are the working state
-  HandedPlaces handed_;
+  HandedPointers handed_;
   Kept* places_ = nullptr;  // a stack by iteration; beyond its top, the slots that are free
   std::int64_t depth_ = 0;
 };

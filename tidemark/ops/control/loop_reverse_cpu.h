@@ -74,7 +74,7 @@ class Gradients {
   std::byte** step_pointers() const { return out_ + at_.results; }
 
   void finish() {
-    handed_.settle([&](std::size_t r) { return args_.out[r].data; });
+    handed_.move_to([&](std::size_t r) { return args_.out[r].data; });
   }
 
  private:
@@ -98,7 +98,7 @@ class Gradients {
   const ReversalLayout& at_;
   const std::int64_t trips_;
   std::byte **in_, **out_;
-  HandedPlaces handed_;
+  HandedPointers handed_;
   std::byte** slices_;  // per stacked result that lies over what a step reads: a place for one slice
 };
 

@@ -88,7 +88,7 @@ class LoopSteps final : public schedule::Simulation {
   const Reversal& r_;
   Gradients& gradients_;
   std::byte **in_, **out_;  // of the step; the carried ones among `in_` are the working state
-  HandedPlaces handed_;
+  HandedPointers handed_;
   std::size_t bytes_ = 0;
   bool recorded_ = false;  // the working state is one behind what the executor takes it for
 };

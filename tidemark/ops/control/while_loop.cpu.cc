@@ -42,7 +42,7 @@ void run(const KernelArgs& args) {
   std::byte** in = scratch.take_pointers(args.in.size() + carries + 1);
   std::byte **out = in + args.in.size(), **answer = out + carries;
   *answer = scratch.take(1);
-  HandedPlaces handed(loop.handed, in, out, scratch);
+  HandedPointers handed(loop.handed, in, out, scratch);
   for (std::size_t i = 0; i < args.in.size(); ++i) {
     in[i] = i < carries ? args.out[i].data : args.in[i].data;
     if (i < carries) copy_bytes(in[i], args.in[i].data, loop.bytes[i]);
@@ -72,7 +72,7 @@ void run(const KernelArgs& args) {
     args.regions[1](in, out);
     handed.hand_on();
   }
-  handed.settle([&](std::size_t c) { return args.out[c].data; });
+  handed.move_to([&](std::size_t c) { return args.out[c].data; });
   *args.out[carries].as<std::int64_t>() = trips;
 }
 

@@ -25,8 +25,8 @@ bool has_custom_vjp(const Graph& region) {
 }
 
 // Where things are among the operands of the reversal.
-struct Places {
-  explicit Places(const Call& call)
+struct ReversalOperands {
+  explicit ReversalOperands(const Call& call)
       : attrs(call.attrs_as<LoopReverseAttrs>()), carries(static_cast<std::size_t>(attrs.carries)) {
     TM_CHECK(attrs.unknown_length() && attrs.begins, "a reversal that is decided is differentiated");
     for (std::size_t c = 0; c < carries; ++c) {
@@ -46,7 +46,7 @@ struct Places {
 };
 
 // Φ: (began with…, captured…, trips) → (ended with…)
-Graph forward_again(const Call& call, const Places& at) {
+Graph forward_again(const Call& call, const ReversalOperands& at) {
   Graph graph;
   Builder builder(graph);
   builder.set_where(call.where);
@@ -89,7 +89,7 @@ struct Mask {
 };
 
 // Φ and Φ̇: (began with…, captured…, trips, ẋ of each floating-point one…, ṗ of those that move…) → (Φ…, Φ̇…)
-Graph pushed(const RuleCall& rule, const Places& at, const Mask& moves) {
+Graph pushed(const RuleCall& rule, const ReversalOperands& at, const Mask& moves) {
   if (has_custom_vjp(rule.call.regions[0])) {  // whose Jᵀ need not be the transpose of J
     fail(ErrorCode::not_differentiable,
          {.what = "the gradient of a while_loop whose body has a custom_vjp is differentiated again",
@@ -104,7 +104,7 @@ Graph pushed(const RuleCall& rule, const Places& at, const Mask& moves) {
 }
 
 // The first of its inputs.
-std::vector<Var> values(const RuleCall& rule, const Places& at) {
+std::vector<Var> values(const RuleCall& rule, const ReversalOperands& at) {
   std::vector<Var> list;
   for (std::size_t c = 0; c < at.carries; ++c) list.push_back(rule.in[at.begin(c)]);
   for (std::size_t i = 0; i < at.captured; ++i) list.push_back(rule.in[at.captured_value(i)]);
@@ -117,7 +117,7 @@ Var or_zeros(const Var& x, const Var& like) { return x ? x : zeros_like(like); }
 }  // namespace
 
 std::vector<Var> while_reverse_vjp(const RuleCall& rule) {
-  const Places at(rule.call);
+  const ReversalOperands at(rule.call);
   const std::size_t carried = at.float_carries.size();
   // μ: what arrives at the gradients of what it began with, and of what it captured.
   Mask moves(at.captured);
@@ -155,7 +155,7 @@ std::vector<Var> while_reverse_vjp(const RuleCall& rule) {
 }
 
 std::vector<Var> while_reverse_jvp(const RuleCall& rule) {
-  const Places at(rule.call);
+  const ReversalOperands at(rule.call);
   const std::size_t carried = at.float_carries.size(), sums = at.attrs.summed.size();
   Mask moves(at.captured);
   bool any = false;

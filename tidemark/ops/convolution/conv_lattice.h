@@ -50,7 +50,7 @@ std::int64_t input_phases(const ConvGeometry& g);
 ConvPhase input_phase(const ConvGeometry& g, std::int64_t index);
 
 // The product that computes a part. Columns are the points of all images, or, where an image has points
-// enough and results need no conversion, those of one: then tiles are made where they belong (`direct`)
+// enough and results need no conversion, those of one: then blocks are made where they belong (`direct`)
 // instead of being copied there.
 struct ConvProduct {
   gemm::Sizes sizes;

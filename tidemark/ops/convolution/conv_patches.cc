@@ -60,34 +60,34 @@ class PointWalk {
 };
 
 // Neighbouring points of one row: their source positions without any tap.
-struct Run {
+struct RowStretch {
   std::int64_t first, count;  // lanes or steps
   std::int64_t i0, i1, i2, image;
 };
 
-// What of a run lies inside of the source for one tap: points [begin, end) of it, the first of them at
+// What of a stretch lies inside of the source for one tap: points [begin, end) of it, the first of them at
 // `from`.
 struct Inside {
   std::int64_t begin, end, from;
 };
-Inside inside(const PatchLattice& l, const Run& run, const PatchLattice::Triple& tap) {
-  const std::int64_t i0 = run.i0 + tap[0], i1 = run.i1 + tap[1], i2 = run.i2 + tap[2];
+Inside inside(const PatchLattice& l, const RowStretch& stretch, const PatchLattice::Triple& tap) {
+  const std::int64_t i0 = stretch.i0 + tap[0], i1 = stretch.i1 + tap[1], i2 = stretch.i2 + tap[2];
   if (i0 < 0 || i0 >= l.in[0] || i1 < 0 || i1 >= l.in[1]) return {0, 0, 0};
   const std::int64_t step = l.stride[2];
-  std::int64_t begin = 0, end = run.count;
+  std::int64_t begin = 0, end = stretch.count;
   if (i2 < 0) begin = step == 1 ? -i2 : ceil_div(-i2, step);
-  if (const std::int64_t room = l.in[2] - i2; room < (run.count - 1) * step + 1) {
+  if (const std::int64_t room = l.in[2] - i2; room < (stretch.count - 1) * step + 1) {
     end = room <= 0 ? 0 : ceil_div(room, step);
   }
   if (begin >= end) return {0, 0, 0};
-  return {begin, end, run.image + (i0 * l.in[1] + i1) * l.in[2] + i2 + begin * step};
+  return {begin, end, stretch.image + (i0 * l.in[1] + i1) * l.in[2] + i2 + begin * step};
 }
 PatchLattice::Triple tap_at(const PatchLattice& l, std::int64_t tap) {
   return {tap / (l.taps[1] * l.taps[2]) * l.step[0], tap / l.taps[2] % l.taps[1] * l.step[1],
           tap % l.taps[2] * l.step[2]};
 }
 
-Run run_of(const PointWalk& walk, std::int64_t first, std::int64_t count) {
+RowStretch stretch_of(const PointWalk& walk, std::int64_t first, std::int64_t count) {
   return {first, count, walk.at(0), walk.at(1), walk.at(2), walk.image()};
 }
 
@@ -102,7 +102,7 @@ struct RowCopies {
   std::int32_t zero_fours[widest], zeros[widest];
   int four_count = 0, one_count = 0, zero_four_count = 0, zero_count = 0;
   std::int64_t end = 0;      // of the lanes that are seen to
-  std::int64_t longest = 0;  // run of lanes
+  std::int64_t longest = 0;  // stretch of lanes
 
   // Lanes come in order; what lies between is zero.
   void add(std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t step) {
@@ -126,19 +126,19 @@ struct RowCopies {
     for (; end < lane; ++end) zeros[zero_count++] = static_cast<std::int32_t>(end);
   }
 
-  // Of one panel and tap. Neighbours across runs are copied as one.
-  void plan(const PatchLattice& l, const Run* runs, int run_count, const PatchLattice::Triple& tap,
-            std::int64_t width) {
+  // Of one panel and tap. Neighbours across stretches are copied as one.
+  void plan(const PatchLattice& l, const RowStretch* stretches, int stretch_count,
+            const PatchLattice::Triple& tap, std::int64_t width) {
     std::int64_t lane = 0, at = 0, count = 0;
-    for (int r = 0; r < run_count; ++r) {
-      const Inside in = inside(l, runs[r], tap);
+    for (int r = 0; r < stretch_count; ++r) {
+      const Inside in = inside(l, stretches[r], tap);
       if (in.begin == in.end) continue;
-      if (l.stride[2] == 1 && runs[r].first + in.begin == lane + count && in.from == at + count) {
+      if (l.stride[2] == 1 && stretches[r].first + in.begin == lane + count && in.from == at + count) {
         count += in.end - in.begin;
         continue;
       }
       add(lane, at, count, l.stride[2]);
-      lane = runs[r].first + in.begin, at = in.from, count = in.end - in.begin;
+      lane = stretches[r].first + in.begin, at = in.from, count = in.end - in.begin;
     }
     add(lane, at, count, l.stride[2]);
     skip_to(width);
@@ -181,11 +181,11 @@ void pack_points(const void* self, const gemm::Part& part, T* panels) {
   PointWalk walk(l, part.first, image_stride);
   for (std::int64_t first = 0; first < part.count; first += width, panels += width * part.depth) {
     const std::int64_t lanes = std::min(width, part.count - first);
-    Run runs[widest];
-    int run_count = 0;
+    RowStretch stretches[widest];
+    int stretch_count = 0;
     for (std::int64_t lane = 0; lane < lanes;) {
       const std::int64_t count = std::min(walk.left(), lanes - lane);
-      runs[run_count++] = run_of(walk, lane, count);
+      stretches[stretch_count++] = stretch_of(walk, lane, count);
       walk.advance(count);
       lane += count;
     }
@@ -194,7 +194,7 @@ void pack_points(const void* self, const gemm::Part& part, T* panels) {
       const std::int64_t count = ceil_div(part.k0 + part.depth - tap, taps) - begin;
       if (count <= 0) continue;
       RowCopies copies;
-      copies.plan(l, runs, run_count, tap_at(l, tap), width);
+      copies.plan(l, stretches, stretch_count, tap_at(l, tap), width);
       T* to = panels + (begin * taps + tap - part.k0) * width;
       const S* from = x + begin * plane;
       if (copies.is_whole(width, l.stride[2]) && width == 12) {
@@ -256,15 +256,15 @@ void pack_patches(const void* self, const gemm::Part& part, T* panels) {
       const S* from = x + column.channel * plane;
       PointWalk walk(l, part.k0, l.groups * l.channels * plane);
       for (std::int64_t step = 0; step < part.depth;) {
-        const Run run = run_of(walk, step, std::min(walk.left(), part.depth - step));
-        const Inside in = inside(l, run, offset);
+        const RowStretch stretch = stretch_of(walk, step, std::min(walk.left(), part.depth - step));
+        const Inside in = inside(l, stretch, offset);
         T* to = panels + step * width + lane;
         clear_lanes(to, count, in.begin, width);
         pack_lanes(from + in.from, plane, l.stride[2], count, in.end - in.begin, width,
                    to + in.begin * width);
-        clear_lanes(to + in.end * width, count, run.count - in.end, width);
-        walk.advance(run.count);
-        step += run.count;
+        clear_lanes(to + in.end * width, count, stretch.count - in.end, width);
+        walk.advance(stretch.count);
+        step += stretch.count;
       }
       lane += count;
     }

@@ -110,7 +110,7 @@ TEST(UpdateSlice, ReplacesAWindow) {
               ElementsAre(0, 1));
 }
 
-// Odd sizes around the tiles and vectors of the copy kernel, every dtype, every layout, one and two threads.
+// Odd sizes around the blocks and vectors of the copy kernel, every dtype, every layout, one and two threads.
 TEST(Movement, GivesTheSameBitsForEveryDtypeLayoutAndThreadCount) {
   for (DType dtype : every_dtype) {
     expect_same_every_way(op::transpose, {counting(dtype, {37, 71})}, pack(TransposeAttrs{{1, 0}}));

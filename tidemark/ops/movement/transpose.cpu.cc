@@ -13,11 +13,11 @@ void run(const KernelArgs& args) {
   copy_elements(args.out[0], from, *args.pool);
 }
 
-// When the last dimension moves, lines are read in tiles, through a buffer.
+// When the last dimension moves, lines are read in blocks, through a buffer.
 Cost cost(const Call& call) {
   const Dims order = call.attrs_as<TransposeAttrs>().order;
-  const bool tiled = order.rank() > 0 && order.back() != order.rank() - 1;
-  return {.bytes = (tiled ? 2 : 1) * bytes_moved(call)};
+  const bool blocked = order.rank() > 0 && order.back() != order.rank() - 1;
+  return {.bytes = (blocked ? 2 : 1) * bytes_moved(call)};
 }
 
 }  // namespace

@@ -26,19 +26,19 @@ constexpr std::uint64_t stream_of(Domain domain, std::int64_t stream = 0) {
 Philox key_of(const KernelArgs& args) { return {static_cast<std::uint64_t>(*args.in[0].as<std::int64_t>())}; }
 
 constexpr std::int64_t block_grain = 2048;  // Philox blocks per task
-constexpr std::int64_t tile_words = 512;
+constexpr std::int64_t chunk_words = 512;
 
-// Calls fill(words, first, count) for every tile: the words of its blocks give elements [first, first +
+// Calls fill(words, first, count) for every chunk: the words of its blocks give elements [first, first +
 // count), of which each block has per_block.
 template <int per_block, class F>
-void for_each_tile(const KernelArgs& args, std::uint64_t stream, const F& fill) {
+void for_each_chunk(const KernelArgs& args, std::uint64_t stream, const F& fill) {
   const std::int64_t n = args.out[0].count();
   const Philox philox = key_of(args);
   parallel_for(*args.pool, (n + per_block - 1) / per_block, block_grain,
                [&](std::int64_t begin, std::int64_t end) {
-                 std::uint32_t words[tile_words];
-                 for (std::int64_t b = begin; b < end; b += tile_words / 4) {
-                   const std::int64_t blocks = std::min(end - b, tile_words / 4), first = b * per_block;
+                 std::uint32_t words[chunk_words];
+                 for (std::int64_t b = begin; b < end; b += chunk_words / 4) {
+                   const std::int64_t blocks = std::min(end - b, chunk_words / 4), first = b * per_block;
                    philox_words(philox, static_cast<std::uint64_t>(b), stream, blocks, words);
                    fill(words, first, std::min(blocks * per_block, n - first));
                  }
@@ -49,11 +49,11 @@ void run_bits(const KernelArgs& args) {
   static_assert(std::endian::native == std::endian::little);  // the words' bytes in memory are the elements'
   const auto& attrs = args.attrs<RandomBitsAttrs>();
   const auto run = [&]<int size>() {
-    for_each_tile<16 / size>(args, stream_of(Domain::bits, attrs.stream),
-                             [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
-                               std::memcpy(args.out[0].data + first * size, words,
-                                           static_cast<std::size_t>(count * size));
-                             });
+    for_each_chunk<16 / size>(args, stream_of(Domain::bits, attrs.stream),
+                              [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+                                std::memcpy(args.out[0].data + first * size, words,
+                                            static_cast<std::size_t>(count * size));
+                              });
   };
   switch (size_of(attrs.dtype)) {
     case 1:
@@ -101,7 +101,7 @@ void run_uniform(const KernelArgs& args) {
         to[i] = static_cast<W>(value) < high ? value : last;
       }
     };
-    for_each_tile<16 / sizeof(W)>(args, stream_of(Domain::uniform, attrs.stream), fill);
+    for_each_chunk<16 / sizeof(W)>(args, stream_of(Domain::uniform, attrs.stream), fill);
   });
 }
 
@@ -110,11 +110,11 @@ void run_normal(const KernelArgs& args) {
   dispatch_float(attrs.dtype, [&]<class T>() {
     using W = compute_t<T>;
     T* out = args.out[0].as<T>();
-    for_each_tile<16 / sizeof(W)>(
+    for_each_chunk<16 / sizeof(W)>(
         args, stream_of(Domain::normal, attrs.stream),
         [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
-          static_assert(quantile_tile >= tile_words);
-          double p[tile_words];  // the middles of some of 2³² or 2⁵² equal parts of (0, 1)
+          static_assert(quantile_chunk >= chunk_words);
+          double p[chunk_words];  // the middles of some of 2³² or 2⁵² equal parts of (0, 1)
           for (std::int64_t i = 0; i < count; ++i) {
             if constexpr (sizeof(W) == 8) {
               const std::uint64_t bits = std::uint64_t{words[2 * i]} << 32 | words[2 * i + 1];
@@ -123,7 +123,7 @@ void run_normal(const KernelArgs& args) {
               p[i] = (static_cast<double>(words[i]) + 0.5) * 0x1p-32;
             }
           }
-          double x[tile_words];
+          double x[chunk_words];
           normal_quantiles(p, count, x);
           const double mean = attrs.mean, deviation = attrs.deviation;
           T* to = out + first;
@@ -140,12 +140,12 @@ void run_bernoulli(const KernelArgs& args) {
     std::fill_n(out, args.out[0].count(), true);
     return;
   }
-  for_each_tile<4>(args, draw.stream,
-                   [&, bound = static_cast<std::uint32_t>(draw.threshold)](
-                       const std::uint32_t* words, std::int64_t first, std::int64_t count) {
-                     bool* to = out + first;
-                     for (std::int64_t i = 0; i < count; ++i) to[i] = words[i] < bound;
-                   });
+  for_each_chunk<4>(args, draw.stream,
+                    [&, bound = static_cast<std::uint32_t>(draw.threshold)](
+                        const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+                      bool* to = out + first;
+                      for (std::int64_t i = 0; i < count; ++i) to[i] = words[i] < bound;
+                    });
 }
 
 using Words = std::array<std::uint32_t, 4>;

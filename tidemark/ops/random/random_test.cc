@@ -123,10 +123,10 @@ TEST(RandomNormal, HasTheBitsOfTheQuantileOfItsWord) {
 
 TEST(RandomNormal, TakesManyQuantilesWithTheBitsOfOne) {
   for (const double scale : {1.0, 0x1p-4, 0x1p-30, 0x1p-50}) {
-    std::vector<double> p, x(static_cast<std::size_t>(quantile_tile));
-    for (std::int64_t i = 0; i < quantile_tile; ++i)
+    std::vector<double> p, x(static_cast<std::size_t>(quantile_chunk));
+    for (std::int64_t i = 0; i < quantile_chunk; ++i)
       p.push_back((static_cast<double>(i) + 0.5) / 512 * scale);
-    for (std::int64_t count : {std::int64_t{1}, std::int64_t{7}, quantile_tile}) {
+    for (std::int64_t count : {std::int64_t{1}, std::int64_t{7}, quantile_chunk}) {
       normal_quantiles(p.data(), count, x.data());
       for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
         ASSERT_EQ(x[i], normal_quantile(p[i])) << p[i];

@@ -89,8 +89,8 @@ void quantiles(const double* p, std::int64_t n, double* x) {
     store_lanes(q * polynomial(quantile::center_top, r) / polynomial(quantile::center_bottom, r), x + whole);
   }
   std::int64_t tails = 0;
-  std::int64_t place[quantile_tile];
-  double of_tail[quantile_tile];
+  std::int64_t place[quantile_chunk];
+  double of_tail[quantile_chunk];
   for (std::int64_t i = 0; i < whole; ++i) {
     place[tails] = i, of_tail[tails] = p[i];
     tails += std::fabs(p[i] - 0.5) > quantile::center;

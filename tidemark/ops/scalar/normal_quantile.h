@@ -5,9 +5,9 @@
 
 namespace tidemark {
 
-inline constexpr std::int64_t quantile_tile = 512;
+inline constexpr std::int64_t quantile_chunk = 512;
 
-// x[i] = normal_quantile(p[i]) for i < n ≤ quantile_tile.
+// x[i] = normal_quantile(p[i]) for i < n ≤ quantile_chunk.
 void normal_quantiles(const double* p, std::int64_t n, double* x);
 
 }  // namespace tidemark

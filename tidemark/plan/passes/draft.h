@@ -49,7 +49,7 @@ struct Precedence {
 // What the user's hints ask of later passes (hints.h).
 struct PlanHints {
   std::vector<bool> never_repeat;   // per node: runs once
-  std::vector<bool> must_drop;      // per value: not in memory over its longest wait, but computed again
+  std::vector<bool> must_drop;      // per value: not in memory over its longest gap, but computed again
   std::vector<HintReport> reports;  // the graph's hints, then its checkpoints
 };
 

@@ -2,23 +2,13 @@
 
 #include <algorithm>
 
-#include "tidemark/ir/effects.h"
 #include "tidemark/plan/passes/groups.h"
 
 namespace tidemark {
-namespace {
 
-// So many that the tiles of all temporaries stay in the nearest cache, and that preparing a kernel takes no
-// time.
-constexpr std::size_t most_runs = 32;
-// Arrays that a kernel walks through at once; single elements do not count.
-constexpr int most_streams = 16;
-
-void add_once(std::vector<int>& list, int x) {
+void FuseState::add_once(std::vector<int>& list, int x) {
   if (std::ranges::count(list, x) == 0) list.push_back(x);
 }
-
-}  // namespace
 
 FuseState::FuseState(const Draft& draft)
     : draft_(draft),
@@ -30,107 +20,6 @@ FuseState::FuseState(const Draft& draft)
   extra_.assign(units_.size(), 0);
   for (int u = 0; u < runs(); ++u) recount_extra(u);
   limit_ = highest_load();
-}
-
-void FuseState::read_draft() {
-  runs_.resize(draft_.executions.size());
-  std::vector<int> item_of(graph_.values().size(), -1);
-  for (const Input& input : graph_.inputs()) {
-    item_of[input.value.index] = static_cast<int>(items_.size());
-    items_.push_back({.root = input.value, .maker = -1, .readers = {}, .size = 0, .pinned = true});
-  }
-  for (int r = 0; r < runs(); ++r) read_run(r, item_of);
-  for (std::size_t v = 0; v < item_of.size(); ++v) {
-    if (item_of[v] >= 0 && wanted_[v]) item(item_of[v]).pinned = true;
-  }
-  read_edges();
-  for (int r = 0; r < runs(); ++r) {
-    Unit u{.runs = {r}, .position = r, .open = run(r).fusion != Fusion::none, .shape = run(r).shape};
-    u.closed = run(r).fusion == Fusion::reduction;
-    for (int i : run(r).makes) u.has_home |= draft_.home[item(i).root.index].valid();
-    units_.push_back(std::move(u));
-    unit_of_.push_back(r);
-    at_.push_back(r);
-  }
-}
-
-void FuseState::read_run(int r, std::vector<int>& item_of) {
-  const Node& node = graph_[draft_.executions[static_cast<std::size_t>(r)].node];
-  const PlannedCall call(draft_, node);
-  Run& run = this->run(r);
-  run.scratch = draft_.target->aligned(draft_.target->scratch(call));
-  if (!node.results.empty() && node.regions.empty()) run.fusion = draft_.target->fusion(call);
-  if (run.fusion == Fusion::pointwise && run.scratch > 0) run.fusion = Fusion::none;
-  if (run.fusion == Fusion::reduction) {
-    run.shape = graph_.type(node.operands[0]).shape;
-  } else if (run.fusion == Fusion::pointwise) {
-    run.shape = graph_.type(node.results[0]).shape;
-  }
-  for (ValueId v : node.operands) {
-    const int i = item_of[draft_.root(v).index];
-    TM_CHECK(i >= 0, "%{} is read before it is computed", v.index);
-    run.reads.push_back({i, v});
-    if (item(i).last_read == r) continue;
-    item(i).readers.push_back(r);
-    item(i).last_read = r;
-  }
-  for (std::size_t q = 0; q < node.results.size(); ++q) {
-    const ValueId v = node.results[q];
-    const bool counts = !draft_.home[v.index].valid();
-    const int made = static_cast<int>(items_.size());
-    if (draft_.target->facts(*node.op).in_place && counts) {
-      for (std::size_t k = 0; k < node.operands.size(); ++k) {
-        const ValueId root = draft_.root(node.operands[k]);
-        if (graph_.is_input(root) || draft_.home[root.index].valid() || wanted_[root.index]) continue;
-        if (!can_overwrite(draft_, node, call, static_cast<int>(q), static_cast<int>(k))) continue;
-        run.reuses.push_back({made, run.reads[k].item});
-      }
-    }
-    run.makes.push_back(made);
-    items_.push_back({.root = v,
-                      .maker = r,
-                      .readers = {},
-                      .size = counts ? draft_.target->aligned(graph_.type(v).bytes()) : 0,
-                      .pinned = false});
-    item_of[v.index] = made;
-  }
-}
-
-// Whatever must have run before a run: makers of what it reads, who read the version that it replaces, the
-// run before of the same node, effects, and readers of memory that is to be overwritten.
-void FuseState::read_edges() {
-  std::vector<std::vector<int>> runs_of(graph_.nodes().size());
-  std::vector<int> version(graph_.values().size(), -1);  // the latest item
-  const auto edge = [&](int first, int second) { add_once(run(second).before, first); };
-  int last_effect = -1;
-  for (int r = 0; r < runs(); ++r) {
-    const NodeId id = draft_.executions[static_cast<std::size_t>(r)].node;
-    const Node& node = graph_[id];
-    for (const Read& read : run(r).reads) {
-      if (item(read.item).maker >= 0) edge(item(read.item).maker, r);
-    }
-    if (!runs_of[id.index].empty()) edge(runs_of[id.index].back(), r);
-    runs_of[id.index].push_back(r);
-    if (has_effects(node)) {
-      if (last_effect >= 0) edge(last_effect, r);
-      last_effect = r;
-    }
-    for (int i : run(r).makes) {
-      int& latest = version[item(i).root.index];
-      if (latest >= 0) {
-        for (int reader : item(latest).readers) edge(reader, r);
-      }
-      latest = i;
-    }
-  }
-  for (const Precedence& p : draft_.precedences) {
-    for (int second : runs_of[p.second.index]) {
-      for (int first : runs_of[p.first.index]) edge(first, second);
-    }
-  }
-  for (int r = 0; r < runs(); ++r) {
-    for (int b : run(r).before) run(b).after.push_back(r);
-  }
 }
 
 FuseState::Life FuseState::life_of(const Item& item) const {
@@ -224,8 +113,6 @@ bool FuseState::dies_in(const Unit& group, int used, int made, std::size_t write
   return true;
 }
 
-// ---- joining
-
 std::vector<int> FuseState::items_of(int a, int b) const {
   std::vector<int> list;
   for (int u : {a, b}) {
@@ -238,183 +125,6 @@ std::vector<int> FuseState::items_of(int a, int b) const {
   const auto repeats = std::ranges::unique(list);
   list.erase(repeats.begin(), repeats.end());
   return list;
-}
-
-// Facts only: shapes, windows, homes, size.
-bool FuseState::fits_together(int first, int second) const {
-  const Unit &a = unit(first), &b = unit(second);
-  if (!a.open || !b.open || a.closed || a.runs.size() + b.runs.size() > most_runs) return false;
-  const bool scalars = a.shape != b.shape;
-  if (scalars && element_count(a.shape) != 1) return false;
-  for (int r : a.runs) {
-    for (int i : run(r).makes) {
-      // One element has no memory in a group of more.
-      const bool inside = is_inside(item(i), first, second);
-      if (scalars && !inside) return false;
-      const bool anyhow = inside && graph_.type(item(i).root).count() == 1;
-      for (int s : item(i).readers) {
-        if (anyhow || unit_of(s) != second) continue;
-        for (const Read& read : run(s).reads) {
-          if (read.item == i && !is_aligned(draft_, read.value, b.shape)) return false;
-        }
-      }
-    }
-  }
-  if (b.closed && !folds_own_result(first, second)) return false;
-  // Two versions of one value are more than a group need tell apart.
-  for (int r : b.runs) {
-    for (int i : run(r).makes) {
-      for (int s : a.runs) {
-        const auto same = [&](int other) { return item(other).root == item(i).root; };
-        if (std::ranges::any_of(run(s).makes, same)) return false;
-        if (std::ranges::any_of(run(s).reads, [&](const Read& read) { return same(read.item); }))
-          return false;
-      }
-    }
-  }
-  return is_small_enough(first, second) &&
-         (!(a.has_home || b.has_home) || keeps_homes(first, second, b.shape));
-}
-
-// A reduction ends a group that makes what it folds, element by element (not one element that is read as
-// many), and is there for others.
-bool FuseState::folds_own_result(int first, int second) const {
-  const Run& fold = run(unit(second).runs.back());
-  const Read& folded = fold.reads[0];
-  if (!is_in(item(folded.item).maker, first, second)) return false;
-  if (!is_aligned(draft_, folded.value, fold.shape)) return false;
-  return std::ranges::none_of(fold.makes, [&](int i) { return is_inside(item(i), first, second); });
-}
-
-bool FuseState::is_small_enough(int first, int second) const {
-  int streams = 0;
-  for (int i : items_of(first, second)) {
-    if (graph_.type(item(i).root).count() <= 1) continue;
-    const bool made = item(i).maker >= 0 && is_in(item(i).maker, first, second);
-    streams += !made || !is_inside(item(i), first, second);
-  }
-  return streams <= most_streams;
-}
-
-// What is written into the memory of a donated input may be read there by the same group at the same elements
-// only, and not afterwards.
-bool FuseState::keeps_homes(int first, int second, const Shape& shape) const {
-  std::vector<int> both = unit(first).runs;
-  both.insert(both.end(), unit(second).runs.begin(), unit(second).runs.end());
-  std::vector<ValueId> written;
-  for (std::size_t w = 0; w < both.size(); ++w) {
-    for (int made : run(both[w]).makes) {
-      const ValueId home = draft_.home[item(made).root.index];
-      if (!home.valid() || is_inside(item(made), first, second)) continue;
-      if (std::ranges::count(written, home) > 0) return false;
-      written.push_back(home);
-      for (std::size_t t = 0; t < both.size(); ++t) {
-        for (const Read& read : run(both[t]).reads) {
-          const Item& other = item(read.item);
-          if (other.root != home && draft_.home[other.root.index] != home) continue;
-          if (read.item == made || (is_in(other.maker, first, second) && is_inside(other, first, second)))
-            continue;
-          if (t > w || run(both[w]).fusion != Fusion::pointwise || !is_aligned(draft_, read.value, shape))
-            return false;
-        }
-      }
-    }
-  }
-  return true;
-}
-
-bool FuseState::can_stand_at(int position, int first, int second) const {
-  if (draft_.order_is_given) {
-    for (int p = unit(first).position + 1; p < unit(second).position; ++p) {
-      if (at_[static_cast<std::size_t>(p)] >= 0) return false;
-    }
-  }
-  const auto position_of = [&](int r) { return unit(unit_of(r)).position; };
-  if (position != unit(first).position) {
-    for (int r : unit(first).runs) {
-      for (int s : run(r).after) {
-        if (!is_in(s, first, second) && position_of(s) < position) return false;
-      }
-    }
-  }
-  if (position != unit(second).position) {
-    for (int r : unit(second).runs) {
-      for (int b : run(r).before) {
-        if (!is_in(b, first, second) && position_of(b) > position) return false;
-      }
-    }
-  }
-  return true;
-}
-
-bool FuseState::try_join(int a, int b) {
-  const int first = unit(a).position < unit(b).position ? a : b, second = first == a ? b : a;
-  if (!fits_together(first, second)) return false;
-  for (int u : {second, first}) {
-    const int position = unit(u).position;
-    if (can_stand_at(position, first, second) && join_at(position, first, second)) return true;
-  }
-  return false;
-}
-
-// The runs of `second` behind those of `first`, all of them in `first`.
-void FuseState::move_runs(int first, int second, int position) {
-  Unit &a = unit(first), &b = unit(second);
-  for (int r : b.runs) unit_of_[static_cast<std::size_t>(r)] = first;
-  a.runs.insert(a.runs.end(), b.runs.begin(), b.runs.end());
-  at_[static_cast<std::size_t>(a.position)] = at_[static_cast<std::size_t>(b.position)] = -1;
-  at_[static_cast<std::size_t>(position)] = first;
-  a.position = position;
-}
-
-bool FuseState::join_at(int position, int first, int second) {
-  const std::vector<int> items = items_of(first, second);
-  const Unit before = unit(first);
-  const int from = before.position, to = unit(second).position;
-  const std::int64_t highest = std::max(limit_, profile_.most(from, to));
-  std::vector<int>
-      touched;  // other units where something may be overwritten that could not be before, or no longer
-  const auto touch = [&](const Item& x) {
-    const Life life = life_of(x);
-    if (!life.counts()) return;
-    const int u = at_[static_cast<std::size_t>(life.end)];
-    if (u >= 0 && u != first && u != second) add_once(touched, u);
-  };
-  for (int i : items) touch(item(i));
-  for (int i : items) count(i, -1);
-  drop_extra(first);
-  drop_extra(second);
-  move_runs(first, second, position);
-  std::vector<int> last_reads;
-  for (int i : items) {
-    int& last = item(i).last_read;
-    last_reads.push_back(last);
-    if (last <= to) last = find_last_read(item(i));
-  }
-  for (int i : items) touch(item(i));
-  for (int i : items) count(i, +1);
-  recount_extra(first);
-  for (int u : touched) recount_extra(u);
-  if (profile_.most(from, to) <= highest) {
-    Unit &a = unit(first), &b = unit(second);
-    a.shape = b.shape;
-    a.closed = b.closed;
-    a.has_home |= b.has_home;
-    b.runs.clear();
-    return true;
-  }
-  for (int i : items) count(i, -1);
-  drop_extra(first);
-  for (std::size_t k = 0; k < items.size(); ++k) item(items[k]).last_read = last_reads[k];
-  unit(first) = before;
-  for (int r : unit(second).runs) unit_of_[static_cast<std::size_t>(r)] = second;
-  at_[static_cast<std::size_t>(from)] = first;
-  at_[static_cast<std::size_t>(to)] = second;
-  for (int i : items) count(i, +1);
-  recount_extra(first);
-  recount_extra(second);
-  for (int u : touched) recount_extra(u);
-  return false;
 }
 
 std::vector<int> FuseState::makers(int u) const {
@@ -458,53 +168,6 @@ std::vector<Execution> FuseState::executions() const {
     group += unit(u).runs.size() > 1;
   }
   return list;
-}
-
-std::int64_t FuseState::order_bound() const {
-  OrderParts parts;
-  std::vector<int> task_of(units_.size(), -1), item_number(items_.size(), -1);
-  for (int u : at_) {
-    if (u >= 0)
-      task_of[static_cast<std::size_t>(u)] = static_cast<int>(parts.scratch.size()),
-      parts.scratch.push_back(0);
-  }
-  parts.before.resize(parts.scratch.size());
-  parts.uses.resize(parts.scratch.size());
-  parts.makes.resize(parts.scratch.size());
-  parts.reuses.resize(parts.scratch.size());
-  for (int u : at_) {
-    if (u < 0) continue;
-    const auto t = static_cast<std::size_t>(task_of[static_cast<std::size_t>(u)]);
-    std::vector<int> used;
-    for (int r : unit(u).runs) {
-      parts.scratch[t] += run(r).scratch;
-      for (int b : run(r).before) {
-        if (unit_of(b) != u) add_once(parts.before[t], task_of[static_cast<std::size_t>(unit_of(b))]);
-      }
-      for (const Read& read : run(r).reads) {
-        const int number = item_number[static_cast<std::size_t>(read.item)];
-        if (number < 0 || unit_of(item(read.item).maker) == u) continue;
-        add_once(parts.uses[t], number);
-        add_once(used, read.item);
-      }
-    }
-    for (int r : unit(u).runs) {
-      for (int i : run(r).makes) {
-        if (item(i).size == 0 || !life_of(item(i)).counts()) continue;
-        const int number = item_number[static_cast<std::size_t>(i)] = static_cast<int>(parts.size.size());
-        parts.size.push_back(item(i).size);
-        parts.pinned.push_back(item(i).pinned);
-        parts.present.push_back(false);
-        parts.makes[t].push_back(number);
-        // A bound may think more possible than is.
-        for (int other : used) {
-          if (item(other).size == item(i).size && !wanted_[item(other).root.index])
-            parts.reuses[t].push_back({number, item_number[static_cast<std::size_t>(other)]});
-        }
-      }
-    }
-  }
-  return tidemark::order_bound(make_model(std::move(parts)));
 }
 
 }  // namespace tidemark

@@ -84,6 +84,7 @@ class FuseState {
   Unit& unit(int u) { return units_[static_cast<std::size_t>(u)]; }
   const Unit& unit(int u) const { return units_[static_cast<std::size_t>(u)]; }
 
+  static void add_once(std::vector<int>& list, int x);
   void read_draft();
   void read_run(int r, std::vector<int>& item_of);
   void read_edges();

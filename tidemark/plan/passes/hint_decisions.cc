@@ -91,7 +91,7 @@ class Decider {
                             : fmt::format("%{}", v.index);
   }
 
-  // Calls f(use before the wait, use after it) for every stretch in which nobody reads the value.
+  // Calls f(use before the gap, use after it) for every stretch in which nobody reads the value.
   template <class F>
   void each_wait(ValueId root, F&& f) const {
     int before = made_at(root);

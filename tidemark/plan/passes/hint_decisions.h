@@ -21,7 +21,7 @@ struct HintDecisions {
   CheckpointScopes scopes;
   std::vector<std::string> once;    // per node, see once_only
   std::vector<bool> kept;           // per root: asked to stay, by a hint or by a checkpoint's memory
-  std::vector<bool> dropped;        // per root: gone over a wait that a later reader ends
+  std::vector<bool> dropped;        // per root: gone over a gap that a later reader ends
   std::vector<Drop> drops;          // in order of position
   std::vector<int> last_use;        // per root: position of its last reader; -1: none
   std::vector<HintReport> reports;  // hints first, then checkpoints, in the graph's order; costs are still 0

@@ -13,7 +13,7 @@ Draft donate(Draft draft);
 Draft order(Draft draft);
 // What runs again because a hint asks for it.
 Draft hints(Draft draft);
-// What runs more than once, so that what waits need not stay in memory; only with a budget.
+// What runs more than once, so that what has a gap need not stay in memory; only with a budget.
 Draft remat(Draft draft);
 // Which runs are one kernel, and so next to each other; never at a higher load.
 Draft fuse(Draft draft);

@@ -27,7 +27,7 @@ struct Pass {
 constexpr bool optional = true, required = false;
 
 const Pass passes[] = {
-    {{"views", optional, "first: it settles which nodes run at all and whose memory a read keeps alive"},
+    {{"views", optional, "first: it decides which nodes run at all and whose memory a read keeps alive"},
      views},
     {{"donate", optional,
       "before order: a home in a donated input asks that its readers run first, which the order must "
@@ -39,7 +39,7 @@ const Pass passes[] = {
       "yet"},
      order},
     {{"hints", optional,
-      "after order: waits, and so what is worth recomputing, are known only for an order; before in_place, "
+      "after order: gaps, and so what is worth recomputing, are known only for an order; before in_place, "
       "which "
       "must see every reader"},
      hints},

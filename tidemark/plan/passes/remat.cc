@@ -22,7 +22,7 @@ Sequence sequence_of(const Draft& draft, const RematProblem& problem, const std:
   Sequence sequence;
   sequence.reserve(nodes.size());
   for (NodeId node : nodes) {
-    if (node.index >= task_of.size()) return {};  // of a graph whose loops are settled in another way
+    if (node.index >= task_of.size()) return {};  // of a graph whose loops are lowered in another way
     sequence.push_back(task_of[node.index]);
   }
   return is_valid_sequence(problem, sequence) ? sequence : Sequence{};

@@ -18,7 +18,7 @@ bool better(const Result<Plan, Infeasible>& a, const Result<Plan, Infeasible>& b
 }
 
 // Nothing is left to find.
-bool settled(const Result<Plan, Infeasible>& result, const PlanOptions& options) {
+bool is_final(const Result<Plan, Infeasible>& result, const PlanOptions& options) {
   const Plan& plan = plan_in(result);
   if (!result || !options.memory) return plan.peak() <= plan.order_free_bound;
   return plan.seconds <= plan.seconds_bound * (1 + 1e-9);
@@ -30,7 +30,7 @@ Result<Plan, Infeasible> best_in_time(PlanOptions options, const PlanRound& roun
   constexpr double first = 1.0 / 16, last = 1e6;  // efforts
   options.effort = first;
   Result<Plan, Infeasible> best = round(options);
-  while (!options.control->time_is_up() && !settled(best, options) && options.effort < last) {
+  while (!options.control->time_is_up() && !is_final(best, options) && options.effort < last) {
     options.effort *= 2;
     options.warm_start = executions_of(plan_in(best));
     Result<Plan, Infeasible> next = round(options);

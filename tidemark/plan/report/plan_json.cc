@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "tidemark/base/json_reader.h"
 #include "tidemark/ir/limits.h"
-#include "tidemark/plan/report/json_reader.h"
 #include "tidemark/plan/report/plan_hash.h"
 
 namespace tidemark {
@@ -274,8 +275,8 @@ std::string to_json(const Plan& plan) {
 }
 
 Plan plan_from_json(std::string_view text) {
-  const Json json = Reader::parse(text, plan_file);
-  const Reader root(json, plan_file);
+  const JsonDocument document(text, plan_file);
+  const Reader root(document);
   if (root.field("format").text() != format_name)
     root.field("format").reject("not a plan", std::string(format_name));
   if (root.field("version").integer() != format_version) {

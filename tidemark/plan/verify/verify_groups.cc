@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <set>
 
+#include "tidemark/plan/step_call.h"
+
 namespace tidemark {
 namespace {
 
 class GroupVerifier {
  public:
-  GroupVerifier(const Graph& graph, const Plan& plan, const Target& target)
-      : graph_(graph), plan_(plan), target_(target) {}
+  GroupVerifier(const Graph& graph, const Plan& plan, const Target& target, ProblemList& problems)
+      : graph_(graph), plan_(plan), target_(target), problems_(problems) {}
 
-  std::vector<std::string> run() {
+  void run() {
     std::set<std::int32_t> seen;
     for (std::size_t t = 0; t < plan_.steps.size();) {
       const std::int32_t group = plan_.steps[t].group;
@@ -30,25 +32,18 @@ class GroupVerifier {
       }
       t = last_;
     }
-    return std::move(problems_);
   }
 
  private:
   template <class... Args>
   void report(fmt::format_string<Args...> text, Args&&... args) {
-    problems_.push_back(fmt::format("group {}: ", group_) + fmt::format(text, std::forward<Args>(args)...));
+    problems_.report("group {}: {}", group_, fmt::format(text, std::forward<Args>(args)...));
   }
   const Buffer& buffer(const Ref& ref) const { return plan_.buffers[ref.buffer.index]; }
   bool is_tile(const Ref& ref) const { return buffer(ref).binding == Binding::tile; }
   const Node& node(std::size_t t) const { return graph_[plan_.steps[t].node]; }
 
-  Fusion fusion(std::size_t t) const {
-    NodeCall call(graph_, node(t));
-    std::vector<Strides> strides;
-    for (const Ref& ref : plan_.steps[t].in) strides.push_back(ref.strides);
-    call.call.in_strides = strides;
-    return target_.fusion(call);
-  }
+  Fusion fusion(std::size_t t) const { return target_.fusion(StepCall(graph_, plan_, plan_.steps[t])); }
 
   void check_alone(std::size_t t) {
     group_ = -1;
@@ -168,7 +163,7 @@ class GroupVerifier {
   const Graph& graph_;
   const Plan& plan_;
   const Target& target_;
-  std::vector<std::string> problems_;
+  ProblemList& problems_;
   std::int32_t group_ = -1;
   std::size_t first_ = 0, last_ = 0;
   Shape shape_;
@@ -176,8 +171,8 @@ class GroupVerifier {
 
 }  // namespace
 
-std::vector<std::string> group_problems(const Graph& graph, const Plan& plan, const Target& target) {
-  return GroupVerifier(graph, plan, target).run();
+void verify_groups(const Graph& graph, const Plan& plan, const Target& target, ProblemList& problems) {
+  GroupVerifier(graph, plan, target, problems).run();
 }
 
 double unmoved_bytes(const Graph& graph, const Plan& plan, std::size_t step) {

@@ -6,8 +6,6 @@
 // whoever stands between.
 #include "tidemark/plan/verify/verify_lanes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -15,16 +13,14 @@
 namespace tidemark {
 namespace {
 
-constexpr std::size_t enough_problems = 32;
-
 // Where bytes are: those of an argument or a result are apart from all others.
 using Area = std::tuple<std::int32_t, Binding, std::int32_t>;  // memory, binding, slot
 
 class LaneVerifier {
  public:
-  explicit LaneVerifier(const Plan& plan) : plan_(plan) {}
+  LaneVerifier(const Plan& plan, ProblemList& problems) : plan_(plan), problems_(problems) {}
 
-  std::vector<std::string> run(std::span<const std::size_t> effects) {
+  void run(std::span<const std::size_t> effects) {
     std::vector<std::vector<int>> lane_clock(plan_.lanes.size(), std::vector<int>(plan_.lanes.size(), 0));
     launch_of_.resize(plan_.steps.size());
     for (std::size_t first = 0; first < plan_.steps.size();) {
@@ -33,7 +29,7 @@ class LaneVerifier {
       std::vector<int>& clock = lane_clock[lane];
       for (std::size_t t = first; t < last; ++t) {
         if (plan_.steps[t].lane != plan_.steps[first].lane)
-          report("step {}: its group is on another lane", t);
+          problems_.report("step {}: its group is on another lane", t);
         launch_of_[t] = launches_.size();
         for (std::int32_t wait : plan_.steps[t].waits)
           join(clock, launch_of_[static_cast<std::size_t>(wait)]);
@@ -41,14 +37,13 @@ class LaneVerifier {
       launches_.push_back({.first = first, .lane = lane, .number = clock[lane] + 1, .clock = clock});
       clock[lane] += 1;  // the next one of this lane begins when this one has ended
       access(first, last);
-      if (problems_.size() >= enough_problems) break;
+      if (problems_.full()) break;
       first = last;
     }
-    for (std::size_t k = 1; k < effects.size() && problems_.size() < enough_problems; ++k) {
+    for (std::size_t k = 1; k < effects.size() && !problems_.full(); ++k) {
       if (!happens_before(launch_of_[effects[k - 1]], launch_of_[effects[k]]))
-        report("effects of step {} and step {} in no order", effects[k - 1], effects[k]);
+        problems_.report("effects of step {} and step {} in no order", effects[k - 1], effects[k]);
     }
-    return std::move(problems_);
   }
 
  private:
@@ -65,12 +60,6 @@ class LaneVerifier {
     std::size_t writer = nobody;
     std::vector<std::size_t> readers = {};  // since it was written
   };
-
-  template <class... Args>
-  void report(fmt::format_string<Args...> text, Args&&... args) {
-    if (problems_.size() < enough_problems)
-      problems_.push_back(fmt::format(text, std::forward<Args>(args)...));
-  }
 
   std::size_t end_of_launch(std::size_t t) const {
     const std::int32_t group = plan_.steps[t++].group;
@@ -111,8 +100,8 @@ class LaneVerifier {
       Stretch& stretch = at->second;
       const auto must_follow = [&](std::size_t other) {
         if (other == nobody || happens_before(other, now)) return;
-        report("step {} and step {} touch b{}'s bytes, and neither happens before the other",
-               launches_[other].first, t, id.index);
+        problems_.report("step {} and step {} touch b{}'s bytes, and neither happens before the other",
+                         launches_[other].first, t, id.index);
       };
       must_follow(stretch.writer);
       if (!writes) {
@@ -133,17 +122,17 @@ class LaneVerifier {
   }
 
   const Plan& plan_;
+  ProblemList& problems_;
   std::vector<Launch> launches_;
   std::vector<std::size_t> launch_of_;  // per step
   std::map<Area, std::map<std::int64_t, Stretch>> areas_;
-  std::vector<std::string> problems_;
 };
 
 }  // namespace
 
-std::vector<std::string> lane_problems(const Plan& plan, std::span<const std::size_t> effects) {
-  if (plan.lanes.size() == 1) return {};  // one after the other
-  return LaneVerifier(plan).run(effects);
+void verify_lanes(const Plan& plan, std::span<const std::size_t> effects, ProblemList& problems) {
+  if (plan.lanes.size() == 1) return;  // one after the other
+  LaneVerifier(plan, problems).run(effects);
 }
 
 }  // namespace tidemark

@@ -45,7 +45,7 @@ class Intervals {
   }
 
  private:
-  Place place() const { return {level_, static_cast<std::int32_t>(at_ / interval_)}; }
+  SlotRef place() const { return {level_, static_cast<std::int32_t>(at_ / interval_)}; }
   std::size_t reverse(Action* out, Step end) {
     inner_ = BinomialReversal(at_, end, std::int16_t{0}, slots_);
     return inner_.burst(out);

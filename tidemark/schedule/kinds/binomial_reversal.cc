@@ -12,7 +12,7 @@ BinomialReversal::BinomialReversal(Step begin, Step end, std::int16_t level, std
   start(begin, end, {}, false);
 }
 
-void BinomialReversal::start(Step begin, Step end, std::vector<Place> places, bool begin_is_stored) {
+void BinomialReversal::start(Step begin, Step end, std::vector<SlotRef> places, bool begin_is_stored) {
   at_ = begin, end_ = end;
   done_ = begin == end;
   places_ = std::move(places);

@@ -12,7 +12,7 @@ class BinomialReversal {
   BinomialReversal() = default;  // of no steps
   // The working state is state `begin`. Places are taken in order; with `begin_is_stored`, the first holds it
   // already. Every place is empty at the end. Two or more steps need a place.
-  BinomialReversal(Step begin, Step end, std::vector<Place> places, bool begin_is_stored = false) {
+  BinomialReversal(Step begin, Step end, std::vector<SlotRef> places, bool begin_is_stored = false) {
     start(begin, end, std::move(places), begin_is_stored);
   }
   // The first `slots` slots of a level, counted, not listed.
@@ -24,11 +24,11 @@ class BinomialReversal {
   struct Stored {
     Step state = 0;
     std::int64_t repeats = 0, shorter = 0;  // of the segment it starts, as in binomial_count.h
-    Place place;
+    SlotRef place;
   };
-  void start(Step begin, Step end, std::vector<Place> places, bool begin_is_stored);
-  Place place_at(std::size_t depth) const {
-    return places_.empty() ? Place{level_, static_cast<std::int32_t>(depth)} : places_[depth];
+  void start(Step begin, Step end, std::vector<SlotRef> places, bool begin_is_stored);
+  SlotRef place_at(std::size_t depth) const {
+    return places_.empty() ? SlotRef{level_, static_cast<std::int32_t>(depth)} : places_[depth];
   }
   void push(Step state);
 
@@ -37,7 +37,7 @@ class BinomialReversal {
   std::int16_t level_ = 0;
   std::int64_t slots_ = 0;
   std::int64_t repeats_ = 0, shorter_ = 0;  // of the segment at_ starts, while it is not stored
-  std::vector<Place> places_;
+  std::vector<SlotRef> places_;
   std::vector<Stored> stored_;
 };
 

@@ -12,10 +12,10 @@ namespace tidemark::schedule {
 inline constexpr std::size_t max_burst = 8;
 
 // Where a state or a record is kept.
-struct Place {
+struct SlotRef {
   std::int16_t level = 0;
   std::int32_t slot = 0;
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const SlotRef&, const SlotRef&) = default;
 };
 
 // Writes actions one after another.
@@ -24,14 +24,16 @@ class Emitter {
   explicit Emitter(Action* out) : begin_(out), out_(out) {}
   void advance(Step from, Step to) { *out_++ = {ActionKind::advance, working, 0, from, to}; }
   void record(Step step) { *out_++ = {ActionKind::record, working, 0, step, step}; }
-  void record(Step step, Place place) { *out_++ = {ActionKind::record, place.level, place.slot, step, step}; }
+  void record(Step step, SlotRef place) {
+    *out_++ = {ActionKind::record, place.level, place.slot, step, step};
+  }
   void reverse(Step step) { *out_++ = {ActionKind::reverse, working, 0, step, step}; }
-  void reverse(Step step, Place place) {
+  void reverse(Step step, SlotRef place) {
     *out_++ = {ActionKind::reverse, place.level, place.slot, step, step};
   }
-  void store(Step step, Place place) { *out_++ = {ActionKind::store, place.level, place.slot, step, step}; }
-  void load(Step step, Place place) { *out_++ = {ActionKind::load, place.level, place.slot, step, step}; }
-  void drop(Step step, Place place) { *out_++ = {ActionKind::drop, place.level, place.slot, step, step}; }
+  void store(Step step, SlotRef place) { *out_++ = {ActionKind::store, place.level, place.slot, step, step}; }
+  void load(Step step, SlotRef place) { *out_++ = {ActionKind::load, place.level, place.slot, step, step}; }
+  void drop(Step step, SlotRef place) { *out_++ = {ActionKind::drop, place.level, place.slot, step, step}; }
   std::size_t count() const { return static_cast<std::size_t>(out_ - begin_); }
 
  private:

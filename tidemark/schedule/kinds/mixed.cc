@@ -32,7 +32,7 @@ class MixedActions {
       go_back(emit);
       return emit.count();
     }
-    const Place place{0, static_cast<std::int32_t>(kept_.size())};
+    const SlotRef place{0, static_cast<std::int32_t>(kept_.size())};
     if (const Step split = table_->choice(units_, end_ - at_); split == 0) {
       kept_.push_back({at_, units_, true});
       emit.record(at_, place);
@@ -67,7 +67,7 @@ class MixedActions {
       return;
     }
     const Kept top = kept_.back();
-    const Place place{0, static_cast<std::int32_t>(kept_.size() - 1)};
+    const SlotRef place{0, static_cast<std::int32_t>(kept_.size() - 1)};
     if (top.record) {
       kept_.pop_back();
       emit.reverse(top.step, place);

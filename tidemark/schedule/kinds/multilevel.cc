@@ -22,7 +22,7 @@ class Walk {
   struct Move {
     Moved kind = Moved::end;
     Step from = 0, to = 0;  // leaf and advance: half open
-    Place place;
+    SlotRef place;
   };
 
   Walk(std::shared_ptr<const SplitTable> table, std::vector<std::int64_t> slots, Step steps)
@@ -77,7 +77,7 @@ class Walk {
   struct Stored {
     Step state = 0;
     std::int64_t free = 0;  // slots of the level, this one included
-    Place place;
+    SlotRef place;
   };
   static std::size_t at(int level) { return static_cast<std::size_t>(level); }
 
@@ -91,7 +91,7 @@ class Walk {
     free_ = level_ >= 0 ? slots_[at(level_)] : 0;
   }
   Move store() {
-    const Place place{static_cast<std::int16_t>(level_), static_cast<std::int32_t>(used_[at(level_)]++)};
+    const SlotRef place{static_cast<std::int16_t>(level_), static_cast<std::int32_t>(used_[at(level_)]++)};
     stored_.push_back({at_, free_, place});
     state_ = State::stored;
     return {Moved::store, at_, at_, place};

@@ -51,7 +51,7 @@ class Finish {
     if (kept_.empty()) return 0;
     const Online::Kept top = kept_.back();
     kept_.pop_back();
-    std::vector<Place> places = {{level_, top.slot}};
+    std::vector<SlotRef> places = {{level_, top.slot}};
     for (auto slot = free_.rbegin(); slot != free_.rend() && std::ssize(places) < end_ - top.state; ++slot)
       places.push_back({level_, *slot});
     segment_ = BinomialReversal(top.state, end_, std::move(places), true);

@@ -63,8 +63,8 @@ std::int64_t SlotTable::held_bytes() const {
   return sum;
 }
 
-SlotTable::Place SlotTable::latest_state(Step step) const {
-  Place best;
+SlotTable::StateSlot SlotTable::latest_state(Step step) const {
+  StateSlot best;
   for (std::size_t level = 0; level < slots_.size(); ++level)
     for (std::size_t slot = 0; slot < slots_[level].size(); ++slot) {
       const Held& held = slots_[level][slot];

@@ -18,7 +18,7 @@ class SlotTable {
     std::int64_t slots = 0, bytes = 0, record_bytes = 0;
     std::int64_t peak_slots = 0, peak_bytes = 0;
   };
-  struct Place {
+  struct StateSlot {
     int level = working;
     std::int32_t slot = 0;
     Step step = -1;
@@ -38,7 +38,7 @@ class SlotTable {
   std::int64_t held_bytes() const;
 
   // The slot with the latest state at or before `step`, on the fastest level that has it.
-  Place latest_state(Step step) const;
+  StateSlot latest_state(Step step) const;
 
  private:
   void require_level(const Action& action) const;

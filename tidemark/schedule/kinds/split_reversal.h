@@ -19,7 +19,7 @@ class SplitReversal {
     if (end_ == 0) return 0;
     if (end_ - at_ > 1) {
       if (stored_.empty() || stored_.back() != at_) {
-        emit.store(at_, Place{0, static_cast<std::int32_t>(stored_.size())});
+        emit.store(at_, SlotRef{0, static_cast<std::int32_t>(stored_.size())});
         stored_.push_back(at_);
       }
       const Step split = rule_(at_, end_ - at_, slots_ - static_cast<std::int64_t>(stored_.size()) + 1);
@@ -32,7 +32,7 @@ class SplitReversal {
     end_ = at_;
     if (stored_.empty()) return emit.count();
     at_ = stored_.back();
-    const Place place{0, static_cast<std::int32_t>(stored_.size() - 1)};
+    const SlotRef place{0, static_cast<std::int32_t>(stored_.size() - 1)};
     emit.load(at_, place);
     if (end_ - at_ == 1) {
       emit.drop(at_, place);

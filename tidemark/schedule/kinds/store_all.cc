@@ -37,7 +37,7 @@ class Tape {
       emit.record(at_, place_of(at_));
       ++at_;
     } else {
-      const Place place = place_of(at_);
+      const SlotRef place = place_of(at_);
       emit.reverse(at_, place);
       emit.drop(at_, place);
       --at_;
@@ -46,7 +46,7 @@ class Tape {
   }
 
  private:
-  Place place_of(Step step) const {
+  SlotRef place_of(Step step) const {
     std::size_t level = 0;
     while (step >= records_[level]) step -= records_[level++];
     return {static_cast<std::int16_t>(level), static_cast<std::int32_t>(step)};

@@ -65,8 +65,8 @@ class Taped {
   }
 
  private:
-  Place state_place() const { return {0, static_cast<std::int32_t>(segment_)}; }
-  Place record_place(Step begin) const {
+  SlotRef state_place() const { return {0, static_cast<std::int32_t>(segment_)}; }
+  SlotRef record_place(Step begin) const {
     return {0, static_cast<std::int32_t>(segments_.count - 1 + at_ - begin)};
   }
 

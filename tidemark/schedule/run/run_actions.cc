@@ -144,7 +144,7 @@ void RunActions::load_record(const Action& action) {
   std::vector<std::byte> state(simulation_.state_bytes());
   simulation_.save_state(state);
   const Step was_at = at_;
-  const SlotTable::Place from = table_.latest_state(action.step);
+  const SlotTable::StateSlot from = table_.latest_state(action.step);
   if (from.step < 0)
     fail(ErrorCode::snapshot_lost,
          {.what = fmt::format(
@@ -187,7 +187,7 @@ bool RunActions::try_load(int level, std::int32_t slot, Step step) {
 
 void RunActions::load(int level, std::int32_t slot, Step step) {
   if (try_load(level, slot, step)) return;
-  const SlotTable::Place from = table_.latest_state(step - 1);
+  const SlotTable::StateSlot from = table_.latest_state(step - 1);
   if (from.step < 0)
     fail(ErrorCode::snapshot_lost,
          {.what = fmt::format(

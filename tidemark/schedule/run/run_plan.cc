@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "tidemark/base/error.h"
+#include "tidemark/base/json_reader.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/schedule/run/run_session.h"
 
 namespace tidemark::schedule::detail {
@@ -22,12 +23,6 @@ bool keeps_records(Kind kind) {
   return kind == Kind::automatic || kind == Kind::store_all || kind == Kind::uniform || kind == Kind::mixed;
 }
 
-double seconds_of(const auto& f) {
-  const auto began = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-}
-
 // Seconds to write one state to a file of the level, the slower of two.
 double write_seconds(const std::shared_ptr<const Folder>& folder, std::span<const std::byte> state,
                      const RunOptions& options) {
@@ -39,7 +34,7 @@ double write_seconds(const std::shared_ptr<const Folder>& folder, std::span<cons
                        .unnamed = options.unnamed},
                       make_io_queue(options.io, 4));
   for (std::int32_t slot = 0; slot < 2; ++slot) {
-    slowest = std::max(slowest, seconds_of([&] {
+    slowest = std::max(slowest, seconds_taken([&] {
                          std::copy(state.begin(), state.end(), files.open(0, slot, state.size()).begin());
                          files.close(0, slot, {});
                          files.drain();
@@ -69,7 +64,7 @@ Step measure(Simulation& simulation, const RunOptions& options, const RunFolders
   }
   if (needs_costs) {
     const Step steps = std::min<Step>(question.steps, 2);
-    const double step = seconds_of([&] { simulation.advance({0, steps}); }) / static_cast<double>(steps);
+    const double step = seconds_taken([&] { simulation.advance({0, steps}); }) / static_cast<double>(steps);
     simulation.load_state(start);
     taken += steps;
     for (std::size_t l = 0; l < options.levels.size(); ++l) {
@@ -99,26 +94,30 @@ std::string plan_of(const Question& question) {
 // The question of an interrupted run: `asked`, with what was measured then. Nothing when the plan is not of
 // that form.
 std::optional<Question> question_of(const std::string& plan, Question asked) {
-  const Json json = Json::parse(plan, nullptr, false);
-  if (!json.is_object() || !json.contains("levels") || !json["levels"].is_array() ||
-      json["levels"].size() != asked.levels.size())
-    return std::nullopt;
-  const auto is_cost = [](const Json& value) {
-    return value.is_number() && value.get<double>() >= 0 && value.get<double>() <= 1e15;
+  constexpr static JsonFileKind journaled_plan{"plan of a run", ErrorCode::run_directory};
+  const auto cost_of = [](const JsonReader& value) {
+    const double cost = value.number();
+    if (!(cost >= 0 && cost <= 1e15)) value.reject("no cost");
+    return cost;
   };
-  for (std::size_t l = 0; l < asked.levels.size(); ++l) {
-    const Json& level = json["levels"][l];
-    if (!level.is_array() || level.size() != 4 || !is_cost(level[2]) || !is_cost(level[3]))
-      return std::nullopt;
-    asked.levels[l].write_cost = level[2];
-    asked.levels[l].read_cost = level[3];
-  }
-  const Json record = json.value("record_bytes", Json());
-  if (!record.is_number_integer() || record.get<std::int64_t>() < 1 ||
-      record.get<std::int64_t>() > most_measured_bytes)
+  try {
+    const JsonDocument document(plan, journaled_plan);
+    const JsonReader root(document), levels = root.field("levels");
+    std::size_t l = 0;
+    levels.each([&](const JsonReader& level) {
+      std::vector<JsonReader> entries;
+      level.each([&](const JsonReader& entry) { entries.push_back(entry); });
+      if (l == asked.levels.size() || entries.size() != 4) level.reject("no level of this call");
+      asked.levels[l].write_cost = cost_of(entries[2]);
+      asked.levels[l].read_cost = cost_of(entries[3]);
+      ++l;
+    });
+    if (l != asked.levels.size()) levels.reject("fewer levels than this call has");
+    asked.record_bytes = root.field("record_bytes").integer(1, most_measured_bytes);
+    return asked;
+  } catch (const Error&) {
     return std::nullopt;
-  asked.record_bytes = record;
-  return asked;
+  }
 }
 
 // What was given, and not measured, is as in the call; and there is one way to write a plan.

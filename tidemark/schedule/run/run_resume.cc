@@ -36,7 +36,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Nothing deeper than an identity is: what is printed must not be as deep as a stranger likes.
+// Identities are compared and shown whatever they hold, not read field by field (base/json_reader.h). Nothing
+// is taken that is deeper than one of ours: what is printed must not be as deep as a stranger likes.
 Json parse_shallow(const std::string& text) {
   constexpr int deepest = 3;
   return Json::parse(
@@ -133,8 +134,8 @@ std::uint64_t resume_position(ActionStream& scout, const Journaled& journaled, c
 namespace {
 
 // The file with the latest state at or before `step`.
-SlotTable::Place latest_in_files(const RunActions& actions, Step step) {
-  SlotTable::Place best;
+SlotTable::StateSlot latest_in_files(const RunActions& actions, Step step) {
+  SlotTable::StateSlot best;
   for (std::size_t l = 0; l < actions.table().levels(); ++l) {
     if (!actions.in_files(static_cast<int>(l))) continue;
     const auto& slots = actions.table().slots(static_cast<int>(l));
@@ -148,7 +149,7 @@ SlotTable::Place latest_in_files(const RunActions& actions, Step step) {
 // Forward to state `step` from where the working state is, or from a file in between. A damaged one is made
 // again.
 void go_forward(RunActions& actions, Step step) {
-  const SlotTable::Place from = latest_in_files(actions, step);
+  const SlotTable::StateSlot from = latest_in_files(actions, step);
   if (from.step > actions.at() && !actions.try_load(from.level, from.slot, from.step)) {
     const Step before = actions.at();
     go_forward(actions, from.step - 1);
@@ -211,7 +212,7 @@ void restore(RunActions& actions, Simulation& simulation, const Journaled& journ
   });
   actions.begin_at(0);
   // The one snapshot that nothing else could heal: the caller has just given it again.
-  const SlotTable::Place first = latest_in_files(actions, 0);
+  const SlotTable::StateSlot first = latest_in_files(actions, 0);
   if (first.step == 0 && !actions.try_load(first.level, first.slot, 0))
     actions.replace(first.level, first.slot, 0);
   for (const Lost& one : lost) {
@@ -224,7 +225,7 @@ void restore(RunActions& actions, Simulation& simulation, const Journaled& journ
   const Action* next = peek();
   if (!next || next->kind != ActionKind::load) {
     if (actions.at() > at) {
-      const SlotTable::Place from = actions.table().latest_state(at);
+      const SlotTable::StateSlot from = actions.table().latest_state(at);
       actions.load(from.level, from.slot, from.step);
     }
     go_forward(actions, at);

@@ -1,7 +1,6 @@
 #include "tidemark/schedule/run/run_session.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "tidemark/base/error.h"
 #include "tidemark/schedule/run/run_resume.h"
@@ -29,10 +28,7 @@ Resumable look_for_run(const Simulation& simulation, Step steps, const RunOption
 
 Session::Session(Simulation& simulation, const Promise& promise, const RunOptions& options,
                  RunFolders& folders)
-    : simulation_(simulation),
-      options_(options),
-      folders_(folders),
-      began_(std::chrono::steady_clock::now()) {
+    : simulation_(simulation), options_(options), folders_(folders) {
   report_.promise = promise;
   const std::size_t count = std::max(promise.slots.size(), options.levels.size());
   std::vector<std::shared_ptr<const Folder>> by_level = folders.by_level();
@@ -148,7 +144,7 @@ Report Session::close() {
   files_.reset();
   journal_.reset();
   folders_.remove();
-  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  report_.seconds = watch_.seconds();
   actions_->report_progress(true);
   return std::move(report_);
 }

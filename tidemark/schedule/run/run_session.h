@@ -1,10 +1,10 @@
 // One run from its first action to its last: opens levels and files, goes on where a journal says, carries
 // out the schedule, cleans up.
 #pragma once
-#include <chrono>
 #include <functional>
 #include <memory>
 
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/schedule/run/journal.h"
 #include "tidemark/schedule/run/run_folder.h"
 #include "tidemark/schedule/run/run_keeper.h"
@@ -47,7 +47,7 @@ class Session {
   Simulation& simulation_;
   const RunOptions& options_;
   RunFolders& folders_;
-  std::chrono::steady_clock::time_point began_;
+  Stopwatch watch_;
   Report report_;
   std::vector<bool> in_files_;
   std::unique_ptr<SnapshotFiles> files_;

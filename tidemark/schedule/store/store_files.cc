@@ -2,19 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <new>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
+#include "tidemark/base/stopwatch.h"
 #include "tidemark/schedule/store/checksum.h"
 
 namespace tidemark::schedule {
@@ -26,12 +24,12 @@ constexpr std::align_val_t page{4096};  // what O_DIRECT asks of addresses and s
 // Adds its own life time to a sum.
 class StallClock {
  public:
-  explicit StallClock(double& sum) : sum_(sum), began_(std::chrono::steady_clock::now()) {}
-  ~StallClock() { sum_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+  explicit StallClock(double& sum) : sum_(sum) {}
+  ~StallClock() { sum_ += watch_.seconds(); }
 
  private:
   double& sum_;
-  std::chrono::steady_clock::time_point began_;
+  Stopwatch watch_;
 };
 
 }  // namespace
@@ -359,38 +357,6 @@ void SnapshotFiles::poll() {
 void SnapshotFiles::drain() {
   const StallClock stall(stalls_.back());
   while (!writes_.empty()) TM_CHECK(look(true), "a write was lost");
-}
-
-// A file that is as long as the commit says, with the header of just that block: only then is room made for
-// it.
-FileHandle SnapshotFiles::open_whole(const Commit& commit) const {
-  FileHandle file =
-      folder_of(commit.level)->open_file(name_of(commit.level, commit.slot, commit.generation), O_RDONLY);
-  struct stat facts {};
-  if (!file || ::fstat(file.get(), &facts) != 0) return {};
-  const auto size = static_cast<std::uint64_t>(facts.st_size);
-  std::array<std::byte, snapshot_header_bytes> header;
-  std::size_t done = 0;
-  const bool whole = size >= header_bytes_ && commit.bytes <= size - header_bytes_ &&
-                     read_fully(file.get(), header, 0, done) == 0 && done == header.size() &&
-                     is_header_of(header, commit);
-  return whole ? std::move(file) : FileHandle();
-}
-
-void SnapshotFiles::adopt(const Commit& commit) {
-  slot_at(commit.level, commit.slot) = {
-      .state = open_whole(commit) ? Slot::State::held : Slot::State::damaged, .block = commit, .buffer = -1};
-}
-
-std::optional<std::vector<std::byte>> SnapshotFiles::read_adjoint(const Commit& commit) const {
-  const FileHandle file = open_whole(commit);
-  if (!file) return std::nullopt;
-  std::vector<std::byte> bytes(commit.bytes);
-  std::size_t done = 0;
-  if (read_fully(file.get(), bytes, header_bytes_, done) != 0 || done < bytes.size() ||
-      checksum(bytes) != commit.checksum)
-    return std::nullopt;
-  return bytes;
 }
 
 std::size_t SnapshotFiles::staging_bytes() const {

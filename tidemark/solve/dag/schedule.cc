@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "tidemark/base/error.h"
+#include "tidemark/solve/at.h"
 
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::vector<std::vector<int>> inputs_of(const Dag& dag) {
   std::vector<std::vector<int>> inputs(at(dag.size()));

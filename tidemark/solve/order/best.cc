@@ -2,12 +2,11 @@
 #include <numeric>
 
 #include "tidemark/base/check.h"
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/order/search.h"
 
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr int exact_tasks = 64;  // parts up to this size are tried exactly first
 constexpr int exact_states = 20'000;

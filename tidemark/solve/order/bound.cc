@@ -1,19 +1,17 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tidemark/solve/order/model.h"
+#include "tidemark/solve/at.h"
+#include "tidemark/solve/order/relation.h"
 
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr int probes = 512;  // tasks looked at per part
 
 class PartBound {
  public:
-  explicit PartBound(const OrderModel& model)
-      : model_(model), maker_(at(model.items), -1), relation_(at(model.tasks), 0) {
+  explicit PartBound(const OrderModel& model) : model_(model), maker_(at(model.items), -1), relation_(model) {
     for (int t = 0; t < model.tasks; ++t) {
       for (int i : model.makes[t]) maker_[at(i)] = t;
     }
@@ -21,17 +19,15 @@ class PartBound {
 
   // Bytes alive while `t` runs, in any order: its own, and what is made before it and needed after.
   std::int64_t load(int t) {
-    std::ranges::fill(relation_, 0);
-    mark(t, model_.before, -1);
-    mark(t, model_.after, 1);
+    relation_.look_from(t);
     const auto needed_after = [&](int item) {
       return model_.pinned[at(item)] ||
-             std::ranges::any_of(model_.users[item], [&](int u) { return relation_[at(u)] > 0; });
+             std::ranges::any_of(model_.users[item], [&](int u) { return relation_[u] == Relation::after; });
     };
     std::int64_t sum = own_load(t, needed_after);
     for (int i = 0; i < model_.items; ++i) {
       const int m = maker_[at(i)];
-      const bool there = m < 0 ? model_.present[at(i)] : relation_[at(m)] < 0;
+      const bool there = m < 0 ? model_.present[at(i)] : relation_[m] == Relation::before;
       if (there && std::ranges::count(model_.uses[t], i) == 0 && needed_after(i)) sum += model_.size[at(i)];
     }
     return sum;
@@ -56,23 +52,9 @@ class PartBound {
     return sum;
   }
 
-  void mark(int t, const IntLists& next, int how) {
-    stack_.assign(1, t);
-    while (!stack_.empty()) {
-      const int here = stack_.back();
-      stack_.pop_back();
-      for (int n : next[here]) {
-        if (relation_[at(n)] == how) continue;
-        relation_[at(n)] = how;
-        stack_.push_back(n);
-      }
-    }
-  }
-
   const OrderModel& model_;
   std::vector<int> maker_;
-  std::vector<int> relation_;  // per task, to the probe: -1 before, 1 after, 0 either or itself
-  std::vector<int> stack_;
+  TaskRelations relation_;  // to the probe
 };
 
 std::int64_t bound_of_part(const OrderModel& model, std::span<const std::int64_t> during) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "tidemark/base/check.h"
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/order/search.h"
 
 namespace tidemark {
@@ -17,7 +18,6 @@ namespace {
 
 using Set = std::uint64_t;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 Set bit(int t) { return Set{1} << t; }
 
 struct Reached {

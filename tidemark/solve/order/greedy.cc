@@ -3,12 +3,11 @@
 #include <set>
 #include <tuple>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/order/search.h"
 
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A random number in [0, 1) for a task: depends on seed and task alone.
 double chance(std::uint64_t seed, int task) {

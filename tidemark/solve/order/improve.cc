@@ -5,12 +5,11 @@
 #include <numeric>
 #include <optional>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/order/search.h"
 
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr int largest_group = 40;  // tasks moved together
 constexpr int items_tried = 48;    // per peak, largest first

@@ -3,13 +3,9 @@
 #include <algorithm>
 
 #include "tidemark/base/check.h"
+#include "tidemark/solve/at.h"
 
 namespace tidemark {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 IntLists::IntLists(const std::vector<std::vector<int>>& lists) {
   start_.reserve(lists.size() + 1);

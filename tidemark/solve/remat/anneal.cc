@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "tidemark/base/repeatable_math.h"
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/random.h"
 #include "tidemark/solve/remat/moves.h"
 #include "tidemark/solve/remat/search.h"
@@ -10,8 +11,6 @@ namespace {
 
 using Run = Timeline::Run;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // How often each move is made, in percent. Where the order is free, so many move a first run; of the others,
 // so many let an item go, take a repeat back or shift one, and the rest exchange a repeat for another, the
 // last few for two.
@@ -20,7 +19,7 @@ constexpr std::size_t drops = 35, restores = 20, shifts = 20, exchanges_for_two 
 
 constexpr std::int64_t steps_a_temperature = 64;  // over which it hardly falls
 constexpr int steps_a_price = 256;                // enough to tell which side of the border it is on
-constexpr double price_factor = 1.1;              // small: the price settles while the search cools down
+constexpr double price_factor = 1.1;              // small: the price converges while the search cools down
 // Where any sequence within the budget will do, costs only break ties.
 constexpr double cost_weight_if_any_will_do = 0.03;
 constexpr int drop_attempts = 16;  // at items without a gap that ends in a use, until one is found

@@ -45,13 +45,13 @@ struct BackwardOutcome {
 template <class Set>
 class BackwardSearch {
  public:
-  // The first `settled` tasks have run before and need not run again; if there are any, the order is fixed,
+  // The first `prior` tasks have run before and need not run again; if there are any, the order is fixed,
   // and of their results those present are alive at the start.
-  BackwardSearch(const RematProblem& problem, BackwardGoal goal, int settled = 0)
+  BackwardSearch(const RematProblem& problem, BackwardGoal goal, int prior = 0)
       : problem_(problem),
         model_(problem.model),
         goal_(goal),
-        settled_(settled),
+        prior_(prior),
         after_(at(model_.tasks)),
         closers_(at(model_.tasks)),
         uses_(at(model_.tasks)),
@@ -59,7 +59,7 @@ class BackwardSearch {
         dominators_(at(model_.tasks) + 1),
         table_(1 << 12, -1) {
     for (int t = 0; t < model_.tasks; ++t) {
-      if (t >= settled) all_.add(t);
+      if (t >= prior) all_.add(t);
       for (int s : model_.after[t]) after_[at(t)].add(s);
       for (int c : problem.closed_by[t]) closers_[at(t)].add(c);
       for (int i : model_.uses[t]) uses_[at(t)].add(i);
@@ -73,7 +73,7 @@ class BackwardSearch {
     }
     if (goal == BackwardGoal::peak) return;
     if (problem.fixed_order) {
-      peaks_.emplace(problem, settled);
+      peaks_.emplace(problem, prior);
     } else {
       related_.emplace(problem);
     }
@@ -81,9 +81,9 @@ class BackwardSearch {
 
   // Prices found with this much work guide the search; only for fixed orders.
   void find_prices(std::int64_t work, double target, SearchControl* control = nullptr) {
-    std::vector<int> probes(at(model_.tasks - settled_));
-    std::iota(probes.begin(), probes.end(), settled_);
-    RematRelaxation relaxation(problem_, probes, true, settled_);
+    std::vector<int> probes(at(model_.tasks - prior_));
+    std::iota(probes.begin(), probes.end(), prior_);
+    RematRelaxation relaxation(problem_, probes, true, prior_);
     relaxation.improve(work, target, control);
     if (relaxation.bound() < std::numeric_limits<double>::infinity()) potentials_ = relaxation.potentials();
   }
@@ -128,7 +128,7 @@ class BackwardSearch {
 
  private:
   struct State {
-    Set placed;  // tasks whose first run is in the part of the sequence that is settled
+    Set placed;  // tasks whose first run is in the part of the sequence that is fixed
     Set alive;   // items alive before that part
     bool operator==(const State&) const = default;
   };
@@ -194,7 +194,7 @@ class BackwardSearch {
     for (int t = model_.tasks - 1; t >= 0; --t) {
       if (placed.has(t)) continue;
       const bool may_be_first =
-          t >= settled_ && after_[at(t)].within(placed) && (last || !problem_.fixed_order);
+          t >= prior_ && after_[at(t)].within(placed) && (last || !problem_.fixed_order);
       last = false;
       if (!closers_[at(t)].within(placed)) continue;
       if (!may_be_first && !(problem_.repeatable[at(t)] && makes_[at(t)].meets(alive))) continue;
@@ -258,7 +258,7 @@ class BackwardSearch {
 
   double relaxed(const State& state) const {
     if (!potentials_) return 0;
-    const int stage = model_.tasks - settled_ - state.placed.count();
+    const int stage = model_.tasks - prior_ - state.placed.count();
     double best = 0;
     for (int which : {0, 1}) {
       double sum = potentials_->constant(which, stage);
@@ -338,7 +338,7 @@ class BackwardSearch {
   const RematProblem& problem_;
   const OrderModel& model_;
   const BackwardGoal goal_;
-  const int settled_;
+  const int prior_;
   std::int64_t budget_ = 0, work_ = 0;
   double limit_ = 0;
   bool orderly_ = true;

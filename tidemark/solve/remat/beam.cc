@@ -17,6 +17,7 @@
 #include <unordered_map>
 
 #include "tidemark/base/repeatable_math.h"
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/random.h"
 #include "tidemark/solve/remat/moves.h"
 #include "tidemark/solve/remat/search.h"
@@ -29,8 +30,6 @@ constexpr double near_weight = 5,
 constexpr int most_in_a_row = 40;  // repeats between two first runs
 constexpr int most_passes = 12;
 constexpr std::int64_t cells_a_unit = 1500;  // of profiles looked at
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class Beam {
  public:
@@ -90,7 +89,7 @@ class Beam {
     std::uint64_t hash;
     int state, task;
   };
-  struct Step {
+  struct TraceEntry {
     int later, task;
   };
 
@@ -297,7 +296,7 @@ class Beam {
   std::vector<float> bytes_;           // per item, in typical items
   std::vector<double> emphasis_;       // per position
   std::vector<float> weight_, row_;    // per position
-  std::vector<Step> trace_;
+  std::vector<TraceEntry> trace_;
   std::unordered_map<std::uint64_t, double>
       known_;  // what is alive, and the least cost of that at this position
   std::vector<Repeat> repeats_;

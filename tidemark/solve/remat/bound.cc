@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/solve/at.h"
+#include "tidemark/solve/order/relation.h"
 #include "tidemark/solve/remat/moments.h"
 #include "tidemark/solve/remat/peaks.h"
 #include "tidemark/solve/remat/relax.h"
@@ -10,9 +12,7 @@
 namespace tidemark {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-constexpr int most_related = 256;  // tasks whose place in every order is looked at
+constexpr int most_related = 256;  // tasks whose relations in every order are looked at
 constexpr int most_peaks = 1024;   // tasks; more, and the heaviest moments are not looked at one by one
 constexpr int least_rounds = 100;  // price steps to leave room for
 constexpr double never = std::numeric_limits<double>::infinity();
@@ -26,7 +26,7 @@ OrderLoads base_loads(const RematProblem& problem) {
 class MemoryBound {
  public:
   explicit MemoryBound(const RematProblem& problem)
-      : problem_(problem), model_(problem.model), maker_(at(model_.items), -1), relation_(at(model_.tasks)) {
+      : problem_(problem), model_(problem.model), maker_(at(model_.items), -1), relation_(model_) {
     for (int t = 0; t < model_.tasks; ++t) {
       for (int i : model_.makes[t]) maker_[at(i)] = t;
     }
@@ -82,8 +82,9 @@ class MemoryBound {
   bool remade_after(int item, int t, bool related) const {
     const int m = maker_[at(item)];
     if (m < 0 || !problem_.repeatable[at(m)]) return false;
-    return std::ranges::none_of(problem_.closed_by[m],
-                                [&](int c) { return c == t || (related && relation_[at(c)] < 0); });
+    return std::ranges::none_of(problem_.closed_by[m], [&](int c) {
+      return c == t || (related && relation_[c] == Relation::before);
+    });
   }
 
   std::int64_t in_fixed_order() const {
@@ -117,14 +118,13 @@ class MemoryBound {
   }
 
   std::int64_t related_load(int t) {
-    std::ranges::fill(relation_, 0);
-    mark(t, model_.before, -1);
-    mark(t, model_.after, 1);
+    relation_.look_from(t);
     const auto stays = [&](int i) {
       const int m = maker_[at(i)];
-      if (m >= 0 && relation_[at(m)] >= 0) return false;
-      const bool needed = model_.pinned[at(i)] ||
-                          std::ranges::any_of(model_.users[i], [&](int u) { return relation_[at(u)] > 0; });
+      if (m >= 0 && relation_[m] != Relation::before) return false;
+      const bool needed = model_.pinned[at(i)] || std::ranges::any_of(model_.users[i], [&](int u) {
+                            return relation_[u] == Relation::after;
+                          });
       return needed && !remade_after(i, t, true);
     };
     std::int64_t sum = own_load(t, stays);
@@ -134,24 +134,10 @@ class MemoryBound {
     return sum;
   }
 
-  void mark(int t, const IntLists& next, int how) {
-    stack_.assign(1, t);
-    while (!stack_.empty()) {
-      const int here = stack_.back();
-      stack_.pop_back();
-      for (int n : next[here]) {
-        if (relation_[at(n)] == how) continue;
-        relation_[at(n)] = how;
-        stack_.push_back(n);
-      }
-    }
-  }
-
   const RematProblem& problem_;
   const OrderModel& model_;
-  std::vector<int> maker_;     // per item; -1: present from the start
-  std::vector<int> relation_;  // per task, to the one looked at: -1 before, 1 after, 0 either or itself
-  std::vector<int> stack_;
+  std::vector<int> maker_;  // per item; -1: present from the start
+  TaskRelations relation_;  // to the task looked at
 };
 
 // Tasks whose first runs come one after the other in every sequence, heavy ones preferred.

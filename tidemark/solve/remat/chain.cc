@@ -5,12 +5,11 @@
 #include <map>
 #include <tuple>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/remat/timeline.h"
 
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr int most_stages = 100;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/random.h"
 #include "tidemark/solve/remat/moment_cut.h"
 #include "tidemark/solve/remat/moves.h"
@@ -12,8 +13,6 @@
 
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int64_t visits_a_unit = 200;  // of edges, some 5 ns each
 constexpr std::size_t steps_a_unit = 100;    // of a sequence whose loads are counted

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "tidemark/solve/at.h"
+
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // The cost of all tasks, in whole numbers: fine enough for tasks of a millionth of it.
 constexpr double all_tasks = 1e11;

@@ -3,60 +3,47 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/solve/at.h"
+#include "tidemark/solve/order/relation.h"
+
 namespace tidemark {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-enum class Place : unsigned char { either, before, here, after };  // of a first run
-
-std::vector<Place> places_of(const RematProblem& problem, int task) {
-  const OrderModel& model = problem.model;
-  std::vector<Place> place(at(model.tasks), Place::either);
-  if (problem.fixed_order) {
-    for (int t = 0; t < model.tasks; ++t) place[at(t)] = t < task ? Place::before : Place::after;
-  } else {
-    std::vector<int> stack;
-    const auto mark = [&](const IntLists& next, Place how) {
-      stack.assign(1, task);
-      while (!stack.empty()) {
-        const int here = stack.back();
-        stack.pop_back();
-        for (int n : next[here]) {
-          if (place[at(n)] == how) continue;
-          place[at(n)] = how;
-          stack.push_back(n);
-        }
-      }
-    };
-    mark(model.before, Place::before);
-    mark(model.after, Place::after);
+// Of first runs to that of a task.
+std::vector<Relation> relations_to(const RematProblem& problem, int task) {
+  const int tasks = problem.model.tasks;
+  std::vector<Relation> relation(at(tasks), Relation::same);
+  TaskRelations in_every_order(problem.model);
+  if (!problem.fixed_order) in_every_order.look_from(task);
+  for (int t = 0; t < tasks; ++t) {
+    if (t == task) continue;
+    const Relation given = t < task ? Relation::before : Relation::after;
+    relation[at(t)] = problem.fixed_order ? given : in_every_order[t];
   }
-  place[at(task)] = Place::here;
-  return place;
+  return relation;
 }
 
 }  // namespace
 
 Moment first_run(const RematProblem& problem, int task) {
   const OrderModel& model = problem.model;
-  const std::vector<Place> place = places_of(problem, task);
+  const std::vector<Relation> relation = relations_to(problem, task);
   Moment moment{.task = task,
                 .again = std::vector<double>(at(model.tasks), Moment::never),
                 .needed = model.pinned,
                 .given = std::vector<bool>(at(model.items), false)};
   for (int t = 0; t < model.tasks; ++t) {
-    if (place[at(t)] == Place::here || place[at(t)] == Place::after) {
+    if (relation[at(t)] == Relation::same || relation[at(t)] == Relation::after) {
       for (int i : model.makes[t]) moment.given[at(i)] = true;
-      if (place[at(t)] == Place::here) continue;
+      if (relation[at(t)] == Relation::same) continue;
       for (int i : model.uses[t]) moment.needed[at(i)] = true;
       continue;
     }
     const bool closed = std::ranges::any_of(problem.closed_by[t], [&](int c) {
-      return place[at(c)] == Place::before || place[at(c)] == Place::here;
+      return relation[at(c)] == Relation::before || relation[at(c)] == Relation::same;
     });
     if (closed) continue;
-    if (place[at(t)] == Place::either) {
+    if (relation[at(t)] == Relation::either) {
       moment.again[at(t)] = 0;
     } else if (problem.repeatable[at(t)]) {
       moment.again[at(t)] = problem.cost[at(t)];

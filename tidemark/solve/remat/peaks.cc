@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "tidemark/solve/at.h"
+
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 constexpr int neighbourhood = 2;  // only the heaviest of this many tasks on either side is looked at
 constexpr int whole = 3;          // moments looked at with whole items
@@ -14,10 +14,10 @@ constexpr int cover_nodes = 200;
 
 }  // namespace
 
-RematPeaks::RematPeaks(const RematProblem& problem, int settled)
+RematPeaks::RematPeaks(const RematProblem& problem, int prior)
     : problem_(problem),
       model_(problem.model),
-      settled_(settled),
+      prior_(prior),
       maker_(at(model_.items), -1),
       closed_(at(model_.tasks), model_.tasks),
       own_(at(model_.tasks)),
@@ -29,7 +29,7 @@ RematPeaks::RematPeaks(const RematProblem& problem, int settled)
     for (int i : model_.uses[t]) own += model_.size[at(i)];
     for (int i : model_.makes[t]) {
       own += model_.size[at(i)];
-      maker_[at(i)] = t < settled ? -1 : t;
+      maker_[at(i)] = t < prior ? -1 : t;
     }
     for (const InPlaceReuse& pair : model_.reuses[at(t)]) {
       auto& list = takeable_[at(t)];
@@ -45,7 +45,7 @@ double RematPeaks::repeats_needed(int front, const std::vector<int>& alive) {
   for (int i = 0; i < model_.items; ++i) {
     end_[at(i)] = 0;
     for (int u : model_.users[i]) {
-      if (settled_ <= u && u < front) end_[at(i)] = std::max(end_[at(i)], u);
+      if (prior_ <= u && u < front) end_[at(i)] = std::max(end_[at(i)], u);
     }
   }
   for (int i : alive) end_[at(i)] = front;
@@ -57,17 +57,17 @@ double RematPeaks::repeats_needed(int front, const std::vector<int>& alive) {
   }
   const auto crosses = [&](int i, int t) { return maker_[at(i)] < t && t < end_[at(i)]; };
   for (int t = 1; t < front; ++t) over_[at(t)] += over_[at(t - 1)];
-  for (int t = settled_; t < front; ++t) {
+  for (int t = prior_; t < front; ++t) {
     over_[at(t)] += own_[at(t)];
     for (int i : model_.uses[t]) over_[at(t)] -= crosses(i, t) ? model_.size[at(i)] : 0;
     for (int i : takeable_[at(t)]) over_[at(t)] -= crosses(i, t) ? 0 : model_.size[at(i)];
   }
 
   moments_.clear();
-  for (int t = settled_; t < front; ++t) {
+  for (int t = prior_; t < front; ++t) {
     if (over_[at(t)] <= 0) continue;
     bool heaviest = true;
-    for (int s = std::max(settled_, t - neighbourhood); s < std::min(front, t + neighbourhood + 1); ++s) {
+    for (int s = std::max(prior_, t - neighbourhood); s < std::min(front, t + neighbourhood + 1); ++s) {
       heaviest &= over_[at(s)] < over_[at(t)] || (over_[at(s)] == over_[at(t)] && s <= t);
     }
     if (heaviest) moments_.push_back({cost_of(t, 0), t});

@@ -13,8 +13,8 @@ namespace tidemark {
 
 class RematPeaks {
  public:
-  // Of a problem with a fixed order. Its first `settled` tasks have run before all moments of interest.
-  explicit RematPeaks(const RematProblem& problem, int settled = 0);
+  // Of a problem with a fixed order. Its first `prior` tasks have run before all moments of interest.
+  explicit RematPeaks(const RematProblem& problem, int prior = 0);
 
   // Cost of repeated runs that come before the first run of `front` (or the end) and after that of an earlier
   // task, given the items that must be alive before `front`. Infinite if there are not enough bytes to be
@@ -32,7 +32,7 @@ class RematPeaks {
 
   const RematProblem& problem_;
   const OrderModel& model_;
-  const int settled_;
+  const int prior_;
   std::vector<int> maker_;                  // per item; -1: before all tasks
   std::vector<int> closed_;                 // per task: the first task after which it may not run again
   std::vector<std::int64_t> own_;           // per task: its scratch, operands, results, less the budget

@@ -90,9 +90,9 @@ class WorkShare {
   Work share_;
 };
 
-// Solvers come in stages, between which the driver settles what the next ones go by.
+// Solvers come in stages, between which the driver fixes what the next ones go by.
 enum class Stage {
-  settle,   // what may end the search at once
+  decide,   // what may end the search at once
   recall,   // what is near, in order or budget; a bound on the cost is known from here on
   descend,  // greedy ways down from the base
   widen,    // what takes most of the work

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/solve/at.h"
+
 namespace tidemark {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 double RematProblem::base_cost() const { return std::accumulate(cost.begin(), cost.end(), 0.0); }
 

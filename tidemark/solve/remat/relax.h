@@ -26,11 +26,11 @@ namespace tidemark {
 
 class RematRelaxation {
  public:
-  // Probes in the order of their first runs. The first `settled` tasks have run before all stages and need
+  // Probes in the order of their first runs. The first `prior` tasks have run before all stages and need
   // not run again; of their results those marked present are alive at the start. Without `operands` only the
   // budget is priced: less work for large problems, and a weaker bound.
   RematRelaxation(const RematProblem& problem, std::span<const int> probes, bool operands = true,
-                  int settled = 0);
+                  int prior = 0);
 
   // Looks for better prices, spending about `work` visits of an item in a stage. `target`: the cost of
   // repeated runs in some sequence, if one is known. Returns the best bound on that cost so far; infinity if
@@ -41,7 +41,7 @@ class RematRelaxation {
   // Visits of one evaluation.
   std::int64_t size() const { return static_cast<std::int64_t>(again_.size() + prices_.operand.size()); }
 
-  // The bound, had all from stage k on been settled and left a set of items to be present in stage k: a
+  // The bound, had all from stage k on been fixed and left a set of items to be present in stage k: a
   // constant per k and an addend per item of the set. Two such bounds: with and without prices for operands
   // in stage k.
   class Potentials {
@@ -80,7 +80,7 @@ class RematRelaxation {
     std::vector<double> operand;  // per link and stage
   };
 
-  void make_spans(const RematProblem& problem, std::span<const int> probes, int settled);
+  void make_spans(const RematProblem& problem, std::span<const int> probes, int prior);
   void make_links(const RematProblem& problem);
   void make_rows(const RematProblem& problem, std::span<const int> probes);
   void price_cells();

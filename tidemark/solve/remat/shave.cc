@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/remat/moves.h"
 #include "tidemark/solve/remat/search.h"
 
@@ -12,8 +13,6 @@ namespace tidemark {
 namespace {
 
 using Run = Timeline::Run;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Candidates that compete for one place: the more, the better the choice; fewer on long timelines, which take
 // longer to change and to look at.

@@ -13,7 +13,7 @@ void remember(const Sequence& sequence, RematMemory& memory) {
   memory.known.push_back(sequence);
 }
 
-// Asked for only when no solver settles the problem at once: it takes as long as the first of those that
+// Asked for only when no solver decides the problem at once: it takes as long as the first of those that
 // follow.
 void find_time_bound(RematState& state) {
   constexpr std::int64_t visits_a_unit = 10;  // of some 10 nanoseconds: a tenth of the effort
@@ -39,15 +39,15 @@ void enter(Stage stage, RematState& state) {
       state.greedy = !state.best.empty();
       if (state.effort.memory) state.seed = most_rounds * state.effort.memory->searches++;
       break;
-    case Stage::settle:
+    case Stage::decide:
     case Stage::report:
       break;
   }
 }
 
-// Where nothing is within the budget, only solvers that settle that, or report what is, have anything to do.
+// Where nothing is within the budget, only solvers that decide that, or report what is, have anything to do.
 bool is_reached(Stage stage, const RematState& state) {
-  return !state.hopeless || stage == Stage::settle || stage == Stage::report;
+  return !state.hopeless || stage == Stage::decide || stage == Stage::report;
 }
 
 void run(const Solver& solver, RematState& state, SolverRecord& record) {
@@ -63,7 +63,7 @@ void run(const Solver& solver, RematState& state, SolverRecord& record) {
 }
 
 void walk(RematState& state, SolverLog& log) {
-  Stage entered = Stage::settle;
+  Stage entered = Stage::decide;
   for (std::size_t row = 0; row < portfolio().size(); ++row) {
     const Solver& solver = portfolio()[row];
     if (state.proved()) return;

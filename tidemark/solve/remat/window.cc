@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/bit_set.h"
 #include "tidemark/solve/remat/backward.h"
 
@@ -11,8 +12,6 @@ namespace {
 constexpr int most_tasks = 128;  // of a window, those that ran before and may run again included
 constexpr std::int64_t states_without_prices = 1'000;
 constexpr double better = 1e-9;  // of the cost: less is rounding
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::vector<bool> alive_before(const OrderModel& model, std::span<const int> rest, std::vector<bool> alive) {
   for (std::size_t p = rest.size(); p-- > 0;) {
@@ -43,9 +42,9 @@ class Piece {
       if (run < 0) run = static_cast<int>(p);
     }
     const auto ran_before = [&](int t) { return first_run[at(t)] >= 0 && first_run[at(t)] < first; };
-    choose_settled(ran_before);
+    choose_prior(ran_before);
     std::ranges::sort(tasks_, {}, [&](int t) { return first_run[at(t)]; });
-    settled_ = static_cast<int>(tasks_.size());
+    prior_ = static_cast<int>(tasks_.size());
     for (std::size_t p = 0; p < window_.size(); ++p) {
       if (first_run[at(window_[p])] == first + static_cast<int>(p)) tasks_.push_back(window_[p]);
     }
@@ -54,10 +53,10 @@ class Piece {
   }
 
   const RematProblem& problem() const { return piece_; }
-  int settled() const { return settled_; }
+  int prior() const { return prior_; }
   double once() const {
     double sum = 0;
-    for (int t = settled_; t < piece_.model.tasks; ++t) sum += piece_.cost[at(t)];
+    for (int t = prior_; t < piece_.model.tasks; ++t) sum += piece_.cost[at(t)];
     return sum;
   }
   Sequence in_full(const Sequence& sequence) const {
@@ -70,7 +69,7 @@ class Piece {
   // Of the tasks that ran before: those that run again in the window now, and those nearest to what the
   // window reads and leaves, as far as there is room.
   template <class F>
-  void choose_settled(F&& ran_before) {
+  void choose_prior(F&& ran_before) {
     std::vector<bool> seen(at(model_.tasks), false);
     const auto consider = [&](int t) {
       if (t < 0 || seen[at(t)] || !ran_before(t) || !problem_.repeatable[at(t)]) return;
@@ -138,7 +137,7 @@ class Piece {
       }
       closed_by.emplace_back();
       for (int c : problem_.closed_by[t]) {
-        if (number_[at(c)] >= settled_) closed_by.back().push_back(number_[at(c)]);
+        if (number_[at(c)] >= prior_) closed_by.back().push_back(number_[at(c)]);
       }
       parts.scratch.push_back(model_.scratch[at(t)]);
       parts.reuses.emplace_back();
@@ -163,7 +162,7 @@ class Piece {
   std::vector<int> number_, item_number_, maker_;
   std::vector<bool> at_start_, at_end_;
   std::vector<int> tasks_;
-  int settled_ = 0;
+  int prior_ = 0;
   RematProblem piece_;
 };
 
@@ -176,7 +175,7 @@ struct Solved {
 template <class Set>
 Solved solve(const Piece& piece, double limit, const ExactLimits& limits) {
   const auto search = [&](std::int64_t states, bool priced) {
-    BackwardSearch<Set> backward(piece.problem(), BackwardGoal::cost, piece.settled());
+    BackwardSearch<Set> backward(piece.problem(), BackwardGoal::cost, piece.prior());
     if (priced) backward.find_prices(limits.price_work, limit, limits.control);
     return backward.run(piece.problem().budget, limit, states, limits.work, 0, limits.control);
   };

@@ -32,7 +32,7 @@ struct LoopMemory {
 };
 
 // Loops with a limit of their own (LoopOptions::memory) stay within that as well.
-Graph settle_loops(const Graph& graph, const LoopMemory& memory = {});
+Graph lower_loops(const Graph& graph, const LoopMemory& memory = {});
 
 // What is left to decide at a loop of the graph, or at another node with loops in its regions: limits that
 // make a difference, from no limit to the least, at equal ratios where there are many. Empty: nothing.

@@ -5,7 +5,7 @@
 namespace tidemark {
 
 // Where a step of a group of steps that run as one kernel finds an operand or puts a result.
-struct GroupPlace {
+struct GroupRef {
   enum Kind : std::uint8_t {
     operand,    // KernelArgs::in[number] of the group
     result,     // KernelArgs::out[number]; later steps may read it too
@@ -13,7 +13,7 @@ struct GroupPlace {
   };
   Kind kind = operand;
   int number = 0;
-  friend bool operator==(const GroupPlace&, const GroupPlace&) = default;
+  friend bool operator==(const GroupRef&, const GroupRef&) = default;
 };
 
 }  // namespace tidemark

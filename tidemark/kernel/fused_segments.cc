@@ -1,4 +1,4 @@
-#include "tidemark/kernel/fused_runs.h"
+#include "tidemark/kernel/fused_segments.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,8 @@ namespace {
 
 class Finder {
  public:
-  Finder(std::span<const RunStep> steps, std::span<const RunValue> values) : steps_(steps), values_(values) {
+  Finder(std::span<const SegmentStep> steps, std::span<const SegmentValue> values)
+      : steps_(steps), values_(values) {
     made_.assign(values.size(), -1);
     last_use_.assign(values.size(), -1);
     for (int s = 0; s < count(); ++s) {
@@ -17,27 +18,28 @@ class Finder {
     }
   }
 
-  std::vector<FoundRun> find() {
-    std::vector<FoundRun> runs;
+  std::vector<FoundSegment> find() {
+    std::vector<FoundSegment> segments;
     for (int begin = 0; begin < count();) {
       int end = begin;
       while (end < count() && fits(end, begin)) ++end;
       end = without_loose_truths(begin, end);
       if (end - begin >= 2) {
-        if (std::optional<FoundRun> run = code_for(begin, end)) runs.push_back(std::move(*run));
+        if (std::optional<FoundSegment> segment = code_for(begin, end))
+          segments.push_back(std::move(*segment));
       }
       begin = std::max(end, begin + 1);
     }
-    return runs;
+    return segments;
   }
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int count() const { return static_cast<int>(steps_.size()); }
-  const RunStep& step(int s) const { return steps_[at(s)]; }
-  const RunValue& value(int v) const { return values_[at(v)]; }
+  const SegmentStep& step(int s) const { return steps_[at(s)]; }
+  const SegmentValue& value(int v) const { return values_[at(v)]; }
 
-  // Numbers are f32; truths never leave the run that makes them: there they are masks, elsewhere bytes.
+  // Numbers are f32; truths never leave the segment that makes them: there they are masks, elsewhere bytes.
   bool fits(int s, int begin) const {
     if (step(s).op == TileOp::other) return false;
     for (int v : step(s).in) {
@@ -58,39 +60,40 @@ class Finder {
     return end;
   }
 
-  std::optional<FoundRun> code_for(int begin, int end) const {
-    CodeRun run;
-    std::map<int, int> number;  // of a value in the run
-    FoundRun found{.begin = at(begin), .end = at(end), .code = nullptr, .places = {}};
+  std::optional<FoundSegment> code_for(int begin, int end) const {
+    CodeSegment segment;
+    std::map<int, int> number;  // of a value in the segment
+    FoundSegment found{.begin = at(begin), .end = at(end), .code = nullptr, .places = {}};
     for (int s = begin; s < end; ++s) {
       for (int v : step(s).in) {
         if (made_[at(v)] >= begin || number.contains(v)) continue;
-        number[v] = static_cast<int>(run.inputs.size());
-        run.inputs.push_back({.invariant = value(v).invariant});
+        number[v] = static_cast<int>(segment.inputs.size());
+        segment.inputs.push_back({.invariant = value(v).invariant});
         found.places.push_back(v);
       }
     }
     for (int s = begin; s < end; ++s) {
       const int v = step(s).out;
-      number[v] = static_cast<int>(run.inputs.size()) + s - begin;
-      CodeRun::Step made{.op = step(s).op, .in = {}, .stored = value(v).kept || last_use_[at(v)] >= end};
+      number[v] = static_cast<int>(segment.inputs.size()) + s - begin;
+      CodeSegment::Step made{.op = step(s).op, .in = {}, .stored = value(v).kept || last_use_[at(v)] >= end};
       for (std::size_t k = 0; k < step(s).in.size(); ++k) made.in[k] = number.at(step(s).in[k]);
       if (made.stored) found.places.push_back(v);
-      run.steps.push_back(made);
+      segment.steps.push_back(made);
     }
-    found.code = MachineCode::make(run);
+    found.code = MachineCode::make(segment);
     if (!found.code) return std::nullopt;
     return found;
   }
 
-  std::span<const RunStep> steps_;
-  std::span<const RunValue> values_;
+  std::span<const SegmentStep> steps_;
+  std::span<const SegmentValue> values_;
   std::vector<int> made_, last_use_;  // steps, per value; -1: none
 };
 
 }  // namespace
 
-std::vector<FoundRun> find_runs(std::span<const RunStep> steps, std::span<const RunValue> values) {
+std::vector<FoundSegment> find_segments(std::span<const SegmentStep> steps,
+                                        std::span<const SegmentValue> values) {
   return Finder(steps, values).find();
 }
 

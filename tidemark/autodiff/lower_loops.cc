@@ -1,4 +1,4 @@
-#include "tidemark/autodiff/settle_loops.h"
+#include "tidemark/autodiff/lower_loops.h"
 
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ class Settling {
       image_[input.value.index] = Var(builder_, target_.add_input(value.type, value.name, input.donated));
     }
     copy_checkpoints(source_, target_);
-    for (std::size_t n = 0; n < source_.nodes().size(); ++n) settle(NodeId(n));
+    for (std::size_t n = 0; n < source_.nodes().size(); ++n) lower(NodeId(n));
     for (ValueId v : source_.outputs()) target_.add_output(image_[v.index].id());
     copy_hints(source_, target_, 0, ids_of(image_));
     return std::move(target_);
@@ -74,29 +74,29 @@ class Settling {
     const auto number = numbers_.find(id.index);
     return number == numbers_.end() ? memory_.each : memory_.limits.at(number->second);
   }
-  std::vector<Graph> settled_regions(NodeId id) const {
+  std::vector<Graph> lowered_regions(NodeId id) const {
     std::vector<Graph> regions;
     for (const Graph& region : source_[id].regions)
-      regions.push_back(settle_loops(region, limit_of(id).inside));
+      regions.push_back(lower_loops(region, limit_of(id).inside));
     return regions;
   }
 
-  void settle(NodeId id) {
+  void lower(NodeId id) {
     const Node& node = source_[id];
     builder_.set_where(node.where);
     builder_.set_checkpoint(node.checkpoint);
     if (is_kept_loop(node)) {
-      settle_loop(id);
+      lower_loop(id);
     } else if (is_kept_while(node)) {
-      settle_while(id);
+      lower_while(id);
     } else if (node.op == &op::loop_reverse) {
-      settle_reversal(id);
+      lower_reversal(id);
     } else {
-      define(node, builder_.call(*node.op, operands(node), node.attrs, settled_regions(id)));
+      define(node, builder_.call(*node.op, operands(node), node.attrs, lowered_regions(id)));
     }
   }
 
-  void settle_loop(NodeId id) {
+  void lower_loop(NodeId id) {
     const Node& node = source_[id];
     auto attrs = unpack<LoopAttrs>(node.attrs);
     const auto pair = pairs_.find(id.index);
@@ -107,7 +107,7 @@ class Settling {
       });
       // Nobody asked for a gradient after all: no snapshots. Else, with several readers, all of them.
       if (!read && snapshots_unread(node, attrs)) attrs.keep = 0;
-      define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(id)));
+      define(node, builder_.call(op::loop, operands(node), pack(attrs), lowered_regions(id)));
       return;
     }
     const Node& reversal = source_[pair->second];
@@ -115,7 +115,7 @@ class Settling {
     const LoopLimit given = limit_of(id);
     const std::int64_t limit = attrs.memory >= 0 ? std::min(given.own, attrs.memory) : given.own;
     LoopRecords records =
-        records_of(unpack<LoopReverseAttrs>(reversal.attrs), settle_loops(reversal.regions[1], given.inside));
+        records_of(unpack<LoopReverseAttrs>(reversal.attrs), lower_loops(reversal.regions[1], given.inside));
     const bool repeatable = is_repeatable(node.regions[0]);
     if (records.bytes(attrs.trips) > limit && repeatable && attrs.memory < 0) {
       const auto& reversed = unpack<LoopReverseAttrs>(reversal.attrs);
@@ -144,12 +144,12 @@ class Settling {
       decision.files = file_slots(attrs.trips, state, limit, attrs.disk);
       decision.slots = attrs.keep = 1;
     }
-    define(node, builder_.call(op::loop, operands(node), pack(attrs), settled_regions(id)));
+    define(node, builder_.call(op::loop, operands(node), pack(attrs), lowered_regions(id)));
   }
 
   // All states where the number of steps is bounded and the memory is there, else as many as there is memory
   // for.
-  void settle_while(NodeId id) {
+  void lower_while(NodeId id) {
     const Node& node = source_[id];
     auto attrs = unpack<WhileAttrs>(node.attrs);
     const std::int64_t state = while_state_bytes(source_, node);
@@ -164,7 +164,7 @@ class Settling {
                                             std::max<std::int64_t>(1, bound));
     }
     while_slots_[id.index] = attrs.keep;
-    define(node, builder_.call(op::while_loop, operands(node), pack(attrs), settled_regions(id)));
+    define(node, builder_.call(op::while_loop, operands(node), pack(attrs), lowered_regions(id)));
   }
 
   bool leaves(const Node& node, std::size_t first_result) const {
@@ -178,7 +178,7 @@ class Settling {
                        [&](ValueId v) { return uses[v.index] == 0; });
   }
 
-  void settle_reversal(NodeId id) {
+  void lower_reversal(NodeId id) {
     const Node& node = source_[id];
     auto attrs = unpack<LoopReverseAttrs>(node.attrs);
     const auto found = decisions_.find(id.index);
@@ -202,7 +202,7 @@ class Settling {
       attrs.begins = false;
       attrs.summed.clear();
     }
-    std::vector<Graph> regions = settled_regions(id);
+    std::vector<Graph> regions = lowered_regions(id);
     regions[1] = gradients_alone(regions[1], attrs);
     if (const Node* once = first_unrepeatable(regions[1])) {
       fail(ErrorCode::not_differentiable,
@@ -229,7 +229,7 @@ class Settling {
 
 }  // namespace
 
-Graph settle_loops(const Graph& graph, const LoopMemory& memory) {
+Graph lower_loops(const Graph& graph, const LoopMemory& memory) {
   if (std::none_of(graph.nodes().begin(), graph.nodes().end(), has_regions)) return graph;
   return Settling(graph, memory).run();
 }
