@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tidemark/base/repeatable_math.h"
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/joint/moves.h"
 
 namespace tidemark {
@@ -10,8 +11,6 @@ namespace {
 
 using Run = JointEdit::Run;
 constexpr Run none = JointEdit::none;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // How often each move is made, in percent; the rest let one item come back and another go.
 constexpr std::size_t percent = 100, modes = 5, drops = 25, restores = 15, shifts = 30, exchanges = 15;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "tidemark/solve/at.h"
+
 namespace tidemark {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // Ways to relieve a memory, each at most once and in part, the best bytes for the time first.

@@ -7,6 +7,7 @@
 #pragma once
 #include <vector>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/joint/lowered.h"
 #include "tidemark/solve/remat/timeline.h"
 
@@ -76,7 +77,6 @@ class JointEdit {
     bool extra;
     int base_of;  // choice, -1: none
   };
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   std::size_t memory_of(int item) const { return at(problem_->items[at(item)].memory); }
   const JointEntry& entry(Run run) const { return lowered_->entry[at(line().task(run))]; }
   Run put(int lowered, Run next);  // into all timelines

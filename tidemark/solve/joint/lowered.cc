@@ -1,9 +1,9 @@
 #include "tidemark/solve/joint/lowered.h"
 
+#include "tidemark/solve/at.h"
+
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 RematProblem model_of_memory(const Lowered& lowered, int memory) {
   const JointProblem& joint = *lowered.problem;

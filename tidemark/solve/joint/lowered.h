@@ -4,6 +4,7 @@
 #pragma once
 #include <vector>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/joint/problem.h"
 
 namespace tidemark {
@@ -18,8 +19,8 @@ struct Lowered {
   std::vector<std::vector<int>> makers;  // per item: tasks
   std::vector<RematProblem> memory;      // per memory
 
-  int end_of(int task) const { return first[static_cast<std::size_t>(task)] + 1; }
-  bool is_async(int task) const { return problem->tasks[static_cast<std::size_t>(task)].lane != 0; }
+  int end_of(int task) const { return first[at(task)] + 1; }
+  bool is_async(int task) const { return problem->tasks[at(task)].lane != 0; }
   Sequence lower(const JointSchedule& schedule) const;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tidemark/solve/at.h"
+
 namespace tidemark {
 namespace {
 
@@ -9,8 +11,6 @@ using Run = JointEdit::Run;
 constexpr Run none = JointEdit::none;
 constexpr int drop_attempts = 16;  // at items without a gap, until one is found
 constexpr int most_runs = 16;      // put in by one change
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

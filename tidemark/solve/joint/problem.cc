@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "tidemark/solve/at.h"
+
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::vector<int> choices_of_tasks(const JointProblem& problem) {
   std::vector<int> choice(problem.tasks.size(), -1);

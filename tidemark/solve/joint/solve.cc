@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tidemark/base/check.h"
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/joint/anneal.h"
 #include "tidemark/solve/joint/bound.h"
 #include "tidemark/solve/joint/unload.h"
@@ -72,7 +73,7 @@ class Search {
     const RematResult found = solve_remat(plain, base, effort);
     work_.left -= found.work_units;
     JointSchedule schedule;
-    for (int c : found.sequence) schedule.push_back({problem_.required[static_cast<std::size_t>(c)].front()});
+    for (int c : found.sequence) schedule.push_back({problem_.required[at(c)].front()});
     if (judge(problem_, schedule).error.empty()) {
       if (found.feasible) result_.recomputing_alone = found.figures.cost;
       starts_.push_back(schedule);
@@ -123,8 +124,7 @@ JointResult solve_plain(const JointProblem& problem, const RematEffort& effort) 
   std::iota(base.begin(), base.end(), 0);
   RematResult found = solve_remat(plain, base, effort);
   JointResult result;
-  for (int c : found.sequence)
-    result.schedule.push_back({problem.required[static_cast<std::size_t>(c)].front()});
+  for (int c : found.sequence) result.schedule.push_back({problem.required[at(c)].front()});
   result.figures = judge(problem, result.schedule);
   result.feasible = found.feasible;
   result.time_bound = found.time_bound;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/joint/edit.h"
 
 namespace tidemark {
@@ -9,8 +10,6 @@ namespace {
 
 using Run = JointEdit::Run;
 constexpr Run none = JointEdit::none;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A gap of an item that a moment falls in, and who would bring the item back.
 struct Option {

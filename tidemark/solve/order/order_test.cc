@@ -6,13 +6,12 @@
 #include <numeric>
 #include <random>
 
+#include "tidemark/solve/at.h"
 #include "tidemark/solve/order/model.h"
 #include "tidemark/solve/order/search.h"
 
 namespace tidemark {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 TaskOrder own_order(const OrderModel& model) {
   TaskOrder order(at(model.tasks));

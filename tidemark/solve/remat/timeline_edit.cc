@@ -1,14 +1,9 @@
 #include "tidemark/solve/remat/timeline_edit.h"
 
 #include "tidemark/base/check.h"
+#include "tidemark/solve/at.h"
 
 namespace tidemark {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 TimelineEdit::TimelineEdit(const RematProblem& problem, std::span<const int> sequence)
     : problem_(&problem), line_(problem, sequence), place_(sequence.size(), -1) {
   for (int t = 0; t < problem.model.tasks; ++t) {
