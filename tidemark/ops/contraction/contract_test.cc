@@ -152,7 +152,7 @@ std::vector<double> run_on_windows(const ContractAttrs& attrs, DType dtype, cons
   want = naive(attrs, dense[0], dense[1]);
   const KernelRun on_windows =
       run_kernel(op::contract, dense, pack(attrs),
-                 {.threads = 2, .places = {{wa.strides, wa.first}, {wb.strides, wb.first}}});
+                 {.threads = 2, .layouts = {{wa.strides, wa.first}, {wb.strides, wb.first}}});
   scratch_bytes = on_windows.scratch_bytes;
   EXPECT_EQ(on_windows.broken, "");
   EXPECT_EQ(on_windows.results, run(op::contract, dense, pack(attrs), {1}))
