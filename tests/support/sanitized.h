@@ -5,16 +5,18 @@
 
 namespace tidemark {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool sanitized = true, looks_for_races = false;
+#elif defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true, looks_for_races = true;
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool sanitized = true;
+#if __has_feature(thread_sanitizer)
+inline constexpr bool sanitized = true, looks_for_races = true;
 #else
-inline constexpr bool sanitized = false;
+inline constexpr bool sanitized = __has_feature(address_sanitizer), looks_for_races = false;
 #endif
 #else
-inline constexpr bool sanitized = false;
+inline constexpr bool sanitized = false, looks_for_races = false;
 #endif
 
 inline constexpr unsigned sanitizer_share = sanitized ? 12 : 1;

@@ -210,6 +210,7 @@ TEST(CraftedJournal, SizesThatNoFileHasAreRefused) {
 
 // Every word of every record, one at a time; the numbers in what is text.
 TEST(CraftedJournal, AnyFieldOfAnyRecordIsHarmless) {
+  if (looks_for_races) GTEST_SKIP() << "one thread reads a journal";
   const std::vector<std::uint64_t> values = {
       0, 1, largest, std::uint64_t{1} << 31, std::uint64_t{1} << 32, half, half - 1, std::uint64_t{1} << 40};
   const std::vector<const char*> numbers = {
