@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
     wave::Adjoint<float> adjoint(n, n);
     for (int repeat = 0; repeat < 5; ++repeat) {
       const int many = 8;
-      Stopwatch watch;
+      tidemark::Stopwatch watch;
       stepper.advance(state, {0, many});
       advance_seconds = std::min(advance_seconds, watch.seconds() / many);
       watch = {};

@@ -16,6 +16,7 @@
 
 namespace {
 
+using tidemark::Stopwatch;
 using tidemark::testing::FuzzFormat;
 
 struct Options {
