@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
     adjoint = wave::Adjoint<float>(n, n);
     std::vector<schedule::RunLevel> levels = {{.bytes = options.memory}};
     if (!options.directory.empty()) levels.push_back({.directory = options.directory});
-    const Stopwatch watch;
+    const tidemark::Stopwatch watch;
     const std::clock_t cpu_start = std::clock();
     report = schedule::run(stepper, state, adjoint, options.steps,
                            {.levels = std::move(levels), .kind = options.kind});
