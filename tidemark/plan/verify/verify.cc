@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "tidemark/base/error.h"
+#include "tidemark/plan/verify/verify_effects.h"
 #include "tidemark/plan/verify/verify_groups.h"
 #include "tidemark/plan/verify/verify_lanes.h"
 
@@ -59,25 +60,6 @@ bool same_strides(const Shape& shape, const Strides& a, const Strides& b) {
   return true;
 }
 
-// Does any node satisfy this, here or in regions at any depth?
-template <class Is>
-bool any_inside(const Node& node, Is is) {
-  if (is(*node.op)) return true;
-  for (const Graph& region : node.regions) {
-    for (const Node& inner : region.nodes()) {
-      if (any_inside(inner, is)) return true;
-    }
-  }
-  return false;
-}
-bool acts(const Node& node) {
-  return any_inside(node, [](const Op& op) { return op.kind == OpKind::effect; });
-}
-bool runs_once(const Node& node) {
-  return any_inside(node,
-                    [](const Op& op) { return op.replay == Replay::never || op.kind == OpKind::effect; });
-}
-
 class Verifier {
  public:
   Verifier(const Graph& graph, const Plan& plan, const Target& target)
@@ -89,11 +71,11 @@ class Verifier {
     for (std::size_t m = 0; m < memory_count(plan_); ++m) check_overlaps(m);
     bind_inputs();
     for (std::size_t t = 0; t < plan_.steps.size() && problems_.size() < enough_problems; ++t) play(t);
+    check_effects();
     // The list is one order in which things may happen. The others give the same values if no two lanes touch
     // the same bytes unordered. Both take every reference at its word.
     if (problems_.empty()) problems_ = group_problems(graph_, plan_, target_);
-    if (problems_.empty()) problems_ = lane_problems(plan_, effects_);
-    check_coverage();
+    if (problems_.empty()) problems_ = lane_problems(plan_, effect_pairs(graph_, plan_));
     check_outputs();
     check_figures();
     return std::move(problems_);
@@ -321,7 +303,6 @@ class Verifier {
     for (std::size_t v = 0; v < graph_.values().size(); ++v) {
       for (ValueId operand : viewed_operands(ValueId(v))) windows_on_[operand.index].push_back(ValueId(v));
     }
-    runs_.assign(graph_.nodes().size(), 0);
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       const Buffer& buf = plan_.buffers[b];
       if (buf.binding == Binding::argument) put(BufferId(b), buf.value, {0, buf.bytes});
@@ -518,12 +499,6 @@ class Verifier {
     if (step.in.size() != node.operands.size() || step.out.size() != node.results.size()) {
       return report("{}: {} operands and {} results", at(t), step.in.size(), step.out.size());
     }
-    if (++runs_[step.node.index] > 1 && runs_once(node)) report("{}: may not run twice", at(t));
-    if (acts(node)) {
-      if (last_effect_.valid() && step.node < last_effect_) report("{}: effects out of order", at(t));
-      last_effect_ = step.node;
-      effects_.push_back(t);
-    }
 
     bool sound = true;
     NodeCall call(graph_, node);
@@ -612,12 +587,12 @@ class Verifier {
     if (now < buf.begin || now >= buf.end) report("{}: scratch b{} is not alive", at(t), scratch.index);
   }
 
-  // A node without a step must be one whose results are views; an effect must happen.
-  void check_coverage() {
-    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
-      const Node& node = graph_.nodes()[n];
-      if (runs_[n] == 0 && acts(node)) report("effect {} never runs", node.op->name);
-    }
+  void check_effects() {
+    const bool sound = std::ranges::all_of(plan_.steps, [&](const Step& step) {
+      return step.kind != StepKind::compute || step.node.index < graph_.nodes().size();
+    });
+    if (!sound) return;  // said already
+    for (const std::string& problem : effect_problems(graph_, plan_)) report("{}", problem);
   }
 
   void check_outputs() {
@@ -710,12 +685,9 @@ class Verifier {
   std::vector<std::vector<Place>> places_;        // per value, where known
   std::vector<bool> known_places_;                // per value: known for all that it may be a window on, too
   std::vector<std::vector<ValueId>> windows_on_;  // per value: results of nodes that may show it
-  std::vector<int> runs_;                         // per node
   std::vector<std::vector<RegionFacts>> facts_;   // per node; empty: no node has regions
   std::map<std::size_t, std::size_t> result_buffers_;  // by output
-  NodeId last_effect_;
-  std::vector<std::size_t> effects_;     // steps
-  std::vector<std::int64_t> most_load_;  // per memory
+  std::vector<std::int64_t> most_load_;                // per memory
 };
 
 }  // namespace

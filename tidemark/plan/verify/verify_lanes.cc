@@ -24,7 +24,7 @@ class LaneVerifier {
  public:
   explicit LaneVerifier(const Plan& plan) : plan_(plan) {}
 
-  std::vector<std::string> run(std::span<const std::size_t> effects) {
+  std::vector<std::string> run(std::span<const std::pair<std::size_t, std::size_t>> effects) {
     std::vector<std::vector<int>> lane_clock(plan_.lanes.size(), std::vector<int>(plan_.lanes.size(), 0));
     launch_of_.resize(plan_.steps.size());
     for (std::size_t first = 0; first < plan_.steps.size();) {
@@ -44,9 +44,10 @@ class LaneVerifier {
       if (problems_.size() >= enough_problems) break;
       first = last;
     }
-    for (std::size_t k = 1; k < effects.size() && problems_.size() < enough_problems; ++k) {
-      if (!happens_before(launch_of_[effects[k - 1]], launch_of_[effects[k]]))
-        report("effects of step {} and step {} in no order", effects[k - 1], effects[k]);
+    if (problems_.size() >= enough_problems) return std::move(problems_);  // not every step has a launch
+    for (const auto& [first, second] : effects) {
+      if (!happens_before(launch_of_[first], launch_of_[second]))
+        report("effects of step {} and step {} in no order", first, second);
     }
     return std::move(problems_);
   }
@@ -141,7 +142,8 @@ class LaneVerifier {
 
 }  // namespace
 
-std::vector<std::string> lane_problems(const Plan& plan, std::span<const std::size_t> effects) {
+std::vector<std::string> lane_problems(const Plan& plan,
+                                       std::span<const std::pair<std::size_t, std::size_t>> effects) {
   if (plan.lanes.size() == 1) return {};  // one after the other
   return LaneVerifier(plan).run(effects);
 }
