@@ -63,10 +63,10 @@ TEST(RunLaws, SoDoesOneWithAnyPassSwitchedOff) {
       if (HasFatalFailure()) return;
     }
   }
-  for (std::string_view pass : opt_pass_names()) {
+  for (const PassInfo& pass : opt_pass_list()) {
     for (unsigned seed = 2000; seed < 2000 + seeds(30); ++seed) {
-      expect_bits_of_reference(RandomProgram(seed).joint(), {.skip_optimisations = {std::string(pass)}},
-                               fmt::format("seed {} without {}", seed, pass));
+      expect_bits_of_reference(RandomProgram(seed).joint(), {.skip_optimisations = {std::string(pass.name)}},
+                               fmt::format("seed {} without {}", seed, pass.name));
       if (HasFatalFailure()) return;
     }
   }

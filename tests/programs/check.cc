@@ -65,7 +65,7 @@ std::vector<std::string> switchable_passes() {
   for (const PassInfo& pass : pass_list()) {
     if (pass.optional) names.emplace_back(pass.name);
   }
-  for (std::string_view pass : opt_pass_names()) names.emplace_back(pass);
+  for (const PassInfo& pass : opt_pass_list()) names.emplace_back(pass.name);
   return names;
 }
 

@@ -82,8 +82,8 @@ std::string far_apart(const std::vector<Literal>& a, const std::vector<Literal>&
 }
 
 std::vector<std::string> skipped_optimisations(const std::string& skip) {
-  const auto names = opt_pass_names();
-  if (std::ranges::count(names, skip) == 0) return {};
+  const auto passes = opt_pass_list();
+  if (std::ranges::find(passes, skip, &PassInfo::name) == passes.end()) return {};
   return {skip};
 }
 

@@ -105,8 +105,8 @@ inline void check_hooks() {
     throw std::logic_error("count_allocations: the hooks on malloc are not in place");
 }
 
-// Threads of OpenBLAS start when the program does, and each takes 32 MiB of addresses when it first runs, which
-// on a busy machine may be much later. A product of all of them ends when all have.
+// Threads of OpenBLAS start when the program does, and each takes 32 MiB of addresses when it first runs,
+// which on a busy machine may be much later. A product of all of them ends when all have.
 inline void wait_for_blas() {
   constexpr int n = 1000, row_major = 101, as_it_is = 111;
   const std::vector<double> a(std::size_t{n} * n, 1.0);

@@ -59,8 +59,19 @@ inline const Op work = {
 // As `work`, seen from outside: runs once, in order.
 inline const Op effect = {
     .name = "effect",
-    .kind = OpKind::effect,
-    .replay = Replay::never,
+    .kind = OpKind::opaque,
+    .effect = {.domain = "io"},
+    .dtypes = any_dtype,
+    .results = -1,
+    .schema = &schema_of<WorkAttrs>,
+    .infer = &detail::infer_work,
+};
+
+// As `work`, seen elsewhere: may run again, in the same order everywhere.
+inline const Op exchange = {
+    .name = "exchange",
+    .kind = OpKind::opaque,
+    .effect = {.domain = "wire", .on_replay = OnReplay::repeat},
     .dtypes = any_dtype,
     .results = -1,
     .schema = &schema_of<WorkAttrs>,

@@ -56,8 +56,21 @@ inline const Op two{.name = "two", .kind = OpKind::elementwise, .results = 2, .i
                       return std::vector<Type>{call.in[0], {DType::boolean, call.in[0].shape}};
                     }};
 inline const Op emit{.name = "emit",
-                     .kind = OpKind::effect,
-                     .replay = Replay::never,
+                     .kind = OpKind::opaque,
+                     .effect = {.domain = "io"},
+                     .results = 0,
+                     .infer = [](const Call& call) {
+                       require_operands(call, 1);
+                       return std::vector<Type>{};
+                     }};
+// An effect in another domain that may happen again, and one without which nothing may run again.
+inline const Op share{.name = "share",
+                      .kind = OpKind::opaque,
+                      .effect = {.domain = "wire", .on_replay = OnReplay::repeat},
+                      .infer = same_as_first};
+inline const Op hold{.name = "hold",
+                     .kind = OpKind::opaque,
+                     .effect = {.domain = "io", .on_replay = OnReplay::refuse},
                      .results = 0,
                      .infer = [](const Call& call) {
                        require_operands(call, 1);
@@ -76,7 +89,7 @@ inline const Op loop{
 inline const Op odd_name{.name = "odd name!", .kind = OpKind::elementwise, .infer = same_as_first};
 
 inline const Op* find(std::string_view name) {
-  for (const Op* op : {&literal, &blend, &two, &emit, &unrepeatable, &loop, &odd_name}) {
+  for (const Op* op : {&literal, &blend, &two, &emit, &share, &hold, &unrepeatable, &loop, &odd_name}) {
     if (op->name == name) return op;
   }
   return nullptr;

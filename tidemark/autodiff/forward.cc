@@ -3,6 +3,7 @@
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/reverse.h"
 #include "tidemark/base/error.h"
+#include "tidemark/ir/effects.h"
 #include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
@@ -30,7 +31,7 @@ std::vector<Var> transpose_twice(const RuleCall& rule) {
   const std::size_t inputs = graph.inputs().size(), outputs = graph.outputs().size();
   std::unique_ptr<bool[]> wrt(new bool[inputs]);
   for (std::size_t i = 0; i < inputs; ++i) wrt[i] = i >= inputs - seeded.size();
-  const Graph transposed = vjp_graph(graph, {wrt.get(), inputs});
+  const Graph transposed = for_replay(vjp_graph(graph, {wrt.get(), inputs}));  // for its values alone
 
   // The seeds themselves are absent from a linear map's transpose: any value serves, so zeros stand for them.
   std::vector<Var> arguments(rule.in.begin(), rule.in.end());
@@ -45,6 +46,31 @@ std::vector<Var> transpose_twice(const RuleCall& rule) {
     if (seed[r]) result[r] = values[next++];
   }
   return result;
+}
+
+// What a rule computed along with the tangents has the effects of the node that it replaces: that one goes,
+// or all would happen twice.
+Graph without_replaced(Graph graph, const std::vector<NodeId>& replaced) {
+  if (std::ranges::none_of(replaced, [&](NodeId n) { return has_effects(graph[n]); })) return graph;
+  std::vector<bool> acts(graph.nodes().size());
+  for (std::size_t n = 0; n < acts.size(); ++n) acts[n] = has_effects(graph.nodes()[n]);
+  for (NodeId n : replaced) acts[n.index] = false;
+  const std::vector<bool> needed = needed_nodes(graph, acts);
+  for (NodeId n : replaced) {
+    // The states that it kept are read: it runs for them alone.
+    for (Graph& region : graph[n].regions) {
+      if (!needed[n.index] || is_repeatable(region)) continue;
+      if (const Node* once = first_unreplayable(region)) {
+        fail(ErrorCode::not_differentiable,
+             {.what = fmt::format("this derivative runs {} again, and {} in it may run only once",
+                                  graph[n].op->name, once->op->name),
+              .where = once->where.known() ? once->where : graph[n].where,
+              .help = "call it before the loop and pass in what it returns"});
+      }
+      region = for_replay(region);
+    }
+  }
+  return with_nodes(graph, needed);
 }
 
 // A tangent is kept, recomputed and returned like the value it belongs to.
@@ -81,6 +107,7 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
           builder.input(source.type(v), source[v].name.empty() ? "" : source[v].name + ".tangent");
   }
   copy_checkpoints(source, result);
+  std::vector<NodeId> replaced;
   for (const Node& node : source.nodes()) {
     builder.set_where(node.where);
     builder.set_checkpoint(node.checkpoint);  // of the tangents too: they are computed along with the values
@@ -91,6 +118,7 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
       seed.push_back(tangent[v.index]);
       any = any || tangent[v.index];
     }
+    const NodeId added(result.nodes().size());
     const std::vector<Var> out = builder.call(*node.op, in, node.attrs, node.regions);
     for (std::size_t r = 0; r < out.size(); ++r) {
       value[node.results[r].index] = out[r];
@@ -111,6 +139,7 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
     const bool with_results = tangents.size() == 2 * out.size();
     TM_CHECK(with_results || tangents.size() == out.size(), "{}: jvp gave {} tangents for {} results",
              node.op->name, tangents.size(), out.size());
+    if (with_results) replaced.push_back(added);
     for (std::size_t r = 0; r < out.size(); ++r) {
       if (tangents[r]) {
         TM_CHECK(tangents[r].type() == out[r].type(), "{}: tangent {} of a result {}", node.op->name,
@@ -132,7 +161,7 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
     const Var t = tangent[v.index] ? tangent[v.index] : zeros_like(value[v.index]);
     result.add_output(t.id());
   }
-  return result;
+  return without_replaced(std::move(result), replaced);
 }
 
 }  // namespace tidemark

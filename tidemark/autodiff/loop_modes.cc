@@ -36,7 +36,7 @@ std::vector<LoopModes> loop_modes(const Graph& graph) {
       const LoopRecords records =
           records_of(unpack<LoopReverseAttrs>(back.attrs), lower_loops(back.regions[1]));
       modes.own.push_back(unlimited_memory);
-      if (is_repeatable(node.regions[0])) {
+      if (!first_unreplayable(node.regions[0])) {
         std::int64_t least = records.bytes(attrs.trips);
         if (attrs.memory < 0) {
           for (const LeanerRecords& leaner :

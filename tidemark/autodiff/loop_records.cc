@@ -54,6 +54,10 @@ std::int64_t LoopRecords::bytes(std::int64_t trips) const {
   return trips * sum;
 }
 
+bool LoopRecords::is_late(const Node& node) const {
+  return std::ranges::any_of(node.operands, [&](ValueId v) { return late[v.index]; });
+}
+
 LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint) {
   return records_of(attrs, std::move(joint), {});
 }
@@ -75,7 +79,7 @@ std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, Loo
     image[v.index] = inside.input(joint.type(v), joint[v].name);
   }
   for (const Node& node : joint.nodes()) {
-    if (!records.late[node.results.front().index]) copy_node(inside, joint, node, image);
+    if (!records.is_late(node)) copy_node(inside, joint, node, image);
   }
   for (std::size_t r = records.at.results; r < joint.outputs().size(); ++r)
     body.add_output(image[joint.outputs()[r].index].id());
@@ -146,7 +150,7 @@ std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, co
   enter_records(false);
   for (std::size_t n = 0; n < joint.nodes().size(); ++n) {
     const Node& node = joint.nodes()[n];
-    if (!records.late[node.results.front().index] && !records.again[n]) continue;
+    if (!records.is_late(node) && !records.again[n]) continue;
     const bool ready =
         std::ranges::all_of(node.operands, [&](ValueId v) { return static_cast<bool>(image[v.index]); });
     if (ready) copy_node(inside, joint, node, image);  // what is not ready, no gradient needs

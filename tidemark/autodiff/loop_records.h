@@ -31,6 +31,8 @@ struct LoopRecords {
   std::vector<ValueId> stacked, invariant;
 
   std::int64_t bytes(std::int64_t trips) const;
+  // Does it run with the gradients? An effect without results does if it reads one.
+  bool is_late(const Node& node) const;
 };
 LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint);
 

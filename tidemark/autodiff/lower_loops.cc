@@ -20,15 +20,6 @@ namespace {
 
 bool has_regions(const Node& node) { return !node.regions.empty(); }
 
-// Region 1 of a reversal without what only the records need.
-Graph gradients_alone(const Graph& region, const LoopReverseAttrs& attrs) {
-  const ReversalLayout at(attrs, region);
-  std::vector<std::size_t> order(at.inputs), outputs(at.results);
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
-  return regrouped(region, input_types(region), order, outputs);
-}
-
 class Settling {
  public:
   Settling(const Graph& source, const LoopMemory& memory)
@@ -116,8 +107,8 @@ class Settling {
     const std::int64_t limit = attrs.memory >= 0 ? std::min(given.own, attrs.memory) : given.own;
     LoopRecords records =
         records_of(unpack<LoopReverseAttrs>(reversal.attrs), lower_loops(reversal.regions[1], given.inside));
-    const bool repeatable = is_repeatable(node.regions[0]);
-    if (records.bytes(attrs.trips) > limit && repeatable && attrs.memory < 0) {
+    const bool replayable = first_unreplayable(node.regions[0]) == nullptr;
+    if (records.bytes(attrs.trips) > limit && replayable && attrs.memory < 0) {
       const auto& reversed = unpack<LoopReverseAttrs>(reversal.attrs);
       for (const LeanerRecords& leaner : leaner_records(reversed, records.joint)) {
         // A record of the size of a state is one: states are handed on without a copy.
@@ -127,7 +118,7 @@ class Settling {
         break;
       }
     }
-    if (records.bytes(attrs.trips) <= limit || !repeatable) {
+    if (records.bytes(attrs.trips) <= limit || !replayable) {
       std::vector<Var> found = write_forward(builder_, records, attrs, operands(node));
       const std::size_t results = node.results.size() - static_cast<std::size_t>(attrs.carries);
       decision.kept.assign(found.begin(), found.end());
@@ -203,16 +194,15 @@ class Settling {
       attrs.summed.clear();
     }
     std::vector<Graph> regions = lowered_regions(id);
-    regions[1] = gradients_alone(regions[1], attrs);
-    if (const Node* once = first_unrepeatable(regions[1])) {
-      fail(ErrorCode::not_differentiable,
-           {.what = fmt::format("the gradient of this loop runs its steps again, and {} may run only once",
-                                once->op->name),
-            .where = once->where.known() ? once->where : node.where,
-            .help =
-                "call it before the loop and pass in what it returns, or use repeat or scan, which keep what "
-                "its steps return"});
-    }
+    const auto again = [&](const Graph& region, std::size_t fresh) {
+      return replayed(
+          region, fresh, node.where, "the gradient of this loop runs its steps again",
+          "call it before the loop and pass in what it returns, or use repeat or scan, which keep "
+          "what its steps return");
+    };
+    const ReversalLayout at(attrs, regions[1]);
+    if (!attrs.keeps_all()) regions[0] = again(regions[0], nothing_fresh);
+    regions[1] = again(gradients_alone(regions[1], attrs), at.carry_seeds);
     define(node, builder_.call(op::loop_reverse, in, pack(attrs), std::move(regions)));
   }
 

@@ -27,7 +27,7 @@ class RecordCut {
       varies_[v] = i < cut_.at.carries + cut_.at.scanned;
     }
     for (const Node& node : graph_.nodes()) {
-      bool late = false, varies = false;
+      bool late = false, varies = !is_repeatable(node);  // what runs once at each step is not the same at all
       for (ValueId v : node.operands) late = late || cut_.late[v.index], varies = varies || varies_[v.index];
       for (ValueId v : node.results) cut_.late[v.index] = late, varies_[v.index] = varies;
     }
@@ -38,8 +38,9 @@ class RecordCut {
     }
     for (std::size_t n = nodes; n-- > 0;) {
       const Node& node = graph_.nodes()[n];
-      const bool needed = std::ranges::any_of(node.results, [&](ValueId v) { return live[v.index]; });
-      if (!needed || !cut_.late[node.results.front().index]) continue;
+      const bool needed =
+          has_effects(node) || std::ranges::any_of(node.results, [&](ValueId v) { return live[v.index]; });
+      if (!needed || !cut_.is_late(node)) continue;
       for (ValueId v : node.operands) live[v.index] = true, needed_.push_back(v);
     }
   }

@@ -3,6 +3,7 @@
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/forward.h"
 #include "tidemark/base/error.h"
+#include "tidemark/ir/effects.h"
 #include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
@@ -98,10 +99,29 @@ struct Seeds {
   std::vector<Var> at, values;
 };
 
-// f's nodes, then the gradients of what `choose_seeds` picked: the common frame of vjp_graph and
+// Where the values of a region are computed again for its gradient, effects that read no gradient are taken
+// to have happened (ir/effects.h). So those that rules write, from node `first_rule` on, must read one.
+void require_effects_to_read_gradients(const Graph& joint, std::size_t first_seed, std::size_t first_rule) {
+  std::vector<bool> late(joint.values().size(), false);
+  for (std::size_t i = first_seed; i < joint.inputs().size(); ++i) late[joint.inputs()[i].value.index] = true;
+  for (std::size_t n = 0; n < joint.nodes().size(); ++n) {
+    const Node& node = joint.nodes()[n];
+    const bool reads = std::ranges::any_of(node.operands, [&](ValueId v) { return late[v.index]; });
+    for (ValueId v : node.results) late[v.index] = reads;
+    if (n < first_rule || reads || !has_effects(node)) continue;
+    fail(ErrorCode::not_differentiable,
+         {.what = fmt::format("the gradient of a loop or branch calls {}, an effect that reads no gradient",
+                              node.op->name),
+          .where = node.where,
+          .help = "pass it the gradient that arrives, as an operand it may ignore"});
+  }
+}
+
+// f's nodes, then the gradients of what `choose_seeds` picked: the common frame of vjp_graph, region_vjp and
 // gradient_graph.
 template <class ChooseSeeds>
-Graph with_gradients(const Graph& f, std::span<const bool> wrt, const ChooseSeeds& choose_seeds) {
+Graph with_gradients(const Graph& f, std::span<const bool> wrt, bool is_region,
+                     const ChooseSeeds& choose_seeds) {
   const Graph source = ready_for_reverse(expand(f, needs_expansion), wrt);
   Graph result;
   result.name = f.name;
@@ -109,6 +129,7 @@ Graph with_gradients(const Graph& f, std::span<const bool> wrt, const ChooseSeed
   copy_inputs(source, result);
   const std::vector<Var> inputs = input_vars(builder);
   const std::vector<Var> outputs = inline_graph(builder, source, inputs);
+  const std::size_t first_rule = result.nodes().size();
   Seeds seeds;
   choose_seeds(builder, inputs, outputs, seeds);
   std::vector<Var> wanted;
@@ -121,7 +142,31 @@ Graph with_gradients(const Graph& f, std::span<const bool> wrt, const ChooseSeed
     const Var gradient = gradients[i] ? gradients[i] : zeros_like(wanted[i]);
     result.add_output(gradient.id());
   }
+  if (is_region) require_effects_to_read_gradients(result, inputs.size(), first_rule);
   return result;
+}
+
+// With seeds as inputs, and sums that the gradients of accumulated inputs begin as.
+Graph with_seeds(const Graph& f, std::span<const bool> wrt, std::span<const bool> accumulated,
+                 bool is_region) {
+  return with_gradients(
+      f, wrt, is_region,
+      [&](Builder& builder, std::span<const Var> inputs, std::span<const Var> outputs, Seeds& seeds) {
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+          if (!is_float(outputs[i].dtype())) continue;
+          seeds.at.push_back(outputs[i]);
+          seeds.values.push_back(builder.input(outputs[i].type(), fmt::format("seed{}", i)));
+        }
+        for (std::size_t i = 0; i < accumulated.size(); ++i) {
+          if (!accumulated[i]) continue;
+          seeds.at.push_back(inputs[i]);
+          seeds.values.push_back(builder.input(inputs[i].type(), fmt::format("sum{}", i)));
+        }
+      });
+}
+
+Graph region_vjp(const Graph& f, std::span<const bool> wrt, std::span<const bool> accumulated) {
+  return with_seeds(f, wrt, accumulated, true);
 }
 
 }  // namespace
@@ -185,33 +230,17 @@ std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::
   return result;
 }
 
-Graph vjp_graph(const Graph& f, std::span<const bool> wrt) { return vjp_graph(f, wrt, {}); }
-
-Graph vjp_graph(const Graph& f, std::span<const bool> wrt, std::span<const bool> accumulated) {
-  return with_gradients(
-      f, wrt, [&](Builder& builder, std::span<const Var> inputs, std::span<const Var> outputs, Seeds& seeds) {
-        for (std::size_t i = 0; i < outputs.size(); ++i) {
-          if (!is_float(outputs[i].dtype())) continue;
-          seeds.at.push_back(outputs[i]);
-          seeds.values.push_back(builder.input(outputs[i].type(), fmt::format("seed{}", i)));
-        }
-        for (std::size_t i = 0; i < accumulated.size(); ++i) {
-          if (!accumulated[i]) continue;
-          seeds.at.push_back(inputs[i]);
-          seeds.values.push_back(builder.input(inputs[i].type(), fmt::format("sum{}", i)));
-        }
-      });
-}
+Graph vjp_graph(const Graph& f, std::span<const bool> wrt) { return with_seeds(f, wrt, {}, false); }
 
 Graph gradient_graph(const Graph& f, std::span<const bool> wrt) {
-  return with_gradients(f, wrt,
+  return with_gradients(f, wrt, false,
                         [](Builder&, std::span<const Var>, std::span<const Var> outputs, Seeds& seeds) {
                           seeds.at = {outputs[0]};
                           seeds.values = {ones_like(outputs[0])};
                         });
 }
 
-const Calculus calculus = {.jvp = jvp_graph, .vjp = vjp_graph};
+const Calculus calculus = {.jvp = jvp_graph, .vjp = region_vjp};
 
 SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {
   const Graph joint = vjp_graph(f, wrt);
@@ -221,10 +250,12 @@ SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {
   std::vector<bool> backward(joint.values().size(), false);
   for (std::size_t i = input_count; i < joint.inputs().size(); ++i)
     backward[joint.inputs()[i].value.index] = true;
+  const auto is_late = [&](const Node& node) {
+    return std::ranges::any_of(node.operands, [&](ValueId v) { return backward[v.index]; });
+  };
   for (const Node& node : joint.nodes()) {
-    bool any = false;
-    for (ValueId v : node.operands) any = any || backward[v.index];
-    for (ValueId v : node.results) backward[v.index] = any;
+    const bool late = is_late(node);
+    for (ValueId v : node.results) backward[v.index] = late;
   }
   // Residuals: forward values that backward nodes, or gradients that need no seed, read.
   std::vector<ValueId> residuals;
@@ -235,7 +266,7 @@ SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {
     residuals.push_back(v);
   };
   for (const Node& node : joint.nodes()) {
-    if (!node.results.empty() && backward[node.results.front().index]) {
+    if (is_late(node)) {
       for (ValueId v : node.operands) read_by_backward(v);
     }
   }
@@ -257,7 +288,7 @@ SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {
   }
   copy_checkpoints(joint, split.forward);  // rules write no node into a checkpoint
   for (const Node& node : joint.nodes()) {
-    const bool late = !node.results.empty() && backward[node.results.front().index];
+    const bool late = is_late(node);
     Builder& builder = late ? backward_builder : forward_builder;
     std::vector<Var>& image = late ? in_backward : in_forward;
     builder.set_where(node.where);

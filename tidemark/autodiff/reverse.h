@@ -13,12 +13,11 @@
 namespace tidemark {
 
 Graph vjp_graph(const Graph& f, std::span<const bool> wrt);
-// The same with further inputs after the seeds, one for each input marked in `accumulated` (all of them
-// wanted): its gradient begins as that, so that gradients of a loop's iterations are added in the order of
-// the unrolled code.
-Graph vjp_graph(const Graph& f, std::span<const bool> wrt, std::span<const bool> accumulated);
 
-// Brought to the rules of ops that have regions.
+// Brought to the rules of ops that have regions. Its vjp takes further inputs after the seeds, one for each
+// input marked in `accumulated`: the gradient begins as that, so that gradients of a loop's iterations are
+// added in the order of the unrolled code. Effects that rules write into a region's gradient must read a
+// gradient.
 extern const Calculus calculus;
 
 // f's outputs, then the gradient of its first output (a scalar) for each wanted input; the other outputs

@@ -1,6 +1,7 @@
 #include "tidemark/autodiff/transforms.h"
 
 #include "tidemark/autodiff/forward.h"
+#include "tidemark/ir/effects.h"
 #include "tidemark/trace/functions.h"
 
 namespace tidemark::detail {
@@ -117,8 +118,9 @@ Tensor jacobian_of(const Graph& graph, std::span<const Tensor> inputs, SourceLin
   for (std::int64_t size : x.shape) shape.push_back(size);
   std::vector<bool> wrt(inputs.size(), false);
   wrt[0] = true;
-  // One pass per row (reverse) or per column (forward), whichever are fewer.
-  const bool by_rows = y.count() <= x.count();
+  // One pass per row (reverse) or per column (forward), whichever are fewer. Columns run the function again,
+  // for its values.
+  const bool by_rows = y.count() <= x.count() || first_unreplayable(graph);
   std::vector<Tensor> lines;
   if (by_rows) {
     const Pulled pulled = apply_forward(graph, inputs, wrt, where);
@@ -130,10 +132,12 @@ Tensor jacobian_of(const Graph& graph, std::span<const Tensor> inputs, SourceLin
     }
   } else {
     const Tensor basis = eye(x.count(), x.dtype, where);
+    const Graph again = for_replay(graph);
     for (std::int64_t i = 0; i < x.count(); ++i) {
       const Tensor tangent = reshape(Operand(basis.at(i), where), x.shape);
       lines.push_back(
-          reshape(Operand(apply_jvp(graph, inputs, 1, {&tangent, 1}, where).back(), where), {y.count()}));
+          reshape(Operand(apply_jvp(i == 0 ? graph : again, inputs, 1, {&tangent, 1}, where).back(), where),
+                  {y.count()}));
     }
   }
   if (lines.empty()) return zeros(shape, x.dtype, where);

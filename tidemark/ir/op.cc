@@ -3,8 +3,8 @@
 namespace tidemark {
 
 std::string_view name_of(OpKind kind) {
-  constexpr std::string_view names[] = {"elementwise", "reduction", "contraction", "movement", "random",
-                                        "control",     "effect",    "opaque",      "composite"};
+  constexpr std::string_view names[] = {"elementwise", "reduction", "contraction", "movement",
+                                        "random",      "control",   "opaque",      "composite"};
   return names[static_cast<int>(kind)];
 }
 

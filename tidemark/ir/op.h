@@ -5,7 +5,7 @@
 //           ┌────────────── Op ──────────────┐
 //   types ──┤ infer                          │
 //   rules ──┤ vjp  jvp  expand   derivative  ├── opt, autodiff
-//   facts ──┤ kind replay view               ├── plan
+//   facts ──┤ kind replay effect view        ├── plan
 //           │ fails                          ├── engine
 //   laws  ──┤ dtypes samples                 ├── tests
 //           └────────────────────────────────┘
@@ -63,7 +63,6 @@ enum class OpKind : std::uint8_t {
   movement,
   random,
   control,
-  effect,
   opaque,
   composite
 };
@@ -73,6 +72,25 @@ std::string_view name_of(OpKind kind);
 // operand or attribute. never: keep the result, do not recompute.
 enum class Replay : std::uint8_t { exact, seeded, never };
 std::string_view name_of(Replay replay);
+
+// What becomes of an effect where the region that holds it is run again to get its values back.
+enum class OnReplay : std::uint8_t {
+  skip,    // It has happened, and is left out. If its results are needed, the region cannot run again.
+  repeat,  // It may happen again, after whatever came since, with the same outcome and the same results.
+  refuse,  // What holds it cannot run again: others rely on it in ways that no value shows.
+};
+
+// What an op does to the world beside its results. It happens whether anybody reads a result or not, exactly
+// as often as the program says, or more often if it says `repeat`. The order is that of the program among
+// the effects of one domain; those of different domains may pass each other. A domain is a name that ops
+// agree on: "io" for files and terminals; for collectives one per group of ranks, all of which then issue
+// them in the same order, as they run the same plan.
+struct Effect {
+  std::string_view domain = {};  // empty: there is no effect
+  OnReplay on_replay = OnReplay::skip;
+
+  constexpr bool exists() const { return !domain.empty(); }
+};
 
 // What a gradient means here. rule: vjp or expand says. zero: piecewise constant or integer-valued (floor,
 // argmax, random bits). undefined: asking is an error.
@@ -140,6 +158,7 @@ struct Op {
   std::string_view name;
   OpKind kind = OpKind::composite;
   Replay replay = Replay::exact;
+  Effect effect = {};
   Derivative derivative = Derivative::rule;
   DTypeSet dtypes = floats;  // of the operands that carry data
   int results = 1;           // -1: depends on the attributes (split)
@@ -159,6 +178,9 @@ struct Op {
   std::optional<ViewSpec> (*view)(const Call&,
                                   int result) = nullptr;  // can the result be a window on an operand?
   Failure (*fails)(const Call&) = nullptr;                // for what operands hold; nullptr: never
+  // Is the region run more often than the program says, to get values back? It then holds nothing that may
+  // run only once. nullptr: none is.
+  bool (*replays)(const Call&, std::size_t region) = nullptr;
   std::vector<Sample> (*samples)() = nullptr;
 
   const CustomRules* custom = nullptr;

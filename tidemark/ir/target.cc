@@ -42,7 +42,6 @@ WorkKind work_of(OpKind kind) {
     case OpKind::composite:
       return WorkKind::rows;
     case OpKind::control:
-    case OpKind::effect:
     case OpKind::opaque:
       break;
   }

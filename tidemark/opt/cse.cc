@@ -45,11 +45,10 @@ bool is_small_source(const Graph& graph, const Node& node) {
 
 Graph cse(const Graph& graph) {
   Rewriter rewriter(graph, cse);
-  std::unordered_multimap<std::size_t, NodeId> seen;  // nodes of the target since the last effect
+  std::unordered_multimap<std::size_t, NodeId> seen;  // nodes of the target
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     Node node = rewriter.translated(graph.nodes()[i]);
-    if (has_effects(node)) seen.clear();
-    if (!is_repeatable(node)) {
+    if (!is_pure(node)) {
       rewriter.append(NodeId(i), std::move(node));
       continue;
     }

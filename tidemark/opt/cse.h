@@ -1,7 +1,6 @@
 // Common subexpressions: of nodes with the same op, operands, attributes and regions only the first is kept.
 // Nodes of checkpoints that are not inside each other stay apart, or one could not be recomputed without the
-// other. Nodes that may not run again (replay never) and effects are all kept, and nothing is merged across
-// an effect.
+// other. Nodes that may not run again (replay never) and effects are all kept.
 #pragma once
 #include "tidemark/ir/graph.h"
 

@@ -43,7 +43,10 @@ TEST(Cse, KeepsNodesThatDiffer) {
            "f32[2] return }",
            "graph(%x: f32[2]) -> () { %a = unrepeatable(%x) : f32[2] %b = unrepeatable(%x) : f32[2] return }",
            "graph(%x: f32[2]) -> () { emit(%x) emit(%x) return }",
-           "graph(%x: f32[2]) -> () { %a = exp(%x) : f32[2] emit(%x) %b = exp(%x) : f32[2] return }",
+           "graph(%x: f32[2]) -> () { %a = share(%x) : f32[2] %b = share(%x) : f32[2] return }",
+           "graph(%x: f32[2]) -> () { %a = toy_loop(%x) [graph(%i: f32[]) -> (f32[]) { emit(%i) return %i }] "
+           ": "
+           "f32[] %b = toy_loop(%x) [graph(%i: f32[]) -> (f32[]) { emit(%i) return %i }] : f32[] return }",
            "graph(%x: f32[2]) -> () { %a = toy_loop(%x) [graph(%i: f32[]) -> (f32[]) { return %i }] : f32[] "
            "%b = toy_loop(%x) [graph(%i: f32[]) -> (f32[]) { %j = exp(%i) : f32[] return %j }] : f32[] "
            "return }",
@@ -51,6 +54,17 @@ TEST(Cse, KeepsNodesThatDiffer) {
     const Graph graph = graph_from(text);
     EXPECT_TRUE(same_graph(cse(graph), graph)) << text;
   }
+}
+
+// Pure nodes do not see the world.
+TEST(Cse, MergesAcrossAnEffect) {
+  const Graph graph = graph_from(R"(graph(%x: f32[2]) -> (f32[2], f32[2]) {
+    %a = exp(%x) : f32[2]
+    emit(%a)
+    %b = exp(%x) : f32[2]
+    return %a, %b
+  })");
+  EXPECT_EQ(cse(graph).nodes().size(), 2u);
 }
 
 TEST(Cse, MergesEqualRegionsWhateverTheirNames) {

@@ -1,22 +1,14 @@
 #include "tidemark/opt/dce.h"
 
-#include <algorithm>
-
 #include "tidemark/ir/effects.h"
 #include "tidemark/opt/rewrite.h"
 
 namespace tidemark {
 
 Graph dce(const Graph& graph) {
-  std::vector<bool> used(graph.values().size(), false), live(graph.nodes().size(), false);
-  for (ValueId v : graph.outputs()) used[v.index] = true;
-  for (std::size_t i = graph.nodes().size(); i-- > 0;) {
-    const Node& node = graph.nodes()[i];
-    live[i] =
-        has_effects(node) || std::ranges::any_of(node.results, [&](ValueId v) { return used[v.index]; });
-    if (!live[i]) continue;
-    for (ValueId v : node.operands) used[v.index] = true;
-  }
+  std::vector<bool> effects(graph.nodes().size(), false);
+  for (std::size_t i = 0; i < effects.size(); ++i) effects[i] = has_effects(graph.nodes()[i]);
+  const std::vector<bool> live = needed_nodes(graph, effects);
   Rewriter rewriter(graph, dce);
   for (std::size_t i = 0; i < live.size(); ++i) {
     if (live[i]) rewriter.copy(NodeId(i));

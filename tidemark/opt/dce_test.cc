@@ -26,6 +26,7 @@ TEST(Dce, KeepsEffectsAndWhatTheyRead) {
     %y = exp(%x) : f32[2]
     emit(%y)
     %z = toy_loop(%x) [graph(%i: f32[2]) -> (f32[2]) { emit(%i) return %i }] : f32[2]
+    %s = share(%x) : f32[2]
     return
   })");
   EXPECT_TRUE(same_graph(dce(graph), graph));

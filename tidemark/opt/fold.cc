@@ -53,7 +53,7 @@ class Folder {
   }
 
   std::optional<std::vector<Literal>> folded(const Node& node) {
-    if (node.op == ops_.constant || !node.regions.empty() || node.results.empty() || !is_repeatable(node))
+    if (node.op == ops_.constant || !node.regions.empty() || node.results.empty() || !is_pure(node))
       return {};
     std::int64_t result_bytes = 0, operand_bytes = 0, freed_bytes = 0;
     for (ValueId v : node.results) result_bytes += graph_.type(v).bytes();

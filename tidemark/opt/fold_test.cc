@@ -76,6 +76,8 @@ TEST(Fold, LeavesAloneWhatMayNotRunOrCannot) {
   for (const char* text : {
            "graph() -> (f32[]) { %a = constant() {value = f32[] 1.0} : f32[] %b = unrepeatable(%a) : f32[] "
            "return %b }",
+           "graph() -> (f32[]) { %a = constant() {value = f32[] 1.0} : f32[] %b = share(%a) : f32[] "
+           "return %b }",
            "graph() -> (f32[]) { %a = constant() {value = f32[] 1.0} : f32[] %b = blend(%a) : f32[] return "
            "%b }",
            "graph() -> (f32[]) { %a = constant() {value = f32[2] 1.0} : f32[2] %i = constant() {value = "

@@ -40,7 +40,7 @@ class Narrowing {
     const NodeId producer = graph_[v].producer;
     if (!producer.valid()) return false;
     const Node& node = graph_[producer];
-    return node.operands.empty() && node.regions.empty() && node.results.size() == 1 && is_repeatable(node) &&
+    return node.operands.empty() && node.regions.empty() && node.results.size() == 1 && is_pure(node) &&
            graph_.type(v).bytes() <= small_source_bytes;
   }
 
@@ -56,7 +56,7 @@ class Narrowing {
 
   bool narrows(const Node& node, ValueId x) const {
     if (node.op->kind != OpKind::elementwise && node.op->kind != OpKind::reduction) return false;
-    if (node.results.size() != 1 || !node.regions.empty() || !is_repeatable(node)) return false;
+    if (node.results.size() != 1 || !node.regions.empty() || !is_pure(node)) return false;
     for (ValueId v : node.operands) {
       if (graph_.type(v).bytes() > graph_.type(x).bytes()) return false;  // another operand weighs more
     }

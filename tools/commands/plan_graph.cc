@@ -96,9 +96,9 @@ Result<Plan, Infeasible> plan_leaving_time(const Graph& traced, Graph& graph, co
   return std::move(found.plan);
 }
 
-void print_passes(const PipelineReport& report) {
-  fmt::print("\npasses\n");
-  for (const PassReport& pass : report.passes) {
+void print_passes(std::string_view title, const std::vector<PassReport>& passes) {
+  fmt::print("\n{}\n", title);
+  for (const PassReport& pass : passes) {
     fmt::print("  {:<12} {:>9.1f} ms{}\n", pass.name, 1e3 * pass.seconds, pass.skipped ? "  skipped" : "");
   }
 }
@@ -112,7 +112,8 @@ ExitCode plan_graph(const PlanCommand& command) {
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);
   const Graph traced = command.model.load();
-  Graph graph = prepare_graph(traced);
+  OptReport optimised;
+  Graph graph = prepare_graph(traced, {}, &optimised);
   PlanOptions options{.machine = machine ? &*machine : nullptr,
                       .fixed_order = command.fixed_order,
                       .skip = command.disable,
@@ -169,7 +170,10 @@ ExitCode plan_graph(const PlanCommand& command) {
     fmt::print("{:<18}{}\n", "by batch",
                line ? to_text(*line) : "no formula: the graph depends on the batch");
   }
-  if (command.passes) print_passes(report);
+  if (command.passes) {
+    print_passes("optimisations", optimised.passes);
+    print_passes("passes", report.passes);
+  }
   if (command.passes && options.memory) print_solvers(report.solvers);
   fmt::print("planned in {:.2f} s\n", seconds());
   return exit_ok;

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "tidemark/ir/effects.h"
+#include "tidemark/ops/control/loop.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/ops/type_rules.h"
@@ -61,16 +61,10 @@ std::vector<Var> vjp(const RuleCall& rule) {
   for (std::size_t b = 0; b < 2; ++b) {
     const Graph joint = rule.calculus->vjp(rule.call.regions[b], {wanted.get(), values}, {});
     const std::vector<Type> types = input_types(joint);
-    branches[b] =
-        regrouped(joint, types, numbers_from(0, types.size()), numbers_from(results, joint.outputs().size()));
-    if (is_repeatable(rule.call.regions[b])) continue;
-    if (const Node* once = first_unrepeatable(branches[b])) {
-      fail(ErrorCode::not_differentiable,
-           {.what = fmt::format("the gradient of cond runs its branch again, and {} may run only once",
-                                once->op->name),
-            .where = once->where.known() ? once->where : rule.call.where,
-            .help = "call it before the branch and pass in what it returns"});
-    }
+    branches[b] = replayed(
+        regrouped(joint, types, numbers_from(0, types.size()), numbers_from(results, joint.outputs().size())),
+        values, rule.call.where, "the gradient of cond runs its branch again",
+        "call it before the branch and pass in what it returns");
   }
   const std::vector<Var> found = cond(rule.in[0], operands, std::move(branches[0]), std::move(branches[1]));
   std::vector<Var> gradients(rule.in.size());

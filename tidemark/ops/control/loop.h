@@ -49,6 +49,12 @@ std::int64_t first_advance(std::int64_t steps, std::int64_t slots);
 Graph regrouped(const Graph& source, std::span<const Type> inputs, std::span<const std::size_t> order,
                 std::span<const std::size_t> outputs);
 
+// The region as it runs again for its values (ir/effects.h: for_replay). Throws for what may run only once
+// and would have to run again; `whose` begins the sentence that says so ("the gradient of cond runs its
+// branch again").
+Graph replayed(const Graph& region, std::size_t fresh, SourceLine where, std::string_view whose,
+               std::string help);
+
 std::vector<Type> input_types(const Graph& graph);
 std::vector<Type> output_types(const Graph& graph);
 

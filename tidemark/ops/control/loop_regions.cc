@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/control/while_loop.h"
 #include "tidemark/ops/registry.h"
@@ -32,6 +33,17 @@ Graph regrouped(const Graph& source, std::span<const Type> inputs, std::span<con
   const std::vector<Var> out = inline_graph(builder, source, in);
   for (std::size_t i : outputs) region.add_output(out[i].id());
   return region;
+}
+
+Graph replayed(const Graph& region, std::size_t fresh, SourceLine where, std::string_view whose,
+               std::string help) {
+  if (const Node* once = first_unreplayable(region, fresh)) {
+    fail(ErrorCode::not_differentiable,
+         {.what = fmt::format("{}, and {} may run only once", whose, once->op->name),
+          .where = once->where.known() ? once->where : where,
+          .help = std::move(help)});
+  }
+  return for_replay(region, fresh);
 }
 
 std::vector<Type> input_types(const Graph& graph) {

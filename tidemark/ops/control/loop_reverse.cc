@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/ir/failure.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
@@ -132,7 +133,11 @@ std::vector<Var> as_loop(const RuleCall& rule, bool keeps) {
   for (std::size_t r = at.float_carries + dxs; r < at.results; ++r) chosen.push_back(r);
   for (std::size_t r = at.float_carries; r < at.float_carries + dxs; ++r) chosen.push_back(r);
   std::vector<Graph> regions;
-  regions.push_back(regrouped(back, types, order, chosen));
+  // The steps run again, from the states that are there.
+  const Graph again = replayed(gradients_alone(back, a), at.carry_seeds, rule.call.where,
+                               "the derivative of a loop's gradient runs its steps again",
+                               "call it before the loop and pass in what it returns");
+  regions.push_back(regrouped(again, types, order, chosen));
   const std::vector<Var> found = rule.builder.call(op::loop, operands, pack(attrs), std::move(regions));
   std::vector<Var> results(at.results);
   for (std::size_t r = 0; r < at.results; ++r) results[chosen[r]] = found[r];
@@ -190,6 +195,14 @@ ReversalLayout::ReversalLayout(const LoopReverseAttrs& attrs, const Graph& regio
   results = stacked_end + static_cast<std::size_t>(attrs.wanted_captured);
 }
 
+Graph gradients_alone(const Graph& region, const LoopReverseAttrs& attrs) {
+  const ReversalLayout at(attrs, region);
+  std::vector<std::size_t> order(at.inputs), outputs(at.results);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::iota(outputs.begin(), outputs.end(), std::size_t{0});
+  return regrouped(region, input_types(region), order, outputs);
+}
+
 std::vector<Graph> reversal_regions(LoopReversal& reversal, const Calculus& calculus) {
   const Graph& body = reversal.body;
   LoopReverseAttrs& a = reversal.attrs;
@@ -235,7 +248,7 @@ std::vector<Graph> reversal_regions(LoopReversal& reversal, const Calculus& calc
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::iota(carried.begin(), carried.end(), std::size_t{0});
   std::vector<Graph> regions;
-  regions.push_back(regrouped(body, input_types(body), all, carried));
+  regions.push_back(for_replay(regrouped(body, input_types(body), all, carried)));
   regions.push_back(std::move(back));
   return regions;
 }
@@ -252,6 +265,10 @@ const Op op::loop_reverse = {
     .expand = expand_reverse,
     .for_reverse = for_reverse,
     .fails = failure,
+    .replays =
+        [](const Call& call, std::size_t region) {
+          return region == 0 && !call.attrs_as<LoopReverseAttrs>().keeps_all();
+        },
 };
 
 }  // namespace tidemark

@@ -73,4 +73,7 @@ struct ReversalLayout {
   }
 };
 
+// Region 1 without the outputs that come after the gradients.
+Graph gradients_alone(const Graph& region, const LoopReverseAttrs& attrs);
+
 }  // namespace tidemark

@@ -9,6 +9,7 @@
 // Either way it is the gradient of a while_loop, so derivatives of any order exist.
 #include <algorithm>
 
+#include "tidemark/ir/effects.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/control/while_loop.h"
 #include "tidemark/ops/registry.h"
@@ -69,7 +70,10 @@ Graph forward_again(const Call& call, const ReversalOperands& at) {
   for (std::size_t i = 0; i + 1 < in.size(); ++i) {
     if (i != at.carries) inner.push_back(in[i]);
   }
-  for (const Var& next : inline_graph(step, call.regions[0], inner)) body.add_output(next.id());
+  const Graph again = replayed(call.regions[0], nothing_fresh, call.where,
+                               "the derivative of a while_loop's gradient runs its steps again",
+                               "call it before the loop and pass in what it returns");
+  for (const Var& next : inline_graph(step, again, inner)) body.add_output(next.id());
   body.add_output((in[at.carries] + 1).id());
 
   const WhileAttrs attrs{.carries = at.attrs.carries + 1, .memory = at.attrs.memory};

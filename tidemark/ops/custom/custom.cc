@@ -12,6 +12,7 @@ namespace {
 
 struct CustomOp {
   CustomRules rules;
+  std::string domain;  // what rules.effect.domain points at: the user's text may go
   Op op;
 };
 
@@ -41,17 +42,25 @@ const Op& make_custom_op(CustomRules rules, SourceLine where) {
           "infer: operand types to result types", where);
   require(static_cast<bool>(rules.kernel), rules, "it has no kernel",
           "kernel: a function on operands and results", where);
+  require(rules.effect.exists() || rules.effect.on_replay == OnReplay::skip, rules,
+          "its effect has no domain", "the name that its order is kept under, such as \"io\"", where);
+  require(rules.replay != Replay::never || rules.effect.on_replay != OnReplay::repeat, rules,
+          "its effect may be repeated and its results may not (replay = never)",
+          "on_replay = OnReplay::skip, or results that are the same again", where);
 
   static std::mutex mutex;
   static auto* all = new std::deque<CustomOp>;  // addresses stay; never freed, as graphs may outlive anything
   const std::lock_guard lock(mutex);
   CustomOp& made = all->emplace_back();
   made.rules = std::move(rules);
+  made.domain = made.rules.effect.domain;
+  made.rules.effect.domain = made.domain;
   const bool has_rule = made.rules.vjp || made.rules.jvp;
   made.op = {
       .name = made.rules.name,
       .kind = OpKind::opaque,
       .replay = made.rules.replay,
+      .effect = made.rules.effect,
       .derivative = made.rules.derivative == Derivative::rule && !has_rule ? Derivative::undefined
                                                                            : made.rules.derivative,
       .dtypes = any_dtype,

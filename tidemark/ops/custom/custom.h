@@ -42,6 +42,9 @@ struct CustomRules {
   std::function<std::vector<Var>(const RuleCall&)> jvp = {};  // likewise for forward mode
   std::function<Cost(const Call&)> cost = {};                 // reads and writes everything once
   Replay replay = Replay::exact;
+  // What the kernel does to the world beside its results, such as {.domain = "io"} for one that prints. It
+  // then runs whether anybody reads its results or not, in the program's order among those of its domain.
+  Effect effect = {};
   Derivative derivative = Derivative::rule;  // zero: no gradient passes, silently
 };
 

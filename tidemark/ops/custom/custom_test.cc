@@ -85,5 +85,36 @@ TEST(Custom, IncompleteRulesAreRefused) {
   EXPECT_EQ(code_of([&] { make_custom_op(rules); }), ErrorCode::bad_attribute);
 }
 
+TEST(Custom, KeepsItsEffectAndTheNameOfItsDomain) {
+  CustomRules rules = cube_rules();
+  std::string domain = "a domain that is longer than a short string";
+  rules.effect = {.domain = domain, .on_replay = OnReplay::refuse};
+  const Op& op = make_custom_op(rules);
+  domain.assign(domain.size(), 'x');
+  EXPECT_EQ(op.effect.domain, "a domain that is longer than a short string");
+  EXPECT_EQ(op.effect.on_replay, OnReplay::refuse);
+  EXPECT_FALSE(make_custom_op(cube_rules()).effect.exists());
+}
+
+TEST(Custom, EffectsThatContradictThemselvesAreRefused) {
+  const auto message = [](Effect effect, Replay replay) -> std::string {
+    CustomRules rules = cube_rules();
+    rules.effect = effect;
+    rules.replay = replay;
+    try {
+      make_custom_op(rules);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_attribute);
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(message({.domain = "", .on_replay = OnReplay::repeat}, Replay::exact),
+              HasSubstr("its effect has no domain"));
+  EXPECT_THAT(message({.domain = "io", .on_replay = OnReplay::repeat}, Replay::never),
+              HasSubstr("may be repeated and its results may not"));
+  EXPECT_EQ(message({.domain = "io"}, Replay::never), "");
+}
+
 }  // namespace
 }  // namespace tidemark

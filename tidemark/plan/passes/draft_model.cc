@@ -35,7 +35,7 @@ OrderModel order_model_of(const Draft& draft) {
   const std::vector<bool> pinned = output_roots(draft);
   // What a region puts out lies in its caller's memory: a budget is for the arena alone.
   const bool outputs_elsewhere = draft.binds_outputs && draft.arena_budget >= 0;
-  int last_effect = -1;
+  EffectOrder effects;
   for (std::size_t t = 0; t < count; ++t) {
     const NodeId id = draft.executions[t].node;
     const Node& node = graph[id];
@@ -43,10 +43,7 @@ OrderModel order_model_of(const Draft& draft) {
     const bool last = executions[id.index].back() == static_cast<int>(t);
     parts.scratch.push_back(draft.target->aligned(draft.target->scratch(call)));
     if (task_of[id.index] >= 0) parts.before[t].push_back(task_of[id.index]);
-    if (has_effects(node)) {
-      if (last_effect >= 0) parts.before[t].push_back(last_effect);
-      last_effect = static_cast<int>(t);
-    }
+    for (int earlier : effects.follow(node, static_cast<int>(t))) parts.before[t].push_back(earlier);
     for (ValueId v : node.operands) {
       const ValueId root = draft.root(v);
       if (graph.is_input(root)) continue;
@@ -88,7 +85,7 @@ OrderModel order_model_of(const Draft& draft) {
   return make_model(std::move(parts));
 }
 
-bool is_repeatable(const Draft& draft, NodeId id) {
+bool may_recompute(const Draft& draft, NodeId id) {
   const Node& node = (*draft.graph)[id];
   if (!is_repeatable(node)) return false;
   if (!draft.hints.never_repeat.empty() && draft.hints.never_repeat[id.index]) return false;
@@ -160,7 +157,7 @@ RematProblem remat_problem_of(const Draft& draft, const Machine& machine) {
     const PlannedCall call(draft, (*draft.graph)[run.node]);
     problem.cost.push_back(joins[run.node.index] ? seconds_inside(machine, *draft.target, call)
                                                  : seconds_of(machine, *draft.target, call));
-    problem.repeatable.push_back(is_repeatable(draft, run.node));
+    problem.repeatable.push_back(may_recompute(draft, run.node));
   }
   return problem;
 }

@@ -11,9 +11,9 @@ namespace tidemark {
 
 OrderModel order_model_of(const Draft& draft);
 
-// May the node run a second time? Not what has effects or says `replay = never`, itself or in its regions,
-// and not what writes into the memory of a donated input.
-bool is_repeatable(const Draft& draft, NodeId node);
+// May this plan run the node a second time? Not what is not repeatable (ir/effects.h), what a hint keeps, and
+// what writes into the memory of a donated input.
+bool may_recompute(const Draft& draft, NodeId node);
 
 // The same with what each execution costs on the machine; where runs may be put into groups, what all who
 // read it would take into their kernels costs what it adds to them. No limit of bytes: for the caller to set.

@@ -70,12 +70,13 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
 }
 
 // Whatever must have run before a run: makers of what it reads, who read the version that it replaces, the
-// run before of the same node, effects, and readers of memory that is to be overwritten.
+// run before of the same node, earlier effects of its domains, and readers of memory that is to be
+// overwritten.
 void FuseState::read_edges() {
   std::vector<std::vector<int>> runs_of(graph_.nodes().size());
   std::vector<int> version(graph_.values().size(), -1);  // the latest item
   const auto edge = [&](int first, int second) { add_once(run(second).before, first); };
-  int last_effect = -1;
+  EffectOrder effects;
   for (int r = 0; r < runs(); ++r) {
     const NodeId id = draft_.executions[static_cast<std::size_t>(r)].node;
     const Node& node = graph_[id];
@@ -84,10 +85,7 @@ void FuseState::read_edges() {
     }
     if (!runs_of[id.index].empty()) edge(runs_of[id.index].back(), r);
     runs_of[id.index].push_back(r);
-    if (has_effects(node)) {
-      if (last_effect >= 0) edge(last_effect, r);
-      last_effect = r;
-    }
+    for (int earlier : effects.follow(node, r)) edge(earlier, r);
     for (int i : run(r).makes) {
       int& latest = version[item(i).root.index];
       if (latest >= 0) {

@@ -19,14 +19,10 @@
 namespace tidemark {
 namespace {
 
-struct Pass {
-  PassInfo info;
-  Draft (*run)(Draft);
-};
-
+using Row = PassRow<Draft>;
 constexpr bool optional = true, required = false;
 
-const Pass passes[] = {
+const Row passes[] = {
     {{"views", optional, "first: it decides which nodes run at all and whose memory a read keeps alive"},
      views},
     {{"donate", optional,
@@ -56,42 +52,35 @@ const Pass passes[] = {
     {{"layout", required, "last: addresses follow from lifetimes"}, layout},
 };
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-void check_names(const std::vector<std::string>& skip) {
-  for (const std::string& name : skip) {
-    const auto pass = std::ranges::find(passes, name, [](const Pass& p) { return p.info.name; });
-    if (pass != std::end(passes) && pass->info.optional) continue;
-    std::string names;
-    for (const Pass& p : passes) {
-      if (p.info.optional) names += fmt::format("{}{}", names.empty() ? "" : ", ", p.info.name);
-    }
-    fail(ErrorCode::bad_plan_option,
-         {.what = pass == std::end(passes) ? fmt::format("there is no pass `{}`", name)
-                                           : fmt::format("the pass `{}` cannot be skipped", name),
-          .expected = names});
-  }
-}
-
 // The required passes that are still missing, and the figures.
 Plan finish_now(Draft draft) { return finish(layout(liveness(std::move(draft)))); }
 
-// Runs passes, leaving out what the options say, and keeps the report.
-class Driver {
+std::int64_t checked_peak(const Draft& draft, std::string_view pass) {
+  const Plan so_far = finish_now(draft);
+  const std::vector<std::string> found = problems(*draft.graph, so_far, *draft.target);
+  if (!found.empty()) {
+    throw InternalError(
+        fmt::format("a plan fails verification after the pass `{}`:\n  {}", pass, fmt::join(found, "\n  ")));
+  }
+  return so_far.peak();
+}
+
+// Passes of one planning, the verifier behind them, and what the caller wants to know of both.
+class Planning {
  public:
-  Driver(const PlanOptions& options, PipelineReport* report) : options_(options), report_(report) {
-    check_names(options.skip);
-    if (!report) return;
-    for (const Pass& pass : passes)
-      report->passes.push_back({.name = pass.info.name, .skipped = skipped(pass)});
+  Planning(const PlanOptions& options, PipelineReport* report)
+      : options_(options), report_(report), driver_(passes, options.skip) {
+    if (options.fixed_order) driver_.leave_out("order");
+    driver_.watch([](const Draft& draft, PassReport& pass) { pass.work_units -= draft.work_units; },
+                  [&options](const Draft& draft, PassReport& pass) {
+                    pass.work_units += draft.work_units;
+                    if (options.after) options.after(pass.name, draft);
+                    if (options.check_every_pass) pass.peak = checked_peak(draft, pass.name);
+                  });
   }
 
-  // The passes from the one named `first` up to the one named `last`, which is not run.
   Draft run(Draft draft, std::string_view first, std::string_view last) {
-    for (std::size_t p = index_of(first); p < index_of(last); ++p) draft = run(std::move(draft), p);
-    return draft;
+    return driver_.run(std::move(draft), first, last);
   }
 
   SolverLog* solver_log() { return report_ ? &report_->solvers : nullptr; }
@@ -102,51 +91,27 @@ class Driver {
     plan.budget = options_.memory.value_or(0);
     if (plan.peak() > plan.budget) plan.budget = 0;  // the smallest there is, not one that was asked for
     verify_or_throw(*draft.graph, plan, *draft.target);
-    if (report_) {
-      report_->passes.push_back({.name = "verify", .seconds = seconds_since(start), .peak = plan.peak()});
-    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (report_)
+      add_to_report({.name = "verify", .runs = 1, .seconds = seconds.count(), .peak = plan.peak()});
     return plan;
   }
 
  private:
-  static std::size_t index_of(std::string_view name) {
-    const auto pass = std::ranges::find(passes, name, [](const Pass& p) { return p.info.name; });
-    return static_cast<std::size_t>(pass - std::begin(passes));
-  }
-  bool skipped(const Pass& pass) const {
-    return std::ranges::count(options_.skip, pass.info.name) > 0 ||
-           (options_.fixed_order && pass.info.name == "order");
-  }
-
-  Draft run(Draft draft, std::size_t p) {
-    const Pass& pass = passes[p];
-    if (skipped(pass)) return draft;
-    const auto start = std::chrono::steady_clock::now();
-    const std::int64_t before = draft.work_units;
-    draft = pass.run(std::move(draft));
-    const double seconds = seconds_since(start);
-    if (options_.after) options_.after(pass.info.name, draft);
-    const std::int64_t peak = options_.check_every_pass ? checked_peak(draft, pass.info.name) : 0;
-    if (!report_) return draft;
-    PassReport& entry = report_->passes[p];
-    entry.seconds += seconds;
-    entry.work_units += draft.work_units - before;
-    entry.peak = peak;
-    return draft;
-  }
-
-  static std::int64_t checked_peak(const Draft& draft, std::string_view pass) {
-    const Plan so_far = finish_now(draft);
-    const std::vector<std::string> found = problems(*draft.graph, so_far, *draft.target);
-    if (!found.empty()) {
-      throw InternalError(fmt::format("a plan fails verification after the pass `{}`:\n  {}", pass,
-                                      fmt::join(found, "\n  ")));
+  void add_to_report(PassReport verifying) {
+    std::vector<PassReport> rows = driver_.reports();
+    rows.push_back(verifying);
+    for (std::size_t p = 0; p < report_->passes.size(); ++p) {  // of rounds before
+      rows[p].runs += report_->passes[p].runs;
+      rows[p].seconds += report_->passes[p].seconds;
+      rows[p].work_units += report_->passes[p].work_units;
     }
-    return so_far.peak();
+    report_->passes = std::move(rows);
   }
 
   const PlanOptions& options_;
   PipelineReport* report_;
+  PassDriver<Draft> driver_;
 };
 
 constexpr std::string_view the_end = "";
@@ -158,11 +123,11 @@ std::int64_t input_bytes(const Graph& graph) {
 }
 
 Draft ordered_draft(const Graph& graph, const Target& target, const PlanOptions& options,
-                    const RegionPlans& regions, Driver& driver) {
+                    const RegionPlans& regions, Planning& planning) {
   Draft draft(graph, target);
   draft.effort = options.effort;
   draft.solvers = options.solvers;
-  draft.solver_log = driver.solver_log();
+  draft.solver_log = planning.solver_log();
   draft.control = options.control;
   draft.order_is_given = options.fixed_order;
   draft.warm_start = options.warm_start;
@@ -170,37 +135,33 @@ Draft ordered_draft(const Graph& graph, const Target& target, const PlanOptions&
   draft.groups = std::ranges::count(options.skip, "fuse") == 0;
   if (!regions.bodies.empty()) draft.regions = &regions;
   if (options.machine) draft.machine = options.machine;
-  return driver.run(std::move(draft), "views", "remat");
+  return planning.run(std::move(draft), "views", "remat");
 }
 
 }  // namespace
 
 Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, const PlanOptions& options,
                                    Bodies& bodies, PipelineReport* report) {
-  Driver driver(options, report);
+  Planning planning(options, report);
   if (options.control) options.control->enter("order", 0);
-  const auto rest = [&](Draft aimed) { return driver.run(std::move(aimed), "remat", the_end); };
+  const auto rest = [&](Draft aimed) { return planning.run(std::move(aimed), "remat", the_end); };
   if (!options.memory) {
     const RegionPlans regions = bodies.in(bodies.free());
-    return driver.finish_verified(rest(ordered_draft(graph, target, options, regions, driver)));
+    return planning.finish_verified(rest(ordered_draft(graph, target, options, regions, planning)));
   }
   const auto ordered = [&](const RegionPlans& regions, double share) {
     PlanOptions part = options;
     part.effort *= share;
-    return ordered_draft(graph, target, part, regions, driver);
+    return ordered_draft(graph, target, part, regions, planning);
   };
   BodySearch search(bodies, ordered, rest);
   const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
-  Plan plan = driver.finish_verified(search.best(allowed, options.floor, options.control));
+  Plan plan = planning.finish_verified(search.best(allowed, options.floor, options.control));
   if (plan.peak() <= *options.memory) return plan;
   return Infeasible{*options.memory, std::move(plan)};
 }
 
-std::vector<PassInfo> pass_list() {
-  std::vector<PassInfo> list;
-  for (const Pass& pass : passes) list.push_back(pass.info);
-  return list;
-}
+std::vector<PassInfo> pass_list() { return infos_of(std::span<const Row>(passes)); }
 
 Result<Plan, Infeasible> try_plan(const Graph& graph, const Target& target, const PlanOptions& options,
                                   PipelineReport* report) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tidemark/base/pass_driver.h"
 #include "tidemark/base/result.h"
 #include "tidemark/plan/passes/draft.h"
 #include "tidemark/plan/plan.h"
@@ -40,25 +41,13 @@ struct PlanOptions {
   bool check_every_pass = false;  // finish and verify the draft after each pass; a report says its peak
 };
 
-struct PassReport {
-  std::string_view name;
-  bool skipped = false;
-  double seconds = 0;
-  std::int64_t work_units = 0;  // node visits of a search; the same on every machine
-  std::int64_t peak = 0;        // if the plan were finished here; only with check_every_pass
-};
 struct PipelineReport {
-  std::vector<PassReport> passes;
+  std::vector<PassReport> passes;  // in the order they run, `verify` last; rounds add up
   SolverLog
       solvers;  // what those of remat did, over all budgets that it was aimed at; empty: it never searched
 };
 
-// The passes in order: name, whether it may be skipped, why it stands where it does.
-struct PassInfo {
-  std::string_view name;
-  bool optional = false;
-  std::string_view why;
-};
+// The passes in order.
 std::vector<PassInfo> pass_list();
 
 // The plan has passed the verifier. Throws Error for an unknown name in `skip`.

@@ -93,6 +93,23 @@ TEST(Remat, WithAllSolversLeftOutSaysThatTheBudgetCannotBeMet) {
   EXPECT_TRUE(try_plan(graph, test_target(), {.memory = budget_at(free, 80)}));  // all together meet it
 }
 
+// What is read early and late waits beside something large, unless it is made again.
+TEST(Remat, RepeatsAnEffectOnlyIfItMayHappenAgain) {
+  for (const Op* op : {&fake::work, &fake::exchange, &fake::effect}) {
+    fake::Sketch s;
+    const Var x = s.input(1, 64), waits = s.many({x}, {.rows = {16}, .columns = {64}}, *op).front();
+    const Var large = s.node({s.node({waits}, 1)}, 32);
+    s.output(s.node({waits, s.node({large}, 1)}, 1));
+    const std::int64_t budget = 40 * 64;
+    ASSERT_GT(make_plan(s.graph, test_target()).peak(), budget);
+    const Result<Plan, Infeasible> result = try_plan(s.graph, test_target(), {.memory = budget});
+    ASSERT_EQ(result.ok(), op != &fake::effect) << op->name;
+    if (result) {
+      EXPECT_EQ(result.value().steps.size(), s.graph.nodes().size() + 1) << op->name;
+    }
+  }
+}
+
 TEST(Remat, ReportsNoSolverWhereNoneIsAsked) {
   const Graph graph = models::mlp(3, 64, 32);
   PipelineReport report;

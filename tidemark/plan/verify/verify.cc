@@ -7,6 +7,7 @@
 #include "tidemark/plan/verify/problem_list.h"
 #include "tidemark/plan/verify/verify_bodies.h"
 #include "tidemark/plan/verify/verify_buffers.h"
+#include "tidemark/plan/verify/verify_effects.h"
 #include "tidemark/plan/verify/verify_figures.h"
 #include "tidemark/plan/verify/verify_groups.h"
 #include "tidemark/plan/verify/verify_lanes.h"
@@ -29,11 +30,11 @@ std::vector<std::string> problems(const Graph& graph, const Plan& plan, const Ta
     highest_load.push_back(verify_overlaps(plan, m, found));
   StepVerifier steps(graph, plan, target, found);
   steps.play_all();
+  verify_effects(graph, plan, found);
   // The list is one order in which things may happen. The others give the same values if no two lanes touch
   // the same bytes unordered.
   if (found.empty()) verify_groups(graph, plan, target, found);
-  if (found.empty()) verify_lanes(plan, steps.effects(), found);
-  steps.verify_coverage();
+  if (found.empty()) verify_lanes(plan, effect_pairs(graph, plan), found);
   steps.verify_outputs();
   verify_figures(graph, plan, target, highest_load, found);
   return found.take();

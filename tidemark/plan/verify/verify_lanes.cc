@@ -20,7 +20,7 @@ class LaneVerifier {
  public:
   LaneVerifier(const Plan& plan, ProblemList& problems) : plan_(plan), problems_(problems) {}
 
-  void run(std::span<const std::size_t> effects) {
+  void run(std::span<const std::pair<std::size_t, std::size_t>> effects) {
     std::vector<std::vector<int>> lane_clock(plan_.lanes.size(), std::vector<int>(plan_.lanes.size(), 0));
     launch_of_.resize(plan_.steps.size());
     for (std::size_t first = 0; first < plan_.steps.size();) {
@@ -40,9 +40,10 @@ class LaneVerifier {
       if (problems_.full()) break;
       first = last;
     }
-    for (std::size_t k = 1; k < effects.size() && !problems_.full(); ++k) {
-      if (!happens_before(launch_of_[effects[k - 1]], launch_of_[effects[k]]))
-        problems_.report("effects of step {} and step {} in no order", effects[k - 1], effects[k]);
+    if (problems_.full()) return;  // not every step has a launch
+    for (const auto& [first, second] : effects) {
+      if (!happens_before(launch_of_[first], launch_of_[second]))
+        problems_.report("effects of step {} and step {} in no order", first, second);
     }
   }
 
@@ -130,7 +131,8 @@ class LaneVerifier {
 
 }  // namespace
 
-void verify_lanes(const Plan& plan, std::span<const std::size_t> effects, ProblemList& problems) {
+void verify_lanes(const Plan& plan, std::span<const std::pair<std::size_t, std::size_t>> effects,
+                  ProblemList& problems) {
   if (plan.lanes.size() == 1) return;  // one after the other
   LaneVerifier(plan, problems).run(effects);
 }

@@ -7,36 +7,9 @@
 #include "tidemark/plan/step_call.h"
 
 namespace tidemark {
-namespace {
-
-// Does any node satisfy this, here or in regions at any depth?
-template <class Is>
-bool any_inside(const Node& node, Is is) {
-  if (is(*node.op)) return true;
-  for (const Graph& region : node.regions) {
-    for (const Node& inner : region.nodes()) {
-      if (any_inside(inner, is)) return true;
-    }
-  }
-  return false;
-}
-bool acts(const Node& node) {
-  return any_inside(node, [](const Op& op) { return op.kind == OpKind::effect; });
-}
-bool runs_once(const Node& node) {
-  return any_inside(node,
-                    [](const Op& op) { return op.replay == Replay::never || op.kind == OpKind::effect; });
-}
-
-}  // namespace
 
 StepVerifier::StepVerifier(const Graph& graph, const Plan& plan, const Target& target, ProblemList& problems)
-    : graph_(graph),
-      plan_(plan),
-      target_(target),
-      problems_(problems),
-      memory_(graph, plan),
-      runs_(graph.nodes().size(), 0) {}
+    : graph_(graph), plan_(plan), target_(target), problems_(problems), memory_(graph, plan) {}
 
 std::string StepVerifier::text_of(std::size_t t) const {
   const Step& step = plan_.steps[t];
@@ -100,13 +73,6 @@ void StepVerifier::play(std::size_t t) {
   const Node& node = graph_[step.node];
   if (step.in.size() != node.operands.size() || step.out.size() != node.results.size()) {
     return problems_.report("{}: {} operands and {} results", text_of(t), step.in.size(), step.out.size());
-  }
-  if (++runs_[step.node.index] > 1 && runs_once(node)) problems_.report("{}: may not run twice", text_of(t));
-  if (acts(node)) {
-    if (last_effect_.valid() && step.node < last_effect_)
-      problems_.report("{}: effects out of order", text_of(t));
-    last_effect_ = step.node;
-    effects_.push_back(t);
   }
   const bool operands_sound = verify_operands(t, node), results_sound = verify_results(t, node);
   if (!operands_sound || !results_sound) return;
@@ -200,14 +166,6 @@ void StepVerifier::verify_scratch(std::size_t t, std::int64_t needed) {
   const auto now = static_cast<std::int32_t>(t);
   if (now < buf.begin || now >= buf.end)
     problems_.report("{}: scratch b{} is not alive", text_of(t), scratch.index);
-}
-
-// A node without a step must be one whose results are views; an effect must happen.
-void StepVerifier::verify_coverage() {
-  for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
-    const Node& node = graph_.nodes()[n];
-    if (runs_[n] == 0 && acts(node)) problems_.report("effect {} never runs", node.op->name);
-  }
 }
 
 void StepVerifier::verify_outputs() {

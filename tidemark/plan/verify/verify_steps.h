@@ -18,12 +18,7 @@ class StepVerifier {
   StepVerifier(const Graph& graph, const Plan& plan, const Target& target, ProblemList& problems);
 
   void play_all();
-  // The steps that act on the world, as played.
-  const std::vector<std::size_t>& effects() const { return effects_; }
-
-  // Of what was played: every effect happened, and every output is where it should be.
-  void verify_coverage();
-  void verify_outputs();
+  void verify_outputs();  // of what was played: each is where it should be
 
  private:
   // Which reference of the plan it is, for messages: "step 3 (add): operand 1", "output 0".
@@ -55,9 +50,6 @@ class StepVerifier {
   const Target& target_;
   ProblemList& problems_;
   SymbolicMemory memory_;
-  std::vector<int> runs_;  // per node
-  NodeId last_effect_;
-  std::vector<std::size_t> effects_;
 };
 
 }  // namespace tidemark

@@ -17,7 +17,7 @@ constexpr std::size_t percent = 100, modes = 5, drops = 25, restores = 15, shift
 
 constexpr std::int64_t steps_a_temperature = 64;  // over which it hardly falls
 constexpr int steps_a_price = 256;                // enough to tell which side of the border it is on
-constexpr double price_factor = 1.1;              // small: the price settles while the search cools down
+constexpr double price_factor = 1.1;              // small: the price converges while the search cools down
 // Playing the lanes visits every run; so many visits are a unit of work.
 constexpr std::int64_t visits_a_unit = 150;
 
