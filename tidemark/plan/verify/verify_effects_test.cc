@@ -23,6 +23,18 @@ constexpr auto small = [] { return fake::WorkAttrs{.rows = {1}, .columns = {64}}
 
 Var call(Sketch& s, const Var& x, const Op& op) { return s.many({x}, small(), op).front(); }
 
+std::vector<std::string> effect_problems(const Graph& graph, const Plan& plan) {
+  ProblemList problems;
+  verify_effects(graph, plan, problems);
+  return problems.take();
+}
+
+std::vector<std::string> lane_problems(const Graph& graph, const Plan& plan) {
+  ProblemList problems;
+  verify_lanes(plan, effect_pairs(graph, plan), problems);
+  return problems.take();
+}
+
 // effect, exchange, effect, exchange, and a body with one of each, all of x; then what is put out.
 struct Mixed {
   Mixed() {
@@ -101,11 +113,11 @@ TEST(VerifyEffects, AreOrderedAcrossLanes) {
   p.lanes.push_back({.name = "second"});
   const auto unordered = Contains("effects of step 0 and step 2 in no order");
   p.steps[1].lane = 1;
-  EXPECT_THAT(lane_problems(p, effect_pairs(s.graph, p)), Not(unordered)) << "the other domain";
+  EXPECT_THAT(lane_problems(s.graph, p), Not(unordered)) << "the other domain";
   p.steps[2].lane = 1;
-  EXPECT_THAT(lane_problems(p, effect_pairs(s.graph, p)), unordered);
+  EXPECT_THAT(lane_problems(s.graph, p), unordered);
   p.steps[2].waits = {0};
-  EXPECT_THAT(lane_problems(p, effect_pairs(s.graph, p)), Not(unordered));
+  EXPECT_THAT(lane_problems(s.graph, p), Not(unordered));
 }
 
 }  // namespace
