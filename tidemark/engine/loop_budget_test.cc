@@ -111,6 +111,35 @@ TEST(LoopBudgets, WhatCannotFitIsSaid) {
   EXPECT_THROW(f.prepare(weights(), inputs()), InfeasibleBudget);
 }
 
+// The plan for the smallest budget may come out lower than that, and yet none be found for so much less.
+TEST(LoopBudgets, TheSmallestThatIsNamedIsAccepted) {
+  const Tensor x = full({256}, 0.5f);
+  const auto nested = [](Tensor u) {
+    const auto inner = [&](Tensor w) { return sin(w * u) + 0.25; };
+    return sum(repeat(
+        3, [&](Tensor v) { return repeat(2, inner, v); }, u));
+  };
+  const auto branching = [](Tensor u) {
+    const auto inner = [&](Tensor w) {
+      return cond(
+          sum(w) > -1e9, [](Tensor z) { return sin(z) + 0.25; }, [](Tensor z) { return z; }, w * u);
+    };
+    return sum(repeat(
+        3, [&](Tensor v) { return repeat(2, inner, v); }, u));
+  };
+  const auto expect_accepted = [&](const auto& f) {
+    for (const double effort : {0.02, 0.1, 1.0}) {
+      const auto free = compile(f, {.effort = effort});
+      const Bytes least = free.smallest(types_of(x)).memory;
+      const auto tight = compile(f, {.memory = least, .effort = effort});
+      ASSERT_TRUE(tight.try_prepare(types_of(x))) << effort << ": " << least.count;
+      EXPECT_EQ(tight(x).to_vector(), free(x).to_vector()) << effort;
+    }
+  };
+  expect_accepted(grad(nested));
+  expect_accepted(grad(branching));
+}
+
 TEST(LoopBudgets, StepsRunAsOftenAsForecast) {
   static std::int64_t runs = 0;
   // A pointer: g++ 13 takes a reference to what the call returns for one to its argument.

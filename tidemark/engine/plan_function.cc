@@ -242,7 +242,9 @@ SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& option
   const auto [graph, plan, reserve] = smallest_function(traced, options.program.skip_optimisations, search);
   if (control) control->finish();
   SmallestBudget smallest;
-  smallest.memory = Bytes(plan.peak());
+  // What was asked for, not what it then took: a plan that came out lower need not be found again when only
+  // so much is allowed.
+  smallest.memory = Bytes(plan.budget);
   smallest.bound = Bytes(plan.order_free_bound);
   smallest.seconds = plan.seconds;
   smallest.extra_time = plan.extra_time();
