@@ -49,7 +49,7 @@ Sequence own_order(const Dag& dag) {
 RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base, const Effort& effort,
                               std::span<const int> warm, const SolverChoice& solvers) {
   SearchControl control(planning_control(effort));
-  RematEffort units = remat_effort(problem.model.tasks, effort.scale);
+  RematEffort units = remat_effort(problem.model.tasks, effort.factor);
   units.search_order = true;
   units.solvers = solvers;
   units.control = &control;
@@ -76,7 +76,7 @@ RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base,
 
 RematResult least_memory(const RematProblem& problem, const Sequence& base, const Effort& effort) {
   SearchControl control(planning_control(effort));
-  Work work{remat_effort(problem.model.tasks, effort.scale).units, &control};
+  Work work{remat_effort(problem.model.tasks, effort.factor).units, &control};
   const std::int64_t units = work.left;
   RematResult result;
   result.sequence = problem.fixed_order ? base : best_order(problem.model, 0, work);
