@@ -55,9 +55,9 @@ ExitCode plan_dag(const PlanCommand& command) {
   problem.fixed_order = command.fixed_order;
   if (report.budget) problem.budget = *report.budget;
   const Sequence base = own_order(dag);
-  RematResult found = report.budget
-                          ? cheapest_schedule(problem, base, command.effort.value, {}, command.solvers.choice())
-                          : least_memory(problem, base, command.effort.value);
+  RematResult found =
+      report.budget ? cheapest_schedule(problem, base, command.effort.value, {}, command.solvers.choice())
+                    : least_memory(problem, base, command.effort.value);
   report.schedule = std::move(found.sequence);
   report.cost_bound = found.time_bound;
   report.memory_bound = found.memory_bound;

@@ -27,7 +27,10 @@ Effort parse_effort(std::string_view text) {
 
 void add_effort_option(CLI::App& command, EffortOption& effort) {
   command.add_option_function<std::string>(
-      "--effort", [&effort](const std::string& text) { effort = {text, parse_effort(text)}; },
+      "--effort",
+      [&effort](const std::string& text) {
+        effort = {text, parse_effort(text)};
+      },
       "quick, normal, best, or a number of seconds");
 }
 
