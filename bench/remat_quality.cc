@@ -36,7 +36,7 @@ struct Found {
 };
 Found solve_at_normal(const RematProblem& problem) {
   const Stopwatch watch;
-  RematEffort effort = remat_effort(problem.model.tasks, 1);
+  RematLimits effort = remat_limits(problem.model.tasks, 1);
   effort.search_order = !problem.fixed_order;
   Found found{solve_remat(problem, base_order(problem), effort), 0};
   found.seconds = watch.seconds();
@@ -48,7 +48,7 @@ Found solve_at_normal(const RematProblem& problem) {
 RematResult solve_long(const RematProblem& problem, RematResult best, double factor) {
   constexpr int runs = 6;
   for (int k = 0; k < runs; ++k) {
-    Work work{static_cast<std::int64_t>(factor * static_cast<double>(RematEffort{}.units) / runs)};
+    Work work{static_cast<std::int64_t>(factor * static_cast<double>(RematLimits{}.units) / runs)};
     const bool anew = !best.feasible || k % 2 == 0;
     Sequence found =
         anneal(problem, anew ? base_order(problem) : best.sequence,

@@ -113,7 +113,7 @@ TEST_F(PlanHashes, OfSchedulesOfDagsAreWhatTheyWere) {
       Sequence order(static_cast<std::size_t>(dag.size()));
       std::iota(order.begin(), order.end(), 0);
       problem.budget = check_schedule(dag, order).peak * percent / 100;
-      const RematResult found = solve_remat(problem, order, remat_effort(dag.size(), 0.02));
+      const RematResult found = solve_remat(problem, order, remat_limits(dag.size(), 0.02));
       expect(fmt::format("dag {} at {}%", testing::name_of(family), percent), plan_hash(found.sequence),
              fmt::format("{} runs, cost {:.6g}", found.sequence.size(),
                          check_schedule(dag, found.sequence).cost));

@@ -129,7 +129,7 @@ void expect_nothing_better(RematProblem problem) {
   const std::int64_t floor = exhaustive.floor();
   Sequence base(static_cast<std::size_t>(problem.model.tasks));
   std::iota(base.begin(), base.end(), 0);
-  const RematEffort effort{.units = 50'000};
+  const RematLimits effort{.units = 50'000};
 
   problem.budget = floor - 1;
   const RematResult below = solve_remat(problem, base, effort);

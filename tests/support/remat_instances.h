@@ -46,7 +46,7 @@ class RematInstances : public ::testing::TestWithParam<RematInstance> {
     const ScheduleCheck given = check_schedule(dag_, base);
     problem.fixed_order = GetParam().fixed_order;
     problem.budget = static_cast<std::int64_t>(static_cast<double>(given.peak) * GetParam().percent / 100);
-    RematEffort effort = remat_effort(dag_.size(), 1);
+    RematLimits effort = remat_limits(dag_.size(), 1);
     effort.search_order = !problem.fixed_order;
     const RematResult found = solve_remat(problem, base, effort);
     ASSERT_TRUE(found.feasible);

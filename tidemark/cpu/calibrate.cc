@@ -189,7 +189,7 @@ std::string processor_name() {
 }  // namespace
 
 Machine calibrate(CpuDevice& device, const CalibrationOptions& options) {
-  const bool quick = options.effort == CalibrationEffort::quick;
+  const bool quick = options.effort.factor < Effort::normal.factor;
   const Patience& patience = quick ? quick_patience : normal_patience;
   Machine machine;
   machine.threads = device.pool().threads();

@@ -4,12 +4,11 @@
 #pragma once
 #include <functional>
 
+#include "tidemark/base/effort.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/plan/machine.h"
 
 namespace tidemark {
-
-enum class CalibrationEffort : std::uint8_t { quick, normal };  // about two and twelve seconds
 
 // One call that was timed, and what the fitted rates predict for it.
 struct ProbeReport {
@@ -19,7 +18,7 @@ struct ProbeReport {
 };
 
 struct CalibrationOptions {
-  CalibrationEffort effort = CalibrationEffort::normal;
+  Effort effort = {};  // below normal: about two seconds; else twelve
   std::function<void(int done, int total)> progress = {};
   std::function<void(const ProbeReport&)> report = {};  // for every probe, once the rates are fitted
   // Where the disk is measured, with 64 MiB that are gone afterwards; empty: no disk. A folder that cannot be

@@ -33,7 +33,7 @@ TEST(Calibrate, GivesAMachineThatPlansCanUse) {
   CpuDevice device(1);
   int last = -1, reports = 0;
   const std::string folder = ::testing::TempDir();
-  const Machine machine = calibrate(device, {.effort = CalibrationEffort::quick,
+  const Machine machine = calibrate(device, {.effort = Effort::quick,
                                              .progress = [&](int done, int) { last = done; },
                                              .report =
                                                  [&](const ProbeReport& probe) {

@@ -2,33 +2,16 @@
 //
 //   auto step = td::compile(td::value_and_grad(loss), {.memory = 64_MiB, .effort = td::Effort::best});
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <vector>
 
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/effort.h"
 #include "tidemark/engine/program.h"
 
 namespace tidemark {
-
-// Of the planner's searches. A factor is a multiple of the normal and counted in work units, so that plans
-// are the same everywhere. A time is a limit on all of a planning: the best found by then is taken, whatever
-// that is on this machine.
-struct Effort {
-  double factor = 1;
-  std::optional<double> seconds = {};  // instead of the factor
-
-  constexpr Effort(double f = 1) : factor(f) {}  // NOLINT: implicit by design
-  template <class Rep, class Period>
-  constexpr Effort(std::chrono::duration<Rep, Period> limit)  // NOLINT: implicit by design
-      : seconds(std::chrono::duration<double>(limit).count()) {}
-  static const Effort quick, normal, best;
-};
-inline constexpr Effort Effort::quick{0.1};
-inline constexpr Effort Effort::normal{1};
-inline constexpr Effort Effort::best{10};
 
 struct CompileOptions {
   // Everything the program holds counts: arguments, donated state, captured tensors, results, what is in

@@ -38,14 +38,14 @@ class LoopSearch {
         skip_(skip),
         memory_(options.memory.value_or(0)),
         control_(options.control),
-        effort_(options.effort),
+        effort_(options.effort.factor),
         quick_(options),
         modes_(loop_modes(unlowered_)),
         dials_(dials_of(modes_)) {
     quick_.memory.reset();
     quick_.warm_start.clear();
     quick_.after = {};
-    quick_.effort = std::min(quick_.effort, Effort::quick.factor);
+    quick_.effort = quick_.effort.at_most(Effort::quick);
     quick_.one_round = true;
     quick_.floor = false;
     quick_.regions = &regions_;
@@ -57,7 +57,7 @@ class LoopSearch {
     same_for_all();
     if (best_) one_or_two();
     if (best_) use_what_is_left();
-    if (effort_ > quick_.effort) try_harder();
+    if (effort_ > quick_.effort.factor) try_harder();
     return best_ ? graph(*best_) : smallest();
   }
   // Of the choice that was taken; none: it is not known to fit.
@@ -265,7 +265,7 @@ class LoopSearch {
       if (static_cast<double>(level.peak) > most_over * static_cast<double>(memory_)) continue;
       if (!best_ || level.seconds < much * judged_.at(*best_).seconds) list.push_back(&level);
     }
-    const double quick = std::exchange(quick_.effort, std::max(quick_.effort, part * effort_));
+    const double quick = std::exchange(quick_.effort.factor, std::max(quick_.effort.factor, part * effort_));
     std::size_t low = 0, high = list.size();
     for (int left = tries; left > 0 && low < high; --left) {
       const std::size_t middle = low + (high - low) / 2;

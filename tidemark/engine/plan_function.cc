@@ -39,7 +39,7 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
   const std::vector<std::string>& skip = options.program.skip_optimisations;
   PlanOptions quick = plan_options(options, control);  // that it fits is asked, not how fast it is
   quick.one_round = true;
-  quick.effort = std::min(quick.effort, Effort::quick.factor);
+  quick.effort = quick.effort.at_most(Effort::quick);
   quick.floor = false;
   std::vector<Proposal> list;
   TracedFunction here = function;
@@ -79,9 +79,9 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
     unhinted.skip.emplace_back("hints");
     list.push_back({.what = "planning without the hints", .graph = same_graph, .options = unhinted});
   }
-  if (!options.effort.seconds && plan_options(options).effort < Effort::normal.factor) {
+  if (!options.effort.seconds && plan_options(options).effort.factor < Effort::normal.factor) {
     PlanOptions normal = quick;
-    normal.effort = Effort::normal.factor;
+    normal.effort = Effort::normal;
     normal.floor = true;
     list.push_back({.what = "normal effort", .graph = same_graph, .options = normal});
   }

@@ -13,7 +13,7 @@ namespace tidemark::cli {
 struct FrontierCommand {
   ModelOption model;
   int points = 16;
-  Effort effort;
+  EffortOption effort;
   bool fixed_order = false, json = false;
   std::string svg;
   std::string machine;  // plan for the machine in this file; graphs of operations only

@@ -31,13 +31,13 @@ Frontier frontier_of_dag(const FrontierCommand& command) {
   problem.fixed_order = command.fixed_order;
   const double least_cost = problem.base_cost();
 
-  const RematResult roomy = least_memory(problem, base, command.effort);
+  const RematResult roomy = least_memory(problem, base, command.effort.value);
   problem.budget = roomy.memory_bound;
-  const RematResult lowest = cheapest_schedule(problem, base, command.effort);
+  const RematResult lowest = cheapest_schedule(problem, base, command.effort.value);
   std::map<std::int64_t, double> bounds;
   const auto solve = [&](std::int64_t budget, const Scheduled& neighbour) -> std::optional<Scheduled> {
     problem.budget = budget;
-    RematResult found = cheapest_schedule(problem, base, command.effort, neighbour.schedule);
+    RematResult found = cheapest_schedule(problem, base, command.effort.value, neighbour.schedule);
     bounds[budget] = found.feasible ? found.time_bound : least_cost;
     if (!found.feasible) return {};
     return judged(dag, std::move(found.sequence));

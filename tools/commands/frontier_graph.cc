@@ -11,12 +11,12 @@
 namespace tidemark::cli {
 
 Frontier frontier_of_graph(const FrontierCommand& command) {
-  SearchControl control(planning_control(command.effort));
+  SearchControl control(planning_control(command.effort.value));
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);
   const PlanOptions options{.machine = machine ? &*machine : nullptr,
                             .fixed_order = command.fixed_order,
-                            .effort = command.effort.scale,
+                            .effort = command.effort.value.factor,
                             .control = &control};
   const std::vector<Plan> plans =
       frontier(prepare_graph(command.model.load()), cpu_target(), options, command.points);

@@ -86,7 +86,7 @@ void print_probe(const ProbeReport& probe) {
 Machine measured(const MachineCommand& command) {
   CpuDevice device(command.threads);
   CalibrationOptions options;
-  options.effort = command.effort == "quick" ? CalibrationEffort::quick : CalibrationEffort::normal;
+  options.effort = command.effort == "quick" ? Effort::quick : Effort::normal;
   options.disk_folder = command.disk;
   std::unique_ptr<Progress> progress;
   if (!command.json) {

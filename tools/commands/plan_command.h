@@ -15,7 +15,7 @@ namespace tidemark::cli {
 struct PlanCommand {
   ModelOption model;
   std::optional<Budget> memory;  // none: the least memory at no extra time
-  Effort effort;
+  EffortOption effort;
   SolverOption solvers;
   bool fixed_order = false;
   std::string schedule;  // write the order of execution here

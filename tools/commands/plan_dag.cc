@@ -21,7 +21,7 @@ DagReport base_report(const Dag& dag, const PlanCommand& command) {
   report.base_peak = figures.peak;
   report.base_cost = figures.cost;
   if (command.memory) report.budget = command.memory->bytes(figures.peak);
-  report.effort = command.effort.name;
+  report.effort = command.effort.text;
   return report;
 }
 
@@ -55,9 +55,9 @@ ExitCode plan_dag(const PlanCommand& command) {
   problem.fixed_order = command.fixed_order;
   if (report.budget) problem.budget = *report.budget;
   const Sequence base = own_order(dag);
-  RematResult found = report.budget
-                          ? cheapest_schedule(problem, base, command.effort, {}, command.solvers.choice())
-                          : least_memory(problem, base, command.effort);
+  RematResult found =
+      report.budget ? cheapest_schedule(problem, base, command.effort.value, {}, command.solvers.choice())
+                    : least_memory(problem, base, command.effort.value);
   report.schedule = std::move(found.sequence);
   report.cost_bound = found.time_bound;
   report.memory_bound = found.memory_bound;

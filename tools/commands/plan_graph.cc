@@ -108,7 +108,7 @@ void print_passes(std::string_view title, const std::vector<PassReport>& passes)
 ExitCode plan_graph(const PlanCommand& command) {
   const Stopwatch watch;
   const auto seconds = [&] { return watch.seconds(); };
-  SearchControl control(planning_control(command.effort));
+  SearchControl control(planning_control(command.effort.value));
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);
   const Graph traced = command.model.load();
@@ -129,7 +129,7 @@ ExitCode plan_graph(const PlanCommand& command) {
       if (pass == command.dump_after) fmt::print("-- after {}\n{}\n", pass, to_text(draft));
     };
   }
-  options.effort = command.effort.scale;
+  options.effort = command.effort.value.factor;
   options.control = &control;
   PipelineReport report;
   Result<Plan, Infeasible> result = plan_leaving_time(traced, graph, options, &report);
@@ -157,7 +157,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   }
   if (command.json) {
     Json json = figures(command, graph, plan);
-    json["effort"] = command.effort.name;
+    json["effort"] = command.effort.text;
     if (options.memory) json["solvers"] = solvers_json(report.solvers);
     json["seconds"] = seconds();
     fmt::print("{}\n", json.dump(2));

@@ -11,9 +11,9 @@ namespace tidemark::cli {
 
 Effort parse_effort(std::string_view text) {
   constexpr double longest = 1e6;  // seconds; eleven days
-  if (text == "quick") return {.name = "quick", .scale = 0.1};
-  if (text == "normal") return {};
-  if (text == "best") return {.name = "best", .scale = 10};
+  if (text == "quick") return Effort::quick;
+  if (text == "normal") return Effort::normal;
+  if (text == "best") return Effort::best;
   const std::string_view number = text.ends_with('s') ? text.substr(0, text.size() - 1) : text;
   double seconds = 0;
   const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), seconds);
@@ -22,12 +22,15 @@ Effort parse_effort(std::string_view text) {
     fail(ErrorCode::bad_plan_option,
          {.what = fmt::format("--effort {}: not an effort", text.substr(0, 60)),
           .expected = "quick, normal, best, or a number of seconds such as 10 or 0.5"});
-  return {.name = std::string(text), .seconds = seconds};
+  return std::chrono::duration<double>(seconds);
 }
 
-void add_effort_option(CLI::App& command, Effort& effort) {
+void add_effort_option(CLI::App& command, EffortOption& effort) {
   command.add_option_function<std::string>(
-      "--effort", [&effort](const std::string& text) { effort = parse_effort(text); },
+      "--effort",
+      [&effort](const std::string& text) {
+        effort = {text, parse_effort(text)};
+      },
       "quick, normal, best, or a number of seconds");
 }
 

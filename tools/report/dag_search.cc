@@ -22,12 +22,12 @@ bool is_final(const RematResult& result) {
 
 // A schedule in the file's order is one in any order too, and some are found more easily there.
 RematResult or_in_given_order(RematResult found, const RematProblem& problem, const Sequence& base,
-                              RematEffort effort) {
+                              RematLimits limits) {
   if (problem.fixed_order || is_final(found)) return found;
   RematProblem fixed = problem;
   fixed.fixed_order = true;
-  effort.units /= 4;
-  RematResult other = solve_remat(fixed, base, effort);
+  limits.units /= 4;
+  RematResult other = solve_remat(fixed, base, limits);
   found.work_units += other.work_units;
   add_to_log(found.solvers, other.solvers);
   if (!better(other, found)) return found;
@@ -49,7 +49,7 @@ Sequence own_order(const Dag& dag) {
 RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base, const Effort& effort,
                               std::span<const int> warm, const SolverChoice& solvers) {
   SearchControl control(planning_control(effort));
-  RematEffort units = remat_effort(problem.model.tasks, effort.scale);
+  RematLimits units = remat_limits(problem.model.tasks, effort.factor);
   units.search_order = true;
   units.solvers = solvers;
   units.control = &control;
@@ -76,7 +76,7 @@ RematResult cheapest_schedule(const RematProblem& problem, const Sequence& base,
 
 RematResult least_memory(const RematProblem& problem, const Sequence& base, const Effort& effort) {
   SearchControl control(planning_control(effort));
-  Work work{remat_effort(problem.model.tasks, effort.scale).units, &control};
+  Work work{remat_limits(problem.model.tasks, effort.factor).units, &control};
   const std::int64_t units = work.left;
   RematResult result;
   result.sequence = problem.fixed_order ? base : best_order(problem.model, 0, work);

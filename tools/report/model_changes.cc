@@ -11,7 +11,7 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOp
   const nn::ZooModel* known = nn::find_in_zoo(model.model);
   if (known == nullptr) return {};
   PlanOptions quick = options;  // that it fits is asked, not how fast it is
-  quick.effort = std::min(options.effort, 0.1);
+  quick.effort = options.effort.at_most(Effort::quick);
   quick.after = {};
   quick.one_round = true;
   quick.floor = false;

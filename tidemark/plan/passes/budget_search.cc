@@ -94,17 +94,17 @@ class Bracket {
 
 // Proportional to the tasks, as each gap is a choice; large graphs get less for each, or plans would take
 // minutes.
-std::int64_t BudgetSearch::units_for(std::size_t tasks, double effort) {
+std::int64_t BudgetSearch::units_for(std::size_t tasks, double work_factor) {
   constexpr double least = 90'000, per_task = 700, large = 1.5e6, per_task_if_large = 100;
   const auto n = static_cast<double>(tasks);
   const double units = std::min(least + per_task * n, large + per_task_if_large * n);
-  return static_cast<std::int64_t>(std::clamp(units * effort, 1e4, 1e12));
+  return static_cast<std::int64_t>(std::clamp(units * work_factor, 1e4, 1e12));
 }
 
 BudgetSearch::BudgetSearch(const Draft& ordered, Passes finish)
     : ordered_(ordered),
       finish_(std::move(finish)),
-      units_(units_for(ordered.executions.size(), ordered.effort)),
+      units_(units_for(ordered.executions.size(), ordered.work_factor)),
       warm_start_(ordered.warm_start) {}
 
 bool BudgetSearch::out_of_time() const { return ordered_.control && ordered_.control->time_is_up(); }

@@ -30,7 +30,7 @@ class BudgetSearch {
 
   // What `within` may take, and `floor` again, in units of about a microsecond.
   std::int64_t most_units() const { return (1 + floor_share) * units_; }
-  static std::int64_t units_for(std::size_t tasks, double effort);
+  static std::int64_t units_for(std::size_t tasks, double work_factor);
 
  private:
   // The lowest load is searched for once, whatever budgets are asked for, with so many times the work of an

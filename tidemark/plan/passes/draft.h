@@ -61,7 +61,7 @@ struct RegionPlans {
 
 // Of one run of remat among several for the same graph.
 struct RematShare {
-  std::int64_t units = 0, floor_units = 0;  // as RematEffort's
+  std::int64_t units = 0, floor_units = 0;  // as of RematLimits
   RematMemory* memory = nullptr;            // what the runs tell each other
 };
 
@@ -78,7 +78,7 @@ struct Draft {
   std::vector<Buffer> buffers;
   std::int64_t arena_bytes = 0;
   std::int64_t order_free_bound = 0;     // of the arena alone
-  double effort = 1;                     // of the searches; 1: a second or so for 10,000 nodes
+  double work_factor = 1;                // of the searches' work; 1: a second or so for 10,000 nodes
   const Machine* machine;                // whose times count
   SearchControl* control = nullptr;      // of the planning that this is part of; may be null
   const RegionPlans* regions = nullptr;  // null: there are none

@@ -32,7 +32,7 @@ Draft layout(Draft draft) {
   const double buffers = static_cast<double>(items.size());
   const double least = draft.arena_budget >= 0 ? least_for_a_budget : least_work;
   const double work = draft.rough_layout ? least_rough + rough_per_buffer * buffers
-                                         : std::max(least, work_per_buffer * buffers) * draft.effort;
+                                         : std::max(least, work_per_buffer * buffers) * draft.work_factor;
   PackOptions options{.work = static_cast<std::int64_t>(work), .control = draft.control};
   if (draft.layout_height >= 0) options.capacity = draft.layout_height;
   const PackResult packed = pack(items, options);

@@ -17,7 +17,7 @@ constexpr double least_visits = 400'000;
 Draft order(Draft draft) {
   const OrderModel model = order_model_of(draft);
   const double visits =
-      std::max(least_visits, visits_per_task * static_cast<double>(model.tasks)) * draft.effort;
+      std::max(least_visits, visits_per_task * static_cast<double>(model.tasks)) * draft.work_factor;
   Work work{static_cast<std::int64_t>(visits), draft.control};
   draft.order_free_bound = order_bound(model);
   const TaskOrder best = best_order(model, draft.order_free_bound, work);

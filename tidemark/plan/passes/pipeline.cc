@@ -125,7 +125,7 @@ std::int64_t input_bytes(const Graph& graph) {
 Draft ordered_draft(const Graph& graph, const Target& target, const PlanOptions& options,
                     const RegionPlans& regions, Planning& planning) {
   Draft draft(graph, target);
-  draft.effort = options.effort;
+  draft.work_factor = options.effort.factor;
   draft.solvers = options.solvers;
   draft.solver_log = planning.solver_log();
   draft.control = options.control;
@@ -165,6 +165,12 @@ std::vector<PassInfo> pass_list() { return infos_of(std::span<const Row>(passes)
 
 Result<Plan, Infeasible> try_plan(const Graph& graph, const Target& target, const PlanOptions& options,
                                   PipelineReport* report) {
+  if (options.effort.seconds && !options.control) {
+    SearchControl limit({.seconds = options.effort.seconds});
+    PlanOptions limited = options;
+    limited.control = &limit;
+    return try_plan(graph, target, limited, report);
+  }
   if (!options.control || !options.control->timed() || options.one_round) {
     Bodies bodies(graph, target, options);
     return plan_once(graph, target, options, bodies, report);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tidemark/base/effort.h"
 #include "tidemark/base/pass_driver.h"
 #include "tidemark/base/result.h"
 #include "tidemark/plan/passes/draft.h"
@@ -27,7 +28,7 @@ struct PlanOptions {
   bool fixed_order = false;             // nodes first run in the graph's order
   std::vector<std::string> skip = {};   // passes by name; only the optional ones
   SolverChoice solvers = {};            // those that remat asks; those left out may be the only ones that fit
-  double effort = 1;                    // of the searches, in work units: 2 may take twice as long
+  Effort effort = {};                   // of the searches; a time counts where there is no control
   std::vector<NodeId> warm_start = {};  // executions of a plan for another budget, to start from
   std::function<void(std::string_view pass, const Draft& draft)> after = {};  // e.g. to dump to_text(draft)
   SearchControl* control =

@@ -47,13 +47,13 @@ Draft remat(Draft draft) {
   problem.fixed_order = draft.order_is_given;
   Sequence start(draft.executions.size());
   std::iota(start.begin(), start.end(), 0);
-  const RematEffort effort{.units = draft.remat_share.units,
+  const RematLimits limits{.units = draft.remat_share.units,
                            .floor_units = draft.remat_share.floor_units,
                            .solvers = draft.solvers,
                            .memory = draft.remat_share.memory,
                            .control = draft.control};
   const RematResult result =
-      solve_remat(problem, start, effort, sequence_of(draft, problem, draft.warm_start));
+      solve_remat(problem, start, limits, sequence_of(draft, problem, draft.warm_start));
   draft.work_units += result.work_units;
   if (draft.solver_log) add_to_log(*draft.solver_log, result.solvers);
   draft.fits = result.feasible;

@@ -30,7 +30,7 @@ Result<Plan, Infeasible> best_in_time(PlanOptions options, const PlanRound& roun
   constexpr double first = 1.0 / 16, last = 1e6;  // efforts
   options.effort = first;
   Result<Plan, Infeasible> best = round(options);
-  while (!options.control->time_is_up() && !is_final(best, options) && options.effort < last) {
+  while (!options.control->time_is_up() && !is_final(best, options) && options.effort.factor < last) {
     options.effort *= 2;
     options.warm_start = executions_of(plan_in(best));
     Result<Plan, Infeasible> next = round(options);

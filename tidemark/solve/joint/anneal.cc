@@ -49,7 +49,7 @@ class Annealer {
         temperature = hot * mean_cost_ * repeatable::exp(fall * done);
       }
       propose();
-      work.spend(1 + edit_.effort() + edit_.line().runs() / visits_a_unit);
+      work.spend(1 + edit_.spent() + edit_.line().runs() / visits_a_unit);
       if (edit_.changed()) decide(temperature);
       adapt();
     }

@@ -80,7 +80,7 @@ JointEdit::Run JointEdit::put(int lowered, Run next) {
   partner_[at(run)] = none;
   base_of_[at(run)] = -1;
   journal_.push_back({true, run, lowered, none, none, false, -1});
-  effort_ += static_cast<std::int64_t>(lines_.size());
+  spent_ += static_cast<std::int64_t>(lines_.size());
   return run;
 }
 
@@ -91,7 +91,7 @@ void JointEdit::take(Run run) {
   for (Timeline& line : lines_) line.erase(run);
   partner_[at(run)] = none;
   base_of_[at(run)] = -1;
-  effort_ += static_cast<std::int64_t>(lines_.size());
+  spent_ += static_cast<std::int64_t>(lines_.size());
 }
 
 JointEdit::Run JointEdit::insert(int t, Run next) {
@@ -250,7 +250,7 @@ bool JointEdit::is_sound() const {
 
 void JointEdit::keep() {
   journal_.clear();
-  effort_ = 0;
+  spent_ = 0;
 }
 
 void JointEdit::undo() {
@@ -275,7 +275,7 @@ void JointEdit::undo() {
     if (change.base_of >= 0) base_run_[at(change.base_of)] = run;
     if (change.extra) note_extra(run);
   }
-  effort_ = 0;
+  spent_ = 0;
 }
 
 double JointEdit::play(std::vector<double>* begins) const {

@@ -59,7 +59,7 @@ class JointEdit {
   // lane makes it?
   bool is_sound() const;
   bool changed() const { return !journal_.empty(); }
-  std::int64_t effort() const { return effort_; }  // of the changes, in units of about half a microsecond
+  std::int64_t spent() const { return spent_; }  // of the changes, in units of about half a microsecond
   void keep();
   void undo();
 
@@ -98,7 +98,7 @@ class JointEdit {
   std::vector<Run> extras_;
   std::vector<Run> base_run_;  // per choice
   std::vector<Change> journal_;
-  std::int64_t effort_ = 0;
+  std::int64_t spent_ = 0;
   mutable std::vector<double> lane_free_, ends_;  // room for play
 };
 

@@ -16,8 +16,8 @@ constexpr double same_makespan = 1e-9;  // as a share: sums in floating point
 
 class Search {
  public:
-  Search(const JointProblem& problem, const RematEffort& effort)
-      : problem_(problem), effort_(effort), lowered_(problem), work_{effort.units, effort.control} {
+  Search(const JointProblem& problem, const RematLimits& limits)
+      : problem_(problem), limits_(limits), lowered_(problem), work_{limits.units, limits.control} {
     result_.time_bound = makespan_bound(problem);
   }
 
@@ -26,7 +26,7 @@ class Search {
     if (!proved()) recompute();
     if (!proved()) unload_base();
     if (!proved()) anneal_in_rounds();
-    result_.work_units = effort_.units - work_.left;
+    result_.work_units = limits_.units - work_.left;
     if (result_.feasible) result_.time_bound = std::min(result_.time_bound, result_.figures.makespan);
     return std::move(result_);
   }
@@ -67,10 +67,10 @@ class Search {
     const RematProblem plain = plain_part(problem_);
     Sequence base(problem_.required.size());
     std::iota(base.begin(), base.end(), 0);
-    RematEffort effort = effort_;
-    effort.units = std::max<std::int64_t>(1, work_.left / part);
-    effort.memory = nullptr;
-    const RematResult found = solve_remat(plain, base, effort);
+    RematLimits limits = limits_;
+    limits.units = std::max<std::int64_t>(1, work_.left / part);
+    limits.memory = nullptr;
+    const RematResult found = solve_remat(plain, base, limits);
     work_.left -= found.work_units;
     JointSchedule schedule;
     for (int c : found.sequence) schedule.push_back({problem_.required[at(c)].front()});
@@ -111,18 +111,18 @@ class Search {
   }
 
   const JointProblem& problem_;
-  const RematEffort& effort_;
+  const RematLimits& limits_;
   Lowered lowered_;
   Work work_;
   std::vector<JointSchedule> starts_;
   JointResult result_;
 };
 
-JointResult solve_plain(const JointProblem& problem, const RematEffort& effort) {
+JointResult solve_plain(const JointProblem& problem, const RematLimits& limits) {
   const RematProblem plain = plain_part(problem);
   Sequence base(problem.required.size());
   std::iota(base.begin(), base.end(), 0);
-  RematResult found = solve_remat(plain, base, effort);
+  RematResult found = solve_remat(plain, base, limits);
   JointResult result;
   for (int c : found.sequence) result.schedule.push_back({problem.required[at(c)].front()});
   result.figures = judge(problem, result.schedule);
@@ -135,8 +135,8 @@ JointResult solve_plain(const JointProblem& problem, const RematEffort& effort) 
 
 }  // namespace
 
-JointResult solve_joint(const JointProblem& problem, const RematEffort& effort) {
-  return is_plain(problem) ? solve_plain(problem, effort) : Search(problem, effort).run();
+JointResult solve_joint(const JointProblem& problem, const RematLimits& limits) {
+  return is_plain(problem) ? solve_plain(problem, limits) : Search(problem, limits).run();
 }
 
 }  // namespace tidemark

@@ -15,6 +15,6 @@ struct JointResult {
   // What recomputation alone takes; none: it found nothing within the budget of the first memory.
   std::optional<double> recomputing_alone;
 };
-JointResult solve_joint(const JointProblem& problem, const RematEffort& effort = {});
+JointResult solve_joint(const JointProblem& problem, const RematLimits& limits = {});
 
 }  // namespace tidemark

@@ -137,8 +137,8 @@ TEST(JointSearch, MixesWaysWhereEachAloneIsWorse) {
   joint.items.back().pinned = true;
   joint.budgets = {660};
   const double kept = judge(joint, plain_schedule(joint)).makespan;
-  const RematEffort effort{.units = 200'000};
-  const JointResult recomputing = solve_joint(joint, effort);
+  const RematLimits limits{.units = 200'000};
+  const JointResult recomputing = solve_joint(joint, limits);
   ASSERT_TRUE(recomputing.feasible);
 
   const auto with_link = [&](bool recompute) {
@@ -151,7 +151,7 @@ TEST(JointSearch, MixesWaysWhereEachAloneIsWorse) {
     for (int item : x) {
       add_transfer(moving, item, {.memory = 1, .out_lane = 1, .in_lane = 2, .out_cost = 3, .in_cost = 3});
     }
-    return solve_joint(moving, effort);
+    return solve_joint(moving, limits);
   };
   const JointResult transfers = with_link(false), both = with_link(true);
   ASSERT_TRUE(transfers.feasible);
@@ -170,9 +170,9 @@ TEST(JointSearch, HandsPlainProblemsToTheSearchesOfRecomputation) {
     Sequence base(static_cast<std::size_t>(plain.model.tasks));
     std::iota(base.begin(), base.end(), 0);
     plain.budget = figures_of(plain, base).peak * 8 / 10;
-    const RematEffort effort{.units = 50'000};
-    const RematResult expected = solve_remat(plain, base, effort);
-    const JointResult found = solve_joint(joint_of(plain), effort);
+    const RematLimits limits{.units = 50'000};
+    const RematResult expected = solve_remat(plain, base, limits);
+    const JointResult found = solve_joint(joint_of(plain), limits);
     ASSERT_EQ(found.feasible, expected.feasible) << seed;
     ASSERT_DOUBLE_EQ(found.figures.makespan, expected.figures.cost) << seed;
     ASSERT_EQ(found.figures.peaks[0], expected.figures.peak) << seed;

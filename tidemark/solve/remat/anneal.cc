@@ -54,7 +54,7 @@ class Annealer {
       }
       const double before = energy(excess_);
       propose();
-      work.spend(1 + edit_.effort());
+      work.spend(1 + edit_.spent());
       if (!edit_.changed()) continue;
       const double excess = edit_.now().excess(problem_.budget);
       const double rise = energy(excess) - before;

@@ -145,7 +145,7 @@ class ChainProgram {
   }
 
   // What solve() will take, in microseconds or so.
-  std::int64_t effort() const {
+  std::int64_t units() const {
     std::int64_t visits = 0;
     std::vector<bool> seen(tables_.size(), false);
     for (const std::vector<int>& from : ranges_) {
@@ -281,8 +281,8 @@ Sequence chain_sequence(const RematProblem& problem, std::span<const int> order,
                         const std::vector<ChainStage>& stages, std::int64_t limit, Work& work) {
   ChainProgram program(stages, limit);
   // Where little is to be spent in all, it is better spent otherwise.
-  if (program.effort() > work.left / 8) return {};
-  work.spend(program.effort());
+  if (program.units() > work.left / 8) return {};
+  work.spend(program.units());
   program.solve();
   if (!program.feasible()) return {};
   Sequence sequence;

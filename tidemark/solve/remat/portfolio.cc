@@ -5,14 +5,14 @@ namespace tidemark {
 namespace {
 
 bool order_is_open(const RematState& state) {
-  return !state.problem.fixed_order && state.effort.search_order;
+  return !state.problem.fixed_order && state.limits.search_order;
 }
 
 bool can_be_solved(const RematState& state) { return state.small && !state.hopeless; }
 
 bool has_small_base(const RematState& state) { return state.small && !state.problem.fixed_order; }
 
-bool has_known(const RematState& state) { return state.effort.memory && !state.effort.memory->known.empty(); }
+bool has_known(const RematState& state) { return state.limits.memory && !state.limits.memory->known.empty(); }
 
 bool has_warm(const RematState& state) { return !state.warm.empty(); }
 

@@ -40,11 +40,11 @@ struct AnnealStart {
 };
 
 struct RematState {
-  RematState(const RematProblem& problem, std::span<const int> start, const RematEffort& effort,
+  RematState(const RematProblem& problem, std::span<const int> start, const RematLimits& limits,
              std::span<const int> warm);
 
   const RematProblem& problem;
-  const RematEffort& effort;
+  const RematLimits& limits;
   const std::span<const int> warm;  // good for a budget nearby; may be empty
   const bool much;                  // work: enough for exact search and beams on more than a few tasks
   const bool small;                 // few enough tasks and items to be solved to the end with that work
@@ -67,7 +67,7 @@ struct RematState {
 
   std::vector<AnnealStart> starts;  // of rounds of annealing: what beams found
 
-  std::int64_t spent() const { return aside + effort.units - work.left; }
+  std::int64_t spent() const { return aside + limits.units - work.left; }
   bool proved() const { return !best.empty() && best.cost() <= time_bound * (1 + same_cost); }
   // Annealing a large problem from nothing gets nowhere.
   bool may_begin_anew() const { return problem.model.tasks <= most_anew; }

@@ -7,7 +7,7 @@ namespace tidemark {
 
 void try_known(RematState& state) {
   const std::int64_t budget = state.problem.budget;
-  for (const Sequence& known : state.effort.memory->known) {
+  for (const Sequence& known : state.limits.memory->known) {
     if (state.best.offer(known) == Incumbent::Verdict::worse)
       state.best.offer(shave(state.problem, known, budget, state.work));
   }
@@ -62,7 +62,7 @@ void schedule_stages(RematState& state) {
 void cut_base(RematState& state) {
   // Beside the work: where it leads to nothing, annealing needs all of that.
   constexpr std::int64_t part = 5;
-  Work work{state.effort.units / part + 1, state.work.control};
+  Work work{state.limits.units / part + 1, state.work.control};
   const std::int64_t before = work.left;
   const auto improves = [&](const CutOptions& options) {
     if (work.left <= 0) return false;
@@ -98,12 +98,12 @@ void descend_to_budget(RematState& state) {
 
 // The same work whatever the budget was: a floor that is reported can be planned for.
 void find_floor(RematState& state) {
-  RematMemory* memory = state.effort.memory;
+  RematMemory* memory = state.limits.memory;
   std::optional<Floor> floor = memory ? memory->floor : std::nullopt;
   if (!floor) {
     const std::int64_t units =
-        state.effort.floor_units > 0 ? state.effort.floor_units : state.effort.units / 2;
-    Work extra{units, state.effort.control};
+        state.limits.floor_units > 0 ? state.limits.floor_units : state.limits.units / 2;
+    Work extra{units, state.limits.control};
     floor = lowest_peak(state.problem, state.base, 0, extra);
     state.work.left -= units - extra.left;
     if (memory) memory->floor = floor;

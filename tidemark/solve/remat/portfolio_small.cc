@@ -23,7 +23,7 @@ void solve_exactly(RematState& state) {
   const bool found = !exact.sequence.empty();
   state.time_bound = exact.complete && found ? exact.cost : exact.bound;
   state.hopeless = exact.complete && !found;
-  if (state.effort.memory) state.effort.memory->beyond_exact = !exact.complete;
+  if (state.limits.memory) state.limits.memory->beyond_exact = !exact.complete;
   if (exact.complete) state.best.offer(std::move(exact.sequence));
 }
 

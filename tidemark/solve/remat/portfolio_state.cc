@@ -8,13 +8,13 @@ namespace {
 constexpr std::int64_t much_work = 1'000'000;
 constexpr int most_with_little = 48;
 
-bool is_small(const RematProblem& problem, const RematEffort& effort) {
+bool is_small(const RematProblem& problem, const RematLimits& limits) {
   const int size = std::max(problem.model.tasks, problem.model.items);
-  if (effort.memory && effort.memory->beyond_exact) return false;
-  return size <= (effort.units >= much_work ? most_exact_tasks : most_with_little);
+  if (limits.memory && limits.memory->beyond_exact) return false;
+  return size <= (limits.units >= much_work ? most_exact_tasks : most_with_little);
 }
 
-ExactLimits limits_of(const RematProblem& problem, const RematEffort& effort) {
+ExactLimits limits_of(const RematProblem& problem, const RematLimits& limits) {
   constexpr std::int64_t states = 50'000;  // some 5 MB
   // A unit of effort is about a microsecond, a step a nanosecond: a quarter of the effort.
   constexpr std::int64_t steps_a_unit = 250;
@@ -25,9 +25,9 @@ ExactLimits limits_of(const RematProblem& problem, const RematEffort& effort) {
   constexpr std::int64_t price_steps_a_unit = 5, most_price_steps = 20'000'000;
   const int size = std::max(problem.model.tasks, problem.model.items);
   return {.states = states,
-          .work = std::max(size <= few_tasks ? least_steps : 0, steps_a_unit * effort.units),
-          .price_work = std::min(most_price_steps, price_steps_a_unit * effort.units),
-          .control = effort.control};
+          .work = std::max(size <= few_tasks ? least_steps : 0, steps_a_unit * limits.units),
+          .price_work = std::min(most_price_steps, price_steps_a_unit * limits.units),
+          .control = limits.control};
 }
 
 }  // namespace
@@ -46,15 +46,15 @@ Incumbent::Verdict Incumbent::offer(Sequence sequence) {
 }
 
 RematState::RematState(const RematProblem& the_problem, std::span<const int> start,
-                       const RematEffort& the_effort, std::span<const int> warm_start)
+                       const RematLimits& the_limits, std::span<const int> warm_start)
     : problem(the_problem),
-      effort(the_effort),
+      limits(the_limits),
       warm(warm_start),
-      much(effort.units >= much_work),
-      small(is_small(problem, effort)),
-      exact_limits(limits_of(problem, effort)),
+      much(limits.units >= much_work),
+      small(is_small(problem, limits)),
+      exact_limits(limits_of(problem, limits)),
       base(start.begin(), start.end()),
-      work{effort.units, effort.control},
+      work{limits.units, limits.control},
       best(problem),
       time_bound(problem.base_cost()),
       memory_bound(tidemark::memory_bound(problem)),

@@ -15,7 +15,7 @@ constexpr double cold = 0.01;
 // agree.
 int rounds_to_agree(std::int64_t units) {
   constexpr int fewest = 2, normally = 4;
-  constexpr double normal_units = 8e6;  // as RematEffort
+  constexpr double normal_units = 8e6;  // as RematLimits
   return std::max(fewest, static_cast<int>(normally * std::sqrt(static_cast<double>(units) / normal_units)));
 }
 
@@ -47,7 +47,7 @@ void search_beams(RematState& state) {
 void anneal_in_rounds(RematState& state) {
   // Units of the first rounds: enough to cool down over a few changes at each task.
   constexpr std::int64_t least_length = 40'000, length_a_task = 400;
-  const int enough = rounds_to_agree(state.effort.units);
+  const int enough = rounds_to_agree(state.limits.units);
   const bool may_begin_anew = !state.nearby && state.may_begin_anew();
   std::vector<AnnealStart>& starts = state.starts;
   Work& work = state.work;

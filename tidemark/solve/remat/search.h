@@ -69,7 +69,7 @@ struct RematMemory {
   void forget() { known.clear(), beyond_exact = false, searches = 0; }
 };
 
-struct RematEffort {
+struct RematLimits {
   std::int64_t units = 8'000'000;  // about a microsecond each
   bool search_order = false;       // look for a better order first, where it is free
   std::int64_t floor_units =
@@ -79,7 +79,7 @@ struct RematEffort {
   SearchControl* control = nullptr;  // may end it early
 };
 // What a graph of costs and bytes gets; level 1 is normal, and more is proportional.
-RematEffort remat_effort(int tasks, double level);
+RematLimits remat_limits(int tasks, double level);
 
 struct RematResult {
   bool feasible = false;
@@ -94,6 +94,6 @@ struct RematResult {
 // Walks the portfolio (portfolio.cc). `start`: a valid sequence, such as the base order. `warm`: another,
 // good for a budget nearby; may be empty.
 RematResult solve_remat(const RematProblem& problem, std::span<const int> start,
-                        const RematEffort& effort = {}, std::span<const int> warm = {});
+                        const RematLimits& limits = {}, std::span<const int> warm = {});
 
 }  // namespace tidemark

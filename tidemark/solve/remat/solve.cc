@@ -18,8 +18,8 @@ void remember(const Sequence& sequence, RematMemory& memory) {
 void find_time_bound(RematState& state) {
   constexpr std::int64_t visits_a_unit = 10;  // of some 10 nanoseconds: a tenth of the effort
   TimeBoundOptions options;
-  options.work = std::min(options.work, visits_a_unit * state.effort.units);
-  options.control = state.effort.control;
+  options.work = std::min(options.work, visits_a_unit * state.limits.units);
+  options.control = state.limits.control;
   state.time_bound = std::max(state.time_bound, time_bound(state.problem, options));
 }
 
@@ -37,7 +37,7 @@ void enter(Stage stage, RematState& state) {
       break;
     case Stage::widen:
       state.greedy = !state.best.empty();
-      if (state.effort.memory) state.seed = most_rounds * state.effort.memory->searches++;
+      if (state.limits.memory) state.seed = most_rounds * state.limits.memory->searches++;
       break;
     case Stage::decide:
     case Stage::report:
@@ -69,7 +69,7 @@ void walk(RematState& state, SolverLog& log) {
     if (state.proved()) return;
     if (!is_reached(solver.stage, state)) continue;
     if (solver.stage != entered) enter(entered = solver.stage, state);
-    if (state.effort.solvers.has(row) && solver.applies(state)) run(solver, state, log[row]);
+    if (state.limits.solvers.has(row) && solver.applies(state)) run(solver, state, log[row]);
   }
 }
 
@@ -83,13 +83,13 @@ RematResult result_of(const RematState& state, Sequence sequence, SolverLog log)
   result.optimal = result.feasible && result.figures.cost <= result.time_bound * (1 + same_cost);
   result.work_units = state.spent();
   result.solvers = std::move(log);
-  if (state.effort.memory && result.feasible) remember(result.sequence, *state.effort.memory);
+  if (state.limits.memory && result.feasible) remember(result.sequence, *state.limits.memory);
   return result;
 }
 
 }  // namespace
 
-RematEffort remat_effort(int tasks, double level) {
+RematLimits remat_limits(int tasks, double level) {
   // Long timelines take longer for each change: from so many tasks on, work grows with them and begins lower.
   constexpr int many_tasks = 1000;
   constexpr double units_if_few = 8e6, units_if_many = 1.5e6, units_a_task = 100;
@@ -98,10 +98,10 @@ RematEffort remat_effort(int tasks, double level) {
   return {.units = static_cast<std::int64_t>(std::clamp(units * level, fewest_units, most_units))};
 }
 
-RematResult solve_remat(const RematProblem& problem, std::span<const int> start, const RematEffort& effort,
+RematResult solve_remat(const RematProblem& problem, std::span<const int> start, const RematLimits& limits,
                         std::span<const int> warm) {
-  RematState state(problem, start, effort, warm);
-  SolverLog log = empty_log(effort.solvers);
+  RematState state(problem, start, limits, warm);
+  SolverLog log = empty_log(limits.solvers);
   // What fits as it is needs no search.
   const bool fits = figures_of(problem, start).peak <= problem.budget;
   if (!fits) walk(state, log);

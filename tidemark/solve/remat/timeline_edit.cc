@@ -91,7 +91,7 @@ TimelineEdit::Run TimelineEdit::relocate(Run run, Run next) {
   return moved;
 }
 
-std::int64_t TimelineEdit::effort() const {
+std::int64_t TimelineEdit::spent() const {
   std::int64_t units = 0;
   for (const Change& change : journal_) {
     units += 1 + static_cast<std::int64_t>(problem_->model.uses[change.task].size()) / 4;

@@ -31,7 +31,7 @@ class TimelineEdit {
   void undo();  // everything since the last keep()
   bool changed() const { return !journal_.empty(); }
   // What the changes since the last keep() or undo() took, in units of about half a microsecond.
-  std::int64_t effort() const;
+  std::int64_t spent() const;
 
  private:
   struct Change {
