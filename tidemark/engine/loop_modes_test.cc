@@ -81,7 +81,7 @@ Tensor wide_net(Tensor up, Tensor down, Tensor h) {
 }
 
 TEST(LoopModes, AWideBodyComputesAgainInside) {
-  if (sanitized) GTEST_SKIP() << "the same plans, tens of times as slowly";
+  if (looks_for_races) GTEST_SKIP() << "one thread plans";
   const Tensor up = waves({narrow, wide}, 0.37) * 0.2, down = waves({wide, narrow}, 0.23) * 0.1;
   const Tensor h = waves({rows, narrow}, 0.11);
   const auto f = grad<0, 1>(wide_net);
@@ -164,7 +164,7 @@ Tensor two_loops(Tensor w, Tensor x, Tensor u) {
 }
 
 TEST(LoopModes, TwoLoopsTakeModesOfTheirOwn) {
-  if (sanitized) GTEST_SKIP() << "the same plans, tens of times as slowly";
+  if (looks_for_races) GTEST_SKIP() << "one thread plans";
   const Tensor w = waves({128, 128}, 0.37) * 0.1, x = waves({4, 128}, 0.2), u = waves({4096}, 0.01);
   const auto f = grad<0, 1, 2>(two_loops);
   const Graph graph = traced(f, w, x, u);
@@ -189,7 +189,7 @@ TEST(LoopModes, TwoLoopsTakeModesOfTheirOwn) {
 }
 
 TEST(LoopModes, NoBudgetIsMetMoreSlowlyThanWithOneLimitForAll) {
-  if (sanitized) GTEST_SKIP() << "the same plans, tens of times as slowly";
+  if (looks_for_races) GTEST_SKIP() << "one thread plans";
   const Tensor hidden = waves({32, 4 * 32}, 0.37) * 0.3, xs = waves({48, 4, 4 * 32}, 0.11);
   const Graph graph = traced(grad<0>(lstm), hidden, xs);
   const Plan free = make_plan(prepare_graph(graph), test_target(), {.effort = effort});
