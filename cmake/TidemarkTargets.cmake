@@ -52,7 +52,8 @@ function(tm_tools)
   add_executable(tidemark_cli ${sources})
   target_link_libraries(tidemark_cli PRIVATE tidemark_flags tidemark_tool_flags tidemark::tidemark CLI11::CLI11)
   tm_precompile(tidemark_cli tools)
-  set_target_properties(tidemark_cli PROPERTIES
+  # CLI11 is all templates and inline code, so a build from nothing compiles it for a dozen files at once.
+  set_target_properties(tidemark_cli PROPERTIES UNITY_BUILD ${TIDEMARK_PRECOMPILE} UNITY_BUILD_BATCH_SIZE 12
     OUTPUT_NAME tidemark RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tools")
   install(TARGETS tidemark_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endfunction()

@@ -19,6 +19,7 @@
 #include "tidemark/solve/pack/pack.h"
 #include "tools/exit_code.h"
 #include "tools/options/number_option.h"
+#include "tools/report/exact_size.h"
 #include "tools/text_file.h"
 
 namespace tidemark::cli {
@@ -56,30 +57,25 @@ ExitCode exit_code_of(PackStatus status) {
   return exit_gave_up;
 }
 
-std::string size_text(std::int64_t bytes) {
-  return bytes < 1024 ? fmt::format("{} bytes", bytes)
-                      : fmt::format("{} bytes ({})", bytes, to_string(Bytes(bytes)));
-}
-
-void print_human(const PackResult& result, std::size_t buffers, std::optional<std::int64_t> capacity,
-                 double seconds) {
+void print_pack(const PackResult& result, std::size_t buffers, std::optional<std::int64_t> capacity,
+                double seconds) {
   fmt::print("buffers      {}\n", buffers);
-  fmt::print("peak         {}\n", size_text(result.height));
-  fmt::print("lower bound  {}\n", size_text(result.lower_bound));
+  fmt::print("peak         {}\n", exact_size(result.height));
+  fmt::print("lower bound  {}\n", exact_size(result.lower_bound));
   if (result.lower_bound > 0)
     fmt::print("ratio        {:.5f}\n",
                static_cast<double>(result.height) / static_cast<double>(result.lower_bound));
   fmt::print("optimal      {}\n", result.proved_optimal ? "yes, proved" : "not proved");
   if (capacity)
-    fmt::print("capacity     {}: {}\n", size_text(*capacity),
+    fmt::print("capacity     {}: {}\n", exact_size(*capacity),
                result.status == PackStatus::fits                ? "fits"
                : result.status == PackStatus::proved_infeasible ? "proved not to fit"
                                                                 : "no layout found");
   fmt::print("seconds      {:.3f}\n", seconds);
 }
 
-void print_json(const PackResult& result, std::size_t buffers, std::optional<std::int64_t> capacity,
-                double seconds) {
+void print_pack_json(const PackResult& result, std::size_t buffers, std::optional<std::int64_t> capacity,
+                     double seconds) {
   nlohmann::ordered_json report = {
       {"peak", result.height},
       {"lower_bound", result.lower_bound},
@@ -112,7 +108,7 @@ void explain_misfit(const PackResult& result, std::int64_t capacity, const std::
 ExitCode run_layout(const LayoutCommand& command) {
   const Stopwatch watch;
   std::optional<std::int64_t> capacity;
-  if (!command.capacity.empty()) capacity = parse_bytes("--capacity", command.capacity);
+  if (!command.capacity.empty()) capacity = parse_size("--capacity", command.capacity);
   const PackTable table = read_pack_table(command.input, capacity);
 
   PackOptions options{.capacity = capacity, .work = default_work};
@@ -127,7 +123,7 @@ ExitCode run_layout(const LayoutCommand& command) {
 
   const bool fits = result.status == PackStatus::fits;
   if (fits && !command.output.empty()) write_text(command.output, print_pack_table(table, result.offsets));
-  (command.json ? print_json : print_human)(result, table.items.size(), capacity, seconds);
+  (command.json ? print_pack_json : print_pack)(result, table.items.size(), capacity, seconds);
   flush_output();
   if (!fits) explain_misfit(result, *capacity, command.input);
   return exit_code_of(result.status);

@@ -45,9 +45,9 @@ std::int64_t parse_count(std::string_view option, std::string_view text, CountRa
          ErrorCode::bad_plan_option);
 }
 
-std::int64_t parse_bytes(std::string_view option, std::string_view text, ErrorCode code) {
+std::int64_t parse_size(std::string_view option, std::string_view text, ErrorCode code) {
   try {
-    return tidemark::parse_bytes(text).count;
+    return parse_bytes(text).count;
   } catch (const Error& error) {
     fail(code,
          {.what = fmt::format("{}: {}", option, error.parts().what), .expected = error.parts().expected});

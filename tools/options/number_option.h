@@ -18,8 +18,8 @@ double parse_number(std::string_view option, std::string_view text,
                     ErrorCode code = ErrorCode::bad_plan_option);  // finite
 
 // Bytes with or without a unit.
-std::int64_t parse_bytes(std::string_view option, std::string_view text,
-                         ErrorCode code = ErrorCode::bad_plan_option);
+std::int64_t parse_size(std::string_view option, std::string_view text,
+                        ErrorCode code = ErrorCode::bad_plan_option);
 
 struct CountRange {
   std::int64_t least = 0, most = 0;

@@ -29,7 +29,7 @@ std::int64_t count(std::string_view option, std::string_view text) {
 }
 
 std::int64_t bytes(std::string_view option, std::string_view text) {
-  return parse_bytes(option, text, ErrorCode::bad_schedule);
+  return parse_size(option, text, ErrorCode::bad_schedule);
 }
 
 std::vector<std::string_view> list(std::string_view text) {

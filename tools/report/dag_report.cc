@@ -11,14 +11,10 @@
 #include "tidemark/plan/report/plan_hash.h"
 #include "tidemark/solve/at.h"
 #include "tools/options/solver_option.h"
+#include "tools/report/exact_size.h"
 
 namespace tidemark::cli {
 namespace {
-
-std::string size_text(std::int64_t bytes) {
-  return bytes < 1024 ? fmt::format("{} bytes", bytes)
-                      : fmt::format("{} bytes ({})", bytes, to_string(Bytes(bytes)));
-}
 
 // A node that runs more than once.
 struct Repeated {
@@ -73,16 +69,16 @@ void print_text(const Dag& dag, const DagReport& report) {
   const ScheduleCheck& figures = report.figures;
   fmt::print("graph        {} nodes, {} edges\n", dag.size(), dag.edges.size());
   if (report.budget) {
-    fmt::print("budget       {}, {:.2f}% of the file's own order\n", size_text(*report.budget),
+    fmt::print("budget       {}, {:.2f}% of the file's own order\n", exact_size(*report.budget),
                100 * static_cast<double>(*report.budget) /
                    static_cast<double>(std::max<std::int64_t>(report.base_peak, 1)));
   } else {
     fmt::print("budget       none: the least memory at no extra cost\n");
   }
-  fmt::print("peak         {}, at {}\n", size_text(figures.peak), node_label(dag, peak_node(report)));
+  fmt::print("peak         {}, at {}\n", exact_size(figures.peak), node_label(dag, peak_node(report)));
   fmt::print("  alive      {}\n", alive_text(dag, report));
-  fmt::print("base peak    {} in the file's own order\n", size_text(report.base_peak));
-  fmt::print("memory bound {}: no schedule needs less\n", size_text(report.memory_bound));
+  fmt::print("base peak    {} in the file's own order\n", exact_size(report.base_peak));
+  fmt::print("memory bound {}: no schedule needs less\n", exact_size(report.memory_bound));
   fmt::print("cost         {:.15g}, {:.15g} with every node once\n", figures.cost, report.base_cost);
   const double overhead = report.overhead_percent(figures.cost),
                bound = report.overhead_percent(report.cost_bound);
@@ -146,9 +142,9 @@ void print_verdict(const DagReport& report) {
   const ScheduleCheck& figures = report.figures;
   fmt::print("schedule     {} runs, {} of them again; first runs {} the file's order\n",
              report.schedule.size(), figures.repeats, figures.in_order ? "in" : "not in");
-  fmt::print("peak         {}\n", size_text(figures.peak));
+  fmt::print("peak         {}\n", exact_size(figures.peak));
   if (report.budget)
-    fmt::print("budget       {}: {}\n", size_text(*report.budget), report.fits ? "fits" : "does not fit");
+    fmt::print("budget       {}: {}\n", exact_size(*report.budget), report.fits ? "fits" : "does not fit");
   fmt::print("cost         {:.15g}, {:.15g} with every node once\n", figures.cost, report.base_cost);
   fmt::print("overhead     {:.4f}%\n", report.overhead_percent(figures.cost));
 }
@@ -173,12 +169,13 @@ std::string misfit_text(const Dag& dag, const DagReport& report) {
   const bool proved = floor == report.memory_bound;
   ErrorParts parts;
   parts.where = SourceLine(intern(report.file), 1);
-  parts.what = fmt::format("a budget of {} is {} below the {}", size_text(*report.budget),
+  parts.what = fmt::format("a budget of {} is {} below the {}", exact_size(*report.budget),
                            to_string(Bytes(floor - *report.budget)),
                            proved ? "smallest that fits" : "smallest found to fit");
-  parts.notes.push_back(fmt::format(
-      "smallest: {}{}", size_text(floor),
-      proved ? ", proved" : fmt::format("; no schedule needs less than {}", size_text(report.memory_bound))));
+  parts.notes.push_back(
+      fmt::format("smallest: {}{}", exact_size(floor),
+                  proved ? ", proved"
+                         : fmt::format("; no schedule needs less than {}", exact_size(report.memory_bound))));
   parts.notes.push_back(
       fmt::format("peak: {} with {}", node_label(dag, peak_node(report)), alive_text(dag, report)));
   parts.help = fmt::format("--memory {} fits{}", floor,

@@ -12,7 +12,8 @@
 namespace tidemark::cli {
 namespace {
 
-constexpr PlotFrame frame{.width = 720, .height = 440, .left = 84, .right = 24, .top = 48, .bottom = 64};
+constexpr PlotFrame frontier_frame{
+    .width = 720, .height = 440, .left = 84, .right = 24, .top = 48, .bottom = 64};
 
 struct Unit {
   std::string_view name;
@@ -33,8 +34,9 @@ class Drawing {
       : points_(points),
         unit_(unit_of(points.back().bytes)),
         x_(memory_axis()),
-        y_{0, std::max(highest() * 1.06, 1e-6), frame.height - frame.bottom, frame.top},
-        plot_(frame, title) {
+        y_{0, std::max(highest() * 1.06, 1e-6), frontier_frame.height - frontier_frame.bottom,
+           frontier_frame.top},
+        plot_(frontier_frame, title) {
     plot_.heading(title);
   }
 
@@ -50,7 +52,7 @@ class Drawing {
     }
     plot_.line(
         R"(<text x="{}" y="26" text-anchor="end" fill="#0b6e99">● plans <tspan fill="#7a8590">┄ no plan is below</tspan></text>)",
-        frame.width - frame.right);
+        frontier_frame.width - frontier_frame.right);
     return plot_.page();
   }
 
@@ -64,7 +66,7 @@ class Drawing {
     const double low = static_cast<double>(points_.front().bytes) / unit_.bytes;
     const double high = static_cast<double>(points_.back().bytes) / unit_.bytes;
     const double margin = std::max((high - low) * 0.04, high * 1e-3 + 1e-9);
-    return {low - margin, high + margin, frame.left, frame.width - frame.right};
+    return {low - margin, high + margin, frontier_frame.left, frontier_frame.width - frontier_frame.right};
   }
   double x(const PlotPoint& p) const { return x_.at(static_cast<double>(p.bytes) / unit_.bytes); }
 

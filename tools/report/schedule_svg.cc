@@ -20,7 +20,8 @@ using schedule::Promise;
 using schedule::Schedule;
 using schedule::Step;
 
-constexpr PlotFrame frame{.width = 960, .height = 540, .left = 84, .right = 24, .top = 76, .bottom = 60};
+constexpr PlotFrame schedule_frame{
+    .width = 960, .height = 540, .left = 84, .right = 24, .top = 76, .bottom = 60};
 constexpr std::int64_t most_actions = 200'000'000;  // followed
 constexpr std::int64_t most_lines = 3'000;          // actions drawn one by one
 
@@ -44,12 +45,12 @@ std::string tick_text(double value) {
 class Staircase {
  public:
   explicit Staircase(const Schedule& schedule)
-      : schedule_(schedule), promise_(schedule.promise()), plot_(frame, title()) {
+      : schedule_(schedule), promise_(schedule.promise()), plot_(schedule_frame, title()) {
     std::array<Action, 1024> batch;
     const auto actions = schedule.actions();
     for (std::size_t n; total_ < most_actions && (n = actions->fill(batch)) > 0;)
       total_ += static_cast<std::int64_t>(n);
-    rows_ = std::min<Step>(promise_.steps, static_cast<Step>(frame.inner_height()));
+    rows_ = std::min<Step>(promise_.steps, static_cast<Step>(schedule_frame.inner_height()));
     bars_.resize(2 * promise_.slots.size());
     for (auto& bars : bars_) bars.resize(static_cast<std::size_t>(rows_));
   }
@@ -62,7 +63,7 @@ class Staircase {
       const bool record = kind % 2 == 1;
       plot_.line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{:.2f}"{}/>)", bar_paths_[kind],
                  level_color(kind / 2),
-                 std::clamp(frame.inner_height() / static_cast<double>(rows_) * 0.5, 1.2, 5.0),
+                 std::clamp(schedule_frame.inner_height() / static_cast<double>(rows_) * 0.5, 1.2, 5.0),
                  record ? R"( stroke-dasharray="3 2")" : "");
     }
     plot_.line(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{}" stroke-linejoin="round"/>)",
@@ -89,9 +90,12 @@ class Staircase {
   }
 
   bool one_by_one() const { return total_ <= most_lines; }
-  Axis x_axis() const { return {0, static_cast<double>(total_), frame.left, frame.width - frame.right}; }
+  Axis x_axis() const {
+    return {0, static_cast<double>(total_), schedule_frame.left, schedule_frame.width - schedule_frame.right};
+  }
   Axis y_axis() const {
-    return {0, static_cast<double>(promise_.steps), frame.height - frame.bottom, frame.top};
+    return {0, static_cast<double>(promise_.steps), schedule_frame.height - schedule_frame.bottom,
+            schedule_frame.top};
   }
   double x(std::int64_t action) const { return x_axis().at(static_cast<double>(action)); }
   double y(Step state) const { return y_axis().at(static_cast<double>(state)); }
@@ -225,7 +229,7 @@ class Staircase {
 
   void heading() {
     plot_.heading(title());
-    double at = frame.left;
+    double at = schedule_frame.left;
     const auto entry = [&](std::string_view color, std::string_view text, std::string_view dashes) {
       plot_.line(
           R"(<path d="M{:.0f} 46h22" stroke="{}" stroke-width="3" stroke-dasharray="{}"/><text x="{:.0f}" y="50">{}</text>)",
@@ -242,8 +246,8 @@ class Staircase {
             kind % 2 == 1 ? "3 2" : "none");
     }
     if (total_ >= most_actions)
-      plot_.line(R"(<text x="{}" y="68" fill="#a33">only the first {} actions are drawn</text>)", frame.left,
-                 grouped(total_));
+      plot_.line(R"(<text x="{}" y="68" fill="#a33">only the first {} actions are drawn</text>)",
+                 schedule_frame.left, grouped(total_));
   }
 
   const Schedule& schedule_;
