@@ -14,6 +14,22 @@ if(TIDEMARK_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
                          -Wno-restrict)
 endif()
 
+# Several files compiled as one, in builds from nothing: they share what their headers and templates take. Kernels that
+# Highway includes once per instruction set stay by themselves. A name of an unnamed namespace must then be the only one of
+# its layer, as it should be for the reader.
+option(TIDEMARK_UNITY "Compile several files of a layer as one" ${_tm_precompile})
+
+function(tm_unity target files)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    file(STRINGS "${source}" per_target REGEX "HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
+    if(per_target)
+      set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TIDEMARK_UNITY} UNITY_BUILD_BATCH_SIZE ${files})
+endfunction()
+
 # tm_precompile(TARGET KIND): KIND is `library`, `tests`, `programs` or `tools`. All targets of a kind are compiled with the same
 # flags and share one precompiled header; it belongs to a target tidemark_headers_KIND that does nothing else.
 function(tm_precompile target kind)

@@ -52,8 +52,8 @@ function(tm_tools)
   add_executable(tidemark_cli ${sources})
   target_link_libraries(tidemark_cli PRIVATE tidemark_flags tidemark_tool_flags tidemark::tidemark CLI11::CLI11)
   tm_precompile(tidemark_cli tools)
-  # CLI11 is all templates and inline code, so a build from nothing compiles it for a dozen files at once.
-  set_target_properties(tidemark_cli PROPERTIES UNITY_BUILD ${TIDEMARK_PRECOMPILE} UNITY_BUILD_BATCH_SIZE 12
+  tm_unity(tidemark_cli 12)  # CLI11 is all templates and inline code
+  set_target_properties(tidemark_cli PROPERTIES
     OUTPUT_NAME tidemark RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tools")
   install(TARGETS tidemark_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endfunction()

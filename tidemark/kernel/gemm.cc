@@ -10,7 +10,6 @@
 namespace tidemark::gemm {
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 // Panels of a phase, in bytes: A's within the second-level cache or little more, B's within the third's.

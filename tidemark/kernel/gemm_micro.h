@@ -5,6 +5,8 @@
 
 namespace tidemark::gemm {
 
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 // Rows of the small operand of a thin product (gemm_thin.h).
 inline constexpr std::int64_t most_few = 32;
 // Blocks of the large one that are best computed together.

@@ -10,10 +10,8 @@ namespace {
 constexpr std::int64_t times = 4;           // the large operand has at least so many times as many
 constexpr std::int64_t least_along = 8;     // fewer rows make too few sums for blocks whose columns they are
 constexpr std::int64_t longest = 16 << 10;  // depth: all panels of the small operand are made at once
-constexpr std::int64_t least_work = 1 << 19;    // multiply-adds per task
-constexpr std::int64_t least_packed = 1 << 14;  // elements per task
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t least_thin_work = 1 << 19;  // multiply-adds per task
+constexpr std::int64_t least_packed = 1 << 14;     // elements per task
 
 }  // namespace
 
@@ -55,7 +53,7 @@ void run_thin(ThreadPool& pool, const Product<T>& p, std::byte* scratch) {
 
   const std::int64_t strip = thin_blocks * kernels.widths.b;
   const std::int64_t strips =
-      std::max<std::int64_t>(1, least_work / std::max<std::int64_t>(1, few * strip * s.k));
+      std::max<std::int64_t>(1, least_thin_work / std::max<std::int64_t>(1, few * strip * s.k));
   parallel_for(pool, ceil_div(many, strip), strips, [&](std::int64_t begin, std::int64_t end) {
     alignas(buffer_alignment) T stage[most_few * thin_blocks * widest.b];
     for (std::int64_t first = begin * strip; first < std::min(end * strip, many); first += strip) {

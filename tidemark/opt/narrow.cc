@@ -9,7 +9,7 @@
 namespace tidemark {
 namespace {
 
-constexpr std::int64_t small_source_bytes = 64;
+constexpr std::int64_t small_constant_bytes = 64;
 constexpr int max_rounds = 8;  // chains of narrowings are short
 
 class Narrowing {
@@ -41,7 +41,7 @@ class Narrowing {
     if (!producer.valid()) return false;
     const Node& node = graph_[producer];
     return node.operands.empty() && node.regions.empty() && node.results.size() == 1 && is_pure(node) &&
-           graph_.type(v).bytes() <= small_source_bytes;
+           graph_.type(v).bytes() <= small_constant_bytes;
   }
 
   // The producer after which all operands exist; invalid: inputs suffice.

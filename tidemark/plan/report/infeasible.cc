@@ -8,16 +8,16 @@
 namespace tidemark {
 namespace {
 
-std::string bytes(std::int64_t n) { return to_string(Bytes(n)); }
+std::string size_text(std::int64_t n) { return to_string(Bytes(n)); }
 
 ErrorParts describe(const Graph& graph, const Infeasible& details, SourceLine where,
                     const std::vector<std::string>& changes) {
   const std::int64_t smallest = details.smallest.peak();
-  ErrorParts parts{
-      .what = fmt::format("a budget of {} is {} below the smallest that fits, {} ({} bytes)",
-                          bytes(details.budget), bytes(smallest - details.budget), bytes(smallest), smallest),
-      .where = where,
-      .help = fmt::format("{}", fmt::join(changes, "; "))};
+  ErrorParts parts{.what = fmt::format("a budget of {} is {} below the smallest that fits, {} ({} bytes)",
+                                       size_text(details.budget), size_text(smallest - details.budget),
+                                       size_text(smallest), smallest),
+                   .where = where,
+                   .help = fmt::format("{}", fmt::join(changes, "; "))};
   if (!details.smallest.steps.empty()) {
     parts.notes.push_back("peak: " + to_text(graph, parts_at_peak(details.smallest)));
   }
@@ -69,7 +69,7 @@ std::string to_text(const Graph& graph, const PeakParts& parts) {
   if (node.where.known()) text += fmt::format(" ({})", short_form(node.where));
   std::vector<std::string> list;
   const auto add = [&](std::int64_t n, std::string_view what) {
-    if (n > 0) list.push_back(fmt::format("{} {}", bytes(n), what));
+    if (n > 0) list.push_back(fmt::format("{} {}", size_text(n), what));
   };
   add(parts.inputs, "inputs");
   add(parts.operands, "that it reads");

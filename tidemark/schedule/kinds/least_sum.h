@@ -10,9 +10,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 namespace tidemark::schedule {
+
+// Above every sum of a table. As a whole number, the sum of seven is still a number.
+template <class Value>
+constexpr Value infinite() {
+  if constexpr (std::is_floating_point_v<Value>) return std::numeric_limits<Value>::infinity();
+  return static_cast<Value>(1 << 28);
+}
 
 template <class Value>
 class LeastSum {

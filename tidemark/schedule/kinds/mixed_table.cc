@@ -15,12 +15,6 @@ constexpr double most_work = 2e7;
 constexpr std::int64_t most_units = 1 << 20;
 constexpr double many_entries = 1 << 18;  // of the table: some milliseconds
 
-template <class Value>
-constexpr Value infinite() {
-  if constexpr (std::is_floating_point_v<Value>) return std::numeric_limits<Value>::infinity();
-  return static_cast<Value>(1 << 28);
-}
-
 }  // namespace
 
 MixedTable::MixedTable(Step steps, std::int64_t state_bytes, std::int64_t record_bytes, std::int64_t bytes)

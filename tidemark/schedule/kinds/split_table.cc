@@ -12,14 +12,8 @@
 namespace tidemark::schedule {
 namespace {
 
-constexpr double most_work = 6e10;  // sums tried or refuted: a few seconds at worst
+constexpr double most_sums = 6e10;  // sums tried or refuted: a few seconds at worst
 constexpr Step most_blocks = 100'000;
-
-template <class Value>
-constexpr Value infinite() {
-  if constexpr (std::is_floating_point_v<Value>) return std::numeric_limits<Value>::infinity();
-  return static_cast<Value>(1 << 28);  // the sum of seven is still a number
-}
 
 // A unit of which every cost is a multiple, binary or decimal; 0 where none is found.
 double common_unit(const Question& question) {
@@ -135,7 +129,7 @@ SplitTable::SplitTable(const Question& question, std::vector<std::int64_t> slots
     double rows = 0;
     for (std::size_t k = first; k < slots_.size(); ++k)
       rows += slots_[k] < 0 ? 1 : static_cast<double>(slots_[k]);
-    const double blocks = std::min(std::sqrt(2 * most_work / std::max(rows, 1.0)), 5e7 / std::max(rows, 1.0));
+    const double blocks = std::min(std::sqrt(2 * most_sums / std::max(rows, 1.0)), 5e7 / std::max(rows, 1.0));
     return std::clamp<Step>(static_cast<Step>(blocks), 2, most_blocks);
   };
   if (!closed_ && steps_ > blocks_within(bottom_)) closed_ = true;

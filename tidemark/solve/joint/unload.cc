@@ -9,7 +9,6 @@ namespace tidemark {
 namespace {
 
 using Run = JointEdit::Run;
-constexpr Run none = JointEdit::none;
 
 // A gap of an item that a moment falls in, and who would bring the item back.
 struct Option {
@@ -89,9 +88,10 @@ class Unloader {
       if (k < events.size() && events[k].run == over && edit_.could_overwrite(over, item)) ++k;
       if (k == 0) continue;
       if (k < events.size() ? events[k].make || events[k].run == over : !what.pinned) continue;
-      const Run last = events[k - 1].run, next = k < events.size() ? events[k].run : none;
+      const Run last = events[k - 1].run, next = k < events.size() ? events[k].run : JointEdit::none;
       if (edit_.part(last) == Part::begin) continue;  // under way
-      const double gap = (next == none ? begins_[at(last)] : begins_[at(next)]) - begins_[at(last)];
+      const double gap =
+          (next == JointEdit::none ? begins_[at(last)] : begins_[at(next)]) - begins_[at(last)];
       for (int maker : lowered_.makers[at(item)]) {
         if (!edit_.may_run(maker, next)) continue;
         options.push_back({item, maker, last, next, static_cast<double>(what.bytes) / seems(maker, gap)});
@@ -142,7 +142,7 @@ class Unloader {
     constexpr double slack = 2;  // lanes are shared
     double time = 0;
     Run place = from;
-    while (place != none && place != next && !is_over(place) && time < slack * cost) {
+    while (place != JointEdit::none && place != next && !is_over(place) && time < slack * cost) {
       if (edit_.part(place) == Part::whole) time += problem_.tasks[at(edit_.task(place))].cost;
       place = edit_.line().next(place);
     }
@@ -156,7 +156,7 @@ class Unloader {
     Run place = next;
     while (time < slack * cost) {
       const Run before = edit_.line().previous(place);
-      if (before == none || before == last || is_over(before)) break;
+      if (before == JointEdit::none || before == last || is_over(before)) break;
       place = before;
       if (edit_.part(place) == Part::whole) time += problem_.tasks[at(edit_.task(place))].cost;
     }
@@ -170,16 +170,16 @@ class Unloader {
       const auto events = edit_.line_of(item).events(item);
       if (events.empty()) {
         last = provide(item, last, next);
-        if (last == none) return false;
-      } else if (next != none && !edit_.is_made_before(item, next)) {
+        if (last == JointEdit::none) return false;
+      } else if (next != JointEdit::none && !edit_.is_made_before(item, next)) {
         return false;
       }
     }
-    Run run = none;
+    Run run = JointEdit::none;
     if (task.lane == 0) {
       run = edit_.insert(t, next);
     } else {
-      if (next == none) return false;
+      if (next == JointEdit::none) return false;
       last = edit_.ready_after(t, last, next);
       if (!edit_.line().earlier(last, next)) return false;
       run = edit_.insert(t, begin_of_in(last, next, task.cost), next);
@@ -201,14 +201,14 @@ class Unloader {
 
   // Makes an item that was never made right behind `last`. Returns the run after which it is there.
   Run provide(int item, Run last, Run next) {
-    if (lowered_.makers[at(item)].empty()) return none;
+    if (lowered_.makers[at(item)].empty()) return JointEdit::none;
     const int t = lowered_.makers[at(item)].front();
     const Run place = edit_.line().next(last);
     const JointTask& task = problem_.tasks[at(t)];
     for (int source : task.uses) {
-      if (place == none || !edit_.is_made_before(source, place)) return none;
+      if (place == JointEdit::none || !edit_.is_made_before(source, place)) return JointEdit::none;
     }
-    if (!edit_.may_run(t, place)) return none;
+    if (!edit_.may_run(t, place)) return JointEdit::none;
     if (task.lane == 0) return edit_.insert(t, place);
     return edit_.partner(edit_.insert(t, place, end_of_out(place, next, task.cost)));
   }

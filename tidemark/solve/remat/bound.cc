@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tidemark/solve/at.h"
+#include "tidemark/solve/never.h"
 #include "tidemark/solve/order/relation.h"
 #include "tidemark/solve/remat/moments.h"
 #include "tidemark/solve/remat/peaks.h"
@@ -15,7 +16,6 @@ namespace {
 constexpr int most_related = 256;  // tasks whose relations in every order are looked at
 constexpr int most_peaks = 1024;   // tasks; more, and the heaviest moments are not looked at one by one
 constexpr int least_rounds = 100;  // price steps to leave room for
-constexpr double never = std::numeric_limits<double>::infinity();
 
 OrderLoads base_loads(const RematProblem& problem) {
   std::vector<int> order(at(problem.model.tasks));

@@ -131,7 +131,7 @@ std::vector<ChainStage> chain_of(const RematProblem& problem, std::span<const in
 namespace {
 
 constexpr int levels = 256;
-constexpr float never = std::numeric_limits<float>::infinity();
+constexpr float no_way = std::numeric_limits<float>::infinity();
 
 // best(range, memory level) = least cost of F runs to bring a range of stages forward and back, its state
 // being held.
@@ -163,14 +163,14 @@ class ChainProgram {
       for (int i = 0; i + length <= count; ++i) {
         Table& table = tables_[at(range(i, i + length - 1))];
         if (!table.cost.empty()) continue;
-        table.cost.assign(at(top_) + 1, never);
+        table.cost.assign(at(top_) + 1, no_way);
         table.choice.assign(at(top_) + 1, -1);
         for (int m = 0; m <= top_; ++m) fill(table, i, i + length - 1, m);
       }
     }
   }
 
-  bool feasible() const { return cost(0, static_cast<int>(stages_.size()) - 1, top_) < never; }
+  bool feasible() const { return cost(0, static_cast<int>(stages_.size()) - 1, top_) < no_way; }
 
   // (stage, forward?) in the order in which they run.
   std::vector<std::pair<int, bool>> moves() const {
@@ -199,7 +199,7 @@ class ChainProgram {
   }
 
   int range(int i, int j) const { return ranges_[at(i)][at(j - i)]; }
-  float cost(int i, int j, int m) const { return m < 0 ? never : tables_[at(range(i, j))].cost[at(m)]; }
+  float cost(int i, int j, int m) const { return m < 0 ? no_way : tables_[at(range(i, j))].cost[at(m)]; }
   int level(std::int64_t bytes) const { return static_cast<int>((bytes + unit_ - 1) / unit_); }
   int saving(int i) const { return level(stages_[at(i)].saved + stages_[at(i) + 1].fresh); }
   int holding(int k) const { return level(stages_[at(k)].handed); }
@@ -209,7 +209,7 @@ class ChainProgram {
     float& best = table.cost[at(m)];
     if (level(std::max(stage.forward, stage.backward)) <= m) {
       const float rest = i == j ? 0 : cost(i + 1, j, m - saving(i));
-      if (rest < never) {
+      if (rest < no_way) {
         best = static_cast<float>(stage.cost) + rest;
         table.choice[at(m)] = 0;
       }

@@ -1,13 +1,13 @@
 #include "tidemark/solve/remat/cover.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
+
+#include "tidemark/solve/never.h"
 
 namespace tidemark {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double close = 1e-4;  // choices that matter less are not told apart
 
 // Depth first over the dear gains first, leaving before taking: often the cheap ones alone are nearly enough,

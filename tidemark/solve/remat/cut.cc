@@ -15,7 +15,7 @@ namespace tidemark {
 namespace {
 
 constexpr std::int64_t visits_a_unit = 200;  // of edges, some 5 ns each
-constexpr std::size_t steps_a_unit = 100;    // of a sequence whose loads are counted
+constexpr std::size_t loads_a_unit = 100;    // of a sequence whose loads are counted
 // Each cut may lift steps behind it. After so many, or with so many runs of each task, there is no end to it.
 constexpr int most_cuts = 40;
 constexpr std::size_t most_runs = 2;
@@ -52,7 +52,7 @@ class Cutter {
       std::int64_t visits = visits_a_unit * work.left;
       Sequence cut = cut_here(at_highest && !problem_.fixed_order, visits);
       const std::int64_t spent = work.left - std::max<std::int64_t>(0, visits) / visits_a_unit;
-      work.spend(1 + spent + static_cast<std::int64_t>(loads.size() / steps_a_unit));
+      work.spend(1 + spent + static_cast<std::int64_t>(loads.size() / loads_a_unit));
       if (cut.empty() || cut.size() > most_runs * at(model_.tasks)) break;
       sequence_ = std::move(cut);
     }

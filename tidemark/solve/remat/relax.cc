@@ -1,15 +1,14 @@
 #include "tidemark/solve/remat/relax.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "tidemark/base/check.h"
 #include "tidemark/solve/at.h"
+#include "tidemark/solve/never.h"
 
 namespace tidemark {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double leeway = 1e-9;  // of the budget, so that rounding never makes a full budget look overfull
 
 enum Choice : unsigned char { make_again = 1, stay_away = 2 };

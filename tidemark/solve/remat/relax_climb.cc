@@ -1,13 +1,12 @@
 // The search for good prices.
 #include <algorithm>
-#include <limits>
 
+#include "tidemark/solve/never.h"
 #include "tidemark/solve/remat/relax.h"
 
 namespace tidemark {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double no_cost = 1e9;  // in costs of all tasks: no sequence is that long
 
 }  // namespace
