@@ -18,6 +18,7 @@ inline ExitCode exit_code_of(ErrorCode code) {
     case ErrorCode::infeasible_budget:
       return exit_infeasible;
     case ErrorCode::disk_full:
+    case ErrorCode::disk_failure:
     case ErrorCode::out_of_memory:
       return exit_failure;
     default:

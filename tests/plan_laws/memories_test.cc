@@ -1,18 +1,23 @@
-// Plans over several memories and lanes, on the simulated device: right ones give the bits of the reference
-// run under every delay tried and end when the timetable says; of damaged ones the verifier accepts none that
-// gives other bits.
+// Plans over several memories and lanes, on the simulated device and on the CPU: right ones give the bits of
+// the reference run under every delay tried and end when the timetable says; of damaged ones the verifier
+// accepts none that gives other bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <random>
+#include <thread>
 
 #include "tests/support/random_programs.h"
+#include "tests/support/run_plan.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/scratch_folder.h"
 #include "tests/support/simulated_device.h"
 #include "tests/support/spread_plan.h"
 #include "tests/support/test_target.h"
+#include "tests/support/watched_device.h"
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
@@ -93,39 +98,34 @@ TEST(Memories, PlansOverThemGiveTheSameBitsUnderEveryDelay) {
   EXPECT_GT(shared, cases / 3);  // or nothing would be at stake
 }
 
-// The list is an order in which everything may happen, so one line of calls can follow it.
+// Lanes that move values are threads there, and the second memory is memory, or a file.
 TEST(Memories, TheCpuRunsPlansOverThem) {
-  for (unsigned seed = 0; seed < seeds(100); ++seed) {
+  const ScratchFolder scratch;
+  int files = 0;
+  for (unsigned seed = 0; seed < seeds(300); ++seed) {
     const Case c = make_case(seed);
-    CpuDevice device(2);
-    std::vector<std::unique_ptr<Arena>> arenas;
-    std::vector<Arena*> each;
-    for (std::size_t m = 0; m < memory_count(c.plan); ++m) {
-      arenas.push_back(
-          std::make_unique<Arena>(device, memory_of(c.plan, m).arena_bytes, static_cast<int>(m)));
-      each.push_back(arenas.back().get());
+    for (const bool in_file : {false, true}) {
+      WatchedDevice device(2);
+      if (in_file) device.use_folder(1, scratch.path());
+      ReadyPlan ready(c.graph, c.plan, device);
+      files += device.find_file(ready.arena(1).base()) != nullptr;
+      for (unsigned delay = 0; delay < 2; ++delay) {
+        device.before = [&](int command) {
+          const auto drawn = std::mt19937(static_cast<unsigned>(command) + seed)();
+          if (delay > 0 && drawn % 8 == 0)
+            std::this_thread::sleep_for(std::chrono::microseconds(drawn % 256));
+        };
+        std::vector<Literal> inputs = c.inputs;  // donated ones are written
+        ready.run(inputs);
+        EXPECT_EQ(bit_difference(ready.outputs(), c.expected), "")
+            << "seed " << seed << ", delay " << delay << ", in a file: " << in_file;
+      }
+      for (std::size_t m = 0; m < memory_count(c.plan); ++m)
+        EXPECT_EQ(ready.arena(m).high_water(), memory_of(c.plan, m).arena_bytes)
+            << "seed " << seed << ", memory " << m;
     }
-    Executor executor(c.graph, verified(c.graph, c.plan, test_target()), device, each);
-    std::vector<Literal> inputs = c.inputs;  // donated ones are written
-    std::vector<Address> addresses;
-    for (Literal& input : inputs) addresses.push_back(host_address(input.bytes.data()));
-    executor.run(addresses);
-    std::vector<Literal> outputs;
-    for (const Ref& ref : c.plan.outputs) {
-      const Type& type = c.graph.type(ref.value);
-      const Buffer& buffer = c.plan.buffers[ref.buffer.index];
-      const Address at = buffer.binding == Binding::argument
-                             ? addresses[static_cast<std::size_t>(buffer.slot)]
-                             : each[static_cast<std::size_t>(buffer.memory)]->base() + buffer.offset;
-      outputs.push_back(
-          {type.dtype, type.shape, std::vector<std::byte>(static_cast<std::size_t>(type.bytes()))});
-      device.read(outputs.back().bytes.data(), at + ref.offset, type.bytes());
-    }
-    EXPECT_EQ(bit_difference(outputs, c.expected), "") << "seed " << seed;
-    for (std::size_t m = 0; m < each.size(); ++m)
-      EXPECT_EQ(each[m]->high_water(), memory_of(c.plan, m).arena_bytes)
-          << "seed " << seed << ", memory " << m;
   }
+  EXPECT_GT(files, static_cast<int>(seeds(300) / 2));
 }
 
 TEST(Memories, TheTimetableIsTheClock) {

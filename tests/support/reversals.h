@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/scratch_folder.h"
 #include "tidemark/base/fields.h"
 #include "tidemark/schedule/plan.h"
 #include "tidemark/schedule/run.h"
@@ -171,30 +172,14 @@ inline Ring::Adjoint reference(Step steps) {
   return adjoint;
 }
 
-// A directory of its own that goes when it does.
-class Scratch {
+class Scratch : public tidemark::testing::ScratchFolder {
  public:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "tidemark-test-XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error("no scratch directory: " + name);
-    path_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  const std::string& path() const { return path_; }
-  bool empty() const { return std::filesystem::is_empty(path_); }
   std::vector<std::filesystem::path> snapshots() const {
     std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_))
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path()))
       if (entry.path().extension() == ".snapshot") found.push_back(entry.path());
     return found;
   }
-
- private:
-  std::string path_;
 };
 
 }  // namespace tidemark::schedule::testing

@@ -49,6 +49,7 @@ enum class ErrorCode : int {
   memory_in_use = 603,
   out_of_memory = 604,
   read_only_memory = 605,
+  disk_failure = 606,
   // 07xx: reversing a simulation
   bad_run_option = 701,
   replay_diverged = 702,

@@ -7,6 +7,7 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/error.h"
+#include "tidemark/cpu/transfer.h"
 #include "tidemark/kernel/fused.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
@@ -76,26 +77,48 @@ CpuLaunch CpuDevice::prepare_group(std::span<const GroupStep> steps) const {
   return {run_fused, std::make_shared<const FusedProgram>(shape, operands, std::move(fused), reduction)};
 }
 
-Address CpuDevice::allocate(int, std::int64_t bytes) {
+CpuLaunch CpuDevice::prepare_transfer(const Command& command, FileCopies& files) const {
+  return transfer(command, files);
+}
+
+void CpuDevice::use_folder(int memory, const std::string& path) {
+  Result<Folder, std::string> folder = Folder::open(path);
+  if (!folder) {
+    fail(ErrorCode::bad_file, {.what = fmt::format("no values can be kept in {}: {}", path, folder.error()),
+                               .expected = "a folder that files can be made in",
+                               .help = "make the folder first, or name another"});
+  }
+  files_.use_folder(memory, std::make_shared<const Folder>(std::move(folder.value())));
+}
+
+Address CpuDevice::allocate(int memory, std::int64_t bytes) {
+  if (const Address file = files_.allocate(memory, bytes)) return file;
   require_machine_memory(bytes);
-  void* memory = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) out_of_memory(bytes);
-  madvise(memory, static_cast<std::size_t>(bytes),
+  void* pages = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) out_of_memory(bytes);
+  madvise(pages, static_cast<std::size_t>(bytes),
           MADV_HUGEPAGE);  // fewer page faults; a refusal does no harm
-  return host_address(memory);
+  return host_address(pages);
 }
 
 void CpuDevice::release(int, Address address, std::int64_t bytes) noexcept {
+  if (files_.release(address)) return;
   munmap(host_pointer(address), static_cast<std::size_t>(bytes));
 }
 
 void CpuDevice::read(std::byte* to, Address from, std::int64_t bytes) {
-  if (bytes > 0) std::memcpy(to, host_pointer(from), static_cast<std::size_t>(bytes));
+  if (bytes <= 0) return;
+  const auto count = static_cast<std::size_t>(bytes);
+  if (FileMemory* const file = files_.find(from)) return file->read(file->offset_of(from), {to, count});
+  std::memcpy(to, host_pointer(from), count);
 }
 
 void CpuDevice::write(Address to, const std::byte* from, std::int64_t bytes) {
-  if (bytes > 0) std::memcpy(host_pointer(to), from, static_cast<std::size_t>(bytes));
+  if (bytes <= 0) return;
+  const auto count = static_cast<std::size_t>(bytes);
+  if (FileMemory* const file = files_.find(to)) return file->write(file->offset_of(to), {from, count});
+  std::memcpy(host_pointer(to), from, count);
 }
 
 }  // namespace tidemark

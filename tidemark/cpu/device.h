@@ -1,7 +1,11 @@
 // The CPU as a device: kernels from the ops' .cpu.cc files, arenas from the operating system's pages, one
-// pool of threads. Its addresses are pointers, and all its memories are the host's.
+// pool of threads. Its addresses are pointers, and its memories are the host's, but for those that were given
+// a folder: their arenas are files there, whose addresses only the device follows.
 #pragma once
+#include <string>
+
 #include "tidemark/base/parallel.h"
+#include "tidemark/cpu/file_memory.h"
 #include "tidemark/cpu/prepared.h"
 
 namespace tidemark {
@@ -16,13 +20,21 @@ class CpuDevice : public Device {
   void read(std::byte* to, Address from, std::int64_t bytes) override;
   void write(Address to, const std::byte* from, std::int64_t bytes) override;
 
+  // From now on an arena of this memory, which is not the first, is a file without a name in the folder: as
+  // large as it says from the start, one per arena, gone with it. Plans may copy values there and back, and
+  // nothing else; what comes back is checked. Throws Error bad_file where the folder cannot be used.
+  void use_folder(int memory, const std::string& path);
+  FileMemory* find_file(Address address) const { return files_.find(address); }  // null: it is memory
+
   // How commands become kernels; a device that watches runs puts itself between.
   virtual CpuLaunch prepare_call(const Call& call) const;
   virtual CpuLaunch prepare_group(std::span<const GroupStep> steps) const;
+  virtual CpuLaunch prepare_transfer(const Command& command, FileCopies& files) const;
   ThreadPool& pool() { return pool_; }
 
  private:
   ThreadPool pool_;
+  FileMemories files_;
 };
 
 }  // namespace tidemark

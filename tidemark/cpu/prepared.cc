@@ -1,51 +1,33 @@
 #include "tidemark/cpu/prepared.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "tidemark/cpu/device.h"
-#include "tidemark/ir/codec.h"
+#include "tidemark/cpu/transfer.h"
 
 namespace tidemark {
 namespace {
 
-// Copies, codes and fetches look like kernels, so that one loop runs all.
-struct TransferAttrs {
-  Type type;
-  std::size_t bytes = 0;  // in the form that is copied
-  const Codec* codec = nullptr;
-};
-
-// A region's output may be asked for where it is.
-void run_copy(const KernelArgs& args) {
-  const std::size_t bytes = args.attrs<TransferAttrs>().bytes;
-  if (bytes > 0 && args.out[0].data != args.in[0].data) std::memcpy(args.out[0].data, args.in[0].data, bytes);
-}
-void run_encode(const KernelArgs& args) {
-  const auto& attrs = args.attrs<TransferAttrs>();
-  attrs.codec->encode(attrs.type, args.in[0].data, args.out[0].data);
-}
-void run_decode(const KernelArgs& args) {
-  const auto& attrs = args.attrs<TransferAttrs>();
-  attrs.codec->decode(attrs.type, args.in[0].data, args.out[0].data);
-}
-void run_fetch(const KernelArgs&) {}  // the host reads this memory as it is
-
-CpuLaunch transfer(const Command& command) {
-  const CommandOperand& from = command.in[0];
-  const Codec* codec = from.codec ? from.codec : command.out.empty() ? nullptr : command.out[0].codec;
-  const std::int64_t bytes = codec ? codec->bytes(from.type) : from.type.bytes();
-  constexpr void (*runs[])(const KernelArgs&) = {nullptr, run_copy, run_encode, run_decode, run_fetch};
-  return {runs[static_cast<std::size_t>(command.kind)],
-          std::make_shared<const TransferAttrs>(from.type, static_cast<std::size_t>(bytes), codec)};
+std::vector<FileMemory*> files_of(std::span<const Address> arenas, const CpuDevice& device) {
+  std::vector<FileMemory*> files;
+  for (const Address arena : arenas) files.push_back(device.find_file(arena));
+  return files;
 }
 
 }  // namespace
 
-CpuPrepared::CpuPrepared(CommandStream& commands, std::span<const Address> arenas, CpuDevice& device) {
+CpuPrepared::CpuPrepared(CommandStream& commands, std::span<const Address> arenas, CpuDevice& device)
+    : file_copies_(files_of(arenas, device)) {
   std::vector<Extent> extents;
-  while (const Command* command = commands.next()) extents.push_back(add(*command, arenas, device));
+  LaneCommands lanes;
+  while (const Command* command = commands.next()) {
+    extents.push_back(add(*command, arenas, device));
+    lanes.add(*command);
+  }
   link(extents);
+  if (!lanes.run_side_by_side()) return;
+  lanes_ = std::make_unique<LaneThreads>(
+      lanes, [this](std::size_t command) { calls_[command].run(calls_[command].args); });
 }
 
 CpuPrepared::CpuPrepared(const Commands& region, std::span<const Address> arenas, CpuDevice& device) {
@@ -64,6 +46,7 @@ void CpuPrepared::link(std::span<const Extent> extents) {
     args.out = refs.subspan(at.first_out, at.last_out - at.first_out);
     args.regions = regions.subspan(at.first_region, at.last_region - at.first_region);
   }
+  file_copies_.link();
 }
 
 void CpuPrepared::add_ref(const CommandOperand& operand, std::span<const Address> arenas) {
@@ -99,7 +82,8 @@ CpuPrepared::Extent CpuPrepared::add(const Command& command, std::span<const Add
   }
   at.last_region = static_cast<std::uint32_t>(region_functions_.size());
 
-  CpuLaunch launch = command.kind != StepKind::compute ? transfer(command)
+  require_memory(command, file_copies_);
+  CpuLaunch launch = command.kind != StepKind::compute ? device.prepare_transfer(command, file_copies_)
                      : command.is_group                ? device.prepare_group(command.steps)
                                                        : device.prepare_call(command.steps[0].call);
   KernelArgs args{.in = {},
@@ -135,7 +119,8 @@ std::int64_t CpuPrepared::held_bytes() const {
   std::size_t bytes = sizeof(*this) + of(refs_) + of(calls_) + of(attributes_) + of(argument_patches_) +
                       of(result_patches_) + of(regions_) + of(region_functions_) + calls_.size() * per_kernel;
   for (const auto& region : regions_) bytes += static_cast<std::size_t>(region->held_bytes());
-  return static_cast<std::int64_t>(bytes);
+  const std::int64_t lanes = lanes_ ? lanes_->held_bytes() : 0;
+  return static_cast<std::int64_t>(bytes) + file_copies_.held_bytes() + lanes;
 }
 
 }  // namespace tidemark

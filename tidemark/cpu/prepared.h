@@ -1,8 +1,11 @@
-// Commands as the CPU runs them: one list of calls, from first to last, whichever lane they are of. That
-// order is the plan's list, which the verifier has played, so waits hold by themselves.
+// Commands as the CPU runs them: one list of calls, from first to last, in the order of the plan's list.
+// Lanes that only move values run beside it (cpu/lanes.h); a plan without such lanes is the list and nothing
+// else.
 #pragma once
 #include <functional>
 
+#include "tidemark/cpu/file_copies.h"
+#include "tidemark/cpu/lanes.h"
 #include "tidemark/kernel/args.h"
 #include "tidemark/runtime/device.h"
 
@@ -25,6 +28,7 @@ class CpuPrepared final : public Prepared {
 
   void bind(std::span<const Address> arguments) override;
   void run(std::size_t first, std::size_t last) override {
+    if (lanes_) return lanes_->run(first, last);
     for (std::size_t i = first; i < last; ++i) calls_[i].run(calls_[i].args);
   }
   std::int64_t held_bytes() const override;
@@ -56,6 +60,8 @@ class CpuPrepared final : public Prepared {
   std::vector<Patch> argument_patches_, result_patches_;
   std::vector<std::unique_ptr<CpuPrepared>> regions_;
   std::vector<RegionFunction> region_functions_;
+  FileCopies file_copies_;
+  std::unique_ptr<LaneThreads> lanes_;  // none where the list is all; the last, whose threads use the others
 };
 
 }  // namespace tidemark

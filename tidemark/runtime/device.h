@@ -20,7 +20,7 @@ class Prepared {
   // Where the call's arguments are, for all runs until the next bind.
   virtual void bind(std::span<const Address> arguments) = 0;
   // The commands [first, last), to their end. Throws Error for what a kernel finds wrong with what its
-  // operands hold.
+  // operands hold, DeviceError where the machine fails; nothing runs any more then, and all may run again.
   virtual void run(std::size_t first, std::size_t last) = 0;
   virtual std::int64_t held_bytes() const = 0;  // by what was made ready, about
 };

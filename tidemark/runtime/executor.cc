@@ -45,6 +45,8 @@ void Executor::run(std::span<const Address> inputs) {
   wrote_inputs_ = true;
   try {
     prepared_->run(first_input_write_, first_input_write_ + 1);
+  } catch (const DeviceError&) {
+    throw;  // a transfer may have broken off in the middle
   } catch (const Error&) {
     wrote_inputs_ = false;  // the first that writes looks at its operands before
     throw;

@@ -1,0 +1,98 @@
+// The lanes of a plan side by side. A lane that only moves values (copies, codes) has a thread of its own and
+// runs its commands there, in their order, each behind those that it waits for. Everything else is the
+// caller's, in the order of the list: the first lane and every lane that computes, since computing already
+// takes all threads of the pool. So commands are on *lines*: line 0 is the caller's, each further one a
+// thread's.
+//
+// Threads are made once, sleep while there is nothing to do, and end with the object. Nothing is allocated
+// while commands run.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "tidemark/runtime/commands.h"
+
+namespace tidemark {
+
+// What lanes must know of commands, noted as they come.
+class LaneCommands {
+ public:
+  void add(const Command& command);
+  bool run_side_by_side() const;  // is there a lane for a thread?
+
+ private:
+  friend class LaneThreads;
+  struct Row {
+    std::int32_t lane;
+    bool computes;
+    std::vector<std::int32_t> waits;
+  };
+  std::size_t before_ = 0;  // commands of the first lane before any of another
+  std::vector<Row> rows_;   // of those that follow
+};
+
+class LaneThreads {
+ public:
+  // `call` runs the command of a number; it is called on all lines' threads at once. Throws DeviceError where
+  // the system has no thread to give.
+  LaneThreads(const LaneCommands& commands, std::function<void(std::size_t command)> call);
+  ~LaneThreads();
+  LaneThreads(const LaneThreads&) = delete;
+  LaneThreads& operator=(const LaneThreads&) = delete;
+
+  // The commands [first, last), to their end; those before have ended. When one throws, on whichever line, no
+  // further ones begin, and what was thrown is thrown here once those that run have ended; of several, that
+  // of the first command. The same or other commands may be run again then.
+  void run(std::size_t first, std::size_t last);
+
+  std::size_t threads() const { return threads_.size(); }
+  std::int64_t held_bytes() const;
+
+ private:
+  // Until a command of another line has ended.
+  struct Wait {
+    std::uint32_t line, command;
+  };
+  struct Item {
+    std::uint32_t command;
+    std::uint32_t first_wait = 0, last_wait = 0;  // into waits_
+    bool is_awaited = false;                      // by another line, which is told when it has ended
+  };
+  // `next` and `end` belong to the line's thread while it is at work; what follows them is under the mutex.
+  struct Line {
+    std::vector<Item> items;
+    std::size_t next = 0, end = 0;     // items of the current run that are left
+    std::uint32_t ended = 0;           // all commands of the line before this one have
+    bool at_work = false;              // its thread is; not of line 0
+    const Wait* sleeps_for = nullptr;  // what has not happened yet
+    std::condition_variable wake;
+  };
+
+  void place(const LaneCommands& commands);
+  void start_threads();
+  void end_threads();
+  void work(Line& line);  // what a thread does
+  void run_line(Line& line);
+  bool wait_for(Line& line, const Item& item);  // false: there is nothing to wait for, since one failed
+  void say_ended(std::uint32_t line, std::uint32_t command);
+  void stop(std::exception_ptr failure, std::uint32_t command);
+
+  const std::function<void(std::size_t command)> call_;
+  std::vector<Line> lines_;
+  std::vector<Wait> waits_;
+  std::mutex mutex_;
+  std::size_t at_work_ = 0;          // how many lines with threads are
+  std::atomic<bool> failed_{false};  // written under the mutex
+  std::exception_ptr failure_;
+  std::uint32_t failed_command_ = 0;
+  bool ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tidemark
