@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tidemark/base/check.h"
 #include "tidemark/plan/step_call.h"
 
 namespace tidemark {
@@ -72,6 +73,10 @@ std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const
   std::vector<bool> ran(graph.nodes().size(), false);
   for (std::size_t t = 0; t < plan.steps.size();) {
     KernelCost kernel{.first = t, .last = group_end(plan, t)};
+    if (plan.steps[t].kind != StepKind::compute) {
+      t = kernel.last;
+      continue;
+    }
     KernelSum all(graph, plan, target, machine), firsts(graph, plan, target, machine);
     bool repeats = false;
     for (; t < kernel.last; ++t) {
@@ -88,6 +93,47 @@ std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const
     list.push_back(kernel);
   }
   return list;
+}
+
+namespace {
+
+int machine_memory(const Machine& machine, const Plan& plan, std::int32_t memory) {
+  if (memory == 0) return 0;
+  const std::string& name = plan.further[static_cast<std::size_t>(memory) - 1].name;
+  const auto found = std::ranges::find(machine.further, name, &MachineMemory::name);
+  TM_CHECK(found != machine.further.end(), "no memory `{}` on this machine", name);
+  return static_cast<int>(found - machine.further.begin()) + 1;
+}
+
+double transfer_seconds(const Graph& graph, const Plan& plan, const Step& step, const Machine& machine) {
+  const Buffer& from = plan.buffers[step.in[0].buffer.index];
+  if (step.kind == StepKind::fetch) return machine.overhead;
+  const Buffer& to = plan.buffers[step.out[0].buffer.index];
+  const Type& type = graph.type(step.in[0].value);
+  const auto plain = static_cast<double>(type.bytes());
+  if (step.kind == StepKind::copy) {
+    const Link* link = find_link(machine, machine_memory(machine, plan, from.memory),
+                                 machine_memory(machine, plan, to.memory));
+    TM_CHECK(link, "no link for a copy");
+    return seconds_of(*link, from.codec ? static_cast<double>(from.codec->bytes(type)) : plain, true);
+  }
+  const CodecRate* rate = find_codec_rate(machine, (from.codec ? from.codec : to.codec)->name);
+  TM_CHECK(rate, "no rate of a codec");
+  return machine.overhead + plain / (step.kind == StepKind::encode ? rate->encode : rate->decode);
+}
+
+}  // namespace
+
+std::vector<double> step_seconds(const Graph& graph, const Plan& plan, const Target& target,
+                                 const Machine& machine) {
+  std::vector<double> seconds(plan.steps.size(), 0);
+  for (const KernelCost& kernel : kernel_costs(graph, plan, target, machine))
+    seconds[kernel.first] = kernel.seconds;
+  for (std::size_t t = 0; t < plan.steps.size(); ++t) {
+    if (plan.steps[t].kind != StepKind::compute)
+      seconds[t] = transfer_seconds(graph, plan, plan.steps[t], machine);
+  }
+  return seconds;
 }
 
 }  // namespace tidemark

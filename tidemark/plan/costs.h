@@ -14,8 +14,13 @@ struct KernelCost {
   double first_seconds = 0;  // of the first run of each node alone; at most `seconds`
 };
 
-// One for each kernel, in order.
+// One for each kernel, in order. What computes nothing is none.
 std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const Target& target,
                                      const Machine& machine);
+
+// Per step: a kernel's time at its first, none at its others; a copy's by the link between the memories,
+// which the machine has under the same names, beside computing; a code's by its codec's rate.
+std::vector<double> step_seconds(const Graph& graph, const Plan& plan, const Target& target,
+                                 const Machine& machine);
 
 }  // namespace tidemark

@@ -49,6 +49,11 @@ const Link* find_link(const Machine& machine, int from, int to) {
   return found == machine.links.end() ? nullptr : &*found;
 }
 
+const CodecRate* find_codec_rate(const Machine& machine, std::string_view codec) {
+  const auto found = std::ranges::find(machine.codecs, codec, &CodecRate::codec);
+  return found == machine.codecs.end() ? nullptr : &*found;
+}
+
 double seconds_of(const Link& link, double bytes, bool beside_compute) {
   return link.latency + bytes / (beside_compute ? link.beside_compute : link.bandwidth);
 }

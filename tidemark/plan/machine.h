@@ -37,6 +37,8 @@ struct WorkRates {
   friend bool operator==(const WorkRates&, const WorkRates&) = default;
 };
 
+inline constexpr std::string_view disk_memory_name = "disk";
+
 // A memory beside the one that is computed in: a disk, the host's memory of a device.
 struct MachineMemory {
   std::string name = {};
@@ -90,6 +92,7 @@ double seconds_of(const Machine& machine, const Cost& cost, DType dtype = DType:
 // Null: there is none.
 const Link* find_link(const Machine& machine, int from, int to);
 double seconds_of(const Link& link, double bytes, bool beside_compute);
+const CodecRate* find_codec_rate(const Machine& machine, std::string_view codec);  // null: there is none
 
 std::string to_json(const Machine& machine);
 

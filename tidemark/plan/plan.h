@@ -174,7 +174,7 @@ bool is_in_place(const Plan& plan, std::size_t step, const Ref& out);
 std::size_t group_end(const Plan& plan, std::size_t step);
 std::size_t kernel_count(const Plan& plan);  // launches: groups, and steps by themselves
 
-// The step with the most bytes alive.
+// The compute step with the most bytes of the first memory alive.
 std::int32_t peak_step(const Plan& plan);
 
 // A page of text: peak, bound, what lives at the peak and from which line.

@@ -14,6 +14,7 @@
 #include "tidemark/plan/passes/regions.h"
 #include "tidemark/plan/passes/timed_rounds.h"
 #include "tidemark/plan/report/infeasible.h"
+#include "tidemark/plan/spill/tier_search.h"
 #include "tidemark/plan/verify/verify.h"
 
 namespace tidemark {
@@ -85,12 +86,12 @@ class Planning {
 
   SolverLog* solver_log() { return report_ ? &report_->solvers : nullptr; }
 
-  Plan finish_verified(const Draft& draft) {
+  Plan finish_verified(const Draft& draft) { return verified(finish(draft), *draft.graph, *draft.target); }
+  Plan verified(Plan plan, const Graph& graph, const Target& target) {
     const auto start = std::chrono::steady_clock::now();
-    Plan plan = finish(draft);
     plan.budget = options_.memory.value_or(0);
     if (plan.peak() > plan.budget) plan.budget = 0;  // the smallest there is, not one that was asked for
-    verify_or_throw(*draft.graph, plan, *draft.target);
+    verify_or_throw(graph, plan, target);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (report_)
       add_to_report({.name = "verify", .runs = 1, .seconds = seconds.count(), .peak = plan.peak()});
@@ -154,9 +155,27 @@ Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, con
     part.effort *= share;
     return ordered_draft(graph, target, part, regions, planning);
   };
-  BodySearch search(bodies, ordered, rest);
-  const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
-  Plan plan = planning.finish_verified(search.best(allowed, options.floor, options.control));
+  const auto best = [&](std::int64_t allowed, bool floor) {
+    BodySearch search(bodies, ordered, rest);
+    return finish(search.best(allowed, floor, options.control));
+  };
+  Plan plan;
+  if (options.tiers.empty()) {
+    const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
+    plan = best(allowed, options.floor);
+  } else {
+    const Machine& machine = options.machine ? *options.machine : reference_machine();
+    const SpillOptions spilling{.memory = *options.memory,
+                                .machine = &machine,
+                                .tiers = tiers_of(machine, options.tiers),
+                                .units = BudgetSearch::units_for(graph.nodes().size(), options.effort.factor),
+                                .control = options.control};
+    plan = plan_with_tiers(graph, target,
+                           {.within = [&](std::int64_t allowed) { return best(allowed, false); },
+                            .floor = [&] { return best(0, true); }},
+                           spilling);
+  }
+  plan = planning.verified(std::move(plan), graph, target);
   if (plan.peak() <= *options.memory) return plan;
   return Infeasible{*options.memory, std::move(plan)};
 }

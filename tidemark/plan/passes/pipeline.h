@@ -14,6 +14,7 @@
 #include "tidemark/plan/passes/draft.h"
 #include "tidemark/plan/plan.h"
 #include "tidemark/plan/report/infeasible.h"
+#include "tidemark/plan/spill/tier.h"
 #include "tidemark/solve/search_control.h"
 
 namespace tidemark {
@@ -24,6 +25,8 @@ struct PlanOptions {
   std::optional<std::int64_t> memory =
       {};                               // bytes the program may hold, inputs included; none: the least that
                                         // costs no extra time
+  std::vector<TierBudget> tiers = {};   // further memories of the machine that values may wait in; with a
+                                        // budget of memory alone
   const Machine* machine = nullptr;     // whose times count; null: reference_machine()
   bool fixed_order = false;             // nodes first run in the graph's order
   std::vector<std::string> skip = {};   // passes by name; only the optional ones

@@ -42,6 +42,7 @@ std::optional<std::int64_t> peak_with_sizes(const Graph& graph, const Plan& plan
   std::vector<PackItem> items;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
+    if (buffer.memory != 0) continue;
     const std::int64_t bytes = buffer.value.valid() ? resized.type(buffer.value).bytes() : scratch[b];
     if (buffer.binding == Binding::argument) {
       inputs += bytes;

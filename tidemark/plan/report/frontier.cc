@@ -26,7 +26,9 @@ std::optional<PlanPoint> plan_within(const Graph& graph, const Target& target, P
 std::vector<NodeId> executions_of(const Plan& plan) {
   std::vector<NodeId> nodes;
   nodes.reserve(plan.steps.size());
-  for (const Step& step : plan.steps) nodes.push_back(step.node);
+  for (const Step& step : plan.steps) {
+    if (step.kind == StepKind::compute) nodes.push_back(step.node);
+  }
   return nodes;
 }
 

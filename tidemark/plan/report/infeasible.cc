@@ -42,7 +42,8 @@ PeakParts parts_at_peak(const Plan& plan) {
   };
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
-    if (buffer.begin > at || at >= buffer.end || buffer.binding == Binding::tile) continue;
+    if (buffer.begin > at || at >= buffer.end || buffer.memory != 0) continue;
+    if (buffer.binding == Binding::tile) continue;
     if (buffer.binding == Binding::argument) {
       parts.inputs += buffer.bytes;
     } else if (buffer.purpose == Purpose::scratch) {

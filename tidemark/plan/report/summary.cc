@@ -41,6 +41,8 @@ struct Counts {
   int kernels = 0, grouped = 0,
       in_tiles = 0;  // launches of groups, steps in them, values that have no memory
   std::int64_t tile_bytes = 0;
+  int computed = 0, moved = 0;   // steps that compute, and copies and codes
+  std::int64_t moved_bytes = 0;  // of plain values
 };
 
 Counts count(const Graph& graph, const Plan& plan) {
@@ -48,6 +50,12 @@ Counts count(const Graph& graph, const Plan& plan) {
   std::vector<bool> runs(graph.nodes().size(), false);
   for (std::size_t t = 0; t < plan.steps.size(); ++t) {
     const Step& step = plan.steps[t];
+    if (step.kind != StepKind::compute) {
+      ++counts.moved;
+      counts.moved_bytes += graph.type(step.in[0].value).bytes();
+      continue;
+    }
+    ++counts.computed;
     counts.again += runs[step.node.index];
     runs[step.node.index] = true;
     counts.grouped += step.group >= 0;
@@ -74,7 +82,7 @@ Counts count(const Graph& graph, const Plan& plan) {
 std::int32_t peak_step(const Plan& plan) {
   std::vector<std::int64_t> change(plan.steps.size() + 1, 0);
   for (const Buffer& b : plan.buffers) {
-    if (b.binding != Binding::arena) continue;
+    if (b.binding != Binding::arena || b.memory != 0) continue;
     change[static_cast<std::size_t>(b.begin)] += align_up(b.bytes, plan.alignment);
     change[static_cast<std::size_t>(b.end)] -= align_up(b.bytes, plan.alignment);
   }
@@ -82,7 +90,8 @@ std::int32_t peak_step(const Plan& plan) {
   std::int32_t at = 0;
   for (std::size_t t = 0; t < plan.steps.size(); ++t) {
     load += change[t];
-    if (load > most) most = load, at = static_cast<std::int32_t>(t);
+    if (load > most && plan.steps[t].kind == StepKind::compute)
+      most = load, at = static_cast<std::int32_t>(t);
   }
   return at;
 }
@@ -104,9 +113,16 @@ std::string summary(const Graph& graph, const Plan& plan) {
   if (plan.budget > 0) {
     line("budget", fmt::format("{}, {} of it free", bytes(plan.budget), bytes(plan.budget - plan.peak())));
   }
-  line("time", fmt::format("{:.4g} ms predicted, {:+.2f}% for recomputing {} of {} steps; at least {:+.2f}%",
-                           1e3 * plan.seconds, 100 * plan.extra_time(), counts.again, plan.steps.size(),
-                           plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
+  for (const PlanMemory& memory : plan.further) {
+    line(memory.name, fmt::format("{} of {}", bytes(memory.peak()), bytes(memory.budget)));
+  }
+  const std::string moving =
+      counts.moved == 0 ? ""
+                        : fmt::format(" and moving {} in {} steps", bytes(counts.moved_bytes), counts.moved);
+  line("time",
+       fmt::format("{:.4g} ms predicted, {:+.2f}% for recomputing {} of {} steps{}; at least {:+.2f}%",
+                   1e3 * plan.seconds, 100 * plan.extra_time(), counts.again, counts.computed, moving,
+                   plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
   line("work", fmt::format("{:.4g} GFLOP, {:.4g} GB moved, {} steps", plan.flops / 1e9,
                            plan.bytes_moved / 1e9, plan.steps.size()));
   line("memory shared",
@@ -138,7 +154,8 @@ std::string summary(const Graph& graph, const Plan& plan) {
                                   node.where.known() ? fmt::format(" ({})", short_form(node.where)) : ""));
   std::vector<const Buffer*> live;
   for (const Buffer& b : plan.buffers) {
-    if (b.begin <= at && at < b.end && b.bytes > 0 && b.binding != Binding::tile) live.push_back(&b);
+    const bool there = b.begin <= at && at < b.end && b.memory == 0;
+    if (there && b.bytes > 0 && b.binding != Binding::tile) live.push_back(&b);
   }
   std::ranges::stable_sort(live, std::greater(), &Buffer::bytes);
   constexpr std::size_t shown = 12;
