@@ -1,5 +1,7 @@
 #include "tools/commands/plan.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "tools/commands/plan_command.h"
@@ -8,15 +10,28 @@
 namespace tidemark::cli {
 namespace {
 
+std::vector<TierBudget> parse_tiers(const std::vector<std::string>& texts) {
+  std::vector<TierBudget> tiers;
+  for (const std::string& text : texts) {
+    const std::size_t sign = text.find('=');
+    if (sign == std::string::npos || sign == 0) {
+      fail(ErrorCode::bad_plan_option,
+           {.what = fmt::format("--tier {}", text), .expected = "a memory and bytes, such as disk=20GiB"});
+    }
+    tiers.push_back({text.substr(0, sign), parse_size("--tier", text.substr(sign + 1))});
+  }
+  return tiers;
+}
+
 ExitCode run(const CLI::App& plan, const PlanCommand& command) {
-  if (!command.memory) refuse_options(plan, {"--solver", "--without"}, "a plan without --memory");
+  if (!command.memory) refuse_options(plan, {"--solver", "--without", "--tier"}, "a plan without --memory");
   if (!command.check.empty())
     refuse_options(plan, {"--solver", "--without", "--passes"}, "a schedule that is only judged");
   switch (command.model.kind()) {
     case ModelKind::dag_file:
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--machine", "--print", "--by-batch"},
+                      "--output", "--machine", "--print", "--by-batch", "--tier"},
                      "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
@@ -40,6 +55,10 @@ void add_plan(CLI::App& app, int& exit_code) {
   plan->add_option_function<std::string>(
       "--memory", [command](const std::string& text) { command->memory = Budget::parse(text); },
       "budget: bytes (4096, 64MiB, 2GB), or a share of the peak without one (90%)");
+  plan->add_option_function<std::vector<std::string>>(
+      "--tier", [command](const std::vector<std::string>& texts) { command->tiers = parse_tiers(texts); },
+      "a further memory of the machine and what may be taken of it (disk=20GiB); may be given more than "
+      "once");
   plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*plan, command->effort);
   add_solver_options(*plan, command->solvers);

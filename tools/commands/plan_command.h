@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/plan/spill/tier.h"
 #include "tools/exit_code.h"
 #include "tools/options/budget_option.h"
 #include "tools/options/effort_option.h"
@@ -14,7 +15,8 @@ namespace tidemark::cli {
 
 struct PlanCommand {
   ModelOption model;
-  std::optional<Budget> memory;  // none: the least memory at no extra time
+  std::optional<Budget> memory;   // none: the least memory at no extra time
+  std::vector<TierBudget> tiers;  // further memories; with --memory only
   EffortOption effort;
   SolverOption solvers;
   bool fixed_order = false;

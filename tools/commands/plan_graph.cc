@@ -123,6 +123,7 @@ ExitCode plan_graph(const PlanCommand& command) {
     const std::int64_t whole =
         command.memory->relative() ? make_plan(graph, cpu_target(), options).peak() : 0;
     options.memory = command.memory->bytes(whole);
+    options.tiers = command.tiers;
   }
   if (!command.dump_after.empty()) {
     options.after = [&](std::string_view pass, const Draft& draft) {

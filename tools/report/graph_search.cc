@@ -5,7 +5,9 @@
 namespace tidemark::cli {
 std::vector<NodeId> executions(const Plan& plan) {
   std::vector<NodeId> nodes;
-  for (const Step& step : plan.steps) nodes.push_back(step.node);
+  for (const Step& step : plan.steps) {
+    if (step.kind == StepKind::compute) nodes.push_back(step.node);
+  }
   return nodes;
 }
 
