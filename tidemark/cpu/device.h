@@ -2,6 +2,7 @@
 // pool of threads. Its addresses are pointers, and its memories are the host's, but for those that were given
 // a folder: their arenas are files there, whose addresses only the device follows.
 #pragma once
+#include <memory>
 #include <string>
 
 #include "tidemark/base/parallel.h"
@@ -12,7 +13,9 @@ namespace tidemark {
 
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(int threads = 0) : pool_(threads) {}
+  explicit CpuDevice(int threads = 0) : pool_(std::make_shared<ThreadPool>(threads)) {}
+  // With the threads of another, and memories of its own.
+  explicit CpuDevice(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
   const Target& target() const override;
   Address allocate(int memory, std::int64_t bytes) override;
   void release(int memory, Address address, std::int64_t bytes) noexcept override;
@@ -30,10 +33,11 @@ class CpuDevice : public Device {
   virtual CpuLaunch prepare_call(const Call& call) const;
   virtual CpuLaunch prepare_group(std::span<const GroupStep> steps) const;
   virtual CpuLaunch prepare_transfer(const Command& command, FileCopies& files) const;
-  ThreadPool& pool() { return pool_; }
+  ThreadPool& pool() { return *pool_; }
+  const std::shared_ptr<ThreadPool>& shared_pool() const { return pool_; }
 
  private:
-  ThreadPool pool_;
+  const std::shared_ptr<ThreadPool> pool_;
   FileMemories files_;
 };
 

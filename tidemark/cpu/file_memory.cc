@@ -22,10 +22,10 @@ namespace {
 
 // The system's cache would keep what is written, and what is read, until memory is short; and it costs a copy
 // of its own. So whole blocks go past it (O_DIRECT), through memory of our own where a value does not lie on
-// a sector's boundary. On a virtual disk of two Neoverse V1 cores that is 3.0 to 3.4 GB/s either way at 0.10
-// to 0.13 s of a processor per GB; through the cache, with sync_file_range and POSIX_FADV_DONTNEED piece by
+// a sector's boundary. On a virtual disk of two Neoverse V1 cores that was 3.0 to 3.4 GB/s either way at 0.10
+// to 0.13 s of a processor per GB, in pieces of 1 or 4 MiB; through the cache, with sync_file_range and POSIX_FADV_DONTNEED piece by
 // piece, it is 1.5 to 1.8 GB/s at 0.3 s. The first writes of a new file take about 3 ms more each.
-constexpr std::int64_t block_bytes = 4096, sector_bytes = 512, bounce_bytes = 2 << 20;
+constexpr std::int64_t page_bytes = 4096, sector_bytes = 512, bounce_bytes = 256 << 10;
 
 std::string message(int error) { return std::generic_category().message(error); }
 
@@ -85,21 +85,21 @@ void FileMemory::fail(const std::string& why) const {
 // missing for it, the cache must do.
 void FileMemory::go_past_the_cache() {
   ::posix_fadvise(cached_.get(), 0, 0, POSIX_FADV_RANDOM);  // what lies beside a value is not wanted
-  if (bytes_ < block_bytes) return;
+  if (bytes_ < page_bytes) return;
   FileHandle direct(
       ::open(fmt::format("/proc/self/fd/{}", cached_.get()).c_str(), O_RDWR | O_DIRECT | O_CLOEXEC));
   if (!direct) return;
   for (Bounce* bounce : {&out_, &in_}) {
-    const std::int64_t size = std::min(bounce_bytes, align_up(bytes_, block_bytes));
-    bounce->memory = allocate_aligned(size + block_bytes);
+    const std::int64_t size = std::min(bounce_bytes, align_up(bytes_, page_bytes));
+    bounce->memory = allocate_aligned(size + page_bytes);
     const auto at = static_cast<std::int64_t>(host_address(bounce->memory.get()).value);
-    bounce->bytes = {bounce->memory.get() + (align_up(at, block_bytes) - at), static_cast<std::size_t>(size)};
+    bounce->bytes = {bounce->memory.get() + (align_up(at, page_bytes) - at), static_cast<std::size_t>(size)};
   }
   const auto can_read = [&](std::byte* to, std::int64_t count) {
     return ::pread(direct.get(), to, static_cast<std::size_t>(count), 0) == count;
   };
-  if (!can_read(in_.bytes.data(), block_bytes)) return;
-  takes_sectors_ = bytes_ >= 2 * block_bytes && can_read(in_.bytes.data() + sector_bytes, block_bytes);
+  if (!can_read(in_.bytes.data(), page_bytes)) return;
+  takes_sectors_ = bytes_ >= 2 * page_bytes && can_read(in_.bytes.data() + sector_bytes, page_bytes);
   direct_ = std::move(direct);
 }
 
@@ -107,8 +107,8 @@ FileMemory::Blocks FileMemory::blocks_of(std::int64_t offset, std::size_t count)
   const std::int64_t end = offset + static_cast<std::int64_t>(count);
   TM_CHECK(offset >= 0 && end <= bytes_, "bytes {} to {} of a file of {}", offset, end, bytes_);
   if (!direct_) return {count, count};
-  const std::int64_t first = std::min(align_up(offset, block_bytes), end);
-  const std::int64_t last = std::max(first, end & -block_bytes);
+  const std::int64_t first = std::min(align_up(offset, page_bytes), end);
+  const std::int64_t last = std::max(first, end & -page_bytes);
   return {static_cast<std::size_t>(first - offset), static_cast<std::size_t>(last - offset)};
 }
 

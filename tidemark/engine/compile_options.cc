@@ -29,6 +29,11 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
   };
   if (options.memory && options.memory->count <= 0)
     reject(fmt::format("a budget of {} bytes", options.memory->count), "more than nothing, such as 64_MiB");
+  if (options.disk && !options.memory)
+    reject("a disk without a budget of memory", "{.memory = 1_GiB, .disk = {{\"/scratch\", 20_GiB}}}, say");
+  if (options.disk && options.disk->bytes.count <= 0)
+    reject(fmt::format("{} bytes of the disk", options.disk->bytes.count),
+           "more than nothing, such as 20_GiB");
   if (!(options.effort.factor > 0) || !std::isfinite(options.effort.factor))
     reject(fmt::format("an effort of {}", options.effort.factor),
            "Effort::quick, normal, best, a factor above 0, or a time such as std::chrono::seconds(2)");
@@ -49,6 +54,7 @@ PlanOptions plan_options(const CompileOptions& options, SearchControl* control) 
   PlanOptions plan = options.program.plan;
   if (options.memory) plan.memory = options.memory->count;
   if (options.machine) plan.machine = &*options.machine;
+  if (options.disk) plan.tiers = {{std::string(disk_memory_name), options.disk->bytes.count}};
   plan.effort *= options.effort.factor;
   if (control) plan.control = control;
   return plan;

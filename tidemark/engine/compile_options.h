@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "tidemark/base/bytes.h"
@@ -13,10 +14,18 @@
 
 namespace tidemark {
 
+struct DiskBudget {
+  std::string folder = {};
+  Bytes bytes = {};
+};
+
 struct CompileOptions {
   // Everything the program holds counts: arguments, donated state, captured tensors, results, what is in
   // between. None: the least memory that costs no extra time.
   std::optional<Bytes> memory = {};
+  // A folder in which values may wait while nothing reads them, in files that nobody else can open and that
+  // vanish with the function; and how many bytes of it. Only with `memory`.
+  std::optional<DiskBudget> disk = {};
   // Arguments (by position) whose tensors the function may overwrite: results of the same type take their
   // memory. The caller's handles to them become stale; use what the function returns.
   std::vector<int> donate = {};

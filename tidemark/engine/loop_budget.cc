@@ -43,6 +43,7 @@ class LoopSearch {
         modes_(loop_modes(unlowered_)),
         dials_(dials_of(modes_)) {
     quick_.memory.reset();
+    quick_.tiers.clear();
     quick_.warm_start.clear();
     quick_.after = {};
     quick_.effort = quick_.effort.at_most(Effort::quick);

@@ -21,6 +21,15 @@ Functions& functions() {
   return *all;
 }
 
+// Plans with a disk have it as their second memory.
+std::shared_ptr<Device> device_for(const CompileOptions& options, SourceLine where) {
+  const std::shared_ptr<CpuDevice> device = default_device();
+  if (!options.disk) return device;
+  auto with_disk = std::make_shared<CpuDevice>(device->shared_pool());
+  at_line(where, [&] { with_disk->use_folder(1, options.disk->folder); });
+  return with_disk;
+}
+
 std::string in_words(Bytes bytes) { return fmt::format("{} ({} bytes)", to_string(bytes), bytes.count); }
 
 }  // namespace
@@ -29,7 +38,7 @@ CompiledFunction::CompiledFunction(CompileOptions given, SourceLine at)
     : options_(std::move(given)),
       where_(at),
       workspace_(std::make_shared<Workspace>(
-          default_device(), options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
+          device_for(options_, at), options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
       calls_(options_.cache.count) {
   const std::lock_guard lock(functions().mutex);
   functions().list.push_back(this);
@@ -47,6 +56,7 @@ FunctionMemory CompiledFunction::memory() const {
   memory.budget = options_.memory.value_or(Bytes());
   memory.peak = Bytes(latest_ ? latest_->program->plan().peak() : 0);
   memory.arena = Bytes(workspace_->bytes());
+  memory.disk = Bytes(workspace_->further_bytes());
   memory.arenas = workspace_->arenas();
   const Workspace::Held held = workspace_->held();
   memory.results = held.count;
@@ -78,6 +88,7 @@ std::string FunctionMemory::text() const {
   line("a call takes", in_words(peak) + ", arguments and captured tensors included");
   line("arena", in_words(arena) +
                     (arenas > 1 ? fmt::format(", {} of them: as many threads called at once", arenas) : ""));
+  if (disk.count > 0) line("disk", in_words(disk));
   line("results held",
        fmt::format("{}, {}{}", results, in_words(held_results),
                    results_in_arena.count > 0 ? fmt::format(", {} of them in the arena until the next call",

@@ -18,6 +18,7 @@ struct FunctionMemory {
   Bytes budget;            // 0: none
   Bytes peak;              // of the latest plan: what a call takes, arguments and captured tensors included
   Bytes arena;             // reserved
+  Bytes disk;              // reserved there
   std::size_t arenas = 0;  // without a budget, one for each call that runs beside others
   std::int64_t results = 0;
   Bytes

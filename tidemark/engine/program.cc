@@ -102,18 +102,28 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
                          loop_memory);
 }
 
+namespace {
+
+std::vector<std::int64_t> arena_bytes_of(const Plan& plan, std::int64_t at_least) {
+  std::vector<std::int64_t> bytes = {std::max(at_least, plan.arena_bytes)};
+  for (const PlanMemory& memory : plan.further) bytes.push_back(memory.arena_bytes);
+  return bytes;
+}
+
+}  // namespace
+
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
     : graph_(),
       plan_(plan_or_throw(graph_, graph, options)),
       workspace_(std::make_shared<Workspace>(std::move(device))),
-      workspace_bytes_(plan_->arena_bytes),
+      workspace_bytes_(arena_bytes_of(*plan_, 0)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least)
     : graph_(std::move(prepared)),
       plan_(verified(graph_, std::move(plan), cpu_target())),
       workspace_(std::move(workspace)),
-      workspace_bytes_(std::max(at_least, plan_->arena_bytes)),
+      workspace_bytes_(arena_bytes_of(*plan_, at_least)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
@@ -126,7 +136,9 @@ Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
   }
   if (!ready->executor || ready->generation != lease.generation()) {
     if (ready->executor) kernel_bytes_ -= ready->executor->held_bytes();
-    ready->executor.emplace(graph_, plan_, workspace_->device(), lease.arena());
+    std::vector<Arena*> arenas = lease.arenas();
+    arenas.resize(memory_count(*plan_));  // others' plans may use more memories
+    ready->executor.emplace(graph_, plan_, workspace_->device(), arenas);
     ready->generation = lease.generation();
     kernel_bytes_ += ready->executor->held_bytes();
   }

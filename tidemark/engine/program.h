@@ -80,7 +80,7 @@ class Program {
   Graph graph_;
   VerifiedPlan plan_;
   std::shared_ptr<Workspace> workspace_;
-  std::int64_t workspace_bytes_ = 0;
+  std::vector<std::int64_t> workspace_bytes_;  // by memory
   HeldBytes held_;                             // of the graph and the plan
   std::mutex mutex_;                           // of the list; each entry belongs to who runs in its arena
   std::vector<std::unique_ptr<Ready>> ready_;  // by the arena's number

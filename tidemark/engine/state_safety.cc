@@ -15,6 +15,8 @@ std::vector<std::size_t> inputs_at_risk(const Graph& graph, const Plan& plan) {
   std::set<std::tuple<std::uint32_t, std::int64_t, std::optional<std::int64_t>>> passed;
   std::set<std::size_t> written, risk;
   for (const Step& step : plan.steps) {
+    // Copies write no argument. One that fails is the machine's failure, not the data's.
+    if (step.kind != StepKind::compute) continue;
     const Node& node = graph[step.node];
     const Failure failure = failure_of(NodeCall(graph, node));
     bool can_fail =

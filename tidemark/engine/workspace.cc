@@ -108,14 +108,26 @@ Workspace::Lease::~Lease() {
   workspace_.freed_.notify_one();
 }
 
-void Workspace::Lease::reserve(std::int64_t bytes) const {
-  if (lane_->arena && lane_->arena->bytes() >= bytes) return;
-  move_results_out();
-  if (lane_->arena) workspace_.bytes_ -= lane_->arena->bytes();
-  lane_->arena.reset();  // before the larger one is asked for: never both
-  lane_->arena.emplace(*lane_->device, bytes);
-  workspace_.bytes_ += bytes;
-  ++lane_->generation;
+void Workspace::Lease::reserve(std::span<const std::int64_t> bytes) const {
+  std::vector<std::unique_ptr<Arena>>& arenas = lane_->arenas;
+  if (arenas.size() < bytes.size()) arenas.resize(bytes.size());
+  for (std::size_t m = 0; m < bytes.size(); ++m) {
+    std::unique_ptr<Arena>& arena = arenas[m];
+    if (arena && arena->bytes() >= bytes[m]) continue;
+    if (m == 0) move_results_out();
+    std::atomic<std::int64_t>& reserved = m == 0 ? workspace_.bytes_ : workspace_.further_bytes_;
+    if (arena) reserved -= arena->bytes();
+    arena.reset();  // before the larger one is asked for: never both
+    ++lane_->generation;
+    arena = std::make_unique<Arena>(*lane_->device, bytes[m], static_cast<int>(m));
+    reserved += bytes[m];
+  }
+}
+
+std::vector<Arena*> Workspace::Lease::arenas() const {
+  std::vector<Arena*> list;
+  for (const std::unique_ptr<Arena>& arena : lane_->arenas) list.push_back(arena.get());
+  return list;
 }
 
 std::shared_ptr<Storage> Workspace::Lease::lend(std::byte* at, std::int64_t bytes) const {

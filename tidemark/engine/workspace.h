@@ -31,7 +31,8 @@ class Workspace {
   Workspace& operator=(const Workspace&) = delete;
 
   Device& device() const { return *device_; }
-  std::int64_t bytes() const { return bytes_.load(); }  // of all arenas
+  std::int64_t bytes() const { return bytes_.load(); }                  // of all arenas of the first memory
+  std::int64_t further_bytes() const { return further_bytes_.load(); }  // of those of others
   std::size_t arenas() const;
 
   // The results handed out by all calls so far that someone still holds. `inputs` of the call to come are
@@ -43,11 +44,12 @@ class Workspace {
   Held held(std::span<const Tensor> inputs = {});
 
  private:
-  // An arena. Only who has taken it touches it, but for what the workspace's mutex guards.
+  // An arena, with one in each further memory that plans use. Only who has taken it touches it, but for what
+  // the workspace's mutex guards.
   struct Lane : Lender {
     std::shared_ptr<Device> device;  // whose memory the arena is
     std::size_t number = 0;
-    std::optional<Arena> arena;
+    std::vector<std::unique_ptr<Arena>> arenas;  // by memory
     int generation = 0;
     bool taken = false;                        // under the mutex
     std::vector<std::weak_ptr<Storage>> lent;  // under the mutex: results not moved out yet
@@ -58,7 +60,7 @@ class Workspace {
 
   const std::shared_ptr<Device> device_;
   const Concurrency concurrency_;
-  std::atomic<std::int64_t> bytes_{0};
+  std::atomic<std::int64_t> bytes_{0}, further_bytes_{0};
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable freed_;
   std::vector<std::shared_ptr<Lane>> lanes_;
@@ -76,8 +78,10 @@ class Workspace::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  void reserve(std::int64_t bytes) const;  // at least; before anything else. Growing moves the arena.
-  Arena& arena() const { return *lane_->arena; }
+  // At least so much of each memory; before anything else. Growing moves the arena.
+  void reserve(std::span<const std::int64_t> bytes) const;
+  Arena& arena() const { return *lane_->arenas.front(); }
+  std::vector<Arena*> arenas() const;                   // by memory
   std::size_t number() const { return lane_->number; }  // of the arena among the workspace's
   int generation() const {
     return lane_->generation;
