@@ -68,7 +68,7 @@ TEST(LanePlans, GiveTheBitsOfTheReferenceUnderEveryDelay) {
       EXPECT_EQ(static_cast<bool>(device.find_file(ready.arena(1).base())),
                 in_file && c.plan.further[0].arena_bytes > 0);
       for (unsigned delay = 0; delay < 4; ++delay) {
-        device.before = [&](int command) {
+        device.before = [delay](int command) {
           const unsigned drawn = std::mt19937(static_cast<unsigned>(command) * 64 + delay)();
           if (drawn % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(drawn % 512));
         };
