@@ -1,5 +1,5 @@
-// What a disk saves: a training step of a deep network in a part of its memory, with what does not fit computed
-// again, and with a disk to wait on, both against the step with all the memory it likes.
+// What a disk saves: a training step of a deep network in a part of its memory, with what does not fit
+// computed again, and with a disk to wait on, both against the step with all the memory it likes.
 //
 //   disk FOLDER [LAYERS [ROWS]]
 #include <fmt/core.h>
