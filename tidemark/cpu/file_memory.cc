@@ -23,10 +23,10 @@ namespace {
 // The system's cache would keep what is written, and what is read, until memory is short; and it costs a copy
 // of its own. So whole blocks go past it (O_DIRECT), through memory of our own where a value does not lie on
 // a sector's boundary. With values of 16 MiB, on a virtual disk of two Neoverse V1 cores that were not quiet,
-// that was 3.1 to 3.6 GB/s either way at about 0.1 s of a processor per GB, in pieces of 1 or 4 MiB; through the
-// cache, with sync_file_range and POSIX_FADV_DONTNEED piece by piece, 1.5 GB/s at 0.3 s (2.2 and 3.2 GB/s with
-// values of 64 MiB). The first writes of a new file are much slower. Pieces are smaller here, because what they
-// pass through lies beside the budget.
+// that was 3.1 to 3.6 GB/s either way at about 0.1 s of a processor per GB, in pieces of 1 or 4 MiB. Through
+// the cache, with sync_file_range and POSIX_FADV_DONTNEED piece by piece, it was 1.5 GB/s at 0.3 s, and 2.2
+// and 3.2 GB/s with values of 64 MiB. The first writes of a new file are much slower. Pieces are smaller
+// here, because what they pass through lies beside the budget.
 constexpr std::int64_t page_bytes = 4096, sector_bytes = 512, bounce_bytes = 256 << 10;
 
 std::string message(int error) { return std::generic_category().message(error); }
