@@ -48,6 +48,24 @@ class PlanCommand : public ::testing::Test {
   const std::string chain_ = folder_.write("chain.dag.json", chain);
 };
 
+TEST_F(PlanCommand, LossyFormsTakeLessTimeThanComputingAgain) {
+  const std::string step = "gpt --memory 60% --effort quick";
+  const nlohmann::json exact = report(step), lossy = report(step + " --lossy 0.004");
+  EXPECT_EQ(exact["choices"]["compress"], 0);
+  EXPECT_GT(exact["choices"]["recompute"], 0);
+  EXPECT_GT(lossy["choices"]["compress"], 0);
+  EXPECT_LT(lossy["overhead_percent"], exact["overhead_percent"]);
+  EXPECT_LE(lossy["peak"], lossy["budget"]);
+  EXPECT_THAT(plan(step + " --lossy 0.004").out, HasSubstr("compressed"));
+}
+
+TEST_F(PlanCommand, LossyFormsThatCanHaveNoEffectAreRefused) {
+  EXPECT_EQ(plan("mlp --lossy 0.004").exit_code, 4);
+  EXPECT_EQ(plan("mlp --memory 60% --lossy 0").exit_code, 4);
+  EXPECT_EQ(plan("mlp --memory 60% --lossy nan").exit_code, 4);
+  EXPECT_EQ(plan(chain_ + " --memory 90% --lossy 0.004").exit_code, 4);
+}
+
 TEST_F(PlanCommand, ReportsADagForPeople) {
   const CommandRun run = plan(chain_ + " --memory 90%");
   ASSERT_EQ(run.exit_code, 0) << run.err;

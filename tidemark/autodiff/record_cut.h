@@ -95,12 +95,13 @@ class RecordCut {
     stack(v);
   }
 
-  // Small constants, and windows that are no smaller than what they show: not worth keeping.
+  // Small constants, windows that are no smaller than what they show, and what is packed in something
+  // smaller: not worth keeping.
   bool is_cheap(const Node& node, ValueId v) const {
     if (!node.regions.empty() || !is_repeatable(node)) return false;
     constexpr std::int64_t small = 4096;
     if (node.operands.empty()) return graph_.type(v).bytes() <= small || node.op->view;
-    if (!node.op->view || node.results.size() != 1) return false;
+    if (!(node.op->view || node.op->unpacks) || node.results.size() != 1) return false;
     std::int64_t bytes = 0;
     for (ValueId operand : node.operands) bytes += graph_.type(operand).bytes();
     return bytes <= graph_.type(v).bytes();

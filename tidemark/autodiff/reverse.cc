@@ -2,6 +2,7 @@
 
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/forward.h"
+#include "tidemark/autodiff/residuals.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ir/effects.h"
 #include "tidemark/ops/scalar/elementwise.h"
@@ -182,18 +183,17 @@ std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::
     slot = sum_of(slot, seeds[i]);
   }
 
+  RuleReads read(builder);
   for (std::size_t n = node_count; n-- > 0;) {
     const Node node = graph.nodes()[n];  // a copy: the rule below appends to the graph
     std::vector<Var> in, out, seed;
     std::unique_ptr<bool[]> wanted(new bool[node.operands.size()]);
     bool any_wanted = false, any_seed = false;
     for (std::size_t o = 0; o < node.operands.size(); ++o) {
-      in.emplace_back(builder, node.operands[o]);
       wanted[o] = active[node.operands[o].index];
       any_wanted = any_wanted || wanted[o];
     }
     for (ValueId v : node.results) {
-      out.emplace_back(builder, v);
       seed.push_back(gradient[v.index]);
       any_seed = any_seed || seed.back();
     }
@@ -206,6 +206,8 @@ std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::
             .help = "give it a vjp, or cut the path with stop_gradient"});
     }
     builder.set_where(node.where);
+    for (ValueId v : node.operands) in.push_back(read(node, v));
+    for (std::size_t r = 0; r < node.results.size(); ++r) out.push_back(read(node, node.results[r], r > 0));
     const NodeCall call(graph, node);
     const std::vector<Var> contributions = node.op->vjp({.builder = builder,
                                                          .call = call,

@@ -98,6 +98,12 @@ class Compiled {
   std::optional<Footprint> footprint(const Args&... args) const {
     return state_->function.footprint(Arguments<Args...>(*state_, args...).call);
   }
+  // How far lossy copies of what waits for the backward pass (CompileOptions::lossy, compress) bring the
+  // results of this call from exact ones. Runs it twice, without a budget; donates nothing.
+  template <class... Args>
+  GradientError gradient_error(const Args&... args) const {
+    return state_->function.gradient_error(Arguments<Args...>(*state_, args...).call);
+  }
   // The plan's summary, the smallest budget and the formula.
   template <class... Args>
   std::string report(const Args&... args) const {

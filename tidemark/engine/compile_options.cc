@@ -34,6 +34,9 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
   if (options.disk && options.disk->bytes.count <= 0)
     reject(fmt::format("{} bytes of the disk", options.disk->bytes.count),
            "more than nothing, such as 20_GiB");
+  if (options.lossy && !(options.lossy->error > 0 && options.lossy->error < 1))
+    reject(fmt::format("lossy copies with an error of {}", options.lossy->error),
+           "a share between 0 and 1, such as 4e-3");
   if (!(options.effort.factor > 0) || !std::isfinite(options.effort.factor))
     reject(fmt::format("an effort of {}", options.effort.factor),
            "Effort::quick, normal, best, a factor above 0, or a time such as std::chrono::seconds(2)");

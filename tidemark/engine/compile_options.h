@@ -19,6 +19,12 @@ struct DiskBudget {
   Bytes bytes = {};
 };
 
+// Lossy copies of what derivative rules read. `error`: by how much a copy may differ from the value, as a
+// share of the largest magnitude among its neighbours (the block that a codec scales together).
+struct Lossy {
+  double error = 0;
+};
+
 struct CompileOptions {
   // Everything the program holds counts: arguments, donated state, captured tensors, results, what is in
   // between. None: the least memory that costs no extra time.
@@ -26,6 +32,11 @@ struct CompileOptions {
   // A folder in which values may wait while nothing reads them, in files that nobody else can open and that
   // vanish with the function; and how many bytes of it. Only with `memory`.
   std::optional<DiskBudget> disk = {};
+  // Values that wait for the backward pass may do so in a smaller form that is not exact, where that makes
+  // the plan faster or makes it fit at all: {.error = 4e-3} allows 8 bits per number. What the forward pass
+  // computes is never touched, gradients are (gradient_error() says by how much). None: gradients are the
+  // same to the bit at every budget.
+  std::optional<Lossy> lossy = {};
   // Arguments (by position) whose tensors the function may overwrite: results of the same type take their
   // memory. The caller's handles to them become stale; use what the function returns.
   std::vector<int> donate = {};

@@ -33,6 +33,8 @@ std::string FunctionCall::key() const {
 
 TracedCall<std::any> CompiledFunction::traced(const FunctionCall& call) const {
   check_options(options_, call.argument_ends.size(), where_);
+  std::optional<LossyReads> allowed;
+  if (options_.lossy) allowed.emplace(true);
   TracedCall<std::any> traced = call.trace();
   traced.mark_donated(options_.donate);
   return traced;
@@ -46,6 +48,8 @@ TracedFunction CompiledFunction::function_of(const FunctionCall& call, const std
   for (int a : options_.donate) function.donated[static_cast<std::size_t>(a)] = true;
   function.fixed = call.fixed + captures;
   function.trace = [this, &call](std::span<const Type> types) {
+    std::optional<LossyReads> allowed;  // it may be already, where that is tried
+    if (options_.lossy) allowed.emplace(true);
     TracedCall<std::any> traced = call.trace_types(types);
     traced.mark_donated(options_.donate);
     return std::move(traced.graph);
@@ -85,7 +89,7 @@ std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call
                            where_);
     });
     made->program = std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
-                                              planned.reserve);
+                                              planned.reserve, std::move(planned.forms));
   }
   const std::lock_guard lock(mutex_);
   calls_.insert(key, made);
@@ -117,7 +121,15 @@ std::vector<FrontierPoint> CompiledFunction::frontier(const FunctionCall& call, 
 std::optional<Footprint> CompiledFunction::footprint(const FunctionCall& call) {
   std::vector<Tensor> captured;
   const std::shared_ptr<const Program> program = planned(call, captured)->program;
-  return footprint_of(function_of(call, ""), options_, program->graph(), program->plan(), where_);
+  return footprint_of(function_of(call, ""), options_, *program, where_);
+}
+
+GradientError CompiledFunction::gradient_error(const FunctionCall& call) {
+  std::vector<Tensor> captured;
+  const ResidualChoice forms = planned(call, captured)->program->forms();
+  TracedCall<std::any> trace = traced(call);
+  return gradient_error_of(std::move(trace.graph), trace.inputs, forms, options_.program.skip_optimisations,
+                           where_);
 }
 
 std::shared_ptr<const Program> CompiledFunction::latest(SourceLine where) const {

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "tidemark/engine/call_cache.h"
+#include "tidemark/engine/gradient_error.h"
 #include "tidemark/engine/memory_report.h"
 #include "tidemark/engine/plan_function.h"
 #include "tidemark/engine/planned_graph.h"
@@ -46,6 +47,7 @@ class CompiledFunction {
   SmallestBudget smallest(const FunctionCall& call) const;
   std::vector<FrontierPoint> frontier(const FunctionCall& call, int points) const;
   std::optional<Footprint> footprint(const FunctionCall& call);
+  GradientError gradient_error(const FunctionCall& call);
 
   // Of the latest call. Throws Error at `where` when there was none.
   std::shared_ptr<const Program> latest(SourceLine where) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tidemark/base/repeatable_math.h"
+#include "tidemark/engine/form_search.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/cpu_target.h"
@@ -44,14 +45,17 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
   std::vector<Proposal> list;
   TracedFunction here = function;
   here.types.assign(types.begin(), types.end());
+  // With the smallest forms that are allowed: they are the same of any batch.
+  const auto prepared = [forms = all_forms(traced, options.lossy), skip](const Graph& graph) {
+    return prepare_graph(lower_residuals(graph, forms), skip, nullptr, 0);
+  };
   if (const std::optional<BatchAxis> axis = find_batch(here, options.batch_arguments, where)) {
-    list.push_back({.what = "batch",
-                    .graph =
-                        [here, axis = *axis, skip](std::int64_t batch) {
-                          return prepare_graph(here.trace(axis.resized(here.types, batch)), skip, nullptr, 0);
-                        },
-                    .options = quick,
-                    .from = axis->size});
+    list.push_back(
+        {.what = "batch",
+         .graph = [here, axis = *axis, prepared](
+                      std::int64_t batch) { return prepared(here.trace(axis.resized(here.types, batch))); },
+         .options = quick,
+         .from = axis->size});
   }
   constexpr int most_donations = 3;
   int donations = 0;
@@ -60,15 +64,28 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
     ++donations;
     list.push_back({.what = fmt::format("donating argument {}", a),
                     .graph =
-                        [here, traced, a, skip](std::int64_t) {
+                        [here, traced, a, prepared](std::int64_t) {
                           Graph given = traced;
                           for (std::size_t i = here.argument_begin(a); i < here.argument_ends[a]; ++i)
                             given.inputs()[i].donated = true;
-                          return prepare_graph(given, skip, nullptr, 0);
+                          return prepared(given);
                         },
                     .options = quick});
   }
-  const auto same_graph = [traced, skip](std::int64_t) { return prepare_graph(traced, skip, nullptr, 0); };
+  const auto same_graph = [traced, prepared](std::int64_t) { return prepared(traced); };
+  if (!options.lossy) {
+    constexpr double error = 4e-3;  // enough for 8 bits
+    list.push_back(
+        {.what = fmt::format("allowing lossy copies for the backward pass, {{.error = {}}},", error),
+         .graph =
+             [here, skip](std::int64_t) {
+               const LossyReads allowed(true);
+               const Graph marked = here.trace(here.types);
+               const ResidualChoice forms = all_forms(marked, Lossy{error});
+               return prepare_graph(lower_residuals(marked, forms), skip, nullptr, 0);
+             },
+         .options = quick});
+  }
   if (quick.fixed_order) {
     PlanOptions free = quick;
     free.fixed_order = false;
@@ -109,11 +126,11 @@ std::int64_t result_bytes(const Graph& traced) {
 }
 
 // A limit in time leaves a part of it for what would help.
-PlanWithLoops plan_leaving_time(const Graph& traced, const std::vector<std::string>& skip,
+PlanWithForms plan_leaving_time(const Graph& traced, const CompileOptions& given,
                                 const PlanOptions& options) {
   constexpr double most = 0.85;
   const TimeShare share(options.control, most);
-  return plan_with_loops(traced, skip, options);
+  return plan_with_forms(traced, given.lossy, given.program.skip_optimisations, options);
 }
 
 PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
@@ -123,7 +140,7 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
     options.memory =
         std::max(Bytes(1), Bytes(given.memory->count - given.held_results * result_bytes(traced)));
   const PlanOptions plan = plan_options(options, control);
-  auto [graph, planned] = plan_leaving_time(traced, options.program.skip_optimisations, plan);
+  auto [graph, planned, forms] = plan_leaving_time(traced, options, plan);
   if (!planned) {
     if (control) control->enter("changes", 0);
     throw InfeasibleBudget(
@@ -132,7 +149,7 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
   }
   if (given.memory) planned.value().budget = given.memory->count;
   const std::int64_t arena = planned.value().arena_bytes;
-  return {std::move(graph), std::move(planned).value(), arena};
+  return {std::move(graph), std::move(planned).value(), arena, std::move(forms)};
 }
 
 // A smaller batch inside the memory of the largest: what the largest plan does also fits here.
@@ -140,11 +157,12 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, 
                             const PlannedFunction& largest) {
   PlanOptions inside = plan_options(options, control);
   inside.memory = input_bytes(traced) + largest.plan.arena_bytes;
-  Graph graph = prepare_within(traced, options.program.skip_optimisations, inside);
+  Graph graph =
+      prepare_within(lower_residuals(traced, largest.forms), options.program.skip_optimisations, inside);
   inside.warm_start = executions_of(largest.plan);
   Plan plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), inside); });
   plan.budget = options.memory ? options.memory->count : 0;
-  return {std::move(graph), std::move(plan), largest.plan.arena_bytes};
+  return {std::move(graph), std::move(plan), largest.plan.arena_bytes, largest.forms};
 }
 
 }  // namespace
@@ -222,8 +240,8 @@ namespace {
 
 // The smallest plan, its loops in the modes that lead there. The lowest is looked for whatever it costs;
 // within it, time counts again.
-PlannedFunction smallest_function(const Graph& traced, const std::vector<std::string>& skip,
-                                  PlanOptions options) {
+PlannedFunction smallest_lowered(const Graph& traced, const std::vector<std::string>& skip,
+                                 PlanOptions options) {
   options.memory.reset();
   Graph graph = prepare_smallest(traced, skip, options);
   Plan plan = make_safe(graph, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
@@ -234,12 +252,24 @@ PlannedFunction smallest_function(const Graph& traced, const std::vector<std::st
   return {std::move(other), std::move(again).value()};
 }
 
+// The same with the forms that were asked for, or with all that are allowed.
+PlannedFunction smallest_function(const Graph& traced, const CompileOptions& options,
+                                  const PlanOptions& search) {
+  const std::vector<std::string>& skip = options.program.skip_optimisations;
+  const ResidualChoice asked = asked_for(residuals_of(traced)), all = all_forms(traced, options.lossy);
+  PlannedFunction exact = smallest_lowered(lower_residuals(traced, asked), skip, search);
+  if (all == asked) return exact;
+  PlannedFunction lossy = smallest_lowered(lower_residuals(traced, all), skip, search);
+  lossy.plan.least_seconds = std::min(lossy.plan.seconds, exact.plan.least_seconds);
+  return lossy.plan.budget < exact.plan.budget ? std::move(lossy) : std::move(exact);
+}
+
 }  // namespace
 
 SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& options) {
   std::optional<SearchControl> control = control_for(options);
   const PlanOptions search = plan_options(options, control ? &*control : nullptr);
-  const auto [graph, plan, reserve] = smallest_function(traced, options.program.skip_optimisations, search);
+  const auto [graph, plan, reserve, forms] = smallest_function(traced, options, search);
   if (control) control->finish();
   SmallestBudget smallest;
   // What was asked for, not what it then took: a plan that came out lower need not be found again when only
@@ -254,18 +284,26 @@ SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& option
 
 namespace {
 
-// With loops the graph itself depends on the budget: a plan for each, at equal ratios from the smallest to
-// the largest.
-std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<std::string>& skip,
-                                         PlanOptions options, int points) {
+// With loops or lossy forms the graph itself depends on the budget: a plan for each, at equal ratios from the
+// smallest to the largest.
+std::vector<FrontierPoint> frontier_by_plans(const Graph& traced, const CompileOptions& given,
+                                             PlanOptions options, int points) {
+  const std::vector<std::string>& skip = given.program.skip_optimisations;
+  const Graph plain = lower_residuals(traced, asked_for(residuals_of(traced)));
   options.memory.reset();
   const auto part = [&](const auto& plan) {  // of the time, if that is limited
     const TimeShare time(options.control, 2.0 / (points + 2));
     return plan();
   };
-  const Plan top = part([&] { return make_plan(prepare_graph(traced, skip), cpu_target(), options); });
-  const Plan floor =
-      part([&] { return smallest_plan(prepare_smallest(traced, skip, options), cpu_target(), options); });
+  const auto smallest = [&](const Graph& graph) {
+    return part([&] { return smallest_plan(prepare_smallest(graph, skip, options), cpu_target(), options); });
+  };
+  const Plan top = part([&] { return make_plan(prepare_graph(plain, skip), cpu_target(), options); });
+  Plan floor = smallest(plain);
+  if (given.lossy) {
+    Plan lossy = smallest(lower_residuals(traced, all_forms(traced, given.lossy)));
+    if (lossy.peak() < floor.peak()) floor = std::move(lossy);
+  }
   const double ratio =
       static_cast<double>(top.peak()) / static_cast<double>(std::max<std::int64_t>(1, floor.peak()));
   std::vector<FrontierPoint> list;
@@ -275,7 +313,7 @@ std::vector<FrontierPoint> loop_frontier(const Graph& traced, const std::vector<
                                                                       repeatable::pow(ratio, share)));
     if (k == points - 1) options.memory = std::max(floor.peak(), top.peak());
     const TimeShare time(options.control, 1.0 / (points - k));
-    const PlanWithLoops planned = plan_with_loops(traced, skip, options);
+    const PlanWithForms planned = plan_with_forms(traced, given.lossy, skip, options);
     if (!planned.plan) continue;
     const Plan& plan = planned.plan.value();
     list.push_back({.budget = Bytes(*options.memory),
@@ -294,10 +332,11 @@ std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOpt
   std::optional<SearchControl> control = control_for(options);
   const PlanOptions plan = plan_options(options, control ? &*control : nullptr);
   std::vector<FrontierPoint> list;
-  if (loop_memory_range(traced).any) {
-    list = loop_frontier(traced, skip, plan, points);
+  if (loop_memory_range(traced).any || options.lossy) {
+    list = frontier_by_plans(traced, options, plan, points);
   } else {
-    for (const Plan& point : frontier(prepare_graph(traced, skip), cpu_target(), plan, points)) {
+    const Graph plain = lower_residuals(traced, asked_for(residuals_of(traced)));
+    for (const Plan& point : frontier(prepare_graph(plain, skip), cpu_target(), plan, points)) {
       list.push_back({.budget = Bytes(point.budget),
                       .memory = Bytes(point.peak()),
                       .seconds = point.seconds,
@@ -310,16 +349,18 @@ std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOpt
 }
 
 std::optional<Footprint> footprint_of(const TracedFunction& function, const CompileOptions& options,
-                                      const Graph& graph, const Plan& plan, SourceLine where) {
+                                      const Program& program, SourceLine where) {
   const std::optional<BatchAxis> axis = find_batch(function, options.batch_arguments, where);
   if (!axis) return {};
   std::vector<BatchPeak> peaks;
   for (std::int64_t batch : {axis->size / 2, axis->size, 2 * axis->size}) {
     if (batch == 0) continue;
     try {
-      const Graph resized = prepare_graph(function.trace(axis->resized(function.types, batch)),
-                                          options.program.skip_optimisations);
-      const std::optional<std::int64_t> peak = peak_with_sizes(graph, plan, resized, cpu_target());
+      const Graph traced = function.trace(axis->resized(function.types, batch));
+      const Graph resized =
+          prepare_graph(lower_residuals(traced, program.forms()), options.program.skip_optimisations);
+      const std::optional<std::int64_t> peak =
+          peak_with_sizes(program.graph(), program.plan(), resized, cpu_target());
       if (!peak) return {};
       peaks.push_back({batch, *peak});
     } catch (const Error&) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/autodiff/residuals.h"
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/traced_function.h"
 #include "tidemark/plan/report/footprint.h"
@@ -16,7 +17,8 @@ namespace tidemark {
 struct PlannedFunction {
   Graph graph;  // as planned
   Plan plan;
-  std::int64_t reserve = 0;  // bytes of the arena that later batches may need; at least the plan's
+  std::int64_t reserve = 0;   // bytes of the arena that later batches may need; at least the plan's
+  ResidualChoice forms = {};  // of what waits for the backward pass
 };
 
 // Plans for the largest batch, by everything else that a call's key holds: the latest few. One thread at a
@@ -62,7 +64,7 @@ std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOpt
 // The formula of a plan's peak in the batch size; none where no argument holds a batch, or where the graph
 // itself depends on it.
 std::optional<Footprint> footprint_of(const TracedFunction& function, const CompileOptions& options,
-                                      const Graph& graph, const Plan& plan, SourceLine where);
+                                      const Program& program, SourceLine where);
 
 // Lines for the end of a summary.
 std::string budget_lines(const SmallestBudget& smallest, const std::optional<Footprint>& footprint);

@@ -119,9 +119,11 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
       workspace_bytes_(arena_bytes_of(*plan_, 0)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
-Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least)
+Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least,
+                 ResidualChoice forms)
     : graph_(std::move(prepared)),
       plan_(verified(graph_, std::move(plan), cpu_target())),
+      forms_(std::move(forms)),
       workspace_(std::move(workspace)),
       workspace_bytes_(arena_bytes_of(*plan_, at_least)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}

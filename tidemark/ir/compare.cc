@@ -31,7 +31,8 @@ bool same_hints(const Graph& a, const Graph& b, const std::vector<std::size_t>& 
            (!options.lines || x.where == y.where) && std::ranges::equal(x.results, y.results, same_value);
   };
   const auto same_hint = [&](const Hint& x, const Hint& y) {
-    return x.kind == y.kind && same_value(x.value, y.value) && (!options.lines || x.where == y.where);
+    return x.kind == y.kind && x.format == y.format && same_value(x.value, y.value) &&
+           (!options.lines || x.where == y.where);
   };
   return std::ranges::equal(a.checkpoints(), b.checkpoints(), same_checkpoint) &&
          std::ranges::equal(a.hints(), b.hints(), same_hint);

@@ -73,6 +73,8 @@ std::string_view name_of(HintKind kind) {
       return "keep";
     case HintKind::recompute:
       return "recompute";
+    case HintKind::compress:
+      return "compress";
     default:
       return "checkpoint";
   }

@@ -1,7 +1,7 @@
 // What the user asks of the planner, carried by a graph beside its nodes: hints on single values, and
 // checkpoints, which are sets of nodes whose inner values are worth less than their recomputation. Neither
-// changes what is computed, so no node stands for them: optimisation is not hindered, and whatever a value
-// becomes takes its hints along.
+// changes what is computed (but for `compress`, and that only what derivative rules read), so no node stands
+// for them: optimisation is not hindered, and whatever a value becomes takes its hints along.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,13 +15,14 @@
 
 namespace tidemark {
 
-enum class HintKind : std::uint8_t { keep, recompute, checkpoint };
+enum class HintKind : std::uint8_t { keep, recompute, checkpoint, compress };
 std::string_view name_of(HintKind kind);
 
 struct Hint {
-  HintKind kind = HintKind::keep;  // keep or recompute
+  HintKind kind = HintKind::keep;  // any but checkpoint
   ValueId value;                   // invalid: the value was optimised away
   SourceLine where = {};
+  std::string format = {};  // of a compress: the one in which the value waits for derivative rules
 };
 
 // One call of checkpoint(f). Nodes name the innermost one they were traced in.

@@ -5,7 +5,8 @@
 //           ┌────────────── Op ──────────────┐
 //   types ──┤ infer                          │
 //   rules ──┤ vjp  jvp  expand   derivative  ├── opt, autodiff
-//   facts ──┤ kind replay effect view        ├── plan
+//           │ tolerant                       │
+//   facts ──┤ kind replay effect view unpacks├── plan
 //           │ fails                          ├── engine
 //   laws  ──┤ dtypes samples                 ├── tests
 //           └────────────────────────────────┘
@@ -174,6 +175,14 @@ struct Op {
   // results that there were. Reverse mode replaces calls by it before it asks for a vjp; `wanted` says who
   // needs a gradient.
   std::vector<Var> (*for_reverse)(const RuleCall&) = nullptr;
+
+  // Does the vjp neither divide by its operands or its first result nor compare them for equality? Then an
+  // error in one of them makes one of the same order in the gradient, and the rule may read lossy copies
+  // where the user allows it.
+  bool tolerant = false;
+  // Is the result what a packed operand stands for, larger than that and made about as fast as it is written?
+  // What waits is then the operand.
+  bool unpacks = false;
 
   std::optional<ViewSpec> (*view)(const Call&,
                                   int result) = nullptr;  // can the result be a window on an operand?

@@ -37,8 +37,9 @@ class Printer {
     out_ += '\n';
     for (std::size_t i = 0; i < graph_.checkpoints().size(); ++i) print_checkpoint(CheckpointId(i));
     for (const Hint& hint : graph_.hints()) {
-      out_ +=
-          fmt::format("{}  {} {}", indent_, name_of(hint.kind), hint.value.valid() ? label(hint.value) : "_");
+      out_ += fmt::format("{}  {} ", indent_, name_of(hint.kind));
+      if (hint.kind == HintKind::compress) out_ += name_text(hint.format) + " ";
+      out_ += hint.value.valid() ? label(hint.value) : "_";
       print_where(hint.where);
     }
     out_ += indent_ + "}";

@@ -195,7 +195,10 @@ const Case cases[] = {
      "%a = reshape(%x) {shape = [1, 8]} : f32[1, 8] %z = flip(%a) {axes = [0]} : f32[1, 8] return f32[1, 8] "
      "%z",
      "%a = reshape(%x) {shape = [1, 8]} : f32[1, 8] return f32[1, 8] %a"},
-    {"stop_gradient(x) → x", "%z = stop_gradient(%x) : f32[8] return f32[8] %z", "return f32[8] %x"},
+    {"stop_gradient(x) → x, likewise residual", "%z = stop_gradient(%x) : f32[8] return f32[8] %z",
+     "return f32[8] %x"},
+    {"stop_gradient(x) → x, likewise residual", "%z = residual(%x) : f32[8] return f32[8] %z",
+     "return f32[8] %x"},
     {"flip(flip(x)) → x",
      "%a = flip(%m) {axes = [0, 1]} : f32[2, 4] %z = flip(%a) {axes = [0, 1]} : f32[2, 4] return f32[2, 4] "
      "%z",

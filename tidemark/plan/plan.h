@@ -99,7 +99,7 @@ struct Lane {
   std::int32_t memory = 0;  // that a compute lane works in
 };
 
-// What became of a hint: a keep, a recompute, or a checkpoint.
+// What became of a hint: a keep, a recompute, a checkpoint or a compress.
 struct HintReport {
   HintKind kind = HintKind::keep;
   std::string name = {};  // of the value or the checkpoint; may be empty

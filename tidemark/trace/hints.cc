@@ -13,15 +13,19 @@ Tensor marked(const Operand& x, const Mark& mark) {
   });
 }
 
-Tensor hinted(HintKind kind, const Operand& x) {
-  return marked(
-      x, [&](Graph& graph, ValueId v) { graph.add_hint({.kind = kind, .value = v, .where = x.where()}); });
+Tensor hinted(HintKind kind, const Operand& x, std::string_view format = {}) {
+  return marked(x, [&](Graph& graph, ValueId v) {
+    graph.add_hint({.kind = kind, .value = v, .where = x.where(), .format = std::string(format)});
+  });
 }
 
 }  // namespace
 
 Tensor keep(const Operand& x) { return hinted(HintKind::keep, x); }
 Tensor recompute(const Operand& x) { return hinted(HintKind::recompute, x); }
+Tensor compress(const Operand& x, QuantFormat format) {
+  return hinted(HintKind::compress, x, name_of(format));
+}
 
 Tensor name(const Operand& x, std::string name) {
   return marked(x, [&](Graph& graph, ValueId v) { graph[v].name = std::move(name); });

@@ -1,10 +1,13 @@
-// What a user can tell the planner. Results never change by a bit; memory and time do. A hint without effect
-// is reported in the plan's summary with the reason (docs/hints.md).
+// What a user can tell the planner. Results never change by a bit (but for gradients where `compress` is
+// used); memory and time do. A hint without effect is reported in the plan's summary with the reason
+// (docs/hints.md).
 //
 //   keep(x)              x is never computed a second time
 //   recompute(x)         x is not stored over its longest gap between two uses, but computed again
 //   checkpoint(f)(x, …)  what enters f is stored, what f makes inside is computed again when the backward
 //                        pass needs it
+//   compress(x, codec)   x waits for the backward pass in a smaller form, which is not exact: derivative
+//                        rules read a copy. What the forward pass computes is untouched.
 //   name(x, "h")         what summaries and errors call x
 //
 // Outside of grad, compile and the like, operations run at once and hints do nothing.
@@ -12,13 +15,22 @@
 #include <optional>
 #include <string>
 
+#include "tidemark/ops/quantization/quant_format.h"
 #include "tidemark/trace/trace.h"
 #include "tidemark/trace/tree.h"
 
 namespace tidemark {
 
+// In 16, 8 and 4 bits per number; errors are in docs/lossy.md.
+namespace codec {
+inline constexpr QuantFormat bf16 = QuantFormat::bf16, f16 = QuantFormat::f16;
+inline constexpr QuantFormat e4m3 = QuantFormat::e4m3, e5m2 = QuantFormat::e5m2;
+inline constexpr QuantFormat int8 = QuantFormat::int8, int4 = QuantFormat::int4;
+}  // namespace codec
+
 Tensor keep(const Operand& x);
 Tensor recompute(const Operand& x);
+Tensor compress(const Operand& x, QuantFormat format);
 Tensor name(const Operand& x, std::string name);
 
 struct CheckpointOptions {

@@ -23,20 +23,29 @@ std::vector<TierBudget> parse_tiers(const std::vector<std::string>& texts) {
   return tiers;
 }
 
+Lossy lossy_within(double error) {
+  if (!(error > 0 && error < 1))
+    fail(ErrorCode::bad_plan_option,
+         {.what = fmt::format("--lossy {}", error), .expected = "a share between 0 and 1, such as 0.004"});
+  return {.error = error};
+}
+
 ExitCode run(const CLI::App& plan, const PlanCommand& command) {
-  if (!command.memory) refuse_options(plan, {"--solver", "--without", "--tier"}, "a plan without --memory");
+  if (!command.memory)
+    refuse_options(plan, {"--solver", "--without", "--tier", "--lossy"}, "a plan without --memory");
+  if (command.lossy) refuse_options(plan, {"--by-batch", "--passes"}, "a plan with --lossy");
   if (!command.check.empty())
     refuse_options(plan, {"--solver", "--without", "--passes"}, "a schedule that is only judged");
   switch (command.model.kind()) {
     case ModelKind::dag_file:
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--machine", "--print", "--by-batch", "--tier"},
+                      "--output", "--machine", "--print", "--by-batch", "--tier", "--lossy"},
                      "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
     case ModelKind::graph_file:
-      refuse_options(plan, {"--batch", "--context", "--dtype", "--optimizer", "--by-batch"},
+      refuse_options(plan, {"--batch", "--context", "--dtype", "--optimizer", "--by-batch", "--lossy"},
                      "a graph in a file");
       break;
     case ModelKind::built_in:
@@ -59,6 +68,9 @@ void add_plan(CLI::App& app, int& exit_code) {
       "--tier", [command](const std::vector<std::string>& texts) { command->tiers = parse_tiers(texts); },
       "a further memory of the machine and what may be taken of it (disk=20GiB); may be given more than "
       "once");
+  plan->add_option_function<double>(
+      "--lossy", [command](double error) { command->lossy = lossy_within(error); },
+      "what waits for the backward pass may do so in a form with this error (0.004: 8 bits per number)");
   plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*plan, command->effort);
   add_solver_options(*plan, command->solvers);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/engine/compile_options.h"
 #include "tidemark/plan/spill/tier.h"
 #include "tools/exit_code.h"
 #include "tools/options/budget_option.h"
@@ -17,6 +18,7 @@ struct PlanCommand {
   ModelOption model;
   std::optional<Budget> memory;   // none: the least memory at no extra time
   std::vector<TierBudget> tiers;  // further memories; with --memory only
+  std::optional<Lossy> lossy;     // forms that values may wait in; with --memory, built-in models only
   EffortOption effort;
   SolverOption solvers;
   bool fixed_order = false;

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/base/stopwatch.h"
-#include "tidemark/engine/loop_budget.h"
+#include "tidemark/engine/form_search.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/ops/cpu_target.h"
@@ -26,6 +27,21 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 double percent_above(double seconds, double least) { return least > 0 ? 100 * (seconds / least - 1) : 0; }
+
+// Values that wait in a smaller form, and values that wait in another memory.
+std::int64_t forms(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const Node& node : graph.nodes()) {
+    count += node.op->unpacks;
+    for (const Graph& region : node.regions) count += forms(region);
+  }
+  return count;
+}
+std::int64_t copies(const Plan& plan) {
+  return std::ranges::count_if(plan.steps, [&](const Step& step) {
+    return step.kind == StepKind::copy && plan.buffers[step.out[0].buffer.index].memory > 0;
+  });
+}
 
 Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
   Json json = {{"model", command.model.model},
@@ -60,6 +76,7 @@ Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
   }
   json["lanes"] = Json::array();
   for (const Lane& lane : plan.lanes) json["lanes"].push_back(lane.name);
+  json["choices"] = {{"recompute", repeats(plan)}, {"compress", forms(graph)}, {"disk", copies(plan)}};
   return json;
 }
 
@@ -83,15 +100,15 @@ Json misfit(const PlanCommand& command, const Graph& graph, const Infeasible& in
             {"waiting", parts.waiting}}}};
 }
 
-// A limit in time leaves a part of it for what would help. Within a budget, what loops keep changes the
-// graph.
-Result<Plan, Infeasible> plan_leaving_time(const Graph& traced, Graph& graph, const PlanOptions& options,
-                                           PipelineReport* report) {
+// A limit in time leaves a part of it for what would help. Within a budget, what loops keep and the forms in
+// which values wait change the graph.
+Result<Plan, Infeasible> plan_leaving_time(const Graph& traced, const std::optional<Lossy>& lossy,
+                                           Graph& graph, const PlanOptions& options, PipelineReport* report) {
   constexpr double most = 0.85;
   const TimeShare share(options.control, most);
-  if (!options.memory || !loop_memory_range(traced).any)
+  if (!lossy && (!options.memory || !loop_memory_range(traced).any))
     return try_plan(graph, cpu_target(), options, report);
-  PlanWithLoops found = plan_with_loops(traced, {}, options);
+  PlanWithForms found = plan_with_forms(traced, lossy, {}, options);
   graph = std::move(found.graph);
   return std::move(found.plan);
 }
@@ -111,6 +128,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   SearchControl control(planning_control(command.effort.value));
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);
+  const LossyReads allowed(command.lossy.has_value());
   const Graph traced = command.model.load();
   OptReport optimised;
   Graph graph = prepare_graph(traced, {}, &optimised);
@@ -133,7 +151,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   options.effort = command.effort.value.factor;
   options.control = &control;
   PipelineReport report;
-  Result<Plan, Infeasible> result = plan_leaving_time(traced, graph, options, &report);
+  Result<Plan, Infeasible> result = plan_leaving_time(traced, command.lossy, graph, options, &report);
   if (!result) {
     control.enter("changes", 0);
     std::vector<std::string> changes = changes_of_model(command.model, options);

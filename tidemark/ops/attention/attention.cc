@@ -303,6 +303,7 @@ const Op op::attention = {
     .infer = infer,
     .vjp = vjp,
     .expand = expand,
+    .tolerant = true,
     .samples = samples,
 };
 // 16-bit operands come with f32 rows, a mixture that samples cannot say: `dtypes` lists the others.

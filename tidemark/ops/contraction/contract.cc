@@ -221,6 +221,7 @@ const Op op::contract = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
+    .tolerant = true,
     .samples = samples,
 };
 

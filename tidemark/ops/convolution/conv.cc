@@ -247,6 +247,7 @@ const Op op::conv = {
     .infer = infer_conv,
     .vjp = vjp_conv,
     .jvp = jvp_conv,
+    .tolerant = true,
     .samples = samples_conv,
 };
 

@@ -74,6 +74,7 @@ struct NormFamily {
             .infer = [](const Call& call) { return infer_norm(call, form(call)); },
             .vjp = [](const RuleCall& r) { return vjp_norm(r, form(r.call), grad, params); },
             .expand = [](const RuleCall& r) { return expand_norm(r, form(r.call)); },
+            .tolerant = true,
             .samples = [] { return forward_samples(cases(), centered); }};
   }
   static constexpr Op gradient(std::string_view name) {

@@ -94,6 +94,7 @@ const Op op::softmax = {
     .infer = infer,
     .vjp = vjp_softmax,
     .expand = expand_softmax,
+    .tolerant = true,
     .samples = samples,
 };
 const Op op::softmax_grad = {

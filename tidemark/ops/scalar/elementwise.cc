@@ -11,7 +11,8 @@
 namespace tidemark {
 namespace {
 
-using formula::HasKinkAtZero, formula::HasPulls, formula::HasSlope, formula::YieldsBool;
+using formula::HasExactRule, formula::HasKinkAtZero, formula::HasPulls, formula::HasSlope,
+    formula::YieldsBool;
 
 DType sample_dtype(DTypeSet set) { return set.bits == booleans.bits ? DType::boolean : DType::f64; }
 
@@ -21,7 +22,8 @@ constexpr Op plain_op(std::string_view name, bool smooth) {
   return {.name = name,
           .kind = OpKind::elementwise,
           .derivative = smooth ? Derivative::rule : Derivative::zero,
-          .dtypes = Row::dtypes};
+          .dtypes = Row::dtypes,
+          .tolerant = smooth && !HasExactRule<typename Row::F>};
 }
 
 // ---- one operand

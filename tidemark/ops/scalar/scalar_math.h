@@ -139,6 +139,11 @@ template <class F>
 concept HasKinkAtZero = requires {
   F::kink_at_zero;
 };
+// Its rule divides by what it reads or compares it for equality: it wants no lossy copy.
+template <class F>
+concept HasExactRule = requires {
+  F::exact_rule;
+};
 template <class F>
 concept YieldsBool = requires {
   F::yields_bool;

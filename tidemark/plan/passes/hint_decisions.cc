@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "tidemark/ir/effects.h"
@@ -109,8 +110,8 @@ class Decider {
   void read_hints() {
     std::vector<bool> seen(graph_.values().size(), false), kept(seen), recomputed(seen);
     for (const Hint& hint : graph_.hints()) {
-      if (hint.value.valid())
-        (hint.kind == HintKind::keep ? kept : recomputed)[draft_.root(hint.value).index] = true;
+      if (!hint.value.valid() || hint.kind == HintKind::compress) continue;
+      (hint.kind == HintKind::keep ? kept : recomputed)[draft_.root(hint.value).index] = true;
     }
     for (const Hint& hint : graph_.hints()) {
       HintReport report{.kind = hint.kind, .name = {}, .where = hint.where};
@@ -120,16 +121,32 @@ class Decider {
         const ValueId root = draft_.root(hint.value);
         report.name = label(hint.value);
         report.value = root;
-        report.reason = kept[root.index] && recomputed[root.index]
+        const bool compress = hint.kind == HintKind::compress;
+        report.reason = compress ? read_compress(hint.value, report)
+                        : kept[root.index] && recomputed[root.index]
                             ? "it is both to be kept and to be recomputed"
                         : seen[root.index]            ? "the same was asked before"
                         : hint.kind == HintKind::keep ? read_keep(root, report)
                                                       : read_recompute(root, report);
-        seen[root.index] = true;
+        if (!compress) seen[root.index] = true;
       }
       report.honoured = report.reason.empty();
       out_.reports.push_back(std::move(report));
     }
+  }
+
+  // Lowered before the plan, it has a reader that packs it and another that unpacks what was packed.
+  std::string read_compress(ValueId v, HintReport& report) const {
+    std::map<std::uint32_t, std::int64_t> packed;  // what nodes make of it, by value: bytes
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->unpacks && packed.contains(node.operands[0].index)) {
+        report.bytes = graph_.type(v).bytes() - packed.at(node.operands[0].index);
+        return {};
+      }
+      if (node.results.size() == 1 && std::ranges::count(node.operands, v) > 0)
+        packed.emplace(node.results[0].index, graph_.type(node.results[0]).bytes());
+    }
+    return "no derivative rule outside of loops reads it, or it is an argument or inside a checkpoint";
   }
 
   std::string read_keep(ValueId root, HintReport& report) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tidemark/plan/plan.h"
 #include "tidemark/plan/report/plan_hash.h"
@@ -30,6 +31,8 @@ std::string describe(const HintReport& hint) {
   if (hint.where.known()) text += fmt::format("({}) ", short_form(hint.where));
   if (!hint.honoured) return text + fmt::format("has no effect: {}", hint.reason);
   if (hint.kind == HintKind::keep) return text + fmt::format("keeps {}", bytes(hint.bytes));
+  if (hint.kind == HintKind::compress)
+    return text + fmt::format("takes {} less while it waits for the backward pass", bytes(hint.bytes));
   text += fmt::format("does not store {}, adds {} steps of {:.3g} ms", bytes(hint.bytes), hint.runs,
                       1e3 * hint.seconds);
   if (hint.kept_bytes > 0) text += fmt::format("; {} stored within its memory", bytes(hint.kept_bytes));
@@ -41,12 +44,26 @@ struct Counts {
   int kernels = 0, grouped = 0,
       in_tiles = 0;  // launches of groups, steps in them, values that have no memory
   std::int64_t tile_bytes = 0;
-  int computed = 0, moved = 0;   // steps that compute, and copies and codes
-  std::int64_t moved_bytes = 0;  // of plain values
+  int computed = 0, moved = 0;  // steps that compute, and copies and codes
+  int packed = 0;               // values that wait in a smaller form, those of loops' steps included
+  std::int64_t packed_bytes = 0, plain_bytes = 0;  // with and without it, of one step where it is a loop's
+  std::int64_t moved_bytes = 0;                    // of plain values
 };
+
+void count_packed(const Graph& graph, Counts& counts) {
+  std::set<std::uint32_t> seen;
+  for (const Node& node : graph.nodes()) {
+    for (const Graph& region : node.regions) count_packed(region, counts);
+    if (!node.op->unpacks || !seen.insert(node.operands[0].index).second) continue;
+    ++counts.packed;
+    counts.packed_bytes += graph.type(node.operands[0]).bytes();
+    counts.plain_bytes += graph.type(node.results[0]).bytes();
+  }
+}
 
 Counts count(const Graph& graph, const Plan& plan) {
   Counts counts;
+  count_packed(graph, counts);
   std::vector<bool> runs(graph.nodes().size(), false);
   for (std::size_t t = 0; t < plan.steps.size(); ++t) {
     const Step& step = plan.steps[t];
@@ -132,6 +149,10 @@ std::string summary(const Graph& graph, const Plan& plan) {
   if (counts.grouped > 0) {
     line("fused", fmt::format("{} steps in {} kernels, {} values ({}) without memory", counts.grouped,
                               counts.kernels, counts.in_tiles, bytes(counts.tile_bytes)));
+  }
+  if (counts.packed > 0) {
+    line("compressed", fmt::format("{} values wait for the backward pass in {} instead of {}", counts.packed,
+                                   bytes(counts.packed_bytes), bytes(counts.plain_bytes)));
   }
   line("plan hash", hash_text(plan_hash(plan)));
   if (!plan.hints.empty()) {

@@ -1,0 +1,240 @@
+#include "tidemark/autodiff/residuals.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tidemark/ops/control/loop_reverse.h"
+#include "tidemark/ops/quantization/quantize.h"
+#include "tidemark/ops/quantization/residual.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise.h"
+
+namespace tidemark {
+namespace {
+
+thread_local bool lossy_reads_allowed = false;
+
+}  // namespace
+
+LossyReads::LossyReads(bool allowed) : before_(lossy_reads_allowed) { lossy_reads_allowed = allowed; }
+LossyReads::~LossyReads() { lossy_reads_allowed = before_; }
+
+RuleReads::RuleReads(Builder& builder) : builder_(builder) {
+  for (const Hint& hint : builder.graph().hints()) {
+    if (hint.kind == HintKind::compress && hint.value.valid()) asked_[hint.value.index] = hint.format;
+  }
+}
+
+Var RuleReads::operator()(const Node& node, ValueId v, bool is_statistic) {
+  const Var plain(builder_, v);
+  const auto asked = asked_.find(v.index);
+  const bool allowed = asked != asked_.end() || (lossy_reads_allowed && node.op->tolerant && !is_statistic);
+  // Loops and branches run forward again from what they read, and must come by the same values.
+  if (!allowed || !node.regions.empty() || !is_float(plain.dtype())) return plain;
+  const auto [place, is_new] = marked_.try_emplace(v.index);
+  if (is_new) place->second = residual(plain, asked == asked_.end() ? "" : asked->second);
+  return place->second;
+}
+
+namespace {
+
+// The marks of one graph, not of its regions.
+class Marks {
+ public:
+  // `carried`: how many of the first inputs are a loop's carries, which it keeps for each iteration.
+  Marks(const Graph& graph, std::size_t carried) : graph_(graph), carried_(carried) {
+    const std::vector<int> uses = use_counts(graph);
+    for (const Node& node : graph.nodes()) {
+      if (node.op != &op::residual || uses[node.results[0].index] == 0) continue;
+      const ValueId root = root_of(node.operands[0]);
+      const std::optional<QuantFormat> asked = quant_format_named(unpack<ResidualAttrs>(node.attrs).format);
+      if (!may_wait(root)) continue;
+      const auto [place, is_new] = number_.try_emplace(root.index, list_.size());
+      if (is_new) list_.push_back({.graph = &graph, .value = root, .asked = asked});
+      if (!list_[place->second].asked) list_[place->second].asked = asked;
+    }
+  }
+
+  const std::vector<Residual>& list() const { return list_; }
+  std::optional<std::size_t> number(ValueId root) const {
+    const auto found = number_.find(root.index);
+    return found == number_.end() ? std::nullopt : std::optional(found->second);
+  }
+  // What `v` shows all of, through reshapes, transposes and the like.
+  ValueId root_of(ValueId v) const {
+    while (shows_all(v)) v = graph_[graph_[v].producer].operands[0];
+    return v;
+  }
+
+ private:
+  bool shows_all(ValueId v) const {
+    if (graph_.is_input(v)) return false;
+    const Node& node = graph_[graph_[v].producer];
+    return node.op->view && node.operands.size() == 1 && node.results.size() == 1 &&
+           graph_.type(node.operands[0]).bytes() == graph_.type(v).bytes();
+  }
+  bool may_wait(ValueId root) const {
+    if (graph_.is_input(root)) return graph_[root].result < carried_;
+    const Node& node = graph_[graph_[root].producer];
+    if (node.operands.empty()) return false;  // a constant
+    for (CheckpointId c = node.checkpoint; c.valid(); c = graph_[c].parent) {
+      if (std::ranges::count(graph_[c].results, root) == 0) return false;
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  const std::size_t carried_;
+  std::vector<Residual> list_;
+  std::map<std::uint32_t, std::size_t> number_;
+};
+
+// Of a region: how many inputs are carried, and how often it runs; none: nothing of it is kept.
+struct RegionKeeps {
+  std::size_t carried = 0;
+  std::int64_t trips = 0;
+};
+std::optional<RegionKeeps> keeps(const Node& node, std::size_t region) {
+  if (node.op != &op::loop_reverse || region != 1) return {};
+  const auto attrs = unpack<LoopReverseAttrs>(node.attrs);
+  if (attrs.unknown_length()) return {};
+  return RegionKeeps{static_cast<std::size_t>(attrs.carries), attrs.trips};
+}
+
+void add_residuals(const Graph& graph, std::size_t carried, std::int64_t copies,
+                   std::vector<Residual>& list) {
+  const Marks marks(graph, carried);
+  for (Residual residual : marks.list()) {
+    residual.copies = copies;
+    list.push_back(std::move(residual));
+  }
+  for (const Node& node : graph.nodes()) {
+    for (std::size_t r = 0; r < node.regions.size(); ++r) {
+      if (const std::optional<RegionKeeps> kept = keeps(node, r))
+        add_residuals(node.regions[r], kept->carried, copies * kept->trips, list);
+    }
+  }
+}
+
+bool has_marks(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    return node.op == &op::residual || std::ranges::any_of(node.regions, has_marks);
+  });
+}
+
+// Lowers the marks of a graph and of its regions, in the order of residuals_of.
+class MarkLowering {
+ public:
+  MarkLowering(const ResidualChoice& choice, bool errors) : choice_(choice), errors_(errors) {}
+
+  Graph run(const Graph& graph) { return lower(graph, RegionKeeps{}, errors_); }
+
+ private:
+  Graph lower(const Graph& graph, const std::optional<RegionKeeps>& kept, bool errors) {
+    if (!has_marks(graph)) return graph;
+    const std::optional<Marks> marks =
+        kept ? std::optional<Marks>(std::in_place, graph, kept->carried) : std::nullopt;
+    const std::size_t first = next_;
+    if (marks) next_ += marks->list().size();
+    const auto format_of = [&](ValueId root) -> std::optional<QuantFormat> {
+      const std::optional<std::size_t> number = marks ? marks->number(root) : std::nullopt;
+      return number && first + *number < choice_.size() ? choice_[first + *number] : std::nullopt;
+    };
+
+    Graph result;
+    result.name = graph.name;
+    Builder builder(result);
+    std::vector<Var> image(graph.values().size()), small(image), copy(image);
+    const auto quantize_behind = [&](ValueId v) {
+      const std::optional<QuantFormat> format = format_of(v);
+      if (!format) return;
+      builder.set_checkpoint({});
+      small[v.index] = quantize(image[v.index], *format);
+    };
+    for (const Input& input : graph.inputs()) {
+      const Value& value = graph[input.value];
+      image[input.value.index] = Var(builder, result.add_input(value.type, value.name, input.donated));
+    }
+    copy_checkpoints(graph, result);
+    for (const Input& input : graph.inputs()) quantize_behind(input.value);
+    // The copy of what `v` shows all of, looked at in the same way.
+    const auto seen_through = [&](ValueId v, ValueId root) {
+      std::vector<const Node*> views;
+      for (; v != root; v = views.back()->operands[0]) views.push_back(&graph[graph[v].producer]);
+      Var seen = copy[root.index];
+      for (; !views.empty(); views.pop_back())
+        seen = builder.call(*views.back()->op, {&seen, 1}, views.back()->attrs).front();
+      return seen;
+    };
+    for (const Node& node : graph.nodes()) {
+      builder.set_where(node.where);
+      builder.set_checkpoint(node.checkpoint);
+      if (node.op == &op::residual) {
+        const ValueId v = node.operands[0], root = marks ? marks->root_of(v) : v;
+        if (!small[root.index]) {
+          image[node.results[0].index] = image[v.index];
+          continue;
+        }
+        if (!copy[root.index])
+          copy[root.index] = dequantize(small[root.index], *format_of(root), graph.type(root));
+        image[node.results[0].index] = seen_through(v, root);
+        continue;
+      }
+      std::vector<Var> in;
+      for (ValueId v : node.operands) in.push_back(image[v.index]);
+      std::vector<Graph> regions;
+      for (std::size_t r = 0; r < node.regions.size(); ++r)
+        regions.push_back(lower(node.regions[r], kept ? keeps(node, r) : std::nullopt, false));
+      const std::vector<Var> out = builder.call(*node.op, in, node.attrs, std::move(regions));
+      for (std::size_t r = 0; r < out.size(); ++r) {
+        image[node.results[r].index] = out[r];
+        const std::string& name = graph[node.results[r]].name;
+        if (!name.empty()) result[out[r].id()].name = name;
+        quantize_behind(node.results[r]);
+      }
+    }
+    for (ValueId v : graph.outputs()) result.add_output(image[v.index].id());
+    if (errors && marks) {
+      for (const Residual& residual : marks->list()) {
+        const ValueId v = residual.value;
+        if (!copy[v.index]) continue;
+        result.add_output(largest(image[v.index] - copy[v.index]).id());
+        result.add_output(largest(image[v.index]).id());
+      }
+    }
+    copy_hints(graph, result, 0, ids_of(image));
+    return result;
+  }
+
+  static Var largest(const Var& x) {
+    const Var size = abs(x);
+    const Var finite = less_equal(size, constant_like(size, std::numeric_limits<float>::max()));
+    const Var counted = select(finite, size, zeros_like(size));
+    return reduce_max(counted, all_axes(counted.shape().rank()));
+  }
+
+  const ResidualChoice& choice_;
+  const bool errors_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+std::vector<Residual> residuals_of(const Graph& graph) {
+  std::vector<Residual> list;
+  if (has_marks(graph)) add_residuals(graph, 0, 1, list);
+  return list;
+}
+
+ResidualChoice asked_for(const std::vector<Residual>& residuals) {
+  ResidualChoice choice;
+  for (const Residual& residual : residuals) choice.push_back(residual.asked);
+  return choice;
+}
+
+Graph lower_residuals(const Graph& graph, const ResidualChoice& choice, bool errors) {
+  return MarkLowering(choice, errors).run(graph);
+}
+
+}  // namespace tidemark

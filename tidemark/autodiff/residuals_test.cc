@@ -1,0 +1,87 @@
+#include "tidemark/autodiff/residuals.h"
+
+#include <gtest/gtest.h>
+
+#include "tidemark/ir/print.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/tidemark.h"
+
+namespace tidemark {
+namespace {
+
+Graph traced_gradient(bool lossy, const std::function<Tensor(Tensor)>& f, const Shape& shape) {
+  const LossyReads allowed(lossy);
+  return trace_call(grad(f), std::tuple(Tensor::of_type({DType::f32, shape})), {}).graph;
+}
+int count_ops(const Graph& graph, std::string_view name) {
+  int count = 0;
+  for (const Node& node : graph.nodes()) {
+    count += node.op->name == name;
+    for (const Graph& region : node.regions) count += count_ops(region, name);
+  }
+  return count;
+}
+
+Tensor smooth_sum(const Tensor& x) { return sum(tanh(x * 2) * sin(x)); }
+
+TEST(Residuals, NothingIsMarkedUnlessItIsAllowed) {
+  EXPECT_EQ(count_ops(traced_gradient(false, smooth_sum, {64}), "residual"), 0);
+  EXPECT_GT(count_ops(traced_gradient(true, smooth_sum, {64}), "residual"), 0);
+  EXPECT_EQ(count_ops(traced_gradient(false, smooth_sum, {64}), "residual"), 0) << "the scope has ended";
+}
+
+TEST(Residuals, LoweredToNothingTheGraphIsTheOneWithoutMarks) {
+  const Graph marked = traced_gradient(true, smooth_sum, {64});
+  const Graph lowered = lower_residuals(marked, {});
+  EXPECT_EQ(count_ops(lowered, "residual"), 0);
+  const Graph plain = traced_gradient(false, smooth_sum, {64});
+  EXPECT_EQ(print(prepare_graph(lowered)), print(prepare_graph(plain)));
+  EXPECT_EQ(print(prepare_graph(marked)), print(prepare_graph(plain))) << "marks mean nothing by themselves";
+}
+
+TEST(Residuals, ArgumentsAndConstantsAreNone) {
+  const Graph marked =
+      traced_gradient(true, [](Tensor x) { return sum(square(x) + x * arange(64, DType::f32)); }, {64});
+  EXPECT_TRUE(residuals_of(marked).empty()) << print(marked);
+}
+
+TEST(Residuals, WhatIsSeenThroughReshapesIsOneValue) {
+  const auto f = [](Tensor x) {
+    const Tensor h = exp(x);
+    return sum(square(transpose(h))) + sum(sin(reshape(h, {64}))) + sum(square(h));
+  };
+  const Graph marked = traced_gradient(true, f, {8, 8});
+  const std::vector<Residual> list = residuals_of(marked);
+  ASSERT_EQ(list.size(), 1u) << print(marked);
+  const Graph lowered = lower_residuals(marked, {QuantFormat::int8});
+  EXPECT_EQ(count_ops(lowered, "quantize"), 1);
+  EXPECT_EQ(count_ops(lowered, "dequantize"), 1);
+}
+
+TEST(Residuals, StepsOfALoopHaveTheirOwn) {
+  const auto f = [](Tensor x) {
+    return sum(repeat(
+        5, [](Tensor h) { return sin(exp(h * 0.5)); }, x));
+  };
+  const Graph marked = traced_gradient(true, f, {64});
+  const std::vector<Residual> list = residuals_of(marked);
+  ASSERT_FALSE(list.empty());
+  for (const Residual& residual : list) EXPECT_EQ(residual.copies, 5);
+  const Graph lowered = lower_residuals(marked, ResidualChoice(list.size(), QuantFormat::bf16));
+  EXPECT_EQ(count_ops(lowered, "quantize"), static_cast<int>(list.size()));
+  EXPECT_EQ(count_ops(lowered, "residual"), 0);
+}
+
+TEST(Residuals, TheOrderDoesNotDependOnSizes) {
+  const auto f = [](Tensor x) {
+    for (int i = 0; i < 3; ++i) x = tanh(matmul(x, reshape(arange(4, DType::f32), {2, 2})));
+    return sum(x);
+  };
+  const Graph few = traced_gradient(true, f, {1, 2}), many = traced_gradient(true, f, {4096, 2});
+  const std::vector<Residual> a = residuals_of(few), b = residuals_of(many);
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].value, b[i].value);
+}
+
+}  // namespace
+}  // namespace tidemark

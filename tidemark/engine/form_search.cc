@@ -1,0 +1,177 @@
+#include "tidemark/engine/form_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "tidemark/ops/cpu_target.h"
+
+namespace tidemark {
+namespace {
+
+// Less is not worth the steps that code it.
+constexpr std::int64_t small_residual = 16384;  // bytes
+
+// The smallest format of the type that is within the error, of several the closest; none: nothing is smaller
+// than the value.
+std::optional<QuantFormat> best_format(const Type& type, double error) {
+  std::optional<QuantFormat> best;
+  std::int64_t bytes = type.bytes();
+  for (int i = 0; i < quant_format_count; ++i) {
+    const auto format = static_cast<QuantFormat>(i);
+    const double own = quantization_error(format, type.dtype);
+    const std::int64_t taken = quantized_bytes(format, type);
+    const bool closer = best && taken == bytes && own < quantization_error(*best, type.dtype);
+    if (own <= error && (taken < bytes || closer)) best = format, bytes = taken;
+  }
+  return best;
+}
+
+class FormSearch {
+ public:
+  FormSearch(const Graph& traced, const Lossy& lossy, const std::vector<std::string>& skip,
+             const PlanOptions& options)
+      : traced_(traced),
+        skip_(skip),
+        quick_(options),
+        residuals_(residuals_of(traced)),
+        asked_(asked_for(residuals_)),
+        all_(all_forms(traced, lossy)) {
+    quick_.effort = quick_.effort.at_most(Effort::quick);
+    quick_.one_round = true;
+    quick_.floor = false;
+    for (std::size_t i = 0; i < residuals_.size(); ++i) {
+      if (all_[i] != asked_[i]) order_.push_back(i);
+    }
+    std::vector<double> price;
+    for (const Residual& residual : residuals_) price.push_back(price_of(residual));
+    std::ranges::stable_sort(order_, std::greater(), [&](std::size_t i) { return price[i]; });
+  }
+
+  bool is_empty() const { return order_.empty(); }
+  std::size_t most() const { return order_.size(); }
+
+  // Those that are dearest, `count` of them.
+  ResidualChoice choice(std::size_t count) const {
+    ResidualChoice choice = asked_;
+    for (std::size_t k = 0; k < count; ++k) choice[order_[k]] = all_[order_[k]];
+    return choice;
+  }
+
+  // How many make the fastest plan; none: no number of them is known to fit.
+  std::optional<std::size_t> best_count() {
+    for (const double share : {1.0, 0.5, 0.25, 0.75}) judge(count_for(share));
+    if (!best_) return {};
+    // Between the best and what was judged next to it.
+    for (int round = 0; round < 2; ++round) {
+      const auto at = judged_.find(*best_);
+      std::vector<std::size_t> nearby;
+      if (at != judged_.begin()) nearby.push_back((*best_ + std::prev(at)->first) / 2);
+      if (std::next(at) != judged_.end()) nearby.push_back((*best_ + std::next(at)->first) / 2);
+      for (const std::size_t count : nearby) judge(count);
+    }
+    return best_;
+  }
+
+ private:
+  // Seconds to make it again, per byte that its form saves. What loops made or carry has no price: it is
+  // never dear enough to be left out.
+  double price_of(const Residual& residual) const {
+    const Graph& graph = *residual.graph;
+    ValueId v = residual.value;
+    while (!graph.is_input(v) && graph[graph[v].producer].op->view) v = graph[graph[v].producer].operands[0];
+    if (graph.is_input(v) || !graph[graph[v].producer].regions.empty())
+      return std::numeric_limits<double>::infinity();
+    const Machine& machine = quick_.machine ? *quick_.machine : reference_machine();
+    const NodeCall call(graph, graph[graph[v].producer]);
+    return seconds_of(machine, cpu_target(), call) / static_cast<double>(graph.type(v).bytes());
+  }
+
+  // The fewest whose forms save this share of what all of them save.
+  std::size_t count_for(double share) const {
+    const auto bytes = [&](std::size_t i) {
+      return static_cast<double>(residuals_[i].copies *
+                                 residuals_[i].graph->type(residuals_[i].value).bytes());
+    };
+    double all = 0, sum = 0;
+    for (const std::size_t i : order_) all += bytes(i);
+    std::size_t count = 0;
+    while (count < order_.size() && sum < share * all) sum += bytes(order_[count++]);
+    return count;
+  }
+
+  void judge(std::size_t count) {
+    if (quick_.control && quick_.control->time_is_up() && best_) return;
+    const auto [place, is_new] = judged_.try_emplace(count, std::numeric_limits<double>::infinity());
+    if (!is_new) return;
+    const PlanWithLoops found = plan_with_loops(lower_residuals(traced_, choice(count)), skip_, quick_);
+    if (!found.plan) return;
+    place->second = found.plan.value().seconds;
+    if (!best_ || place->second < judged_.at(*best_)) best_ = count;
+  }
+
+  const Graph& traced_;
+  const std::vector<std::string>& skip_;
+  PlanOptions quick_;
+  const std::vector<Residual> residuals_;
+  const ResidualChoice asked_, all_;
+  std::vector<std::size_t> order_;        // of residuals, the dearest first
+  std::map<std::size_t, double> judged_;  // seconds by count; infinite: does not fit
+  std::optional<std::size_t> best_;
+};
+
+PlanWithForms with_forms(PlanWithLoops planned, ResidualChoice forms) {
+  return {std::move(planned.graph), std::move(planned.plan), std::move(forms)};
+}
+
+}  // namespace
+
+ResidualChoice all_forms(const Graph& traced, const std::optional<Lossy>& lossy) {
+  const std::vector<Residual> residuals = residuals_of(traced);
+  ResidualChoice choice = asked_for(residuals);
+  if (!lossy) return choice;
+  for (std::size_t i = 0; i < residuals.size(); ++i) {
+    const Type& type = residuals[i].graph->type(residuals[i].value);
+    if (!choice[i] && type.bytes() >= small_residual) choice[i] = best_format(type, lossy->error);
+  }
+  return choice;
+}
+
+PlanWithForms plan_with_forms(const Graph& traced, const std::optional<Lossy>& lossy,
+                              const std::vector<std::string>& skip, const PlanOptions& options) {
+  ResidualChoice asked = asked_for(residuals_of(traced));
+  const Graph plain = lower_residuals(traced, asked);
+  if (!lossy || !options.memory || asked.empty())
+    return with_forms(plan_with_loops(plain, skip, options), std::move(asked));
+
+  FormSearch search(traced, *lossy, skip, options);
+  if (search.is_empty()) return with_forms(plan_with_loops(plain, skip, options), std::move(asked));
+  PlanOptions enough = options;  // where it does not fit, that is not the end of it
+  enough.floor = false;
+  PlanWithLoops exact = plan_with_loops(plain, skip, enough);
+  constexpr double nothing = 1e-4;  // of the time: not worth an error
+  if (exact.plan && exact.plan.value().extra_time() <= nothing)
+    return with_forms(std::move(exact), std::move(asked));
+
+  const std::size_t count = search.best_count().value_or(search.most());
+  ResidualChoice forms = search.choice(count);
+  PlanWithLoops lossy_plan = plan_with_loops(lower_residuals(traced, forms), skip, options);
+  if (!lossy_plan.plan && !exact.plan && options.floor) {
+    exact = plan_with_loops(plain, skip, options);  // the smallest of both is what the error tells
+    if (!exact.plan && exact.plan.error().smallest.peak() > lossy_plan.plan.error().smallest.peak())
+      return with_forms(std::move(lossy_plan), std::move(forms));
+  }
+  if (lossy_plan.plan) {
+    // What coding takes is extra time too, and no bound for plans that code other values.
+    const double free = (exact.plan ? exact.plan.value() : exact.plan.error().smallest).least_seconds;
+    Plan& plan = lossy_plan.plan.value();
+    plan.least_seconds = std::min(free, plan.seconds);
+    plan.seconds_bound = std::min(plan.seconds_bound, plan.least_seconds);
+  }
+  const bool better =
+      lossy_plan.plan && (!exact.plan || lossy_plan.plan.value().seconds < exact.plan.value().seconds);
+  return better ? with_forms(std::move(lossy_plan), std::move(forms))
+                : with_forms(std::move(exact), std::move(asked));
+}
+
+}  // namespace tidemark

@@ -1,0 +1,100 @@
+#include "tidemark/engine/gradient_error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tidemark/cpu/device.h"
+#include "tidemark/engine/session.h"
+
+namespace tidemark {
+namespace {
+
+double largest_magnitude(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double x : values) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
+  return largest;
+}
+
+// Infinite where only one of two elements is a number, or both are not and differ.
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    const double difference = std::abs(a[i] - b[i]);
+    largest =
+        std::max(largest, std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity());
+  }
+  return largest;
+}
+
+double relative(double difference, double magnitude) { return difference == 0 ? 0 : difference / magnitude; }
+
+LossyValue described(const Residual& residual, QuantFormat format) {
+  const Graph& graph = *residual.graph;
+  const Value& value = graph[residual.value];
+  return {.name = value.name,
+          .where = value.producer.valid() ? graph[value.producer].where : SourceLine(),
+          .format = format,
+          .type = value.type,
+          .copies = residual.copies,
+          .plain = Bytes(residual.copies * value.type.bytes()),
+          .small = Bytes(residual.copies * quantized_bytes(format, value.type)),
+          .bound = quantization_error(format, value.type.dtype)};
+}
+
+}  // namespace
+
+GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, const ResidualChoice& forms,
+                                const std::vector<std::string>& skip, SourceLine where) {
+  for (Input& input : traced.inputs()) input.donated = false;
+  const ProgramOptions options{.skip_optimisations = skip};
+  const auto run = [&](const Graph& graph) {
+    return Program(graph, options, default_device()).run(inputs, where);
+  };
+  const std::vector<Tensor> exact = run(lower_residuals(traced, {}));
+  const std::vector<Tensor> lossy = run(lower_residuals(traced, forms, true));
+
+  GradientError error;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (!is_float(exact[i].type().dtype)) continue;
+    const std::vector<double> right = exact[i].to_vector(), given = lossy[i].to_vector();
+    error.results.push_back(relative(largest_difference(right, given), largest_magnitude(right)));
+    error.largest = std::max(error.largest, error.results.back());
+  }
+  const std::vector<Residual> residuals = residuals_of(traced);
+  std::size_t next = exact.size();
+  for (std::size_t i = 0; i < residuals.size(); ++i) {
+    if (!forms[i]) continue;
+    LossyValue value = described(residuals[i], *forms[i]);
+    if (residuals[i].graph == &traced) {
+      const double difference = lossy[next].to_vector()[0], magnitude = lossy[next + 1].to_vector()[0];
+      value.measured = relative(difference, magnitude);
+      next += 2;
+    }
+    error.values.push_back(std::move(value));
+  }
+  return error;
+}
+
+std::string GradientError::text() const {
+  if (values.empty()) return "nothing waits for the backward pass in a lossy form: gradients are exact\n";
+  std::string text = fmt::format("{:<18}{:.2e} of a result's largest magnitude\n", "gradient error", largest);
+  Bytes plain, small;
+  for (const LossyValue& value : values) plain = plain + value.plain, small = small + value.small;
+  text += fmt::format("{:<18}{} values wait in {} instead of {}\n", "compressed", values.size(),
+                      to_string(small), to_string(plain));
+  for (const LossyValue& value : values) {
+    text += fmt::format("  {:<5} {:<20} {} → {}, error at most {:.1e}", name_of(value.format),
+                        to_string(value.type), to_string(value.plain), to_string(value.small), value.bound);
+    if (value.measured) text += fmt::format(", measured {:.1e}", *value.measured);
+    if (!value.name.empty()) text += fmt::format(", `{}`", value.name);
+    if (value.where.known()) text += fmt::format(" ({})", short_form(value.where));
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace tidemark

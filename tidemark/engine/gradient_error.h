@@ -1,0 +1,39 @@
+// What lossy copies do to a call's results: both ways are run on the same arguments and compared.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/source.h"
+#include "tidemark/engine/program.h"
+
+namespace tidemark {
+
+// A value that waits for the backward pass in a smaller form. Errors are relative to its largest magnitude.
+struct LossyValue {
+  std::string name = {};  // empty: it has none
+  SourceLine where = {};  // of the operation that makes it
+  QuantFormat format = QuantFormat::int8;
+  Type type = {};
+  std::int64_t copies = 1;              // that wait: one for each step of the loops around it
+  Bytes plain, small;                   // of all copies
+  double bound = 0;                     // of the error
+  std::optional<double> measured = {};  // none: inside a loop
+};
+
+struct GradientError {
+  // The largest difference of a result to what the call gives without lossy copies, relative to the largest
+  // magnitude of that result.
+  double largest = 0;
+  std::vector<double> results = {};  // of each floating-point result, in tree order
+  std::vector<LossyValue> values = {};
+
+  std::string text() const;
+};
+
+// `traced` with its marks, `inputs` for its inputs, none of which is overwritten. Takes as much memory as
+// planning without a budget asks for, twice.
+GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, const ResidualChoice& forms,
+                                const std::vector<std::string>& skip_optimisations, SourceLine where);
+
+}  // namespace tidemark

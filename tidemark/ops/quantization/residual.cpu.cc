@@ -1,0 +1,11 @@
+#include "tidemark/kernel/tile_convert.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise_facts.h"
+
+namespace tidemark {
+
+const CpuKernel cpu::residual = tile_kernel<[](const Call& call) {
+  return TileCode{.tile = copy_tile(call.out[0].dtype), .staging = Staging::storage};
+}>(elementwise_facts<0>);
+
+}  // namespace tidemark
