@@ -11,6 +11,7 @@
 #include "tests/support/test_target.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/quantization/quantize.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/constant.h"
 
@@ -46,6 +47,15 @@ bool is_uncut(const Op& op) {
 std::vector<Sample> large_samples(const Op& op) {
   if (&op == &op::reshape)
     return {{.in = {{.type = {DType::f64, {768, 512}}}}, .attrs = pack(ReshapeAttrs{{512, 768}})}};
+  if (&op == &op::dequantize) {
+    std::vector<Sample> list;
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      const Type type{dtype, {3, 40000}};
+      list.push_back({.in = {{.type = quantized_type(QuantFormat::int8, type), .low = 0, .high = 63}},
+                      .attrs = pack(DequantizeAttrs{.dtype = dtype, .shape = type.shape})});
+    }
+    return list;
+  }
   if (&op == &op::constant)
     return {{.in = {}, .attrs = pack(ConstantAttrs{random_literal(DType::f64, {1 << 20})})}};
   return {};

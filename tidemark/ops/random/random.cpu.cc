@@ -17,7 +17,16 @@ namespace tidemark {
 namespace {
 
 // Which op draws: the upper half of Philox's stream, so that two ops given one key share no blocks.
-enum class Domain : std::uint64_t { bits = 1, uniform, normal, bernoulli, permutation, split, fold };
+enum class Domain : std::uint64_t {
+  bits = 1,
+  uniform,
+  normal,
+  bernoulli,
+  permutation,
+  split,
+  fold,
+  rounding
+};
 
 constexpr std::uint64_t stream_of(Domain domain, std::int64_t stream = 0) {
   return static_cast<std::uint64_t>(domain) << 32 | static_cast<std::uint64_t>(stream);
@@ -198,6 +207,8 @@ Cost cost_bernoulli(const Call& call) {
 BernoulliDraw bernoulli_draw(double p, std::int64_t stream) {
   return {stream_of(Domain::bernoulli, stream), static_cast<std::uint64_t>(std::llround(p * 0x1p32))};
 }
+
+std::uint64_t rounding_stream(std::int64_t stream) { return stream_of(Domain::rounding, stream); }
 
 const CpuKernel cpu::random_bits = cpu_kernel<RandomBitsAttrs>(run_bits, {.cost = cost<0>});
 const CpuKernel cpu::random_uniform = cpu_kernel<RandomUniformAttrs>(run_uniform, {.cost = cost<4>});

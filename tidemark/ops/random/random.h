@@ -64,6 +64,9 @@ struct BernoulliDraw {
 };
 BernoulliDraw bernoulli_draw(double p, std::int64_t stream = 0);
 
+// Philox's stream for kernels that round at random: element i takes word i % 4 of its block i / 4.
+std::uint64_t rounding_stream(std::int64_t stream);
+
 // The normal quantile Φ⁻¹(p) for 0 < p < 1 to about 16 digits (Wichura 1988, algorithm AS 241, PPND16). Plain
 // arithmetic and square roots only, so its bits are the same on every machine.
 double normal_quantile(double p);

@@ -1,0 +1,253 @@
+#include "tidemark/ops/quantization/quantize.h"
+#include "tidemark/kernel/philox_words.h"
+#include "tidemark/ops/dispatched.h"
+#include "tidemark/ops/quantization/quantize_block.h"
+#include "tidemark/ops/random/random.h"
+#include "tidemark/ops/registry.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tidemark/ops/quantization/quantize.cpu.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "tidemark/ops/quantization/quantize_codes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tidemark {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using quant::block;
+using quant::Floats;
+using quant::Ints;
+
+constexpr std::int64_t blocks_per_task = 128;  // 16k elements, as rows (ops/normalization/rows.h)
+
+// The largest magnitude of a block by its bits, so that infinity is above every number and NaN above that.
+HWY_INLINE float largest_magnitude(const float* x) {
+  const Ints d;
+  const auto mask = hn::Set(d, 0x7fffffff);
+  const std::size_t lanes = hn::Lanes(d);
+  const auto at = [&](std::size_t i)
+                      HWY_ATTR { return hn::And(hn::BitCast(d, hn::LoadU(Floats(), x + i)), mask); };
+  auto a = hn::Zero(d), b = a, c = a, e = a;
+  for (std::size_t i = 0; i < block; i += 4 * lanes) {
+    a = hn::Max(a, at(i));
+    b = hn::Max(b, at(i + lanes));
+    c = hn::Max(c, at(i + 2 * lanes));
+    e = hn::Max(e, at(i + 3 * lanes));
+  }
+  return std::bit_cast<float>(hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(a, b), hn::Max(c, e)))));
+}
+HWY_INLINE double largest_magnitude(const double* x) {
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < block; ++i)
+    largest = std::max(largest, std::bit_cast<std::uint64_t>(x[i]) & ~(std::uint64_t{1} << 63));
+  return std::bit_cast<double>(largest);
+}
+
+// The numbers that become codes, within the limit. Those of f64 are rounded to odd on the way to f32, so that
+// rounding them to a code rounds once (base/dtype.h).
+HWY_INLINE void scale_numbers(const float* x, const BlockScale<float>& scale, float* numbers) {
+  const Floats d;
+  const auto first = hn::Set(d, scale.first), second = hn::Set(d, scale.second);
+  const auto high = hn::Set(d, scale.limit), low = hn::Set(d, -scale.limit);
+  for (std::size_t i = 0; i < block; i += hn::Lanes(d)) {
+    const auto t = hn::Mul(hn::Mul(hn::LoadU(d, x + i), first), second);
+    hn::StoreU(hn::Max(hn::Min(t, high), low), d, numbers + i);
+  }
+}
+HWY_INLINE void scale_numbers(const double* x, const BlockScale<double>& scale, float* numbers) {
+  for (std::size_t i = 0; i < block; ++i) {
+    const float t = round_to_odd(x[i] * scale.first * scale.second);
+    numbers[i] = t > scale.limit ? scale.limit : t < -scale.limit ? -scale.limit : t;
+  }
+}
+
+struct Rounding {
+  const Philox* philox = nullptr;  // none: to nearest
+  std::uint64_t stream = 0;
+};
+
+// A block's elements in the type that computes, zeros behind the last: where they lie, if they lie so, else
+// in `copied`.
+template <class T>
+const compute_t<T>* widened(const T* x, std::int64_t count, compute_t<T>* copied) {
+  if constexpr (std::is_same_v<T, compute_t<T>>) {
+    if (count == quant_block) return x;
+    std::copy_n(x, count, copied);
+  } else {
+    tile_load(dtype_of<T>, true)(reinterpret_cast<const std::byte*>(x), 1, count,
+                                 reinterpret_cast<std::byte*>(copied));
+  }
+  std::fill(copied + count, copied + block, compute_t<T>(0));
+  return copied;
+}
+
+// The codes of a block of finite elements. `number`: which block it is of all.
+template <class W>
+void encode_block(QuantFormat format, const Rounding& rounding, std::int64_t number, const W* elements,
+                  const BlockScale<W>& scale, std::byte* codes) {
+  const Floats d;
+  if constexpr (std::is_same_v<W, float>) {
+    if (scale.plain && !rounding.philox) {
+      const auto factor = hn::Set(d, scale.second);
+      const auto at = [&](std::size_t i) HWY_ATTR { return hn::Mul(hn::LoadU(d, elements + i), factor); };
+      return quant::encode(format, at, codes);
+    }
+  }
+  HWY_ALIGN float numbers[block];
+  scale_numbers(elements, scale, numbers);
+  if (rounding.philox) {
+    constexpr std::uint64_t draws = block / 4;  // of four words each
+    HWY_ALIGN std::uint32_t words[block];
+    philox_words(*rounding.philox, static_cast<std::uint64_t>(number) * draws, rounding.stream, draws, words);
+    round_at_random(facts_of(format), words, numbers);
+  }
+  quant::encode(
+      format, [&](std::size_t i) HWY_ATTR { return hn::Load(d, numbers + i); }, codes);
+}
+
+template <class T>
+void quantize_block(QuantFormat format, const Rounding& rounding, std::int64_t number, const T* x,
+                    std::int64_t count, std::byte* to) {
+  using W = compute_t<T>;
+  const QuantFacts& facts = facts_of(format);
+  HWY_ALIGN W copied[block];
+  const W* elements = widened(x, count, copied);
+  W largest = largest_magnitude(elements);
+  const bool mixed = !(largest <= std::numeric_limits<W>::max());
+  if (mixed) {
+    for (std::size_t i = 0; i < block; ++i) copied[i] = std::isfinite(elements[i]) ? elements[i] : W(0);
+    elements = copied;
+    largest = largest_magnitude(elements);
+  }
+  const BlockScale<W> scale =
+      scale_of<W>(facts, largest, mixed, rounding.philox != nullptr, max_exponent_of(dtype_of<T>));
+  HWY_ALIGN std::byte part[2 * block];
+  std::byte* codes = count == quant_block ? to + sizeof(W) : part;
+  encode_block<W>(format, rounding, number, elements, scale, codes);
+  if (mixed) write_nonfinite(facts, x, count, codes);
+  const W stored = mixed ? -scale.stored : scale.stored;
+  std::memcpy(to, &stored, sizeof stored);
+  if (codes == part)
+    std::memcpy(to + sizeof stored, part, static_cast<std::size_t>(code_bytes(format, count)));
+}
+
+void scale_back(QuantFormat format, const std::byte* codes, float unit, float scale, float* x) {
+  const Floats d;
+  const auto by_unit = hn::Set(d, unit), by_scale = hn::Set(d, scale);
+  quant::decode(
+      format, codes, [&](hn::Vec<Floats> t) HWY_ATTR { return hn::Mul(hn::Mul(t, by_unit), by_scale); }, x);
+}
+void scale_back(QuantFormat format, const std::byte* codes, double unit, double scale, double* x) {
+  HWY_ALIGN float numbers[block];
+  quant::decode(
+      format, codes, [](hn::Vec<Floats> t) HWY_ATTR { return t; }, numbers);
+  for (std::size_t i = 0; i < block; ++i) x[i] = static_cast<double>(numbers[i]) * unit * scale;
+}
+
+template <class T>
+void dequantize_block(QuantFormat format, const std::byte* from, std::int64_t count, T* x) {
+  using W = compute_t<T>;
+  const QuantFacts& facts = facts_of(format);
+  W stored;
+  std::memcpy(&stored, from, sizeof stored);
+  const bool mixed = std::signbit(stored);
+  const std::byte* codes = from + sizeof stored;
+  HWY_ALIGN std::byte part[2 * block];
+  if (count < quant_block) {
+    const auto bytes = static_cast<std::size_t>(code_bytes(format, count));
+    std::memcpy(part, codes, bytes);
+    std::memset(part + bytes, 0, sizeof part - bytes);
+    codes = part;
+  }
+  HWY_ALIGN W made[block];
+  W* elements = made;
+  if constexpr (std::is_same_v<T, W>) {
+    if (count == quant_block) elements = x;
+  }
+  scale_back(format, codes, code_unit<W>(facts, mixed), std::abs(stored), elements);
+  if (mixed) read_nonfinite(facts, codes, count, elements);
+  if constexpr (std::is_same_v<T, W>) {
+    if (elements == made) std::copy_n(made, count, x);
+  } else {
+    tile_store(dtype_of<T>)(reinterpret_cast<const std::byte*>(made), count, reinterpret_cast<std::byte*>(x));
+  }
+}
+
+// Calls f(block, first element, elements, where its bytes begin) for every block of `count` elements.
+template <class F>
+void for_each_block(ThreadPool& pool, QuantFormat format, DType dtype, std::int64_t count, const F& f) {
+  const std::int64_t blocks = (count + quant_block - 1) / quant_block;
+  const std::int64_t stride = scale_bytes(dtype) + code_bytes(format, quant_block);
+  parallel_for(pool, blocks, blocks_per_task, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = begin; b < end; ++b)
+      f(b, b * quant_block, std::min(quant_block, count - b * quant_block), b * stride);
+  });
+}
+
+void quantize_all(const KernelArgs& args) {
+  const auto& form = args.attrs<QuantForm>();
+  Philox philox{0};
+  Rounding rounding;
+  if (args.in.size() > 1) {
+    philox.key = static_cast<std::uint64_t>(*args.in[1].as<std::int64_t>());
+    rounding = {&philox, form.stream};
+  }
+  dispatch_float(args.in[0].dtype, [&]<class T>() {
+    const T* x = args.in[0].as<T>();
+    for_each_block(*args.pool, form.format, dtype_of<T>, args.in[0].count(),
+                   [&](std::int64_t number, std::int64_t first, std::int64_t count, std::int64_t at) {
+                     quantize_block<T>(form.format, rounding, number, x + first, count,
+                                       args.out[0].data + at);
+                   });
+  });
+}
+
+void dequantize_all(const KernelArgs& args) {
+  const auto& form = args.attrs<QuantForm>();
+  dispatch_float(args.out[0].dtype, [&]<class T>() {
+    T* x = args.out[0].as<T>();
+    for_each_block(*args.pool, form.format, dtype_of<T>, args.out[0].count(),
+                   [&](std::int64_t, std::int64_t first, std::int64_t count, std::int64_t at) {
+                     dequantize_block<T>(form.format, args.in[0].data + at, count, x + first);
+                   });
+  });
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace tidemark
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tidemark {
+namespace {
+
+TM_DISPATCHED(run_quantize, quantize_all)
+TM_DISPATCHED(run_dequantize, dequantize_all)
+
+QuantForm quantize_form(const Call& call) {
+  const auto attrs = call.attrs_as<QuantizeAttrs>();
+  return {*quant_format_named(attrs.format), rounding_stream(attrs.stream)};
+}
+QuantForm dequantize_form(const Call& call) {
+  return {*quant_format_named(call.attrs_as<DequantizeAttrs>().format)};
+}
+
+// A random word takes some 30 operations, and a dozen make a rounding of it.
+Cost cost_quantize(const Call& call) {
+  const double per_element = call.in.size() > 1 ? 50 : 6;
+  return {.flops = per_element * static_cast<double>(call.in[0].count()), .bytes = bytes_moved(call)};
+}
+Cost cost_dequantize(const Call& call) {
+  return {.flops = 4 * static_cast<double>(call.out[0].count()), .bytes = bytes_moved(call)};
+}
+
+}  // namespace
+
+const CpuKernel cpu::quantize = formed_kernel<quantize_form>(run_quantize, {.cost = cost_quantize});
+const CpuKernel cpu::dequantize = formed_kernel<dequantize_form>(run_dequantize, {.cost = cost_dequantize});
+
+}  // namespace tidemark
+#endif  // HWY_ONCE
