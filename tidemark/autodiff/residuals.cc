@@ -90,16 +90,18 @@ class Marks {
   std::map<std::uint32_t, std::size_t> number_;
 };
 
-// Of a region: how many inputs are carried, and how often it runs; none: nothing of it is kept.
+// Of a region: how many inputs are carried and kept, and how many copies of what waits in it there are. Only
+// the reversal of a loop whose length is known keeps what it reads of all steps at once; elsewhere, values
+// wait within one run.
 struct RegionKeeps {
   std::size_t carried = 0;
-  std::int64_t trips = 0;
+  std::int64_t copies = 1;
 };
-std::optional<RegionKeeps> keeps(const Node& node, std::size_t region) {
+RegionKeeps keeps(const Node& node, std::size_t region) {
   if (node.op != &op::loop_reverse || region != 1) return {};
   const auto attrs = unpack<LoopReverseAttrs>(node.attrs);
   if (attrs.unknown_length()) return {};
-  return RegionKeeps{static_cast<std::size_t>(attrs.carries), attrs.trips};
+  return {static_cast<std::size_t>(attrs.carries), attrs.trips};
 }
 
 void add_residuals(const Graph& graph, std::size_t carried, std::int64_t copies,
@@ -111,8 +113,8 @@ void add_residuals(const Graph& graph, std::size_t carried, std::int64_t copies,
   }
   for (const Node& node : graph.nodes()) {
     for (std::size_t r = 0; r < node.regions.size(); ++r) {
-      if (const std::optional<RegionKeeps> kept = keeps(node, r))
-        add_residuals(node.regions[r], kept->carried, copies * kept->trips, list);
+      const RegionKeeps kept = keeps(node, r);
+      add_residuals(node.regions[r], kept.carried, copies * kept.copies, list);
     }
   }
 }
@@ -128,17 +130,16 @@ class MarkLowering {
  public:
   MarkLowering(const ResidualChoice& choice, bool errors) : choice_(choice), errors_(errors) {}
 
-  Graph run(const Graph& graph) { return lower(graph, RegionKeeps{}, errors_); }
+  Graph run(const Graph& graph) { return lower(graph, 0, errors_); }
 
  private:
-  Graph lower(const Graph& graph, const std::optional<RegionKeeps>& kept, bool errors) {
+  Graph lower(const Graph& graph, std::size_t carried, bool errors) {
     if (!has_marks(graph)) return graph;
-    const std::optional<Marks> marks =
-        kept ? std::optional<Marks>(std::in_place, graph, kept->carried) : std::nullopt;
+    const Marks marks(graph, carried);
     const std::size_t first = next_;
-    if (marks) next_ += marks->list().size();
+    next_ += marks.list().size();
     const auto format_of = [&](ValueId root) -> std::optional<QuantFormat> {
-      const std::optional<std::size_t> number = marks ? marks->number(root) : std::nullopt;
+      const std::optional<std::size_t> number = marks.number(root);
       return number && first + *number < choice_.size() ? choice_[first + *number] : std::nullopt;
     };
 
@@ -171,7 +172,7 @@ class MarkLowering {
       builder.set_where(node.where);
       builder.set_checkpoint(node.checkpoint);
       if (node.op == &op::residual) {
-        const ValueId v = node.operands[0], root = marks ? marks->root_of(v) : v;
+        const ValueId v = node.operands[0], root = marks.root_of(v);
         if (!small[root.index]) {
           image[node.results[0].index] = image[v.index];
           continue;
@@ -185,7 +186,7 @@ class MarkLowering {
       for (ValueId v : node.operands) in.push_back(image[v.index]);
       std::vector<Graph> regions;
       for (std::size_t r = 0; r < node.regions.size(); ++r)
-        regions.push_back(lower(node.regions[r], kept ? keeps(node, r) : std::nullopt, false));
+        regions.push_back(lower(node.regions[r], keeps(node, r).carried, false));
       const std::vector<Var> out = builder.call(*node.op, in, node.attrs, std::move(regions));
       for (std::size_t r = 0; r < out.size(); ++r) {
         image[node.results[r].index] = out[r];
@@ -195,8 +196,8 @@ class MarkLowering {
       }
     }
     for (ValueId v : graph.outputs()) result.add_output(image[v.index].id());
-    if (errors && marks) {
-      for (const Residual& residual : marks->list()) {
+    if (errors) {
+      for (const Residual& residual : marks.list()) {
         const ValueId v = residual.value;
         if (!copy[v.index]) continue;
         result.add_output(largest(image[v.index] - copy[v.index]).id());

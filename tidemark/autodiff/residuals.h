@@ -44,17 +44,16 @@ class RuleReads {
 
 // A value that may wait in another form. What is looked at through a reshape or a transpose is that value.
 struct Residual {
-  const Graph* graph = nullptr;  // that it is a value of: the one given, or the reversal of a loop's step
+  const Graph* graph = nullptr;  // that it is a value of: the one given, or a region of it
   ValueId value;
   std::optional<QuantFormat> asked;  // none: it was not asked for
   std::int64_t copies = 1;           // that wait: one per iteration of the loops around it
 };
 using ResidualChoice = std::vector<std::optional<QuantFormat>>;  // per residual, in order; none: as it is
 
-// Of a graph with marks, and of its loops' steps. Always in the same order, whatever the sizes of tensors.
-// Points into the graph. Left out: what stays in memory anyway (arguments, what loops scan or capture), what
-// a checkpoint computes again, and steps of loops whose length is not known, which keep states and no
-// records.
+// Of a graph with marks, and of its regions. Always in the same order, whatever the sizes of tensors. Points
+// into the graph. Left out: what stays in memory anyway (arguments, what loops scan or capture) and what a
+// checkpoint computes again.
 std::vector<Residual> residuals_of(const Graph& graph);
 
 // What the user asked for, and nothing else.
