@@ -44,6 +44,15 @@ constexpr BinaryParts binary_parts_of(double x) {
   return {std::bit_cast<double>((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull), exponent};
 }
 
+// round_to_odd (base/dtype.h) of a finite number within the range of f32, without branches: half of them
+// would be guessed wrong. Towards zero, and then the last bit says whether anything was lost.
+inline float odd_float(double x) {
+  const auto nearest = static_cast<float>(x);
+  const auto back = static_cast<double>(nearest);
+  const std::uint32_t beyond = std::abs(back) > std::abs(x) ? 1 : 0, inexact = back != x ? 1 : 0;
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(nearest) - beyond) | inexact);
+}
+
 // The largest number that a code stands for before it is scaled.
 constexpr float largest_code(const QuantFacts& facts, bool mixed) {
   if (facts.is_whole()) return static_cast<float>(facts.steps - (mixed ? 1 : 0));

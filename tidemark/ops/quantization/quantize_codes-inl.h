@@ -32,17 +32,28 @@ using Bytes = hn::Repartition<Byte, Floats>;
 constexpr std::size_t block = static_cast<std::size_t>(quant_block);
 static_assert(block % (8 * hn::MaxLanes(Floats())) == 0);
 
-// Four vectors of numbers that fit a byte as one vector of bytes, in order; and back.
-template <class Byte>
-HWY_INLINE hn::Vec<Bytes<Byte>> packed(hn::Vec<Ints> a, hn::Vec<Ints> b, hn::Vec<Ints> c, hn::Vec<Ints> e) {
+// The lowest bytes of four vectors of words as one vector, in order.
+HWY_INLINE hn::Vec<Bytes<std::uint8_t>> low_bytes(hn::Vec<Words> a, hn::Vec<Words> b, hn::Vec<Words> c,
+                                                  hn::Vec<Words> e) {
+#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
+  const hn::Repartition<std::uint16_t, Floats> d16;
+  const Bytes<std::uint8_t> d8;
+  const auto low = hn::ConcatEven(d16, hn::BitCast(d16, b), hn::BitCast(d16, a));
+  const auto high = hn::ConcatEven(d16, hn::BitCast(d16, e), hn::BitCast(d16, c));
+  return hn::ConcatEven(d8, hn::BitCast(d8, high), hn::BitCast(d8, low));
+#else
   const Shorts d16;
   const hn::Half<Shorts> h16;
-  const Bytes<Byte> d8;
-  const hn::Half<Bytes<Byte>> h8;
-  const auto low = hn::Combine(d16, hn::DemoteTo(h16, b), hn::DemoteTo(h16, a));
-  const auto high = hn::Combine(d16, hn::DemoteTo(h16, e), hn::DemoteTo(h16, c));
+  const Bytes<std::uint8_t> d8;
+  const hn::Half<Bytes<std::uint8_t>> h8;
+  const auto shorts = [&](hn::Vec<Words> word) HWY_ATTR {
+    return hn::DemoteTo(h16, hn::BitCast(Ints(), hn::And(word, hn::Set(Words(), 0xffu))));
+  };
+  const auto low = hn::Combine(d16, shorts(b), shorts(a)), high = hn::Combine(d16, shorts(e), shorts(c));
   return hn::Combine(d8, hn::DemoteTo(h8, high), hn::DemoteTo(h8, low));
+#endif
 }
+// Four vectors of numbers out of the bytes of one, in order.
 template <class Byte, class F>
 HWY_INLINE void for_each_unpacked(hn::Vec<Bytes<Byte>> bytes, const F& f) {
   const hn::Half<Bytes<Byte>> h8;
@@ -57,9 +68,15 @@ HWY_INLINE void for_each_unpacked(hn::Vec<Bytes<Byte>> bytes, const F& f) {
   f(std::size_t{3}, hn::PromoteTo(d32, hn::UpperHalf(h16, high)));
 }
 
+// The nearest whole number, of two equally near the even one, in the lowest bits: beside 3 · 2²² the distance
+// of floats is 1. Below 2²² only; cheaper than a conversion, which some machines begin once per cycle.
+HWY_INLINE hn::Vec<Words> whole_number(hn::Vec<Floats> t) {
+  return hn::BitCast(Words(), hn::Add(t, hn::Set(Floats(), 0x1.8p23f)));
+}
+
 // A float of `digits` stored significand bits and this exponent bias, in a byte. It must not be too large.
 template <int digits, int bias>
-HWY_INLINE hn::Vec<Ints> small_float(hn::Vec<Floats> t) {
+HWY_INLINE hn::Vec<Words> small_float(hn::Vec<Floats> t) {
   constexpr int cut = 23 - digits;  // bits that go
   const Floats df;
   const Words du;
@@ -79,7 +96,7 @@ HWY_INLINE hn::Vec<Ints> small_float(hn::Vec<Floats> t) {
   const auto is_normal = hn::Gt(hn::BitCast(di, magnitude), hn::Set(di, smallest_normal - 1));
   const auto code = hn::IfThenElse(hn::RebindMask(du, is_normal), normal, subnormal);
   const auto sign = hn::And(hn::ShiftRight<24>(bits), hn::Set(du, 0x80u));
-  return hn::BitCast(di, hn::Or(code, sign));
+  return hn::Or(code, sign);
 }
 template <int digits, int bias>
 HWY_INLINE hn::Vec<Floats> from_small_float(hn::Vec<Ints> code) {
@@ -95,34 +112,50 @@ HWY_INLINE hn::Vec<Floats> from_small_float(hn::Vec<Ints> code) {
 }
 
 // Bytes, each what `code` makes of the vector of numbers at(i).
-template <class Byte, class At, class Code>
+template <class At, class Code>
 HWY_INLINE void write_bytes(const At& at, const Code& code, std::byte* codes) {
-  const Bytes<Byte> d8;
   const std::size_t lanes = hn::Lanes(Floats());
   for (std::size_t i = 0; i < block; i += 4 * lanes) {
     const auto bytes =
-        packed<Byte>(code(at(i)), code(at(i + lanes)), code(at(i + 2 * lanes)), code(at(i + 3 * lanes)));
-    hn::StoreU(bytes, d8, reinterpret_cast<Byte*>(codes) + i);
+        low_bytes(code(at(i)), code(at(i + lanes)), code(at(i + 2 * lanes)), code(at(i + 3 * lanes)));
+    hn::StoreU(bytes, Bytes<std::uint8_t>(), reinterpret_cast<std::uint8_t*>(codes) + i);
   }
 }
 // Two numbers in a byte, the first in its lower half.
 template <class At>
 HWY_INLINE void write_nibbles(const At& at, std::byte* codes) {
-  const Bytes<std::uint8_t> d8;
-  const Ints di;
+  const Words du;
   const std::size_t lanes = hn::Lanes(Floats());
   const auto pairs = [&](std::size_t i) HWY_ATTR {
-    const auto a = hn::NearestInt(at(i)), b = hn::NearestInt(at(i + lanes));
-    const auto even = hn::And(hn::ConcatEven(di, b, a), hn::Set(di, 15));
-    const auto odd = hn::And(hn::ConcatOdd(di, b, a), hn::Set(di, 15));
-    return hn::Or(even, hn::ShiftLeft<4>(odd));
+    const auto a = whole_number(at(i)), b = whole_number(at(i + lanes));
+    const auto even = hn::And(hn::ConcatEven(du, b, a), hn::Set(du, 15u));
+    return hn::Or(even, hn::ShiftLeft<4>(hn::ConcatOdd(du, b, a)));
   };
   for (std::size_t i = 0; i < block; i += 8 * lanes) {
-    const auto bytes =
-        packed<std::uint8_t>(pairs(i), pairs(i + 2 * lanes), pairs(i + 4 * lanes), pairs(i + 6 * lanes));
-    hn::StoreU(bytes, d8, reinterpret_cast<std::uint8_t*>(codes) + i / 2);
+    const auto bytes = low_bytes(pairs(i), pairs(i + 2 * lanes), pairs(i + 4 * lanes), pairs(i + 6 * lanes));
+    hn::StoreU(bytes, Bytes<std::uint8_t>(), reinterpret_cast<std::uint8_t*>(codes) + i / 2);
   }
 }
+
+// Arm converts f16 by instructions. Between codes and numbers there is no NaN whose payload could matter.
+#undef TM_QUANT_HALVES
+#define TM_QUANT_HALVES (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64)
+#if TM_QUANT_HALVES
+using Halves = hn::Rebind<hwy::float16_t, Floats>;
+template <class At>
+HWY_INLINE void write_halves(const At& at, std::byte* codes) {
+  for (std::size_t i = 0; i < block; i += hn::Lanes(Floats()))
+    hn::StoreU(hn::DemoteTo(Halves(), at(i)), Halves(), reinterpret_cast<hwy::float16_t*>(codes) + i);
+}
+template <class Scaled>
+HWY_INLINE void read_halves(const std::byte* codes, const Scaled& scaled, float* x) {
+  const Floats d;
+  for (std::size_t i = 0; i < block; i += hn::Lanes(d)) {
+    const auto halves = hn::LoadU(Halves(), reinterpret_cast<const hwy::float16_t*>(codes) + i);
+    hn::StoreU(scaled(hn::PromoteTo(d, halves)), d, x + i);
+  }
+}
+#endif
 
 // The codes of a block of numbers, a vector of which is at(i).
 template <class At>
@@ -130,19 +163,22 @@ HWY_INLINE void encode(QuantFormat format, const At& at, std::byte* codes) {
   const Floats d;
   switch (format) {
     case QuantFormat::int8:
-      return write_bytes<std::int8_t>(
-          at, [](hn::Vec<Floats> t) HWY_ATTR { return hn::NearestInt(t); }, codes);
+      return write_bytes(
+          at, [](hn::Vec<Floats> t) HWY_ATTR { return whole_number(t); }, codes);
     case QuantFormat::int4:
       return write_nibbles(at, codes);
     case QuantFormat::e4m3:
-      return write_bytes<std::uint8_t>(
+      return write_bytes(
           at, [](hn::Vec<Floats> t) HWY_ATTR { return small_float<3, 7>(t); }, codes);
     case QuantFormat::e5m2:
-      return write_bytes<std::uint8_t>(
+      return write_bytes(
           at, [](hn::Vec<Floats> t) HWY_ATTR { return small_float<2, 15>(t); }, codes);
     default:
       break;
   }
+#if TM_QUANT_HALVES
+  if (format == QuantFormat::f16) return write_halves(at, codes);
+#endif
   HWY_ALIGN float numbers[block];
   for (std::size_t i = 0; i < block; i += hn::Lanes(d)) hn::Store(at(i), d, numbers + i);
   tile_store(format == QuantFormat::bf16 ? DType::bf16 : DType::f16)(
@@ -193,6 +229,9 @@ HWY_INLINE void decode(QuantFormat format, const std::byte* codes, const Scaled&
     default:
       break;
   }
+#if TM_QUANT_HALVES
+  if (format == QuantFormat::f16) return read_halves(codes, scaled, x);
+#endif
   HWY_ALIGN float numbers[block];
   tile_load(format == QuantFormat::bf16 ? DType::bf16 : DType::f16, true)(
       codes, 1, quant_block, reinterpret_cast<std::byte*>(numbers));
