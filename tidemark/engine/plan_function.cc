@@ -6,6 +6,7 @@
 
 #include "tidemark/base/repeatable_math.h"
 #include "tidemark/engine/loop_budget.h"
+#include "tidemark/engine/micro_batches.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/proposals.h"
@@ -51,7 +52,8 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
                           return prepare_graph(here.trace(axis.resized(here.types, batch)), skip, nullptr, 0);
                         },
                     .options = quick,
-                    .from = axis->size});
+                    .from = axis->size,
+                    .unit = std::max<std::int64_t>(1, options.accumulate.count)});
   }
   constexpr int most_donations = 3;
   int donations = 0;
@@ -132,7 +134,7 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
   }
   if (given.memory) planned.value().budget = given.memory->count;
   const std::int64_t arena = planned.value().arena_bytes;
-  return {std::move(graph), std::move(planned).value(), arena};
+  return {std::move(graph), std::move(planned).value(), arena, {}};
 }
 
 // A smaller batch inside the memory of the largest: what the largest plan does also fits here.
@@ -144,7 +146,7 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, 
   inside.warm_start = executions_of(largest.plan);
   Plan plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), inside); });
   plan.budget = options.memory ? options.memory->count : 0;
-  return {std::move(graph), std::move(plan), largest.plan.arena_bytes};
+  return {std::move(graph), std::move(plan), largest.plan.arena_bytes, {}};
 }
 
 }  // namespace
@@ -212,8 +214,15 @@ PlannedFunction plan_controlled(const TracedFunction& function, const Graph& tra
 PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,
                               const CompileOptions& options, LargestPlans& largest, SourceLine where) {
   std::optional<SearchControl> control = control_for(options);
-  PlannedFunction planned =
-      plan_controlled(function, traced, options, largest, control ? &*control : nullptr, where);
+  SearchControl* const watch = control ? &*control : nullptr;
+  PlannedFunction planned;
+  if (options.accumulate.is_plain()) {
+    planned = plan_controlled(function, traced, options, largest, watch, where);
+  } else {
+    const CutFunction cut = cut_to_plan(function, traced, options, watch, where);
+    planned = plan_controlled(cut.function, cut.traced, cut.options, largest, watch, where);
+    planned.micro_batches = cut.micro_batches;
+  }
   if (control) control->finish();
   return planned;
 }
@@ -239,7 +248,8 @@ PlannedFunction smallest_function(const Graph& traced, const std::vector<std::st
 SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& options) {
   std::optional<SearchControl> control = control_for(options);
   const PlanOptions search = plan_options(options, control ? &*control : nullptr);
-  const auto [graph, plan, reserve] = smallest_function(traced, options.program.skip_optimisations, search);
+  const PlannedFunction found = smallest_function(traced, options.program.skip_optimisations, search);
+  const Plan& plan = found.plan;
   if (control) control->finish();
   SmallestBudget smallest;
   // What was asked for, not what it then took: a plan that came out lower need not be found again when only
@@ -248,7 +258,7 @@ SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& option
   smallest.bound = Bytes(plan.order_free_bound);
   smallest.seconds = plan.seconds;
   smallest.extra_time = plan.extra_time();
-  if (!plan.steps.empty()) smallest.pinned_by = to_text(graph, parts_at_peak(plan));
+  if (!plan.steps.empty()) smallest.pinned_by = to_text(found.graph, parts_at_peak(plan));
   return smallest;
 }
 

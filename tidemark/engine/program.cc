@@ -119,12 +119,14 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
       workspace_bytes_(arena_bytes_of(*plan_, 0)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
-Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least)
+Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least,
+                 MicroBatches micro_batches)
     : graph_(std::move(prepared)),
       plan_(verified(graph_, std::move(plan), cpu_target())),
       workspace_(std::move(workspace)),
       workspace_bytes_(arena_bytes_of(*plan_, at_least)),
-      held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
+      held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)},
+      micro_batches_(micro_batches) {}
 
 Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
   at_line(where, [&] { lease.reserve(workspace_bytes_); });

@@ -25,18 +25,20 @@ std::vector<TierBudget> parse_tiers(const std::vector<std::string>& texts) {
 
 ExitCode run(const CLI::App& plan, const PlanCommand& command) {
   if (!command.memory) refuse_options(plan, {"--solver", "--without", "--tier"}, "a plan without --memory");
+  if (!command.memory && command.split_automatically)
+    refuse_options(plan, {"--split"}, "a plan without --memory, where nothing asks for micro-batches");
   if (!command.check.empty())
     refuse_options(plan, {"--solver", "--without", "--passes"}, "a schedule that is only judged");
   switch (command.model.kind()) {
     case ModelKind::dag_file:
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--machine", "--print", "--by-batch", "--tier"},
+                      "--output", "--machine", "--print", "--by-batch", "--tier", "--split"},
                      "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
     case ModelKind::graph_file:
-      refuse_options(plan, {"--batch", "--context", "--dtype", "--optimizer", "--by-batch"},
+      refuse_options(plan, {"--batch", "--context", "--dtype", "--optimizer", "--by-batch", "--split"},
                      "a graph in a file");
       break;
     case ModelKind::built_in:
@@ -59,6 +61,14 @@ void add_plan(CLI::App& app, int& exit_code) {
       "--tier", [command](const std::vector<std::string>& texts) { command->tiers = parse_tiers(texts); },
       "a further memory of the machine and what may be taken of it (disk=20GiB); may be given more than "
       "once");
+  plan->add_option_function<std::string>(
+      "--split",
+      [command](const std::string& text) {
+        command->split_automatically = text == "automatic";
+        if (!command->split_automatically) command->model.split = parse_count("--split", text, {1, 1 << 20});
+      },
+      "compute the batch of a built-in model in so many micro-batches; automatic: as many as are fastest "
+      "within the budget");
   plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*plan, command->effort);
   add_solver_options(*plan, command->solvers);
