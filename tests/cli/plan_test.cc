@@ -77,6 +77,23 @@ TEST_F(PlanCommand, ReportsADagForPeople) {
   EXPECT_THAT(run.err, IsEmpty());
 }
 
+TEST_F(PlanCommand, CutsTheBatchOfABuiltInModel) {
+  const std::string gpt = "gpt --batch 16 --context 32 --effort quick";
+  const nlohmann::json whole = report(gpt), parts = report(gpt + " --split 8");
+  EXPECT_EQ(whole["micro_batches"], 1);
+  EXPECT_EQ(parts["micro_batches"], 8);
+  EXPECT_LT(parts["peak"].get<double>(), 0.7 * whole["peak"].get<double>());
+  const nlohmann::json chosen = report(gpt + " --memory 60% --split automatic");
+  EXPECT_GT(chosen["micro_batches"].get<int>(), 1);
+  EXPECT_LE(chosen["peak"].get<double>(), 0.6 * whole["peak"].get<double>());
+  EXPECT_THAT(plan(gpt + " --split 4").out, HasSubstr("micro-batches     4"));
+  EXPECT_THAT(plan("gpt --batch 16 --split 3").err, HasSubstr("it does not divide the batch of 16"));
+  EXPECT_THAT(plan("residual --batch 4 --context 8 --split 2").err,
+              HasSubstr("batch_norm takes the examples of the batch together"));
+  EXPECT_THAT(plan(gpt + " --split automatic").err,
+              HasSubstr("--split has no effect on a plan without --memory"));
+}
+
 TEST_F(PlanCommand, ReportsADagAsJson) {
   const nlohmann::json all = report(chain_ + " --memory 1KiB");
   EXPECT_EQ(all["budget"], 1024);

@@ -44,6 +44,11 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
     reject(fmt::format("an effort of {} seconds", *options.effort.seconds), "a time above 0");
   if (options.max_batch && *options.max_batch < 1)
     reject(fmt::format("a largest batch of {}", *options.max_batch), "at least 1");
+  if (!options.accumulate.is_automatic && options.accumulate.count < 1)
+    reject(fmt::format("{} micro-batches", options.accumulate.count), "at least 1, or td::automatic");
+  if (options.accumulate.is_automatic && options.max_batch)
+    reject("micro-batches as the budget asks for, and a largest batch",
+           "a number, such as {.max_batch = 64, .accumulate = 8}");
   if (options.held_results < 0)
     reject(fmt::format("results of {} earlier calls", options.held_results), "0 or more");
   if (options.cache.count < 0)

@@ -20,9 +20,24 @@ struct DiskBudget {
 };
 
 // Lossy copies of what derivative rules read. `error`: by how much a copy may differ from the value, as a
-// share of the largest magnitude among its neighbours (the block that a codec scales together).
+// share of the largest magnitude among its neighbours (the block that a format scales together).
 struct Lossy {
   double error = 0;
+};
+
+// As many as the budget asks for.
+struct Automatic {};
+inline constexpr Automatic automatic{};
+
+// In how many micro-batches a call is computed: a number, or `automatic`.
+struct Accumulate {
+  std::int64_t count = 1;
+  bool is_automatic = false;
+
+  constexpr Accumulate() = default;
+  constexpr Accumulate(std::int64_t micro_batches) : count(micro_batches) {}  // NOLINT: implicit
+  constexpr Accumulate(Automatic) : count(0), is_automatic(true) {}           // NOLINT: implicit
+  constexpr bool is_plain() const { return count == 1 && !is_automatic; }     // the batch as it is
 };
 
 struct CompileOptions {
@@ -53,6 +68,12 @@ struct CompileOptions {
   // Arguments (by position) whose tensors have the batch as their first axis. Empty: found by trying, from
   // the last argument on that is not donated.
   std::vector<int> batch_arguments = {};
+  // The batch is computed in so many micro-batches, one after the other, inside one plan: sums over examples,
+  // such as gradients and losses, are added up and divided once, so that they are those of the whole batch but
+  // for rounding, and a batch of 64 in 8 runs in about the memory of 8. With `automatic`, as many as let the
+  // plan be fastest within the budget; without a budget, one. What needs all examples at once, such as batch
+  // normalisation, is refused.
+  Accumulate accumulate = {};
   // Results of how many earlier calls will still be held when the function is called again, as in g =
   // step(x). The plan leaves room for them in the budget; without it such a call is refused where they do not
   // fit.
@@ -63,8 +84,8 @@ struct CompileOptions {
   ProgramOptions program = {};
 };
 
-// Throws Error at `where` for a budget or an effort of nothing, positions that are none, a largest batch
-// below 1.
+// Throws Error at `where` for a budget or an effort of nothing, positions that are none, a largest batch or a
+// number of micro-batches below 1.
 void check_options(const CompileOptions& options, std::size_t arguments, SourceLine where);
 
 // What the planner gets. Points into `options` and to the control, which may be null.

@@ -1,5 +1,6 @@
 #include "tidemark/engine/compiled_function.h"
 
+#include "tidemark/engine/micro_batches.h"
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/schedule/store/checksum.h"
@@ -88,8 +89,9 @@ std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call
       return plan_function(function_of(call, made->captures.signature()), trace.graph, options_, largest_,
                            where_);
     });
-    made->program = std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
-                                              planned.reserve, std::move(planned.forms));
+    made->program =
+        std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
+                                  planned.reserve, std::move(planned.forms), planned.micro_batches);
   }
   const std::lock_guard lock(mutex_);
   calls_.insert(key, made);
@@ -111,25 +113,36 @@ PlannedGraph CompiledFunction::prepare(const FunctionCall& call) {
 }
 
 SmallestBudget CompiledFunction::smallest(const FunctionCall& call) const {
-  return smallest_budget(traced(call).graph, options_);
+  const CutFunction cut =
+      cut_to_report(function_of(call, ""), traced(call).graph, options_, OpenCount::most, where_);
+  return smallest_budget(cut.traced, cut.options);
 }
 
 std::vector<FrontierPoint> CompiledFunction::frontier(const FunctionCall& call, int points) const {
-  return frontier_points(traced(call).graph, options_, points);
+  const CutFunction cut =
+      cut_to_report(function_of(call, ""), traced(call).graph, options_, OpenCount::one, where_);
+  return frontier_points(cut.traced, cut.options, points);
 }
 
 std::optional<Footprint> CompiledFunction::footprint(const FunctionCall& call) {
   std::vector<Tensor> captured;
   const std::shared_ptr<const Program> program = planned(call, captured)->program;
-  return footprint_of(function_of(call, ""), options_, *program, where_);
+  const TracedFunction function = function_of(call, "");
+  const std::int64_t count = program->micro_batches().count;
+  if (count == 1) return footprint_of(function, options_, *program, where_);
+  const CutFunction cut = cut_function(function, traced(call).graph, options_, count, where_);
+  return footprint_of(cut.function, cut.options, *program, where_);
 }
 
 GradientError CompiledFunction::gradient_error(const FunctionCall& call) {
   std::vector<Tensor> captured;
-  const ResidualChoice forms = planned(call, captured)->program->forms();
+  const std::shared_ptr<const Program> program = planned(call, captured)->program;
   TracedCall<std::any> trace = traced(call);
-  return gradient_error_of(std::move(trace.graph), trace.inputs, forms, options_.program.skip_optimisations,
-                           where_);
+  const std::int64_t count = program->micro_batches().count;
+  if (count > 1)
+    trace.graph = cut_function(function_of(call, ""), trace.graph, options_, count, where_).traced;
+  return gradient_error_of(std::move(trace.graph), trace.inputs, program->forms(),
+                           options_.program.skip_optimisations, where_);
 }
 
 std::shared_ptr<const Program> CompiledFunction::latest(SourceLine where) const {

@@ -281,6 +281,22 @@ TEST(Lossy, SmallerBatchesKeepTheFormsOfTheLargest) {
   }
 }
 
+TEST(Lossy, MicroBatchesMayHaveCopiesToo) {
+  const LossyNet net = lossy_net();
+  const Tensor x = lossy_batch();
+  const std::vector<double> exact = joined(compile(grad(lossy_loss))(net, x));
+  const auto cut = compile(grad(lossy_loss), {.accumulate = 4});
+  (void)cut.prepare(net, x);
+  const auto step = compile(grad(lossy_loss), {.memory = Bytes(cut.plan().peak().count * 9 / 10),
+                                               .lossy = eight_bits,
+                                               .effort = 0.1,
+                                               .accumulate = 4});
+  EXPECT_LT(distance(exact, joined(step(net, x))), 0.02);
+  EXPECT_LE(step.plan().peak().count, cut.plan().peak().count * 9 / 10);
+  ASSERT_TRUE(codes(step.plan().graph)) << step.plan().summary();
+  EXPECT_FALSE(step.gradient_error(net, x).values.empty());
+}
+
 TEST(Lossy, ThreadsGetTheSameBits) {
   const LossyNet net = lossy_net();
   const Tensor x = lossy_batch();

@@ -7,6 +7,7 @@
 #include "tidemark/base/repeatable_math.h"
 #include "tidemark/engine/form_search.h"
 #include "tidemark/engine/loop_budget.h"
+#include "tidemark/engine/micro_batches.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/proposals.h"
@@ -55,7 +56,8 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
          .graph = [here, axis = *axis, prepared](
                       std::int64_t batch) { return prepared(here.trace(axis.resized(here.types, batch))); },
          .options = quick,
-         .from = axis->size});
+         .from = axis->size,
+         .unit = std::max<std::int64_t>(1, options.accumulate.count)});
   }
   constexpr int most_donations = 3;
   int donations = 0;
@@ -149,7 +151,7 @@ PlannedFunction plan_types(const TracedFunction& function, std::span<const Type>
   }
   if (given.memory) planned.value().budget = given.memory->count;
   const std::int64_t arena = planned.value().arena_bytes;
-  return {std::move(graph), std::move(planned).value(), arena, std::move(forms)};
+  return {std::move(graph), std::move(planned).value(), arena, std::move(forms), {}};
 }
 
 // A smaller batch inside the memory of the largest: what the largest plan does also fits here.
@@ -162,7 +164,7 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, 
   inside.warm_start = executions_of(largest.plan);
   Plan plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), inside); });
   plan.budget = options.memory ? options.memory->count : 0;
-  return {std::move(graph), std::move(plan), largest.plan.arena_bytes, largest.forms};
+  return {std::move(graph), std::move(plan), largest.plan.arena_bytes, largest.forms, {}};
 }
 
 }  // namespace
@@ -230,8 +232,15 @@ PlannedFunction plan_controlled(const TracedFunction& function, const Graph& tra
 PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,
                               const CompileOptions& options, LargestPlans& largest, SourceLine where) {
   std::optional<SearchControl> control = control_for(options);
-  PlannedFunction planned =
-      plan_controlled(function, traced, options, largest, control ? &*control : nullptr, where);
+  SearchControl* const watch = control ? &*control : nullptr;
+  PlannedFunction planned;
+  if (options.accumulate.is_plain()) {
+    planned = plan_controlled(function, traced, options, largest, watch, where);
+  } else {
+    const CutFunction cut = cut_to_plan(function, traced, options, watch, where);
+    planned = plan_controlled(cut.function, cut.traced, cut.options, largest, watch, where);
+    planned.micro_batches = cut.micro_batches;
+  }
   if (control) control->finish();
   return planned;
 }
@@ -269,7 +278,8 @@ PlannedFunction smallest_function(const Graph& traced, const CompileOptions& opt
 SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& options) {
   std::optional<SearchControl> control = control_for(options);
   const PlanOptions search = plan_options(options, control ? &*control : nullptr);
-  const auto [graph, plan, reserve, forms] = smallest_function(traced, options, search);
+  const PlannedFunction found = smallest_function(traced, options, search);
+  const Plan& plan = found.plan;
   if (control) control->finish();
   SmallestBudget smallest;
   // What was asked for, not what it then took: a plan that came out lower need not be found again when only
@@ -278,7 +288,7 @@ SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& option
   smallest.bound = Bytes(plan.order_free_bound);
   smallest.seconds = plan.seconds;
   smallest.extra_time = plan.extra_time();
-  if (!plan.steps.empty()) smallest.pinned_by = to_text(graph, parts_at_peak(plan));
+  if (!plan.steps.empty()) smallest.pinned_by = to_text(found.graph, parts_at_peak(plan));
   return smallest;
 }
 

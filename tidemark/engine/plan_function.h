@@ -19,6 +19,7 @@ struct PlannedFunction {
   Plan plan;
   std::int64_t reserve = 0;   // bytes of the arena that later batches may need; at least the plan's
   ResidualChoice forms = {};  // of what waits for the backward pass
+  MicroBatches micro_batches = {};
 };
 
 // Plans for the largest batch, by everything else that a call's key holds: the latest few. One thread at a
@@ -40,7 +41,8 @@ class LargestPlans {
   std::list<std::pair<std::string, PlannedFunction>> plans_;  // the latest first
 };
 
-// `traced`: for the function's own types. Throws InfeasibleBudget at `where`.
+// `traced`: for the function's own types. Throws InfeasibleBudget at `where`, and Error for a function that
+// cannot be computed in the micro-batches asked for.
 PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,
                               const CompileOptions& options, LargestPlans& largest, SourceLine where);
 

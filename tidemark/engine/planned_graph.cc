@@ -24,6 +24,11 @@ Bytes PlannedGraph::handed_out() const {
 
 std::string PlannedGraph::summary() const {
   std::string text = tidemark::summary(graph, plan) + to_text(loops());
+  if (program && program->micro_batches().count > 1) {
+    const auto [count, examples] = program->micro_batches();
+    text +=
+        fmt::format("{:<18}{} of {} example{}\n", "micro-batches", count, examples, examples == 1 ? "" : "s");
+  }
   if (handed_out().count > 0)
     text +=
         fmt::format("{:<18}{} by each call, in its peak; what of it is held comes on top of later calls\n",

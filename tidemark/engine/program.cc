@@ -120,13 +120,14 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least,
-                 ResidualChoice forms)
+                 ResidualChoice forms, MicroBatches micro_batches)
     : graph_(std::move(prepared)),
       plan_(verified(graph_, std::move(plan), cpu_target())),
       forms_(std::move(forms)),
       workspace_(std::move(workspace)),
       workspace_bytes_(arena_bytes_of(*plan_, at_least)),
-      held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
+      held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)},
+      micro_batches_(micro_batches) {}
 
 Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
   at_line(where, [&] { lease.reserve(workspace_bytes_); });

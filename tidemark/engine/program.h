@@ -25,6 +25,11 @@ struct ProgramOptions {
   PlanOptions plan = {};
 };
 
+// What the batch of a call was cut into (micro_batches.h).
+struct MicroBatches {
+  std::int64_t count = 1, examples = 0;  // of each
+};
+
 // The graph as the planner gets it: ops without a kernel expanded, loops lowered with so many bytes for what
 // they keep, then optimised.
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations = {},
@@ -45,7 +50,7 @@ class Program {
   // A prepared graph and a plan of it that leaves donated state alone while it can fail (state_safety.h), to
   // run in a workspace that others may use in between, and that is to have at least so many bytes.
   Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least = 0,
-          ResidualChoice forms = {});
+          ResidualChoice forms = {}, MicroBatches micro_batches = {});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -59,6 +64,7 @@ class Program {
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return *plan_; }
   const ResidualChoice& forms() const { return forms_; }  // in which values wait for the backward pass
+  const MicroBatches& micro_batches() const { return micro_batches_; }
   std::int64_t arena_high_water() const { return high_water_.load(); }  // over all runs of this program
   HeldBytes held() const;
 
@@ -86,6 +92,7 @@ class Program {
   std::shared_ptr<Workspace> workspace_;
   std::vector<std::int64_t> workspace_bytes_;  // by memory
   HeldBytes held_;                             // of the graph and the plan
+  const MicroBatches micro_batches_ = {};
   std::mutex mutex_;                           // of the list; each entry belongs to who runs in its arena
   std::vector<std::unique_ptr<Ready>> ready_;  // by the arena's number
   std::atomic<std::int64_t> kernel_bytes_{0};  // of all executors

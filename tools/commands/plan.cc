@@ -34,18 +34,21 @@ ExitCode run(const CLI::App& plan, const PlanCommand& command) {
   if (!command.memory)
     refuse_options(plan, {"--solver", "--without", "--tier", "--lossy"}, "a plan without --memory");
   if (command.lossy) refuse_options(plan, {"--by-batch", "--passes"}, "a plan with --lossy");
+  if (!command.memory && command.split_automatically)
+    refuse_options(plan, {"--split"}, "a plan without --memory, where nothing asks for micro-batches");
   if (!command.check.empty())
     refuse_options(plan, {"--solver", "--without", "--passes"}, "a schedule that is only judged");
   switch (command.model.kind()) {
     case ModelKind::dag_file:
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--machine", "--print", "--by-batch", "--tier", "--lossy"},
+                      "--output", "--machine", "--print", "--by-batch", "--tier", "--lossy", "--split"},
                      "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
     case ModelKind::graph_file:
-      refuse_options(plan, {"--batch", "--context", "--dtype", "--optimizer", "--by-batch", "--lossy"},
+      refuse_options(plan,
+                     {"--batch", "--context", "--dtype", "--optimizer", "--by-batch", "--lossy", "--split"},
                      "a graph in a file");
       break;
     case ModelKind::built_in:
@@ -71,6 +74,14 @@ void add_plan(CLI::App& app, int& exit_code) {
   plan->add_option_function<double>(
       "--lossy", [command](double error) { command->lossy = lossy_within(error); },
       "what waits for the backward pass may do so in a form with this error (0.004: 8 bits per number)");
+  plan->add_option_function<std::string>(
+      "--split",
+      [command](const std::string& text) {
+        command->split_automatically = text == "automatic";
+        if (!command->split_automatically) command->model.split = parse_count("--split", text, {1, 1 << 20});
+      },
+      "compute the batch of a built-in model in so many micro-batches; automatic: as many as are fastest "
+      "within the budget");
   plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*plan, command->effort);
   add_solver_options(*plan, command->solvers);

@@ -31,7 +31,8 @@ struct PlanCommand {
   std::vector<std::string> disable;
   std::string dump_after, output;
   bool print_graph = false;
-  bool by_batch = false;  // the peak as a formula; built-in models only
+  bool by_batch = false;             // the peak as a formula; built-in models only
+  bool split_automatically = false;  // into as many micro-batches as are fastest; built-in models only
 
   // Graphs of costs and bytes only.
   std::string check;  // judge this schedule instead of searching

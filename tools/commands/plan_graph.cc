@@ -18,6 +18,7 @@
 #include "tools/commands/plan_command.h"
 #include "tools/report/graph_search.h"
 #include "tools/report/model_changes.h"
+#include "tools/report/model_split.h"
 #include "tools/report/progress.h"
 #include "tools/text_file.h"
 
@@ -129,7 +130,8 @@ ExitCode plan_graph(const PlanCommand& command) {
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);
   const LossyReads allowed(command.lossy.has_value());
-  const Graph traced = command.model.load();
+  ModelOption model = command.model;
+  Graph traced = model.load();
   OptReport optimised;
   Graph graph = prepare_graph(traced, {}, &optimised);
   PlanOptions options{.machine = machine ? &*machine : nullptr,
@@ -137,9 +139,15 @@ ExitCode plan_graph(const PlanCommand& command) {
                       .skip = command.disable,
                       .solvers = command.solvers.choice()};
   if (command.memory) {
-    // A share is of what is needed at no extra time.
-    const std::int64_t whole =
-        command.memory->relative() ? make_plan(graph, cpu_target(), options).peak() : 0;
+    // A share is of what is needed at no extra time for the batch as a whole.
+    std::int64_t whole = 0;
+    if (command.memory->relative() && model.split > 1) {
+      ModelOption unsplit = model;
+      unsplit.split = 1;
+      whole = make_plan(prepare_graph(unsplit.load()), cpu_target(), options).peak();
+    } else if (command.memory->relative()) {
+      whole = make_plan(graph, cpu_target(), options).peak();
+    }
     options.memory = command.memory->bytes(whole);
     options.tiers = command.tiers;
   }
@@ -150,11 +158,17 @@ ExitCode plan_graph(const PlanCommand& command) {
   }
   options.effort = command.effort.value.factor;
   options.control = &control;
+  if (command.split_automatically) {
+    const TimeShare share(&control, 0.5);
+    model.split = fastest_split(model, options);
+    traced = model.load();
+    graph = prepare_graph(traced, {}, &optimised);
+  }
   PipelineReport report;
   Result<Plan, Infeasible> result = plan_leaving_time(traced, command.lossy, graph, options, &report);
   if (!result) {
     control.enter("changes", 0);
-    std::vector<std::string> changes = changes_of_model(command.model, options);
+    std::vector<std::string> changes = changes_of_model(model, options);
     control.finish();
     if (command.json) {
       Json json = misfit(command, graph, result.error());
@@ -176,6 +190,8 @@ ExitCode plan_graph(const PlanCommand& command) {
   }
   if (command.json) {
     Json json = figures(command, graph, plan);
+    json["micro_batches"] = model.split;
+    json["choices"]["split"] = model.split;
     json["effort"] = command.effort.text;
     if (options.memory) json["solvers"] = solvers_json(report.solvers);
     json["seconds"] = seconds();
@@ -184,8 +200,9 @@ ExitCode plan_graph(const PlanCommand& command) {
   }
   if (command.print_graph) fmt::print("{}\n", print(graph));
   fmt::print("{}", summary(graph, plan));
+  if (model.split > 1) fmt::print("{:<18}{}\n", "micro-batches", model.split);
   if (command.by_batch) {
-    const std::optional<Footprint> line = footprint_of_model(command.model, graph, plan);
+    const std::optional<Footprint> line = footprint_of_model(model, graph, plan);
     fmt::print("{:<18}{}\n", "by batch",
                line ? to_text(*line) : "no formula: the graph depends on the batch");
   }

@@ -8,10 +8,23 @@
 #include "tidemark/ir/parse.h"
 #include "tidemark/nn/zoo.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/opt/split_batch.h"
 #include "tools/options/number_option.h"
 #include "tools/text_file.h"
 
 namespace tidemark::cli {
+namespace {
+
+// A step for the whole batch, cut along what is smaller in that of a micro-batch.
+Graph split_step(const Graph& full, const Graph& small, std::int64_t count) {
+  std::vector<bool> batched;
+  for (std::size_t i = 0; i < full.inputs().size() && i < small.inputs().size(); ++i)
+    batched.push_back(full.type(full.inputs()[i].value) != small.type(small.inputs()[i].value));
+  return split_batch({.full = full, .small = small, .batched = batched, .parts = count, .where = {}},
+                     find_op);
+}
+
+}  // namespace
 
 ModelKind ModelOption::kind() const {
   if (nn::find_in_zoo(model) != nullptr) return ModelKind::built_in;
@@ -27,10 +40,19 @@ ModelKind ModelOption::kind() const {
 
 Graph ModelOption::load() const {
   if (const nn::ZooModel* known = nn::find_in_zoo(model)) {
-    return known->training_step({.batch = batch,
-                                 .context = context,
-                                 .dtype = dtype_named(dtype),
-                                 .optimizer = nn::optimizer_named(optimizer)});
+    nn::ZooOptions options{.batch = batch.value_or(known->batch),
+                           .context = context,
+                           .dtype = dtype_named(dtype),
+                           .optimizer = nn::optimizer_named(optimizer)};
+    Graph full = known->training_step(options);
+    if (split == 1) return full;
+    if (*options.batch % split != 0) {
+      fail(ErrorCode::bad_plan_option,
+           {.what = fmt::format("--split {}: it does not divide the batch of {}", split, *options.batch),
+            .help = "give another --batch, or --split automatic"});
+    }
+    options.batch = *options.batch / split;
+    return split_step(full, known->training_step(options), split);
   }
   return parse(read_text(model, "a graph"), {.find = find_op, .nearest = nearest_op}, model);
 }

@@ -15,6 +15,7 @@ struct ModelOption {
   std::string model;
   std::optional<std::int64_t> batch, context;  // of a built-in model; not given: its own
   std::string dtype, optimizer;
+  std::int64_t split = 1;  // micro-batches of a built-in model's step
 
   // By its name: a built-in model, else *.json is a graph of costs and bytes, and any other file is text of
   // the IR. Throws Error when it is none of them.

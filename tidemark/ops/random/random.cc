@@ -23,6 +23,12 @@ void require_key(const Call& call, int operand) {
         .help = "make keys with key(seed), split_key or fold_in"});
 }
 
+// A key and, where elements are not counted from 0, the number of the first.
+void require_draw(const Call& call) {
+  if (call.in.size() != 2) require_operands(call, 1);
+  for (int i = 0; i < static_cast<int>(call.in.size()); ++i) require_key(call, i);
+}
+
 [[noreturn]] void bad_attribute(const Call& call, std::string what, std::string expected) {
   fail(ErrorCode::bad_attribute, {.what = fmt::format("{}: {}", call.op->name, what),
                                   .expected = std::move(expected),
@@ -45,8 +51,7 @@ void require_float(const Call& call, DType dtype) {
 }
 
 std::vector<Type> infer_bits(const Call& call) {
-  require_operands(call, 1);
-  require_key(call, 0);
+  require_draw(call);
   const auto attrs = call.attrs_as<RandomBitsAttrs>();
   require_shape(call, attrs.shape);
   require_stream(call, attrs.stream);
@@ -56,8 +61,7 @@ std::vector<Type> infer_bits(const Call& call) {
 }
 
 std::vector<Type> infer_uniform(const Call& call) {
-  require_operands(call, 1);
-  require_key(call, 0);
+  require_draw(call);
   const auto attrs = call.attrs_as<RandomUniformAttrs>();
   require_shape(call, attrs.shape);
   require_stream(call, attrs.stream);
@@ -69,8 +73,7 @@ std::vector<Type> infer_uniform(const Call& call) {
 }
 
 std::vector<Type> infer_normal(const Call& call) {
-  require_operands(call, 1);
-  require_key(call, 0);
+  require_draw(call);
   const auto attrs = call.attrs_as<RandomNormalAttrs>();
   require_shape(call, attrs.shape);
   require_stream(call, attrs.stream);
@@ -81,8 +84,7 @@ std::vector<Type> infer_normal(const Call& call) {
 }
 
 std::vector<Type> infer_bernoulli(const Call& call) {
-  require_operands(call, 1);
-  require_key(call, 0);
+  require_draw(call);
   const auto attrs = call.attrs_as<RandomBernoulliAttrs>();
   require_shape(call, attrs.shape);
   require_stream(call, attrs.stream);
@@ -115,6 +117,7 @@ std::vector<Type> infer_fold_in(const Call& call) {
 }
 
 const Sample::Operand key_operand = {.type = {DType::i64, {}}, .low = -1000, .high = 1000};
+const Sample::Operand first_operand = {.type = {DType::i64, {}}, .low = 0, .high = 1000};
 
 template <class A>
 std::vector<Sample> float_samples() {
@@ -124,6 +127,7 @@ std::vector<Sample> float_samples() {
     attrs.dtype = dtype;
     attrs.shape = {3, 7};
     list.push_back({.in = {key_operand}, .attrs = pack(attrs)});
+    list.push_back({.in = {key_operand, first_operand}, .attrs = pack(attrs)});
   }
   return list;
 }
@@ -131,11 +135,15 @@ std::vector<Sample> samples_bits() {
   return {
       {.in = {key_operand}, .attrs = pack(RandomBitsAttrs{.dtype = DType::i64, .shape = {3, 5}})},
       {.in = {key_operand}, .attrs = pack(RandomBitsAttrs{.dtype = DType::i32, .shape = {11}, .stream = 7})},
-      {.in = {key_operand}, .attrs = pack(RandomBitsAttrs{.dtype = DType::u8, .shape = {33}})}};
+      {.in = {key_operand}, .attrs = pack(RandomBitsAttrs{.dtype = DType::u8, .shape = {33}})},
+      {.in = {key_operand, first_operand},
+       .attrs = pack(RandomBitsAttrs{.dtype = DType::u8, .shape = {33}})}};
 }
 std::vector<Sample> samples_bernoulli() {
-  return {{.in = {key_operand}, .attrs = pack(RandomBernoulliAttrs{.shape = {4, 9}, .p = 0.25})},
-          {.in = {key_operand}, .attrs = pack(RandomBernoulliAttrs{.shape = {5}, .p = 1})}};
+  return {
+      {.in = {key_operand}, .attrs = pack(RandomBernoulliAttrs{.shape = {4, 9}, .p = 0.25})},
+      {.in = {key_operand}, .attrs = pack(RandomBernoulliAttrs{.shape = {5}, .p = 1})},
+      {.in = {key_operand, first_operand}, .attrs = pack(RandomBernoulliAttrs{.shape = {4, 9}, .p = 0.25})}};
 }
 std::vector<Sample> samples_permutation() {
   return {{.in = {key_operand}, .attrs = pack(RandomPermutationAttrs{.size = 17})}};

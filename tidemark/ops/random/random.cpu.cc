@@ -37,19 +37,27 @@ Philox key_of(const KernelArgs& args) { return {static_cast<std::uint64_t>(*args
 constexpr std::int64_t block_grain = 2048;  // Philox blocks per task
 constexpr std::int64_t chunk_words = 512;
 
-// Calls fill(words, first, count) for every chunk: the words of its blocks give elements [first, first +
-// count), of which each block has per_block.
+// Where the elements of a call begin among the key's.
+std::uint64_t first_of(const KernelArgs& args) {
+  return args.in.size() < 2 ? 0 : static_cast<std::uint64_t>(*args.in[1].as<std::int64_t>());
+}
+
+// Calls fill(words, skip, first, count) for every chunk: the words of its blocks, of which each has per_block
+// elements, give elements [first, first + count) behind the `skip` that belong to nobody.
 template <int per_block, class F>
 void for_each_chunk(const KernelArgs& args, std::uint64_t stream, const F& fill) {
   const std::int64_t n = args.out[0].count();
   const Philox philox = key_of(args);
-  parallel_for(*args.pool, (n + per_block - 1) / per_block, block_grain,
+  const std::uint64_t start = first_of(args), first_block = start / per_block;
+  const auto ahead = static_cast<std::int64_t>(start % per_block);  // in the first block
+  parallel_for(*args.pool, (ahead + n + per_block - 1) / per_block, block_grain,
                [&](std::int64_t begin, std::int64_t end) {
                  std::uint32_t words[chunk_words];
                  for (std::int64_t b = begin; b < end; b += chunk_words / 4) {
-                   const std::int64_t blocks = std::min(end - b, chunk_words / 4), first = b * per_block;
-                   philox_words(philox, static_cast<std::uint64_t>(b), stream, blocks, words);
-                   fill(words, first, std::min(blocks * per_block, n - first));
+                   const std::int64_t blocks = std::min(end - b, chunk_words / 4);
+                   const std::int64_t skip = b == 0 ? ahead : 0, first = b * per_block - ahead + skip;
+                   philox_words(philox, first_block + static_cast<std::uint64_t>(b), stream, blocks, words);
+                   fill(words, skip, first, std::min(blocks * per_block - skip, n - first));
                  }
                });
 }
@@ -58,11 +66,13 @@ void run_bits(const KernelArgs& args) {
   static_assert(std::endian::native == std::endian::little);  // the words' bytes in memory are the elements'
   const auto& attrs = args.attrs<RandomBitsAttrs>();
   const auto run = [&]<int size>() {
-    for_each_chunk<16 / size>(args, stream_of(Domain::bits, attrs.stream),
-                              [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
-                                std::memcpy(args.out[0].data + first * size, words,
-                                            static_cast<std::size_t>(count * size));
-                              });
+    for_each_chunk<16 / size>(
+        args, stream_of(Domain::bits, attrs.stream),
+        [&](const std::uint32_t* words, std::int64_t skip, std::int64_t first, std::int64_t count) {
+          std::memcpy(args.out[0].data + first * size,
+                      reinterpret_cast<const std::byte*>(words) + skip * size,
+                      static_cast<std::size_t>(count * size));
+        });
   };
   switch (size_of(attrs.dtype)) {
     case 1:
@@ -95,7 +105,9 @@ void run_uniform(const KernelArgs& args) {
   dispatch_float(attrs.dtype, [&]<class T>() {
     using W = compute_t<T>;
     T* out = args.out[0].as<T>();
-    const auto fill = [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+    const auto fill = [&](const std::uint32_t* words, std::int64_t skip, std::int64_t first,
+                          std::int64_t count) {
+      words += skip * static_cast<std::int64_t>(sizeof(W) / 4);
       const W low = static_cast<W>(attrs.low), high = static_cast<W>(attrs.high), span = high - low;
       const T last = below(T(high));
       T* to = out + first;
@@ -121,7 +133,8 @@ void run_normal(const KernelArgs& args) {
     T* out = args.out[0].as<T>();
     for_each_chunk<16 / sizeof(W)>(
         args, stream_of(Domain::normal, attrs.stream),
-        [&](const std::uint32_t* words, std::int64_t first, std::int64_t count) {
+        [&](const std::uint32_t* words, std::int64_t skip, std::int64_t first, std::int64_t count) {
+          words += skip * static_cast<std::int64_t>(sizeof(W) / 4);
           static_assert(quantile_chunk >= chunk_words);
           double p[chunk_words];  // the middles of some of 2³² or 2⁵² equal parts of (0, 1)
           for (std::int64_t i = 0; i < count; ++i) {
@@ -149,12 +162,13 @@ void run_bernoulli(const KernelArgs& args) {
     std::fill_n(out, args.out[0].count(), true);
     return;
   }
-  for_each_chunk<4>(args, draw.stream,
-                    [&, bound = static_cast<std::uint32_t>(draw.threshold)](
-                        const std::uint32_t* words, std::int64_t first, std::int64_t count) {
-                      bool* to = out + first;
-                      for (std::int64_t i = 0; i < count; ++i) to[i] = words[i] < bound;
-                    });
+  for_each_chunk<4>(
+      args, draw.stream,
+      [&, bound = static_cast<std::uint32_t>(draw.threshold)](const std::uint32_t* words, std::int64_t skip,
+                                                              std::int64_t first, std::int64_t count) {
+        bool* to = out + first;
+        for (std::int64_t i = 0; i < count; ++i) to[i] = words[skip + i] < bound;
+      });
 }
 
 using Words = std::array<std::uint32_t, 4>;

@@ -1,7 +1,8 @@
 // Random numbers as pure functions of a key: element i depends on (key, op, stream, i) alone, so a replay
 // gives the same bits, with any number of threads and on any machine. A key is an i64 of rank 0; a seed is a
 // key. Never use a key twice for things that should be independent: split it, fold a number into it, or name
-// streams.
+// streams. The first four ops may have a second operand, an i64 of rank 0: their elements are then those from
+// that number on, which is how a part of a batch gets its part of the batch's numbers (opt/split_batch.h).
 #pragma once
 #include <vector>
 
