@@ -10,6 +10,8 @@
 #include "tests/support/errors.h"
 #include "tests/support/quant_definition.h"
 #include "tests/support/run_kernel.h"
+#include "tidemark/base/philox.h"
+#include "tidemark/ops/random/random.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -287,6 +289,23 @@ TEST(StochasticQuantize, DependsOnItsKeyAndStreamAlone) {
     EXPECT_NE(bit_difference(at_random(format, x, 1, 7), first), "");
     EXPECT_NE(bit_difference(quantized(format, x), first), "");
     at_random(format, made(all_data[0], DType::f32, 70001), 1, 0, {1, 2, 3});
+  }
+}
+
+TEST(StochasticQuantize, RoundsElementIByWordIOfItsStream) {
+  std::vector<double> values;
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 3000; ++i) values.push_back(i % 128 == 0 ? 127 : 120 * uniform(random));  // M is 127
+  const Literal x = literal_of(DType::f32, {3000}, values);
+  const std::vector<double> after =
+      values_of(dequantized(QuantFormat::int8, at_random(QuantFormat::int8, x, 9, 4), x));
+  const std::vector<double> before = values_of(x);
+  const Philox philox{9};
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const std::uint32_t word = philox(i / 4, rounding_stream(4))[i % 4];
+    const double below = std::floor(before[i]);
+    const double want = below + (static_cast<double>(unit_float(word)) < before[i] - below ? 1 : 0);
+    ASSERT_NEAR(after[i], want, 1e-4) << i;
   }
 }
 
