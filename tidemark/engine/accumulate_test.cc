@@ -298,6 +298,81 @@ TEST(Accumulate, ValuesOfExamplesComeBackForAllOfThem) {
   EXPECT_EQ(parts.best.to_vector(), whole.best.to_vector());
 }
 
+TEST(Accumulate, LossesOfSeveralTermsAndGradientsThatAreClipped) {
+  const auto loss = [](const Layers& layers, const Tensor& x, const Tensor& y) {
+    const Tensor out = layers_output(layers, x), decay = sum(square(layers.weights[0]));
+    return mean(abs(out - y)) + 0.1 * mean(square(out), {0, 1}) + 0.01 * decay + sum(out * y) / 100;
+  };
+  const Layers layers = some_layers(12, 3);
+  const Tensor x = random_normal(key(5), {16, 12}), y = random_normal(key(6), {16, 12});
+  expect_as_whole(loss, layers, x, y);
+  const auto clipped = [&](const Layers& l, const Tensor& in, const Tensor& out) {
+    const Layers gradients = grad(loss)(l, in, out);
+    Tensor norm = scalar(0);
+    for (const Tensor& g : tensors_of(gradients)) norm = norm + sum(square(g));
+    const Tensor scale = minimum(scalar(1), 0.01 / sqrt(norm));
+    return map_tree([&](const Tensor& w, const Tensor& g) { return w - 100 * scale * g; }, l, gradients);
+  };
+  const Layers whole = compile(clipped)(layers, x, y);
+  for (const int count : {2, 16})
+    EXPECT_LE(tree_difference(compile(clipped, {.accumulate = count})(layers, x, y), whole), 1e-6);
+}
+
+TEST(Accumulate, GradientsOfTheBatchItselfAreStacked) {
+  const auto loss = [](const Tensor& x, const Layers& layers) {
+    return mean(square(layers_output(layers, x)));
+  };
+  const Layers layers = some_layers(12, 2);
+  const Tensor x = random_normal(key(5), {16, 3, 12});
+  const Tensor whole = compile(grad(loss))(x, layers);
+  for (const int count : {2, 8, 16}) {
+    const auto step = compile(grad(loss), {.batch_arguments = {0}, .accumulate = count});
+    EXPECT_LE(difference(step(x, layers), whole), 1e-6);
+  }
+}
+
+TEST(Accumulate, CountsAndCheckpointsAndSixteenBits) {
+  const auto loss = [](const Layers& layers, const Tensor& x, const Tensor& labels) {
+    const auto block = checkpoint([&](const Tensor& in) { return layers_output(layers, in); });
+    const Tensor logits = block(x);
+    const Tensor right = sum(cast(argmax(logits, -1) == cast(labels, DType::i64), DType::i32));
+    return std::pair(mean(cross_entropy(logits, labels)), right);
+  };
+  const Layers layers = some_layers(12, 3);
+  const Tensor x = random_normal(key(5), {16, 12});
+  const Tensor labels = cast(floor(random_uniform(key(6), {16}, 0, 12)), DType::i32);
+  const auto whole = compile(value_and_grad(loss))(layers, x, labels);
+  const auto parts = compile(value_and_grad(loss), {.accumulate = 4})(layers, x, labels);
+  EXPECT_EQ(parts.first.second.item(), whole.first.second.item());
+  EXPECT_LE(tree_difference(parts.second, whole.second), 1e-6);
+
+  const auto halves = [](const Layers& l) {
+    return map_tree([](const Tensor& t) { return cast(t, DType::bf16); }, l);
+  };
+  const auto rough =
+      compile(value_and_grad(loss), {.accumulate = 4})(halves(layers), cast(x, DType::bf16), labels);
+  EXPECT_EQ(rough.second.weights[0].dtype(), DType::bf16);
+  EXPECT_LE(tree_difference(rough.second, whole.second), 0.1);
+}
+
+TEST(Accumulate, WeightsThatMustBeComputedAreRefused) {
+  const Tensor w = random_normal(key(1), {12, 12}, 0, 0.3), x = random_normal(key(5), {16, 12});
+  EXPECT_THAT(loss_refusal(
+                  [](const Tensor& p, const Tensor& in) {
+                    const Tensor out = matmul(in, p), weight = sigmoid(sum(out, {1}));
+                    return sum(sum(square(out), {1}) * weight) / sum(weight);
+                  },
+                  w, x),
+              HasSubstr("takes the examples of the batch together"));
+  EXPECT_THAT(loss_refusal(
+                  [](const Tensor& p, const Tensor& in) {
+                    const Tensor each = mean(square(matmul(in, p)), {1});
+                    return sum(softmax(each, 0) * each);
+                  },
+                  w, x),
+              HasSubstr("softmax takes the examples of the batch together"));
+}
+
 TEST(Accumulate, WhatNeedsAllExamplesIsRefusedByName) {
   const Tensor w = random_normal(key(1), {12, 12}, 0, 0.3), x = random_normal(key(5), {16, 12});
   EXPECT_THAT(loss_refusal(
