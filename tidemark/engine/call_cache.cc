@@ -29,6 +29,18 @@ std::shared_ptr<CompiledCall> CallCache::find(const std::string& key, std::vecto
   return nullptr;
 }
 
+std::shared_ptr<CompiledCall> CallCache::find_traced(const std::string& arguments,
+                                                     std::vector<Tensor>& inputs) const {
+  for (const Entry& entry : order_) {
+    std::vector<Tensor> captured;
+    if (!entry.call->traced || entry.call->arguments != arguments || !entry.call->captures.read(captured))
+      continue;
+    inputs.insert(inputs.end(), captured.begin(), captured.end());
+    return entry.call;
+  }
+  return nullptr;
+}
+
 std::shared_ptr<Program> CallCache::find_program(const std::string& key, const GraphHash& graph_hash) const {
   const auto [first, last] = by_key_.equal_range(key);
   for (auto at = first; at != last; ++at) {
@@ -86,6 +98,11 @@ std::int64_t CallCache::constant_bytes() const {
 
 std::int64_t CallCache::bytes() const {
   std::int64_t bytes = constant_bytes();
+  std::set<const Graph*> traced;
+  for (const Entry& entry : order_) {
+    if (entry.call->traced && traced.insert(entry.call->traced.get()).second)
+      bytes += held_bytes(*entry.call->traced);
+  }
   for (const auto& program : programs()) {
     const HeldBytes held = program->held();
     bytes += held.total();

@@ -24,6 +24,9 @@ struct CompiledCall {
   Captures captures;
   std::any result;            // the result tree, its tensors to be replaced
   GraphHash graph_hash = {};  // as traced
+  // Of a function whose budget may change, so that it is planned anew without being traced anew.
+  std::string arguments = {};                     // their key
+  std::shared_ptr<const Graph> traced = nullptr;  // null: it may not
 };
 
 class CallCache {
@@ -32,6 +35,8 @@ class CallCache {
 
   // The call for these arguments whose captures hold, which are appended to `inputs`; null: there is none.
   std::shared_ptr<CompiledCall> find(const std::string& key, std::vector<Tensor>& inputs);
+  // One traced for these arguments, whatever it was planned for, as `find` does; null: there is none.
+  std::shared_ptr<CompiledCall> find_traced(const std::string& arguments, std::vector<Tensor>& inputs) const;
   // A program planned for these arguments and this graph; null: there is none.
   std::shared_ptr<Program> find_program(const std::string& key, const GraphHash& graph_hash) const;
   // Others go until the limit is kept; this one stays.

@@ -119,6 +119,13 @@ class Compiled {
     return Bytes(state_->function.latest(where)->arena_high_water());
   }
 
+  // Another budget for calls that begin from now on: more or less than before, which may have been planned
+  // for already or is planned for at the next call, without tracing anew. Calls that run are waited for, and
+  // the memory beyond the budget is given back. Only of a function that was compiled with a budget.
+  void set_memory(Bytes memory, SourceLine where = std::source_location::current()) const {
+    state_->function.set_memory(memory, where);
+  }
+
   // Everything it holds between calls.
   FunctionMemory memory_report() const { return state_->function.memory(); }
   // Forgets what was traced and planned; the next call begins anew. For when something changed that a trace

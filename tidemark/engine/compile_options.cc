@@ -29,6 +29,8 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
   };
   if (options.memory && options.memory->count <= 0)
     reject(fmt::format("a budget of {} bytes", options.memory->count), "more than nothing, such as 64_MiB");
+  if (options.memory_left && !options.memory)
+    reject("memory_left without a budget of memory", "the largest budget too: {.memory = 1_GiB, …}");
   if (options.disk && !options.memory)
     reject("a disk without a budget of memory", "{.memory = 1_GiB, .disk = {{\"/scratch\", 20_GiB}}}, say");
   if (options.disk && options.disk->bytes.count <= 0)

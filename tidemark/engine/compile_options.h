@@ -3,6 +3,7 @@
 //   auto step = td::compile(td::value_and_grad(loss), {.memory = 64_MiB, .effort = td::Effort::best});
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -44,6 +45,10 @@ struct CompileOptions {
   // Everything the program holds counts: arguments, donated state, captured tensors, results, what is in
   // between. None: the least memory that costs no extra time.
   std::optional<Bytes> memory = {};
+  // Asked before every call with a budget: how many bytes the machine has left for it. The call then keeps
+  // to the largest of the budgets memory, 7/8 of it, 7/8 of that and so on which is within. Plans for each
+  // are kept.
+  std::function<Bytes()> memory_left = {};
   // A folder in which values may wait while nothing reads them, in files that nobody else can open and that
   // vanish with the function; and how many bytes of it. Only with `memory`.
   std::optional<DiskBudget> disk = {};

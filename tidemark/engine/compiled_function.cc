@@ -65,41 +65,93 @@ std::shared_ptr<CompiledCall> CompiledFunction::find(const std::string& key, std
   return found;
 }
 
-// Traced and planned before, or now. Appends the captured tensors to `inputs`.
-std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call,
-                                                        std::vector<Tensor>& inputs) {
-  const std::string key = call.key();
-  if (std::shared_ptr<CompiledCall> found = find(key, inputs)) return found;
-  const std::lock_guard planning(planning_);
-  if (std::shared_ptr<CompiledCall> found = find(key, inputs)) return found;  // planned meanwhile
-  TracedCall<std::any> trace = traced(call);
+// Traced before for another budget, or now; without a program. Appends the captured tensors to `inputs`.
+std::shared_ptr<CompiledCall> CompiledFunction::traced_call(const FunctionCall& call,
+                                                            const std::string& arguments,
+                                                            std::vector<Tensor>& inputs) {
   auto made = std::make_shared<CompiledCall>();
+  {
+    const std::lock_guard lock(mutex_);
+    if (const std::shared_ptr<CompiledCall> known = calls_.find_traced(arguments, inputs)) {
+      *made = *known;
+      made->program.reset();
+      return made;
+    }
+  }
+  TracedCall<std::any> trace = traced(call);
   const std::span<const Tensor> captured =
       std::span<const Tensor>(trace.inputs).subspan(trace.inputs.size() - trace.captured.size());
   inputs.insert(inputs.end(), captured.begin(), captured.end());
   made->captures = Captures(captured, trace.captured, trace.reads);
   made->result = std::move(trace.result);
   made->graph_hash = hash_of(trace.graph);
+  made->arguments = arguments;
+  made->traced = std::make_shared<const Graph>(std::move(trace.graph));
+  return made;
+}
+
+// Traced and planned before, or now. Appends the captured tensors to `inputs`.
+std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call,
+                                                        std::vector<Tensor>& inputs) {
+  const CompileOptions options = options_now();
+  const std::string arguments = call.key();
+  const std::string key = options.memory ? fmt::format("{}|{}", arguments, options.memory->count) : arguments;
+  if (std::shared_ptr<CompiledCall> found = find(key, inputs)) return found;
+  const std::lock_guard planning(planning_);
+  if (std::shared_ptr<CompiledCall> found = find(key, inputs)) return found;  // planned meanwhile
+  const std::shared_ptr<CompiledCall> made = traced_call(call, arguments, inputs);
   {
     const std::lock_guard lock(mutex_);
     made->program = calls_.find_program(key, made->graph_hash);
   }
   if (!made->program) {
-    PlannedFunction planned = at_line(where_, [&] {
-      return plan_function(function_of(call, made->captures.signature()), trace.graph, options_, largest_,
-                           where_);
-    });
+    TracedFunction function = function_of(call, made->captures.signature());
+    if (options.memory) function.fixed += fmt::format("|{}", options.memory->count);
+    PlannedFunction planned =
+        at_line(where_, [&] { return plan_function(function, *made->traced, options, largest_, where_); });
     made->program =
         std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
                                   planned.reserve, std::move(planned.forms), planned.micro_batches);
   }
+  if (!options.memory) made->traced.reset();
   const std::lock_guard lock(mutex_);
   calls_.insert(key, made);
   latest_ = made;
   return made;
 }
 
+CompileOptions CompiledFunction::options_now() const {
+  CompileOptions options = options_;
+  if (options.memory) options.memory = Bytes(memory_.load());
+  return options;
+}
+
+void CompiledFunction::set_memory(Bytes memory, SourceLine where) {
+  if (!options_.memory) {
+    fail(ErrorCode::bad_plan_option,
+         {.what = "a budget was set for a function that was compiled without one",
+          .where = where,
+          .help = "compile it with the largest budget it will have: {.memory = 1_GiB}"});
+  }
+  if (memory.count <= 0) {
+    fail(ErrorCode::bad_plan_option, {.what = fmt::format("a budget of {} bytes", memory.count),
+                                      .expected = "more than nothing, such as 64_MiB",
+                                      .where = where});
+  }
+  if (memory_.exchange(memory.count) > memory.count) Workspace::Lease(*workspace_, where).release();
+}
+
+// Budgets lie at fixed ratios below the one that was given, so that few plans serve whatever is left.
+void CompiledFunction::follow_memory_left() {
+  if (!options_.memory_left || !options_.memory) return;
+  const std::int64_t left = options_.memory_left().count;
+  std::int64_t budget = options_.memory->count;
+  while (budget > std::max<std::int64_t>(left, 1)) budget -= (budget + 7) / 8;
+  if (budget > 0 && budget != memory_.load()) set_memory(Bytes(budget), where_);
+}
+
 CompiledFunction::Results CompiledFunction::run(const FunctionCall& call) {
+  follow_memory_left();
   std::vector<Tensor> inputs = call.tensors;
   const std::shared_ptr<CompiledCall> found = planned(call, inputs);
   return {found, found->program->run(inputs, where_)};
@@ -114,13 +166,13 @@ PlannedGraph CompiledFunction::prepare(const FunctionCall& call) {
 
 SmallestBudget CompiledFunction::smallest(const FunctionCall& call) const {
   const CutFunction cut =
-      cut_to_report(function_of(call, ""), traced(call).graph, options_, OpenCount::most, where_);
+      cut_to_report(function_of(call, ""), traced(call).graph, options_now(), OpenCount::most, where_);
   return smallest_budget(cut.traced, cut.options);
 }
 
 std::vector<FrontierPoint> CompiledFunction::frontier(const FunctionCall& call, int points) const {
   const CutFunction cut =
-      cut_to_report(function_of(call, ""), traced(call).graph, options_, OpenCount::one, where_);
+      cut_to_report(function_of(call, ""), traced(call).graph, options_now(), OpenCount::one, where_);
   return frontier_points(cut.traced, cut.options, points);
 }
 
@@ -129,8 +181,8 @@ std::optional<Footprint> CompiledFunction::footprint(const FunctionCall& call) {
   const std::shared_ptr<const Program> program = planned(call, captured)->program;
   const TracedFunction function = function_of(call, "");
   const std::int64_t count = program->micro_batches().count;
-  if (count == 1) return footprint_of(function, options_, *program, where_);
-  const CutFunction cut = cut_function(function, traced(call).graph, options_, count, where_);
+  if (count == 1) return footprint_of(function, options_now(), *program, where_);
+  const CutFunction cut = cut_function(function, traced(call).graph, options_now(), count, where_);
   return footprint_of(cut.function, cut.options, *program, where_);
 }
 
@@ -140,7 +192,7 @@ GradientError CompiledFunction::gradient_error(const FunctionCall& call) {
   TracedCall<std::any> trace = traced(call);
   const std::int64_t count = program->micro_batches().count;
   if (count > 1)
-    trace.graph = cut_function(function_of(call, ""), trace.graph, options_, count, where_).traced;
+    trace.graph = cut_function(function_of(call, ""), trace.graph, options_now(), count, where_).traced;
   return gradient_error_of(std::move(trace.graph), trace.inputs, program->forms(),
                            options_.program.skip_optimisations, where_);
 }

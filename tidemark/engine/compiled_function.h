@@ -4,6 +4,7 @@
 // planning of another.
 #pragma once
 #include <any>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -49,6 +50,10 @@ class CompiledFunction {
   std::optional<Footprint> footprint(const FunctionCall& call);
   GradientError gradient_error(const FunctionCall& call);
 
+  // The budget of calls that begin from now on; those that run are waited for. Memory beyond it is given
+  // back. Throws Error at `where` if the function was compiled without one.
+  void set_memory(Bytes memory, SourceLine where);
+
   // Of the latest call. Throws Error at `where` when there was none.
   std::shared_ptr<const Program> latest(SourceLine where) const;
   FunctionMemory memory() const;
@@ -57,10 +62,16 @@ class CompiledFunction {
  private:
   TracedCall<std::any> traced(const FunctionCall& call) const;  // donated inputs marked
   TracedFunction function_of(const FunctionCall& call, const std::string& captures) const;
+  std::shared_ptr<CompiledCall> traced_call(const FunctionCall& call, const std::string& arguments,
+                                            std::vector<Tensor>& inputs);
   std::shared_ptr<CompiledCall> planned(const FunctionCall& call, std::vector<Tensor>& inputs);
   std::shared_ptr<CompiledCall> find(const std::string& key, std::vector<Tensor>& inputs);
 
-  const CompileOptions options_;
+  CompileOptions options_now() const;  // with the budget as it is
+  void follow_memory_left();           // CompileOptions::memory_left
+
+  const CompileOptions options_;  // as given
+  std::atomic<std::int64_t> memory_;
   const SourceLine where_;
   const std::shared_ptr<Workspace> workspace_;
   std::mutex planning_;   // one call is traced and planned at a time

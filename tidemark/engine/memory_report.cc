@@ -36,6 +36,7 @@ std::string in_words(Bytes bytes) { return fmt::format("{} ({} bytes)", to_strin
 
 CompiledFunction::CompiledFunction(CompileOptions given, SourceLine at)
     : options_(std::move(given)),
+      memory_(options_.memory.value_or(Bytes()).count),
       where_(at),
       workspace_(std::make_shared<Workspace>(
           device_for(options_, at), options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
@@ -53,7 +54,7 @@ FunctionMemory CompiledFunction::memory() const {
   const std::lock_guard lock(mutex_);
   FunctionMemory memory;
   memory.where = where_;
-  memory.budget = options_.memory.value_or(Bytes());
+  memory.budget = Bytes(memory_.load());
   memory.peak = Bytes(latest_ ? latest_->program->plan().peak() : 0);
   memory.arena = Bytes(workspace_->bytes());
   memory.disk = Bytes(workspace_->further_bytes());

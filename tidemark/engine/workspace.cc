@@ -124,6 +124,17 @@ void Workspace::Lease::reserve(std::span<const std::int64_t> bytes) const {
   }
 }
 
+void Workspace::Lease::release() const {
+  move_results_out();
+  for (std::size_t m = 0; m < lane_->arenas.size(); ++m) {
+    std::unique_ptr<Arena>& arena = lane_->arenas[m];
+    if (!arena) continue;
+    (m == 0 ? workspace_.bytes_ : workspace_.further_bytes_) -= arena->bytes();
+    arena.reset();
+  }
+  ++lane_->generation;
+}
+
 std::vector<Arena*> Workspace::Lease::arenas() const {
   std::vector<Arena*> list;
   for (const std::unique_ptr<Arena>& arena : lane_->arenas) list.push_back(arena.get());

@@ -80,6 +80,7 @@ class Workspace::Lease {
 
   // At least so much of each memory; before anything else. Growing moves the arena.
   void reserve(std::span<const std::int64_t> bytes) const;
+  void release() const;  // all of it, for others to have: the next run reserves anew
   Arena& arena() const { return *lane_->arenas.front(); }
   std::vector<Arena*> arenas() const;                   // by memory
   std::size_t number() const { return lane_->number; }  // of the arena among the workspace's
