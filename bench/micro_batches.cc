@@ -1,5 +1,5 @@
-// What computing a batch in micro-batches saves and costs: the gradients of a GPT for a batch as a whole, in 2, 4,
-// 8, … micro-batches, and for a batch of that size alone.
+// What computing a batch in micro-batches saves and costs: the gradients of a GPT for a batch as a whole, in
+// 2, 4, 8, … micro-batches, and for a batch of that size alone.
 //
 //   micro_batches [BATCH [CONTEXT]]
 #include <fmt/core.h>

@@ -58,10 +58,10 @@ struct CompileOptions {
   // the last argument on that is not donated.
   std::vector<int> batch_arguments = {};
   // The batch is computed in so many micro-batches, one after the other, inside one plan: sums over examples,
-  // such as gradients and losses, are added up and divided once, so that they are those of the whole batch but
-  // for rounding, and a batch of 64 in 8 runs in about the memory of 8. With `automatic`, as many as let the
-  // plan be fastest within the budget; without a budget, one. What needs all examples at once, such as batch
-  // normalisation, is refused.
+  // such as gradients and losses, are added up and divided once, so that they are those of the whole batch
+  // but for rounding, and a batch of 64 in 8 runs in about the memory of 8. With `automatic`, as many as let
+  // the plan be fastest within the budget; without a budget, one. What needs all examples at once, such as
+  // batch normalisation, is refused.
   Accumulate accumulate = {};
   // Results of how many earlier calls will still be held when the function is called again, as in g =
   // step(x). The plan leaves room for them in the budget; without it such a call is refused where they do not

@@ -1,5 +1,5 @@
-// What operations make of a batch that is cut, whether they have a rule of their own (batch_rules.h), are written
-// in simpler ones, or are loops, which do what their bodies do.
+// What operations make of a batch that is cut, whether they have a rule of their own (batch_rules.h), are
+// written in simpler ones, or are loops, which do what their bodies do.
 #pragma once
 #include <optional>
 

@@ -2,8 +2,8 @@
 // all of it.
 //
 //   before    what the micro-batches share, and sums of weights that they need (batch_classes.h)
-//   loop      for each micro-batch: its part of the batch's arguments, forwards and backwards; what it adds to
-//             sums over the batch is carried on, what it has for each example is stacked
+//   loop      for each micro-batch: its part of the batch's arguments, forwards and backwards; what it adds
+//             to sums over the batch is carried on, what it has for each example is stacked
 //   behind    what follows from the complete sums: the division of a mean, the optimizer's update
 //
 // Sums are added up over micro-batches and divided once, so that a mean, also one over weights that differ

@@ -30,8 +30,8 @@ SplitNeeds::SplitNeeds(const BatchPair& pair, const BatchClasses& classes, const
   order_effects(pair.where);
 }
 
-// What values are made of that are needed early. It is had for the whole batch then, and need not be summed or
-// stacked by the loop.
+// What values are made of that are needed early. It is had for the whole batch then, and need not be summed
+// or stacked by the loop.
 void SplitNeeds::find_early() {
   early_.assign(full_.nodes().size(), false);
   for (std::size_t n = full_.nodes().size(); n-- > 0;) {
