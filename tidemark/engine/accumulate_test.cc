@@ -440,8 +440,7 @@ TEST(Accumulate, BatchesThatCannotBeCutAreRefused) {
 }
 
 TEST(Accumulate, ACapturedTensorOfTheBatchIsNotTakenForTheFirstExample) {
-  // With one example to a micro-batch, shapes fit by broadcasting: the result must still be right, or
-  // refused.
+  // With one example to a micro-batch, shapes fit by broadcasting: the result is right still, or refused.
   const Tensor w = random_normal(key(1), {4}), x = random_normal(key(2), {8, 4}),
                fixed = random_normal(key(3), {8, 4});
   const auto f = [&](const Tensor& p, const Tensor& in) { return sum(square(in * p + fixed)); };

@@ -131,8 +131,7 @@ CutFunction cut_finest(const TracedFunction& function, const Graph& traced, cons
 
 CutFunction cut_fastest(const TracedFunction& function, const Graph& traced, const CompileOptions& options,
                         const BatchAxis& axis, SearchControl* control, SourceLine where) {
-  constexpr double no_time = 1e-3;        // a share that is not worth cutting the batch for
-  constexpr std::size_t most_slower = 2;  // in a row, before it is given up
+  constexpr double no_time = 1e-3;  // a share of it that is not worth cutting the batch for
   const std::vector<std::int64_t> counts = counts_to_try(axis.size);
   PlanOptions quick = plan_options(options, control);
   quick.one_round = true;
@@ -140,8 +139,7 @@ CutFunction cut_fastest(const TracedFunction& function, const Graph& traced, con
   quick.floor = false;
   std::optional<CutFunction> best;
   double seconds = 0;
-  std::size_t slower = 0;
-  for (std::size_t i = 0; i < counts.size() && slower < most_slower; ++i) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
     std::optional<CutFunction> cut;
     try {
       cut = cut_along(function, traced, options, axis, counts[i], where);
@@ -153,13 +151,10 @@ CutFunction cut_fastest(const TracedFunction& function, const Graph& traced, con
         plan_with_forms(cut->traced, options.lossy, options.program.skip_optimisations, quick);
     if (!planned.plan) continue;
     const Plan& plan = planned.plan.value();
-    if (best && plan.seconds >= seconds) {
-      ++slower;
-      continue;
+    if (!best || plan.seconds < seconds) {
+      seconds = plan.seconds;
+      best = std::move(cut);
     }
-    slower = 0;
-    seconds = plan.seconds;
-    best = std::move(cut);
     if (counts[i] == 1 && plan.extra_time() < no_time) break;
   }
   if (best) return *std::move(best);

@@ -20,8 +20,9 @@ CutFunction cut_function(const TracedFunction& function, const Graph& traced, co
                          std::int64_t count, SourceLine where);
 
 // Into as many as the options say; where they leave it open, as let quick plans be fastest within the budget.
-// Numbers that divide the batch are tried from 1 on until more of them cost more time. Where no quick plan
-// fits, as many as there may be: that takes the least memory.
+// Numbers that divide the batch are tried, each at least half as much again as the one before; only 1 if
+// nothing is computed again then. Where no quick plan fits, as many as there may be: that takes the least
+// memory.
 CutFunction cut_to_plan(const TracedFunction& function, const Graph& traced, const CompileOptions& options,
                         SearchControl* control, SourceLine where);
 

@@ -28,9 +28,13 @@ std::int64_t fastest_split(const ModelOption& model, const PlanOptions& options)
     most = count;
     const PlanWithLoops planned = plan_with_loops(traced, {}, quick);
     if (!planned.plan) continue;
-    if (best > 0 && planned.plan.value().seconds >= seconds) break;  // more of them take longer
-    best = count;
-    seconds = planned.plan.value().seconds;
+    const Plan& plan = planned.plan.value();
+    if (best == 0 || plan.seconds < seconds) {
+      best = count;
+      seconds = plan.seconds;
+    }
+    constexpr double no_time = 1e-3;
+    if (count == 1 && plan.extra_time() < no_time) break;
   }
   return best > 0 ? best : most;
 }
