@@ -208,9 +208,22 @@ class MarkLowering {
     return result;
   }
 
+  static double largest_finite(DType dtype) {
+    switch (dtype) {
+      case DType::f64:
+        return std::numeric_limits<double>::max();
+      case DType::f16:
+        return 65504;
+      case DType::bf16:
+        return 0x1.fep127;
+      default:
+        return std::numeric_limits<float>::max();
+    }
+  }
   static Var largest(const Var& x) {
+    if (x.type().count() == 0) return constant(x.builder(), x.dtype(), 0.0);
     const Var size = abs(x);
-    const Var finite = less_equal(size, constant_like(size, std::numeric_limits<float>::max()));
+    const Var finite = less_equal(size, constant_like(size, largest_finite(x.dtype())));
     const Var counted = select(finite, size, zeros_like(size));
     return reduce_max(counted, all_axes(counted.shape().rank()));
   }
@@ -226,6 +239,10 @@ std::vector<Residual> residuals_of(const Graph& graph) {
   std::vector<Residual> list;
   if (has_marks(graph)) add_residuals(graph, 0, 1, list);
   return list;
+}
+
+double form_error(QuantFormat format, DType dtype) {
+  return quantization_error(format, dtype, /*stochastic=*/false, /*mixed=*/true);
 }
 
 ResidualChoice asked_for(const std::vector<Residual>& residuals) {

@@ -56,6 +56,9 @@ using ResidualChoice = std::vector<std::optional<QuantFormat>>;  // per residual
 // checkpoint computes again.
 std::vector<Residual> residuals_of(const Graph& graph);
 
+// By how much a copy may differ, as a share of the largest magnitude in its block, whatever the block holds.
+double form_error(QuantFormat format, DType dtype);
+
 // What the user asked for, and nothing else.
 ResidualChoice asked_for(const std::vector<Residual>& residuals);
 

@@ -473,5 +473,35 @@ TEST(Accumulate, ReportsAreOfTheMicroBatches) {
   EXPECT_TRUE(step.footprint(layers, x, y));
 }
 
+TEST(Accumulate, AutomaticLeavesRoomForResultsThatAreHeld) {
+  const Layers layers = some_layers(32, 4);
+  const Tensor x = random_normal(key(5), {64, 16, 32});
+  const auto loss = [](const Layers& l, const Tensor& in) { return mean(square(layers_output(l, in))); };
+  const auto free = compile(grad(loss));
+  (void)free.prepare(layers, x);
+  const Bytes budget(free.plan().peak().count * 45 / 100);
+  const auto step =
+      compile(grad(loss), {.memory = budget, .effort = little, .held_results = 2, .accumulate = automatic});
+  const auto first = step(layers, x), second = step(layers, x);
+  EXPECT_LE(tree_difference(step(layers, x), first), 0);
+  EXPECT_LE(tree_difference(second, free(layers, x)), 1e-6);
+}
+
+TEST(Accumulate, CodeThatRefusesOtherBatchesIsComputedAsAWhole) {
+  const auto picky = [](const Tensor& w, const Tensor& x) {
+    if (x.shape()[0] != 16) throw std::invalid_argument("sixteen, please");
+    return mean(square(matmul(x, w)));
+  };
+  const Tensor w = random_normal(key(1), {12, 12}), x = random_normal(key(5), {16, 12});
+  const Tensor wanted = compile(grad(picky))(w, x);
+  const auto roomy = compile(
+      grad(picky), {.memory = 1_GiB, .batch_arguments = {1}, .effort = little, .accumulate = automatic});
+  EXPECT_EQ(roomy(w, x).to_vector(), wanted.to_vector());
+  EXPECT_FALSE(roomy.report(w, x).empty());
+  EXPECT_FALSE(compile(grad(picky), {.memory = 1_KiB, .effort = little}).try_prepare(w, x));
+  EXPECT_THAT(refusal([&] { compile(grad(picky), {.batch_arguments = {1}, .accumulate = 4})(w, x); }),
+              HasSubstr("sixteen, please"));
+}
+
 }  // namespace
 }  // namespace tidemark

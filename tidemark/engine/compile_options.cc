@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tidemark/base/error.h"
@@ -18,6 +19,26 @@ void check_positions(const std::vector<int>& positions, std::size_t arguments, s
               fmt::format("argument {} is {}, and the function was called with {}", position, use, arguments),
           .where = where});
   }
+}
+
+// What a call hands out that the next one finds beside its plan while it is held: large results, but for
+// those that can take the memory of a donated argument.
+std::int64_t result_bytes(const Graph& traced) {
+  std::vector<Type> donated;
+  for (const Input& input : traced.inputs()) {
+    if (input.donated) donated.push_back(traced.type(input.value));
+  }
+  std::int64_t bytes = 0;
+  for (ValueId v : traced.outputs()) {
+    const Type& type = traced.type(v);
+    if (type.bytes() <= small_result_bytes) continue;
+    if (const auto same = std::ranges::find(donated, type); same != donated.end()) {
+      donated.erase(same);
+    } else {
+      bytes += type.bytes();
+    }
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -68,6 +89,11 @@ PlanOptions plan_options(const CompileOptions& options, SearchControl* control) 
   plan.effort *= options.effort.factor;
   if (control) plan.control = control;
   return plan;
+}
+
+std::optional<Bytes> memory_beside_held(const CompileOptions& options, const Graph& traced) {
+  if (!options.memory || options.held_results == 0) return options.memory;
+  return std::max(Bytes(1), Bytes(options.memory->count - options.held_results * result_bytes(traced)));
 }
 
 std::optional<SearchControl> control_for(const CompileOptions& options) {

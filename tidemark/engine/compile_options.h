@@ -46,8 +46,8 @@ struct CompileOptions {
   // between. None: the least memory that costs no extra time.
   std::optional<Bytes> memory = {};
   // Asked before every call with a budget: how many bytes the machine has left for it. The call then keeps
-  // to the largest of the budgets memory, 7/8 of it, 7/8 of that and so on which is within. Plans for each
-  // are kept.
+  // to the largest of the budgets memory (or what set_memory said last), 7/8 of it, 7/8 of that and so on
+  // which is within. Plans for each are kept.
   std::function<Bytes()> memory_left = {};
   // A folder in which values may wait while nothing reads them, in files that nobody else can open and that
   // vanish with the function; and how many bytes of it. Only with `memory`.
@@ -95,6 +95,10 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
 
 // What the planner gets. Points into `options` and to the control, which may be null.
 PlanOptions plan_options(const CompileOptions& options, SearchControl* control = nullptr);
+
+// The budget without what results of earlier calls take, as many as are to be held. `traced`: before
+// optimisation.
+std::optional<Bytes> memory_beside_held(const CompileOptions& options, const Graph& traced);
 
 // Of one planning: all that a call of a compiled function plans shares one limit in time. None: nobody asked
 // for any.

@@ -19,6 +19,28 @@ PlannedGraph planned_graph(std::shared_ptr<const Program> program) {
   return {program->graph(), program->plan(), program};
 }
 
+// For other types than the caller's: if the user's code refuses them with an exception of its own, that is no
+// failure of the caller's call, but an answer.
+TracedCall<std::any> traced_as_a_trial(const FunctionCall& call, std::span<const Type> types,
+                                       SourceLine where) {
+  const auto refused = [&](std::string_view why) {
+    fail(ErrorCode::bad_plan_option,
+         {.what = fmt::format("the function cannot be traced for another batch: {}", why), .where = where});
+  };
+  try {
+    return call.trace_types(types);
+  } catch (const Error&) {
+    throw;
+  } catch (const InternalError&) {
+    throw;
+  } catch (const std::exception& error) {
+    refused(error.what());
+  } catch (...) {
+    refused("it threw something that is no std::exception");
+  }
+  return {};
+}
+
 }  // namespace
 
 // Each part with its length in front, so that no text can end early and pass for two.
@@ -51,7 +73,7 @@ TracedFunction CompiledFunction::function_of(const FunctionCall& call, const std
   function.trace = [this, &call](std::span<const Type> types) {
     std::optional<LossyReads> allowed;  // it may be already, where that is tried
     if (options_.lossy) allowed.emplace(true);
-    TracedCall<std::any> traced = call.trace_types(types);
+    TracedCall<std::any> traced = traced_as_a_trial(call, types, where_);
     traced.mark_donated(options_.donate);
     return std::move(traced.graph);
   };
@@ -138,16 +160,21 @@ void CompiledFunction::set_memory(Bytes memory, SourceLine where) {
                                       .expected = "more than nothing, such as 64_MiB",
                                       .where = where});
   }
-  if (memory_.exchange(memory.count) > memory.count) Workspace::Lease(*workspace_, where).release();
+  limit_ = memory.count;
+  use_memory(memory.count, where);
 }
 
-// Budgets lie at fixed ratios below the one that was given, so that few plans serve whatever is left.
+void CompiledFunction::use_memory(std::int64_t bytes, SourceLine where) {
+  if (memory_.exchange(bytes) > bytes) Workspace::Lease(*workspace_, where).release();
+}
+
+// Budgets lie at fixed ratios below the one that was given or set, so that few plans serve whatever is left.
 void CompiledFunction::follow_memory_left() {
   if (!options_.memory_left || !options_.memory) return;
   const std::int64_t left = options_.memory_left().count;
-  std::int64_t budget = options_.memory->count;
+  std::int64_t budget = limit_.load();
   while (budget > std::max<std::int64_t>(left, 1)) budget -= (budget + 7) / 8;
-  if (budget > 0 && budget != memory_.load()) set_memory(Bytes(budget), where_);
+  if (budget > 0 && budget != memory_.load()) use_memory(budget, where_);
 }
 
 CompiledFunction::Results CompiledFunction::run(const FunctionCall& call) {

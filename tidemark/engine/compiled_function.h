@@ -68,10 +68,12 @@ class CompiledFunction {
   std::shared_ptr<CompiledCall> find(const std::string& key, std::vector<Tensor>& inputs);
 
   CompileOptions options_now() const;  // with the budget as it is
-  void follow_memory_left();           // CompileOptions::memory_left
+  void use_memory(std::int64_t bytes, SourceLine where);
+  void follow_memory_left();  // CompileOptions::memory_left
 
-  const CompileOptions options_;  // as given
-  std::atomic<std::int64_t> memory_;
+  const CompileOptions options_;      // as given
+  std::atomic<std::int64_t> limit_;   // the budget as it was given or set; 0: none
+  std::atomic<std::int64_t> memory_;  // what calls keep to: no more than that
   const SourceLine where_;
   const std::shared_ptr<Workspace> workspace_;
   std::mutex planning_;   // one call is traced and planned at a time

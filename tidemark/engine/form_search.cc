@@ -19,9 +19,9 @@ std::optional<QuantFormat> best_format(const Type& type, double error) {
   std::int64_t bytes = type.bytes();
   for (int i = 0; i < quant_format_count; ++i) {
     const auto format = static_cast<QuantFormat>(i);
-    const double own = quantization_error(format, type.dtype);
+    const double own = form_error(format, type.dtype);
     const std::int64_t taken = quantized_bytes(format, type);
-    const bool closer = best && taken == bytes && own < quantization_error(*best, type.dtype);
+    const bool closer = best && taken == bytes && own < form_error(*best, type.dtype);
     if (own <= error && (taken < bytes || closer)) best = format, bytes = taken;
   }
   return best;
@@ -60,10 +60,13 @@ class FormSearch {
 
   // How many make the fastest plan; none: no number of them is known to fit.
   std::optional<std::size_t> best_count() {
-    for (const double share : {1.0, 0.5, 0.25, 0.75}) judge(count_for(share));
+    for (const double share : {1.0, 0.5}) judge(count_for(share));
     if (!best_) return {};
-    // Between the best and what was judged next to it.
-    for (int round = 0; round < 2; ++round) {
+    for (const double share : {0.25, 0.75}) judge(count_for(share));
+    // Between the best and what was judged next to it. Plans with tiers take longer, and need it less: what
+    // moves away need not be made smaller.
+    const int rounds = quick_.tiers.empty() ? 2 : 1;
+    for (int round = 0; round < rounds; ++round) {
       const auto at = judged_.find(*best_);
       std::vector<std::size_t> nearby;
       if (at != judged_.begin()) nearby.push_back((*best_ + std::prev(at)->first) / 2);
@@ -157,7 +160,8 @@ PlanWithForms plan_with_forms(const Graph& traced, const std::optional<Lossy>& l
   ResidualChoice forms = search.choice(count);
   PlanWithLoops lossy_plan = plan_with_loops(lower_residuals(traced, forms), skip, options);
   if (!lossy_plan.plan && !exact.plan && options.floor) {
-    exact = plan_with_loops(plain, skip, options);  // the smallest of both is what the error tells
+    // What fits without forms fits with them allowed. Else the smallest of both is what the error tells.
+    exact = plan_with_loops(plain, skip, options);
     if (!exact.plan && exact.plan.error().smallest.peak() > lossy_plan.plan.error().smallest.peak())
       return with_forms(std::move(lossy_plan), std::move(forms));
   }

@@ -42,7 +42,7 @@ LossyValue described(const Residual& residual, QuantFormat format) {
           .copies = residual.copies,
           .plain = Bytes(residual.copies * value.type.bytes()),
           .small = Bytes(residual.copies * quantized_bytes(format, value.type)),
-          .bound = quantization_error(format, value.type.dtype)};
+          .bound = form_error(format, value.type.dtype)};
 }
 
 }  // namespace
@@ -67,7 +67,8 @@ GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, co
   const std::vector<Residual> residuals = residuals_of(traced);
   std::size_t next = exact.size();
   for (std::size_t i = 0; i < residuals.size(); ++i) {
-    if (!forms[i]) continue;
+    // A smaller batch may be traced to another graph than the one that forms were chosen for.
+    if (i >= forms.size() || !forms[i]) continue;
     LossyValue value = described(residuals[i], *forms[i]);
     if (residuals[i].graph == &traced) {
       const double difference = lossy[next].to_vector()[0], magnitude = lossy[next + 1].to_vector()[0];

@@ -36,7 +36,8 @@ std::string in_words(Bytes bytes) { return fmt::format("{} ({} bytes)", to_strin
 
 CompiledFunction::CompiledFunction(CompileOptions given, SourceLine at)
     : options_(std::move(given)),
-      memory_(options_.memory.value_or(Bytes()).count),
+      limit_(options_.memory.value_or(Bytes()).count),
+      memory_(limit_.load()),
       where_(at),
       workspace_(std::make_shared<Workspace>(
           device_for(options_, at), options_.memory ? Concurrency::turns : Concurrency::side_by_side)),

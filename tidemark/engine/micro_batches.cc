@@ -133,7 +133,9 @@ CutFunction cut_fastest(const TracedFunction& function, const Graph& traced, con
                         const BatchAxis& axis, SearchControl* control, SourceLine where) {
   constexpr double no_time = 1e-3;  // a share of it that is not worth cutting the batch for
   const std::vector<std::int64_t> counts = counts_to_try(axis.size);
-  PlanOptions quick = plan_options(options, control);
+  CompileOptions beside_held = options;
+  beside_held.memory = memory_beside_held(options, traced);
+  PlanOptions quick = plan_options(beside_held, control);
   quick.one_round = true;
   quick.effort = quick.effort.at_most(Effort::quick);
   quick.floor = false;

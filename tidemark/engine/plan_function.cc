@@ -107,26 +107,6 @@ std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<co
   return list;
 }
 
-// What a call hands out that the next one finds beside its plan while it is held: large results, but for
-// those that can take the memory of a donated argument.
-std::int64_t result_bytes(const Graph& traced) {
-  std::vector<Type> donated;
-  for (const Input& input : traced.inputs()) {
-    if (input.donated) donated.push_back(traced.type(input.value));
-  }
-  std::int64_t bytes = 0;
-  for (ValueId v : traced.outputs()) {
-    const Type& type = traced.type(v);
-    if (type.bytes() <= small_result_bytes) continue;
-    if (const auto same = std::ranges::find(donated, type); same != donated.end()) {
-      donated.erase(same);
-    } else {
-      bytes += type.bytes();
-    }
-  }
-  return bytes;
-}
-
 // A limit in time leaves a part of it for what would help.
 PlanWithForms plan_leaving_time(const Graph& traced, const CompileOptions& given,
                                 const PlanOptions& options) {
@@ -138,9 +118,7 @@ PlanWithForms plan_leaving_time(const Graph& traced, const CompileOptions& given
 PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
                            const CompileOptions& given, SearchControl* control, SourceLine where) {
   CompileOptions options = given;
-  if (options.memory && options.held_results > 0)
-    options.memory =
-        std::max(Bytes(1), Bytes(given.memory->count - given.held_results * result_bytes(traced)));
+  options.memory = memory_beside_held(given, traced);
   const PlanOptions plan = plan_options(options, control);
   auto [graph, planned, forms] = plan_leaving_time(traced, options, plan);
   if (!planned) {

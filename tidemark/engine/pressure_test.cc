@@ -115,6 +115,21 @@ TEST(Pressure, WhatIsLeftIsAskedBeforeEveryCall) {
             ErrorCode::bad_plan_option);
 }
 
+TEST(Pressure, WhatIsLeftDoesNotUndoABudgetThatWasSet) {
+  const Deep net = deep_net();
+  const Tensor x = deep_batch();
+  const auto free = compile(grad(deep_loss));
+  (void)free.prepare(net, x);
+  const Bytes most = free.plan().peak(), less(most.count * 7 / 10);
+  const auto step =
+      compile(grad(deep_loss), {.memory = most, .memory_left = [] { return 1_GiB; }, .effort = 0.1});
+  (void)step(net, x);
+  step.set_memory(less);
+  (void)step(net, x);
+  EXPECT_LE(step.plan().peak(), less);
+  EXPECT_EQ(step.memory_report().budget, less);
+}
+
 TEST(Pressure, ThreadsMayCallWhileTheBudgetChanges) {
   const Deep net = deep_net();
   const Tensor x = deep_batch();
