@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/support/errors.h"
+#include "tests/support/sanitized.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {
@@ -329,12 +330,14 @@ TEST(Lossy, ThreadsGetTheSameBits) {
 }
 
 TEST(Lossy, AllowingMoreIsNeverSlower) {
+  if (looks_for_races) GTEST_SKIP() << "one thread plans";
   const LossyNet net = lossy_net();
   const Tensor x = lossy_batch();
   const auto free = compile(grad(lossy_loss));
   (void)free.prepare(net, x);
   const Bytes least = compile(grad(lossy_loss), {.effort = 0.1}).smallest(net, x).memory;
   for (const double part : {0.0, 0.2, 0.4, 0.6, 0.8, 1.0}) {
+    if (few && part != 0.2) continue;
     const auto room = static_cast<double>(free.plan().peak().count - least.count);
     const Bytes budget(least.count + static_cast<std::int64_t>(part * room));
     double before = std::numeric_limits<double>::infinity();
