@@ -485,7 +485,7 @@ TEST(Accumulate, AutomaticLeavesRoomForResultsThatAreHeld) {
   (void)free.prepare(layers, x);
   const Bytes budget(free.plan().peak().count * 45 / 100);
   const auto step =
-      compile(grad(loss), {.memory = budget, .effort = little, .held_results = 2, .accumulate = automatic});
+      compile(grad(loss), {.memory = budget, .effort = little, .accumulate = automatic, .held_results = 2});
   const auto first = step(layers, x), second = step(layers, x);
   EXPECT_LE(tree_difference(step(layers, x), first), 0);
   EXPECT_LE(tree_difference(second, free(layers, x)), 1e-6);
@@ -499,7 +499,7 @@ TEST(Accumulate, CodeThatRefusesOtherBatchesIsComputedAsAWhole) {
   const Tensor w = random_normal(key(1), {12, 12}), x = random_normal(key(5), {16, 12});
   const Tensor wanted = compile(grad(picky))(w, x);
   const auto roomy = compile(
-      grad(picky), {.memory = 1_GiB, .batch_arguments = {1}, .effort = little, .accumulate = automatic});
+      grad(picky), {.memory = 1_GiB, .effort = little, .batch_arguments = {1}, .accumulate = automatic});
   EXPECT_EQ(roomy(w, x).to_vector(), wanted.to_vector());
   EXPECT_FALSE(roomy.report(w, x).empty());
   EXPECT_FALSE(compile(grad(picky), {.memory = 1_KiB, .effort = little}).try_prepare(w, x));
