@@ -182,8 +182,14 @@ CutFunction cut_to_plan(const TracedFunction& function, const Graph& traced, con
 CutFunction cut_to_report(const TracedFunction& function, const Graph& traced, const CompileOptions& options,
                           OpenCount otherwise, SourceLine where) {
   if (options.accumulate.is_plain()) return {function, traced, options, {}};
-  if (options.accumulate.is_automatic && otherwise == OpenCount::most)
-    return cut_finest(function, traced, options, batch_of(function, options, where), where);
+  if (options.accumulate.is_automatic && otherwise == OpenCount::most) {
+    const BatchAxis axis = batch_of(function, options, where);
+    try {
+      return cut_finest(function, traced, options, axis, where);
+    } catch (const Error&) {  // it is computed as a whole, and so it is reported
+      return cut_along(function, traced, options, axis, 1, where);
+    }
+  }
   return cut_to_plan(function, traced, options, nullptr, where);
 }
 
