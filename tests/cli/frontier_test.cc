@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -69,6 +70,52 @@ TEST_F(FrontierCommand, PrintsATableAndDrawsAPlot) {
   for (std::size_t at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1))
     ++circles;
   EXPECT_EQ(circles, 16u);
+}
+
+TEST_F(FrontierCommand, DrawsACurveForEachSetOfChoices) {
+  const std::string sets =
+      "gpt --batch 2 --context 64 --effort quick --points 4 --allow recompute --allow recompute,disk "
+      "--allow recompute,compress --lossy 0.004 --tier disk=1GiB";
+  const CommandRun run = frontier(sets + " --json --svg " + folder_.path("plot.svg"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto curves = nlohmann::json::parse(run.out)["curves"];
+  ASSERT_EQ(curves.size(), 3u);
+  EXPECT_EQ(curves[1]["allow"], (nlohmann::json{"recompute", "disk"}));
+  const auto time_within = [](const nlohmann::json& curve, const nlohmann::json& budget) {
+    double time = 1e9;
+    for (const auto& point : curve["points"])
+      if (point["budget"] <= budget) time = std::min(time, point["predicted_seconds"].get<double>());
+    return time;
+  };
+  for (const auto& curve : curves) {
+    for (std::size_t i = 1; i < curve["points"].size(); ++i) {
+      EXPECT_GT(curve["points"][i]["budget"], curve["points"][i - 1]["budget"]);
+      EXPECT_LE(curve["points"][i]["predicted_seconds"], curve["points"][i - 1]["predicted_seconds"]);
+    }
+    // Who may do more is nowhere slower.
+    for (const auto& point : curves[0]["points"])
+      EXPECT_LE(time_within(curve, point["budget"]), point["predicted_seconds"].get<double>());
+  }
+  EXPECT_THAT(folder_.read("plot.svg"),
+              AllOf(HasSubstr("recompute, disk"), HasSubstr("recompute, compress")));
+  EXPECT_THAT(frontier("mlp --effort quick --points 2 --allow keep --allow recompute").out,
+              AllOf(StartsWith("keep\n"), HasSubstr("\nrecompute\n")));
+}
+
+TEST_F(FrontierCommand, OneSetIsOneCurve) {
+  const CommandRun run = frontier("mlp --effort quick --points 3 --allow keep --json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_TRUE(json["allow"].empty());
+  for (const auto& point : json["points"]) EXPECT_EQ(point["recomputed"], 0);
+}
+
+TEST_F(FrontierCommand, WhatCannotBeAllowedIsRefused) {
+  for (const char* arguments : {"mlp --allow tape", "mlp --allow disk", "mlp --allow compress",
+                                "mlp --allow split", "mlp --split 4", "mlp --lossy 2"}) {
+    EXPECT_EQ(frontier(arguments).exit_code, 4) << arguments;
+  }
+  EXPECT_EQ(frontier(quoted_ + " --allow recompute").exit_code, 4);
 }
 
 TEST_F(FrontierCommand, AGraphThatCannotBeSqueezedIsOnePoint) {

@@ -48,6 +48,49 @@ class PlanCommand : public ::testing::Test {
   const std::string chain_ = folder_.write("chain.dag.json", chain);
 };
 
+// With a machine file of the reference's rates, so that nothing is measured.
+TEST_F(PlanCommand, AFolderIsATierOfTheMachine) {
+  const std::string machine = folder_.write("machine.json", to_json(reference_machine()));
+  const std::string step = "gpt --context 64 --memory 60% --effort quick --machine " + machine;
+  const nlohmann::json tier = report(step + " --tier disk=1GiB");
+  const nlohmann::json disk = report(step + " --disk " + folder_.path() + " --disk-memory 1GiB");
+  EXPECT_EQ(tier["plan_hash"], disk["plan_hash"]);
+  EXPECT_LE(disk["peak"], disk["budget"]);
+  EXPECT_EQ(tier["predicted_seconds"], disk["predicted_seconds"]);
+}
+
+TEST_F(PlanCommand, AFolderWithoutRatesIsMeasured) {
+  Machine bare = reference_machine();
+  bare.further.clear();
+  bare.links.clear();
+  const std::string machine = folder_.write("machine.json", to_json(bare));
+  for (const std::string& given : {std::string(), " --machine " + machine}) {
+    const nlohmann::json json = report("gpt --context 64 --memory 60% --effort quick --disk " +
+                                       folder_.path() + " --disk-memory 1GiB" + given);
+    EXPECT_LE(json["peak"], json["budget"]);
+  }
+}
+
+TEST_F(PlanCommand, AFolderThatCannotBeUsedIsAnError) {
+  const auto error = [&](const std::string& arguments) {
+    const CommandRun run = plan("mlp " + arguments);
+    EXPECT_NE(run.exit_code, 0) << arguments;
+    EXPECT_THAT(run.out, IsEmpty()) << arguments;
+    return run.err;
+  };
+  EXPECT_THAT(error("--memory 60% --disk /no/such/folder --disk-memory 1GiB"),
+              AllOf(HasSubstr("--disk /no/such/folder"), HasSubstr("a folder that files can be made in")));
+  EXPECT_THAT(error("--memory 60% --disk /proc --disk-memory 1GiB"), HasSubstr("--disk /proc"));
+  EXPECT_THAT(error("--memory 60% --disk /tmp"), HasSubstr("--disk without --disk-memory"));
+  EXPECT_THAT(error("--memory 60% --disk-memory 5"), HasSubstr("--disk-memory without --disk"));
+  EXPECT_THAT(error("--memory 60% --disk /tmp --disk-memory -5"), HasSubstr("--disk-memory"));
+  EXPECT_THAT(error("--memory 60% --disk /tmp --disk-memory much"), HasSubstr("--disk-memory"));
+  EXPECT_THAT(error("--disk /tmp --disk-memory 1GiB"), HasSubstr("without --memory"));
+  EXPECT_THAT(error("--memory 60% --disk /tmp --disk-memory 1GiB --tier disk=1GiB"),
+              HasSubstr("named twice"));
+  EXPECT_THAT(plan(chain_ + " --memory 90% --disk /tmp --disk-memory 1GiB").err, HasSubstr("--disk"));
+}
+
 TEST_F(PlanCommand, LossyFormsTakeLessTimeThanComputingAgain) {
   const std::string step = "gpt --memory 60% --effort quick";
   const nlohmann::json exact = report(step), lossy = report(step + " --lossy 0.004");
@@ -64,6 +107,72 @@ TEST_F(PlanCommand, LossyFormsThatCanHaveNoEffectAreRefused) {
   EXPECT_EQ(plan("mlp --memory 60% --lossy 0").exit_code, 4);
   EXPECT_EQ(plan("mlp --memory 60% --lossy nan").exit_code, 4);
   EXPECT_EQ(plan(chain_ + " --memory 90% --lossy 0.004").exit_code, 4);
+}
+
+TEST_F(PlanCommand, DoesOnlyWhatIsAllowed) {
+  const std::string step = "gpt --memory 60% --effort quick --lossy 0.004 --tier disk=1GiB --split automatic";
+  const auto choices = [&](const std::string& allow) {
+    return report(step + " --allow " + allow)["choices"];
+  };
+  const nlohmann::json again = choices("recompute"), moved = choices("disk"), packed = choices("compress"),
+                       cut = choices("split");
+  EXPECT_GT(again["recompute"], 0);
+  EXPECT_GT(moved["disk"], 0);
+  EXPECT_GT(packed["compress"], 0);
+  EXPECT_GT(cut["split"], 1);
+  for (const auto& [own, counts] : {std::pair("recompute", again), std::pair("disk", moved),
+                                    std::pair("compress", packed), std::pair("split", cut)}) {
+    for (const char* other : {"recompute", "disk", "compress", "invert"})
+      if (std::string(own) != other) EXPECT_EQ(counts[other], 0) << own << " " << other;
+    if (std::string(own) != "split") EXPECT_EQ(counts["split"], 1) << own;
+  }
+  const CommandRun kept = plan("gpt --memory 60% --effort quick --allow keep");
+  EXPECT_EQ(kept.exit_code, 3);
+  EXPECT_THAT(kept.err, HasSubstr("below the smallest that fits"));
+}
+
+TEST_F(PlanCommand, WhatCannotBeAllowedIsRefused) {
+  for (const char* arguments :
+       {"--allow tape", "--allow ''", "--allow recompute,", "--allow Recompute", "--allow disk",
+        "--allow compress", "--allow split", "--allow recompute --split 4"}) {
+    const CommandRun run = plan(std::string("gpt --memory 60% ") + arguments);
+    EXPECT_EQ(run.exit_code, 4) << arguments;
+    EXPECT_THAT(run.err, HasSubstr("--allow")) << arguments;
+  }
+  EXPECT_THAT(plan("gpt --memory 60% --allow tape").err,
+              HasSubstr("keep, recompute, compress, disk, invert, split"));
+  EXPECT_EQ(plan("gpt --allow recompute").exit_code, 4);
+  EXPECT_EQ(plan(chain_ + " --memory 90% --allow recompute").exit_code, 4);
+}
+
+TEST_F(PlanCommand, SaysWhatMoreMemoryWouldSave) {
+  const std::string step = "gpt --memory 50% --tier disk=64KiB --effort quick --prices";
+  const nlohmann::json prices = report(step)["prices"];
+  ASSERT_EQ(prices.size(), 2u);
+  EXPECT_EQ(prices[0]["memory"], "ram");
+  EXPECT_EQ(prices[1]["memory"], "disk");
+  EXPECT_EQ(prices[1]["more"], 4096);
+  EXPECT_GT(prices[0]["seconds_saved"].get<double>(), 0);
+  EXPECT_GE(prices[1]["seconds_saved"].get<double>(), 0);
+  EXPECT_EQ(prices, report(step)["prices"]);
+  EXPECT_THAT(plan(step).out, AllOf(HasSubstr("more of ram saves"), HasSubstr("more of disk saves")));
+  EXPECT_EQ(plan("gpt --prices").exit_code, 4);
+}
+
+TEST_F(PlanCommand, ProposesMicroBatchesAndADiskThatFit) {
+  const std::string step = "gpt --effort quick --memory ";
+  const CommandRun run = plan(step + "60% --allow keep --json");
+  ASSERT_EQ(run.exit_code, 3) << run.err;
+  const auto budget = nlohmann::json::parse(run.out)["budget"].get<std::int64_t>();
+  for (const auto& [option, choice] :
+       {std::pair<std::string, std::string>("--split ", "split"), {"--tier disk=", "disk"}}) {
+    const std::size_t at = run.err.find(option);
+    ASSERT_NE(at, std::string::npos) << run.err;
+    const std::string change = run.err.substr(at, run.err.find(" fits", at) - at);
+    const nlohmann::json changed =
+        report(step + std::to_string(budget) + " --allow " + choice + " " + change);
+    EXPECT_LE(changed["peak"], budget) << change;
+  }
 }
 
 TEST_F(PlanCommand, ReportsADagForPeople) {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tests/support/errors.h"
+#include "tests/support/random_hints.h"
 #include "tests/support/random_programs.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/simulated_device.h"
@@ -65,7 +66,8 @@ std::vector<double> delays(const Plan& plan, std::uint64_t seed) {
 }
 
 void expect_sound(const Graph& graph, const Plan& plan, std::span<const Literal> inputs,
-                  const std::vector<Literal>& expected, const std::string& what) {
+                  const std::vector<Literal>& expected, const std::string& what,
+                  const Machine& machine = machine_with_near_memory()) {
   const std::vector<std::string> found = problems(graph, plan, test_target());
   ASSERT_TRUE(found.empty()) << what << ": " << found[0] << "\n" << to_text(graph, plan);
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
@@ -73,7 +75,7 @@ void expect_sound(const Graph& graph, const Plan& plan, std::span<const Literal>
     const SimulatedRun run = run_simulated(graph, plan, inputs, {.seconds = seconds, .seed = seed}, pool());
     ASSERT_EQ(bit_difference(run.outputs, expected), "") << what << ", delays " << seed;
   }
-  const std::vector<double> seconds = step_seconds(graph, plan, test_target(), machine_with_near_memory());
+  const std::vector<double> seconds = step_seconds(graph, plan, test_target(), machine);
   const SimulatedRun run = run_simulated(graph, plan, inputs, {.seconds = seconds}, pool());
   EXPECT_EQ(run.clock, timetable(plan, seconds).makespan) << what;
   if (!is_plain(plan)) {
@@ -120,6 +122,69 @@ TEST(Spill, PlansWithAFurtherMemoryAreSoundAndKeepBothBudgets) {
   EXPECT_GT(moving, cases / 2);  // or nothing would be tried
   EXPECT_GT(faster, cases / 8);
   EXPECT_GT(only, 0);
+}
+
+// The near memory under the name that hints ask for.
+const Machine& machine_with_disk() {
+  static const Machine machine = [] {
+    Machine m = machine_with_near_memory();
+    m.further[0].name = disk_memory_name;
+    return m;
+  }();
+  return machine;
+}
+
+bool goes_and_comes_back(const Plan& plan, ValueId value) {
+  const auto copies = [&](std::int32_t memory) {
+    return std::ranges::any_of(plan.steps, [&](const Step& step) {
+      return step.kind == StepKind::copy && step.out[0].value == value &&
+             plan.buffers[step.out[0].buffer.index].memory == memory;
+    });
+  };
+  return copies(1) && copies(0);
+}
+
+TEST(Spill, WhatIsAskedToWaitOnTheDiskDoesOrSaysWhyNot) {
+  int honoured = 0, crowded = 0, all = 0;
+  for (unsigned seed = 0; seed < seeds(12); ++seed) {
+    Graph graph = seed % 2 ? with_random_hints(program(seed), seed) : program(seed);
+    std::mt19937 random(seed);
+    for (std::size_t v = 0; v < graph.values().size(); ++v) {
+      if (random() % 6 == 0) graph.add_hint({.kind = HintKind::offload, .value = ValueId(v)});
+    }
+    graph.add_hint({.kind = HintKind::offload, .value = {}});
+    const std::vector<Literal> inputs = inputs_of(graph);
+    const std::vector<Literal> expected = interpret(graph, inputs, pool());
+    PlanOptions options{.machine = &machine_with_disk(), .effort = 0.1};
+    const Plan free = make_plan(graph, test_target(), options);
+    for (const auto& [percent, room] : {std::pair(100, plenty), {150, plenty}, {70, plenty}, {100, 8192L}}) {
+      const std::string what = fmt::format("seed {} at {}% with {}", seed, percent, room);
+      options.memory = free.input_bytes + free.arena_bytes * percent / 100;
+      options.tiers = {{std::string(disk_memory_name), room}};
+      const Result<Plan, Infeasible> made = try_plan(graph, test_target(), options);
+      const Plan& plan = made ? made.value() : made.error().smallest;
+      expect_sound(graph, plan, inputs, expected, what, machine_with_disk());
+      if (HasFatalFailure()) return;
+      if (percent >= 100) {
+        EXPECT_TRUE(made) << what;
+      }
+      for (const PlanMemory& memory : plan.further) EXPECT_LE(memory.peak(), memory.budget) << what;
+      for (const HintReport& hint : plan.hints) {
+        EXPECT_NE(hint.honoured, !hint.reason.empty()) << what;
+        if (hint.kind != HintKind::offload) continue;
+        ++all;
+        honoured += hint.honoured;
+        crowded += hint.reason == "the disk has no room left for it";
+        if (!hint.honoured) continue;
+        EXPECT_TRUE(goes_and_comes_back(plan, hint.value)) << what << ", %" << hint.value.index;
+        EXPECT_EQ(hint.runs, 2) << what;
+        EXPECT_EQ(hint.bytes, graph.type(hint.value).bytes()) << what;
+        EXPECT_GT(hint.seconds, 0) << what;
+      }
+    }
+  }
+  EXPECT_GT(honoured, all / 16);
+  EXPECT_GT(crowded, 0);
 }
 
 TEST(Spill, TheSmallestThatIsNamedIsAccepted) {

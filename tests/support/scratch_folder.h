@@ -11,8 +11,8 @@ namespace tidemark::testing {
 
 class ScratchFolder {
  public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tidemark-test-XXXXXX").string();
+  explicit ScratchFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "tidemark-test-XXXXXX").string();
     if (!::mkdtemp(name.data())) throw std::runtime_error("no scratch folder: " + name);
     path_ = name;
   }

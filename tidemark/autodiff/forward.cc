@@ -75,9 +75,10 @@ Graph without_replaced(Graph graph, const std::vector<NodeId>& replaced) {
 
 // A tangent is kept, recomputed and returned like the value it belongs to.
 void copy_hints_to_tangents(const Graph& source, Graph& target, std::span<const Var> tangent) {
-  for (const Hint& hint : source.hints()) {
-    if (hint.value.valid() && tangent[hint.value.index])
-      target.add_hint({.kind = hint.kind, .value = tangent[hint.value.index].id(), .where = hint.where});
+  for (Hint hint : source.hints()) {
+    if (!hint.value.valid() || !tangent[hint.value.index]) continue;
+    hint.value = tangent[hint.value.index].id();
+    target.add_hint(std::move(hint));
   }
   for (std::size_t c = 0; c < source.checkpoints().size(); ++c) {
     for (ValueId v : source.checkpoints()[c].results) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tidemark/autodiff/inverses.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/quantization/quantize.h"
 #include "tidemark/ops/quantization/residual.h"
@@ -20,7 +21,7 @@ thread_local bool lossy_reads_allowed = false;
 LossyReads::LossyReads(bool allowed) : before_(lossy_reads_allowed) { lossy_reads_allowed = allowed; }
 LossyReads::~LossyReads() { lossy_reads_allowed = before_; }
 
-RuleReads::RuleReads(Builder& builder) : builder_(builder) {
+RuleReads::RuleReads(Builder& builder) : builder_(builder), exactly_(invertible_calls(builder.graph()) > 0) {
   for (const Hint& hint : builder.graph().hints()) {
     if (hint.kind == HintKind::compress && hint.value.valid()) asked_[hint.value.index] = hint.format;
   }
@@ -31,10 +32,14 @@ Var RuleReads::operator()(const Node& node, ValueId v, bool is_statistic) {
   const auto asked = asked_.find(v.index);
   const bool allowed = asked != asked_.end() || (lossy_reads_allowed && node.op->tolerant && !is_statistic);
   // Loops and branches run forward again from what they read, and must come by the same values.
-  if (!allowed || !node.regions.empty() || !is_float(plain.dtype())) return plain;
-  const auto [place, is_new] = marked_.try_emplace(v.index);
-  if (is_new) place->second = residual(plain, asked == asked_.end() ? "" : asked->second);
-  return place->second;
+  const bool lossy = allowed && node.regions.empty() && is_float(plain.dtype());
+  if (!lossy && !exactly_) return plain;
+  Var& mark = (lossy ? marked_ : marked_exactly_)[v.index];
+  if (!mark) {
+    const std::string format = asked == asked_.end() ? "" : asked->second;
+    mark = residual(plain, lossy ? format : std::string(exact_residual));
+  }
+  return mark;
 }
 
 namespace {
@@ -48,8 +53,9 @@ class Marks {
     for (const Node& node : graph.nodes()) {
       if (node.op != &op::residual || uses[node.results[0].index] == 0) continue;
       const ValueId root = root_of(node.operands[0]);
-      const std::optional<QuantFormat> asked = quant_format_named(unpack<ResidualAttrs>(node.attrs).format);
-      if (!may_wait(root)) continue;
+      const std::string format = unpack<ResidualAttrs>(node.attrs).format;
+      const std::optional<QuantFormat> asked = quant_format_named(format);
+      if (format == exact_residual || !may_wait(root)) continue;
       const auto [place, is_new] = number_.try_emplace(root.index, list_.size());
       if (is_new) list_.push_back({.graph = &graph, .value = root, .asked = asked});
       if (!list_[place->second].asked) list_[place->second].asked = asked;
@@ -173,7 +179,8 @@ class MarkLowering {
       builder.set_checkpoint(node.checkpoint);
       if (node.op == &op::residual) {
         const ValueId v = node.operands[0], root = marks.root_of(v);
-        if (!small[root.index]) {
+        const bool exact = unpack<ResidualAttrs>(node.attrs).format == exact_residual;
+        if (exact || !small[root.index]) {
           image[node.results[0].index] = image[v.index];
           continue;
         }

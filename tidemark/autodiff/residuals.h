@@ -39,7 +39,8 @@ class RuleReads {
  private:
   Builder& builder_;
   std::map<std::uint32_t, std::string> asked_;  // by value: the format of its hint
-  std::map<std::uint32_t, Var> marked_;
+  bool exactly_;                                // mark what may be computed back, too (inverses.h)
+  std::map<std::uint32_t, Var> marked_, marked_exactly_;
 };
 
 // A value that may wait in another form. What is looked at through a reshape or a transpose is that value.

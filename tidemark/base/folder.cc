@@ -48,6 +48,11 @@ Result<Folder, std::string> Folder::make_private(const std::string& name) const 
   return Folder(std::move(inner), path);
 }
 
+bool Folder::is_removed() const {
+  struct stat facts {};
+  return ::fstat(handle(), &facts) == 0 && facts.st_nlink == 0;
+}
+
 std::string Folder::path_of(const std::string& name) const {
   return path_.ends_with('/') ? path_ + name : path_ + '/' + name;
 }

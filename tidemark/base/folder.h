@@ -26,6 +26,7 @@ class Folder {
   Result<Folder, std::string> make_private(const std::string& name) const;
 
   const std::string& path() const { return path_; }  // for messages
+  bool is_removed() const;                           // it has no name any more: nothing can be made in it
   std::string path_of(const std::string& name) const;
 
   // A new file in the place of whatever had the name, which is unlinked and not written to. `flags` beside

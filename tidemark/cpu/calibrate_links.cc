@@ -125,41 +125,6 @@ DiskTimes stream(DiskFile& file, std::span<std::byte> block) {
 
 double rate(double bytes, double time) { return bytes / time; }
 
-void measure_disk(Machine& machine, CpuDevice& device, const std::string& path) {
-  DiskFile file(path);
-  const AlignedBytes memory = allocate_aligned(block_bytes + small_bytes);
-  // O_DIRECT wants addresses that are multiples of a block of the disk.
-  std::byte* const start =
-      memory.get() + (small_bytes - reinterpret_cast<std::uintptr_t>(memory.get()) % small_bytes);
-  const std::span<std::byte> block(start, static_cast<std::size_t>(block_bytes));
-  for (std::size_t i = 0; i < block.size(); ++i) block[i] = static_cast<std::byte>(i * 2654435761u >> 13);
-  machine.further.push_back({.name = "disk", .bytes = file.free_bytes()});
-
-  const DiskTimes alone = stream(file, block);
-  DiskTimes beside;
-  {
-    const Busy busy(device);
-    beside = stream(file, block);
-  }
-  const auto small = block.first(static_cast<std::size_t>(small_bytes));
-  const double write = seconds([&] {
-    for (int i = 0; i < small_rounds; ++i) file.write(small, i * block_bytes);
-  });
-  file.sync();
-  const double read = seconds([&] {
-    for (int i = 0; i < small_rounds; ++i) file.read(small, i * block_bytes);
-  });
-  const auto link = [&](int from, int to, double small_time, double all, double all_beside) {
-    machine.links.push_back({.from = from,
-                             .to = to,
-                             .latency = small_time / small_rounds,
-                             .bandwidth = rate(static_cast<double>(file_bytes), all),
-                             .beside_compute = rate(static_cast<double>(file_bytes), all_beside)});
-  };
-  link(0, 1, write, alone.write, beside.write);
-  link(1, 0, read, alone.read, beside.read);
-}
-
 void measure_copies(Machine& machine, CpuDevice& device) {
   const auto bytes = static_cast<std::size_t>(copied_bytes);
   std::vector<std::byte> from(bytes, std::byte{1}), to(bytes, std::byte{2});
@@ -198,6 +163,46 @@ void measure_codecs(Machine& machine) {
 }
 
 }  // namespace
+
+void measure_disk(Machine& machine, CpuDevice& device, const std::string& folder) {
+  DiskFile file(folder);
+  const AlignedBytes memory = allocate_aligned(block_bytes + small_bytes);
+  // O_DIRECT wants addresses that are multiples of a block of the disk.
+  std::byte* const start =
+      memory.get() + (small_bytes - reinterpret_cast<std::uintptr_t>(memory.get()) % small_bytes);
+  const std::span<std::byte> block(start, static_cast<std::size_t>(block_bytes));
+  for (std::size_t i = 0; i < block.size(); ++i) block[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+
+  const DiskTimes alone = stream(file, block);
+  DiskTimes beside;
+  {
+    const Busy busy(device);
+    beside = stream(file, block);
+  }
+  const auto small = block.first(static_cast<std::size_t>(small_bytes));
+  const double write = seconds([&] {
+    for (int i = 0; i < small_rounds; ++i) file.write(small, i * block_bytes);
+  });
+  file.sync();
+  const double read = seconds([&] {
+    for (int i = 0; i < small_rounds; ++i) file.read(small, i * block_bytes);
+  });
+  auto known = std::ranges::find(machine.further, disk_memory_name, &MachineMemory::name);
+  if (known == machine.further.end())
+    known = machine.further.insert(known, {.name = std::string(disk_memory_name)});
+  known->bytes = file.free_bytes();
+  const int disk = static_cast<int>(known - machine.further.begin()) + 1;
+  std::erase_if(machine.links, [&](const Link& link) { return link.from == disk || link.to == disk; });
+  const auto link = [&](int from, int to, double small_time, double all, double all_beside) {
+    machine.links.push_back({.from = from,
+                             .to = to,
+                             .latency = small_time / small_rounds,
+                             .bandwidth = rate(static_cast<double>(file_bytes), all),
+                             .beside_compute = rate(static_cast<double>(file_bytes), all_beside)});
+  };
+  link(0, disk, write, alone.write, beside.write);
+  link(disk, 0, read, alone.read, beside.read);
+}
 
 void measure_links(Machine& machine, CpuDevice& device, const std::string& disk_folder) {
   measure_copies(machine, device);

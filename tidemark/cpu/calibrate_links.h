@@ -12,4 +12,7 @@ namespace tidemark {
 // bad_file.
 void measure_links(Machine& machine, CpuDevice& device, const std::string& disk_folder);
 
+// The disk alone, in the place of one that the machine has.
+void measure_disk(Machine& machine, CpuDevice& device, const std::string& folder);
+
 }  // namespace tidemark

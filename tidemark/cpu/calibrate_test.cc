@@ -61,6 +61,23 @@ TEST(Calibrate, ADiskThatCannotBeUsedIsAnError) {
   EXPECT_THROW(measure_links(machine, device, "/proc"), Error);
 }
 
+TEST(Calibrate, ADiskTakesThePlaceOfOneThatTheMachineHas) {
+  CpuDevice device(1);
+  Machine machine = reference_machine();
+  machine.further.insert(machine.further.begin(), {.name = "near", .bytes = 1});
+  for (Link& link : machine.links) link = {.from = 2 * link.from, .to = 2 * link.to};
+  const std::size_t links = machine.links.size();
+  measure_disk(machine, device, ::testing::TempDir());
+  ASSERT_EQ(machine.further.size(), 2u);
+  EXPECT_EQ(machine.further[1].name, "disk");
+  EXPECT_EQ(machine.links.size(), links);
+  for (const auto& [from, to] : {std::pair(0, 2), std::pair(2, 0)}) {
+    ASSERT_NE(find_link(machine, from, to), nullptr);
+    EXPECT_GT(find_link(machine, from, to)->beside_compute, 0);
+  }
+  EXPECT_THROW(measure_disk(machine, device, "/no/such/folder"), Error);
+}
+
 TEST(Calibrate, WithoutADiskThereAreCopiesAndCodecs) {
   CpuDevice device(2);
   Machine machine;

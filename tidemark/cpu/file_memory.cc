@@ -29,6 +29,13 @@ namespace {
 // here, because what they pass through lies beside the budget.
 constexpr std::int64_t page_bytes = 4096, sector_bytes = 512, bounce_bytes = 256 << 10;
 
+[[noreturn]] void fail_in(const Folder& folder, const std::string& why) {
+  throw DeviceError(ErrorCode::disk_failure,
+                    {.what = fmt::format("values cannot be kept in {}: {}", folder.path(), why),
+                     .expected = "a disk that gives back what was written",
+                     .help = "look at the disk, name a folder on another one, or plan without it"});
+}
+
 std::string message(int error) { return std::generic_category().message(error); }
 
 // What the disk and the limits of this process leave room for.
@@ -36,7 +43,8 @@ std::int64_t free_bytes(int file) {
   constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::max();
   std::int64_t room = unknown;
   struct statvfs system {};
-  if (::fstatvfs(file, &system) == 0 &&
+  // Some that have no size of their own say 0 for everything.
+  if (::fstatvfs(file, &system) == 0 && system.f_blocks > 0 &&
       __builtin_mul_overflow(system.f_bavail, static_cast<std::uint64_t>(system.f_frsize), &room))
     room = unknown;
   rlimit limit{};
@@ -76,12 +84,7 @@ void FileMemory::reserve() const {
        .help = "make room, name a folder on another disk, or give the disk a smaller budget"});
 }
 
-void FileMemory::fail(const std::string& why) const {
-  throw DeviceError(ErrorCode::disk_failure,
-                    {.what = fmt::format("values cannot be kept in {}: {}", folder_->path(), why),
-                     .expected = "a disk that gives back what was written",
-                     .help = "look at the disk, name a folder on another one, or plan without it"});
-}
+void FileMemory::fail(const std::string& why) const { fail_in(*folder_, why); }
 
 // The file has no name to open it by again, but the system lists it as one that is open. Where anything is
 // missing for it, the cache must do.
@@ -128,15 +131,25 @@ void FileMemory::read(std::int64_t offset, std::span<std::byte> bytes) {
   read_cached(offset + static_cast<std::int64_t>(end), bytes.subspan(end));
 }
 
+// What breaks off within a block, at a limit or an end, goes on through the cache: past it, it is refused for
+// where it lies, and the reason not told.
 void FileMemory::write_piece(int file, std::int64_t offset, std::span<const std::byte> bytes) const {
-  if (const int error = write_fully(file, bytes, static_cast<std::uint64_t>(offset)))
-    fail(fmt::format("writing failed: {}", message(error)));
+  const auto at = static_cast<std::uint64_t>(offset);
+  std::size_t done = 0;
+  int error = write_fully(file, bytes, at, &done);
+  if (error == EINVAL) error = write_fully(cached_.get(), bytes.subspan(done), at + done);
+  if (error) fail(fmt::format("writing failed: {}", message(error)));
 }
 
 void FileMemory::read_piece(int file, std::int64_t offset, std::span<std::byte> bytes) const {
-  std::size_t done = 0;
-  if (const int error = read_fully(file, bytes, static_cast<std::uint64_t>(offset), done))
-    fail(fmt::format("reading failed: {}", message(error)));
+  const auto at = static_cast<std::uint64_t>(offset);
+  std::size_t done = 0, rest = 0;
+  int error = read_fully(file, bytes, at, done);
+  if (error == EINVAL) {
+    error = read_fully(cached_.get(), bytes.subspan(done), at + done, rest);
+    done += rest;
+  }
+  if (error) fail(fmt::format("reading failed: {}", message(error)));
   if (done < bytes.size()) fail("the file is shorter than it was made");
 }
 
@@ -206,14 +219,22 @@ void FileMemories::use_folder(int memory, std::shared_ptr<const Folder> folder) 
   folders_[number] = std::move(folder);
 }
 
-Address FileMemories::allocate(int memory, std::int64_t bytes) {
-  std::shared_ptr<const Folder> folder;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto number = static_cast<std::size_t>(memory);
-    if (number >= folders_.size() || !folders_[number]) return {};
-    folder = folders_[number];
+std::shared_ptr<const Folder> FileMemories::folder_of(int memory) {
+  const std::lock_guard lock(mutex_);
+  const auto number = static_cast<std::size_t>(memory);
+  if (number >= folders_.size() || !folders_[number]) return {};
+  std::shared_ptr<const Folder>& folder = folders_[number];
+  if (folder->is_removed()) {
+    Result<Folder, std::string> again = Folder::open(folder->path());
+    if (!again) fail_in(*folder, "the folder was removed");
+    folder = std::make_shared<const Folder>(std::move(again.value()));
   }
+  return folder;
+}
+
+Address FileMemories::allocate(int memory, std::int64_t bytes) {
+  std::shared_ptr<const Folder> folder = folder_of(memory);
+  if (!folder) return {};
   auto file = std::make_unique<FileMemory>(std::move(folder), bytes);
   const Address base = file->base();
   const std::lock_guard lock(mutex_);

@@ -73,6 +73,7 @@ class FileMemory {
 class FileMemories {
  public:
   void use_folder(int memory, std::shared_ptr<const Folder> folder);
+  // A folder that was removed meanwhile, and made again, is found again by its path.
   // No address: the memory has no folder.
   Address allocate(int memory, std::int64_t bytes);
   bool release(Address base) noexcept;  // false: not one of these
@@ -80,6 +81,8 @@ class FileMemories {
   FileMemory* find(Address address) const;
 
  private:
+  std::shared_ptr<const Folder> folder_of(int memory);
+
   mutable std::mutex mutex_;  // of what follows
   std::vector<std::shared_ptr<const Folder>> folders_;
   std::map<std::uintptr_t, std::unique_ptr<FileMemory>> files_;  // by where they begin

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <csignal>
 #include <thread>
 
 #include "tests/support/process_counts.h"
@@ -114,6 +115,28 @@ TEST(FileMemory, ALimitOnFilesIsAnErrorAndNotASignal) {
       FileMemory(opened(scratch.path()), 100'001);
     } catch (const DeviceError& error) {
       ::_exit(error.code() == ErrorCode::disk_full ? 3 : 4);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+}
+
+// A limit, or an end of the disk, within a block of what goes past the cache.
+TEST(FileMemory, WhatBreaksOffWithinABlockSaysWhy) {
+  const ScratchFolder scratch;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    FileMemory memory(opened(scratch.path()), 1 << 20);
+    const rlimit limit{.rlim_cur = 10'000, .rlim_max = 10'000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      memory.write(0, pattern(1 << 20, 1));
+    } catch (const DeviceError& error) {
+      ::_exit(says(error.what(), "File too large") ? 3 : 4);
     }
     ::_exit(0);
   }

@@ -98,6 +98,11 @@ class Compiled {
   std::optional<Footprint> footprint(const Args&... args) const {
     return state_->function.footprint(Arguments<Args...>(*state_, args...).call);
   }
+  // What a sixteenth more of the budget, and of the disk, would save (memory_prices.h).
+  template <class... Args>
+  std::vector<MemoryPrice> prices(const Args&... args) const {
+    return state_->function.prices(Arguments<Args...>(*state_, args...).call);
+  }
   // How far lossy copies of what waits for the backward pass (CompileOptions::lossy, compress) bring the
   // results of this call from exact ones. Runs it twice, without a budget; donates nothing.
   template <class... Args>

@@ -41,9 +41,33 @@ std::int64_t result_bytes(const Graph& traced) {
   return bytes;
 }
 
+// What is named must be able to happen, and what is asked for must be named.
+void check_choices(const CompileOptions& options, SourceLine where) {
+  const auto reject = [&](std::string what, std::string expected) {
+    fail(ErrorCode::bad_plan_option, {.what = std::move(what),
+                                      .expected = std::move(expected),
+                                      .where = where,
+                                      .help = "leave allow out for all that the other options provide for"});
+  };
+  const Choices& allow = options.allow;
+  if (!allow.named()) return;
+  if (allow.has(Choice::disk) && !options.disk)
+    reject("allow names disk, and no disk is given", "a folder too: {.disk = {{\"/scratch\", 20_GiB}}, …}");
+  if (allow.has(Choice::compress) && !options.lossy)
+    reject("allow names compress, and no error is allowed",
+           "an error too: {.lossy = Lossy{.error = 4e-3}, …}");
+  if (allow.has(Choice::split) && options.accumulate.is_plain())
+    reject("allow names split, and accumulate does not ask for micro-batches",
+           "a number, or {…, .accumulate = td::automatic}");
+  if (!allow.has(Choice::split) && !options.accumulate.is_plain())
+    reject(fmt::format("accumulate asks for {} micro-batches, and allow does not name split",
+                       options.accumulate.count),
+           "split among what is allowed, or {.accumulate = td::automatic}, which does without");
+}
+
 }  // namespace
 
-void check_options(const CompileOptions& options, std::size_t arguments, SourceLine where) {
+void check_options(const CompileOptions& options, std::size_t arguments, SourceLine where, bool to_run) {
   const auto reject = [&](std::string what, std::string expected) {
     fail(ErrorCode::bad_plan_option,
          {.what = std::move(what), .expected = std::move(expected), .where = where});
@@ -52,7 +76,7 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
     reject(fmt::format("a budget of {} bytes", options.memory->count), "more than nothing, such as 64_MiB");
   if (options.memory_left && !options.memory)
     reject("memory_left without a budget of memory", "the largest budget too: {.memory = 1_GiB, …}");
-  if (options.disk && !options.memory)
+  if (options.disk && !options.memory && to_run)
     reject("a disk without a budget of memory", "{.memory = 1_GiB, .disk = {{\"/scratch\", 20_GiB}}}, say");
   if (options.disk && options.disk->bytes.count <= 0)
     reject(fmt::format("{} bytes of the disk", options.disk->bytes.count),
@@ -77,8 +101,33 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
   if (options.cache.count < 0)
     reject(fmt::format("a cache of {} bytes", options.cache.count),
            "0 or more: the latest call is always kept");
+  check_choices(options, where);
   check_positions(options.donate, arguments, "to be donated", where);
   check_positions(options.batch_arguments, arguments, "said to hold a batch", where);
+}
+
+CompileOptions as_allowed(CompileOptions options) {
+  if (!options.allow.has(Choice::disk)) options.disk.reset();
+  if (!options.allow.has(Choice::compress)) options.lossy.reset();
+  if (!options.allow.has(Choice::split) && options.accumulate.is_automatic) options.accumulate = {};
+  return options;
+}
+
+bool allows(const CompileOptions& options, Choice choice) {
+  if (!options.allow.has(choice)) return false;
+  switch (choice) {
+    case Choice::compress:
+      return options.lossy.has_value();
+    case Choice::disk:
+      return options.disk.has_value();
+    case Choice::split:
+      return !options.accumulate.is_plain();
+    case Choice::keep:
+    case Choice::recompute:
+    case Choice::invert:
+      break;
+  }
+  return true;
 }
 
 PlanOptions plan_options(const CompileOptions& options, SearchControl* control) {
@@ -86,6 +135,7 @@ PlanOptions plan_options(const CompileOptions& options, SearchControl* control) 
   if (options.memory) plan.memory = options.memory->count;
   if (options.machine) plan.machine = &*options.machine;
   if (options.disk) plan.tiers = {{std::string(disk_memory_name), options.disk->bytes.count}};
+  plan.allow = options.allow;
   plan.effort *= options.effort.factor;
   if (control) plan.control = control;
   return plan;

@@ -12,12 +12,17 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/effort.h"
 #include "tidemark/engine/program.h"
+#include "tidemark/plan/choices.h"
 
 namespace tidemark {
 
 struct DiskBudget {
   std::string folder = {};
   Bytes bytes = {};
+  // When the folder cannot be used, or fails in a call that can be made again (nothing donated was written,
+  // and no effect happened), the function goes on without it for good, if that fits the memory.
+  // memory_report() says why.
+  bool fallback = false;
 };
 
 // Lossy copies of what derivative rules read. `error`: by how much a copy may differ from the value, as a
@@ -57,6 +62,11 @@ struct CompileOptions {
   // computes is never touched, gradients are (gradient_error() says by how much). None: gradients are the
   // same to the bit at every budget.
   std::optional<Lossy> lossy = {};
+  // What the plan may do to stay within the budget: only what is named, {Choice::recompute, Choice::disk},
+  // say; {Choice::keep}: nothing. Not given: all of it, a disk where `disk` names one, lossy forms where
+  // `lossy` allows them, micro-batches where `accumulate` asks for them. Exact forms may be used on the way
+  // to a disk, and hints are followed, whatever is named.
+  Choices allow = {};
   // Arguments (by position) whose tensors the function may overwrite: results of the same type take their
   // memory. The caller's handles to them become stale; use what the function returns.
   std::vector<int> donate = {};
@@ -90,8 +100,17 @@ struct CompileOptions {
 };
 
 // Throws Error at `where` for a budget or an effort of nothing, positions that are none, a largest batch or a
-// number of micro-batches below 1.
-void check_options(const CompileOptions& options, std::size_t arguments, SourceLine where);
+// number of micro-batches below 1, and for choices that the other options do not provide for.
+// What only asks for budgets (`to_run` false) needs none.
+void check_options(const CompileOptions& options, std::size_t arguments, SourceLine where,
+                   bool to_run = true);
+
+// Without a disk, lossy forms and micro-batches that are not allowed. A number of micro-batches stays: it is
+// asked for.
+CompileOptions as_allowed(CompileOptions options);
+
+// May plans do this, going by what is allowed and what the other options provide for?
+bool allows(const CompileOptions& options, Choice choice);
 
 // What the planner gets. Points into `options` and to the control, which may be null.
 PlanOptions plan_options(const CompileOptions& options, SearchControl* control = nullptr);

@@ -15,8 +15,10 @@ GraphHash hash_of(const Graph& traced) {
   return {hash_graph(traced), schedule::checksum(bytes, 1), schedule::checksum(bytes, 2)};
 }
 
-PlannedGraph planned_graph(std::shared_ptr<const Program> program) {
-  return {program->graph(), program->plan(), program};
+// What plans of one function differ by.
+std::string key_of_budget(const CompileOptions& options) {
+  if (!options.memory) return "";
+  return fmt::format("|{}{}", options.memory->count, options.disk ? "|disk" : "");
 }
 
 // For other types than the caller's: if the user's code refuses them with an exception of its own, that is no
@@ -54,8 +56,8 @@ std::string FunctionCall::key() const {
   return key;
 }
 
-TracedCall<std::any> CompiledFunction::traced(const FunctionCall& call) const {
-  check_options(options_, call.argument_ends.size(), where_);
+TracedCall<std::any> CompiledFunction::traced(const FunctionCall& call, bool to_run) const {
+  check_options(options_, call.argument_ends.size(), where_, to_run);
   std::optional<LossyReads> allowed;
   if (options_.lossy) allowed.emplace(true);
   TracedCall<std::any> traced = call.trace();
@@ -117,7 +119,8 @@ std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call
                                                         std::vector<Tensor>& inputs) {
   const CompileOptions options = options_now();
   const std::string arguments = call.key();
-  const std::string key = options.memory ? fmt::format("{}|{}", arguments, options.memory->count) : arguments;
+  const std::string budget = key_of_budget(options);
+  const std::string key = arguments + budget;
   if (std::shared_ptr<CompiledCall> found = find(key, inputs)) return found;
   const std::lock_guard planning(planning_);
   if (std::shared_ptr<CompiledCall> found = find(key, inputs)) return found;  // planned meanwhile
@@ -128,12 +131,12 @@ std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call
   }
   if (!made->program) {
     TracedFunction function = function_of(call, made->captures.signature());
-    if (options.memory) function.fixed += fmt::format("|{}", options.memory->count);
+    function.fixed += budget;
     PlannedFunction planned =
         at_line(where_, [&] { return plan_function(function, *made->traced, options, largest_, where_); });
     made->program =
         std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
-                                  planned.reserve, std::move(planned.forms), planned.micro_batches);
+                                  planned.reserve, std::move(planned.values), planned.micro_batches);
   }
   if (!options.memory) made->traced.reset();
   const std::lock_guard lock(mutex_);
@@ -145,6 +148,7 @@ std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call
 CompileOptions CompiledFunction::options_now() const {
   CompileOptions options = options_;
   if (options.memory) options.memory = Bytes(memory_.load());
+  if (options.disk && disk_failure()) options.disk.reset();
   return options;
 }
 
@@ -177,29 +181,15 @@ void CompiledFunction::follow_memory_left() {
   if (budget > 0 && budget != memory_.load()) use_memory(budget, where_);
 }
 
-CompiledFunction::Results CompiledFunction::run(const FunctionCall& call) {
-  follow_memory_left();
-  std::vector<Tensor> inputs = call.tensors;
-  const std::shared_ptr<CompiledCall> found = planned(call, inputs);
-  return {found, found->program->run(inputs, where_)};
-}
-
-PlannedGraph CompiledFunction::prepare(const FunctionCall& call) {
-  std::vector<Tensor> captured;
-  const std::shared_ptr<CompiledCall> found = planned(call, captured);
-  if (std::ranges::all_of(call.tensors, &Tensor::is_data)) found->program->reserve(where_);
-  return planned_graph(found->program);
-}
-
 SmallestBudget CompiledFunction::smallest(const FunctionCall& call) const {
   const CutFunction cut =
-      cut_to_report(function_of(call, ""), traced(call).graph, options_now(), OpenCount::most, where_);
+      cut_to_report(function_of(call, ""), traced(call, false).graph, options_now(), OpenCount::most, where_);
   return smallest_budget(cut.traced, cut.options);
 }
 
 std::vector<FrontierPoint> CompiledFunction::frontier(const FunctionCall& call, int points) const {
   const CutFunction cut =
-      cut_to_report(function_of(call, ""), traced(call).graph, options_now(), OpenCount::one, where_);
+      cut_to_report(function_of(call, ""), traced(call, false).graph, options_now(), OpenCount::one, where_);
   return frontier_points(cut.traced, cut.options, points);
 }
 
@@ -213,6 +203,28 @@ std::optional<Footprint> CompiledFunction::footprint(const FunctionCall& call) {
   return footprint_of(cut.function, cut.options, *program, where_);
 }
 
+std::vector<MemoryPrice> CompiledFunction::prices(const FunctionCall& call) {
+  const CompileOptions options = options_now();
+  if (!options.memory) {
+    fail(ErrorCode::bad_plan_option, {.what = "prices of memory were asked for, and there is no budget",
+                                      .where = where_,
+                                      .help = "compile it with one: {.memory = 1_GiB}"});
+  }
+  std::vector<Tensor> captured;
+  const std::int64_t count = planned(call, captured)->program->micro_batches().count;
+  const Graph whole = traced(call).graph;
+  const Graph graph =
+      count == 1 ? whole : cut_function(function_of(call, ""), whole, options, count, where_).traced;
+  CompileOptions beside_held = options;
+  beside_held.memory = memory_beside_held(options, whole);
+  std::optional<SearchControl> control = control_for(options);
+  std::vector<MemoryPrice> prices =
+      memory_prices(graph, options.lossy, options.program.skip_optimisations,
+                    plan_options(beside_held, control ? &*control : nullptr), where_);
+  if (control) control->finish();
+  return prices;
+}
+
 GradientError CompiledFunction::gradient_error(const FunctionCall& call) {
   std::vector<Tensor> captured;
   const std::shared_ptr<const Program> program = planned(call, captured)->program;
@@ -220,7 +232,7 @@ GradientError CompiledFunction::gradient_error(const FunctionCall& call) {
   const std::int64_t count = program->micro_batches().count;
   if (count > 1)
     trace.graph = cut_function(function_of(call, ""), trace.graph, options_now(), count, where_).traced;
-  return gradient_error_of(std::move(trace.graph), trace.inputs, program->forms(),
+  return gradient_error_of(std::move(trace.graph), trace.inputs, program->backward_values(),
                            options_.program.skip_optimisations, where_);
 }
 

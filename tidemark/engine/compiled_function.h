@@ -11,6 +11,7 @@
 
 #include "tidemark/engine/call_cache.h"
 #include "tidemark/engine/gradient_error.h"
+#include "tidemark/engine/memory_prices.h"
 #include "tidemark/engine/memory_report.h"
 #include "tidemark/engine/plan_function.h"
 #include "tidemark/engine/planned_graph.h"
@@ -48,6 +49,7 @@ class CompiledFunction {
   SmallestBudget smallest(const FunctionCall& call) const;
   std::vector<FrontierPoint> frontier(const FunctionCall& call, int points) const;
   std::optional<Footprint> footprint(const FunctionCall& call);
+  std::vector<MemoryPrice> prices(const FunctionCall& call);
   GradientError gradient_error(const FunctionCall& call);
 
   // The budget of calls that begin from now on; those that run are waited for. Memory beyond it is given
@@ -60,21 +62,30 @@ class CompiledFunction {
   void forget();
 
  private:
-  TracedCall<std::any> traced(const FunctionCall& call) const;  // donated inputs marked
+  TracedCall<std::any> traced(const FunctionCall& call, bool to_run = true) const;  // donated inputs marked
   TracedFunction function_of(const FunctionCall& call, const std::string& captures) const;
   std::shared_ptr<CompiledCall> traced_call(const FunctionCall& call, const std::string& arguments,
                                             std::vector<Tensor>& inputs);
   std::shared_ptr<CompiledCall> planned(const FunctionCall& call, std::vector<Tensor>& inputs);
   std::shared_ptr<CompiledCall> find(const std::string& key, std::vector<Tensor>& inputs);
 
-  CompileOptions options_now() const;  // with the budget as it is
+  CompileOptions options_now() const;  // with the budget as it is, and the disk while there is one
+
+  // `body` plans with options_now() and runs. Where the disk fails and may be done without
+  // (DiskBudget::fallback, disk_fallback.cc), it does so again without it, unless what it did cannot be done
+  // again.
+  template <class Body, class MayRepeat>
+  auto with_fallback(const Body& body, const MayRepeat& may_repeat);
+  std::optional<Error> disk_failure() const;  // why it is not used any more
+  [[noreturn]] void fail_without_disk(const Error& failure, const InfeasibleBudget& none) const;
   void use_memory(std::int64_t bytes, SourceLine where);
   void follow_memory_left();  // CompileOptions::memory_left
 
-  const CompileOptions options_;      // as given
+  const CompileOptions options_;      // as allowed
   std::atomic<std::int64_t> limit_;   // the budget as it was given or set; 0: none
   std::atomic<std::int64_t> memory_;  // what calls keep to: no more than that
   const SourceLine where_;
+  std::optional<Error> disk_failure_;  // under the mutex, once it is made
   const std::shared_ptr<Workspace> workspace_;
   std::mutex planning_;   // one call is traced and planned at a time
   LargestPlans largest_;  // changes while planning

@@ -63,6 +63,24 @@ TEST(Disk, GradientsHaveTheSameBitsAndTheBudgetIsKept) {
   EXPECT_LT(plan.seconds, recomputing.plan().plan.seconds);
 }
 
+TEST(Disk, TheSmallestBudgetCanBeAskedForWithoutOneAndIsAccepted) {
+  const ScratchFolder folder;
+  const Net n = net();
+  const Tensor x = batch();
+  const Choices once = {Choice::keep}, moving = {Choice::disk};
+  const Bytes kept = compile(grad(loss), {.allow = once, .effort = 0.1}).smallest(n, x).memory;
+  const CompileOptions options{.disk = {{folder.path(), 1_GiB}}, .allow = moving, .effort = 0.1};
+  const Bytes least = compile(grad(loss), options).smallest(n, x).memory;
+  EXPECT_LT(3 * least.count, 2 * kept.count);
+  EXPECT_EQ(code_of([&] { (void)compile(grad(loss), options)(n, x); }), ErrorCode::bad_plan_option)
+      << "what runs needs a budget";
+  CompileOptions within = options;
+  within.memory = least;
+  const auto step = compile(grad(loss), within);
+  EXPECT_EQ(step(n, x).weights[0].to_vector(), compile(grad(loss))(n, x).weights[0].to_vector());
+  EXPECT_LE(step.plan().peak(), least);
+}
+
 TEST(Disk, LeavesNoFilesThatHaveNames) {
   const ScratchFolder folder;
   {

@@ -123,6 +123,26 @@ class FormSearch {
   std::optional<std::size_t> best_;
 };
 
+// What a search chooses that may do less, so that being allowed more is never slower: without computing
+// anything again, without tiers, without either.
+std::vector<ResidualChoice> forms_of_fewer(const Graph& traced, const Lossy& lossy,
+                                           const std::vector<std::string>& skip, const PlanOptions& options) {
+  std::vector<ResidualChoice> list;
+  for (const bool repeats : {true, false}) {
+    for (const bool tiers : {true, false}) {
+      if ((repeats && tiers) || (!repeats && !options.allow.has(Choice::recompute))) continue;
+      if (!tiers && options.tiers.empty()) continue;
+      PlanOptions fewer = options;
+      if (!repeats) fewer.allow = options.allow.without(Choice::recompute);
+      if (!tiers) fewer.tiers.clear();
+      FormSearch search(traced, lossy, skip, fewer);
+      ResidualChoice forms = search.choice(search.best_count().value_or(search.most()));
+      if (std::ranges::count(list, forms) == 0) list.push_back(std::move(forms));
+    }
+  }
+  return list;
+}
+
 PlanWithForms with_forms(PlanWithLoops planned, ResidualChoice forms) {
   return {std::move(planned.graph), std::move(planned.plan), std::move(forms)};
 }
@@ -156,18 +176,37 @@ PlanWithForms plan_with_forms(const Graph& traced, const std::optional<Lossy>& l
   if (exact.plan && exact.plan.value().extra_time() <= nothing)
     return with_forms(std::move(exact), std::move(asked));
 
-  const std::size_t count = search.best_count().value_or(search.most());
-  ResidualChoice forms = search.choice(count);
+  ResidualChoice forms = search.choice(search.best_count().value_or(search.most()));
   PlanWithLoops lossy_plan = plan_with_loops(lower_residuals(traced, forms), skip, options);
+  const double free = (exact.plan ? exact.plan.value() : exact.plan.error().smallest).least_seconds;
+  const bool is_fastest = lossy_plan.plan && lossy_plan.plan.value().seconds <= (1 + nothing) * free;
+  // Where the floor is not asked for, neither is the last bit of speed.
+  std::vector<ResidualChoice> others;
+  if (options.floor && !is_fastest) others = forms_of_fewer(traced, *lossy, skip, options);
+  for (ResidualChoice& other : others) {
+    if (other == forms || (options.control && options.control->time_is_up())) continue;
+    PlanWithLoops planned = plan_with_loops(lower_residuals(traced, other), skip, enough);
+    if (!planned.plan || (lossy_plan.plan && planned.plan.value().seconds >= lossy_plan.plan.value().seconds))
+      continue;
+    lossy_plan = std::move(planned);
+    forms = std::move(other);
+  }
+  // What fits without forms fits with them allowed. Else the smallest of both is what the error tells, unless
+  // it is known which that is.
+  const auto bound = [](const PlanWithLoops& planned) {
+    return planned.plan.error().smallest.order_free_bound;
+  };
+  const auto peak = [](const PlanWithLoops& planned) { return planned.plan.error().smallest.peak(); };
   if (!lossy_plan.plan && !exact.plan && options.floor) {
-    // What fits without forms fits with them allowed. Else the smallest of both is what the error tells.
+    const bool known = options.tiers.empty() && !loop_memory_range(traced).any &&
+                       bound(exact) > *options.memory && bound(exact) >= peak(lossy_plan);
+    if (known) return with_forms(std::move(lossy_plan), std::move(forms));
     exact = plan_with_loops(plain, skip, options);
-    if (!exact.plan && exact.plan.error().smallest.peak() > lossy_plan.plan.error().smallest.peak())
+    if (!exact.plan && peak(exact) > peak(lossy_plan))
       return with_forms(std::move(lossy_plan), std::move(forms));
   }
   if (lossy_plan.plan) {
     // What coding takes is extra time too, and no bound for plans that code other values.
-    const double free = (exact.plan ? exact.plan.value() : exact.plan.error().smallest).least_seconds;
     Plan& plan = lossy_plan.plan.value();
     plan.least_seconds = std::min(free, plan.seconds);
     plan.seconds_bound = std::min(plan.seconds_bound, plan.least_seconds);

@@ -47,13 +47,15 @@ LossyValue described(const Residual& residual, QuantFormat format) {
 
 }  // namespace
 
-GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, const ResidualChoice& forms,
+GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, const BackwardValues& values,
                                 const std::vector<std::string>& skip, SourceLine where) {
   for (Input& input : traced.inputs()) input.donated = false;
   const ProgramOptions options{.skip_optimisations = skip};
   const auto run = [&](const Graph& graph) {
     return Program(graph, options, default_device()).run(inputs, where);
   };
+  traced = lower_inverses(traced, values.undone);
+  const ResidualChoice& forms = values.forms;
   const std::vector<Tensor> exact = run(lower_residuals(traced, {}));
   const std::vector<Tensor> lossy = run(lower_residuals(traced, forms, true));
 

@@ -33,7 +33,7 @@ struct GradientError {
 
 // `traced` with its marks, `inputs` for its inputs, none of which is overwritten. Takes as much memory as
 // planning without a budget asks for, twice.
-GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, const ResidualChoice& forms,
+GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, const BackwardValues& values,
                                 const std::vector<std::string>& skip_optimisations, SourceLine where);
 
 }  // namespace tidemark

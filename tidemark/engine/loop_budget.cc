@@ -39,6 +39,7 @@ class LoopSearch {
         memory_(options.memory.value_or(0)),
         control_(options.control),
         effort_(options.effort.factor),
+        may_repeat_(options.allow.has(Choice::recompute)),
         quick_(options),
         modes_(loop_modes(unlowered_)),
         dials_(dials_of(modes_)) {
@@ -54,13 +55,21 @@ class LoopSearch {
 
   Graph within_budget() {
     Graph everything = graph(free());
-    if (dials_.empty() || plain_plan(everything).peak() <= memory_) return everything;
+    if (dials_.empty() || !may_repeat_) return everything;
+    const Plan plain = plain_plan(everything);
+    if (plain.peak() <= memory_) return everything;
+    keeps_all_ = false;
+    free_seconds_ = plain.seconds;
     same_for_all();
     if (best_) one_or_two();
     if (best_) use_what_is_left();
     if (effort_ > quick_.effort.factor) try_harder();
     return best_ ? graph(*best_) : smallest();
   }
+  // Loops keep all that their reverse reads. Where that is not so, the time that they would take then.
+  bool keeps_all() const { return keeps_all_; }
+  double free_seconds() const { return free_seconds_; }
+  Graph keeping_all() const { return graph(free()); }
   // Of the choice that was taken; none: it is not known to fit.
   const std::optional<std::pair<Graph, Plan>>& found() const { return found_; }
 
@@ -68,6 +77,7 @@ class LoopSearch {
   // itself. The same whatever the budget, so that what is reported as the smallest can be asked for.
   Graph smallest() {
     Limits least = tightest();
+    if (!may_repeat_) return graph(free());
     if (dials_.empty()) return graph(least);
     std::int64_t peak = floor(least);
     for (const Limits& limits : {free(), plain_levels().front().limits}) {
@@ -254,11 +264,12 @@ class LoopSearch {
     }
   }
 
-  // Levels that would be much faster and did not fit: the freest of them that does so with more effort.
+  // Levels that would be much faster and did not fit: the fastest of them that can be brought within the
+  // budget at all gets a plan with more effort.
   void try_harder() {
-    constexpr double much = 0.8, most_over = 1.25;  // of the time of the best, of the budget
+    constexpr double much = 0.9, most_over = 1.25;  // of the time of the best, of the budget
     constexpr double part = 0.3;                    // of the effort
-    const int tries = best_ ? 4 : 2;
+    constexpr int tries = 2;
     std::vector<const Level*> list;
     for (const Level& level : plain_levels()) {
       const auto judged = judged_.find(level.limits);
@@ -266,14 +277,19 @@ class LoopSearch {
       if (static_cast<double>(level.peak) > most_over * static_cast<double>(memory_)) continue;
       if (!best_ || level.seconds < much * judged_.at(*best_).seconds) list.push_back(&level);
     }
-    const double quick = std::exchange(quick_.effort.factor, std::max(quick_.effort.factor, part * effort_));
-    std::size_t low = 0, high = list.size();
-    for (int left = tries; left > 0 && low < high; --left) {
-      const std::size_t middle = low + (high - low) / 2;
-      judged_.erase(list[middle]->limits);
-      consider(list[middle]->limits) ? low = middle + 1 : high = middle;
+    std::ranges::stable_sort(list, {}, &Level::seconds);
+    int left = tries;
+    for (const Level* level : list) {
+      if (left == 0 || late()) break;
+      if (floor(level->limits) > memory_) continue;
+      judged_.erase(level->limits);
+      const double quick =
+          std::exchange(quick_.effort.factor, std::max(quick_.effort.factor, part * effort_));
+      const bool better = consider(level->limits);
+      quick_.effort = quick;
+      if (better) break;
+      --left;
     }
-    quick_.effort = quick;
   }
 
   static constexpr std::size_t most_misses = 2, most_levels = 10, most_judged = 40;
@@ -283,6 +299,9 @@ class LoopSearch {
   const std::int64_t memory_;
   SearchControl* const control_;
   const double effort_;
+  const bool may_repeat_;  // else loops keep all that their reverse reads
+  bool keeps_all_ = true;
+  double free_seconds_ = 0;
   PlanOptions quick_;
   RegionCache regions_;
   const std::vector<LoopModes> modes_;
@@ -292,6 +311,22 @@ class LoopSearch {
   std::optional<std::pair<Graph, Plan>> found_;  // of the best
   std::vector<Level> plain_;
 };
+
+PlanWithLoops plan_of_search(const LoopSearch& search, Graph graph, const PlanOptions& options) {
+  if (!search.found()) {
+    Result<Plan, Infeasible> plan = plan_safely(graph, options);
+    return {std::move(graph), std::move(plan)};
+  }
+  // Something fits: no need to look for the smallest.
+  PlanOptions enough = options;
+  enough.floor = false;
+  Result<Plan, Infeasible> plan = make_safe(
+      graph, [&](const Graph& g) { return try_plan(g, cpu_target(), enough); },
+      [](const Result<Plan, Infeasible>& made) { return made ? &made.value() : nullptr; });
+  const auto& [other, found] = *search.found();
+  if (!plan || found.seconds < plan.value().seconds) return {other, found};
+  return {std::move(graph), std::move(plan)};
+}
 
 }  // namespace
 
@@ -310,19 +345,28 @@ PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string
   }
   LoopSearch search(traced, skip_optimisations, options);
   Graph graph = search.within_budget();
-  if (!search.found()) {
+  if (search.keeps_all()) {
     Result<Plan, Infeasible> plan = plan_safely(graph, options);
     return {std::move(graph), std::move(plan)};
   }
-  // Something fits: no need to look for the smallest.
-  PlanOptions enough = options;
-  enough.floor = false;
-  Result<Plan, Infeasible> plan = make_safe(
-      graph, [&](const Graph& g) { return try_plan(g, cpu_target(), enough); },
-      [](const Result<Plan, Infeasible>& made) { return made ? &made.value() : nullptr; });
-  const auto& [other, found] = *search.found();
-  if (!plan || found.seconds < plan.value().seconds) return {other, found};
-  return {std::move(graph), std::move(plan)};
+  PlanWithLoops found = plan_of_search(search, std::move(graph), options);
+  // Nothing computed again is one of the choices: what does not fit may wait elsewhere.
+  PlanOptions once = options;
+  once.allow = options.allow.without(Choice::recompute);
+  once.floor = false;
+  Graph all = search.keeping_all();
+  Result<Plan, Infeasible> kept = plan_safely(all, once);
+  if (kept && (!found.plan || kept.value().seconds < found.plan.value().seconds))
+    return {std::move(all), std::move(kept)};
+  // What loops compute again is extra time too, and loops in other modes may be faster.
+  const auto corrected = [&](Plan plan) {
+    plan.least_seconds = std::min({plan.least_seconds, plan.seconds, search.free_seconds()});
+    plan.seconds_bound = std::min(plan.seconds_bound, plan.least_seconds);
+    return plan;
+  };
+  if (found.plan) return {std::move(found.graph), corrected(found.plan.value())};
+  const Infeasible& none = found.plan.error();
+  return {std::move(found.graph), Infeasible{none.budget, corrected(none.smallest)}};
 }
 
 Graph prepare_smallest(const Graph& traced, const std::vector<std::string>& skip_optimisations,

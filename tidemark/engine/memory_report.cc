@@ -22,11 +22,17 @@ Functions& functions() {
 }
 
 // Plans with a disk have it as their second memory.
-std::shared_ptr<Device> device_for(const CompileOptions& options, SourceLine where) {
+std::shared_ptr<Device> device_for(const CompileOptions& options, SourceLine where,
+                                   std::optional<Error>& disk_failure) {
   const std::shared_ptr<CpuDevice> device = default_device();
   if (!options.disk) return device;
   auto with_disk = std::make_shared<CpuDevice>(device->shared_pool());
-  at_line(where, [&] { with_disk->use_folder(1, options.disk->folder); });
+  try {
+    at_line(where, [&] { with_disk->use_folder(1, options.disk->folder); });
+  } catch (const Error& error) {
+    if (!options.disk->fallback) throw;
+    disk_failure = error;
+  }
   return with_disk;
 }
 
@@ -35,12 +41,13 @@ std::string in_words(Bytes bytes) { return fmt::format("{} ({} bytes)", to_strin
 }  // namespace
 
 CompiledFunction::CompiledFunction(CompileOptions given, SourceLine at)
-    : options_(std::move(given)),
+    : options_(as_allowed(std::move(given))),
       limit_(options_.memory.value_or(Bytes()).count),
       memory_(limit_.load()),
       where_(at),
-      workspace_(std::make_shared<Workspace>(
-          device_for(options_, at), options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
+      workspace_(
+          std::make_shared<Workspace>(device_for(options_, at, disk_failure_),
+                                      options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
       calls_(options_.cache.count) {
   const std::lock_guard lock(functions().mutex);
   functions().list.push_back(this);
@@ -59,6 +66,7 @@ FunctionMemory CompiledFunction::memory() const {
   memory.peak = Bytes(latest_ ? latest_->program->plan().peak() : 0);
   memory.arena = Bytes(workspace_->bytes());
   memory.disk = Bytes(workspace_->further_bytes());
+  if (disk_failure_) memory.disk_failure = disk_failure_->parts().what;
   memory.arenas = workspace_->arenas();
   const Workspace::Held held = workspace_->held();
   memory.results = held.count;
@@ -91,6 +99,7 @@ std::string FunctionMemory::text() const {
   line("arena", in_words(arena) +
                     (arenas > 1 ? fmt::format(", {} of them: as many threads called at once", arenas) : ""));
   if (disk.count > 0) line("disk", in_words(disk));
+  if (!disk_failure.empty()) line("disk", "not used: " + disk_failure);
   line("results held",
        fmt::format("{}, {}{}", results, in_words(held_results),
                    results_in_arena.count > 0 ? fmt::format(", {} of them in the arena until the next call",

@@ -14,12 +14,13 @@
 namespace tidemark {
 
 struct FunctionMemory {
-  SourceLine where;        // of compile
-  Bytes budget;            // 0: none
-  Bytes peak;              // of the latest plan: what a call takes, arguments and captured tensors included
-  Bytes arena;             // reserved
-  Bytes disk;              // reserved there
-  std::size_t arenas = 0;  // without a budget, one for each call that runs beside others
+  SourceLine where;          // of compile
+  Bytes budget;              // 0: none
+  Bytes peak;                // of the latest plan: what a call takes, arguments and captured tensors included
+  Bytes arena;               // reserved
+  Bytes disk;                // reserved there
+  std::string disk_failure;  // why it is not used, where the function does without (DiskBudget::fallback)
+  std::size_t arenas = 0;    // without a budget, one for each call that runs beside others
   std::int64_t results = 0;
   Bytes
       held_results;  // larger than 4 KiB each: beside the peak of the next call, unless they are its arguments

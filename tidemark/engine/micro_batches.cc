@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "tidemark/base/error.h"
-#include "tidemark/engine/form_search.h"
+#include "tidemark/engine/inverse_search.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/opt/split_batch.h"
 
@@ -106,19 +108,10 @@ CutFunction cut_along(const TracedFunction& function, const Graph& traced, const
   return cut;
 }
 
-// Of all divisors those that are worth trying: each at least half as much again as the one before.
-std::vector<std::int64_t> counts_to_try(std::int64_t batch) {
-  std::vector<std::int64_t> list;
-  for (std::int64_t d : divisors(batch)) {
-    if (list.empty() || 2 * d >= 3 * list.back() || d == batch) list.push_back(d);
-  }
-  return list;
-}
-
 // Cut into as many as there may be: with a single example per micro-batch some functions do something else.
 CutFunction cut_finest(const TracedFunction& function, const Graph& traced, const CompileOptions& options,
                        const BatchAxis& axis, SourceLine where) {
-  std::vector<std::int64_t> counts = counts_to_try(axis.size);
+  std::vector<std::int64_t> counts = micro_batch_counts(axis.size);
   for (; counts.size() > 1; counts.pop_back()) {
     try {
       return cut_along(function, traced, options, axis, counts.back(), where);
@@ -129,41 +122,54 @@ CutFunction cut_finest(const TracedFunction& function, const Graph& traced, cons
   return cut_along(function, traced, options, axis, 1, where);
 }
 
-CutFunction cut_fastest(const TracedFunction& function, const Graph& traced, const CompileOptions& options,
-                        const BatchAxis& axis, SearchControl* control, SourceLine where) {
+}  // namespace
+
+std::vector<std::int64_t> micro_batch_counts(std::int64_t batch) {
+  std::vector<std::int64_t> list;
+  for (std::int64_t d : divisors(batch)) {
+    if (list.empty() || 2 * d >= 3 * list.back() || d == batch) list.push_back(d);
+  }
+  return list;
+}
+
+JudgedCuts judged_cuts(const TracedFunction& function, const Graph& traced, const CompileOptions& options,
+                       SearchControl* control, SourceLine where) {
   constexpr double no_time = 1e-3;  // a share of it that is not worth cutting the batch for
-  const std::vector<std::int64_t> counts = counts_to_try(axis.size);
+  const BatchAxis axis = batch_of(function, options, where);
+  JudgedCuts cuts;
+  std::vector<JudgedCut>& list = cuts.list;
+  if (!options.memory) {
+    list.push_back({cut_along(function, traced, options, axis, 1, where), 0, 0});
+    return cuts;
+  }
+  const std::vector<std::int64_t> counts = micro_batch_counts(axis.size);
   CompileOptions beside_held = options;
   beside_held.memory = memory_beside_held(options, traced);
   PlanOptions quick = plan_options(beside_held, control);
   quick.one_round = true;
   quick.effort = quick.effort.at_most(Effort::quick);
   quick.floor = false;
-  std::optional<CutFunction> best;
-  double seconds = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     std::optional<CutFunction> cut;
     try {
       cut = cut_along(function, traced, options, axis, counts[i], where);
     } catch (const Error&) {  // what cannot be cut is computed as a whole, if that fits
+      if (!cuts.why_not) cuts.why_not = std::current_exception();
       continue;
     }
     const TimeShare share(control, 0.5 / static_cast<double>(counts.size() - i));
-    const PlanWithForms planned =
-        plan_with_forms(cut->traced, options.lossy, options.program.skip_optimisations, quick);
-    if (!planned.plan) continue;
-    const Plan& plan = planned.plan.value();
-    if (!best || plan.seconds < seconds) {
-      seconds = plan.seconds;
-      best = std::move(cut);
-    }
-    if (counts[i] == 1 && plan.extra_time() < no_time) break;
+    const PlanWithValues planned =
+        plan_with_values(cut->traced, options.lossy, options.program.skip_optimisations, quick);
+    const Plan& plan = planned.plan ? planned.plan.value() : planned.plan.error().smallest;
+    const double seconds = planned.plan ? plan.seconds : std::numeric_limits<double>::infinity();
+    list.push_back({*std::move(cut), seconds, plan.least_seconds});
+    if (counts[i] == 1 && planned.plan && plan.extra_time() < no_time) break;
   }
-  if (best) return *std::move(best);
-  return cut_finest(function, traced, options, axis, where);
+  std::ranges::reverse(list);
+  std::ranges::stable_sort(list, {}, &JudgedCut::seconds);
+  if (list.size() > 1) cuts.why_not = {};
+  return cuts;
 }
-
-}  // namespace
 
 CutFunction cut_function(const TracedFunction& function, const Graph& traced, const CompileOptions& options,
                          std::int64_t count, SourceLine where) {
@@ -174,9 +180,9 @@ CutFunction cut_to_plan(const TracedFunction& function, const Graph& traced, con
                         SearchControl* control, SourceLine where) {
   if (!options.accumulate.is_automatic)
     return cut_function(function, traced, options, options.accumulate.count, where);
-  const BatchAxis axis = batch_of(function, options, where);
-  if (!options.memory) return cut_along(function, traced, options, axis, 1, where);
-  return cut_fastest(function, traced, options, axis, control, where);
+  JudgedCuts cuts = judged_cuts(function, traced, options, control, where);
+  if (cuts.why_not && std::isinf(cuts.list.front().seconds)) std::rethrow_exception(cuts.why_not);
+  return std::move(cuts.list.front().cut);
 }
 
 CutFunction cut_to_report(const TracedFunction& function, const Graph& traced, const CompileOptions& options,

@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
 #include "tidemark/base/repeatable_math.h"
-#include "tidemark/engine/form_search.h"
+#include "tidemark/engine/budget_changes.h"
+#include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/micro_batches.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/cpu_target.h"
-#include "tidemark/plan/passes/proposals.h"
 #include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {
@@ -22,114 +24,61 @@ std::int64_t input_bytes(const Graph& graph) {
   return bytes;
 }
 
-// Would donating the argument help at all: does a result have the type of one of its tensors?
-bool could_be_donated(const TracedFunction& function, const Graph& traced, std::size_t argument) {
-  if (function.donated[argument]) return false;
-  const auto begin = function.types.begin();
-  return std::any_of(
-      begin + static_cast<std::ptrdiff_t>(function.argument_begin(argument)),
-      begin + static_cast<std::ptrdiff_t>(function.argument_ends[argument]), [&](const Type& type) {
-        return std::ranges::any_of(traced.outputs(), [&](ValueId v) { return traced.type(v) == type; });
-      });
-}
-
-// What might help, most welcome first. Loops keep as little as they can in all of them. `traced`: for
-// `types`, before optimisation.
-std::vector<Proposal> proposals_for(const TracedFunction& function, std::span<const Type> types,
-                                    const Graph& traced, const CompileOptions& options,
-                                    SearchControl* control, SourceLine where) {
-  const std::vector<std::string>& skip = options.program.skip_optimisations;
-  PlanOptions quick = plan_options(options, control);  // that it fits is asked, not how fast it is
-  quick.one_round = true;
-  quick.effort = quick.effort.at_most(Effort::quick);
-  quick.floor = false;
-  std::vector<Proposal> list;
-  TracedFunction here = function;
-  here.types.assign(types.begin(), types.end());
-  // With the smallest forms that are allowed: they are the same of any batch.
-  const auto prepared = [forms = all_forms(traced, options.lossy), skip](const Graph& graph) {
-    return prepare_graph(lower_residuals(graph, forms), skip, nullptr, 0);
-  };
-  if (const std::optional<BatchAxis> axis = find_batch(here, options.batch_arguments, where)) {
-    list.push_back(
-        {.what = "batch",
-         .graph = [here, axis = *axis, prepared](
-                      std::int64_t batch) { return prepared(here.trace(axis.resized(here.types, batch))); },
-         .options = quick,
-         .from = axis->size,
-         .unit = std::max<std::int64_t>(1, options.accumulate.count)});
-  }
-  constexpr int most_donations = 3;
-  int donations = 0;
-  for (std::size_t a = 0; a < function.argument_ends.size() && donations < most_donations; ++a) {
-    if (!could_be_donated(here, traced, a)) continue;
-    ++donations;
-    list.push_back({.what = fmt::format("donating argument {}", a),
-                    .graph =
-                        [here, traced, a, prepared](std::int64_t) {
-                          Graph given = traced;
-                          for (std::size_t i = here.argument_begin(a); i < here.argument_ends[a]; ++i)
-                            given.inputs()[i].donated = true;
-                          return prepared(given);
-                        },
-                    .options = quick});
-  }
-  const auto same_graph = [traced, prepared](std::int64_t) { return prepared(traced); };
-  if (!options.lossy) {
-    constexpr double error = 4e-3;  // enough for 8 bits
-    list.push_back(
-        {.what = fmt::format("allowing lossy copies for the backward pass, {{.error = {}}},", error),
-         .graph =
-             [here, skip](std::int64_t) {
-               const LossyReads allowed(true);
-               const Graph marked = here.trace(here.types);
-               const ResidualChoice forms = all_forms(marked, Lossy{error});
-               return prepare_graph(lower_residuals(marked, forms), skip, nullptr, 0);
-             },
-         .options = quick});
-  }
-  if (quick.fixed_order) {
-    PlanOptions free = quick;
-    free.fixed_order = false;
-    list.push_back({.what = "leaving the order free", .graph = same_graph, .options = free});
-  }
-  if (!traced.hints().empty() || !traced.checkpoints().empty()) {
-    PlanOptions unhinted = quick;
-    unhinted.skip.emplace_back("hints");
-    list.push_back({.what = "planning without the hints", .graph = same_graph, .options = unhinted});
-  }
-  if (!options.effort.seconds && plan_options(options).effort.factor < Effort::normal.factor) {
-    PlanOptions normal = quick;
-    normal.effort = Effort::normal;
-    normal.floor = true;
-    list.push_back({.what = "normal effort", .graph = same_graph, .options = normal});
-  }
-  return list;
-}
-
 // A limit in time leaves a part of it for what would help.
-PlanWithForms plan_leaving_time(const Graph& traced, const CompileOptions& given,
-                                const PlanOptions& options) {
+PlanWithValues plan_leaving_time(const Graph& traced, const CompileOptions& given,
+                                 const PlanOptions& options) {
   constexpr double most = 0.85;
   const TimeShare share(options.control, most);
-  return plan_with_forms(traced, given.lossy, given.program.skip_optimisations, options);
+  return plan_with_values(traced, given.lossy, given.program.skip_optimisations, options);
+}
+
+// Either, or why not.
+struct PlannedOrNot {
+  PlannedFunction function;
+  std::optional<Infeasible> infeasible;
+};
+PlannedOrNot try_plan_traced(const Graph& traced, const CompileOptions& given, SearchControl* control) {
+  CompileOptions options = given;
+  options.memory = memory_beside_held(given, traced);
+  auto [graph, planned, values] = plan_leaving_time(traced, options, plan_options(options, control));
+  if (!planned) return {{.graph = std::move(graph), .plan = {}}, planned.error()};
+  Plan plan = std::move(planned).value();
+  if (given.memory) plan.budget = given.memory->count;
+  const std::int64_t arena = plan.arena_bytes;
+  return {{std::move(graph), std::move(plan), arena, std::move(values), {}}, {}};
 }
 
 PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
                            const CompileOptions& given, SearchControl* control, SourceLine where) {
+  PlannedOrNot planned = try_plan_traced(traced, given, control);
+  if (!planned.infeasible) return std::move(planned.function);
+  if (control) control->enter("changes", 0);
   CompileOptions options = given;
   options.memory = memory_beside_held(given, traced);
-  const PlanOptions plan = plan_options(options, control);
-  auto [graph, planned, forms] = plan_leaving_time(traced, options, plan);
-  if (!planned) {
-    if (control) control->enter("changes", 0);
-    throw InfeasibleBudget(
-        graph, planned.error(), where,
-        changes_that_fit(proposals_for(function, types, traced, options, control, where), cpu_target()));
+  const double seconds = planned.infeasible->smallest.least_seconds;
+  throw InfeasibleBudget(planned.function.graph, *planned.infeasible, where,
+                         changes_for({function, types, traced, options, control, seconds, where}));
+}
+
+// In as many micro-batches as make the plan fastest. Which that is, quick plans cannot say for sure: every
+// number gets a plan that might still be the fastest.
+PlannedFunction plan_cuts(const TracedFunction& function, const Graph& traced, const CompileOptions& options,
+                          SearchControl* control, SourceLine where) {
+  const auto [cuts, why_not] = judged_cuts(function, traced, options, control, where);
+  std::optional<PlannedFunction> best;
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    const auto& [cut, seconds, least_seconds] = cuts[i];
+    if (best && (least_seconds >= best->plan.seconds || (control && control->time_is_up()))) continue;
+    const TimeShare share(control, 1.0 / static_cast<double>(cuts.size() - i));
+    PlannedOrNot planned = try_plan_traced(cut.traced, cut.options, control);
+    if (planned.infeasible || (best && planned.function.plan.seconds >= best->plan.seconds)) continue;
+    best = std::move(planned.function);
+    best->micro_batches = cut.micro_batches;
   }
-  if (given.memory) planned.value().budget = given.memory->count;
-  const std::int64_t arena = planned.value().arena_bytes;
-  return {std::move(graph), std::move(planned).value(), arena, std::move(forms), {}};
+  if (best) return *std::move(best);
+  if (why_not) std::rethrow_exception(why_not);
+  const CutFunction& finest = cuts.front().cut;
+  return plan_types(finest.function, finest.function.types, finest.traced, finest.options, control, where);
 }
 
 // A smaller batch inside the memory of the largest: what the largest plan does also fits here.
@@ -137,12 +86,12 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, 
                             const PlannedFunction& largest) {
   PlanOptions inside = plan_options(options, control);
   inside.memory = input_bytes(traced) + largest.plan.arena_bytes;
-  Graph graph =
-      prepare_within(lower_residuals(traced, largest.forms), options.program.skip_optimisations, inside);
+  Graph graph = prepare_within(lower_backward_values(traced, largest.values),
+                               options.program.skip_optimisations, inside);
   inside.warm_start = executions_of(largest.plan);
   Plan plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), inside); });
   plan.budget = options.memory ? options.memory->count : 0;
-  return {std::move(graph), std::move(plan), largest.plan.arena_bytes, largest.forms, {}};
+  return {std::move(graph), std::move(plan), largest.plan.arena_bytes, largest.values, {}};
 }
 
 }  // namespace
@@ -212,7 +161,9 @@ PlannedFunction plan_function(const TracedFunction& function, const Graph& trace
   std::optional<SearchControl> control = control_for(options);
   SearchControl* const watch = control ? &*control : nullptr;
   PlannedFunction planned;
-  if (options.accumulate.is_plain()) {
+  if (options.accumulate.is_automatic) {
+    planned = plan_cuts(function, traced, options, watch, where);
+  } else if (options.accumulate.is_plain()) {
     planned = plan_controlled(function, traced, options, largest, watch, where);
   } else {
     const CutFunction cut = cut_to_plan(function, traced, options, watch, where);
@@ -233,22 +184,36 @@ PlannedFunction smallest_lowered(const Graph& traced, const std::vector<std::str
   Graph graph = prepare_smallest(traced, skip, options);
   Plan plan = make_safe(graph, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
   if (!loop_memory_range(traced).any) return {std::move(graph), std::move(plan)};
+  if (options.allow.has(Choice::recompute) && !options.tiers.empty()) {
+    // What loops keep may wait elsewhere.
+    PlanOptions once = options;
+    once.allow = options.allow.without(Choice::recompute);
+    Graph all = prepare_smallest(traced, skip, once);
+    Plan kept = make_safe(all, [&](const Graph& g) { return smallest_plan(g, cpu_target(), once); });
+    if (kept.budget < plan.budget) graph = std::move(all), plan = std::move(kept);
+  }
   options.memory = plan.peak();
   auto [other, again] = plan_with_loops(traced, skip, options);
   if (!again || again.value().seconds >= plan.seconds) return {std::move(graph), std::move(plan)};
   return {std::move(other), std::move(again).value()};
 }
 
-// The same with the forms that were asked for, or with all that are allowed.
+// The same of every way to come by forward values that may need least.
 PlannedFunction smallest_function(const Graph& traced, const CompileOptions& options,
                                   const PlanOptions& search) {
   const std::vector<std::string>& skip = options.program.skip_optimisations;
-  const ResidualChoice asked = asked_for(residuals_of(traced)), all = all_forms(traced, options.lossy);
-  PlannedFunction exact = smallest_lowered(lower_residuals(traced, asked), skip, search);
-  if (all == asked) return exact;
-  PlannedFunction lossy = smallest_lowered(lower_residuals(traced, all), skip, search);
-  lossy.plan.least_seconds = std::min(lossy.plan.seconds, exact.plan.least_seconds);
-  return lossy.plan.budget < exact.plan.budget ? std::move(lossy) : std::move(exact);
+  std::optional<PlannedFunction> best;
+  double least = 0;  // seconds without a budget, and with nothing undone or lossy
+  std::int64_t bound = std::numeric_limits<std::int64_t>::max();
+  for (const BackwardValues& values : extreme_values(traced, options.lossy, search.allow)) {
+    PlannedFunction found = smallest_lowered(lower_backward_values(traced, values), skip, search);
+    if (!best) least = found.plan.least_seconds;
+    found.plan.least_seconds = std::min(found.plan.seconds, least);
+    bound = std::min(bound, found.plan.order_free_bound);
+    if (!best || found.plan.budget < best->plan.budget) best = std::move(found);
+  }
+  best->plan.order_free_bound = bound;
+  return *std::move(best);
 }
 
 }  // namespace
@@ -272,66 +237,91 @@ SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& option
 
 namespace {
 
-// With loops or lossy forms the graph itself depends on the budget: a plan for each, at equal ratios from the
-// smallest to the largest.
-std::vector<FrontierPoint> frontier_by_plans(const Graph& traced, const CompileOptions& given,
-                                             PlanOptions options, int points) {
-  const std::vector<std::string>& skip = given.program.skip_optimisations;
-  const Graph plain = lower_residuals(traced, asked_for(residuals_of(traced)));
+int repeats_of(const Plan& plan) {
+  std::set<std::uint32_t> ran;
+  int count = 0;
+  for (const Step& step : plan.steps)
+    count += step.kind == StepKind::compute && !ran.insert(step.node.index).second;
+  return count;
+}
+
+// With loops, couplings, lossy forms or several graphs, what is planned depends on the budget: a plan for
+// each, at equal ratios from the smallest to the largest.
+std::vector<FrontierPoint> frontier_by_plans(std::span<const Graph> traced, const std::optional<Lossy>& lossy,
+                                             const std::vector<std::string>& skip, PlanOptions options,
+                                             int points) {
   options.memory.reset();
   const auto part = [&](const auto& plan) {  // of the time, if that is limited
     const TimeShare time(options.control, 2.0 / (points + 2));
     return plan();
   };
   const auto smallest = [&](const Graph& graph) {
-    return part([&] { return smallest_plan(prepare_smallest(graph, skip, options), cpu_target(), options); });
+    return part(
+        [&] { return smallest_plan(prepare_smallest(graph, skip, options), cpu_target(), options).peak(); });
   };
+  const Graph plain = lower_backward_values(traced[0], extreme_values(traced[0], {}).front());
   const Plan top = part([&] { return make_plan(prepare_graph(plain, skip), cpu_target(), options); });
-  Plan floor = smallest(plain);
-  if (given.lossy) {
-    Plan lossy = smallest(lower_residuals(traced, all_forms(traced, given.lossy)));
-    if (lossy.peak() < floor.peak()) floor = std::move(lossy);
+  std::int64_t floor = top.peak();
+  for (const Graph& graph : traced) {
+    for (const BackwardValues& values : extreme_values(graph, lossy, options.allow))
+      floor = std::min(floor, smallest(lower_backward_values(graph, values)));
   }
   const double ratio =
-      static_cast<double>(top.peak()) / static_cast<double>(std::max<std::int64_t>(1, floor.peak()));
+      static_cast<double>(top.peak()) / static_cast<double>(std::max<std::int64_t>(1, floor));
   std::vector<FrontierPoint> list;
   for (int k = 0; k < points; ++k) {
     const double share = points > 1 ? static_cast<double>(k) / (points - 1) : 1;
-    options.memory = std::max(floor.peak(), static_cast<std::int64_t>(static_cast<double>(floor.peak()) *
-                                                                      repeatable::pow(ratio, share)));
-    if (k == points - 1) options.memory = std::max(floor.peak(), top.peak());
+    options.memory = std::max(
+        floor, static_cast<std::int64_t>(static_cast<double>(floor) * repeatable::pow(ratio, share)));
+    if (k == points - 1) options.memory = top.peak();
     const TimeShare time(options.control, 1.0 / (points - k));
-    const PlanWithForms planned = plan_with_forms(traced, given.lossy, skip, options);
-    if (!planned.plan) continue;
-    const Plan& plan = planned.plan.value();
-    list.push_back({.budget = Bytes(*options.memory),
-                    .memory = Bytes(plan.peak()),
-                    .seconds = plan.seconds,
-                    .extra_time = plan.seconds / top.least_seconds - 1,
-                    .seconds_bound = std::min(plan.seconds, top.least_seconds)});
+    // What fits less memory fits this.
+    std::optional<FrontierPoint> best;
+    if (!list.empty()) best = list.back();
+    for (const Graph& graph : traced) {
+      const PlanWithValues planned = plan_with_values(graph, lossy, skip, options);
+      if (!planned.plan || (best && planned.plan.value().seconds >= best->seconds)) continue;
+      const Plan& plan = planned.plan.value();
+      best = {.budget = {},
+              .memory = Bytes(plan.peak()),
+              .seconds = plan.seconds,
+              .extra_time = plan.seconds / top.least_seconds - 1,
+              .seconds_bound = std::min(plan.seconds, top.least_seconds),
+              .recomputed = repeats_of(plan)};
+    }
+    if (!best) continue;
+    best->budget = Bytes(*options.memory);
+    list.push_back(*best);
   }
   return list;
 }
 
 }  // namespace
 
+std::vector<FrontierPoint> frontier_points(std::span<const Graph> traced, const std::optional<Lossy>& lossy,
+                                           const std::vector<std::string>& skip, const PlanOptions& options,
+                                           int points) {
+  const bool inverts = options.allow.has(Choice::invert) && invertible_calls(traced[0]) > 0;
+  if (traced.size() > 1 || lossy || inverts || loop_memory_range(traced[0]).any)
+    return frontier_by_plans(traced, lossy, skip, options, points);
+  const Graph plain = lower_backward_values(traced[0], extreme_values(traced[0], {}).front());
+  std::vector<FrontierPoint> list;
+  for (const Plan& point : frontier(prepare_graph(plain, skip), cpu_target(), options, points)) {
+    list.push_back({.budget = Bytes(point.budget),
+                    .memory = Bytes(point.peak()),
+                    .seconds = point.seconds,
+                    .extra_time = point.extra_time(),
+                    .seconds_bound = point.seconds_bound,
+                    .recomputed = repeats_of(point)});
+  }
+  return list;
+}
+
 std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOptions& options, int points) {
-  const std::vector<std::string>& skip = options.program.skip_optimisations;
   std::optional<SearchControl> control = control_for(options);
   const PlanOptions plan = plan_options(options, control ? &*control : nullptr);
-  std::vector<FrontierPoint> list;
-  if (loop_memory_range(traced).any || options.lossy) {
-    list = frontier_by_plans(traced, options, plan, points);
-  } else {
-    const Graph plain = lower_residuals(traced, asked_for(residuals_of(traced)));
-    for (const Plan& point : frontier(prepare_graph(plain, skip), cpu_target(), plan, points)) {
-      list.push_back({.budget = Bytes(point.budget),
-                      .memory = Bytes(point.peak()),
-                      .seconds = point.seconds,
-                      .extra_time = point.extra_time(),
-                      .seconds_bound = point.seconds_bound});
-    }
-  }
+  std::vector<FrontierPoint> list =
+      frontier_points(std::span(&traced, 1), options.lossy, options.program.skip_optimisations, plan, points);
   if (control) control->finish();
   return list;
 }
@@ -345,8 +335,8 @@ std::optional<Footprint> footprint_of(const TracedFunction& function, const Comp
     if (batch == 0) continue;
     try {
       const Graph traced = function.trace(axis->resized(function.types, batch));
-      const Graph resized =
-          prepare_graph(lower_residuals(traced, program.forms()), options.program.skip_optimisations);
+      const Graph resized = prepare_graph(lower_backward_values(traced, program.backward_values()),
+                                          options.program.skip_optimisations);
       const std::optional<std::int64_t> peak =
           peak_with_sizes(program.graph(), program.plan(), resized, cpu_target());
       if (!peak) return {};

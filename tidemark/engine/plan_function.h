@@ -4,10 +4,11 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "tidemark/autodiff/residuals.h"
+#include "tidemark/autodiff/backward_values.h"
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/traced_function.h"
 #include "tidemark/plan/report/footprint.h"
@@ -17,8 +18,8 @@ namespace tidemark {
 struct PlannedFunction {
   Graph graph;  // as planned
   Plan plan;
-  std::int64_t reserve = 0;   // bytes of the arena that later batches may need; at least the plan's
-  ResidualChoice forms = {};  // of what waits for the backward pass
+  std::int64_t reserve = 0;  // bytes of the arena that later batches may need; at least the plan's
+  BackwardValues values = {};
   MicroBatches micro_batches = {};
 };
 
@@ -59,9 +60,15 @@ struct FrontierPoint {
   Bytes budget, memory;                // asked for, and taken
   double seconds = 0, extra_time = 0;  // predicted
   double seconds_bound = 0;            // no plan within the budget is predicted faster
+  int recomputed = 0;                  // steps beyond the first of each node
 };
-// Loops of `traced` take, at each point, the modes that fit it.
+// Budgets rise, times fall. Loops of `traced` take, at each point, the modes that fit it.
 std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOptions& options, int points);
+// The same of graphs that compute the same, such as a batch cut in several ways: at each point the fastest.
+// Extra time is counted from the first's. `options.memory` plays no part.
+std::vector<FrontierPoint> frontier_points(std::span<const Graph> traced, const std::optional<Lossy>& lossy,
+                                           const std::vector<std::string>& skip_optimisations,
+                                           const PlanOptions& options, int points);
 
 // The formula of a plan's peak in the batch size; none where no argument holds a batch, or where the graph
 // itself depends on it.

@@ -120,10 +120,10 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least,
-                 ResidualChoice forms, MicroBatches micro_batches)
+                 BackwardValues values, MicroBatches micro_batches)
     : graph_(std::move(prepared)),
       plan_(verified(graph_, std::move(plan), cpu_target())),
-      forms_(std::move(forms)),
+      backward_values_(std::move(values)),
       workspace_(std::move(workspace)),
       workspace_bytes_(arena_bytes_of(*plan_, at_least)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)},
@@ -211,9 +211,9 @@ void Program::check_held(std::span<const Tensor> inputs, SourceLine where) const
                             to_string(Bytes(total))),
         .expected = fmt::format("at most the budget, {}", to_string(Bytes(plan_->budget))),
         .where = where,
-        .help = "let them go before the call (result = {}), pass them in as arguments, or have the plan "
-                "leave room for "
-                "them: {.held_results = 1}",
+        .help =
+            "let them go before the call (result = {}), pass them in as arguments, or have the plan leave "
+            "room for them: {.held_results = 1}; results that other threads hold count too, one per thread",
         .notes = {fmt::format("the plan: {}", to_string(Bytes(plan_->peak()))),
                   fmt::format("too much: {} bytes", total - plan_->budget)}});
 }
@@ -254,7 +254,7 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
   Arena& arena = lease.arena();
   arena.reset_high_water();
   try {
-    executor.run(addresses);
+    at_line(where, [&] { executor.run(addresses); });
   } catch (...) {
     if (executor.wrote_inputs()) bound.give_away(where, true);
     throw;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/autodiff/backward_values.h"
 #include "tidemark/autodiff/lower_loops.h"
-#include "tidemark/autodiff/residuals.h"
 #include "tidemark/engine/held_bytes.h"
 #include "tidemark/engine/workspace.h"
 #include "tidemark/opt/optimize.h"
@@ -50,7 +50,7 @@ class Program {
   // A prepared graph and a plan of it that leaves donated state alone while it can fail (state_safety.h), to
   // run in a workspace that others may use in between, and that is to have at least so many bytes.
   Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least = 0,
-          ResidualChoice forms = {}, MicroBatches micro_batches = {});
+          BackwardValues values = {}, MicroBatches micro_batches = {});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -63,7 +63,7 @@ class Program {
 
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return *plan_; }
-  const ResidualChoice& forms() const { return forms_; }  // in which values wait for the backward pass
+  const BackwardValues& backward_values() const { return backward_values_; }
   const MicroBatches& micro_batches() const { return micro_batches_; }
   std::int64_t arena_high_water() const { return high_water_.load(); }  // over all runs of this program
   HeldBytes held() const;
@@ -88,7 +88,7 @@ class Program {
 
   Graph graph_;
   VerifiedPlan plan_;
-  const ResidualChoice forms_;
+  const BackwardValues backward_values_;
   std::shared_ptr<Workspace> workspace_;
   std::vector<std::int64_t> workspace_bytes_;  // by memory
   HeldBytes held_;                             // of the graph and the plan

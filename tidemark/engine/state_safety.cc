@@ -38,15 +38,23 @@ std::vector<std::size_t> inputs_at_risk(const Graph& graph, const Plan& plan) {
 }
 
 Result<Plan, Infeasible> plan_safely(Graph& graph, const PlanOptions& options) {
+  const bool donates = std::ranges::any_of(graph.inputs(), [](const Input& input) { return input.donated; });
+  if (!donates || !options.memory) {
+    return make_safe(
+        graph, [&](const Graph& g) { return try_plan(g, cpu_target(), options); },
+        [](const Result<Plan, Infeasible>& found) {
+          return found ? &found.value() : &found.error().smallest;
+        });
+  }
   const Graph given = graph;
-  const auto donated = [](const Graph& g) {
-    return std::ranges::count_if(g.inputs(), [](const Input& input) { return input.donated; });
-  };
+  PlanOptions enough = options;
+  enough.floor = false;
   Result<Plan, Infeasible> planned = make_safe(
-      graph, [&](const Graph& g) { return try_plan(g, cpu_target(), options); },
+      graph, [&](const Graph& g) { return try_plan(g, cpu_target(), enough); },
       [](const Result<Plan, Infeasible>& found) { return found ? &found.value() : &found.error().smallest; });
-  if (planned || donated(graph) == donated(given)) return planned;
-  // Other plans put other inputs at risk: the smallest may do with fewer that get memory of their own.
+  if (planned || !options.floor) return planned;
+  // The smallest is looked for from the start: it puts other inputs at risk, and may do with fewer that get
+  // memory of their own.
   Graph least = given;
   Plan smallest = make_safe(least, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
   if (smallest.peak() >= planned.error().smallest.peak()) return planned;

@@ -75,6 +75,8 @@ std::string_view name_of(HintKind kind) {
       return "recompute";
     case HintKind::compress:
       return "compress";
+    case HintKind::offload:
+      return "offload";
     default:
       return "checkpoint";
   }

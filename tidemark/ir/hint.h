@@ -15,7 +15,7 @@
 
 namespace tidemark {
 
-enum class HintKind : std::uint8_t { keep, recompute, checkpoint, compress };
+enum class HintKind : std::uint8_t { keep, recompute, checkpoint, compress, offload };
 std::string_view name_of(HintKind kind);
 
 struct Hint {

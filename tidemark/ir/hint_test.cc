@@ -24,6 +24,7 @@ constexpr std::string_view text = R"(graph(%x: f32[2]) -> (f32[2]) {
   keep %h  @ "net.cc":4
   recompute %2
   keep _  @ "net.cc":7
+  offload %3  @ "net.cc":8
 }
 )";
 
@@ -38,9 +39,10 @@ TEST(Hint, SurvivesTheTextForm) {
   EXPECT_EQ(graph.checkpoints()[1].parent, CheckpointId(0));
   EXPECT_EQ(graph.nodes()[1].checkpoint, CheckpointId(1));
   EXPECT_FALSE(graph.nodes()[4].checkpoint.valid());
-  ASSERT_EQ(graph.hints().size(), 3u);
+  ASSERT_EQ(graph.hints().size(), 4u);
   EXPECT_EQ(graph[graph.hints()[0].value].name, "h");
   EXPECT_FALSE(graph.hints()[2].value.valid());
+  EXPECT_EQ(graph.hints()[3].kind, HintKind::offload);
 }
 
 TEST(Hint, CountsWhenGraphsAreCompared) {
@@ -101,8 +103,8 @@ TEST(Hint, AnInlinedGraphBringsItsHintsIntoTheCurrentCheckpoint) {
   EXPECT_EQ(target.nodes()[4].checkpoint, outer);
   EXPECT_EQ(target.nodes()[6].checkpoint, CheckpointId(4));
   EXPECT_EQ(target.checkpoints()[3].results, (std::vector{target.nodes()[7].results[0]}));
-  EXPECT_EQ(target.hints().size(), 6u);
-  EXPECT_EQ(target.hints()[3].value, target.nodes()[5].results[0]);
+  EXPECT_EQ(target.hints().size(), 8u);
+  EXPECT_EQ(target.hints()[4].value, target.nodes()[5].results[0]);
   EXPECT_TRUE(target.encloses(outer, CheckpointId(4)));
   EXPECT_TRUE(target.encloses({}, CheckpointId(4)));
   EXPECT_FALSE(target.encloses(CheckpointId(1), CheckpointId(4)));

@@ -5,9 +5,9 @@
 //           ┌────────────── Op ──────────────┐
 //   types ──┤ infer                          │
 //   rules ──┤ vjp  jvp  expand   derivative  ├── opt, autodiff
-//           │ tolerant                       │
+//           │ inverse invertible tolerant    │
 //   facts ──┤ kind replay effect view unpacks├── plan
-//           │ fails                          ├── engine
+//           │ undoes fails                   ├── engine
 //   laws  ──┤ dtypes samples                 ├── tests
 //           └────────────────────────────────┘
 #pragma once
@@ -25,6 +25,7 @@ namespace tidemark {
 class Graph;
 class Builder;
 class Var;
+struct Node;
 struct Op;
 struct CustomRules;  // ops/custom/custom.h: an op made from user code
 struct Failure;      // ir/failure.h: whether a call can fail while a plan runs
@@ -176,6 +177,11 @@ struct Op {
   // needs a gradient.
   std::vector<Var> (*for_reverse)(const RuleCall&) = nullptr;
 
+  // An operand from the results and the other operands, to the bit, in a call that `invertible` accepts
+  // (which looks at the graph, and changes nothing). In `rule.in` the operand itself is empty.
+  Var (*inverse)(const RuleCall&, int operand) = nullptr;
+  bool (*invertible)(const Graph&, const Node&, int operand) = nullptr;  // nullptr: every call and operand
+
   // Does the vjp neither divide by its operands or its first result nor compare them for equality? Then an
   // error in one of them makes one of the same order in the gradient, and the rule may read lossy copies
   // where the user allows it.
@@ -183,6 +189,8 @@ struct Op {
   // Is the result what a packed operand stands for, larger than that and made about as fast as it is written?
   // What waits is then the operand.
   bool unpacks = false;
+  // Is the result the operand of a call that is undone here, as its `inverse` does?
+  bool undoes = false;
 
   std::optional<ViewSpec> (*view)(const Call&,
                                   int result) = nullptr;  // can the result be a window on an operand?

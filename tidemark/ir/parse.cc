@@ -303,6 +303,8 @@ class GraphParser {
         hint.kind = HintKind::keep;
       } else if (accept(lexer_, name_of(HintKind::recompute))) {
         hint.kind = HintKind::recompute;
+      } else if (accept(lexer_, name_of(HintKind::offload))) {
+        hint.kind = HintKind::offload;
       } else if (accept(lexer_, name_of(HintKind::compress))) {
         hint.kind = HintKind::compress;
         hint.format = parse_name(lexer_, "format");

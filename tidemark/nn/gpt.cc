@@ -1,5 +1,7 @@
 #include "tidemark/nn/gpt.h"
 
+#include <tuple>
+
 namespace tidemark::nn {
 
 Gpt Gpt::init(const Tensor& key, const GptConfig& config) {
@@ -12,6 +14,7 @@ Gpt Gpt::init(const Tensor& key, const GptConfig& config) {
   }
   gpt.norm = LayerNorm::init(config.width);
   gpt.heads = config.heads;
+  gpt.reversible = config.reversible;
   return gpt;
 }
 Tensor Gpt::operator()(const Tensor& tokens, const Dropout& dropout) const {
@@ -19,9 +22,17 @@ Tensor Gpt::operator()(const Tensor& tokens, const Dropout& dropout) const {
   Tensor h = embedding(token_table, tokens);  // (B, T, width)
   h = h + position_table.at(Range{0, length});
   h = dropout.use(0)(h);
+  if (reversible && size_of(h.dtype()) == 2) h = cast(h, DType::f32);
+  Tensor other = h;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    h = blocks[i](h, heads, true, dropout.use(static_cast<std::int64_t>(i) + 1));
+    const Dropout own = dropout.use(static_cast<std::int64_t>(i) + 1);
+    if (reversible) {
+      std::tie(h, other) = blocks[i](h, other, heads, true, own);
+    } else {
+      h = blocks[i](h, heads, true, own);
+    }
   }
+  if (reversible) h = cast((h + other) * 0.5, token_table.dtype());
   h = norm(h);
   return matmul(h, transpose(token_table));
 }

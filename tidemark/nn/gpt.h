@@ -1,4 +1,5 @@
 // GPT-2 (Radford et al. 2019): learned positions, pre-norm blocks, the output tied to the token table.
+// Its blocks may be reversible: memory then need not grow with their number.
 // Dropout, where it is asked for, of embeddings, probabilities and what each half of a block adds.
 #pragma once
 #include <vector>
@@ -10,6 +11,7 @@ namespace tidemark::nn {
 struct GptConfig {  // the smallest published one, 124 million parameters
   std::int64_t layers = 12, width = 768, heads = 12;
   std::int64_t vocabulary = 50257, context = 1024;
+  bool reversible = false;  // two halves of this width, joined at the end
 };
 
 struct Gpt {
@@ -18,7 +20,8 @@ struct Gpt {
   std::vector<TransformerBlock> blocks;
   LayerNorm norm;
   std::int64_t heads = 1;
-  TM_FIELDS(Gpt, token_table, position_table, blocks, norm, heads)
+  bool reversible = false;
+  TM_FIELDS(Gpt, token_table, position_table, blocks, norm, heads, reversible)
 
   static Gpt init(const Tensor& key, const GptConfig& config);
   // (B, T ≤ context) → logits (B, T, vocabulary)

@@ -1,5 +1,7 @@
 #include "tidemark/nn/transformer.h"
 
+#include "tidemark/trace/reversible.h"
+
 namespace tidemark::nn {
 
 TransformerBlock TransformerBlock::init(const Tensor& key, std::int64_t width) {
@@ -7,13 +9,27 @@ TransformerBlock TransformerBlock::init(const Tensor& key, std::int64_t width) {
   return {LayerNorm::init(width), LayerNorm::init(width), SelfAttention::init(keys[0], width),
           Linear::init(keys[1], width, 4 * width), Linear::init(keys[2], 4 * width, width)};
 }
+Tensor TransformerBlock::attend(const Tensor& x, std::int64_t heads, bool causal,
+                                const Dropout& dropout) const {
+  const Dropout after = dropout.use(1);
+  const Tensor normed = norm1(x);
+  return after(attention(normed, heads, causal, dropout.use(0)));
+}
+Tensor TransformerBlock::feed(const Tensor& x, const Dropout& dropout) const {
+  const Dropout after = dropout.use(2);
+  return after(down(gelu(up(norm2(x)))));
+}
 Tensor TransformerBlock::operator()(const Tensor& x, std::int64_t heads, bool causal,
                                     const Dropout& dropout) const {
-  const Dropout after_attention = dropout.use(1);
-  const Tensor normed = norm1(x);
-  const Tensor h = x + after_attention(attention(normed, heads, causal, dropout.use(0)));
-  const Dropout after_mlp = dropout.use(2);
-  return h + after_mlp(down(gelu(up(norm2(h)))));
+  const Tensor h = x + attend(x, heads, causal, dropout);
+  return h + feed(h, dropout);
+}
+std::pair<Tensor, Tensor> TransformerBlock::operator()(const Tensor& x1, const Tensor& x2, std::int64_t heads,
+                                                       bool causal, const Dropout& dropout) const {
+  const DType inside = up.weight.dtype(), outside = x1.dtype();
+  return reversible(
+      [&](const Tensor& x) { return cast(attend(cast(x, inside), heads, causal, dropout), outside); },
+      [&](const Tensor& x) { return cast(feed(cast(x, inside), dropout), outside); })(x1, x2);
 }
 
 }  // namespace tidemark::nn

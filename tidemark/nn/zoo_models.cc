@@ -70,6 +70,11 @@ LossGraph gpt(const ZooSizes& sizes, const GptConfig& config) {
 LossGraph small_gpt(const ZooSizes& sizes) {
   return gpt(sizes, {.layers = 6, .width = 384, .heads = 6, .vocabulary = 8192, .context = 256});
 }
+LossGraph revgpt(const ZooSizes& sizes) {
+  return gpt(
+      sizes,
+      {.layers = 64, .width = 256, .heads = 4, .vocabulary = 2048, .context = 256, .reversible = true});
+}
 LossGraph gpt2_124m(const ZooSizes& sizes) { return gpt(sizes, {}); }
 LossGraph gpt2_350m(const ZooSizes& sizes) { return gpt(sizes, {.layers = 24, .width = 1024, .heads = 16}); }
 LossGraph gpt2_774m(const ZooSizes& sizes) { return gpt(sizes, {.layers = 36, .width = 1280, .heads = 20}); }
@@ -162,6 +167,11 @@ constexpr ZooModel models[] = {
      .batch = 8,
      .context = tokens(256, 256),
      .loss = small_gpt},
+    {.name = "revgpt",
+     .about = "64 reversible blocks of width 256, 4 heads, vocabulary 2048",
+     .batch = 4,
+     .context = tokens(128, 256),
+     .loss = revgpt},
     {.name = "convnet",
      .about = "8 residual blocks of 64 channels, 10 classes",
      .batch = 32,

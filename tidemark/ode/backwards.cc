@@ -1,18 +1,14 @@
 #include "tidemark/ode/backwards.h"
 
 #include "tidemark/autodiff/custom_vjp.h"
-#include "tidemark/autodiff/transforms.h"
+#include "tidemark/ode/adjoint_field.h"
 #include "tidemark/ode/drift.h"
+#include "tidemark/ode/kept_states.h"
 #include "tidemark/ode/methods.h"
 #include "tidemark/trace/control_flow.h"
 
 namespace tidemark::ode {
 namespace {
-
-struct Arguments {
-  List y, parameters;
-  TM_FIELDS(Arguments, y, parameters)
-};
 
 // What undoing a step hands on: the state, and the gradients with respect to it and to the parameters.
 struct Undone {
@@ -20,22 +16,10 @@ struct Undone {
   TM_FIELDS(Undone, y, v, by_y, by_v, by_p)
 };
 
-struct Pulled {
-  List slope;
-  List by_y, by_parameters;  // seedᵀ ∂f/∂y, seedᵀ ∂f/∂p
-};
-
-Pulled pulled(const ParameterField& f, const Tensor& t, const List& y, const List& parameters,
-              const List& seed) {
-  const auto slope = [&](const Arguments& x) { return f(t, x.y, x.parameters); };
-  const auto [value, pullback] = vjp(slope, Arguments{y, parameters});
-  const auto [by_y, by_parameters] = pullback(seed);
-  return {value, by_y, by_parameters};
-}
-
 std::tuple<List, List> checked(const List& by_y, const List& by_parameters, const List& y0,
                                const List& reconstructed, const OdeOptions& options, SourceLine where) {
-  const List all = guarded(joined({&by_y, &by_parameters}), y0, reconstructed, options, where);
+  const Tensor drift = reshape(drift_from(y0, reconstructed), {1});
+  const List all = guarded(joined({&by_y, &by_parameters}), drift, options, where);
   return {part(all, 0, by_y.size()), part(all, by_y.size(), by_parameters.size())};
 }
 
@@ -43,16 +27,13 @@ std::tuple<List, List> checked(const List& by_y, const List& by_parameters, cons
 
 List with_adjoint(const ParameterField& f, const List& y0, const List& parameters, Interval time,
                   const OdeOptions& options, SourceLine where) {
+  if (options.kept_states > 0) return with_kept_states(f, y0, parameters, time, options, where);
   const auto forwards = [&](const List& y, const List& p) {
     return integrate(f, y, p, time, options, where);
   };
   const auto backwards = [&](const List& y, const List& p, const List& end, const List& seed) {
     const std::size_t n = y.size();
-    const ParameterField augmented = [&](const Tensor& t, const List& all, const List& q) {
-      const Pulled at = pulled(f, t, part(all, 0, n), q, part(all, n, n));
-      const List by_y = scaled(at.by_y, -1), by_p = scaled(at.by_parameters, -1);
-      return joined({&at.slope, &by_y, &by_p});
-    };
+    const ParameterField augmented = with_adjoints(f, n);
     const List nothing = zeros_like(p);
     const List all =
         integrate(augmented, joined({&end, &seed, &nothing}), p, {time.end, time.begin}, options, where);

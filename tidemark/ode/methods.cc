@@ -27,27 +27,43 @@ Tensor time_at(double begin, double h, const Tensor& step, double fraction, DTyp
 }
 
 List explicit_steps(const Field& f, const List& y0, Interval time, const OdeOptions& options,
-                    SourceLine where) {
+                    SourceLine where, const Part* part) {
   const double h = time.length() / static_cast<double>(options.steps);
   const auto step = [&](const List& y, const Tensor& i) {
-    return explicit_step(options.method, f, y, h, time_at(time.begin, h, i, 0, y.front().dtype()));
+    const Tensor number = part ? i + part->first : i;
+    return explicit_step(options.method, f, y, h, time_at(time.begin, h, number, 0, y.front().dtype()));
   };
-  return repeat(options.steps, step, y0, {.memory = options.memory}, where);
+  return repeat(part ? part->count : options.steps, step, y0, {.memory = options.memory}, where);
 }
 
-std::pair<List, List> leapfrog(const Field& f, const List& y0, Interval time, const OdeOptions& options,
-                               SourceLine where) {
+namespace {
+
+std::pair<List, List> leapfrog_steps(const Field& f, const std::pair<List, List>& start, Interval time,
+                                     const OdeOptions& options, SourceLine where, const Part* part) {
   const double h = time.length() / static_cast<double>(options.steps);
-  const DType dtype = y0.front().dtype();
+  const DType dtype = start.first.front().dtype();
   const auto step = [&](const std::pair<List, List>& state, const Tensor& i) {
     const auto& [y, v] = state;
+    const Tensor number = part ? i + part->first : i;
     const List middle = advanced(y, h / 2, {{1, v}});
-    const List twice_slope = scaled(f(time_at(time.begin, h, i, 0.5, dtype), middle), 2);
+    const List twice_slope = scaled(f(time_at(time.begin, h, number, 0.5, dtype), middle), 2);
     const List after = plus(twice_slope, scaled(v, -1));
     return std::pair(advanced(middle, h / 2, {{1, after}}), after);
   };
-  const std::pair start(y0, f(scalar(time.begin, dtype), y0));
-  return repeat(options.steps, step, start, {.memory = options.memory}, where);
+  return repeat(part ? part->count : options.steps, step, start, {.memory = options.memory}, where);
+}
+
+}  // namespace
+
+std::pair<List, List> leapfrog(const Field& f, const List& y0, Interval time, const OdeOptions& options,
+                               SourceLine where) {
+  const std::pair start(y0, f(scalar(time.begin, y0.front().dtype()), y0));
+  return leapfrog_steps(f, start, time, options, where, nullptr);
+}
+
+std::pair<List, List> leapfrog_part(const Field& f, const std::pair<List, List>& start, Interval time,
+                                    const OdeOptions& options, SourceLine where, const Part& part) {
+  return leapfrog_steps(f, start, time, options, where, &part);
 }
 
 List integrate(const ParameterField& f, const List& y0, const List& parameters, Interval time,

@@ -18,6 +18,8 @@ void require(bool condition, std::string what, std::string expected, SourceLine 
                                   .help = std::move(help)});
 }
 
+constexpr std::int64_t most_pieces = std::int64_t{1} << 31;
+
 bool finite_and_not_negative(double x) { return std::isfinite(x) && x >= 0; }
 
 void check_options(const OdeOptions& o, SourceLine where) {
@@ -43,6 +45,15 @@ void check_options(const OdeOptions& o, SourceLine where) {
   require(o.gradient != OdeGradient::reversible || o.method == OdeMethod::leapfrog,
           "a reversible gradient of a method that cannot be run backwards step by step",
           "OdeMethod::leapfrog", where);
+  require(o.kept_states >= 0, fmt::format("kept_states = {}", o.kept_states), "0 or more", where);
+  require(o.kept_states == 0 || o.gradient == OdeGradient::adjoint,
+          fmt::format("kept_states = {} for a gradient that does not go back by itself", o.kept_states),
+          "OdeGradient::adjoint", where, "the discrete gradient keeps what OdeOptions::memory allows");
+  require(o.kept_states < (o.method == OdeMethod::dopri5 ? most_pieces : o.steps),
+          fmt::format("kept_states = {}", o.kept_states),
+          o.method == OdeMethod::dopri5 ? fmt::format("fewer than {}", most_pieces)
+                                        : fmt::format("fewer than the {} steps", o.steps),
+          where);
   require(o.drift_tolerance > 0, fmt::format("drift_tolerance = {}", o.drift_tolerance), "more than 0",
           where);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "tidemark/base/bytes.h"
 
@@ -23,11 +24,12 @@ enum class OdeGradient {
   reversible,  // of the computed result: each leapfrog step is undone; memory does not grow with steps
 };
 
-// How far the state that was integrated backwards to t0 lies from y0: largest difference / (1 + largest
-// |y0|).
+// How far the state that was integrated backwards lies from y0, or from the state kept there: largest
+// difference / (1 + largest |y|).
 struct OdeDrift {
-  double latest = 0;
-  double largest = 0;  // of all gradients so far
+  double latest = 0;                // of the worst piece
+  double largest = 0;               // of all gradients so far
+  std::vector<double> pieces = {};  // of the latest gradient, by piece between kept states, from t0 on
 };
 
 struct OdeOptions {
@@ -44,6 +46,10 @@ struct OdeOptions {
   std::int64_t newton_steps = 25;  // more are an error
   // Gradients by adjoint or reversible: more drift is an error when the gradient is computed.
   double drift_tolerance = 1e-3;
+  // adjoint: so many states of the forward run are kept, at equal distances between t0 and t1. Backwards, the
+  // state is replaced by each as it is reached, so that drift grows over one piece only. Of fixed steps at
+  // most steps - 1; with dopri5, each piece has steps of its own.
+  std::int64_t kept_states = 0;
   std::shared_ptr<OdeDrift> drift = {};  // where to report it, if given
   std::optional<Bytes> memory = {};      // discrete: what the loop may keep, as in LoopOptions
 };

@@ -99,7 +99,7 @@ struct Lane {
   std::int32_t memory = 0;  // that a compute lane works in
 };
 
-// What became of a hint: a keep, a recompute, a checkpoint or a compress.
+// What became of a hint: a keep, a recompute, a checkpoint, a compress or an offload.
 struct HintReport {
   HintKind kind = HintKind::keep;
   std::string name = {};  // of the value or the checkpoint; may be empty
@@ -109,7 +109,7 @@ struct HintReport {
   std::string reason = {};      // why it has no effect
   std::int64_t bytes = 0;       // not stored over the gap; for a keep: stored
   std::int64_t kept_bytes = 0;  // of the inside, within a checkpoint's memory
-  int runs = 0;                 // steps added
+  int runs = 0;                 // steps added; of an offload, copies
   double seconds = 0;           // predicted, of those
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace tidemark::schedule {
 
 std::string Report::summary() const {
@@ -23,6 +25,12 @@ std::string Report::summary() const {
   if (resumed)
     text += fmt::format("resumed {} step {}\n", resumed->in_reverse ? "reversing at" : "forward from",
                         resumed->step);
+  if (budget.changes > 0)
+    text += fmt::format(
+        "the budget changed {} times, to {} slots at the least: {} states dropped, {} forward steps {} "
+        "planned\n",
+        budget.changes, budget.least_slots, budget.dropped, std::abs(budget.extra_forward),
+        budget.extra_forward < 0 ? "fewer than" : "more than");
   if (repeated > 0) text += fmt::format("{} forward steps beside the schedule\n", repeated);
   text += fmt::format("{:.3f} s, {:.1f}% of it stalled{}{}\n", seconds,
                       seconds > 0 ? 100 * stall_seconds / seconds : 0.0, io.empty() ? "" : ", files by ", io);

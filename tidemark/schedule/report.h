@@ -30,6 +30,14 @@ struct Resumed {
   std::uint64_t actions = 0;  // of the schedule, done before
 };
 
+// What RunOptions::memory_left did to a run.
+struct BudgetChanges {
+  std::int64_t changes = 0;       // how often another number of states was allowed than before
+  std::int64_t dropped = 0;       // states that were held and had to go, or went to make room for better ones
+  Step extra_forward = 0;         // forward steps beyond those of the first plan; below zero: fewer
+  std::int64_t least_slots = -1;  // that were ever allowed; below zero: nobody was asked
+};
+
 struct Report {
   Promise promise = {};
   Step advances = 0, recorded = 0, reversed = 0;  // of the schedule, in this process
@@ -44,6 +52,7 @@ struct Report {
   Step deviating_step = -1;               // the state where it was; below zero: none was compared
   std::vector<Healed> healed = {};
   std::optional<Resumed> resumed = {};
+  BudgetChanges budget = {};
   std::int64_t checkpoints = 0;  // adjoints written, to resume from
   std::string io = {};           // "io_uring", "thread", or "" without a directory
 

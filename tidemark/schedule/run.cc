@@ -11,6 +11,7 @@
 namespace tidemark::schedule::detail {
 
 Report run(Simulation& simulation, const Schedule& schedule, const RunOptions& options) {
+  refuse_memory_left(options, "a run on a schedule of one's own");
   RunFolders folders(options);
   const Promise& promise = schedule.promise();
   std::string plan = fmt::format("{{\"schedule\":[{},{}", promise.advances, promise.recorded);

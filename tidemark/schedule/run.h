@@ -59,6 +59,11 @@ struct RunOptions {
   double tolerance = 0;  // the largest deviation of a replay, where the stepper compares for itself
   bool resume = false;   // keep a journal in the first directory, and go on from one that is there
   std::function<void(const Progress&)> progress = {};  // ten times a second, and at the end
+  // Asked on the thread of the run before the first plan, before every action and before every forward step:
+  // how many bytes of states the run may hold from now on, within what its level allows. It may shrink and
+  // grow. The states that cost least to lose are dropped at once, and the rest is planned anew; the bits
+  // stay. For one level in memory, of kind automatic or binomial, which then keep states alone.
+  std::function<Bytes()> memory_left = {};
 
   std::string name =
       "run";  // of the folder `tidemark-NAME` within each directory; a run resumes its own only
@@ -74,6 +79,9 @@ struct RunOptions {
 namespace detail {
 Report run(Simulation& simulation, Step steps, const RunOptions& options);
 Report run(Simulation& simulation, const Schedule& schedule, const RunOptions& options);
+Report run_within_memory_left(Simulation& simulation, Step steps, const RunOptions& options);
+// Throws Error `bad_run_option` for a run that cannot follow memory_left: `of` says which.
+void refuse_memory_left(const RunOptions& options, const char* of);
 Report run_while(Simulation& simulation, const std::function<bool(Step)>& more, const RunOptions& options);
 }  // namespace detail
 

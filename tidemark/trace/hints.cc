@@ -27,6 +27,8 @@ Tensor compress(const Operand& x, QuantFormat format) {
   return hinted(HintKind::compress, x, name_of(format));
 }
 
+Tensor offload(const Operand& x, Disk) { return hinted(HintKind::offload, x); }
+
 Tensor name(const Operand& x, std::string name) {
   return marked(x, [&](Graph& graph, ValueId v) { graph[v].name = std::move(name); });
 }

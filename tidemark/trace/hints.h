@@ -8,6 +8,7 @@
 //                        pass needs it
 //   compress(x, codec)   x waits for the backward pass in a smaller form, which is not exact: derivative
 //                        rules read a copy. What the forward pass computes is untouched.
+//   offload(x, disk)     x waits on the disk that the function was compiled with, over its longest gap
 //   name(x, "h")         what summaries and errors call x
 //
 // Outside of grad, compile and the like, operations run at once and hints do nothing.
@@ -32,6 +33,11 @@ Tensor keep(const Operand& x);
 Tensor recompute(const Operand& x);
 Tensor compress(const Operand& x, QuantFormat format);
 Tensor name(const Operand& x, std::string name);
+
+// Where a value can be asked to wait.
+struct Disk {};
+inline constexpr Disk disk{};
+Tensor offload(const Operand& x, Disk where);
 
 struct CheckpointOptions {
   std::string name = {};             // for summaries

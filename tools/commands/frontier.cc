@@ -10,6 +10,7 @@
 #include "tidemark/base/stopwatch.h"
 #include "tools/commands/frontier_command.h"
 #include "tools/exit_code.h"
+#include "tools/options/choice_option.h"
 #include "tools/options/number_option.h"
 #include "tools/report/frontier_svg.h"
 #include "tools/text_file.h"
@@ -27,8 +28,18 @@ void print_text(const Frontier& frontier) {
   }
 }
 
-void print_json(const FrontierCommand& command, const Frontier& frontier, double seconds) {
-  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+void print_text(const std::vector<Frontier>& frontiers) {
+  for (std::size_t i = 0; i < frontiers.size(); ++i) {
+    if (frontiers.size() > 1) fmt::print("{}{}\n", i > 0 ? "\n" : "", to_string(frontiers[i].allow));
+    print_text(frontiers[i]);
+  }
+}
+
+using Json = nlohmann::ordered_json;
+
+// What a curve says of itself: with --allow, the choices too.
+Json curve_json(const Frontier& frontier) {
+  Json points = Json::array();
   for (const FrontierPoint& p : frontier.points) {
     points.push_back({{"budget", p.budget},
                       {"peak", p.peak},
@@ -37,39 +48,65 @@ void print_json(const FrontierCommand& command, const Frontier& frontier, double
                       {"lower_bound_percent", frontier.percent(p.bound)},
                       {"recomputed", p.recomputed}});
   }
-  const nlohmann::ordered_json json = {{"model", command.model.model},
-                                       {"floor", frontier.points.front().peak},
-                                       {"points", std::move(points)},
-                                       {"seconds", seconds}};
+  Json json = Json::object();
+  if (frontier.allow.named()) {
+    json["allow"] = Json::array();
+    for (const Choice choice : all_choices)
+      if (choice != Choice::keep && frontier.allow.has(choice)) json["allow"].push_back(name_of(choice));
+  }
+  json["floor"] = frontier.points.front().peak;
+  json["points"] = std::move(points);
+  return json;
+}
+
+void print_json(const FrontierCommand& command, const std::vector<Frontier>& frontiers, double seconds) {
+  Json json = {{"model", command.model.model}};
+  if (frontiers.size() == 1) {
+    json.update(curve_json(frontiers[0]));
+  } else {
+    json["curves"] = Json::array();
+    for (const Frontier& frontier : frontiers) json["curves"].push_back(curve_json(frontier));
+  }
+  json["seconds"] = seconds;
   fmt::print("{}\n", json.dump(2));
 }
 
-void draw(const FrontierCommand& command, const Frontier& frontier) {
-  std::vector<PlotPoint> points;
-  for (const FrontierPoint& p : frontier.points)
-    points.push_back({p.budget, frontier.percent(p.time), frontier.percent(p.bound)});
+void draw(const FrontierCommand& command, const std::vector<Frontier>& frontiers) {
+  std::vector<PlotCurve> curves;
+  for (const Frontier& frontier : frontiers) {
+    PlotCurve& curve = curves.emplace_back();
+    curve.name = frontier.allow.named() ? to_string(frontier.allow) : "plans";
+    for (const FrontierPoint& p : frontier.points)
+      curve.points.push_back({p.budget, frontier.percent(p.time), frontier.percent(p.bound)});
+  }
   const auto slash = command.model.model.rfind('/');
   const std::string name =
       slash == std::string::npos ? command.model.model : command.model.model.substr(slash + 1);
-  write_text(command.svg, frontier_svg(name, points));
+  write_text(command.svg, frontier_svg(name, curves));
 }
 
 void run(const CLI::App& app, const FrontierCommand& command) {
   const Stopwatch watch;
   const ModelKind kind = command.model.kind();
   if (kind == ModelKind::dag_file)
-    refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer", "--machine"},
+    refuse_options(app,
+                   {"--batch", "--context", "--dtype", "--optimizer", "--machine", "--tier", "--lossy",
+                    "--split", "--allow"},
                    "a graph of costs and bytes");
   if (kind == ModelKind::graph_file)
-    refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer"}, "a graph in a file");
-  const Frontier frontier =
-      kind == ModelKind::dag_file ? frontier_of_dag(command) : frontier_of_graph(command);
+    refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer", "--lossy", "--split"},
+                   "a graph in a file");
+  for (const Choices& allow : command.allow)
+    check_means(
+        allow, {.tiers = !command.tiers.empty(), .lossy = command.lossy.has_value(), .split = command.split});
+  const std::vector<Frontier> frontiers =
+      kind == ModelKind::dag_file ? std::vector{frontier_of_dag(command)} : frontiers_of_graph(command);
   const double seconds = watch.seconds();
-  if (!command.svg.empty()) draw(command, frontier);
+  if (!command.svg.empty()) draw(command, frontiers);
   if (command.json) {
-    print_json(command, frontier, seconds);
+    print_json(command, frontiers, seconds);
   } else {
-    print_text(frontier);
+    print_text(frontiers);
   }
 }
 
@@ -91,6 +128,28 @@ void add_frontier(CLI::App& app, int& exit_code) {
   add_effort_option(*frontier, command->effort);
   add_text_option(*frontier, "--machine", command->machine,
                   "plan for the machine that `tidemark machine` wrote to this file");
+  add_tier_option(*frontier, command->tiers);
+  add_lossy_option(*frontier, command->lossy);
+  frontier->add_option_function<std::string>(
+      "--split",
+      [command](const std::string& text) {
+        if (text != "automatic") {
+          fail(ErrorCode::bad_plan_option,
+               {.what = fmt::format("--split {}", text.substr(0, 60)),
+                .expected = "automatic: at each budget as many micro-batches as are fastest"});
+        }
+        command->split = true;
+      },
+      "automatic: in micro-batches where that is faster; built-in models only");
+  frontier
+      ->add_option_function<std::vector<std::string>>(
+          "--allow",
+          [command](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) command->allow.push_back(parse_choices(text));
+          },
+          "what plans may do to stay within a budget, separated by commas: keep, recompute, compress, disk, "
+          "invert, split; given more than once, a curve for each")
+      ->allow_extra_args(false);
   add_text_option(*frontier, "--svg", command->svg, "write a plot to this file");
   frontier->add_flag("--json", command->json, "the points as JSON");
   frontier->callback([frontier, command, &exit_code] {

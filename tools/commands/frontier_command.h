@@ -1,10 +1,12 @@
 // What `tidemark frontier` was asked for, and the points that answer it.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tools/options/choice_option.h"
 #include "tools/options/effort_option.h"
 #include "tools/options/model_option.h"
 
@@ -16,7 +18,13 @@ struct FrontierCommand {
   EffortOption effort;
   bool fixed_order = false, json = false;
   std::string svg;
-  std::string machine;  // plan for the machine in this file; graphs of operations only
+
+  // Graphs of operations only.
+  std::string machine;            // plan for the machine in this file
+  std::vector<TierBudget> tiers;  // further memories
+  std::optional<Lossy> lossy;     // forms that values may wait in; built-in models only
+  bool split = false;             // in micro-batches where that is faster; built-in models only
+  std::vector<Choices> allow;     // a curve for each; none: one with all that is provided for
 };
 
 // One plan. Times are costs for a graph of costs and bytes, else predicted seconds.
@@ -26,7 +34,9 @@ struct FrontierPoint {
   int recomputed = 0;          // runs beyond the first of each node
 };
 
+// A curve.
 struct Frontier {
+  Choices allow = {};
   std::string_view unit;                   // of times: "cost" or "s"
   double least_time = 0;                   // nothing recomputed
   std::vector<FrontierPoint> points = {};  // budgets rising, times falling
@@ -37,7 +47,8 @@ struct Frontier {
 // A bound holds for every smaller budget too.
 void tighten_bounds(std::vector<FrontierPoint>& points);
 
-Frontier frontier_of_dag(const FrontierCommand& command);    // a .dag.json file
-Frontier frontier_of_graph(const FrontierCommand& command);  // a .ir file or a built-in model
+Frontier frontier_of_dag(const FrontierCommand& command);  // a .dag.json file
+// A .ir file or a built-in model: a curve for each set of choices, extra times counted from the same.
+std::vector<Frontier> frontiers_of_graph(const FrontierCommand& command);
 
 }  // namespace tidemark::cli

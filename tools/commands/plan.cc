@@ -5,34 +5,36 @@
 #include <memory>
 
 #include "tools/commands/plan_command.h"
+#include "tools/options/choice_option.h"
 #include "tools/options/number_option.h"
 
 namespace tidemark::cli {
 namespace {
 
-std::vector<TierBudget> parse_tiers(const std::vector<std::string>& texts) {
-  std::vector<TierBudget> tiers;
-  for (const std::string& text : texts) {
-    const std::size_t sign = text.find('=');
-    if (sign == std::string::npos || sign == 0) {
-      fail(ErrorCode::bad_plan_option,
-           {.what = fmt::format("--tier {}", text), .expected = "a memory and bytes, such as disk=20GiB"});
-    }
-    tiers.push_back({text.substr(0, sign), parse_size("--tier", text.substr(sign + 1))});
-  }
-  return tiers;
-}
-
-Lossy lossy_within(double error) {
-  if (!(error > 0 && error < 1))
+// Means that are not allowed are not used; a number of micro-batches is asked for.
+PlanCommand as_allowed(PlanCommand command) {
+  const Choices& allow = command.allow;
+  const bool split = command.split_automatically || command.model.split > 1;
+  const bool tiers = !command.tiers.empty() || command.disk.given();
+  check_means(allow, {.tiers = tiers, .lossy = command.lossy.has_value(), .split = split});
+  if (!allow.has(Choice::split) && command.model.split > 1) {
     fail(ErrorCode::bad_plan_option,
-         {.what = fmt::format("--lossy {}", error), .expected = "a share between 0 and 1, such as 0.004"});
-  return {.error = error};
+         {.what = fmt::format("--split {} asks for micro-batches, and --allow does not name split",
+                              command.model.split),
+          .help = "name split too, or give --split automatic"});
+  }
+  if (!allow.has(Choice::disk)) command.tiers.clear(), command.disk = {};
+  if (!allow.has(Choice::compress)) command.lossy.reset();
+  if (!allow.has(Choice::split)) command.split_automatically = false;
+  return command;
 }
 
-ExitCode run(const CLI::App& plan, const PlanCommand& command) {
-  if (!command.memory)
-    refuse_options(plan, {"--solver", "--without", "--tier", "--lossy"}, "a plan without --memory");
+ExitCode run(const CLI::App& plan, const PlanCommand& given) {
+  given.disk.check();
+  if (!given.memory)
+    refuse_options(plan, {"--solver", "--without", "--tier", "--disk", "--lossy", "--allow", "--prices"},
+                   "a plan without --memory");
+  const PlanCommand command = as_allowed(given);
   if (command.lossy) refuse_options(plan, {"--by-batch", "--passes"}, "a plan with --lossy");
   if (!command.memory && command.split_automatically)
     refuse_options(plan, {"--split"}, "a plan without --memory, where nothing asks for micro-batches");
@@ -42,7 +44,8 @@ ExitCode run(const CLI::App& plan, const PlanCommand& command) {
     case ModelKind::dag_file:
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--machine", "--print", "--by-batch", "--tier", "--lossy", "--split"},
+                      "--output", "--machine", "--print", "--by-batch", "--tier", "--disk", "--lossy",
+                      "--split", "--allow", "--prices"},
                      "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
@@ -67,13 +70,9 @@ void add_plan(CLI::App& app, int& exit_code) {
   plan->add_option_function<std::string>(
       "--memory", [command](const std::string& text) { command->memory = Budget::parse(text); },
       "budget: bytes (4096, 64MiB, 2GB), or a share of the peak without one (90%)");
-  plan->add_option_function<std::vector<std::string>>(
-      "--tier", [command](const std::vector<std::string>& texts) { command->tiers = parse_tiers(texts); },
-      "a further memory of the machine and what may be taken of it (disk=20GiB); may be given more than "
-      "once");
-  plan->add_option_function<double>(
-      "--lossy", [command](double error) { command->lossy = lossy_within(error); },
-      "what waits for the backward pass may do so in a form with this error (0.004: 8 bits per number)");
+  add_tier_option(*plan, command->tiers);
+  add_disk_options(*plan, command->disk);
+  add_lossy_option(*plan, command->lossy);
   plan->add_option_function<std::string>(
       "--split",
       [command](const std::string& text) {
@@ -82,6 +81,10 @@ void add_plan(CLI::App& app, int& exit_code) {
       },
       "compute the batch of a built-in model in so many micro-batches; automatic: as many as are fastest "
       "within the budget");
+  plan->add_option_function<std::string>(
+      "--allow", [command](const std::string& text) { command->allow = parse_choices(text); },
+      "what the plan may do to stay within the budget, separated by commas: keep, recompute, compress, disk, "
+      "invert, split; all of it if not given");
   plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*plan, command->effort);
   add_solver_options(*plan, command->solvers);
@@ -96,6 +99,8 @@ void add_plan(CLI::App& app, int& exit_code) {
   add_text_option(*plan, "--output", command->output, "write the plan as JSON to this file");
   plan->add_flag("--passes", command->passes,
                  "how long each pass took, and what each solver did for the budget");
+  plan->add_flag("--prices", command->prices,
+                 "what a sixteenth more of each memory would save, by quick plans");
   plan->add_flag("--by-batch", command->by_batch, "the peak of a built-in model as a formula in the batch");
   plan->add_flag("--print", command->print_graph, "print the graph as planned");
   plan->add_flag("--json", command->json, "the figures as JSON");

@@ -8,6 +8,7 @@
 #include "tidemark/plan/spill/tier.h"
 #include "tools/exit_code.h"
 #include "tools/options/budget_option.h"
+#include "tools/options/disk_option.h"
 #include "tools/options/effort_option.h"
 #include "tools/options/model_option.h"
 #include "tools/options/solver_option.h"
@@ -18,7 +19,9 @@ struct PlanCommand {
   ModelOption model;
   std::optional<Budget> memory;   // none: the least memory at no extra time
   std::vector<TierBudget> tiers;  // further memories; with --memory only
+  DiskOption disk;                // the one among them that is a folder here; with --memory only
   std::optional<Lossy> lossy;     // forms that values may wait in; with --memory, built-in models only
+  Choices allow;                  // what the plan may do; with --memory only
   EffortOption effort;
   SolverOption solvers;
   bool fixed_order = false;
@@ -31,6 +34,7 @@ struct PlanCommand {
   std::vector<std::string> disable;
   std::string dump_after, output;
   bool print_graph = false;
+  bool prices = false;               // what more of each memory would save; with --memory only
   bool by_batch = false;             // the peak as a formula; built-in models only
   bool split_automatically = false;  // into as many micro-batches as are fastest; built-in models only
 

@@ -7,7 +7,8 @@
 
 #include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/base/stopwatch.h"
-#include "tidemark/engine/form_search.h"
+#include "tidemark/engine/inverse_search.h"
+#include "tidemark/engine/memory_prices.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/ops/cpu_target.h"
@@ -29,15 +30,16 @@ using Json = nlohmann::ordered_json;
 
 double percent_above(double seconds, double least) { return least > 0 ? 100 * (seconds / least - 1) : 0; }
 
-// Values that wait in a smaller form, and values that wait in another memory.
-std::int64_t forms(const Graph& graph) {
+// Nodes whose op has the fact: values that wait in a smaller form, sums that are undone.
+std::int64_t count_ops(const Graph& graph, bool Op::*fact) {
   std::int64_t count = 0;
   for (const Node& node : graph.nodes()) {
-    count += node.op->unpacks;
-    for (const Graph& region : node.regions) count += forms(region);
+    count += node.op->*fact;
+    for (const Graph& region : node.regions) count += count_ops(region, fact);
   }
   return count;
 }
+// Values that wait in another memory.
 std::int64_t copies(const Plan& plan) {
   return std::ranges::count_if(plan.steps, [&](const Step& step) {
     return step.kind == StepKind::copy && plan.buffers[step.out[0].buffer.index].memory > 0;
@@ -77,7 +79,10 @@ Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
   }
   json["lanes"] = Json::array();
   for (const Lane& lane : plan.lanes) json["lanes"].push_back(lane.name);
-  json["choices"] = {{"recompute", repeats(plan)}, {"compress", forms(graph)}, {"disk", copies(plan)}};
+  json["choices"] = {{"recompute", repeats(plan)},
+                     {"compress", count_ops(graph, &Op::unpacks)},
+                     {"disk", copies(plan)},
+                     {"invert", count_ops(graph, &Op::undoes)}};
   return json;
 }
 
@@ -101,15 +106,15 @@ Json misfit(const PlanCommand& command, const Graph& graph, const Infeasible& in
             {"waiting", parts.waiting}}}};
 }
 
-// A limit in time leaves a part of it for what would help. Within a budget, what loops keep and the forms in
-// which values wait change the graph.
+// A limit in time leaves a part of it for what would help. Within a budget, what loops keep, what is undone
+// and the forms in which values wait change the graph.
 Result<Plan, Infeasible> plan_leaving_time(const Graph& traced, const std::optional<Lossy>& lossy,
                                            Graph& graph, const PlanOptions& options, PipelineReport* report) {
   constexpr double most = 0.85;
   const TimeShare share(options.control, most);
-  if (!lossy && (!options.memory || !loop_memory_range(traced).any))
-    return try_plan(graph, cpu_target(), options, report);
-  PlanWithForms found = plan_with_forms(traced, lossy, {}, options);
+  const bool one_graph = !options.memory || (!loop_memory_range(traced).any && invertible_calls(traced) == 0);
+  if (!lossy && one_graph) return try_plan(graph, cpu_target(), options, report);
+  PlanWithValues found = plan_with_values(traced, lossy, {}, options);
   graph = std::move(found.graph);
   return std::move(found.plan);
 }
@@ -129,6 +134,8 @@ ExitCode plan_graph(const PlanCommand& command) {
   SearchControl control(planning_control(command.effort.value));
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);
+  std::vector<TierBudget> tiers = command.tiers;
+  if (command.disk.given()) command.disk.add_to(tiers, machine);
   const LossyReads allowed(command.lossy.has_value());
   ModelOption model = command.model;
   Graph traced = model.load();
@@ -149,7 +156,8 @@ ExitCode plan_graph(const PlanCommand& command) {
       whole = make_plan(graph, cpu_target(), options).peak();
     }
     options.memory = command.memory->bytes(whole);
-    options.tiers = command.tiers;
+    options.tiers = tiers;
+    options.allow = command.allow;
   }
   if (!command.dump_after.empty()) {
     options.after = [&](std::string_view pass, const Draft& draft) {
@@ -168,7 +176,8 @@ ExitCode plan_graph(const PlanCommand& command) {
   Result<Plan, Infeasible> result = plan_leaving_time(traced, command.lossy, graph, options, &report);
   if (!result) {
     control.enter("changes", 0);
-    std::vector<std::string> changes = changes_of_model(model, options);
+    std::vector<std::string> changes =
+        changes_of_model(model, command.lossy, options, result.error().smallest.least_seconds);
     control.finish();
     if (command.json) {
       Json json = misfit(command, graph, result.error());
@@ -180,6 +189,11 @@ ExitCode plan_graph(const PlanCommand& command) {
     }
     throw InfeasibleBudget(graph, result.error(), {}, std::move(changes));
   }
+  std::vector<MemoryPrice> prices;
+  if (command.prices) {
+    control.enter("prices", 0);
+    prices = memory_prices(traced, command.lossy, {}, options);
+  }
   control.finish();
   const Plan& plan = result.value();
   if (!command.output.empty()) write_text(command.output, to_json(plan) + '\n');
@@ -190,6 +204,13 @@ ExitCode plan_graph(const PlanCommand& command) {
   }
   if (command.json) {
     Json json = figures(command, graph, plan);
+    for (const MemoryPrice& price : prices) {
+      json["prices"].push_back({{"memory", price.memory},
+                                {"budget", price.budget.count},
+                                {"more", price.more.count},
+                                {"seconds_saved", price.seconds_saved},
+                                {"seconds_per_byte", price.seconds_per_byte()}});
+    }
     json["micro_batches"] = model.split;
     json["choices"]["split"] = model.split;
     json["effort"] = command.effort.text;
@@ -201,6 +222,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   if (command.print_graph) fmt::print("{}\n", print(graph));
   fmt::print("{}", summary(graph, plan));
   if (model.split > 1) fmt::print("{:<18}{}\n", "micro-batches", model.split);
+  fmt::print("{}", to_text(prices));
   if (command.by_batch) {
     const std::optional<Footprint> line = footprint_of_model(model, graph, plan);
     fmt::print("{:<18}{}\n", "by batch",

@@ -1,5 +1,11 @@
 #include "tools/report/model_changes.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tidemark/engine/inverse_search.h"
+#include "tidemark/engine/micro_batches.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
 #include "tidemark/ops/cpu_target.h"
@@ -7,62 +13,129 @@
 
 namespace tidemark::cli {
 
-std::vector<std::string> changes_of_model(const ModelOption& model, const PlanOptions& options) {
-  const nn::ZooModel* known = nn::find_in_zoo(model.model);
-  if (known == nullptr) return {};
-  PlanOptions quick = options;  // that it fits is asked, not how fast it is
-  quick.effort = options.effort.at_most(Effort::quick);
-  quick.after = {};
-  quick.one_round = true;
-  quick.floor = false;
-  quick.warm_start.clear();
-  const auto changed = [](const ModelOption& other) { return prepare_graph(other.load()); };
-  std::vector<Proposal> proposals;
-  proposals.push_back({.what = "--batch",
-                       .graph =
-                           [=](std::int64_t batch) {
-                             ModelOption other = model;
-                             other.batch = batch;
-                             return changed(other);
-                           },
-                       .options = quick,
-                       .from = model.batch.value_or(known->batch)});
-  if (!known->context.unit.empty()) {
-    proposals.push_back({.what = "--context",
-                         .graph =
-                             [=](std::int64_t context) {
-                               ModelOption other = model;
-                               other.context = context;
-                               return changed(other);
-                             },
-                         .options = quick,
-                         .from = model.context.value_or(known->context.standard),
-                         .unit = known->context.multiple_of,
-                         .least = known->context.least});
+namespace {
+
+constexpr double eight_bits = 0.004;
+
+class ModelChanges {
+ public:
+  ModelChanges(const ModelOption& model, const std::optional<Lossy>& lossy, const PlanOptions& options,
+               double seconds)
+      : model_(model),
+        known_(nn::find_in_zoo(model.model)),
+        lossy_(lossy),
+        quick_(options),
+        seconds_(seconds) {
+    quick_.effort = options.effort.at_most(Effort::quick);  // that it fits is asked, not how fast it is
+    quick_.after = {};
+    quick_.one_round = true;
+    quick_.floor = false;
+    quick_.warm_start.clear();
   }
-  const bool wide = model.dtype.empty() ? known->dtype == DType::f32 : model.dtype == "f32";
-  if (wide) {
-    proposals.push_back({.what = "--dtype bf16",
-                         .graph =
-                             [=](std::int64_t) {
-                               ModelOption other = model;
-                               other.dtype = "bf16";
-                               return changed(other);
-                             },
-                         .options = quick});
+
+  std::vector<Proposal> list() {
+    if (known_) {
+      size("--batch", &ModelOption::batch, batch(), model_.split, 1);
+      if (model_.split == 1) micro_batches();
+    }
+    if (quick_.tiers.empty()) a_disk();
+    if (!known_) return std::move(list_);
+    if (!known_->context.unit.empty())
+      size("--context", &ModelOption::context, model_.context.value_or(known_->context.standard),
+           known_->context.multiple_of, known_->context.least);
+    if (!lossy_) lossy_copies();
+    if (model_.dtype.empty() ? known_->dtype == DType::f32 : model_.dtype == "f32")
+      name("--dtype bf16", &ModelOption::dtype, "bf16");
+    const auto optimizer = nn::optimizer_named(model_.optimizer).value_or(known_->optimizer);
+    if (optimizer == nn::OptimizerKind::adamw || optimizer == nn::OptimizerKind::momentum)
+      name("--optimizer sgd", &ModelOption::optimizer, "sgd");
+    return std::move(list_);
   }
-  const auto optimizer = nn::optimizer_named(model.optimizer).value_or(known->optimizer);
-  if (optimizer == nn::OptimizerKind::adamw || optimizer == nn::OptimizerKind::momentum) {
-    proposals.push_back({.what = "--optimizer sgd",
-                         .graph =
-                             [=](std::int64_t) {
-                               ModelOption other = model;
-                               other.optimizer = "sgd";
-                               return changed(other);
-                             },
-                         .options = quick});
+
+ private:
+  std::int64_t batch() const { return model_.batch.value_or(known_->batch); }
+
+  Graph prepared(const ModelOption& model, const std::optional<Lossy>& lossy) const {
+    const LossyReads allowed(lossy.has_value());
+    const Graph traced = model.load();
+    const std::int64_t loops = quick_.allow.has(Choice::recompute) ? 0 : unlimited_memory;
+    return prepare_graph(lower_backward_values(traced, extreme_values(traced, lossy).back()), {}, nullptr,
+                         loops);
   }
-  return changes_that_fit(proposals, cpu_target());
+
+  void size(std::string what, std::optional<std::int64_t> ModelOption::*field, std::int64_t from,
+            std::int64_t unit, std::int64_t least) {
+    list_.push_back({.what = std::move(what),
+                     .graph =
+                         [this, field](std::int64_t value) {
+                           ModelOption other = model_;
+                           other.*field = value;
+                           return prepared(other, lossy_);
+                         },
+                     .options = quick_,
+                     .from = from,
+                     .unit = unit,
+                     .least = least});
+  }
+  void name(std::string what, std::string ModelOption::*field, std::string value) {
+    list_.push_back({.what = std::move(what),
+                     .graph =
+                         [this, field, value = std::move(value)](std::int64_t) {
+                           ModelOption other = model_;
+                           other.*field = value;
+                           return prepared(other, lossy_);
+                         },
+                     .options = quick_});
+  }
+  void micro_batches() {
+    std::vector<std::int64_t> counts = micro_batch_counts(batch());
+    counts.erase(counts.begin());  // the batch as it is
+    if (counts.empty()) return;
+    list_.push_back({.what = "--split {}",
+                     .graph =
+                         [this](std::int64_t count) {
+                           ModelOption other = model_;
+                           other.split = count;
+                           return prepared(other, lossy_);
+                         },
+                     .options = quick_,
+                     .sizes = std::move(counts),
+                     .seconds = seconds_});
+  }
+  void a_disk() {
+    const Machine& machine = quick_.machine ? *quick_.machine : reference_machine();
+    const auto disk = std::ranges::find(machine.further, disk_memory_name, &MachineMemory::name);
+    if (disk == machine.further.end()) return;
+    PlanOptions with_disk = quick_;
+    with_disk.allow = with_disk.allow.with(Choice::disk);
+    with_disk.tiers = {{std::string(disk_memory_name), disk->bytes}};
+    list_.push_back({.what = "--tier disk={}",
+                     .graph = [this](std::int64_t) { return prepared(model_, lossy_); },
+                     .options = std::move(with_disk),
+                     .finds_tier = true,
+                     .seconds = seconds_});
+  }
+  void lossy_copies() {
+    list_.push_back({.what = fmt::format("--lossy {}", eight_bits),
+                     .graph = [this](std::int64_t) { return prepared(model_, Lossy{eight_bits}); },
+                     .options = quick_,
+                     .seconds = seconds_});
+  }
+
+  const ModelOption& model_;
+  const nn::ZooModel* known_;
+  const std::optional<Lossy>& lossy_;
+  PlanOptions quick_;
+  const double seconds_;
+  std::vector<Proposal> list_;
+};
+
+}  // namespace
+
+std::vector<std::string> changes_of_model(const ModelOption& model, const std::optional<Lossy>& lossy,
+                                          const PlanOptions& options, double seconds) {
+  ModelChanges changes(model, lossy, options, seconds);
+  return changes_that_fit(changes.list(), cpu_target());
 }
 
 std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan) {

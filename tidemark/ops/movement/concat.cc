@@ -45,6 +45,14 @@ std::vector<Var> jvp(const RuleCall& rule) {
   return {concat(parts, static_cast<int>(rule.call.attrs_as<AxisAttrs>().axis))};
 }
 
+Var inverse(const RuleCall& rule, int operand) {
+  const auto axis = static_cast<int>(rule.call.attrs_as<AxisAttrs>().axis);
+  std::int64_t start = 0;
+  for (int k = 0; k < operand; ++k) start += rule.call.in[static_cast<std::size_t>(k)].shape[axis];
+  const std::int64_t size = rule.call.in[static_cast<std::size_t>(operand)].shape[axis];
+  return slice_axis(rule.out[0], axis, start, start + size);
+}
+
 std::vector<Sample> samples() {
   return {
       {.in = {{.type = {DType::f64, {2, 3}}}, {.type = {DType::f64, {2, 1}}}, {.type = {DType::f64, {2, 2}}}},
@@ -62,6 +70,7 @@ const Op op::concat = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
+    .inverse = inverse,
     .samples = samples,
 };
 

@@ -15,6 +15,8 @@ std::vector<Var> flip_seed(const RuleCall& rule) {
   return {flip(rule.seed[0], rule.call.attrs_as<AxesAttrs>().axes)};
 }
 
+Var inverse(const RuleCall& rule, int) { return flip(rule.out[0], rule.call.attrs_as<AxesAttrs>().axes); }
+
 std::optional<ViewSpec> view(const Call& call, int) {
   ViewSpec spec{.strides = operand_strides(call, 0)};
   if (call.in[0].count() == 0) return spec;
@@ -42,6 +44,7 @@ const Op op::flip = {
     .infer = infer,
     .vjp = flip_seed,
     .jvp = flip_seed,
+    .inverse = inverse,
     .view = view,
     .samples = samples,
 };

@@ -30,6 +30,8 @@ std::vector<Type> infer(const Call& call) {
 std::vector<Var> vjp(const RuleCall& rule) { return {reshape(rule.seed[0], rule.in[0].shape())}; }
 std::vector<Var> jvp(const RuleCall& rule) { return {reshape(rule.seed[0], rule.out[0].shape())}; }
 
+Var inverse(const RuleCall& rule, int) { return reshape(rule.out[0], rule.call.in[0].shape); }
+
 // Matches groups of dimensions with equal element counts; a group of the operand must be one even walk
 // through memory.
 std::optional<ViewSpec> view(const Call& call, int) {
@@ -83,6 +85,7 @@ const Op op::reshape = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
+    .inverse = inverse,
     .view = view,
     .samples = samples,
 };

@@ -41,6 +41,10 @@ std::vector<Var> jvp(const RuleCall& rule) {
   return split(rule.seed[0], static_cast<int>(attrs.axis), attrs.sizes);
 }
 
+Var inverse(const RuleCall& rule, int) {
+  return concat(rule.out, static_cast<int>(rule.call.attrs_as<SplitAttrs>().axis));
+}
+
 std::optional<ViewSpec> view(const Call& call, int result) {
   const auto attrs = call.attrs_as<SplitAttrs>();
   const auto r = static_cast<std::size_t>(result);
@@ -67,6 +71,7 @@ const Op op::split = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
+    .inverse = inverse,
     .view = view,
     .samples = samples,
 };

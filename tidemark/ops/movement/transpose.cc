@@ -26,12 +26,14 @@ std::vector<Type> infer(const Call& call) {
   return {{call.in[0].dtype, to}};
 }
 
-std::vector<Var> vjp(const RuleCall& rule) {
+Var transpose_back(const RuleCall& rule, const Var& y) {
   const Dims order = rule.call.attrs_as<TransposeAttrs>().order;
-  Dims inverse = order;
-  for (int i = 0; i < order.rank(); ++i) inverse[static_cast<int>(order[i])] = i;
-  return {transpose(rule.seed[0], inverse)};
+  Dims back = order;
+  for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
+  return transpose(y, back);
 }
+std::vector<Var> vjp(const RuleCall& rule) { return {transpose_back(rule, rule.seed[0])}; }
+Var inverse(const RuleCall& rule, int) { return transpose_back(rule, rule.out[0]); }
 std::vector<Var> jvp(const RuleCall& rule) {
   return {transpose(rule.seed[0], rule.call.attrs_as<TransposeAttrs>().order)};
 }
@@ -60,6 +62,7 @@ const Op op::transpose = {
     .infer = infer,
     .vjp = vjp,
     .jvp = jvp,
+    .inverse = inverse,
     .view = view,
     .samples = samples,
 };

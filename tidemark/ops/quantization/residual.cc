@@ -8,7 +8,6 @@ namespace {
 
 std::vector<Type> infer(const Call& call) {
   require_operands(call, 1);
-  require_dtype(call, 0, floats);
   return {call.in[0]};
 }
 
@@ -27,6 +26,7 @@ std::vector<Sample> samples() {
 const Op op::residual = {
     .name = "residual",
     .kind = OpKind::movement,
+    .dtypes = any_dtype,
     .schema = &schema_of<ResidualAttrs>,
     .infer = infer,
     .vjp = pass_on,

@@ -103,6 +103,10 @@ Draft BodySearch::best(std::int64_t allowed, bool floor, SearchControl* control)
   free->take(free->search.within(allowed));
   const bool fits = free->fits(allowed);
   if (fits && !free->repeats()) return *free->done;
+  if (!free->ordered.may_repeat) {  // bodies have no other modes then
+    if (!fits && floor) free->take(free->search.floor());
+    return *free->done;
+  }
   Attempt* last = free;  // where the floor is looked for
   bodies_.find_modes(allowed / worth_part);
   if (bodies_.have_modes()) {

@@ -156,13 +156,37 @@ Draft BudgetSearch::lower_until_it_fits(std::int64_t allowed, int attempts, doub
   return done;
 }
 
+// Where nothing may run again, groups and addresses are all that is left to decide. The lowest where none
+// fits.
+Draft BudgetSearch::once_within(std::int64_t allowed) {
+  std::optional<Draft> lowest;
+  for (const std::optional<std::int64_t> limit :
+       {std::optional(allowed), std::optional<std::int64_t>(), std::optional<std::int64_t>(0)}) {
+    Draft plain = packed_well(aim({.limit = limit}), allowed);
+    if (!lowest || plain.arena_bytes < lowest->arena_bytes) lowest = std::move(plain);
+    if (lowest->arena_bytes <= allowed) break;
+  }
+  return *std::move(lowest);
+}
+
+// As whoever asks for a byte less would.
+Draft BudgetSearch::once_floor() {
+  constexpr int probes = 8;
+  Draft least = once_within(0);
+  for (int probe = 0; probe < probes && !out_of_time(); ++probe) {
+    Draft lower = once_within(least.arena_bytes - 1);
+    if (lower.arena_bytes >= least.arena_bytes) break;
+    least = std::move(lower);
+  }
+  return least;
+}
+
 Draft BudgetSearch::within(std::int64_t allowed, Wanted wanted) {
   // In groups a plan that computes nothing again may fit although the load of its runs by themselves does
   // not.
-  for (const std::optional<std::int64_t> limit : {std::optional(allowed), std::optional<std::int64_t>()}) {
-    Draft plain = packed_well(aim({.limit = limit}), allowed);
-    if (plain.arena_bytes <= allowed) return plain;
-  }
+  Draft once = once_within(allowed);
+  const bool once_fits = once.arena_bytes <= allowed;
+  if (!ordered_.may_repeat || (once_fits && once.group_limit != 0)) return once;
   Bracket bracket(allowed, packed_well(aim({.target = allowed, .limit = allowed}), allowed));
   for (int k = 0; k < most_aims; ++k) {
     if (wanted == Wanted::any_that_fits && bracket.best().arena_bytes <= allowed) break;
@@ -176,11 +200,16 @@ Draft BudgetSearch::within(std::int64_t allowed, Wanted wanted) {
     if (bracket.is_above()) next.share = anew_share, next.nearby = nullptr;
     bracket.add(*target, packed_well(aim(next), allowed));
   }
-  return bracket.take();
+  Draft best = bracket.take();
+  // In smaller groups it may take more time than with something run again.
+  const bool better = once_fits && (best.arena_bytes > allowed ||
+                                    tidemark::finish(once).seconds <= tidemark::finish(best).seconds);
+  return better ? once : best;
 }
 
 // So long as less turns out to be enough, less is tried.
 Draft BudgetSearch::floor() {
+  if (!ordered_.may_repeat) return once_floor();
   constexpr int attempts = 3, most_tries = 8, probes = 8;
   memory_.forget();
   warm_start_.clear();

@@ -45,6 +45,8 @@ class BudgetSearch {
   };
   enum class Wanted { least_time, any_that_fits };
   Draft within(std::int64_t allowed, Wanted wanted);
+  Draft once_within(std::int64_t allowed);
+  Draft once_floor();
   bool out_of_time() const;
   Draft aim(const Aim& aim);
   Draft lower_until_it_fits(std::int64_t allowed, int attempts, double first_share);

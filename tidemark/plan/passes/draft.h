@@ -83,7 +83,9 @@ struct Draft {
   SearchControl* control = nullptr;      // of the planning that this is part of; may be null
   const RegionPlans* regions = nullptr;  // null: there are none
   bool binds_outputs = false;            // as the plan's
+  bool has_disk = false;                 // spilling follows, to a disk among others
   bool order_is_given = false;           // first executions stay as they are listed
+  bool may_repeat = true;                // nodes may run again to stay within a budget
   std::int64_t arena_budget = -1;        // what remat aims at; negative: no limit
   RematShare remat_share;                // what it may spend on that
   SolverChoice solvers;                  // those that remat asks

@@ -108,10 +108,11 @@ class Decider {
   }
 
   void read_hints() {
-    std::vector<bool> seen(graph_.values().size(), false), kept(seen), recomputed(seen);
+    std::vector<bool> seen(graph_.values().size(), false), kept(seen), recomputed(seen), offloaded(seen);
     for (const Hint& hint : graph_.hints()) {
-      if (!hint.value.valid() || hint.kind == HintKind::compress) continue;
-      (hint.kind == HintKind::keep ? kept : recomputed)[draft_.root(hint.value).index] = true;
+      if (!hint.value.valid()) continue;
+      if (hint.kind == HintKind::keep) kept[draft_.root(hint.value).index] = true;
+      if (hint.kind == HintKind::recompute) recomputed[draft_.root(hint.value).index] = true;
     }
     for (const Hint& hint : graph_.hints()) {
       HintReport report{.kind = hint.kind, .name = {}, .where = hint.where};
@@ -121,14 +122,18 @@ class Decider {
         const ValueId root = draft_.root(hint.value);
         report.name = label(hint.value);
         report.value = root;
-        const bool compress = hint.kind == HintKind::compress;
-        report.reason = compress ? read_compress(hint.value, report)
+        const bool compress = hint.kind == HintKind::compress, offload = hint.kind == HintKind::offload;
+        report.reason = compress                            ? read_compress(hint.value, report)
+                        : offload && offloaded[root.index]  ? "the same was asked before"
+                        : offload && recomputed[root.index] ? "it is to be recomputed"
+                        : offload                           ? read_offload(root)
                         : kept[root.index] && recomputed[root.index]
                             ? "it is both to be kept and to be recomputed"
                         : seen[root.index]            ? "the same was asked before"
                         : hint.kind == HintKind::keep ? read_keep(root, report)
                                                       : read_recompute(root, report);
-        if (!compress) seen[root.index] = true;
+        if (offload) offloaded[root.index] = true;
+        if (!compress && !offload) seen[root.index] = true;
       }
       report.honoured = report.reason.empty();
       out_.reports.push_back(std::move(report));
@@ -147,6 +152,20 @@ class Decider {
         packed.emplace(node.results[0].index, graph_.type(node.results[0]).bytes());
     }
     return "no derivative rule outside of loops reads it, or it is an argument or inside a checkpoint";
+  }
+
+  // Only what is there can wait elsewhere: it runs once. Whether it does wait there, and when, is decided on
+  // the finished plan (plan/spill/offloads.h).
+  std::string read_offload(ValueId root) {
+    if (draft_.binds_outputs) return "bodies of loops do not use the disk";
+    if (!draft_.has_disk) return "there is no disk to wait on: give compile a budget and a .disk";
+    if (graph_.is_input(root)) return "an input is always there";
+    if (draft_.home[root.index].valid()) return "it is written into donated memory";
+    if (uses(root).empty()) return "nothing reads it";
+    if (draft_.root_bytes(root) <= trifle)
+      return fmt::format("it has only {} bytes", draft_.root_bytes(root));
+    out_.kept[root.index] = true;
+    return {};
   }
 
   std::string read_keep(ValueId root, HintReport& report) {

@@ -133,6 +133,8 @@ Draft ordered_draft(const Graph& graph, const Target& target, const PlanOptions&
   draft.order_is_given = options.fixed_order;
   draft.warm_start = options.warm_start;
   draft.binds_outputs = options.binds_outputs;
+  draft.has_disk = options.memory && !options.binds_outputs &&
+                   std::ranges::count(options.tiers, disk_memory_name, &TierBudget::memory) > 0;
   draft.groups = std::ranges::count(options.skip, "fuse") == 0;
   if (!regions.bodies.empty()) draft.regions = &regions;
   if (options.machine) draft.machine = options.machine;
@@ -155,14 +157,20 @@ Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, con
     part.effort *= share;
     return ordered_draft(graph, target, part, regions, planning);
   };
-  const auto best = [&](std::int64_t allowed, bool floor) {
-    BodySearch search(bodies, ordered, rest);
+  const bool may_repeat = options.allow.has(Choice::recompute);
+  const auto best = [&](bool repeating, std::int64_t allowed, bool floor) {
+    const auto order = [&](const RegionPlans& regions, double share) {
+      Draft draft = ordered(regions, share);
+      draft.may_repeat = repeating;
+      return draft;
+    };
+    BodySearch search(bodies, order, rest);
     return finish(search.best(allowed, floor, options.control));
   };
   Plan plan;
   if (options.tiers.empty()) {
     const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
-    plan = best(allowed, options.floor);
+    plan = best(may_repeat, allowed, options.floor);
   } else {
     const Machine& machine = options.machine ? *options.machine : reference_machine();
     const SpillOptions spilling{.memory = *options.memory,
@@ -170,10 +178,14 @@ Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, con
                                 .tiers = tiers_of(machine, options.tiers),
                                 .units = BudgetSearch::units_for(graph.nodes().size(), options.effort.factor),
                                 .control = options.control};
-    plan = plan_with_tiers(graph, target,
-                           {.within = [&](std::int64_t allowed) { return best(allowed, false); },
-                            .floor = [&] { return best(0, true); }},
-                           spilling);
+    const auto plans = [&](bool repeating) {
+      PlainPlans made{.within = [&, repeating](std::int64_t bytes) { return best(repeating, bytes, false); },
+                      .floor = {}};
+      if (options.floor) made.floor = [&, repeating] { return best(repeating, 0, true); };
+      return made;
+    };
+    const PlainPlans once = plans(false), repeating = plans(true);
+    plan = plan_with_tiers(graph, target, once, may_repeat ? &repeating : nullptr, spilling);
   }
   plan = planning.verified(std::move(plan), graph, target);
   if (plan.peak() <= *options.memory) return plan;

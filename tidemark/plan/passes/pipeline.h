@@ -11,6 +11,7 @@
 #include "tidemark/base/effort.h"
 #include "tidemark/base/pass_driver.h"
 #include "tidemark/base/result.h"
+#include "tidemark/plan/choices.h"
 #include "tidemark/plan/passes/draft.h"
 #include "tidemark/plan/plan.h"
 #include "tidemark/plan/report/infeasible.h"
@@ -27,6 +28,7 @@ struct PlanOptions {
                                         // costs no extra time
   std::vector<TierBudget> tiers = {};   // further memories of the machine that values may wait in; with a
                                         // budget of memory alone
+  Choices allow = {};                   // what the plan may do; of them, recomputing is decided here
   const Machine* machine = nullptr;     // whose times count; null: reference_machine()
   bool fixed_order = false;             // nodes first run in the graph's order
   std::vector<std::string> skip = {};   // passes by name; only the optional ones

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace tidemark {
@@ -22,10 +23,64 @@ bool out_of_time(const Proposal& proposal) {
   return proposal.options.control && proposal.options.control->time_is_up();
 }
 
-std::string describe(const std::string& change, const Plan& plan) {
+std::string describe(const Proposal& proposal, const std::string& change, const Plan& plan) {
+  const double extra = proposal.seconds > 0 ? plan.seconds / proposal.seconds - 1 : plan.extra_time();
   std::string text = fmt::format("{} fits ({}", change, to_string(Bytes(plan.peak())));
-  if (plan.extra_time() >= 0.0005) text += fmt::format(", {:+.1f}% time", 100 * plan.extra_time());
+  if (extra >= 0.0005) text += fmt::format(", {:+.1f}% time", 100 * extra);
   return text + ")";
+}
+
+std::string with_size(std::string text, const std::string& size) {
+  const std::size_t place = text.find("{}");
+  return place == std::string::npos ? text : text.replace(place, 2, size);
+}
+
+// The next of 4, 5, 6 and 7 times a power of two, and how people write it.
+std::int64_t round_bytes(std::int64_t bytes) {
+  std::int64_t unit = 1024;
+  while (7 * unit < bytes) unit *= 2;
+  return std::max<std::int64_t>(4, (bytes + unit - 1) / unit) * unit;
+}
+std::string text_of(std::int64_t bytes) {
+  constexpr std::array<std::string_view, 5> names = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double amount = static_cast<double>(bytes);
+  std::size_t name = 0;
+  while (amount >= 1024 && name + 1 < names.size()) amount /= 1024, ++name;
+  return fmt::format("{:g}{}", amount, names[name]);
+}
+
+// What is enough is seen in a plan with as much as it likes; whether a plan is found with just that, by
+// planning it.
+std::optional<std::string> smallest_tier(const Proposal& proposal, const Target& target) {
+  constexpr int tries = 3;
+  Proposal tried = proposal;
+  const auto tier = tried.options.tiers.size() - 1;
+  std::optional<Plan> plan = plan_at(tried, target, 0);
+  if (!plan) return {};
+  std::int64_t bytes = plan->further.size() > tier ? round_bytes(plan->further[tier].peak()) : 0;
+  for (int k = 0; k < tries && bytes > 0 && !out_of_time(proposal); ++k, bytes *= 2) {
+    tried.options.tiers[tier].bytes = bytes;
+    plan = plan_at(tried, target, 0);
+    if (plan) return describe(proposal, with_size(proposal.what, text_of(bytes)), *plan);
+  }
+  return {};
+}
+
+// Halves the interval between what fits and what does not.
+std::optional<std::string> fastest_size(const Proposal& proposal, const Target& target) {
+  std::size_t low = 0, high = proposal.sizes.size() - 1;  // high fits
+  std::optional<Plan> best = plan_at(proposal, target, proposal.sizes[high]);
+  if (!best) return {};
+  std::int64_t size = proposal.sizes[high];
+  while (low < high && !out_of_time(proposal)) {
+    const std::size_t middle = low + (high - low) / 2;
+    std::optional<Plan> plan = plan_at(proposal, target, proposal.sizes[middle]);
+    plan ? high = middle : low = middle + 1;
+    if (!plan || plan->seconds > best->seconds) continue;
+    best = std::move(plan);
+    size = proposal.sizes[middle];
+  }
+  return describe(proposal, with_size(proposal.what, std::to_string(size)), *best);
 }
 
 // Halving the interval between what fits and what does not. Large graphs get few turns: each is a plan.
@@ -47,7 +102,17 @@ std::optional<std::string> largest_that_fits(const Proposal& proposal, const Tar
       high = middle;
     }
   }
-  return describe(fmt::format("{} {} → {}", proposal.what, proposal.from, low * proposal.unit), *best);
+  const std::string change = fmt::format("{} {} → {}", proposal.what, proposal.from, low * proposal.unit);
+  return describe(proposal, change, *best);
+}
+
+std::optional<std::string> change_of(const Proposal& proposal, const Target& target) {
+  if (proposal.from > 0) return largest_that_fits(proposal, target);
+  if (proposal.finds_tier) return smallest_tier(proposal, target);
+  if (!proposal.sizes.empty()) return fastest_size(proposal, target);
+  const std::optional<Plan> plan = plan_at(proposal, target, 0);
+  if (!plan) return {};
+  return describe(proposal, proposal.what, *plan);
 }
 
 }  // namespace
@@ -57,11 +122,8 @@ std::vector<std::string> changes_that_fit(std::span<const Proposal> proposals, c
   std::vector<std::string> changes;
   for (const Proposal& proposal : proposals) {
     if (changes.size() >= most || out_of_time(proposal)) break;
-    if (proposal.from > 0) {
-      if (std::optional<std::string> change = largest_that_fits(proposal, target)) changes.push_back(*change);
-    } else if (const std::optional<Plan> plan = plan_at(proposal, target, 0)) {
-      changes.push_back(describe(proposal.what, *plan));
-    }
+    if (std::optional<std::string> change = change_of(proposal, target))
+      changes.push_back(*std::move(change));
   }
   return changes;
 }

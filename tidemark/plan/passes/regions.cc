@@ -26,6 +26,7 @@ Bodies::Bodies(const Graph& graph, const Target& target, const PlanOptions& opti
     : graph_(graph), target_(target) {
   inside_.machine = options.machine;
   inside_.fixed_order = options.fixed_order;
+  inside_.allow = options.allow;
   inside_.skip = options.skip;
   inside_.solvers = options.solvers;
   inside_.effort = options.effort;

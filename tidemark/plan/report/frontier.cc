@@ -15,7 +15,7 @@ struct PlanPoint {
 std::optional<PlanPoint> plan_within(const Graph& graph, const Target& target, PlanOptions options,
                                      std::int64_t budget, const Plan& neighbour) {
   options.memory = budget;
-  options.warm_start = executions_of(neighbour);
+  if (options.tiers.empty()) options.warm_start = executions_of(neighbour);
   Result<Plan, Infeasible> planned = try_plan(graph, target, options);
   if (!planned) return {};
   return PlanPoint{std::move(planned).value()};
@@ -38,6 +38,19 @@ Plan smallest_plan(const Graph& graph, const Target& target, const PlanOptions& 
   nothing.warm_start.clear();
   Result<Plan, Infeasible> planned = try_plan(graph, target, nothing);
   Plan smallest = planned ? std::move(planned).value() : planned.error().smallest;
+  if (!options.tiers.empty()) {
+    // The lowest is looked for whatever it costs. Within it time counts again, and what was computed again
+    // may wait elsewhere.
+    nothing.memory = smallest.peak();
+    nothing.floor = false;
+    Result<Plan, Infeasible> faster = try_plan(graph, target, nothing);
+    if (faster && faster.value().seconds < smallest.seconds) {
+      const std::int64_t budget = smallest.peak();
+      smallest = std::move(faster).value();
+      smallest.budget = budget;
+      return smallest;
+    }
+  }
   smallest.budget = smallest.peak();
   return smallest;
 }

@@ -155,8 +155,8 @@ HintReport read_hint(const Reader& r) {
   r.only({"kind", "name", "file", "line", "value", "honoured", "reason", "bytes", "kept_bytes", "runs",
           "seconds"});
   HintReport hint;
-  hint.kind =
-      r.field("kind").one_of({HintKind::keep, HintKind::recompute, HintKind::checkpoint, HintKind::compress});
+  hint.kind = r.field("kind").one_of(
+      {HintKind::keep, HintKind::recompute, HintKind::checkpoint, HintKind::compress, HintKind::offload});
   hint.name = r.field("name").text();
   hint.where.file = intern(r.field("file").text());
   hint.where.line =

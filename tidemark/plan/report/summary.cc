@@ -25,6 +25,37 @@ std::string describe(const Graph& graph, const Buffer& buffer) {
   return text;
 }
 
+// A hint inside a loop has a copy in each region that the loop and its gradient run: one of those on the same
+// line stands for all, if possible one that has an effect.
+void add_hints_of_bodies(const Plan& plan, std::vector<const HintReport*>& list, std::size_t first) {
+  const auto same = [](const HintReport& a) {
+    return [&a](const HintReport* b) {
+      return a.kind == b->kind && a.where.line == b->where.line && a.where.file == b->where.file;
+    };
+  };
+  for (const NodePlans& body : plan.bodies) {
+    for (const Plan& region : body.regions) {
+      for (const HintReport& hint : region.hints) {
+        const auto known =
+            std::find_if(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(), same(hint));
+        if (known == list.end()) {
+          list.push_back(&hint);
+        } else if (hint.honoured && !(*known)->honoured) {
+          *known = &hint;
+        }
+      }
+      add_hints_of_bodies(region, list, first);
+    }
+  }
+}
+
+std::vector<const HintReport*> hints_with_bodies(const Plan& plan) {
+  std::vector<const HintReport*> list;
+  for (const HintReport& hint : plan.hints) list.push_back(&hint);
+  add_hints_of_bodies(plan, list, list.size());
+  return list;
+}
+
 std::string describe(const HintReport& hint) {
   std::string text = fmt::format("{:<11}", name_of(hint.kind));
   if (!hint.name.empty()) text += fmt::format("`{}` ", hint.name);
@@ -33,6 +64,9 @@ std::string describe(const HintReport& hint) {
   if (hint.kind == HintKind::keep) return text + fmt::format("keeps {}", bytes(hint.bytes));
   if (hint.kind == HintKind::compress)
     return text + fmt::format("takes {} less while it waits for the backward pass", bytes(hint.bytes));
+  if (hint.kind == HintKind::offload)
+    return text + fmt::format("waits on the disk with {}, adds {} copies of {:.3g} ms beside computing",
+                              bytes(hint.bytes), hint.runs, 1e3 * hint.seconds);
   text += fmt::format("does not store {}, adds {} steps of {:.3g} ms", bytes(hint.bytes), hint.runs,
                       1e3 * hint.seconds);
   if (hint.kept_bytes > 0) text += fmt::format("; {} stored within its memory", bytes(hint.kept_bytes));
@@ -45,15 +79,17 @@ struct Counts {
       in_tiles = 0;  // launches of groups, steps in them, values that have no memory
   std::int64_t tile_bytes = 0;
   int computed = 0, moved = 0;  // steps that compute, and copies and codes
+  int undone = 0;               // calls, for their operands
   int packed = 0;               // values that wait in a smaller form, those of loops' steps included
   std::int64_t packed_bytes = 0, plain_bytes = 0;  // with and without it, of one step where it is a loop's
   std::int64_t moved_bytes = 0;                    // of plain values
 };
 
-void count_packed(const Graph& graph, Counts& counts) {
+void count_nodes(const Graph& graph, Counts& counts) {
   std::set<std::uint32_t> seen;
   for (const Node& node : graph.nodes()) {
-    for (const Graph& region : node.regions) count_packed(region, counts);
+    for (const Graph& region : node.regions) count_nodes(region, counts);
+    counts.undone += node.op->undoes;
     if (!node.op->unpacks || !seen.insert(node.operands[0].index).second) continue;
     ++counts.packed;
     counts.packed_bytes += graph.type(node.operands[0]).bytes();
@@ -63,7 +99,7 @@ void count_packed(const Graph& graph, Counts& counts) {
 
 Counts count(const Graph& graph, const Plan& plan) {
   Counts counts;
-  count_packed(graph, counts);
+  count_nodes(graph, counts);
   std::vector<bool> runs(graph.nodes().size(), false);
   for (std::size_t t = 0; t < plan.steps.size(); ++t) {
     const Step& step = plan.steps[t];
@@ -136,10 +172,11 @@ std::string summary(const Graph& graph, const Plan& plan) {
   const std::string moving =
       counts.moved == 0 ? ""
                         : fmt::format(" and moving {} in {} steps", bytes(counts.moved_bytes), counts.moved);
+  const std::string undoing = counts.undone == 0 ? "" : fmt::format(", undoing {} sums", counts.undone);
   line("time",
-       fmt::format("{:.4g} ms predicted, {:+.2f}% for recomputing {} of {} steps{}; at least {:+.2f}%",
-                   1e3 * plan.seconds, 100 * plan.extra_time(), counts.again, counts.computed, moving,
-                   plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
+       fmt::format("{:.4g} ms predicted, {:+.2f}% for recomputing {} of {} steps{}{}; at least {:+.2f}%",
+                   1e3 * plan.seconds, 100 * plan.extra_time(), counts.again, counts.computed, undoing,
+                   moving, plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
   line("work", fmt::format("{:.4g} GFLOP, {:.4g} GB moved, {} steps", plan.flops / 1e9,
                            plan.bytes_moved / 1e9, plan.steps.size()));
   line("memory shared",
@@ -154,13 +191,13 @@ std::string summary(const Graph& graph, const Plan& plan) {
     line("compressed", fmt::format("{} values wait for the backward pass in {} instead of {}", counts.packed,
                                    bytes(counts.packed_bytes), bytes(counts.plain_bytes)));
   }
+  if (counts.undone > 0) line("inverted", fmt::format("{} sums undone for the backward pass", counts.undone));
   line("plan hash", hash_text(plan_hash(plan)));
-  if (!plan.hints.empty()) {
-    const auto idle = std::ranges::count(plan.hints, false, &HintReport::honoured);
-    line("hints", fmt::format("{}, {} without effect", plan.hints.size(), idle));
+  std::vector<const HintReport*> shown_hints = hints_with_bodies(plan);
+  if (!shown_hints.empty()) {
+    const auto idle = std::ranges::count(shown_hints, false, &HintReport::honoured);
+    line("hints", fmt::format("{}, {} without effect", shown_hints.size(), idle));
     // Those without effect first: nobody wants to miss them.
-    std::vector<const HintReport*> shown_hints;
-    for (const HintReport& hint : plan.hints) shown_hints.push_back(&hint);
     std::ranges::stable_sort(shown_hints, {}, [](const HintReport* hint) { return hint->honoured; });
     constexpr std::size_t most = 40;
     for (std::size_t i = 0; i < std::min(shown_hints.size(), most); ++i)

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tidemark/plan/costs.h"
+#include "tidemark/plan/spill/offloads.h"
 #include "tidemark/solve/at.h"
 
 namespace tidemark {
@@ -132,6 +133,8 @@ SpillProblem spill_problem_of(const Graph& graph, const Plan& plain, const Targe
   JointProblem& joint = problem.joint;
   for (const Tier& tier : tiers) joint.budgets.push_back(tier.budget);
   joint.lanes = 1 + 2 * static_cast<int>(tiers.size());
+  problem.hints = plain.hints;
+  take_offloads(problem, graph, tiers, problem.hints);
   for (int item : waiting_items(problem, loads_of(plain, kernels, target), allowed)) {
     const Type& type = graph.type(problem.held[at(item)].value);
     const auto bytes = static_cast<double>(type.bytes());

@@ -33,6 +33,7 @@ struct SpillProblem {
   std::vector<std::size_t> first_steps;  // of the kernels, which are the first tasks, and the end
   std::vector<Held> held;                // items of the first memory are the first items
   std::vector<Move> moves;               // tasks behind the kernels
+  std::vector<HintReport> hints;         // the plan's, offloads answered (offloads.h)
 
   std::size_t kernels() const { return first_steps.size() - 1; }
 };

@@ -5,6 +5,7 @@
 
 #include "tidemark/plan/costs.h"
 #include "tidemark/plan/makespan.h"
+#include "tidemark/plan/spill/offloads.h"
 #include "tidemark/plan/spill/rewrite.h"
 #include "tidemark/solve/joint/solve.h"
 #include "tidemark/solve/pack/pack.h"
@@ -56,8 +57,14 @@ class Spilling {
   // Where packing needs more than the load, aims lower.
   Plan run() {
     constexpr std::int64_t most_aims = 5;
-    best_ = plain_;
-    if (problem_.moves.empty()) return std::move(*best_);
+    if (problem_.moves.empty()) {
+      Plan plan = plain_;
+      plan.hints = problem_.hints;
+      return plan;
+    }
+    // With what is asked to wait on the disk, any plan that fits is better than none of it.
+    best_ = without_offloads(plain_);
+    only_fallback_ = !problem_.joint.start.empty();
     std::int64_t aim = allowed_;
     for (std::int64_t k = 1; k <= most_aims; ++k) {
       problem_.joint.budgets[0] = aim;
@@ -76,6 +83,7 @@ class Spilling {
  private:
   Plan finished(const JointSchedule& schedule) const {
     Plan plan = rewritten(graph_, plain_, problem_, schedule, options_.tiers);
+    plan.hints = problem_.hints;
     place(plan, 0, allowed_, options_.control);
     for (std::size_t k = 0; k < options_.tiers.size(); ++k)
       place(plan, k + 1, options_.tiers[k].budget, options_.control);
@@ -89,9 +97,11 @@ class Spilling {
   void offer(Plan plan) {
     const bool within_tiers = std::ranges::all_of(
         plan.further, [](const PlanMemory& memory) { return memory.arena_bytes <= memory.budget; });
-    const bool better = (fits(plan) && (!fits(*best_) || plan.seconds < best_->seconds)) ||
+    const bool better = (fits(plan) && (!fits(*best_) || only_fallback_ || plan.seconds < best_->seconds)) ||
                         (!fits(plan) && !fits(*best_) && plan.arena_bytes < best_->arena_bytes);
-    if (within_tiers && better) best_ = std::move(plan);
+    if (!within_tiers || !better) return;
+    best_ = std::move(plan);
+    only_fallback_ = false;
   }
 
   const Graph& graph_;
@@ -101,6 +111,7 @@ class Spilling {
   const std::int64_t allowed_;
   SpillProblem problem_;
   std::optional<Plan> best_;
+  bool only_fallback_ = false;  // the best so far is without what hints ask for
 };
 
 }  // namespace

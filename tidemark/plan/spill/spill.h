@@ -19,7 +19,8 @@ struct SpillOptions {
 };
 
 // `plain` has one memory and one lane. The fastest plan within the budgets that was found; where there was
-// none, the lowest that keeps those of the tiers, which may be `plain` itself.
+// none, the lowest that keeps those of the tiers, which may be `plain` itself. What hints ask to wait on the
+// disk does so in all but the last case.
 Plan spill(const Graph& graph, const Plan& plain, const Target& target, const SpillOptions& options);
 
 }  // namespace tidemark

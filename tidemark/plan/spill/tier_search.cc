@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tidemark/plan/spill/offloads.h"
 #include "tidemark/solve/search_control.h"
 
 namespace tidemark {
@@ -10,17 +11,23 @@ namespace {
 
 class TierSearch {
  public:
-  TierSearch(const Graph& graph, const Target& target, const RecomputedPlans& recomputed,
+  TierSearch(const Graph& graph, const Target& target, const PlainPlans& once, const PlainPlans* repeating,
              const SpillOptions& options)
-      : graph_(graph), target_(target), recomputed_(recomputed), options_(options) {}
+      : graph_(graph), target_(target), once_(once), repeating_(repeating), options_(options) {}
 
   Plan run() {
-    const Plan free = recomputed_.within(no_limit);
-    if (free.peak() <= options_.memory) return free;
+    const Plan free = once_.within(no_limit);
     const std::int64_t allowed = std::max<std::int64_t>(0, options_.memory - free.input_bytes);
+    if (free.peak() <= options_.memory) {
+      // With a limit groups are chosen with more care.
+      Plan careful = once_.within(allowed);
+      const Plan& best = careful.peak() <= options_.memory && careful.seconds < free.seconds ? careful : free;
+      return has_offloads(best) ? spill(graph_, best, target_, options_) : best;
+    }
     consider(free);
-    for (std::int64_t part = 1; part <= parts && !(best_ && late()); ++part)
-      consider(recomputed_.within(free.arena_bytes - (free.arena_bytes - allowed) * part / parts));
+    if (!(best_ && late())) consider(once_.within(allowed));
+    for (std::int64_t part = 1; repeating_ && part <= parts && !(best_ && late()); ++part)
+      consider(repeating_->within(free.arena_bytes - (free.arena_bytes - allowed) * part / parts));
     return best_ ? std::move(*best_) : lowest(free);
   }
 
@@ -33,8 +40,8 @@ class TierSearch {
   void consider(const Plan& recomputed) {
     // It only gets slower.
     if (best_ && recomputed.seconds >= best_->seconds) return;
-    Plan plan =
-        recomputed.peak() <= options_.memory ? recomputed : spill(graph_, recomputed, target_, options_);
+    const bool stays = recomputed.peak() <= options_.memory && !has_offloads(recomputed);
+    Plan plan = stays ? recomputed : spill(graph_, recomputed, target_, options_);
     if (plan.peak() <= options_.memory && (!best_ || plan.seconds < best_->seconds)) best_ = std::move(plan);
   }
 
@@ -46,25 +53,29 @@ class TierSearch {
     const auto offer = [&](Plan plan) {
       if (!found || plan.peak() < found->peak()) found = std::move(plan);
     };
-    const Plan floor = recomputed_.floor();
-    offer(floor);
-    offer(spill(graph_, floor, target_, least));
     offer(spill(graph_, free, target_, least));
+    for (const PlainPlans* plans : {&once_, repeating_}) {
+      if (!plans || !plans->floor) continue;
+      const Plan floor = plans->floor();
+      offer(without_offloads(floor));
+      offer(spill(graph_, floor, target_, least));
+    }
     return std::move(*found);
   }
 
   const Graph& graph_;
   const Target& target_;
-  const RecomputedPlans& recomputed_;
+  const PlainPlans& once_;
+  const PlainPlans* repeating_;
   const SpillOptions& options_;
   std::optional<Plan> best_;
 };
 
 }  // namespace
 
-Plan plan_with_tiers(const Graph& graph, const Target& target, const RecomputedPlans& recomputed,
-                     const SpillOptions& options) {
-  return TierSearch(graph, target, recomputed, options).run();
+Plan plan_with_tiers(const Graph& graph, const Target& target, const PlainPlans& once,
+                     const PlainPlans* repeating, const SpillOptions& options) {
+  return TierSearch(graph, target, once, repeating, options).run();
 }
 
 }  // namespace tidemark

@@ -13,16 +13,17 @@
 
 namespace tidemark {
 
-// By recomputation alone: the fastest plan found whose arena is within `allowed` bytes, the lowest met where
-// there is none. With `floor`, the lowest there is.
-struct RecomputedPlans {
+// In one memory: the fastest plan found whose arena is within `allowed` bytes, the lowest met where there is
+// none. `floor`: the lowest there is; none: nobody asks for it.
+struct PlainPlans {
   std::function<Plan(std::int64_t allowed)> within;
   std::function<Plan()> floor;
 };
 
+// From plans that run everything once, and from those that may run something again; null: they may not.
 // Where nothing fits, the lowest plan that was found: the same whatever was asked for, so that it can be
 // reported as the smallest budget and planned for.
-Plan plan_with_tiers(const Graph& graph, const Target& target, const RecomputedPlans& recomputed,
-                     const SpillOptions& options);
+Plan plan_with_tiers(const Graph& graph, const Target& target, const PlainPlans& once,
+                     const PlainPlans* repeating, const SpillOptions& options);
 
 }  // namespace tidemark

@@ -7,9 +7,10 @@
 
 namespace tidemark::schedule {
 
-BinomialReversal::BinomialReversal(Step begin, Step end, std::int16_t level, std::int64_t slots)
+BinomialReversal::BinomialReversal(Step begin, Step end, std::int16_t level, std::int64_t slots,
+                                   bool begin_is_stored)
     : level_(level), slots_(slots) {
-  start(begin, end, {}, false);
+  start(begin, end, {}, begin_is_stored);
 }
 
 void BinomialReversal::start(Step begin, Step end, std::vector<SlotRef> places, bool begin_is_stored) {

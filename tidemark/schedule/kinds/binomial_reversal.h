@@ -16,7 +16,8 @@ class BinomialReversal {
     start(begin, end, std::move(places), begin_is_stored);
   }
   // The first `slots` slots of a level, counted, not listed.
-  BinomialReversal(Step begin, Step end, std::int16_t level, std::int64_t slots);
+  BinomialReversal(Step begin, Step end, std::int16_t level, std::int64_t slots,
+                   bool begin_is_stored = false);
 
   std::size_t burst(Action* out);
 

@@ -1,5 +1,6 @@
 // For loops that end when they end. Told of each state as it is reached, the policy says what to keep; at any
-// moment `finish` gives the reversal of what was kept at the least number of advances.
+// moment `finish` gives the reversal of what was kept, each gap at the least number of advances. (To load a
+// kept state, drop it and advance to a better place may take fewer; kinds/remainder.h does that.)
 //
 // The policy is greedy: while slots are free, every state is kept; then a state takes the place of that one
 // which makes the reversal cheapest if the next step is the last one, and none if keeping all is as cheap.

@@ -245,6 +245,19 @@ void RunActions::hold(const Action& action, const Held& held) {
   if (level.memory) level.memory->make_room(totals.record_bytes);
 }
 
+void RunActions::set_budget(int level, std::int64_t bytes) {
+  OpenLevel& open = levels_[static_cast<std::size_t>(level)];
+  open.budget = bytes;
+  open.memory->set_budget(bytes);
+  check_budget(level);
+}
+
+void RunActions::check_budget(int level) const {
+  const OpenLevel& open = levels_[static_cast<std::size_t>(level)];
+  TM_CHECK(open.memory->allocated() <= open.budget, "{} bytes allocated, the budget is {}",
+           open.memory->allocated(), open.budget);
+}
+
 void RunActions::skip(const Action& action) {
   switch (action.kind) {
     case ActionKind::advance:
@@ -283,7 +296,7 @@ void RunActions::report_progress(bool at_end) {
   options_.progress({.steps = report_.promise.steps,
                      .reversed = reversed(),
                      .forward = forward_before_ + report_.actual_forward(),
-                     .predicted_forward = report_.predicted_forward(),
+                     .predicted_forward = report_.predicted_forward() + report_.budget.extra_forward,
                      .held = Bytes(table_.held_bytes())});
 }
 

@@ -34,6 +34,8 @@ class RunActions {
              Report& report);
 
   void watch(RunObserver* observer) { observer_ = observer; }
+  void set_budget(int level, std::int64_t bytes);  // of a level in memory that holds no more than that
+  void check_budget(int level) const;              // by what is allocated
   void perform(const Action& action);
   void report_progress(bool at_end);
 

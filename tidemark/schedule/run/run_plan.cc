@@ -161,6 +161,7 @@ Report run(Simulation& simulation, Step steps, const RunOptions& options) {
   if (steps < 1)
     fail(ErrorCode::bad_run_option,
          {.what = fmt::format("a run of {} steps", steps), .expected = "at least one step"});
+  if (options.memory_left) return run_within_memory_left(simulation, steps, options);
   RunFolders folders(options);
   Resumable resumable = look_for_run(simulation, steps, options, folders);
   Question question;

@@ -70,6 +70,7 @@ std::int64_t slots_of(const Simulation& simulation, const RunOptions& options) {
 }  // namespace
 
 Report run_while(Simulation& simulation, const std::function<bool(Step)>& more, const RunOptions& options) {
+  refuse_memory_left(options, "a loop of unknown length");
   const std::int64_t slots = slots_of(simulation, options);
   RunFolders folders(options);
   const Resumable resumable = look_for_run(simulation, -1, options, folders);

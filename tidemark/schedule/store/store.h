@@ -50,6 +50,10 @@ class MemoryStore final : public Store {
   void drop(std::int32_t slot) override;
 
   void make_room(std::int64_t bytes_of_others);  // gives spare blocks back where the budget needs it
+  void set_budget(std::int64_t bytes) {
+    budget_ = bytes;
+    make_room(others_);
+  }
   std::int64_t allocated() const { return allocated_; }
 
  private:

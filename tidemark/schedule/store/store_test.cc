@@ -26,6 +26,15 @@ TEST(MemoryStore, UsesBlocksAgainAndStaysInItsBudget) {
   store.drop(1);
   store.make_room(150);  // others hold as much: spare blocks must go
   EXPECT_EQ(store.allocated(), 100);
+  store.make_room(0);
+  store.open(0, 100);
+  store.open(1, 100);
+  store.drop(0);
+  store.drop(1);
+  store.set_budget(200);  // a smaller one, at once
+  EXPECT_EQ(store.allocated(), 200);
+  store.set_budget(100);
+  EXPECT_EQ(store.allocated(), 100);
 }
 
 // Writes and reads at once, but only so many bytes fit.

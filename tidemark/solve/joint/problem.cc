@@ -34,6 +34,7 @@ bool JointFigures::fits(const JointProblem& problem) const {
 }
 
 JointSchedule plain_schedule(const JointProblem& problem) {
+  if (!problem.start.empty()) return problem.start;
   JointSchedule schedule;
   for (const std::vector<int>& choice : problem.required) schedule.push_back({choice.front()});
   return schedule;

@@ -51,16 +51,6 @@ struct JointItem {
 
 inline constexpr std::int64_t no_budget = INT64_MAX;
 
-struct JointProblem {
-  std::vector<JointTask> tasks = {};
-  std::vector<JointItem> items = {};
-  std::vector<std::vector<int>> required = {};      // choices in a valid order
-  std::vector<std::int64_t> budgets = {no_budget};  // per memory
-  int lanes = 1;
-
-  std::size_t memories() const { return budgets.size(); }
-};
-
 enum class Part : std::uint8_t { whole, begin, end };
 struct JointEntry {
   int task = 0;
@@ -68,6 +58,18 @@ struct JointEntry {
   friend bool operator==(const JointEntry&, const JointEntry&) = default;
 };
 using JointSchedule = std::vector<JointEntry>;
+
+struct JointProblem {
+  std::vector<JointTask> tasks = {};
+  std::vector<JointItem> items = {};
+  std::vector<std::vector<int>> required = {};      // choices in a valid order
+  std::vector<std::int64_t> budgets = {no_budget};  // per memory
+  int lanes = 1;
+  // Where choices use what only optional tasks make: a schedule to begin with, within the budgets or not.
+  JointSchedule start = {};
+
+  std::size_t memories() const { return budgets.size(); }
+};
 
 // What a schedule needs and takes, from nothing but the problem and the list: the searches' own evaluators
 // are tested against it.
@@ -81,7 +83,7 @@ struct JointFigures {
 };
 JointFigures judge(const JointProblem& problem, const JointSchedule& schedule);
 
-// Every choice once, by its first task, in order, nothing else.
+// Every choice once, by its first task, in order, nothing else; or the start that the problem has.
 JointSchedule plain_schedule(const JointProblem& problem);
 
 // The plain problem as a joint one: tasks and items keep their numbers, choice k is {k}. Its order is fixed.

@@ -23,7 +23,7 @@ class Search {
 
   JointResult run() {
     offer(plain_schedule(problem_));
-    if (!proved()) recompute();
+    if (!proved() && problem_.start.empty()) recompute();
     if (!proved()) unload_base();
     if (!proved()) anneal_in_rounds();
     result_.work_units = limits_.units - work_.left;
@@ -61,7 +61,7 @@ class Search {
     result_.schedule = std::move(schedule);
   }
 
-  // Everything but what needs other memories, lanes or optional tasks.
+  // Everything but what needs other memories, lanes or optional tasks; choices do without these.
   void recompute() {
     constexpr std::int64_t part = 4;  // of the work: transfers and modes need the rest
     const RematProblem plain = plain_part(problem_);

@@ -90,6 +90,37 @@ TEST(JointSearch, FindsTheOptimumOfSmallProblemsAndNoBoundIsAboveIt) {
   EXPECT_GT(bounded, 5);
 }
 
+// x is made first and x' used last; the only way from one to the other is over another memory.
+TEST(JointSearch, WhatNoChoiceMakesComesByTheWayThatDoesAndHides) {
+  constexpr int between = 6;
+  JointProblem problem;
+  problem.items = {{.bytes = 10}, {.bytes = 10}};
+  problem.budgets = {10, 100};
+  problem.lanes = 3;
+  for (int t = 0; t < between + 2; ++t) {
+    problem.tasks.push_back({.cost = 1, .repeatable = false});
+    problem.required.push_back({t});
+  }
+  problem.tasks.front().makes = {0};
+  problem.tasks.back().uses = {1};
+  const int out = static_cast<int>(problem.tasks.size()), in = out + 1;
+  add_transfer(problem, 0, {.memory = 1, .out_lane = 1, .in_lane = 2, .out_cost = 2, .in_cost = 2});
+  problem.tasks[static_cast<std::size_t>(in)].makes = {1};
+  // All of it at once, which stalls.
+  problem.start = {{0}, {out, Part::begin}, {out, Part::end}, {in, Part::begin}, {in, Part::end}};
+  for (int t = 1; t < between + 2; ++t) problem.start.push_back({t});
+  ASSERT_EQ(judge(problem, problem.start).error, "");
+  ASSERT_EQ(judge(problem, problem.start).makespan, between + 2 + 4);
+  const JointResult found = solve_joint(problem, {.units = 100'000});
+  EXPECT_TRUE(found.feasible);
+  EXPECT_EQ(found.figures.error, "");
+  EXPECT_EQ(found.figures.makespan, between + 2);
+  for (const Part part : {Part::begin, Part::end}) {
+    EXPECT_EQ(std::ranges::count(found.schedule, JointEntry{out, part}), 1);
+    EXPECT_EQ(std::ranges::count(found.schedule, JointEntry{in, part}), 1);
+  }
+}
+
 // Longer problems: every answer is a schedule, within the budgets where it says so, no longer than
 // recomputation alone, no shorter than the bound, and the same when asked again.
 TEST(JointSearch, AnswersAreWhatTheySay) {

@@ -1,0 +1,26 @@
+// A few trials of each fault; disk_faults_slow_test.cc has two hundred.
+#include <gtest/gtest.h>
+
+#include "tests/faults/trial.h"
+#include "tests/support/sanitized.h"
+
+namespace tidemark::testing {
+namespace {
+
+class DiskFaults : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(DiskFaults, GivesTheBitsOrAnErrorAndLeavesNothingBehind) {
+  if (sanitized && GetParam() == Fault::open_limit) GTEST_SKIP() << "a sanitizer opens files of its own";
+  const TrialResult result = run_trial(GetParam(), 1);
+  if (!result.skipped.empty()) GTEST_SKIP() << result.skipped;
+  for (const std::string& problem : result.problems) ADD_FAILURE() << problem;
+  RecordProperty("right", result.right);
+  RecordProperty("errors", result.errors);
+  RecordProperty("first_error", result.first_error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, DiskFaults, ::testing::ValuesIn(faults),
+                         [](const auto& fault) { return name_of(fault.param); });
+
+}  // namespace
+}  // namespace tidemark::testing

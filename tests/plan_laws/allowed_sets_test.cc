@@ -1,0 +1,41 @@
+// Random training steps, budgets and sets of choices: plans verify, keep every budget and do only what is
+// allowed; exact ones keep every bit; and allowing more is never slower and fits wherever less did.
+#include <gtest/gtest.h>
+
+#include "tests/support/allowed_sets.h"
+#include "tests/support/sanitized.h"
+
+namespace tidemark::testing {
+namespace {
+
+class AllowedSets : public ::testing::TestWithParam<int> {};
+
+TEST_P(AllowedSets, AreKeptAndMoreIsNeverWorse) {
+  constexpr unsigned share = 6;
+  const ScratchFolder folder;
+  const AllowedLaw law(folder.path());
+  int busy = 0;
+  for (unsigned k = 0; k < seeds(share); ++k) {
+    const std::uint64_t seed = static_cast<unsigned>(GetParam()) * share + k;
+    const AllowedOutcome outcome = law.check(seed);
+    ASSERT_EQ(outcome.wrong, "") << "seed " << seed;
+    busy += outcome.again || outcome.packed || outcome.moved || outcome.cut;
+  }
+  if (!few) {
+    EXPECT_GT(busy, static_cast<int>(share) / 4);
+  }
+}
+
+// A plan whose loops computed steps again counted as one without extra time; one that fits without the disk
+// was made without care for the budget.
+TEST(AllowedSetsFound, StayMended) {
+  const ScratchFolder folder;
+  const AllowedLaw law(folder.path());
+  for (const std::uint64_t seed : {10405u, 10407u, 10540u})
+    EXPECT_EQ(law.check(seed).wrong, "") << "seed " << seed;
+}
+
+INSTANTIATE_TEST_SUITE_P(Quarters, AllowedSets, ::testing::Range(0, 4));
+
+}  // namespace
+}  // namespace tidemark::testing

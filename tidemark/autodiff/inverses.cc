@@ -1,0 +1,234 @@
+#include "tidemark/autodiff/inverses.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tidemark/ir/builder.h"
+#include "tidemark/ir/effects.h"
+#include "tidemark/ops/quantization/residual.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark {
+namespace {
+
+bool inverts(const Graph& graph, const Node& node, std::size_t operand) {
+  const Op& op = *node.op;
+  return op.inverse && (!op.invertible || op.invertible(graph, node, static_cast<int>(operand)));
+}
+// An inverse that reads nothing but results.
+bool is_free(const Node& node) { return node.op->kind == OpKind::movement || node.operands.size() == 1; }
+bool is_coupling(const Graph& graph, const Node& node) {
+  if (!node.op->inverse || is_free(node)) return false;
+  for (std::size_t o = 0; o < node.operands.size(); ++o) {
+    if (inverts(graph, node, o)) return true;
+  }
+  return false;
+}
+
+constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
+
+// How a value is had where a rule reads it.
+enum class Way : std::uint8_t { kept, undone, again };
+struct Source {
+  Way way = Way::kept;
+  std::size_t node = nowhere;  // that is undone, or runs again
+  std::size_t operand = 0;     // of the node that is undone
+};
+
+// Of every value, if the first `count` couplings are undone.
+std::vector<Source> sources_of(const Graph& graph, std::size_t count) {
+  const std::vector<Node>& nodes = graph.nodes();
+  std::vector<Source> source(graph.values().size());
+  std::vector<bool> once(graph.values().size(), false);  // arguments, and what the user wants computed once
+  for (const Input& input : graph.inputs()) once[input.value.index] = true;
+  for (const Hint& hint : graph.hints()) {
+    if (hint.kind == HintKind::keep && hint.value.valid()) once[hint.value.index] = true;
+  }
+  const auto undo = [&](std::size_t n) {
+    for (std::size_t o = 0; o < nodes[n].operands.size(); ++o) {
+      Source& from = source[nodes[n].operands[o].index];
+      const bool taken = from.way == Way::undone || once[nodes[n].operands[o].index];
+      if (!taken && inverts(graph, nodes[n], o)) from = {Way::undone, n, o};
+    }
+  };
+  std::size_t end = 0;  // behind the last that is undone
+  for (std::size_t n = 0; n < nodes.size() && count > 0; ++n) {
+    if (!is_coupling(graph, nodes[n])) continue;
+    undo(n);
+    --count;
+    end = n + 1;
+  }
+  const auto has = [&](ValueId v, Way way) { return source[v.index].way == way; };
+  // What such a value was moved from.
+  for (std::size_t n = end; n-- > 0;) {
+    if (!nodes[n].op->inverse || !is_free(nodes[n]) || nodes[n].op == &op::residual) continue;
+    if (std::ranges::all_of(nodes[n].results, [&](ValueId v) { return has(v, Way::undone); })) undo(n);
+  }
+  // What is computed of them on the way to the next coupling.
+  for (std::size_t n = 0; n < end; ++n) {
+    const Node& node = nodes[n];
+    const bool follows = std::ranges::any_of(node.operands, [&](ValueId v) { return !has(v, Way::kept); });
+    if (!follows || node.op == &op::residual || is_coupling(graph, node) || !is_pure(node)) continue;
+    for (ValueId v : node.results) {
+      if (has(v, Way::kept) && !once[v.index]) source[v.index] = {Way::again, n, 0};
+    }
+  }
+  return source;
+}
+
+class InverseLowering {
+ public:
+  InverseLowering(const Graph& graph, std::size_t count)
+      : graph_(graph),
+        source_(sources_of(graph, count)),
+        image_(graph.values().size()),
+        back_(graph.values().size()),
+        open_(graph.values().size(), false) {}
+
+  Graph run() {
+    result_.name = graph_.name;
+    for (const Input& input : graph_.inputs()) {
+      const Value& value = graph_[input.value];
+      image_[input.value.index] = Var(builder_, result_.add_input(value.type, value.name, input.donated));
+    }
+    copy_checkpoints(graph_, result_);
+    for (const Node& node : graph_.nodes()) {
+      if (node.op == &op::residual && lower_mark(node)) continue;
+      builder_.set_where(node.where);
+      builder_.set_checkpoint(node.checkpoint);
+      const std::vector<Var> out = called(node, image_);
+      for (std::size_t r = 0; r < out.size(); ++r) {
+        image_[node.results[r].index] = out[r];
+        const std::string& name = graph_[node.results[r]].name;
+        if (!name.empty()) result_[out[r].id()].name = name;
+      }
+    }
+    for (ValueId v : graph_.outputs()) result_.add_output(image_[v.index].id());
+    copy_hints(graph_, result_, 0, ids_of(image_));
+    return std::move(result_);
+  }
+
+ private:
+  std::vector<Var> called(const Node& node, const std::vector<Var>& image) {
+    std::vector<Var> in;
+    for (ValueId v : node.operands) in.push_back(image[v.index]);
+    return builder_.call(*node.op, in, node.attrs, node.regions);
+  }
+
+  // False: the mark stays.
+  bool lower_mark(const Node& node) {
+    const ValueId v = node.operands[0];
+    const Var value = had_back(v);
+    const bool same = value.id() == image_[v.index].id();
+    if (same && unpack<ResidualAttrs>(node.attrs).format != exact_residual) return false;
+    image_[node.results[0].index] = value;
+    return true;
+  }
+
+  // What must be had back before `v` can be.
+  std::vector<ValueId> needs(ValueId v) const {
+    const Source& from = source_[v.index];
+    if (from.way == Way::kept) return {};
+    const Node& node = graph_.nodes()[from.node];
+    if (from.way == Way::again) return node.operands;
+    std::vector<ValueId> list = node.results;
+    if (is_free(node)) return list;
+    for (std::size_t o = 0; o < node.operands.size(); ++o) {
+      if (o != from.operand) list.push_back(node.operands[o]);
+    }
+    return list;
+  }
+
+  // Has the forward pass come by what the value is computed back from?
+  bool is_ready(ValueId v) const {
+    const Source& from = source_[v.index];
+    if (from.way != Way::undone) return true;
+    return std::ranges::all_of(graph_.nodes()[from.node].results,
+                               [&](ValueId r) { return static_cast<bool>(image_[r.index]); });
+  }
+
+  // The value for a rule: computed back, or the forward pass's own. A value that could only be had from
+  // itself is the forward pass's.
+  Var had_back(ValueId wanted) {
+    std::vector<ValueId> stack = {wanted};
+    while (!stack.empty()) {
+      const ValueId v = stack.back();
+      if (back_[v.index]) {
+        open_[v.index] = false;
+        stack.pop_back();
+        continue;
+      }
+      if (!is_ready(v)) {
+        back_[v.index] = image_[v.index];
+        continue;
+      }
+      open_[v.index] = true;
+      bool waits = false;
+      for (ValueId need : needs(v)) {
+        if (back_[need.index]) continue;
+        if (open_[need.index]) {
+          back_[need.index] = image_[need.index];
+        } else {
+          stack.push_back(need);
+          waits = true;
+        }
+      }
+      if (!waits) compute(v);
+    }
+    return back_[wanted.index];
+  }
+
+  void compute(ValueId v) {
+    const Source& from = source_[v.index];
+    Var& back = back_[v.index];
+    if (back) return;
+    if (from.way == Way::kept) {
+      back = image_[v.index];
+      return;
+    }
+    const Node& node = graph_.nodes()[from.node];
+    builder_.set_where(node.where);
+    builder_.set_checkpoint({});
+    if (from.way == Way::again) {
+      const std::vector<Var> out = called(node, back_);
+      for (std::size_t r = 0; r < out.size(); ++r) {
+        Var& other = back_[node.results[r].index];
+        if (!other && source_[node.results[r].index].way == Way::again) other = out[r];
+      }
+      return;
+    }
+    std::vector<Var> in(node.operands.size()), out;
+    for (std::size_t o = 0; o < in.size(); ++o) {
+      if (o != from.operand && !is_free(node)) in[o] = back_[node.operands[o].index];
+    }
+    for (ValueId r : node.results) out.push_back(back_[r.index]);
+    const NodeCall call(graph_, node);
+    back = node.op->inverse({.builder = builder_, .call = call, .in = in, .out = out, .seed = {}},
+                            static_cast<int>(from.operand));
+  }
+
+  const Graph& graph_;
+  const std::vector<Source> source_;
+  Graph result_;
+  Builder builder_{result_};
+  std::vector<Var> image_, back_;  // per value: of the forward pass, and for rules
+  std::vector<bool> open_;         // per value: others are had back for its sake
+};
+
+bool has_marks_outside_regions(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const Node& node) { return node.op == &op::residual; });
+}
+
+}  // namespace
+
+std::size_t invertible_calls(const Graph& graph) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(graph.nodes(), [&](const Node& node) { return is_coupling(graph, node); }));
+}
+
+Graph lower_inverses(const Graph& graph, std::size_t count) {
+  if (!has_marks_outside_regions(graph)) return graph;
+  return InverseLowering(graph, count).run();
+}
+
+}  // namespace tidemark

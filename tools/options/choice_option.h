@@ -1,0 +1,27 @@
+// --allow, what plans may do to stay within a budget, and the options that provide for it: --tier, --lossy.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tidemark/engine/compile_options.h"
+#include "tidemark/plan/choices.h"
+#include "tidemark/plan/spill/tier.h"
+
+namespace tidemark::cli {
+
+// "recompute,disk": names separated by commas. Throws Error on anything else, with the names there are.
+Choices parse_choices(std::string_view text);
+
+// What other options provide for.
+struct ChoiceMeans {
+  bool tiers = false, lossy = false, split = false;
+};
+// Throws Error where something is allowed that no other option provides for.
+void check_means(const Choices& allow, const ChoiceMeans& means);
+
+void add_tier_option(CLI::App& command, std::vector<TierBudget>& tiers);
+void add_lossy_option(CLI::App& command, std::optional<Lossy>& lossy);
+
+}  // namespace tidemark::cli
