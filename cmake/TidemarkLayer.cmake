@@ -1,10 +1,9 @@
-# tm_layer(NAME [DEPS layer...] [PUBLIC_LIBS target...] [PRIVATE_LIBS target...] [TEST_DEPS layer...] [THREADED]
-#          [TEST_SUPPORT])
+# tm_layer(NAME [DEPS layer...] [PUBLIC_LIBS target...] [PRIVATE_LIBS target...] [TEST_DEPS layer...] [TEST_SUPPORT])
 #
 # One folder tidemark/NAME, with its sub-folders, = one static library tidemark_NAME (an INTERFACE library when it has only headers)
 # plus one GoogleTest executable tidemark_NAME_test from its *_test.cc files. Files named *_slow_test.cc make
 # tidemark_NAME_slow_test, labelled `slow`. DEPS are layers it may include; TEST_DEPS are further layers its
-# tests may link. A folder without files, as DEPS or as a layer, is skipped. THREADED labels the tests `threads`.
+# tests may link. A folder without files, as DEPS or as a layer, is skipped.
 # TEST_SUPPORT lets them link tests/support.
 
 function(_tm_glob_layer name)
@@ -34,14 +33,23 @@ function(_tm_layer_targets out)
   set(${out} "${targets}" PARENT_SCOPE)
 endfunction()
 
-# tm_gtest(TARGET LIBS lib... SOURCES file... [LABEL label]): a GoogleTest executable known to ctest.
+# tm_gtest(TARGET LIBS lib... SOURCES file... [LABEL label]): a GoogleTest executable known to ctest. Where
+# TIDEMARK_SUITES names suites, only those are built, of each the tests that its filter lets through.
 function(tm_gtest target)
   cmake_parse_arguments(ARG "" "LABEL" "LIBS;SOURCES;DEFINITIONS" ${ARGN})
   if(TIDEMARK_SANITIZE AND ARG_LABEL STREQUAL "slow")
     return()  # run by hand, from the plain build
   endif()
-  if(TIDEMARK_SUITES AND NOT target IN_LIST TIDEMARK_SUITES)
-    return()
+  set(filter "*")
+  if(TIDEMARK_SUITES)
+    set(entry "${TIDEMARK_SUITES}")
+    list(FILTER entry INCLUDE REGEX "^${target}(=|$)")
+    if(NOT entry)
+      return()
+    endif()
+    if(entry MATCHES "=(.+)$")
+      set(filter "${CMAKE_MATCH_1}")
+    endif()
   endif()
   add_executable(${target} ${ARG_SOURCES})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
@@ -49,25 +57,32 @@ function(tm_gtest target)
   target_compile_definitions(${target} PRIVATE
     TIDEMARK_SHARED_DATA="${TIDEMARK_SHARED_DATA}" TIDEMARK_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${ARG_DEFINITIONS})
   tm_precompile(${target} tests)
-  if(ARG_LABEL)
-    set_property(GLOBAL APPEND PROPERTY TIDEMARK_TESTS_${ARG_LABEL} ${target})
-  endif()
   if(TIDEMARK_SANITIZE)
-    # One process per executable: the leak check at exit takes seconds on some machines, too much per test case.
-    add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
-    set_tests_properties(${target} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 2400)
+    _tm_add_shards(${target} "${filter}")
   else()
     include(GoogleTest)
     set(properties "")
     if(ARG_LABEL)
       set(properties PROPERTIES LABELS ${ARG_LABEL})
     endif()
-    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 ${properties})
+    gtest_discover_tests(${target} TEST_FILTER "${filter}" DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 ${properties})
   endif()
 endfunction()
 
+# A few processes per executable: the leak check at exit takes seconds on some machines, too much per test case, and one
+# process alone would leave the other cores idle.
+function(_tm_add_shards target filter)
+  set(shards 4)
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${target}.${shard} COMMAND ${target} --gtest_brief=1 "--gtest_filter=${filter}")
+    set_tests_properties(${target}.${shard} PROPERTIES TIMEOUT 2400
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endfunction()
+
 function(tm_layer name)
-  cmake_parse_arguments(ARG "THREADED;TEST_SUPPORT" "" "DEPS;PUBLIC_LIBS;PRIVATE_LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TEST_SUPPORT" "" "DEPS;PUBLIC_LIBS;PRIVATE_LIBS;TEST_DEPS" ${ARGN})
   _tm_glob_layer(${name})
   set(sources "${_tm_sources}")
   set(tests "${_tm_tests}")
@@ -106,12 +121,8 @@ function(tm_layer name)
     if(ARG_TEST_SUPPORT)
       list(PREPEND test_deps tidemark_test_support)
     endif()
-    set(label "")
-    if(ARG_THREADED)
-      set(label LABEL threads)
-    endif()
     if(tests)
-      tm_gtest(${target}_test SOURCES ${tests} LIBS ${target} ${test_deps} ${ARG_PRIVATE_LIBS} ${label})
+      tm_gtest(${target}_test SOURCES ${tests} LIBS ${target} ${test_deps} ${ARG_PRIVATE_LIBS})
     endif()
     if(slow_tests)
       tm_gtest(${target}_slow_test SOURCES ${slow_tests} LIBS ${target} ${test_deps} ${ARG_PRIVATE_LIBS}

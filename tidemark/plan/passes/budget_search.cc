@@ -211,6 +211,7 @@ Draft BudgetSearch::within(std::int64_t allowed, Wanted wanted) {
 Draft BudgetSearch::floor() {
   if (!ordered_.may_repeat) return once_floor();
   constexpr int attempts = 3, most_tries = 8, probes = 8;
+  constexpr std::int64_t near_part = 1024;  // of the lowest: steps below it are for the probes
   memory_.forget();
   warm_start_.clear();
   Draft least = aim({.target = 0});
@@ -222,15 +223,11 @@ Draft BudgetSearch::floor() {
     least = packed_well(std::move(lower), target);
     return true;
   };
-  std::int64_t step = 1;
-  for (int tries = 0; tries < most_tries && least.arena_bytes > bound && !out_of_time(); ++tries) {
-    if (try_for(std::max(bound, least.arena_bytes - step), small_share)) {
-      step = 2 * std::max(step, least.target->alignment);
-    } else if (step > 1) {
-      step = 1;
-    } else {
-      break;
-    }
+  // Half of the way to the bound at once, and less after each time that leads to nothing.
+  std::int64_t step = (least.arena_bytes - bound) / 2;
+  for (int tries = 0; tries < most_tries && step > least.arena_bytes / near_part && !out_of_time(); ++tries) {
+    const bool is_lower = try_for(least.arena_bytes - step, small_share);
+    step = is_lower ? (least.arena_bytes - bound) / 2 : step / 4;
   }
   // As whoever asks for a byte less would: what that finds is not to be above what is reported.
   for (int probe = 0; probe < probes && least.arena_bytes > bound && !out_of_time(); ++probe) {

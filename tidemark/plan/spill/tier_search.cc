@@ -26,8 +26,14 @@ class TierSearch {
     }
     consider(free);
     if (!(best_ && late())) consider(once_.within(allowed));
-    for (std::int64_t part = 1; repeating_ && part <= parts && !(best_ && late()); ++part)
-      consider(repeating_->within(free.arena_bytes - (free.arena_bytes - allowed) * part / parts));
+    for (std::int64_t part = 1; repeating_ && part <= parts && !(best_ && late()); ++part) {
+      const Plan repeated =
+          repeating_->within(free.arena_bytes - (free.arena_bytes - allowed) * part / parts);
+      consider(repeated);
+      // At the smallest budget that recomputation alone can keep only its lowest plan is within it.
+      const bool lowest_may_fit = part == parts && repeated.peak() > options_.memory && repeating_->floor;
+      if (lowest_may_fit && !(best_ && late())) consider(repeating_->floor());
+    }
     return best_ ? std::move(*best_) : lowest(free);
   }
 
