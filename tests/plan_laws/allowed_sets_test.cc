@@ -27,7 +27,8 @@ TEST_P(AllowedSets, AreKeptAndMoreIsNeverWorse) {
 }
 
 // A plan whose loops computed steps again counted as one without extra time; one that fits without the disk
-// was made without care for the budget; the lowest plan without the disk was no candidate beside those with it.
+// was made without care for the budget; the lowest plan without the disk was no candidate beside those with
+// it.
 TEST(AllowedSetsFound, StayMended) {
   const ScratchFolder folder;
   const AllowedLaw law(folder.path());

@@ -6,6 +6,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/scratch_folder.h"
+#include "tests/support/tanh_net.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {
@@ -15,21 +16,11 @@ using namespace literals;
 using testing::code_of;
 using ::testing::HasSubstr;
 using testing::ScratchFolder;
+using testing::tanh_loss;
+using testing::TanhNet;
 
-struct AllowNet {
-  std::vector<Tensor> weights;
-  TM_FIELDS(AllowNet, weights)
-};
-Tensor allow_loss(const AllowNet& net, Tensor x) {
-  for (const Tensor& w : net.weights) x = tanh(matmul(x, w));
-  return mean(square(x));
-}
-AllowNet allow_net(int layers = 8) {
-  AllowNet made;
-  for (int i = 0; i < layers; ++i) made.weights.push_back(random_normal(key(i), {128, 128}, 0, 0.1));
-  return made;
-}
-Tensor allow_batch() { return random_normal(key(99), {1024, 128}); }
+TanhNet allow_net(int layers = 8) { return testing::tanh_net(layers, 128); }
+Tensor allow_batch() { return testing::tanh_batch(1024, 128); }
 
 struct Uses {
   int again = 0, moved = 0, packed = 0;
@@ -46,7 +37,7 @@ Uses uses_of(const PlannedGraph& planned) {
   return uses;
 }
 
-std::vector<std::vector<double>> numbers(const AllowNet& gradient) {
+std::vector<std::vector<double>> numbers(const TanhNet& gradient) {
   std::vector<std::vector<double>> all;
   for (const Tensor& g : gradient.weights) all.push_back(g.to_vector());
   return all;
@@ -54,15 +45,15 @@ std::vector<std::vector<double>> numbers(const AllowNet& gradient) {
 
 TEST(Allow, OnlyWhatIsNamedIsUsed) {
   const ScratchFolder folder;
-  const AllowNet net = allow_net();
+  const TanhNet net = allow_net();
   const Tensor x = allow_batch();
-  const auto exact = numbers(compile(grad(allow_loss))(net, x));
+  const auto exact = numbers(compile(grad(tanh_loss))(net, x));
   const auto step = [&](Choices allow) {
-    return compile(grad(allow_loss), {.memory = 4_MiB,
-                                      .disk = {{folder.path(), 1_GiB}},
-                                      .lossy = Lossy{.error = 4e-3},
-                                      .allow = allow,
-                                      .effort = 0.1});
+    return compile(grad(tanh_loss), {.memory = 4_MiB,
+                                     .disk = {{folder.path(), 1_GiB}},
+                                     .lossy = Lossy{.error = 4e-3},
+                                     .allow = allow,
+                                     .effort = 0.1});
   };
   const auto recompute = step({Choice::recompute});
   EXPECT_EQ(numbers(recompute(net, x)), exact);
@@ -91,11 +82,11 @@ TEST(Allow, OnlyWhatIsNamedIsUsed) {
 }
 
 TEST(Allow, NothingRunsTwiceWithoutRecomputing) {
-  const AllowNet net = allow_net();
+  const TanhNet net = allow_net();
   const Tensor x = allow_batch();
-  const Bytes free = compile(grad(allow_loss)).prepare(net, x).peak();
+  const Bytes free = compile(grad(tanh_loss)).prepare(net, x).peak();
   const auto with = [&](Bytes memory, Choices allow) {
-    return compile(grad(allow_loss), {.memory = memory, .allow = allow, .effort = 0.1});
+    return compile(grad(tanh_loss), {.memory = memory, .allow = allow, .effort = 0.1});
   };
   const auto kept = with(free, {Choice::keep});
   (void)kept(net, x);
@@ -133,10 +124,10 @@ TEST(Allow, LoopsKeepRecordsWhereNothingMayRunAgain) {
 }
 
 TEST(Allow, MicroBatchesAreMadeWhereTheyAreNamed) {
-  const AllowNet net = allow_net(4);
+  const TanhNet net = allow_net(4);
   const Tensor x = allow_batch();
   const auto with = [&](Choices allow) {
-    return compile(grad(allow_loss),
+    return compile(grad(tanh_loss),
                    {.memory = 3_MiB, .allow = allow, .effort = 0.1, .accumulate = automatic});
   };
   const auto split = with({Choice::split});
@@ -150,7 +141,7 @@ TEST(Allow, MicroBatchesAreMadeWhereTheyAreNamed) {
 
 TEST(Allow, WhatCannotHappenIsRefused) {
   const auto with = [](CompileOptions options) {
-    return [=] { (void)compile(grad(allow_loss), options)(allow_net(2), allow_batch()); };
+    return [=] { (void)compile(grad(tanh_loss), options)(allow_net(2), allow_batch()); };
   };
   EXPECT_EQ(code_of(with({.memory = 8_MiB, .allow = {Choice::disk}})), ErrorCode::bad_plan_option);
   EXPECT_EQ(code_of(with({.memory = 8_MiB, .allow = {Choice::compress}})), ErrorCode::bad_plan_option);

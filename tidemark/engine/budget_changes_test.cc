@@ -4,6 +4,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/scratch_folder.h"
+#include "tests/support/tanh_net.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {
@@ -13,21 +14,11 @@ using namespace literals;
 using testing::code_of;
 using ::testing::HasSubstr;
 using testing::ScratchFolder;
+using testing::tanh_loss;
+using testing::TanhNet;
 
-struct ChangedNet {
-  std::vector<Tensor> weights;
-  TM_FIELDS(ChangedNet, weights)
-};
-Tensor changed_loss(const ChangedNet& net, Tensor x) {
-  for (const Tensor& w : net.weights) x = tanh(matmul(x, w));
-  return mean(square(x));
-}
-ChangedNet changed_net() {
-  ChangedNet made;
-  for (int i = 0; i < 8; ++i) made.weights.push_back(random_normal(key(i), {64, 64}, 0, 0.1));
-  return made;
-}
-Tensor changed_batch() { return random_normal(key(99), {4096, 64}); }
+TanhNet changed_net() { return testing::tanh_net(8, 64); }
+Tensor changed_batch() { return testing::tanh_batch(4096, 64); }
 
 // What stands between two texts of the message.
 std::string between(const std::string& message, const std::string& first, const std::string& last) {
@@ -39,11 +30,11 @@ std::string between(const std::string& message, const std::string& first, const 
 
 TEST(BudgetChanges, MicroBatchesAndADiskThatAreProposedFit) {
   const ScratchFolder folder;
-  const ChangedNet net = changed_net();
+  const TanhNet net = changed_net();
   const Tensor x = changed_batch();
   // Nothing is to run again, so that much less than is free does not fit.
-  const Bytes free = compile(grad(changed_loss)).prepare(net, x).peak(), budget(free.count / 2);
-  const auto step = compile(grad(changed_loss), {.memory = budget, .allow = {Choice::keep}, .effort = 0.1});
+  const Bytes free = compile(grad(tanh_loss)).prepare(net, x).peak(), budget(free.count / 2);
+  const auto step = compile(grad(tanh_loss), {.memory = budget, .allow = {Choice::keep}, .effort = 0.1});
   const auto planned = step.try_prepare(net, x);
   ASSERT_FALSE(planned);
   const std::string message = planned.error().what();
@@ -51,25 +42,25 @@ TEST(BudgetChanges, MicroBatchesAndADiskThatAreProposedFit) {
   const std::string count = between(message, "computing the batch in ", " micro-batches");
   ASSERT_NE(count, "") << message;
   const auto parts =
-      compile(grad(changed_loss),
+      compile(grad(tanh_loss),
               {.memory = budget, .allow = {Choice::split}, .effort = 0.1, .accumulate = std::stoll(count)});
   EXPECT_LE(parts.prepare(net, x).peak(), budget);
 
   const std::string bytes = between(message, "allowing ", " of disk");
   ASSERT_NE(bytes, "") << message;
-  const auto moving = compile(grad(changed_loss), {.memory = budget,
-                                                   .disk = {{folder.path(), parse_bytes(bytes)}},
-                                                   .allow = {Choice::disk},
-                                                   .effort = 0.1});
+  const auto moving = compile(grad(tanh_loss), {.memory = budget,
+                                                .disk = {{folder.path(), parse_bytes(bytes)}},
+                                                .allow = {Choice::disk},
+                                                .effort = 0.1});
   EXPECT_LE(moving.prepare(net, x).peak(), budget);
   EXPECT_THAT(message, HasSubstr("allowing recompute fits"));
-  EXPECT_TRUE(compile(grad(changed_loss), {.memory = budget, .allow = {Choice::recompute}, .effort = 0.1})
+  EXPECT_TRUE(compile(grad(tanh_loss), {.memory = budget, .allow = {Choice::recompute}, .effort = 0.1})
                   .try_prepare(net, x));
 }
 
 TEST(BudgetChanges, WhatCannotBeCutIsNotProposedInMicroBatches) {
   // Each example sees the mean of all.
-  const auto mixed = [](const ChangedNet& net, Tensor x) {
+  const auto mixed = [](const TanhNet& net, Tensor x) {
     for (const Tensor& w : net.weights) {
       const Tensor y = tanh(matmul(x, w));
       x = y - mean(y, {0}, true);
@@ -84,11 +75,11 @@ TEST(BudgetChanges, WhatCannotBeCutIsNotProposedInMicroBatches) {
 
 TEST(MemoryPrices, AreTheDifferenceOfPlansAndTheSameEachTime) {
   const ScratchFolder folder;
-  const ChangedNet net = changed_net();
+  const TanhNet net = changed_net();
   const Tensor x = changed_batch();
-  const Bytes free = compile(grad(changed_loss)).prepare(net, x).peak();
+  const Bytes free = compile(grad(tanh_loss)).prepare(net, x).peak();
   const auto at = [&](Bytes memory, Bytes disk) {
-    return compile(grad(changed_loss), {.memory = memory, .disk = {{folder.path(), disk}}, .effort = 0.1});
+    return compile(grad(tanh_loss), {.memory = memory, .disk = {{folder.path(), disk}}, .effort = 0.1});
   };
   const auto tight = at(Bytes(free.count * 6 / 10), 64_KiB);
   const std::vector<MemoryPrice> prices = tight.prices(net, x), again = tight.prices(net, x);
@@ -110,11 +101,11 @@ TEST(MemoryPrices, AreTheDifferenceOfPlansAndTheSameEachTime) {
 }
 
 TEST(MemoryPrices, NeedABudgetThatCanBeMet) {
-  const ChangedNet net = changed_net();
+  const TanhNet net = changed_net();
   const Tensor x = changed_batch();
-  EXPECT_EQ(code_of([&] { (void)compile(grad(changed_loss)).prices(net, x); }), ErrorCode::bad_plan_option);
+  EXPECT_EQ(code_of([&] { (void)compile(grad(tanh_loss)).prices(net, x); }), ErrorCode::bad_plan_option);
   EXPECT_EQ(
-      code_of([&] { (void)compile(grad(changed_loss), {.memory = 64_KiB, .effort = 0.1}).prices(net, x); }),
+      code_of([&] { (void)compile(grad(tanh_loss), {.memory = 64_KiB, .effort = 0.1}).prices(net, x); }),
       ErrorCode::infeasible_budget);
 }
 

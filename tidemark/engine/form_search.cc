@@ -49,8 +49,12 @@ class FormSearch {
   }
 
   bool is_empty() const { return order_.empty(); }
-  std::size_t most() const { return order_.size(); }
 
+  // What makes the fastest quick plan; where none is known to fit, all forms.
+  ResidualChoice best() { return choice(best_count().value_or(order_.size())); }
+  double best_seconds() const { return best_ ? judged_.at(*best_) : std::numeric_limits<double>::infinity(); }
+
+ private:
   // Those that are dearest, `count` of them.
   ResidualChoice choice(std::size_t count) const {
     ResidualChoice choice = asked_;
@@ -76,7 +80,6 @@ class FormSearch {
     return best_;
   }
 
- private:
   // Seconds to make it again, per byte that its form saves. What loops made or carry has no price: it is
   // never dear enough to be left out.
   double price_of(const Residual& residual) const {
@@ -124,9 +127,12 @@ class FormSearch {
 };
 
 // What a search chooses that may do less, so that being allowed more is never slower: without computing
-// anything again, without tiers, without either.
+// anything again, without tiers, without either. Left out: what is slower than `seconds`, by more than care
+// wins.
 std::vector<ResidualChoice> forms_of_fewer(const Graph& traced, const Lossy& lossy,
-                                           const std::vector<std::string>& skip, const PlanOptions& options) {
+                                           const std::vector<std::string>& skip, const PlanOptions& options,
+                                           double seconds) {
+  constexpr double care = 1.05;  // the time of a quick plan over that of one with more effort
   std::vector<ResidualChoice> list;
   for (const bool repeats : {true, false}) {
     for (const bool tiers : {true, false}) {
@@ -136,8 +142,9 @@ std::vector<ResidualChoice> forms_of_fewer(const Graph& traced, const Lossy& los
       if (!repeats) fewer.allow = options.allow.without(Choice::recompute);
       if (!tiers) fewer.tiers.clear();
       FormSearch search(traced, lossy, skip, fewer);
-      ResidualChoice forms = search.choice(search.best_count().value_or(search.most()));
-      if (std::ranges::count(list, forms) == 0) list.push_back(std::move(forms));
+      ResidualChoice forms = search.best();
+      if (search.best_seconds() < care * seconds && std::ranges::count(list, forms) == 0)
+        list.push_back(std::move(forms));
     }
   }
   return list;
@@ -176,13 +183,17 @@ PlanWithForms plan_with_forms(const Graph& traced, const std::optional<Lossy>& l
   if (exact.plan && exact.plan.value().extra_time() <= nothing)
     return with_forms(std::move(exact), std::move(asked));
 
-  ResidualChoice forms = search.choice(search.best_count().value_or(search.most()));
+  ResidualChoice forms = search.best();
   PlanWithLoops lossy_plan = plan_with_loops(lower_residuals(traced, forms), skip, options);
   const double free = (exact.plan ? exact.plan.value() : exact.plan.error().smallest).least_seconds;
   const bool is_fastest = lossy_plan.plan && lossy_plan.plan.value().seconds <= (1 + nothing) * free;
   // Where the floor is not asked for, neither is the last bit of speed.
   std::vector<ResidualChoice> others;
-  if (options.floor && !is_fastest) others = forms_of_fewer(traced, *lossy, skip, options);
+  if (options.floor && !is_fastest) {
+    const double seconds =
+        lossy_plan.plan ? lossy_plan.plan.value().seconds : std::numeric_limits<double>::max();
+    others = forms_of_fewer(traced, *lossy, skip, options, seconds);
+  }
   for (ResidualChoice& other : others) {
     if (other == forms || (options.control && options.control->time_is_up())) continue;
     PlanWithLoops planned = plan_with_loops(lower_residuals(traced, other), skip, enough);

@@ -114,7 +114,7 @@ Draft BudgetSearch::aim(const Aim& aim) {
   aimed.arena_budget = aim.target;
   aimed.group_limit = aim.limit.value_or(aim.target);
   aimed.remat_share = {.units = static_cast<std::int64_t>(static_cast<double>(units_) * aim.share) + 1,
-                       .floor_units = floor_share * units_,
+                       .floor_units = std::min(floor_share * units_, most_floor_units),
                        .memory = &memory_};
   aimed.rough_layout = true;
   aimed.warm_start = warm_start_;
@@ -189,7 +189,7 @@ Draft BudgetSearch::within(std::int64_t allowed, Wanted wanted) {
   if (!ordered_.may_repeat || (once_fits && once.group_limit != 0)) return once;
   Bracket bracket(allowed, packed_well(aim({.target = allowed, .limit = allowed}), allowed));
   for (int k = 0; k < most_aims; ++k) {
-    if (wanted == Wanted::any_that_fits && bracket.best().arena_bytes <= allowed) break;
+    if (wanted == Wanted::any_that_fits && (bracket.best().arena_bytes <= allowed || is_large())) break;
     const std::optional<std::int64_t> target = bracket.next_target();
     if (!target || bracket.best().executions.size() <= ordered_.executions.size()) break;
     if (out_of_time() && (bracket.best().arena_bytes <= allowed || k >= most_when_late)) break;
@@ -237,8 +237,8 @@ Draft BudgetSearch::floor() {
     least = std::move(lower);
   }
   if (out_of_time()) return least;
-  // It was made at any cost: the same height for less time will do as well.
-  Draft cheaper = within(least.arena_bytes);
+  // It was made at any cost: the same height for less time will do as well. Of large graphs the first such.
+  Draft cheaper = within(least.arena_bytes, is_large() ? Wanted::any_that_fits : Wanted::least_time);
   const bool lower = cheaper.arena_bytes <= least.arena_bytes;
   return lower && tidemark::finish(cheaper).seconds <= tidemark::finish(least).seconds ? cheaper : least;
 }

@@ -34,8 +34,9 @@ class BudgetSearch {
 
  private:
   // The lowest load is searched for once, whatever budgets are asked for, with so many times the work of an
-  // aim: a low start saves more of the way down than it takes.
-  static constexpr std::int64_t floor_share = 3;
+  // aim: a low start saves more of the way down than it takes. Up to a limit, as it is waited for.
+  static constexpr std::int64_t floor_share = 3, most_floor_units = 3'000'000;
+  static constexpr std::int64_t large_units = 1'000'000;
 
   struct Aim {
     std::int64_t target = -1;                // load; negative: nothing runs again
@@ -48,6 +49,8 @@ class BudgetSearch {
   Draft once_within(std::int64_t allowed);
   Draft once_floor();
   bool out_of_time() const;
+  // Each aim takes seconds: where one will do, there are no others.
+  bool is_large() const { return units_ > large_units; }
   Draft aim(const Aim& aim);
   Draft lower_until_it_fits(std::int64_t allowed, int attempts, double first_share);
   Draft packed_well(Draft done, std::int64_t allowed) const;

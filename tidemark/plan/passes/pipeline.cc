@@ -158,9 +158,9 @@ Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, con
     return ordered_draft(graph, target, part, regions, planning);
   };
   const bool may_repeat = options.allow.has(Choice::recompute);
-  const auto best = [&](bool repeating, std::int64_t allowed, bool floor) {
+  const auto best = [&](bool repeating, std::int64_t allowed, bool floor, double part = 1) {
     const auto order = [&](const RegionPlans& regions, double share) {
-      Draft draft = ordered(regions, share);
+      Draft draft = ordered(regions, part * share);
       draft.may_repeat = repeating;
       return draft;
     };
@@ -179,7 +179,8 @@ Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, con
                                 .units = BudgetSearch::units_for(graph.nodes().size(), options.effort.factor),
                                 .control = options.control};
     const auto plans = [&](bool repeating) {
-      PlainPlans made{.within = [&, repeating](std::int64_t bytes) { return best(repeating, bytes, false); },
+      PlainPlans made{.within = [&, repeating](std::int64_t bytes,
+                                               double share) { return best(repeating, bytes, false, share); },
                       .floor = {}};
       if (options.floor) made.floor = [&, repeating] { return best(repeating, 0, true); };
       return made;

@@ -9,19 +9,46 @@
 namespace tidemark {
 namespace {
 
-std::optional<Plan> plan_at(const Proposal& proposal, const Target& target, std::int64_t size) {
-  try {
-    const Graph graph = proposal.graph(size);
-    Result<Plan, Infeasible> planned = try_plan(graph, target, proposal.options);
-    if (planned) return std::move(planned).value();
-  } catch (const Error&) {  // the model cannot be built this way
+// Nodes, those of regions too.
+std::int64_t size_of(const Graph& graph) {
+  auto size = static_cast<std::int64_t>(graph.nodes().size());
+  for (const Node& node : graph.nodes()) {
+    for (const Graph& region : node.regions) size += size_of(region);
   }
-  return {};
+  return size;
 }
 
-bool out_of_time(const Proposal& proposal) {
-  return proposal.options.control && proposal.options.control->time_is_up();
-}
+// Plans of proposals, as many as somebody waits for who has made a mistake: small graphs get all they ask
+// for; of 20,000 nodes eight are planned, and no proposal takes more than a third of what is left.
+class Plans {
+ public:
+  explicit Plans(const Target& target) : target_(target) {}
+
+  std::optional<Plan> at(const Proposal& proposal, std::int64_t size) {
+    try {
+      const Graph graph = proposal.graph(size);
+      nodes_left_ -= size_of(graph) * (proposal.options.tiers.empty() ? 1 : plans_with_tiers);
+      Result<Plan, Infeasible> planned = try_plan(graph, target_, proposal.options);
+      if (planned) return std::move(planned).value();
+    } catch (const Error&) {  // the model cannot be built this way
+    }
+    return {};
+  }
+  // True: there are some left for another proposal.
+  bool begin(const Proposal& proposal) {
+    until_ = std::max<std::int64_t>(0, nodes_left_ - nodes_left_ / 3);
+    return !are_enough(proposal);
+  }
+  bool are_enough(const Proposal& proposal) const {
+    return nodes_left_ <= until_ || (proposal.options.control && proposal.options.control->time_is_up());
+  }
+
+ private:
+  static constexpr std::int64_t plans_with_tiers = 5;  // in one memory, that one with tiers takes
+
+  const Target& target_;
+  std::int64_t nodes_left_ = 160'000, until_ = 0;
+};
 
 std::string describe(const Proposal& proposal, const std::string& change, const Plan& plan) {
   const double extra = proposal.seconds > 0 ? plan.seconds / proposal.seconds - 1 : plan.extra_time();
@@ -51,30 +78,30 @@ std::string text_of(std::int64_t bytes) {
 
 // What is enough is seen in a plan with as much as it likes; whether a plan is found with just that, by
 // planning it.
-std::optional<std::string> smallest_tier(const Proposal& proposal, const Target& target) {
+std::optional<std::string> smallest_tier(const Proposal& proposal, Plans& plans) {
   constexpr int tries = 3;
   Proposal tried = proposal;
   const auto tier = tried.options.tiers.size() - 1;
-  std::optional<Plan> plan = plan_at(tried, target, 0);
+  std::optional<Plan> plan = plans.at(tried, 0);
   if (!plan) return {};
   std::int64_t bytes = plan->further.size() > tier ? round_bytes(plan->further[tier].peak()) : 0;
-  for (int k = 0; k < tries && bytes > 0 && !out_of_time(proposal); ++k, bytes *= 2) {
+  for (int k = 0; k < tries && bytes > 0 && !plans.are_enough(proposal); ++k, bytes *= 2) {
     tried.options.tiers[tier].bytes = bytes;
-    plan = plan_at(tried, target, 0);
+    plan = plans.at(tried, 0);
     if (plan) return describe(proposal, with_size(proposal.what, text_of(bytes)), *plan);
   }
   return {};
 }
 
 // Halves the interval between what fits and what does not.
-std::optional<std::string> fastest_size(const Proposal& proposal, const Target& target) {
+std::optional<std::string> fastest_size(const Proposal& proposal, Plans& plans) {
   std::size_t low = 0, high = proposal.sizes.size() - 1;  // high fits
-  std::optional<Plan> best = plan_at(proposal, target, proposal.sizes[high]);
+  std::optional<Plan> best = plans.at(proposal, proposal.sizes[high]);
   if (!best) return {};
   std::int64_t size = proposal.sizes[high];
-  while (low < high && !out_of_time(proposal)) {
+  while (low < high && !plans.are_enough(proposal)) {
     const std::size_t middle = low + (high - low) / 2;
-    std::optional<Plan> plan = plan_at(proposal, target, proposal.sizes[middle]);
+    std::optional<Plan> plan = plans.at(proposal, proposal.sizes[middle]);
     plan ? high = middle : low = middle + 1;
     if (!plan || plan->seconds > best->seconds) continue;
     best = std::move(plan);
@@ -83,19 +110,18 @@ std::optional<std::string> fastest_size(const Proposal& proposal, const Target& 
   return describe(proposal, with_size(proposal.what, std::to_string(size)), *best);
 }
 
-// Halving the interval between what fits and what does not. Large graphs get few turns: each is a plan.
-std::optional<std::string> largest_that_fits(const Proposal& proposal, const Target& target) {
-  constexpr std::size_t large_graph = 3000;
+// Halving the interval between what fits and what does not.
+std::optional<std::string> largest_that_fits(const Proposal& proposal, Plans& plans) {
+  constexpr int most_turns = 7;
   // In units; high is too much.
   std::int64_t low = std::max<std::int64_t>(1, (proposal.least + proposal.unit - 1) / proposal.unit);
   std::int64_t high = (proposal.from + proposal.unit - 1) / proposal.unit;
   if (low >= high) return {};
-  std::optional<Plan> best = plan_at(proposal, target, low * proposal.unit);
+  std::optional<Plan> best = plans.at(proposal, low * proposal.unit);
   if (!best) return {};
-  const int turns = best->steps.size() > large_graph ? 4 : 7;
-  for (int turn = 0; turn < turns && high - low > 1 && !out_of_time(proposal); ++turn) {
+  for (int turn = 0; turn < most_turns && high - low > 1 && !plans.are_enough(proposal); ++turn) {
     const std::int64_t middle = low + (high - low) / 2;
-    if (std::optional<Plan> plan = plan_at(proposal, target, middle * proposal.unit)) {
+    if (std::optional<Plan> plan = plans.at(proposal, middle * proposal.unit)) {
       low = middle;
       best = std::move(plan);
     } else {
@@ -106,11 +132,11 @@ std::optional<std::string> largest_that_fits(const Proposal& proposal, const Tar
   return describe(proposal, change, *best);
 }
 
-std::optional<std::string> change_of(const Proposal& proposal, const Target& target) {
-  if (proposal.from > 0) return largest_that_fits(proposal, target);
-  if (proposal.finds_tier) return smallest_tier(proposal, target);
-  if (!proposal.sizes.empty()) return fastest_size(proposal, target);
-  const std::optional<Plan> plan = plan_at(proposal, target, 0);
+std::optional<std::string> change_of(const Proposal& proposal, Plans& plans) {
+  if (proposal.from > 0) return largest_that_fits(proposal, plans);
+  if (proposal.finds_tier) return smallest_tier(proposal, plans);
+  if (!proposal.sizes.empty()) return fastest_size(proposal, plans);
+  const std::optional<Plan> plan = plans.at(proposal, 0);
   if (!plan) return {};
   return describe(proposal, proposal.what, *plan);
 }
@@ -120,10 +146,10 @@ std::optional<std::string> change_of(const Proposal& proposal, const Target& tar
 std::vector<std::string> changes_that_fit(std::span<const Proposal> proposals, const Target& target,
                                           std::size_t most) {
   std::vector<std::string> changes;
+  Plans plans(target);
   for (const Proposal& proposal : proposals) {
-    if (changes.size() >= most || out_of_time(proposal)) break;
-    if (std::optional<std::string> change = change_of(proposal, target))
-      changes.push_back(*std::move(change));
+    if (changes.size() >= most || !plans.begin(proposal)) break;
+    if (std::optional<std::string> change = change_of(proposal, plans)) changes.push_back(*std::move(change));
   }
   return changes;
 }

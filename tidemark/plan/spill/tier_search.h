@@ -13,10 +13,10 @@
 
 namespace tidemark {
 
-// In one memory: the fastest plan found whose arena is within `allowed` bytes, the lowest met where there is
-// none. `floor`: the lowest there is; none: nobody asks for it.
+// In one memory: the fastest plan found, with a share of the effort, whose arena is within `allowed` bytes;
+// the lowest met where there is none. `floor`: the lowest there is; none: nobody asks for it.
 struct PlainPlans {
-  std::function<Plan(std::int64_t allowed)> within;
+  std::function<Plan(std::int64_t allowed, double share)> within;
   std::function<Plan()> floor;
 };
 
