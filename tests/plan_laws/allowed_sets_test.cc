@@ -36,6 +36,20 @@ TEST(AllowedSetsFound, StayMended) {
     EXPECT_EQ(law.check(seed).wrong, "") << "seed " << seed;
 }
 
+TEST(AllowedSetsWithBlocks, AreKeptAndMoreIsNeverWorse) {
+  const ScratchFolder folder;
+  const AllowedLaw law(folder.path());
+  int undone = 0;
+  for (unsigned k = 0; k < seeds(12); ++k) {
+    const AllowedOutcome outcome = law.check(RandomTraining::first_reversible + k);
+    ASSERT_EQ(outcome.wrong, "") << "seed " << RandomTraining::first_reversible + k;
+    undone += outcome.undone;
+  }
+  if (!few) {
+    EXPECT_GT(undone, 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Quarters, AllowedSets, ::testing::Range(0, 4));
 
 }  // namespace

@@ -20,9 +20,11 @@ struct AllowedNet {
 };
 
 // A network over examples that do not meet: layers, residual connections, normalisations, a loop now and
-// then. The same seed gives the same one.
+// then; from `first_reversible` on reversible blocks too. The same seed gives the same one.
 class RandomTraining {
  public:
+  static constexpr std::uint64_t first_reversible = 20'000;
+
   explicit RandomTraining(std::uint64_t seed) : seed_(seed) {
     Draw draw = Draw(seed).branch(1);
     width_ = draw.from(std::vector<std::int64_t>{16, 32, 48});
@@ -42,7 +44,10 @@ class RandomTraining {
   Tensor operator()(const AllowedNet& net, const Tensor& x) const {
     Draw draw = Draw(seed_).branch(2);
     Tensor h = x;
-    for (const Tensor& w : net.weights) h = layer(draw, h, w);
+    for (const Tensor& w : net.weights) {
+      const bool reverses = seed_ >= first_reversible && draw.chance(60);
+      h = reverses ? block(draw, h, w) : layer(draw, h, w);
+    }
     return mean(square(h));
   }
 
@@ -72,6 +77,18 @@ class RandomTraining {
     return y;
   }
 
+  Tensor block(Draw& draw, const Tensor& h, const Tensor& w) const {
+    const int f = draw.below(4), g = draw.below(4);
+    const std::int64_t half = width_ / 2;
+    const Tensor left = w.at(Range{0, half}, Range{0, half}),
+                 right = w.at(Range{half, width_}, Range{0, half});
+    const std::vector<Tensor> halves = split(h, -1, {half, half});
+    const auto [y1, y2] =
+        reversible([&](const Tensor& x) { return bounded(f, matmul(x, left)); },
+                   [&](const Tensor& x) { return bounded(g, matmul(x, right)); })(halves[0], halves[1]);
+    return concat({y1, y2}, -1);
+  }
+
   std::uint64_t seed_;
   std::int64_t width_ = 0;
   int layers_ = 0;
@@ -97,8 +114,9 @@ inline AllowedCase random_sets(std::uint64_t seed) {
 }
 
 struct AllowedOutcome {
-  std::string wrong;                                               // "" : nothing
-  bool again = false, packed = false, moved = false, cut = false;  // what the plan of the fewer does
+  std::string wrong;  // "" : nothing
+  // What the plan of the fewer does.
+  bool again = false, packed = false, moved = false, undone = false, cut = false;
 };
 
 // Of one seed.
@@ -112,9 +130,9 @@ class AllowedLaw {
     AllowedOutcome outcome;
     const auto free = compile(value_and_grad(training));
     const auto expected = free(training.net(), training.x());
-    const Bytes most = free.plan().peak();
-    const auto fewer = step(training, most, sets.fewer);
-    const Bytes least = std::min(most, fewer.smallest(training.net(), training.x()).memory);
+    const auto fewer = step(training, free.plan().peak(), sets.fewer);
+    const Bytes least = fewer.smallest(training.net(), training.x()).memory;
+    const Bytes most = std::max(least, free.plan().peak());  // the free plan is made with more effort
     const Bytes budget(least.count +
                        static_cast<std::int64_t>(sets.share * static_cast<double>(most.count - least.count)));
     const std::string about = "{" + to_string(sets.fewer) + "} of {" + to_string(sets.more) + "} within " +
@@ -168,6 +186,7 @@ class AllowedLaw {
       if (step.kind == StepKind::compute) outcome.again |= !ran.insert(step.node.index).second;
     }
     outcome.again |= !planned.loops().empty();
+    for (const Node& node : planned.graph.nodes()) outcome.undone |= node.op->undoes;
     outcome.packed = planned.summary().find("compressed") != std::string::npos;
     outcome.cut = planned.program->micro_batches().count > 1;
   }
@@ -183,6 +202,7 @@ class AllowedLaw {
     if (does.again && !allow.has(Choice::recompute)) return "something runs again\n" + planned.summary();
     if (does.packed && !allow.has(Choice::compress)) return "a lossy form is used";
     if (does.moved && !allow.has(Choice::disk)) return "the disk is used";
+    if (does.undone && !allow.has(Choice::invert)) return "a block is undone";
     if (does.cut && !allow.has(Choice::split)) return "the batch is cut";
     return "";
   }

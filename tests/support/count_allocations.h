@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/sanitized.h"
+
 extern "C" void cblas_dgemm(int order, int transposed_a, int transposed_b, int m, int n, int k, double alpha,
                             const double* a, int lda, const double* b, int ldb, double beta, double* c,
                             int ldc);
@@ -41,7 +43,7 @@ F* next(const char* name) {
 
 }  // namespace tidemark
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TM_SANITIZED
 // Visible, or the linker would keep them for this program alone, and nothing that libraries allocate would be
 // seen.
 #define TM_HOOK extern "C" __attribute__((weak, visibility("default")))
@@ -85,11 +87,7 @@ TM_HOOK int munmap(void* at, std::size_t size) {
 
 namespace tidemark {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool hooked = false;  // the sanitizer owns the allocator
-#else
-constexpr bool hooked = true;
-#endif
+constexpr bool hooked = !sanitized;  // a sanitizer owns the allocator
 
 struct Counted {
   std::int64_t peak = 0, allocations = 0;

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "tests/support/killed_runs.h"
+#include "tests/support/sanitized.h"
 #include "tidemark/base/error.h"
 #include "tidemark/schedule/store/checksum.h"
 
@@ -102,7 +103,7 @@ inline Fate fate_of(const std::function<bool()>& run, std::string* text = nullpt
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(20);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TM_SANITIZED
     const rlimit limit{.rlim_cur = rlim_t{2} << 30, .rlim_max = rlim_t{2} << 30};
     ::setrlimit(RLIMIT_AS, &limit);
 #endif

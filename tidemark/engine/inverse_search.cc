@@ -109,7 +109,9 @@ PlanWithValues plan_with_values(const Graph& traced, const std::optional<Lossy>&
   if (all == 0) return planned(0, options);
 
   InverseSearch search(traced, all, skip, options);
-  const std::vector<std::size_t> counts = search.best();
+  std::vector<std::size_t> counts = search.best();
+  // The search does not know what smaller forms do, with which nothing may have to be undone.
+  if (lossy && std::ranges::count(counts, 0u) == 0) counts.push_back(0);
   std::optional<PlanWithValues> best;
   for (const std::size_t count : counts) {
     PlanOptions enough = options;  // where one does not fit, that is not the end of it

@@ -259,8 +259,8 @@ void spread_plane(const Geometry& g, const S* y, S* x) {
                     };
                     const std::int64_t begin = std::max(first, up(left - base)),
                                        end = std::min(last, up(right - base));
-                    T* to = sums + base - left;
-                    for (std::int64_t o = begin; o < end; ++o) to[o * g.stride[2]] += shares[o - first];
+                    for (std::int64_t o = begin; o < end; ++o)
+                      sums[o * g.stride[2] + base - left] += shares[o - first];
                   }
                 }
               });

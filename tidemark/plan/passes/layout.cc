@@ -33,7 +33,8 @@ Draft layout(Draft draft) {
   const double least = draft.arena_budget >= 0 ? least_for_a_budget : least_work;
   const double work = draft.rough_layout ? least_rough + rough_per_buffer * buffers
                                          : std::max(least, work_per_buffer * buffers) * draft.work_factor;
-  PackOptions options{.work = static_cast<std::int64_t>(work), .control = draft.control};
+  constexpr double most_work = 1e18;
+  PackOptions options{.work = static_cast<std::int64_t>(std::min(most_work, work)), .control = draft.control};
   if (draft.layout_height >= 0) options.capacity = draft.layout_height;
   const PackResult packed = pack(items, options);
   constexpr std::int64_t steps_a_unit = 1000;  // of pack(): of a nanosecond each

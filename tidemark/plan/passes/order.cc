@@ -10,14 +10,14 @@ namespace tidemark {
 namespace {
 
 constexpr double visits_per_task = 1200;
-constexpr double least_visits = 400'000;
+constexpr double least_visits = 400'000, most_visits = 1e18;
 
 }  // namespace
 
 Draft order(Draft draft) {
   const OrderModel model = order_model_of(draft);
-  const double visits =
-      std::max(least_visits, visits_per_task * static_cast<double>(model.tasks)) * draft.work_factor;
+  const double per_effort = std::max(least_visits, visits_per_task * static_cast<double>(model.tasks));
+  const double visits = std::min(most_visits, per_effort * draft.work_factor);
   Work work{static_cast<std::int64_t>(visits), draft.control};
   draft.order_free_bound = order_bound(model);
   const TaskOrder best = best_order(model, draft.order_free_bound, work);
