@@ -115,7 +115,7 @@ inline AllowedCase random_sets(std::uint64_t seed) {
 
 struct AllowedOutcome {
   std::string wrong;  // "" : nothing
-  // What the plan of the fewer does.
+  // What the plan of the fewer does; `undone` of either.
   bool again = false, packed = false, moved = false, undone = false, cut = false;
 };
 
@@ -157,6 +157,7 @@ class AllowedLaw {
                                     other.value().summary());
       } else {
         note(other.value(), others);
+        outcome.undone |= others.undone;
         outcome.wrong = faults(other.value(), sets.more, budget, others);
         if (outcome.wrong.empty()) outcome.wrong = differences(training, more, expected, others);
       }
