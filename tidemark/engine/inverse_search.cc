@@ -42,6 +42,21 @@ class InverseSearch {
 
   double seconds_without_a_budget() { return plain(0).seconds; }
 
+  // The fewest that fit with nothing else, or nearly so: memory falls about evenly with their number.
+  std::size_t enough_alone() {
+    std::size_t low = 0, high = all_;
+    if (plain(low).peak <= memory_) return low;
+    if (plain(high).peak > memory_) return high;
+    while (high - low > std::max<std::size_t>(1, all_ / 32)) {
+      const auto above = static_cast<double>(plain(low).peak - memory_);
+      const auto range = static_cast<double>(plain(low).peak - plain(high).peak);
+      const auto step = static_cast<std::size_t>(static_cast<double>(high - low) * above / range);
+      const std::size_t middle = std::clamp(low + step + 1, low + 1, high - 1);
+      (plain(middle).peak <= memory_ ? high : low) = middle;
+    }
+    return high;
+  }
+
  private:
   struct Plain {
     std::int64_t peak = 0;
@@ -59,21 +74,6 @@ class InverseSearch {
       place->second = {plan.peak(), plan.seconds};
     }
     return place->second;
-  }
-
-  // The fewest that fit with nothing else, or nearly so: memory falls about evenly with their number.
-  std::size_t enough_alone() {
-    std::size_t low = 0, high = all_;
-    if (plain(low).peak <= memory_) return low;
-    if (plain(high).peak > memory_) return high;
-    while (high - low > std::max<std::size_t>(1, all_ / 32)) {
-      const auto above = static_cast<double>(plain(low).peak - memory_);
-      const auto range = static_cast<double>(plain(low).peak - plain(high).peak);
-      const auto step = static_cast<std::size_t>(static_cast<double>(high - low) * above / range);
-      const std::size_t middle = std::clamp(low + step + 1, low + 1, high - 1);
-      (plain(middle).peak <= memory_ ? high : low) = middle;
-    }
-    return high;
   }
 
   bool fits(std::size_t count) const { return judged_.at(count) < std::numeric_limits<double>::infinity(); }
@@ -110,8 +110,13 @@ PlanWithValues plan_with_values(const Graph& traced, const std::optional<Lossy>&
 
   InverseSearch search(traced, all, skip, options);
   std::vector<std::size_t> counts = search.best();
-  // The search does not know what smaller forms do, with which nothing may have to be undone.
-  if (lossy && std::ranges::count(counts, 0u) == 0) counts.push_back(0);
+  // The search does not know what smaller forms do: with them nothing may have to be undone, or as many as
+  // where nothing is computed again.
+  if (lossy) {
+    for (const std::size_t count : {std::size_t{0}, search.enough_alone()}) {
+      if (std::ranges::count(counts, count) == 0) counts.push_back(count);
+    }
+  }
   std::optional<PlanWithValues> best;
   for (const std::size_t count : counts) {
     PlanOptions enough = options;  // where one does not fit, that is not the end of it
