@@ -7,7 +7,6 @@
 
 #include "tests/support/law_case.h"
 #include "tidemark/base/error.h"
-#include "tidemark/cpu/interpret.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/opt/batch_inside.h"
 
@@ -42,7 +41,7 @@ double tolerance_of(DType dtype) {
 
 class BatchLaw {
  public:
-  explicit BatchLaw(const Op& op) : op_(op), rules_(find_op), pool_(1) {}
+  explicit BatchLaw(const Op& op) : op_(op), rules_(find_op) {}
 
   void check(const LawCase& law) {
     std::vector<BatchClass> classes(law.sample.in.size());
@@ -127,10 +126,10 @@ class BatchLaw {
       }
       if (call.in[i].is(BatchRole::partial)) full[i] = sum_of_parts(small[0][i], small[1][i]);
     }
-    const std::vector<Literal> want = interpret(op_, full, *call.full.attrs, pool_);
+    const std::vector<Literal> want = interpreted(op_, full, *call.full.attrs);
     const Attrs attrs = rules_.attrs_for(call);
-    const std::vector<Literal> got[parts] = {interpret(op_, small[0], attrs, pool_),
-                                             interpret(op_, small[1], attrs, pool_)};
+    const std::vector<Literal> got[parts] = {interpreted(op_, small[0], attrs),
+                                             interpreted(op_, small[1], attrs)};
     for (std::size_t r = 0; r < found.size(); ++r) {
       SCOPED_TRACE(law.name() + " result " + std::to_string(r));
       if (found[r].is(BatchRole::partial)) {
@@ -151,7 +150,6 @@ class BatchLaw {
 
   const Op& op_;
   const BatchRules rules_;
-  ThreadPool pool_;
   int held_ = 0;
 };
 

@@ -36,8 +36,8 @@ TEST(AllowedSetsFound, StayMended) {
     EXPECT_EQ(law.check(seed).wrong, "") << "seed " << seed;
 }
 
-// The last two undid blocks where smaller forms were faster, and fewer with recomputation allowed than was best
-// with these forms.
+// The last two undid blocks where smaller forms were faster, and fewer with recomputation allowed than was
+// best with these forms.
 TEST(AllowedSetsWithBlocks, AreKeptAndMoreIsNeverWorse) {
   const ScratchFolder folder;
   const AllowedLaw law(folder.path());

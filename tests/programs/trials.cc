@@ -131,6 +131,7 @@ bool is_exact(const Graph& graph) {
 // ⟨J v, w⟩ and ⟨v, Jᵀ w⟩, which are the same number, and the size of what they are sums of.
 struct Products {
   double forward = 0, backward = 0, size = 0;
+  bool same_results = true;  // of the function itself, but for rounding, both times
   double difference() const { return std::abs(forward - backward); }
 };
 Products products_of(const GraphCase& program) {
@@ -153,7 +154,21 @@ Products products_of(const GraphCase& program) {
   Products products;
   products.forward = sum_of_products({outputs.begin() + count, outputs.end()}, w, products.size);
   products.backward = sum_of_products({gradients.begin() + count, gradients.end()}, v, products.size);
+  for (std::size_t i = 0; i < f.outputs().size(); ++i) {
+    const std::vector<double> a = values_of(outputs[i]), b = values_of(gradients[i]);
+    for (std::size_t k = 0; k < a.size(); ++k)
+      products.same_results =
+          products.same_results && !(std::abs(a[k] - b[k]) > 1e-3 * std::abs(a[k] + b[k]));
+  }
   return products;
+}
+
+// Whole numbers too large for their digits, as random bits are: rounding decides what becomes of them, and
+// other inputs do not show it.
+bool has_numbers_of_bits(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+    return node.op == &op::cast && graph.type(node.operands[0]).dtype == DType::i64;
+  });
 }
 
 // The program at inputs that differ by little more than their rounding.
@@ -182,6 +197,7 @@ std::string derivative_difference(const GraphCase& program) {
   const double moved =
       std::max(std::abs(near.forward - here.forward), std::abs(near.backward - here.backward));
   if (!(moved < here.difference() / 100)) return "";
+  if (!here.same_results && has_numbers_of_bits(program.graph)) return "";
   return fmt::format("<J v, w> = {} and <v, J^T w> = {}, of {}", here.forward, here.backward, here.size);
 }
 

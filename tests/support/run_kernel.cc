@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tests/support/test_target.h"
+#include "tidemark/autodiff/expand.h"
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/interpret.h"
@@ -249,7 +250,12 @@ std::vector<Literal> run(const Op& op, const std::vector<Literal>& operands, con
 
 std::vector<Literal> run(const Graph& graph, const std::vector<Literal>& operands) {
   static ThreadPool pool(2);
-  return interpret(graph, operands, pool);
+  const auto needs_expansion = [](const Node& node) { return !runs_on_cpu(*node.op) && node.op->expand; };
+  return interpret(expand(graph, needs_expansion, ExpandRegions::inside), operands, pool);
+}
+
+std::vector<Literal> interpreted(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs) {
+  return run(graph_of(op, operands, attrs, {}), operands);
 }
 
 std::vector<Literal> expect_same_every_way(const Op& op, const std::vector<Literal>& operands,

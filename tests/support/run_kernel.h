@@ -44,8 +44,9 @@ KernelRun run_kernel(const Op& op, const std::vector<Literal>& operands, const A
 // The results on dense operands; expects whole guards and the same bits for every number of threads.
 std::vector<Literal> run(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs = {},
                          std::initializer_list<int> threads = {1, 2});
-// The results of a graph, node by node.
+// The results of a graph, node by node; of what an op without a kernel is written in, for such.
 std::vector<Literal> run(const Graph& graph, const std::vector<Literal>& operands);
+std::vector<Literal> interpreted(const Op& op, const std::vector<Literal>& operands, const Attrs& attrs);
 
 // Runs the op in every way its facts allow, views included, and expects the same bits from each; returns
 // them.

@@ -9,11 +9,12 @@ namespace tidemark {
 struct BackwardValues {
   std::size_t undone = 0;     // couplings (inverses.h)
   ResidualChoice forms = {};  // of the residuals that are left
+  double drift = 0;           // by how much what is undone may be off
 };
 
 // The graph without marks; `errors` as lower_residuals.
 inline Graph lower_backward_values(const Graph& traced, const BackwardValues& values, bool errors = false) {
-  return lower_residuals(lower_inverses(traced, values.undone), values.forms, errors);
+  return lower_residuals(lower_inverses(traced, values.undone, values.drift), values.forms, errors);
 }
 
 }  // namespace tidemark

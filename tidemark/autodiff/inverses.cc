@@ -3,24 +3,29 @@
 #include <algorithm>
 #include <limits>
 
+#include "tidemark/autodiff/largest_magnitude.h"
 #include "tidemark/ir/builder.h"
 #include "tidemark/ir/effects.h"
 #include "tidemark/ops/quantization/residual.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/reversible/invertible.h"
+#include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
 namespace {
 
-bool inverts(const Graph& graph, const Node& node, std::size_t operand) {
+// Whether it gives the operand back, if need be only up to rounding.
+bool inverts(const Graph& graph, const Node& node, std::size_t operand, bool rounded) {
   const Op& op = *node.op;
-  return op.inverse && (!op.invertible || op.invertible(graph, node, static_cast<int>(operand)));
+  if (!op.inverse || (op.conditioning && !rounded)) return false;
+  return !op.invertible || op.invertible(graph, node, static_cast<int>(operand));
 }
 // An inverse that reads nothing but results.
 bool is_free(const Node& node) { return node.op->kind == OpKind::movement || node.operands.size() == 1; }
-bool is_coupling(const Graph& graph, const Node& node) {
+bool is_coupling(const Graph& graph, const Node& node, bool rounded) {
   if (!node.op->inverse || is_free(node)) return false;
   for (std::size_t o = 0; o < node.operands.size(); ++o) {
-    if (inverts(graph, node, o)) return true;
+    if (inverts(graph, node, o, rounded)) return true;
   }
   return false;
 }
@@ -36,7 +41,7 @@ struct Source {
 };
 
 // Of every value, if the first `count` couplings are undone.
-std::vector<Source> sources_of(const Graph& graph, std::size_t count) {
+std::vector<Source> sources_of(const Graph& graph, std::size_t count, bool rounded) {
   const std::vector<Node>& nodes = graph.nodes();
   std::vector<Source> source(graph.values().size());
   std::vector<bool> once(graph.values().size(), false);  // arguments, and what the user wants computed once
@@ -48,12 +53,12 @@ std::vector<Source> sources_of(const Graph& graph, std::size_t count) {
     for (std::size_t o = 0; o < nodes[n].operands.size(); ++o) {
       Source& from = source[nodes[n].operands[o].index];
       const bool taken = from.way == Way::undone || once[nodes[n].operands[o].index];
-      if (!taken && inverts(graph, nodes[n], o)) from = {Way::undone, n, o};
+      if (!taken && inverts(graph, nodes[n], o, rounded)) from = {Way::undone, n, o};
     }
   };
   std::size_t end = 0;  // behind the last that is undone
   for (std::size_t n = 0; n < nodes.size() && count > 0; ++n) {
-    if (!is_coupling(graph, nodes[n])) continue;
+    if (!is_coupling(graph, nodes[n], rounded)) continue;
     undo(n);
     --count;
     end = n + 1;
@@ -68,7 +73,7 @@ std::vector<Source> sources_of(const Graph& graph, std::size_t count) {
   for (std::size_t n = 0; n < end; ++n) {
     const Node& node = nodes[n];
     const bool follows = std::ranges::any_of(node.operands, [&](ValueId v) { return !has(v, Way::kept); });
-    if (!follows || node.op == &op::residual || is_coupling(graph, node) || !is_pure(node)) continue;
+    if (!follows || node.op == &op::residual || is_coupling(graph, node, rounded) || !is_pure(node)) continue;
     for (ValueId v : node.results) {
       if (has(v, Way::kept) && !once[v.index]) source[v.index] = {Way::again, n, 0};
     }
@@ -78,14 +83,16 @@ std::vector<Source> sources_of(const Graph& graph, std::size_t count) {
 
 class InverseLowering {
  public:
-  InverseLowering(const Graph& graph, std::size_t count)
+  InverseLowering(const Graph& graph, std::size_t count, double error)
       : graph_(graph),
-        source_(sources_of(graph, count)),
+        source_(sources_of(graph, count, error > 0)),
+        most_error_(error),
         image_(graph.values().size()),
         back_(graph.values().size()),
-        open_(graph.values().size(), false) {}
+        open_(graph.values().size(), false),
+        error_(graph.values().size(), 0) {}
 
-  Graph run() {
+  Graph run(std::vector<Drift>* drifts) {
     result_.name = graph_.name;
     for (const Input& input : graph_.inputs()) {
       const Value& value = graph_[input.value];
@@ -104,6 +111,7 @@ class InverseLowering {
       }
     }
     for (ValueId v : graph_.outputs()) result_.add_output(image_[v.index].id());
+    if (drifts) measure(*drifts);
     copy_hints(graph_, result_, 0, ids_of(image_));
     return std::move(result_);
   }
@@ -118,11 +126,22 @@ class InverseLowering {
   // False: the mark stays.
   bool lower_mark(const Node& node) {
     const ValueId v = node.operands[0];
-    const Var value = had_back(v);
-    const bool same = value.id() == image_[v.index].id();
-    if (same && unpack<ResidualAttrs>(node.attrs).format != exact_residual) return false;
+    const bool exact = unpack<ResidualAttrs>(node.attrs).format == exact_residual;
+    const Var found = had_back(v);
+    const Var value = exact && error_[v.index] > 0 ? image_[v.index] : found;
+    if (!exact && value.id() == image_[v.index].id()) return false;
     image_[node.results[0].index] = value;
     return true;
+  }
+
+  void measure(std::vector<Drift>& drifts) {
+    builder_.set_checkpoint({});
+    for (std::size_t v = 0; v < error_.size(); ++v) {
+      if (error_[v] == 0 || source_[v].way != Way::undone) continue;
+      drifts.push_back({ValueId(v), error_[v]});
+      result_.add_output(largest_magnitude(image_[v] - back_[v]).id());
+      result_.add_output(largest_magnitude(image_[v]).id());
+    }
   }
 
   // What must be had back before `v` can be.
@@ -189,30 +208,47 @@ class InverseLowering {
     const Node& node = graph_.nodes()[from.node];
     builder_.set_where(node.where);
     builder_.set_checkpoint({});
+    double error = 0;  // of what it is computed from
     if (from.way == Way::again) {
+      for (ValueId need : node.operands) error = std::max(error, error_[need.index]);
       const std::vector<Var> out = called(node, back_);
       for (std::size_t r = 0; r < out.size(); ++r) {
-        Var& other = back_[node.results[r].index];
-        if (!other && source_[node.results[r].index].way == Way::again) other = out[r];
+        const ValueId result = node.results[r];
+        if (back_[result.index] || source_[result.index].way != Way::again) continue;
+        back_[result.index] = out[r];
+        error_[result.index] = error;
       }
       return;
     }
+    for (ValueId need : needs(v)) error += error_[need.index];
     std::vector<Var> in(node.operands.size()), out;
     for (std::size_t o = 0; o < in.size(); ++o) {
       if (o != from.operand && !is_free(node)) in[o] = back_[node.operands[o].index];
     }
     for (ValueId r : node.results) out.push_back(back_[r.index]);
     const NodeCall call(graph_, node);
+    if (node.op->conditioning) {
+      const Conditioning stated = node.op->conditioning(call);
+      error = stated.rounding + stated.gain * error;
+    }
+    if (error > most_error_) {  // the chain begins anew
+      back = image_[v.index];
+      return;
+    }
+    error_[v.index] = error;
     back = node.op->inverse({.builder = builder_, .call = call, .in = in, .out = out, .seed = {}},
                             static_cast<int>(from.operand));
+    if (node.op->conditioning) back = undone(back);
   }
 
   const Graph& graph_;
   const std::vector<Source> source_;
+  const double most_error_;
   Graph result_;
   Builder builder_{result_};
   std::vector<Var> image_, back_;  // per value: of the forward pass, and for rules
   std::vector<bool> open_;         // per value: others are had back for its sake
+  std::vector<double> error_;      // per value: of what was had back
 };
 
 bool has_marks_outside_regions(const Graph& graph) {
@@ -221,14 +257,14 @@ bool has_marks_outside_regions(const Graph& graph) {
 
 }  // namespace
 
-std::size_t invertible_calls(const Graph& graph) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(graph.nodes(), [&](const Node& node) { return is_coupling(graph, node); }));
+std::size_t invertible_calls(const Graph& graph, double error) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      graph.nodes(), [&](const Node& node) { return is_coupling(graph, node, error > 0); }));
 }
 
-Graph lower_inverses(const Graph& graph, std::size_t count) {
+Graph lower_inverses(const Graph& graph, std::size_t count, double error, std::vector<Drift>* drifts) {
   if (!has_marks_outside_regions(graph)) return graph;
-  return InverseLowering(graph, count).run();
+  return InverseLowering(graph, count, error).run(drifts);
 }
 
 }  // namespace tidemark

@@ -1,13 +1,12 @@
 #include "tidemark/autodiff/residuals.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "tidemark/autodiff/inverses.h"
+#include "tidemark/autodiff/largest_magnitude.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/quantization/quantize.h"
 #include "tidemark/ops/quantization/residual.h"
-#include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 
@@ -21,7 +20,8 @@ thread_local bool lossy_reads_allowed = false;
 LossyReads::LossyReads(bool allowed) : before_(lossy_reads_allowed) { lossy_reads_allowed = allowed; }
 LossyReads::~LossyReads() { lossy_reads_allowed = before_; }
 
-RuleReads::RuleReads(Builder& builder) : builder_(builder), exactly_(invertible_calls(builder.graph()) > 0) {
+RuleReads::RuleReads(Builder& builder)
+    : builder_(builder), exactly_(invertible_calls(builder.graph(), lossy_reads_allowed ? 1 : 0) > 0) {
   for (const Hint& hint : builder.graph().hints()) {
     if (hint.kind == HintKind::compress && hint.value.valid()) asked_[hint.value.index] = hint.format;
   }
@@ -207,32 +207,12 @@ class MarkLowering {
       for (const Residual& residual : marks.list()) {
         const ValueId v = residual.value;
         if (!copy[v.index]) continue;
-        result.add_output(largest(image[v.index] - copy[v.index]).id());
-        result.add_output(largest(image[v.index]).id());
+        result.add_output(largest_magnitude(image[v.index] - copy[v.index]).id());
+        result.add_output(largest_magnitude(image[v.index]).id());
       }
     }
     copy_hints(graph, result, 0, ids_of(image));
     return result;
-  }
-
-  static double largest_finite(DType dtype) {
-    switch (dtype) {
-      case DType::f64:
-        return std::numeric_limits<double>::max();
-      case DType::f16:
-        return 65504;
-      case DType::bf16:
-        return 0x1.fep127;
-      default:
-        return std::numeric_limits<float>::max();
-    }
-  }
-  static Var largest(const Var& x) {
-    if (x.type().count() == 0) return constant(x.builder(), x.dtype(), 0.0);
-    const Var size = abs(x);
-    const Var finite = less_equal(size, constant_like(size, largest_finite(x.dtype())));
-    const Var counted = select(finite, size, zeros_like(size));
-    return reduce_max(counted, all_axes(counted.shape().rank()));
   }
 
   const ResidualChoice& choice_;

@@ -54,10 +54,11 @@ GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, co
   const auto run = [&](const Graph& graph) {
     return Program(graph, options, default_device()).run(inputs, where);
   };
-  traced = lower_inverses(traced, values.undone);
+  const std::vector<Tensor> exact = run(lower_backward_values(traced, {}));
+  std::vector<Drift> drifts;
+  const Graph marked = lower_inverses(traced, values.undone, values.drift, &drifts);
   const ResidualChoice& forms = values.forms;
-  const std::vector<Tensor> exact = run(lower_residuals(traced, {}));
-  const std::vector<Tensor> lossy = run(lower_residuals(traced, forms, true));
+  const std::vector<Tensor> lossy = run(lower_residuals(marked, forms, true));
 
   GradientError error;
   for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -66,25 +67,45 @@ GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, co
     error.results.push_back(relative(largest_difference(right, given), largest_magnitude(right)));
     error.largest = std::max(error.largest, error.results.back());
   }
-  const std::vector<Residual> residuals = residuals_of(traced);
   std::size_t next = exact.size();
+  const auto measured = [&] {
+    const double difference = lossy[next].to_vector()[0], magnitude = lossy[next + 1].to_vector()[0];
+    next += 2;
+    return relative(difference, magnitude);
+  };
+  for (const Drift& drift : drifts) {
+    const Value& value = traced[drift.value];
+    error.undone.push_back({.name = value.name,
+                            .where = value.producer.valid() ? traced[value.producer].where : SourceLine(),
+                            .type = value.type,
+                            .bound = drift.bound,
+                            .measured = measured()});
+  }
+  const std::vector<Residual> residuals = residuals_of(marked);
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     // A smaller batch may be traced to another graph than the one that forms were chosen for.
     if (i >= forms.size() || !forms[i]) continue;
     LossyValue value = described(residuals[i], *forms[i]);
-    if (residuals[i].graph == &traced) {
-      const double difference = lossy[next].to_vector()[0], magnitude = lossy[next + 1].to_vector()[0];
-      value.measured = relative(difference, magnitude);
-      next += 2;
-    }
+    if (residuals[i].graph == &marked) value.measured = measured();
     error.values.push_back(std::move(value));
   }
   return error;
 }
 
 std::string GradientError::text() const {
-  if (values.empty()) return "nothing waits for the backward pass in a lossy form: gradients are exact\n";
+  if (values.empty() && undone.empty())
+    return "nothing waits for the backward pass in a lossy form: gradients are exact\n";
   std::string text = fmt::format("{:<18}{:.2e} of a result's largest magnitude\n", "gradient error", largest);
+  if (!undone.empty()) {
+    DriftedValue worst;
+    for (const DriftedValue& value : undone) {
+      worst.bound = std::max(worst.bound, value.bound);
+      worst.measured = std::max(worst.measured, value.measured);
+    }
+    text += fmt::format("{:<18}{} values up to rounding: error at most {:.1e} as stated, measured {:.1e}\n",
+                        "computed back", undone.size(), worst.bound, worst.measured);
+  }
+  if (values.empty()) return text;
   Bytes plain, small;
   for (const LossyValue& value : values) plain = plain + value.plain, small = small + value.small;
   text += fmt::format("{:<18}{} values wait in {} instead of {}\n", "compressed", values.size(),

@@ -1,4 +1,5 @@
-// What lossy copies do to a call's results: both ways are run on the same arguments and compared.
+// What lossy copies, and values computed back up to rounding, do to a call's results: both ways are run on
+// the same arguments and compared.
 #pragma once
 #include <string>
 #include <vector>
@@ -21,12 +22,21 @@ struct LossyValue {
   std::optional<double> measured = {};  // none: inside a loop
 };
 
+// A value that is computed back up to rounding. Errors as above; the bound is what the operations state.
+struct DriftedValue {
+  std::string name = {};
+  SourceLine where = {};
+  Type type = {};
+  double bound = 0, measured = 0;
+};
+
 struct GradientError {
-  // The largest difference of a result to what the call gives without lossy copies, relative to the largest
+  // The largest difference of a result to what the call gives without lossy values, relative to the largest
   // magnitude of that result.
   double largest = 0;
   std::vector<double> results = {};  // of each floating-point result, in tree order
   std::vector<LossyValue> values = {};
+  std::vector<DriftedValue> undone = {};
 
   std::string text() const;
 };

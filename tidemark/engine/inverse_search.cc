@@ -9,9 +9,9 @@ namespace {
 // Times of quick plans within the budget, and of plans without one, by how many couplings are undone.
 class InverseSearch {
  public:
-  InverseSearch(const Graph& traced, std::size_t all, const std::vector<std::string>& skip,
+  InverseSearch(const Graph& traced, std::size_t all, double drift, const std::vector<std::string>& skip,
                 const PlanOptions& options)
-      : traced_(traced), all_(all), skip_(skip), memory_(*options.memory), quick_(options) {
+      : traced_(traced), all_(all), drift_(drift), skip_(skip), memory_(*options.memory), quick_(options) {
     quick_.effort = quick_.effort.at_most(Effort::quick);
     quick_.one_round = true;
     quick_.floor = false;
@@ -69,7 +69,7 @@ class InverseSearch {
       PlanOptions free = quick_;
       free.memory.reset();
       free.tiers.clear();
-      const PlanWithForms found = plan_with_forms(lower_inverses(traced_, count), {}, skip_, free);
+      const PlanWithForms found = plan_with_forms(lower_inverses(traced_, count, drift_), {}, skip_, free);
       const Plan& plan = found.plan.value();
       place->second = {plan.peak(), plan.seconds};
     }
@@ -81,7 +81,7 @@ class InverseSearch {
   bool judge(std::size_t count) {
     const auto [place, is_new] = judged_.try_emplace(count, std::numeric_limits<double>::infinity());
     if (is_new && !(quick_.control && quick_.control->time_is_up())) {
-      const PlanWithForms found = plan_with_forms(lower_inverses(traced_, count), {}, skip_, quick_);
+      const PlanWithForms found = plan_with_forms(lower_inverses(traced_, count, drift_), {}, skip_, quick_);
       if (found.plan) place->second = found.plan.value().seconds;
     }
     return fits(count);
@@ -89,6 +89,7 @@ class InverseSearch {
 
   const Graph& traced_;
   const std::size_t all_;
+  const double drift_;
   const std::vector<std::string>& skip_;
   const std::int64_t memory_;
   PlanOptions quick_;
@@ -100,15 +101,17 @@ class InverseSearch {
 
 PlanWithValues plan_with_values(const Graph& traced, const std::optional<Lossy>& lossy,
                                 const std::vector<std::string>& skip, const PlanOptions& options) {
+  const double drift = lossy ? lossy->error : 0;
   const auto planned = [&](std::size_t undone, const PlanOptions& with) {
-    PlanWithForms found = plan_with_forms(lower_inverses(traced, undone), lossy, skip, with);
-    return PlanWithValues{std::move(found.graph), std::move(found.plan), {undone, std::move(found.forms)}};
+    PlanWithForms found = plan_with_forms(lower_inverses(traced, undone, drift), lossy, skip, with);
+    return PlanWithValues{
+        std::move(found.graph), std::move(found.plan), {undone, std::move(found.forms), drift}};
   };
   const bool may = options.memory && options.allow.has(Choice::invert);
-  const std::size_t all = may ? invertible_calls(traced) : 0;
+  const std::size_t all = may ? invertible_calls(traced, drift) : 0;
   if (all == 0) return planned(0, options);
 
-  InverseSearch search(traced, all, skip, options);
+  InverseSearch search(traced, all, drift, skip, options);
   std::vector<std::size_t> counts = search.best();
   // The search does not know what smaller forms do: with them nothing may have to be undone, or as many as
   // where nothing is computed again.
@@ -147,14 +150,15 @@ PlanWithValues plan_with_values(const Graph& traced, const std::optional<Lossy>&
 std::vector<BackwardValues> extreme_values(const Graph& traced, const std::optional<Lossy>& lossy,
                                            const Choices& allow) {
   std::vector<BackwardValues> list;
+  const double drift = lossy ? lossy->error : 0;
   for (const std::size_t undone :
-       {std::size_t{0}, allow.has(Choice::invert) ? invertible_calls(traced) : 0}) {
+       {std::size_t{0}, allow.has(Choice::invert) ? invertible_calls(traced, drift) : 0}) {
     if (undone == 0 && !list.empty()) break;
-    const Graph graph = lower_inverses(traced, undone);
+    const Graph graph = lower_inverses(traced, undone, drift);
     ResidualChoice asked = asked_for(residuals_of(graph)), all = all_forms(graph, lossy);
     const bool coded = all != asked;
-    list.push_back({undone, std::move(asked)});
-    if (coded) list.push_back({undone, std::move(all)});
+    list.push_back({undone, std::move(asked), drift});
+    if (coded) list.push_back({undone, std::move(all), drift});
   }
   return list;
 }

@@ -301,7 +301,8 @@ std::vector<FrontierPoint> frontier_by_plans(std::span<const Graph> traced, cons
 std::vector<FrontierPoint> frontier_points(std::span<const Graph> traced, const std::optional<Lossy>& lossy,
                                            const std::vector<std::string>& skip, const PlanOptions& options,
                                            int points) {
-  const bool inverts = options.allow.has(Choice::invert) && invertible_calls(traced[0]) > 0;
+  const double drift = lossy ? lossy->error : 0;
+  const bool inverts = options.allow.has(Choice::invert) && invertible_calls(traced[0], drift) > 0;
   if (traced.size() > 1 || lossy || inverts || loop_memory_range(traced[0]).any)
     return frontier_by_plans(traced, lossy, skip, options, points);
   const Graph plain = lower_backward_values(traced[0], extreme_values(traced[0], {}).front());

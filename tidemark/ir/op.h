@@ -5,7 +5,7 @@
 //           ┌────────────── Op ──────────────┐
 //   types ──┤ infer                          │
 //   rules ──┤ vjp  jvp  expand   derivative  ├── opt, autodiff
-//           │ inverse invertible tolerant    │
+//           │ inverse conditioning tolerant  │
 //   facts ──┤ kind replay effect view unpacks├── plan
 //           │ undoes fails                   ├── engine
 //   laws  ──┤ dtypes samples                 ├── tests
@@ -98,6 +98,13 @@ struct Effect {
 // argmax, random bits). undefined: asking is an error.
 enum class Derivative : std::uint8_t { rule, zero, undefined };
 
+// How far off an operand may be that was computed back from results: `rounding` by itself, as a share of the
+// largest magnitude among what the call reads and makes, and `gain` times the errors of what it was computed
+// from.
+struct Conditioning {
+  double gain = 1, rounding = 0;
+};
+
 // Result as a window on operand `operand`: element offset from the operand's first element, and strides.
 struct ViewSpec {
   int operand = 0;
@@ -177,10 +184,12 @@ struct Op {
   // needs a gradient.
   std::vector<Var> (*for_reverse)(const RuleCall&) = nullptr;
 
-  // An operand from the results and the other operands, to the bit, in a call that `invertible` accepts
-  // (which looks at the graph, and changes nothing). In `rule.in` the operand itself is empty.
+  // An operand from the results and the other operands, in a call that `invertible` accepts (which looks at
+  // the graph, and changes nothing). In `rule.in` the operand itself is empty. What it gives has the very
+  // bits, or is as close as `conditioning` says.
   Var (*inverse)(const RuleCall&, int operand) = nullptr;
   bool (*invertible)(const Graph&, const Node&, int operand) = nullptr;  // nullptr: every call and operand
+  Conditioning (*conditioning)(const Call&) = nullptr;                   // nullptr: exact
 
   // Does the vjp neither divide by its operands or its first result nor compare them for equality? Then an
   // error in one of them makes one of the same order in the gradient, and the rule may read lossy copies

@@ -333,7 +333,7 @@ BatchRules::BatchRules(const Op* (*find)(std::string_view name))
   add("select", {elementwise, linear_select});
   add("stop_gradient", {same_axes, linear_in_first});
   add("residual", {same_axes, linear_in_first});
-  for (const std::string_view name : {"to_grid", "couple", "uncouple"}) add(name, {elementwise});
+  for (const std::string_view name : {"to_grid", "couple", "uncouple", "undone"}) add(name, {elementwise});
 
   add("broadcast", {broadcast, linear_in_first, sizes});
   add("reshape", {reshape, linear_in_first, sizes});

@@ -9,6 +9,7 @@
 #include "tidemark/ops/indexing/index.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/reversible/invertible.h"
 #include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/trace/trace.h"
 
@@ -175,6 +176,9 @@ Tensor clamp(const Operand& x, const Number& low, const Number& high) {
   const bool wide = !low.fits<double>() || !high.fits<double>();
   if (wide && x.tensor().dtype() == DType::i64) return clamp_wide(x, low, high);
   return build({x}, [&](Builder&, std::span<const Var> v) { return clamp(v[0], low.real(), high.real()); });
+}
+Tensor leaky_relu(const Operand& x, double slope) {
+  return build({x}, [&](Builder&, std::span<const Var> v) { return leaky_relu(v[0], slope); });
 }
 Tensor cast(const Operand& x, DType dtype) {
   return build({x}, [&](Builder&, std::span<const Var> v) { return cast(v[0], dtype); });

@@ -49,6 +49,7 @@ Tensor tensor_from_bytes(const Type& type, const void* bytes,
 Tensor select(const Operand& condition, const Operand& on_true, const Operand& on_false);
 Tensor clamp(const Operand& x, const Number& low, const Number& high);
 Tensor cast(const Operand& x, DType dtype);
+Tensor leaky_relu(const Operand& x, double slope = 0.01);  // slope·x where x is not positive; slope above 0
 
 Tensor operator+(const Operand& x, const Operand& y);
 Tensor operator-(const Operand& x, const Operand& y);

@@ -4,13 +4,18 @@
 //   auto block = reversible(f, g);
 //   std::tie(x1, x2) = block(x1, x2);      // y1 = x1 + f(x2), y2 = x2 + g(y1)
 //
-// Sums are exact: halves and what f and g make are rounded to multiples of range / 2^24 (f64: 2^53), so that
-// what is computed back has the same bits, and gradients are the same at every budget. A sum beyond the range
-// is an error of the call (docs/reversible.md).
+//   auto flow = affine_coupling(f);        // y1 = x1, y2 = x2·exp(s) + t with (s, t) = f(x1)
+//
+// Sums of `reversible` are exact: halves and what f and g make are rounded to multiples of range / 2^24
+// (f64: 2^53), so that what is computed back has the same bits, and gradients are the same at every budget.
+// A sum beyond the range is an error of the call (docs/reversible.md).
 #pragma once
+#include <cmath>
 #include <utility>
 
 #include "tidemark/ops/reversible/couple.h"
+#include "tidemark/ops/reversible/invertible.h"
+#include "tidemark/trace/functions.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {
@@ -22,6 +27,7 @@ struct ReversibleOptions {
 namespace detail {
 Tensor on_grid(const Operand& x, double range);
 Tensor coupled(const Operand& x, const Operand& t, double range);
+Tensor scaled_and_shifted(const Operand& x, const Operand& scale, const Operand& shift, double gain);
 }  // namespace detail
 
 template <class F, class G>
@@ -35,5 +41,53 @@ auto reversible(F f, G g, ReversibleOptions options = {},
     return std::pair(y1, y2);
   };
 }
+
+// An affine coupling (Dinh et al., "Density estimation using Real NVP", 2017), whose input can be computed
+// back up to rounding: where `CompileOptions::lossy` allows that, nothing of a few of them in a row need
+// wait. f gives two tensors of the shape of x2. The logarithm of the scale is limit·tanh(s / limit).
+struct AffineOptions {
+  double limit = 1;  // of that logarithm. An error may grow by exp(limit) when a coupling is undone.
+};
+struct AffineHalves {
+  Tensor first, second, log_scale;  // the sum of log_scale is the logarithm of the determinant
+};
+template <class F>
+class AffineCoupling {
+ public:
+  AffineCoupling(F f, AffineOptions options, SourceLine where)
+      : f_(std::move(f)), limit_(options.limit), where_(where) {}
+
+  AffineHalves operator()(const Tensor& x1, const Tensor& x2) const {
+    const auto [log_scale, shift] = parts(x1);
+    const Tensor scale = exp(log_scale);
+    const Tensor y2 =
+        detail::scaled_and_shifted({x2, where_}, {scale, where_}, {shift, where_}, std::exp(limit_));
+    return {x1, y2, log_scale};
+  }
+  // The halves that give these.
+  AffineHalves inverse(const Tensor& y1, const Tensor& y2) const {
+    const auto [log_scale, shift] = parts(y1);
+    return {y1, (y2 - shift) * exp(-log_scale), -log_scale};
+  }
+
+ private:
+  std::pair<Tensor, Tensor> parts(const Tensor& half) const {
+    const auto [s, t] = f_(half);
+    return {limit_ * tanh(s / limit_), t};
+  }
+
+  F f_;
+  double limit_;
+  SourceLine where_;
+};
+template <class F>
+auto affine_coupling(F f, AffineOptions options = {}, SourceLine where = std::source_location::current()) {
+  return AffineCoupling<F>(std::move(f), options, where);
+}
+
+// x·q along the last dimension, for an orthogonal q, which the caller vouches for.
+Tensor orthogonal_product(const Operand& x, const Operand& q);
+// x·a for a triangle (the rest of a is not read). `gain`: the norm of the inverse of a, or more.
+Tensor triangular_product(const Operand& x, const Operand& a, double gain, bool lower = true);
 
 }  // namespace tidemark
