@@ -103,7 +103,7 @@ TEST(Reversible, TheSummaryAndThePlanTellWhatIsUndone) {
   (void)step(net, x);
   ASSERT_GT(undone(step.plan().graph), 0);
   EXPECT_THAT(step.plan().summary(),
-              ::testing::HasSubstr(fmt::format("inverted          {} sums", undone(step.plan().graph))));
+              ::testing::HasSubstr(fmt::format("inverted          {} calls", undone(step.plan().graph))));
   EXPECT_GT(step.plan().plan.extra_time(), 0.05) << "undoing takes time, and counts as such";
 }
 

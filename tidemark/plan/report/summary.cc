@@ -172,7 +172,7 @@ std::string summary(const Graph& graph, const Plan& plan) {
   const std::string moving =
       counts.moved == 0 ? ""
                         : fmt::format(" and moving {} in {} steps", bytes(counts.moved_bytes), counts.moved);
-  const std::string undoing = counts.undone == 0 ? "" : fmt::format(", undoing {} sums", counts.undone);
+  const std::string undoing = counts.undone == 0 ? "" : fmt::format(", undoing {} calls", counts.undone);
   line("time",
        fmt::format("{:.4g} ms predicted, {:+.2f}% for recomputing {} of {} steps{}{}; at least {:+.2f}%",
                    1e3 * plan.seconds, 100 * plan.extra_time(), counts.again, counts.computed, undoing,
@@ -191,7 +191,7 @@ std::string summary(const Graph& graph, const Plan& plan) {
     line("compressed", fmt::format("{} values wait for the backward pass in {} instead of {}", counts.packed,
                                    bytes(counts.packed_bytes), bytes(counts.plain_bytes)));
   }
-  if (counts.undone > 0) line("inverted", fmt::format("{} sums undone for the backward pass", counts.undone));
+  if (counts.undone > 0) line("inverted", fmt::format("{} calls undone for the backward pass", counts.undone));
   line("plan hash", hash_text(plan_hash(plan)));
   std::vector<const HintReport*> shown_hints = hints_with_bodies(plan);
   if (!shown_hints.empty()) {
