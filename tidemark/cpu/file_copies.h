@@ -3,8 +3,8 @@
 //
 // Copies may begin and end anywhere: a window on what was written may come back alone, and later values take
 // the same bytes. So the places where any copy of the plan begins or ends cut each file into pieces, and each
-// piece has one sum, that of what was last written there, and may be compressed by itself. Plans order all who
-// touch the same bytes, and with them their sums.
+// piece has one sum, that of what was last written there, and may be compressed by itself. Plans order all
+// who touch the same bytes, and with them their sums.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The bytes of elements sorted by their place in the element: the first bytes of all, then the second bytes of
-// all, and so on. Numbers that lie beside each other often agree in their signs and exponents and hardly in
-// their last bits; sorted so, what agrees lies together, and what compresses can find it (Alted, Blosc).
+// The bytes of elements sorted by their place in the element: the first bytes of all, then the second bytes
+// of all, and so on. Numbers that lie beside each other often agree in their signs and exponents and hardly
+// in their last bits; sorted so, what agrees lies together, and what compresses can find it (Alted, Blosc).
 #pragma once
 #include <cstddef>
 #include <span>
