@@ -17,7 +17,7 @@ struct StoredValue {
   std::uint64_t sum = 0;   // of these, piece by piece, each with that of the pieces before it as its seed
 };
 
-// What blocks of a sample took: a share of their bytes, and seconds per byte there and back.
+// What blocks of a sample took: a share of their bytes, and a processor's seconds per byte there and back.
 struct CompressionSample {
   float share = 1, seconds = 0;
 };
