@@ -40,6 +40,7 @@ function(tm_library)
     COMPATIBILITY SameMinorVersion)
   install(FILES "${PROJECT_BINARY_DIR}/tidemark-config.cmake" "${PROJECT_BINARY_DIR}/tidemark-config-version.cmake"
           "${PROJECT_SOURCE_DIR}/cmake/TidemarkOpenBLAS.cmake" "${PROJECT_SOURCE_DIR}/cmake/TidemarkUring.cmake"
+          "${PROJECT_SOURCE_DIR}/cmake/TidemarkLz4.cmake"
           DESTINATION "${package_dir}")
 endfunction()
 

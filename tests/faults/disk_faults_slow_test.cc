@@ -21,7 +21,8 @@ TEST(DiskFaultsSlow, TrialsGiveTheBitsOrAnErrorAndLeaveNothingBehind) {
   for (int t = 0; t < trials; ++t) {
     const Fault fault = faults[static_cast<std::size_t>(t) % std::size(faults)];
     const auto seed = static_cast<std::uint64_t>(t) + 100;
-    const TrialResult result = run_trial(fault, seed);
+    const TrialResult result =
+        run_trial(fault, seed, static_cast<DiskCompression>(t / std::size(faults) % 3));
     if (!result.problems.empty())
       ADD_FAILURE() << name_of(fault) << ", seed " << seed << ": " << result.problems.front();
     Tally& tally = tallies[fault];

@@ -130,21 +130,23 @@ struct Training {
 
 }  // namespace
 
-// FOLDER MEMORY (bytes) HINTS (0, 1) FALLBACK (0, 1) USER (number; that of nobody, say)
+// FOLDER MEMORY (bytes) HINTS (0, 1) FALLBACK (0, 1) USER (number; that of nobody, say) COMPRESS (0 to 2, as
+// DiskCompression has them)
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
+  if (argc != 7) return 2;
   std::signal(SIGXFSZ, SIG_IGN);
   const auto user = static_cast<uid_t>(std::atoi(argv[5]));
   if (user != ::getuid() && (::setgroups(0, nullptr) != 0 || ::setgid(user) != 0 || ::setuid(user) != 0))
     return 3;
   td::set_threads(2);
   try {
-    Training{.options = {.memory = td::Bytes(std::atoll(argv[2])),
-                         .disk = td::DiskBudget{argv[1], td::Bytes(std::int64_t{1} << 30),
-                                                std::atoi(argv[4]) != 0},
-                         .donate = {0},
-                         .effort = 0.05},
-             .hints = std::atoi(argv[3]) != 0}
+    Training{
+        .options = {.memory = td::Bytes(std::atoll(argv[2])),
+                    .disk = td::DiskBudget{argv[1], td::Bytes(std::int64_t{1} << 30), std::atoi(argv[4]) != 0,
+                                           static_cast<td::DiskCompression>(std::atoi(argv[6]))},
+                    .donate = {0},
+                    .effort = 0.05},
+        .hints = std::atoi(argv[3]) != 0}
         .run();
   } catch (const std::exception& error) {
     answer(fmt::format("wrong exception: {}", one_line(error.what())));

@@ -55,8 +55,9 @@ class SmallDisk {
 
 class Trial {
  public:
-  Trial(Fault fault, std::uint64_t seed)
+  Trial(Fault fault, std::uint64_t seed, DiskCompression compress)
       : fault_(fault),
+        compress_(compress),
         random_(seed * 1000 + static_cast<std::uint64_t>(fault)),
         user_(user_for(fault)),
         hints_(draw(2) == 0),
@@ -65,9 +66,9 @@ class Trial {
   TrialResult run() {
     if (!stage()) return std::move(result_);
     const std::int64_t memory = hints_ ? roomy : tight;
-    child_ = std::make_unique<Child>(std::vector<std::string>{TIDEMARK_FAULTS_CHILD, folder_,
-                                                              std::to_string(memory), hints_ ? "1" : "0",
-                                                              fallback_ ? "1" : "0", std::to_string(user_)});
+    child_ = std::make_unique<Child>(std::vector<std::string>{
+        TIDEMARK_FAULTS_CHILD, folder_, std::to_string(memory), hints_ ? "1" : "0", fallback_ ? "1" : "0",
+        std::to_string(user_), std::to_string(static_cast<int>(compress_))});
     for (int k = 0; k < 2; ++k) must_be_right("before the fault");
     const std::string files = child_->asked("files");
     check(child_->asked("report").ends_with(" with"), "the plan does not use the disk");
@@ -294,6 +295,7 @@ class Trial {
   }
 
   const Fault fault_;
+  const DiskCompression compress_;
   std::mt19937_64 random_;
   const uid_t user_;  // that the process runs as
   const bool hints_;
@@ -318,6 +320,8 @@ std::string name_of(Fault fault) {
   return std::string(names[static_cast<std::size_t>(fault)]);
 }
 
-TrialResult run_trial(Fault fault, std::uint64_t seed) { return Trial(fault, seed).run(); }
+TrialResult run_trial(Fault fault, std::uint64_t seed, DiskCompression compress) {
+  return Trial(fault, seed, compress).run();
+}
 
 }  // namespace tidemark::testing

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/cpu/disk_compression.h"
+
 namespace tidemark::testing {
 
 enum class Fault {
@@ -34,6 +36,7 @@ struct TrialResult {
   int lost = 0;                            // of the errors: donated weights were lost, and said to be
   std::string first_error = {};
 };
-TrialResult run_trial(Fault fault, std::uint64_t seed);
+// `compress`: what waits in the file.
+TrialResult run_trial(Fault fault, std::uint64_t seed, DiskCompression compress);
 
 }  // namespace tidemark::testing

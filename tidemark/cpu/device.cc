@@ -81,14 +81,14 @@ CpuLaunch CpuDevice::prepare_transfer(const Command& command, FileCopies& files)
   return transfer(command, files);
 }
 
-void CpuDevice::use_folder(int memory, const std::string& path) {
+void CpuDevice::use_folder(int memory, const std::string& path, DiskCompression compression) {
   Result<Folder, std::string> folder = Folder::open(path);
   if (!folder) {
     fail(ErrorCode::bad_file, {.what = fmt::format("no values can be kept in {}: {}", path, folder.error()),
                                .expected = "a folder that files can be made in",
                                .help = "make the folder first, or name another"});
   }
-  files_.use_folder(memory, std::make_shared<const Folder>(std::move(folder.value())));
+  files_.use_folder(memory, std::make_shared<const Folder>(std::move(folder.value())), compression);
 }
 
 Address CpuDevice::allocate(int memory, std::int64_t bytes) {
@@ -110,14 +110,16 @@ void CpuDevice::release(int, Address address, std::int64_t bytes) noexcept {
 void CpuDevice::read(std::byte* to, Address from, std::int64_t bytes) {
   if (bytes <= 0) return;
   const auto count = static_cast<std::size_t>(bytes);
-  if (FileMemory* const file = files_.find(from)) return file->read(file->offset_of(from), {to, count});
+  if (FileArena* const file = files_.find(from))
+    return file->memory.read(file->memory.offset_of(from), {to, count});
   std::memcpy(to, host_pointer(from), count);
 }
 
 void CpuDevice::write(Address to, const std::byte* from, std::int64_t bytes) {
   if (bytes <= 0) return;
   const auto count = static_cast<std::size_t>(bytes);
-  if (FileMemory* const file = files_.find(to)) return file->write(file->offset_of(to), {from, count});
+  if (FileArena* const file = files_.find(to))
+    return file->memory.write(file->memory.offset_of(to), {from, count});
   std::memcpy(host_pointer(to), from, count);
 }
 

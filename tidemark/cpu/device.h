@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tidemark/base/parallel.h"
-#include "tidemark/cpu/file_memory.h"
+#include "tidemark/cpu/file_memories.h"
 #include "tidemark/cpu/prepared.h"
 
 namespace tidemark {
@@ -26,8 +26,10 @@ class CpuDevice : public Device {
   // From now on an arena of this memory, which is not the first, is a file without a name in the folder: as
   // large as it says from the start, one per arena, gone with it. Plans may copy values there and back, and
   // nothing else; what comes back is checked. Throws Error bad_file where the folder cannot be used.
-  void use_folder(int memory, const std::string& path);
-  FileMemory* find_file(Address address) const { return files_.find(address); }  // null: it is memory
+  void use_folder(int memory, const std::string& path, DiskCompression compression = DiskCompression::none);
+  FileArena* find_file(Address address) const { return files_.find(address); }  // null: it is memory
+  // By all files of this memory so far; null where it has no folder.
+  std::shared_ptr<const DiskTraffic> traffic(int memory) const { return files_.traffic(memory); }
 
   // How commands become kernels; a device that watches runs puts itself between.
   virtual CpuLaunch prepare_call(const Call& call) const;

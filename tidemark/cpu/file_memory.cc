@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <system_error>
@@ -29,13 +30,6 @@ namespace {
 // here, because what they pass through lies beside the budget.
 constexpr std::int64_t page_bytes = 4096, sector_bytes = 512, bounce_bytes = 256 << 10;
 
-[[noreturn]] void fail_in(const Folder& folder, const std::string& why) {
-  throw DeviceError(ErrorCode::disk_failure,
-                    {.what = fmt::format("values cannot be kept in {}: {}", folder.path(), why),
-                     .expected = "a disk that gives back what was written",
-                     .help = "look at the disk, name a folder on another one, or plan without it"});
-}
-
 std::string message(int error) { return std::generic_category().message(error); }
 
 // What the disk and the limits of this process leave room for.
@@ -53,10 +47,39 @@ std::int64_t free_bytes(int file) {
   return room;
 }
 
+// Counts what is moved while it lives, and the time of day.
+class Clocked {
+ public:
+  Clocked(DiskTraffic::Way& way, std::size_t bytes) : way_(way), bytes_(bytes) {}
+  ~Clocked() {
+    const auto taken = std::chrono::steady_clock::now() - begin_;
+    way_.bytes += static_cast<std::int64_t>(bytes_);
+    way_.nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(taken).count();
+  }
+  Clocked(const Clocked&) = delete;
+  Clocked& operator=(const Clocked&) = delete;
+
+ private:
+  DiskTraffic::Way& way_;
+  const std::size_t bytes_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
-FileMemory::FileMemory(std::shared_ptr<const Folder> folder, std::int64_t bytes)
-    : folder_(std::move(folder)), bytes_(bytes), cached_(folder_->create_unnamed()) {
+void fail_in(const Folder& folder, const std::string& why) {
+  throw DeviceError(ErrorCode::disk_failure,
+                    {.what = fmt::format("values cannot be kept in {}: {}", folder.path(), why),
+                     .expected = "a disk that gives back what was written",
+                     .help = "look at the disk, name a folder on another one, or plan without it"});
+}
+
+FileMemory::FileMemory(std::shared_ptr<const Folder> folder, std::int64_t bytes,
+                       std::shared_ptr<DiskTraffic> traffic)
+    : folder_(std::move(folder)),
+      bytes_(bytes),
+      traffic_(std::move(traffic)),
+      cached_(folder_->create_unnamed()) {
   if (!cached_) fail(fmt::format("no file can be made there: {}", message(errno)));
   reserve();
   go_past_the_cache();
@@ -119,6 +142,7 @@ FileMemory::Blocks FileMemory::blocks_of(std::int64_t offset, std::size_t count)
 
 void FileMemory::write(std::int64_t offset, std::span<const std::byte> bytes) {
   const auto [begin, end] = blocks_of(offset, bytes.size());
+  const Clocked clocked(traffic_->written, bytes.size());
   write_cached(offset, bytes.first(begin));
   write_blocks(offset + static_cast<std::int64_t>(begin), bytes.subspan(begin, end - begin));
   write_cached(offset + static_cast<std::int64_t>(end), bytes.subspan(end));
@@ -126,6 +150,7 @@ void FileMemory::write(std::int64_t offset, std::span<const std::byte> bytes) {
 
 void FileMemory::read(std::int64_t offset, std::span<std::byte> bytes) {
   const auto [begin, end] = blocks_of(offset, bytes.size());
+  const Clocked clocked(traffic_->read, bytes.size());
   read_cached(offset, bytes.first(begin));
   read_blocks(offset + static_cast<std::int64_t>(begin), bytes.subspan(begin, end - begin));
   read_cached(offset + static_cast<std::int64_t>(end), bytes.subspan(end));
@@ -154,7 +179,8 @@ void FileMemory::read_piece(int file, std::int64_t offset, std::span<std::byte> 
 }
 
 bool FileMemory::lies_well(const std::byte* memory) const {
-  return takes_sectors_ && host_address(memory).value % sector_bytes == 0;
+  const std::uintptr_t at = host_address(memory).value;
+  return at % page_bytes == 0 || (takes_sectors_ && at % sector_bytes == 0);
 }
 
 void FileMemory::write_blocks(std::int64_t offset, std::span<const std::byte> bytes) {
@@ -209,56 +235,6 @@ void FileMemory::read_cached(std::int64_t offset, std::span<std::byte> bytes) {
     bytes = bytes.subspan(piece.size());
     offset += count;
   }
-}
-
-void FileMemories::use_folder(int memory, std::shared_ptr<const Folder> folder) {
-  TM_CHECK(memory > 0, "computing happens in the first memory, which cannot be files");
-  const std::lock_guard lock(mutex_);
-  const auto number = static_cast<std::size_t>(memory);
-  folders_.resize(std::max(folders_.size(), number + 1));
-  folders_[number] = std::move(folder);
-}
-
-std::shared_ptr<const Folder> FileMemories::folder_of(int memory) {
-  const std::lock_guard lock(mutex_);
-  const auto number = static_cast<std::size_t>(memory);
-  if (number >= folders_.size() || !folders_[number]) return {};
-  std::shared_ptr<const Folder>& folder = folders_[number];
-  if (folder->is_removed()) {
-    Result<Folder, std::string> again = Folder::open(folder->path());
-    if (!again) fail_in(*folder, "the folder was removed");
-    folder = std::make_shared<const Folder>(std::move(again.value()));
-  }
-  return folder;
-}
-
-Address FileMemories::allocate(int memory, std::int64_t bytes) {
-  std::shared_ptr<const Folder> folder = folder_of(memory);
-  if (!folder) return {};
-  auto file = std::make_unique<FileMemory>(std::move(folder), bytes);
-  const Address base = file->base();
-  const std::lock_guard lock(mutex_);
-  files_.emplace(base.value, std::move(file));
-  count_ = files_.size();
-  return base;
-}
-
-bool FileMemories::release(Address base) noexcept {
-  if (count_ == 0) return false;
-  const std::lock_guard lock(mutex_);
-  const bool found = files_.erase(base.value) > 0;
-  count_ = files_.size();
-  return found;
-}
-
-FileMemory* FileMemories::find(Address address) const {
-  if (count_ == 0) return nullptr;
-  const std::lock_guard lock(mutex_);
-  auto after = files_.upper_bound(address.value);
-  if (after == files_.begin()) return nullptr;
-  FileMemory& file = *std::prev(after)->second;
-  const bool inside = address.value < file.base().value + static_cast<std::uintptr_t>(file.bytes());
-  return inside ? &file : nullptr;
 }
 
 }  // namespace tidemark

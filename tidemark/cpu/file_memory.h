@@ -4,12 +4,10 @@
 // followed one would stop at once.
 #pragma once
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "tidemark/base/address.h"
 #include "tidemark/base/aligned.h"
@@ -17,10 +15,20 @@
 
 namespace tidemark {
 
+// What was moved so far, by all threads.
+struct DiskTraffic {
+  struct Way {
+    std::atomic<std::int64_t> bytes{0}, nanoseconds{0};
+  };
+  Way written, read;                    // by the disk
+  std::atomic<std::int64_t> values{0};  // bytes of the values that these were, both ways
+};
+
 class FileMemory {
  public:
   // Throws DeviceError: disk_full, or disk_failure where the folder takes no files.
-  FileMemory(std::shared_ptr<const Folder> folder, std::int64_t bytes);
+  FileMemory(std::shared_ptr<const Folder> folder, std::int64_t bytes,
+             std::shared_ptr<DiskTraffic> traffic = std::make_shared<DiskTraffic>());
   ~FileMemory();
   FileMemory(const FileMemory&) = delete;
   FileMemory& operator=(const FileMemory&) = delete;
@@ -31,13 +39,14 @@ class FileMemory {
     return static_cast<std::int64_t>(address.value - base_.value);
   }
   const std::string& folder() const { return folder_->path(); }
+  DiskTraffic& traffic() const { return *traffic_; }  // others may be counted there too
 
   // In full, from any number of threads at once. Next to nothing of it is in the system's cache of pages
   // afterwards: memory that a plan gave up is not to be taken for the file instead. Throws DeviceError,
   // disk_failure.
   void write(std::int64_t offset, std::span<const std::byte> bytes);
   void read(std::int64_t offset, std::span<std::byte> bytes);
-  [[noreturn]] void fail(const std::string& why) const;  // says which folder, and what to do
+  [[noreturn]] void fail(const std::string& why) const;
 
  private:
   // Memory that lies as the disk wants it, for values that do not.
@@ -63,30 +72,14 @@ class FileMemory {
 
   const std::shared_ptr<const Folder> folder_;
   const std::int64_t bytes_;
+  const std::shared_ptr<DiskTraffic> traffic_;
   FileHandle cached_, direct_;  // the same file; no `direct_` where the file system has no such way
   bool takes_sectors_ = false;  // `direct_` takes memory that is aligned to sectors
   Bounce out_, in_;
   Address base_;
 };
 
-// Those of a device: for each memory that has a folder, a file per arena.
-class FileMemories {
- public:
-  void use_folder(int memory, std::shared_ptr<const Folder> folder);
-  // A folder that was removed meanwhile, and made again, is found again by its path.
-  // No address: the memory has no folder.
-  Address allocate(int memory, std::int64_t bytes);
-  bool release(Address base) noexcept;  // false: not one of these
-  // Whose address it is; null: nobody's here. It stays until it is released.
-  FileMemory* find(Address address) const;
-
- private:
-  std::shared_ptr<const Folder> folder_of(int memory);
-
-  mutable std::mutex mutex_;  // of what follows
-  std::vector<std::shared_ptr<const Folder>> folders_;
-  std::map<std::uintptr_t, std::unique_ptr<FileMemory>> files_;  // by where they begin
-  std::atomic<std::size_t> count_{0};                            // of files: read without the mutex
-};
+// Throws DeviceError, disk_failure, which says which folder, and what to do.
+[[noreturn]] void fail_in(const Folder& folder, const std::string& why);
 
 }  // namespace tidemark

@@ -11,8 +11,6 @@
 #include "tests/support/scratch_folder.h"
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/device.h"
-#include "tidemark/cpu/file_copies.h"
-#include "tidemark/cpu/transfer.h"
 
 namespace tidemark {
 namespace {
@@ -179,76 +177,6 @@ TEST(FileMemory, ADeviceReadsAndWritesItByAddressesOfItsOwn) {
   EXPECT_FALSE(device.find_file(file));
   device.release(0, memory, 10'000);
   device.release(2, further, 10'000);
-}
-
-TEST(FileCopies, AWindowOnWhatWasWrittenComesBackAlone) {
-  const ScratchFolder scratch;
-  FileMemory memory(opened(scratch.path()), 10'000);
-  FileCopies copies({nullptr, &memory});
-  const auto whole = copies.add(1, 1000, 4000), window = copies.add(1, 1500, 700);
-  const auto later = copies.add(1, 3000, 4000);  // takes bytes of the first when that is gone
-  copies.link();
-  const std::vector<std::byte> bytes = pattern(4000, 1), others = pattern(4000, 2);
-  std::vector<std::byte> back(4000);
-  for (int round = 0; round < 2; ++round) {
-    whole->write(bytes.data());
-    window->read(back.data());
-    EXPECT_TRUE(std::equal(back.begin(), back.begin() + 700, bytes.begin() + 500));
-    whole->read(back.data());
-    EXPECT_EQ(back, bytes);
-    later->write(others.data());
-    later->read(back.data());
-    EXPECT_EQ(back, others);
-    window->read(back.data());
-  }
-}
-
-TEST(FileCopies, ABitThatChangedIsNoticedWhereverItIs) {
-  const ScratchFolder scratch;
-  FileMemory memory(opened(scratch.path()), 10'000);
-  FileCopies copies({nullptr, &memory});
-  const auto copy = copies.add(1, 100, 5000);
-  copies.link();
-  const std::vector<std::byte> bytes = pattern(5000, 1);
-  std::vector<std::byte> back(5000);
-  EXPECT_THROW(copy->read(back.data()), DeviceError) << "nothing was written";
-  for (const std::int64_t at : {100, 101, 2500, 5099}) {
-    copy->write(bytes.data());
-    std::byte bit = bytes[static_cast<std::size_t>(at - 100)] ^ std::byte{4};
-    memory.write(at, {&bit, 1});
-    const std::string text = device_error(ErrorCode::disk_failure, [&] { copy->read(back.data()); });
-    EXPECT_TRUE(says(text, scratch.path())) << text;
-    EXPECT_TRUE(says(text, "bytes 100 to 5100 are not what was written")) << text;
-  }
-  std::byte beside{1};
-  copy->write(bytes.data());
-  memory.write(99, {&beside, 1});
-  memory.write(5100, {&beside, 1});
-  EXPECT_NO_THROW(copy->read(back.data()));
-}
-
-TEST(FileCopies, OnlyCopiesTouchAFile) {
-  const ScratchFolder scratch;
-  FileMemory memory(opened(scratch.path()), 10'000);
-  const FileCopies files({nullptr, &memory});
-  const auto command = [](StepKind kind, std::int32_t from, std::int32_t to) {
-    Command made;
-    made.kind = kind;
-    made.in = {{.location = {.which = from}, .type = {DType::f32, {4}}, .strides = {1}}};
-    made.out = {{.location = {.which = to}, .type = {DType::f32, {4}}, .strides = {1}}};
-    return made;
-  };
-  EXPECT_NO_THROW(require_memory(command(StepKind::copy, 0, 1), files));
-  EXPECT_NO_THROW(require_memory(command(StepKind::copy, 1, 0), files));
-  EXPECT_NO_THROW(require_memory(command(StepKind::encode, 0, 0), files));
-  EXPECT_NO_THROW(require_memory(command(StepKind::compute, 0, 0), files));
-  EXPECT_THROW(require_memory(command(StepKind::copy, 1, 1), files), Error);
-  EXPECT_THROW(require_memory(command(StepKind::encode, 1, 1), files), Error);
-  EXPECT_THROW(require_memory(command(StepKind::compute, 0, 1), files), Error);
-  EXPECT_THROW(require_memory(command(StepKind::compute, 1, 0), files), Error);
-  Command scratch_in_file = command(StepKind::compute, 0, 0);
-  scratch_in_file.scratch = Location{.which = 1};
-  EXPECT_THROW(require_memory(scratch_in_file, files), Error);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 namespace tidemark {
 namespace {
 
-std::vector<FileMemory*> files_of(std::span<const Address> arenas, const CpuDevice& device) {
-  std::vector<FileMemory*> files;
+std::vector<FileArena*> files_of(std::span<const Address> arenas, const CpuDevice& device) {
+  std::vector<FileArena*> files;
   for (const Address arena : arenas) files.push_back(device.find_file(arena));
   return files;
 }

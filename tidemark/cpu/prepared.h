@@ -28,8 +28,13 @@ class CpuPrepared final : public Prepared {
 
   void bind(std::span<const Address> arguments) override;
   void run(std::size_t first, std::size_t last) override {
-    if (lanes_) return lanes_->run(first, last);
-    for (std::size_t i = first; i < last; ++i) calls_[i].run(calls_[i].args);
+    if (first == 0) file_copies_.begin_run();
+    if (lanes_) {
+      lanes_->run(first, last);
+    } else {
+      for (std::size_t i = first; i < last; ++i) calls_[i].run(calls_[i].args);
+    }
+    if (last == calls_.size()) file_copies_.end_run();
   }
   std::int64_t held_bytes() const override;
 

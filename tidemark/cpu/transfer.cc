@@ -57,11 +57,13 @@ CpuLaunch transfer(const Command& command, FileCopies& files) {
   const CommandOperand& from = command.in[0];
   const Codec* codec = from.codec ? from.codec : command.out.empty() ? nullptr : command.out[0].codec;
   const std::int64_t bytes = codec ? codec->bytes(from.type) : from.type.bytes();
+  const std::int64_t width = codec ? 1 : size_of(from.type.dtype);
   for (const auto* operands : {&command.in, &command.out}) {
     for (const CommandOperand& operand : *operands) {
       const Location& at = operand.location;
       if (bytes == 0 || !is_in_file(at, files)) continue;
-      return {operands == &command.in ? run_from_file : run_to_file, files.add(at.which, at.offset, bytes)};
+      return {operands == &command.in ? run_from_file : run_to_file,
+              files.add(at.which, at.offset, bytes, width)};
     }
   }
   constexpr void (*runs[])(const KernelArgs&) = {nullptr, run_copy, run_encode, run_decode, run_fetch};

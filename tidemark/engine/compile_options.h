@@ -11,6 +11,7 @@
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/effort.h"
+#include "tidemark/cpu/disk_compression.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/plan/choices.h"
 
@@ -23,6 +24,10 @@ struct DiskBudget {
   // and no effect happened), the function goes on without it for good, if that fits the memory.
   // memory_report() says why.
   bool fallback = false;
+  // Values may be compressed on their way, exactly, so that fewer bytes are written and read; `bytes` are
+  // reserved as without. Where calls are faster for it, as measured on the first ones and now and then;
+  // never, or always. memory_report() says what was moved.
+  DiskCompression compress = DiskCompression::automatic;
 };
 
 // Lossy copies of what derivative rules read. `error`: by how much a copy may differ from the value, as a

@@ -19,6 +19,8 @@
 
 namespace tidemark {
 
+struct DiskTraffic;
+
 // The arguments of one call, and how the function is traced with them.
 struct FunctionCall {
   std::vector<Tensor> tensors = {};             // of all arguments, in tree order
@@ -85,7 +87,8 @@ class CompiledFunction {
   std::atomic<std::int64_t> limit_;   // the budget as it was given or set; 0: none
   std::atomic<std::int64_t> memory_;  // what calls keep to: no more than that
   const SourceLine where_;
-  std::optional<Error> disk_failure_;  // under the mutex, once it is made
+  std::optional<Error> disk_failure_;                // under the mutex, once it is made
+  std::shared_ptr<const DiskTraffic> disk_traffic_;  // null: there is no disk
   const std::shared_ptr<Workspace> workspace_;
   std::mutex planning_;   // one call is traced and planned at a time
   LargestPlans largest_;  // changes while planning

@@ -63,6 +63,32 @@ TEST(Disk, GradientsHaveTheSameBitsAndTheBudgetIsKept) {
   EXPECT_LT(plan.seconds, recomputing.plan().plan.seconds);
 }
 
+TEST(Disk, CompressedOrNotTheBitsAreTheSameAndTheReportSaysWhatWasMoved) {
+  const ScratchFolder folder;
+  const Net even{std::vector<Tensor>(8, eye(256) * 0.9)};
+  const auto run = [&](const Net& n, const Tensor& x, DiskCompression way, int runs) {
+    const auto expected = compile(grad(loss))(n, x).weights[3].to_vector();
+    const DiskBudget disk{.folder = folder.path(), .bytes = 1_GiB, .compress = way};
+    const auto step = compile(grad(loss), {.memory = budget, .disk = disk, .effort = 0.1});
+    for (int r = 0; r < runs; ++r) EXPECT_EQ(step(n, x).weights[3].to_vector(), expected);
+    const FunctionMemory memory = step.memory_report();
+    EXPECT_GT(memory.disk_values.count, 0);
+    EXPECT_EQ(memory.disk_values.count % runs, 0) << "every run moves the same values";
+    EXPECT_EQ(memory.disk.count, step.plan().plan.further[0].arena_bytes) << "reserved as without";
+    EXPECT_THAT(memory.text(), ::testing::HasSubstr("disk moved"));
+    return memory;
+  };
+  const FunctionMemory plain = run(even, ones({2048, 256}), DiskCompression::none, 1);
+  EXPECT_EQ(plain.disk_moved, plain.disk_values);
+  const FunctionMemory compressed = run(even, ones({2048, 256}), DiskCompression::always, 2);
+  EXPECT_LT(8 * compressed.disk_moved.count, compressed.disk_values.count);
+  const FunctionMemory numbers = run(net(), batch(), DiskCompression::always, 1);
+  EXPECT_LE(numbers.disk_moved, numbers.disk_values);
+  const FunctionMemory tried = run(net(), batch(), DiskCompression::automatic, 8);  // until it has settled
+  EXPECT_LE(tried.disk_moved, tried.disk_values);
+  EXPECT_TRUE(folder.empty());
+}
+
 TEST(Disk, TheSmallestBudgetCanBeAskedForWithoutOneAndIsAccepted) {
   const ScratchFolder folder;
   const Net n = net();

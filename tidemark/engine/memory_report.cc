@@ -23,12 +23,14 @@ Functions& functions() {
 
 // Plans with a disk have it as their second memory.
 std::shared_ptr<Device> device_for(const CompileOptions& options, SourceLine where,
-                                   std::optional<Error>& disk_failure) {
+                                   std::optional<Error>& disk_failure,
+                                   std::shared_ptr<const DiskTraffic>& traffic) {
   const std::shared_ptr<CpuDevice> device = default_device();
   if (!options.disk) return device;
   auto with_disk = std::make_shared<CpuDevice>(device->shared_pool());
   try {
-    at_line(where, [&] { with_disk->use_folder(1, options.disk->folder); });
+    at_line(where, [&] { with_disk->use_folder(1, options.disk->folder, options.disk->compress); });
+    traffic = with_disk->traffic(1);
   } catch (const Error& error) {
     if (!options.disk->fallback) throw;
     disk_failure = error;
@@ -46,7 +48,7 @@ CompiledFunction::CompiledFunction(CompileOptions given, SourceLine at)
       memory_(limit_.load()),
       where_(at),
       workspace_(
-          std::make_shared<Workspace>(device_for(options_, at, disk_failure_),
+          std::make_shared<Workspace>(device_for(options_, at, disk_failure_, disk_traffic_),
                                       options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
       calls_(options_.cache.count) {
   const std::lock_guard lock(functions().mutex);
@@ -66,6 +68,10 @@ FunctionMemory CompiledFunction::memory() const {
   memory.peak = Bytes(latest_ ? latest_->program->plan().peak() : 0);
   memory.arena = Bytes(workspace_->bytes());
   memory.disk = Bytes(workspace_->further_bytes());
+  if (disk_traffic_) {
+    memory.disk_values = Bytes(disk_traffic_->values);
+    memory.disk_moved = Bytes(disk_traffic_->written.bytes + disk_traffic_->read.bytes);
+  }
   if (disk_failure_) memory.disk_failure = disk_failure_->parts().what;
   memory.arenas = workspace_->arenas();
   const Workspace::Held held = workspace_->held();
@@ -99,6 +105,9 @@ std::string FunctionMemory::text() const {
   line("arena", in_words(arena) +
                     (arenas > 1 ? fmt::format(", {} of them: as many threads called at once", arenas) : ""));
   if (disk.count > 0) line("disk", in_words(disk));
+  if (disk_values.count > 0)
+    line("disk moved",
+         fmt::format("{} in {}, there and back", to_string(disk_values), to_string(disk_moved)));
   if (!disk_failure.empty()) line("disk", "not used: " + disk_failure);
   line("results held",
        fmt::format("{}, {}{}", results, in_words(held_results),

@@ -19,6 +19,8 @@ struct FunctionMemory {
   Bytes peak;                // of the latest plan: what a call takes, arguments and captured tensors included
   Bytes arena;               // reserved
   Bytes disk;                // reserved there
+  Bytes disk_values;         // moved there and back so far, by all calls
+  Bytes disk_moved;          // what the disk wrote and read for these: less, where they were compressed
   std::string disk_failure;  // why it is not used, where the function does without (DiskBudget::fallback)
   std::size_t arenas = 0;    // without a budget, one for each call that runs beside others
   std::int64_t results = 0;
