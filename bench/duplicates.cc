@@ -3,41 +3,35 @@
 //
 //   duplicates [ROUNDS [NAME…]]
 //
-// Measured are the least time of each, and the median of the ratios of two runs one after the other.
+// The kernels that differ between the plans are compared by the sums of their least times, predicted and
+// measured; what they are of the whole, and the least times of the whole, stand beside.
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <functional>
-#include <memory>
+#include <set>
 
+#include "bench/support/step_times.h"
 #include "bench/support/training_rows.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/ops/cpu_target.h"
+#include "tidemark/plan/costs.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 struct Case {
   std::string name;
-  std::function<tiny::TinyModel()> build;
+  std::function<Graph()> graph;
 };
 
 template <class F, class... Args>
 Case function_case(const std::string& name, const F& f, const Args&... arguments) {
-  return {name, [=] {
-            tiny::TinyModel model;
-            model.name = name;
-            model.step = trace_call(f, std::tuple(arguments...), {}).graph;
-            model.inputs = [=] { return std::vector<Tensor>{arguments...}; };
-            return model;
-          }};
+  return {name, [=] { return trace_call(f, std::tuple(arguments...), {}).graph; }};
 }
 
 // Normalisations as one writes them without a layer for it: x less its mean is wanted for the variance, for
@@ -90,57 +84,57 @@ std::vector<Case> cases() {
       function_case("clipped update", clipped_update, x, y, cast(z, DType::bf16)),
       function_case("robust fit", robust_fit, x, y, z),
   };
-  for (const TrainingRow& row_of_zoo : training_rows()) list.push_back({row_of_zoo.name, row_of_zoo.build});
+  for (const TrainingRow& model : training_rows())
+    list.push_back({model.name, [model] { return model.build().step; }});
   return list;
 }
 
-// A program that is run again and again, its state handed on.
-class Runner {
- public:
-  Runner(const tiny::TinyModel& model, const Graph& graph, Plan plan)
-      : state_(model.state),
-        inputs_(model.inputs()),
-        program_(graph, std::move(plan), std::make_shared<Workspace>(default_device())) {
-    program_.reserve();
-  }
-  double seconds() {
-    const auto start = Clock::now();
-    const std::vector<Tensor> outputs = program_.run(inputs_, {});
-    const std::chrono::duration<double> taken = Clock::now() - start;
-    std::copy_n(outputs.begin(), state_, inputs_.begin());
-    return taken.count();
-  }
-  const Plan& plan() const { return program_.plan(); }
-
- private:
-  std::size_t state_;
-  std::vector<Tensor> inputs_;
-  Program program_;
+// The least time of kernels that the other plan does not have, by the nodes that they run.
+struct Changed {
+  double measured = 0, predicted = 0;
+  int kernels = 0;
 };
+using Nodes = std::vector<std::uint32_t>;
+
+Nodes nodes_of(const Plan& plan, const KernelCost& kernel) {
+  Nodes nodes;
+  for (std::size_t t = kernel.first; t < kernel.last; ++t) nodes.push_back(plan.steps[t].node.index);
+  std::ranges::sort(nodes);
+  return nodes;
+}
+
+Changed changed(const Graph& graph, const Plan& plan, const StepTimes& times, const Plan& other) {
+  std::set<Nodes> known;
+  for (const KernelCost& kernel : kernel_costs(graph, other, cpu_target(), reference_machine()))
+    known.insert(nodes_of(other, kernel));
+  Changed sum;
+  for (const KernelCost& kernel : kernel_costs(graph, plan, cpu_target(), reference_machine())) {
+    if (known.contains(nodes_of(plan, kernel))) continue;
+    sum.measured += times.seconds[kernel.first];
+    sum.predicted += kernel.seconds;
+    ++sum.kernels;
+  }
+  return sum;
+}
 
 void compare(const Case& one, int rounds) {
-  const tiny::TinyModel model = one.build();
-  const Graph graph = prepare_graph(model.step);
-  Runner without(model, graph, make_plan(graph, cpu_target(), {.skip = {"duplicate"}}));
-  Runner with(model, graph, make_plan(graph, cpu_target()));
-  double least_without = 1e9, least_with = 1e9;
-  std::vector<double> ratios;
-  for (int round = 0; round <= rounds; ++round) {
-    // Each goes first every second time.
-    const bool first = round % 2 == 0;
-    const double a = first ? without.seconds() : 0, b = with.seconds(), c = first ? a : without.seconds();
-    if (round == 0) continue;
-    least_without = std::min(least_without, c);
-    least_with = std::min(least_with, b);
-    ratios.push_back(b / c);
+  const Graph graph = prepare_graph(one.graph());
+  const Plan without = make_plan(graph, cpu_target(), {.skip = {"duplicate"}});
+  const Plan with = make_plan(graph, cpu_target());
+  const auto device = default_device();
+  TimedPlan timed_without(graph, without, *device), timed_with(graph, with, *device);
+  for (int round = 0; round < rounds; ++round) {
+    timed_without.run();
+    timed_with.run();
   }
-  std::ranges::sort(ratios);
-  fmt::print("{:<16}{:>7}{:>9}{:>10.3f}{:>12.3f}{:>11.3f}{:>11.3f}{:>11.3f}\n", one.name,
-             with.plan().duplicates.values, kernel_count(with.plan()), 1e3 * least_without, 1e3 * least_with,
-             with.plan().seconds / without.plan().seconds, least_with / least_without,
-             ratios[ratios.size() / 2]);
-  fmt::print("{:<16}peak {} of {}, {:.4g} GB moved of {:.4g}\n", "", with.plan().peak(),
-             without.plan().peak(), 1e-9 * with.plan().bytes_moved, 1e-9 * without.plan().bytes_moved);
+  const Changed before = changed(graph, without, timed_without.times(), with);
+  const Changed after = changed(graph, with, timed_with.times(), without);
+  const double whole = timed_without.times().whole;
+  fmt::print("{:<16}{:>7}{:>9}{:>9.2f}%{:>11.3f}{:>11.3f}{:>11.3f}{:>12.3f}{:>10.4f}{:>9.4f}\n", one.name,
+             with.duplicates.values, before.kernels, 100 * before.measured / whole, 1e3 * before.measured,
+             1e3 * after.measured, before.predicted > 0 ? after.predicted / before.predicted : 1,
+             before.measured > 0 ? after.measured / before.measured : 1, timed_with.times().whole / whole,
+             static_cast<double>(with.peak()) / static_cast<double>(without.peak()));
 }
 
 }  // namespace
@@ -149,8 +143,8 @@ void compare(const Case& one, int rounds) {
 int main(int count, char** arguments) {
   namespace bench = tidemark::bench;
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 10;
-  fmt::print("{:<16}{:>7}{:>9}{:>10}{:>12}{:>11}{:>11}{:>11}\n", "program", "values", "kernels", "ms before",
-             "ms after", "predicted", "least", "median");
+  fmt::print("{:<16}{:>7}{:>9}{:>10}{:>11}{:>11}{:>11}{:>12}{:>10}{:>9}\n", "program", "values", "kernels",
+             "of all", "ms before", "ms after", "predicted", "measured", "whole", "peak");
   for (const bench::Case& one : bench::cases()) {
     const auto named = [&](const char* name) { return one.name == name; };
     if (count > 2 && std::none_of(arguments + 2, arguments + count, named)) continue;

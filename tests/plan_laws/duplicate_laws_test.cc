@@ -32,7 +32,7 @@ class DuplicateLaws : public ::testing::Test {
 
   // The number of values that kernels make for themselves.
   static int expect_laws(const Graph& graph, PlanOptions options, const std::string& what) {
-    options.effort = 0.01;
+    options.effort = 0.003;
     options.check_every_pass = true;
     PlanOptions skipping = options;
     skipping.skip = {"duplicate"};
@@ -60,21 +60,21 @@ class DuplicateLaws : public ::testing::Test {
 
 TEST_F(DuplicateLaws, HoldWithoutABudget) {
   int values = 0;
-  for (unsigned seed = 0; seed < seeds(150); ++seed) {
+  for (unsigned seed = 0; seed < seeds(60); ++seed) {
     const Graph graph = prepare_graph(RandomProgram(seed).joint());
     values += expect_laws(graph, {.machine = &memory_bound()}, fmt::format("seed {}", seed));
     expect_laws(graph, {}, fmt::format("seed {} on the reference machine", seed));
     if (HasFailure()) return;
   }
-  EXPECT_GT(values, few ? -1 : 100);
+  EXPECT_GT(values, few ? -1 : 40);
 }
 
 TEST_F(DuplicateLaws, HoldWithinBudgets) {
   int values = 0;
-  for (unsigned seed = 0; seed < seeds(40); ++seed) {
-    const Graph graph = prepare_graph(RandomProgram(seed, {.nodes = 8, .most_rows = 40}).joint());
+  for (unsigned seed = 0; seed < seeds(8); ++seed) {
+    const Graph graph = prepare_graph(RandomProgram(seed, {.nodes = 5, .most_rows = 40}).joint());
     const Plan free = make_plan(graph, test_target(), {.machine = &memory_bound(), .effort = 0.01});
-    for (const double part : {1.0, 0.8, 0.6, 0.0}) {
+    for (const double part : {1.0, 0.7, 0.0}) {
       const auto memory =
           free.input_bytes + static_cast<std::int64_t>(part * static_cast<double>(free.arena_bytes));
       values += expect_laws(graph, {.memory = memory, .machine = &memory_bound()},
@@ -82,11 +82,11 @@ TEST_F(DuplicateLaws, HoldWithinBudgets) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_GT(values, few ? -1 : 50);
+  EXPECT_GT(values, few ? -1 : 10);
 }
 
 TEST_F(DuplicateLaws, HoldWithHintsAndInAGivenOrder) {
-  for (unsigned seed = 0; seed < seeds(60); ++seed) {
+  for (unsigned seed = 0; seed < seeds(30); ++seed) {
     const Graph graph = prepare_graph(with_random_hints(RandomProgram(seed).joint(), seed));
     expect_laws(graph, {.machine = &memory_bound()}, fmt::format("seed {} with hints", seed));
     expect_laws(graph, {.machine = &memory_bound(), .fixed_order = true},

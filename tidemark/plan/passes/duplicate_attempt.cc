@@ -101,8 +101,10 @@ void DuplicateSearch::copy_into(const Taker& taker, int item) {
   unit.runs.insert(unit.runs.begin() + static_cast<std::ptrdiff_t>(taker.at), copies.begin(), copies.end());
 }
 
-// What nobody reads any more is not made, nor what was made for it alone.
-void DuplicateSearch::remove_unread(int item) {
+// What nobody reads any more is not made, nor what its unit makes for it alone. False: another unit makes
+// something for it alone, another version of which the copies read; that one had better stay in use.
+bool DuplicateSearch::remove_unread(int item) {
+  const int home = state_.unit_of(state_.item(item).maker);
   std::vector<int> unread = {item};
   while (!unread.empty()) {
     const int i = unread.back();
@@ -111,8 +113,9 @@ void DuplicateSearch::remove_unread(int item) {
     x.last_read = state_.find_last_read(x);
     if (!x.readers.empty() || x.pinned || x.maker < 0) continue;
     const int r = x.maker;
+    if (state_.unit_of(r) != home || state_.run(r).makes.size() != 1) return false;
     x.maker = -1;
-    Unit& unit = state_.unit(state_.unit_of(r));
+    Unit& unit = state_.unit(home);
     std::erase(unit.runs, r);
     state_.unit_of_[static_cast<std::size_t>(r)] = -1;
     if (unit.runs.empty()) state_.at_[static_cast<std::size_t>(unit.position)] = -1;
@@ -121,11 +124,14 @@ void DuplicateSearch::remove_unread(int item) {
       unread.push_back(read.item);
     }
   }
+  return true;
 }
 
 bool DuplicateSearch::is_valid(std::span<const int> units) const {
   for (const int u : units) {
-    if (!state_.unit(u).runs.empty() && !state_.is_small_enough(u, u)) return false;
+    const Unit& unit = state_.unit(u);
+    if (unit.runs.size() <= 1) continue;
+    if (!state_.is_small_enough(u, u) || (unit.closed && !state_.folds_own_result(u, u))) return false;
   }
   return state_.profile_.most() <= state_.limit_;
 }
@@ -164,14 +170,14 @@ bool DuplicateSearch::attempt(int item, std::span<const Taker> takers) {
   const Before before = remember(units, items);
   const std::vector<Life> lives_before = lives();
   for (const Taker& taker : takers) copy_into(taker, item);
-  remove_unread(item);
+  const bool complete = remove_unread(item);
   const bool in_order = !draft_.order_is_given || state_.item(item).maker >= 0;
   double seconds = 0, seconds_before = 0;
   for (const int u : units) {
     seconds += seconds_of(u);
     seconds_before += seconds_[static_cast<std::size_t>(u)];
   }
-  if (in_order && seconds < (1 - least_gain) * seconds_before) {
+  if (complete && in_order && seconds < (1 - least_gain) * seconds_before) {
     touch(items, touched);
     recount(lives_before, items, touched);
     if (is_valid(units)) {

@@ -73,7 +73,7 @@ class DuplicateSearch {
   void touch(std::span<const int> items, std::vector<int>& touched) const;
   void recount(std::span<const Life> lives, std::span<const int> items, std::span<const int> units);
   void copy_into(const Taker& taker, int item);
-  void remove_unread(int item);
+  bool remove_unread(int item);
   bool is_valid(std::span<const int> units) const;
   double seconds_of(int unit) const;
   const RunCost& cost_of(NodeId node) const;
