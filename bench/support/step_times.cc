@@ -4,10 +4,7 @@
 #include <cstring>
 #include <random>
 
-#include "tidemark/base/aligned.h"
-#include "tidemark/cpu/kernel_clock.h"
 #include "tidemark/ops/cpu_target.h"
-#include "tidemark/runtime/executor.h"
 
 namespace tidemark::bench {
 namespace {
@@ -23,34 +20,41 @@ void fill(std::byte* bytes, const Type& type, std::mt19937& random) {
 
 }  // namespace
 
+TimedPlan::TimedPlan(const Graph& graph, const Plan& plan, CpuDevice& device,
+                     std::span<std::byte* const> inputs)
+    : arena_(device, plan.arena_bytes),
+      executor_(graph, verified(graph, plan, cpu_target()), device, arena_),
+      memory_(host_addresses(inputs)),
+      clock_(device.pool().threads()),
+      times_{.seconds = std::vector<double>(plan.steps.size(), 1e9), .whole = 1e9} {
+  std::mt19937 random(1);
+  for (std::size_t i = memory_.size(); i < graph.inputs().size(); ++i) {
+    const Type& type = graph.type(graph.inputs()[i].value);
+    owned_.push_back(allocate_aligned(type.bytes()));
+    fill(owned_.back().get(), type, random);
+    memory_.push_back(host_address(owned_.back().get()));
+  }
+  executor_.run(memory_);
+}
+
+void TimedPlan::run() {
+  const double begin = clock_.now();
+  double last = begin;
+  executor_.run(memory_, [&](std::size_t step) {
+    const double now = clock_.now();
+    double& least = times_.seconds[step];
+    least = std::min(least, std::max(now - last - clock_.cost(), clock_.resolution()));
+    last = now;
+  });
+  const double looking = clock_.cost() * static_cast<double>(times_.seconds.size());
+  times_.whole = std::min(times_.whole, last - begin - looking);
+}
+
 StepTimes step_times(const Graph& graph, const Plan& plan, CpuDevice& device, int rounds,
                      std::span<std::byte* const> inputs) {
-  Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, verified(graph, plan, cpu_target()), device, arena);
-  std::vector<AlignedBytes> owned;
-  std::vector<Address> memory = host_addresses(inputs);
-  std::mt19937 random(1);
-  for (std::size_t i = memory.size(); i < graph.inputs().size(); ++i) {
-    const Type& type = graph.type(graph.inputs()[i].value);
-    owned.push_back(allocate_aligned(type.bytes()));
-    fill(owned.back().get(), type, random);
-    memory.push_back(host_address(owned.back().get()));
-  }
-  executor.run(memory);
-  const KernelClock clock(device.pool().threads());
-  StepTimes times{.seconds = std::vector<double>(plan.steps.size(), 1e9), .whole = 1e9};
-  for (int round = 0; round < rounds; ++round) {
-    const double begin = clock.now();
-    double last = begin;
-    executor.run(memory, [&](std::size_t step) {
-      const double now = clock.now();
-      double& least = times.seconds[step];
-      least = std::min(least, std::max(now - last - clock.cost(), clock.resolution()));
-      last = now;
-    });
-    times.whole = std::min(times.whole, last - begin - clock.cost() * static_cast<double>(plan.steps.size()));
-  }
-  return times;
+  TimedPlan timed(graph, plan, device, inputs);
+  for (int round = 0; round < rounds; ++round) timed.run();
+  return timed.times();
 }
 
 }  // namespace tidemark::bench

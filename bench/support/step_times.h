@@ -3,8 +3,11 @@
 #include <span>
 #include <vector>
 
+#include "tidemark/base/aligned.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/cpu/kernel_clock.h"
 #include "tidemark/plan/plan.h"
+#include "tidemark/runtime/executor.h"
 
 namespace tidemark::bench {
 
@@ -13,8 +16,24 @@ struct StepTimes {
   double whole = 0;             // of all steps at once, likewise
 };
 
-// `inputs`: memory for each of the graph's inputs, which the run may overwrite; none: random numbers, and
-// zero for indices.
+// A plan that is run again and again, its least times so far. `inputs`: memory for each of the graph's inputs,
+// which the run may overwrite; none: random numbers, and zero for indices.
+class TimedPlan {
+ public:
+  TimedPlan(const Graph& graph, const Plan& plan, CpuDevice& device, std::span<std::byte* const> inputs = {});
+  void run();
+  const StepTimes& times() const { return times_; }
+
+ private:
+  Arena arena_;
+  Executor executor_;
+  std::vector<AlignedBytes> owned_;
+  std::vector<Address> memory_;
+  KernelClock clock_;
+  StepTimes times_;
+};
+
+// So many rounds of it, after one that does not count.
 StepTimes step_times(const Graph& graph, const Plan& plan, CpuDevice& device, int rounds,
                      std::span<std::byte* const> inputs = {});
 

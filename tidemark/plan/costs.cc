@@ -1,27 +1,46 @@
 #include "tidemark/plan/costs.h"
 
 #include <algorithm>
-#include <array>
 
 #include "tidemark/base/check.h"
 #include "tidemark/plan/step_call.h"
 
 namespace tidemark {
+
+void KernelSum::add_to_group(const Cost& cost, DType dtype) {
+  bytes_ += cost.bytes;
+  const auto work = static_cast<std::size_t>(cost.work);
+  work_flops_[work] += cost.flops / machine_.work[work].speed[static_cast<std::size_t>(dtype)];
+  if (first_ == WorkKind::by_kind) first_ = cost.work;
+}
+
+double KernelSum::seconds() const {
+  if (first_ == WorkKind::by_kind) return alone_;
+  double seconds = machine_.overhead;
+  for (std::size_t work = 0; work < work_flops_.size(); ++work) {
+    if (work_flops_[work] > 0) seconds += work_flops_[work] / machine_.work[work].flops.at(work_flops_[work]);
+  }
+  if (bytes_ > 0) seconds += bytes_ / machine_[first_].bytes.at(bytes_);
+  return seconds;
+}
+
 namespace {
 
 // Adds up the steps of one kernel.
-class KernelSum {
+class StepSum {
  public:
-  KernelSum(const Graph& graph, const Plan& plan, const Target& target, const Machine& machine)
-      : graph_(graph), plan_(plan), target_(target), machine_(machine) {}
+  StepSum(const Graph& graph, const Plan& plan, const Target& target, const Machine& machine)
+      : graph_(graph), plan_(plan), target_(target), sum_(machine) {}
 
   // What the step adds.
   Cost add(const Step& step) {
     const StepCall call(graph_, plan_, step);
     Cost cost = target_.cost(call);
     const DType dtype = arithmetic_dtype(call);
-    alone_ += seconds_of(machine_, cost, dtype);
-    if (step.group < 0) return cost;
+    if (step.group < 0) {
+      sum_.add_alone(cost, dtype);
+      return cost;
+    }
     for (const Ref& ref : step.in) {
       if (std::ranges::count(at_hand_, ref.value) > 0 || std::ranges::count(made_, ref.buffer) > 0) {
         cost.bytes -= static_cast<double>(graph_.type(ref.value).bytes());
@@ -35,34 +54,19 @@ class KernelSum {
         cost.bytes -= static_cast<double>(graph_.type(ref.value).bytes());
     }
     cost.bytes = std::max(0.0, cost.bytes);
-    bytes_ += cost.bytes;
-    const auto work = static_cast<std::size_t>(cost.work);
-    work_flops_[work] += cost.flops / machine_.work[work].speed[static_cast<std::size_t>(dtype)];
-    if (first_ == WorkKind::by_kind) first_ = cost.work;
+    sum_.add_to_group(cost, dtype);
     return cost;
   }
 
-  double seconds() const {
-    if (first_ == WorkKind::by_kind) return alone_;
-    double seconds = machine_.overhead;
-    for (std::size_t work = 0; work < work_flops_.size(); ++work) {
-      if (work_flops_[work] > 0)
-        seconds += work_flops_[work] / machine_.work[work].flops.at(work_flops_[work]);
-    }
-    if (bytes_ > 0) seconds += bytes_ / machine_[first_].bytes.at(bytes_);
-    return seconds;
-  }
+  double seconds() const { return sum_.seconds(); }
 
  private:
   const Graph& graph_;
   const Plan& plan_;
   const Target& target_;
-  const Machine& machine_;
+  KernelSum sum_;
   std::vector<ValueId> at_hand_;  // read before
   std::vector<BufferId> made_;    // written here
-  double bytes_ = 0, alone_ = 0;
-  std::array<double, work_count> work_flops_ = {};  // by kind, as many as take f32 the same time
-  WorkKind first_ = WorkKind::by_kind;              // whose bandwidth counts
 };
 
 }  // namespace
@@ -77,7 +81,7 @@ std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const
       t = kernel.last;
       continue;
     }
-    KernelSum all(graph, plan, target, machine), firsts(graph, plan, target, machine);
+    StepSum all(graph, plan, target, machine), firsts(graph, plan, target, machine);
     bool repeats = false;
     for (; t < kernel.last; ++t) {
       const Step& step = plan.steps[t];

@@ -1,12 +1,30 @@
 // What a plan's kernels are predicted to cost. A group is one kernel: the arithmetic of all its steps, one
 // start, and of the bytes those that come from memory, each once, and those that go there.
 #pragma once
+#include <array>
 #include <vector>
 
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/plan.h"
 
 namespace tidemark {
+
+// What the runs of one kernel add up to, which is one by itself or a group.
+class KernelSum {
+ public:
+  explicit KernelSum(const Machine& machine) : machine_(machine) {}
+
+  void add_alone(const Cost& cost, DType dtype) { alone_ += seconds_of(machine_, cost, dtype); }
+  // Of a group; `cost.bytes` are those that it moves from and to memory.
+  void add_to_group(const Cost& cost, DType dtype);
+  double seconds() const;
+
+ private:
+  const Machine& machine_;
+  double bytes_ = 0, alone_ = 0;
+  std::array<double, work_count> work_flops_ = {};  // by kind, as many as take f32 the same time
+  WorkKind first_ = WorkKind::by_kind;              // whose bandwidth counts; by_kind: this is no group
+};
 
 struct KernelCost {
   std::size_t first = 0, last = 0;  // steps [first, last)

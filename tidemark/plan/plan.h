@@ -113,6 +113,13 @@ struct HintReport {
   double seconds = 0;           // predicted, of those
 };
 
+// Values that kernels make for themselves, because that is faster than writing and reading them.
+struct Duplicates {
+  int values = 0;      // each as often as a kernel makes it so
+  int steps = 0;       // that the plan has more for it
+  double seconds = 0;  // saved, as predicted
+};
+
 inline constexpr std::string_view cpu_target_name = "cpu";
 
 struct Plan;
@@ -150,10 +157,12 @@ struct Plan {
 
   std::int64_t budget = 0;   // what the peak had to stay within; 0: nothing was asked
   double seconds = 0;        // predicted for all steps, on the machine planned for
-  double least_seconds = 0;  // if nothing were recomputed
+  double least_seconds = 0;  // if nothing were recomputed for want of memory
   double seconds_bound =
       0;  // no plan within the budget, with these views, donations and groups, is predicted faster
   double extra_time() const { return least_seconds > 0 ? seconds / least_seconds - 1 : 0; }
+
+  Duplicates duplicates;
 
   std::vector<HintReport> hints;  // the graph's hints, then its checkpoints
 };

@@ -80,6 +80,7 @@ Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
   json["lanes"] = Json::array();
   for (const Lane& lane : plan.lanes) json["lanes"].push_back(lane.name);
   json["choices"] = {{"recompute", repeats(plan)},
+                     {"recompute_as_faster", plan.duplicates.values},
                      {"compress", count_ops(graph, &Op::unpacks)},
                      {"disk", copies(plan)},
                      {"invert", count_ops(graph, &Op::undoes)}};

@@ -15,7 +15,7 @@ int repeats(const Plan& plan) {
   std::vector<NodeId> nodes = executions(plan);
   std::ranges::sort(nodes, {}, &NodeId::index);
   const auto rest = std::ranges::unique(nodes);
-  return static_cast<int>(rest.size());
+  return static_cast<int>(rest.size()) - plan.duplicates.steps;
 }
 
 }  // namespace tidemark::cli

@@ -5,6 +5,7 @@
 //   order → executions   what runs when
 //   remat → executions   what runs again, to stay within a budget: a node listed twice is a recomputation
 //   fuse → groups        which runs are one kernel, so that what passes between them needs no memory
+//   duplicate → executions   what each kernel that reads it makes for itself
 //   in_place → overwrites, liveness → buffers, layout → offsets
 //
 // A *root* is a value with memory of its own; every value is a window on exactly one root (itself, when no
@@ -38,6 +39,8 @@ struct Execution {
   std::vector<BufferId> buffers = {};    // where the results go
   BufferId scratch = {};
   bool required = false;  // added because a hint asks for it; a search leaves it where it is
+  // Made for its own group alone, where that is faster than reading it: others read the version before.
+  bool duplicate = false;
 };
 
 // `first` must have run before `second` although no value flows: a reader before the writer that reuses its
@@ -101,6 +104,8 @@ struct Draft {
   double base_seconds = 0;         // of all nodes once, as remat counts
   // The same, and what must run again within the budget: no less, whatever is put into groups.
   double seconds_bound = 0;
+  Duplicates duplicates;
+  double repeat_seconds = 0;    // with duplicates: what running again for want of memory took before them
   std::int64_t work_units = 0;  // what the searches spent, counted in node visits
 
   ValueId root(ValueId v) const { return windows[v.index].root; }

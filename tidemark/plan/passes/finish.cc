@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tidemark/plan/costs.h"
+#include "tidemark/plan/passes/groups.h"
 #include "tidemark/plan/passes/passes.h"
 
 namespace tidemark {
@@ -30,21 +31,22 @@ Plan finish(const Draft& draft) {
   plan.binds_outputs = draft.binds_outputs;
   if (draft.regions) plan.bodies = draft.regions->bodies;
 
-  std::vector<BufferId> holder(graph.values().size());
+  Holders holders(graph.values().size());
   const auto ref = [&](ValueId v) {
     const Window& window = draft.windows[v.index];
     return Ref{
-        .value = v, .buffer = holder[window.root.index], .offset = window.offset, .strides = window.strides};
+        .value = v, .buffer = holders[window.root], .offset = window.offset, .strides = window.strides};
   };
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     const ValueId v = graph.inputs()[i].value;
-    holder[v.index] = BufferId(i);  // liveness puts the inputs first
+    holders.set(v, BufferId(i));  // liveness puts the inputs first
     plan.input_bytes += graph.type(v).bytes();
   }
 
   std::int64_t largest_scratch = 0;
   for (const Execution& run : draft.executions) {
     const Node& node = graph[run.node];
+    holders.come_to(run);
     Step step{.kind = StepKind::compute,
               .node = run.node,
               .in = {},
@@ -52,13 +54,14 @@ Plan finish(const Draft& draft) {
               .scratch = run.scratch,
               .group = run.group};
     for (ValueId v : node.operands) step.in.push_back(ref(v));
-    for (std::size_t r = 0; r < node.results.size(); ++r) holder[node.results[r].index] = run.buffers[r];
+    for (std::size_t r = 0; r < node.results.size(); ++r) holders.set(run, node.results[r], run.buffers[r]);
     for (ValueId v : node.results) step.out.push_back(ref(v));
     if (run.scratch.valid()) {
       largest_scratch = std::max(largest_scratch, draft.buffers[run.scratch.index].bytes);
     }
     plan.steps.push_back(std::move(step));
   }
+  holders.come_to({});
   for (ValueId v : graph.outputs()) plan.outputs.push_back(ref(v));
 
   for (const KernelCost& kernel : kernel_costs(graph, plan, target, *draft.machine)) {
@@ -67,6 +70,8 @@ Plan finish(const Draft& draft) {
     plan.seconds += kernel.seconds;
     plan.least_seconds += kernel.first_seconds;
   }
+  plan.duplicates = draft.duplicates;
+  if (draft.duplicates.values > 0) plan.least_seconds = plan.seconds - draft.repeat_seconds;
   plan.seconds_bound = std::clamp(plan.least_seconds + draft.seconds_bound - draft.base_seconds,
                                   plan.least_seconds, plan.seconds);
   plan.lower_bound = plan.input_bytes + maximum_load(plan.buffers, plan.steps.size(), target.alignment);

@@ -22,7 +22,8 @@ std::int64_t FuseState::order_bound() const {
     for (int r : unit(u).runs) {
       parts.scratch[t] += run(r).scratch;
       for (int b : run(r).before) {
-        if (unit_of(b) != u) add_once(parts.before[t], task_of[static_cast<std::size_t>(unit_of(b))]);
+        if (unit_of(b) >= 0 && unit_of(b) != u)
+          add_once(parts.before[t], task_of[static_cast<std::size_t>(unit_of(b))]);
       }
       for (const Read& read : run(r).reads) {
         const int number = item_number[static_cast<std::size_t>(read.item)];

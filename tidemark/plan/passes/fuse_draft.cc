@@ -25,12 +25,29 @@ void FuseState::read_draft() {
     unit_of_.push_back(r);
     at_.push_back(r);
   }
+  read_groups();
+}
+
+// Groups that the draft has already are units, at the position of their first run.
+void FuseState::read_groups() {
+  bool any = false;
+  for (int r = 1; r < runs(); ++r) {
+    const int group = draft_.executions[static_cast<std::size_t>(r)].group;
+    if (group < 0 || draft_.executions[static_cast<std::size_t>(r) - 1].group != group) continue;
+    const int first = unit_of(r - 1);
+    move_runs(first, r, unit(first).position);
+    unit(first).take_kind(unit(r));
+    any = true;
+  }
+  if (!any) return;
+  for (Item& x : items_) x.last_read = find_last_read(x);
 }
 
 void FuseState::read_run(int r, std::vector<int>& item_of) {
   const Node& node = graph_[draft_.executions[static_cast<std::size_t>(r)].node];
   const PlannedCall call(draft_, node);
   Run& run = this->run(r);
+  run.node = draft_.executions[static_cast<std::size_t>(r)].node;
   run.scratch = draft_.target->aligned(draft_.target->scratch(call));
   if (!node.results.empty() && node.regions.empty()) run.fusion = draft_.target->fusion(call);
   if (run.fusion == Fusion::pointwise && run.scratch > 0) run.fusion = Fusion::none;

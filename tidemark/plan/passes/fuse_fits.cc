@@ -7,9 +7,6 @@
 namespace tidemark {
 namespace {
 
-// So many that the tiles of all temporaries stay in the nearest cache, and that preparing a kernel takes no
-// time.
-constexpr std::size_t most_runs = 32;
 // Arrays that a kernel walks through at once; single elements do not count.
 constexpr int most_streams = 16;
 

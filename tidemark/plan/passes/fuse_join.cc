@@ -78,11 +78,7 @@ bool FuseState::join_at(int position, int first, int second) {
   recount_extra(first);
   for (int u : touched) recount_extra(u);
   if (profile_.most(from, to) <= highest) {
-    Unit &a = unit(first), &b = unit(second);
-    a.shape = b.shape;
-    a.closed = b.closed;
-    a.has_home |= b.has_home;
-    b.runs.clear();
+    unit(first).take_kind(unit(second));
     return true;
   }
   for (int i : items) count(i, -1);

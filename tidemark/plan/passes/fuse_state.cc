@@ -18,7 +18,9 @@ FuseState::FuseState(const Draft& draft)
   read_draft();
   for (std::size_t i = 0; i < items_.size(); ++i) count(static_cast<int>(i), +1);
   extra_.assign(units_.size(), 0);
-  for (int u = 0; u < runs(); ++u) recount_extra(u);
+  for (int u = 0; u < runs(); ++u) {
+    if (!unit(u).runs.empty()) recount_extra(u);
+  }
   limit_ = highest_load();
 }
 
@@ -26,7 +28,7 @@ FuseState::Life FuseState::life_of(const Item& item) const {
   if (item.maker < 0) return {};
   const int home = unit_of(item.maker);
   const int begin = unit(home).position;
-  if (item.pinned) return {begin, runs() - 1};
+  if (item.pinned) return {begin, last_position()};
   if (unit(home).runs.size() > 1 && is_inside(item, home, home)) return {};
   return {begin, std::max(begin, item.last_read)};
 }
@@ -162,7 +164,12 @@ std::vector<Execution> FuseState::executions() const {
   for (int u : at_) {
     if (u < 0) continue;
     for (int r : unit(u).runs) {
-      list.push_back(draft_.executions[static_cast<std::size_t>(r)]);
+      const auto r_index = static_cast<std::size_t>(r);
+      if (r_index < draft_.executions.size()) {
+        list.push_back(draft_.executions[r_index]);
+      } else {
+        list.push_back({.node = run(r).node, .duplicate = true});
+      }
       list.back().group = unit(u).runs.size() > 1 ? group : -1;
     }
     group += unit(u).runs.size() > 1;

@@ -43,11 +43,18 @@ class FuseState {
   std::int64_t order_bound() const;
 
  private:
+  friend class DuplicateSearch;
+
+  // So many runs that the tiles of all temporaries stay in the nearest cache, and that preparing a kernel
+  // takes no time.
+  static constexpr std::size_t most_runs = 32;
+
   struct Read {
     int item;
     ValueId value;  // as read: the root, or a window on it
   };
   struct Run {
+    NodeId node;
     Fusion fusion = Fusion::none;
     Shape shape;  // that its group must have
     std::vector<Read> reads;
@@ -71,6 +78,14 @@ class FuseState {
     bool closed = false;  // ends with a reduction: nothing may follow
     bool has_home = false;
     Shape shape;
+
+    // That of a unit whose runs were put behind its own.
+    void take_kind(Unit& other) {
+      shape = other.shape;
+      closed = other.closed;
+      has_home |= other.has_home;
+      other.runs.clear();
+    }
   };
   struct Life {
     int begin = 0, end = -1;
@@ -84,10 +99,12 @@ class FuseState {
   Unit& unit(int u) { return units_[static_cast<std::size_t>(u)]; }
   const Unit& unit(int u) const { return units_[static_cast<std::size_t>(u)]; }
 
+  int last_position() const { return static_cast<int>(at_.size()) - 1; }
   static void add_once(std::vector<int>& list, int x);
   void read_draft();
   void read_run(int r, std::vector<int>& item_of);
   void read_edges();
+  void read_groups();
   Life life_of(const Item& item) const;
   bool is_inside(const Item& item, int a, int b) const;  // if a and b were one unit
   bool is_in(int r, int a, int b) const { return r >= 0 && (unit_of(r) == a || unit_of(r) == b); }
@@ -111,9 +128,9 @@ class FuseState {
   std::vector<bool> wanted_;  // per root: an output
   std::vector<Run> runs_;
   std::vector<Item> items_;
-  std::vector<Unit> units_;  // a run's own at first; those that joined another have no runs
-  std::vector<int> unit_of_;
-  std::vector<int> at_;  // per position: its unit, -1 where it is empty
+  std::vector<Unit> units_;   // a run's own, or a group's; those that joined another have no runs
+  std::vector<int> unit_of_;  // per run; -1: it is not made any more
+  std::vector<int> at_;       // per position: its unit, -1 where it is empty
   std::vector<std::int64_t>
       extra_;  // per unit: scratch less what in-place reuses save, as counted in the profile
   LoadProfile profile_;

@@ -38,8 +38,15 @@ class InPlaceReuses {
 
   // The executions [begin, end), everything later being decided.
   void decide(std::size_t begin, std::size_t end) {
+    duplicates_.clear();
     for (std::size_t t = begin; t < end; ++t) {
-      for (ValueId v : node_at(t).results) read_later_[v.index] = false;
+      for (ValueId v : node_at(t).results) {
+        if (at(t).duplicate) {
+          duplicates_.push_back(v);
+        } else {
+          read_later_[v.index] = false;
+        }
+      }
     }
     taken_.clear();
     for (std::size_t t = begin; t < end; ++t) {
@@ -59,7 +66,10 @@ class InPlaceReuses {
       }
     }
     for (std::size_t t = begin; t < end; ++t) {
-      for (ValueId v : node_at(t).operands) read_later_[draft_.root(v).index] = true;
+      for (ValueId v : node_at(t).operands) {
+        const ValueId root = draft_.root(v);
+        if (std::ranges::count(duplicates_, root) == 0) read_later_[root.index] = true;
+      }
     }
   }
 
@@ -120,8 +130,9 @@ class InPlaceReuses {
   const Graph& graph_;
   std::vector<bool> pinned_;
   std::vector<std::vector<bool>> in_tiles_;
-  std::vector<bool> read_later_;  // the root, before its next computation
-  std::vector<ValueId> taken_;    // in the step or group that is being decided
+  std::vector<bool> read_later_;     // the root, before its next computation
+  std::vector<ValueId> duplicates_;  // made by the group that is being decided for itself
+  std::vector<ValueId> taken_;       // in the step or group that is being decided
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ Draft liveness(Draft draft) {
   const Graph& graph = *draft.graph;
   const auto steps = static_cast<std::int32_t>(draft.executions.size());
   draft.buffers.clear();
-  std::vector<BufferId> holder(graph.values().size());  // where the latest version of each root is
+  Holders holders(graph.values().size());
   const auto add = [&](Buffer buffer) {
     draft.buffers.push_back(buffer);
     return BufferId(draft.buffers.size() - 1);
@@ -21,13 +21,13 @@ Draft liveness(Draft draft) {
 
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     const Input& input = graph.inputs()[i];
-    holder[input.value.index] = add({.binding = Binding::argument,
-                                     .purpose = input.donated ? Purpose::donated : Purpose::input,
-                                     .bytes = graph.type(input.value).bytes(),
-                                     .slot = static_cast<std::int32_t>(i),
-                                     .begin = 0,
-                                     .end = steps,
-                                     .value = input.value});
+    holders.set(input.value, add({.binding = Binding::argument,
+                                  .purpose = input.donated ? Purpose::donated : Purpose::input,
+                                  .bytes = graph.type(input.value).bytes(),
+                                  .slot = static_cast<std::int32_t>(i),
+                                  .begin = 0,
+                                  .end = steps,
+                                  .value = input.value}));
   }
 
   const std::vector<std::vector<bool>> tiles = in_tiles(draft);
@@ -39,8 +39,9 @@ Draft liveness(Draft draft) {
     }
     Execution& run = draft.executions[static_cast<std::size_t>(t)];
     const Node& node = graph[run.node];
+    holders.come_to(run);
     for (ValueId v : node.operands) {
-      const BufferId b = holder[draft.root(v).index];
+      const BufferId b = holders[draft.root(v)];
       TM_CHECK(b.valid(), "step {} ({}) reads %{} before it is computed", t, node.op->name, v.index);
       Buffer& buffer = draft.buffers[b.index];
       buffer.end = std::max(buffer.end, buffer.binding == Binding::tile ? t + 1 : last);
@@ -52,15 +53,15 @@ Draft liveness(Draft draft) {
         run.buffers[r] = add(
             {.binding = Binding::tile, .bytes = graph.type(v).bytes(), .begin = t, .end = t + 1, .value = v});
       } else if (draft.home[v.index].valid()) {
-        run.buffers[r] = holder[draft.home[v.index].index];
+        run.buffers[r] = holders[draft.home[v.index]];
       } else if (!run.overwrites.empty() && run.overwrites[r].valid()) {
-        run.buffers[r] = holder[run.overwrites[r].index];
+        run.buffers[r] = holders[run.overwrites[r]];
       } else {
         run.buffers[r] = add({.bytes = graph.type(v).bytes(), .begin = first, .end = last, .value = v});
       }
     }
     for (std::size_t r = 0; r < node.results.size(); ++r) {
-      holder[node.results[r].index] = run.buffers[r];
+      holders.set(run, node.results[r], run.buffers[r]);
       Buffer& buffer = draft.buffers[run.buffers[r].index];
       if (buffer.binding != Binding::tile) buffer.end = std::max(buffer.end, last);
     }
@@ -72,8 +73,9 @@ Draft liveness(Draft draft) {
     }
   }
 
+  holders.come_to({});
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-    Buffer& buffer = draft.buffers[holder[draft.root(graph.outputs()[i]).index].index];
+    Buffer& buffer = draft.buffers[holders[draft.root(graph.outputs()[i])].index];
     buffer.end = steps;
     if (buffer.binding != Binding::arena) continue;
     buffer.purpose = Purpose::output;

@@ -17,6 +17,8 @@ Draft hints(Draft draft);
 Draft remat(Draft draft);
 // Which runs are one kernel, and so next to each other; never at a higher load.
 Draft fuse(Draft draft);
+// Which values each kernel that reads them makes for itself, because that is faster; never at a higher load.
+Draft duplicate(Draft draft);
 // Which results are written over an operand that nobody reads again.
 Draft in_place(Draft draft);
 // Which buffers exist, and from which step to which.

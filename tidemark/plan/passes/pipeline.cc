@@ -48,6 +48,11 @@ const Row passes[] = {
       "after remat: what runs again joins its readers like anything else; before in_place, which goes by "
       "groups"},
      fuse},
+    {{"duplicate", optional,
+      "after fuse: only in kernels is making a value again cheaper than reading it; left out of all "
+      "searches, "
+      "and tried on what they chose"},
+     duplicate},
     {{"in_place", optional, "after order: who is the last reader is known only now"}, in_place},
     {{"liveness", required, "after everything that decides who shares memory with whom"}, liveness},
     {{"layout", required, "last: addresses follow from lifetimes"}, layout},
@@ -66,6 +71,8 @@ std::int64_t checked_peak(const Draft& draft, std::string_view pass) {
   return so_far.peak();
 }
 
+constexpr std::string_view the_end = "";
+
 // Passes of one planning, the verifier behind them, and what the caller wants to know of both.
 class Planning {
  public:
@@ -82,6 +89,22 @@ class Planning {
 
   Draft run(Draft draft, std::string_view first, std::string_view last) {
     return driver_.run(std::move(draft), first, last);
+  }
+
+  // Remat and what follows, for a draft in which nothing is made again because it is faster.
+  Draft rest(Draft draft) { return run(run(std::move(draft), "remat", "duplicate"), "in_place", the_end); }
+  // The finished draft, or with what is faster made again: never slower than it was, nor higher.
+  Draft duplicated(Draft done) {
+    if (!options_.allow.has(Choice::recompute)) return done;
+    Draft with = run(done, "duplicate", "in_place");
+    if (with.duplicates.values == 0) return done;
+    with.layout_height = options_.memory ? done.arena_bytes : -1;
+    with.rough_layout = false;
+    with = run(std::move(with), "in_place", the_end);
+    const Plan before = finish(done);
+    with.repeat_seconds = before.seconds - before.least_seconds;
+    with.duplicates.seconds = before.seconds - finish(with).seconds;
+    return with.duplicates.seconds > 0 && with.arena_bytes <= done.arena_bytes ? with : done;
   }
 
   SolverLog* solver_log() { return report_ ? &report_->solvers : nullptr; }
@@ -115,8 +138,6 @@ class Planning {
   PassDriver<Draft> driver_;
 };
 
-constexpr std::string_view the_end = "";
-
 std::int64_t input_bytes(const Graph& graph) {
   std::int64_t bytes = 0;
   for (const Input& input : graph.inputs()) bytes += graph.type(input.value).bytes();
@@ -147,10 +168,11 @@ Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, con
                                    Bodies& bodies, PipelineReport* report) {
   Planning planning(options, report);
   if (options.control) options.control->enter("order", 0);
-  const auto rest = [&](Draft aimed) { return planning.run(std::move(aimed), "remat", the_end); };
+  const auto rest = [&](Draft aimed) { return planning.rest(std::move(aimed)); };
   if (!options.memory) {
     const RegionPlans regions = bodies.in(bodies.free());
-    return planning.finish_verified(rest(ordered_draft(graph, target, options, regions, planning)));
+    Draft done = rest(ordered_draft(graph, target, options, regions, planning));
+    return planning.finish_verified(planning.duplicated(std::move(done)));
   }
   const auto ordered = [&](const RegionPlans& regions, double share) {
     PlanOptions part = options;
@@ -165,7 +187,8 @@ Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, con
       return draft;
     };
     BodySearch search(bodies, order, rest);
-    return finish(search.best(allowed, floor, options.control));
+    Draft found = search.best(allowed, floor, options.control);
+    return finish(repeating ? planning.duplicated(std::move(found)) : found);
   };
   Plan plan;
   if (options.tiers.empty()) {

@@ -226,17 +226,31 @@ Json plan_json(const Plan& plan) {
                {"steps", std::move(steps)},
                {"outputs", refs_json(plan.outputs)},
                {"hints", std::move(hints)}};
+  if (plan.duplicates.values > 0) {
+    json["duplicates"] = {{"values", plan.duplicates.values},
+                          {"steps", plan.duplicates.steps},
+                          {"seconds", plan.duplicates.seconds}};
+  }
   if (plan.binds_outputs) json["binds_outputs"] = true;
   if (!plan.bodies.empty()) json["bodies"] = bodies_json(plan.bodies);
   return json;
 }
 
+Duplicates read_duplicates(const Reader& r) {
+  r.only({"values", "steps", "seconds"});
+  constexpr int most = std::numeric_limits<int>::max();
+  return {.values = static_cast<int>(r.field("values").integer(0, most)),
+          .steps = static_cast<int>(r.field("steps").integer(-most, most)),
+          .seconds = r.field("seconds").number()};
+}
+
 Plan read_plan(const Reader& root, int depth) {
   if (depth > max_region_depth)
     root.reject(fmt::format("regions nested more than {} deep", max_region_depth));
-  root.only({"format", "version", "plan_hash", "memories", "lanes", "order_free_bound", "store_all_bytes",
-             "flops", "bytes_moved", "seconds", "least_seconds", "seconds_bound", "buffers", "steps",
-             "outputs", "hints", "binds_outputs", "bodies", "target"});
+  root.only({"format",          "version", "plan_hash",   "memories", "lanes",         "order_free_bound",
+             "store_all_bytes", "flops",   "bytes_moved", "seconds",  "least_seconds", "seconds_bound",
+             "buffers",         "steps",   "outputs",     "hints",    "duplicates",    "binds_outputs",
+             "bodies",          "target"});
   Plan plan;
   if (root.has("target")) plan.target = root.field("target").text();  // older files are of the CPU
   read_memories(root.field("memories"), plan);
@@ -252,6 +266,7 @@ Plan read_plan(const Reader& root, int depth) {
   root.field("steps").each([&](const Reader& r) { plan.steps.push_back(read_step(r)); });
   root.field("outputs").each([&](const Reader& r) { plan.outputs.push_back(read_ref(r)); });
   root.field("hints").each([&](const Reader& r) { plan.hints.push_back(read_hint(r)); });
+  if (root.has("duplicates")) plan.duplicates = read_duplicates(root.field("duplicates"));
   if (root.has("binds_outputs")) plan.binds_outputs = root.field("binds_outputs").boolean();
   if (root.has("bodies")) {
     root.field("bodies").each([&](const Reader& r) {

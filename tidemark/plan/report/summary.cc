@@ -175,8 +175,9 @@ std::string summary(const Graph& graph, const Plan& plan) {
   const std::string undoing = counts.undone == 0 ? "" : fmt::format(", undoing {} calls", counts.undone);
   line("time",
        fmt::format("{:.4g} ms predicted, {:+.2f}% for recomputing {} of {} steps{}{}; at least {:+.2f}%",
-                   1e3 * plan.seconds, 100 * plan.extra_time(), counts.again, counts.computed, undoing,
-                   moving, plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
+                   1e3 * plan.seconds, 100 * plan.extra_time(), counts.again - plan.duplicates.steps,
+                   counts.computed - plan.duplicates.steps, undoing, moving,
+                   plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
   line("work", fmt::format("{:.4g} GFLOP, {:.4g} GB moved, {} steps", plan.flops / 1e9,
                            plan.bytes_moved / 1e9, plan.steps.size()));
   line("memory shared",
@@ -186,6 +187,11 @@ std::string summary(const Graph& graph, const Plan& plan) {
   if (counts.grouped > 0) {
     line("fused", fmt::format("{} steps in {} kernels, {} values ({}) without memory", counts.grouped,
                               counts.kernels, counts.in_tiles, bytes(counts.tile_bytes)));
+  }
+  if (const Duplicates& made = plan.duplicates; made.values > 0) {
+    line("faster again",
+         fmt::format("{} values made by kernels that read them, in {} more steps: {:+.2f}% time", made.values,
+                     made.steps, -100 * made.seconds / (plan.seconds + made.seconds)));
   }
   if (counts.packed > 0) {
     line("compressed", fmt::format("{} values wait for the backward pass in {} instead of {}", counts.packed,
