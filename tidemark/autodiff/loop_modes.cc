@@ -36,6 +36,8 @@ std::vector<LoopModes> loop_modes(const Graph& graph) {
       const LoopRecords records =
           records_of(unpack<LoopReverseAttrs>(back.attrs), lower_loops(back.regions[1]));
       modes.own.push_back(unlimited_memory);
+      modes.records = {records.bytes(attrs.trips)};
+      if (modes.records[0] <= own_most(attrs.memory)) modes.trips = attrs.trips;
       if (!first_unreplayable(node.regions[0])) {
         std::int64_t least = records.bytes(attrs.trips);
         if (attrs.memory < 0) {
@@ -43,6 +45,7 @@ std::vector<LoopModes> loop_modes(const Graph& graph) {
                leaner_records(unpack<LoopReverseAttrs>(back.attrs), records.joint)) {
             least = attrs.trips * leaner.step_bytes;
             modes.own.push_back(least);
+            modes.records.push_back(least);
           }
         }
         // Fewer bytes than the records, or they are kept.

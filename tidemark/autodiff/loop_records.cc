@@ -21,31 +21,6 @@ void copy_node(Builder& builder, const Graph& source, const Node& node, std::vec
   }
 }
 
-// The values computed outside from what is captured, written into the builder's graph.
-std::vector<Var> write_invariants(Builder& builder, const LoopRecords& records,
-                                  std::span<const Var> captured) {
-  const Graph& joint = records.joint;
-  std::vector<bool> needed(joint.values().size(), false);
-  for (ValueId v : records.invariant) needed[v.index] = true;
-  std::vector<bool> runs(joint.nodes().size(), false);
-  for (std::size_t n = joint.nodes().size(); n-- > 0;) {
-    const Node& node = joint.nodes()[n];
-    runs[n] = std::ranges::any_of(node.results, [&](ValueId v) { return needed[v.index]; });
-    for (ValueId v : node.operands) needed[v.index] = needed[v.index] || runs[n];
-  }
-  std::vector<Var> image(joint.values().size());
-  for (std::size_t i = 0; i < captured.size(); ++i)
-    image[joint.inputs()[records.at.carries + records.at.scanned + i].value.index] = captured[i];
-  const SourceLine where = builder.where();
-  for (std::size_t n = 0; n < joint.nodes().size(); ++n) {
-    if (runs[n]) copy_node(builder, joint, joint.nodes()[n], image);
-  }
-  builder.set_where(where);
-  std::vector<Var> values;
-  for (ValueId v : records.invariant) values.push_back(image[v.index]);
-  return values;
-}
-
 }  // namespace
 
 std::int64_t LoopRecords::bytes(std::int64_t trips) const {
@@ -90,8 +65,34 @@ std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, Loo
   return builder.call(op::loop, operands, pack(attrs), std::move(regions));
 }
 
+std::vector<Var> write_invariants(Builder& builder, const LoopRecords& records,
+                                  std::span<const Var> operands) {
+  const Graph& joint = records.joint;
+  const std::span<const Var> captured = operands.last(records.at.captured);
+  std::vector<bool> needed(joint.values().size(), false);
+  for (ValueId v : records.invariant) needed[v.index] = true;
+  std::vector<bool> runs(joint.nodes().size(), false);
+  for (std::size_t n = joint.nodes().size(); n-- > 0;) {
+    const Node& node = joint.nodes()[n];
+    runs[n] = std::ranges::any_of(node.results, [&](ValueId v) { return needed[v.index]; });
+    for (ValueId v : node.operands) needed[v.index] = needed[v.index] || runs[n];
+  }
+  std::vector<Var> image(joint.values().size());
+  for (std::size_t i = 0; i < captured.size(); ++i)
+    image[joint.inputs()[records.at.carries + records.at.scanned + i].value.index] = captured[i];
+  const SourceLine where = builder.where();
+  for (std::size_t n = 0; n < joint.nodes().size(); ++n) {
+    if (runs[n]) copy_node(builder, joint, joint.nodes()[n], image);
+  }
+  builder.set_where(where);
+  std::vector<Var> values;
+  for (ValueId v : records.invariant) values.push_back(image[v.index]);
+  return values;
+}
+
 std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, const LoopReverseAttrs& attrs,
-                                std::span<const Var> operands, std::span<const Var> kept) {
+                                std::span<const Var> operands, std::span<const Var> kept,
+                                const BackwardStart& start) {
   const Graph& joint = records.joint;
   const ReversalLayout& at = records.at;
   const std::span<const Var> xs = operands.subspan(at.carries, at.scanned);
@@ -99,7 +100,6 @@ std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, co
   const std::span<const Var> captured = operands.last(at.captured);
   const std::size_t outputs =
       joint.outputs().size() - at.results;  // of the first loop, what is stacked apart
-  const std::vector<Var> invariants = write_invariants(builder, records, captured);
 
   Graph body;
   Builder inside(body);
@@ -114,7 +114,8 @@ std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, co
     enter(at.carry_seeds + c);
   }
   for (std::size_t i = at.sums; i < at.inputs; ++i) {
-    carried.push_back(zeros(builder, joint.type(joint.inputs()[i].value)));
+    carried.push_back(start.sums.empty() ? zeros(builder, joint.type(joint.inputs()[i].value))
+                                         : start.sums[i - at.sums]);
     enter(i);
   }
   for (std::size_t i = at.y_seeds; i < at.sums; ++i) {
@@ -141,7 +142,7 @@ std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, co
           fixed.push_back(captured[record.place]);
           break;
         case RecordSource::invariant:
-          fixed.push_back(invariants[record.place]);
+          fixed.push_back(start.invariants[record.place]);
           break;
       }
     }

@@ -51,9 +51,18 @@ LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint, const std::ve
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
                                std::span<const Var> operands);
 
+// What comes to the second from outside its steps. `operands`: of the reversal.
+struct BackwardStart {
+  std::vector<Var> invariants = {};
+  std::vector<Var> sums = {};  // of gradients of captured values; none: they begin with zero
+};
+std::vector<Var> write_invariants(Builder& builder, const LoopRecords& records,
+                                  std::span<const Var> operands);
+
 // The second, for the operands of the reversal it replaces (snapshots unread): the gradients. `kept`: what
 // the first gave.
 std::vector<Var> write_backward(Builder& builder, const LoopRecords& records, const LoopReverseAttrs& attrs,
-                                std::span<const Var> operands, std::span<const Var> kept);
+                                std::span<const Var> operands, std::span<const Var> kept,
+                                const BackwardStart& start);
 
 }  // namespace tidemark

@@ -8,6 +8,7 @@
 
 #include "tidemark/autodiff/loop_pairs.h"
 #include "tidemark/autodiff/loop_records.h"
+#include "tidemark/autodiff/loop_segments.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ir/effects.h"
 #include "tidemark/ops/control/loop_files.h"
@@ -46,7 +47,7 @@ class Settling {
     std::optional<LoopRecords> records;
     std::int64_t slots = 0;
     std::optional<FileSlots> files;
-    std::vector<Var> kept;  // by records: what the first loop stacked
+    LoopSegments segments;  // by records
   };
 
   std::vector<Var> operands(const Node& node) const {
@@ -111,20 +112,18 @@ class Settling {
     if (records.bytes(attrs.trips) > limit && replayable && attrs.memory < 0) {
       const auto& reversed = unpack<LoopReverseAttrs>(reversal.attrs);
       for (const LeanerRecords& leaner : leaner_records(reversed, records.joint)) {
-        // A record of the size of a state is one: states are handed on without a copy.
-        if (attrs.trips * leaner.step_bytes > limit || leaner.step_bytes == state_bytes(source_, node))
-          continue;
+        // A record of the size of a state is one: in a whole loop, states are handed on without a copy.
+        const bool is_state = leaner.step_bytes == state_bytes(source_, node) && given.segments == 1;
+        if (attrs.trips * leaner.step_bytes > limit || is_state) continue;
         records = records_of(reversed, std::move(records.joint), leaner.again);
         break;
       }
     }
     if (records.bytes(attrs.trips) <= limit || !replayable) {
-      std::vector<Var> found = write_forward(builder_, records, attrs, operands(node));
-      const std::size_t results = node.results.size() - static_cast<std::size_t>(attrs.carries);
-      decision.kept.assign(found.begin(), found.end());
-      found.resize(results);
+      decision.segments = write_forward_segments(builder_, records, attrs, operands(node), given.segments,
+                                                 outliving_ys(node, attrs, pair->second));
       decision.records = std::move(records);
-      define(node, found);
+      define(node, decision.segments.results);
       return;
     }
     const std::int64_t state = std::max<std::int64_t>(1, state_bytes(source_, node));
@@ -163,6 +162,20 @@ class Settling {
                        [&](ValueId v) { return std::ranges::count(source_.outputs(), v) > 0; });
   }
 
+  // Of each y of the loop: is it read behind the reversal too?
+  std::vector<bool> outliving_ys(const Node& node, const LoopAttrs& attrs, NodeId reversal) const {
+    const auto carries = static_cast<std::size_t>(attrs.carries);
+    std::vector<bool> outlive(node.results.size() - 2 * carries, false);
+    const auto note = [&](ValueId v) {
+      for (std::size_t y = 0; y < outlive.size(); ++y)
+        outlive[y] = outlive[y] || node.results[carries + y] == v;
+    };
+    for (std::size_t n = reversal.index + std::size_t{1}; n < source_.nodes().size(); ++n)
+      std::ranges::for_each(source_.nodes()[n].operands, note);
+    std::ranges::for_each(source_.outputs(), note);
+    return outlive;
+  }
+
   bool snapshots_unread(const Node& node, const LoopAttrs& attrs) const {
     const std::vector<int> uses = use_counts(source_);
     return std::all_of(node.results.end() - static_cast<std::ptrdiff_t>(attrs.carries), node.results.end(),
@@ -175,8 +188,8 @@ class Settling {
     const auto found = decisions_.find(id.index);
     if (found != decisions_.end() && found->second.records) {
       // Snapshots have no image; the operands that matter come after them.
-      define(node,
-             write_backward(builder_, *found->second.records, attrs, operands(node), found->second.kept));
+      define(node, write_backward_segments(builder_, *found->second.records, attrs, operands(node),
+                                           found->second.segments));
       return;
     }
     if (found != decisions_.end()) attrs.slots = found->second.slots;

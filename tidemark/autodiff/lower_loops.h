@@ -9,7 +9,8 @@
 //             reversed, and
 //             others on the way to it, as few as possible (schedule/kinds/binomial_count.h).
 //
-// The gradients have the same bits.
+// Records may be kept by segments of the loop (loop_segments.h), each of which the plan can move or compute
+// again by itself. The gradients have the same bits.
 #pragma once
 #include <limits>
 #include <vector>
@@ -21,9 +22,10 @@ namespace tidemark {
 inline constexpr std::int64_t unlimited_memory = std::numeric_limits<std::int64_t>::max();
 
 // Bytes that a loop may take for what it keeps, and those that each loop in a step of it may take, counted by
-// itself.
+// itself. Records that are within it are kept by so many segments.
 struct LoopLimit {
   std::int64_t own = unlimited_memory, inside = unlimited_memory;
+  std::int64_t segments = 1;
 };
 struct LoopMemory {
   LoopMemory(std::int64_t bytes = unlimited_memory) : each{bytes, bytes} {}  // NOLINT: implicit by design
@@ -39,6 +41,8 @@ Graph lower_loops(const Graph& graph, const LoopMemory& memory = {});
 struct LoopModes {
   std::vector<std::int64_t> own;     // all records; fewer of them; the states of all steps, of fewer, of one
   std::vector<std::int64_t> inside;  // for all loops in its regions
+  std::int64_t trips = 0;            // of a loop that can be cut into segments; 0: none
+  std::vector<std::int64_t> records = {};  // of it: bytes of all of them, of fewer
 };
 std::vector<LoopModes> loop_modes(const Graph& graph);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tidemark/engine/compile_options.h"
+#include "tidemark/engine/segment_search.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/regions.h"
@@ -13,6 +14,8 @@
 
 namespace tidemark {
 namespace {
+
+constexpr double no_time = 1e-5;  // a share of it that is not worth looking further
 
 // One number to choose: the limit of a loop, or of the loops inside one.
 struct Dial {
@@ -70,6 +73,7 @@ class LoopSearch {
   bool keeps_all() const { return keeps_all_; }
   double free_seconds() const { return free_seconds_; }
   Graph keeping_all() const { return graph(free()); }
+  const Graph& unlowered() const { return unlowered_; }
   // Of the choice that was taken; none: it is not known to fit.
   const std::optional<std::pair<Graph, Plan>>& found() const { return found_; }
 
@@ -328,6 +332,37 @@ PlanWithLoops plan_of_search(const LoopSearch& search, Graph graph, const PlanOp
   return {std::move(graph), std::move(plan)};
 }
 
+// What loops compute again, or what segments of them copy, is extra time too; and loops in other modes may be
+// faster.
+PlanWithLoops with_least_seconds(PlanWithLoops found, double least) {
+  const auto corrected = [&](Plan plan) {
+    plan.least_seconds = std::min({plan.least_seconds, plan.seconds, least});
+    plan.seconds_bound = std::min(plan.seconds_bound, plan.least_seconds);
+    return plan;
+  };
+  if (found.plan) return {std::move(found.graph), corrected(found.plan.value())};
+  const Infeasible& none = found.plan.error();
+  return {std::move(found.graph), Infeasible{none.budget, corrected(none.smallest)}};
+}
+
+PlanWithLoops whole_loops(LoopSearch& search, const PlanOptions& options) {
+  Graph graph = search.within_budget();
+  if (search.keeps_all()) {
+    Result<Plan, Infeasible> plan = plan_safely(graph, options);
+    return {std::move(graph), std::move(plan)};
+  }
+  PlanWithLoops found = plan_of_search(search, std::move(graph), options);
+  // Nothing computed again is one of the choices: what does not fit may wait elsewhere.
+  PlanOptions once = options;
+  once.allow = options.allow.without(Choice::recompute);
+  once.floor = false;
+  Graph all = search.keeping_all();
+  Result<Plan, Infeasible> kept = plan_safely(all, once);
+  if (kept && (!found.plan || kept.value().seconds < found.plan.value().seconds))
+    return {std::move(all), std::move(kept)};
+  return with_least_seconds(std::move(found), search.free_seconds());
+}
+
 }  // namespace
 
 Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
@@ -344,29 +379,24 @@ PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string
     return {std::move(graph), std::move(plan)};
   }
   LoopSearch search(traced, skip_optimisations, options);
-  Graph graph = search.within_budget();
-  if (search.keeps_all()) {
-    Result<Plan, Infeasible> plan = plan_safely(graph, options);
-    return {std::move(graph), std::move(plan)};
-  }
-  PlanWithLoops found = plan_of_search(search, std::move(graph), options);
-  // Nothing computed again is one of the choices: what does not fit may wait elsewhere.
-  PlanOptions once = options;
-  once.allow = options.allow.without(Choice::recompute);
-  once.floor = false;
-  Graph all = search.keeping_all();
-  Result<Plan, Infeasible> kept = plan_safely(all, once);
-  if (kept && (!found.plan || kept.value().seconds < found.plan.value().seconds))
-    return {std::move(all), std::move(kept)};
-  // What loops compute again is extra time too, and loops in other modes may be faster.
-  const auto corrected = [&](Plan plan) {
-    plan.least_seconds = std::min({plan.least_seconds, plan.seconds, search.free_seconds()});
-    plan.seconds_bound = std::min(plan.seconds_bound, plan.least_seconds);
-    return plan;
-  };
-  if (found.plan) return {std::move(found.graph), corrected(found.plan.value())};
-  const Infeasible& none = found.plan.error();
-  return {std::move(found.graph), Infeasible{none.budget, corrected(none.smallest)}};
+  SegmentSearch segments(search.unlowered(), skip_optimisations, options);
+  if (segments.empty()) return whole_loops(search, options);
+  PlanWithLoops whole = [&] {
+    constexpr double part = 0.4;
+    const TimeShare share(options.control, part);
+    return whole_loops(search, options);
+  }();
+  if (whole.plan && whole.plan.value().extra_time() < no_time) return whole;
+  std::optional<PlanWithLoops> cut = segments.within_budget();
+  const Plan& other = whole.plan ? whole.plan.value() : whole.plan.error().smallest;
+  const double least_seconds = other.least_seconds;
+  if (cut && (!whole.plan || cut->plan.value().seconds < other.seconds))
+    return with_least_seconds(*std::move(cut), least_seconds);
+  // Where nothing fits, the smaller one is the smallest there is.
+  if (whole.plan || !options.floor || !segments.smallest()) return whole;
+  const auto& [graph, smallest] = *segments.smallest();
+  if (smallest.value().peak() >= other.peak()) return whole;
+  return with_least_seconds({graph, Infeasible{*options.memory, smallest.value()}}, least_seconds);
 }
 
 Graph prepare_smallest(const Graph& traced, const std::vector<std::string>& skip_optimisations,

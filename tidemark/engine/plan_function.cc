@@ -11,6 +11,7 @@
 #include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/micro_batches.h"
+#include "tidemark/engine/segment_search.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/report/frontier.h"
@@ -86,10 +87,19 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, 
                             const PlannedFunction& largest) {
   PlanOptions inside = plan_options(options, control);
   inside.memory = input_bytes(traced) + largest.plan.arena_bytes;
-  Graph graph = prepare_within(lower_backward_values(traced, largest.values),
-                               options.program.skip_optimisations, inside);
-  inside.warm_start = executions_of(largest.plan);
-  Plan plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), inside); });
+  const Graph lowered = lower_backward_values(traced, largest.values);
+  const std::vector<std::string>& skip = options.program.skip_optimisations;
+  Graph graph;
+  Plan plan;
+  if (inside.tiers.empty()) {
+    graph = prepare_within(lowered, skip, inside);
+    inside.warm_start = executions_of(largest.plan);
+    plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), inside); });
+  } else {
+    auto [with_loops, planned] = plan_with_loops(lowered, skip, inside);
+    if (!planned) throw InfeasibleBudget(with_loops, planned.error());
+    graph = std::move(with_loops), plan = std::move(planned).value();
+  }
   plan.budget = options.memory ? options.memory->count : 0;
   return {std::move(graph), std::move(plan), largest.plan.arena_bytes, largest.values, {}};
 }
@@ -192,6 +202,11 @@ PlannedFunction smallest_lowered(const Graph& traced, const std::vector<std::str
     Plan kept = make_safe(all, [&](const Graph& g) { return smallest_plan(g, cpu_target(), once); });
     if (kept.budget < plan.budget) graph = std::move(all), plan = std::move(kept);
   }
+  const Graph unlowered = prepare_unlowered(traced, skip);
+  if (SegmentSearch segments(unlowered, skip, options); !segments.empty()) {
+    const std::optional<PlanWithLoops>& cut = segments.smallest();
+    if (cut && cut->plan.value().budget < plan.budget) graph = cut->graph, plan = cut->plan.value();
+  }
   options.memory = plan.peak();
   auto [other, again] = plan_with_loops(traced, skip, options);
   if (!again || again.value().seconds >= plan.seconds) return {std::move(graph), std::move(plan)};
@@ -256,8 +271,10 @@ std::vector<FrontierPoint> frontier_by_plans(std::span<const Graph> traced, cons
     return plan();
   };
   const auto smallest = [&](const Graph& graph) {
-    return part(
-        [&] { return smallest_plan(prepare_smallest(graph, skip, options), cpu_target(), options).peak(); });
+    return part([&] {
+      if (!options.tiers.empty()) return smallest_lowered(graph, skip, options).plan.budget;
+      return smallest_plan(prepare_smallest(graph, skip, options), cpu_target(), options).peak();
+    });
   };
   const Graph plain = lower_backward_values(traced[0], extreme_values(traced[0], {}).front());
   const Plan top = part([&] { return make_plan(prepare_graph(plain, skip), cpu_target(), options); });

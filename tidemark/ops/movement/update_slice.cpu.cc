@@ -13,11 +13,18 @@ void run(const KernelArgs& args) {
     copy_elements(window(whole, attrs.start, attrs.step, update.shape), update, *args.pool);
 }
 
+// Of what it mostly does, which is to run in place.
+Cost cost(const Call& call) {
+  const std::int64_t whole = call.is_dense_operand(0) ? 0 : call.out[0].bytes();
+  return {.flops = 0, .bytes = 2.0 * static_cast<double>(whole + call.in[1].bytes())};
+}
+
 }  // namespace
 
 const CpuKernel cpu::update_slice = cpu_kernel<UpdateSliceAttrs>(
     run,
-    {.in_place = [](const Call& call, int, int operand) { return operand == 0 && call.is_dense_operand(0); },
+    {.cost = cost,
+     .in_place = [](const Call& call, int, int operand) { return operand == 0 && call.is_dense_operand(0); },
      .strided = takes_any_strides});
 
 }  // namespace tidemark

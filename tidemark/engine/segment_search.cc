@@ -1,0 +1,141 @@
+#include "tidemark/engine/segment_search.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tidemark/engine/program.h"
+#include "tidemark/engine/state_safety.h"
+#include "tidemark/plan/passes/regions.h"
+
+namespace tidemark {
+namespace {
+
+constexpr std::int64_t segment_counts[] = {4, 8, 16, 32};
+constexpr std::int64_t most_levels = 4;
+constexpr double little = 0.01;     // of the time: not worth looking at less that moves
+constexpr std::int64_t worth = 16;  // loops that keep so much less than the largest stay as they are
+
+double seconds_of(const PlanWithLoops& planned) { return planned.plan.value().seconds; }
+
+}  // namespace
+
+SegmentSearch::SegmentSearch(const Graph& unlowered, const std::vector<std::string>& skip_optimisations,
+                             const PlanOptions& options)
+    : unlowered_(unlowered), skip_(skip_optimisations), options_(options), modes_(loop_modes(unlowered)) {
+  if (options.tiers.empty()) return;
+  std::int64_t longest = 0;
+  for (const LoopModes& modes : modes_) {
+    if (modes.trips < 2) continue;
+    longest = std::max(longest, modes.trips);
+    least_records_ = std::max(least_records_, modes.records[0] / worth);
+    if (options.allow.has(Choice::recompute) && modes.records.size() > 1) levels_ = most_levels;
+  }
+  for (const std::int64_t count : segment_counts) {
+    if (longest < 2 || (!counts_.empty() && counts_.back() == longest)) break;
+    counts_.push_back(std::min(count, longest));
+  }
+}
+
+bool SegmentSearch::is_cut(const LoopModes& modes) const {
+  return modes.trips > 1 && modes.records[0] >= least_records_;
+}
+
+Graph SegmentSearch::graph(const Cut& cut) const {
+  LoopMemory memory;
+  for (const LoopModes& modes : modes_) {
+    LoopLimit& limit = memory.limits.emplace_back();
+    if (!is_cut(modes)) continue;
+    const auto last = static_cast<std::int64_t>(modes.records.size()) - 1;
+    limit.segments = cut.count;
+    if (cut.level > 0 && last > 0)
+      limit.own = modes.records[static_cast<std::size_t>((last * cut.level + most_levels - 1) / most_levels)];
+  }
+  return prepare_lowered(unlowered_, skip_, nullptr, memory);
+}
+
+PlanWithLoops SegmentSearch::quick_plan(const Cut& cut, std::optional<std::int64_t> memory,
+                                        const Choices& allow) {
+  PlanOptions quick = options_;
+  quick.memory = memory;
+  if (!memory) quick.tiers.clear();
+  quick.allow = allow;
+  quick.warm_start.clear();
+  quick.after = {};
+  quick.effort = quick.effort.at_most(Effort::quick);
+  quick.one_round = true;
+  quick.floor = false;
+  quick.regions = &regions_;
+  Graph made = graph(cut);
+  Result<Plan, Infeasible> plan = plan_safely(made, quick);
+  return {std::move(made), std::move(plan)};
+}
+
+// Becomes the best if it is faster.
+void SegmentSearch::judge(const Cut& cut, const Choices& allow, std::optional<Judged>& best) {
+  if (best && options_.control && options_.control->time_is_up()) return;
+  PlanWithLoops planned = quick_plan(cut, options_.memory, allow);
+  if (planned.plan && (!best || seconds_of(planned) < seconds_of(best->planned)))
+    best = Judged{cut, std::move(planned)};
+}
+
+PlanWithLoops SegmentSearch::careful_plan(const Cut& cut) const {
+  PlanOptions options = options_;
+  options.floor = false;
+  Graph made = graph(cut);
+  Result<Plan, Infeasible> plan = plan_safely(made, options);
+  return {std::move(made), std::move(plan)};
+}
+
+std::optional<PlanWithLoops> SegmentSearch::within_budget() {
+  const Choices once = options_.allow.without(Choice::recompute);
+  std::optional<Judged> whole, less;  // all records, fewer of them
+  for (const std::int64_t count : counts_) judge({.count = count}, once, whole);
+  const bool fits_once = whole.has_value();
+  if (!whole && options_.allow.has(Choice::recompute)) {
+    for (const std::int64_t count : counts_) judge({.count = count}, options_.allow, whole);
+  }
+  const std::int64_t count = whole ? whole->cut.count : counts_.back();
+  const bool is_slow = !whole || whole->planned.plan.value().extra_time() > little;
+  for (std::int64_t level = 1; is_slow && level <= levels_; ++level)
+    judge({.count = count, .level = level}, whole ? once : options_.allow, less);
+
+  std::optional<PlanWithLoops> best;
+  const auto offer = [&](PlanWithLoops other) {
+    if (other.plan && (!best || seconds_of(other) < seconds_of(*best))) best = std::move(other);
+  };
+  if (whole) {
+    const TimeShare share(options_.control, less ? 0.5 : 1);
+    offer(careful_plan(whole->cut));
+    offer(std::move(whole->planned));
+  }
+  if (less) {
+    if (!best || seconds_of(less->planned) < seconds_of(*best)) offer(careful_plan(less->cut));
+    offer(std::move(less->planned));
+  }
+  // What was reported as the smallest fits.
+  if (!fits_once && options_.floor && smallest() && smallest()->plan.value().peak() <= *options_.memory)
+    offer(*smallest());
+  return best;
+}
+
+const std::optional<PlanWithLoops>& SegmentSearch::smallest() {
+  if (std::exchange(has_smallest_, true)) return smallest_;
+  constexpr int halvings = 7;
+  const Choices once = options_.allow.without(Choice::recompute);
+  const Cut finest{.count = counts_.back()};
+  const PlanWithLoops free = quick_plan(finest, {}, once);
+  std::int64_t low = free.plan.value().input_bytes, high = free.plan.value().peak();
+  for (int k = 0; k < halvings && low < high; ++k) {
+    const std::int64_t memory = low + (high - low) / 2;
+    PlanWithLoops planned = quick_plan(finest, memory, once);
+    if (planned.plan) {
+      high = memory;
+      smallest_ = std::move(planned);
+    } else {
+      low = memory + 1;
+    }
+  }
+  return smallest_;
+}
+
+}  // namespace tidemark
