@@ -9,6 +9,9 @@
 #include "tests/support/enlarged.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/test_target.h"
+#include "tidemark/ops/codec/low_rank.h"
+#include "tidemark/ops/codec/pack_integers.h"
+#include "tidemark/ops/codec/sparse.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/quantization/quantize.h"
@@ -53,6 +56,23 @@ std::vector<Sample> large_samples(const Op& op) {
       const Type type{dtype, {3, 40000}};
       list.push_back({.in = {{.type = quantized_type(QuantFormat::int8, type), .low = 0, .high = 63}},
                       .attrs = pack(DequantizeAttrs{.dtype = dtype, .shape = type.shape})});
+    }
+    return list;
+  }
+  if (&op == &op::unpack_integers || &op == &op::from_sparse) {
+    const Type type{DType::f32, {3, 90000}};
+    const bool bits = &op == &op::unpack_integers;
+    const std::int64_t bytes = bits ? packed_bytes(1, type) : sparse_bytes(0.5, type);
+    return {{.in = {{.type = {DType::u8, {bytes}}, .low = 0, .high = bits ? 127.0 : 1.0}},
+             .attrs = bits ? pack(UnpackIntegersAttrs{1, type.dtype, type.shape})
+                           : pack(FromSparseAttrs{0.5, type.dtype, type.shape})}};
+  }
+  if (&op == &op::from_low_rank) {
+    std::vector<Sample> list;
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      const Type type{dtype, {700, 600}};
+      list.push_back({.in = {{.type = {dtype, {low_rank_count(3, type.shape)}}}},
+                      .attrs = pack(FromLowRankAttrs{3, dtype, type.shape})});
     }
     return list;
   }

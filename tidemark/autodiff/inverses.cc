@@ -5,6 +5,7 @@
 
 #include "tidemark/ir/builder.h"
 #include "tidemark/ir/effects.h"
+#include "tidemark/ops/codec/value_range.h"
 #include "tidemark/ops/quantization/residual.h"
 #include "tidemark/ops/registry.h"
 
@@ -120,7 +121,8 @@ class InverseLowering {
     const ValueId v = node.operands[0];
     const Var value = had_back(v);
     const bool same = value.id() == image_[v.index].id();
-    if (same && unpack<ResidualAttrs>(node.attrs).format != exact_residual) return false;
+    const bool exactly = unpack<ResidualAttrs>(node.attrs).format == exact_residual;
+    if (same && (!exactly || whole_numbers_below(graph_, v))) return false;  // it may wait in a smaller form
     image_[node.results[0].index] = value;
     return true;
   }

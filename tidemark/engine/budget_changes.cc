@@ -53,7 +53,8 @@ class Changes {
 
  private:
   Graph lowered(const Graph& traced, const std::optional<Lossy>& lossy) const {
-    return lower_backward_values(traced, extreme_values(traced, lossy, options_.allow).back());
+    const Choices allow = lossy ? options_.allow.with(Choice::compress) : options_.allow;
+    return lower_backward_values(traced, extreme_values(traced, lossy, allow).back());
   }
   Graph prepared(const Graph& traced, const std::optional<Lossy>& lossy) const {
     return prepare_graph(lowered(traced, lossy), options_.program.skip_optimisations, nullptr, loops_);

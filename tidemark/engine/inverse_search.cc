@@ -15,6 +15,7 @@ class InverseSearch {
     quick_.effort = quick_.effort.at_most(Effort::quick);
     quick_.one_round = true;
     quick_.floor = false;
+    quick_.allow = options.allow.without(Choice::compress);  // forms are chosen for the best of them
   }
 
   // Numbers that are worth a plan with all of the effort, the best first; none: nothing is known to fit.
@@ -111,7 +112,8 @@ PlanWithValues plan_with_values(const Graph& traced, const std::optional<Lossy>&
   InverseSearch search(traced, all, skip, options);
   std::vector<std::size_t> counts = search.best();
   // The search does not know what smaller forms do, with which nothing may have to be undone.
-  if (lossy && std::ranges::count(counts, 0u) == 0) counts.push_back(0);
+  const bool forms = lossy || all_forms(traced, {}, options.allow) != asked_for(residuals_of(traced));
+  if (forms && std::ranges::count(counts, 0u) == 0) counts.push_back(0);
   std::optional<PlanWithValues> best;
   for (const std::size_t count : counts) {
     PlanOptions enough = options;  // where one does not fit, that is not the end of it
@@ -146,7 +148,7 @@ std::vector<BackwardValues> extreme_values(const Graph& traced, const std::optio
        {std::size_t{0}, allow.has(Choice::invert) ? invertible_calls(traced) : 0}) {
     if (undone == 0 && !list.empty()) break;
     const Graph graph = lower_inverses(traced, undone);
-    ResidualChoice asked = asked_for(residuals_of(graph)), all = all_forms(graph, lossy);
+    ResidualChoice asked = asked_for(residuals_of(graph)), all = all_forms(graph, lossy, allow);
     const bool coded = all != asked;
     list.push_back({undone, std::move(asked)});
     if (coded) list.push_back({undone, std::move(all)});
