@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
     for (const std::int64_t rank : {4, 16}) {
       compare(fmt::format("f32 × {}, low_rank({})", cols, rank).c_str(), x,
               {DType::f32, {low_rank_count(rank, x.type.shape)}}, op::to_low_rank, pack(ToLowRankAttrs{rank}),
-              op::from_low_rank, pack(FromLowRankAttrs{rank, x.type.dtype, x.type.shape}), pool);
+              op::from_low_rank, pack(FromLowRankAttrs{rank, x.type.shape}), pool);
     }
   }
 }

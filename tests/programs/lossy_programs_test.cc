@@ -39,7 +39,7 @@ TEST_P(LossyPrograms, KeepTheForwardPassAndHaveTheSameBitsHoweverTheyRun) {
       const GraphCase forward = graph_of(function, Part::gradient);
       forward_results = forward.graph.outputs().size();
       exact = with_gradients(forward);
-      const LossyReads allowed(true);
+      const MarkedReads reads(StandIns::lossy);
       marked = with_gradients(forward);
       expected = run_as_written(exact);
     } catch (const Error&) {

@@ -14,13 +14,15 @@
 namespace tidemark {
 namespace {
 
-thread_local bool lossy_reads_allowed = false;
+thread_local StandIns stand_ins_allowed = StandIns::none;
 thread_local std::span<const SourceLine> refused_forms;
 
 }  // namespace
 
-LossyReads::LossyReads(bool allowed) : before_(lossy_reads_allowed) { lossy_reads_allowed = allowed; }
-LossyReads::~LossyReads() { lossy_reads_allowed = before_; }
+MarkedReads::MarkedReads(StandIns allowed) : before_(stand_ins_allowed) {
+  stand_ins_allowed = std::max(before_, allowed);
+}
+MarkedReads::~MarkedReads() { stand_ins_allowed = before_; }
 
 RefusedForms::RefusedForms(std::span<const SourceLine> lines) : before_(refused_forms) {
   refused_forms = lines;
@@ -37,12 +39,16 @@ RuleReads::RuleReads(Builder& builder) : builder_(builder), exactly_(invertible_
 Var RuleReads::operator()(const Node& node, ValueId v, bool is_statistic) {
   const Var plain(builder_, v);
   const auto asked = asked_.find(v.index);
-  const bool allowed = asked != asked_.end() || (lossy_reads_allowed && node.op->tolerant && !is_statistic);
   // Loops and branches run forward again from what they read, and must come by the same values.
-  const bool as_asked =
-      asked != asked_.end() && is_exact(form_named(asked->second).value_or(QuantFormat::int8));
-  const bool lossy = allowed && node.regions.empty() && (is_float(plain.dtype()) || as_asked);
-  const bool exact = exactly_ || (node.regions.empty() && whole_numbers_below(builder_.graph(), v));
+  const bool runs_again = !node.regions.empty();
+  const bool is_asked = asked != asked_.end();
+  const bool asked_exactly = is_asked && is_exact(form_named(asked->second).value_or(QuantFormat::int8));
+  const bool may_be_lossy = stand_ins_allowed == StandIns::lossy && node.op->tolerant && !is_statistic;
+  const bool lossy =
+      !runs_again && (asked_exactly || (is_float(plain.dtype()) && (is_asked || may_be_lossy)));
+  const bool small =
+      !runs_again && stand_ins_allowed >= StandIns::exact && whole_numbers_below(builder_.graph(), v);
+  const bool exact = exactly_ || small;
   if (!lossy && !exact) return plain;
   Var& mark = (lossy ? marked_ : marked_exactly_)[v.index];
   if (!mark) {

@@ -1,8 +1,8 @@
 // Which forward values rules read, and in which form they wait for it (ops/codec/form.h). Reverse mode marks
-// what a rule reads (ops/quantization/residual.h): where the value is known to have a smaller form that is
-// exact, where the user allows lossy copies, or asks for a form of a single value (compress). Whoever plans
-// then chooses a form for each, or none, and the marks are lowered: to nodes that encode it behind the value
-// and decode it before the rules, or to nothing.
+// what a rule reads (ops/quantization/residual.h): where a plan is to be made within a budget and the value
+// has a smaller form that is exact, where the user allows lossy ones, or asks for one (compress). Whoever
+// plans then chooses a form for each, or none, and the marks are lowered: to nodes that encode it behind
+// the value and decode it before the rules, or to nothing.
 //
 // A mark has no part in what the forward pass computes, nor in how often a value is computed: bits depend on
 // the choice alone, not on the plan.
@@ -17,16 +17,24 @@
 
 namespace tidemark {
 
-// While it lives, reverse mode on this thread marks what tolerant rules read (Op::tolerant).
-class LossyReads {
+// What may stand in for a value that rules read, beside what is asked for it.
+enum class StandIns : std::uint8_t {
+  none,
+  exact,  // of values that are known to be small whole numbers (ops/codec/value_range.h)
+  lossy,  // and of all others that tolerant rules read (Op::tolerant)
+};
+
+// While it lives, reverse mode on this thread marks where these may stand in; more, where an outer one
+// says so.
+class MarkedReads {
  public:
-  explicit LossyReads(bool allowed);
-  ~LossyReads();
-  LossyReads(const LossyReads&) = delete;
-  LossyReads& operator=(const LossyReads&) = delete;
+  explicit MarkedReads(StandIns allowed);
+  ~MarkedReads();
+  MarkedReads(const MarkedReads&) = delete;
+  MarkedReads& operator=(const MarkedReads&) = delete;
 
  private:
-  bool before_;
+  StandIns before_;
 };
 
 // While it lives, reverse mode on this thread does not see what compress asks for on these lines.
@@ -60,10 +68,10 @@ class RuleReads {
 struct Residual {
   const Graph* graph = nullptr;  // that it is a value of: the one given, or a region of it
   ValueId value;
-  std::optional<Form> asked;  // none: it was not asked for, or has no such form
-  SourceLine asked_at;        // unknown: it was not asked for
-  bool tolerant = false;      // may an error be in what some rules read?
-  std::int64_t copies = 1;    // that wait: one per iteration of the loops around it
+  std::optional<Form> asked = {};  // none: it was not asked for, or has no such form
+  SourceLine asked_at = {};        // unknown: it was not asked for
+  bool tolerant = false;           // may an error be in what some rules read?
+  std::int64_t copies = 1;         // that wait: one per iteration of the loops around it
 };
 using ResidualChoice = std::vector<std::optional<Form>>;  // per residual, in order; none: as it is
 

@@ -143,7 +143,7 @@ class Changes {
         {.what = fmt::format("allowing lossy copies for the backward pass, {{.error = {}}},", error),
          .graph =
              [this](std::int64_t) {
-               const LossyReads allowed(true);
+               const MarkedReads marked(StandIns::lossy);
                return prepared(here_.trace(here_.types), Lossy{error});
              },
          .options = quick_,

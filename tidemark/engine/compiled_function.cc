@@ -21,6 +21,11 @@ std::string key_of_budget(const CompileOptions& options) {
   return fmt::format("|{}{}", options.memory->count, options.disk ? "|disk" : "");
 }
 
+StandIns stand_ins(const CompileOptions& options) {
+  if (!options.allow.has(Choice::compress)) return StandIns::none;
+  return options.lossy ? StandIns::lossy : StandIns::exact;
+}
+
 std::string key_of_forms(const std::vector<SourceLine>& refused) {
   std::string key;
   for (const SourceLine& line : refused) key += fmt::format("|without {}:{}", line.file, line.line);
@@ -64,8 +69,7 @@ std::string FunctionCall::key() const {
 
 TracedCall<std::any> CompiledFunction::traced(const FunctionCall& call, bool to_run) const {
   check_options(options_, call.argument_ends.size(), where_, to_run);
-  std::optional<LossyReads> allowed;
-  if (options_.lossy) allowed.emplace(true);
+  const MarkedReads marked(stand_ins(options_));
   const std::vector<SourceLine> lines = refused_forms();
   const RefusedForms refused(lines);
   TracedCall<std::any> traced = call.trace();
@@ -81,8 +85,7 @@ TracedFunction CompiledFunction::function_of(const FunctionCall& call, const std
   for (int a : options_.donate) function.donated[static_cast<std::size_t>(a)] = true;
   function.fixed = call.fixed + captures;
   function.trace = [this, &call](std::span<const Type> types) {
-    std::optional<LossyReads> allowed;  // it may be already, where that is tried
-    if (options_.lossy) allowed.emplace(true);
+    const MarkedReads marked(stand_ins(options_));
     const std::vector<SourceLine> lines = refused_forms();
     const RefusedForms refused(lines);
     TracedCall<std::any> traced = traced_as_a_trial(call, types, where_);

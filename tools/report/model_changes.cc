@@ -56,7 +56,7 @@ class ModelChanges {
   std::int64_t batch() const { return model_.batch.value_or(known_->batch); }
 
   Graph prepared(const ModelOption& model, const std::optional<Lossy>& lossy) const {
-    const LossyReads allowed(lossy.has_value());
+    const MarkedReads marked(lossy ? StandIns::lossy : StandIns::exact);
     const Graph traced = model.load();
     const std::int64_t loops = quick_.allow.has(Choice::recompute) ? 0 : unlimited_memory;
     const Choices allow = lossy ? quick_.allow.with(Choice::compress) : quick_.allow;

@@ -35,24 +35,14 @@ class Scratch {
 
 gemm::Axes axis(std::int64_t count, std::int64_t stride) { return {.size = {count}, .stride = {stride}}; }
 
-// X as a product reads it that sums over its rows, with zeros for those that are not finite.
-template <class W>
-struct FiniteRows {
-  gemm::Strided strided;
-  gemm::Source<W> source;
-  const std::uint8_t* is_finite;
+// Qᵀ X sums over many rows and has few results, which products in blocks of results are no good at. Rows are
+// cut into parts with a sum each, which are added up in order; a part into tiles that stay in the cache.
+constexpr std::int64_t most_parts = 16, rows_per_part = 256;
+constexpr std::int64_t tile_rows = 32, tile_cols = 128;
 
-  static void pack(const void* self, const gemm::Part& part, W* panels) {
-    const auto& from = *static_cast<const FiniteRows*>(self);
-    from.source.pack(from.source.self, part, panels);
-    const std::int64_t panel_count = (part.count + part.width - 1) / part.width;
-    for (std::int64_t l = 0; l < part.depth; ++l) {
-      if (from.is_finite[part.k0 + l]) continue;
-      for (std::int64_t p = 0; p < panel_count; ++p)
-        std::fill_n(panels + (p * part.depth + l) * part.width, part.width, W(0));
-    }
-  }
-};
+std::int64_t parts_of(std::int64_t rows) {
+  return std::clamp((rows + rows_per_part - 1) / rows_per_part, std::int64_t{1}, most_parts);
+}
 
 // The work of to_low_rank in numbers of type W, and the memory for it.
 template <class W>
@@ -65,9 +55,10 @@ class RangeFinder {
     is_finite_ = memory.take<std::uint8_t>(m_);
     largest_ = memory.take<double>((m_ + rows_per_task - 1) / rows_per_task);
     partial_ = memory.take<double>(std::max(orthonormal_partials(r_, m_), orthonormal_partials(r_, n_)));
-    const std::int64_t product = std::max(gemm::scratch_bytes<W>({.m = r_, .n = n_, .k = m_}),
-                                          gemm::scratch_bytes<W>({.m = r_, .n = m_, .k = n_}));
-    product_ = memory.take<std::byte>(product);
+    sums_ = memory.take<W>(parts_of(m_) * r_ * n_);
+    const gemm::Sizes product{.m = r_, .n = m_, .k = n_};
+    product_ = memory.take<std::byte>(
+        std::max(gemm::scratch_bytes<W>(product), gemm::scratch_bytes<W>(product, false, true)));
     scratch_bytes_ = memory.used();
   }
   std::int64_t scratch_bytes() const { return scratch_bytes_; }
@@ -98,15 +89,22 @@ class RangeFinder {
       dispatch_float(x_->dtype, [&]<class T>() {
         for (std::int64_t i = begin; i < end; ++i) {
           const T* row = x_->as<T>() + i * n_;
-          W most = 0;
-          bool finite = true;
-          for (std::int64_t j = 0; j < n_; ++j) {
+          constexpr std::int64_t lanes = 16;  // so that compilers may use vectors
+          W most[lanes] = {};
+          std::uint8_t lost[lanes] = {};
+          const auto see = [&](std::int64_t j, std::int64_t k) {
             const W size = std::abs(static_cast<W>(compute_t<T>(row[j])));
-            finite = finite && size <= std::numeric_limits<W>::max();
-            most = size > most ? size : most;
+            lost[k] |= !(size <= std::numeric_limits<W>::max());
+            most[k] = size > most[k] ? size : most[k];
+          };
+          std::int64_t j = 0;
+          for (; j + lanes <= n_; j += lanes) {
+            for (std::int64_t k = 0; k < lanes; ++k) see(j + k, k);
           }
+          for (std::int64_t k = 0; j + k < n_; ++k) see(j + k, k);
+          const bool finite = std::count(lost, lost + lanes, 0) == lanes;
           is_finite_[i] = finite;
-          if (finite) largest = std::max(largest, static_cast<double>(most));
+          if (finite) largest = std::max(largest, static_cast<double>(*std::max_element(most, most + lanes)));
         }
       });
       largest_[begin / rows_per_task] = largest;
@@ -138,33 +136,77 @@ class RangeFinder {
     });
   }
 
-  void multiply(const W* left, std::int64_t depth, const gemm::Source<W>& right, std::int64_t columns,
-                W* to) {
-    const gemm::Strided rows{reinterpret_cast<const std::byte*>(left), dtype_of<W>, axis(r_, depth),
-                             axis(depth, 1)};
-    gemm::Source<W> a = gemm::source_of<W>(rows);
-    a.plain = nullptr;
-    gemm::run(*pool_,
-              gemm::Product<W>{
-                  .sizes = {.m = r_, .n = columns, .k = depth}, .a = a, .b = right, .c = to, .ld = columns},
-              product_);
-  }
-
   // z = (scale · q) X, and q is scaled.
   void times_x() {
     scaled(q_, r_ * m_);
-    FiniteRows<W> finite{{x_->data, x_->dtype, axis(n_, 1), axis(m_, n_)}, {}, is_finite_};
-    finite.source = gemm::source_of<W>(finite.strided);
-    multiply(q_, m_, {.pack = FiniteRows<W>::pack, .self = &finite}, n_, z_);
+    const std::int64_t parts = parts_of(m_), each = (m_ + parts - 1) / parts;
+    dispatch_float(x_->dtype, [&]<class T>() {
+      pool_->run(parts, [&](std::int64_t part) {
+        W* const sums = sums_ + part * r_ * n_;
+        std::fill_n(sums, r_ * n_, W(0));
+        const std::int64_t end = std::min((part + 1) * each, m_);
+        for (std::int64_t i = part * each; i < end; i += tile_rows) {
+          for (std::int64_t j = 0; j < n_; j += tile_cols)
+            add_tile<T>(i, std::min(tile_rows, end - i), j, std::min(tile_cols, n_ - j), sums);
+        }
+      });
+    });
+    parallel_for(*pool_, r_ * n_, 1 << 12, [&](std::int64_t begin, std::int64_t end) {
+      std::copy(sums_ + begin, sums_ + end, z_ + begin);
+      for (std::int64_t part = 1; part < parts; ++part) {
+        for (std::int64_t i = begin; i < end; ++i) z_[i] += sums_[part * r_ * n_ + i];
+      }
+    });
   }
 
-  // q = (scale · z) Xᵀ, without the rows that are not finite.
+  // Adds to the sums what the finite rows of a tile of X give, four at a time.
+  template <class T>
+  void add_tile(std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols, W* sums) const {
+    alignas(buffer_alignment) W widened[std::is_same_v<T, W> ? 1 : tile_rows * tile_cols];
+    const W* lines[tile_rows];
+    std::int64_t numbers[tile_rows], count = 0;
+    for (std::int64_t i = row; i < row + rows; ++i) {
+      if (!is_finite_[i]) continue;
+      const T* line = x_->as<T>() + i * n_ + col;
+      if constexpr (std::is_same_v<T, W>) {
+        lines[count] = line;
+      } else {
+        W* const copied = widened + count * tile_cols;
+        tile_load(dtype_of<T>, true)(reinterpret_cast<const std::byte*>(line), 1, cols,
+                                     reinterpret_cast<std::byte*>(copied));
+        lines[count] = copied;
+      }
+      numbers[count++] = i;
+    }
+    for (std::int64_t k = 0; k < r_; ++k) {
+      const W* q = q_ + k * m_;
+      W sum[tile_cols] = {};
+      std::int64_t i = 0;
+      for (; i + 4 <= count; i += 4) {
+        const W *a = lines[i], *b = lines[i + 1], *c = lines[i + 2], *d = lines[i + 3];
+        const W qa = q[numbers[i]], qb = q[numbers[i + 1]], qc = q[numbers[i + 2]], qd = q[numbers[i + 3]];
+        for (std::int64_t j = 0; j < cols; ++j) sum[j] += qa * a[j] + qb * b[j] + qc * c[j] + qd * d[j];
+      }
+      for (; i < count; ++i) {
+        for (std::int64_t j = 0; j < cols; ++j) sum[j] += q[numbers[i]] * lines[i][j];
+      }
+      W* const to = sums + k * n_ + col;
+      for (std::int64_t j = 0; j < cols; ++j) to[j] += sum[j];
+    }
+  }
+
+  // q = (scale · z) Xᵀ, without the rows that are not finite: they spoil nothing but themselves.
   void times_x_transposed() {
     scaled(z_, r_ * n_);
-    const gemm::Strided transposed{x_->data, x_->dtype, axis(m_, n_), axis(n_, 1)};
-    gemm::Source<W> source = gemm::source_of<W>(transposed);
-    source.plain = nullptr;
-    multiply(z_, n_, source, m_, q_);
+    const gemm::Strided left{reinterpret_cast<const std::byte*>(z_), dtype_of<W>, axis(r_, n_), axis(n_, 1)};
+    const gemm::Strided right{x_->data, x_->dtype, axis(m_, n_), axis(n_, 1)};
+    gemm::run(*pool_,
+              gemm::Product<W>{.sizes = {.m = r_, .n = m_, .k = n_},
+                               .a = gemm::source_of<W>(left),
+                               .b = gemm::source_of<W>(right),
+                               .c = q_,
+                               .ld = m_},
+              product_);
     for (std::int64_t i = 0; i < m_ && !all_finite_; ++i) {
       if (is_finite_[i]) continue;
       for (std::int64_t k = 0; k < r_; ++k) q_[k * m_ + i] = 0;
@@ -206,6 +248,7 @@ class RangeFinder {
   W *q_, *z_;                // rank × rows, rank × cols
   std::uint8_t* is_finite_;  // per row
   double *largest_, *partial_;
+  W* sums_;  // rank × cols, for each part of the rows
   std::byte* product_;
   std::int64_t scratch_bytes_ = 0;
   ThreadPool* pool_ = nullptr;
@@ -278,14 +321,15 @@ std::int64_t scratch_from(const Call& call) {
                              : gemm::scratch_bytes<float>(product, dtype != DType::f32);
 }
 
-// Four products with the matrix; what is made orthonormal, three times, is thin.
+// Two products each way with the matrix, of which it is read rather than computed with where the rank is
+// small (bench/micro_codec); what is made orthonormal is thin.
 Cost cost_to(const Call& call) {
   const MatrixSizes sizes = low_rank_sizes(call.attrs_as<ToLowRankAttrs>().rank, call.in[0].shape);
   const auto m = static_cast<double>(sizes.rows), n = static_cast<double>(sizes.cols),
              r = static_cast<double>(sizes.rank);
-  constexpr double thin = 12;  // flops of Gram-Schmidt over those of a product, in time
-  return {.flops = 8 * m * n * r + thin * 4 * (2 * m + n) * r * r,
-          .bytes = bytes_moved(call) + 4 * static_cast<double>(call.in[0].bytes())};
+  constexpr double in_tiles = 4;  // the time of a flop there over that of one in a product
+  return {.flops = (4 + 4 * in_tiles) * m * n * r + 8 * in_tiles * (2 * m + n) * r * r,
+          .bytes = bytes_moved(call) + 5 * static_cast<double>(call.in[0].bytes())};
 }
 Cost cost_from(const Call& call) {
   const MatrixSizes sizes = low_rank_sizes(call.attrs_as<FromLowRankAttrs>().rank, call.out[0].shape);

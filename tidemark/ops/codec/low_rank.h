@@ -2,7 +2,7 @@
 // directions in which X is largest and B = QᵀX. One op each way, ordinary nodes of a graph.
 //
 //   to_low_rank(x) {rank}                     floats of rank 1 and more  →  dtype[low_rank_count]
-//   from_low_rank(q) {rank, dtype, shape}     dtype[low_rank_count]  →  dtype[shape]
+//   from_low_rank(q) {rank, shape}            dtype[low_rank_count]  →  dtype[shape]
 //
 //   | Qᵀ: rank × rows | B: rank × cols |      in the dtype of x; the last axis of x are its columns
 //
@@ -27,9 +27,8 @@ struct ToLowRankAttrs {
 };
 struct FromLowRankAttrs {
   std::int64_t rank = 16;
-  DType dtype = DType::f32;
   Dims shape;
-  TM_FIELDS(FromLowRankAttrs, rank, dtype, shape)
+  TM_FIELDS(FromLowRankAttrs, rank, shape)
 };
 
 // A value seen as a matrix, and the rank that its form has: no more than its sides.

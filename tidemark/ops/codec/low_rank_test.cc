@@ -20,8 +20,7 @@ using namespace testing;
 std::vector<double> back(const Literal& x, std::int64_t rank) {
   const Literal factors = run(op::to_low_rank, {x}, pack(ToLowRankAttrs{rank}), {1, 2, 3})[0];
   EXPECT_EQ(factors.shape, (Shape{low_rank_count(rank, x.shape)}));
-  return values_of(
-      run(op::from_low_rank, {factors}, pack(FromLowRankAttrs{rank, x.dtype, x.shape}), {1, 2, 3})[0]);
+  return values_of(run(op::from_low_rank, {factors}, pack(FromLowRankAttrs{rank, x.shape}), {1, 2, 3})[0]);
 }
 
 double uniform(std::mt19937_64& random) { return std::ldexp(static_cast<double>(random() >> 11), -52) - 1; }

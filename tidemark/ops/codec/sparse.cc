@@ -56,6 +56,9 @@ std::vector<Sample> samples_to() {
   std::vector<Sample> list;
   for (const Shape& shape : {Shape{3, 67}, Shape{5}, Shape{}, Shape{0, 3}})
     list.push_back({.in = {{.type = {DType::f64, shape}}}, .attrs = pack(ToSparseAttrs{1})});
+  // Zeros, so that there is room for them, and for nothing else.
+  list.push_back(
+      {.in = {{.type = {DType::i32, {3, 67}}, .low = 0, .high = 0}}, .attrs = pack(ToSparseAttrs{0.1})});
   return list;
 }
 
