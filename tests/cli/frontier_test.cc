@@ -111,8 +111,8 @@ TEST_F(FrontierCommand, OneSetIsOneCurve) {
 }
 
 TEST_F(FrontierCommand, WhatCannotBeAllowedIsRefused) {
-  for (const char* arguments : {"mlp --allow tape", "mlp --allow disk", "mlp --allow compress",
-                                "mlp --allow split", "mlp --split 4", "mlp --lossy 2"}) {
+  for (const char* arguments :
+       {"mlp --allow tape", "mlp --allow disk", "mlp --allow split", "mlp --split 4", "mlp --lossy 2"}) {
     EXPECT_EQ(frontier(arguments).exit_code, 4) << arguments;
   }
   EXPECT_EQ(frontier(quoted_ + " --allow recompute").exit_code, 4);

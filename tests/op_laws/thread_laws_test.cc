@@ -9,6 +9,9 @@
 #include "tests/support/enlarged.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/test_target.h"
+#include "tidemark/ops/codec/low_rank.h"
+#include "tidemark/ops/codec/pack_integers.h"
+#include "tidemark/ops/codec/sparse.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/quantization/quantize.h"
@@ -55,6 +58,19 @@ std::vector<Sample> large_samples(const Op& op) {
                       .attrs = pack(DequantizeAttrs{.dtype = dtype, .shape = type.shape})});
     }
     return list;
+  }
+  if (&op == &op::unpack_integers || &op == &op::from_sparse) {
+    const Type type{DType::f32, {3, 90000}};
+    const bool bits = &op == &op::unpack_integers;
+    const std::int64_t bytes = bits ? packed_bytes(1, type) : sparse_bytes(0.5, type);
+    return {{.in = {{.type = {DType::u8, {bytes}}, .low = 0, .high = bits ? 127.0 : 1.0}},
+             .attrs = bits ? pack(UnpackIntegersAttrs{1, type.dtype, type.shape})
+                           : pack(FromSparseAttrs{0.5, type.dtype, type.shape})}};
+  }
+  if (&op == &op::from_low_rank) {
+    const Shape shape{700, 600};
+    return {{.in = {{.type = {DType::f64, {low_rank_count(3, shape)}}}},
+             .attrs = pack(FromLowRankAttrs{3, shape})}};
   }
   if (&op == &op::constant)
     return {{.in = {}, .attrs = pack(ConstantAttrs{random_literal(DType::f64, {1 << 20})})}};

@@ -50,6 +50,13 @@ TEST(AllowedSetsWithBlocks, AreKeptAndMoreIsNeverWorse) {
   EXPECT_GE(undone, 3);
 }
 
+TEST(AllowedSetsWithMasks, AreKeptAndMoreIsNeverWorse) {
+  const ScratchFolder folder;
+  const AllowedLaw law(folder.path());
+  for (std::uint64_t seed = 40000; seed < 40000 + seeds(10); ++seed)
+    EXPECT_EQ(law.check(seed).wrong, "") << "seed " << seed;
+}
+
 INSTANTIATE_TEST_SUITE_P(Quarters, AllowedSets, ::testing::Range(0, 4));
 
 }  // namespace

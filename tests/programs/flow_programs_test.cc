@@ -94,7 +94,7 @@ TEST(FlowPrograms, StayWithinTheErrorHoweverManyCallsAreUndone) {
     for (std::int64_t i = 0; i < couplings; ++i)
       w.push_back(random_normal(key(i), {flow_width, flow_width}, 0, 0.4));
     const Tensor x = random_normal(key(99), {flow_rows, flow_width});
-    const LossyReads allowed(true);
+    const MarkedReads allowed(StandIns::lossy);
     auto traced = trace_call(value_and_grad(RandomFlow{seed}), std::tuple(w, x), {});
     const auto results = [&](const Graph& graph) {
       std::vector<std::vector<double>> values;

@@ -20,10 +20,11 @@ struct AllowedNet {
 };
 
 // A network over examples that do not meet: layers, residual connections, normalisations, a loop now and
-// then; from `first_reversible` on reversible blocks too. The same seed gives the same one.
+// then; from `first_reversible` on reversible blocks too, from `first_masked` on masks and positions instead.
+// The same seed gives the same one.
 class RandomTraining {
  public:
-  static constexpr std::uint64_t first_reversible = 20'000;
+  static constexpr std::uint64_t first_reversible = 20'000, first_masked = 40'000;
 
   explicit RandomTraining(std::uint64_t seed) : seed_(seed) {
     Draw draw = Draw(seed).branch(1);
@@ -45,8 +46,8 @@ class RandomTraining {
     Draw draw = Draw(seed_).branch(2);
     Tensor h = x;
     for (const Tensor& w : net.weights) {
-      const bool reverses = seed_ >= first_reversible && draw.chance(60);
-      h = reverses ? block(draw, h, w) : layer(draw, h, w);
+      const bool other = seed_ >= first_reversible && draw.chance(60);
+      h = !other ? layer(draw, h, w) : seed_ >= first_masked ? masked(draw, h, w) : block(draw, h, w);
     }
     return mean(square(h));
   }
@@ -75,6 +76,21 @@ class RandomTraining {
     if (shape == 4) return softmax(y, -1) * h;
     if (shape == 5) return y * exp(h * 0.1);
     return y;
+  }
+
+  // Whose gradient reads booleans or positions.
+  Tensor masked(Draw& draw, const Tensor& h, const Tensor& w) const {
+    const Tensor y = matmul(h, w);
+    switch (draw.below(4)) {
+      case 0:
+        return select(y > 0, y, y * 0.1);
+      case 1:
+        return cast(y > 0.1, DType::f32) * y + h;
+      case 2:
+        return sort(y, -1).first;
+      default:
+        return one_hot(argmax(y, -1), width_) * y + h;
+    }
   }
 
   Tensor block(Draw& draw, const Tensor& h, const Tensor& w) const {

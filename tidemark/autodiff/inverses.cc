@@ -6,6 +6,8 @@
 #include "tidemark/autodiff/largest_magnitude.h"
 #include "tidemark/ir/builder.h"
 #include "tidemark/ir/effects.h"
+#include "tidemark/ops/codec/form.h"
+#include "tidemark/ops/codec/value_range.h"
 #include "tidemark/ops/quantization/residual.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/reversible/invertible.h"
@@ -126,10 +128,14 @@ class InverseLowering {
   // False: the mark stays.
   bool lower_mark(const Node& node) {
     const ValueId v = node.operands[0];
-    const bool exact = unpack<ResidualAttrs>(node.attrs).format == exact_residual;
+    const std::string format = unpack<ResidualAttrs>(node.attrs).format;
+    const bool exactly = format == exact_residual;
+    const std::optional<Form> asked = form_named(format);
     const Var found = had_back(v);
-    const Var value = exact && error_[v.index] > 0 ? image_[v.index] : found;
-    if (!exact && value.id() == image_[v.index].id()) return false;
+    const bool needs_bits = exactly || (asked && is_exact(*asked));
+    const Var value = needs_bits && error_[v.index] > 0 ? image_[v.index] : found;
+    const bool same = value.id() == image_[v.index].id();
+    if (same && (!exactly || whole_numbers_below(graph_, v))) return false;  // it may wait in a smaller form
     image_[node.results[0].index] = value;
     return true;
   }

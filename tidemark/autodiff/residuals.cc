@@ -4,8 +4,8 @@
 
 #include "tidemark/autodiff/inverses.h"
 #include "tidemark/autodiff/largest_magnitude.h"
+#include "tidemark/ops/codec/value_range.h"
 #include "tidemark/ops/control/loop_reverse.h"
-#include "tidemark/ops/quantization/quantize.h"
 #include "tidemark/ops/quantization/residual.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
@@ -13,27 +13,44 @@
 namespace tidemark {
 namespace {
 
-thread_local bool lossy_reads_allowed = false;
+thread_local StandIns stand_ins_allowed = StandIns::none;
+thread_local std::span<const SourceLine> refused_forms;
 
 }  // namespace
 
-LossyReads::LossyReads(bool allowed) : before_(lossy_reads_allowed) { lossy_reads_allowed = allowed; }
-LossyReads::~LossyReads() { lossy_reads_allowed = before_; }
+MarkedReads::MarkedReads(StandIns allowed) : before_(stand_ins_allowed) {
+  stand_ins_allowed = std::max(before_, allowed);
+}
+MarkedReads::~MarkedReads() { stand_ins_allowed = before_; }
+
+RefusedForms::RefusedForms(std::span<const SourceLine> lines) : before_(refused_forms) {
+  refused_forms = lines;
+}
+RefusedForms::~RefusedForms() { refused_forms = before_; }
 
 RuleReads::RuleReads(Builder& builder)
-    : builder_(builder), exactly_(invertible_calls(builder.graph(), lossy_reads_allowed ? 1 : 0) > 0) {
+    : builder_(builder),
+      exactly_(invertible_calls(builder.graph(), stand_ins_allowed == StandIns::lossy ? 1 : 0) > 0) {
   for (const Hint& hint : builder.graph().hints()) {
-    if (hint.kind == HintKind::compress && hint.value.valid()) asked_[hint.value.index] = hint.format;
+    if (hint.kind != HintKind::compress || !hint.value.valid()) continue;
+    if (std::ranges::count(refused_forms, hint.where) == 0) asked_[hint.value.index] = hint.format;
   }
 }
 
 Var RuleReads::operator()(const Node& node, ValueId v, bool is_statistic) {
   const Var plain(builder_, v);
   const auto asked = asked_.find(v.index);
-  const bool allowed = asked != asked_.end() || (lossy_reads_allowed && node.op->tolerant && !is_statistic);
   // Loops and branches run forward again from what they read, and must come by the same values.
-  const bool lossy = allowed && node.regions.empty() && is_float(plain.dtype());
-  if (!lossy && !exactly_) return plain;
+  const bool runs_again = !node.regions.empty();
+  const bool is_asked = asked != asked_.end();
+  const bool asked_exactly = is_asked && is_exact(form_named(asked->second).value_or(QuantFormat::int8));
+  const bool may_be_lossy = stand_ins_allowed == StandIns::lossy && node.op->tolerant && !is_statistic;
+  const bool lossy =
+      !runs_again && (asked_exactly || (is_float(plain.dtype()) && (is_asked || may_be_lossy)));
+  const bool small =
+      !runs_again && stand_ins_allowed >= StandIns::exact && whole_numbers_below(builder_.graph(), v);
+  const bool exact = exactly_ || small;
+  if (!lossy && !exact) return plain;
   Var& mark = (lossy ? marked_ : marked_exactly_)[v.index];
   if (!mark) {
     const std::string format = asked == asked_.end() ? "" : asked->second;
@@ -54,11 +71,19 @@ class Marks {
       if (node.op != &op::residual || uses[node.results[0].index] == 0) continue;
       const ValueId root = root_of(node.operands[0]);
       const std::string format = unpack<ResidualAttrs>(node.attrs).format;
-      const std::optional<QuantFormat> asked = quant_format_named(format);
-      if (format == exact_residual || !may_wait(root)) continue;
+      const bool exactly = format == exact_residual;
+      if (!may_wait(root) || (exactly && !whole_numbers_below(graph, root))) continue;
       const auto [place, is_new] = number_.try_emplace(root.index, list_.size());
-      if (is_new) list_.push_back({.graph = &graph, .value = root, .asked = asked});
-      if (!list_[place->second].asked) list_[place->second].asked = asked;
+      if (is_new) list_.push_back({.graph = &graph, .value = root});
+      Residual& residual = list_[place->second];
+      residual.tolerant = residual.tolerant || !exactly;
+      const std::optional<Form> asked = form_named(format);
+      if (!residual.asked && asked && takes(*asked, graph, root)) residual.asked = asked;
+    }
+    for (const Hint& hint : graph.hints()) {
+      if (hint.kind != HintKind::compress || !hint.value.valid()) continue;
+      const std::optional<std::size_t> marked = number(root_of(hint.value));
+      if (marked && list_[*marked].asked) list_[*marked].asked_at = hint.where;
     }
   }
 
@@ -144,27 +169,32 @@ class MarkLowering {
     const Marks marks(graph, carried);
     const std::size_t first = next_;
     next_ += marks.list().size();
-    const auto format_of = [&](ValueId root) -> std::optional<QuantFormat> {
+    const auto form_of = [&](ValueId root) -> std::optional<Form> {
       const std::optional<std::size_t> number = marks.number(root);
-      return number && first + *number < choice_.size() ? choice_[first + *number] : std::nullopt;
+      if (!number || first + *number >= choice_.size()) return {};
+      const std::optional<Form>& form = choice_[first + *number];
+      return form && takes(*form, graph, root) ? form : std::nullopt;
     };
 
     Graph result;
     result.name = graph.name;
     Builder builder(result);
-    std::vector<Var> image(graph.values().size()), small(image), copy(image);
-    const auto quantize_behind = [&](ValueId v) {
-      const std::optional<QuantFormat> format = format_of(v);
-      if (!format) return;
+    std::vector<Var> image(graph.values().size()), copy(image);
+    std::map<std::uint32_t, std::vector<Var>> small;  // by value: in its form
+    const auto encode_behind = [&](ValueId v) {
+      const std::optional<Form> form = form_of(v);
+      if (!form) return;
       builder.set_checkpoint({});
-      small[v.index] = quantize(image[v.index], *format);
+      const SourceLine asked_at = marks.list()[*marks.number(v)].asked_at;
+      if (asked_at.known()) builder.set_where(asked_at);
+      small[v.index] = encoded(image[v.index], *form);
     };
     for (const Input& input : graph.inputs()) {
       const Value& value = graph[input.value];
       image[input.value.index] = Var(builder, result.add_input(value.type, value.name, input.donated));
     }
     copy_checkpoints(graph, result);
-    for (const Input& input : graph.inputs()) quantize_behind(input.value);
+    for (const Input& input : graph.inputs()) encode_behind(input.value);
     // The copy of what `v` shows all of, looked at in the same way.
     const auto seen_through = [&](ValueId v, ValueId root) {
       std::vector<const Node*> views;
@@ -179,13 +209,13 @@ class MarkLowering {
       builder.set_checkpoint(node.checkpoint);
       if (node.op == &op::residual) {
         const ValueId v = node.operands[0], root = marks.root_of(v);
-        const bool exact = unpack<ResidualAttrs>(node.attrs).format == exact_residual;
-        if (exact || !small[root.index]) {
+        const bool exactly = unpack<ResidualAttrs>(node.attrs).format == exact_residual;
+        const std::optional<Form> form = form_of(root);
+        if (!form || (exactly && !is_exact(*form))) {
           image[node.results[0].index] = image[v.index];
           continue;
         }
-        if (!copy[root.index])
-          copy[root.index] = dequantize(small[root.index], *format_of(root), graph.type(root));
+        if (!copy[root.index]) copy[root.index] = decoded(small.at(root.index), *form, graph.type(root));
         image[node.results[0].index] = seen_through(v, root);
         continue;
       }
@@ -199,14 +229,14 @@ class MarkLowering {
         image[node.results[r].index] = out[r];
         const std::string& name = graph[node.results[r]].name;
         if (!name.empty()) result[out[r].id()].name = name;
-        quantize_behind(node.results[r]);
+        encode_behind(node.results[r]);
       }
     }
     for (ValueId v : graph.outputs()) result.add_output(image[v.index].id());
     if (errors) {
       for (const Residual& residual : marks.list()) {
         const ValueId v = residual.value;
-        if (!copy[v.index]) continue;
+        if (!copy[v.index] || is_exact(*form_of(v))) continue;
         result.add_output(largest_magnitude(image[v.index] - copy[v.index]).id());
         result.add_output(largest_magnitude(image[v.index]).id());
       }
@@ -226,10 +256,6 @@ std::vector<Residual> residuals_of(const Graph& graph) {
   std::vector<Residual> list;
   if (has_marks(graph)) add_residuals(graph, 0, 1, list);
   return list;
-}
-
-double form_error(QuantFormat format, DType dtype) {
-  return quantization_error(format, dtype, /*stochastic=*/false, /*mixed=*/true);
 }
 
 ResidualChoice asked_for(const std::vector<Residual>& residuals) {

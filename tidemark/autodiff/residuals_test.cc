@@ -10,7 +10,7 @@ namespace tidemark {
 namespace {
 
 Graph traced_gradient(bool lossy, const std::function<Tensor(Tensor)>& f, const Shape& shape) {
-  const LossyReads allowed(lossy);
+  const MarkedReads marked(lossy ? StandIns::lossy : StandIns::none);
   return trace_call(grad(f), std::tuple(Tensor::of_type({DType::f32, shape})), {}).graph;
 }
 int count_ops(const Graph& graph, std::string_view name) {
@@ -28,6 +28,27 @@ TEST(Residuals, NothingIsMarkedUnlessItIsAllowed) {
   EXPECT_EQ(count_ops(traced_gradient(false, smooth_sum, {64}), "residual"), 0);
   EXPECT_GT(count_ops(traced_gradient(true, smooth_sum, {64}), "residual"), 0);
   EXPECT_EQ(count_ops(traced_gradient(false, smooth_sum, {64}), "residual"), 0) << "the scope has ended";
+}
+
+Tensor masked_sum(const Tensor& x) { return sum(select(x > 0, sin(x), x * 0.1)); }
+
+TEST(Residuals, WhatHasAnExactFormIsMarkedForEveryRuleWhereItMayStandIn) {
+  EXPECT_EQ(count_ops(traced_gradient(false, masked_sum, {64}), "residual"), 0);
+  const MarkedReads reads(StandIns::exact);
+  const Graph marked = traced_gradient(false, masked_sum, {64});
+  ASSERT_EQ(count_ops(marked, "residual"), 1) << print(marked);
+  const std::vector<Residual> list = residuals_of(marked);
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(marked.type(list[0].value).dtype, DType::boolean);
+  EXPECT_FALSE(list[0].tolerant);
+  const Graph packed = lower_residuals(marked, {PackedIntegers{1}});
+  EXPECT_EQ(count_ops(packed, "pack_integers"), 1);
+  EXPECT_EQ(count_ops(packed, "unpack_integers"), 1);
+  // Forms that the value does not have, as those chosen for another batch may be, leave it as it is.
+  for (const Form& other : {Form(QuantFormat::int8), Form(PackedIntegers{8}), Form(LowRank{2})})
+    EXPECT_EQ(count_ops(lower_residuals(marked, {other}), "select"), count_ops(marked, "select"))
+        << name_of(other);
+  EXPECT_EQ(print(lower_residuals(marked, {QuantFormat::int8})), print(lower_residuals(marked, {})));
 }
 
 TEST(Residuals, LoweredToNothingTheGraphIsTheOneWithoutMarks) {

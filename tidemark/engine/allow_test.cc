@@ -144,7 +144,6 @@ TEST(Allow, WhatCannotHappenIsRefused) {
     return [=] { (void)compile(grad(tanh_loss), options)(allow_net(2), allow_batch()); };
   };
   EXPECT_EQ(code_of(with({.memory = 8_MiB, .allow = {Choice::disk}})), ErrorCode::bad_plan_option);
-  EXPECT_EQ(code_of(with({.memory = 8_MiB, .allow = {Choice::compress}})), ErrorCode::bad_plan_option);
   EXPECT_EQ(code_of(with({.memory = 8_MiB, .allow = {Choice::split}})), ErrorCode::bad_plan_option);
   EXPECT_EQ(code_of(with({.memory = 8_MiB, .allow = {Choice::recompute}, .accumulate = 2})),
             ErrorCode::bad_plan_option);

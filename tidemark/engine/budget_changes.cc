@@ -53,7 +53,8 @@ class Changes {
 
  private:
   Graph lowered(const Graph& traced, const std::optional<Lossy>& lossy) const {
-    return lower_backward_values(traced, extreme_values(traced, lossy, options_.allow).back());
+    const Choices allow = lossy ? options_.allow.with(Choice::compress) : options_.allow;
+    return lower_backward_values(traced, extreme_values(traced, lossy, allow).back());
   }
   Graph prepared(const Graph& traced, const std::optional<Lossy>& lossy) const {
     return prepare_graph(lowered(traced, lossy), options_.program.skip_optimisations, nullptr, loops_);
@@ -142,7 +143,7 @@ class Changes {
         {.what = fmt::format("allowing lossy copies for the backward pass, {{.error = {}}},", error),
          .graph =
              [this](std::int64_t) {
-               const LossyReads allowed(true);
+               const MarkedReads marked(StandIns::lossy);
                return prepared(here_.trace(here_.types), Lossy{error});
              },
          .options = quick_,

@@ -53,9 +53,6 @@ void check_choices(const CompileOptions& options, SourceLine where) {
   if (!allow.named()) return;
   if (allow.has(Choice::disk) && !options.disk)
     reject("allow names disk, and no disk is given", "a folder too: {.disk = {{\"/scratch\", 20_GiB}}, …}");
-  if (allow.has(Choice::compress) && !options.lossy)
-    reject("allow names compress, and no error is allowed",
-           "an error too: {.lossy = Lossy{.error = 4e-3}, …}");
   if (allow.has(Choice::split) && options.accumulate.is_plain())
     reject("allow names split, and accumulate does not ask for micro-batches",
            "a number, or {…, .accumulate = td::automatic}");
@@ -116,14 +113,13 @@ CompileOptions as_allowed(CompileOptions options) {
 bool allows(const CompileOptions& options, Choice choice) {
   if (!options.allow.has(choice)) return false;
   switch (choice) {
-    case Choice::compress:
-      return options.lossy.has_value();
     case Choice::disk:
       return options.disk.has_value();
     case Choice::split:
       return !options.accumulate.is_plain();
     case Choice::keep:
     case Choice::recompute:
+    case Choice::compress:
     case Choice::invert:
       break;
   }

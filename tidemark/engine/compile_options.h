@@ -69,8 +69,9 @@ struct CompileOptions {
   std::optional<Lossy> lossy = {};
   // What the plan may do to stay within the budget: only what is named, {Choice::recompute, Choice::disk},
   // say; {Choice::keep}: nothing. Not given: all of it, a disk where `disk` names one, lossy forms where
-  // `lossy` allows them, micro-batches where `accumulate` asks for them. Exact forms may be used on the way
-  // to a disk, and hints are followed, whatever is named.
+  // `lossy` allows them, micro-batches where `accumulate` asks for them. {Choice::compress} without `lossy`
+  // means exact forms alone. These may be used on the way to a disk, and hints are followed, whatever is
+  // named.
   Choices allow = {};
   // Arguments (by position) whose tensors the function may overwrite: results of the same type take their
   // memory. The caller's handles to them become stale; use what the function returns.

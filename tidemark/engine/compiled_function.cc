@@ -21,6 +21,17 @@ std::string key_of_budget(const CompileOptions& options) {
   return fmt::format("|{}{}", options.memory->count, options.disk ? "|disk" : "");
 }
 
+StandIns stand_ins(const CompileOptions& options) {
+  if (!options.allow.has(Choice::compress)) return StandIns::none;
+  return options.lossy ? StandIns::lossy : StandIns::exact;
+}
+
+std::string key_of_forms(const std::vector<SourceLine>& refused) {
+  std::string key;
+  for (const SourceLine& line : refused) key += fmt::format("|without {}:{}", line.file, line.line);
+  return key;
+}
+
 // For other types than the caller's: if the user's code refuses them with an exception of its own, that is no
 // failure of the caller's call, but an answer.
 TracedCall<std::any> traced_as_a_trial(const FunctionCall& call, std::span<const Type> types,
@@ -58,8 +69,9 @@ std::string FunctionCall::key() const {
 
 TracedCall<std::any> CompiledFunction::traced(const FunctionCall& call, bool to_run) const {
   check_options(options_, call.argument_ends.size(), where_, to_run);
-  std::optional<LossyReads> allowed;
-  if (options_.lossy) allowed.emplace(true);
+  const MarkedReads marked(stand_ins(options_));
+  const std::vector<SourceLine> lines = refused_forms();
+  const RefusedForms refused(lines);
   TracedCall<std::any> traced = call.trace();
   traced.mark_donated(options_.donate);
   return traced;
@@ -73,8 +85,9 @@ TracedFunction CompiledFunction::function_of(const FunctionCall& call, const std
   for (int a : options_.donate) function.donated[static_cast<std::size_t>(a)] = true;
   function.fixed = call.fixed + captures;
   function.trace = [this, &call](std::span<const Type> types) {
-    std::optional<LossyReads> allowed;  // it may be already, where that is tried
-    if (options_.lossy) allowed.emplace(true);
+    const MarkedReads marked(stand_ins(options_));
+    const std::vector<SourceLine> lines = refused_forms();
+    const RefusedForms refused(lines);
     TracedCall<std::any> traced = traced_as_a_trial(call, types, where_);
     traced.mark_donated(options_.donate);
     return std::move(traced.graph);
@@ -118,7 +131,8 @@ std::shared_ptr<CompiledCall> CompiledFunction::traced_call(const FunctionCall& 
 std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call,
                                                         std::vector<Tensor>& inputs) {
   const CompileOptions options = options_now();
-  const std::string arguments = call.key();
+  const std::string forms = key_of_forms(refused_forms());
+  const std::string arguments = call.key() + forms;
   const std::string budget = key_of_budget(options);
   const std::string key = arguments + budget;
   if (std::shared_ptr<CompiledCall> found = find(key, inputs)) return found;
@@ -131,7 +145,7 @@ std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call
   }
   if (!made->program) {
     TracedFunction function = function_of(call, made->captures.signature());
-    function.fixed += budget;
+    function.fixed += forms + budget;
     PlannedFunction planned =
         at_line(where_, [&] { return plan_function(function, *made->traced, options, largest_, where_); });
     made->program =

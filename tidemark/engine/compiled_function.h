@@ -33,6 +33,10 @@ struct FunctionCall {
   std::string key() const;  // of what a trace depends on. No two calls that differ in it have the same.
 };
 
+// Can a call that failed be made again? Nothing that happens once has happened, and donated tensors are
+// there.
+bool may_repeat(const FunctionCall& call, const Program& program);
+
 class CompiledFunction {
  public:
   CompiledFunction(CompileOptions options, SourceLine where);
@@ -78,8 +82,13 @@ class CompiledFunction {
   // again.
   template <class Body, class MayRepeat>
   auto with_fallback(const Body& body, const MayRepeat& may_repeat);
+  Results run_with_fallback(const FunctionCall& call, std::shared_ptr<const Program>& begun);
   std::optional<Error> disk_failure() const;  // why it is not used any more
   [[noreturn]] void fail_without_disk(const Error& failure, const InfeasibleBudget& none) const;
+  // Lines whose forms had no room for what a call held: calls are planned without them (form_fallback.cc).
+  std::vector<SourceLine> refused_forms() const;
+  void refuse_form(SourceLine asked_at);
+  void forgive_form(SourceLine asked_at);
   void use_memory(std::int64_t bytes, SourceLine where);
   void follow_memory_left();  // CompileOptions::memory_left
 
@@ -88,6 +97,7 @@ class CompiledFunction {
   std::atomic<std::int64_t> memory_;  // what calls keep to: no more than that
   const SourceLine where_;
   std::optional<Error> disk_failure_;                // under the mutex, once it is made
+  std::vector<SourceLine> refused_forms_;            // likewise
   std::shared_ptr<const DiskTraffic> disk_traffic_;  // null: there is no disk
   const std::shared_ptr<Workspace> workspace_;
   std::mutex planning_;   // one call is traced and planned at a time

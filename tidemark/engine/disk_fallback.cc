@@ -1,23 +1,11 @@
-// Calls of a compiled function, and what becomes of one whose disk fails.
+// What becomes of a call whose disk fails.
 #include "tidemark/engine/compiled_function.h"
-#include "tidemark/ir/effects.h"
 
 namespace tidemark {
 namespace {
 
 bool is_of_the_disk(const Error& error) {
   return error.code() == ErrorCode::disk_failure || error.code() == ErrorCode::disk_full;
-}
-
-bool are_there(std::span<const Tensor> tensors) {
-  try {
-    for (const Tensor& tensor : tensors) {
-      if (tensor.is_data()) tensor.check_not_donated({});
-    }
-  } catch (const Error&) {
-    return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -62,9 +50,9 @@ auto CompiledFunction::with_fallback(const Body& body, const MayRepeat& may_repe
   }
 }
 
-CompiledFunction::Results CompiledFunction::run(const FunctionCall& call) {
-  follow_memory_left();
-  std::shared_ptr<const Program> begun;  // none: nothing has run yet
+// `begun`: what runs, or ran; none: nothing has yet.
+CompiledFunction::Results CompiledFunction::run_with_fallback(const FunctionCall& call,
+                                                              std::shared_ptr<const Program>& begun) {
   const auto once = [&]() -> Results {
     std::vector<Tensor> inputs = call.tensors;
     const std::shared_ptr<CompiledCall> found = planned(call, inputs);
@@ -72,8 +60,7 @@ CompiledFunction::Results CompiledFunction::run(const FunctionCall& call) {
     begun = found->program;
     return {found, found->program->run(inputs, where_)};
   };
-  return with_fallback(once,
-                       [&] { return !begun || (is_repeatable(begun->graph()) && are_there(call.tensors)); });
+  return with_fallback(once, [&] { return !begun || may_repeat(call, *begun); });
 }
 
 PlannedGraph CompiledFunction::prepare(const FunctionCall& call) {

@@ -19,9 +19,9 @@ std::optional<QuantFormat> best_format(const Type& type, double error) {
   std::int64_t bytes = type.bytes();
   for (int i = 0; i < quant_format_count; ++i) {
     const auto format = static_cast<QuantFormat>(i);
-    const double own = form_error(format, type.dtype);
+    const double own = error_of(format, type.dtype);
     const std::int64_t taken = quantized_bytes(format, type);
-    const bool closer = best && taken == bytes && own < form_error(*best, type.dtype);
+    const bool closer = best && taken == bytes && own < error_of(*best, type.dtype);
     if (own <= error && (taken < bytes || closer)) best = format, bytes = taken;
   }
   return best;
@@ -29,14 +29,14 @@ std::optional<QuantFormat> best_format(const Type& type, double error) {
 
 class FormSearch {
  public:
-  FormSearch(const Graph& traced, const Lossy& lossy, const std::vector<std::string>& skip,
+  FormSearch(const Graph& traced, const std::optional<Lossy>& lossy, const std::vector<std::string>& skip,
              const PlanOptions& options)
       : traced_(traced),
         skip_(skip),
         quick_(options),
         residuals_(residuals_of(traced)),
         asked_(asked_for(residuals_)),
-        all_(all_forms(traced, lossy)) {
+        all_(all_forms(traced, lossy, options.allow)) {
     quick_.effort = quick_.effort.at_most(Effort::quick);
     quick_.one_round = true;
     quick_.floor = false;
@@ -47,8 +47,6 @@ class FormSearch {
     for (const Residual& residual : residuals_) price.push_back(price_of(residual));
     std::ranges::stable_sort(order_, std::greater(), [&](std::size_t i) { return price[i]; });
   }
-
-  bool is_empty() const { return order_.empty(); }
 
   // What makes the fastest quick plan; where none is known to fit, all forms.
   ResidualChoice best() { return choice(best_count().value_or(order_.size())); }
@@ -129,7 +127,7 @@ class FormSearch {
 // What a search chooses that may do less, so that being allowed more is never slower: without computing
 // anything again, without tiers, without either. Left out: what is slower than `seconds`, by more than care
 // wins.
-std::vector<ResidualChoice> forms_of_fewer(const Graph& traced, const Lossy& lossy,
+std::vector<ResidualChoice> forms_of_fewer(const Graph& traced, const std::optional<Lossy>& lossy,
                                            const std::vector<std::string>& skip, const PlanOptions& options,
                                            double seconds) {
   constexpr double care = 1.05;  // the time of a quick plan over that of one with more effort
@@ -156,76 +154,104 @@ PlanWithForms with_forms(PlanWithLoops planned, ResidualChoice forms) {
 
 }  // namespace
 
-ResidualChoice all_forms(const Graph& traced, const std::optional<Lossy>& lossy) {
+ResidualChoice all_forms(const Graph& traced, const std::optional<Lossy>& lossy, const Choices& allow) {
   const std::vector<Residual> residuals = residuals_of(traced);
   ResidualChoice choice = asked_for(residuals);
-  if (!lossy) return choice;
+  if (!allow.has(Choice::compress)) return choice;
   for (std::size_t i = 0; i < residuals.size(); ++i) {
-    const Type& type = residuals[i].graph->type(residuals[i].value);
-    if (!choice[i] && type.bytes() >= small_residual) choice[i] = best_format(type, lossy->error);
+    const Residual& residual = residuals[i];
+    const Type& type = residual.graph->type(residual.value);
+    if (choice[i] || type.bytes() < small_residual) continue;
+    choice[i] = exact_form_of(*residual.graph, residual.value);
+    if (!choice[i] && lossy && residual.tolerant) choice[i] = best_format(type, lossy->error);
   }
   return choice;
 }
 
-PlanWithForms plan_with_forms(const Graph& traced, const std::optional<Lossy>& lossy,
-                              const std::vector<std::string>& skip, const PlanOptions& options) {
-  ResidualChoice asked = asked_for(residuals_of(traced));
-  const Graph plain = lower_residuals(traced, asked);
-  if (!lossy || !options.memory || asked.empty())
-    return with_forms(plan_with_loops(plain, skip, options), std::move(asked));
+namespace {
 
-  FormSearch search(traced, *lossy, skip, options);
-  if (search.is_empty()) return with_forms(plan_with_loops(plain, skip, options), std::move(asked));
-  PlanOptions enough = options;  // where it does not fit, that is not the end of it
+constexpr double too_little = 1e-4;  // of the time: not worth a form
+
+// Of an exact and complete plan, or of what says why there is none.
+double free_seconds(const PlanWithForms& planned) {
+  return (planned.plan ? planned.plan.value() : planned.plan.error().smallest).least_seconds;
+}
+
+// What is at least as good as `fewer`, which has fewer forms to choose from. `replanned` gives `fewer`
+// with the smallest plan where none fits.
+template <class Replan>
+PlanWithForms with_more_forms(PlanWithForms fewer, const Graph& traced, const std::optional<Lossy>& lossy,
+                              const std::vector<std::string>& skip, const PlanOptions& options,
+                              const Replan& replanned) {
+  if (fewer.plan && fewer.plan.value().extra_time() <= too_little) return fewer;
+  const auto planned = [&](ResidualChoice forms, const PlanOptions& with) {
+    PlanWithLoops found = plan_with_loops(lower_residuals(traced, forms), skip, with);
+    return with_forms(std::move(found), std::move(forms));
+  };
+  PlanOptions enough = options;  // where one does not fit, that is not the end of it
   enough.floor = false;
-  PlanWithLoops exact = plan_with_loops(plain, skip, enough);
-  constexpr double nothing = 1e-4;  // of the time: not worth an error
-  if (exact.plan && exact.plan.value().extra_time() <= nothing)
-    return with_forms(std::move(exact), std::move(asked));
-
-  ResidualChoice forms = search.best();
-  PlanWithLoops lossy_plan = plan_with_loops(lower_residuals(traced, forms), skip, options);
-  const double free = (exact.plan ? exact.plan.value() : exact.plan.error().smallest).least_seconds;
-  const bool is_fastest = lossy_plan.plan && lossy_plan.plan.value().seconds <= (1 + nothing) * free;
+  const double free = free_seconds(fewer);
+  PlanWithForms more = planned(FormSearch(traced, lossy, skip, options).best(), options);
+  const bool is_fastest = more.plan && more.plan.value().seconds <= (1 + too_little) * free;
   // Where the floor is not asked for, neither is the last bit of speed.
   std::vector<ResidualChoice> others;
   if (options.floor && !is_fastest) {
-    const double seconds =
-        lossy_plan.plan ? lossy_plan.plan.value().seconds : std::numeric_limits<double>::max();
-    others = forms_of_fewer(traced, *lossy, skip, options, seconds);
+    const double seconds = more.plan ? more.plan.value().seconds : std::numeric_limits<double>::max();
+    others = forms_of_fewer(traced, lossy, skip, options, seconds);
   }
   for (ResidualChoice& other : others) {
-    if (other == forms || (options.control && options.control->time_is_up())) continue;
-    PlanWithLoops planned = plan_with_loops(lower_residuals(traced, other), skip, enough);
-    if (!planned.plan || (lossy_plan.plan && planned.plan.value().seconds >= lossy_plan.plan.value().seconds))
-      continue;
-    lossy_plan = std::move(planned);
-    forms = std::move(other);
+    if (other == more.forms || (options.control && options.control->time_is_up())) continue;
+    PlanWithForms found = planned(std::move(other), enough);
+    if (!found.plan || (more.plan && found.plan.value().seconds >= more.plan.value().seconds)) continue;
+    more = std::move(found);
   }
-  // What fits without forms fits with them allowed. Else the smallest of both is what the error tells, unless
-  // it is known which that is.
-  const auto bound = [](const PlanWithLoops& planned) {
-    return planned.plan.error().smallest.order_free_bound;
-  };
-  const auto peak = [](const PlanWithLoops& planned) { return planned.plan.error().smallest.peak(); };
-  if (!lossy_plan.plan && !exact.plan && options.floor) {
+  // What fits with fewer forms fits with more allowed. Else the smallest of both is what the error tells,
+  // unless it is known which that is.
+  const auto bound = [](const PlanWithForms& found) { return found.plan.error().smallest.order_free_bound; };
+  const auto peak = [](const PlanWithForms& found) { return found.plan.error().smallest.peak(); };
+  if (!more.plan && !fewer.plan && options.floor) {
     const bool known = options.tiers.empty() && !loop_memory_range(traced).any &&
-                       bound(exact) > *options.memory && bound(exact) >= peak(lossy_plan);
-    if (known) return with_forms(std::move(lossy_plan), std::move(forms));
-    exact = plan_with_loops(plain, skip, options);
-    if (!exact.plan && peak(exact) > peak(lossy_plan))
-      return with_forms(std::move(lossy_plan), std::move(forms));
+                       bound(fewer) > *options.memory && bound(fewer) >= peak(more);
+    if (known) return more;
+    fewer = replanned(std::move(fewer));
+    if (!fewer.plan && peak(fewer) > peak(more)) return more;
   }
-  if (lossy_plan.plan) {
+  if (more.plan) {
     // What coding takes is extra time too, and no bound for plans that code other values.
-    Plan& plan = lossy_plan.plan.value();
+    Plan& plan = more.plan.value();
     plan.least_seconds = std::min(free, plan.seconds);
     plan.seconds_bound = std::min(plan.seconds_bound, plan.least_seconds);
   }
-  const bool better =
-      lossy_plan.plan && (!exact.plan || lossy_plan.plan.value().seconds < exact.plan.value().seconds);
-  return better ? with_forms(std::move(lossy_plan), std::move(forms))
-                : with_forms(std::move(exact), std::move(asked));
+  const bool better = more.plan && (!fewer.plan || more.plan.value().seconds < fewer.plan.value().seconds);
+  return better ? std::move(more) : std::move(fewer);
+}
+
+}  // namespace
+
+PlanWithForms plan_with_forms(const Graph& traced, const std::optional<Lossy>& lossy,
+                              const std::vector<std::string>& skip, const PlanOptions& options) {
+  const ResidualChoice asked = asked_for(residuals_of(traced));
+  const Graph plain = lower_residuals(traced, asked);
+  const auto without_forms = [&](const PlanOptions& with) {
+    return with_forms(plan_with_loops(plain, skip, with), asked);
+  };
+  const ResidualChoice exact = all_forms(traced, {}, options.allow),
+                       all = all_forms(traced, lossy, options.allow);
+  if (!options.memory || all == asked) return without_forms(options);
+
+  PlanOptions enough = options;  // where it does not fit, that is not the end of it
+  enough.floor = false;
+  PlanWithForms best = without_forms(enough);
+  if (exact != asked) {
+    best = with_more_forms(std::move(best), traced, {}, skip, options,
+                           [&](const PlanWithForms&) { return without_forms(options); });
+  }
+  if (all != exact) {
+    best = with_more_forms(std::move(best), traced, lossy, skip, options, [&](PlanWithForms found) {
+      return exact == asked ? without_forms(options) : std::move(found);
+    });
+  }
+  return best;
 }
 
 }  // namespace tidemark

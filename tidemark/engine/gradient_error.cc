@@ -32,17 +32,17 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 
 double relative(double difference, double magnitude) { return difference == 0 ? 0 : difference / magnitude; }
 
-LossyValue described(const Residual& residual, QuantFormat format) {
+LossyValue described(const Residual& residual, const Form& form) {
   const Graph& graph = *residual.graph;
   const Value& value = graph[residual.value];
   return {.name = value.name,
           .where = value.producer.valid() ? graph[value.producer].where : SourceLine(),
-          .format = format,
+          .form = form,
           .type = value.type,
           .copies = residual.copies,
           .plain = Bytes(residual.copies * value.type.bytes()),
-          .small = Bytes(residual.copies * quantized_bytes(format, value.type)),
-          .bound = form_error(format, value.type.dtype)};
+          .small = Bytes(residual.copies * bytes_of(form, value.type)),
+          .bound = error_of(form, value.type.dtype)};
 }
 
 }  // namespace
@@ -54,10 +54,13 @@ GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, co
   const auto run = [&](const Graph& graph) {
     return Program(graph, options, default_device()).run(inputs, where);
   };
+  ResidualChoice forms = values.forms;
+  for (std::optional<Form>& form : forms) {
+    if (form && is_exact(*form)) form.reset();
+  }
   const std::vector<Tensor> exact = run(lower_backward_values(traced, {}));
   std::vector<Drift> drifts;
   const Graph marked = lower_inverses(traced, values.undone, values.drift, &drifts);
-  const ResidualChoice& forms = values.forms;
   const std::vector<Tensor> lossy = run(lower_residuals(marked, forms, true));
 
   GradientError error;
@@ -84,7 +87,9 @@ GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, co
   const std::vector<Residual> residuals = residuals_of(marked);
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     // A smaller batch may be traced to another graph than the one that forms were chosen for.
-    if (i >= forms.size() || !forms[i]) continue;
+    const bool lossy_form =
+        i < forms.size() && forms[i] && takes(*forms[i], *residuals[i].graph, residuals[i].value);
+    if (!lossy_form) continue;
     LossyValue value = described(residuals[i], *forms[i]);
     if (residuals[i].graph == &marked) value.measured = measured();
     error.values.push_back(std::move(value));
@@ -111,8 +116,9 @@ std::string GradientError::text() const {
   text += fmt::format("{:<18}{} values wait in {} instead of {}\n", "compressed", values.size(),
                       to_string(small), to_string(plain));
   for (const LossyValue& value : values) {
-    text += fmt::format("  {:<5} {:<20} {} → {}, error at most {:.1e}", name_of(value.format),
-                        to_string(value.type), to_string(value.plain), to_string(value.small), value.bound);
+    text += fmt::format("  {:<5} {:<20} {} → {}", name_of(value.form), to_string(value.type),
+                        to_string(value.plain), to_string(value.small));
+    if (std::isfinite(value.bound)) text += fmt::format(", error at most {:.1e}", value.bound);
     if (value.measured) text += fmt::format(", measured {:.1e}", *value.measured);
     if (!value.name.empty()) text += fmt::format(", `{}`", value.name);
     if (value.where.known()) text += fmt::format(" ({})", short_form(value.where));

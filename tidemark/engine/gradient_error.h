@@ -10,15 +10,16 @@
 
 namespace tidemark {
 
-// A value that waits for the backward pass in a smaller form. Errors are relative to its largest magnitude.
+// A value that waits for the backward pass in a form that is not exact. Errors are relative to its largest
+// magnitude.
 struct LossyValue {
   std::string name = {};  // empty: it has none
   SourceLine where = {};  // of the operation that makes it
-  QuantFormat format = QuantFormat::int8;
+  Form form = QuantFormat::int8;
   Type type = {};
   std::int64_t copies = 1;              // that wait: one for each step of the loops around it
   Bytes plain, small;                   // of all copies
-  double bound = 0;                     // of the error
+  double bound = 0;                     // of the error; infinite: none is known
   std::optional<double> measured = {};  // none: inside a loop
 };
 

@@ -15,6 +15,7 @@ class InverseSearch {
     quick_.effort = quick_.effort.at_most(Effort::quick);
     quick_.one_round = true;
     quick_.floor = false;
+    quick_.allow = options.allow.without(Choice::compress);  // forms are chosen for the best of them
   }
 
   // Numbers that are worth a plan with all of the effort, the best first; none: nothing is known to fit.
@@ -115,7 +116,7 @@ PlanWithValues plan_with_values(const Graph& traced, const std::optional<Lossy>&
   std::vector<std::size_t> counts = search.best();
   // The search does not know what smaller forms do: with them nothing may have to be undone, or as many as
   // where nothing is computed again.
-  if (lossy) {
+  if (lossy || all_forms(traced, {}, options.allow) != asked_for(residuals_of(traced))) {
     for (const std::size_t count : {std::size_t{0}, search.enough_alone()}) {
       if (std::ranges::count(counts, count) == 0) counts.push_back(count);
     }
@@ -155,7 +156,7 @@ std::vector<BackwardValues> extreme_values(const Graph& traced, const std::optio
        {std::size_t{0}, allow.has(Choice::invert) ? invertible_calls(traced, drift) : 0}) {
     if (undone == 0 && !list.empty()) break;
     const Graph graph = lower_inverses(traced, undone, drift);
-    ResidualChoice asked = asked_for(residuals_of(graph)), all = all_forms(graph, lossy);
+    ResidualChoice asked = asked_for(residuals_of(graph)), all = all_forms(graph, lossy, allow);
     const bool coded = all != asked;
     list.push_back({undone, std::move(asked), drift});
     if (coded) list.push_back({undone, std::move(all), drift});

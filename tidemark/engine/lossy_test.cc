@@ -134,7 +134,7 @@ TEST(Lossy, GradientErrorSaysWhatWasMeasured) {
   EXPECT_LT(error.largest, 0.05);
   ASSERT_FALSE(error.values.empty());
   for (const LossyValue& value : error.values) {
-    EXPECT_EQ(value.format, QuantFormat::int8);
+    EXPECT_EQ(value.form, Form(QuantFormat::int8));
     EXPECT_GT(value.plain.count, 3 * value.small.count);
     ASSERT_TRUE(value.measured);
     EXPECT_GT(*value.measured, 0);

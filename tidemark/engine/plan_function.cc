@@ -260,7 +260,7 @@ int repeats_of(const Plan& plan) {
   return count;
 }
 
-// With loops, couplings, lossy forms or several graphs, what is planned depends on the budget: a plan for
+// With loops, couplings, smaller forms or several graphs, what is planned depends on the budget: a plan for
 // each, at equal ratios from the smallest to the largest.
 std::vector<FrontierPoint> frontier_by_plans(std::span<const Graph> traced, const std::optional<Lossy>& lossy,
                                              const std::vector<std::string>& skip, PlanOptions options,
@@ -318,9 +318,8 @@ std::vector<FrontierPoint> frontier_by_plans(std::span<const Graph> traced, cons
 std::vector<FrontierPoint> frontier_points(std::span<const Graph> traced, const std::optional<Lossy>& lossy,
                                            const std::vector<std::string>& skip, const PlanOptions& options,
                                            int points) {
-  const double drift = lossy ? lossy->error : 0;
-  const bool inverts = options.allow.has(Choice::invert) && invertible_calls(traced[0], drift) > 0;
-  if (traced.size() > 1 || lossy || inverts || loop_memory_range(traced[0]).any)
+  const bool has_choices = extreme_values(traced[0], lossy, options.allow).size() > 1;
+  if (traced.size() > 1 || has_choices || loop_memory_range(traced[0]).any)
     return frontier_by_plans(traced, lossy, skip, options, points);
   const Graph plain = lower_backward_values(traced[0], extreme_values(traced[0], {}).front());
   std::vector<FrontierPoint> list;

@@ -15,7 +15,7 @@ namespace tidemark {
 enum class Choice : std::uint8_t {
   keep,       // it stays in memory: always allowed, named where nothing else is to be
   recompute,  // it is computed again; a loop's steps too
-  compress,   // it waits in a smaller form that is not exact
+  compress,   // it waits in a smaller form: an exact one, or where an error is allowed a lossy one
   disk,       // it waits in another memory, in an exact form that may be smaller
   invert,     // it is computed back from what was made of it, exactly
   split,      // the batch is computed in micro-batches

@@ -23,8 +23,16 @@ Tensor hinted(HintKind kind, const Operand& x, std::string_view format = {}) {
 
 Tensor keep(const Operand& x) { return hinted(HintKind::keep, x); }
 Tensor recompute(const Operand& x) { return hinted(HintKind::recompute, x); }
-Tensor compress(const Operand& x, QuantFormat format) {
-  return hinted(HintKind::compress, x, name_of(format));
+Tensor compress(const Operand& x, const Form& form) {
+  const std::string name = name_of(form);
+  if (!form_named(name)) {
+    fail(ErrorCode::bad_attribute, {.what = fmt::format("compress: there is no form {}", name),
+                                    .expected = "a rank of at least 1, a share above 0 and at most 1",
+                                    .where = x.where(),
+                                    .help = "codec::low_rank(16) keeps 16 directions, codec::sparse(0.5) has "
+                                            "room for half of the elements"});
+  }
+  return hinted(HintKind::compress, x, name);
 }
 
 Tensor offload(const Operand& x, Disk) { return hinted(HintKind::offload, x); }

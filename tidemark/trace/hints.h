@@ -6,8 +6,8 @@
 //   recompute(x)         x is not stored over its longest gap between two uses, but computed again
 //   checkpoint(f)(x, …)  what enters f is stored, what f makes inside is computed again when the backward
 //                        pass needs it
-//   compress(x, codec)   x waits for the backward pass in a smaller form, which is not exact: derivative
-//                        rules read a copy. What the forward pass computes is untouched.
+//   compress(x, codec)   x waits for the backward pass in a smaller form: derivative rules read a copy, which
+//                        is not exact but for codec::sparse. What the forward pass computes is untouched.
 //   offload(x, disk)     x waits on the disk that the function was compiled with, over its longest gap
 //   name(x, "h")         what summaries and errors call x
 //
@@ -16,22 +16,25 @@
 #include <optional>
 #include <string>
 
-#include "tidemark/ops/quantization/quant_format.h"
+#include "tidemark/ops/codec/form.h"
 #include "tidemark/trace/trace.h"
 #include "tidemark/trace/tree.h"
 
 namespace tidemark {
 
-// In 16, 8 and 4 bits per number; errors are in docs/lossy.md.
+// In 16, 8 and 4 bits per number; as a matrix of a low rank; without zeros, if the others are at most a share
+// of all. Errors are in docs/lossy.md.
 namespace codec {
 inline constexpr QuantFormat bf16 = QuantFormat::bf16, f16 = QuantFormat::f16;
 inline constexpr QuantFormat e4m3 = QuantFormat::e4m3, e5m2 = QuantFormat::e5m2;
 inline constexpr QuantFormat int8 = QuantFormat::int8, int4 = QuantFormat::int4;
+constexpr LowRank low_rank(std::int64_t rank) { return {rank}; }
+constexpr Sparse sparse(double share) { return {share}; }
 }  // namespace codec
 
 Tensor keep(const Operand& x);
 Tensor recompute(const Operand& x);
-Tensor compress(const Operand& x, QuantFormat format);
+Tensor compress(const Operand& x, const Form& form);
 Tensor name(const Operand& x, std::string name);
 
 // Where a value can be asked to wait.

@@ -97,8 +97,7 @@ void run(const CLI::App& app, const FrontierCommand& command) {
     refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer", "--lossy", "--split"},
                    "a graph in a file");
   for (const Choices& allow : command.allow)
-    check_means(
-        allow, {.tiers = !command.tiers.empty(), .lossy = command.lossy.has_value(), .split = command.split});
+    check_means(allow, {.tiers = !command.tiers.empty(), .split = command.split});
   const std::vector<Frontier> frontiers =
       kind == ModelKind::dag_file ? std::vector{frontier_of_dag(command)} : frontiers_of_graph(command);
   const double seconds = watch.seconds();

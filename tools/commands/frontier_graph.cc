@@ -14,7 +14,7 @@ namespace {
 
 // The step as it is, and cut into 2, 4, … micro-batches where it can be.
 std::vector<Graph> graphs_of(const ModelOption& model, bool split, bool lossy) {
-  const LossyReads allowed(lossy);
+  const MarkedReads marked(lossy ? StandIns::lossy : StandIns::exact);
   std::vector<Graph> graphs;
   graphs.push_back(model.load());
   if (!split) return graphs;

@@ -16,7 +16,7 @@ PlanCommand as_allowed(PlanCommand command) {
   const Choices& allow = command.allow;
   const bool split = command.split_automatically || command.model.split > 1;
   const bool tiers = !command.tiers.empty() || command.disk.given();
-  check_means(allow, {.tiers = tiers, .lossy = command.lossy.has_value(), .split = split});
+  check_means(allow, {.tiers = tiers, .split = split});
   if (!allow.has(Choice::split) && command.model.split > 1) {
     fail(ErrorCode::bad_plan_option,
          {.what = fmt::format("--split {} asks for micro-batches, and --allow does not name split",

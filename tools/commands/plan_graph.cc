@@ -137,7 +137,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   if (!command.machine.empty()) machine = load_machine(command.machine);
   std::vector<TierBudget> tiers = command.tiers;
   if (command.disk.given()) command.disk.add_to(tiers, machine);
-  const LossyReads allowed(command.lossy.has_value());
+  const MarkedReads marked(command.lossy ? StandIns::lossy : StandIns::exact);
   ModelOption model = command.model;
   Graph traced = model.load();
   OptReport optimised;

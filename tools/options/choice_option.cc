@@ -65,7 +65,6 @@ void check_means(const Choices& allow, const ChoiceMeans& means) {
           .help = fmt::format("give {} too, or leave {} out", option, name_of(choice))});
   };
   need(Choice::disk, means.tiers, "--tier");
-  need(Choice::compress, means.lossy, "--lossy");
   need(Choice::split, means.split, "--split");
 }
 

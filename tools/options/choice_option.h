@@ -1,4 +1,4 @@
-// --allow, what plans may do to stay within a budget, and the options that provide for it: --tier, --lossy.
+// --allow, what plans may do to stay within a budget, and the options that provide for it: --tier, --split.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <optional>
@@ -16,7 +16,7 @@ Choices parse_choices(std::string_view text);
 
 // What other options provide for.
 struct ChoiceMeans {
-  bool tiers = false, lossy = false, split = false;
+  bool tiers = false, split = false;
 };
 // Throws Error where something is allowed that no other option provides for.
 void check_means(const Choices& allow, const ChoiceMeans& means);

@@ -56,11 +56,12 @@ class ModelChanges {
   std::int64_t batch() const { return model_.batch.value_or(known_->batch); }
 
   Graph prepared(const ModelOption& model, const std::optional<Lossy>& lossy) const {
-    const LossyReads allowed(lossy.has_value());
+    const MarkedReads marked(lossy ? StandIns::lossy : StandIns::exact);
     const Graph traced = model.load();
     const std::int64_t loops = quick_.allow.has(Choice::recompute) ? 0 : unlimited_memory;
-    return prepare_graph(lower_backward_values(traced, extreme_values(traced, lossy).back()), {}, nullptr,
-                         loops);
+    const Choices allow = lossy ? quick_.allow.with(Choice::compress) : quick_.allow;
+    return prepare_graph(lower_backward_values(traced, extreme_values(traced, lossy, allow).back()), {},
+                         nullptr, loops);
   }
 
   void size(std::string what, std::optional<std::int64_t> ModelOption::*field, std::int64_t from,

@@ -151,7 +151,9 @@ class Decider {
       if (node.results.size() == 1 && std::ranges::count(node.operands, v) > 0)
         packed.emplace(node.results[0].index, graph_.type(node.results[0]).bytes());
     }
-    return "no derivative rule outside of loops reads it, or it is an argument or inside a checkpoint";
+    return "no derivative rule outside of loops reads it, or it is an argument or inside a checkpoint, or "
+           "has "
+           "no such form that is smaller";
   }
 
   // Only what is there can wait elsewhere: it runs once. Whether it does wait there, and when, is decided on

@@ -197,7 +197,8 @@ std::string summary(const Graph& graph, const Plan& plan) {
     line("compressed", fmt::format("{} values wait for the backward pass in {} instead of {}", counts.packed,
                                    bytes(counts.packed_bytes), bytes(counts.plain_bytes)));
   }
-  if (counts.undone > 0) line("inverted", fmt::format("{} calls undone for the backward pass", counts.undone));
+  if (counts.undone > 0)
+    line("inverted", fmt::format("{} calls undone for the backward pass", counts.undone));
   line("plan hash", hash_text(plan_hash(plan)));
   std::vector<const HintReport*> shown_hints = hints_with_bodies(plan);
   if (!shown_hints.empty()) {
