@@ -189,7 +189,7 @@ TEST(ExactForms, SmallerBatchesMicroBatchesAndLossyFormsGoAlong) {
   for (const std::int64_t rows : {1024, 1, 96, 1000})
     EXPECT_EQ(all_numbers(largest(net, masked_batch(rows))), all_numbers(free(net, masked_batch(rows))))
         << rows;
-  const auto cut = compile(grad(masked_loss), {.accumulate = 4});
+  const auto cut = compile(grad(masked_loss), {.effort = 0.1, .accumulate = 4});
   const auto tight =
       compile(grad(masked_loss),
               {.memory = cut.smallest(net, masked_batch()).memory, .effort = 0.1, .accumulate = 4});
