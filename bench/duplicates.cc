@@ -96,6 +96,7 @@ std::vector<Case> cases() {
           random_normal(key(7), {2048, 64})),
       function_case("clipped update", clipped_update, x, y, cast(z, DType::bf16)),
       function_case("robust fit", robust_fit, x, y, z),
+      {"tiny mlp", [] { return tiny::mlp().step; }},
   };
   for (const TrainingRow& model : training_rows())
     list.push_back({model.name, [model] { return model.build().step; }});
