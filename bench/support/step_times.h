@@ -16,8 +16,8 @@ struct StepTimes {
   double whole = 0;             // of all steps at once, likewise
 };
 
-// A plan that is run again and again, its least times so far. `inputs`: memory for each of the graph's inputs,
-// which the run may overwrite; none: random numbers, and zero for indices.
+// A plan that is run again and again, with its least times so far. `inputs`: memory for each of the graph's
+// inputs, which the run may overwrite; none: random numbers, and zero for indices.
 class TimedPlan {
  public:
   TimedPlan(const Graph& graph, const Plan& plan, CpuDevice& device, std::span<std::byte* const> inputs = {});
