@@ -70,6 +70,12 @@ std::vector<Tensor> robust_fit(const Tensor& y, const Tensor& fitted, const Tens
   return {fitted + step * direction, mean(weight * square(residual))};
 }
 
+// The middle of a transformer's block. The slope of gelu is wanted on the way back only, and is made there of
+// what the product left.
+Tensor block_loss(const Tensor& up, const Tensor& bias, const Tensor& down, const Tensor& x) {
+  return mean(square(matmul(gelu(matmul(x, up) + bias), down)));
+}
+
 std::vector<Case> cases() {
   const Tensor x = random_normal(key(1), {2048, 2048}), y = random_normal(key(2), {2048, 2048});
   const Tensor z = random_normal(key(3), {2048, 2048}), row = random_normal(key(4), {2048});
@@ -81,24 +87,37 @@ std::vector<Case> cases() {
           [](const Tensor& a, const Tensor& s, const Tensor& t) { return grad<0, 1>(norm_loss)(a, s, t); }, x,
           row, y),
       function_case("moments", moments, x),
+      function_case(
+          "gelu block",
+          [](const Tensor& up, const Tensor& bias, const Tensor& down, const Tensor& h) {
+            return grad<0, 1, 2>(block_loss)(up, bias, down, h);
+          },
+          random_normal(key(5), {64, 2048}), row, random_normal(key(6), {2048, 64}),
+          random_normal(key(7), {2048, 64})),
       function_case("clipped update", clipped_update, x, y, cast(z, DType::bf16)),
       function_case("robust fit", robust_fit, x, y, z),
+      {"tiny mlp", [] { return tiny::mlp().step; }},
   };
   for (const TrainingRow& model : training_rows())
     list.push_back({model.name, [model] { return model.build().step; }});
   return list;
 }
 
-// The least time of kernels that the other plan does not have, by the nodes that they run.
+// The least time of kernels that the other plan does not have: those that run other nodes, or store others.
 struct Changed {
   double measured = 0, predicted = 0;
   int kernels = 0;
 };
-using Nodes = std::vector<std::uint32_t>;
+using Nodes = std::vector<std::pair<std::uint32_t, Binding>>;  // with the memory of their first results
 
 Nodes nodes_of(const Plan& plan, const KernelCost& kernel) {
   Nodes nodes;
-  for (std::size_t t = kernel.first; t < kernel.last; ++t) nodes.push_back(plan.steps[t].node.index);
+  for (std::size_t t = kernel.first; t < kernel.last; ++t) {
+    const Step& step = plan.steps[t];
+    const bool any = !step.out.empty();
+    nodes.emplace_back(step.node.index,
+                       any ? plan.buffers[step.out[0].buffer.index].binding : Binding::arena);
+  }
   std::ranges::sort(nodes);
   return nodes;
 }

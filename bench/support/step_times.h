@@ -16,7 +16,7 @@ struct StepTimes {
   double whole = 0;             // of all steps at once, likewise
 };
 
-// A plan that is run again and again, its least times so far. `inputs`: memory for each of the graph's
+// A plan that is run again and again, with its least times so far. `inputs`: memory for each of the graph's
 // inputs, which the run may overwrite; none: random numbers, and zero for indices.
 class TimedPlan {
  public:

@@ -11,11 +11,12 @@ void KernelSum::add_to_group(const Cost& cost, DType dtype) {
   bytes_ += cost.bytes;
   const auto work = static_cast<std::size_t>(cost.work);
   work_flops_[work] += cost.flops / machine_.work[work].speed[static_cast<std::size_t>(dtype)];
-  if (first_ == WorkKind::by_kind) first_ = cost.work;
+  is_group_ = true;
+  if (first_ == WorkKind::by_kind && cost.bytes > 0) first_ = cost.work;
 }
 
 double KernelSum::seconds() const {
-  if (first_ == WorkKind::by_kind) return alone_;
+  if (!is_group_) return alone_;
   double seconds = machine_.overhead;
   for (std::size_t work = 0; work < work_flops_.size(); ++work) {
     if (work_flops_[work] > 0) seconds += work_flops_[work] / machine_.work[work].flops.at(work_flops_[work]);

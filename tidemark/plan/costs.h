@@ -23,7 +23,8 @@ class KernelSum {
   const Machine& machine_;
   double bytes_ = 0, alone_ = 0;
   std::array<double, work_count> work_flops_ = {};  // by kind, as many as take f32 the same time
-  WorkKind first_ = WorkKind::by_kind;              // whose bandwidth counts; by_kind: this is no group
+  bool is_group_ = false;
+  WorkKind first_ = WorkKind::by_kind;  // whose bandwidth counts: of the first that moves bytes
 };
 
 struct KernelCost {

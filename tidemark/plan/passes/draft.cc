@@ -103,6 +103,7 @@ std::string to_text(const Draft& draft) {
     }
     if (run.group >= 0) text += fmt::format(" group {}", run.group);
     if (run.required) text += " again";
+    if (run.duplicate) text += " duplicate";
     if (run.scratch.valid()) text += fmt::format(" scratch b{}", run.scratch.index);
     text += "\n";
   }

@@ -7,8 +7,9 @@
 namespace tidemark {
 namespace {
 
-// Of the time of the kernels that change: less is not worth a step.
-constexpr double least_gain = 0.01;
+// Of the time of the kernels that change. Predictions are not as exact as that: of what promised two or three
+// hundredths (the slope of gelu on the way back), nothing was to be measured.
+constexpr double least_gain = 0.05;
 
 }  // namespace
 
