@@ -57,6 +57,18 @@ TEST(AllowedSetsWithMasks, AreKeptAndMoreIsNeverWorse) {
     EXPECT_EQ(law.check(seed).wrong, "") << "seed " << seed;
 }
 
+TEST(AllowedSetsWithLoops, AreKeptAndMoreIsNeverWorse) {
+  const ScratchFolder folder;
+  const AllowedLaw law(folder.path());
+  int moved = 0;
+  for (const std::uint64_t seed : {30009u, 30012u, 30017u, 30018u}) {
+    const AllowedOutcome outcome = law.check(seed);
+    EXPECT_EQ(outcome.wrong, "") << "seed " << seed;
+    moved += outcome.moved;
+  }
+  EXPECT_GE(moved, 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Quarters, AllowedSets, ::testing::Range(0, 4));
 
 }  // namespace

@@ -20,11 +20,11 @@ struct AllowedNet {
 };
 
 // A network over examples that do not meet: layers, residual connections, normalisations, a loop now and
-// then; from `first_reversible` on reversible blocks too, from `first_masked` on masks and positions instead.
-// The same seed gives the same one.
+// then; from `first_reversible` on reversible blocks too, from `first_looping` on longer loops as well, from
+// `first_masked` on masks and positions instead of both. The same seed gives the same one.
 class RandomTraining {
  public:
-  static constexpr std::uint64_t first_reversible = 20'000, first_masked = 40'000;
+  static constexpr std::uint64_t first_reversible = 20'000, first_looping = 30'000, first_masked = 40'000;
 
   explicit RandomTraining(std::uint64_t seed) : seed_(seed) {
     Draw draw = Draw(seed).branch(1);
@@ -46,6 +46,10 @@ class RandomTraining {
     Draw draw = Draw(seed_).branch(2);
     Tensor h = x;
     for (const Tensor& w : net.weights) {
+      if (seed_ >= first_looping && seed_ < first_masked && draw.chance(50)) {
+        h = loop(draw, h, w);
+        continue;
+      }
       const bool other = seed_ >= first_reversible && draw.chance(60);
       h = !other ? layer(draw, h, w) : seed_ >= first_masked ? masked(draw, h, w) : block(draw, h, w);
     }
@@ -91,6 +95,21 @@ class RandomTraining {
       default:
         return one_hot(argmax(y, -1), width_) * y + h;
     }
+  }
+
+  // Its ys, or what it carried last.
+  static Tensor loop(Draw& draw, const Tensor& h, const Tensor& w) {
+    const int kind = draw.below(4), steps = draw.between(6, 20);
+    if (draw.chance(50)) {
+      return repeat(
+          steps, [&](const Tensor& y) { return bounded(kind, matmul(y, w)) * 0.9 + y * 0.1; }, h);
+    }
+    const Tensor parts = swap_axes(h, 0, 1);  // a step for each token
+    const auto body = [&](const Tensor& state, const Tensor& x) {
+      const Tensor next = bounded(kind, matmul(state, w) + x);
+      return std::pair(next, sin(next) * state);
+    };
+    return swap_axes(scan(body, zeros({h.size(0), h.size(2)}), parts).second, 0, 1) + h;
   }
 
   Tensor block(Draw& draw, const Tensor& h, const Tensor& w) const {

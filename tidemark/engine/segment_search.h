@@ -7,9 +7,9 @@
 //   disk                                 disk      ▁▂▃▄▅▅▅▄▃▂▁
 //
 // More segments need less memory beside what waits. Where steps may be computed again, less can be kept of
-// each, so that less has to move. A number of segments is judged by quick plans in which nothing runs again;
-// where none fits, by plans in which everything is done that is allowed; then, what is kept of each step.
-// Allowing more adds to what is judged and takes nothing away.
+// each, so that less has to move. A number of segments is judged by quick plans in which nothing runs again,
+// then what is kept of each step; the best of either gets plans with more care. What may run again outside
+// adds plans and takes none away, so that allowing it is never slower.
 #pragma once
 #include <optional>
 
@@ -46,8 +46,9 @@ class SegmentSearch {
   Graph graph(const Cut& cut) const;
   bool is_cut(const LoopModes& modes) const;
   PlanWithLoops quick_plan(const Cut& cut, std::optional<std::int64_t> memory, const Choices& allow);
-  void judge(const Cut& cut, const Choices& allow, std::optional<Judged>& best);
-  PlanWithLoops careful_plan(const Cut& cut) const;
+  std::optional<PlanWithLoops> roughly();
+  bool judge(const Cut& cut, const Choices& allow, std::optional<Judged>& best);
+  PlanWithLoops careful_plan(const Cut& cut, const Choices& allow, double effort) const;
 
   const Graph& unlowered_;
   const std::vector<std::string>& skip_;

@@ -103,7 +103,7 @@ void Bodies::find_plans(Region& region) const {
   const Plan free = region.plans.front();
   std::string key;
   if (inside_.regions) {
-    key = fmt::format("{}\n{}", inside_.effort.factor, print(*region.graph));
+    key = fmt::format("{} {}\n{}", inside_.effort.factor, to_string(inside_.allow), print(*region.graph));
     if (const auto known = inside_.regions->plans.find(key); known != inside_.regions->plans.end()) {
       region.plans = known->second;
       return;

@@ -15,7 +15,8 @@
 
 namespace tidemark {
 
-// Plans of regions in falling memory, by effort and text: loops in different modes have bodies in common.
+// Plans of regions in falling memory, by effort, what is allowed and text: loops in different modes have
+// bodies in common.
 struct RegionCache {
   std::map<std::string, std::vector<Plan>> plans;
 };

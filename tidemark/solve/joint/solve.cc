@@ -82,8 +82,10 @@ class Search {
   }
 
   void unload_base() {
+    // It ends when everything fits. Annealing, which comes down from above the budgets more slowly, gets the
+    // rest.
     constexpr std::int64_t part = 4;  // of the work
-    Work share{work_.left / part + 1, work_.control};
+    Work share{work_.left - work_.left / part + 1, work_.control};
     const std::int64_t before = share.left;
     JointSchedule schedule = unload(lowered_, plain_schedule(problem_), share);
     work_.left -= before - share.left;
