@@ -76,30 +76,31 @@ TEST(ExactForms, MasksWaitInBitsWhereNothingElseFits) {
   EXPECT_FALSE(refused.try_prepare(net, x)) << "a set without compress has no forms";
 }
 
+// The gradient reads where each number came from, which takes a while to find out again.
+Tensor sorted_loss(const MaskedNet& net, Tensor x) {
+  for (const Tensor& w : net.weights) x = sort(matmul(x, w), 1).first * 0.5 + x;
+  return mean(square(x));
+}
+
 TEST(ExactForms, AreChosenWhereThatIsFasterThanComputingAgain) {
-  const MaskedNet net = masked_net();
+  const MaskedNet net = masked_net(4);
   const Tensor x = masked_batch();
-  const auto free = compile(grad(masked_loss));
+  const auto free = compile(grad(sorted_loss));
   const std::vector<double> exact = all_numbers(free(net, x));
-  const std::int64_t saved = 6 * 64 * 1024 * 7 / 8;
-  int faster = 0;
+  const std::int64_t saved = 3 * 1024 * 64 * 7;  // of four times i64, the last of which is read at once
   for (const std::int64_t less : {saved / 3, saved * 2 / 3, saved}) {
     const Bytes budget(free.plan().peak().count - less);
-    const auto step = compile(grad(masked_loss), {.memory = budget, .effort = 0.1});
+    const auto step = compile(grad(sorted_loss), {.memory = budget, .effort = 0.1});
     EXPECT_EQ(all_numbers(step(net, x)), exact);
     EXPECT_LE(step.plan().peak(), budget);
+    EXPECT_GT(unpackings(step.plan().graph), 0);
     const auto again =
-        compile(grad(masked_loss), {.memory = budget, .allow = {Choice::recompute}, .effort = 0.1});
+        compile(grad(sorted_loss), {.memory = budget, .allow = {Choice::recompute}, .effort = 0.1});
     EXPECT_EQ(all_numbers(again(net, x)), exact);
     EXPECT_EQ(unpackings(again.plan().graph), 0);
-    EXPECT_LE(step.plan().plan.seconds, again.plan().plan.seconds * (1 + 1e-9));
-    if (unpackings(step.plan().graph) > 0) {
-      EXPECT_LT(step.plan().plan.seconds, again.plan().plan.seconds);
-      ++faster;
-    }
+    EXPECT_LT(step.plan().plan.seconds, 0.9 * again.plan().plan.seconds);
   }
-  EXPECT_GT(faster, 0);
-  const auto roomy = compile(grad(masked_loss), {.memory = free.plan().peak(), .effort = 0.1});
+  const auto roomy = compile(grad(sorted_loss), {.memory = free.plan().peak(), .effort = 0.1});
   (void)roomy.prepare(net, x);
   EXPECT_EQ(unpackings(roomy.plan().graph), 0) << "what fits is left alone";
 }
@@ -181,10 +182,10 @@ TEST(ExactForms, LoopsKeepBitsOfEveryStep) {
 }
 
 TEST(ExactForms, SmallerBatchesMicroBatchesAndLossyFormsGoAlong) {
-  const MaskedNet net = masked_net();
+  const MaskedNet net = masked_net(4);
   const auto free = compile(grad(masked_loss));
   (void)free.prepare(net, masked_batch());
-  const Bytes budget(free.plan().peak().count * 8 / 10);
+  const Bytes budget(free.plan().peak().count * 85 / 100);
   const auto largest = compile(grad(masked_loss), {.memory = budget, .effort = 0.1, .max_batch = 1024});
   for (const std::int64_t rows : {1024, 1, 96, 1000})
     EXPECT_EQ(all_numbers(largest(net, masked_batch(rows))), all_numbers(free(net, masked_batch(rows))))

@@ -153,7 +153,7 @@ class Decider {
     }
     return "no derivative rule outside of loops reads it, or it is an argument or inside a checkpoint, or "
            "has "
-           "no such form that is smaller";
+           "no such form that is smaller and has room for it";
   }
 
   // Only what is there can wait elsewhere: it runs once. Whether it does wait there, and when, is decided on
