@@ -159,7 +159,7 @@ struct Plan {
   double seconds = 0;        // predicted for all steps, on the machine planned for
   double least_seconds = 0;  // if nothing were recomputed for want of memory
   double seconds_bound =
-      0;  // no plan within the budget, with these views, donations and groups, is predicted faster
+      0;  // no plan within the budget, with these views, donations, groups and duplicates, is predicted faster
   double extra_time() const { return least_seconds > 0 ? seconds / least_seconds - 1 : 0; }
 
   Duplicates duplicates;
