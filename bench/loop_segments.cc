@@ -1,8 +1,7 @@
 // Loops and a disk: gradients of an LSTM and a GPT, each written as one scan, in a half and a quarter of what
 // they hold beside parameters, gradients and data, and the least there is, with the disk, with recomputation
-// and with both. Times are
-// ratios to the step with all the memory it likes, predicted and measured in turns; every gradient is held
-// against that step's, bit by bit.
+// and with both. Times are ratios to the step with all the memory it likes, predicted and measured in turns;
+// every gradient is held against that step's, bit by bit.
 //
 //   loop_segments FOLDER [MODEL [ROUNDS]]     MODEL: lstm-scan gpt-scan, or all; no ROUNDS: plans alone
 #include <fmt/format.h>
