@@ -29,7 +29,7 @@ TEST_P(LossyPrograms, KeepTheForwardPassAndHaveTheSameBitsHoweverTheyRun) {
   constexpr unsigned share = 60;
   int with_copies = 0;
   for (unsigned k = 0; k < seeds(share); ++k) {
-    const std::uint64_t seed = 1'100'000 + static_cast<unsigned>(GetParam()) * share + k;
+    const std::uint64_t seed = 1'000'000 + static_cast<unsigned>(GetParam()) * share + k;
     SCOPED_TRACE(seed);
     const RandomFunction function(seed);
     GraphCase exact, marked;

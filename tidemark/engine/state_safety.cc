@@ -37,26 +37,46 @@ std::vector<std::size_t> inputs_at_risk(const Graph& graph, const Plan& plan) {
   return {risk.begin(), risk.end()};
 }
 
+namespace {
+
+const Plan* plan_of(const Result<Plan, Infeasible>& found) {
+  return found ? &found.value() : &found.error().smallest;
+}
+
+struct SafePlan {
+  Graph graph;
+  Plan plan;
+};
+// Looked for from the start, whatever the budget: it puts other inputs at risk, and may do with fewer that
+// get memory of their own. A search that cannot meet its budget comes by another, now and then a smaller
+// one.
+SafePlan smallest_safe_plan(const Graph& given, const PlanOptions& options) {
+  SafePlan lowest{given, {}}, tried = lowest;
+  lowest.plan =
+      make_safe(lowest.graph, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
+  PlanOptions none = options;
+  none.memory = 1;
+  none.floor = false;
+  const Result<Plan, Infeasible> found = make_safe(
+      tried.graph, [&](const Graph& g) { return try_plan(g, cpu_target(), none); }, plan_of);
+  tried.plan = *plan_of(found);
+  return tried.plan.peak() < lowest.plan.peak() ? std::move(tried) : std::move(lowest);
+}
+
+}  // namespace
+
 Result<Plan, Infeasible> plan_safely(Graph& graph, const PlanOptions& options) {
   const bool donates = std::ranges::any_of(graph.inputs(), [](const Input& input) { return input.donated; });
-  if (!donates || !options.memory) {
+  if (!donates || !options.memory)
     return make_safe(
-        graph, [&](const Graph& g) { return try_plan(g, cpu_target(), options); },
-        [](const Result<Plan, Infeasible>& found) {
-          return found ? &found.value() : &found.error().smallest;
-        });
-  }
+        graph, [&](const Graph& g) { return try_plan(g, cpu_target(), options); }, plan_of);
   const Graph given = graph;
   PlanOptions enough = options;
   enough.floor = false;
   Result<Plan, Infeasible> planned = make_safe(
-      graph, [&](const Graph& g) { return try_plan(g, cpu_target(), enough); },
-      [](const Result<Plan, Infeasible>& found) { return found ? &found.value() : &found.error().smallest; });
+      graph, [&](const Graph& g) { return try_plan(g, cpu_target(), enough); }, plan_of);
   if (planned || !options.floor) return planned;
-  // The smallest is looked for from the start: it puts other inputs at risk, and may do with fewer that get
-  // memory of their own.
-  Graph least = given;
-  Plan smallest = make_safe(least, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
+  auto [least, smallest] = smallest_safe_plan(given, options);
   if (smallest.peak() >= planned.error().smallest.peak()) return planned;
   graph = std::move(least);
   if (smallest.peak() > *options.memory) return Infeasible{*options.memory, std::move(smallest)};
