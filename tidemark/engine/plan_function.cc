@@ -252,9 +252,10 @@ SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& option
 
 namespace {
 
+// Steps that run again for want of memory.
 int repeats_of(const Plan& plan) {
   std::set<std::uint32_t> ran;
-  int count = 0;
+  int count = -plan.duplicates.steps;
   for (const Step& step : plan.steps)
     count += step.kind == StepKind::compute && !ran.insert(step.node.index).second;
   return count;

@@ -38,7 +38,11 @@ class BodySearch {
 
     void take(Draft draft);
     bool fits(std::int64_t allowed) const { return done->arena_bytes <= allowed; }
-    bool repeats() const { return done->executions.size() > ordered.executions.size(); }
+    bool repeats() const {
+      const auto more =
+          static_cast<int>(done->executions.size()) - static_cast<int>(ordered.executions.size());
+      return more > done->duplicates.steps;
+    }
   };
   Attempt& attempt(const Bodies::Choice& choice, double share, const Draft* start = nullptr);
   bool tried(const Bodies::Choice& choice) const;
