@@ -16,6 +16,7 @@
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/hints.h"
 #include "tidemark/trace/model_functions.h"
+#include "tidemark/trace/print.h"
 #include "tidemark/trace/reversible.h"
 #include "tidemark/trace/tensor.h"
 #include "tidemark/trace/tree.h"

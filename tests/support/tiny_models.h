@@ -79,8 +79,10 @@ inline TinyModel llama(std::int64_t layers = 2, std::int64_t batch = 2, std::int
   const nn::LlamaConfig config{
       .layers = layers, .width = 32, .heads = 4, .kv_heads = 2, .hidden = 48, .vocabulary = 64};
   const auto init = [config] { return nn::Llama::init(key(0), config); };
-  return classifier("llama", nn::OptimizerKind::adamw, init, random_labels(7, {batch, context}, 64),
-                    random_labels(8, {batch, context}, 64));
+  return make(
+      "llama", nn::OptimizerKind::adamw, init,
+      [](const nn::Llama& model, Tensor in, Tensor next) { return model.loss(in, next); },
+      random_labels(7, {batch, context}, 64), random_labels(8, {batch, context}, 64));
 }
 
 inline TinyModel moe(std::int64_t layers = 2, std::int64_t batch = 2, std::int64_t context = 16) {
@@ -94,7 +96,7 @@ inline TinyModel moe(std::int64_t layers = 2, std::int64_t batch = 2, std::int64
                              .top = 2};
   return make(
       "moe", nn::OptimizerKind::adamw, [config] { return nn::Moe::init(key(0), config); },
-      [](const nn::Moe& model, Tensor in, Tensor next) { return nn::moe_loss(model(in), next); },
+      [](const nn::Moe& model, Tensor in, Tensor next) { return model.loss(in, next); },
       random_labels(7, {batch, context}, 64), random_labels(8, {batch, context}, 64));
 }
 

@@ -17,7 +17,7 @@ Gpt Gpt::init(const Tensor& key, const GptConfig& config) {
   gpt.reversible = config.reversible;
   return gpt;
 }
-Tensor Gpt::operator()(const Tensor& tokens, const Dropout& dropout) const {
+Tensor Gpt::hidden(const Tensor& tokens, const Dropout& dropout) const {
   const std::int64_t length = tokens.size(-1);
   Tensor h = embedding(token_table, tokens);  // (B, T, width)
   h = h + position_table.at(Range{0, length});
@@ -33,8 +33,13 @@ Tensor Gpt::operator()(const Tensor& tokens, const Dropout& dropout) const {
     }
   }
   if (reversible) h = cast((h + other) * 0.5, token_table.dtype());
-  h = norm(h);
-  return matmul(h, transpose(token_table));
+  return norm(h);
+}
+Tensor Gpt::operator()(const Tensor& tokens, const Dropout& dropout) const {
+  return matmul(hidden(tokens, dropout), transpose(token_table));
+}
+Tensor Gpt::loss(const Tensor& tokens, const Tensor& next, const Dropout& dropout) const {
+  return linear_cross_entropy(hidden(tokens, dropout), token_table, next);
 }
 
 }  // namespace tidemark::nn

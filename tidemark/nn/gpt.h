@@ -26,6 +26,10 @@ struct Gpt {
   static Gpt init(const Tensor& key, const GptConfig& config);
   // (B, T ≤ context) → logits (B, T, vocabulary)
   Tensor operator()(const Tensor& tokens, const Dropout& dropout = {}) const;
+  // What the logits are made of: (B, T, width).
+  Tensor hidden(const Tensor& tokens, const Dropout& dropout = {}) const;
+  // The mean cross entropy of the next tokens (B, T), without the logits.
+  Tensor loss(const Tensor& tokens, const Tensor& next, const Dropout& dropout = {}) const;
 };
 
 }  // namespace tidemark::nn

@@ -81,12 +81,16 @@ Llama Llama::init(const Tensor& key, const LlamaConfig& config) {
   llama.head = matrix(keys[2], config.width, config.vocabulary);
   return llama;
 }
-Tensor Llama::operator()(const Tensor& tokens) const {
+Tensor Llama::hidden(const Tensor& tokens) const {
   Tensor h = embedding(token_table, tokens);  // (B, T, width)
   const std::int64_t head_width = h.size(-1) / blocks.front().attention.heads;
   const Rotary rotary = Rotary::of(tokens.size(-1), head_width, h.dtype());
   for (const LlamaBlock& block : blocks) h = block(h, rotary);
-  return matmul(norm(h), head);
+  return norm(h);
+}
+Tensor Llama::operator()(const Tensor& tokens) const { return matmul(hidden(tokens), head); }
+Tensor Llama::loss(const Tensor& tokens, const Tensor& next) const {
+  return linear_cross_entropy(hidden(tokens), head, next, {.columns = true});
 }
 
 }  // namespace tidemark::nn

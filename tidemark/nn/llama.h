@@ -67,6 +67,9 @@ struct Llama {
 
   static Llama init(const Tensor& key, const LlamaConfig& config);
   Tensor operator()(const Tensor& tokens) const;  // (B, T) → logits (B, T, vocabulary)
+  Tensor hidden(const Tensor& tokens) const;      // what they are made of: (B, T, width)
+  // The mean cross entropy of the next tokens (B, T), without the logits.
+  Tensor loss(const Tensor& tokens, const Tensor& next) const;
 };
 
 }  // namespace tidemark::nn

@@ -39,6 +39,45 @@ TEST(Models, GptSeesNoLaterTokensAndVitSeesAllPatches) {
   EXPECT_NE(vit(image).to_vector(), vit(corner).to_vector());
 }
 
+// The loss that a language model says itself against the one through its logits, and their gradients.
+template <class Model>
+void expect_same_loss(const Model& model, const Tensor& tokens, const Tensor& next, double balance) {
+  const auto direct = [](const Model& m, Tensor in, Tensor out) { return m.loss(in, out); };
+  const auto through_logits = [&](const Model& m, Tensor in, Tensor out) {
+    if constexpr (requires { m(in).balance; }) {
+      const auto result = m(in);
+      return classification_loss(result.y, out) + result.balance * balance;
+    } else {
+      return classification_loss(m(in), out);
+    }
+  };
+  const auto [y, dy] = value_and_grad(direct)(model, tokens, next);
+  const auto [z, dz] = value_and_grad(through_logits)(model, tokens, next);
+  EXPECT_NEAR(y.item(), z.item(), 1e-6 * std::abs(z.item()));
+  const std::vector<Tensor> got = tensors_of(dy), expected = tensors_of(dz);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    EXPECT_LT(max(abs(got[i] - expected[i])).item(), 1e-5 * max(abs(expected[i])).item() + 1e-9) << i;
+  }
+}
+TEST(Models, OfLanguageHaveALossWithoutLogits) {
+  const Tensor tokens = tiny::random_labels(7, {2, 8}, 64), next = tiny::random_labels(8, {2, 8}, 64);
+  expect_same_loss(Gpt::init(key(0), {.layers = 2, .width = 16, .heads = 2, .vocabulary = 64, .context = 8}),
+                   tokens, next, 0);
+  expect_same_loss(
+      Llama::init(key(0),
+                  {.layers = 1, .width = 16, .heads = 2, .kv_heads = 1, .hidden = 24, .vocabulary = 64}),
+      tokens, next, 0);
+  expect_same_loss(Moe::init(key(0), {.layers = 1,
+                                      .width = 16,
+                                      .heads = 2,
+                                      .kv_heads = 2,
+                                      .hidden = 24,
+                                      .vocabulary = 64,
+                                      .experts = 2,
+                                      .top = 1}),
+                   tokens, next, 0.01);
+}
+
 TEST(Models, TrainInBf16WithF32Moments) {
   const GptConfig config{.layers = 2, .width = 32, .heads = 4, .vocabulary = 64, .context = 16};
   const auto loss = [](const Gpt& model, Tensor tokens, Tensor next) {

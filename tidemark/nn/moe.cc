@@ -90,7 +90,7 @@ Moe Moe::init(const Tensor& key, const MoeConfig& config) {
                            1 / std::sqrt(static_cast<double>(config.width)));
   return moe;
 }
-Moe::Result Moe::operator()(const Tensor& tokens) const {
+Moe::Result Moe::hidden(const Tensor& tokens) const {
   Tensor h = embedding(token_table, tokens);  // (B, T, width)
   const std::int64_t head_width = h.size(-1) / blocks.front().attention.heads;
   const Rotary rotary = Rotary::of(tokens.size(-1), head_width, h.dtype());
@@ -100,11 +100,16 @@ Moe::Result Moe::operator()(const Tensor& tokens) const {
     h = result.y;
     balance += result.balance / static_cast<double>(blocks.size());
   }
-  return {matmul(norm(h), head), balance};
+  return {norm(h), balance};
+}
+Moe::Result Moe::operator()(const Tensor& tokens) const {
+  const Result before = hidden(tokens);
+  return {matmul(before.y, head), before.balance};
 }
 
-Tensor moe_loss(const Moe::Result& result, const Tensor& labels) {
-  const Tensor loss = classification_loss(result.logits, labels);
+Tensor Moe::loss(const Tensor& tokens, const Tensor& next) const {
+  const Result result = hidden(tokens);
+  const Tensor loss = linear_cross_entropy(result.y, head, next, {.columns = true});
   return loss + result.balance * 0.01;
 }
 

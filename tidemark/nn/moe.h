@@ -56,15 +56,16 @@ struct Moe {
   TM_FIELDS(Moe, token_table, blocks, norm, head)
 
   struct Result {
-    Tensor logits;   // (B, T, vocabulary)
+    Tensor y;        // (B, T, vocabulary), or of `hidden` (B, T, width)
     Tensor balance;  // mean over the layers
   };
 
   static Moe init(const Tensor& key, const MoeConfig& config);
-  Result operator()(const Tensor& tokens) const;  // (B, T)
+  Result operator()(const Tensor& tokens) const;  // (B, T) → logits
+  Result hidden(const Tensor& tokens) const;      // what they are made of
+  // The mean cross entropy of the next tokens (B, T), without the logits, and a little of the balance, which
+  // keeps the router from sending all tokens to one expert.
+  Tensor loss(const Tensor& tokens, const Tensor& next) const;
 };
-
-// Cross entropy and a little of the balance, which keeps the router from sending all tokens to one expert.
-Tensor moe_loss(const Moe::Result& result, const Tensor& labels);
 
 }  // namespace tidemark::nn

@@ -34,10 +34,14 @@ LossGraph image_classifier_with_dropout(const ZooSizes& sizes, const Init& init)
   return loss_graph(sizes.dtype, init, loss, images(sizes), labels({sizes.batch}),
                     result_types([] { return key(0); }));
 }
+// Models that say their loss themselves, without logits.
 template <class Init>
 LossGraph language_model(const ZooSizes& sizes, const Init& init) {
+  using Model = decltype(init());
   const Tensor tokens = labels({sizes.batch, sizes.context});
-  return classifier(sizes, init, tokens, tokens);
+  return loss_graph(
+      sizes.dtype, init, [](const Model& model, Tensor in, Tensor next) { return model.loss(in, next); },
+      tokens, tokens);
 }
 
 LossGraph mlp(const ZooSizes& sizes) {
@@ -85,10 +89,7 @@ LossGraph llama_7b(const ZooSizes& sizes) {
 }
 
 LossGraph mixture(const ZooSizes& sizes, const MoeConfig& config) {
-  const Tensor tokens = labels({sizes.batch, sizes.context});
-  return loss_graph(
-      sizes.dtype, [&] { return Moe::init(key(0), config); },
-      [](const Moe& model, Tensor in, Tensor next) { return moe_loss(model(in), next); }, tokens, tokens);
+  return language_model(sizes, [&] { return Moe::init(key(0), config); });
 }
 LossGraph moe(const ZooSizes& sizes) { return mixture(sizes, {}); }
 LossGraph mixtral_8x7b(const ZooSizes& sizes) {

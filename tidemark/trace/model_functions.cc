@@ -8,9 +8,12 @@
 #include "tidemark/ops/normalization/group_norm.h"
 #include "tidemark/ops/normalization/layer_norm.h"
 #include "tidemark/ops/normalization/rms_norm.h"
+#include "tidemark/ops/normalization/rows.h"
 #include "tidemark/ops/normalization/softmax.h"
 #include "tidemark/ops/random/dropout.h"
 #include "tidemark/ops/random/random.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {
@@ -60,6 +63,25 @@ BatchNormResult batch_norm(const Operand& x, const Operand& gain, const Operand&
 }
 Tensor cross_entropy(const Operand& logits, const Operand& labels, const CrossEntropyAttrs& attrs) {
   return build({logits, labels}, [&](Builder&, Vars v) { return cross_entropy(v[0], v[1], attrs).loss; });
+}
+Tensor linear_cross_entropy(const Operand& x, const Operand& w, const Operand& labels,
+                            const LinearCrossEntropyAttrs& attrs) {
+  return build({x, w, labels}, [&](Builder& builder, Vars v) {
+    const Type type{statistics_dtype(v[0].dtype()), v[2].shape()};
+    Var weights = full(builder, type, 1 / static_cast<double>(std::max<std::int64_t>(type.count(), 1)));
+    if (attrs.ignore) {
+      const Var counted = cast(not_equal(v[2], constant_like(v[2], attrs.ignore_index)), type.dtype);
+      const Var number = reduce_sum(counted, all_axes(type.rank()));
+      const Var at_least_one = maximum(number, ones_like(number));
+      weights = counted / at_least_one;
+    }
+    return linear_cross_entropy(v[0], v[1], v[2], weights, attrs).total;
+  });
+}
+Tensor linear_cross_entropy(const Operand& x, const Operand& w, const Operand& labels, const Operand& weights,
+                            const LinearCrossEntropyAttrs& attrs) {
+  return build({x, w, labels, weights},
+               [&](Builder&, Vars v) { return linear_cross_entropy(v[0], v[1], v[2], v[3], attrs).total; });
 }
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionAttrs& attrs) {
   return build({q, k, v}, [&](Builder&, Vars x) { return attention(x[0], x[1], x[2], attrs); });

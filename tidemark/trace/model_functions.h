@@ -11,6 +11,7 @@
 #include "tidemark/ops/custom/custom.h"
 #include "tidemark/ops/linalg/triangular_solve.h"
 #include "tidemark/ops/normalization/cross_entropy.h"
+#include "tidemark/ops/normalization/linear_cross_entropy.h"
 #include "tidemark/trace/tensor.h"
 
 namespace tidemark {
@@ -35,6 +36,12 @@ BatchNormResult batch_norm(const Operand& x, const Operand& gain, const Operand&
 // logits (…, C), integer labels (…): one loss per example; 0 for those labelled attrs.ignore_index, if
 // attrs.ignore is set.
 Tensor cross_entropy(const Operand& logits, const Operand& labels, const CrossEntropyAttrs& attrs = {});
+// mean(cross_entropy(x wᵀ, labels)) over the examples that count, without the logits x wᵀ: x (…, D), w (C, D)
+// or with attrs.columns (D, C), labels (…). 0 where none counts. With weights (…): Σ weights · loss instead.
+Tensor linear_cross_entropy(const Operand& x, const Operand& w, const Operand& labels,
+                            const LinearCrossEntropyAttrs& attrs = {});
+Tensor linear_cross_entropy(const Operand& x, const Operand& w, const Operand& labels, const Operand& weights,
+                            const LinearCrossEntropyAttrs& attrs = {});
 // q (B, H, T, D), k and v (B, H or fewer, S, D): softmax(q kᵀ · scale) v; the mask is true where a query may
 // attend. With a key, attrs.dropout is the rate at which probabilities are dropped.
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionAttrs& attrs = {});

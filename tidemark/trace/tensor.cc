@@ -137,17 +137,4 @@ std::vector<double> Tensor::to_vector(SourceLine where) const {
   return values;
 }
 
-std::string to_string(const Tensor& tensor) {
-  if (tensor.empty()) return "empty";
-  std::string text = to_string(tensor.type());
-  if (tensor.is_traced()) return text + " (traced)";
-  constexpr std::int64_t shown = 16;
-  if (tensor.count() > shown) return fmt::format("{} ({} elements)", text, tensor.count());
-  std::vector<std::string> values;
-  const std::byte* at = tensor.bytes();
-  for (std::int64_t i = 0; i < tensor.count(); ++i, at += size_of(tensor.dtype()))
-    values.push_back(to_string(read_element(tensor.dtype(), at)));
-  return fmt::format("{} {{{}}}", text, fmt::join(values, ", "));
-}
-
 }  // namespace tidemark

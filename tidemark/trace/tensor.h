@@ -156,8 +156,6 @@ class Operand {
   SourceLine where_;
 };
 
-std::string to_string(const Tensor& tensor);  // type, and the values of a small data tensor
-
 }  // namespace tidemark
 
 #include "tidemark/trace/view.h"  // completes what Tensor::at returns

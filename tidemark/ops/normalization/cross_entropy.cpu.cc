@@ -1,5 +1,5 @@
 #include "tidemark/ops/normalization/cross_entropy.h"
-#include "tidemark/base/error.h"
+#include "tidemark/ops/normalization/labels.h"
 #include "tidemark/ops/normalization/rows.h"
 #include "tidemark/ops/registry.h"
 
@@ -38,56 +38,40 @@ void gradient_row(const T* x, compute_t<T> logsumexp, compute_t<T> g, std::int64
   dx[label] = T((std::exp(picked - logsumexp) - 1) * g);
 }
 
-// -1: ignored. Labels were checked before.
-template <class F>
-void with_labels(const KernelArgs& args, const F& f) {
-  const auto& attrs = args.attrs<CrossEntropyAttrs>();
-  const auto read = [&](std::int64_t i) {
-    const std::int64_t label =
-        args.in[1].dtype == DType::i32 ? args.in[1].as<std::int32_t>()[i] : args.in[1].as<std::int64_t>()[i];
-    return attrs.ignore && label == attrs.ignore_index ? -1 : label;
-  };
-  f(read);
-}
-
 void run_cross_entropy(const KernelArgs& args) {
   const std::int64_t classes = args.in[0].shape.back();
+  const Labels labels(args.in[1], args.attrs<CrossEntropyAttrs>());
   dispatch_float(args.in[0].dtype, [&]<class T>() {
     const T* logits = args.in[0].as<T>();
     auto *loss = args.out[0].as<compute_t<T>>(), *logsumexp = args.out[1].as<compute_t<T>>();
-    with_labels(args, [&](const auto& label_at) {
-      parallel_for(*args.pool, args.in[1].count(), row_grain(classes),
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t r = begin; r < end; ++r) {
-                       const T* x = logits + r * classes;
-                       const std::int64_t label = label_at(r);
-                       logsumexp[r] = logsumexp_of(x, static_cast<std::size_t>(classes));
-                       loss[r] = label < 0 ? 0 : logsumexp[r] - static_cast<compute_t<T>>(x[label]);
-                     }
-                   });
+    parallel_for(*args.pool, labels.count(), row_grain(classes), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r) {
+        const T* x = logits + r * classes;
+        const std::int64_t label = labels.at(r);
+        logsumexp[r] = logsumexp_of(x, static_cast<std::size_t>(classes));
+        loss[r] = label < 0 ? 0 : logsumexp[r] - static_cast<compute_t<T>>(x[label]);
+      }
     });
   });
 }
 
 void run_cross_entropy_grad(const KernelArgs& args) {
   const std::int64_t classes = args.in[0].shape.back();
+  const Labels labels(args.in[1], args.attrs<CrossEntropyAttrs>());
   dispatch_float(args.in[0].dtype, [&]<class T>() {
     const T* logits = args.in[0].as<T>();
     const auto *logsumexp = args.in[2].as<compute_t<T>>(), *g = args.in[3].as<compute_t<T>>();
     T* out = args.out[0].as<T>();
-    with_labels(args, [&](const auto& label_at) {
-      parallel_for(*args.pool, args.in[1].count(), row_grain(classes),
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t r = begin; r < end; ++r) {
-                       const std::int64_t label = label_at(r);
-                       if (label < 0) {
-                         std::fill_n(out + r * classes, classes, T(0));
-                       } else {
-                         gradient_row(logits + r * classes, logsumexp[r], g[r], label, out + r * classes,
-                                      static_cast<std::size_t>(classes));
-                       }
-                     }
-                   });
+    parallel_for(*args.pool, labels.count(), row_grain(classes), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r) {
+        const std::int64_t label = labels.at(r);
+        if (label < 0) {
+          std::fill_n(out + r * classes, classes, T(0));
+        } else {
+          gradient_row(logits + r * classes, logsumexp[r], g[r], label, out + r * classes,
+                       static_cast<std::size_t>(classes));
+        }
+      }
     });
   });
 }
@@ -101,21 +85,10 @@ HWY_AFTER_NAMESPACE();
 namespace tidemark {
 namespace {
 
-// One thread, first example first: the same error whoever runs.
+// Before anything is written.
 void require_labels(const KernelArgs& args) {
-  const auto& attrs = args.attrs<CrossEntropyAttrs>();
-  const std::int64_t classes = args.in[0].shape.back();
-  for (std::int64_t i = 0; i < args.in[1].count(); ++i) {
-    const std::int64_t label =
-        args.in[1].dtype == DType::i32 ? args.in[1].as<std::int32_t>()[i] : args.in[1].as<std::int64_t>()[i];
-    if ((label >= 0 && label < classes) || (attrs.ignore && label == attrs.ignore_index)) continue;
-    fail(ErrorCode::index_out_of_range,
-         {.what = fmt::format("cross_entropy: label {} of example {}", label, i),
-          .expected = fmt::format("0 ≤ label < {} classes", classes),
-          .where = args.where,
-          .help = "examples that should not count may have a label of their own: {.ignore = true, "
-                  ".ignore_index = -1}"});
-  }
+  const Labels labels(args.in[1], args.attrs<CrossEntropyAttrs>());
+  labels.require_below(args.in[0].shape.back(), "cross_entropy", args.where);
 }
 
 HWY_EXPORT(run_cross_entropy);

@@ -1,0 +1,49 @@
+// Tensors as text, as NumPy writes arrays: columns aligned, the fewest digits that tell the numbers of the
+// dtype apart, large tensors abridged.
+//
+//   std::cout << x;   fmt::print("{}", x);   fmt::print("{:.3}", x);   to_string(x, {.precision = 3})
+//
+//   [[ 1.    2.25]
+//    [-3.5   0.  ]]
+#pragma once
+#include <fmt/core.h>
+
+#include <iosfwd>
+
+#include "tidemark/trace/tensor.h"
+
+namespace tidemark {
+
+struct PrintOptions {
+  int precision = 8;              // digits behind the point, at most
+  std::int64_t threshold = 1000;  // tensors of more elements are abridged
+  std::int64_t edge = 3;          // what is left of a dimension then, at each end
+  int width = 75;                 // of a line, where rows are broken
+};
+
+// A traced tensor is its type.
+std::string to_string(const Tensor& tensor, const PrintOptions& options = {});
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+
+}  // namespace tidemark
+
+// "{}", or "{:.3}": three digits behind the point.
+template <>
+struct fmt::formatter<tidemark::Tensor> {
+  constexpr auto parse(fmt::format_parse_context& context) {
+    auto at = context.begin();
+    if (at == context.end() || *at == '}') return at;
+    if (*at != '.') throw fmt::format_error("a tensor takes {} or {:.DIGITS}");
+    options.precision = 0;
+    for (++at; at != context.end() && *at >= '0' && *at <= '9'; ++at) {
+      options.precision = options.precision * 10 + (*at - '0');
+      if (options.precision > 30) throw fmt::format_error("a tensor takes at most 30 digits");
+    }
+    return at;
+  }
+  auto format(const tidemark::Tensor& tensor, fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{}", tidemark::to_string(tensor, options));
+  }
+
+  tidemark::PrintOptions options;
+};
