@@ -3,12 +3,12 @@
 //
 //   loss = log Σ e^logits - logits[label], one per example        total = Σ weights · loss
 //
-// Examples are taken in chunks (chunk_rows): the logits of one chunk live in scratch, and before they are
+// Examples are taken in chunks: the logits of one chunk live in scratch, and before they are
 // given up everything is made of them that anybody will ask for. Where reverse mode follows, that is the
 // gradient of the total to x and w too: the logits' gradient is known as soon as they are, since the weights
-// are, up to the one number that arrives at the total. So the logits are computed once, as when they are kept,
-// where computing them again for the backward pass would be a product more, a third of the time. (Hsu et al.
-// 2024, Liger Kernel, do so on GPUs.)
+// are, up to the one number that arrives at the total. So the logits are computed once, as when they are
+// kept, where computing them again for the backward pass would be a product more, a third of the time. (Hsu
+// et al. 2024, Liger Kernel, do so on GPUs.)
 //
 // Per-example losses of 16-bit operands, and the gradients, are f32: sums over chunks are rounded once. A
 // label out of range is an error while running.
