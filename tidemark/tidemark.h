@@ -20,6 +20,9 @@
 #include "tidemark/trace/reversible.h"
 #include "tidemark/trace/tensor.h"
 #include "tidemark/trace/tree.h"
+#include "tidemark/train/log_file.h"
+#include "tidemark/train/metrics.h"
+#include "tidemark/train/progress.h"
 
 namespace tidemark {
 inline const bool engine_installed = install_engine();

@@ -33,6 +33,7 @@ ALLOWED = {
     "optim": ["autodiff"],
     "ode": ["autodiff"],
     "nn": ["optim"],
+    "train": ["engine"],
 }
 
 MAX_LINES = 800

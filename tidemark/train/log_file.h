@@ -1,0 +1,71 @@
+// A table of a run in a file: a row per call, CSV or JSON lines by the ending of the name. Every row is
+// written at once and whole, so that a run that is killed leaves whole rows, and one that goes on appends
+// to them.
+//
+//   td::LogFile log("run.csv");
+//   log.write({{"step", step}, {"loss", loss.item()}, {"phase", "train"}});
+#pragma once
+#include <initializer_list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tidemark/base/folder.h"
+
+namespace tidemark {
+
+// A number, a text or a truth with the name of its column.
+struct LogEntry {
+  using Value = std::variant<double, std::int64_t, bool, std::string>;
+
+  template <class T>
+  LogEntry(std::string_view column, const T& entry) : name(column), value(value_of(entry)) {}
+
+  std::string name;
+  Value value;
+
+ private:
+  template <class T>
+  static Value value_of(const T& entry) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return entry;
+    } else if constexpr (std::is_integral_v<T>) {
+      return static_cast<std::int64_t>(entry);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<double>(entry);
+    } else {
+      return std::string(entry);
+    }
+  }
+};
+
+class LogFile {
+ public:
+  // Appends to a file that is there. A last row that is not whole (the run that wrote it was killed) is taken
+  // away. Throws Error `bad_file` for a name that ends neither in .csv nor in .jsonl, and for a file that
+  // cannot be written.
+  explicit LogFile(std::string path);
+
+  // A CSV file has the columns of its first row, in its order; a row may leave some out, and a column that
+  // the file does not have is an error. JSON lines take any. Numbers are written so that they read back the
+  // same; what is not finite is `nan`, `inf`, `-inf` in CSV and null in JSON, which has no word for it. A row
+  // is one line: line breaks in texts become spaces in CSV. Several threads may write.
+  void write(std::initializer_list<LogEntry> row) { write(std::vector<LogEntry>(row)); }
+  void write(const std::vector<LogEntry>& row);
+
+ private:
+  void open();
+  std::string csv(const std::vector<LogEntry>& row);
+  [[noreturn]] void fail_with(std::string reason, int error = 0) const;
+
+  std::string path_;
+  bool json_ = false;
+  std::mutex writing_;
+  std::vector<std::string> columns_;  // of a CSV file that has a row
+  FileHandle file_;
+  std::uint64_t end_ = 0;  // of its whole rows, in bytes
+};
+
+}  // namespace tidemark
