@@ -14,19 +14,25 @@ CommandRun run_tidemark(const std::string& arguments) {
   return run_command(std::string(TIDEMARK_CLI) + " " + arguments);
 }
 
-TEST(Cli, DemoLearnsInsideItsPlan) {
-  const CommandRun ran = run_tidemark("demo --json --steps 60 --batch 300 --width 32");
+TEST(Cli, DemoLearnsInsideItsBudget) {
+  const CommandRun ran = run_tidemark("demo --json --steps 60 --batch 4 --width 32");
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const auto report = nlohmann::json::parse(ran.out);
   EXPECT_EQ(report["planned_bytes"], report["used_bytes"]);
-  EXPECT_LT(report["planned_bytes"], report["store_everything_bytes"]);
-  EXPECT_GT(report["accuracy"].get<double>(), 0.5);
+  EXPECT_LE(report["planned_bytes"], report["budget_bytes"]);
+  EXPECT_LE(report["smallest_bytes"], report["planned_bytes"]);
+  EXPECT_LT(2 * report["planned_bytes"].get<double>(), report["store_everything_bytes"].get<double>());
+  EXPECT_EQ(report["compared_steps"], 50);
+  EXPECT_EQ(report["same_bits"], true);
+  EXPECT_LT(report["loss"].get<double>(), 3.2) << "log 64 = 4.2 to begin with";
+  EXPECT_EQ(report["sample"].get<std::string>().size(), 301u);
 }
 
 TEST(Cli, DemoShowsBarPlanAndFigures) {
-  const CommandRun ran = run_tidemark("demo --steps 10 --batch 300 --width 16");
+  const CommandRun ran = run_tidemark("demo --steps 10 --batch 2 --width 16 --memory 60%");
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("as planned, to the byte"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("the same as without a budget, to the last bit"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("store everything"), std::string::npos);
   EXPECT_NE(ran.err.find("10/10"), std::string::npos) << ran.err;
 }

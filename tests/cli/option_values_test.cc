@@ -32,10 +32,11 @@ TEST(OptionValues, NumbersThatAreNoneAreRefusedByEveryOption) {
   const std::string table = folder.write("in.csv", "id,lower,upper,size\n1,0,2,8\n2,1,3,8\n");
   const std::string schedule = "schedule --steps 20 --slots 3 ", sized = "schedule --steps 20 --state 1kB ";
   const std::vector<NumberOption> options = {
-      {"demo --json --batch 3 --width 1", "--steps", {"010"}},
-      {"demo --json --steps 1 --width 1", "--batch", {"010"}},
-      {"demo --json --steps 1 --batch 3", "--width", {"010"}},
-      {"demo --json --steps 1 --batch 3 --width 1", "--threads", {"010"}},
+      {"demo --json --batch 1 --width 4 --memory 90%", "--steps", {"010"}},
+      {"demo --json --steps 1 --width 4 --memory 90%", "--batch", {"010"}},
+      {"demo --json --steps 1 --batch 1 --memory 90%", "--width", {"010"}},
+      {"demo --json --steps 1 --batch 1 --width 4 --memory 90%", "--threads", {"010"}},
+      {"demo --json --steps 1 --batch 1 --width 4", "--memory", {"5 %"}},
       {"plan mlp --json --effort quick", "--batch", {"010"}},
       {"plan transformer --json --effort quick", "--context", {"010"}},
       {"plan mlp --json --effort quick", "--memory", {"5 %"}},
@@ -137,7 +138,7 @@ TEST(OptionValues, LevelsThatAKindOfScheduleDoesNotHaveAreRefused) {
 }
 
 TEST(OptionValues, ADemoLargerThanTheMachineSaysHowManyBytesItWouldNeed) {
-  const CommandRun ran = run_tidemark("demo --batch 10000000 --width 65536");
+  const CommandRun ran = run_tidemark("demo --batch 100000 --width 65536");
   EXPECT_EQ(ran.exit_code, 1);
   EXPECT_THAT(ran.err, HasSubstr("TM0604"));
   EXPECT_THAT(ran.err, HasSubstr("bytes)"));

@@ -2,69 +2,119 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/stopwatch.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"
+#include "tools/demo_text.h"
 #include "tools/exit_code.h"
+#include "tools/options/budget_option.h"
 #include "tools/options/number_option.h"
-#include "tools/report/progress.h"
-#include "tools/spirals.h"
 
 namespace tidemark::cli {
 namespace {
 
+constexpr std::int64_t context = 128;
+constexpr int compared_steps = 50;  // that run without a budget too
+constexpr optim::AdamW adamw{.lr = 2e-3};
+
 struct DemoOptions {
-  int steps = 300;
-  std::int64_t batch = 3072;
-  std::int64_t width = 256;
+  int steps = 700;
+  std::int64_t batch = 16;
+  std::int64_t width = 128;
+  std::string memory = "40%";
   int threads = 0;
   bool json = false;
 };
 
-// What training changes: the network and the running means of gradients (momentum).
-struct State {
-  nn::Mlp model, momentum;
-  TM_FIELDS(State, model, momentum)
-};
-struct Stats {
-  Tensor loss, accuracy;
-  TM_FIELDS(Stats, loss, accuracy)
+// The characters of the text as tokens.
+class Alphabet {
+ public:
+  explicit Alphabet(std::string_view text) : characters_(text) {
+    std::sort(characters_.begin(), characters_.end());
+    characters_.erase(std::unique(characters_.begin(), characters_.end()), characters_.end());
+  }
+  std::int64_t size() const { return static_cast<std::int64_t>(characters_.size()); }
+  std::vector<std::int32_t> tokens(std::string_view text) const {
+    std::vector<std::int32_t> list;
+    for (const char c : text) list.push_back(static_cast<std::int32_t>(characters_.find(c)));
+    return list;
+  }
+  char character(std::int64_t token) const { return characters_[static_cast<std::size_t>(token)]; }
+
+ private:
+  std::string characters_;
 };
 
-std::pair<State, Stats> train_step(const State& state, Tensor points, Tensor labels) {
-  const auto loss = [](const nn::Mlp& model, Tensor x, Tensor y) {
-    const Tensor logits = model(x);
-    const Tensor right = mean(cast(argmax(logits, 1) == cast(y, DType::i64), DType::f32));
-    return std::pair(nn::classification_loss(logits, y), right);
-  };
-  const auto [values, gradients] = value_and_grad(loss)(state.model, points, labels);
-  State next;
-  next.momentum =
-      map_tree([](const Tensor& m, const Tensor& g) { return m * 0.9 + g; }, state.momentum, gradients);
-  next.model =
-      map_tree([](const Tensor& w, const Tensor& m) { return w - m * 0.05; }, state.model, next.momentum);
-  return {next, {values.first, values.second}};
+struct Batch {
+  Tensor tokens, next;  // (batch, context)
+};
+// Windows of the text, at places that the number of the step decides.
+Batch batch_of(const Tensor& text, std::int64_t size, std::int64_t step) {
+  const std::int64_t places = text.count() - context;
+  const Tensor start = cast(
+      floor(random_uniform(fold_in(key(5), step), {size, 1}, 0, static_cast<double>(places))), DType::i64);
+  const Tensor at = start + arange(context, DType::i64);
+  return {take(text, at, 0), take(text, at + 1, 0)};
 }
 
-// What the network thinks of the square [-1, 1]²: one letter per cell.
-std::string decision_map(const nn::Mlp& model) {
-  constexpr std::int64_t columns = 56, rows = 26;
-  const Tensor x = broadcast(linspace(-1, 1, columns), {rows, columns});
-  const Tensor y = broadcast(reshape(linspace(1, -1, rows), {rows, 1}), {rows, columns});
-  const Tensor points = stack({reshape(x, {-1}), reshape(y, {-1})}, 1);
-  const std::vector<double> classes = argmax(model(points), 1).to_vector();
-  std::string picture;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    picture += "    ";
-    for (std::int64_t c = 0; c < columns; ++c) {
-      picture += ".o#"[static_cast<std::size_t>(classes[static_cast<std::size_t>(r * columns + c)])];
-    }
-    picture += '\n';
+Tensor loss_of(const nn::Gpt& model, const Tensor& tokens, const Tensor& next) {
+  return model.loss(tokens, next);
+}
+using State = optim::AdamWState<nn::Gpt>;
+
+// Every step's loss and seconds; `show` sees each.
+struct Training {
+  std::vector<float> losses;
+  std::vector<double> seconds;
+};
+template <class Step>
+Training train(const Step& step, State& state, const Tensor& text, std::int64_t batch, int steps,
+               ProgressBar* bar) {
+  Training training;
+  for (int i = 0; i < steps; ++i) {
+    const Batch data = batch_of(text, batch, i);
+    const Stopwatch watch;
+    auto [next, loss] = step(state, data.tokens, data.next);
+    state = next;
+    training.losses.push_back(loss.template item<float>());
+    training.seconds.push_back(watch.seconds());
+    if (!bar) continue;
+    bar->show("loss", training.losses.back()).show(step);
+    bar->advance();
   }
-  return picture;
+  return training;
+}
+
+double median(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+// A character at a time, each by the network's odds (at a temperature, by Gumbel's trick).
+std::string sample_text(const nn::Gpt& model, const Alphabet& alphabet, std::string_view begin, int length) {
+  constexpr double temperature = 0.6;
+  const auto next_token = compile([](const nn::Gpt& m, Tensor tokens, Tensor last, Tensor chance) {
+    const Tensor logits = take(reshape(m(tokens), {context, -1}), last, 0);
+    const Tensor odds = random_uniform(chance, logits.shape(), 1e-6, 1 - 1e-6);
+    return argmax(logits / temperature - log(-log(odds)), 0);
+  });
+  std::string text(begin);
+  for (int i = 0; i < length; ++i) {
+    std::vector<std::int32_t> window = alphabet.tokens(
+        std::string_view(text).substr(text.size() - std::min<std::size_t>(text.size(), context)));
+    const auto last = static_cast<std::int64_t>(window.size()) - 1;
+    window.resize(context, 0);
+    const Tensor token =
+        next_token(model, tensor(window, {1, context}), scalar(last, DType::i64), fold_in(key(6), i));
+    text += alphabet.character(token.item<std::int64_t>());
+  }
+  return text;
 }
 
 // Planned from types alone: what does not fit is known before anything is allocated.
@@ -77,74 +127,126 @@ void require_room(const Plan& plan) {
        .help = "give a smaller --batch or --width"});
 }
 
+struct Figures {
+  std::int64_t budget = 0, planned = 0, used = 0, smallest = 0, unconstrained = 0, store_all = 0;
+  double predicted = 0, measured = 0;  // extra time, as a share
+  int compared = 0;
+  bool same_bits = false;
+  double loss = 0, seconds = 0;
+  std::string sample;
+};
+
+void print_report(const Figures& f) {
+  const auto bytes = [](std::int64_t count) { return to_string(Bytes(count)); };
+  fmt::print("\nWhat it writes now:\n\n{}\n\n", f.sample);
+  fmt::print("budget            {:>12}\n", bytes(f.budget));
+  fmt::print("memory planned    {:>12}\n", bytes(f.planned));
+  fmt::print("memory used       {:>12}  {}\n", bytes(f.used),
+             f.used == f.planned ? "as planned, to the byte" : "NOT as planned");
+  fmt::print("smallest possible {:>12}\n", bytes(f.smallest));
+  fmt::print("without a budget  {:>12}  {:.1f} times as much\n", bytes(f.unconstrained),
+             static_cast<double>(f.unconstrained) / static_cast<double>(f.planned));
+  fmt::print("store everything  {:>12}  {:.1f} times as much\n", bytes(f.store_all),
+             static_cast<double>(f.store_all) / static_cast<double>(f.planned));
+  fmt::print("extra time        {:>11.1f}%  predicted, {:.1f}% measured\n", 100 * f.predicted,
+             100 * f.measured);
+  fmt::print(
+      "loss at step {:<4} {:>12}\n", f.compared,
+      f.same_bits ? "the same as without a budget, to the last bit" : "NOT the same as without a budget");
+}
+
+void print_json(const Figures& f, int steps) {
+  const nlohmann::json report = {{"steps", steps},
+                                 {"loss", f.loss},
+                                 {"seconds", f.seconds},
+                                 {"budget_bytes", f.budget},
+                                 {"planned_bytes", f.planned},
+                                 {"used_bytes", f.used},
+                                 {"smallest_bytes", f.smallest},
+                                 {"unconstrained_bytes", f.unconstrained},
+                                 {"store_everything_bytes", f.store_all},
+                                 {"extra_time_predicted", f.predicted},
+                                 {"extra_time_measured", f.measured},
+                                 {"compared_steps", f.compared},
+                                 {"same_bits", f.same_bits},
+                                 {"sample", f.sample}};
+  fmt::print("{}\n", report.dump(2));
+}
+
 void run_demo(const DemoOptions& options) {
+  const Budget asked = Budget::parse(options.memory);
   set_threads(options.threads);
-  const auto initial_state = [&] {
-    State state;
-    state.model = nn::Mlp::init(key(1), {2, options.width, options.width, options.width, spiral_classes});
-    state.momentum = map_tree([](const Tensor& w) { return zeros_like(w); }, state.model);
-    return state;
-  };
-  const auto step = compile(train_step, {.donate = {0}});
-  const PlannedGraph planned =
-      step.prepare(result_types(initial_state), Tensor::of_type({DType::f32, {options.batch, 2}}),
-                   Tensor::of_type({DType::i32, {options.batch}}));
-  const Plan& plan = planned.plan;
-  require_room(plan);
-  const Spirals data = make_spirals(options.batch, 7);
-  State state = initial_state();
+  const Alphabet alphabet(demo_text);
+  const nn::GptConfig config{.layers = 4,
+                             .width = options.width,
+                             .heads = options.width % 4 == 0 ? 4 : 1,
+                             .vocabulary = alphabet.size(),
+                             .context = context};
+  const auto initial_state = [&] { return adamw.init(nn::Gpt::init(key(1), config)); };
+  const auto types = result_types(initial_state);
+  const Tensor token_type = Tensor::of_type({DType::i32, {options.batch, context}});
+
+  const auto free_step = compile(optim::step(adamw, loss_of), {.donate = {0}});
+  const PlannedGraph free_plan = free_step.prepare(types, token_type, token_type);
+  require_room(free_plan.plan);
+  Figures f{.unconstrained = free_plan.plan.peak(), .store_all = free_plan.plan.store_all_bytes};
+  f.budget = asked.bytes(f.unconstrained);
+  const auto step = compile(optim::step(adamw, loss_of), {.memory = Bytes(f.budget), .donate = {0}});
+  const PlannedGraph planned = step.prepare(types, token_type, token_type);
+  f.planned = planned.plan.peak();
+  f.predicted = planned.plan.extra_time();
+  f.smallest = step.smallest(types, token_type, token_type).memory.count;
+
+  const Tensor text = tensor(alphabet.tokens(demo_text), {static_cast<std::int64_t>(demo_text.size())});
   if (!options.json) {
-    fmt::print("A network 2-{0}-{0}-{0}-{1} learns three spirals: {2} points, {3} steps.\n\n", options.width,
-               spiral_classes, options.batch, options.steps);
-    fmt::print("{}\n", planned.summary());
+    fmt::print(
+        "A GPT of 4 blocks of width {} learns to write from {} characters of verse, {} steps of {} x "
+        "{}.\n\n{}\n",
+        options.width, demo_text.size(), options.steps, options.batch, context, planned.summary());
     std::fflush(stdout);
   }
-
-  Progress progress(options.steps);
-  const Stopwatch watch;
-  double loss = 0, accuracy = 0;
-  for (int i = 1; i <= options.steps; ++i) {
-    auto [next, stats] = step(state, data.points, data.labels);
-    state = next;
-    loss = stats.loss.item();
-    accuracy = stats.accuracy.item();
-    const double seconds = watch.seconds();
-    if (!options.json) {
-      progress.show(
-          i, fmt::format("loss {:.4f}  right {:5.1f}%  {:.0f} steps/s  memory {}", loss, 100 * accuracy,
-                         i / seconds, to_string(Bytes(plan.input_bytes) + step.arena_high_water())));
-    }
+  const auto bar_of = [&](const char* name, int steps) -> std::unique_ptr<ProgressBar> {
+    if (options.json) return nullptr;
+    return std::make_unique<ProgressBar>(ProgressOptions{.name = name, .total = steps});
+  };
+  f.compared = std::min(compared_steps, options.steps);
+  Training without;
+  {
+    State state = initial_state();
+    const auto bar = bar_of("without a budget", f.compared);
+    without = train(free_step, state, text, options.batch, f.compared, bar.get());
   }
-  const double seconds = watch.seconds();
-  const std::int64_t used = plan.input_bytes + step.arena_high_water().count;
+  free_step.forget();  // its memory too
+  State state = initial_state();
+  Training within;
+  {
+    const auto bar = bar_of("within the budget", options.steps);
+    within = train(step, state, text, options.batch, options.steps, bar.get());
+  }
+  f.used = planned.plan.input_bytes + step.arena_high_water().count;
+  f.same_bits = std::equal(without.losses.begin(), without.losses.end(), within.losses.begin());
+  const auto compared = within.seconds.begin() + f.compared;
+  f.measured = median({within.seconds.begin(), compared}) / median(without.seconds) - 1;
+  f.loss = static_cast<double>(within.losses.back());
+  for (const double seconds : within.seconds) f.seconds += seconds;
+  f.sample = sample_text(state.parameters, alphabet, "\"", 300);
   if (options.json) {
-    const nlohmann::json report = {{"steps", options.steps},
-                                   {"loss", loss},
-                                   {"accuracy", accuracy},
-                                   {"seconds", seconds},
-                                   {"planned_bytes", plan.peak()},
-                                   {"used_bytes", used},
-                                   {"lower_bound_bytes", plan.lower_bound},
-                                   {"store_everything_bytes", plan.store_all_bytes}};
-    fmt::print("{}\n", report.dump(2));
-    return;
+    print_json(f, options.steps);
+  } else {
+    print_report(f);
   }
-  fmt::print("\nWhat it learned:\n\n{}\n", decision_map(state.model));
-  fmt::print("memory planned    {:>12}\n", to_string(Bytes(plan.peak())));
-  fmt::print("memory used       {:>12}  {}\n", to_string(Bytes(used)),
-             used == plan.peak() ? "as planned, to the byte" : "");
-  fmt::print("store everything  {:>12}  {:.1f} times as much\n", to_string(Bytes(plan.store_all_bytes)),
-             static_cast<double>(plan.store_all_bytes) / static_cast<double>(plan.peak()));
 }
 
 }  // namespace
 
 void add_demo(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DemoOptions>();
-  CLI::App* demo = app.add_subcommand("demo", "train a small network and show its memory plan");
-  add_count_option(*demo, "--steps", options->steps, {1, 1'000'000}, "training steps; 300 if not given");
-  add_count_option(*demo, "--batch", options->batch, {3, 10'000'000}, "points per step; 3072 if not given");
-  add_count_option(*demo, "--width", options->width, {1, 65'536}, "of the hidden layers; 256 if not given");
+  CLI::App* demo = app.add_subcommand("demo", "train a small GPT on built-in verse inside a memory budget");
+  add_count_option(*demo, "--steps", options->steps, {1, 1'000'000}, "training steps; 700 if not given");
+  add_count_option(*demo, "--batch", options->batch, {1, 10'000'000}, "windows per step; 16 if not given");
+  add_count_option(*demo, "--width", options->width, {1, 65'536}, "of the network; 128 if not given");
+  demo->add_option("--memory", options->memory,
+                   "bytes such as 40MiB, or a share of what it takes without a budget; 40% if not given");
   add_count_option(*demo, "--threads", options->threads, {0, 1024}, "0, if not given: all cores");
   demo->add_flag("--json", options->json, "a report as JSON, nothing else");
   demo->callback([options, &exit_code] {

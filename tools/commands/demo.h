@@ -1,4 +1,4 @@
-// `tidemark demo`: trains a small network on a built-in data set and shows what its memory plan saves.
+// `tidemark demo`: trains a small GPT on built-in verse inside a budget and shows that the plan held.
 #pragma once
 #include <CLI/CLI.hpp>
 
