@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "tidemark/kernel/gemm.h"
 #include "tidemark/ops/normalization/labels.h"
+#include "tidemark/ops/normalization/linear_cross_entropy_chunks.h"
 #include "tidemark/ops/normalization/rows.h"
 #include "tidemark/ops/registry.h"
 
@@ -12,77 +12,6 @@
 #define HWY_TARGET_INCLUDE "tidemark/ops/normalization/linear_cross_entropy.cpu.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "tidemark/ops/normalization/rows-inl.h"
-
-#ifndef TIDEMARK_OPS_LINEAR_CROSS_ENTROPY_CHUNKS_
-#define TIDEMARK_OPS_LINEAR_CROSS_ENTROPY_CHUNKS_
-namespace tidemark {
-namespace {
-
-// The sizes of a call, and how its examples are cut into chunks: by the sizes alone, since sums over examples
-// go chunk by chunk and their bits must not depend on the machine.
-struct Chunks {
-  std::int64_t examples = 0, width = 0, classes = 0;
-  std::int64_t rows = 0;  // of a chunk; the last may have fewer
-
-  // A chunk's logits take a 24th of all, so that with the products' own scratch they stay below a 20th; but
-  // enough rows that reading w for them costs little beside the arithmetic, which 256 do, and as many as fit
-  // into a few MiB anyway.
-  static Chunks of(const Shape& x, const Shape& w, bool columns, std::int64_t element) {
-    constexpr std::int64_t small = std::int64_t{4} << 20, most = 256, unit = 16;
-    Chunks c;
-    c.width = x.back();
-    c.examples = 1;
-    for (int i = 0; i + 1 < x.rank(); ++i) c.examples *= x[i];
-    c.classes = w[columns ? 1 : 0];
-    const std::int64_t by_share = std::min(most, c.examples / 24);
-    const std::int64_t by_size = small / std::max<std::int64_t>(c.classes * element, 1);
-    const std::int64_t rows = align_up(std::max<std::int64_t>({by_share, by_size, 1}), unit);
-    c.rows = std::min(rows, std::max<std::int64_t>(c.examples, 1));
-    return c;
-  }
-  std::int64_t last_rows() const { return examples == 0 ? 0 : examples - (examples - 1) / rows * rows; }
-
-  gemm::Sizes logits(std::int64_t m) const { return {m, classes, width, 1}; }
-  gemm::Sizes x_gradient(std::int64_t m) const { return {m, width, classes, 1}; }
-  gemm::Sizes w_gradient(std::int64_t k, bool columns) const {
-    return columns ? gemm::Sizes{width, classes, k, 1} : gemm::Sizes{classes, width, k, 1};
-  }
-};
-
-// What lies in scratch, in bytes from its beginning.
-struct ChunkScratch {
-  std::int64_t logits = 0, scaled_x = 0, scale = 0, product = 0, bytes = 0;
-
-  template <class W>
-  static ChunkScratch of(const Chunks& chunks, const LinearCrossEntropyAttrs& attrs, bool plain) {
-    ChunkScratch s;
-    const auto claim = [&](std::int64_t elements) {
-      const std::int64_t at = s.bytes;
-      s.bytes += align_up(elements * static_cast<std::int64_t>(sizeof(W)), buffer_alignment);
-      return at;
-    };
-    s.logits = claim(chunks.rows * chunks.classes);
-    s.scaled_x = claim(attrs.w_gradient ? chunks.rows * chunks.width : 0);
-    s.scale = claim(chunks.rows);
-    s.product = s.bytes;
-    std::int64_t most = 0;
-    for (const std::int64_t rows : {chunks.rows, chunks.last_rows()}) {
-      most = std::max(most, gemm::scratch_bytes<W>(chunks.logits(rows), false, plain));
-      if (attrs.x_gradient) {
-        most = std::max(most, gemm::scratch_bytes<W>(chunks.x_gradient(rows), false, plain));
-      }
-      if (attrs.w_gradient) {
-        most = std::max(most, gemm::scratch_bytes<W>(chunks.w_gradient(rows, attrs.columns), false, true));
-      }
-    }
-    s.bytes += most;
-    return s;
-  }
-};
-
-}  // namespace
-}  // namespace tidemark
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace tidemark {
@@ -138,6 +67,10 @@ class Run {
     scaled_x_ = reinterpret_cast<W*>(args.scratch + at.scaled_x);
     scale_ = reinterpret_cast<W*>(args.scratch + at.scale);
     product_ = args.scratch + at.product;
+    x_panels_ = reinterpret_cast<W*>(args.scratch + at.x_panels);
+    w_tile_ = reinterpret_cast<W*>(args.scratch + at.w_tile);
+    sum_ = reinterpret_cast<W*>(args.scratch + at.sum);
+    packed_ = reinterpret_cast<W*>(args.scratch + at.packed);
     const int class_axis = attrs_.columns ? 1 : 0;
     class_stride_ = args.in[1].strides[class_axis];
     width_stride_ = args.in[1].strides[1 - class_axis];
@@ -163,6 +96,10 @@ class Run {
   }
 
  private:
+  static void pack(const gemm::Strided& from, const gemm::Part& part, W* panels) {
+    const gemm::Source<W> source = gemm::source_of<W>(from);
+    source.pack(source.self, part, panels);
+  }
   bool opened() const { return attrs_.x_gradient || attrs_.w_gradient; }
   const T* x_at(std::int64_t first) const { return args_.in[0].as<T>() + first * chunks_.width; }
   void multiply(const gemm::Sizes& sizes, const gemm::Strided& a, const gemm::Strided& b, W* c, bool add) {
@@ -222,8 +159,49 @@ class Run {
     const auto a = panels_of(bytes(logits_), dtype_of<W>, rows, chunks_.classes, chunks_.classes, 1);
     const auto b = panels_of(args_.in[1].data, args_.in[1].dtype, chunks_.width, width_stride_,
                              chunks_.classes, class_stride_);
-    multiply(chunks_.x_gradient(rows), a, b, out, false);
-    scale_rows(out, out, rows);
+    if (!chunks_.tiled()) {
+      multiply(chunks_.x_gradient(rows), a, b, out, false);
+      return scale_rows(out, out, rows);
+    }
+    const std::int64_t count = rows * chunks_.width;
+    parallel_for(*args_.pool, Chunks::lanes, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t lane = begin; lane < end; ++lane) add_tiles(a, b, lane, rows, sum_ + lane * count);
+    });
+    parallel_for(*args_.pool, rows, row_grain(chunks_.width * Chunks::lanes),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t r = begin; r < end; ++r) add_lanes(r, count, out + r * chunks_.width);
+                 });
+  }
+
+  // A lane's part of x's gradient: the products of its tiles, one after the other.
+  void add_tiles(const gemm::Strided& logits, const gemm::Strided& w, std::int64_t lane, std::int64_t rows,
+                 W* sum) {
+    const gemm::Widths widths = gemm::widths<W>();
+    W* const left = packed_ + lane * ChunkScratch::packed_of(chunks_);
+    W* const right = left + ChunkScratch::logits_tile_of(chunks_);
+    const std::int64_t tiles = chunks_.tiles(), begin = lane * tiles / Chunks::lanes;
+    for (std::int64_t t = begin; t < (lane + 1) * tiles / Chunks::lanes; ++t) {
+      const std::int64_t k0 = t * Chunks::tile, depth = std::min(Chunks::tile, chunks_.classes - k0);
+      pack(logits, {.count = rows, .k0 = k0, .depth = depth, .width = widths.a}, left);
+      for (std::int64_t j = 0; j < chunks_.width; j += Chunks::strip) {
+        const std::int64_t columns = std::min(Chunks::strip, chunks_.width - j);
+        pack(w, {.first = j, .count = columns, .k0 = k0, .depth = depth, .width = widths.b}, right);
+        gemm::multiply_packed<W>(rows, columns, depth, 1, left, right, t > begin, sum + j, chunks_.width);
+      }
+    }
+  }
+  void add_lanes(std::int64_t row, std::int64_t lane_elements, W* out) {
+    const rows::Tag<W> d;
+    const auto scale = hn::Set(d, scale_[row]);
+    const W* const from = sum_ + row * chunks_.width;
+    rows::map(d, static_cast<std::size_t>(chunks_.width), out,
+              [&](std::size_t i, std::size_t count) HWY_ATTR {
+                auto sum = rows::load(d, from + i, count);
+                for (std::int64_t lane = 1; lane < Chunks::lanes; ++lane) {
+                  sum = hn::Add(sum, rows::load(d, from + lane * lane_elements + i, count));
+                }
+                return hn::Mul(sum, scale);
+              });
   }
 
   void add_w_gradient(std::int64_t first, std::int64_t rows) {
@@ -242,7 +220,7 @@ class Run {
   const Chunks chunks_;
   const Labels labels_;
   const W* weights_;
-  W *loss_, *logits_, *scaled_x_, *scale_;
+  W *loss_, *logits_, *scaled_x_, *scale_, *x_panels_, *w_tile_, *sum_, *packed_;
   std::byte* product_;
   std::int64_t class_stride_, width_stride_;
 };
