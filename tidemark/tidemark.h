@@ -8,6 +8,7 @@
 #include "tidemark/base/error.h"
 #include "tidemark/engine/compile.h"
 #include "tidemark/engine/session.h"
+#include "tidemark/files/save_load.h"
 #include "tidemark/ode/odeint.h"
 #include "tidemark/optim/optimizers.h"
 #include "tidemark/schedule/run.h"

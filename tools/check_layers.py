@@ -32,6 +32,7 @@ ALLOWED = {
     "engine": ["trace", "autodiff", "opt", "plan", "runtime", "cpu"],
     "optim": ["autodiff"],
     "ode": ["autodiff"],
+    "files": ["trace"],
     "nn": ["optim"],
 }
 

@@ -26,6 +26,28 @@ inline const std::vector<FuzzFormat>& fuzz_formats() {
                                                  "\xe0",
                                                  "\x40",
                                                  std::string("\x01\0\0\0\0\0\0\0", 8)};
+  static const std::vector<std::string> tensors = {"\"dtype\":",
+                                                   "\"shape\":[",
+                                                   "\"data_offsets\":[",
+                                                   "__metadata__",
+                                                   "F32",
+                                                   "U8",
+                                                   "BOOL",
+                                                   "F4",
+                                                   "{",
+                                                   "}",
+                                                   "[",
+                                                   "]",
+                                                   ",",
+                                                   "\"",
+                                                   ":",
+                                                   " ",
+                                                   "\\ud800",
+                                                   "-",
+                                                   "1e3"};
+  static const std::vector<std::string> arrays = {
+      "'descr'", "'shape'", "'fortran_order'", "True", "False", "(", ")", ",", "<f4", ">i2", "|b1", "'", "{",
+      "}",       "L"};
   static const std::vector<FuzzFormat> formats = {
       {"ir", parse_fuzz, "corpus", {"%0",          "%x",      "-1",  "0",      "8",         "281474976710656",
                                     "[",           "]",       "{",   "}",      "(",         ")",
@@ -45,6 +67,9 @@ inline const std::vector<FuzzFormat>& fuzz_formats() {
        "actions_corpus",
        {" ",   "\n",  "store", "load",   "drop",    "record",  "reverse",     "advance", "in",  "from", "to",
         "0:0", "1:0", "-1:0",  "slots=", "bytes=-", "steps=1", "kind=online", ",",       "nan", "1e999"}},
+      {"safetensors", safetensors_fuzz, "safetensors_corpus", tensors},
+      {"npy", npy_fuzz, "npy_corpus", arrays},
+      {"npz", npz_fuzz, "npz_corpus", bytes},
       {"journal", journal_fuzz, nullptr, bytes},
       {"snapshots", snapshots_fuzz, nullptr, bytes},
   };
