@@ -6,6 +6,10 @@
 #include "tidemark/autodiff/transforms.h"
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
+#include "tidemark/data/image_files.h"
+#include "tidemark/data/loader.h"
+#include "tidemark/data/token_file.h"
+#include "tidemark/data/tokenizer.h"
 #include "tidemark/engine/compile.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/files/save_load.h"
@@ -20,6 +24,7 @@
 #include "tidemark/trace/reversible.h"
 #include "tidemark/trace/tensor.h"
 #include "tidemark/trace/tree.h"
+#include "tidemark/train/checkpoints.h"
 
 namespace tidemark {
 inline const bool engine_installed = install_engine();

@@ -33,6 +33,8 @@ ALLOWED = {
     "optim": ["autodiff"],
     "ode": ["autodiff"],
     "files": ["trace"],
+    "data": ["files"],
+    "train": ["data"],
     "nn": ["optim"],
 }
 

@@ -70,6 +70,12 @@ inline const std::vector<FuzzFormat>& fuzz_formats() {
       {"safetensors", safetensors_fuzz, "safetensors_corpus", tensors},
       {"npy", npy_fuzz, "npy_corpus", arrays},
       {"npz", npz_fuzz, "npz_corpus", bytes},
+      {"tokens", tokens_fuzz, "tokens_corpus", bytes},
+      {"images", images_fuzz, "images_corpus", bytes},
+      {"merges",
+       merges_fuzz,
+       "merges_corpus",
+       {" ", "\n", "\"", "\\x", "merges ", "specials ", "256", "97 98 \"ab\"\n"}},
       {"journal", journal_fuzz, nullptr, bytes},
       {"snapshots", snapshots_fuzz, nullptr, bytes},
   };

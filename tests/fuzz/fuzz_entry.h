@@ -16,3 +16,6 @@ extern "C" int snapshots_fuzz(const std::uint8_t* data, std::size_t size);    //
 extern "C" int safetensors_fuzz(const std::uint8_t* data, std::size_t size);  // files of tensors
 extern "C" int npy_fuzz(const std::uint8_t* data, std::size_t size);          // arrays of NumPy
 extern "C" int npz_fuzz(const std::uint8_t* data, std::size_t size);          // archives of them
+extern "C" int tokens_fuzz(const std::uint8_t* data, std::size_t size);       // files of tokens
+extern "C" int images_fuzz(const std::uint8_t* data, std::size_t size);       // IDX and CIFAR
+extern "C" int merges_fuzz(const std::uint8_t* data, std::size_t size);       // merges of a tokenizer
