@@ -3,7 +3,7 @@
 # POSIX sh. Everything that changes the machine is printed before it runs.
 
 PACKAGES="g++ cmake ninja-build python3 libfmt-dev nlohmann-json3-dev libhwy-dev libopenblas-dev \
-libxxhash-dev liblz4-dev liburing-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev"
+libxxhash-dev liblz4-dev zlib1g-dev liburing-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev"
 
 say() { printf '== %s\n' "$*"; }
 fail() { printf '\n%s: FAILED: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
@@ -12,7 +12,7 @@ what_to_install() {
   cat >&2 <<'LIST'
 Tidemark needs, under whatever names your system gives them:
   g++ 12 or newer (or clang 16 or newer), CMake 3.25 or newer, Ninja, Python 3
-  fmt 9, nlohmann-json 3.11, Highway 1.0 (hwy), OpenBLAS (with headers), xxHash 0.8 (header), LZ4 1.9, liburing (optional)
+  fmt 9, nlohmann-json 3.11, Highway 1.0 (hwy), OpenBLAS (with headers), xxHash 0.8 (header), LZ4 1.9, zlib 1.2, liburing (optional)
   CLI11 2, GoogleTest 1.12 with GoogleMock, Google Benchmark (optional)
 LIST
 }

@@ -32,8 +32,10 @@ ALLOWED = {
     "engine": ["trace", "autodiff", "opt", "plan", "runtime", "cpu"],
     "optim": ["autodiff"],
     "ode": ["autodiff"],
+    "files": ["trace"],
+    "data": ["files"],
     "nn": ["optim"],
-    "train": ["engine"],
+    "train": ["data", "engine"],
 }
 
 MAX_LINES = 800

@@ -12,4 +12,10 @@ extern "C" int machine_fuzz(const std::uint8_t* data, std::size_t size);  // mac
 extern "C" int csv_fuzz(const std::uint8_t* data, std::size_t size);      // tables of lifetimes
 extern "C" int actions_fuzz(const std::uint8_t* data, std::size_t size);  // lists of a schedule's actions
 extern "C" int journal_fuzz(const std::uint8_t* data, std::size_t size);  // edits to the journal of a run
-extern "C" int snapshots_fuzz(const std::uint8_t* data, std::size_t size);  // edits to its snapshots
+extern "C" int snapshots_fuzz(const std::uint8_t* data, std::size_t size);    // edits to its snapshots
+extern "C" int safetensors_fuzz(const std::uint8_t* data, std::size_t size);  // files of tensors
+extern "C" int npy_fuzz(const std::uint8_t* data, std::size_t size);          // arrays of NumPy
+extern "C" int npz_fuzz(const std::uint8_t* data, std::size_t size);          // archives of them
+extern "C" int tokens_fuzz(const std::uint8_t* data, std::size_t size);       // files of tokens
+extern "C" int images_fuzz(const std::uint8_t* data, std::size_t size);       // IDX and CIFAR
+extern "C" int merges_fuzz(const std::uint8_t* data, std::size_t size);       // merges of a tokenizer

@@ -43,6 +43,8 @@ enum class ErrorCode : int {
   unknown_op = 502,
   bad_file = 503,
   malformed_graph = 504,
+  bad_data_file = 505,
+  tensors_differ = 506,
   // 06xx: running
   no_kernel = 601,
   numeric = 602,
@@ -56,6 +58,10 @@ enum class ErrorCode : int {
   snapshot_lost = 703,
   run_directory = 704,
   disk_full = 705,
+  // 08xx: data and training
+  bad_loader_option = 801,
+  data_source_failed = 802,
+  no_checkpoint = 803,
 };
 
 struct ErrorParts {

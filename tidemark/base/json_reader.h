@@ -34,6 +34,14 @@ class JsonReader {
     only(std::span<const std::string_view>(names.begin(), names.size()));
   }
 
+  // f(name, value) in the order of the text; a name that is there twice comes twice.
+  template <class F>
+  void each_field(F&& f) const {
+    require(JsonKind::object, "not an object");
+    for (std::uint32_t key = entry_ + 1; key < entry().end; key = (*document_)[key + 1].end)
+      f(document_->text(key), JsonReader(*document_, key + 1));
+  }
+
   // Of a list.
   template <class F>
   void each(F&& f) const {

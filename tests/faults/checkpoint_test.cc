@@ -1,0 +1,42 @@
+// A training run that is killed again and again, at moments drawn from a seed, ends with the bits of one
+// that was left alone.
+#include <gtest/gtest.h>
+
+#include "tests/faults/checkpoint_runs.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/scratch_folder.h"
+#include "tidemark/base/philox.h"
+
+namespace tidemark {
+namespace {
+
+using testing::CheckpointRun;
+using testing::run_with_checkpoints;
+using testing::ScratchFolder;
+
+TEST(KilledTraining, ResumesToTheSameBits) {
+  const CheckpointRun whole = run_with_checkpoints(ScratchFolder().path(), 0);
+  ASSERT_FALSE(whole.state.empty()) << whole.all;
+  ASSERT_GT(whole.events, 100);
+  const unsigned all = seeds(50);
+  unsigned kills = 0, finished = 0;
+  bool resumed_in_the_middle = false;
+  for (std::uint64_t draw = 0; kills < all; ++finished) {
+    const ScratchFolder folder;
+    for (bool ended = false; !ended;) {
+      // Early enough that a run is killed several times on its way, and each resumed run too.
+      const long kill_at = kills < all ? 1 + Philox{2024}(draw++)[0] % (whole.events / 3) : 0;
+      const CheckpointRun run = run_with_checkpoints(folder.path(), kill_at);
+      resumed_in_the_middle |= run.resumed > 0;
+      ended = !run.killed;
+      kills += run.killed;
+      if (ended) ASSERT_EQ(run.state, whole.state) << run.all;
+    }
+  }
+  EXPECT_GE(kills, all);
+  EXPECT_GE(finished, 1u);
+  EXPECT_TRUE(resumed_in_the_middle);
+}
+
+}  // namespace
+}  // namespace tidemark

@@ -1,0 +1,10 @@
+// Any bytes are either a clean Error or an archive whose arrays are read.
+#include "tests/fuzz/fuzz_entry.h"
+#include "tests/fuzz/read_archive.h"
+#include "tidemark/files/npz.h"
+
+extern "C" int npz_fuzz(const std::uint8_t* data, std::size_t size) {
+  const std::string file(reinterpret_cast<const char*>(data), size);
+  tidemark::testing::read_archive<tidemark::NpzFile>(file);
+  return 0;
+}
