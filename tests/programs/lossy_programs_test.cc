@@ -4,6 +4,7 @@
 
 #include "tests/programs/check.h"
 #include "tests/support/sanitized.h"
+#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/autodiff/residuals.h"
 #include "tidemark/base/error.h"
 
@@ -17,17 +18,32 @@ ResidualChoice random_forms(const Graph& marked, Draw draw) {
     const std::optional<Form> exact = exact_form_of(*residual.graph, residual.value);
     choice.emplace_back();
     if (at < quant_format_count) choice.back() = static_cast<QuantFormat>(at);
+    if (at % 2 == 1 && at < quant_format_count && residual.has_neighbour)
+      choice.back() = Delta{static_cast<QuantFormat>(at)};
     if (at == quant_format_count) choice.back() = LowRank{2};
     if (exact && at % 2 == 0) choice.back() = exact;
   }
   return choice;
 }
 
+// With its loops in segments, and from one state each.
+std::vector<Graph> reversed_otherwise(const Graph& graph) {
+  if (!loop_memory_range(graph).any) return {};
+  LoopMemory segments;
+  segments.each.segments = 3;
+  return {lower_loops(graph, segments), lower_loops(graph, 0)};
+}
+
+bool has_deltas(const ResidualChoice& forms) {
+  return std::ranges::any_of(forms,
+                             [](const auto& form) { return form && std::holds_alternative<Delta>(*form); });
+}
+
 class LossyPrograms : public ::testing::TestWithParam<int> {};
 
 TEST_P(LossyPrograms, KeepTheForwardPassAndHaveTheSameBitsHoweverTheyRun) {
   constexpr unsigned share = 60;
-  int with_copies = 0;
+  int with_copies = 0, with_deltas = 0;
   for (unsigned k = 0; k < seeds(share); ++k) {
     const std::uint64_t seed = 1'000'000 + static_cast<unsigned>(GetParam()) * share + k;
     SCOPED_TRACE(seed);
@@ -50,10 +66,14 @@ TEST_P(LossyPrograms, KeepTheForwardPassAndHaveTheSameBitsHoweverTheyRun) {
     const GraphCase lowered{lower_residuals(marked.graph, forms), marked.inputs};
     std::vector<Literal> all = run_as_written(lowered);
     ASSERT_EQ(all.size(), expected.size());
+    const std::vector<Literal> of_all = all;
     all.resize(forward_results);
     expected.resize(forward_results);
     ASSERT_EQ(bit_difference(all, expected, NaNs::alike), "");
     with_copies += std::ranges::any_of(forms, [](const auto& form) { return form.has_value(); });
+    for (const Graph& other : reversed_otherwise(lowered.graph))
+      ASSERT_EQ(bit_difference(run_as_written({other, lowered.inputs}), of_all, NaNs::alike), "");
+    with_deltas += has_deltas(forms);
     Trials trials(lowered);
     for (const Variation& variation :
          {Variation{.threads = 3}, Variation{.threads = 1, .budget = 0}, Variation{.threads = 2, .budget = 2},
@@ -63,6 +83,7 @@ TEST_P(LossyPrograms, KeepTheForwardPassAndHaveTheSameBitsHoweverTheyRun) {
   }
   if (!few) {
     EXPECT_GT(with_copies, static_cast<int>(share) / 3);
+    EXPECT_GT(with_deltas, 0);
   }
 }
 
