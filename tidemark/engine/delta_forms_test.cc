@@ -382,6 +382,37 @@ TEST(DeltaForm, OutsideOfALoopTheErrorNamesTheLine) {
   EXPECT_EQ(code_of([&] { (void)compress(x, codec::delta(codec::int4)); }), ErrorCode::bad_attribute);
 }
 
+TEST(DeltaForm, MicroBatchesHaveIt) {
+  const auto loss = [](Tensor rate, Tensor u) {
+    const auto step = [&](Tensor v) {
+      v = compress(v, codec::delta(codec::int8));
+      return v - 0.05 * rate * v + 0.02 * sin(v);
+    };
+    return mean(square(repeat(10, step, u)));
+  };
+  const Tensor rate = rates(256), u = random_normal(key(31), {8, 256});
+  const auto whole = compile(grad(loss)), parts = compile(grad(loss), {.accumulate = 4});
+  EXPECT_LT(largest_gap(whole(rate, u).to_vector(), parts(rate, u).to_vector()), 1e-3);
+  EXPECT_EQ(deltas_in(parts.plan().graph), 1);
+}
+
+TEST(DeltaForm, SeveralGradientsOfOneLoopShareIt) {
+  const auto both = [](Tensor rate, Tensor u) {
+    const auto end = diffusion(codec::delta(codec::int8), 9);
+    const Tensor first = grad(end)(rate, u),
+                 second = grad([&](Tensor r, Tensor v) { return end(r, v) * 3; })(rate, u);
+    return std::pair(first, second);
+  };
+  const Tensor rate = rates(300), u = wavy(300);
+  const auto [first, second] = compile(both)(rate, u);
+  const std::vector<double> alone =
+      compile(grad(diffusion(codec::delta(codec::int8), 9)))(rate, u).to_vector();
+  EXPECT_EQ(first.to_vector(), alone);
+  std::vector<double> thrice = alone;
+  for (double& x : thrice) x *= 3;
+  EXPECT_LT(largest_gap(thrice, second.to_vector()), 1e-6);
+}
+
 TEST(DeltaForm, IsNeverChosenUnasked) {
   const MarkedReads marked(StandIns::lossy);
   const Graph traced = trace_call(grad(diffusion({}, 24)), std::tuple(rates(20000), wavy(20000)), {}).graph;
