@@ -8,6 +8,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/scratch_folder.h"
 #include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/autodiff/residuals.h"
 #include "tidemark/cpu/interpret.h"
@@ -127,6 +128,20 @@ TEST(DeltaForm, HasTheSameBitsAtEveryBudgetAndOnAnyThreads) {
     EXPECT_EQ(compile(grad(loss))(rate, u).to_vector(), right) << threads;
   }
   set_threads(0);
+}
+
+TEST(DeltaForm, HasTheSameBitsWhereRecordsWaitOnADisk) {
+  const testing::ScratchFolder folder;
+  const Tensor rate = rates(8192), u = wavy(8192);
+  const auto loss = diffusion(codec::delta(codec::int8), 64);
+  const auto step = compile(grad(loss));
+  const std::vector<double> right = step(rate, u).to_vector();
+  const auto on_disk = compile(grad(loss), {.memory = Bytes(step.plan().peak().count * 6 / 10),
+                                            .disk = {{folder.path(), 64_MiB}},
+                                            .allow = {Choice::disk},
+                                            .effort = 0.05});
+  EXPECT_EQ(on_disk(rate, u).to_vector(), right);
+  EXPECT_LT(on_disk.plan().peak(), step.plan().peak());
 }
 
 // An RNN over xs, with a value per step beside what is carried.
