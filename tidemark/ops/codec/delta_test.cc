@@ -190,6 +190,41 @@ TEST(Delta, ErrorsDoNotAddUpOverThousandsOfSteps) {
   EXPECT_LT(last, 1e-4);
 }
 
+TEST(Delta, TheWayBackMeetsTheVeryNumbersOfTheWayThere) {
+  const Steps steps = smooth_steps(500, 200);
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    std::vector<Literal> chains = {literal_of(DType::f64, {200}, std::vector<double>(200, nan))}, bytes;
+    for (const std::vector<double>& step : steps) {
+      const Literal x = literal_of(dtype, {200}, step);
+      const std::vector<Literal> made = run(op::to_delta, {x, chains.back()}, pack(ToDeltaAttrs{}), {1});
+      bytes.push_back(made[0]);
+      chains.push_back(made[1]);
+    }
+    Literal chain = chains.back();
+    for (std::size_t t = steps.size(); t-- > 1;) {
+      chain = run(op::from_delta, {bytes[t], chain}, pack(FromDeltaAttrs{.dtype = dtype}), {1})[1];
+      ASSERT_EQ(bit_difference(chain, chains[t]), "") << name_of(dtype) << ", step " << t;
+    }
+  }
+}
+
+TEST(Delta, GrowthByManyOrdersStaysWithinTheBound) {
+  Steps steps(400);
+  for (std::size_t t = 0; t < steps.size(); ++t) {
+    for (int i = 0; i < 130; ++i)
+      steps[t].push_back(std::exp(0.07 * static_cast<double>(t) - 14) * std::sin(0.1 * i + 1));
+  }
+  const Recorded sequence = recorded(steps, DType::f32, QuantFormat::int8, {130});
+  const Measured all = measured(sequence);
+  EXPECT_LE(all.error, delta_error(QuantFormat::int8, DType::f32) * all.magnitude);
+  // Early values are 1e-12 of the last, and still far closer than a share of those.
+  for (std::size_t t = 1; t < 50; ++t) {
+    for (std::size_t i = 0; i < 130; ++i)
+      EXPECT_NEAR(sequence.decoded[t][i], sequence.values[t][i],
+                  1e-3 * std::exp(0.07 * static_cast<double>(t) - 14));
+  }
+}
+
 TEST(Delta, BytesAreThoseOfTheQuantizedDifference) {
   const Steps steps = smooth_steps(2, 200);
   const Recorded sequence = recorded(steps, DType::f32, QuantFormat::int8, {200});
