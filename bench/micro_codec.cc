@@ -1,6 +1,6 @@
-// Exact and low-rank forms: how fast values go into them and out of them, next to memcpy on the same
-// threads in the same run, and what the planner takes for it. Bytes are what must move: operands read
-// once, results written once; memcpy moves each byte twice.
+// Exact and low-rank forms, and differences: how fast values go into them and out of them, next to memcpy on
+// the same threads in the same run, and what the planner takes for it. Bytes are what must move: operands
+// read once, results written once; memcpy moves each byte twice.
 //   micro_codec [threads] [MiB of f32]
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/philox.h"
 #include "tidemark/base/stopwatch.h"
+#include "tidemark/ops/codec/delta.h"
 #include "tidemark/ops/codec/low_rank.h"
 #include "tidemark/ops/codec/pack_integers.h"
 #include "tidemark/ops/codec/sparse.h"
@@ -39,10 +40,13 @@ struct Held {
 struct Seconds {
   double measured = 0, predicted = 0;
 };
-Seconds seconds_of_call(const Op& op, const Held& operand, const Held& result, const Attrs& attrs,
+using HeldList = std::vector<const Held*>;
+Seconds seconds_of_call(const Op& op, const HeldList& operands, const HeldList& made, const Attrs& attrs,
                         ThreadPool& pool) {
-  const std::vector<Type> types{operand.type}, results{result.type};
-  const std::vector<TensorRef> in{operand.ref()}, out{result.ref()};
+  std::vector<Type> types, results;
+  std::vector<TensorRef> in, out;
+  for (const Held* held : operands) types.push_back(held->type), in.push_back(held->ref());
+  for (const Held* held : made) results.push_back(held->type), out.push_back(held->ref());
   const Call call{.op = &op, .in = types, .out = results, .attrs = &attrs};
   const CpuKernel& kernel = *find_cpu_kernel(op);
   const auto attributes = kernel.prepare(call);
@@ -60,13 +64,32 @@ void compare(const char* name, const Held& x, const Type& coded_type, const Op& 
   std::memset(coded.memory.get(), 1, static_cast<std::size_t>(coded.type.bytes()));
   std::memset(back.memory.get(), 1, static_cast<std::size_t>(back.type.bytes()));
   const double moved = static_cast<double>(x.type.bytes() + coded.type.bytes()) / 1e9;
-  const Seconds to = seconds_of_call(there, x, coded, there_attrs, pool);
-  const Seconds from = seconds_of_call(again, coded, back, again_attrs, pool);
+  const Seconds to = seconds_of_call(there, {&x}, {&coded}, there_attrs, pool);
+  const Seconds from = seconds_of_call(again, {&coded}, {&back}, again_attrs, pool);
   fmt::print("{:22}{:>14.1f}%{:>14.1f}{:>12.2f}{:>14.1f}{:>12.2f}{:>9}\n", name,
              100.0 * static_cast<double>(coded.type.bytes()) / static_cast<double>(x.type.bytes()),
              moved / to.measured, to.predicted / to.measured, moved / from.measured,
              from.predicted / from.measured,
              std::memcmp(x.memory.get(), back.memory.get(), static_cast<std::size_t>(x.type.bytes())) == 0);
+}
+
+// A value and what it is compared with, both written over: what a loop's step does.
+void compare_deltas(const Held& x, QuantFormat format, ThreadPool& pool) {
+  const Held coded{quantized_type(format, x.type)}, back{x.type}, chain{delta_chain_type(x.type)};
+  std::memset(chain.memory.get(), 0, static_cast<std::size_t>(chain.type.bytes()));
+  std::memset(back.memory.get(), 1, static_cast<std::size_t>(back.type.bytes()));
+  const std::string name(name_of(format));
+  const double moved =
+      static_cast<double>(x.type.bytes() + coded.type.bytes() + 2 * chain.type.bytes()) / 1e9;
+  const Seconds to =
+      seconds_of_call(op::to_delta, {&x, &chain}, {&coded, &chain}, pack(ToDeltaAttrs{name}), pool);
+  const Seconds from = seconds_of_call(op::from_delta, {&coded, &chain}, {&back, &chain},
+                                       pack(FromDeltaAttrs{name, x.type.dtype}), pool);
+  fmt::print("{:22}{:>14.1f}%{:>14.1f}{:>12.2f}{:>14.1f}{:>12.2f}{:>9}\n",
+             fmt::format("{}, delta({})", name_of(x.type.dtype), name),
+             100.0 * static_cast<double>(coded.type.bytes()) / static_cast<double>(x.type.bytes()),
+             moved / to.measured, to.predicted / to.measured, moved / from.measured,
+             from.predicted / from.measured, false);
 }
 
 template <class T>
@@ -116,6 +139,11 @@ int main(int argc, char** argv) {
             op::to_sparse, pack(ToSparseAttrs{room}), op::from_sparse,
             pack(FromSparseAttrs{room, x.type.dtype, x.type.shape}), pool);
   }
+  const Held wide =
+      filled<double>({DType::f64, {n / 2}}, [](std::uint32_t w) { return unit_float(w) - 0.5; });
+  for (const QuantFormat format : {QuantFormat::int8, QuantFormat::int4})
+    compare_deltas(numbers, format, pool);
+  compare_deltas(wide, QuantFormat::int8, pool);
   for (const std::int64_t cols : {256, 2048}) {
     Held x =
         filled<float>({DType::f32, {n / cols, cols}}, [](std::uint32_t w) { return unit_float(w) - 0.5f; });

@@ -9,6 +9,7 @@
 #include "tests/support/enlarged.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/test_target.h"
+#include "tidemark/ops/codec/delta.h"
 #include "tidemark/ops/codec/low_rank.h"
 #include "tidemark/ops/codec/pack_integers.h"
 #include "tidemark/ops/codec/sparse.h"
@@ -56,6 +57,16 @@ std::vector<Sample> large_samples(const Op& op) {
       const Type type{dtype, {3, 40000}};
       list.push_back({.in = {{.type = quantized_type(QuantFormat::int8, type), .low = 0, .high = 63}},
                       .attrs = pack(DequantizeAttrs{.dtype = dtype, .shape = type.shape})});
+    }
+    return list;
+  }
+  if (&op == &op::from_delta) {
+    std::vector<Sample> list;
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      const Type type{dtype, {3, 40000}};
+      list.push_back({.in = {{.type = quantized_type(QuantFormat::int8, type), .low = 0, .high = 63},
+                             {.type = delta_chain_type(type)}},
+                      .attrs = pack(FromDeltaAttrs{.dtype = dtype})});
     }
     return list;
   }

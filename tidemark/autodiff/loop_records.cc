@@ -21,6 +21,25 @@ void copy_node(Builder& builder, const Graph& source, const Node& node, std::vec
   }
 }
 
+// What of the joint graph needs no gradient: the step, and what is stacked of it.
+Graph body_of(const LoopRecords& records) {
+  const Graph& joint = records.joint;
+  Graph body;
+  Builder inside(body);
+  std::vector<Var> image(joint.values().size());
+  for (std::size_t i = 0; i < records.at.carry_seeds; ++i) {
+    const ValueId v = joint.inputs()[i].value;
+    image[v.index] = inside.input(joint.type(v), joint[v].name);
+  }
+  for (const Node& node : joint.nodes()) {
+    if (!records.is_late(node)) copy_node(inside, joint, node, image);
+  }
+  for (std::size_t r = records.at.results; r < joint.outputs().size(); ++r)
+    body.add_output(image[joint.outputs()[r].index].id());
+  for (ValueId v : records.stacked) body.add_output(image[v.index].id());
+  return body;
+}
+
 }  // namespace
 
 std::int64_t LoopRecords::bytes(std::int64_t trips) const {
@@ -43,25 +62,15 @@ LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint, const std::ve
   return cut.take();
 }
 
+Graph forward_step(const LoopReverseAttrs& attrs, const Graph& joint) {
+  return body_of(RecordCut(attrs, joint).take());
+}
+
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
                                std::span<const Var> operands) {
-  const Graph& joint = records.joint;
-  Graph body;
-  Builder inside(body);
-  std::vector<Var> image(joint.values().size());
-  for (std::size_t i = 0; i < records.at.carry_seeds; ++i) {
-    const ValueId v = joint.inputs()[i].value;
-    image[v.index] = inside.input(joint.type(v), joint[v].name);
-  }
-  for (const Node& node : joint.nodes()) {
-    if (!records.is_late(node)) copy_node(inside, joint, node, image);
-  }
-  for (std::size_t r = records.at.results; r < joint.outputs().size(); ++r)
-    body.add_output(image[joint.outputs()[r].index].id());
-  for (ValueId v : records.stacked) body.add_output(image[v.index].id());
   attrs.keep = 0;
   std::vector<Graph> regions;
-  regions.push_back(std::move(body));
+  regions.push_back(body_of(records));
   return builder.call(op::loop, operands, pack(attrs), std::move(regions));
 }
 

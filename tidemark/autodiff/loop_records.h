@@ -47,6 +47,9 @@ struct LeanerRecords {
 std::vector<LeanerRecords> leaner_records(const LoopReverseAttrs& attrs, const Graph& joint);
 LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint, const std::vector<bool>& again);
 
+// The step itself: (carry…, x…, captured…) → (carry'…, y…), out of its reverse.
+Graph forward_step(const LoopReverseAttrs& attrs, const Graph& joint);
+
 // The first loop, for the operands of the loop it replaces: its results, then what is stacked.
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
                                std::span<const Var> operands);

@@ -72,6 +72,9 @@ struct Residual {
   SourceLine asked_at = {};        // unknown: it was not asked for
   bool tolerant = false;           // may an error be in what some rules read?
   std::int64_t copies = 1;         // that wait: one per iteration of the loops around it
+  // Of a step of a loop that keeps what it reads for its one reversal: there is a step before it.
+  bool has_neighbour = false;
+  bool is_measured = false;  // lower_residuals can tell the error that its form makes
 };
 using ResidualChoice = std::vector<std::optional<Form>>;  // per residual, in order; none: as it is
 
@@ -80,12 +83,15 @@ using ResidualChoice = std::vector<std::optional<Form>>;  // per residual, in or
 // checkpoint computes again.
 std::vector<Residual> residuals_of(const Graph& graph);
 
+// Has it such a form? Only what has a neighbour has a difference to it.
+bool may_wait_in(const Residual& residual, const Form& form);
+
 // What the user asked for, and nothing else.
 ResidualChoice asked_for(const std::vector<Residual>& residuals);
 
 // The graph without marks. A form that a value does not have leaves it as it is. With `errors` two more
-// outputs for each value outside of loops whose form is lossy, in order: the largest difference that it
-// makes, and its largest magnitude, over finite elements.
+// outputs for each value that is measured and whose form is lossy, in order: the largest difference that it
+// makes, and its largest magnitude, over finite elements and all steps.
 Graph lower_residuals(const Graph& graph, const ResidualChoice& choice, bool errors = false);
 
 }  // namespace tidemark

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tidemark/ir/print.h"
+#include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/tidemark.h"
 
@@ -102,6 +103,64 @@ TEST(Residuals, TheOrderDoesNotDependOnSizes) {
   const std::vector<Residual> a = residuals_of(few), b = residuals_of(many);
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].value, b[i].value);
+}
+
+// The first node of an op, and the graph that holds it.
+const Node* find_node(const Graph& graph, const Op& op) {
+  for (const Node& node : graph.nodes()) {
+    if (node.op == &op) return &node;
+  }
+  return nullptr;
+}
+
+TEST(Residuals, OnlyWhatHasAStepBeforeItWaitsAsADifference) {
+  const auto f = [](Tensor x) {
+    const auto step = [](Tensor h) { return sin(exp(h * 0.5)); };
+    return sum(square(tanh(repeat(5, step, x * 2))));
+  };
+  const Graph marked = traced_gradient(true, f, {64});
+  const std::vector<Residual> list = residuals_of(marked);
+  std::size_t inside = 0;
+  for (const Residual& residual : list) {
+    EXPECT_EQ(residual.has_neighbour, residual.copies == 5);
+    EXPECT_EQ(may_wait_in(residual, Delta{}), residual.copies == 5);
+    EXPECT_TRUE(residual.is_measured);
+    inside += residual.has_neighbour;
+  }
+  ASSERT_GT(inside, 0u);
+  ASSERT_LT(inside, list.size());
+  // Outside it leaves values as they are, as every form does that a value does not have.
+  const Graph lowered = lower_residuals(marked, ResidualChoice(list.size(), Delta{QuantFormat::int4}));
+  EXPECT_EQ(count_ops(lowered, "from_delta"), static_cast<int>(inside));
+  EXPECT_EQ(count_ops(lowered, "quantize"), 0);
+  EXPECT_EQ(count_ops(lowered, "residual"), 0);
+}
+
+TEST(Residuals, AChainGoesAlongTheStepsAndBack) {
+  const auto f = [](Tensor x) {
+    return sum(repeat(
+        5, [](Tensor h) { return sin(h) * 0.9; }, x));
+  };
+  const Graph marked = traced_gradient(true, f, {64});
+  const std::vector<Residual> list = residuals_of(marked);
+  ASSERT_EQ(list.size(), 1u) << print(marked);
+  const Graph lowered = lower_residuals(marked, {Delta{}});
+  const Node *loop = find_node(lowered, op::loop), *reversal = find_node(lowered, op::loop_reverse);
+  ASSERT_TRUE(loop && reversal);
+  const Type chain{DType::f64, {64}};
+  EXPECT_EQ(unpack<LoopAttrs>(loop->attrs).carries, 2);
+  EXPECT_EQ(lowered.type(loop->results[1]), chain);
+  // The reversal begins with what the last step left, and its step is the one of the loop.
+  EXPECT_EQ(reversal->operands[3], loop->results[1]);
+  EXPECT_EQ(count_ops(loop->regions[0], "to_delta"), 1);
+  EXPECT_EQ(count_ops(loop->regions[0], "from_delta"), 0);
+  EXPECT_EQ(count_ops(reversal->regions[0], "to_delta"), 1);
+  EXPECT_EQ(count_ops(reversal->regions[1], "from_delta"), 1);
+  // Two numbers tell the error, at the end of all results.
+  const Graph measured = lower_residuals(marked, {Delta{}}, true);
+  ASSERT_EQ(measured.outputs().size(), marked.outputs().size() + 2);
+  EXPECT_EQ(measured.type(measured.outputs().back()), (Type{DType::f32, {}}));
+  EXPECT_EQ(unpack<LoopAttrs>(find_node(measured, op::loop)->attrs).carries, 4);
 }
 
 }  // namespace

@@ -87,11 +87,10 @@ GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, co
   const std::vector<Residual> residuals = residuals_of(marked);
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     // A smaller batch may be traced to another graph than the one that forms were chosen for.
-    const bool lossy_form =
-        i < forms.size() && forms[i] && takes(*forms[i], *residuals[i].graph, residuals[i].value);
+    const bool lossy_form = i < forms.size() && forms[i] && may_wait_in(residuals[i], *forms[i]);
     if (!lossy_form) continue;
     LossyValue value = described(residuals[i], *forms[i]);
-    if (residuals[i].graph == &marked) value.measured = measured();
+    if (residuals[i].is_measured) value.measured = measured();
     error.values.push_back(std::move(value));
   }
   return error;

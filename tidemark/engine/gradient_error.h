@@ -11,7 +11,7 @@
 namespace tidemark {
 
 // A value that waits for the backward pass in a form that is not exact. Errors are relative to its largest
-// magnitude.
+// magnitude, of all steps of a loop.
 struct LossyValue {
   std::string name = {};  // empty: it has none
   SourceLine where = {};  // of the operation that makes it
@@ -20,7 +20,7 @@ struct LossyValue {
   std::int64_t copies = 1;              // that wait: one for each step of the loops around it
   Bytes plain, small;                   // of all copies
   double bound = 0;                     // of the error; infinite: none is known
-  std::optional<double> measured = {};  // none: inside a loop
+  std::optional<double> measured = {};  // none: in a loop within a loop or branch, or of unknown length
 };
 
 // A value that is computed back up to rounding. Errors as above; the bound is what the operations state.

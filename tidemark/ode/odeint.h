@@ -6,7 +6,7 @@
 //                               {.method = td::OdeMethod::rk4, .steps = 50});
 #pragma once
 #include "tidemark/ode/options.h"
-#include "tidemark/trace/traced_call.h"
+#include "tidemark/trace/control_flow.h"
 
 namespace tidemark {
 namespace detail {
@@ -24,7 +24,8 @@ Tree odeint(const F& f, const Tree& y0, double t0, double t1, const OdeOptions& 
             SourceLine where = std::source_location::current()) {
   const std::vector<Tensor> start = tensors_of(y0);
   detail::check_ode(start, t0, t1, options, where);
-  const auto call = trace_call(f, std::tuple(Tensor::of_type({start.front().dtype(), {}}), y0), where);
+  const auto call =
+      detail::trace_step(f, std::tuple(Tensor::of_type({start.front().dtype(), {}}), y0), where);
   static_assert(std::is_same_v<std::decay_t<decltype(call.result)>, Tree>,
                 "odeint: f(t, y) must return a tree like y");
   const std::span<const Tensor> captured = std::span(call.inputs).subspan(call.argument_ends.back());

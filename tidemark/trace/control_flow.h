@@ -65,6 +65,12 @@ std::span<const Tensor> captures_of(const Call& call) {
   return std::span(call.inputs).subspan(call.argument_ends.back());
 }
 
+template <class F, class... Args>
+auto trace_step(const F& step, const std::tuple<Args...>& arguments, SourceLine where) {
+  const StepScope scope;
+  return trace_call(step, arguments, where);
+}
+
 template <class T>
 struct CarryAndOutput : std::false_type {};
 template <class A, class B>
@@ -84,9 +90,10 @@ Tree repeat(std::int64_t steps, const Step& step, const Tree& start, LoopOptions
   };
   if constexpr (std::is_invocable_v<const Step&, const Tree&, const Tensor&>) {
     const Tensor numbers = arange(std::max<std::int64_t>(steps, 0), DType::i64, where);
-    return run(trace_call(step, std::tuple(start, Tensor::of_type({DType::i64, {}})), where), {&numbers, 1});
+    return run(detail::trace_step(step, std::tuple(start, Tensor::of_type({DType::i64, {}})), where),
+               {&numbers, 1});
   } else {
-    return run(trace_call(step, std::tuple<Tree>(start), where), {});
+    return run(detail::trace_step(step, std::tuple<Tree>(start), where), {});
   }
 }
 
@@ -95,7 +102,7 @@ auto scan(const Body& body, const Tree& start, const Inputs& xs, LoopOptions opt
           SourceLine where = std::source_location::current()) {
   const detail::Carried carry = detail::carried(start), inputs = detail::carried(xs);
   const std::int64_t steps = detail::scanned_length(inputs, where);
-  const auto call = trace_call(body, std::tuple(start, map_tree(detail::slice_type, xs)), where);
+  const auto call = detail::trace_step(body, std::tuple(start, map_tree(detail::slice_type, xs)), where);
   const std::vector<Tensor> all =
       detail::apply_loop(call.graph, carry, steps, inputs.tensors, detail::captures_of(call), options, where);
   const std::span<const Tensor> results(all);

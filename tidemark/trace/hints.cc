@@ -19,12 +19,31 @@ Tensor hinted(HintKind kind, const Operand& x, std::string_view format = {}) {
   });
 }
 
+// Differences are to the same value of the step before.
+void require_step(const Operand& x, const std::string& form) {
+  if (!x.is_number() && !is_float(x.tensor().dtype())) {
+    fail(ErrorCode::dtype_mismatch,
+         {.what = fmt::format("compress: {} of {}", form, to_string(x.tensor().type())),
+          .expected = "f32, f64, bf16 or f16",
+          .where = x.where(),
+          .help = "masks and positions wait in as many bits as they need by themselves"});
+  }
+  if (detail::StepScope::is_open()) return;
+  fail(
+      ErrorCode::bad_attribute,
+      {.what = fmt::format("compress: {} outside of the body of repeat or scan", form),
+       .expected = "a value of a loop's step, which has one before it",
+       .where = x.where(),
+       .help = fmt::format("{} takes a value by itself, at the same size", form.substr(6, form.size() - 7))});
+}
+
 }  // namespace
 
 Tensor keep(const Operand& x) { return hinted(HintKind::keep, x); }
 Tensor recompute(const Operand& x) { return hinted(HintKind::recompute, x); }
 Tensor compress(const Operand& x, const Form& form) {
   const std::string name = name_of(form);
+  if (std::holds_alternative<Delta>(form)) require_step(x, name);
   if (!form_named(name)) {
     fail(ErrorCode::bad_attribute, {.what = fmt::format("compress: there is no form {}", name),
                                     .expected = "a rank of at least 1, a share above 0 and at most 1",

@@ -23,13 +23,15 @@
 namespace tidemark {
 
 // In 16, 8 and 4 bits per number; as a matrix of a low rank; without zeros, if the others are at most a share
-// of all. Errors are in docs/lossy.md.
+// of all; in the body of repeat or scan, as the difference to the step before in so many bits. Errors are in
+// docs/lossy.md.
 namespace codec {
 inline constexpr QuantFormat bf16 = QuantFormat::bf16, f16 = QuantFormat::f16;
 inline constexpr QuantFormat e4m3 = QuantFormat::e4m3, e5m2 = QuantFormat::e5m2;
 inline constexpr QuantFormat int8 = QuantFormat::int8, int4 = QuantFormat::int4;
 constexpr LowRank low_rank(std::int64_t rank) { return {rank}; }
 constexpr Sparse sparse(double share) { return {share}; }
+constexpr Delta delta(QuantFormat format) { return {format}; }
 }  // namespace codec
 
 Tensor keep(const Operand& x);

@@ -66,6 +66,21 @@ class ActiveTrace {
   ActiveTrace& operator=(const ActiveTrace&) = delete;
 };
 
+namespace detail {
+
+// Made while the body of a repeat or scan is traced.
+class StepScope {
+ public:
+  StepScope();
+  ~StepScope();
+  StepScope(const StepScope&) = delete;
+  StepScope& operator=(const StepScope&) = delete;
+
+  static bool is_open();  // on this thread
+};
+
+}  // namespace detail
+
 Trace* current_trace();                // nullptr: operations run at once
 void note_read(const Tensor& tensor);  // in a trace: C++ code reads the values of a data tensor
 

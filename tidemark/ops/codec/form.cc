@@ -5,6 +5,8 @@
 #include <charconv>
 #include <limits>
 
+#include "tidemark/base/check.h"
+#include "tidemark/ops/codec/delta.h"
 #include "tidemark/ops/codec/low_rank.h"
 #include "tidemark/ops/codec/pack_integers.h"
 #include "tidemark/ops/codec/sparse.h"
@@ -83,17 +85,35 @@ struct FormFacts<Sparse> {
   }
 };
 
+template <>
+struct FormFacts<Delta> {
+  static constexpr bool exact = false;
+  static std::string name(Delta form) { return fmt::format("delta({})", tidemark::name_of(form.format)); }
+  static double error(Delta form, DType dtype) { return delta_error(form.format, dtype); }
+  static std::int64_t bytes(Delta form, const Type& type) { return quantized_bytes(form.format, type); }
+  static bool takes(Delta, const Graph& graph, ValueId v) { return is_float(graph.type(v).dtype); }
+  static std::vector<Var> encoded(const Var&, Delta) { TM_CHECK(false, "a delta without a step before"); }
+  static Var decoded(const std::vector<Var>&, Delta, const Type&) {
+    TM_CHECK(false, "a delta without a step before");
+  }
+};
+
 constexpr PackedIntegers packed_integers[] = {{1}, {8}, {16}, {32}};
 
-// The number in "kind(number)"; none: the text is another.
-template <class T>
-std::optional<T> number_in(std::string_view text, std::string_view kind) {
+// What stands between the parentheses of "kind(…)"; none: the text is another.
+std::optional<std::string_view> argument_in(std::string_view text, std::string_view kind) {
   if (!text.starts_with(kind) || !text.ends_with(")")) return {};
   text.remove_prefix(kind.size());
   if (!text.starts_with("(")) return {};
+  return text.substr(1, text.size() - 2);
+}
+template <class T>
+std::optional<T> number_in(std::string_view text, std::string_view kind) {
+  const std::optional<std::string_view> argument = argument_in(text, kind);
+  if (!argument) return {};
   T number{};
-  const char* const end = text.data() + text.size() - 1;
-  const auto [at, error] = std::from_chars(text.data() + 1, end, number);
+  const char* const end = argument->data() + argument->size();
+  const auto [at, error] = std::from_chars(argument->data(), end, number);
   return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
 }
 
@@ -118,6 +138,9 @@ std::optional<Form> form_named(std::string_view name) {
   if (rank && *rank >= 1) return LowRank{*rank};
   const std::optional<double> share = number_in<double>(name, "sparse");
   if (share && *share > 0 && *share <= 1) return Sparse{*share};
+  if (const std::optional<std::string_view> format = argument_in(name, "delta")) {
+    if (const std::optional<QuantFormat> of = quant_format_named(*format)) return Delta{*of};
+  }
   return {};
 }
 

@@ -81,11 +81,12 @@ TEST_F(ValueRange, NothingIsSaidOfTheRest) {
 TEST(Form, NamesAreReadAndWritten) {
   for (const Form& form :
        {Form(QuantFormat::int8), Form(QuantFormat::bf16), Form(PackedIntegers{1}), Form(PackedIntegers{16}),
-        Form(LowRank{3}), Form(Sparse{0.6}), Form(Sparse{1.0 / 3})})
+        Form(LowRank{3}), Form(Sparse{0.6}), Form(Sparse{1.0 / 3}), Form(Delta{QuantFormat::int4})})
     EXPECT_EQ(form_named(name_of(form)), form) << name_of(form);
   for (const char* other :
        {"", "int9", "low_rank", "low_rank()", "low_rank(0)", "low_rank(-1)", "low_rank(1.5)", "sparse(0)",
-        "sparse(1.1)", "sparse(nan)", "sparse(0.5", "sparse(0.5) ", "u64"})
+        "sparse(1.1)", "sparse(nan)", "sparse(0.5", "sparse(0.5) ", "u64", "delta", "delta()", "delta(int9)",
+        "delta(int8", "delta(delta(int8))"})
     EXPECT_FALSE(form_named(other)) << other;
 }
 
