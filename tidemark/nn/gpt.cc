@@ -1,5 +1,7 @@
 #include "tidemark/nn/gpt.h"
 
+#include <fmt/format.h>
+
 #include <tuple>
 
 namespace tidemark::nn {
@@ -35,8 +37,40 @@ Tensor Gpt::hidden(const Tensor& tokens, const Dropout& dropout) const {
   if (reversible) h = cast((h + other) * 0.5, token_table.dtype());
   return norm(h);
 }
+Tensor Gpt::logits(const Tensor& hidden) const { return matmul(hidden, transpose(token_table)); }
 Tensor Gpt::operator()(const Tensor& tokens, const Dropout& dropout) const {
-  return matmul(hidden(tokens, dropout), transpose(token_table));
+  return logits(hidden(tokens, dropout));
+}
+LanguageCache Gpt::cache(std::int64_t batch, std::int64_t capacity) const {
+  if (reversible) {
+    fail(ErrorCode::bad_attribute, {.what = "a cache for a reversible model",
+                                    .expected = "a model whose blocks are not reversible",
+                                    .help = "write with gpt(tokens), which reads all tokens again"});
+  }
+  const std::int64_t width = token_table.size(1), context = position_table.size(0);
+  if (capacity < 1 || capacity > context) {
+    fail(ErrorCode::bad_attribute, {.what = fmt::format("a cache for {} tokens", capacity),
+                                    .expected = fmt::format("1 to {}, the model's context", context)});
+  }
+  LanguageCache empty{{}, scalar(0, DType::i64)};
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    empty.blocks.push_back(KeyValueCache::init(batch, heads, capacity, width / heads, token_table.dtype()));
+  }
+  return empty;
+}
+std::pair<Tensor, LanguageCache> Gpt::hidden(const Tensor& tokens, const LanguageCache& before) const {
+  const std::int64_t length = tokens.size(-1), capacity = before.blocks.front().keys.size(2);
+  const Tensor places = positions_from(before.position, length);
+  const Tensor table = position_table.at(Range{0, capacity});
+  const Tensor read = embedding(token_table, tokens);  // (B, T, width)
+  Tensor h = read + embedding(table, places);
+  LanguageCache after{{}, before.position + length};
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    auto [next, own] = blocks[i](h, heads, before.blocks[i], before.position);
+    h = next;
+    after.blocks.push_back(std::move(own));
+  }
+  return {norm(h), std::move(after)};
 }
 Tensor Gpt::loss(const Tensor& tokens, const Tensor& next, const Dropout& dropout) const {
   return linear_cross_entropy(hidden(tokens, dropout), token_table, next);

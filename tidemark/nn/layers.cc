@@ -33,9 +33,6 @@ Linear Linear::init(const Tensor& key, std::int64_t in, std::int64_t out) {
 }
 Tensor Linear::operator()(const Operand& x) const { return matmul(x, Operand(weight, x.where())) + bias; }
 
-LayerNorm LayerNorm::init(std::int64_t width) { return {ones({width}), zeros({width})}; }
-Tensor LayerNorm::operator()(const Operand& x) const { return layer_norm(x, gain, bias); }
-
 Conv2d Conv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel) {
   return {kernel_init(key, {out, in, kernel, kernel}), zeros({out})};
 }
@@ -44,16 +41,17 @@ Tensor Conv2d::operator()(const Operand& x, std::int64_t stride) const {
   return y + per_channel(bias);
 }
 
-BatchNorm2d BatchNorm2d::init(std::int64_t channels) { return {ones({channels}), zeros({channels})}; }
-Tensor BatchNorm2d::operator()(const Operand& x) const { return batch_norm(x, gain, bias).y; }
-
 ConvNorm ConvNorm::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
                         std::int64_t stride, std::int64_t groups) {
   return {kernel_init(key, {out, in / groups, kernel, kernel}), BatchNorm2d::init(out), stride};
 }
 Tensor ConvNorm::operator()(const Operand& x) const {
+  NormPass batch;
+  return (*this)(x, batch);
+}
+Tensor ConvNorm::operator()(const Operand& x, NormPass& pass) const {
   const std::int64_t groups = x.tensor().size(1) / weight.size(1);
-  return norm(conv(x, weight, same_size(weight.size(-1), stride, groups)));
+  return pass(norm, conv(x, weight, same_size(weight.size(-1), stride, groups)));
 }
 
 UpConv2d UpConv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel) {
@@ -80,8 +78,7 @@ SelfAttention SelfAttention::init(const Tensor& key, std::int64_t width) {
   const std::vector<Tensor> keys = split_key(key, 2);
   return {Linear::init(keys[0], width, 3 * width), Linear::init(keys[1], width, width)};
 }
-Tensor SelfAttention::operator()(const Tensor& x, std::int64_t heads, bool causal,
-                                 const Dropout& dropout) const {
+std::vector<Tensor> SelfAttention::queries_keys_values(const Tensor& x, std::int64_t heads) const {
   // Heads are told apart before q, k and v are, and merged by the product that follows: so all of it is
   // views.
   const std::int64_t batch = x.size(0), length = x.size(1), width = x.size(2), each = width / heads;
@@ -89,10 +86,25 @@ Tensor SelfAttention::operator()(const Tensor& x, std::int64_t heads, bool causa
   for (Tensor& part : parts) {  // (B, T, 1, heads, each) → (B, heads, T, each)
     part = transpose(reshape(part, {batch, length, heads, each}), {0, 2, 1, 3});
   }
+  return parts;
+}
+Tensor SelfAttention::merged(const Tensor& mixed) const {
+  const std::int64_t heads = mixed.size(1), each = mixed.size(3);
+  return einsum("bhtd,hdc->btc", {mixed, reshape(out.weight, {heads, each, out.weight.size(1)})}) + out.bias;
+}
+Tensor SelfAttention::operator()(const Tensor& x, std::int64_t heads, bool causal,
+                                 const Dropout& dropout) const {
+  const std::vector<Tensor> parts = queries_keys_values(x, heads);
   const AttentionAttrs attrs{.causal = causal, .scale = 0, .dropout = dropout.rate};
-  const Tensor mixed = dropout.rate == 0 ? attention(parts[0], parts[1], parts[2], attrs)
-                                         : attention(parts[0], parts[1], parts[2], attrs, dropout.key);
-  return einsum("bhtd,hdc->btc", {mixed, reshape(out.weight, {heads, each, width})}) + out.bias;
+  return merged(dropout.rate == 0 ? attention(parts[0], parts[1], parts[2], attrs)
+                                  : attention(parts[0], parts[1], parts[2], attrs, dropout.key));
+}
+std::pair<Tensor, KeyValueCache> SelfAttention::operator()(const Tensor& x, std::int64_t heads,
+                                                           const KeyValueCache& cache,
+                                                           const Tensor& position) const {
+  const std::vector<Tensor> parts = queries_keys_values(x, heads);
+  auto [mixed, next] = attend(parts[0], parts[1], parts[2], cache, position);
+  return {merged(mixed), std::move(next)};
 }
 
 }  // namespace tidemark::nn

@@ -1,6 +1,9 @@
 // Layers as plain structs of parameters (trees) and plain functions over them. `init` draws parameters from a
 // key.
 #pragma once
+#include "tidemark/nn/batch_norm.h"
+#include "tidemark/nn/key_value_cache.h"
+#include "tidemark/nn/norms.h"
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/model_functions.h"
 #include "tidemark/trace/tree.h"
@@ -16,14 +19,6 @@ struct Linear {
   Tensor operator()(const Operand& x) const;  // (…, in) → (…, out)
 };
 
-struct LayerNorm {
-  Tensor gain, bias;  // (width)
-  TM_FIELDS(LayerNorm, gain, bias)
-
-  static LayerNorm init(std::int64_t width);
-  Tensor operator()(const Operand& x) const;  // over the last dimension
-};
-
 struct Conv2d {
   Tensor weight;  // (out, in/groups, k, k)
   Tensor bias;    // (out)
@@ -34,16 +29,7 @@ struct Conv2d {
                     std::int64_t stride = 1) const;  // (N, in, H, W), padding keeps H and W / stride
 };
 
-struct BatchNorm2d {
-  Tensor gain, bias;  // (channels)
-  TM_FIELDS(BatchNorm2d, gain, bias)
-
-  static BatchNorm2d init(std::int64_t channels);
-  Tensor operator()(const Operand& x) const;  // (N, C, H, W), statistics of the batch
-};
-
-// A convolution without bias, then batch normalisation. The batch's mean and variance are not averaged over
-// steps: running averages are for inference.
+// A convolution without bias, then batch normalisation.
 struct ConvNorm {
   Tensor weight;  // (out, in/groups, k, k)
   BatchNorm2d norm;
@@ -53,7 +39,9 @@ struct ConvNorm {
   // groups = in = out: each channel for itself.
   static ConvNorm init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
                        std::int64_t stride = 1, std::int64_t groups = 1);
-  Tensor operator()(const Operand& x) const;  // (N, in, H, W) → (N, out, ⌈H/stride⌉, ⌈W/stride⌉)
+  // (N, in, H, W) → (N, out, ⌈H/stride⌉, ⌈W/stride⌉)
+  Tensor operator()(const Operand& x) const;
+  Tensor operator()(const Operand& x, NormPass& pass) const;
 };
 
 // The transposed convolution whose windows do not overlap: every pixel becomes k x k.
@@ -84,6 +72,13 @@ struct SelfAttention {
   static SelfAttention init(const Tensor& key, std::int64_t width);
   // (B, T, width); probabilities are dropped.
   Tensor operator()(const Tensor& x, std::int64_t heads, bool causal, const Dropout& dropout = {}) const;
+  // Causal, of tokens from `position` on behind those in the cache.
+  std::pair<Tensor, KeyValueCache> operator()(const Tensor& x, std::int64_t heads, const KeyValueCache& cache,
+                                              const Tensor& position) const;
+
+ private:
+  std::vector<Tensor> queries_keys_values(const Tensor& x, std::int64_t heads) const;
+  Tensor merged(const Tensor& mixed) const;
 };
 
 }  // namespace tidemark::nn

@@ -11,22 +11,6 @@ Tensor matrix(const Tensor& key, std::int64_t in, std::int64_t out) {
 
 }  // namespace
 
-RmsNorm RmsNorm::init(std::int64_t width) { return {ones({width})}; }
-Tensor RmsNorm::operator()(const Operand& x) const { return rms_norm(x, gain); }
-
-Rotary Rotary::of(std::int64_t length, std::int64_t head_width, DType dtype) {
-  const std::int64_t pairs = head_width / 2;
-  const Tensor frequency = exp(arange(pairs, DType::f32) * (-std::log(10000.0) / static_cast<double>(pairs)));
-  const Tensor angle = reshape(arange(length, DType::f32), {length, 1}) * frequency;  // (T, D/2)
-  return {cast(cos(angle), dtype), cast(sin(angle), dtype)};
-}
-Tensor Rotary::operator()(const Tensor& x) const {
-  const std::vector<Tensor> half = split_evenly(x, -1, 2);
-  const Tensor own = half[0] * cosine, turned = own - half[1] * sine;
-  const Tensor other = half[1] * cosine, turned_other = other + half[0] * sine;
-  return concat({turned, turned_other}, -1);
-}
-
 RotaryAttention RotaryAttention::init(const Tensor& key, std::int64_t width, std::int64_t heads,
                                       std::int64_t kv_heads) {
   const std::vector<Tensor> keys = split_key(key, 4);
@@ -38,16 +22,22 @@ RotaryAttention RotaryAttention::init(const Tensor& key, std::int64_t width, std
           heads,
           kv_heads};
 }
-Tensor RotaryAttention::operator()(const Tensor& x, const Rotary& rotary) const {
-  const std::int64_t batch = x.size(0), length = x.size(1), width = x.size(2);
-  const auto split_heads = [&](const Tensor& y, std::int64_t count) {  // (B, T, H · D) → (B, H, T, D)
-    return transpose(reshape(y, {batch, length, count, width / heads}), {0, 2, 1, 3});
-  };
+std::vector<Tensor> RotaryAttention::queries_keys_values(const Tensor& x, const Rotary& rotary) const {
   const Tensor queries = rotary(split_heads(matmul(x, q), heads));
   const Tensor keys = rotary(split_heads(matmul(x, k), kv_heads));
-  const Tensor values = split_heads(matmul(x, v), kv_heads);
-  const Tensor mixed = tidemark::attention(queries, keys, values, AttentionAttrs{.causal = true, .scale = 0});
-  return matmul(reshape(transpose(mixed, {0, 2, 1, 3}), {batch, length, width}), out);
+  return {queries, keys, split_heads(matmul(x, v), kv_heads)};
+}
+Tensor RotaryAttention::operator()(const Tensor& x, const Rotary& rotary) const {
+  const std::vector<Tensor> parts = queries_keys_values(x, rotary);
+  const AttentionAttrs attrs{.causal = true, .scale = 0};
+  return matmul(merge_heads(tidemark::attention(parts[0], parts[1], parts[2], attrs)), out);
+}
+std::pair<Tensor, KeyValueCache> RotaryAttention::operator()(const Tensor& x, const Rotary& rotary,
+                                                             const KeyValueCache& cache,
+                                                             const Tensor& position) const {
+  const std::vector<Tensor> parts = queries_keys_values(x, rotary);
+  auto [mixed, next] = attend(parts[0], parts[1], parts[2], cache, position);
+  return {matmul(merge_heads(mixed), out), std::move(next)};
 }
 
 SwiGlu SwiGlu::init(const Tensor& key, std::int64_t width, std::int64_t hidden) {
@@ -70,6 +60,14 @@ Tensor LlamaBlock::operator()(const Tensor& x, const Rotary& rotary) const {
   return h + feed_forward(norm2(h));
 }
 
+std::pair<Tensor, KeyValueCache> LlamaBlock::operator()(const Tensor& x, const Rotary& rotary,
+                                                        const KeyValueCache& cache,
+                                                        const Tensor& position) const {
+  auto [attended, next] = attention(norm1(x), rotary, cache, position);
+  const Tensor h = x + attended;
+  return {h + feed_forward(norm2(h)), std::move(next)};
+}
+
 Llama Llama::init(const Tensor& key, const LlamaConfig& config) {
   const std::vector<Tensor> keys = split_key(key, 3);
   Llama llama;
@@ -88,7 +86,31 @@ Tensor Llama::hidden(const Tensor& tokens) const {
   for (const LlamaBlock& block : blocks) h = block(h, rotary);
   return norm(h);
 }
-Tensor Llama::operator()(const Tensor& tokens) const { return matmul(hidden(tokens), head); }
+Tensor Llama::logits(const Tensor& hidden) const { return matmul(hidden, head); }
+Tensor Llama::operator()(const Tensor& tokens) const { return logits(hidden(tokens)); }
+LanguageCache Llama::cache(std::int64_t batch, std::int64_t capacity) const {
+  LanguageCache empty{{}, scalar(0, DType::i64)};
+  for (const LlamaBlock& block : blocks) {
+    const std::int64_t head_width = token_table.size(1) / block.attention.heads;
+    empty.blocks.push_back(
+        KeyValueCache::init(batch, block.attention.kv_heads, capacity, head_width, token_table.dtype()));
+  }
+  return empty;
+}
+std::pair<Tensor, LanguageCache> Llama::hidden(const Tensor& tokens, const LanguageCache& before) const {
+  const std::int64_t length = tokens.size(-1), capacity = before.blocks.front().keys.size(2),
+                     head_width = before.blocks.front().keys.size(3);
+  Tensor h = embedding(token_table, tokens);  // (B, T, width)
+  const Tensor places = positions_from(before.position, length);
+  const Rotary rotary = Rotary::of(capacity, head_width, h.dtype()).at(places);
+  LanguageCache after{{}, before.position + length};
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    auto [next, own] = blocks[i](h, rotary, before.blocks[i], before.position);
+    h = next;
+    after.blocks.push_back(std::move(own));
+  }
+  return {norm(h), std::move(after)};
+}
 Tensor Llama::loss(const Tensor& tokens, const Tensor& next) const {
   return linear_cross_entropy(hidden(tokens), head, next, {.columns = true});
 }

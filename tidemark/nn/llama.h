@@ -4,29 +4,13 @@
 #include <vector>
 
 #include "tidemark/nn/layers.h"
+#include "tidemark/nn/rotary.h"
 
 namespace tidemark::nn {
 
 struct LlamaConfig {  // the one of 7 billion parameters
   std::int64_t layers = 32, width = 4096, heads = 32, kv_heads = 32;
   std::int64_t hidden = 11008, vocabulary = 32000;
-};
-
-struct RmsNorm {
-  Tensor gain;  // (width)
-  TM_FIELDS(RmsNorm, gain)
-
-  static RmsNorm init(std::int64_t width);
-  Tensor operator()(const Operand& x) const;  // over the last dimension
-};
-
-// Angles of every position and frequency, shared by all layers (Su et al. 2021): pairs (i, i + D/2) turn
-// together.
-struct Rotary {
-  Tensor cosine, sine;  // (T, D/2)
-
-  static Rotary of(std::int64_t length, std::int64_t head_width, DType dtype);
-  Tensor operator()(const Tensor& x) const;  // (B, H, T, D)
 };
 
 struct RotaryAttention {
@@ -38,6 +22,12 @@ struct RotaryAttention {
   static RotaryAttention init(const Tensor& key, std::int64_t width, std::int64_t heads,
                               std::int64_t kv_heads);
   Tensor operator()(const Tensor& x, const Rotary& rotary) const;  // (B, T, width), causal
+  // Of tokens from `position` on behind those in the cache; `rotary` is of their positions.
+  std::pair<Tensor, KeyValueCache> operator()(const Tensor& x, const Rotary& rotary,
+                                              const KeyValueCache& cache, const Tensor& position) const;
+
+ private:
+  std::vector<Tensor> queries_keys_values(const Tensor& x, const Rotary& rotary) const;
 };
 
 struct SwiGlu {
@@ -56,6 +46,8 @@ struct LlamaBlock {
 
   static LlamaBlock init(const Tensor& key, const LlamaConfig& config);
   Tensor operator()(const Tensor& x, const Rotary& rotary) const;  // (B, T, width)
+  std::pair<Tensor, KeyValueCache> operator()(const Tensor& x, const Rotary& rotary,
+                                              const KeyValueCache& cache, const Tensor& position) const;
 };
 
 struct Llama {
@@ -68,6 +60,14 @@ struct Llama {
   static Llama init(const Tensor& key, const LlamaConfig& config);
   Tensor operator()(const Tensor& tokens) const;  // (B, T) → logits (B, T, vocabulary)
   Tensor hidden(const Tensor& tokens) const;      // what they are made of: (B, T, width)
+  Tensor logits(const Tensor& hidden) const;      // (…, width) → (…, vocabulary)
+
+  // One token at a time, or some: a cache for `batch` sequences of at most `capacity` tokens, and what
+  // hidden(…) gives for tokens (B, T) behind those read before, beside the cache that knows them. Reading
+  // beyond the capacity is an error while running.
+  LanguageCache cache(std::int64_t batch, std::int64_t capacity) const;
+  std::pair<Tensor, LanguageCache> hidden(const Tensor& tokens, const LanguageCache& before) const;
+
   // The mean cross entropy of the next tokens (B, T), without the logits.
   Tensor loss(const Tensor& tokens, const Tensor& next) const;
 };

@@ -4,21 +4,12 @@
 #include <vector>
 
 #include "tidemark/nn/layers.h"
+#include "tidemark/nn/recurrent.h"
 
 namespace tidemark::nn {
 
 struct LstmConfig {
   std::int64_t layers = 2, width = 650, vocabulary = 10000;  // "medium" of Zaremba et al. 2014
-};
-
-struct LstmLayer {
-  Tensor input;   // (in, 4 width): input, forget, cell and output gates
-  Tensor hidden;  // (width, 4 width)
-  Tensor bias;    // (4 width)
-  TM_FIELDS(LstmLayer, input, hidden, bias)
-
-  static LstmLayer init(const Tensor& key, std::int64_t in, std::int64_t width);
-  Tensor operator()(const Tensor& x) const;  // (T, B, in) → (T, B, width), from a state of zeros
 };
 
 struct Lstm {

@@ -1,11 +1,8 @@
 #include "tidemark/nn/mobilenet.h"
 
+#include "tidemark/nn/activations.h"
+
 namespace tidemark::nn {
-namespace {
-
-Tensor relu6(const Tensor& x) { return clamp(x, 0, 6); }
-
-}  // namespace
 
 InvertedResidual InvertedResidual::init(const Tensor& key, std::int64_t in, std::int64_t out,
                                         std::int64_t stride, std::int64_t expansion) {
@@ -17,9 +14,9 @@ InvertedResidual InvertedResidual::init(const Tensor& key, std::int64_t in, std:
   block.project = ConvNorm::init(keys[2], wide, out, 1);
   return block;
 }
-Tensor InvertedResidual::operator()(const Tensor& x) const {
-  const Tensor wide = widen.empty() ? x : relu6(widen[0](x));
-  const Tensor y = project(relu6(filter(wide)));
+Tensor InvertedResidual::operator()(const Tensor& x, NormPass& pass) const {
+  const Tensor wide = widen.empty() ? x : relu6(widen[0](x, pass));
+  const Tensor filtered = relu6(filter(wide, pass)), y = project(filtered, pass);
   return y.shape() == x.shape() ? x + y : y;
 }
 
@@ -42,9 +39,32 @@ MobileNet MobileNet::init(const Tensor& key, const MobileNetConfig& config) {
   return net;
 }
 Tensor MobileNet::operator()(const Tensor& images, const Tensor& key) const {
-  Tensor h = relu6(stem(images));
-  for (const InvertedResidual& block : blocks) h = block(h);
-  return head(dropout(mean(relu6(last(h)), {2, 3}), dropout_rate, key));
+  NormPass batch;
+  return head(dropout(features(images, batch), dropout_rate, key));
+}
+std::pair<Tensor, NormStatistics> MobileNet::train(const Tensor& images, const Tensor& key,
+                                                   const NormStatistics& running) const {
+  NormPass pass = NormPass::training(running);
+  Tensor logits = head(dropout(features(images, pass), dropout_rate, key));
+  return {std::move(logits), pass.statistics()};
+}
+Tensor MobileNet::infer(const Tensor& images, const NormStatistics& running) const {
+  NormPass pass = NormPass::inference(running);
+  return head(features(images, pass));
+}
+std::vector<BatchNorm2d> MobileNet::norms() const {
+  std::vector<BatchNorm2d> list = {stem.norm};
+  for (const InvertedResidual& block : blocks) {
+    for (const ConvNorm& conv : block.widen) list.push_back(conv.norm);
+    list.insert(list.end(), {block.filter.norm, block.project.norm});
+  }
+  list.push_back(last.norm);
+  return list;
+}
+Tensor MobileNet::features(const Tensor& images, NormPass& pass) const {
+  Tensor h = relu6(stem(images, pass));
+  for (const InvertedResidual& block : blocks) h = block(h, pass);
+  return mean(relu6(last(h, pass)), {2, 3});
 }
 
 }  // namespace tidemark::nn

@@ -25,7 +25,7 @@ struct InvertedResidual {
 
   static InvertedResidual init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t stride,
                                std::int64_t expansion);
-  Tensor operator()(const Tensor& x) const;  // adds x where the shapes agree
+  Tensor operator()(const Tensor& x, NormPass& pass) const;  // adds x where the shapes agree
 };
 
 struct MobileNet {
@@ -36,8 +36,17 @@ struct MobileNet {
   TM_FIELDS(MobileNet, stem, last, blocks, head, dropout_rate)
 
   static MobileNet init(const Tensor& key, const MobileNetConfig& config);
-  // (N, 3, H, W) → logits (N, classes); `key` chooses what is dropped.
+  // (N, 3, H, W) → logits (N, classes), by the statistics of the batch; `key` chooses what is dropped.
   Tensor operator()(const Tensor& images, const Tensor& key) const;
+  // The same, and running statistics moved towards the batch's; and by running statistics (batch_norm.h),
+  // where nothing is dropped.
+  std::pair<Tensor, NormStatistics> train(const Tensor& images, const Tensor& key,
+                                          const NormStatistics& running) const;
+  Tensor infer(const Tensor& images, const NormStatistics& running) const;
+  std::vector<BatchNorm2d> norms() const;  // in the order in which they are used
+
+ private:
+  Tensor features(const Tensor& images, NormPass& pass) const;  // (N, last)
 };
 
 }  // namespace tidemark::nn

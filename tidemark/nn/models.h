@@ -1,6 +1,12 @@
-// Every model, in one include.
+// Every layer, loss and model, in one include.
 #pragma once
+#include "tidemark/nn/activations.h"
 #include "tidemark/nn/convnet.h"
+#include "tidemark/nn/convolution.h"
+#include "tidemark/nn/ctc.h"
+#include "tidemark/nn/embedding.h"
+#include "tidemark/nn/encoder_decoder.h"
+#include "tidemark/nn/generate.h"
 #include "tidemark/nn/gpt.h"
 #include "tidemark/nn/llama.h"
 #include "tidemark/nn/losses.h"
@@ -8,6 +14,8 @@
 #include "tidemark/nn/mlp.h"
 #include "tidemark/nn/mobilenet.h"
 #include "tidemark/nn/moe.h"
+#include "tidemark/nn/multi_head_attention.h"
+#include "tidemark/nn/recurrent.h"
 #include "tidemark/nn/resnet.h"
 #include "tidemark/nn/transformer.h"
 #include "tidemark/nn/unet.h"

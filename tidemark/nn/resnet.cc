@@ -16,13 +16,13 @@ ResNetBlock ResNetBlock::init(const Tensor& key, std::int64_t in, std::int64_t w
   if (stride != 1 || in != out) block.shortcut = {ConvNorm::init(keys[3], in, out, 1, stride)};
   return block;
 }
-Tensor ResNetBlock::operator()(const Tensor& x) const {
+Tensor ResNetBlock::operator()(const Tensor& x, NormPass& pass) const {
   Tensor h = x;
   for (std::size_t i = 0; i < convs.size(); ++i) {
-    h = convs[i](h);
+    h = convs[i](h, pass);
     if (i + 1 < convs.size()) h = relu(h);
   }
-  return relu(h + (shortcut.empty() ? x : shortcut[0](x)));
+  return relu(h + (shortcut.empty() ? x : shortcut[0](x, pass)));
 }
 
 ResNet ResNet::init(const Tensor& key, const ResNetConfig& config) {
@@ -43,11 +43,32 @@ ResNet ResNet::init(const Tensor& key, const ResNetConfig& config) {
   return net;
 }
 Tensor ResNet::operator()(const Tensor& images) const {
-  Tensor h = relu(stem(images));
+  NormPass batch;
+  return forward(images, batch);
+}
+std::pair<Tensor, NormStatistics> ResNet::train(const Tensor& images, const NormStatistics& running) const {
+  NormPass pass = NormPass::training(running);
+  Tensor logits = forward(images, pass);
+  return {std::move(logits), pass.statistics()};
+}
+Tensor ResNet::infer(const Tensor& images, const NormStatistics& running) const {
+  NormPass pass = NormPass::inference(running);
+  return forward(images, pass);
+}
+std::vector<BatchNorm2d> ResNet::norms() const {
+  std::vector<BatchNorm2d> list = {stem.norm};
+  for (const ResNetBlock& block : blocks) {
+    for (const ConvNorm& conv : block.convs) list.push_back(conv.norm);
+    for (const ConvNorm& conv : block.shortcut) list.push_back(conv.norm);
+  }
+  return list;
+}
+Tensor ResNet::forward(const Tensor& images, NormPass& pass) const {
+  Tensor h = relu(stem(images, pass));
   if (stem.stride > 1) {
     h = max_pool(h, {.window = {3, 3}, .stride = {2, 2}, .low = {1, 1}, .high = {1, 1}});
   }
-  for (const ResNetBlock& block : blocks) h = block(h);
+  for (const ResNetBlock& block : blocks) h = block(h, pass);
   return head(mean(h, {2, 3}));
 }
 

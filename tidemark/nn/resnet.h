@@ -25,7 +25,7 @@ struct ResNetBlock {
 
   static ResNetBlock init(const Tensor& key, std::int64_t in, std::int64_t width, std::int64_t stride,
                           bool bottleneck);
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, NormPass& pass) const;
 };
 
 struct ResNet {
@@ -35,7 +35,15 @@ struct ResNet {
   TM_FIELDS(ResNet, stem, blocks, head)
 
   static ResNet init(const Tensor& key, const ResNetConfig& config);
-  Tensor operator()(const Tensor& images) const;  // (N, 3, H, W) → logits (N, classes)
+  // (N, 3, H, W) → logits (N, classes), by the statistics of the batch.
+  Tensor operator()(const Tensor& images) const;
+  // The same, and running statistics moved towards the batch's; and by running statistics (batch_norm.h).
+  std::pair<Tensor, NormStatistics> train(const Tensor& images, const NormStatistics& running) const;
+  Tensor infer(const Tensor& images, const NormStatistics& running) const;
+  std::vector<BatchNorm2d> norms() const;  // in the order in which they are used
+
+ private:
+  Tensor forward(const Tensor& images, NormPass& pass) const;
 };
 
 }  // namespace tidemark::nn

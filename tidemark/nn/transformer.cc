@@ -24,6 +24,13 @@ Tensor TransformerBlock::operator()(const Tensor& x, std::int64_t heads, bool ca
   const Tensor h = x + attend(x, heads, causal, dropout);
   return h + feed(h, dropout);
 }
+std::pair<Tensor, KeyValueCache> TransformerBlock::operator()(const Tensor& x, std::int64_t heads,
+                                                              const KeyValueCache& cache,
+                                                              const Tensor& position) const {
+  auto [attended, next] = attention(norm1(x), heads, cache, position);
+  const Tensor h = x + attended;
+  return {h + feed(h, {}), std::move(next)};
+}
 std::pair<Tensor, Tensor> TransformerBlock::operator()(const Tensor& x1, const Tensor& x2, std::int64_t heads,
                                                        bool causal, const Dropout& dropout) const {
   const DType inside = up.weight.dtype(), outside = x1.dtype();

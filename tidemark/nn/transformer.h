@@ -22,6 +22,9 @@ struct TransformerBlock {
   // the parameters are.
   std::pair<Tensor, Tensor> operator()(const Tensor& x1, const Tensor& x2, std::int64_t heads,
                                        bool causal = true, const Dropout& dropout = {}) const;
+  // Of tokens from `position` on behind those in the cache.
+  std::pair<Tensor, KeyValueCache> operator()(const Tensor& x, std::int64_t heads, const KeyValueCache& cache,
+                                              const Tensor& position) const;
 
  private:
   Tensor attend(const Tensor& x, std::int64_t heads, bool causal, const Dropout& dropout) const;

@@ -6,7 +6,10 @@ DoubleConv DoubleConv::init(const Tensor& key, std::int64_t in, std::int64_t out
   const std::vector<Tensor> keys = split_key(key, 2);
   return {ConvNorm::init(keys[0], in, out, 3), ConvNorm::init(keys[1], out, out, 3)};
 }
-Tensor DoubleConv::operator()(const Tensor& x) const { return relu(second(relu(first(x)))); }
+Tensor DoubleConv::operator()(const Tensor& x, NormPass& pass) const {
+  const Tensor h = relu(first(x, pass));
+  return relu(second(h, pass));
+}
 
 UNet UNet::init(const Tensor& key, const UNetConfig& config) {
   const std::vector<Tensor> keys = split_key(key, 4);
@@ -24,14 +27,35 @@ UNet UNet::init(const Tensor& key, const UNetConfig& config) {
   return net;
 }
 Tensor UNet::operator()(const Tensor& images) const {
+  NormPass batch;
+  return forward(images, batch);
+}
+std::pair<Tensor, NormStatistics> UNet::train(const Tensor& images, const NormStatistics& running) const {
+  NormPass pass = NormPass::training(running);
+  Tensor logits = forward(images, pass);
+  return {std::move(logits), pass.statistics()};
+}
+Tensor UNet::infer(const Tensor& images, const NormStatistics& running) const {
+  NormPass pass = NormPass::inference(running);
+  return forward(images, pass);
+}
+std::vector<BatchNorm2d> UNet::norms() const {
+  std::vector<BatchNorm2d> list;
+  for (const std::vector<DoubleConv>* side : {&down, &up}) {
+    for (const DoubleConv& conv : *side) list.insert(list.end(), {conv.first.norm, conv.second.norm});
+  }
+  return list;
+}
+Tensor UNet::forward(const Tensor& images, NormPass& pass) const {
   std::vector<Tensor> skips;
-  Tensor h = down[0](images);
+  Tensor h = down[0](images, pass);
   for (std::size_t i = 1; i < down.size(); ++i) {
     skips.push_back(h);
-    h = down[i](max_pool(h, {.window = {2, 2}, .stride = {2, 2}, .low = {0, 0}, .high = {0, 0}}));
+    h = max_pool(h, {.window = {2, 2}, .stride = {2, 2}, .low = {0, 0}, .high = {0, 0}});
+    h = down[i](h, pass);
   }
   for (std::size_t i = 0; i < up.size(); ++i) {
-    h = up[i](concat({skips.back(), rise[i](h)}, 1));
+    h = up[i](concat({skips.back(), rise[i](h)}, 1), pass);
     skips.pop_back();
   }
   return transpose(head(h), {0, 2, 3, 1});

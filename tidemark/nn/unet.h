@@ -22,7 +22,7 @@ struct DoubleConv {
   TM_FIELDS(DoubleConv, first, second)
 
   static DoubleConv init(const Tensor& key, std::int64_t in, std::int64_t out);
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, NormPass& pass) const;
 };
 
 struct UNet {
@@ -33,7 +33,15 @@ struct UNet {
   TM_FIELDS(UNet, down, rise, up, head)
 
   static UNet init(const Tensor& key, const UNetConfig& config);
-  Tensor operator()(const Tensor& images) const;  // (N, channels, H, W) → logits (N, H, W, classes)
+  // (N, channels, H, W) → logits (N, H, W, classes), by the statistics of the batch.
+  Tensor operator()(const Tensor& images) const;
+  // The same, and running statistics moved towards the batch's; and by running statistics (batch_norm.h).
+  std::pair<Tensor, NormStatistics> train(const Tensor& images, const NormStatistics& running) const;
+  Tensor infer(const Tensor& images, const NormStatistics& running) const;
+  std::vector<BatchNorm2d> norms() const;  // in the order in which they are used
+
+ private:
+  Tensor forward(const Tensor& images, NormPass& pass) const;
 };
 
 }  // namespace tidemark::nn

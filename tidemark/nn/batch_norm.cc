@@ -1,0 +1,91 @@
+#include "tidemark/nn/batch_norm.h"
+
+#include <fmt/format.h>
+
+namespace tidemark::nn {
+namespace {
+
+constexpr double batch_norm_eps = 1e-5;
+
+// (channels) → (channels, 1, …), to meet the channels of x (N, C, …).
+Tensor along_channels(const Tensor& t, int rank) {
+  Dims shape{-1};
+  for (int i = 2; i < rank; ++i) shape.push_back(1);
+  return rank < 3 ? t : reshape(t, Shape(shape));
+}
+
+Tensor moved_average(const Tensor& running, const Tensor& batch, double momentum) {
+  const Tensor before = stop_gradient(running) * (1 - momentum), seen = cast(batch, running.dtype());
+  return before + stop_gradient(seen) * momentum;
+}
+
+}  // namespace
+
+BatchNorm2d BatchNorm2d::init(std::int64_t channels) { return {ones({channels}), zeros({channels})}; }
+Tensor BatchNorm2d::operator()(const Operand& x) const { return batch_norm(x, gain, bias).y; }
+
+std::pair<Tensor, RunningStatistics> BatchNorm2d::train(const Operand& x, const RunningStatistics& running,
+                                                        double momentum) const {
+  const BatchNormResult batch = batch_norm(x, gain, bias, batch_norm_eps);
+  const std::int64_t each = x.tensor().count() / std::max<std::int64_t>(gain.count(), 1);
+  if (each < 2) {
+    fail(ErrorCode::shape_mismatch, {.what = fmt::format("batch norm: training on {}, {} numbers per channel",
+                                                         to_string(x.tensor().type()), each),
+                                     .expected = "two or more numbers per channel, which have a variance",
+                                     .where = x.where(),
+                                     .help = "make batches of two examples or more, or use infer()"});
+  }
+  const double unbiased = static_cast<double>(each) / static_cast<double>(each - 1);
+  const Tensor mean = moved_average(running.mean, batch.mean, momentum);
+  return {batch.y, {mean, moved_average(running.variance, batch.variance * unbiased, momentum)}};
+}
+
+Tensor BatchNorm2d::infer(const Operand& x, const RunningStatistics& running) const {
+  const int rank = x.tensor().rank();
+  const DType dtype = running.mean.dtype();
+  const Tensor wide = cast(x, dtype), wide_gain = cast(gain, dtype);
+  const Tensor scale = wide_gain * rsqrt(running.variance + batch_norm_eps);
+  const Tensor centred = wide - along_channels(running.mean, rank);
+  const Tensor scaled = centred * along_channels(scale, rank);
+  return cast(scaled + along_channels(cast(bias, dtype), rank), x.tensor().dtype());
+}
+
+NormPass NormPass::training(NormStatistics running, double momentum) {
+  return {By::batch_and_average, std::move(running), momentum};
+}
+NormPass NormPass::inference(NormStatistics running) { return {By::running, std::move(running), 0}; }
+
+Tensor NormPass::operator()(const BatchNorm2d& norm, const Operand& x) {
+  if (by_ == By::batch) return norm(x);
+  if (used_ == running_.size()) {
+    fail(ErrorCode::structure_mismatch,
+         {.what = fmt::format("a model with more batch norms than the {} statistics it was given", used_),
+          .expected = "fresh_statistics(model), or what train() returned",
+          .where = x.where()});
+  }
+  RunningStatistics& own = running_[used_++];
+  if (by_ == By::running) return norm.infer(x, own);
+  auto [y, moved] = norm.train(x, own, momentum_);
+  own = std::move(moved);
+  return y;
+}
+
+NormStatistics NormPass::statistics() const {
+  if (used_ != running_.size()) {
+    fail(ErrorCode::structure_mismatch,
+         {.what = fmt::format("{} statistics for a model with {} batch norms", running_.size(), used_),
+          .expected = "fresh_statistics(model), or what train() returned"});
+  }
+  return running_;
+}
+
+NormStatistics fresh_statistics(const std::vector<BatchNorm2d>& norms) {
+  NormStatistics result;
+  for (const BatchNorm2d& norm : norms) {
+    const DType dtype = size_of(norm.gain.dtype()) == 2 ? DType::f32 : norm.gain.dtype();
+    result.push_back({zeros(norm.gain.shape(), dtype), ones(norm.gain.shape(), dtype)});
+  }
+  return result;
+}
+
+}  // namespace tidemark::nn
