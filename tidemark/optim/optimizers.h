@@ -7,6 +7,9 @@
 //
 // A state holds the parameters and what the optimizer remembers of them, each as a tree like the parameters.
 #pragma once
+#include "tidemark/optim/adafactor.h"
 #include "tidemark/optim/adam.h"
+#include "tidemark/optim/lion.h"
+#include "tidemark/optim/rmsprop.h"
 #include "tidemark/optim/sgd.h"
 #include "tidemark/optim/step.h"
