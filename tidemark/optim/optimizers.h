@@ -9,6 +9,8 @@
 #pragma once
 #include "tidemark/optim/adafactor.h"
 #include "tidemark/optim/adam.h"
+#include "tidemark/optim/clip.h"
+#include "tidemark/optim/ema.h"
 #include "tidemark/optim/lion.h"
 #include "tidemark/optim/rmsprop.h"
 #include "tidemark/optim/sgd.h"
