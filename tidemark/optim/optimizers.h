@@ -12,6 +12,7 @@
 #include "tidemark/optim/clip.h"
 #include "tidemark/optim/ema.h"
 #include "tidemark/optim/lion.h"
+#include "tidemark/optim/mixed.h"
 #include "tidemark/optim/rmsprop.h"
 #include "tidemark/optim/sgd.h"
 #include "tidemark/optim/step.h"
