@@ -28,26 +28,6 @@ namespace detail {
 template <class T>
 inline constexpr char type_tag = 0;  // its address tells types apart, also those of the same name
 
-// The arguments' types, sizes and values that are no tensors. Each part has its length in front, so that no
-// text can end early and pass for two.
-template <class... Args>
-std::string key_of_fixed(const Args&... args) {
-  std::string key;
-  const auto add = [&](std::string_view text) { key += fmt::format("{}:{}", text.size(), text); };
-  const auto on_static = [&](const std::string&, const auto& value) {
-    if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>) {
-      add(fmt::format("{}", static_cast<std::int64_t>(value)));
-    } else {
-      add(fmt::format("{}", value));
-    }
-  };
-  ((add(fmt::format("{}", fmt::ptr(&type_tag<Args>))),
-    walk_tree(
-        args, "", [](const std::string&, const Tensor&) {}, on_static)),
-   ...);
-  return key;
-}
-
 }  // namespace detail
 
 template <class F>
@@ -150,10 +130,10 @@ class Compiled {
   template <class... Args>
   struct Arguments {
     Arguments(const State& s, const Args&... args) : state(s), given(args...) {
-      call.fixed = detail::key_of_fixed(args...);
-      const auto add = [&](const auto& argument) {
-        for_each_tensor(argument,
-                        [&](const std::string&, const Tensor& tensor) { call.tensors.push_back(tensor); });
+      FixedKey key(call);
+      const auto add = [&]<class Argument>(const Argument& argument) {
+        key.add(&detail::type_tag<Argument>);
+        walk_tree(argument, key);
         call.argument_ends.push_back(call.tensors.size());
       };
       (add(args), ...);

@@ -56,6 +56,12 @@ TracedCall<std::any> traced_as_a_trial(const FunctionCall& call, std::span<const
 
 }  // namespace
 
+void FixedKey::add(const void* type) { on_fixed(fmt::format("{}", fmt::ptr(type))); }
+
+void FixedKey::on_fixed(std::string_view text) {
+  fmt::format_to(std::back_inserter(call_.fixed), "{}:{}", text.size(), text);
+}
+
 // Each part with its length in front, so that no text can end early and pass for two.
 std::string FunctionCall::key() const {
   std::string key = fmt::format("{}:{}", fixed.size(), fixed);

@@ -33,6 +33,20 @@ struct FunctionCall {
   std::string key() const;  // of what a trace depends on. No two calls that differ in it have the same.
 };
 
+// Fills in a call's tensors and its key of all else: the arguments' types, sizes and values that are no
+// tensors. Each part has its length in front, so that no text can end early and pass for two.
+class FixedKey final : public TreeVisitor {
+ public:
+  explicit FixedKey(FunctionCall& call) : call_(call) {}
+  void add(const void* type);  // before an argument: an address that stands for its C++ type
+  void on_tensor(Tensor& tensor) override { call_.tensors.push_back(tensor); }
+  bool wants_fixed() const override { return true; }
+  void on_fixed(std::string_view text) override;
+
+ private:
+  FunctionCall& call_;
+};
+
 // Can a call that failed be made again? Nothing that happens once has happened, and donated tensors are
 // there.
 bool may_repeat(const FunctionCall& call, const Program& program);

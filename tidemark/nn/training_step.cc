@@ -34,8 +34,19 @@ void name_inputs(Graph& step, std::size_t state, const LossGraph& loss) {
     name = without_argument(name);  // "parameters.7", "mean.7", "steps"
     const std::size_t dot = name.find('.');
     if (dot != std::string::npos) {
-      name = name.substr(0, dot + 1) + without_argument(loss_name(i % loss.parameters));
+      const std::size_t parameter = std::stoul(name.substr(dot + 1));
+      name = name.substr(0, dot + 1) + without_argument(loss_name(parameter));
     }
+  }
+}
+
+void name_gradients(Graph& step, const LossGraph& loss) {
+  constexpr std::string_view role = "gradients.";
+  for (std::size_t v = 0; v < step.values().size(); ++v) {
+    std::string& name = step[ValueId(v)].name;
+    if (!name.starts_with(role)) continue;
+    const std::size_t parameter = std::stoul(name.substr(role.size()));
+    name = std::string(role) + without_argument(loss.graph[loss.graph.inputs()[parameter].value].name);
   }
 }
 
@@ -63,6 +74,7 @@ Graph updating_step(const LossGraph& loss, const Optimizer& optimizer) {
   auto call = trace_call(optim::step(optimizer, value), std::tuple(state, data), {});
   for (std::size_t i = 0; i < call.argument_ends[0]; ++i) call.graph.inputs()[i].donated = true;
   name_inputs(call.graph, call.argument_ends[0], loss);
+  name_gradients(call.graph, loss);
   return std::move(call.graph);
 }
 
@@ -83,8 +95,18 @@ Graph training_step(const LossGraph& loss, OptimizerKind optimizer) {
       return updating_step(loss, optim::Sgd{});
     case OptimizerKind::momentum:
       return updating_step(loss, optim::Momentum{.weight_decay = 1e-4});
+    case OptimizerKind::nesterov:
+      return updating_step(loss, optim::Momentum{.weight_decay = 1e-4, .nesterov = true});
+    case OptimizerKind::rmsprop:
+      return updating_step(loss, optim::RmsProp{.momentum = 0.9});
+    case OptimizerKind::adam:
+      return updating_step(loss, optim::Adam{});
     case OptimizerKind::adamw:
       return updating_step(loss, optim::AdamW{});
+    case OptimizerKind::adafactor:
+      return updating_step(loss, optim::Adafactor{});
+    case OptimizerKind::lion:
+      return updating_step(loss, optim::Lion{});
   }
   TM_CHECK(false, "an unknown optimizer");
 }

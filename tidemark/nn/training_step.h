@@ -16,9 +16,15 @@ enum class OptimizerKind : std::uint8_t {
   none,  // no update: the step returns (loss, gradients…) and donates nothing
   sgd,
   momentum,
+  nesterov,
+  rmsprop,
+  adam,
   adamw,
+  adafactor,
+  lion,
 };
-inline constexpr std::string_view optimizer_names[] = {"none", "sgd", "momentum", "adamw"};
+inline constexpr std::string_view optimizer_names[] = {"none", "sgd",   "momentum",  "nesterov", "rmsprop",
+                                                       "adam", "adamw", "adafactor", "lion"};
 std::optional<OptimizerKind> optimizer_named(std::string_view name);
 
 struct LossGraph {

@@ -52,12 +52,15 @@ TEST(Zoo, NamesAreDistinct) {
 }
 
 TEST(Zoo, StateIsDonatedAndReturnedInItsOrder) {
-  for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::momentum, OptimizerKind::adamw}) {
-    const Graph graph = model("mlp").training_step({.batch = 2, .optimizer = optimizer});
+  const std::map<std::string_view, std::size_t> trees = {{"sgd", 1},  {"momentum", 2}, {"nesterov", 2},
+                                                         {"adam", 3}, {"adamw", 3},    {"rmsprop", 3},
+                                                         {"lion", 2}, {"adafactor", 3}};
+  for (const std::string_view name : optimizer_names) {
+    if (name == "none") continue;
+    const Graph graph = model("mlp").training_step({.batch = 2, .optimizer = optimizer_named(name)});
     std::size_t donated = 0;
     for (const Input& input : graph.inputs()) donated += input.donated;
-    const std::size_t per_parameter[] = {0, 1, 2, 3};
-    EXPECT_EQ(donated, 6 * per_parameter[static_cast<int>(optimizer)] + (optimizer == OptimizerKind::adamw));
+    EXPECT_EQ(donated, 6 * trees.at(name) + 1) << name;
     ASSERT_EQ(graph.outputs().size(), donated + 1);
     for (std::size_t i = 0; i < donated; ++i) {
       EXPECT_TRUE(graph.inputs()[i].donated);

@@ -1,6 +1,5 @@
 // Running a C++ function on stand-ins for its arguments, so that what it does becomes a graph.
 #pragma once
-#include <functional>
 #include <tuple>
 
 #include "tidemark/trace/trace.h"
@@ -33,6 +32,34 @@ struct TracedCall {
   }
 };
 
+namespace detail {
+
+// Replaces the arguments' tensors by inputs of the graph being traced.
+class StandInForArguments final : public TreeVisitor {
+ public:
+  StandInForArguments(Trace& trace, std::vector<Tensor>& inputs, SourceLine where)
+      : trace_(trace), inputs_(inputs), where_(where) {}
+  void on_tensor(Tensor& tensor) override;
+
+ private:
+  Trace& trace_;
+  std::vector<Tensor>& inputs_;
+  SourceLine where_;
+};
+
+// Makes the result's tensors outputs of the graph.
+class AddOutputs final : public TreeVisitor {
+ public:
+  AddOutputs(Trace& trace, SourceLine where) : trace_(trace), where_(where) {}
+  void on_tensor(Tensor& tensor) override;
+
+ private:
+  Trace& trace_;
+  SourceLine where_;
+};
+
+}  // namespace detail
+
 template <class F, class... Args>
 auto trace_call(const F& f, const std::tuple<Args...>& arguments, SourceLine where) {
   using Result = std::decay_t<decltype(std::apply(f, arguments))>;
@@ -40,36 +67,19 @@ auto trace_call(const F& f, const std::tuple<Args...>& arguments, SourceLine whe
   Trace trace;
   std::tuple<Args...> stand_ins = arguments;
   std::size_t position = 0;
-  std::apply(
-      [&](auto&... argument) {
-        (
-            [&] {
-              for_each_tensor(
-                  argument,
-                  [&](const std::string& path, Tensor& tensor) {
-                    if (tensor.empty()) {
-                      fail(ErrorCode::structure_mismatch,
-                           {.what = fmt::format("argument {} holds an empty tensor", path), .where = where});
-                    }
-                    call.inputs.push_back(tensor);
-                    tensor = trace.argument(tensor.type(), path);
-                  },
-                  fmt::format("arg{}", position++));
-              call.argument_ends.push_back(call.inputs.size());
-            }(),
-            ...);
-      },
-      stand_ins);
+  detail::StandInForArguments replacing(trace, call.inputs, where);
+  const auto replace = [&](auto& argument) {
+    const std::size_t before = replacing.enter("arg" + std::to_string(position++));
+    walk_tree(argument, replacing);
+    replacing.leave(before);
+    call.argument_ends.push_back(call.inputs.size());
+  };
+  std::apply([&](auto&... argument) { (replace(argument), ...); }, stand_ins);
   {
     const ActiveTrace active(trace);
     call.result = std::apply(f, stand_ins);
-    for_each_tensor(call.result, [&](const std::string& path, Tensor& tensor) {
-      if (tensor.empty()) {
-        fail(ErrorCode::structure_mismatch,
-             {.what = fmt::format("the function's result holds an empty tensor {}", path), .where = where});
-      }
-      trace.graph().add_output(trace.lift(tensor, where).id());
-    });
+    detail::AddOutputs adding(trace, where);
+    walk_tree(call.result, adding);
   }
   for (const Capture& capture : trace.captures()) {
     call.inputs.push_back(capture.tensor);

@@ -35,67 +35,126 @@ struct IsTuple<std::tuple<T...>> : std::true_type {};
 template <class A, class B>
 struct IsTuple<std::pair<A, B>> : std::true_type {};
 
-inline std::string joined(const std::string& path, std::string_view name) {
-  return path.empty() ? std::string(name) : path + "." + std::string(name);
-}
-
 }  // namespace detail
 
 // A value fixed at trace time: it takes part in the key of a compiled function's cache, not in its inputs.
 template <class T>
 concept StaticLeaf = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
 
-// Calls on_tensor(path, Tensor&) and on_static(path, value) for every leaf; const trees give const leaves.
-template <class Tree, class OnTensor, class OnStatic>
-void walk_tree(Tree& tree, const std::string& path, OnTensor&& on_tensor, OnStatic&& on_static) {
-  using T = std::remove_const_t<Tree>;
+// Who looks at the leaves of a tree. It is called through pointers, so that one function walks all trees of a
+// type, whoever looks.
+class TreeVisitor {
+ public:
+  explicit TreeVisitor(std::string path = "") : path_(std::move(path)) {}
+  virtual ~TreeVisitor() = default;
+  virtual void on_tensor(Tensor& tensor) = 0;
+  virtual bool wants_fixed() const { return false; }
+  virtual void on_fixed(std::string_view) {}  // a value or a size that is fixed when a function is traced
+
+  const std::string& path() const { return path_; }  // of the leaf looked at
+  std::size_t enter(std::string_view name) {
+    const std::size_t before = path_.size();
+    if (before > 0) path_ += '.';
+    path_ += name;
+    return before;
+  }
+  void leave(std::size_t before) { path_.resize(before); }
+
+ private:
+  std::string path_;
+};
+
+namespace detail {
+
+// A visitor that is handed const trees does not write to them: for_each_tensor sees to it.
+template <class T>
+void walk(T& tree, TreeVisitor& visitor) {
+  const auto fixed = [&](const auto& value) {
+    if (visitor.wants_fixed()) visitor.on_fixed(fmt::format("{}", value));
+  };
+  const auto child = [&](std::string_view name, auto& part) {
+    const std::size_t before = visitor.enter(name);
+    walk(part, visitor);
+    visitor.leave(before);
+  };
   if constexpr (std::is_same_v<T, Tensor>) {
-    on_tensor(path, tree);
+    visitor.on_tensor(tree);
   } else if constexpr (HasFields<T>) {
-    for_each_field(tree, [&](std::string_view name, auto& field) {
-      walk_tree(field, detail::joined(path, name), on_tensor, on_static);
-    });
-  } else if constexpr (detail::IsSequence<T>::value) {
-    on_static(path, tree.size());
-    for (std::size_t i = 0; i < tree.size(); ++i) {
-      walk_tree(tree[i], detail::joined(path, std::to_string(i)), on_tensor, on_static);
+    for_each_field(tree, child);
+  } else if constexpr (IsSequence<T>::value) {
+    fixed(tree.size());
+    for (std::size_t i = 0; i < tree.size(); ++i) child(std::to_string(i), tree[i]);
+  } else if constexpr (IsMap<T>::value) {
+    fixed(tree.size());
+    for (auto& [name, part] : tree) {
+      fixed(name);
+      child(name, part);
     }
-  } else if constexpr (detail::IsMap<T>::value) {
-    on_static(path, tree.size());
-    for (auto& [name, child] : tree) {
-      on_static(path, name);
-      walk_tree(child, detail::joined(path, name), on_tensor, on_static);
-    }
-  } else if constexpr (detail::IsTuple<T>::value) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (walk_tree(std::get<I>(tree), detail::joined(path, std::to_string(I)), on_tensor, on_static), ...);
-    }
+  } else if constexpr (IsTuple<T>::value) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (child(std::to_string(I), std::get<I>(tree)), ...); }
     (std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
     static_assert(StaticLeaf<T>,
                   "not a tree: list the members of this struct with TM_FIELDS(Type, members…)");
-    on_static(path, tree);
+    if constexpr (std::is_enum_v<T>) {
+      fixed(static_cast<std::int64_t>(tree));
+    } else {
+      fixed(tree);
+    }
   }
 }
 
+}  // namespace detail
+
+// Shows the visitor every leaf of the tree, in the order of its fields. It must not write to const trees.
+template <class Tree>
+void walk_tree(Tree& tree, TreeVisitor& visitor) {
+  detail::walk(const_cast<std::remove_const_t<Tree>&>(tree), visitor);
+}
+
+// Calls f(path, Tensor&) for every tensor; const trees give const tensors.
 template <class Tree, class F>
 void for_each_tensor(Tree& tree, F&& f, const std::string& path = "") {
-  walk_tree(tree, path, f, [](const std::string&, const auto&) {});
+  using Leaf = std::conditional_t<std::is_const_v<Tree>, const Tensor, Tensor>;
+  struct Each final : TreeVisitor {
+    Each(std::remove_reference_t<F>& call, const std::string& start) : TreeVisitor(start), f(call) {}
+    void on_tensor(Tensor& tensor) override { f(path(), static_cast<Leaf&>(tensor)); }
+    std::remove_reference_t<F>& f;
+  } visitor(f, path);
+  walk_tree(tree, visitor);
 }
+
+namespace detail {
+
+struct Collector final : TreeVisitor {
+  void on_tensor(Tensor& tensor) override { list.push_back(tensor); }
+  std::vector<Tensor> list;
+};
+struct Replacer final : TreeVisitor {
+  explicit Replacer(std::span<const Tensor> tensors) : list(tensors) {}
+  void on_tensor(Tensor& tensor) override {
+    if (next < list.size()) tensor = list[next];
+    ++next;
+  }
+  std::span<const Tensor> list;
+  std::size_t next = 0;
+};
+
+}  // namespace detail
 
 template <class Tree>
 std::vector<Tensor> tensors_of(const Tree& tree) {
-  std::vector<Tensor> list;
-  for_each_tensor(tree, [&](const std::string&, const Tensor& tensor) { list.push_back(tensor); });
-  return list;
+  detail::Collector collector;
+  walk_tree(tree, collector);
+  return std::move(collector.list);
 }
 
 // The same tree with its tensors replaced, in order.
 template <class Tree>
 Tree with_tensors(Tree tree, std::span<const Tensor> tensors) {
-  std::size_t next = 0;
-  for_each_tensor(tree, [&](const std::string&, Tensor& tensor) { tensor = tensors[next++]; });
-  TM_CHECK(next == tensors.size(), "{} tensors for a tree of {}", tensors.size(), next);
+  detail::Replacer replacer(tensors);
+  walk_tree(tree, replacer);
+  TM_CHECK(replacer.next == tensors.size(), "{} tensors for a tree of {}", tensors.size(), replacer.next);
   return tree;
 }
 

@@ -71,7 +71,8 @@ void add_model_options(CLI::App& command, ModelOption& option) {
   command
       .add_option("--optimizer", option.optimizer,
                   "of a built-in model's training step; none: gradients only")
-      ->check(CLI::IsMember({"none", "sgd", "momentum", "adamw"}));
+      ->check(CLI::IsMember(
+          std::vector<std::string>(std::begin(nn::optimizer_names), std::end(nn::optimizer_names))));
 }
 
 void refuse_options(const CLI::App& command, std::initializer_list<const char*> names,

@@ -47,7 +47,7 @@ class ModelChanges {
     if (model_.dtype.empty() ? known_->dtype == DType::f32 : model_.dtype == "f32")
       name("--dtype bf16", &ModelOption::dtype, "bf16");
     const auto optimizer = nn::optimizer_named(model_.optimizer).value_or(known_->optimizer);
-    if (optimizer == nn::OptimizerKind::adamw || optimizer == nn::OptimizerKind::momentum)
+    if (optimizer != nn::OptimizerKind::none && optimizer != nn::OptimizerKind::sgd)
       name("--optimizer sgd", &ModelOption::optimizer, "sgd");
     return std::move(list_);
   }
