@@ -32,12 +32,13 @@ HEADERS = {
     "ode/odeint.h": "Differential equations",
     "optim/*.h": "Optimizers",
     "nn/*.h": "Layers, losses and models",
-    "files/*.h": "Files",
+    "files/save_load.h": "Files",
     "data/*.h": "Data",
     "train/*.h": "Training",
 }
 PARTS = ("Config", "State", "Options")
-SKIPPED = {"nn/zoo.h", "nn/training_step.h", "nn/models.h"}
+SKIPPED = {"nn/zoo.h", "nn/training_step.h", "nn/models.h", "optim/state.h", "data/batch_order.h", "data/permutation.h",
+           "data/word_split.h", "train/checkpoint_facts.h"}
 
 DECLARATION = re.compile(
     r"^(?:template\s*<.*?>\s*(?:requires\s+\S+(?:<[^>]*>)?\s+)?)?(?:inline\s+|constexpr\s+|static\s+)*"
@@ -89,7 +90,8 @@ def statements(text):
         opened = bare.count("{") - bare.count("}")
         ends = depth == 0 and (bare.endswith(";") or "{" in bare or bare == "}")
         if ends:
-            if inside and bare != "}":
+            forward = re.match(r"^(struct|class) \w+;$", code)
+            if inside and bare != "}" and not forward:
                 head = re.split(r"[{;]", code, 1)[0] if code.startswith(("struct", "class", "template")) or "{" in code else code
                 yield head.strip(), comment if comment else " ".join(above), heading
             code, above, fresh = "", [], True
