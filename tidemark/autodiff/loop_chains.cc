@@ -47,9 +47,9 @@ ChainedReversal write_chained_reversal(Builder& builder, LoopReverseAttrs attrs,
   const std::int64_t carries = attrs.carries;
   attrs.carries = with_chains(carries, step);
   const ReversalLayout at(attrs, step.region);
-  const auto floats = static_cast<std::int64_t>(at.float_carries) - std::ssize(step.chains);
+  const auto float_carries = static_cast<std::int64_t>(at.float_carries) - std::ssize(step.chains);
   std::vector<Var> in(operands.begin(), operands.end());
-  in.insert(in.begin() + carries + attrs.scanned + floats, loop.ends.begin(), loop.ends.end());
+  in.insert(in.begin() + carries + attrs.scanned + float_carries, loop.ends.begin(), loop.ends.end());
   in.insert(in.begin() + carries, loop.snapshots.begin(), loop.snapshots.end());
 
   const Graph forward = forward_step(attrs, step.region);
@@ -61,7 +61,7 @@ ChainedReversal write_chained_reversal(Builder& builder, LoopReverseAttrs attrs,
   regions.push_back(step.region);
   ChainedReversal reversal;
   reversal.results = builder.call(op::loop_reverse, in, pack(attrs), std::move(regions));
-  reversal.ends = take_out(reversal.results, floats, std::ssize(step.chains));
+  reversal.ends = take_out(reversal.results, float_carries, std::ssize(step.chains));
   return reversal;
 }
 

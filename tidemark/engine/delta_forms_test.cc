@@ -13,6 +13,7 @@
 #include "tidemark/autodiff/residuals.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/engine/form_search.h"
+#include "tidemark/ops/custom/custom.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/tidemark.h"
 
@@ -142,6 +143,45 @@ TEST(DeltaForm, HasTheSameBitsWhereRecordsWaitOnADisk) {
                                             .effort = 0.05});
   EXPECT_EQ(on_disk(rate, u).to_vector(), right);
   EXPECT_LT(on_disk.plan().peak(), step.plan().peak());
+}
+
+TEST(DeltaForm, HasTheSameBitsWhereStatesAreInFiles) {
+  const auto loss = [](LoopOptions options) {
+    return [=](Tensor rate, Tensor u) {
+      const auto step = [&](Tensor v) {
+        v = compress(v, codec::delta(codec::int8));
+        return v - 0.05 * rate * v + 0.02 * sin(v);
+      };
+      return mean(square(repeat(40, step, u, options)));
+    };
+  };
+  const Tensor rate = rates(512), u = wavy(512);
+  EXPECT_EQ(compile(grad(loss({.memory = 16_KiB, .disk = 128_KiB})))(rate, u).to_vector(),
+            compile(grad(loss({})))(rate, u).to_vector());
+}
+
+TEST(DeltaForm, EffectsOfAStepHappenOnceInEach) {
+  static int calls = 0;
+  static const Op& counting =
+      make_custom_op({.name = "counting_steps",
+                      .infer = [](std::span<const Type>) { return std::vector<Type>{}; },
+                      .kernel = [](std::span<const TensorRef>, std::span<const TensorRef>) { ++calls; },
+                      .effect = {.domain = "io"},
+                      .derivative = Derivative::zero});
+  const auto loss = [](Tensor rate, Tensor u) {
+    const auto step = [&](Tensor v) {
+      call(counting, {v});
+      v = compress(v, codec::delta(codec::int8));
+      return v - 0.05 * rate * v;
+    };
+    return mean(square(repeat(7, step, u)));
+  };
+  const auto gradient = compile(grad(loss));
+  (void)gradient.prepare(rates(512), wavy(512));
+  calls = 0;
+  (void)gradient(rates(512), wavy(512));
+  EXPECT_EQ(calls, 7);
+  EXPECT_EQ(deltas_in(gradient.plan().graph), 1);
 }
 
 // An RNN over xs, with a value per step beside what is carried.
