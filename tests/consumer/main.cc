@@ -1,5 +1,5 @@
-// A gradient and a compiled function through the façade; ends with 0 when the installed archive computes them
-// right.
+// A gradient, a compiled function and a file through the façade; ends with 0 when the installed archive gets
+// them right.
 #include <tidemark/tidemark.h>
 
 #include <cstdio>
@@ -14,5 +14,8 @@ int main() {
               td::to_string(step.plan().peak()).c_str());
   const bool right =
       value.item() == 36 && slope.to_vector() == td::grad(f)(x).to_vector() && slope.to_vector()[2] == 27;
-  return right ? 0 : 1;
+  td::save("consumer.npz", std::pair(x, slope));
+  std::pair<td::Tensor, td::Tensor> back;
+  td::load("consumer.npz", back);
+  return right && back.second.to_vector() == slope.to_vector() ? 0 : 1;
 }

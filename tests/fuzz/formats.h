@@ -68,6 +68,7 @@ inline const std::vector<FuzzFormat>& fuzz_formats() {
        {" ",   "\n",  "store", "load",   "drop",    "record",  "reverse",     "advance", "in",  "from", "to",
         "0:0", "1:0", "-1:0",  "slots=", "bytes=-", "steps=1", "kind=online", ",",       "nan", "1e999"}},
       {"safetensors", safetensors_fuzz, "safetensors_corpus", tensors},
+      {"checkpoint", checkpoint_fuzz, "checkpoint_corpus", tensors},
       {"npy", npy_fuzz, "npy_corpus", arrays},
       {"npz", npz_fuzz, "npz_corpus", bytes},
       {"tokens", tokens_fuzz, "tokens_corpus", bytes},

@@ -19,3 +19,4 @@ extern "C" int npz_fuzz(const std::uint8_t* data, std::size_t size);          //
 extern "C" int tokens_fuzz(const std::uint8_t* data, std::size_t size);       // files of tokens
 extern "C" int images_fuzz(const std::uint8_t* data, std::size_t size);       // IDX and CIFAR
 extern "C" int merges_fuzz(const std::uint8_t* data, std::size_t size);       // merges of a tokenizer
+extern "C" int checkpoint_fuzz(const std::uint8_t* data, std::size_t size);   // checkpoints of training

@@ -40,6 +40,17 @@ TEST(JsonReader, ReadsFieldsAndLists) {
   EXPECT_EQ(kinds, (std::vector{JsonKind::integer, JsonKind::list, JsonKind::object}));
 }
 
+TEST(JsonReader, EachFieldComesInTheOrderOfTheText) {
+  const JsonDocument document(R"({"b": [1, {"c": 2}], "a": {}, "b": 3})", kind);
+  std::string names;
+  JsonReader(document).each_field([&](std::string_view name, const JsonReader& value) {
+    names += std::string(name) + std::string(name_of(value.kind())) + " ";
+  });
+  EXPECT_EQ(names, "ba list aan object ba number ");
+  EXPECT_THAT(error_of("[]", [](const JsonReader& r) { r.each_field([](auto, const JsonReader&) {}); }),
+              HasSubstr("not an object"));
+}
+
 TEST(JsonReader, ComplaintsNameTheFileTheLineAndTheWay) {
   const char* text = "{\"a\": [[], {\"x\": 1,\n \"b\": [0, 1,\n \"two\"]}]}";
   const auto read = [](const JsonReader& root) {

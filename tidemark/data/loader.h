@@ -73,12 +73,15 @@ class Loader {
   class End {};
   class Iterator {
    public:
-    explicit Iterator(Loader& loader) : loader_(loader), epoch_(loader.position().epoch) { ++*this; }
+    Iterator(Loader& loader, SourceLine where)
+        : loader_(loader), where_(where), epoch_(loader.position().epoch) {
+      ++*this;
+    }
     const Tree& operator*() const { return *batch_; }
     const Tree* operator->() const { return &*batch_; }
     Iterator& operator++() {
       if (loader_.position().epoch == epoch_) {
-        batch_ = loader_.next({});
+        batch_ = loader_.next(where_);
       } else {
         batch_.reset();
       }
@@ -88,10 +91,11 @@ class Loader {
 
    private:
     Loader& loader_;
+    SourceLine where_;
     std::int64_t epoch_;
     std::optional<Tree> batch_;
   };
-  Iterator begin() { return Iterator(*this); }
+  Iterator begin(SourceLine where = std::source_location::current()) { return Iterator(*this, where); }
   End end() const { return {}; }
 
  private:

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <set>
 
 #include "tidemark/base/text_file.h"
@@ -22,7 +21,8 @@ NpzFile::NpzFile(FileBytes file) : TensorArchive(file.name()), zip_(std::move(fi
   for (const ZipMember& member : zip_.members()) {
     if (!member.name.ends_with(array_suffix)) continue;
     std::vector<std::byte> beginning(std::min(member.size, most_npy_header_bytes));
-    zip_.read(member, beginning);
+    const std::span<std::byte> parts[] = {beginning};
+    zip_.read(member, parts);
     NpyHeader header = read_npy_header(
         FileBytes::of(beginning, fmt::format("{}: `{}`", name_, shown(member.name))), member.size);
     header.stored.name = member.name.substr(0, member.name.size() - array_suffix.size());
@@ -34,9 +34,9 @@ NpzFile::NpzFile(FileBytes file) : TensorArchive(file.name()), zip_(std::move(fi
 
 void NpzFile::read_bytes(const StoredTensor& stored, std::span<std::byte> to) const {
   const Array& array = arrays_.at(stored.name);
-  const AlignedBytes whole = allocate_aligned(static_cast<std::int64_t>(array.member->size));
-  zip_.read(*array.member, {whole.get(), array.member->size});
-  if (!to.empty()) std::memcpy(to.data(), whole.get() + stored.begin, to.size());
+  std::vector<std::byte> header(stored.begin);
+  const std::span<std::byte> parts[] = {header, to};
+  zip_.read(*array.member, parts);
   arrange_npy_elements(array.header, to);
 }
 

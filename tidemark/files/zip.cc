@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
 
 #include "tidemark/base/check.h"
 #include "tidemark/base/text_file.h"
@@ -117,6 +116,63 @@ void read_extra(const FileBytes& file, std::span<const std::byte> extra, ZipMemb
   }
 }
 
+// The bytes of a deflated member, one stretch after the other.
+class Inflater {
+ public:
+  Inflater(const FileBytes& file, const ZipMember& member)
+      : file_(file), member_(member), packed_(std::size_t{1} << 16) {
+    if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  void fill(std::span<std::byte> to) {
+    if (some_of(to) != to.size()) refuse();
+  }
+  // There is nothing behind what was read.
+  void finish() {
+    std::byte past{};
+    if (some_of({&past, 1}) != 0) refuse();
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    file_.refuse(fmt::format("`{}` cannot be inflated", shown(member_.name)));
+  }
+  // Fewer than asked for at the end of the stream.
+  std::size_t some_of(std::span<std::byte> to) {
+    constexpr std::size_t most = std::size_t{1} << 30;  // zlib counts in 32 bits
+    std::size_t done = 0;
+    while (!ended_ && done < to.size()) {
+      if (stream_.avail_in == 0 && taken_ < member_.packed) take_more();
+      const std::size_t room = std::min(to.size() - done, most);
+      stream_.next_out = reinterpret_cast<Bytef*>(to.data() + done);
+      stream_.avail_out = static_cast<uInt>(room);
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      done += room - stream_.avail_out;
+      ended_ = status == Z_STREAM_END;
+      const bool starved = status == Z_BUF_ERROR && stream_.avail_in == 0 && taken_ < member_.packed;
+      if (status != Z_OK && !ended_ && !starved) refuse();
+    }
+    return done;
+  }
+  void take_more() {
+    const auto count = std::min<std::uint64_t>(packed_.size(), member_.packed - taken_);
+    file_.read(std::span(packed_).first(count), member_.begin + taken_);
+    taken_ += count;
+    stream_.next_in = reinterpret_cast<Bytef*>(packed_.data());
+    stream_.avail_in = static_cast<uInt>(count);
+  }
+
+  const FileBytes& file_;
+  const ZipMember& member_;
+  z_stream stream_{};
+  std::vector<std::byte> packed_;
+  std::uint64_t taken_ = 0;
+  bool ended_ = false;
+};
+
 }  // namespace
 
 ZipFile::ZipFile(FileBytes file) : file_(std::move(file)) { read_directory(); }
@@ -178,55 +234,31 @@ void ZipFile::locate_members(std::uint64_t directory) {
   }
 }
 
-void ZipFile::read(const ZipMember& member, std::span<std::byte> to) const {
-  TM_CHECK(to.size() <= member.size);
+void ZipFile::read(const ZipMember& member, std::span<const std::span<std::byte>> parts) const {
+  std::uint64_t total = 0;
+  for (const auto& part : parts) total += part.size();
+  TM_CHECK(total <= member.size);
   if (member.method == stored_method) {
-    file_.read(to, member.begin);
+    std::uint64_t at = member.begin;
+    for (const auto& part : parts) {
+      file_.read(part, at);
+      at += part.size();
+    }
   } else if (member.method == deflated_method) {
-    inflate_into(member, to);
+    Inflater inflater(file_, member);
+    for (const auto& part : parts) inflater.fill(part);
+    if (total == member.size) inflater.finish();
   } else {
     file_.refuse(fmt::format("`{}` is compressed by method {}", shown(member.name), member.method),
                  "stored or deflated members");
   }
-  if (to.size() != member.size) return;
-  const auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(to.data()), to.size());
+  if (total != member.size) return;
+  uLong crc = 0;
+  for (const auto& part : parts) crc = crc32_z(crc, reinterpret_cast<const Bytef*>(part.data()), part.size());
   if (crc != member.crc) {
     file_.refuse(fmt::format("`{}` is damaged: its checksum does not hold", shown(member.name)),
                  "the bytes that were written", "copy or download the file again");
   }
-}
-
-void ZipFile::inflate_into(const ZipMember& member, std::span<std::byte> to) const {
-  const auto damaged = [&] { file_.refuse(fmt::format("`{}` cannot be inflated", shown(member.name))); };
-  z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
-  const std::unique_ptr<z_stream, int (*)(z_stream*)> ended(&stream, inflateEnd);
-  std::vector<std::byte> packed(std::size_t{1} << 16);
-  std::uint64_t taken = 0;
-  std::byte past{};  // one byte more than the member should have
-  std::size_t done = 0;
-  int status = Z_OK;
-  while (status != Z_STREAM_END) {
-    if (stream.avail_in == 0 && taken < member.packed) {
-      const auto count = std::min<std::uint64_t>(packed.size(), member.packed - taken);
-      file_.read(std::span(packed).first(count), member.begin + taken);
-      taken += count;
-      stream.next_in = reinterpret_cast<Bytef*>(packed.data());
-      stream.avail_in = static_cast<uInt>(count);
-    }
-    const bool full = done == to.size();
-    if (full && to.size() < member.size) return;  // the beginning was asked for
-    const std::size_t room = full ? 1 : std::min<std::size_t>(to.size() - done, std::size_t{1} << 30);
-    stream.next_out = reinterpret_cast<Bytef*>(full ? &past : to.data() + done);
-    stream.avail_out = static_cast<uInt>(room);
-    status = inflate(&stream, Z_NO_FLUSH);
-    const std::size_t made = room - stream.avail_out;
-    if (full && made > 0) damaged();
-    done += made;
-    const bool starved = status == Z_BUF_ERROR && stream.avail_in == 0 && taken < member.packed;
-    if (status != Z_OK && status != Z_STREAM_END && !starved) damaged();
-  }
-  if (done != to.size()) damaged();
 }
 
 void ZipWriter::put(std::string_view bytes) {

@@ -26,13 +26,13 @@ class ZipFile {
 
   const FileBytes& bytes() const { return file_; }
   const std::vector<ZipMember>& members() const { return members_; }
-  // The first bytes of a member, as many as `to` has; where that is all of it, its checksum is looked at.
-  void read(const ZipMember& member, std::span<std::byte> to) const;
+  // The first bytes of a member, as many as there is room for in the parts, one after the other; where that
+  // is all of it, its checksum is looked at.
+  void read(const ZipMember& member, std::span<const std::span<std::byte>> parts) const;
 
  private:
   void read_directory();
   void locate_members(std::uint64_t directory);
-  void inflate_into(const ZipMember& member, std::span<std::byte> to) const;
 
   FileBytes file_;
   std::vector<ZipMember> members_;
