@@ -102,6 +102,20 @@ TEST_F(PlanCommand, LossyFormsTakeLessTimeThanComputingAgain) {
   EXPECT_THAT(plan(step + " --lossy 0.004").out, HasSubstr("compressed"));
 }
 
+TEST_F(PlanCommand, SaysWhatThePeakHoldsWithEachOptimizer) {
+  for (const std::string name : {"sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw", "adamw8bit",
+                                 "adafactor", "lion", "none"}) {
+    const nlohmann::json json = report("mlp --optimizer " + name);
+    std::int64_t sum = 0;
+    for (const auto& [role, bytes] : json["peak_holds"].items()) sum += bytes.get<std::int64_t>();
+    EXPECT_EQ(sum, json["peak"]) << name;
+    EXPECT_GT(json["peak_holds"]["parameters"], 7'000'000) << name;
+    EXPECT_EQ(json["choices"]["compress"], 0) << name;
+    if (name != "none") EXPECT_LT(json["gradients"]["at_once"], json["gradients"]["bytes"]) << name;
+  }
+  EXPECT_THAT(plan("mlp --optimizer adamw").out, HasSubstr("peak holds"));
+}
+
 TEST_F(PlanCommand, LossyFormsThatCanHaveNoEffectAreRefused) {
   EXPECT_EQ(plan("mlp --lossy 0.004").exit_code, 4);
   EXPECT_EQ(plan("mlp --memory 60% --lossy 0").exit_code, 4);

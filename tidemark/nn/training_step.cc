@@ -103,6 +103,8 @@ Graph training_step(const LossGraph& loss, OptimizerKind optimizer) {
       return updating_step(loss, optim::Adam{});
     case OptimizerKind::adamw:
       return updating_step(loss, optim::AdamW{});
+    case OptimizerKind::adamw8bit:
+      return updating_step(loss, optim::AdamW8bit{});
     case OptimizerKind::adafactor:
       return updating_step(loss, optim::Adafactor{});
     case OptimizerKind::lion:

@@ -20,11 +20,12 @@ enum class OptimizerKind : std::uint8_t {
   rmsprop,
   adam,
   adamw,
+  adamw8bit,
   adafactor,
   lion,
 };
-inline constexpr std::string_view optimizer_names[] = {"none", "sgd",   "momentum",  "nesterov", "rmsprop",
-                                                       "adam", "adamw", "adafactor", "lion"};
+inline constexpr std::string_view optimizer_names[] = {"none", "sgd",   "momentum",  "nesterov",  "rmsprop",
+                                                       "adam", "adamw", "adamw8bit", "adafactor", "lion"};
 std::optional<OptimizerKind> optimizer_named(std::string_view name);
 
 struct LossGraph {

@@ -52,9 +52,9 @@ TEST(Zoo, NamesAreDistinct) {
 }
 
 TEST(Zoo, StateIsDonatedAndReturnedInItsOrder) {
-  const std::map<std::string_view, std::size_t> trees = {{"sgd", 1},  {"momentum", 2}, {"nesterov", 2},
-                                                         {"adam", 3}, {"adamw", 3},    {"rmsprop", 3},
-                                                         {"lion", 2}, {"adafactor", 3}};
+  const std::map<std::string_view, std::size_t> trees = {{"sgd", 1},  {"momentum", 2},  {"nesterov", 2},
+                                                         {"adam", 3}, {"adamw", 3},     {"rmsprop", 3},
+                                                         {"lion", 2}, {"adafactor", 3}, {"adamw8bit", 3}};
   for (const std::string_view name : optimizer_names) {
     if (name == "none") continue;
     const Graph graph = model("mlp").training_step({.batch = 2, .optimizer = optimizer_named(name)});

@@ -9,6 +9,7 @@
 #pragma once
 #include "tidemark/optim/adafactor.h"
 #include "tidemark/optim/adam.h"
+#include "tidemark/optim/adamw8bit.h"
 #include "tidemark/optim/clip.h"
 #include "tidemark/optim/ema.h"
 #include "tidemark/optim/lion.h"

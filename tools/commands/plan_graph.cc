@@ -13,6 +13,8 @@
 #include "tidemark/ir/print.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/machine.h"
+#include "tidemark/plan/report/packed.h"
+#include "tidemark/plan/report/peak_split.h"
 #include "tidemark/plan/report/plan_hash.h"
 #include "tidemark/plan/report/plan_json.h"
 #include "tidemark/solve/dag/schedule.h"
@@ -30,15 +32,17 @@ using Json = nlohmann::ordered_json;
 
 double percent_above(double seconds, double least) { return least > 0 ? 100 * (seconds / least - 1) : 0; }
 
-// Nodes whose op has the fact: values that wait in a smaller form, sums that are undone.
-std::int64_t count_ops(const Graph& graph, bool Op::*fact) {
+// Nodes that `counts`, those of regions too.
+template <class Counts>
+std::int64_t count_nodes(const Graph& graph, const Counts& counts) {
   std::int64_t count = 0;
   for (const Node& node : graph.nodes()) {
-    count += node.op->*fact;
-    for (const Graph& region : node.regions) count += count_ops(region, fact);
+    count += counts(graph, node);
+    for (const Graph& region : node.regions) count += count_nodes(region, counts);
   }
   return count;
 }
+bool undoes(const Graph&, const Node& node) { return node.op->undoes; }
 // Values that wait in another memory.
 std::int64_t copies(const Plan& plan) {
   return std::ranges::count_if(plan.steps, [&](const Step& step) {
@@ -77,13 +81,20 @@ Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
                                 {"peak", memory.peak()},
                                 {"lower_bound", memory.lower_bound}});
   }
+  const PeakSplit split = peak_split(graph, plan);
+  for (int r = 0; r < peak_role_count; ++r) {
+    const auto role = static_cast<PeakRole>(r);
+    json["peak_holds"][std::string(name_of(role))] = split.of(role);
+  }
+  json["gradients"] = {
+      {"bytes", split.all_gradients}, {"at_once", split.most_gradients}, {"all_needed", split.all_needed}};
   json["lanes"] = Json::array();
   for (const Lane& lane : plan.lanes) json["lanes"].push_back(lane.name);
   json["choices"] = {{"recompute", repeats(plan)},
                      {"recompute_as_faster", plan.duplicates.values},
-                     {"compress", count_ops(graph, &Op::unpacks)},
+                     {"compress", count_nodes(graph, unpacks_own)},
                      {"disk", copies(plan)},
-                     {"invert", count_ops(graph, &Op::undoes)}};
+                     {"invert", count_nodes(graph, undoes)}};
   return json;
 }
 

@@ -4,6 +4,7 @@
 //   donate → home        which values live in the memory of a donated input
 //   order → executions   what runs when
 //   remat → executions   what runs again, to stay within a budget: a node listed twice is a recomputation
+//   release → executions  updates of donated memory as early as they can run
 //   fuse → groups        which runs are one kernel, so that what passes between them needs no memory
 //   duplicate → executions   what each kernel that reads it makes for itself
 //   in_place → overwrites, liveness → buffers, layout → offsets

@@ -15,6 +15,8 @@ Draft order(Draft draft);
 Draft hints(Draft draft);
 // What runs more than once, so that what has a gap need not stay in memory; only with a budget.
 Draft remat(Draft draft);
+// Updates of donated memory as soon as what they read is there; never at a higher load.
+Draft release(Draft draft);
 // Which runs are one kernel, and so next to each other; never at a higher load.
 Draft fuse(Draft draft);
 // Which values each kernel that reads them makes for itself, because that is faster; never at a higher load.

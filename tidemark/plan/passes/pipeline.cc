@@ -44,6 +44,10 @@ const Row passes[] = {
       "after order: which values wait, and how long, is known only for an order; before in_place, which must "
       "see every reader"},
      remat},
+    {{"release", optional,
+      "after order and remat, which count updates as runs by themselves and may let them wait; before fuse, "
+      "which makes each update a kernel where it stands"},
+     release},
     {{"fuse", optional,
       "after remat: what runs again joins its readers like anything else; before in_place, which goes by "
       "groups"},

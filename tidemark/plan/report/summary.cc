@@ -5,6 +5,8 @@
 #include <set>
 
 #include "tidemark/plan/plan.h"
+#include "tidemark/plan/report/packed.h"
+#include "tidemark/plan/report/peak_split.h"
 #include "tidemark/plan/report/plan_hash.h"
 
 namespace tidemark {
@@ -73,6 +75,24 @@ std::string describe(const HintReport& hint) {
   return text;
 }
 
+// The parts of the peak that are not empty, the largest first; and how many gradients are there at once.
+std::string describe(const PeakSplit& split) {
+  std::vector<PeakRole> roles;
+  for (int r = 0; r < peak_role_count; ++r) {
+    if (split.bytes[static_cast<std::size_t>(r)] > 0) roles.push_back(static_cast<PeakRole>(r));
+  }
+  std::ranges::stable_sort(roles, std::greater(), [&](PeakRole role) { return split.of(role); });
+  std::string text;
+  for (const PeakRole role : roles)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(role), bytes(split.of(role)));
+  return text;
+}
+std::string describe_gradients(const PeakSplit& split) {
+  return fmt::format("{} of {} at once{}", bytes(split.most_gradients), bytes(split.all_gradients),
+                     split.all_needed ? ": every update needs all of them (a norm over all, a loss scale)"
+                                      : ", each until its parameter's update");
+}
+
 struct Counts {
   int in_place = 0, donated = 0, views = 0, reused = 0, again = 0;
   int kernels = 0, grouped = 0,
@@ -90,7 +110,7 @@ void count_nodes(const Graph& graph, Counts& counts) {
   for (const Node& node : graph.nodes()) {
     for (const Graph& region : node.regions) count_nodes(region, counts);
     counts.undone += node.op->undoes;
-    if (!node.op->unpacks || !seen.insert(node.operands[0].index).second) continue;
+    if (!unpacks_own(graph, node) || !seen.insert(node.operands[0].index).second) continue;
     ++counts.packed;
     counts.packed_bytes += graph.type(node.operands[0]).bytes();
     counts.plain_bytes += graph.type(node.results[0]).bytes();
@@ -213,6 +233,9 @@ std::string summary(const Graph& graph, const Plan& plan) {
   }
   if (plan.steps.empty()) return text;
 
+  const PeakSplit split = peak_split(graph, plan);
+  line("peak holds", describe(split));
+  if (split.gradients > 0) line("gradients", describe_gradients(split));
   const std::int32_t at = peak_step(plan);
   const Node& node = graph[plan.steps[static_cast<std::size_t>(at)].node];
   line("at the peak", fmt::format("step {} of {}, {}{}", at, plan.steps.size(), node.op->name,
