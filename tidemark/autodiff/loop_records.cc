@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tidemark/autodiff/record_cut.h"
+#include "tidemark/ir/effects.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 
@@ -44,7 +45,7 @@ LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint, const std::ve
 }
 
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
-                               std::span<const Var> operands) {
+                               std::span<const Var> operands, bool replays) {
   const Graph& joint = records.joint;
   Graph body;
   Builder inside(body);
@@ -61,7 +62,7 @@ std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, Loo
   for (ValueId v : records.stacked) body.add_output(image[v.index].id());
   attrs.keep = 0;
   std::vector<Graph> regions;
-  regions.push_back(std::move(body));
+  regions.push_back(replays ? for_replay(body) : std::move(body));
   return builder.call(op::loop, operands, pack(attrs), std::move(regions));
 }
 

@@ -47,9 +47,10 @@ struct LeanerRecords {
 std::vector<LeanerRecords> leaner_records(const LoopReverseAttrs& attrs, const Graph& joint);
 LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint, const std::vector<bool>& again);
 
-// The first loop, for the operands of the loop it replaces: its results, then what is stacked.
+// The first loop, for the operands of the loop it replaces: its results, then what is stacked. `replays`: it
+// has run before, and its effects have happened.
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
-                               std::span<const Var> operands);
+                               std::span<const Var> operands, bool replays = false);
 
 // What comes to the second from outside its steps. `operands`: of the reversal.
 struct BackwardStart {
