@@ -29,7 +29,8 @@ class SegmentKeeping {
                                  std::span<const Var> operands) const = 0;
   // What comes to all segments from outside their steps. `operands`: of the reversal of the whole loop.
   virtual std::vector<Var> invariants(Builder& builder, std::span<const Var> operands) const = 0;
-  // The gradients. `operands`: of the reversal, for this segment, snapshots unread; `kept`: what forward gave.
+  // The gradients. `operands`: of the reversal, for this segment, snapshots unread; `kept`: what forward
+  // gave.
   virtual std::vector<Var> backward(Builder& builder, const LoopReverseAttrs& attrs,
                                     std::span<const Var> operands, std::span<const Var> kept,
                                     const BackwardStart& start) const = 0;

@@ -19,6 +19,7 @@ struct DiskCut {
   std::int64_t segments = 0;
   std::int64_t again = 0;    // of the first of them
   std::int64_t own = 0;      // bytes for what each keeps, in memory
+  std::int64_t slots = 0;    // states that these are; 0: records are kept
   std::int64_t on_disk = 0;  // bytes there
   std::int64_t beside = 0;   // bytes of slices, of one segment, that a whole loop has no copies of
   double seconds = 0;        // of the loop and its reverse
@@ -30,12 +31,17 @@ struct DiskLoopRates {
   Link out = {}, in = {};
 };
 
-// Within `memory` bytes for what is kept (or as little as there can be) and `disk` bytes there, in up to `most`
-// segments; the fastest first. Some may turn out to need more memory, since beside what a segment keeps there
-// are the states that it begins and ends with, and one on its way: of one kind, all of them. Empty: there is no
-// room for any.
+// In memory beside what a segment keeps: the states that it begins and ends with, and one on its way.
 inline constexpr std::int64_t most_states_beside = 3;
+
+// Within `memory` bytes for what is kept (or as little as there can be) and `disk` bytes there, in up to
+// `most` segments; the fastest first. Some leave less beside than they may need. Empty: there is no room for
+// any.
 std::vector<DiskCut> disk_cuts(const DiskLoop& loop, const DiskLoopRates& rates, std::int64_t memory,
                                std::int64_t disk, std::int64_t most);
+
+// Of the loop and its reverse without a disk: with states in `memory` bytes; with all records where that is
+// negative.
+double seconds_alone(const DiskLoop& loop, const DiskLoopRates& rates, std::int64_t memory);
 
 }  // namespace tidemark

@@ -16,18 +16,24 @@ constexpr double worth_a_try = 1.02;  // of what the best takes, by the formula:
 // Each segment is several loops in the graph, each with its body: that is what planning can carry.
 constexpr std::int64_t most_segments = 256, most_nodes = 60'000;
 
+int disk_of(const Machine& machine) {
+  const auto found = std::ranges::find(machine.further, disk_memory_name, &MachineMemory::name);
+  return found == machine.further.end() ? 0 : static_cast<int>(found - machine.further.begin()) + 1;
+}
+
 // Where the machine's file knows of no disk, the reference machine's.
 Machine with_disk(Machine machine) {
   const Machine& reference = reference_machine();
-  if (std::ranges::count(machine.further, disk_memory_name, &MachineMemory::name) > 0) return machine;
-  const auto disk = std::ranges::find(reference.further, disk_memory_name, &MachineMemory::name);
-  const int there = static_cast<int>(disk - reference.further.begin()) + 1;
-  machine.further.push_back(*disk);
-  const int here = static_cast<int>(machine.further.size());
-  Link out = *find_link(reference, 0, there), in = *find_link(reference, there, 0);
-  out.to = in.from = here;
-  machine.links.push_back(out);
-  machine.links.push_back(in);
+  const int there = disk_of(reference);
+  if (disk_of(machine) == 0)
+    machine.further.push_back(reference.further[static_cast<std::size_t>(there) - 1]);
+  const int here = disk_of(machine);
+  const auto add = [&](Link link, int from, int to) {
+    link.from = from, link.to = to;
+    if (!find_link(machine, from, to)) machine.links.push_back(link);
+  };
+  add(*find_link(reference, 0, there), 0, here);
+  add(*find_link(reference, there, 0), here, 0);
   return machine;
 }
 
@@ -75,29 +81,29 @@ std::string DiskLoopSearch::why_not(const DiskLoop& loop) const {
   const bool unlimited = loop.memory < 0 && !options_.memory;
   if (unlimited || (loop.memory >= 0 && loop.record_bytes() * loop.trips <= loop.memory))
     return "its memory holds all that its reverse reads";
-  if (loop.trips < 2) return "it has one step";
+  if (loop.trips < 2) return "it has no second step";
   return {};
 }
 
-std::vector<DiskCut> DiskLoopSearch::cuts_of(const DiskLoop& loop, const Plan& whole) const {
-  const auto there = std::ranges::find(machine_.further, disk_memory_name, &MachineMemory::name);
-  const int number = static_cast<int>(there - machine_.further.begin()) + 1;
-  const DiskLoopRates rates{.step = region_seconds(loop.step, options_),
-                            .back = region_seconds(loop.back, options_),
-                            .out = *find_link(machine_, 0, number),
-                            .in = *find_link(machine_, number, 0)};
+DiskLoopRates DiskLoopSearch::rates_of(const DiskLoop& loop) const {
+  const int disk = disk_of(machine_);
+  return {.step = region_seconds(loop.step, options_),
+          .back = region_seconds(loop.back, options_),
+          .out = *find_link(machine_, 0, disk),
+          .in = *find_link(machine_, disk, 0)};
+}
+
+std::vector<DiskCut> DiskLoopSearch::cuts_of(const DiskLoop& loop, const DiskLoopRates& rates,
+                                             std::int64_t available) const {
   const auto nodes = static_cast<std::int64_t>(2 * loop.step.nodes().size() + loop.back.nodes().size());
   const std::int64_t most = std::clamp<std::int64_t>(most_nodes / (nodes + 1), 2, most_segments);
-  std::int64_t disk = loop.disk;
-  for (const TierBudget& tier : options_.tiers) {
-    if (tier.memory == disk_memory_name) disk = std::min(disk, tier.bytes);
-  }
+  const auto tier = std::ranges::find(options_.tiers, disk_memory_name, &TierBudget::memory);
+  const std::int64_t disk = tier == options_.tiers.end() ? 0 : std::min(loop.disk, tier->bytes);
   if (loop.memory >= 0) return disk_cuts(loop, rates, loop.memory, disk, most);
   // As much as the budget of the program leaves, or less.
   std::vector<DiskCut> cuts;
   for (int part = 2; part <= 8; part *= 2) {
-    const std::int64_t memory = (*options_.memory - whole.input_bytes) / part;
-    for (DiskCut& cut : disk_cuts(loop, rates, memory, disk, most)) {
+    for (DiskCut& cut : disk_cuts(loop, rates, available / part, disk, most)) {
       cut.kind = cut.kind * 10 + part;
       cuts.push_back(cut);
     }
@@ -129,27 +135,30 @@ std::optional<PlanWithLoops> DiskLoopSearch::planned(const std::vector<Waiting>&
 }
 
 std::optional<PlanWithLoops> DiskLoopSearch::fastest(std::vector<Waiting> waiting, const LoopMemory& others,
-                                                     std::int64_t budget) {
+                                                     std::int64_t budget, double rest) {
   std::optional<PlanWithLoops> best;
-  double promised = 0;  // of the best, by the formula
   for (int left = most_plans; left > 0; --left) {
-    double seconds = 0;
+    double seconds = rest;
     for (const Waiting& loop : waiting) {
       if (loop.ways.empty()) return best;
       seconds += loop.ways.front().seconds;
     }
     const bool late = options_.control && options_.control->time_is_up();
-    if (best && (late || seconds > worth_a_try * promised)) return best;
+    if (best && (late || seconds > worth_a_try * best->plan.value().seconds)) return best;
 
     std::optional<PlanWithLoops> found = planned(waiting, others, budget);
     for (Waiting& loop : waiting) {
       const DiskCut tried = loop.ways.front();
-      if (loop.ways.size() > 1 || waiting.size() == 1) loop.ways.erase(loop.ways.begin());
-      if (!found) std::erase_if(loop.ways, [&](const DiskCut& cut) { return cut.kind == tried.kind; });
+      loop.ways.erase(loop.ways.begin());
+      // With a few segments less it would not fit either.
+      if (!found) {
+        std::erase_if(loop.ways, [&](const DiskCut& cut) {
+          return cut.kind == tried.kind && 2 * cut.segments > tried.segments;
+        });
+      }
     }
     if (!found || (best && found->plan.value().seconds >= best->plan.value().seconds)) continue;
     best = std::move(found);
-    promised = seconds;
   }
   return best;
 }
@@ -157,26 +166,36 @@ std::optional<PlanWithLoops> DiskLoopSearch::fastest(std::vector<Waiting> waitin
 PlanWithLoops DiskLoopSearch::best_with(PlanWithLoops whole, const LoopMemory& others) {
   std::vector<HintReport> reports;
   for (const FolderWish& wish : wishes_) {
-    if (wish.inside) reports.push_back(no_effect(wish.where, "bodies of loops do not use the disk"));
+    const bool is_alone = std::ranges::count(loops_, wish.where, &DiskLoop::where) == 0;
+    if ((!wish.inside && !is_alone) || std::ranges::count(reports, wish.where, &HintReport::where) > 0)
+      continue;
+    reports.push_back(no_effect(wish.where, wish.inside
+                                                ? "bodies of loops do not use the disk"
+                                                : "several gradients read its states, and all are kept"));
   }
   const Plan& plain = whole.plan ? whole.plan.value() : whole.plan.error().smallest;
   const double least_seconds = plain.least_seconds;
   std::int64_t budget = options_.memory.value_or(plain.peak());
+  double rest = plain.seconds;  // without these loops
   std::vector<Waiting> waiting;
   for (const DiskLoop& loop : loops_) {
     std::string reason = why_not(loop);
-    std::vector<DiskCut> ways = reason.empty() ? cuts_of(loop, plain) : std::vector<DiskCut>();
-    if (reason.empty() && ways.empty()) reason = "the disk has no room for a state";
+    const DiskLoopRates rates = reason.empty() ? rates_of(loop) : DiskLoopRates();
+    std::vector<DiskCut> ways;
+    if (reason.empty()) ways = cuts_of(loop, rates, budget - plain.input_bytes);
+    if (reason.empty() && ways.empty())
+      reason = "the disk has no room for a state, or a state is too small for it";
     if (!reason.empty()) {
       reports.push_back(no_effect(loop.where, std::move(reason)));
       continue;
     }
     if (!options_.memory)
       budget += std::max<std::int64_t>(0, (1 + most_states_beside) * loop.state_bytes() - loop.memory);
+    rest -= seconds_alone(loop, rates, loop.memory);
     waiting.push_back({&loop, std::move(ways)});
   }
   std::optional<PlanWithLoops> best;
-  if (!waiting.empty()) best = fastest(waiting, others, budget);
+  if (!waiting.empty()) best = fastest(waiting, others, budget, std::max(0.0, rest));
   const bool faster = best && (!whole.plan || best->plan.value().seconds < plain.seconds);
   for (const Waiting& loop : waiting) {
     if (faster) continue;

@@ -1,6 +1,6 @@
-// Loops with a disk of their own (LoopOptions::disk), cut into segments that wait there (disk_cuts.h). The cuts
-// that are best by the formula are planned, with the waiting asked for as hints ask for it; the fastest is
-// taken if it is faster than loops that leave the disk alone.
+// Loops with a disk of their own (LoopOptions::disk), cut into segments that wait there (disk_cuts.h). The
+// cuts that are best by the formula are planned, with the waiting asked for as hints ask for it; the fastest
+// is taken if it is faster than loops that leave the disk alone.
 #pragma once
 #include <optional>
 
@@ -30,11 +30,15 @@ class DiskLoopSearch {
     std::vector<DiskCut> ways;
   };
   std::string why_not(const DiskLoop& loop) const;  // empty: it may be cut
-  std::vector<DiskCut> cuts_of(const DiskLoop& loop, const Plan& whole) const;
+  DiskLoopRates rates_of(const DiskLoop& loop) const;
+  // `available`: of the budget, beside the inputs.
+  std::vector<DiskCut> cuts_of(const DiskLoop& loop, const DiskLoopRates& rates,
+                               std::int64_t available) const;
   std::optional<PlanWithLoops> planned(const std::vector<Waiting>& waiting, const LoopMemory& others,
                                        std::int64_t budget);
+  // `rest`: seconds of what is not in these loops.
   std::optional<PlanWithLoops> fastest(std::vector<Waiting> waiting, const LoopMemory& others,
-                                       std::int64_t budget);
+                                       std::int64_t budget, double rest);
 
   const Graph& unlowered_;
   const std::vector<std::string>& skip_;

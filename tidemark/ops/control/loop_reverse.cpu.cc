@@ -172,8 +172,8 @@ std::size_t float_carries(const Call& call, std::int64_t carries) {
 }
 
 // A gradient of what is carried over the seed it begins as, a sum over what it was so far; snapshots over
-// themselves, since slots are used again. A gradient of an x over an x or a seed of a y: once an iteration is reversed, nobody reads its
-// slices.
+// themselves, since slots are used again. A gradient of an x over an x or a seed of a y: once an iteration
+// is reversed, nobody reads its slices.
 bool in_place(const Call& call, int result, int operand) {
   const auto a = call.attrs_as<LoopReverseAttrs>();
   const int carried = static_cast<int>(float_carries(call, a.carries));

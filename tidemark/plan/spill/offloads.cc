@@ -220,7 +220,8 @@ class Offloading {
           for (std::size_t t = k; t < leaving->left; ++t) load[t] -= joint_.items[at(leaving->item)].bytes;
           leaving->left = k;
         } else if (returning) {
-          for (std::size_t t = returning->returns; t <= k; ++t) load[t] -= joint_.items[at(returning->back)].bytes;
+          for (std::size_t t = returning->returns; t <= k; ++t)
+            load[t] -= joint_.items[at(returning->back)].bytes;
           returning->returns = k + 1;
         } else {
           break;
