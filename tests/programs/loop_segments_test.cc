@@ -21,6 +21,13 @@ LoopMemory in_segments(std::int64_t count) {
   return memory;
 }
 
+// As loops with a disk are cut: so many of the first segments run again from the states they begin with.
+LoopMemory on_disk(std::int64_t count, std::int64_t again, std::int64_t own) {
+  LoopMemory memory;
+  memory.each = {.own = own, .segments = count, .again = again, .on_disk = true};
+  return memory;
+}
+
 int loops_in(const Graph& graph) {
   return static_cast<int>(std::ranges::count(graph.nodes(), &op::loop, &Node::op));
 }
@@ -47,12 +54,27 @@ class RandomSegments {
       if (std::string wrong = planned_difference(segments, program.inputs, expected); !wrong.empty())
         return wrong;
     }
+    for (const auto& [count, again, own] : on_disk_cuts) {
+      const Graph segments = prepare_graph(program.graph, {}, nullptr, on_disk(count, again, own));
+      const std::string text =
+          bit_difference(interpret(segments, program.inputs, device_->pool()), expected, NaNs::alike);
+      if (!text.empty()) return fmt::format("in {} segments, {} again, {} each: {}", count, again, own, text);
+      if (count != 4 || programs_ % 4 != 0) continue;
+      if (std::string wrong = planned_difference(segments, program.inputs, expected); !wrong.empty())
+        return "on disk, " + wrong;
+    }
     return "";
   }
 
   int cut = 0, moved = 0;
 
  private:
+  struct OnDisk {
+    std::int64_t count, again, own;
+  };
+  // States in one slot and in some, records; all of what is kept waits, a part, or states alone.
+  static constexpr OnDisk on_disk_cuts[] = {{2, 1, 1}, {4, 2, 600}, {7, 0, 600}, {5, 4, unlimited_memory}};
+
   // With the disk alone, so that something moves.
   std::string planned_difference(const Graph& segments, const std::vector<Literal>& inputs,
                                  const std::vector<Literal>& expected) {

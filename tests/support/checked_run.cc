@@ -83,12 +83,7 @@ struct Site {
   std::size_t first, last;  // steps
   std::int64_t base;        // of the plan's arena, in the whole arena
   std::string name;
-  bool transfers = false;  // files are read into its scratch and written from it while its body runs
 };
-
-bool has_transfers(const Node& node) {
-  return node.op == &op::loop_reverse && unpack<LoopReverseAttrs>(node.attrs).uses_files();
-}
 
 void add_sites(const Graph& graph, const Plan& plan, std::int64_t base, const std::string& within,
                std::vector<Site>& sites) {
@@ -103,7 +98,7 @@ void add_sites(const Graph& graph, const Plan& plan, std::int64_t base, const st
       for (std::size_t r = 0; r < node.regions.size(); ++r)
         add_sites(node.regions[r], body.regions[r], inside, fmt::format("{}, region {}, ", name, r), sites);
     }
-    sites.push_back({&plan, t, end, base, name, has_transfers(node)});
+    sites.push_back({&plan, t, end, base, name});
     t = end;
   }
 }
@@ -164,14 +159,11 @@ class CheckedDevice final : public CpuDevice {
     std::vector<Stretch> may_change;
     for (const TensorRef& out : args.out) may_change.push_back(stretch_of(out));
     poison(site, args, may_change);
-    may_change.insert(may_change.end(), transfers_.begin(), transfers_.end());
-    if (site.transfers) transfers_.push_back({args.scratch, arena_->base + arena_bytes_});
     std::vector<std::vector<std::byte>> before;  // bodies run inside: each launch has its own
     for (const Stretch& memory : memory_) before.emplace_back(memory.begin, memory.end);
     KernelArgs inner = args;
     inner.attributes = launch.attributes.get();
     launch.run(inner);
-    if (site.transfers) transfers_.pop_back();
     for (std::size_t m = 0; m < memory_.size(); ++m) compare(site, memory_[m], before[m], may_change, m == 0);
   }
 
@@ -231,8 +223,7 @@ class CheckedDevice final : public CpuDevice {
   mutable std::size_t next_ = 0;
   std::unique_ptr<GuardedMemory> arena_;
   std::vector<std::unique_ptr<GuardedMemory>> inputs_;
-  std::vector<Stretch> memory_;             // the arena first, where there is one
-  mutable std::vector<Stretch> transfers_;  // where files are read to while bodies run
+  std::vector<Stretch> memory_;  // the arena first, where there is one
   std::int64_t arena_bytes_ = 0;
 };
 

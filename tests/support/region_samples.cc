@@ -115,7 +115,7 @@ std::vector<RegionSample> reversals() {
     %8 = add(%sum, %7) : f64[3]
     return %6, %4, %8
   })";
-  const auto known = [&](std::int64_t slots, bool reverse) {
+  const auto known = [&](std::int64_t slots, bool reverse, bool sums_given = false) {
     const LoopReverseAttrs attrs{.trips = 4,
                                  .carries = 1,
                                  .scanned = 1,
@@ -123,8 +123,10 @@ std::vector<RegionSample> reversals() {
                                  .wanted_scanned = 1,
                                  .wanted_captured = 1,
                                  .slots = slots,
-                                 .reverse = reverse};
-    const std::vector<Sample::Operand> in = {real({slots, 3}), real({4, 3}), real({3}), real({4}), real({3})};
+                                 .reverse = reverse,
+                                 .sums_given = sums_given};
+    std::vector<Sample::Operand> in = {real({slots, 3}), real({4, 3}), real({3}), real({4}), real({3})};
+    if (sums_given) in.push_back(real({3}));
     // In fewer slots it is decided how it runs, and no longer differentiated.
     return RegionSample{{.in = in, .attrs = pack(attrs), .smooth = slots == 4}, {step, back}, slots == 4};
   };
@@ -148,7 +150,12 @@ std::vector<RegionSample> reversals() {
   places.type.shape = {1};
   const std::vector<Sample::Operand> in = {real({1, 2}), real({2}), real({2}), places, exactly(5)};
   return {
-      known(4, false), known(4, true), known(2, false), known(1, true),
+      known(4, false),
+      known(4, true),
+      known(2, false),
+      known(1, true),
+      known(4, false, true),
+      known(2, true, true),
       RegionSample{{.in = in, .attrs = pack(unknown), .smooth = false}, {tripling, back_of_tripling}, false}};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tidemark/autodiff/record_cut.h"
+#include "tidemark/ir/effects.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 
@@ -67,10 +68,11 @@ Graph forward_step(const LoopReverseAttrs& attrs, const Graph& joint) {
 }
 
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
-                               std::span<const Var> operands) {
+                               std::span<const Var> operands, bool replays) {
+  Graph body = body_of(records);
   attrs.keep = 0;
   std::vector<Graph> regions;
-  regions.push_back(body_of(records));
+  regions.push_back(replays ? for_replay(body) : std::move(body));
   return builder.call(op::loop, operands, pack(attrs), std::move(regions));
 }
 

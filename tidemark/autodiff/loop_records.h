@@ -50,9 +50,10 @@ LoopRecords records_of(const LoopReverseAttrs& attrs, Graph joint, const std::ve
 // The step itself: (carry…, x…, captured…) → (carry'…, y…), out of its reverse.
 Graph forward_step(const LoopReverseAttrs& attrs, const Graph& joint);
 
-// The first loop, for the operands of the loop it replaces: its results, then what is stacked.
+// The first loop, for the operands of the loop it replaces: its results, then what is stacked. `replays`: it
+// has run before, and its effects have happened.
 std::vector<Var> write_forward(Builder& builder, const LoopRecords& records, LoopAttrs attrs,
-                               std::span<const Var> operands);
+                               std::span<const Var> operands, bool replays = false);
 
 // What comes to the second from outside its steps. `operands`: of the reversal.
 struct BackwardStart {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark {
@@ -38,58 +39,95 @@ void put(Var& stack, const Var& part, const Window& window, std::int64_t trips) 
   }
 }
 
+// Values of little size stay where they are.
+void ask_for_disk(Builder& builder, std::span<const Var> values) {
+  for (const Var& value : values) {
+    if (value.type().bytes() > buffer_alignment)
+      builder.graph().add_hint(
+          {.kind = HintKind::offload, .value = value.id(), .where = builder.where(), .format = {}});
+  }
+}
+
+// What waits for the reverse of all segments but the last: the stacks, or the states that those begin with
+// which make theirs again. What the whole loop begins with is there anyway.
+void ask_for_disk(Builder& builder, const LoopSegments& segments, std::size_t carries) {
+  const std::size_t made = segments.results.size();  // what is carried, the ys
+  for (std::size_t k = 0; k + 1 < segments.kept.size(); ++k) {
+    const std::span<const Var> kept = segments.kept[k], begin = segments.begin[k];
+    if (!kept.empty()) {
+      ask_for_disk(builder, kept.subspan(made));
+    } else if (k > 0) {
+      ask_for_disk(builder, begin.first(carries));
+    }
+  }
+}
+
 }  // namespace
 
-LoopSegments write_forward_segments(Builder& builder, const LoopRecords& records, const LoopAttrs& attrs,
-                                    std::span<const Var> operands, std::int64_t count,
-                                    const std::vector<bool>& outlive) {
-  const std::size_t carries = records.at.carries, scanned = records.at.scanned;
+std::int64_t segment_length(std::int64_t trips, std::int64_t count) {
+  return (trips + count - 1) / std::max<std::int64_t>(1, count);
+}
+
+LoopSegments write_forward_segments(Builder& builder, const SegmentKeeping& keeping, const LoopAttrs& attrs,
+                                    std::span<const Var> operands, const SegmentCut& cut) {
+  const auto carries = static_cast<std::size_t>(attrs.carries);
+  const std::size_t scans_end = carries + static_cast<std::size_t>(attrs.scanned), ys = cut.outlive.size();
+  const std::int64_t count = std::clamp<std::int64_t>(cut.count, 1, attrs.trips);
   LoopSegments segments;
-  count = std::clamp<std::int64_t>(count, 1, attrs.trips);
-  std::vector<Var> in(operands.begin(), operands.end());
-  const std::size_t ys = records.joint.outputs().size() - records.at.results - carries;
+  segments.attrs = attrs;
   segments.results.resize(carries + ys);
+  std::vector<Var> in(operands.begin(), operands.end());
   for (std::int64_t k = 0, begin = 0; k < count; ++k) {
     const std::int64_t end = attrs.trips * (k + 1) / count;
     const Window window = window_of_steps(begin, end, attrs.trips, attrs.reverse);
-    for (std::size_t i = carries; i < carries + scanned; ++i) in[i] = part_of(operands[i], window);
+    for (std::size_t i = carries; i < scans_end; ++i) in[i] = part_of(operands[i], window);
     LoopAttrs own = attrs;
     own.trips = end - begin;
-    segments.kept.push_back(write_forward(builder, records, own, in));
-    const std::vector<Var>& made = segments.kept.back();
+    own.keep = 0;
+    segments.begin.push_back(in);
+    const bool keeps = k >= cut.again || k + 1 == count;
+    const std::vector<Var> made =
+        keeps ? keeping.forward(builder, own, in) : builder.call(op::loop, in, pack(own), {*cut.step});
+    segments.kept.push_back(keeps ? made : std::vector<Var>());
     std::copy_n(made.begin(), carries, in.begin());
     for (std::size_t y = carries; y < carries + ys; ++y)
       put(segments.results[y], made[y], window, attrs.trips);
     segments.ends.push_back(begin = end);
   }
   std::copy_n(in.begin(), carries, segments.results.begin());
+  if (cut.on_disk) ask_for_disk(builder, segments, carries);
   for (std::size_t k = 0; k < segments.kept.size(); ++k) {
     const Window window =
         window_of_steps(k == 0 ? 0 : segments.ends[k - 1], segments.ends[k], attrs.trips, attrs.reverse);
-    for (std::size_t y = 0; y < ys; ++y) {
-      if (outlive[y]) segments.kept[k][carries + y] = part_of(segments.results[carries + y], window);
+    for (std::size_t y = 0; y < ys && !segments.kept[k].empty(); ++y) {
+      if (cut.outlive[y]) segments.kept[k][carries + y] = part_of(segments.results[carries + y], window);
     }
   }
   return segments;
 }
 
-std::vector<Var> write_backward_segments(Builder& builder, const LoopRecords& records,
-                                         const LoopReverseAttrs& attrs, std::span<const Var> operands,
-                                         const LoopSegments& segments) {
-  const ReversalLayout& at = records.at;
+std::vector<Var> write_backward_segments(Builder& builder, const SegmentKeeping& keeping,
+                                         const LoopReverseAttrs& attrs, const ReversalLayout& at,
+                                         std::span<const Var> operands, const LoopSegments& segments) {
   const std::size_t seeds = at.carries + at.scanned, y_seeds = seeds + at.float_carries;
   const auto seeded = static_cast<std::size_t>(attrs.seeded);
-  const std::vector<Var> invariants = write_invariants(builder, records, operands);
+  const std::vector<Var> invariants = keeping.invariants(builder, operands);
   std::vector<Var> in(operands.begin(), operands.end()), gradients(at.results), sums;
   for (std::size_t k = segments.kept.size(); k-- > 0;) {
     const std::int64_t begin = k == 0 ? 0 : segments.ends[k - 1], end = segments.ends[k];
     const Window window = window_of_steps(begin, end, attrs.trips, attrs.reverse);
     for (std::size_t i = at.carries; i < seeds; ++i) in[i] = part_of(operands[i], window);
     for (std::size_t i = y_seeds; i < y_seeds + seeded; ++i) in[i] = part_of(operands[i], window);
+    LoopAttrs forward = segments.attrs;
     LoopReverseAttrs own = attrs;
-    own.trips = end - begin;
+    own.trips = forward.trips = end - begin;
+    forward.keep = 0;
+    own.whole = segments.kept.size() > 1 ? attrs.trips : 0;
+    own.again = segments.kept[k].empty();
+    const std::vector<Var> kept =
+        own.again ? keeping.again(builder, forward, segments.begin[k]) : segments.kept[k];
     const std::vector<Var> found =
-        write_backward(builder, records, own, in, segments.kept[k], {.invariants = invariants, .sums = sums});
+        keeping.backward(builder, own, in, kept, {.invariants = invariants, .sums = sums});
     for (std::size_t r = 0; r < at.results; ++r) {
       if (at.is_stacked(r)) {
         put(gradients[r], found[r], window, attrs.trips);
@@ -98,7 +136,8 @@ std::vector<Var> write_backward_segments(Builder& builder, const LoopRecords& re
       }
     }
     std::copy_n(found.begin(), at.float_carries, in.begin() + static_cast<std::ptrdiff_t>(seeds));
-    sums.assign(found.begin() + static_cast<std::ptrdiff_t>(at.stacked_end), found.end());
+    sums.assign(found.begin() + static_cast<std::ptrdiff_t>(at.stacked_end),
+                found.begin() + static_cast<std::ptrdiff_t>(at.results));
   }
   return gradients;
 }

@@ -11,7 +11,6 @@
 #include "tidemark/autodiff/loop_segments.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ir/effects.h"
-#include "tidemark/ops/control/loop_files.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/control/while_loop.h"
 #include "tidemark/ops/registry.h"
@@ -44,10 +43,10 @@ class Settling {
 
  private:
   struct Decision {
-    std::optional<LoopRecords> records;
-    std::int64_t slots = 0;
-    std::optional<FileSlots> files;
-    LoopSegments segments;  // by records
+    std::unique_ptr<LoopRecords> records = {};  // where they are kept
+    std::int64_t slots = 0;                     // of a whole loop that keeps states
+    std::unique_ptr<SegmentKeeping> keeping = {};
+    LoopSegments segments = {};  // with `keeping`
   };
 
   std::vector<Var> operands(const Node& node) const {
@@ -105,12 +104,13 @@ class Settling {
     const Node& reversal = source_[pair->second];
     Decision& decision = decisions_[pair->second.index];
     const LoopLimit given = limit_of(id);
-    const std::int64_t limit = attrs.memory >= 0 ? std::min(given.own, attrs.memory) : given.own;
-    LoopRecords records =
-        records_of(unpack<LoopReverseAttrs>(reversal.attrs), lower_loops(reversal.regions[1], given.inside));
+    const bool limited = attrs.memory >= 0 && !given.on_disk;
+    const std::int64_t limit = limited ? std::min(given.own, attrs.memory) : given.own;
+    const std::int64_t stacked = given.on_disk ? segment_length(attrs.trips, given.segments) : attrs.trips;
+    const auto& reversed = unpack<LoopReverseAttrs>(reversal.attrs);
+    LoopRecords records = records_of(reversed, lower_loops(reversal.regions[1], given.inside));
     const bool replayable = first_unreplayable(node.regions[0]) == nullptr;
-    if (records.bytes(attrs.trips) > limit && replayable && attrs.memory < 0) {
-      const auto& reversed = unpack<LoopReverseAttrs>(reversal.attrs);
+    if (records.bytes(stacked) > limit && replayable && attrs.memory < 0 && !given.on_disk) {
       for (const LeanerRecords& leaner : leaner_records(reversed, records.joint)) {
         // A record of the size of a state is one: in a whole loop, states are handed on without a copy.
         const bool is_state = leaner.step_bytes == state_bytes(source_, node) && given.segments == 1;
@@ -119,22 +119,28 @@ class Settling {
         break;
       }
     }
-    if (records.bytes(attrs.trips) <= limit || !replayable) {
-      decision.segments = write_forward_segments(builder_, records, attrs, operands(node), given.segments,
-                                                 outliving_ys(node, attrs, pair->second));
-      decision.records = std::move(records);
-      define(node, decision.segments.results);
+    const bool keeps_records = records.bytes(stacked) <= limit || !replayable;
+    const std::int64_t state = std::max<std::int64_t>(1, state_bytes(source_, node));
+    const std::int64_t slots = std::clamp<std::int64_t>(limit / state, 1, attrs.trips);
+    if (!keeps_records && !given.on_disk) {
+      decision.slots = attrs.keep = slots;
+      define(node, builder_.call(op::loop, operands(node), pack(attrs), lowered_regions(id)));
       return;
     }
-    const std::int64_t state = std::max<std::int64_t>(1, state_bytes(source_, node));
-    decision.slots = attrs.keep = std::clamp<std::int64_t>(limit / state, 1, attrs.trips);
-    // A program that has no room for the buffers of transfers does without files.
-    const bool room = given.own / state >= least_states_with_files;
-    if (attrs.keep < attrs.trips && attrs.disk >= state && room) {
-      decision.files = file_slots(attrs.trips, state, limit, attrs.disk);
-      decision.slots = attrs.keep = 1;
+    const std::vector<Graph> regions = lowered_regions(id);
+    if (keeps_records) {
+      decision.records = std::make_unique<LoopRecords>(std::move(records));
+      decision.keeping = keeping_records(*decision.records);
+    } else {
+      decision.keeping = keeping_states(regions[0], reversed_regions(pair->second), slots);
     }
-    define(node, builder_.call(op::loop, operands(node), pack(attrs), lowered_regions(id)));
+    const SegmentCut cut{.count = given.segments,
+                         .again = replayable ? given.again : 0,
+                         .on_disk = given.on_disk,
+                         .step = &regions[0],
+                         .outlive = outliving_ys(node, attrs, pair->second)};
+    decision.segments = write_forward_segments(builder_, *decision.keeping, attrs, operands(node), cut);
+    define(node, decision.segments.results);
   }
 
   // All states where the number of steps is bounded and the memory is there, else as many as there is memory
@@ -186,17 +192,14 @@ class Settling {
     const Node& node = source_[id];
     auto attrs = unpack<LoopReverseAttrs>(node.attrs);
     const auto found = decisions_.find(id.index);
-    if (found != decisions_.end() && found->second.records) {
+    if (found != decisions_.end() && found->second.keeping) {
       // Snapshots have no image; the operands that matter come after them.
-      define(node, write_backward_segments(builder_, *found->second.records, attrs, operands(node),
+      define(node, write_backward_segments(builder_, *found->second.keeping, attrs,
+                                           ReversalLayout(attrs, node.regions[1]), operands(node),
                                            found->second.segments));
       return;
     }
     if (found != decisions_.end()) attrs.slots = found->second.slots;
-    if (found != decisions_.end() && found->second.files) {
-      attrs.memory_slots = found->second.files->memory;
-      attrs.disk_slots = found->second.files->disk;
-    }
     std::vector<Var> in = operands(node);
     if (attrs.unknown_length()) {
       const auto kept = while_slots_.find(source_[node.operands.back()].producer.index);
@@ -206,17 +209,25 @@ class Settling {
       attrs.begins = false;
       attrs.summed.clear();
     }
-    std::vector<Graph> regions = lowered_regions(id);
+    ReversedRegions regions = reversed_regions(id, attrs.keeps_all());
+    define(node, builder_.call(op::loop_reverse, in, pack(attrs),
+                               {std::move(regions.step), std::move(regions.back)}));
+  }
+
+  // As they run: effects have happened. States that are all kept are not computed again.
+  ReversedRegions reversed_regions(NodeId id, bool keeps_all = false) const {
+    const Node& node = source_[id];
     const auto again = [&](const Graph& region, std::size_t fresh) {
       return replayed(
           region, fresh, node.where, "the gradient of this loop runs its steps again",
           "call it before the loop and pass in what it returns, or use repeat or scan, which keep "
           "what its steps return");
     };
+    const auto attrs = unpack<LoopReverseAttrs>(node.attrs);
+    std::vector<Graph> regions = lowered_regions(id);
     const ReversalLayout at(attrs, regions[1]);
-    if (!attrs.keeps_all()) regions[0] = again(regions[0], nothing_fresh);
-    regions[1] = again(gradients_alone(regions[1], attrs), at.carry_seeds);
-    define(node, builder_.call(op::loop_reverse, in, pack(attrs), std::move(regions)));
+    if (!keeps_all) regions[0] = again(regions[0], nothing_fresh);
+    return {std::move(regions[0]), again(gradients_alone(regions[1], attrs), at.carry_seeds)};
   }
 
   const Graph& source_;

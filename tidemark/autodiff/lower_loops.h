@@ -22,10 +22,13 @@ namespace tidemark {
 inline constexpr std::int64_t unlimited_memory = std::numeric_limits<std::int64_t>::max();
 
 // Bytes that a loop may take for what it keeps, and those that each loop in a step of it may take, counted by
-// itself. Records that are within it are kept by so many segments.
+// itself. Records that are within it are kept by so many segments. On a disk, `own` is for each segment, and
+// so many of the first ones make what they keep again (SegmentCut).
 struct LoopLimit {
   std::int64_t own = unlimited_memory, inside = unlimited_memory;
   std::int64_t segments = 1;
+  std::int64_t again = 0;
+  bool on_disk = false;
 };
 struct LoopMemory {
   LoopMemory(std::int64_t bytes = unlimited_memory) : each{bytes, bytes} {}  // NOLINT: implicit by design

@@ -154,6 +154,8 @@ std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call
     function.fixed += forms + budget;
     PlannedFunction planned =
         at_line(where_, [&] { return plan_function(function, *made->traced, options, largest_, where_); });
+    if (const auto folder = loop_folder(*made->traced); folder && !planned.plan.further.empty())
+      use_folder(*folder);
     made->program =
         std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
                                   planned.reserve, std::move(planned.values), planned.micro_batches);
@@ -168,7 +170,10 @@ std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call
 CompileOptions CompiledFunction::options_now() const {
   CompileOptions options = options_;
   if (options.memory) options.memory = Bytes(memory_.load());
-  if (options.disk && disk_failure()) options.disk.reset();
+  if (options.disk && disk_failure()) {
+    options.disk.reset();
+    options.allow = options.allow.without(Choice::disk);  // loops do without it too
+  }
   return options;
 }
 

@@ -11,6 +11,7 @@
 
 #include "tidemark/engine/call_cache.h"
 #include "tidemark/engine/gradient_error.h"
+#include "tidemark/engine/loop_folder.h"
 #include "tidemark/engine/memory_prices.h"
 #include "tidemark/engine/memory_report.h"
 #include "tidemark/engine/plan_function.h"
@@ -19,6 +20,7 @@
 
 namespace tidemark {
 
+class CpuDevice;
 struct DiskTraffic;
 
 // The arguments of one call, and how the function is traced with them.
@@ -103,6 +105,8 @@ class CompiledFunction {
   std::vector<SourceLine> refused_forms() const;
   void refuse_form(SourceLine asked_at);
   void forgive_form(SourceLine asked_at);
+  // For loops of a plan; one that is not the function's own is an error.
+  void use_folder(const LoopFolder& folder);
   void use_memory(std::int64_t bytes, SourceLine where);
   void follow_memory_left();  // CompileOptions::memory_left
 
@@ -113,6 +117,8 @@ class CompiledFunction {
   std::optional<Error> disk_failure_;                // under the mutex, once it is made
   std::vector<SourceLine> refused_forms_;            // likewise
   std::shared_ptr<const DiskTraffic> disk_traffic_;  // null: there is no disk
+  std::string loop_folder_;  // of loops, where the function has no disk; under the mutex
+  const std::shared_ptr<CpuDevice> device_;
   const std::shared_ptr<Workspace> workspace_;
   std::mutex planning_;   // one call is traced and planned at a time
   LargestPlans largest_;  // changes while planning

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tidemark/engine/compile_options.h"
+#include "tidemark/engine/disk_loop_search.h"
 #include "tidemark/engine/segment_search.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/cpu_target.h"
@@ -74,6 +75,8 @@ class LoopSearch {
   double free_seconds() const { return free_seconds_; }
   Graph keeping_all() const { return graph(free()); }
   const Graph& unlowered() const { return unlowered_; }
+  // That the choice gives each loop.
+  LoopMemory loop_memory() const { return memory_with(keeps_all_ ? free() : best_ ? *best_ : tightest()); }
   // Of the choice that was taken; none: it is not known to fit.
   const std::optional<std::pair<Graph, Plan>>& found() const { return found_; }
 
@@ -112,14 +115,17 @@ class LoopSearch {
   }
   bool late() const { return control_ && control_->time_is_up(); }
 
-  Graph graph(const Limits& limits) const {
+  LoopMemory memory_with(const Limits& limits) const {
     LoopMemory memory;
     memory.limits.resize(modes_.size());
     for (std::size_t d = 0; d < dials_.size(); ++d) {
       LoopLimit& limit = memory.limits[dials_[d].loop];
       (dials_[d].inside ? limit.inside : limit.own) = limits[d];
     }
-    return prepare_lowered(unlowered_, skip_, nullptr, memory);
+    return memory;
+  }
+  Graph graph(const Limits& limits) const {
+    return prepare_lowered(unlowered_, skip_, nullptr, memory_with(limits));
   }
 
   // As it will be planned: state that a failing call would lose gets memory of its own.
@@ -371,14 +377,11 @@ Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_o
   return LoopSearch(traced, skip_optimisations, options).within_budget();
 }
 
-PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string>& skip_optimisations,
-                              const PlanOptions& options) {
-  if (!options.memory) {
-    Graph graph = prepare_graph(traced, skip_optimisations);
-    Result<Plan, Infeasible> plan = plan_safely(graph, options);
-    return {std::move(graph), std::move(plan)};
-  }
-  LoopSearch search(traced, skip_optimisations, options);
+namespace {
+
+// Loops whole or in segments, as the options' tiers have room; the disks of loops are left alone.
+PlanWithLoops within_budget(LoopSearch& search, const std::vector<std::string>& skip_optimisations,
+                            const PlanOptions& options) {
   SegmentSearch segments(search.unlowered(), skip_optimisations, options);
   if (segments.empty()) return whole_loops(search, options);
   PlanWithLoops whole = [&] {
@@ -397,6 +400,24 @@ PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string
   const auto& [graph, smallest] = *segments.smallest();
   if (smallest.value().peak() >= other.peak()) return whole;
   return with_least_seconds({graph, Infeasible{*options.memory, smallest.value()}}, least_seconds);
+}
+
+}  // namespace
+
+PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string>& skip_optimisations,
+                              const PlanOptions& options) {
+  if (options.memory) {
+    LoopSearch search(traced, skip_optimisations, options);
+    PlanWithLoops found = within_budget(search, skip_optimisations, options);
+    DiskLoopSearch disks(search.unlowered(), skip_optimisations, options);
+    return disks.empty() ? found : disks.best_with(std::move(found), search.loop_memory());
+  }
+  const Graph unlowered = prepare_unlowered(traced, skip_optimisations);
+  Graph graph = prepare_lowered(unlowered, skip_optimisations, nullptr, {});
+  Result<Plan, Infeasible> plan = plan_safely(graph, options);
+  DiskLoopSearch disks(unlowered, skip_optimisations, options);
+  PlanWithLoops found{std::move(graph), std::move(plan)};
+  return disks.empty() ? found : disks.best_with(std::move(found), {});
 }
 
 Graph prepare_smallest(const Graph& traced, const std::vector<std::string>& skip_optimisations,

@@ -21,21 +21,20 @@ Functions& functions() {
   return *all;
 }
 
-// Plans with a disk have it as their second memory.
-std::shared_ptr<Device> device_for(const CompileOptions& options, SourceLine where,
-                                   std::optional<Error>& disk_failure,
-                                   std::shared_ptr<const DiskTraffic>& traffic) {
-  const std::shared_ptr<CpuDevice> device = default_device();
+// With memories of its own: plans with a disk have it as their second.
+std::shared_ptr<CpuDevice> device_for(const CompileOptions& options, SourceLine where,
+                                      std::optional<Error>& disk_failure,
+                                      std::shared_ptr<const DiskTraffic>& traffic) {
+  auto device = std::make_shared<CpuDevice>(default_device()->shared_pool());
   if (!options.disk) return device;
-  auto with_disk = std::make_shared<CpuDevice>(device->shared_pool());
   try {
-    at_line(where, [&] { with_disk->use_folder(1, options.disk->folder, options.disk->compress); });
-    traffic = with_disk->traffic(1);
+    at_line(where, [&] { device->use_folder(1, options.disk->folder, options.disk->compress); });
+    traffic = device->traffic(1);
   } catch (const Error& error) {
     if (!options.disk->fallback) throw;
     disk_failure = error;
   }
-  return with_disk;
+  return device;
 }
 
 std::string in_words(Bytes bytes) { return fmt::format("{} ({} bytes)", to_string(bytes), bytes.count); }
@@ -47,9 +46,9 @@ CompiledFunction::CompiledFunction(CompileOptions given, SourceLine at)
       limit_(options_.memory.value_or(Bytes()).count),
       memory_(limit_.load()),
       where_(at),
-      workspace_(
-          std::make_shared<Workspace>(device_for(options_, at, disk_failure_, disk_traffic_),
-                                      options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
+      device_(device_for(options_, at, disk_failure_, disk_traffic_)),
+      workspace_(std::make_shared<Workspace>(
+          device_, options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
       calls_(options_.cache.count) {
   const std::lock_guard lock(functions().mutex);
   functions().list.push_back(this);
@@ -58,6 +57,22 @@ CompiledFunction::CompiledFunction(CompileOptions given, SourceLine at)
 CompiledFunction::~CompiledFunction() {
   const std::lock_guard lock(functions().mutex);
   std::erase(functions().list, this);
+}
+
+void CompiledFunction::use_folder(const LoopFolder& folder) {
+  const std::lock_guard lock(mutex_);
+  const std::string known = options_.disk ? options_.disk->folder : loop_folder_;
+  if (known == folder.path || (options_.disk && !folder.named)) return;
+  if (!known.empty()) {
+    fail(ErrorCode::bad_plan_option,
+         {.what = fmt::format("this loop keeps states in {}, and its function has its disk in {}",
+                              folder.path, known),
+          .expected = "one folder for a function and its loops",
+          .where = folder.where});
+  }
+  at_line(folder.where, [&] { device_->use_folder(1, folder.path); });
+  loop_folder_ = folder.path;
+  disk_traffic_ = device_->traffic(1);
 }
 
 FunctionMemory CompiledFunction::memory() const {

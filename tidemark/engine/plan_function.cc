@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "tidemark/autodiff/disk_loops.h"
 #include "tidemark/base/repeatable_math.h"
 #include "tidemark/engine/budget_changes.h"
 #include "tidemark/engine/inverse_search.h"
@@ -91,7 +92,7 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, 
   const std::vector<std::string>& skip = options.program.skip_optimisations;
   Graph graph;
   Plan plan;
-  if (inside.tiers.empty()) {
+  if (inside.tiers.empty() && folder_wishes(lowered).empty()) {
     graph = prepare_within(lowered, skip, inside);
     inside.warm_start = executions_of(largest.plan);
     plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), inside); });

@@ -6,9 +6,7 @@
 
 namespace tidemark {
 
-std::vector<LoopForecast> PlannedGraph::loops() const {
-  return loop_forecasts(graph, [&](NodeId node) { return region_facts(plan, node); });
-}
+std::vector<LoopForecast> PlannedGraph::loops() const { return loop_forecasts(graph); }
 
 Bytes PlannedGraph::handed_out() const {
   std::set<BufferId> counted;

@@ -10,6 +10,7 @@
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/engine/loop_budget.h"
+#include "tidemark/engine/loop_folder.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/control/loop.h"
@@ -115,7 +116,9 @@ std::vector<std::int64_t> arena_bytes_of(const Plan& plan, std::int64_t at_least
 Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device)
     : graph_(),
       plan_(plan_or_throw(graph_, graph, options)),
-      workspace_(std::make_shared<Workspace>(std::move(device))),
+      workspace_(std::make_shared<Workspace>(options.plan.tiers.empty()
+                                                 ? with_loop_folder(std::move(device), *plan_, graph)
+                                                 : std::move(device))),
       workspace_bytes_(arena_bytes_of(*plan_, 0)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 

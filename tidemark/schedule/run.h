@@ -30,7 +30,6 @@ struct RunLevel {  // fastest first; `slots` or `bytes`
   double write_cost =
       -1;  // of one state, in forward steps; below zero: measured for a directory, 0 for memory
   double read_cost = -1;
-  std::byte* memory = nullptr;  // for `slots` states, one after another; null: allocated as they are needed
 };
 
 enum class Verify : std::uint8_t {
@@ -69,10 +68,9 @@ struct RunOptions {
       "run";  // of the folder `tidemark-NAME` within each directory; a run resumes its own only
   std::int64_t state_bytes = -1, record_bytes = -1;  // below zero: measured
   Io io = Io::automatic;
-  bool direct = false;           // O_DIRECT where the file system can: past the page cache
-  bool durable = false;          // a commit waits for the disk: resume after a power cut, too
-  int buffers = 4;               // of one state each, for transfers in flight
-  std::byte* staging = nullptr;  // the caller's memory for them (staging_room); null: allocated
+  bool direct = false;   // O_DIRECT where the file system can: past the page cache
+  bool durable = false;  // a commit waits for the disk: resume after a power cut, too
+  int buffers = 4;       // of one state each, for transfers in flight
   bool unnamed = false;  // files without names, gone with the process: states of one size, and no resuming
 };
 

@@ -20,9 +20,12 @@ struct LoopOptions {
   // For the states that are kept for the gradient. None: as the budget of the program allows; without a
   // budget, everything is kept that saves computing.
   std::optional<Bytes> memory = {};
-  // For further states, in files that are there while the gradient is computed.
+  // Of a disk, for what the loop keeps beyond that: a memory of the plan, used where that is predicted to be
+  // faster. Not inside of other loops and branches.
   Bytes disk = {};
-  std::string folder = "";  // for these files; empty: the system's for temporary ones
+  // On that disk: one for all loops of a function. Empty: that of compile or of another loop, else the
+  // system's for temporary files.
+  std::string folder = "";
 };
 
 struct WhileOptions {

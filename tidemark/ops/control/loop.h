@@ -26,8 +26,8 @@ struct LoopAttrs {
       0;  // snapshots; as many as trips: the state before every iteration, by the iteration's slice
   std::int64_t memory =
       -1;  // bytes that snapshots may take if a gradient is asked for; -1: as the plan sees fit
-  std::int64_t disk = 0;    // bytes that further states may take in files then
-  std::string folder = "";  // for these files; empty: the system's for temporary ones
+  std::int64_t disk = 0;    // bytes of a disk that it may have beside that
+  std::string folder = "";  // there; empty: the system's for temporary files
   TM_FIELDS(LoopAttrs, trips, carries, scanned, reverse, keep, memory, disk, folder)
 
   bool keeps_all() const { return keep == trips && keep > 0; }

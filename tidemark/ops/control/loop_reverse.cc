@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "tidemark/ir/effects.h"
-#include "tidemark/ir/failure.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/ops/type_rules.h"
@@ -25,8 +24,7 @@ std::vector<Type> infer(const Call& call) {
   if (a.begins && !unknown) refuse("only a loop of unknown length says what it began with");
   if (unknown ? a.scanned != 0 || a.seeded != 0 : a.trips < 1 || a.slots > a.trips)
     refuse("trips and slots disagree");
-  if (a.memory_slots < 0 || a.disk_slots < 0 || (a.uses_files() && (unknown || a.slots != 1 || a.trips < 2)))
-    refuse("its slots in files make no sense");
+  if (a.sums_given && unknown) refuse("only a loop of known length goes on with sums");
   if (a.slots < 1 || a.carries < 0 || a.scanned < 0 || a.seeded < 0 || a.wanted_scanned < 0 ||
       a.wanted_scanned > a.scanned || a.wanted_captured < 0 || call.regions.size() != 2 ||
       call.in.size() < carries + scanned + seeded + last)
@@ -53,6 +51,9 @@ std::vector<Type> infer(const Call& call) {
     if (call.in[next++] != type) refuse("a seed is not of its carried value's type");
   }
   for (std::size_t i = 0; i < seeded; ++i) slice(y_seeds);
+  const std::size_t given = a.sums_given ? static_cast<std::size_t>(a.wanted_captured) : 0, first_sum = next;
+  if (call.in.size() < next + given + last) refuse("sums are missing");
+  next += given;
   captured.assign(call.in.begin() + static_cast<std::ptrdiff_t>(next),
                   call.in.end() - static_cast<std::ptrdiff_t>(last));
   if (a.begins && !std::equal(carry.begin(), carry.end(), call.in.end() - static_cast<std::ptrdiff_t>(last)))
@@ -76,6 +77,9 @@ std::vector<Type> infer(const Call& call) {
   inputs.insert(inputs.end(), out.begin() + static_cast<std::ptrdiff_t>(float_carries + dxs),
                 out.begin() + static_cast<std::ptrdiff_t>(float_carries + dxs + sums));
   require_region(call, 1, inputs, "the reverse of the step");
+  if (!std::equal(inputs.end() - static_cast<std::ptrdiff_t>(given), inputs.end(),
+                  call.in.begin() + static_cast<std::ptrdiff_t>(first_sum)))
+    refuse("a sum so far is not of its gradient's type");
   if (!std::equal(carry_seeds.begin(), carry_seeds.end(), out.begin()))
     refuse("the reverse of the step does not return gradients of what is carried");
 
@@ -95,8 +99,10 @@ std::vector<Var> as_loop(const RuleCall& rule, bool keeps) {
   const ReversalLayout at(a, back);
   std::vector<Var> carried, scanned;
   for (std::size_t i = 0; i < at.float_carries; ++i) carried.push_back(rule.in[at.carries + at.scanned + i]);
+  const std::size_t captured_at = rule.in.size() - at.captured;
   for (std::size_t i = at.sums; i < at.inputs; ++i)
-    carried.push_back(zeros(rule.builder, back.type(back.inputs()[i].value)));
+    carried.push_back(a.sums_given ? rule.in[captured_at - (at.inputs - i)]
+                                   : zeros(rule.builder, back.type(back.inputs()[i].value)));
   const std::size_t first_y_seed = at.carries + at.scanned + at.float_carries;
   for (std::size_t i = 0; i < at.carries + at.scanned; ++i) scanned.push_back(rule.in[i]);
   for (std::size_t i = at.y_seeds; i < at.sums; ++i)
@@ -172,11 +178,6 @@ std::vector<Var> jvp(const RuleCall& rule) {
       inline_graph(rule.builder, rule.calculus->jvp(loop, {wanted.get(), in.size()}), arguments);
   std::rotate(found.begin(), found.begin() + std::ssize(rule.out), found.end());  // tangents first
   return found;
-}
-
-// For what the disk does.
-Failure failure(const Call& call) {
-  return {call.attrs_as<LoopReverseAttrs>().uses_files() ? Fails::late : Fails::never};
 }
 
 }  // namespace
@@ -264,7 +265,6 @@ const Op op::loop_reverse = {
     .jvp = jvp,
     .expand = expand_reverse,
     .for_reverse = for_reverse,
-    .fails = failure,
     .replays =
         [](const Call& call, std::size_t region) {
           return region == 0 && !call.attrs_as<LoopReverseAttrs>().keeps_all();

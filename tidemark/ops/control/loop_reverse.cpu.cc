@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "tidemark/ops/control/loop_files.h"
 #include "tidemark/ops/control/loop_reverse_cpu.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/schedule/kinds/binomial_count.h"
@@ -12,19 +11,15 @@ std::shared_ptr<const void> prepare(const Call& call) {
   const auto attrs = call.attrs_as<LoopReverseAttrs>();
   const Graph& back = call.regions[1];
   auto reversal =
-      std::make_shared<Reversal>(Reversal{attrs, ReversalLayout(attrs, back), {}, {}, {}, {}, {}, nullptr});
+      std::make_shared<Reversal>(Reversal{attrs, ReversalLayout(attrs, back), {}, {}, {}, {}, {}});
   TM_CHECK(back.outputs().size() == reversal->at.results && !attrs.begins,
            "a reversal of which it is not decided how it runs");
   for (const Type& type : input_types(back)) reversal->in_bytes.push_back(type.bytes());
   for (const Type& type : output_types(back)) reversal->out_bytes.push_back(type.bytes());
   reversal->states = handed_on(call, 0);
   reversal->gradients = handed_on(call, 1);
-  if (attrs.uses_files()) {
-    const RegionFacts* step = call.planned.empty() ? nullptr : &call.planned[0];
-    reversal->files = schedule::make_schedule(files_question(attrs, kept_state_bytes(call.in, attrs), step));
-  } else if (!attrs.unknown_length() && !attrs.keeps_all()) {
+  if (!attrs.unknown_length() && !attrs.keeps_all())
     reversal->places = snapshot_places(attrs.trips, attrs.slots);
-  }
   return reversal;
 }
 
@@ -122,9 +117,7 @@ void run(const KernelArgs& args) {
   const std::int64_t trips = a.unknown_length() ? *args.in.back().as<std::int64_t>() : a.trips;
   ScratchPieces scratch(args.scratch);
   Gradients gradients(args, reversal, trips, scratch);
-  if (a.uses_files()) {
-    reverse_with_files(args, reversal, gradients, scratch);
-  } else if (!a.keeps_all()) {
+  if (!a.keeps_all()) {
     Advancing(args, reversal, trips, gradients.step_pointers(), scratch).run(gradients);
   } else {
     for (std::int64_t j = a.trips - 1; j >= 0; --j) {
@@ -141,21 +134,13 @@ Cost cost(const Call& call) {
   constexpr std::int64_t expected = 16;  // where nothing is known
   const std::int64_t steps = a.unknown_length() ? expected : a.trips;
   const auto trips = static_cast<double>(steps);
-  // Beyond the sweep of the loop itself, which goes over all steps once. With files it is gone over again;
-  // the slots in them are counted as if they were in memory, and a transfer for each.
-  const auto advances = static_cast<double>(
-      a.uses_files() ? schedule::least_advances(steps, std::min(steps, a.memory_slots + a.disk_slots))
-                     : schedule::least_advances(steps + 1, a.slots) - steps);
+  // Beyond the sweep of the loop itself, which goes over all steps once.
+  const auto advances = static_cast<double>(schedule::least_advances(steps + 1, a.slots) - steps);
   const RegionFacts &step = call.planned[0], &back = call.planned[1];
-  double transfers = 0;
-  if (a.uses_files()) {
-    transfers = 2 * static_cast<double>(std::min(steps, a.disk_slots)) *
-                static_cast<double>(kept_state_bytes(call.in, a)) / file_bytes_per_second;
-  }
   return {.flops = advances * step.flops + trips * back.flops,
           .bytes = advances * step.bytes_moved + trips * back.bytes_moved,
           .work = WorkKind::opaque,
-          .seconds = advances * step.seconds + trips * back.seconds + transfers};
+          .seconds = advances * step.seconds + trips * back.seconds};
 }
 
 // Pointers, and places for gradients that are carried or summed up and not written over what they were; for a
@@ -173,8 +158,7 @@ std::int64_t scratch(const Call& call) {
   for (std::size_t r = at.float_carries; r < at.stacked_end; ++r)
     bytes += align_up(back.type(back.outputs()[r]).bytes(), buffer_alignment);
   if (a.keeps_all()) return bytes;
-  bytes += a.uses_files() ? files_scratch(a, kept_state_bytes(call.in, a))
-                          : align_up(16 * a.slots, buffer_alignment);
+  bytes += align_up(16 * a.slots, buffer_alignment);
   bytes += handed_on(call, 0).scratch();
   for (std::int64_t c = 0; c < a.carries; ++c)
     bytes += align_up(slice_of(call.in[static_cast<std::size_t>(c)]).bytes(), buffer_alignment);
@@ -187,9 +171,9 @@ std::size_t float_carries(const Call& call, std::int64_t carries) {
   return count;
 }
 
-// A gradient of what is carried over the seed it begins as; snapshots over themselves, since slots are used
-// again. A gradient of an x over an x or a seed of a y: once an iteration is reversed, nobody reads its
-// slices.
+// A gradient of what is carried over the seed it begins as, a sum over what it was so far; snapshots over
+// themselves, since slots are used again. A gradient of an x over an x or a seed of a y: once an iteration
+// is reversed, nobody reads its slices.
 bool in_place(const Call& call, int result, int operand) {
   const auto a = call.attrs_as<LoopReverseAttrs>();
   const int carried = static_cast<int>(float_carries(call, a.carries));
@@ -201,8 +185,13 @@ bool in_place(const Call& call, int result, int operand) {
                                     call.out[static_cast<std::size_t>(result)].bytes();
   }
   if (result < carried) return operand == static_cast<int>(a.carries + a.scanned) + result;
-  return operand < a.carries &&
-         result == carried + static_cast<int>(a.wanted_scanned + a.wanted_captured) + operand;
+  const int sums = carried + static_cast<int>(a.wanted_scanned),
+            end = sums + static_cast<int>(a.wanted_captured);
+  if (result < end) {
+    const int first = seeds + carried + static_cast<int>(a.seeded);
+    return a.sums_given && operand == first + result - sums;
+  }
+  return operand < a.carries && result == end + operand;
 }
 
 // Of a loop of unknown length: which states it kept, and how many iterations there were.

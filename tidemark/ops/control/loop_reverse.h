@@ -2,7 +2,7 @@
 // what went in. It walks the iterations backwards, advancing from the snapshots where a state is not kept,
 // and adds up the gradients of captured values on the way.
 //
-//   operands  snapshots…  xs…  seeds of carries…  seeds of ys…  captured…
+//   operands  snapshots…  xs…  seeds of carries…  seeds of ys…  [sums so far…]  captured…
 //   region 0  (carry…, x…, captured…) → (carry'…)
 //   region 1  (carry…, x…, captured…, seeds of carry'…, seeds of y…, sums so far…) → (gradients of carry…, of
 //             x…, sums…,
@@ -29,17 +29,18 @@ struct LoopReverseAttrs {
   std::int64_t slots = 0;  // as many as trips: every state is kept; fewer: they are used again and again
   bool reverse = false;    // of the loop that is reversed
   std::int64_t memory = -1;
-  std::int64_t disk = 0;  // bytes in files, as LoopAttrs has it
+  std::int64_t disk = 0;  // bytes on a disk, as LoopAttrs has it
   std::string folder = "";
-  // With files, once it is decided: there is one slot, which holds the first state, and these are for others.
-  std::int64_t memory_slots = 0, disk_slots = 0;
+  // Of a segment, once it is decided: the trips of the whole loop; sums begin with what later segments gave;
+  // its steps ran again for the snapshots.
+  std::int64_t whole = 0;
+  bool sums_given = false, again = false;
   bool begins = false;  // of unknown length
   IntList summed = {};  // with `begins`: the captured values that get a gradient, by number
   TM_FIELDS(LoopReverseAttrs, trips, carries, scanned, seeded, wanted_scanned, wanted_captured, slots,
-            reverse, memory, disk, folder, memory_slots, disk_slots, begins, summed)
+            reverse, memory, disk, folder, whole, sums_given, again, begins, summed)
 
   bool unknown_length() const { return trips < 0; }
-  bool uses_files() const { return disk_slots > 0; }
   bool keeps_all() const { return slots == trips; }
 };
 

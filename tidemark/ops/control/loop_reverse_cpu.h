@@ -4,7 +4,6 @@
 
 #include "tidemark/ops/control/handed_on.h"
 #include "tidemark/ops/control/loop_reverse.h"
-#include "tidemark/schedule/plan.h"
 
 namespace tidemark {
 
@@ -14,7 +13,6 @@ struct Reversal {
   std::vector<std::int64_t> in_bytes, out_bytes;  // of region 1
   std::vector<std::int64_t> places;               // the iterations whose states come; empty: all
   HandedOn states, gradients;
-  std::shared_ptr<const schedule::Schedule> files;  // where states lie in files
 };
 
 inline std::byte* captured_value(const KernelArgs& args, const Reversal& r, std::size_t i) {
@@ -44,6 +42,9 @@ class Gradients {
       begin = args.out[r].data;
       if (r < at_.float_carries) {
         copy_bytes(begin, args.in[at_.carries + at_.scanned + r].data, r_.out_bytes[r]);
+      } else if (r_.attrs.sums_given) {
+        const std::size_t captured = args.in.size() - at_.captured;
+        copy_bytes(begin, args.in[captured - (at_.results - r)].data, r_.out_bytes[r]);
       } else if (r_.out_bytes[r] > 0) {
         std::memset(begin, 0, static_cast<std::size_t>(r_.out_bytes[r]));
       }
@@ -101,9 +102,5 @@ class Gradients {
   HandedPointers handed_;
   std::byte** slices_;  // per stacked result that lies over what a step reads: a place for one slice
 };
-
-// Walks back over states in memory and files.
-void reverse_with_files(const KernelArgs& args, const Reversal& reversal, Gradients& gradients,
-                        ScratchPieces& scratch);
 
 }  // namespace tidemark

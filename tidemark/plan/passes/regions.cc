@@ -23,7 +23,7 @@ struct Bodies::Planned {
 };
 
 Bodies::Bodies(const Graph& graph, const Target& target, const PlanOptions& options)
-    : graph_(graph), target_(target) {
+    : graph_(graph), target_(target), own_plans_(std::make_unique<RegionCache>()) {
   inside_.machine = options.machine;
   inside_.fixed_order = options.fixed_order;
   inside_.allow = options.allow;
@@ -31,7 +31,7 @@ Bodies::Bodies(const Graph& graph, const Target& target, const PlanOptions& opti
   inside_.solvers = options.solvers;
   inside_.effort = options.effort;
   inside_.control = options.control;
-  inside_.regions = options.regions;
+  inside_.regions = options.regions ? options.regions : own_plans_.get();
   inside_.one_round = true;
   inside_.binds_outputs = true;
   inside_.check_every_pass = options.check_every_pass;
@@ -44,12 +44,19 @@ Bodies::Bodies(const Graph& graph, const Target& target, const PlanOptions& opti
       Region& body = planned.regions.emplace_back();
       body.graph = &region;
       body.bodies = std::make_unique<Bodies>(region, target, inside_);
-      body.plans.push_back(plan_once(region, target, inside_, *body.bodies).value());
+      // Segments of a loop have the same body.
+      std::vector<Plan>& free = inside_.regions->plans["free " + key_of(region)];
+      if (free.empty()) free.push_back(plan_once(region, target, inside_, *body.bodies).value());
+      body.plans = free;
     }
     combine(planned);
   }
 }
 Bodies::~Bodies() = default;
+
+std::string Bodies::key_of(const Graph& region) const {
+  return fmt::format("{} {}\n{}", inside_.effort.factor, to_string(inside_.allow), print(region));
+}
 
 std::size_t Bodies::size() const { return nodes_.size(); }
 NodeId Bodies::node(std::size_t k) const { return nodes_[k].node; }
@@ -101,13 +108,10 @@ void Bodies::find_plans(Region& region) const {
   constexpr int between = 3;
   constexpr double share = 0.2;  // of the effort: there are several plans of each
   const Plan free = region.plans.front();
-  std::string key;
-  if (inside_.regions) {
-    key = fmt::format("{} {}\n{}", inside_.effort.factor, to_string(inside_.allow), print(*region.graph));
-    if (const auto known = inside_.regions->plans.find(key); known != inside_.regions->plans.end()) {
-      region.plans = known->second;
-      return;
-    }
+  const std::string key = key_of(*region.graph);
+  if (const auto known = inside_.regions->plans.find(key); known != inside_.regions->plans.end()) {
+    region.plans = known->second;
+    return;
   }
   PlanOptions options = inside_;
   options.effort *= share;
@@ -136,7 +140,7 @@ void Bodies::find_plans(Region& region) const {
       region.plans.push_back(std::move(tighter));
     }
   }
-  if (inside_.regions) inside_.regions->plans[key] = region.plans;
+  inside_.regions->plans[key] = region.plans;
 }
 
 // Regions run one at a time in the same memory: each takes the fastest of its plans in what the largest must

@@ -54,11 +54,13 @@ class Bodies {
  private:
   struct Region;
   struct Planned;
+  std::string key_of(const Graph& region) const;  // in the cache
   void find_plans(Region& region) const;
   void combine(Planned& planned) const;
 
   const Graph& graph_;
   const Target& target_;
+  std::unique_ptr<RegionCache> own_plans_;  // where the caller has no cache
   PlanOptions inside_;
   std::vector<Planned> nodes_;
 };

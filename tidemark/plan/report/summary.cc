@@ -58,6 +58,26 @@ std::vector<const HintReport*> hints_with_bodies(const Plan& plan) {
   return list;
 }
 
+// What a loop has wait on the disk is many values of one line: one report stands for them.
+std::vector<HintReport> hints_by_line(const Plan& plan) {
+  std::vector<HintReport> list;
+  for (const HintReport* hint : hints_with_bodies(plan)) {
+    const auto known = std::ranges::find_if(list, [&](const HintReport& other) {
+      return hint->kind == HintKind::offload && other.kind == hint->kind && other.where == hint->where &&
+             hint->where.known() && other.honoured == hint->honoured && other.reason == hint->reason;
+    });
+    if (known == list.end()) {
+      list.push_back(*hint);
+      continue;
+    }
+    known->name.clear();
+    known->bytes += hint->bytes;
+    known->runs += hint->runs;
+    known->seconds += hint->seconds;
+  }
+  return list;
+}
+
 std::string describe(const HintReport& hint) {
   std::string text = fmt::format("{:<11}", name_of(hint.kind));
   if (!hint.name.empty()) text += fmt::format("`{}` ", hint.name);
@@ -220,15 +240,15 @@ std::string summary(const Graph& graph, const Plan& plan) {
   if (counts.undone > 0)
     line("inverted", fmt::format("{} calls undone for the backward pass", counts.undone));
   line("plan hash", hash_text(plan_hash(plan)));
-  std::vector<const HintReport*> shown_hints = hints_with_bodies(plan);
+  std::vector<HintReport> shown_hints = hints_by_line(plan);
   if (!shown_hints.empty()) {
     const auto idle = std::ranges::count(shown_hints, false, &HintReport::honoured);
     line("hints", fmt::format("{}, {} without effect", shown_hints.size(), idle));
     // Those without effect first: nobody wants to miss them.
-    std::ranges::stable_sort(shown_hints, {}, [](const HintReport* hint) { return hint->honoured; });
+    std::ranges::stable_sort(shown_hints, {}, &HintReport::honoured);
     constexpr std::size_t most = 40;
     for (std::size_t i = 0; i < std::min(shown_hints.size(), most); ++i)
-      text += "  " + describe(*shown_hints[i]) + "\n";
+      text += "  " + describe(shown_hints[i]) + "\n";
     if (shown_hints.size() > most) text += fmt::format("  and {} more\n", shown_hints.size() - most);
   }
   if (plan.steps.empty()) return text;

@@ -17,7 +17,9 @@ struct Gap {
 
 // A value under way to the disk and back, in kernels before which each part stands.
 struct OffloadTrip {
-  int out = 0, in = 0;  // tasks
+  int out = 0, in = 0;       // tasks
+  int item = 0, back = 0;    // that leaves, that returns
+  std::size_t last_use = 0;  // before it leaves
   std::size_t leaves = 0, left = 0, returns = 0, returned = 0;
 };
 
@@ -25,8 +27,12 @@ bool is_asked(const HintReport& hint) { return hint.kind == HintKind::offload &&
 
 class Offloading {
  public:
-  Offloading(SpillProblem& problem, const Graph& graph, const std::vector<Tier>& tiers)
-      : problem_(problem), joint_(problem.joint), graph_(graph), begins_(problem.kernels() + 1, 0) {
+  Offloading(SpillProblem& problem, const Graph& graph, const std::vector<Tier>& tiers, std::int64_t allowed)
+      : problem_(problem),
+        joint_(problem.joint),
+        graph_(graph),
+        allowed_(allowed),
+        begins_(problem.kernels() + 1, 0) {
     for (std::size_t k = 0; k < problem.kernels(); ++k) begins_[k + 1] = begins_[k] + joint_.tasks[k].cost;
     const auto found = std::ranges::find(tiers, disk_memory_name, &Tier::name);
     if (found == tiers.end()) return;
@@ -53,10 +59,11 @@ class Offloading {
     double out_cost, in_cost;
   };
 
-  // All of them as early out and as late back as hides them, if nothing else moves.
+  // All of them as early out and as late back as hides them, if nothing else moves and there is room.
   void make_start() {
     place_outs();
     place_ins();
+    keep_within_memory();
     JointSchedule& start = joint_.start;
     for (std::size_t k = 0; k <= problem_.kernels(); ++k) {
       for (const OffloadTrip& trip : trips_) {
@@ -140,7 +147,8 @@ class Offloading {
     joint_.tasks[at(in)].makes = {asked.returned};
     problem_.moves.push_back({asked.gap.item, away, {.memory = memory_}, true});
     problem_.moves.push_back({asked.returned, away, {.memory = memory_}, false});
-    trips_.push_back({out, in, made_before(asked.gap), asked.gap.last + 1, asked.gap.next, asked.gap.next});
+    trips_.push_back({out, in, asked.gap.item, asked.returned, asked.gap.last, made_before(asked.gap),
+                      asked.gap.last + 1, asked.gap.next, asked.gap.next});
   }
 
   // The kernel behind the one that makes the item.
@@ -169,9 +177,63 @@ class Offloading {
     std::ranges::stable_sort(trips_, {}, &OffloadTrip::returned);
   }
 
+  // Of the first memory, per kernel, with trips as they are placed.
+  std::vector<std::int64_t> loads() const {
+    const std::size_t end = problem_.kernels();
+    std::vector<std::size_t> first(problem_.held.size(), end), last(problem_.held.size(), 0);
+    std::vector<std::int64_t> load(end + 1, 0);
+    for (std::size_t k = 0; k < end; ++k) {
+      const JointTask& task = joint_.tasks[k];
+      load[k] += task.scratch;
+      for (const std::vector<int>* items : {&task.uses, &task.makes}) {
+        for (const int item : *items)
+          first[at(item)] = std::min(first[at(item)], k), last[at(item)] = std::max(last[at(item)], k + 1);
+      }
+      for (const InPlaceReuse& pair : task.reuses)
+        load[k] -= std::min(joint_.items[at(pair.made)].bytes, joint_.items[at(pair.used)].bytes);
+    }
+    for (const OffloadTrip& trip : trips_) {
+      last[at(trip.item)] = trip.left;
+      first[at(trip.back)] = trip.returns;
+    }
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (joint_.items[i].pinned) last[i] = end;
+      for (std::size_t k = first[i]; k < last[i]; ++k) load[k] += joint_.items[i].bytes;
+    }
+    return load;
+  }
+
+  // Where copies pile up in memory, those that leave are waited for, the earliest first; then those that
+  // return begin later, the last to be needed first.
+  void keep_within_memory() {
+    std::vector<std::int64_t> load = loads();
+    for (std::size_t k = 0; k < problem_.kernels(); ++k) {
+      while (load[k] > allowed_) {
+        OffloadTrip *leaving = nullptr, *returning = nullptr;
+        for (OffloadTrip& trip : trips_) {
+          if (trip.last_use < k && trip.left > k && (!leaving || trip.leaves < leaving->leaves))
+            leaving = &trip;
+          if (trip.returns <= k && trip.returned > k && (!returning || trip.returned > returning->returned))
+            returning = &trip;
+        }
+        if (leaving) {
+          for (std::size_t t = k; t < leaving->left; ++t) load[t] -= joint_.items[at(leaving->item)].bytes;
+          leaving->left = k;
+        } else if (returning) {
+          for (std::size_t t = returning->returns; t <= k; ++t)
+            load[t] -= joint_.items[at(returning->back)].bytes;
+          returning->returns = k + 1;
+        } else {
+          break;
+        }
+      }
+    }
+  }
+
   SpillProblem& problem_;
   JointProblem& joint_;
   const Graph& graph_;
+  const std::int64_t allowed_;  // of the first memory
   std::vector<double> begins_;  // per kernel, if nothing waits; and the end
   const Tier* disk_ = nullptr;
   int memory_ = 0;
@@ -194,8 +256,8 @@ Plan without_offloads(Plan plan) {
 }
 
 void take_offloads(SpillProblem& problem, const Graph& graph, const std::vector<Tier>& tiers,
-                   std::vector<HintReport>& hints) {
-  if (std::ranges::any_of(hints, is_asked)) Offloading(problem, graph, tiers).run(hints);
+                   std::int64_t allowed, std::vector<HintReport>& hints) {
+  if (std::ranges::any_of(hints, is_asked)) Offloading(problem, graph, tiers, allowed).run(hints);
 }
 
 }  // namespace tidemark

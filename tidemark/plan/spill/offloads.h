@@ -17,8 +17,9 @@ bool has_offloads(const Plan& plan);
 Plan without_offloads(Plan plan);
 
 // Takes what is asked into the problem, which has kernels and no moves yet, as far as the disk has room, and
-// answers in `hints`. A start for the searches comes with it.
+// answers in `hints`. A start for the searches comes with it, within the `allowed` bytes of the arena if that
+// is a matter of when copies are waited for.
 void take_offloads(SpillProblem& problem, const Graph& graph, const std::vector<Tier>& tiers,
-                   std::vector<HintReport>& hints);
+                   std::int64_t allowed, std::vector<HintReport>& hints);
 
 }  // namespace tidemark

@@ -134,7 +134,7 @@ SpillProblem spill_problem_of(const Graph& graph, const Plan& plain, const Targe
   for (const Tier& tier : tiers) joint.budgets.push_back(tier.budget);
   joint.lanes = 1 + 2 * static_cast<int>(tiers.size());
   problem.hints = plain.hints;
-  take_offloads(problem, graph, tiers, problem.hints);
+  take_offloads(problem, graph, tiers, allowed, problem.hints);
   for (int item : waiting_items(problem, loads_of(plain, kernels, target), allowed)) {
     const Type& type = graph.type(problem.held[at(item)].value);
     const auto bytes = static_cast<double>(type.bytes());

@@ -52,7 +52,7 @@ class Spilling {
         target_(target),
         options_(options),
         allowed_(std::max<std::int64_t>(0, options.memory - plain.input_bytes)),
-        problem_(spill_problem_of(graph, plain, target, *options.machine, options.tiers, allowed_)) {}
+        problem_(problem_within(allowed_)) {}
 
   // Where packing needs more than the load, aims lower.
   Plan run() {
@@ -76,11 +76,16 @@ class Spilling {
       const bool late = options_.control && options_.control->time_is_up();
       if (over <= 0 || !found.feasible || late) break;
       aim = std::max<std::int64_t>(0, aim - k * over);
+      if (!problem_.joint.start.empty()) problem_ = problem_within(aim);  // its start keeps to it too
     }
     return std::move(*best_);
   }
 
  private:
+  SpillProblem problem_within(std::int64_t allowed) const {
+    return spill_problem_of(graph_, plain_, target_, *options_.machine, options_.tiers, allowed);
+  }
+
   Plan finished(const JointSchedule& schedule) const {
     Plan plan = rewritten(graph_, plain_, problem_, schedule, options_.tiers);
     plan.hints = problem_.hints;

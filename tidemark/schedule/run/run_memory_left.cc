@@ -33,8 +33,6 @@ void require_followable(const RunOptions& options) {
   if (!options.levels[0].directory.empty())
     cannot_follow(fmt::format("a level in the directory {}", options.levels[0].directory),
                   "at most one level, in memory");
-  if (options.levels[0].memory)
-    cannot_follow("a level in memory of the caller's (RunLevel::memory)", "memory that the run allocates");
 }
 
 // The level as it is without the callback. Costs of memory are none.

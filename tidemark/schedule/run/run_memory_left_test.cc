@@ -277,13 +277,10 @@ TEST(MemoryLeft, IsRefusedByNameWhereItCannotBeFollowed) {
           20, [] { return Bytes(10 * state); }, std::move(options));
     });
   };
-  std::vector<std::byte> memory(400);
   EXPECT_THAT(refused({.levels = {{.slots = 3, .directory = scratch.path()}}}),
               AllOf(HasSubstr("memory_left"), HasSubstr("directory")));
   EXPECT_THAT(refused({.levels = {{.slots = 3}, {.slots = 4}}}),
               AllOf(HasSubstr("memory_left"), HasSubstr("2 levels")));
-  EXPECT_THAT(refused({.levels = {{.slots = 3, .memory = memory.data()}}}),
-              AllOf(HasSubstr("memory_left"), HasSubstr("RunLevel::memory")));
   EXPECT_THAT(refused({.levels = {{.slots = 3}}, .resume = true}),
               AllOf(HasSubstr("memory_left"), HasSubstr("resume")));
   for (const Kind kind : {Kind::store_all, Kind::uniform, Kind::bisection, Kind::mixed, Kind::multilevel,

@@ -42,8 +42,7 @@ Session::Session(Simulation& simulation, const Promise& promise, const RunOption
                     .direct = options.direct,
                     .durable = options.durable,
                     .keep_dropped = options.resume,
-                    .unnamed = options.unnamed,
-                    .staging = options.staging},
+                    .unnamed = options.unnamed},
         make_io_queue(options.io, static_cast<unsigned>(std::max(options.buffers, 2))));
     report_.io = files_->io_name();
   }
@@ -55,9 +54,7 @@ Session::Session(Simulation& simulation, const Promise& promise, const RunOption
     if (on_disk) {
       level.store = std::make_unique<FileStore>(*files_, static_cast<int>(l));
     } else {
-      std::byte* place = l < options.levels.size() ? options.levels[l].memory : nullptr;
-      auto memory = place ? std::make_unique<MemoryStore>(place, simulation.state_bytes())
-                          : std::make_unique<MemoryStore>(budget);
+      auto memory = std::make_unique<MemoryStore>(budget);
       level.memory = memory.get();
       level.store = std::move(memory);
     }

@@ -26,10 +26,6 @@ void MemoryStore::make_room(std::int64_t bytes_of_others) {
 
 std::span<std::byte> MemoryStore::open(std::int32_t slot, std::size_t bytes) {
   const auto s = static_cast<std::size_t>(slot);
-  if (place_) {
-    TM_CHECK(bytes <= slot_bytes_, "{} bytes for a slot of {}", bytes, slot_bytes_);
-    return {place_ + s * slot_bytes_, bytes};
-  }
   if (s >= slots_.size()) slots_.resize(s + 1);
   Block& block = slots_[s];
   TM_CHECK(!block.data, "slot {} is not empty", slot);
@@ -47,15 +43,11 @@ std::span<std::byte> MemoryStore::open(std::int32_t slot, std::size_t bytes) {
 }
 
 std::optional<std::span<const std::byte>> MemoryStore::read(std::int32_t slot) {
-  if (place_) {
-    return std::span<const std::byte>(place_ + static_cast<std::size_t>(slot) * slot_bytes_, slot_bytes_);
-  }
   const Block& block = slots_[static_cast<std::size_t>(slot)];
   return std::span<const std::byte>(block.data.get(), block.bytes);
 }
 
 void MemoryStore::drop(std::int32_t slot) {
-  if (place_) return;
   spare_.push_back(std::move(slots_[static_cast<std::size_t>(slot)]));
   slots_[static_cast<std::size_t>(slot)] = {};
   make_room(others_);

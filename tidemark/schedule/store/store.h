@@ -41,9 +41,6 @@ class Store {
 class MemoryStore final : public Store {
  public:
   explicit MemoryStore(std::int64_t budget) : budget_(budget) {}
-  // Slots of `slot_bytes` each, one after another in memory of the caller's: nothing is allocated.
-  MemoryStore(std::byte* place, std::size_t slot_bytes)
-      : budget_(-1), place_(place), slot_bytes_(slot_bytes) {}
   std::span<std::byte> open(std::int32_t slot, std::size_t bytes) override;
   void close(std::int32_t, const Content&) override {}
   std::optional<std::span<const std::byte>> read(std::int32_t slot) override;
@@ -68,8 +65,6 @@ class MemoryStore final : public Store {
 
   std::vector<Block> slots_, spare_;
   std::int64_t budget_, allocated_ = 0, others_ = 0;
-  std::byte* place_ = nullptr;
-  std::size_t slot_bytes_ = 0;
 };
 
 }  // namespace tidemark::schedule

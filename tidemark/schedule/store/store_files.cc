@@ -34,19 +34,7 @@ class StallClock {
 
 }  // namespace
 
-void SnapshotFiles::Free::operator()(std::byte* block) const {
-  if (ours) ::operator delete(block, page);
-}
-
-namespace {
-std::ptrdiff_t staging_stride(std::size_t block_bytes) {
-  return align_up(static_cast<std::int64_t>(snapshot_header_bytes + block_bytes), buffer_alignment);
-}
-}  // namespace
-
-std::size_t staging_room(std::size_t block_bytes, int buffers) {
-  return static_cast<std::size_t>(std::max(buffers, 2) * staging_stride(block_bytes));
-}
+void SnapshotFiles::Free::operator()(std::byte* block) const { ::operator delete(block, page); }
 
 SnapshotFiles::SnapshotFiles(std::vector<std::shared_ptr<const Folder>> folders, const FileOptions& options,
                              std::unique_ptr<IoQueue> queue)
@@ -123,12 +111,7 @@ int SnapshotFiles::take_buffer(int level, std::size_t bytes) {
   const std::size_t needed = transfer_bytes(bytes);
   if (found->capacity < needed) {
     const std::size_t capacity = std::max(needed, transfer_bytes(options_.block_bytes));
-    std::byte* lent = nullptr;
-    if (options_.staging && !options_.direct && capacity <= header_bytes_ + options_.block_bytes)
-      lent = options_.staging + (found - buffers_.begin()) * staging_stride(options_.block_bytes);
-    found->data =
-        lent ? decltype(found->data)(lent, Free(false))
-             : decltype(found->data)(static_cast<std::byte*>(::operator new(capacity, page)), Free());
+    found->data.reset(static_cast<std::byte*>(::operator new(capacity, page)));
     std::memset(found->data.get(), 0, header_bytes_);
     found->capacity = capacity;
   }

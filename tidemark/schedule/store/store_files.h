@@ -20,11 +20,7 @@ struct FileOptions {
   bool direct = false, durable = false;
   bool keep_dropped = false;  // until `reclaim`: a run may be resumed from before the drop
   bool unnamed = false;       // one file without a name for each level: no block is larger than `block_bytes`
-  std::byte* staging = nullptr;  // staging_room() bytes of the caller's for the buffers; null: allocated
 };
-
-// For blocks of at most so many bytes, not direct.
-std::size_t staging_room(std::size_t block_bytes, int buffers);
 
 class SnapshotFiles {
  public:
@@ -74,9 +70,6 @@ class SnapshotFiles {
  private:
   enum class Use : std::uint8_t { free, filling, writing, reading, ready, lent, orphan };
   struct Free {
-    Free() : ours(true) {}
-    explicit Free(bool allocated) : ours(allocated) {}
-    bool ours;
     void operator()(std::byte* block) const;
   };
   struct Buffer {
