@@ -19,7 +19,11 @@ from pathlib import Path
 # header -> heading of its part of the page, for what stands above the header's own first heading
 HEADERS = {
     "trace/functions.h": "Tensors",
-    "trace/array_functions.h": "Arrays and statistics",
+    "trace/statistics.h": "Statistics",
+    "trace/array_functions.h": "Arrays",
+    "trace/cumulative.h": "Running sums, products and extremes",
+    "trace/image_functions.h": "Images and windows",
+    "trace/random_functions.h": "Draws",
     "trace/model_functions.h": "Operations of models",
     "trace/print.h": "Printing",
     "trace/control_flow.h": "Loops and branches",
