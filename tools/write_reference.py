@@ -70,7 +70,7 @@ def statements(text):
     for line in text.splitlines():
         bare, comment = strip_comment(line)
         if comment.startswith("----"):
-            heading, above = comment.strip("- ").strip(), []
+            heading, above = re.split(r"[.:,](?: |$)", comment.strip("- "), 1)[0].strip(), []
             continue
         if not bare:
             if not comment and not code:
