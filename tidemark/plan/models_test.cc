@@ -41,7 +41,7 @@ TEST(Models, UpdatesLiveInTheMemoryOfTheirParameters) {
 
 TEST(Models, OrderSearchHoldsFewGradientsAtOnce) {
   for (const Case& c : cases()) {
-    const Plan given = make_plan(c.graph, test_target(), {.skip = {"order"}});
+    const Plan given = make_plan(c.graph, test_target(), {.skip = {"order", "release"}});
     const Plan searched = make_plan(c.graph, test_target());
     EXPECT_LE(searched.arena_bytes, given.arena_bytes) << c.name;
     EXPECT_LE(searched.lower_bound, searched.order_free_bound * 1.1) << c.name << "\n"
