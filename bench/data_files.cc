@@ -3,6 +3,7 @@
 // learns and encodes a text. Everything in one run, the best of a few rounds.
 //
 //   data_files FOLDER TEXT [VOCABULARY]     bench/peers/bpe_tokenizers.py learns from the same TEXT
+//   data_files --copy FROM TO               loads a file and saves it, for bench/peers/tensor_files.py
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -123,10 +124,14 @@ void tokenizer(const std::string& path, std::int64_t vocabulary) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print("data_files FOLDER TEXT [VOCABULARY]\n");
+    fmt::print("data_files FOLDER TEXT [VOCABULARY]\ndata_files --copy FROM TO\n");
     return 2;
   }
   try {
+    if (argc == 4 && std::string_view(argv[1]) == "--copy") {
+      td::save(argv[3], td::load(argv[2]));
+      return 0;
+    }
     files(argv[1]);
     loader();
     tokenizer(argv[2], argc > 3 ? std::atoll(argv[3]) : 8192);
