@@ -14,9 +14,11 @@ Tensor along_channels(const Tensor& t, int rank) {
   return rank < 3 ? t : reshape(t, Shape(shape));
 }
 
-Tensor moved_average(const Tensor& running, const Tensor& batch, double momentum) {
-  const Tensor before = stop_gradient(running) * (1 - momentum), seen = cast(batch, running.dtype());
-  return before + stop_gradient(seen) * momentum;
+// The batch's share is `momentum` of batch · scale.
+Tensor moved_average(const Tensor& running, const Tensor& batch, double momentum, double scale) {
+  const Tensor before = stop_gradient(running) * (1 - momentum);
+  const Tensor seen = stop_gradient(cast(batch, running.dtype()));
+  return before + seen * (momentum * scale);
 }
 
 }  // namespace
@@ -36,8 +38,8 @@ std::pair<Tensor, RunningStatistics> BatchNorm2d::train(const Operand& x, const 
                                      .help = "make batches of two examples or more, or use infer()"});
   }
   const double unbiased = static_cast<double>(each) / static_cast<double>(each - 1);
-  const Tensor mean = moved_average(running.mean, batch.mean, momentum);
-  return {batch.y, {mean, moved_average(running.variance, batch.variance * unbiased, momentum)}};
+  const Tensor mean = moved_average(running.mean, batch.mean, momentum, 1);
+  return {batch.y, {mean, moved_average(running.variance, batch.variance, momentum, unbiased)}};
 }
 
 Tensor BatchNorm2d::infer(const Operand& x, const RunningStatistics& running) const {
@@ -70,12 +72,14 @@ Tensor NormPass::operator()(const BatchNorm2d& norm, const Operand& x) {
   return y;
 }
 
+void NormPass::check_all_used() const {
+  if (used_ == running_.size()) return;
+  fail(ErrorCode::structure_mismatch,
+       {.what = fmt::format("{} statistics for a model with {} batch norms", running_.size(), used_),
+        .expected = "fresh_statistics(model), or what train() returned"});
+}
 NormStatistics NormPass::statistics() const {
-  if (used_ != running_.size()) {
-    fail(ErrorCode::structure_mismatch,
-         {.what = fmt::format("{} statistics for a model with {} batch norms", running_.size(), used_),
-          .expected = "fresh_statistics(model), or what train() returned"});
-  }
+  check_all_used();
   return running_;
 }
 

@@ -49,7 +49,9 @@ class NormPass {
   static NormPass inference(NormStatistics running);
 
   Tensor operator()(const BatchNorm2d& norm, const Operand& x);
-  // After a pass of training, moved towards the batch. Throws unless every one was used.
+  // Behind the pass: throws unless every one of the statistics was used.
+  void check_all_used() const;
+  // After a pass of training, moved towards the batch.
   NormStatistics statistics() const;
 
  private:

@@ -118,6 +118,7 @@ TEST(NormStatistics, MustBeOfTheModel) {
   const Tensor images = ones({2, 3, 8, 8});
   statistics.push_back(statistics.back());
   EXPECT_EQ(testing::code_of([&] { model.train(images, statistics); }), ErrorCode::structure_mismatch);
+  EXPECT_EQ(testing::code_of([&] { model.infer(images, statistics); }), ErrorCode::structure_mismatch);
   statistics.resize(2);
   EXPECT_EQ(testing::code_of([&] { model.infer(images, statistics); }), ErrorCode::structure_mismatch);
 }

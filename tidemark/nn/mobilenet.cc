@@ -50,7 +50,9 @@ std::pair<Tensor, NormStatistics> MobileNet::train(const Tensor& images, const T
 }
 Tensor MobileNet::infer(const Tensor& images, const NormStatistics& running) const {
   NormPass pass = NormPass::inference(running);
-  return head(features(images, pass));
+  const Tensor seen = features(images, pass);
+  pass.check_all_used();
+  return head(seen);
 }
 std::vector<BatchNorm2d> MobileNet::norms() const {
   std::vector<BatchNorm2d> list = {stem.norm};

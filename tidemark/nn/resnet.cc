@@ -53,7 +53,9 @@ std::pair<Tensor, NormStatistics> ResNet::train(const Tensor& images, const Norm
 }
 Tensor ResNet::infer(const Tensor& images, const NormStatistics& running) const {
   NormPass pass = NormPass::inference(running);
-  return forward(images, pass);
+  Tensor logits = forward(images, pass);
+  pass.check_all_used();
+  return logits;
 }
 std::vector<BatchNorm2d> ResNet::norms() const {
   std::vector<BatchNorm2d> list = {stem.norm};

@@ -37,7 +37,9 @@ std::pair<Tensor, NormStatistics> UNet::train(const Tensor& images, const NormSt
 }
 Tensor UNet::infer(const Tensor& images, const NormStatistics& running) const {
   NormPass pass = NormPass::inference(running);
-  return forward(images, pass);
+  Tensor logits = forward(images, pass);
+  pass.check_all_used();
+  return logits;
 }
 std::vector<BatchNorm2d> UNet::norms() const {
   std::vector<BatchNorm2d> list;
