@@ -1,0 +1,124 @@
+// A language model becomes a judge of which of two texts a line is from: its weights come from a file, a new
+// head is trained from nothing, the last block a little, and everything below is frozen.
+//
+//   17_fine_tuning --weights RUN/checkpoint-000000000120.safetensors --first FILE --second FILE
+//
+// where RUN is a folder of 12_gpt_on_text. Without --weights it first trains such a model and writes a file.
+#include <fmt/format.h>
+
+#include "examples/options.h"
+#include "examples/run_folder.h"
+#include "examples/verse.h"
+#include "tidemark/nn/models.h"
+#include "tidemark/tidemark.h"
+
+namespace td = tidemark;
+namespace nn = tidemark::nn;
+
+struct Settings {
+  std::string weights, first, second, folder;
+  std::int64_t steps = 60, length = 24;
+};
+// The size that 12_gpt_on_text has by default.
+constexpr nn::GptConfig size{.layers = 2, .width = 64, .heads = 4, .vocabulary = 256, .context = 64};
+
+// What 12_gpt_on_text does, without its comforts.
+std::string pretrained() {
+  const td::data::Tokens text = td::data::ByteTokenizer::encode(text_or_verse(""));
+  const td::Tensor tokens = td::tensor(text, {static_cast<std::int64_t>(text.size())});
+  td::data::Loader loader(td::data::windows(tokens, size.context, 1), {.batch = 8});
+  const td::optim::AdamW adamw{.lr = 3e-3};
+  const auto loss = [](const nn::Gpt& model, td::Tensor window) {
+    return model.loss(window.at(td::all, td::Range{0, size.context}), window.at(td::all, td::Range{1}));
+  };
+  const auto step = td::compile(td::optim::step(adamw, loss), {.donate = {0}});
+  auto state = adamw.init(nn::Gpt::init(td::key(0), size));
+  td::ProgressBar bar({.name = "language", .total = 60});
+  for (int i = 0; i < 60; ++i) {
+    const auto [next, value] = step(state, loader.next());
+    state = next;
+    bar.show("loss", value.item()).advance();
+  }
+  const std::string path = "17_fine_tuning.safetensors";
+  td::save(path, state);
+  return path;
+}
+
+struct Judge {
+  nn::Gpt body;
+  nn::Linear head;
+  TM_FIELDS(Judge, body, head)
+};
+td::Tensor logits(const Judge& judge, const td::Tensor& tokens) {  // (B, T) → (B, 2)
+  return judge.head(td::mean(judge.body.hidden(tokens), {1}));
+}
+
+// Lines (N, length) of two texts, and which of them each is from.
+using Lines = std::pair<td::Tensor, td::Tensor>;
+Lines lines_of(const std::string& first, const std::string& second, std::int64_t length) {
+  std::vector<td::Tensor> lines, labels;
+  for (const std::string& text : {first, second}) {
+    const auto size = static_cast<std::int64_t>(text.size()), count = (size - length) / 5;
+    if (count < 1) throw std::runtime_error("a text is too short for lines of this length");
+    const td::Tensor at = td::reshape(td::arange(count) * 5, {count, 1}) + td::arange(length);
+    lines.push_back(td::take(td::tensor(td::data::ByteTokenizer::encode(text), {size}), at, 0));
+    labels.push_back(td::full({count}, labels.empty() ? 0 : 1, td::DType::i32));
+  }
+  return {td::concat(lines, 0), td::concat(labels, 0)};
+}
+
+void tune(const Settings& s) {
+  const std::string first = s.first.empty() ? std::string(blake) : td::read_text_file(s.first, "a text");
+  const std::string second = s.second.empty() ? std::string(shelley) : td::read_text_file(s.second, "a text");
+  const std::size_t cut1 = first.size() * 4 / 5, cut2 = second.size() * 4 / 5;  // the rest is for the exam
+  td::data::Loader loader(td::data::arrays(lines_of(first.substr(0, cut1), second.substr(0, cut2), s.length)),
+                          {.batch = 16});
+  const Lines exam = lines_of(first.substr(cut1), second.substr(cut2), s.length);
+
+  // The file is the state of an optimizer: `parameters.…` are the weights, and its moments are not wanted.
+  Judge judge{nn::Gpt::init(td::key(0), size), nn::Linear::init(td::key(1), size.width, 2)};
+  const auto report =
+      td::load(s.weights.empty() ? pretrained() : s.weights, judge,
+               {.strict = false, .skip = {"head.**"}, .names = {{"body.**", "parameters.**"}}});
+  fmt::print("{} tensors of the file are used, {} are not; new: {}\n", report.loaded.size(),
+             report.unused.size(), fmt::join(report.skipped, ", "));
+
+  const td::optim::AdamW adamw{.lr = 1e-2,  // the head's
+                               .groups = {{.pattern = "body.*", .lr = 1e-3},
+                                          {.pattern = "body.*_table", .frozen = true},
+                                          {.pattern = "body.blocks.0.*", .frozen = true}}};
+  const auto loss = [](const Judge& model, td::Tensor tokens, td::Tensor labels) {
+    return nn::classification_loss(logits(model, tokens), labels);
+  };
+  auto state = adamw.init(judge);
+  const auto step = td::compile(td::optim::step(adamw, loss));
+  const RunFolder folder(s.folder);
+  std::int64_t done = folder.resume(state, loader);
+  td::ProgressBar bar({.name = "judge", .total = s.steps, .done = done});
+  while (done < s.steps) {
+    const auto [tokens, labels] = loader.next();
+    const auto [next, value] = step(state, tokens, labels);
+    state = next;
+    bar.show("loss", value.item()).show(step).advance();
+    if (++done % 20 == 0) folder.save(state, loader, done);
+  }
+  bar.finish();
+
+  const Judge& after = state.parameters;
+  const bool kept = judge.body.token_table.to_vector() == after.body.token_table.to_vector();
+  fmt::print("the frozen token table is {}\n", kept ? "as it was" : "CHANGED");
+  fmt::print("{:.0f}% of {} lines that it has not seen are told right\n",
+             100 * td::accuracy(logits(after, exam.first), exam.second).item(), exam.second.count());
+}
+
+int main(int argc, char** argv) {
+  Settings s;
+  Options options("Turns a language model into a judge of which of two texts a line is from.");
+  options.add("--weights", s.weights, "a checkpoint of 12_gpt_on_text of the default size; none: one is made")
+      .add("--first", s.first, "a text file; none: a poem by Blake")
+      .add("--second", s.second, "another; none: poems by Shelley")
+      .add("--folder", s.folder, "for checkpoints; a run that is there goes on; none: no files")
+      .add("--steps", s.steps, "updates in all")
+      .add("--length", s.length, "bytes of a line, at most 64");
+  return options.run(argc, argv, [&] { tune(s); });
+}

@@ -1,0 +1,65 @@
+// Two poems for the language models of the examples, in the public domain: William Blake's "The Tyger" (1794)
+// and Percy Bysshe Shelley's "Ozymandias" (1818) with a stanza of his "To a Skylark" (1820).
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "tidemark/base/text_file.h"
+
+inline constexpr std::string_view blake = R"(Tyger Tyger, burning bright,
+In the forests of the night;
+What immortal hand or eye,
+Could frame thy fearful symmetry?
+
+In what distant deeps or skies,
+Burnt the fire of thine eyes?
+On what wings dare he aspire?
+What the hand, dare seize the fire?
+
+And what shoulder, and what art,
+Could twist the sinews of thy heart?
+And when thy heart began to beat,
+What dread hand? and what dread feet?
+
+What the hammer? what the chain,
+In what furnace was thy brain?
+What the anvil? what dread grasp,
+Dare its deadly terrors clasp!
+
+When the stars threw down their spears
+And water'd heaven with their tears:
+Did he smile his work to see?
+Did he who made the Lamb make thee?
+
+Tyger Tyger burning bright,
+In the forests of the night:
+What immortal hand or eye,
+Dare frame thy fearful symmetry?
+)";
+
+inline constexpr std::string_view shelley = R"(I met a traveller from an antique land,
+Who said: Two vast and trunkless legs of stone
+Stand in the desert. Near them, on the sand,
+Half sunk, a shattered visage lies, whose frown,
+And wrinkled lip, and sneer of cold command,
+Tell that its sculptor well those passions read
+Which yet survive, stamped on these lifeless things,
+The hand that mocked them, and the heart that fed.
+And on the pedestal these words appear:
+"My name is Ozymandias, King of Kings:
+Look on my works, ye Mighty, and despair!"
+Nothing beside remains. Round the decay
+Of that colossal wreck, boundless and bare
+The lone and level sands stretch far away.
+
+We look before and after,
+And pine for what is not:
+Our sincerest laughter
+With some pain is fraught;
+Our sweetest songs are those that tell of saddest thought.
+)";
+
+// What is in the file, or the poems where no file is named.
+inline std::string text_or_verse(const std::string& path) {
+  return path.empty() ? std::string(blake) + std::string(shelley) : tidemark::read_text_file(path, "a text");
+}
