@@ -121,7 +121,9 @@ TEST(LoopDisk, ItsStatesTakeTheFewerStepsTheMoreThereIsOfIt) {
     EXPECT_LE(loops[0].disk_slots, disk);
     EXPECT_LT(loops[0].forward_steps, before);
     before = loops[0].forward_steps;
-    if (disk > 0) EXPECT_THAT(f.plan().summary(), HasSubstr("wait on the disk"));
+    if (disk > 0) {
+      EXPECT_THAT(f.plan().summary(), HasSubstr("wait on the disk"));
+    }
   }
 }
 
