@@ -31,9 +31,12 @@ TEST(DiskCuts, AreWithinTheBytesAndTheFastestComesFirst) {
         const DiskLoop loop = loop_of(trips, {8, 10'000}, {20'000, 8, 0});
         const std::vector<DiskCut> cuts = disk_cuts(loop, rates_for(1e-4), memory, disk, 256);
         EXPECT_TRUE(std::ranges::is_sorted(cuts, {}, &DiskCut::seconds));
-        if (disk < 12'288) EXPECT_TRUE(cuts.empty());
-        if (disk > 12'288 && trips >= 200)
+        if (disk < 12'288) {
+          EXPECT_TRUE(cuts.empty());
+        }
+        if (disk > 12'288 && trips >= 200) {
           EXPECT_FALSE(cuts.empty()) << trips << " " << memory << " " << disk;
+        }
         for (const DiskCut& cut : cuts) {
           EXPECT_GE(cut.segments, 2);
           EXPECT_LE(cut.segments, std::min<std::int64_t>(trips, 256));

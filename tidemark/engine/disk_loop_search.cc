@@ -12,7 +12,8 @@ namespace tidemark {
 namespace {
 
 constexpr int most_plans = 5;
-constexpr double worth_a_try = 1.02;  // of what the best takes, by the formula: it is about as exact
+constexpr double worth_a_try = 1.02;       // of what the best takes, by the formula: it is about as exact
+constexpr double not_worth_a_disk = 1e-5;  // of the time
 // Each segment is several loops in the graph, each with its body: that is what planning can carry.
 constexpr std::int64_t most_segments = 256, most_nodes = 60'000;
 
@@ -180,6 +181,9 @@ PlanWithLoops DiskLoopSearch::best_with(PlanWithLoops whole, const LoopMemory& o
   std::vector<Waiting> waiting;
   for (const DiskLoop& loop : loops_) {
     std::string reason = why_not(loop);
+    const bool costs_nothing = whole.plan && plain.extra_time() < not_worth_a_disk;
+    if (reason.empty() && loop.memory < 0 && costs_nothing)
+      reason = "the budget is met without computing anything again";
     const DiskLoopRates rates = reason.empty() ? rates_of(loop) : DiskLoopRates();
     std::vector<DiskCut> ways;
     if (reason.empty()) ways = cuts_of(loop, rates, budget - plain.input_bytes);

@@ -171,6 +171,30 @@ TEST(Effects, HappenOncePerStepWhereStatesAreKeptInFewSlots) {
   }
 }
 
+TEST(Effects, HappenOncePerStepWhereStatesWaitOnADisk) {
+  const auto f = [](Tensor u, LoopOptions options) {
+    const auto step = [&](Tensor v) {
+      say(v);
+      return sin(v) * u + 0.5;
+    };
+    return sum(repeat(60, step, u, options));
+  };
+  const Tensor wide = sin(arange(4096, DType::f32));
+  heard.clear();
+  const Tensor free = grad([&](Tensor u) { return f(u, {}); })(wide);
+  const std::vector<std::string> expected = take_heard();
+  ASSERT_EQ(expected.size(), 60u);
+  Machine quick = reference_machine();
+  for (Link& link : quick.links) link.latency = 1e-7, link.beside_compute = 50e9;
+  for (const std::int64_t states : {4, 30}) {
+    const LoopOptions options{.memory = Bytes(states * 16384), .disk = Bytes(10 * 16384)};
+    const auto on_disk = compile(grad([&](Tensor u) { return f(u, options); }), {.machine = quick});
+    EXPECT_EQ(on_disk(wide).to_vector(), free.to_vector());
+    EXPECT_EQ(take_heard(), expected) << states;
+    EXPECT_FALSE(on_disk.plan().plan.further.empty()) << on_disk.plan().summary();
+  }
+}
+
 TEST(Effects, WhoseResultsAreReadAreKeptByALoop) {
   const auto f = [](Tensor u) {
     return sum(repeat(6, [&](Tensor v) { return sin(pass(v)) * u; }, u, {.memory = Bytes(1024)}));

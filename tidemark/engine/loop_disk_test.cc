@@ -121,7 +121,9 @@ TEST(LoopDisk, ItsStatesTakeTheFewerStepsTheMoreThereIsOfIt) {
     EXPECT_LE(loops[0].disk_slots, disk);
     EXPECT_LT(loops[0].forward_steps, before);
     before = loops[0].forward_steps;
-    if (disk > 0) EXPECT_THAT(f.plan().summary(), HasSubstr("wait on the disk"));
+    if (disk > 0) {
+      EXPECT_THAT(f.plan().summary(), HasSubstr("wait on the disk"));
+    }
   }
 }
 
@@ -271,10 +273,10 @@ TEST(LoopDisk, AFolderThatIsNotThereIsNamed) {
   }
 }
 
-// A disk of a few pages: one that is full.
-TEST(LoopDisk, AFullDiskIsAnErrorWithTheBytesThatWereWanted) {
+TEST(LoopDisk, AFolderThatTakesNoFilesIsAnError) {
   const auto f = compile(grad<0, 1>(loop_net(states(6, 10, "/proc"))), quick_disk());
-  EXPECT_EQ(code_of([&] { loop_gradients(f); }), ErrorCode::disk_failure) << "it takes no files";
+  for (int call = 0; call < 2; ++call)
+    EXPECT_EQ(code_of([&] { loop_gradients(f); }), ErrorCode::disk_failure);
 }
 
 TEST(LoopDisk, AFailingDiskIsAnErrorAndTheFunctionGoesOnWhenItIsBack) {
