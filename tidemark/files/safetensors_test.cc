@@ -26,6 +26,7 @@ std::string file_of(const std::string& header, const std::string& data) {
   return file + header + data;
 }
 
+SafetensorsFile parsed(std::string&& file) = delete;  // it is read where it lies
 SafetensorsFile parsed(const std::string& file) {
   return SafetensorsFile(FileBytes::of(std::as_bytes(std::span(file)), "model.safetensors"));
 }
@@ -119,7 +120,8 @@ TEST(Safetensors, IntegersThatWeDoNotHaveAreLoadedAsTheNextLarger) {
       R"("u16":{"dtype":"U16","shape":[1],"data_offsets":[4,6]},"u32":{"dtype":"U32","shape":[1],"data_offsets":[6,10]},)"
       R"("u64":{"dtype":"U64","shape":[1],"data_offsets":[10,18]}})";
   const std::string data("\x80\x7f\0\x80\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 18);
-  const SafetensorsFile file = parsed(file_of(header, data));
+  const std::string bytes = file_of(header, data);
+  const SafetensorsFile file = parsed(bytes);
   EXPECT_THAT(file.read(*file.find("i8")).to_vector(), ElementsAre(-128, 127));
   EXPECT_EQ(file.read(*file.find("i8")).dtype(), DType::i32);
   EXPECT_EQ(file.read(*file.find("i16")).item(), -32768);
@@ -129,7 +131,8 @@ TEST(Safetensors, IntegersThatWeDoNotHaveAreLoadedAsTheNextLarger) {
 
   std::string too_large = data;
   too_large.back() = '\x80';
-  const SafetensorsFile other = parsed(file_of(header, too_large));
+  const std::string other_bytes = file_of(header, too_large);
+  const SafetensorsFile other = parsed(other_bytes);
   EXPECT_EQ(code_of([&] { other.read(*other.find("u64")); }), ErrorCode::bad_data_file);
 }
 
@@ -137,7 +140,8 @@ TEST(Safetensors, ElementsThatCannotBeReadAreRefusedOnlyWhenTheyAreWanted) {
   const std::string header =
       R"({"q":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,3]},"s":{"dtype":"F4","shape":[2],"data_offsets":[3,4]},)"
       R"("w":{"dtype":"U8","shape":[1],"data_offsets":[4,5]}})";
-  const SafetensorsFile file = parsed(file_of(header, "abcde"));
+  const std::string bytes = file_of(header, "abcde");
+  const SafetensorsFile file = parsed(bytes);
   EXPECT_EQ(file.read(*file.find("w")).item(), 'e');
   EXPECT_EQ(code_of([&] { file.read(*file.find("q")); }), ErrorCode::bad_data_file);
   EXPECT_EQ(code_of([&] { file.read(*file.find("s")); }), ErrorCode::bad_data_file);
@@ -200,8 +204,9 @@ TEST(Safetensors, HostileFilesAreRefusedWithTheReason) {
 }
 
 TEST(Safetensors, BooleansAreZeroOrOne) {
-  const SafetensorsFile file =
-      parsed(file_of(R"({"x":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", std::string("\1\2", 2)));
+  const std::string bytes =
+      file_of(R"({"x":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", std::string("\1\2", 2));
+  const SafetensorsFile file = parsed(bytes);
   EXPECT_EQ(code_of([&] { file.read(*file.find("x")); }), ErrorCode::bad_data_file);
 }
 
