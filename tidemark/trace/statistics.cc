@@ -157,7 +157,7 @@ Tensor var(const Operand& x, const Dims& axes, bool keep, double correction) {
   const Dims at = absolute_axes(x, axes);
   return build({x}, [&](Builder&, Values v) { return variance(v[0], at, keep, correction); });
 }
-Tensor stddev(const Operand& x, double correction) { return stddev(x, all_axes_of(x), false, correction); }
+Tensor stddev(const Operand& x) { return stddev(x, all_axes_of(x)); }
 Tensor stddev(const Operand& x, const Dims& axes, bool keep, double correction) {
   const Dims at = absolute_axes(x, axes);
   return build({x}, [&](Builder&, Values v) {

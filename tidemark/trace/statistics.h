@@ -9,7 +9,7 @@ namespace tidemark {
 // from a sample (Bessel). Where n ≤ correction the result is NaN, or infinite.
 Tensor var(const Operand& x, const Dims& axes, bool keep, double correction);
 // √var, torch's std. Its derivative where all elements are equal is taken as 0.
-Tensor stddev(const Operand& x, double correction = 0);
+Tensor stddev(const Operand& x);
 Tensor stddev(const Operand& x, const Dims& axes, bool keep = false, double correction = 0);
 
 // ---- norms: (Σ|x|ᵖ)^(1/p) for p above 0, the largest |x| for p = infinity. Powers are taken of x over its

@@ -30,8 +30,9 @@ TEST(Statistics, VarianceWithACorrection) {
   EXPECT_DOUBLE_EQ(var(x, {0}, false, 1).item(), 38.0 / 3);
   EXPECT_DOUBLE_EQ(var(x, {-1}, false, 0).item(), 38.0 / 4);
   EXPECT_DOUBLE_EQ(stddev(x).item(), std::sqrt(38.0 / 4));
-  EXPECT_DOUBLE_EQ(stddev(x, 1).item(), std::sqrt(38.0 / 3));
+  EXPECT_DOUBLE_EQ(stddev(x, {0}, false, 1).item(), std::sqrt(38.0 / 3));
   EXPECT_EQ(stddev(reshape(x, {2, 2}), {-1}, true, 1).shape(), (Shape{2, 1}));
+  EXPECT_EQ(stddev(reshape(x, {4, 1}), {1}).shape(), (Shape{4}));
   EXPECT_TRUE(std::isnan(var(tensor<double>({3}), {0}, false, 1).item()));
   EXPECT_TRUE(std::isnan(stddev(tensor<double>({1, nan})).item()));
 }
@@ -170,7 +171,8 @@ TEST(Statistics, SearchesAmongSortedValues) {
 
 TEST(Statistics, CompiledFunctionsGiveTheSame) {
   const auto f = [](Tensor x) {
-    return sum(norm(x, 3, {1})) + median(x) + stddev(x, 1) + sum(cast(isfinite(x), DType::f64));
+    return sum(norm(x, 3, {1})) + median(x) + stddev(x, {0, 1}, false, 1) +
+           sum(cast(isfinite(x), DType::f64));
   };
   const Tensor x = numbers_of({3, 5});
   auto compiled = compile(f);
