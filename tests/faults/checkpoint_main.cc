@@ -44,7 +44,7 @@ long counted(long number, auto... arguments) {
 constexpr std::int64_t rows = 96, width = 16, last_step = 24, every = 2;
 
 struct Training {
-  td::optim::AdamWState<td::nn::Mlp> optimizer;
+  td::optim::AdamState<td::nn::Mlp> optimizer;
   td::Tensor key;
   TM_FIELDS(Training, optimizer, key)
 };

@@ -35,11 +35,11 @@ std::string naming_help(const LoadReport& report) {
     if (&missing - report.missing.data() == 8) break;  // the first ones tell
     for (const std::string& unused : report.unused) {
       if (unused.ends_with("." + missing)) {
-        return fmt::format("the file has `{}`: load it with .names = {{{{\"**\", \"{}**\"}}}}", shown(unused),
+        return fmt::format("the file has `{}`: load it with .names = {{{{\"*\", \"{}*\"}}}}", shown(unused),
                            shown(unused.substr(0, unused.size() - missing.size())));
       }
       if (missing.ends_with("." + unused)) {
-        return fmt::format("the file has `{}`: load it with .names = {{{{\"{}**\", \"**\"}}}}", shown(unused),
+        return fmt::format("the file has `{}`: load it with .names = {{{{\"{}*\", \"*\"}}}}", shown(unused),
                            shown(missing.substr(0, missing.size() - unused.size())));
       }
     }

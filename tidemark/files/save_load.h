@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tidemark/files/archive.h"
-#include "tidemark/files/name_pattern.h"
+#include "tidemark/trace/name_pattern.h"
 #include "tidemark/trace/tree.h"
 
 namespace tidemark {

@@ -1,28 +1,10 @@
 #include "tidemark/optim/groups.h"
 
 #include "tidemark/trace/functions.h"
+#include "tidemark/trace/name_pattern.h"
 
 namespace tidemark::optim {
 namespace {
-
-bool glob(std::string_view pattern, std::string_view name) {
-  std::size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p, ++n;
-    } else if (star != std::string_view::npos) {  // the last star takes one more
-      p = star + 1;
-      n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 [[noreturn]] void fail_unmatched(const std::string& pattern, const std::vector<std::string>& names,
                                  SourceLine where) {
@@ -34,14 +16,10 @@ bool glob(std::string_view pattern, std::string_view name) {
        {.what = fmt::format("the pattern '{}' of a group matches no parameter", pattern),
         .expected = "one that matches some of " + list,
         .where = where,
-        .help = "`*` stands for any characters, `?` for one; names are the paths of TM_FIELDS"});
+        .help = "`*` stands for any text, `?` for one character; names are the paths of TM_FIELDS"});
 }
 
 }  // namespace
-
-bool matches(std::string_view pattern, std::string_view name) {
-  return glob(pattern, name) || (pattern.starts_with("*.") && glob(pattern.substr(2), name));
-}
 
 Tensor Chosen::rate_in(DType dtype) const { return cast(rate, dtype); }
 
@@ -67,7 +45,7 @@ std::vector<Chosen> choose(const Settings& settings, const std::vector<std::stri
     const Tensor own = group.lr ? group.lr->at(before, where) : Tensor();
     bool any = false;
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (!matches(group.pattern, names[i])) continue;
+      if (!matches_name(group.pattern, names[i])) continue;
       any = true;
       if (group.lr) chosen[i].rate = own;
       if (group.weight_decay) chosen[i].weight_decay = *group.weight_decay;

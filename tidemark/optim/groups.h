@@ -5,8 +5,8 @@
 //                            .groups = {{.pattern = "*.gain", .weight_decay = 0},
 //                                       {.pattern = "embedding.*", .lr = 1e-4}}};
 //
-// In a pattern `*` stands for any characters and `?` for one; `*.gain` also means a `gain` at the top. Where
-// several match, each setting is that of the last. A pattern that matches nothing is an error.
+// Patterns are those of trace/name_pattern.h. Where several match, each setting is that of the last. A pattern
+// that matches nothing is an error.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,8 +24,6 @@ struct Group {
   bool frozen = false;                      // neither it nor its moments change; nobody asks for its gradient
 };
 using Groups = std::vector<Group>;
-
-bool matches(std::string_view pattern, std::string_view name);
 
 // What an optimizer's settings come to for one parameter at one update.
 struct Chosen {

@@ -27,21 +27,6 @@ Tensor total(const Model& m) {
   return value;
 }
 
-TEST(Groups, PatternsMatchNamesAsShellsMatchFiles) {
-  EXPECT_TRUE(matches("layers.0.bias", "layers.0.bias"));
-  EXPECT_TRUE(matches("*", "layers.0.bias"));
-  EXPECT_TRUE(matches("*.bias", "layers.0.bias"));
-  EXPECT_TRUE(matches("*.bias", "bias"));
-  EXPECT_TRUE(matches("layers.?.b*s", "layers.0.bias"));
-  EXPECT_TRUE(matches("*a*a*", "banana"));
-  EXPECT_TRUE(matches("**", ""));
-  EXPECT_FALSE(matches("", "bias"));
-  EXPECT_FALSE(matches("*.bias", "debias"));
-  EXPECT_FALSE(matches("layers.?.bias", "layers.10.bias"));
-  EXPECT_FALSE(matches("embedding.*", "embedding"));
-  EXPECT_FALSE(matches("bias*x", "bias"));
-}
-
 TEST(Groups, HaveTheirOwnRateAndDecayAndTheLastOneCounts) {
   const Sgd sgd{.lr = 0.5,
                 .weight_decay = 0.5,

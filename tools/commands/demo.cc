@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t context = 128;
 constexpr int compared_steps = 50;  // that run without a budget too
-constexpr optim::AdamW adamw{.lr = 2e-3};
+const optim::AdamW adamw{.lr = 2e-3};
 
 struct DemoOptions {
   int steps = 700;
@@ -65,7 +65,7 @@ Batch batch_of(const Tensor& text, std::int64_t size, std::int64_t step) {
 Tensor loss_of(const nn::Gpt& model, const Tensor& tokens, const Tensor& next) {
   return model.loss(tokens, next);
 }
-using State = optim::AdamWState<nn::Gpt>;
+using State = optim::AdamState<nn::Gpt>;
 
 // Every step's loss and seconds; `show` sees each.
 struct Training {

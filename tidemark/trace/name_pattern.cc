@@ -1,4 +1,4 @@
-#include "tidemark/files/name_pattern.h"
+#include "tidemark/trace/name_pattern.h"
 
 #include <fmt/format.h>
 
@@ -9,31 +9,26 @@
 namespace tidemark {
 namespace {
 
-struct Wildcard {
-  std::size_t length = 0;  // of its text: 0 for none, 1 for *, 2 for **
-  bool takes(char c) const { return length == 2 || c != '.'; }
-};
-
-Wildcard wildcard_at(std::string_view pattern) {
-  return {pattern.starts_with("**") ? 2u : pattern.starts_with('*') ? 1u : 0u};
+// Several stars in a row are one.
+std::size_t stars_at(std::string_view pattern) {
+  return std::min(pattern.find_first_not_of('*'), pattern.size());
 }
 
-// The longest text for the first wildcard, then for the next.
+// The longest text for the first star, then for the next.
 bool match_rest(std::string_view pattern, std::string_view name, std::vector<std::string>& met) {
+  const auto fits = [](char p, char n) { return p == '?' || p == n; };
   std::size_t same = 0;
-  while (same < pattern.size() && pattern[same] != '*' && same < name.size() && pattern[same] == name[same])
+  while (same < std::min(pattern.size(), name.size()) && pattern[same] != '*' &&
+         fits(pattern[same], name[same]))
     ++same;
   pattern.remove_prefix(same);
   name.remove_prefix(same);
   if (pattern.empty()) return name.empty();
-  const Wildcard wildcard = wildcard_at(pattern);
-  if (wildcard.length == 0) return false;
-  std::size_t most = 0;
-  while (most < name.size() && wildcard.takes(name[most])) ++most;
-  const std::size_t least = wildcard.length == 1 ? 1 : 0;
-  for (std::size_t taken = most + 1; taken-- > least;) {
+  const std::size_t stars = stars_at(pattern);
+  if (stars == 0) return false;
+  for (std::size_t taken = name.size() + 1; taken-- > 0;) {
     met.emplace_back(name.substr(0, taken));
-    if (match_rest(pattern.substr(wildcard.length), name.substr(taken), met)) return true;
+    if (match_rest(pattern.substr(stars), name.substr(taken), met)) return true;
     met.pop_back();
   }
   return false;
@@ -47,8 +42,12 @@ std::optional<std::vector<std::string>> match_name(std::string_view pattern, std
   return met;
 }
 
+bool matches_name(std::string_view pattern, std::string_view name) {
+  return match_name(pattern, name) || (pattern.starts_with("*.") && match_name(pattern.substr(2), name));
+}
+
 bool matches_any(std::span<const std::string> patterns, std::string_view name) {
-  return std::ranges::any_of(patterns, [&](const std::string& p) { return match_name(p, name).has_value(); });
+  return std::ranges::any_of(patterns, [&](const std::string& p) { return matches_name(p, name); });
 }
 
 std::string renamed(std::span<const NamePattern> patterns, const std::string& name) {
@@ -58,18 +57,18 @@ std::string renamed(std::span<const NamePattern> patterns, const std::string& na
     std::string result;
     std::size_t next = 0;
     for (std::size_t i = 0; i < to.size();) {
-      const Wildcard wildcard = wildcard_at(std::string_view(to).substr(i));
-      if (wildcard.length == 0) {
+      const std::size_t stars = stars_at(std::string_view(to).substr(i));
+      if (stars == 0) {
         result += to[i++];
         continue;
       }
       if (next == met->size()) {
         fail(ErrorCode::bad_attribute,
-             {.what = fmt::format("`{}` has more wildcards than `{}`, which it should replace", to, from),
+             {.what = fmt::format("`{}` has more stars than `{}`, which it should replace", to, from),
               .expected = "as many in the name of the file as in that of the tree"});
       }
       result += (*met)[next++];
-      i += wildcard.length;
+      i += stars;
     }
     return result;
   }
