@@ -5,8 +5,8 @@
 //                            .groups = {{.pattern = "*.gain", .weight_decay = 0},
 //                                       {.pattern = "embedding.*", .lr = 1e-4}}};
 //
-// Patterns are those of trace/name_pattern.h. Where several match, each setting is that of the last. A pattern
-// that matches nothing is an error.
+// Patterns are those of trace/name_pattern.h. Where several match, each setting is that of the last. A
+// pattern that matches nothing is an error.
 #pragma once
 #include <optional>
 #include <string>

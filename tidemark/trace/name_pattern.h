@@ -1,7 +1,7 @@
 // Patterns of tensor names. `*` stands for any text, dots included, and `?` for one character:
 //   "blocks.*.attention.query"  matches  blocks.3.attention.query
-// `*.gain` also means a `gain` at the top. In a replacement, stars stand for what those of the pattern met, in
-// order, the longest first:
+// `*.gain` also means a `gain` at the top. In a replacement, stars stand for what those of the pattern met,
+// in order, the longest first:
 //   {"blocks.*.attention.query", "h.*.attn.q"}  turns it into  h.3.attn.q
 #pragma once
 #include <optional>
