@@ -70,6 +70,29 @@ HWY_INLINE Lanes<float> tan(Lanes<float> x) {
   return replace_large_angles(x, select(equal(x, lanes_of(0.0f)), x, y), [](float b) { return std::tan(b); });
 }
 
+// Rarer functions ask <cmath>, lane by lane: right to the last digit or nearly, with its special values.
+#define TM_ASK_CMATH(name)                                 \
+  template <class T>                                       \
+  HWY_INLINE Lanes<T> name(Lanes<T> x) {                   \
+    return each_lane([](T a) { return std::name(a); }, x); \
+  }
+TM_ASK_CMATH(exp2)
+TM_ASK_CMATH(log2)
+TM_ASK_CMATH(log10)
+TM_ASK_CMATH(asin)
+TM_ASK_CMATH(acos)
+TM_ASK_CMATH(atan)
+TM_ASK_CMATH(sinh)
+TM_ASK_CMATH(cosh)
+TM_ASK_CMATH(asinh)
+TM_ASK_CMATH(acosh)
+TM_ASK_CMATH(atanh)
+#undef TM_ASK_CMATH
+template <class T>
+HWY_INLINE Lanes<T> atan2(Lanes<T> y, Lanes<T> x) {
+  return each_lane([](T a, T b) { return std::atan2(a, b); }, y, x);
+}
+
 // exp(a²/2)·Φ(-a) for 0 ≤ a, up to where exp(-a²/2) vanishes.
 HWY_INLINE Lanes<double> mills(Lanes<double> a) {
   const Lanes<double> r = lanes_of(1.0) / (a + lanes_of(5.0));

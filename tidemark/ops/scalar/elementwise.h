@@ -19,17 +19,29 @@ Var neg(const Var& x);
 Var abs(const Var& x);
 Var sign(const Var& x);
 Var exp(const Var& x);
+Var exp2(const Var& x);
 Var expm1(const Var& x);
 Var log(const Var& x);
 Var log1p(const Var& x);
+Var log2(const Var& x);
+Var log10(const Var& x);
 Var sqrt(const Var& x);
 Var rsqrt(const Var& x);
 Var sin(const Var& x);
 Var cos(const Var& x);
 Var tan(const Var& x);
+Var asin(const Var& x);
+Var acos(const Var& x);
+Var atan(const Var& x);
+Var sinh(const Var& x);
+Var cosh(const Var& x);
 Var tanh(const Var& x);
+Var asinh(const Var& x);
+Var acosh(const Var& x);
+Var atanh(const Var& x);
 Var sigmoid(const Var& x);
 Var erf(const Var& x);
+Var erfinv(const Var& x);
 Var relu(const Var& x);
 Var gelu(const Var& x);        // exact, by erf
 Var gelu_slope(const Var& x);  // the derivative of gelu
@@ -47,6 +59,7 @@ Var sub(const Var& x, const Var& y);
 Var mul(const Var& x, const Var& y);
 Var div(const Var& x, const Var& y);  // integers: downwards, as in Python; x / 0 is -1, all bits set
 Var pow(const Var& x, const Var& y);
+Var atan2(const Var& y, const Var& x);  // the angle of (x, y), in [-π, π]
 Var maximum(const Var& x, const Var& y);
 Var minimum(const Var& x, const Var& y);
 Var mod(const Var& x, const Var& y);  // sign of the divisor, as in Python; integers: x % 0 is x

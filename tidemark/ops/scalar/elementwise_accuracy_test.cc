@@ -10,6 +10,7 @@
 
 #include "hwy/targets.h"
 #include "tidemark/ops/scalar/elementwise_tiles.h"
+#include "tidemark/ops/scalar/erf_inverse.h"
 
 namespace tidemark {
 namespace {
@@ -117,6 +118,22 @@ Real silu(Real x) { return x * sigmoid(x); }
 Real gelu(Real x) { return std::max(x, Real(-100)) * distribution(x); }  // 0 at -infinity
 Real density(Real x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi_v<Real>); }
 
+// By Newton's method on erf, and on erfc towards the ends, from the function that is tested.
+Real erf_inverse_of(Real x) {
+  if (!(std::abs(x) < 1)) {
+    return std::abs(x) == 1 ? std::copysign(std::numeric_limits<Real>::infinity(), x)
+                            : std::numeric_limits<Real>::quiet_NaN();
+  }
+  const Real a = std::abs(x);
+  Real y = erf_inverse(static_cast<double>(a));
+  if (!std::isfinite(y)) y = 5.9L;
+  for (int i = 0; i < 3; ++i) {
+    const Real miss = a < 0.5L ? std::erf(y) - a : (1 - a) - std::erfc(y);
+    y -= miss * std::exp(y * y) / (2 * std::numbers::inv_sqrtpi_v<Real>);
+  }
+  return std::copysign(y, x);
+}
+
 struct Case {
   const char* name;
   Row row;
@@ -129,13 +146,19 @@ struct Case {
 #name, Row::name, [](Real x) -> Real { return reference; }, __VA_ARGS__ \
   }
 const Case cases[] = {
-    TM_CASE(exp, std::exp(x), 1.5, 1.5),  TM_CASE(expm1, std::expm1(x), 4, 4),
-    TM_CASE(log, std::log(x), 1.5, 1.5),  TM_CASE(log1p, std::log1p(x), 3, 3),
-    TM_CASE(sin, std::sin(x), 3, 3),      TM_CASE(cos, std::cos(x), 3, 3),
-    TM_CASE(tan, std::tan(x), 1, 1),      TM_CASE(tanh, std::tanh(x), 4, 4),
-    TM_CASE(sigmoid, sigmoid(x), 3, 3),   TM_CASE(erf, std::erf(x), 4, 3),
-    TM_CASE(gelu, gelu(x), 6, 7, true),   TM_CASE(silu, silu(x), 4, 4, true),
-    TM_CASE(softplus, softplus(x), 4, 4),
+    TM_CASE(exp, std::exp(x), 1.5, 1.5),      TM_CASE(expm1, std::expm1(x), 4, 4),
+    TM_CASE(log, std::log(x), 1.5, 1.5),      TM_CASE(log1p, std::log1p(x), 3, 3),
+    TM_CASE(sin, std::sin(x), 3, 3),          TM_CASE(cos, std::cos(x), 3, 3),
+    TM_CASE(tan, std::tan(x), 1, 1),          TM_CASE(tanh, std::tanh(x), 4, 4),
+    TM_CASE(sigmoid, sigmoid(x), 3, 3),       TM_CASE(erf, std::erf(x), 4, 3),
+    TM_CASE(gelu, gelu(x), 6, 7, true),       TM_CASE(silu, silu(x), 4, 4, true),
+    TM_CASE(softplus, softplus(x), 4, 4),     TM_CASE(exp2, std::exp2(x), 1, 1),
+    TM_CASE(log2, std::log2(x), 1, 1),        TM_CASE(log10, std::log10(x), 2, 2),
+    TM_CASE(asin, std::asin(x), 1, 1),        TM_CASE(acos, std::acos(x), 1, 1),
+    TM_CASE(atan, std::atan(x), 1, 1),        TM_CASE(sinh, std::sinh(x), 2, 2),
+    TM_CASE(cosh, std::cosh(x), 2, 2),        TM_CASE(asinh, std::asinh(x), 2, 2),
+    TM_CASE(acosh, std::acosh(x), 2, 2),      TM_CASE(atanh, std::atanh(x), 2, 2),
+    TM_CASE(erfinv, erf_inverse_of(x), 1, 4),
 };
 
 TEST(ElementwiseAccuracy, FunctionsStayWithinTheirBoundsOverTheWholeRange) {
@@ -206,6 +229,24 @@ TEST(ElementwiseAccuracy, PowerAgreesWithTheStandardLibraryIncludingZerosInfinit
   });
 }
 
+TEST(ElementwiseAccuracy, TheAngleOfEveryPairOfSpecialValuesIsRight) {
+  on_every_target([](const char* target) {
+    const auto check = [&]<class T>(T) {
+      std::vector<T> y, x;
+      for (T a : special_values<T>()) {
+        for (T b : special_values<T>()) y.push_back(a), x.push_back(b);
+      }
+      const std::vector<T> z = run(math_tile(Row::atan2, dtype_of<T>), y, x);
+      for (std::size_t i = 0; i < z.size(); ++i) {
+        EXPECT_LE(ulps(z[i], std::atan2(static_cast<Real>(y[i]), static_cast<Real>(x[i]))), 2)
+            << "atan2(" << y[i] << ", " << x[i] << ") on " << target;
+      }
+    };
+    check(float());
+    check(double());
+  });
+}
+
 TEST(ElementwiseAccuracy, SquareRootsAndQuotientsAreRoundedOnce) {
   on_every_target([](const char* target) {
     const auto half_ulp = [&](Row row, Real (*reference)(Real), double bound) {
@@ -224,7 +265,8 @@ TEST(ElementwiseAccuracy, SquareRootsAndQuotientsAreRoundedOnce) {
 }
 
 TEST(ElementwiseAccuracy, SignedZerosAreKeptByOddFunctions) {
-  for (Row row : {Row::expm1, Row::log1p, Row::sin, Row::tan, Row::tanh, Row::erf}) {
+  for (Row row : {Row::expm1, Row::log1p, Row::sin, Row::tan, Row::tanh, Row::erf, Row::asin, Row::atan,
+                  Row::sinh, Row::asinh, Row::atanh, Row::erfinv}) {
     for (float x : {0.0f, -0.0f}) {
       const std::vector<float> z = run<float>(math_tile(row, DType::f32), {x}, {x});
       EXPECT_EQ(std::bit_cast<std::uint32_t>(z[0]), std::bit_cast<std::uint32_t>(x)) << static_cast<int>(row);

@@ -26,6 +26,10 @@ HWY_INLINE Lanes<T> mod(Lanes<T> x, Lanes<T> y) {
   return each_lane([](T a, T b) { return tidemark::formula::mod(a, b); }, x, y);
 }
 template <class T>
+HWY_INLINE Lanes<T> erfinv(Lanes<T> x) {
+  return each_lane([](T a) { return tidemark::formula::erfinv(a); }, x);
+}
+template <class T>
 HWY_INLINE Lanes<T> gelu_slope(Lanes<T> x) {
   return formula::GeluSlope::value(x);
 }

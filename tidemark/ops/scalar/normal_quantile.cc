@@ -14,7 +14,7 @@
 
 #ifndef TIDEMARK_OPS_NORMAL_QUANTILE_COEFFICIENTS_
 #define TIDEMARK_OPS_NORMAL_QUANTILE_COEFFICIENTS_
-namespace tidemark::quantile {
+namespace tidemark::as241 {
 
 // Of algorithm AS 241, the highest power first.
 constexpr double center_top[] = {2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4,
@@ -45,7 +45,7 @@ constexpr double center = 0.425, center_square = 0.180625, tail_origin = 1.6, fa
 constexpr double root_half = 0.70710678118654752, ln_2 = 0.693147180559945309;
 constexpr int log_terms = 12;
 
-}  // namespace tidemark::quantile
+}  // namespace tidemark::as241
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -71,13 +71,13 @@ HWY_INLINE Doubles plain_log(Doubles p) {
   Doubles exponent = biased - lanes_of(0x1p52 + 1022);
   Doubles m{hn::BitCast(d, hn::Or(hn::And(bits, hn::Set(du, std::uint64_t{0x000fffffffffffffu})),
                                   hn::Set(du, std::uint64_t{0x3fe0000000000000u})))};
-  const Truths<double> low = less(m, lanes_of(quantile::root_half));
+  const Truths<double> low = less(m, lanes_of(as241::root_half));
   m = select(low, m * lanes_of(2.0), m);
   exponent = select(low, exponent - lanes_of(1.0), exponent);
   const Doubles s = (m - lanes_of(1.0)) / (m + lanes_of(1.0)), s2 = s * s;
   Doubles series = lanes_of(0.0);
-  for (int k = quantile::log_terms; k >= 1; --k) series = (series + lanes_of(1.0 / (2 * k + 1))) * s2;
-  return exponent * lanes_of(quantile::ln_2) + lanes_of(2.0) * (s + s * series);
+  for (int k = as241::log_terms; k >= 1; --k) series = (series + lanes_of(1.0 / (2 * k + 1))) * s2;
+  return exponent * lanes_of(as241::ln_2) + lanes_of(2.0) * (s + s * series);
 }
 
 void quantiles(const double* p, std::int64_t n, double* x) {
@@ -85,27 +85,27 @@ void quantiles(const double* p, std::int64_t n, double* x) {
   const Doubles half = lanes_of(0.5);
   std::int64_t whole = 0;
   for (; whole + lanes <= n; whole += lanes) {
-    const Doubles q = load_lanes(p + whole) - half, r = lanes_of(quantile::center_square) - q * q;
-    store_lanes(q * polynomial(quantile::center_top, r) / polynomial(quantile::center_bottom, r), x + whole);
+    const Doubles q = load_lanes(p + whole) - half, r = lanes_of(as241::center_square) - q * q;
+    store_lanes(q * polynomial(as241::center_top, r) / polynomial(as241::center_bottom, r), x + whole);
   }
   std::int64_t tails = 0;
   std::int64_t place[quantile_chunk];
   double of_tail[quantile_chunk];
   for (std::int64_t i = 0; i < whole; ++i) {
     place[tails] = i, of_tail[tails] = p[i];
-    tails += std::fabs(p[i] - 0.5) > quantile::center;
+    tails += std::fabs(p[i] - 0.5) > as241::center;
   }
   std::int64_t t = 0;
   for (; t + lanes <= tails; t += lanes) {
     const Doubles at = load_lanes(of_tail + t);
     const Truths<double> left = less(at, half);
     const Doubles r = sqrt(-plain_log(select(left, at, lanes_of(1.0) - at)));
-    if (any(greater(r, lanes_of(quantile::far)))) {
+    if (any(greater(r, lanes_of(as241::far)))) {
       for (std::int64_t i = t; i < t + lanes; ++i) of_tail[i] = normal_quantile(of_tail[i]);
       continue;
     }
-    const Doubles s = r - lanes_of(quantile::tail_origin);
-    const Doubles value = polynomial(quantile::tail_top, s) / polynomial(quantile::tail_bottom, s);
+    const Doubles s = r - lanes_of(as241::tail_origin);
+    const Doubles value = polynomial(as241::tail_top, s) / polynomial(as241::tail_bottom, s);
     store_lanes(select(left, -value, value), of_tail + t);
   }
   for (; t < tails; ++t) of_tail[t] = normal_quantile(of_tail[t]);
@@ -133,17 +133,17 @@ double polynomial(const double (&coefficients)[8], double x) {
 double plain_log(double p) {
   int exponent = 0;
   double m = std::frexp(p, &exponent);  // exact
-  if (m < quantile::root_half) m *= 2, --exponent;
+  if (m < as241::root_half) m *= 2, --exponent;
   const double s = (m - 1) / (m + 1), s2 = s * s;
   double series = 0;
-  for (int k = quantile::log_terms; k >= 1; --k) series = (series + 1.0 / (2 * k + 1)) * s2;
-  return exponent * quantile::ln_2 + 2 * (s + s * series);
+  for (int k = as241::log_terms; k >= 1; --k) series = (series + 1.0 / (2 * k + 1)) * s2;
+  return exponent * as241::ln_2 + 2 * (s + s * series);
 }
 
 }  // namespace
 
 double normal_quantile(double p) {
-  using namespace quantile;
+  using namespace as241;
   const double q = p - 0.5;
   if (std::fabs(q) <= center) {
     const double r = center_square - q * q;

@@ -14,10 +14,13 @@
 #include <limits>
 #include <numbers>
 
+#include "tidemark/ops/scalar/erf_inverse.h"
+
 namespace tidemark::formula {
 
-using std::ceil, std::cos, std::erf, std::exp, std::expm1, std::floor, std::log, std::log1p, std::pow,
-    std::sin, std::sqrt, std::tan, std::tanh, std::abs;
+using std::abs, std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::ceil,
+    std::cos, std::cosh, std::erf, std::exp, std::exp2, std::expm1, std::floor, std::log, std::log10,
+    std::log1p, std::log2, std::pow, std::sin, std::sinh, std::sqrt, std::tan, std::tanh;
 
 // The vocabulary of the formulas for plain floating-point numbers, named as for graph values.
 template <std::floating_point T>
@@ -80,6 +83,10 @@ T mod(T x, T y) {
   return r != 0 ? ((r < 0) != (y < 0) ? r + y : r) : std::copysign(T(0), y);
 }
 
+template <std::floating_point T>
+T erfinv(T x) {
+  return static_cast<T>(erf_inverse(static_cast<double>(x)));
+}
 template <std::floating_point T>
 T gelu_slope(T x);
 // The vector forms know the range of their argument: at most 0, and in [0, 1].
