@@ -15,7 +15,7 @@ CommandRun run_tidemark(const std::string& arguments) {
 }
 
 TEST(Cli, DemoLearnsInsideItsBudget) {
-  const CommandRun ran = run_tidemark("demo --json --steps 60 --batch 4 --width 32");
+  const CommandRun ran = run_tidemark("demo --json --steps 60 --batch 4 --width 32 --memory 85%");
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const auto report = nlohmann::json::parse(ran.out);
   EXPECT_EQ(report["planned_bytes"], report["used_bytes"]);
@@ -29,7 +29,7 @@ TEST(Cli, DemoLearnsInsideItsBudget) {
 }
 
 TEST(Cli, DemoShowsBarPlanAndFigures) {
-  const CommandRun ran = run_tidemark("demo --steps 10 --batch 2 --width 16 --memory 60%");
+  const CommandRun ran = run_tidemark("demo --steps 10 --batch 2 --width 16 --memory 95%");
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("as planned, to the byte"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("the same as without a budget, to the last bit"), std::string::npos) << ran.out;

@@ -138,7 +138,7 @@ TEST(OptionValues, LevelsThatAKindOfScheduleDoesNotHaveAreRefused) {
 }
 
 TEST(OptionValues, ADemoLargerThanTheMachineSaysHowManyBytesItWouldNeed) {
-  const CommandRun ran = run_tidemark("demo --batch 100000 --width 65536");
+  const CommandRun ran = run_tidemark("demo --batch 1000000 --width 16384");
   EXPECT_EQ(ran.exit_code, 1);
   EXPECT_THAT(ran.err, HasSubstr("TM0604"));
   EXPECT_THAT(ran.err, HasSubstr("bytes)"));

@@ -204,12 +204,12 @@ TEST_F(PlanCommand, CutsTheBatchOfABuiltInModel) {
   const nlohmann::json whole = report(gpt), parts = report(gpt + " --split 8");
   EXPECT_EQ(whole["micro_batches"], 1);
   EXPECT_EQ(parts["micro_batches"], 8);
-  EXPECT_LT(parts["peak"].get<double>(), 0.4 * whole["peak"].get<double>());
-  const nlohmann::json chosen = report(gpt + " --memory 40% --split automatic");
+  EXPECT_LT(parts["peak"].get<double>(), 0.5 * whole["peak"].get<double>());
+  const nlohmann::json chosen = report(gpt + " --memory 50% --split automatic");
   EXPECT_GT(chosen["micro_batches"].get<int>(), 1);
   EXPECT_LT(chosen["predicted_seconds"].get<double>(),
-            report(gpt + " --memory 40%")["predicted_seconds"].get<double>());
-  EXPECT_LE(chosen["peak"].get<double>(), 0.4 * whole["peak"].get<double>());
+            report(gpt + " --memory 50%")["predicted_seconds"].get<double>());
+  EXPECT_LE(chosen["peak"].get<double>(), 0.5 * whole["peak"].get<double>());
   EXPECT_THAT(plan(gpt + " --split 4").out, HasSubstr("micro-batches     4"));
   EXPECT_THAT(plan("gpt --batch 16 --split 3").err, HasSubstr("it does not divide the batch of 16"));
   EXPECT_THAT(plan("residual --batch 4 --context 8 --split 2").err,

@@ -34,15 +34,15 @@ double percent_above(double seconds, double least) { return least > 0 ? 100 * (s
 
 // Nodes that `counts`, those of regions too.
 template <class Counts>
-std::int64_t count_nodes(const Graph& graph, const Counts& counts) {
+std::int64_t count_nodes(const Graph& graph, const Counts& counts, bool is_region = false) {
   std::int64_t count = 0;
   for (const Node& node : graph.nodes()) {
-    count += counts(graph, node);
-    for (const Graph& region : node.regions) count += count_nodes(region, counts);
+    count += counts(graph, node, is_region);
+    for (const Graph& region : node.regions) count += count_nodes(region, counts, true);
   }
   return count;
 }
-bool undoes(const Graph&, const Node& node) { return node.op->undoes; }
+bool undoes(const Graph&, const Node& node, bool) { return node.op->undoes; }
 // Values that wait in another memory.
 std::int64_t copies(const Plan& plan) {
   return std::ranges::count_if(plan.steps, [&](const Step& step) {

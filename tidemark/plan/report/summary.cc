@@ -125,12 +125,12 @@ struct Counts {
   std::int64_t moved_bytes = 0;                    // of plain values
 };
 
-void count_nodes(const Graph& graph, Counts& counts) {
+void count_nodes(const Graph& graph, Counts& counts, bool is_region = false) {
   std::set<std::uint32_t> seen;
   for (const Node& node : graph.nodes()) {
-    for (const Graph& region : node.regions) count_nodes(region, counts);
+    for (const Graph& region : node.regions) count_nodes(region, counts, true);
     counts.undone += node.op->undoes;
-    if (!unpacks_own(graph, node) || !seen.insert(node.operands[0].index).second) continue;
+    if (!unpacks_own(graph, node, is_region) || !seen.insert(node.operands[0].index).second) continue;
     ++counts.packed;
     counts.packed_bytes += graph.type(node.operands[0]).bytes();
     counts.plain_bytes += graph.type(node.results[0]).bytes();
