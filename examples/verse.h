@@ -1,4 +1,4 @@
-// Two poems for the language models of the examples, in the public domain: William Blake's "The Tyger" (1794)
+// Poems for the language models of the examples, in the public domain: William Blake's "The Tyger" (1794)
 // and Percy Bysshe Shelley's "Ozymandias" (1818) with a stanza of his "To a Skylark" (1820).
 #pragma once
 #include <string>
@@ -59,7 +59,9 @@ With some pain is fraught;
 Our sweetest songs are those that tell of saddest thought.
 )";
 
-// What is in the file, or the poems where no file is named.
-inline std::string text_or_verse(const std::string& path) {
-  return path.empty() ? std::string(blake) + std::string(shelley) : tidemark::read_text_file(path, "a text");
+inline const std::string verse = std::string(blake) + std::string(shelley);
+
+// What is in the file, or `otherwise` where none is named.
+inline std::string text_or(const std::string& path, std::string_view otherwise) {
+  return path.empty() ? std::string(otherwise) : tidemark::read_text_file(path, "a text");
 }
