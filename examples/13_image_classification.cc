@@ -21,7 +21,7 @@ using namespace td::literals;
 
 struct Settings {
   std::string data, folder;
-  td::Bytes memory = 6_MiB;
+  td::Bytes memory = 1800_KiB;
   std::int64_t epochs = 3, batch = 32, width = 8;
   double lr = 0.02;
 };

@@ -15,7 +15,7 @@ using namespace td::literals;
 
 struct Settings {
   std::string folder;
-  td::Bytes memory = 3_MiB;
+  td::Bytes memory = 2560_KiB;
   std::int64_t steps = 200, save_every = 100, batch = 8, side = 24, width = 8, levels = 2;
   double lr = 1e-2;
 };

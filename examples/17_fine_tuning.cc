@@ -1,8 +1,7 @@
-// A language model becomes a judge of which of two texts a line is from: its weights come from a file, a new
-// head is trained from nothing, the last block a little, and everything below is frozen.
+// A language model becomes a judge of which of two texts a line is from, of its language, say. Its weights
+// come from a file, a new head is trained from nothing, the last block a little, and the rest is frozen.
 //
 //   17_fine_tuning --weights RUN/checkpoint-000000000200.safetensors --first FILE --second FILE
-//
 // where RUN is a folder of 12_gpt_on_text. Without --weights it first trains such a model and writes a file.
 #include <fmt/core.h>
 
@@ -17,9 +16,8 @@ namespace nn = tidemark::nn;
 
 struct Settings {
   std::string weights, first, second, folder;
-  std::int64_t steps = 60, length = 24;
+  std::int64_t steps = 100, length = 40;
 };
-
 // The size that 12_gpt_on_text has by default.
 constexpr nn::GptConfig size{.layers = 2, .width = 64, .heads = 4, .vocabulary = 256, .context = 64};
 
@@ -27,14 +25,14 @@ std::string pretrained() {  // what 12_gpt_on_text does, without its comforts
   const td::data::Tokens text = td::data::ByteTokenizer::encode(verse);
   const td::Tensor tokens = td::tensor(text, {static_cast<std::int64_t>(text.size())});
   td::data::Loader loader(td::data::windows(tokens, size.context, 1), {.batch = 8});
-  const td::optim::AdamW adamw{.lr = 3e-3};
+  const td::optim::AdamW adamw{.lr = 5e-3};
   const auto loss = [](const nn::Gpt& model, td::Tensor window) {
     return model.loss(window.at(td::all, td::Range{0, size.context}), window.at(td::all, td::Range{1}));
   };
   const auto step = td::compile(td::optim::step(adamw, loss), {.donate = {0}});
   auto state = adamw.init(nn::Gpt::init(td::key(0), size));
-  td::ProgressBar bar({.name = "language", .total = 60});
-  for (int i = 0; i < 60; ++i) {
+  td::ProgressBar bar({.name = "language", .total = 150});
+  for (int i = 0; i < 150; ++i) {
     auto [next, value] = step(state, loader.next());
     state = next;
     bar.show("loss", value.item()).advance();
@@ -67,7 +65,7 @@ std::pair<td::Tensor, td::Tensor> lines_of(const std::string& first, const std::
 }
 
 void tune(const Settings& s) {
-  const std::string first = text_or(s.first, blake), second = text_or(s.second, shelley);
+  const std::string first = text_or(s.first, verse), second = text_or(s.second, dante);
   const std::size_t end1 = first.size() * 4 / 5, end2 = second.size() * 4 / 5;  // the rest is for the exam
   const auto known = lines_of(first.substr(0, end1), second.substr(0, end2), s.length);
   const auto [lines, authors] = lines_of(first.substr(end1), second.substr(end2), s.length);
@@ -112,8 +110,8 @@ int main(int argc, char** argv) {
   Settings s;
   Options options("Turns a language model into a judge of which of two texts a line is from.");
   options.add("--weights", s.weights, "a checkpoint of 12_gpt_on_text of the default size; none: one is made")
-      .add("--first", s.first, "a text file; none: a poem by Blake")
-      .add("--second", s.second, "another; none: poems by Shelley")
+      .add("--first", s.first, "a text file; none: English verse")
+      .add("--second", s.second, "another; none: Italian verse")
       .add("--folder", s.folder, "for checkpoints; a run that is there goes on; none: no files")
       .add("--steps", s.steps, "updates in all")
       .add("--length", s.length, "bytes of a line, at most 64");
