@@ -170,6 +170,11 @@ function(tm_examples)
       set_tests_properties(example.${name} PROPERTIES TIMEOUT 300)
     endif()
   endforeach()
+  if(TIDEMARK_TESTS)
+    add_test(NAME example_options COMMAND "${Python3_EXECUTABLE}"
+             "${PROJECT_SOURCE_DIR}/tests/examples/options_and_resume.py" "${PROJECT_BINARY_DIR}/examples")
+    set_tests_properties(example_options PROPERTIES TIMEOUT 300)
+  endif()
 endfunction()
 
 # Each bench/NAME.cc is an executable bench/NAME; what they share lives in bench/support/*.cc. They are not part of `all`:

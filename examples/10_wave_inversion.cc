@@ -17,8 +17,8 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
+#include "examples/options.h"
 #include "examples/wave.h"
 #include "tidemark/base/bytes.h"
 #include "tidemark/schedule/run.h"
@@ -304,24 +304,8 @@ Values invert(const Settings& settings, const Survey& survey, Misfit& misfit, Ba
   }
 }
 
-Settings read(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string_view name = argv[i];
-    const std::string value = argv[i + 1];
-    if (name == "--cells") settings.cells = std::max(40, std::stoi(value));
-    if (name == "--iterations") settings.iterations = std::max(1, std::stoi(value));
-    if (name == "--threads") settings.threads = std::stoi(value);
-    if (name == "--memory") settings.memory = td::parse_bytes(value);
-    if (name == "--output") settings.output = value;
-  }
-  return settings;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  const Settings settings = read(argc, argv);
+void run(const Settings& settings) {
+  if (settings.cells < 40) throw std::runtime_error("--cells: 40 at least, for the ring and what is in it");
   const Survey survey(settings);
   std::vector<wave::Shot<float>> shots = survey.shots(8);
   const Values truth = true_velocity(survey), start(truth.size(), background);
@@ -339,5 +323,18 @@ int main(int argc, char** argv) {
   write_picture(settings.output + "/wave_result.ppm", survey, result);
   const double before = 1000 * rms(start, truth), after = 1000 * rms(result, truth);
   fmt::print("velocity off by {:.0f} m/s (rms) at the start, {:.0f} m/s now\n", before, after);
-  return after < 0.6 * before ? 0 : 1;
+  if (after >= 0.6 * before) throw std::runtime_error("that is no picture yet: try more --iterations");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  Options options("Finds the velocity inside a square of rock from what is heard around it, and draws it.");
+  options.add("--cells", settings.cells, "along a side, 40 at least")
+      .add("--iterations", settings.iterations, "of L-BFGS")
+      .add("--memory", settings.memory, "for the states and records of a simulation")
+      .add("--threads", settings.threads, "of a simulation")
+      .add("--output", settings.output, "a folder, for three pictures");
+  return options.run(argc, argv, [&] { run(settings); });
 }

@@ -21,24 +21,21 @@ using namespace td::literals;
 
 struct Settings {
   std::string data, folder;
-  td::Bytes memory = 6_MiB;
+  td::Bytes memory = 1800_KiB;
   std::int64_t epochs = 3, batch = 32, width = 8;
   double lr = 0.02;
 };
 
 // Stripes that are level, rise, stand or fall, at any phase and in noise.
 td::data::Images stripes(std::int64_t count, std::int64_t side) {
-  const auto keys = td::split_key(td::key(5), 3);
-  const td::Tensor label = td::arange(count) % 4;
+  const td::Tensor labels = td::arange(count, td::DType::i32) % 4;
   const td::Tensor angle =
-      td::reshape(td::cast(label, td::DType::f32), {count, 1, 1, 1}) * (std::numbers::pi / 4);
-  const td::Tensor x = td::reshape(td::arange(side, td::DType::f32), {1, 1, 1, side});
-  const td::Tensor y = td::reshape(x, {1, 1, side, 1});
-  const td::Tensor phase = td::random_uniform(keys[0], {count, 1, 1, 1}, 0, 2 * std::numbers::pi);
+      td::cast(td::reshape(labels, {count, 1, 1, 1}), td::DType::f32) * (std::numbers::pi / 4);
+  const td::Tensor x = td::arange(side, td::DType::f32), y = td::reshape(x, {side, 1});
+  const td::Tensor phase = td::random_uniform(td::key(5), {count, 1, 1, 1}, 0, 2 * std::numbers::pi);
   const td::Tensor wave = td::sin(x * td::sin(angle) + y * td::cos(angle) + phase);  // (count, 1, side, side)
-  const td::Tensor noise = td::random_normal(keys[1], {count, 3, side, side}, 0, 0.5);
-  return {td::cast(td::clamp((wave + noise) * 60 + 128, 0, 255), td::DType::u8),
-          td::cast(label, td::DType::i32)};
+  const td::Tensor noise = td::random_normal(td::key(6), {count, 3, side, side}, 0, 0.5);
+  return {td::cast(td::clamp((wave + noise) * 60 + 128, 0, 255), td::DType::u8), labels};
 }
 
 td::data::Images images_of(const std::string& folder) {
@@ -69,7 +66,7 @@ auto loss(const nn::ResNet& model, const nn::NormStatistics& old, const td::data
 void train(const Settings& s) {
   const td::data::Images all = images_of(s.data);
   const std::int64_t count = all.labels.size(0), seen = count - count / 5;
-  const auto classes = td::max(all.labels).item<std::int64_t>() + 1;
+  const auto classes = td::max(all.labels).item<std::int32_t>() + 1;
   td::data::Loader loader(td::data::arrays(part(all, {0, seen})), {.batch = s.batch});
   td::data::Loader held_out(td::data::arrays(part(all, {seen, count})),
                             {.batch = s.batch, .shuffle = false, .drop_last = false});

@@ -15,9 +15,9 @@ using namespace td::literals;
 
 struct Settings {
   std::string folder;
-  td::Bytes memory = 4_MiB;
-  std::int64_t steps = 80, save_every = 100, batch = 8, side = 16, width = 8, levels = 2;
-  double lr = 5e-3;
+  td::Bytes memory = 2560_KiB;
+  std::int64_t steps = 200, save_every = 100, batch = 8, side = 24, width = 8, levels = 2;
+  double lr = 1e-2;
 };
 using Scene = std::pair<td::Tensor, td::Tensor>;  // image (1, side, side), classes (side, side)
 
@@ -25,7 +25,7 @@ using Scene = std::pair<td::Tensor, td::Tensor>;  // image (1, side, side), clas
 Scene scene(std::int64_t index, std::int64_t side) {
   const auto keys = td::split_key(td::fold_in(td::key(3), index), 3);
   const std::vector<double> at = td::random_uniform(keys[0], {4}, 0.2, 0.8).to_vector();
-  const std::vector<double> size = td::random_uniform(keys[1], {2}, 0.12, 0.25).to_vector();
+  const std::vector<double> size = td::random_uniform(keys[1], {2}, 0.15, 0.3).to_vector();
   const td::Tensor x = td::linspace(0, 1, side), y = td::reshape(x, {side, 1});
   const td::Tensor in_disk = td::square(x - at[0]) + td::square(y - at[1]) < size[0] * size[0];
   const td::Tensor in_square = td::maximum(td::abs(x - at[2]), td::abs(y - at[3])) < size[1];

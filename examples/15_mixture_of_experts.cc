@@ -3,7 +3,7 @@
 //
 //   15_mixture_of_experts --data FILE --memory 64MiB --steps 1000 --folder RUN
 //
-// Without arguments it learns two poems in a few seconds.
+// Without arguments it learns poems in a few seconds.
 #include <fmt/core.h>
 
 #include "examples/options.h"
@@ -18,7 +18,7 @@ using namespace td::literals;
 
 struct Settings {
   std::string data, folder;
-  td::Bytes memory = 8_MiB;
+  td::Bytes memory = 4_MiB;
   std::int64_t steps = 100, save_every = 50, batch = 8, context = 48, layers = 2, width = 32, experts = 8,
                top = 2;
   double lr = 5e-3;
@@ -33,7 +33,7 @@ std::int64_t size_of(const nn::Moe& model) {
 }
 
 void train(const Settings& s) {
-  const td::data::Tokens tokens = td::data::ByteTokenizer::encode(text_or_verse(s.data));
+  const td::data::Tokens tokens = td::data::ByteTokenizer::encode(text_or(s.data, verse));
   const auto count = static_cast<std::int64_t>(tokens.size());
   td::data::Loader loader(td::data::windows(td::tensor(tokens, {count}), s.context, 1), {.batch = s.batch});
 
@@ -80,7 +80,7 @@ void train(const Settings& s) {
 int main(int argc, char** argv) {
   Settings s;
   Options options("Trains a sparse mixture of experts on a text, byte by byte, inside a budget.");
-  options.add("--data", s.data, "a text file; none: two poems")
+  options.add("--data", s.data, "a text file; none: poems")
       .add("--folder", s.folder, "for checkpoints; a run that is there goes on; none: no files")
       .add("--memory", s.memory, "all that a training step may hold")
       .add("--steps", s.steps, "updates in all")

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <stdexcept>
@@ -45,6 +46,7 @@ class Options {
     try {
       program();
     } catch (const std::exception& error) {
+      std::fflush(stdout);  // what was said before comes before
       fmt::print(stderr, "\n{}\n", error.what());
       return 1;
     }

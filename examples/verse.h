@@ -1,5 +1,6 @@
-// Two poems for the language models of the examples, in the public domain: William Blake's "The Tyger" (1794)
-// and Percy Bysshe Shelley's "Ozymandias" (1818) with a stanza of his "To a Skylark" (1820).
+// Poems for the language models of the examples, in the public domain: William Blake's "The Tyger" (1794),
+// Percy Bysshe Shelley's "Ozymandias" (1818) with a stanza of his "To a Skylark" (1820), and the beginning of
+// Dante's "Inferno" (1321).
 #pragma once
 #include <string>
 #include <string_view>
@@ -59,7 +60,39 @@ With some pain is fraught;
 Our sweetest songs are those that tell of saddest thought.
 )";
 
-// What is in the file, or the poems where no file is named.
-inline std::string text_or_verse(const std::string& path) {
-  return path.empty() ? std::string(blake) + std::string(shelley) : tidemark::read_text_file(path, "a text");
+inline constexpr std::string_view dante = R"(Nel mezzo del cammin di nostra vita
+mi ritrovai per una selva oscura,
+ché la diritta via era smarrita.
+
+Ahi quanto a dir qual era è cosa dura
+esta selva selvaggia e aspra e forte
+che nel pensier rinova la paura!
+
+Tant' è amara che poco è più morte;
+ma per trattar del ben ch'i' vi trovai,
+dirò de l'altre cose ch'i' v'ho scorte.
+
+Io non so ben ridir com' i' v'intrai,
+tant' era pien di sonno a quel punto
+che la verace via abbandonai.
+
+Ma poi ch'i' fui al piè d'un colle giunto,
+là dove terminava quella valle
+che m'avea di paura il cor compunto,
+
+guardai in alto e vidi le sue spalle
+vestite già de' raggi del pianeta
+che mena dritto altrui per ogne calle.
+
+Allor fu la paura un poco queta,
+che nel lago del cor m'era durata
+la notte ch'i' passai con tanta pieta.
+)";
+
+// English, for what learns one language.
+inline const std::string verse = std::string(blake) + std::string(shelley);
+
+// What is in the file, or `otherwise` where none is named.
+inline std::string text_or(const std::string& path, std::string_view otherwise) {
+  return path.empty() ? std::string(otherwise) : tidemark::read_text_file(path, "a text");
 }
