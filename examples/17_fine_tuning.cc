@@ -74,7 +74,7 @@ void tune(const Settings& s) {
   // The file is the state of an optimizer: `parameters.…` are the weights, and its moments are not wanted.
   Judge judge{nn::Gpt::init(td::key(0), size), nn::Linear::init(td::key(1), size.width, 2)};
   const std::string file = s.weights.empty() ? pretrained() : s.weights;
-  const td::LoadOptions some{.strict = false, .skip = {"head.*"}, .names = {{"body.**", "parameters.**"}}};
+  const td::LoadOptions some{.strict = false, .skip = {"head.*"}, .names = {{"body.*", "parameters.*"}}};
   const td::LoadReport report = td::load(file, judge, some);
   if (!report.missing.empty()) throw std::runtime_error("the file lacks weights: " + to_string(report));
   fmt::print("{}\n", to_string(report));
