@@ -25,7 +25,7 @@ TEST(Cli, DemoLearnsInsideItsBudget) {
   EXPECT_EQ(report["compared_steps"], 50);
   EXPECT_EQ(report["same_bits"], true);
   EXPECT_LT(report["loss"].get<double>(), 3.2) << "log 64 = 4.2 to begin with";
-  EXPECT_EQ(report["sample"].get<std::string>().size(), 301u);
+  EXPECT_GT(report["sample"].get<std::string>().size(), 300u);
 }
 
 TEST(Cli, DemoShowsBarPlanAndFigures) {

@@ -19,7 +19,8 @@ namespace tidemark::cli {
 namespace {
 
 constexpr std::int64_t context = 128;
-constexpr int compared_steps = 50;  // that run without a budget too
+constexpr std::string_view prompt = "The Walrus and the Carpenter\n";  // what it goes on from
+constexpr int compared_steps = 50;                                     // that run without a budget too
 const optim::AdamW adamw{.lr = 2e-3};
 
 struct DemoOptions {
@@ -98,7 +99,7 @@ double median(std::vector<double> numbers) {
 
 // A character at a time, each by the network's odds (at a temperature, by Gumbel's trick).
 std::string sample_text(const nn::Gpt& model, const Alphabet& alphabet, std::string_view begin, int length) {
-  constexpr double temperature = 0.6;
+  constexpr double temperature = 0.4;
   const auto next_token = compile([](const nn::Gpt& m, Tensor tokens, Tensor last, Tensor chance) {
     const Tensor logits = take(reshape(m(tokens), {context, -1}), last, 0);
     const Tensor odds = random_uniform(chance, logits.shape(), 1e-6, 1 - 1e-6);
@@ -229,7 +230,7 @@ void run_demo(const DemoOptions& options) {
   f.measured = median({within.seconds.begin(), compared}) / median(without.seconds) - 1;
   f.loss = static_cast<double>(within.losses.back());
   for (const double seconds : within.seconds) f.seconds += seconds;
-  f.sample = sample_text(state.parameters, alphabet, "\"", 300);
+  f.sample = sample_text(state.parameters, alphabet, prompt, 300);
   if (options.json) {
     print_json(f, options.steps);
   } else {
