@@ -30,5 +30,5 @@ class RunFolder {
   }
 
  private:
-  std::optional<tidemark::train::Checkpoints> checkpoints_;
+  std::optional<tidemark::Checkpoints> checkpoints_;
 };

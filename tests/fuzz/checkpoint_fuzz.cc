@@ -17,9 +17,9 @@ extern "C" int checkpoint_fuzz(const std::uint8_t* data, std::size_t size) {
   std::memcpy(file.data(), &length, 8);
   try {
     const tidemark::SafetensorsFile parsed(tidemark::FileBytes::of(std::as_bytes(std::span(file)), "fuzz"));
-    const auto facts = tidemark::train::facts_of(parsed.metadata(), "fuzz");
-    const auto again = tidemark::train::metadata_of(facts);
-    TM_CHECK(tidemark::train::metadata_of(tidemark::train::facts_of(again, "fuzz")) == again);
+    const auto facts = tidemark::read_checkpoint_facts(parsed.metadata(), "fuzz");
+    const auto again = tidemark::checkpoint_metadata(facts);
+    TM_CHECK(tidemark::checkpoint_metadata(tidemark::read_checkpoint_facts(again, "fuzz")) == again);
   } catch (const Error& error) {
     TM_CHECK(error.code() == tidemark::ErrorCode::bad_data_file, "{}", error.what());
   }

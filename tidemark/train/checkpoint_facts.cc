@@ -8,7 +8,7 @@
 #include "tidemark/files/file_bytes.h"
 #include "tidemark/schedule/store/checksum.h"
 
-namespace tidemark::train {
+namespace tidemark {
 namespace {
 
 constexpr std::string_view format_key = "tidemark.checkpoint", format_version = "1",
@@ -43,7 +43,7 @@ T value_at(const FileMetadata& metadata, std::string_view key, const std::string
 
 }  // namespace
 
-FileMetadata metadata_of(const CheckpointFacts& facts) {
+FileMetadata checkpoint_metadata(const CheckpointFacts& facts) {
   FileMetadata metadata = {{std::string(format_key), std::string(format_version)},
                            {std::string(step_key), std::to_string(facts.step)}};
   if (facts.position) {
@@ -56,7 +56,7 @@ FileMetadata metadata_of(const CheckpointFacts& facts) {
   return metadata;
 }
 
-CheckpointFacts facts_of(const FileMetadata& metadata, const std::string& name) {
+CheckpointFacts read_checkpoint_facts(const FileMetadata& metadata, const std::string& name) {
   const auto format = metadata.find(std::string(format_key));
   if (format == metadata.end() || format->second != format_version)
     refuse_file(name, "it is no checkpoint of this version",
@@ -102,4 +102,4 @@ std::string checksum_of(const FileMetadata& metadata, std::vector<StoredTensor> 
   return fmt::format("{:016x}", sum);
 }
 
-}  // namespace tidemark::train
+}  // namespace tidemark

@@ -4,13 +4,13 @@
 
 #include "tidemark/train/checkpoints.h"
 
-namespace tidemark::train {
+namespace tidemark {
 
 inline constexpr std::string_view checksum_key = "tidemark.checksum";
 
-FileMetadata metadata_of(const CheckpointFacts& facts);
+FileMetadata checkpoint_metadata(const CheckpointFacts& facts);
 // Throws Error `bad_data_file`.
-CheckpointFacts facts_of(const FileMetadata& metadata, const std::string& name);
+CheckpointFacts read_checkpoint_facts(const FileMetadata& metadata, const std::string& name);
 
 // Gives the bytes of a tensor from `offset` on.
 using ReadPiece =
@@ -19,4 +19,4 @@ using ReadPiece =
 std::string checksum_of(const FileMetadata& metadata, std::vector<StoredTensor> tensors,
                         const ReadPiece& read);
 
-}  // namespace tidemark::train
+}  // namespace tidemark

@@ -11,7 +11,7 @@
 #include "tidemark/files/safetensors.h"
 #include "tidemark/train/checkpoint_facts.h"
 
-namespace tidemark::train {
+namespace tidemark {
 namespace {
 
 constexpr std::string_view suffix = ".safetensors", unfinished = ".tidemark-";  // as OutputFile names them
@@ -33,7 +33,7 @@ std::string checksum_in(const SafetensorsFile& file) {
 
 // Throws Error for a file that is not whole.
 CheckpointFacts verified_facts(const SafetensorsFile& file) {
-  CheckpointFacts facts = facts_of(file.metadata(), file.name());
+  CheckpointFacts facts = read_checkpoint_facts(file.metadata(), file.name());
   const auto sum = file.metadata().find(std::string(checksum_key));
   if (sum == file.metadata().end() || sum->second != checksum_in(file))
     refuse_file(file.name(), "it is damaged: its checksum does not hold");
@@ -100,7 +100,7 @@ void Checkpoints::save_state(const std::vector<NamedTensor>& tensors, const Chec
     }
     std::map<std::string_view, const Tensor*> by_name;
     for (const auto& [name, tensor] : tensors) by_name.emplace(name, &tensor);
-    FileMetadata metadata = metadata_of(facts);
+    FileMetadata metadata = checkpoint_metadata(facts);
     metadata[std::string(checksum_key)] =
         checksum_of(metadata, safetensors_layout(tensors),
                     [&](const StoredTensor& stored, std::uint64_t offset, std::span<std::byte> to) {
@@ -121,8 +121,8 @@ void Checkpoints::rotate(std::int64_t saved) const {
   }
 }
 
-std::optional<Resumed> Checkpoints::latest(SourceLine where) const {
-  Resumed found;
+std::optional<ResumedTraining> Checkpoints::latest(SourceLine where) const {
+  ResumedTraining found;
   for (const std::int64_t step : steps()) {
     const std::string path = path_of(step);
     try {
@@ -141,10 +141,11 @@ std::optional<Resumed> Checkpoints::latest(SourceLine where) const {
         .notes = found.skipped});
 }
 
-std::optional<Resumed> Checkpoints::load_state(const std::vector<TensorSlot>& slots, SourceLine where) const {
-  std::optional<Resumed> found = latest(where);
+std::optional<ResumedTraining> Checkpoints::load_state(const std::vector<TensorSlot>& slots,
+                                                       SourceLine where) const {
+  std::optional<ResumedTraining> found = latest(where);
   if (found) load_tensors(found->path, slots, {}, where);
   return found;
 }
 
-}  // namespace tidemark::train
+}  // namespace tidemark

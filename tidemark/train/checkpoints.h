@@ -1,7 +1,7 @@
 // Checkpoints of a training run: everything that goes on from one step to the next, in one file that is
 // written at once. A run that was killed, at any moment, resumes to the same bits.
 // Example, as in docs/data.md:
-//   td::train::Checkpoints checkpoints("run", {.keep = 2});
+//   td::Checkpoints checkpoints("run", {.keep = 2});
 //   if (const auto found = checkpoints.resume(state)) {
 //     step = found->step;
 //     loader.seek(*found->position);
@@ -19,7 +19,7 @@
 #include "tidemark/data/position.h"
 #include "tidemark/files/save_load.h"
 
-namespace tidemark::train {
+namespace tidemark {
 
 struct CheckpointFacts {
   std::int64_t step = 0;                        // names the file
@@ -27,7 +27,7 @@ struct CheckpointFacts {
   std::map<std::string, Number> numbers = {};   // what else the run needs to know, exactly
 };
 
-struct Resumed : CheckpointFacts {
+struct ResumedTraining : CheckpointFacts {
   std::string path;
   std::vector<std::string> skipped;  // newer files that are damaged, each with the reason
 };
@@ -54,11 +54,12 @@ class Checkpoints {
   // Loads the newest that is whole. None: there is no checkpoint. Throws Error `no_checkpoint` where there
   // are files and all are damaged, `tensors_differ` where the newest is of another tree.
   template <class Tree>
-  std::optional<Resumed> resume(Tree& state, SourceLine where = std::source_location::current()) const {
+  std::optional<ResumedTraining> resume(Tree& state,
+                                        SourceLine where = std::source_location::current()) const {
     return load_state(tensor_slots(state), where);
   }
   // The same without loading it.
-  std::optional<Resumed> latest(SourceLine where = std::source_location::current()) const;
+  std::optional<ResumedTraining> latest(SourceLine where = std::source_location::current()) const;
 
   const std::string& folder() const { return folder_; }
   std::string path_of(std::int64_t step) const;
@@ -66,7 +67,7 @@ class Checkpoints {
  private:
   void save_state(const std::vector<NamedTensor>& tensors, const CheckpointFacts& facts,
                   SourceLine where) const;
-  std::optional<Resumed> load_state(const std::vector<TensorSlot>& slots, SourceLine where) const;
+  std::optional<ResumedTraining> load_state(const std::vector<TensorSlot>& slots, SourceLine where) const;
   std::vector<std::int64_t> steps() const;  // newest first
   std::string file_name(std::int64_t step) const;
   void rotate(std::int64_t saved) const;
@@ -75,4 +76,4 @@ class Checkpoints {
   CheckpointOptions options_;
 };
 
-}  // namespace tidemark::train
+}  // namespace tidemark

@@ -13,7 +13,7 @@
 #include "tests/support/scratch_folder.h"
 #include "tidemark/tidemark.h"
 
-namespace tidemark::train {
+namespace tidemark {
 namespace {
 
 using ::testing::ElementsAre;
@@ -184,4 +184,4 @@ TEST(Checkpoints, OptionsThatMeanNothingAreRefused) {
 }
 
 }  // namespace
-}  // namespace tidemark::train
+}  // namespace tidemark
