@@ -61,7 +61,7 @@ void files(const std::string& folder) {
   row("save .safetensors", best_seconds([&] { td::save(path, tree); }), megabytes, written);
   row("save .npz", best_seconds([&] { td::save(npz, tree); }), megabytes, written);
   row("save a checkpoint", best_seconds([&] {
-        td::Checkpoints(folder + "/bench-checkpoints", {.keep = 1}).save(tree, {.step = 1});
+        td::TrainingCheckpoints(folder + "/bench-checkpoints", {.keep = 1}).save(tree, {.step = 1});
       }),
       megabytes, written);
 
@@ -80,7 +80,8 @@ void files(const std::string& folder) {
       read);
   row("load .npz", best_seconds([&] { td::load(npz, tree); }), megabytes, read);
   row("resume a checkpoint",
-      best_seconds([&] { td::Checkpoints(folder + "/bench-checkpoints").resume(tree); }), megabytes, read);
+      best_seconds([&] { td::TrainingCheckpoints(folder + "/bench-checkpoints").resume(tree); }), megabytes,
+      read);
 }
 
 void loader() {

@@ -58,7 +58,7 @@ void train(const Settings& s) {
   const auto step = td::compile(td::optim::step(adamw, loss), {.memory = s.memory, .donate = {0}});
 
   std::int64_t done = 0;
-  std::optional<td::Checkpoints> checkpoints;
+  std::optional<td::TrainingCheckpoints> checkpoints;
   std::optional<td::LogFile> log;
   if (!s.folder.empty()) {
     checkpoints.emplace(s.folder);

@@ -30,5 +30,5 @@ class RunFolder {
   }
 
  private:
-  std::optional<tidemark::Checkpoints> checkpoints_;
+  std::optional<tidemark::TrainingCheckpoints> checkpoints_;
 };

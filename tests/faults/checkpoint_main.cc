@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
     td::data::Loader loader(td::data::arrays(std::pair(x, y)), {.batch = 20, .key = 5, .drop_last = false});
     Training state{adamw.init(td::nn::Mlp::init(td::key(2), {width, 24, 1})), td::key(3)};
     std::int64_t step = 0;
-    const td::Checkpoints checkpoints(argv[1]);
+    const td::TrainingCheckpoints checkpoints(argv[1]);
     if (const auto found = checkpoints.resume(state)) {
       step = found->step;
       loader.seek(*found->position);

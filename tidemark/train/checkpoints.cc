@@ -42,7 +42,8 @@ CheckpointFacts verified_facts(const SafetensorsFile& file) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(std::string folder, CheckpointOptions options, SourceLine where)
+TrainingCheckpoints::TrainingCheckpoints(std::string folder, TrainingCheckpointOptions options,
+                                         SourceLine where)
     : folder_(std::move(folder)), options_(std::move(options)) {
   if (options_.keep < 1 || options_.name.empty() || options_.name.front() == '.' ||
       options_.name.find('/') != std::string::npos) {
@@ -61,12 +62,12 @@ Checkpoints::Checkpoints(std::string folder, CheckpointOptions options, SourceLi
   opened(folder_, where);
 }
 
-std::string Checkpoints::file_name(std::int64_t step) const {
+std::string TrainingCheckpoints::file_name(std::int64_t step) const {
   return fmt::format("{}-{:012}{}", options_.name, step, suffix);
 }
-std::string Checkpoints::path_of(std::int64_t step) const { return folder_ + "/" + file_name(step); }
+std::string TrainingCheckpoints::path_of(std::int64_t step) const { return folder_ + "/" + file_name(step); }
 
-std::vector<std::int64_t> Checkpoints::steps() const {
+std::vector<std::int64_t> TrainingCheckpoints::steps() const {
   std::vector<std::int64_t> found;
   for (const std::string& name : opened(folder_, {}).files()) {
     std::int64_t step = -1;
@@ -79,8 +80,8 @@ std::vector<std::int64_t> Checkpoints::steps() const {
   return found;
 }
 
-void Checkpoints::save_state(const std::vector<NamedTensor>& tensors, const CheckpointFacts& facts,
-                             SourceLine where) const {
+void TrainingCheckpoints::save_state(const std::vector<NamedTensor>& tensors, const CheckpointFacts& facts,
+                                     SourceLine where) const {
   if (facts.step < 0) {
     fail(ErrorCode::bad_attribute, {.what = fmt::format("a checkpoint of step {}", facts.step),
                                     .expected = "0 or more",
@@ -113,7 +114,7 @@ void Checkpoints::save_state(const std::vector<NamedTensor>& tensors, const Chec
 }
 
 // Files of later steps are of a run that went another way, and are not counted.
-void Checkpoints::rotate(std::int64_t saved) const {
+void TrainingCheckpoints::rotate(std::int64_t saved) const {
   const Folder folder = opened(folder_, {});
   int kept = 0;
   for (const std::int64_t step : steps()) {
@@ -121,7 +122,7 @@ void Checkpoints::rotate(std::int64_t saved) const {
   }
 }
 
-std::optional<ResumedTraining> Checkpoints::latest(SourceLine where) const {
+std::optional<ResumedTraining> TrainingCheckpoints::latest(SourceLine where) const {
   ResumedTraining found;
   for (const std::int64_t step : steps()) {
     const std::string path = path_of(step);
@@ -141,8 +142,8 @@ std::optional<ResumedTraining> Checkpoints::latest(SourceLine where) const {
         .notes = found.skipped});
 }
 
-std::optional<ResumedTraining> Checkpoints::load_state(const std::vector<TensorSlot>& slots,
-                                                       SourceLine where) const {
+std::optional<ResumedTraining> TrainingCheckpoints::load_state(const std::vector<TensorSlot>& slots,
+                                                               SourceLine where) const {
   std::optional<ResumedTraining> found = latest(where);
   if (found) load_tensors(found->path, slots, {}, where);
   return found;

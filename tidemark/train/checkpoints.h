@@ -1,7 +1,7 @@
 // Checkpoints of a training run: everything that goes on from one step to the next, in one file that is
 // written at once. A run that was killed, at any moment, resumes to the same bits.
 // Example, as in docs/data.md:
-//   td::Checkpoints checkpoints("run", {.keep = 2});
+//   td::TrainingCheckpoints checkpoints("run", {.keep = 2});
 //   if (const auto found = checkpoints.resume(state)) {
 //     step = found->step;
 //     loader.seek(*found->position);
@@ -32,17 +32,17 @@ struct ResumedTraining : CheckpointFacts {
   std::vector<std::string> skipped;  // newer files that are damaged, each with the reason
 };
 
-struct CheckpointOptions {
+struct TrainingCheckpointOptions {
   int keep = 3;                     // files; older ones are removed after a newer one is whole
   std::string name = "checkpoint";  // they begin with
 };
 
-class Checkpoints {
+class TrainingCheckpoints {
  public:
   // The folder is made where it is not there. Throws Error `bad_file` where it cannot be, `bad_attribute` for
   // options that mean nothing.
-  explicit Checkpoints(std::string folder, CheckpointOptions options = {},
-                       SourceLine where = std::source_location::current());
+  explicit TrainingCheckpoints(std::string folder, TrainingCheckpointOptions options = {},
+                               SourceLine where = std::source_location::current());
 
   // Parameters, moments, keys: any tree. When it returns, the file is on the disk.
   template <class Tree>
@@ -73,7 +73,7 @@ class Checkpoints {
   void rotate(std::int64_t saved) const;
 
   std::string folder_;
-  CheckpointOptions options_;
+  TrainingCheckpointOptions options_;
 };
 
 }  // namespace tidemark

@@ -36,9 +36,9 @@ std::vector<std::string> names_in(const ScratchFolder& folder) {
   return names;
 }
 
-TEST(Checkpoints, EverythingComesBack) {
+TEST(TrainingCheckpoints, EverythingComesBack) {
   const ScratchFolder folder;
-  const Checkpoints checkpoints(folder.path("a/run"));
+  const TrainingCheckpoints checkpoints(folder.path("a/run"));
   State other = state(9);
   EXPECT_FALSE(checkpoints.resume(other)) << "a new run";
   const data::Position position{.epoch = 3, .batch = 17, .loader = ~std::uint64_t{0}};
@@ -67,9 +67,9 @@ TEST(Checkpoints, EverythingComesBack) {
   EXPECT_TRUE(found->skipped.empty());
 }
 
-TEST(Checkpoints, TheNewestAreKept) {
+TEST(TrainingCheckpoints, TheNewestAreKept) {
   const ScratchFolder folder;
-  const Checkpoints checkpoints(folder.path(), {.keep = 2, .name = "gpt"});
+  const TrainingCheckpoints checkpoints(folder.path(), {.keep = 2, .name = "gpt"});
   folder.write("notes.txt", "mine");
   folder.write("gpt-7.safetensors", "not one of ours: names have twelve digits");
   for (const int step : {5, 100, 20, 1000}) checkpoints.save(state(1), {.step = step});
@@ -79,13 +79,13 @@ TEST(Checkpoints, TheNewestAreKept) {
   checkpoints.save(state(1), {.step = 50});
   EXPECT_EQ(checkpoints.latest()->step, 1000) << "those of later steps are not touched";
   EXPECT_EQ(names_in(folder).size(), 5u);
-  const Checkpoints other(folder.path(), {.name = "other"});
+  const TrainingCheckpoints other(folder.path(), {.name = "other"});
   EXPECT_FALSE(other.latest());
 }
 
-TEST(Checkpoints, AnyDamageIsNoticedAndTheOneBeforeIsTaken) {
+TEST(TrainingCheckpoints, AnyDamageIsNoticedAndTheOneBeforeIsTaken) {
   const ScratchFolder folder;
-  const Checkpoints checkpoints(folder.path());
+  const TrainingCheckpoints checkpoints(folder.path());
   checkpoints.save(state(1), {.step = 1, .numbers = {{"x", 1}}});
   checkpoints.save(state(2), {.step = 2, .numbers = {{"x", 2}}});
   const std::string name = "checkpoint-000000000002.safetensors", whole = folder.read(name);
@@ -114,9 +114,9 @@ TEST(Checkpoints, AnyDamageIsNoticedAndTheOneBeforeIsTaken) {
   EXPECT_THAT(checkpoints.latest()->skipped[0], HasSubstr("no checkpoint of this version"));
 }
 
-TEST(Checkpoints, WhereAllAreDamagedNothingBeginsAnewInSilence) {
+TEST(TrainingCheckpoints, WhereAllAreDamagedNothingBeginsAnewInSilence) {
   const ScratchFolder folder;
-  const Checkpoints checkpoints(folder.path());
+  const TrainingCheckpoints checkpoints(folder.path());
   folder.write("checkpoint-000000000002.safetensors", "");
   folder.write("checkpoint-000000000001.safetensors", "abc");
   State found = state(0);
@@ -131,9 +131,9 @@ TEST(Checkpoints, WhereAllAreDamagedNothingBeginsAnewInSilence) {
   }
 }
 
-TEST(Checkpoints, AnotherTreeIsTheUsersMistakeAndNotDamage) {
+TEST(TrainingCheckpoints, AnotherTreeIsTheUsersMistakeAndNotDamage) {
   const ScratchFolder folder;
-  const Checkpoints checkpoints(folder.path());
+  const TrainingCheckpoints checkpoints(folder.path());
   checkpoints.save(state(1), {.step = 1});
   State other{{zeros({2, 3}), zeros({0})}, tidemark::key(7)};
   EXPECT_EQ(code_of([&] { checkpoints.resume(other); }), ErrorCode::tensors_differ);
@@ -142,18 +142,18 @@ TEST(Checkpoints, AnotherTreeIsTheUsersMistakeAndNotDamage) {
   EXPECT_EQ(fewer.weights[0].to_vector()[0], 4);
 }
 
-TEST(Checkpoints, WhatAKilledRunLeftIsRemoved) {
+TEST(TrainingCheckpoints, WhatAKilledRunLeftIsRemoved) {
   const ScratchFolder folder;
-  const Checkpoints checkpoints(folder.path());
+  const TrainingCheckpoints checkpoints(folder.path());
   folder.write(".tidemark-0123456789abcdef", "half a checkpoint");
   EXPECT_FALSE(checkpoints.latest());
   checkpoints.save(state(1), {.step = 1});
   EXPECT_THAT(names_in(folder), ElementsAre("checkpoint-000000000001.safetensors"));
 }
 
-TEST(Checkpoints, ADiskThatIsFullLeavesTheOldOnes) {
+TEST(TrainingCheckpoints, ADiskThatIsFullLeavesTheOldOnes) {
   const ScratchFolder folder;
-  const Checkpoints checkpoints(folder.path(), {.keep = 1});
+  const TrainingCheckpoints checkpoints(folder.path(), {.keep = 1});
   checkpoints.save(state(1), {.step = 1});
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -169,16 +169,16 @@ TEST(Checkpoints, ADiskThatIsFullLeavesTheOldOnes) {
   EXPECT_EQ(checkpoints.latest()->step, 1);
 }
 
-TEST(Checkpoints, OptionsThatMeanNothingAreRefused) {
+TEST(TrainingCheckpoints, OptionsThatMeanNothingAreRefused) {
   const ScratchFolder folder;
-  for (const CheckpointOptions& options :
-       {CheckpointOptions{.keep = 0}, {.name = ""}, {.name = "a/b"}, {.name = ".tidemark"}}) {
-    EXPECT_EQ(code_of([&] { Checkpoints(folder.path(), options); }), ErrorCode::bad_attribute);
+  for (const TrainingCheckpointOptions& options :
+       {TrainingCheckpointOptions{.keep = 0}, {.name = ""}, {.name = "a/b"}, {.name = ".tidemark"}}) {
+    EXPECT_EQ(code_of([&] { TrainingCheckpoints(folder.path(), options); }), ErrorCode::bad_attribute);
   }
   folder.write("file", "");
-  EXPECT_EQ(code_of([&] { Checkpoints(folder.path("file/x")); }), ErrorCode::bad_file);
-  EXPECT_EQ(code_of([&] { Checkpoints(folder.path("file")); }), ErrorCode::bad_file);
-  const Checkpoints checkpoints(folder.path());
+  EXPECT_EQ(code_of([&] { TrainingCheckpoints(folder.path("file/x")); }), ErrorCode::bad_file);
+  EXPECT_EQ(code_of([&] { TrainingCheckpoints(folder.path("file")); }), ErrorCode::bad_file);
+  const TrainingCheckpoints checkpoints(folder.path());
   EXPECT_EQ(code_of([&] { checkpoints.save(state(1), {.step = -1}); }), ErrorCode::bad_attribute);
   EXPECT_EQ(code_of([&] { checkpoints.save(State(), {.step = 1}); }), ErrorCode::traced_value_read);
 }
