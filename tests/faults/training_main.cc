@@ -27,7 +27,7 @@ struct Net {
   TM_FIELDS(Net, weights)
 };
 
-constexpr int layers = 6;
+constexpr int layers = 6, loop_steps = 12;
 constexpr std::int64_t rows = 2048, width = 64;
 
 Net first_net() {
@@ -37,13 +37,28 @@ Net first_net() {
   return net;
 }
 
-auto training_step(bool hints) {
-  return [hints](const Net& net, td::Tensor x) {
+// What sends values to the disk: the budget, hints, or a loop with a disk of its own.
+enum class Sender { budget, hints, loop };
+
+// `with_disk`: as the sender says. Else the same function without it, to the bit.
+auto training_step(Sender sender, bool with_disk) {
+  return [sender, with_disk](const Net& net, td::Tensor x) {
+    const auto layer = [](const td::Tensor& h, const td::Tensor& w) { return td::tanh(td::matmul(h, w)); };
     const auto loss = [&](const Net& p) {
       td::Tensor h = x;
-      for (const td::Tensor& w : p.weights) {
-        h = td::tanh(td::matmul(h, w));
-        if (hints) h = td::offload(h, td::disk);
+      if (sender == Sender::loop) {
+        td::LoopOptions options;
+        if (with_disk) options = {.memory = td::Bytes(1 << 20), .disk = td::Bytes(256 << 20)};
+        const auto all_layers = [&](td::Tensor state) {
+          for (const td::Tensor& w : p.weights) state = layer(state, w);
+          return state;
+        };
+        h = td::repeat(loop_steps, all_layers, h, options);
+      } else {
+        for (const td::Tensor& w : p.weights) {
+          h = layer(h, w);
+          if (with_disk && sender == Sender::hints) h = td::offload(h, td::disk);
+        }
       }
       return td::mean(td::square(h));
     };
@@ -72,13 +87,13 @@ Net copied(const Net& net) {
 
 struct Training {
   td::CompileOptions options;
-  bool hints;
+  Sender sender;
   Net net = first_net(), right = first_net();
   td::Tensor x = td::random_normal(td::key(99), {rows, width});
 
   void run() {
-    const auto step = td::compile(training_step(hints), options);
-    const auto reference = td::compile(training_step(false));
+    const auto step = td::compile(training_step(sender, true), options);
+    const auto reference = td::compile(training_step(sender, false));
     std::string line;
     while (std::getline(std::cin, line)) {
       if (line == "call") {
@@ -130,8 +145,8 @@ struct Training {
 
 }  // namespace
 
-// FOLDER MEMORY (bytes) HINTS (0, 1) FALLBACK (0, 1) USER (number; that of nobody, say) COMPRESS (0 to 2, as
-// DiskCompression has them)
+// FOLDER MEMORY (bytes) SENDER (0 to 2) FALLBACK (0, 1) USER (number; that of nobody, say) COMPRESS (0 to
+// 2, as DiskCompression has them)
 int main(int argc, char** argv) {
   if (argc != 7) return 2;
   std::signal(SIGXFSZ, SIG_IGN);
@@ -146,7 +161,7 @@ int main(int argc, char** argv) {
                                            static_cast<td::DiskCompression>(std::atoi(argv[6]))},
                     .donate = {0},
                     .effort = 0.05},
-        .hints = std::atoi(argv[3]) != 0}
+        .sender = static_cast<Sender>(std::atoi(argv[3]))}
         .run();
   } catch (const std::exception& error) {
     answer(fmt::format("wrong exception: {}", one_line(error.what())));

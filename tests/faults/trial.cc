@@ -25,7 +25,8 @@ namespace tidemark::testing {
 namespace {
 
 constexpr uid_t nobody = 65534;
-// A budget that has values wait on the disk, and one in which hints alone ask for it; then lower ones.
+// A budget that has values wait on the disk, and one in which hints or a loop alone ask for it; then lower
+// ones.
 constexpr std::int64_t tight = 3'400'000, roomy = std::int64_t{64} << 20;
 
 // Permissions do not stop root. Limits can be set for one's own processes.
@@ -60,15 +61,15 @@ class Trial {
         compress_(compress),
         random_(seed * 1000 + static_cast<std::uint64_t>(fault)),
         user_(user_for(fault)),
-        hints_(draw(2) == 0),
-        fallback_(hints_ && draw(3) == 0) {}
+        sender_(draw(3)),
+        fallback_(sender_ > 0 && draw(3) == 0) {}
 
   TrialResult run() {
     if (!stage()) return std::move(result_);
-    const std::int64_t memory = hints_ ? roomy : tight;
+    const std::int64_t memory = sender_ > 0 ? roomy : tight;
     child_ = std::make_unique<Child>(std::vector<std::string>{
-        TIDEMARK_FAULTS_CHILD, folder_, std::to_string(memory), hints_ ? "1" : "0", fallback_ ? "1" : "0",
-        std::to_string(user_), std::to_string(static_cast<int>(compress_))});
+        TIDEMARK_FAULTS_CHILD, folder_, std::to_string(memory), std::to_string(sender_),
+        fallback_ ? "1" : "0", std::to_string(user_), std::to_string(static_cast<int>(compress_))});
     for (int k = 0; k < 2; ++k) must_be_right("before the fault");
     const std::string files = child_->asked("files");
     check(child_->asked("report").ends_with(" with"), "the plan does not use the disk");
@@ -297,9 +298,9 @@ class Trial {
   const Fault fault_;
   const DiskCompression compress_;
   std::mt19937_64 random_;
-  const uid_t user_;  // that the process runs as
-  const bool hints_;
-  const bool fallback_;  // it may do without the disk, for which there is memory
+  const uid_t user_;            // that the process runs as
+  const std::uint64_t sender_;  // the budget, hints, or a loop: Sender of training_main.cc
+  const bool fallback_;         // it may do without the disk, for which there is memory
   TrialResult result_;
   std::optional<ScratchFolder> scratch_;
   std::string folder_;

@@ -35,7 +35,7 @@ struct RandomFlow {
 
   void between(std::mt19937_64& random, Tensor& a, Tensor& b, const Tensor& turn,
                const Tensor& triangle) const {
-    switch (random() % 9) {
+    switch (random() % 14) {
       case 0:
         std::swap(a, b);
         break;
@@ -56,6 +56,21 @@ struct RandomFlow {
         break;
       case 6:
         a = a / (abs(b) + 1);  // whose rule reads exactly
+        break;
+      case 7:
+        a = sinh(asinh(a, Within{30}), Within{5});
+        break;
+      case 8:
+        a = tanh(scale_and_shift(asinh(a, Within{30}), 0.25, 0.1, 4), Within{1.2});
+        break;
+      case 9:
+        b = batch_norm_flow(b, abs(turn.at(0)) + 0.5, turn.at(1), {.gain = 20}).result;
+        break;
+      case 10:
+        a = log(softplus(asinh(a, Within{30}), Within{4.2}), Within{4.2});
+        break;
+      case 11:
+        b = sigmoid(exp(asinh(scale_and_shift(b, 0.1, 0.0, 10), Within{3}), Within{2}), Within{7});
         break;
       default:
         break;

@@ -104,6 +104,77 @@ TEST(Affine, CouplingsAreUndoneWithinTheErrorThatIsAllowed) {
   }
 }
 
+// Couplings with normalisations and bounded functions between them, as flows on data in (0, 1) have.
+Tensor normalized_flow_loss(const Flow& flow, const Tensor& x) {
+  Tensor x1 = tanh(x * 0.5, Within{3}), x2 = sigmoid(x, Within{5}), volume = sum(x) * 0;
+  for (std::size_t i = 0; i < flow.in.size(); ++i) {
+    const auto parts = [&](const Tensor& h) {
+      const Tensor inner = gelu(matmul(h, flow.in[i]));
+      return std::pair(matmul(inner, flow.scale[i]), matmul(inner, flow.shift[i]));
+    };
+    const AffineHalves halves = affine_coupling(parts, {.limit = 0.5})(x1, x2);
+    const NormalizedFlow even =
+        batch_norm_flow(halves.second, flow.in[i].at(0, Range{0, 16}) * 0.1 + 1, 0.25, {.gain = 2});
+    volume = volume + sum(halves.log_scale) + 512.0 * sum(even.log_scale);
+    x1 = i % 2 ? even.result : sinh(asinh(even.result, Within{8}), Within{3}), x2 = halves.first;
+  }
+  return 0.5 * sum(square(x1) + square(x2)) - volume;
+}
+
+TEST(Affine, ChainsGoOnThroughNormalisationsAndBoundedFunctions) {
+  const Flow flow = Flow::init(6);
+  const Tensor x = random_normal(key(99), {512, 16});
+  const auto step = value_and_grad(normalized_flow_loss);
+  const auto [value, gradient] = compile(step)(flow, x);
+  const CompileOptions options{
+      .lossy = Lossy{.error = 1e-3}, .allow = {Choice::compress, Choice::invert}, .effort = 0.1};
+  CompileOptions exact_options = options;
+  exact_options.lossy = {};
+  exact_options.allow = {Choice::invert};
+  const Bytes least = compile(step, options).smallest(flow, x).memory;
+  const Bytes without = compile(step, exact_options).smallest(flow, x).memory;
+  EXPECT_LT(least.count, without.count);
+  CompileOptions tight_options = options;
+  tight_options.memory = least;
+  const auto tight = compile(step, tight_options);
+  const auto [same, gradients] = tight(flow, x);
+  EXPECT_EQ(value.to_vector(), same.to_vector()) << "the forward pass keeps its bits";
+  int norms_undone = 0;
+  for (const Node& node : tight.plan().graph.nodes()) norms_undone += node.op->undoes;
+  EXPECT_GE(norms_undone, 8) << tight.plan().summary();
+  const GradientError error = tight.gradient_error(flow, x);
+  EXPECT_FALSE(error.undone.empty());
+  for (const DriftedValue& value_back : error.undone) {
+    EXPECT_LE(value_back.bound, 1e-3);
+    EXPECT_LE(value_back.measured, value_back.bound);
+  }
+  EXPECT_LE(error.largest, 1e-2);
+}
+
+TEST(Affine, BoundedFunctionsAreTheFunctionsThemselves) {
+  const Tensor x = tensor<double>({0.1, 0.5, 1.5, 2.0});
+  EXPECT_EQ(exp(x, Within{2}).to_vector(), exp(x).to_vector());
+  EXPECT_EQ(log(x, Within{3}).to_vector(), log(x).to_vector());
+  EXPECT_EQ(tanh(x, Within{2}).to_vector(), tanh(x).to_vector());
+  EXPECT_EQ(sigmoid(x, Within{2}).to_vector(), sigmoid(x).to_vector());
+  EXPECT_EQ(softplus(x, Within{2}).to_vector(), softplus(x).to_vector());
+  EXPECT_EQ(sinh(x, Within{2}).to_vector(), sinh(x).to_vector());
+  EXPECT_EQ(asinh(x, Within{2}).to_vector(), asinh(x).to_vector());
+  EXPECT_EQ(exp(tensor<double>({9.0}), Within{2}).to_vector(), exp(tensor<double>({9.0})).to_vector())
+      << "nothing is clamped";
+  for (const double range : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity(), 1e6}) {
+    EXPECT_EQ(code_of([&] { (void)exp(x, Within{range}); }), ErrorCode::bad_attribute) << range;
+  }
+  EXPECT_EQ(code_of([&] { (void)batch_norm_flow(x, 1.0, 0.0); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(code_of([&] { (void)scale_and_shift(x, 1.0, 0.0, 0.5); }), ErrorCode::bad_attribute);
+  EXPECT_EQ(code_of([&] { (void)scale_and_shift(x, zeros({3}, DType::f64), 0.0, 1); }),
+            ErrorCode::shape_mismatch);
+  const Tensor rows = random_normal(key(4), {64, 3}) * 2.0 + 5.0;
+  const NormalizedFlow even = batch_norm_flow(rows, 1.5, 0.5, {.gain = 2});
+  for (const double m : mean(even.result, {0}).to_vector()) EXPECT_NEAR(m, 0.5, 1e-5);
+  for (const double v : var(even.result, {0}).to_vector()) EXPECT_NEAR(v, 2.25, 1e-3);
+}
+
 TEST(Affine, NothingIsUndoneUnlessLossyValuesAreAllowed) {
   const Flow flow = Flow::init(4);
   const Tensor x = random_normal(key(99), {512, 16});

@@ -15,6 +15,7 @@
 
 #include "tidemark/ops/reversible/couple.h"
 #include "tidemark/ops/reversible/invertible.h"
+#include "tidemark/ops/reversible/within.h"
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/trace.h"
 
@@ -89,5 +90,35 @@ auto affine_coupling(F f, AffineOptions options = {}, SourceLine where = std::so
 Tensor orthogonal_product(const Operand& x, const Operand& q);
 // x·a for a triangle (the rest of a is not read). `gain`: the norm of the inverse of a, or more.
 Tensor triangular_product(const Operand& x, const Operand& a, double gain, bool lower = true);
+
+// x·scale + shift, which broadcast to the shape of x (with one number per feature: the actnorm of Kingma and
+// Dhariwal, "Glow", 2018). `gain`: the largest 1 / |scale|, or more; 1 at least.
+Tensor scale_and_shift(const Operand& x, const Operand& scale, const Operand& shift, double gain);
+
+// A normalisation over all dimensions but the last, as flows have between couplings (Dinh et al., 2017),
+// whose input can be computed back from its output and one mean and deviation per feature.
+struct BatchNormFlowOptions {
+  double gain = 1;  // the largest deviation / |scale|, or more; 1 at least
+  double epsilon = 1e-5;
+};
+struct NormalizedFlow {
+  Tensor result, log_scale;  // per feature; the sum of log_scale is the logarithm of an example's determinant
+};
+NormalizedFlow batch_norm_flow(const Operand& x, const Operand& scale, const Operand& shift,
+                               BatchNormFlowOptions options = {});
+
+// Functions that can be undone where the operand stays within a range: −range to range, and for log
+// e^−range to e^range. Your word counts: nothing is clamped. The wider the range, the more an error grows
+// when they are undone (docs/reversible.md).
+struct Within {
+  double range = 1;
+};
+Tensor exp(const Operand& x, Within within);
+Tensor log(const Operand& x, Within within);
+Tensor tanh(const Operand& x, Within within);
+Tensor sigmoid(const Operand& x, Within within);
+Tensor softplus(const Operand& x, Within within);
+Tensor sinh(const Operand& x, Within within);
+Tensor asinh(const Operand& x, Within within);
 
 }  // namespace tidemark

@@ -12,10 +12,8 @@
 #include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
-namespace {
 
-// Of one operation, as a share of its result.
-double rounding_of(DType dtype) {
+double unit_rounding(DType dtype) {
   switch (dtype) {
     case DType::f64:
       return 0x1p-53;
@@ -27,6 +25,8 @@ double rounding_of(DType dtype) {
       return 0x1p-24;
   }
 }
+
+namespace {
 
 void require_gain(const Call& call, double gain) {
   if (gain >= 1 && std::isfinite(gain)) return;
@@ -84,7 +84,7 @@ bool scale_shift_invertible(const Graph&, const Node&, int operand) { return ope
 Conditioning scale_shift_conditioning(const Call& call) {
   const double gain = call.attrs_as<ScaleShiftAttrs>().gain;
   // The product, the sum, the difference, the quotient.
-  return {.gain = gain, .rounding = 4 * rounding_of(call.in[0].dtype) * gain};
+  return {.gain = gain, .rounding = 4 * unit_rounding(call.in[0].dtype) * gain};
 }
 std::vector<Sample> scale_shift_samples() {
   std::vector<Sample> list;
@@ -129,7 +129,7 @@ Var leaky_inverse(const RuleCall& rule, int) {
 }
 Conditioning leaky_conditioning(const Call& call) {
   const double gain = std::max(1.0, 1 / call.attrs_as<LeakyReluAttrs>().slope);
-  return {.gain = gain, .rounding = 2 * rounding_of(call.in[0].dtype) * gain};
+  return {.gain = gain, .rounding = 2 * unit_rounding(call.in[0].dtype) * gain};
 }
 std::vector<Sample> leaky_samples() {
   return {{.in = {{.type = {DType::f64, {3, 4}}, .nonzero = true}}, .attrs = pack(LeakyReluAttrs{0.1})},
@@ -226,7 +226,7 @@ Conditioning product_conditioning(const Call& call) {
   const double gain = call.attrs_as<InvertibleProductAttrs>().gain;
   const auto terms = static_cast<double>(call.in[1].shape[0]);
   // So many are added up, twice.
-  return {.gain = gain, .rounding = 4 * terms * rounding_of(call.in[0].dtype) * gain};
+  return {.gain = gain, .rounding = 4 * terms * unit_rounding(call.in[0].dtype) * gain};
 }
 std::vector<Sample> product_samples() {
   std::vector<Sample> list;

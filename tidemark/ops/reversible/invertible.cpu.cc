@@ -8,6 +8,7 @@ namespace tidemark {
 const CpuKernel cpu::scale_shift = {};
 const CpuKernel cpu::leaky_relu = {};
 const CpuKernel cpu::invertible_product = {};
+const CpuKernel cpu::within = {};
 
 const CpuKernel cpu::undone = tile_kernel<[](const Call& call) {
   return TileCode{.tile = copy_tile(call.out[0].dtype), .staging = Staging::storage};

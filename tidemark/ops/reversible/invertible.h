@@ -32,6 +32,9 @@ struct InvertibleProductAttrs {
 };
 Var invertible_product(const Var& x, const Var& matrix, SquareMatrix kind, double gain);
 
+// Of one operation, as a share of its result.
+double unit_rounding(DType dtype);
+
 // The identity, behind what was computed back: so that plans tell it from what was computed forwards.
 Var undone(const Var& x);
 
