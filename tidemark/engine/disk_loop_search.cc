@@ -15,7 +15,7 @@ constexpr int most_plans = 5;
 constexpr double worth_a_try = 1.02;       // of what the best takes, by the formula: it is about as exact
 constexpr double not_worth_a_disk = 1e-5;  // of the time
 // Each segment is several loops in the graph, each with its body: that is what planning can carry.
-constexpr std::int64_t most_segments = 256, most_nodes = 60'000;
+constexpr std::int64_t most_segments = 1024, most_nodes = 60'000;
 
 int disk_of(const Machine& machine) {
   const auto found = std::ranges::find(machine.further, disk_memory_name, &MachineMemory::name);
