@@ -20,6 +20,7 @@
 #include "tidemark/trace/control_flow.h"
 #include "tidemark/trace/cumulative.h"
 #include "tidemark/trace/dlpack.h"
+#include "tidemark/trace/fourier_functions.h"
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/hints.h"
 #include "tidemark/trace/image_functions.h"
