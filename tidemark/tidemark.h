@@ -31,6 +31,7 @@
 #include "tidemark/trace/statistics.h"
 #include "tidemark/trace/tensor.h"
 #include "tidemark/trace/tree.h"
+#include "tidemark/trace/unique.h"
 #include "tidemark/train/checkpoints.h"
 #include "tidemark/train/log_file.h"
 #include "tidemark/train/metrics.h"
