@@ -1,6 +1,6 @@
 // Kernels that work row by row, alone: attention, normalisations, softmax, losses, look-ups, functions,
-// movement. One line per kernel with its name and its fastest time in ms, as compare_rows.py sets beside
-// PyTorch's.
+// Fourier transforms, movement. One line per kernel with its name and its fastest time in ms, as
+// compare_rows.py sets beside PyTorch's.
 //   micro_rows [threads] [part of a name]
 #include <fmt/format.h>
 
@@ -14,6 +14,7 @@
 #include "tidemark/ops/attention/attention.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
+#include "tidemark/ops/fourier/fourier.h"
 #include "tidemark/ops/indexing/index.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/normalization/cross_entropy.h"
@@ -157,6 +158,29 @@ void functions(Bench& bench) {
   }
 }
 
+void fourier_transforms(Bench& bench) {
+  for (const auto& [rows, n] : {std::pair<std::int64_t, std::int64_t>{4096, 16},
+                                {512, 128},
+                                {128, 210},
+                                {128, 97},
+                                {64, 1000},
+                                {64, 1009},
+                                {64, 1024},
+                                {16, 4096},
+                                {1, 1024},
+                                {1, 65536},
+                                {1, 1 << 20}}) {
+    for (DType t : {f32, f64}) {
+      const std::string of = fmt::format(" {} {}x{}", name_of(t), rows, n);
+      bench.run("fft" + of, op::fft, {{{t, {rows, n, 2}}}}, pack(FftAttrs{.axis = 1}));
+      bench.run("rfft" + of, op::rfft, {{{t, {rows, n}}}}, pack(RealFftAttrs{.axis = 1, .length = n}));
+      bench.run("irfft" + of, op::irfft, {{{t, {rows, n / 2 + 1, 2}}}},
+                pack(RealFftAttrs{.axis = 1, .length = n, .inner = 2}));
+    }
+  }
+  bench.run("fft f32 1024x64 across", op::fft, {{{f32, {1024, 64, 2}}}}, pack(FftAttrs{.axis = 0}));
+}
+
 void movement_and_numbers(Bench& bench) {
   for (DType t : {bf16, f32}) {
     for (std::int64_t n : {1000, 4096}) {
@@ -181,5 +205,6 @@ int main(int argc, char** argv) {
   along_rows(bench);
   look_ups(bench);
   functions(bench);
+  fourier_transforms(bench);
   movement_and_numbers(bench);
 }

@@ -22,6 +22,8 @@ HEADERS = {
     "trace/statistics.h": "Statistics",
     "trace/array_functions.h": "Arrays",
     "trace/cumulative.h": "Running sums, products and extremes",
+    "trace/unique.h": "Distinct values",
+    "trace/fourier_functions.h": "Fourier transforms",
     "trace/image_functions.h": "Images and windows",
     "trace/random_functions.h": "Draws",
     "trace/model_functions.h": "Operations of models",

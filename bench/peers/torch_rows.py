@@ -87,6 +87,17 @@ for name, dtype in (("bf16", torch.bfloat16), ("f16", torch.float16)):
     run(f"cast {name} to f32 16M", lambda: half.float())
     run(f"cast f32 to {name} 16M", lambda: square.to(dtype))
 
+for rows, n in ((4096, 16), (512, 128), (128, 210), (128, 97), (64, 1000), (64, 1009), (64, 1024), (16, 4096),
+                (1, 1024), (1, 65536), (1, 1 << 20)):
+    for name, dtype, complex_dtype in (("f32", torch.float32, torch.complex64), ("f64", torch.float64, torch.complex128)):
+        real, pairs = torch.randn(rows, n, dtype=dtype), torch.randn(rows, n, dtype=complex_dtype)
+        half = torch.fft.rfft(real)
+        run(f"fft {name} {rows}x{n}", lambda: torch.fft.fft(pairs))
+        run(f"rfft {name} {rows}x{n}", lambda: torch.fft.rfft(real))
+        run(f"irfft {name} {rows}x{n}", lambda: torch.fft.irfft(half, n))
+tall_pairs = torch.randn(1024, 64, dtype=torch.complex64)
+run("fft f32 1024x64 across", lambda: torch.fft.fft(tall_pairs, dim=0))
+
 for name, dtype in (("bf16", torch.bfloat16), ("f32", torch.float32)):
     for n in (1000, 4096):
         plane, turned = torch.randn(n, n).to(dtype), torch.empty(n, n, dtype=dtype)

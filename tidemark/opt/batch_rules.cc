@@ -71,6 +71,12 @@ Classes same_axes(const BatchCall& call) {
 Classes along_axis(const BatchCall& call) {
   return is_batched(call, 0) && layout(call, 0).axis != axis_attr(call.full) ? same_axes(call) : cannot;
 }
+// The same for complex numbers, whose parts stand along the last axis; `complex` says whether operands are.
+template <bool complex>
+Classes transformed_axis(const BatchCall& call) {
+  const bool parts = complex && is_batched(call, 0) && layout(call, 0).axis == call.full.in[0].rank() - 1;
+  return parts ? cannot : along_axis(call);
+}
 // The same but for the last two axes.
 Classes leading_axes(const BatchCall& call) {
   return is_batched(call, 0) && layout(call, 0).axis < call.full.in[0].rank() - 2 ? same_axes(call) : cannot;
@@ -370,6 +376,10 @@ BatchRules::BatchRules(const Op* (*find)(std::string_view name))
   add("max_pool", {windows});
   add("avg_pool", {windows});
   add("avg_pool_grad", {windows});
+
+  add("fft", {transformed_axis<true>, linear_in_first});
+  add("rfft", {transformed_axis<false>, linear_in_first});
+  add("irfft", {transformed_axis<true>, linear_in_first});
 
   add("cholesky", {leading_axes});
   add("triangular_solve", {systems});

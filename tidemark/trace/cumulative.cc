@@ -1,5 +1,6 @@
 #include "tidemark/trace/cumulative.h"
 
+#include "tidemark/ops/indexing/index.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/scalar/elementwise.h"
@@ -41,16 +42,35 @@ Var log_sum_of_two(const Var& a, const Var& b) {
   return reduce_logsumexp(concat(both, 3), {3});
 }
 
+Var cumulated_along(const Var& x, int axis, const Combine combine) {
+  const Shape& shape = x.shape();
+  Shape around = {1, shape[axis], 1};
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i != axis) around[i < axis ? 0 : 2] *= shape[i];
+  }
+  return reshape(prefixes(reshape(x, around), combine), shape);
+}
+
 Tensor cumulated(const Operand& x, int axis, const Combine combine) {
   const int at = absolute_axis(x, axis);
-  return build({x}, [&](Builder&, std::span<const Var> v) {
-    const Shape& shape = v[0].shape();
-    Shape around = {1, shape[at], 1};
-    for (int i = 0; i < shape.rank(); ++i) {
-      if (i != at) around[i < at ? 0 : 2] *= shape[i];
-    }
-    return reshape(prefixes(reshape(v[0], around), combine), shape);
-  });
+  return build({x}, [&](Builder&, std::span<const Var> v) { return cumulated_along(v[0], at, combine); });
+}
+
+// An element that is as extreme as all before it is a record; where the last record stands is the largest of
+// their positions.
+std::pair<Tensor, Tensor> records(const Operand& x, int axis, const Combine combine) {
+  const int at = absolute_axis(x, axis);
+  const Operand operands[] = {x};
+  const std::vector<Tensor> results =
+      build_all(operands, x.where(), [&](Builder& builder, std::span<const Var> v) {
+        const Var fixed = stop_gradient(v[0]);
+        Var record = equal(fixed, cumulated_along(fixed, at, combine));
+        if (is_float(fixed.dtype())) record = logical_or(record, not_equal(fixed, fixed));  // NaN
+        const Var positions = iota(builder, DType::i64, fixed.shape(), at);
+        const Var indices = cumulated_along(select(record, positions, zeros_like(positions)), at, maximum);
+        return std::vector<Var>{gather(v[0], indices, at), indices};
+      });
+  return {results[0], results[1]};
 }
 
 }  // namespace
@@ -58,6 +78,12 @@ Tensor cumulated(const Operand& x, int axis, const Combine combine) {
 Tensor cumprod(const Operand& x, int axis) { return cumulated(x, axis, mul); }
 Tensor cummax(const Operand& x, int axis) { return cumulated(x, axis, maximum); }
 Tensor cummin(const Operand& x, int axis) { return cumulated(x, axis, minimum); }
+std::pair<Tensor, Tensor> cummax_with_indices(const Operand& x, int axis) {
+  return records(x, axis, maximum);
+}
+std::pair<Tensor, Tensor> cummin_with_indices(const Operand& x, int axis) {
+  return records(x, axis, minimum);
+}
 Tensor logcumsumexp(const Operand& x, int axis) { return cumulated(x, axis, log_sum_of_two); }
 
 }  // namespace tidemark

@@ -65,6 +65,29 @@ TEST(Cumulative, HoldsAtExtremes) {
   for (double g : grad(f)(large).to_vector()) EXPECT_TRUE(std::isfinite(g));
 }
 
+TEST(Cumulative, SaysWhereTheExtremesStand) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto [high, high_at] = cummax_with_indices(tensor<double>({1, 3, 3, 2, 5, 4}), 0);
+  EXPECT_THAT(high.to_vector(), ElementsAre(1, 3, 3, 3, 5, 5));
+  EXPECT_THAT(high_at.to_vector(), ElementsAre(0, 1, 2, 2, 4, 4));
+  EXPECT_EQ(high_at.dtype(), DType::i64);
+  const Tensor x = reshape(tensor<std::int32_t>({4, 1, 2, 1, 5, 0}), {3, 2});
+  const auto [low, low_at] = cummin_with_indices(x, 0);
+  EXPECT_THAT(low.to_vector(), ElementsAre(4, 1, 2, 1, 2, 0));
+  EXPECT_THAT(low_at.to_vector(), ElementsAre(0, 0, 1, 1, 1, 2));
+  EXPECT_THAT(cummax_with_indices(tensor<double>({2, nan, 9, nan, 1}), 0).second.to_vector(),
+              ElementsAre(0, 1, 1, 3, 3));
+  EXPECT_THAT(cummin_with_indices(tensor<double>({-infinity, infinity, -infinity}), 0).second.to_vector(),
+              ElementsAre(0, 0, 2));
+  EXPECT_EQ(cummax_with_indices(zeros({2, 0}), 1).second.shape(), (Shape{2, 0}));
+  EXPECT_THAT(
+      grad([](Tensor u) { return sum(cummax_with_indices(u, 0).first); })(tensor<double>({1, 3, 3, 2}))
+          .to_vector(),
+      ElementsAre(1, 1, 2, 0));
+  expect_gradient([](Tensor u) { return cummin_with_indices(u, 1).first; }, ripples({2, 6}));
+  EXPECT_EQ(code_of([&] { cummax_with_indices(x, 2); }), ErrorCode::index_out_of_range);
+}
+
 TEST(Cumulative, HasGradientsAlsoAtZeros) {
   expect_gradient([](Tensor x) { return cumprod(x, 1); }, ripples({2, 5}));
   expect_gradient([](Tensor x) { return cumprod(x, 0); }, tensor<double>({2, 0, 3, 0, 5}));

@@ -149,6 +149,9 @@ Tensor select(const Operand& condition, const Operand& on_true, const Operand& o
   return build({condition, on_true, on_false},
                [](Builder&, std::span<const Var> v) { return select(v[0], v[1], v[2]); });
 }
+Tensor polygamma(int order, const Operand& x) {
+  return build({x}, [&](Builder&, std::span<const Var> v) { return polygamma(order, v[0]); });
+}
 Tensor clamp(const Operand& x, const Number& low, const Number& high) {
   const bool wide = !low.fits<double>() || !high.fits<double>();
   if (wide && x.tensor().dtype() == DType::i64) return clamp_wide(x, low, high);

@@ -48,6 +48,7 @@ Tensor tensor_from_bytes(const Type& type, const void* bytes,
 #include "tidemark/trace/functions.def"
 Tensor select(const Operand& condition, const Operand& on_true, const Operand& on_false);
 Tensor clamp(const Operand& x, const Number& low, const Number& high);
+Tensor polygamma(int order, const Operand& x);  // the derivative of digamma of this order, up to 100
 Tensor cast(const Operand& x, DType dtype);
 Tensor leaky_relu(const Operand& x, double slope = 0.01);  // slope·x where x is not positive; slope above 0
 

@@ -42,6 +42,9 @@ Var atanh(const Var& x);
 Var sigmoid(const Var& x);
 Var erf(const Var& x);
 Var erfinv(const Var& x);
+Var lgamma(const Var& x);                // log|Γ(x)|
+Var digamma(const Var& x);               // ψ, the derivative of lgamma
+Var polygamma(int order, const Var& x);  // the derivative of ψ of this order; order 0 is ψ itself
 Var relu(const Var& x);
 Var gelu(const Var& x);        // exact, by erf
 Var gelu_slope(const Var& x);  // the derivative of gelu

@@ -158,7 +158,7 @@ const Case cases[] = {
     TM_CASE(atan, std::atan(x), 1, 1),        TM_CASE(sinh, std::sinh(x), 2, 2),
     TM_CASE(cosh, std::cosh(x), 2, 2),        TM_CASE(asinh, std::asinh(x), 2, 2),
     TM_CASE(acosh, std::acosh(x), 2, 2),      TM_CASE(atanh, std::atanh(x), 2, 2),
-    TM_CASE(erfinv, erf_inverse_of(x), 1, 4),
+    TM_CASE(erfinv, erf_inverse_of(x), 1, 4), TM_CASE(lgamma, std::lgamma(x), 1, 5),
 };
 
 TEST(ElementwiseAccuracy, FunctionsStayWithinTheirBoundsOverTheWholeRange) {

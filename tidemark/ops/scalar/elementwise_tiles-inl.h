@@ -30,6 +30,14 @@ HWY_INLINE Lanes<T> erfinv(Lanes<T> x) {
   return each_lane([](T a) { return tidemark::formula::erfinv(a); }, x);
 }
 template <class T>
+HWY_INLINE Lanes<T> lgamma(Lanes<T> x) {
+  return each_lane([](T a) { return tidemark::formula::lgamma(a); }, x);
+}
+template <class T>
+HWY_INLINE Lanes<T> digamma(Lanes<T> x) {
+  return each_lane([](T a) { return tidemark::formula::digamma(a); }, x);
+}
+template <class T>
 HWY_INLINE Lanes<T> gelu_slope(Lanes<T> x) {
   return formula::GeluSlope::value(x);
 }

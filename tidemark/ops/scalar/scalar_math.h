@@ -15,6 +15,7 @@
 #include <numbers>
 
 #include "tidemark/ops/scalar/erf_inverse.h"
+#include "tidemark/ops/scalar/gamma_functions.h"
 
 namespace tidemark::formula {
 
@@ -86,6 +87,18 @@ T mod(T x, T y) {
 template <std::floating_point T>
 T erfinv(T x) {
   return static_cast<T>(erf_inverse(static_cast<double>(x)));
+}
+template <std::floating_point T>
+T lgamma(T x) {
+  return static_cast<T>(log_gamma(static_cast<double>(x)));
+}
+template <std::floating_point T>
+T digamma(T x) {
+  return static_cast<T>(digamma_of(static_cast<double>(x)));
+}
+template <std::floating_point T>
+T polygamma(int order, T x) {
+  return static_cast<T>(polygamma_of(order, static_cast<double>(x)));
 }
 template <std::floating_point T>
 T gelu_slope(T x);
