@@ -20,7 +20,8 @@ std::int64_t element_total(std::span<const Type> types) {
   return count;
 }
 
-// A direction for each element of each of them: those of one tensor, stacked, are zero in the others' rows.
+// A direction for each element of each of them: those of one tensor, stacked, are zero in the others' rows. A
+// single one is not stacked.
 std::vector<Tensor> one_hot_directions(std::span<const Type> types, SourceLine where) {
   const std::int64_t rows = element_total(types);
   std::vector<Tensor> list;
@@ -30,7 +31,7 @@ std::vector<Tensor> one_hot_directions(std::span<const Type> types, SourceLine w
     const Tensor unit = eye(own, type.dtype, where);
     const Tensor padded = pad(Operand(unit, where), {before, 0}, {rows - before - own, 0});
     Shape shape = type.shape;
-    shape.insert(0, rows);
+    if (rows != 1) shape.insert(0, rows);
     list.push_back(reshape(Operand(padded, where), shape));
     before += own;
   }
@@ -38,7 +39,7 @@ std::vector<Tensor> one_hot_directions(std::span<const Type> types, SourceLine w
 }
 
 // A linear function's values along all directions, which stand for its last inputs; the others are the same
-// for all of them. `rows` in front of every output.
+// for all of them. `rows` in front of every output, unless there is one.
 std::vector<Tensor> along_directions(const Graph& linear, std::vector<Tensor> shared,
                                      std::span<const Tensor> directions, std::int64_t rows,
                                      std::int64_t chunk, SourceLine where) {
@@ -49,6 +50,7 @@ std::vector<Tensor> along_directions(const Graph& linear, std::vector<Tensor> sh
     for (const Tensor& direction : directions) inputs.push_back(part(direction));
     return inputs;
   };
+  if (rows == 1) return apply(linear, with([](const Tensor& only) { return only; }), where);
   if (chunk <= 0 || chunk >= rows)
     return apply(vmap_graph(linear, axes, rows), with([](const Tensor& all) { return all; }), where);
 

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "tidemark/autodiff/transforms.h"
+#include "tidemark/trace/view.h"
 
 namespace tidemark {
 
@@ -92,8 +93,10 @@ void fill_tree_of(const Y& y, typename TreeOf<Y, X>::type& to, const Next& next)
 
 template <class F>
 auto jacobian(F f, JacobianOptions options = {}, SourceLine where = std::source_location::current()) {
-  return [f = std::move(f), options, where](const auto& x, const auto&... more) {
-    using X = std::decay_t<decltype(x)>;
+  return [f = std::move(f), options, where](const auto& by, const auto&... more) {
+    using By = std::decay_t<decltype(by)>;
+    using X = std::conditional_t<std::is_same_v<By, TensorView>, Tensor, By>;  // a window is its values
+    const X x = by;
     const std::tuple<X, std::decay_t<decltype(more)>...> arguments(x, more...);
     const auto call = trace_call(f, arguments, where);
     using Y = std::decay_t<decltype(call.result)>;

@@ -129,6 +129,9 @@ TEST(Jacobian, GoesThroughLoopsBranchesAndIntegers) {
   expect_near(jacobian([](Tensor x) { return x * 2; })(zeros({0}, DType::f64)), {});
   expect_near(jacobian([](Tensor x) { return zeros({0}, DType::f64) * sum(x); })(point), {});
   EXPECT_EQ(jacobian([](Tensor x) { return x * x; })(scalar(3, DType::f64)).item(), 6);
+  // No room for a dimension of rows, and none is needed.
+  expect_near(jacobian([](Tensor x) { return sum(x * x); })(full({1, 1, 1, 1, 1, 1, 2, 1}, 3, DType::f64)),
+              {6, 6});
 }
 
 TEST(Jacobian, OfChunksStaysInsideASmallerBudget) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {
@@ -349,6 +350,28 @@ TEST(Vmap, WhatDoesNotDependOnAnExampleIsComputedOnce) {
   // Ops that nobody has a rule for take the examples one by one.
   expect_close(vmap([&](Tensor u) { return call(counted, {u}).front(); })(x), x + 1);
   EXPECT_EQ(calls, 6);
+}
+
+TEST(Vmap, WhatTheFunctionCapturesIsReadAtEveryCall) {
+  Tensor scale = scalar(2, DType::f64);
+  const auto f = compile(vmap([&](Tensor x) { return x * scale; }));
+  const Tensor x = batch({3});
+  EXPECT_EQ(f(x).to_vector(), (x * 2).to_vector());
+  scale = scalar(5, DType::f64);
+  EXPECT_EQ(f(x).to_vector(), (x * 5).to_vector());
+}
+
+// How they are reversed is decided with the plan, as for any loop: states and their reversal stay a pair.
+TEST(Vmap, GradientsOfMappedLoopsAreStillToBePlanned) {
+  const auto f = [](Tensor w, Tensor h, Tensor xs) {
+    return sum(scan([&](Tensor s, Tensor u) { return tanh(matmul(w, s) + u) * s; }, h, xs));
+  };
+  const Tensor w = batch({3, 3}), h = batch({4, 3}), xs = batch({4, 6, 3});
+  const auto gradient = vmap(grad<0, 1>(f), {.in_axes = {not_mapped, 0, 0}});
+  const auto call = trace_call(gradient, std::tuple(w, h, xs), {});
+  const std::vector<LoopModes> modes = loop_modes(call.graph);
+  ASSERT_EQ(modes.size(), 1u);
+  EXPECT_GE(modes[0].own.size(), 3u);
 }
 
 std::string message_of(const auto& f) {
