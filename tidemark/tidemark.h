@@ -3,7 +3,9 @@
 //   namespace td = tidemark;
 #pragma once
 #include "tidemark/autodiff/custom_vjp.h"
+#include "tidemark/autodiff/jacobian.h"
 #include "tidemark/autodiff/transforms.h"
+#include "tidemark/autodiff/vmap/vmap.h"
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
 #include "tidemark/data/image_files.h"

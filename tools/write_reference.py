@@ -33,6 +33,8 @@ HEADERS = {
     "trace/reversible.h": "Reversible blocks",
     "trace/tree.h": "Trees of tensors",
     "autodiff/transforms.h": "Derivatives",
+    "autodiff/jacobian.h": "All derivatives at once",
+    "autodiff/vmap/vmap.h": "Batches of examples",
     "autodiff/custom_vjp.h": "Derivatives of one's own",
     "engine/compile.h": "Compiling",
     "ode/odeint.h": "Differential equations",

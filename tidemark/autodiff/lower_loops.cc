@@ -154,7 +154,7 @@ class Settling {
     const std::int64_t bound = attrs.max_steps >= 0        ? std::min(attrs.max_steps, most_slots)
                                : limit == unlimited_memory ? usual_slots
                                                            : most_slots;
-    // What leaves the graph is reversed elsewhere, in the slots there are.
+    // States that others than reversals get, here or outside, are reversed elsewhere, in the slots there are.
     if (!leaves(node, static_cast<std::size_t>(attrs.carries) + 1)) {
       attrs.keep = std::clamp<std::int64_t>(limit / std::max<std::int64_t>(1, state), 1,
                                             std::max<std::int64_t>(1, bound));
@@ -164,8 +164,14 @@ class Settling {
   }
 
   bool leaves(const Node& node, std::size_t first_result) const {
-    return std::any_of(node.results.begin() + static_cast<std::ptrdiff_t>(first_result), node.results.end(),
-                       [&](ValueId v) { return std::ranges::count(source_.outputs(), v) > 0; });
+    const auto is_result = [&](ValueId v) {
+      return std::find(node.results.begin() + static_cast<std::ptrdiff_t>(first_result), node.results.end(),
+                       v) != node.results.end();
+    };
+    return std::ranges::any_of(source_.outputs(), is_result) ||
+           std::ranges::any_of(source_.nodes(), [&](const Node& reader) {
+             return reader.op != &op::loop_reverse && std::ranges::any_of(reader.operands, is_result);
+           });
   }
 
   // Of each y of the loop: is it read behind the reversal too?

@@ -1,7 +1,6 @@
 #include "tidemark/autodiff/transforms.h"
 
 #include "tidemark/autodiff/forward.h"
-#include "tidemark/ir/effects.h"
 #include "tidemark/trace/functions.h"
 
 namespace tidemark::detail {
@@ -99,49 +98,6 @@ std::vector<Tensor> apply_backward(const Pulled& pulled, std::span<const Tensor>
     if (is_float(seed.dtype())) inputs.push_back(seed);
   }
   return apply(pulled.split->backward, inputs, where);
-}
-
-Tensor jacobian_of(const Graph& graph, std::span<const Tensor> inputs, SourceLine where) {
-  if (graph.outputs().size() != 1) {
-    fail(ErrorCode::structure_mismatch,
-         {.what = "jacobian of a function that does not return one tensor", .where = where});
-  }
-  const Type x = inputs[0].type(), y = graph.type(graph.outputs()[0]);
-  Shape shape;
-  if (x.rank() + y.rank() > max_rank) {
-    fail(ErrorCode::shape_mismatch, {.what = fmt::format("a jacobian of {} by {} has more than {} dimensions",
-                                                         to_string(y), to_string(x), max_rank),
-                                     .where = where,
-                                     .help = "reshape the argument and the result to fewer dimensions"});
-  }
-  for (std::int64_t size : y.shape) shape.push_back(size);
-  for (std::int64_t size : x.shape) shape.push_back(size);
-  std::vector<bool> wrt(inputs.size(), false);
-  wrt[0] = true;
-  // One pass per row (reverse) or per column (forward), whichever are fewer. Columns run the function again,
-  // for its values.
-  const bool by_rows = y.count() <= x.count() || first_unreplayable(graph);
-  std::vector<Tensor> lines;
-  if (by_rows) {
-    const Pulled pulled = apply_forward(graph, inputs, wrt, where);
-    const Tensor basis = eye(y.count(), y.dtype, where);
-    for (std::int64_t i = 0; i < y.count(); ++i) {
-      const Tensor seed = reshape(Operand(basis.at(i), where), y.shape);
-      lines.push_back(
-          reshape(Operand(apply_backward(pulled, {&seed, 1}, where).front(), where), {x.count()}));
-    }
-  } else {
-    const Tensor basis = eye(x.count(), x.dtype, where);
-    const Graph again = for_replay(graph);
-    for (std::int64_t i = 0; i < x.count(); ++i) {
-      const Tensor tangent = reshape(Operand(basis.at(i), where), x.shape);
-      lines.push_back(
-          reshape(Operand(apply_jvp(i == 0 ? graph : again, inputs, 1, {&tangent, 1}, where).back(), where),
-                  {y.count()}));
-    }
-  }
-  if (lines.empty()) return zeros(shape, x.dtype, where);
-  return reshape(Operand(stack(lines, by_rows ? 0 : 1, where), where), shape);
 }
 
 }  // namespace tidemark::detail

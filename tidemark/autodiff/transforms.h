@@ -1,5 +1,5 @@
 // The derivatives users ask for, each a function from functions to functions. They nest in any order: what
-// they make is traced like anything else.
+// they make is traced like anything else. All derivatives at once are in jacobian.h.
 //
 //   grad(f)(x, …)            gradient of a scalar f with respect to its first argument, as a tree like it
 //   grad<0, 2>(f)(…)         with respect to several arguments, as a tuple
@@ -7,8 +7,6 @@
 //   vjp(f, x)                {f(x), pullback}; pullback(seed) may be called any number of times
 //   jvp(f, x, v)             {f(x), derivative along v}
 //   hvp(f, x, v)             Hessian of a scalar f times v
-//   jacobian(f)(x)           shape of f(x), then shape of x
-//   hessian(f)(x)            shape of x twice
 #pragma once
 #include <memory>
 
@@ -23,7 +21,6 @@ std::vector<Tensor> apply_gradient(const Graph& graph, std::span<const Tensor> i
                                    const std::vector<bool>& wrt, SourceLine where);
 std::vector<Tensor> apply_jvp(const Graph& graph, std::span<const Tensor> inputs, std::size_t arguments,
                               std::span<const Tensor> tangents, SourceLine where);
-Tensor jacobian_of(const Graph& graph, std::span<const Tensor> inputs, SourceLine where);
 void check_seeds(std::span<const Tensor> seeds, std::span<const Tensor> like, std::string_view what,
                  SourceLine where);
 
@@ -106,19 +103,6 @@ auto vjp(F f, const Tree& x, SourceLine where = std::source_location::current())
 template <class F, class Tree>
 auto hvp(F f, const Tree& x, const Tree& v, SourceLine where = std::source_location::current()) {
   return jvp(grad(std::move(f), where), x, v, where).second;
-}
-
-template <class F>
-auto jacobian(F f, SourceLine where = std::source_location::current()) {
-  return [f = std::move(f), where](const Tensor& x) {
-    const auto call = trace_call(f, std::tuple(x), where);
-    return detail::jacobian_of(call.graph, call.inputs, where);
-  };
-}
-
-template <class F>
-auto hessian(F f, SourceLine where = std::source_location::current()) {
-  return jacobian(grad(std::move(f), where), where);
 }
 
 }  // namespace tidemark

@@ -61,23 +61,6 @@ TEST(Transforms, DerivativesNestInAnyOrder) {
   EXPECT_NEAR(d4(x).item(), 24, 1e-12);
 }
 
-TEST(Transforms, HessianIsSymmetricAndAgreesWithHvp) {
-  const auto f = [](Tensor x) { return sum(sin(x) * flip(x * x, {0})); };
-  const Tensor h = hessian(f)(point);
-  ASSERT_EQ(h.shape(), (Shape{3, 3}));
-  expect_near(h, transpose(h).to_vector());
-  const Tensor v = tensor<double>({1, -2, 0.5});
-  expect_near(hvp(f, point, v), matmul(h, v).to_vector());
-}
-
-TEST(Transforms, JacobianRunsByRowsOrByColumns) {
-  const auto wide = [](Tensor x) { return concat({x, x * x}, 0); };
-  const auto narrow = [](Tensor x) { return reshape(sum(x * x), {1}); };
-  const Tensor x = tensor<double>({2, 3});
-  expect_near(jacobian(wide)(x), {1, 0, 0, 1, 4, 0, 0, 6});
-  expect_near(jacobian(narrow)(x), {4, 6});
-}
-
 TEST(Transforms, GradientsPassThroughCapturedValuesOfEnclosingTraces) {
   // d/da of (d/dx a x²) at x = 3: 2x = 6.
   const auto outer = [](Tensor a) {

@@ -2,7 +2,7 @@
 // solved for m by Newton's method on all elements as one vector. No gradient passes through the search. Two
 // further Newton steps from the solution carry it: by the implicit function theorem one gives the first
 // derivatives, two those up to the third.
-#include "tidemark/autodiff/transforms.h"
+#include "tidemark/autodiff/jacobian.h"
 #include "tidemark/ode/methods.h"
 #include "tidemark/trace/control_flow.h"
 #include "tidemark/trace/model_functions.h"
@@ -46,7 +46,7 @@ List implicit_midpoint(const Field& f, const Field& frozen, const List& y0, Inte
         const Tensor way = m - from;
         return way - flat(slope(t, shaped_like(m, y))) * (h / 2);
       };
-      const Tensor matrix = jacobian(residual, where)(middle);
+      const Tensor matrix = jacobian(residual, {}, where)(middle);
       return solve(matrix, residual(middle));
     };
     const Tensor from = stop_gradient(y_flat);
