@@ -60,6 +60,10 @@ const std::map<const Op*, VmapRule>& vmap_rows() {
       {&op::triangular_solve, rule::leading},
       {&op::solve, rule::leading},
 
+      {&op::fft, rule::along_axis},
+      {&op::rfft, rule::along_axis},
+      {&op::irfft, rule::along_axis},
+
       {&op::softmax, rule::along_axis},
       {&op::softmax_grad, rule::along_axis},
       {&op::log_softmax, rule::along_axis},
