@@ -371,7 +371,9 @@ BatchRules::BatchRules(const Op* (*find)(std::string_view name))
   add("avg_pool", {windows});
   add("avg_pool_grad", {windows});
 
-  add("cholesky", {leading_axes});
+  for (const std::string_view name : {"cholesky", "qr", "svd", "eigh", "det", "cofactors", "slogdet"}) {
+    add(name, {leading_axes});
+  }
   add("triangular_solve", {systems});
   add("solve", {systems});
   add("sort", {along_axis});
