@@ -166,6 +166,7 @@ TEST(Det, KnownValues) {
   expect_near(in_f64(op::det, {3, 3}, {0, 1, 0, 0, 0, 1, 1, 0, 0}), {1}, 0);  // two exchanges
   expect_near(in_f64(op::det, {2, 2, 2}, {0, 1, 1, 0, 1, 2, 2, 4}), {-1, 0}, 0);
   expect_near(in_f64(op::det, {2, 0, 0}, {}), {1, 1}, 0);
+  EXPECT_FALSE(std::signbit(in_f64(op::det, {2, 2}, {1, 2, 2, 4})[0]));
   EXPECT_TRUE(std::isnan(in_f64(op::det, {2, 2}, {1, nan, 3, 4})[0]));
 }
 

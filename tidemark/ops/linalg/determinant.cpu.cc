@@ -64,7 +64,8 @@ template <class T>
 void run_det(const KernelArgs& args) {
   const std::int64_t n = args.in[0].shape.back();
   for_each_lu<T>(args, [&](std::int64_t index, const T* factors, const std::int32_t* exchanges) {
-    args.out[0].as<T>()[index] = static_cast<T>(product_of_pivots(n, factors, exchanges).times(1));
+    const double value = product_of_pivots(n, factors, exchanges).times(1);
+    args.out[0].as<T>()[index] = static_cast<T>(value == 0 ? 0 : value);  // no -0
   });
 }
 

@@ -54,17 +54,13 @@ std::vector<Var> jvp(const RuleCall& rule) {
 }
 
 std::vector<Sample> samples() {
-  const auto regular = [](const Shape& shape) {
-    return Sample{.in = {{.type = {DType::f64, shape}, .low = -1, .high = 1, .diagonal = 2}},
+  const auto matrices = [](const Shape& shape) {
+    const bool square = shape.back() == shape[shape.rank() - 2];
+    return Sample{.in = {{.type = {DType::f64, shape}, .low = -1, .high = 1, .diagonal = square ? 2.0 : 0.0}},
                   .tolerance = 10};
   };
-  return {regular({1, 1}),
-          regular({4, 4}),
-          regular({5, 3}),
-          regular({2, 3, 3}),
-          regular({2, 4, 1}),
-          {.in = {{.type = {DType::f64, {3, 0}}}}},
-          {.in = {{.type = {DType::f64, {0, 3, 2}}}}}};
+  return {matrices({1, 1}),    matrices({4, 4}), matrices({5, 3}),   matrices({2, 3, 3}),
+          matrices({2, 4, 1}), matrices({3, 0}), matrices({0, 3, 2})};
 }
 
 }  // namespace
