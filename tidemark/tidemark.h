@@ -26,6 +26,7 @@
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/hints.h"
 #include "tidemark/trace/image_functions.h"
+#include "tidemark/trace/linear_algebra.h"
 #include "tidemark/trace/model_functions.h"
 #include "tidemark/trace/print.h"
 #include "tidemark/trace/random_functions.h"

@@ -21,6 +21,7 @@ HEADERS = {
     "trace/functions.h": "Tensors",
     "trace/statistics.h": "Statistics",
     "trace/array_functions.h": "Arrays",
+    "trace/linear_algebra.h": "Linear algebra",
     "trace/cumulative.h": "Running sums, products and extremes",
     "trace/unique.h": "Distinct values",
     "trace/fourier_functions.h": "Fourier transforms",

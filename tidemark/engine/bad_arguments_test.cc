@@ -256,6 +256,13 @@ TEST_F(BadArguments, ContractionsAndModelOperationsTakeAnything) {
   sweep("cholesky", [](Tensor x) { cholesky(x); });
   sweep("triangular_solve", [](Tensor x, Tensor y) { triangular_solve(x, y); });
   sweep("solve", [](Tensor x, Tensor y) { solve(x, y); });
+  sweep("lstsq", [](Tensor x, Tensor y) { lstsq(x, y); });
+  sweep("inv", [](Tensor x) { inv(x), pinv(x); });
+  sweep("decompositions", [](Tensor x) { qr(x), svd(x), eigh(x); });
+  sweep("svd", [](Tensor x) { svd(x); });
+  sweep("determinants", [](Tensor x) { det(x), slogdet(x); });
+  sweep("matrix_power", [](Tensor x, I power) { matrix_power(x, power); });
+  sweep("matrix_norm", [](Tensor x) { matrix_norm(x, MatrixNorm::spectral), matrix_norm(x); });
   EXPECT_GT(refused, 500);
 }
 

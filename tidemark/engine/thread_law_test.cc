@@ -56,7 +56,7 @@ std::vector<Way> all_ways() {
   add("factorisations", [](int v) {
     const Tensor a = drawn(v, {4, 30, 30}), b = drawn(v + 1, {4, 30, 2});
     const Tensor spd = matmul(a, swap_axes(a, 1, 2)) + 30 * eye(30);
-    return std::vector{cholesky(spd), solve(spd, b)};
+    return std::vector{cholesky(spd), solve(spd, b), svd(a).u, eigh(a).vectors, qr(a).q, det(a / 8)};
   });
   // A batch of its own for every variant: the plans share arenas.
   const auto free = compile(value_and_grad(perceptron));

@@ -5,7 +5,7 @@
 #include "tidemark/autodiff/jacobian.h"
 #include "tidemark/ode/methods.h"
 #include "tidemark/trace/control_flow.h"
-#include "tidemark/trace/model_functions.h"
+#include "tidemark/trace/linear_algebra.h"
 
 namespace tidemark::ode {
 namespace {

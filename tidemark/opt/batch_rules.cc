@@ -381,7 +381,9 @@ BatchRules::BatchRules(const Op* (*find)(std::string_view name))
   add("rfft", {transformed_axis<false>, linear_in_first});
   add("irfft", {transformed_axis<true>, linear_in_first});
 
-  add("cholesky", {leading_axes});
+  for (const std::string_view name : {"cholesky", "qr", "svd", "eigh", "det", "cofactors", "slogdet"}) {
+    add(name, {leading_axes});
+  }
   add("triangular_solve", {systems});
   add("solve", {systems});
   add("sort", {along_axis});

@@ -2,8 +2,6 @@
 
 #include "tidemark/ops/indexing/embedding.h"
 #include "tidemark/ops/indexing/sort.h"
-#include "tidemark/ops/linalg/cholesky.h"
-#include "tidemark/ops/linalg/solve.h"
 #include "tidemark/ops/normalization/batch_norm.h"
 #include "tidemark/ops/normalization/group_norm.h"
 #include "tidemark/ops/normalization/layer_norm.h"
@@ -120,16 +118,6 @@ std::pair<Tensor, Tensor> top_k(const Operand& x, std::int64_t k, int axis) {
     return std::vector<Var>{sorted.values, sorted.indices};
   });
   return {results[0], results[1]};
-}
-
-Tensor cholesky(const Operand& a) {
-  return build({a}, [](Builder&, Vars v) { return cholesky(v[0]); });
-}
-Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularSolveAttrs& attrs) {
-  return build({a, b}, [&](Builder&, Vars v) { return triangular_solve(v[0], v[1], attrs); });
-}
-Tensor solve(const Operand& a, const Operand& b) {
-  return build({a, b}, [](Builder&, Vars v) { return solve(v[0], v[1]); });
 }
 
 Tensor key(std::int64_t seed, SourceLine where) {

@@ -1,6 +1,5 @@
 // Operations of models, beyond plain arithmetic: convolution, pooling, normalisation, losses, attention,
-// sorting, linear algebra, random numbers. Like those of functions.h they run at once on data and are
-// recorded under a trace.
+// sorting, random numbers. Like those of functions.h they run at once on data and are recorded under a trace.
 #pragma once
 #include <utility>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "tidemark/ops/convolution/conv.h"
 #include "tidemark/ops/convolution/pool.h"
 #include "tidemark/ops/custom/custom.h"
-#include "tidemark/ops/linalg/triangular_solve.h"
 #include "tidemark/ops/normalization/cross_entropy.h"
 #include "tidemark/ops/normalization/linear_cross_entropy.h"
 #include "tidemark/trace/tensor.h"
@@ -58,11 +56,6 @@ std::pair<Tensor, Tensor> sort(const Operand& x, int axis = -1,
                                bool descending = false);  // values, positions
 Tensor argsort(const Operand& x, int axis = -1, bool descending = false);
 std::pair<Tensor, Tensor> top_k(const Operand& x, std::int64_t k, int axis = -1);
-
-// ---- linear algebra, batched over leading dimensions
-Tensor cholesky(const Operand& a);  // lower
-Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularSolveAttrs& attrs = {});
-Tensor solve(const Operand& a, const Operand& b);
 
 // ---- random numbers: pure functions of a key
 Tensor key(std::int64_t seed, SourceLine where = std::source_location::current());

@@ -59,6 +59,12 @@ const std::map<const Op*, VmapRule>& vmap_rows() {
       {&op::cholesky, rule::leading},
       {&op::triangular_solve, rule::leading},
       {&op::solve, rule::leading},
+      {&op::qr, rule::leading},
+      {&op::svd, rule::leading},
+      {&op::eigh, rule::leading},
+      {&op::det, rule::leading},
+      {&op::cofactors, rule::leading},
+      {&op::slogdet, rule::leading},
 
       {&op::fft, rule::along_axis},
       {&op::rfft, rule::along_axis},

@@ -2,6 +2,7 @@
 
 #include "tidemark/ir/failure.h"
 #include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/linalg/matrices.h"
 #include "tidemark/ops/linalg/triangular_solve.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
@@ -17,8 +18,6 @@ std::vector<Type> infer(const Call& call) {
   require_square(call, 0);
   return {call.in[0]};
 }
-
-Var symmetric(const Var& x) { return (x + swap_last_two(x)) * 0.5; }
 
 // The lower triangle with the diagonal halved: the Φ of Murray, "Differentiation of the Cholesky
 // decomposition" (2016).

@@ -1,9 +1,6 @@
-#include <algorithm>
-#include <atomic>
-#include <limits>
-
 #include "tidemark/base/error.h"
 #include "tidemark/kernel/blas_factor.h"
+#include "tidemark/ops/linalg/batch_slots.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -12,7 +9,7 @@ namespace {
 template <class T>
 void run_typed(const KernelArgs& args) {
   const std::int64_t n = args.out[0].shape.back(), matrices = n == 0 ? 0 : args.out[0].count() / (n * n);
-  std::atomic<std::int64_t> first_bad{std::numeric_limits<std::int64_t>::max()};  // matrix · (n + 1) + order
+  FirstFailure indefinite;  // matrix · (n + 1) + order
   const blas::OneThread one;
   args.pool->run(matrices, [&](std::int64_t index) {
     const T* from = args.in[0].as<T>() + index * n * n;
@@ -26,12 +23,9 @@ void run_typed(const KernelArgs& args) {
       to[i * n + i] = from[i * n + i];
     }
     const std::int64_t order = blas::cholesky(n, to, n);
-    if (order == 0) return;
-    const std::int64_t bad = index * (n + 1) + order;
-    for (std::int64_t seen = first_bad; bad < seen && !first_bad.compare_exchange_weak(seen, bad);) {
-    }
+    if (order != 0) indefinite.note(index * (n + 1) + order);
   });
-  if (const std::int64_t bad = first_bad; bad != std::numeric_limits<std::int64_t>::max()) {
+  if (const std::int64_t bad = indefinite.number(); indefinite.any()) {
     fail(ErrorCode::numeric,
          {.what = fmt::format(
               "cholesky: matrix {} is not positive definite: its leading minor of order {} is not positive",

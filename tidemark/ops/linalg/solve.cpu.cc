@@ -1,43 +1,40 @@
 #include "tidemark/ops/linalg/solve.h"
 
 #include <algorithm>
-#include <atomic>
-#include <limits>
 
 #include "tidemark/base/error.h"
 #include "tidemark/kernel/blas_factor.h"
-#include "tidemark/ops/linalg/solve_scratch.h"
+#include "tidemark/ops/linalg/batch_slots.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
 namespace {
 
+// A matrix is factorised in a copy, with its pivots behind it.
+BatchSlots slots_of(const Type& a) {
+  if (a.count() == 0) return {0, 0};
+  const std::int64_t n = a.shape.back();
+  return {a.count() / (n * n), aligned_bytes(n * n * size_of(a.dtype)) + aligned_bytes(n * 4)};
+}
+
 template <class T>
 void run_typed(const KernelArgs& args) {
   const bool transpose = args.attrs<SolveAttrs>().transpose;
   const std::int64_t n = args.in[0].shape.back(), m = args.out[0].shape.back();
-  const SolveScratch scratch = solve_scratch(args.in[0].dtype, args.in[0].shape);
-  std::atomic<std::int64_t> first_bad{std::numeric_limits<std::int64_t>::max()};
+  FirstFailure singular;
   const blas::OneThread one;
-  args.pool->run(scratch.slots, [&](std::int64_t slot) {
-    std::byte* own = args.scratch + slot * (scratch.factors + scratch.pivots);
-    T* factors = reinterpret_cast<T*>(own);
-    auto* pivots = reinterpret_cast<std::int32_t*>(own + scratch.factors);
-    for (std::int64_t index = slot; index < scratch.matrices; index += scratch.slots) {
-      std::copy_n(args.in[0].as<T>() + index * n * n, n * n, factors);
-      if (blas::lu_factor(n, factors, n, pivots) != 0) {
-        for (std::int64_t seen = first_bad; index < seen && !first_bad.compare_exchange_weak(seen, index);) {
-        }
-        continue;
-      }
-      const T* b = args.in[1].as<T>() + index * n * m;
-      T* x = args.out[0].as<T>() + index * n * m;
-      if (x != b) std::copy_n(b, n * m, x);
-      blas::lu_solve(transpose, n, m, factors, n, pivots, x, m);
-    }
+  slots_of({args.in[0].dtype, args.in[0].shape}).run(args, [&](std::int64_t index, std::byte* workspace) {
+    T* factors = take_part<T>(workspace, n * n);
+    auto* pivots = take_part<std::int32_t>(workspace, n);
+    std::copy_n(args.in[0].as<T>() + index * n * n, n * n, factors);
+    if (blas::lu_factor(n, factors, n, pivots) != 0) return singular.note(index);
+    const T* b = args.in[1].as<T>() + index * n * m;
+    T* x = args.out[0].as<T>() + index * n * m;
+    if (x != b) std::copy_n(b, n * m, x);
+    blas::lu_solve(transpose, n, m, factors, n, pivots, x, m);
   });
-  if (const std::int64_t bad = first_bad; bad != std::numeric_limits<std::int64_t>::max()) {
-    fail(ErrorCode::numeric, {.what = fmt::format("solve: matrix {} is singular", bad),
+  if (singular.any()) {
+    fail(ErrorCode::numeric, {.what = fmt::format("solve: matrix {} is singular", singular.number()),
                               .expected = "matrices with an inverse",
                               .where = args.where});
   }
@@ -57,7 +54,7 @@ Cost cost(const Call& call) {
           .work = WorkKind::factorization};
 }
 
-std::int64_t scratch(const Call& call) { return solve_scratch(call.in[0].dtype, call.in[0].shape).bytes(); }
+std::int64_t scratch(const Call& call) { return slots_of(call.in[0]).bytes(); }
 bool in_place(const Call&, int, int operand) { return operand == 1; }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "tidemark/ir/failure.h"
 #include "tidemark/ops/contraction/contract.h"
+#include "tidemark/ops/linalg/matrices.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
@@ -65,12 +66,6 @@ std::vector<Sample> samples() {
   return list;
 }
 
-Shape leading(const Shape& shape) {
-  Shape result = shape;
-  for (int i = 0; i < 2 && result.rank() > 0; ++i) result.erase(result.rank() - 1);
-  return result;
-}
-
 Var with_leading(const Var& x, const Shape& lead) {
   Shape shape = lead;
   for (int i = std::max(x.shape().rank() - 2, 0); i < x.shape().rank(); ++i) shape.push_back(x.shape()[i]);
@@ -96,16 +91,6 @@ Var triangular_solve(const Var& a, const Var& b, const TriangularSolveAttrs& att
   return a.builder().call1(op::triangular_solve, {system.a, system.b}, pack(attrs));
 }
 
-void require_square(const Call& call, int operand) {
-  const Shape& shape = call.in[static_cast<std::size_t>(operand)].shape;
-  if (shape.rank() < 2 || shape[shape.rank() - 1] != shape[shape.rank() - 2]) {
-    fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("{}: an operand of shape {}", call.op->name, to_string(shape)),
-          .expected = "square matrices: (…, n, n)",
-          .where = call.where});
-  }
-}
-
 std::vector<Type> infer_system(const Call& call, bool left) {
   require_operands(call, 2);
   require_data_dtype(call, 0);
@@ -113,7 +98,7 @@ std::vector<Type> infer_system(const Call& call, bool left) {
   require_square(call, 0);
   const Shape &a = call.in[0].shape, &b = call.in[1].shape;
   const std::int64_t n = a.back();
-  if (b.rank() != a.rank() || leading(a) != leading(b) || b[b.rank() - (left ? 2 : 1)] != n) {
+  if (b.rank() != a.rank() || leading_shape(a) != leading_shape(b) || b[b.rank() - (left ? 2 : 1)] != n) {
     fail(ErrorCode::shape_mismatch, {.what = fmt::format("{}: a matrix {} and a right-hand side {}",
                                                          call.op->name, to_string(a), to_string(b)),
                                      .expected = left ? "(…, n, n) and (…, n, m)" : "(…, n, n) and (…, m, n)",
@@ -123,12 +108,13 @@ std::vector<Type> infer_system(const Call& call, bool left) {
 }
 
 System broadcast_system(const Var& a, const Var& b) {
-  const Shape from_a = leading(a.shape()), from_b = leading(b.shape());
+  const Shape from_a = leading_shape(a.shape()), from_b = leading_shape(b.shape());
   if (from_a == from_b) return {a, b};
   Shape lead = Shape::filled(std::max(from_a.rank(), from_b.rank()), 1);
   for (int i = 0; i < lead.rank(); ++i) {
     const int ia = i - (lead.rank() - from_a.rank()), ib = i - (lead.rank() - from_b.rank());
-    lead[i] = std::max(ia < 0 ? 1 : from_a[ia], ib < 0 ? 1 : from_b[ib]);
+    const std::int64_t size_a = ia < 0 ? 1 : from_a[ia], size_b = ib < 0 ? 1 : from_b[ib];
+    lead[i] = size_a == 1 ? size_b : size_a;  // an empty batch stays empty
   }
   return {with_leading(a, lead), with_leading(b, lead)};
 }

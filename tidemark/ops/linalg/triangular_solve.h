@@ -15,9 +15,7 @@ struct TriangularSolveAttrs {
 Var triangular_solve(const Var& a, const Var& b,
                      const TriangularSolveAttrs& attrs);  // leading dimensions broadcast
 
-// Type rules that the solvers share: the last two dimensions are square; a, and b that fits it, give x of b's
-// type.
-void require_square(const Call& call, int operand);
+// The type rule that the solvers share: a, and b that fits it, give x of b's type.
 std::vector<Type> infer_system(const Call& call, bool left);
 // Leading dimensions of a and b brought to one shape.
 struct System {
