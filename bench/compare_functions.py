@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Functions here and in NumPy (Fourier transforms) and PyTorch (all others, and every gradient), in f64 on the same numbers:
+"""Functions here and in NumPy (Fourier transforms) and PyTorch (all others, and gradients), in f64 on the same numbers:
 the largest error of each function over all its cases.
 
 usage: compare_functions.py BUILD_DIR PEER_PYTHON [--within 1e-9] [--only PART_OF_A_NAME]

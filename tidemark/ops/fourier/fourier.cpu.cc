@@ -32,7 +32,9 @@ class Transforms {
       : form_(form),
         by_(form.by),
         args_(args),
-        count_(transforms_of(args.out[0])),
+        source_(args.in[0], form.axis, form.kind != TransformKind::real_to_half),
+        target_(args.out[0], form.axis, form.kind != TransformKind::half_to_real),
+        count_(args.out[0].count() == 0 ? 0 : target_.count()),
         scratch_(form.by, form.packed, count_, args.scratch) {}
 
   void run() {
@@ -43,32 +45,6 @@ class Transforms {
   }
 
  private:
-  // ---- lines
-
-  bool pairs(bool of_result) const {
-    return form_.kind == TransformKind::complex || (form_.kind == TransformKind::real_to_half) == of_result;
-  }
-  std::int64_t transforms_of(const TensorRef& y) const {
-    return y.count() == 0 ? 0 : element_count(around(y, true));
-  }
-  // The shape without the axis and, of complex numbers, without that of their parts.
-  template <class Sizes>
-  Sizes without_axis(Sizes sizes, bool of_result) const {
-    if (pairs(of_result)) sizes.erase(sizes.rank() - 1);
-    sizes.erase(form_.axis);
-    return sizes;
-  }
-  Shape around(const TensorRef& x, bool of_result) const { return without_axis(x.shape, of_result); }
-  template <class E>
-  Line<E> line_of(const TensorRef& x, std::int64_t transform, bool of_result) const {
-    const std::int64_t at = offset_at(around(x, of_result), without_axis(x.strides, of_result), transform);
-    return {x.as<T>() + at, x.strides[form_.axis], pairs(of_result) ? x.strides[x.strides.rank() - 1] : 0};
-  }
-  Line<const T> source(std::int64_t transform) const {
-    return line_of<const T>(args_.in[0], transform, false);
-  }
-  Line<T> target(std::int64_t transform) const { return line_of<T>(args_.out[0], transform, true); }
-
   // ---- tables
 
   static void put(T* pair, std::complex<double> root) {
@@ -165,24 +141,24 @@ class Transforms {
   }
   // Where points are neighbours in memory, real part beside imaginary part, lines are turned as they are.
   void load_lanes(std::int64_t first, std::int64_t used, T* buffer) const {
-    if (form_.pairs_in() && source(first).neighbours(form_.packed)) {
+    if (form_.pairs_in() && source_.neighbours(form_.packed)) {
       const T* lines[lanes];
-      for (std::int64_t i = 0; i < used; ++i) lines[i] = source(first + i).at;
+      for (std::int64_t i = 0; i < used; ++i) lines[i] = source_[first + i].at;
       const std::int64_t flip = form_.swap ? 1 : 0;
       turn::transpose([&](std::int64_t i) HWY_ATTR { return lines[i]; }, used, 2 * by_.points,
                       [&](std::int64_t part) HWY_ATTR { return buffer + (part ^ flip) * lanes; }, T(1));
       return;
     }
     for (std::int64_t i = 0; i < used; ++i) {
-      load_points(form_, source(first + i), lane(buffer, i, form_.swap), scratch_.real_roots, 0,
+      load_points(form_, source_[first + i], lane(buffer, i, form_.swap), scratch_.real_roots, 0,
                   loaded_points(form_));
     }
   }
   void store_lanes(std::int64_t first, std::int64_t used, T* done) const {
     const bool swap = form_.swap != by_.chirp;
-    if (form_.pairs_out() && target(first).neighbours(form_.packed)) {
+    if (form_.pairs_out() && target_.neighbours(form_.packed)) {
       T* lines[lanes];
-      for (std::int64_t i = 0; i < used; ++i) lines[i] = target(first + i).at;
+      for (std::int64_t i = 0; i < used; ++i) lines[i] = target_[first + i].at;
       const std::int64_t flip = swap ? 1 : 0;
       turn::transpose([&](std::int64_t part) HWY_ATTR { return done + (part ^ flip) * lanes; },
                       2 * by_.points, used, [&](std::int64_t i) HWY_ATTR { return lines[i]; },
@@ -190,7 +166,7 @@ class Transforms {
       return;
     }
     for (std::int64_t i = 0; i < used; ++i) {
-      store_points(form_, lane(done, i, swap), target(first + i), scratch_.real_roots, 0,
+      store_points(form_, lane(done, i, swap), target_[first + i], scratch_.real_roots, 0,
                    stored_points(form_));
     }
   }
@@ -221,13 +197,16 @@ class Transforms {
   Points<T> whole(std::int64_t slot, bool swap) const {
     return points_at(plane(slot), plane(slot) + by_.size, 1, swap);
   }
-  // Calls step(slot, begin, end) for pieces of [0, size) of every slot.
+  // Calls step(slot, begin, end) for pieces of [0, size) of every slot. A task takes the same piece of a few
+  // slots: where neighbours in memory belong to different transforms, they meet in the cache.
   template <class Step>
   void in_pieces(std::int64_t slots, std::int64_t size, const Step& step) const {
-    const std::int64_t pieces = (size + piece - 1) / piece;
-    args_.pool->run(slots * pieces, [&](std::int64_t task) {
-      const std::int64_t begin = task % pieces * piece;
-      step(task / pieces, begin, std::min(begin + piece, size));
+    constexpr std::int64_t together = 8, length = piece / together;
+    const std::int64_t pieces = (size + length - 1) / length;
+    args_.pool->run((slots + together - 1) / together * pieces, [&](std::int64_t task) {
+      const std::int64_t begin = task % pieces * length, first = task / pieces * together;
+      for (std::int64_t slot = first; slot < std::min(first + together, slots); ++slot)
+        step(slot, begin, std::min(begin + length, size));
     });
   }
   // The transforms of columns, times roots; then those of rows, which stand turned where they are read in
@@ -313,7 +292,7 @@ class Transforms {
     for (std::int64_t first = 0; first < count_; first += scratch_.at_once) {
       const std::int64_t slots = std::min(scratch_.at_once, count_ - first);
       in_pieces(slots, loaded_points(form_), [&](std::int64_t slot, std::int64_t begin, std::int64_t end) {
-        load_points(form_, source(first + slot), whole(slot, form_.swap), scratch_.real_roots, begin, end);
+        load_points(form_, source_[first + slot], whole(slot, form_.swap), scratch_.real_roots, begin, end);
       });
       if (by_.chirp) {
         in_pieces(slots, by_.size, [&](std::int64_t slot, std::int64_t begin, std::int64_t end) {
@@ -331,7 +310,7 @@ class Transforms {
         });
       }
       in_pieces(slots, stored_points(form_), [&](std::int64_t slot, std::int64_t begin, std::int64_t end) {
-        store_points(form_, whole(slot, form_.swap != by_.chirp), target(first + slot), scratch_.real_roots,
+        store_points(form_, whole(slot, form_.swap != by_.chirp), target_[first + slot], scratch_.real_roots,
                      begin, end);
       });
     }
@@ -340,6 +319,8 @@ class Transforms {
   const TransformForm& form_;
   const TransformLength& by_;
   const KernelArgs& args_;
+  const Lines<const T> source_;
+  const Lines<T> target_;
   const std::int64_t count_;
   const TransformScratch<T> scratch_;
 };

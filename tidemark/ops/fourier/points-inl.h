@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "hwy/highway.h"
+#include "tidemark/kernel/args.h"
 #include "tidemark/ops/fourier/transform.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,6 +35,31 @@ struct Line {
     at[k * step] = re;
     at[k * step + part] = im;
   }
+};
+
+// All transforms of a tensor along one axis. Of complex numbers, `pairs`, the last axis is that of the parts.
+template <class T>
+class Lines {
+ public:
+  Lines(const TensorRef& x, int axis, bool pairs) : shape_(x.shape), strides_(x.strides) {
+    line_ = {x.as<T>(), x.strides[axis], pairs ? x.strides[x.strides.rank() - 1] : 0};
+    if (pairs) {
+      shape_.erase(shape_.rank() - 1);
+      strides_.erase(strides_.rank() - 1);
+    }
+    shape_.erase(axis);
+    strides_.erase(axis);
+  }
+  std::int64_t count() const { return element_count(shape_); }
+  bool neighbours(bool packed) const { return line_.neighbours(packed); }
+  Line<T> operator[](std::int64_t transform) const {
+    return {line_.at + offset_at(shape_, strides_, transform), line_.step, line_.part};
+  }
+
+ private:
+  Shape shape_;
+  Strides strides_;
+  Line<T> line_;
 };
 
 template <class T>

@@ -118,6 +118,20 @@ HWY_INLINE void butterfly5(Complex<T>* a) {
   a[3] = middle2 - side2;
   a[4] = middle1 - side1;
 }
+template <class T>
+HWY_INLINE void butterfly8(Complex<T>* a) {
+  constexpr T half_root = static_cast<T>(0.70710678118654752440);
+  Complex<T> even[] = {a[0], a[2], a[4], a[6]}, odd[] = {a[1], a[3], a[5], a[7]};
+  butterfly4(even);
+  butterfly4(odd);
+  odd[1] = scaled(odd[1] + turned(odd[1]), half_root);  // times e^(-πi/4), e^(-2πi/4), e^(-3πi/4)
+  odd[2] = turned(odd[2]);
+  odd[3] = scaled(turned(odd[3]) - odd[3], half_root);
+  for (int k = 0; k < 4; ++k) {
+    a[k] = even[k] + odd[k];
+    a[k + 4] = even[k] - odd[k];
+  }
+}
 // Any odd radix, by pairs: its r² products are half as many. `step` apart are the r-th roots in the table.
 template <class T>
 void butterfly_odd(Complex<T>* a, int radix, const T* roots, std::int64_t step) {
@@ -172,6 +186,8 @@ void stage(const T* from, T* to, const T* roots, std::int64_t n, std::int64_t st
           butterfly4(a);
         } else if constexpr (fixed_radix == 5) {
           butterfly5(a);
+        } else if constexpr (fixed_radix == 8) {
+          butterfly8(a);
         } else {
           butterfly_odd(a, radix, roots, n / radix);
         }
@@ -197,6 +213,8 @@ void any_stage(const T* from, T* to, const T* roots, std::int64_t n, std::int64_
       return stage<T, 4, with_roots>(from, to, roots, n, stride, radix, vectors);
     case 5:
       return stage<T, 5, with_roots>(from, to, roots, n, stride, radix, vectors);
+    case 8:
+      return stage<T, 8, with_roots>(from, to, roots, n, stride, radix, vectors);
     default:
       return stage<T, 0, with_roots>(from, to, roots, n, stride, radix, vectors);
   }

@@ -37,7 +37,13 @@ std::int64_t balanced_divisor(std::int64_t n) {
 }  // namespace
 
 Radices::Radices(std::int64_t n) : length(n) {
-  for (; n % 4 == 0; n /= 4) radix[count++] = 4;
+  int twos = 0;
+  for (; n % 2 == 0; n /= 2) ++twos;
+  if (twos % 2 == 1) {
+    radix[count++] = twos == 1 ? 2 : 8;
+    twos -= twos == 1 ? 1 : 3;
+  }
+  for (; twos > 0; twos -= 2) radix[count++] = 4;
   for (int at = static_cast<int>(std::size(small_primes)) - 1; at >= 0; --at) {
     for (; n % small_primes[at] == 0; n /= small_primes[at]) {
       radix[count++] = static_cast<std::int8_t>(small_primes[at]);

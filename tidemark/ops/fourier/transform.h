@@ -1,8 +1,8 @@
 // How a transform is computed: by its length alone, so that bits depend neither on how many there are nor on
 // threads.
 //
-// A length whose prime factors are small is cut into stages of radix 4, 2, 3, 5 and so on (Stockham's form,
-// which needs no reordering). Many transforms go at once, one per lane of a vector. Where the length is a
+// A length whose prime factors are small is cut into stages of radix 8, 4, 2, 3, 5 … (Stockham's form, which
+// needs no reordering). Many transforms go at once, one per lane of a vector. Where the length is a
 // product of two large factors, the lanes are columns of one transform instead: rows·columns numbers as a
 // matrix, transforms of its columns, products with roots, transforms of its rows (Bailey's four steps).
 // Any other length is a convolution with a chirp, by transforms of a longer, smooth length (Bluestein).
