@@ -352,6 +352,80 @@ TEST(Vmap, WhatDoesNotDependOnAnExampleIsComputedOnce) {
   EXPECT_EQ(calls, 6);
 }
 
+TEST(Vmap, StandsInsideLoopsBranchesCheckpointsAndBesideMutation) {
+  const Tensor w = batch({3, 3}, 30) * 0.5, x = batch({4, 3}, 31);
+  const auto step = [&](Tensor h) { return tanh(matmul(w, h)); };
+  const auto by_vmap = [&](Tensor h) {
+    return sum(repeat(
+        5, [&](Tensor s) { return vmap(step)(s); }, h));
+  };
+  const auto written_out = [&](Tensor h) {
+    return sum(repeat(
+        5, [&](Tensor s) { return tanh(matmul(s, transpose(w))); }, h));
+  };
+  expect_close(compile(grad(by_vmap))(x), grad(written_out)(x));
+  const auto branched = [&](Tensor h) {
+    return cond(
+        sum(h) > 0, [&](Tensor u) { return sum(vmap(step)(u)); }, [](Tensor u) { return sum(u * u); }, h);
+  };
+  const Tensor positive = abs(x);
+  expect_close(grad(branched)(positive),
+               grad([&](Tensor h) { return sum(tanh(matmul(h, transpose(w)))); })(positive));
+  const auto heavy = [&](Tensor h) {
+    const auto part = checkpoint([&](Tensor u) { return exp(sin(matmul(w, u))); });
+    return sum(part(part(h)));
+  };
+  expect_close(compile(vmap(grad(heavy)))(x), by_hand(grad(heavy), x));
+  const auto mutated = [](Tensor u) {
+    Tensor v = u * 2;
+    v.at(1) = sum(u);
+    v += 1;
+    return v;
+  };
+  expect_close(vmap(mutated)(x), by_hand(mutated, x));
+  const auto of_mutated = [&](Tensor u) { return sum(square(mutated(u))); };
+  expect_close(compile(vmap(grad(of_mutated)))(x), by_hand(grad(of_mutated), x));
+}
+
+struct Parts {
+  Tensor filter, gain, bias, query, key_value;
+  TM_FIELDS(Parts, filter, gain, bias, query, key_value)
+};
+
+TEST(Vmap, ModelsOfEveryFamilyTakeExamplesWithTheirOwnParameters) {
+  const auto model = [](const Parts& p, Tensor image) {
+    Tensor y = relu(conv(expand_dims(image, 0), p.filter));
+    y = layer_norm(y, p.gain, p.bias);
+    const Tensor tokens = reshape(y, {1, 1, 4, 6});
+    const Tensor q = matmul(tokens, p.query), kv = matmul(tokens, p.key_value);
+    return sum(square(attention(q, kv, kv)));
+  };
+  std::vector<Parts> each;
+  for (int i = 0; i < 3; ++i) {
+    each.push_back({batch({2, 1, 3, 3}, 40 + i), batch({4}, 50 + i), batch({4}, 60 + i),
+                    batch({6, 5}, 70 + i), batch({6, 5}, 80 + i)});
+  }
+  std::vector<Tensor> leaves;
+  for (std::size_t leaf = 0; leaf < 5; ++leaf)
+    leaves.push_back(
+        stack({tensors_of(each[0])[leaf], tensors_of(each[1])[leaf], tensors_of(each[2])[leaf]}));
+  const Parts all = with_tensors(each[0], leaves);
+  const Tensor images = batch({3, 1, 5, 6}, 90);
+  // An ensemble on the same image, on images of their own, and one model on all images.
+  const Parts ensemble = compile(vmap(grad(model), {.in_axes = {0, not_mapped}}))(all, Tensor(images.at(0)));
+  const Parts own = compile(vmap(grad(model)))(all, images);
+  const Parts shared = compile(vmap(grad(model), {.in_axes = {not_mapped, 0}}))(each[0], images);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto at = [&](const Parts& p) {
+      return map_tree([&](const Tensor& t) { return Tensor(t.at(static_cast<std::int64_t>(i))); }, p);
+    };
+    expect_trees_close(at(ensemble), grad(model)(each[i], Tensor(images.at(0))), 1e-9);
+    expect_trees_close(at(own), grad(model)(each[i], Tensor(images.at(static_cast<std::int64_t>(i)))), 1e-9);
+    expect_trees_close(at(shared), grad(model)(each[0], Tensor(images.at(static_cast<std::int64_t>(i)))),
+                       1e-9);
+  }
+}
+
 TEST(Vmap, WhatTheFunctionCapturesIsReadAtEveryCall) {
   Tensor scale = scalar(2, DType::f64);
   const auto f = compile(vmap([&](Tensor x) { return x * scale; }));
@@ -403,6 +477,8 @@ TEST(Vmap, MistakesAreExplainedAtTheUsersLine) {
                 vmap(mlp_loss, {.in_axes = {MapAxes{{"", not_mapped}, {"2.w", 0}}, 0, 0}})(small_mlp(), x, y);
               }),
               HasSubstr("`2.w`"));
+  const auto inside = [](Tensor u) { return sum(exp(reshape(u, {1, 1, 1, 1, 1, 1, 1, 3}))); };
+  EXPECT_THAT(message_of([&] { vmap(inside)(x); }), HasSubstr("vmap: reshape makes"));
   const auto wide = [](Tensor u) { return reshape(u, {1, 1, 1, 1, 1, 1, 1, 3}); };
   EXPECT_THAT(message_of([&] { vmap(wide)(x); }), HasSubstr("dimension for the examples"));
 }
