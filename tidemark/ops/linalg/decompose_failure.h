@@ -12,7 +12,7 @@
 
 namespace tidemark {
 
-// LAPACK may iterate without end, or write anywhere, on what is not finite.
+// On what is not finite LAPACK may give up late, or print a message of its own.
 template <class T>
 bool all_finite(const T* values, std::int64_t count) {
   return std::all_of(values, values + count, [](T x) { return std::isfinite(x); });

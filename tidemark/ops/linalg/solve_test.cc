@@ -174,6 +174,10 @@ TEST(Solve, LeavesTheProgramsOwnThreadsOfOpenBlasAlone) {
   EXPECT_EQ(openblas_get_num_threads(), wanted);
   run(op::triangular_solve, {a, b}, pack(TriangularSolveAttrs{}));
   EXPECT_EQ(openblas_get_num_threads(), wanted);
+  for (const Op* op : {&op::qr, &op::svd, &op::eigh, &op::det, &op::cofactors, &op::slogdet}) {
+    run(*op, {a});
+    EXPECT_EQ(openblas_get_num_threads(), wanted) << op->name;
+  }
   EXPECT_ANY_THROW(run(op::cholesky, {random_literal(DType::f64, {3, 40, 40}, 3)}));
   EXPECT_EQ(openblas_get_num_threads(), wanted) << "after an error, too";
   openblas_set_num_threads(before);
