@@ -107,8 +107,9 @@ std::vector<MappedVar> map_examples(Builder& builder, const Graph& f, std::span<
     }
     for (std::size_t r = 0; r < results.size(); ++r) {
       image[node.results[r].index] = results[r];
-      const std::string& name = f[node.results[r]].name;
-      if (!name.empty()) builder.graph()[results[r].var.id()].name = name;
+      // What has a name already is an operand that a rule passed on.
+      std::string& name = builder.graph()[results[r].var.id()].name;
+      if (name.empty()) name = f[node.results[r]].name;
     }
   }
   builder.set_checkpoint(within);

@@ -7,10 +7,7 @@
 #include "tidemark/autodiff/vmap/rules.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/control/while_loop.h"
-#include "tidemark/ops/custom/custom_vjp.h"
-#include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/reduction/reduce.h"
-#include "tidemark/ops/scalar/elementwise.h"
 
 namespace tidemark::vmap_rule_of {
 namespace {
@@ -152,15 +149,18 @@ std::vector<MappedVar> cond(const VmapCall& call) {
   if (call.is_mapped(0)) return one_by_one(call);
   std::vector<bool> mapped = mapped_operands(call);
   mapped.erase(mapped.begin());
-  std::vector<bool> whole;
-  for (const Graph& branch : call.call.regions) {
-    const MappedRegion alone = map_region(branch, mapped, call.size);
-    if (whole.empty()) whole.resize(alone.mapped.size(), false);
-    for (std::size_t r = 0; r < whole.size(); ++r) whole[r] = whole[r] || alone.mapped[r];
+  MappedRegion branches[2];
+  std::vector<bool> whole(call.call.out.size(), false);
+  for (std::size_t b = 0; b < 2; ++b) {
+    branches[b] = map_region(call.call.regions[b], mapped, call.size);
+    for (std::size_t r = 0; r < whole.size(); ++r) whole[r] = whole[r] || branches[b].mapped[r];
   }
   std::vector<Graph> regions;
-  for (const Graph& branch : call.call.regions)
-    regions.push_back(map_region(branch, mapped, call.size, whole).graph);
+  for (std::size_t b = 0; b < 2; ++b) {
+    // Both return the same types.
+    if (branches[b].mapped != whole) branches[b] = map_region(call.call.regions[b], mapped, call.size, whole);
+    regions.push_back(std::move(branches[b].graph));
+  }
   std::vector<Var> operands;
   for (std::size_t i = 0; i < call.in.size(); ++i) operands.push_back(call.front(i));
   const std::vector<Var> found = call.again(operands, *call.call.attrs, std::move(regions));

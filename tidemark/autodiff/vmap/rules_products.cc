@@ -16,8 +16,8 @@ Dims one_further(Dims axes) {
   return axes;
 }
 
-// The operand named last is shared by all examples, or the rule does not hold; the others have theirs in
-// their first dimension.
+// Operands in `shared` are the same for all examples, or the rule does not hold; the others have the examples
+// in their first dimension, before their own.
 std::vector<MappedVar> first_dimension(const VmapCall& call, std::span<const std::size_t> shared) {
   std::vector<Var> operands(call.in.size());
   for (const std::size_t i : shared) {
