@@ -2,11 +2,14 @@
 // net with dropout by key, AdamW, batches of a loader. It resumes from FOLDER, goes on to the last step and
 // prints
 //   resumed STEP
+//   memory LEAST MOST   the smallest budget, and what a plan without one takes; where no budget is given
 //   events COUNT
 //   state CHECKSUM      of parameters, moments, keys and the position of the data
 //
+//   checkpoint_child FOLDER KILL_AT BUDGET
+//
 // Events are steps and operations on files, counted before and after each, and in the middle of a write. At
-// the one whose number is KILL_AT it ends itself with SIGKILL; 0: never.
+// the one whose number is KILL_AT it ends itself with SIGKILL; 0: never. BUDGET is in bytes; 0: none.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -41,7 +44,7 @@ long counted(long number, auto... arguments) {
   return result;
 }
 
-constexpr std::int64_t rows = 96, width = 16, last_step = 24, every = 2;
+constexpr std::int64_t rows = 96, width = 16, batch = 20, last_step = 24, every = 2;
 
 struct Training {
   td::optim::AdamState<td::nn::Mlp> optimizer;
@@ -88,13 +91,15 @@ extern "C" int unlinkat(int folder, const char* name, int flags) noexcept {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   kill_at = std::atol(argv[2]);
+  const long budget = std::atol(argv[3]);
   td::set_threads(2);
   try {
     const td::Tensor x = td::random_normal(td::key(1), {rows, width}), y = td::sin(td::sum(x, {1}, true));
-    td::data::Loader loader(td::data::arrays(std::pair(x, y)), {.batch = 20, .key = 5, .drop_last = false});
-    Training state{adamw.init(td::nn::Mlp::init(td::key(2), {width, 24, 1})), td::key(3)};
+    td::data::Loader loader(td::data::arrays(std::pair(x, y)),
+                            {.batch = batch, .key = 5, .drop_last = false});
+    Training state{adamw.init(td::nn::Mlp::init(td::key(2), {width, 24, 24, 24, 1})), td::key(3)};
     std::int64_t step = 0;
     const td::TrainingCheckpoints checkpoints(argv[1]);
     if (const auto found = checkpoints.resume(state)) {
@@ -103,7 +108,15 @@ int main(int argc, char** argv) {
       if (!found->skipped.empty()) std::cout << "skipped " << found->skipped[0] << "\n";
     }
     std::cout << "resumed " << step << "\n" << std::flush;
-    const auto train = td::compile(stepped, {.donate = {0}, .effort = 0.05});
+    td::CompileOptions options{.donate = {0}, .effort = 0.05};
+    if (budget > 0) options.memory = td::Bytes(budget);
+    const auto train = td::compile(stepped, options);
+    if (budget == 0) {
+      const td::Tensor in = td::Tensor::of_type({x.dtype(), {batch, width}});
+      const td::Tensor out = td::Tensor::of_type({y.dtype(), {batch, 1}});
+      fmt::print("memory {} {}\n", train.smallest(td::types_of(state), in, out).memory.count,
+                 train.prepare(td::types_of(state), in, out).peak().count);
+    }
     while (step < last_step) {
       const auto [inputs, targets] = loader.next();
       state = train(state, inputs, targets);

@@ -1,7 +1,7 @@
 // What an update takes of the plan's memory: parameters and state once, in place, and gradients one by one.
 #include <gtest/gtest.h>
 
-#include "tidemark/nn/mlp.h"
+#include "tidemark/nn/models.h"
 #include "tidemark/plan/report/peak_split.h"
 #include "tidemark/tidemark.h"
 
@@ -47,6 +47,78 @@ TEST(Peaks, WithEightBitsAreLessThanSixteenTenthsOfTheParametersAndOneLayersGrad
   const PeakSplit split = peak_split(plan.graph, plan.plan);
   EXPECT_LE(learned(split) + split.of(PeakRole::temporaries), parameter_bytes * 16 / 10 + layer_bytes);
   EXPECT_LE(split.most_gradients, layer_bytes);
+}
+
+std::int64_t bytes_of(const auto& tree) {
+  std::int64_t bytes = 0;
+  for (const Tensor& t : tensors_of(tree)) bytes += t.type().bytes();
+  return bytes;
+}
+
+// Parameters, moments (`state` times the parameters, beside scales and counts) and gradients at their most.
+// `waiting` are bytes of gradients that cannot be used up yet, beside those of a layer.
+void expect_one_layer(const PlannedGraph& plan, double state, const auto& model, std::int64_t layer,
+                      std::int64_t waiting = 0) {
+  const PeakSplit split = peak_split(plan.graph, plan.plan);
+  EXPECT_EQ(split.of(PeakRole::parameters), bytes_of(model));
+  EXPECT_LE(split.most_gradients, layer + waiting);
+  const std::int64_t learning =
+      split.of(PeakRole::parameters) + split.of(PeakRole::moments) + split.most_gradients;
+  EXPECT_LE(static_cast<double>(learning),
+            state * static_cast<double>(bytes_of(model)) + static_cast<double>(layer + waiting) + 64);
+}
+template <class Model>
+PlannedGraph planned_for(const auto& optimizer, const Model& model, const auto& of, const Tensor& x,
+                         const Tensor& y, bool least = false) {
+  CompileOptions options{.donate = {0}, .effort = Effort::quick};
+  const auto types = types_of(optimizer.init(model));
+  if (least) options.memory = compile(step(optimizer, of), options).smallest(types, x, y).memory;
+  return compile(step(optimizer, of), options).prepare(types, x, y);
+}
+Tensor tokens_type() { return Tensor::of_type({DType::i32, {2, 24}}); }
+template <class Model>
+Tensor next_token_loss(const Model& model, Tensor tokens, Tensor next) {
+  return model.loss(tokens, next);
+}
+template <class Model>
+Tensor label_loss(const Model& model, Tensor images, Tensor labels) {
+  return classification_loss(model(images), labels);
+}
+
+// A table that is embedding and head has its gradient when the last of it is known: the head's part waits for
+// the embedding's, which is added onto it where it lies.
+TEST(Peaks, OfAGptWithATiedTableHoldItsGradientOnceBesideThatOfALayer) {
+  const Gpt gpt =
+      Gpt::init(key(0), {.layers = 2, .width = 64, .heads = 2, .vocabulary = 1500, .context = 24});
+  const std::int64_t table = gpt.token_table.type().bytes();
+  ASSERT_LT(bytes_of(gpt.blocks[0]), table);
+  const auto of = next_token_loss<Gpt>;
+  const Tensor tokens = tokens_type();
+  for (const bool least : {false, true}) {
+    expect_one_layer(planned_for(AdamW{}, gpt, of, tokens, tokens, least), 3, gpt, bytes_of(gpt.blocks[0]),
+                     table);
+  }
+}
+TEST(Peaks, OfLanguageModelsWithTwoTablesHoldTheGradientOfOne) {
+  const Llama llama = Llama::init(
+      key(0), {.layers = 2, .width = 64, .heads = 2, .kv_heads = 2, .hidden = 128, .vocabulary = 1500});
+  const std::int64_t table = llama.token_table.type().bytes();
+  const auto of = next_token_loss<Llama>;
+  expect_one_layer(planned_for(AdamW{}, llama, of, tokens_type(), tokens_type()), 3, llama, table);
+}
+TEST(Peaks, OfImageModelsHoldTheGradientOfALayer) {
+  const Tensor images = Tensor::of_type({DType::f32, {2, 3, 32, 32}}),
+               labels = Tensor::of_type({DType::i32, {2}});
+  const Vit vit =
+      Vit::init(key(0), {.layers = 3, .width = 64, .heads = 2, .patch = 8, .side = 32, .classes = 10});
+  const ResNet resnet = ResNet::init(key(0), {.width = 16, .classes = 10});
+  const auto vit_loss = label_loss<Vit>;
+  const auto resnet_loss = label_loss<ResNet>;
+  const std::int64_t layer = bytes_of(vit.blocks[0]), block = bytes_of(resnet.blocks.back());
+  expect_one_layer(planned_for(AdamW{}, vit, vit_loss, images, labels), 3, vit, layer);
+  expect_one_layer(planned_for(AdamW8bit{}, vit, vit_loss, images, labels), 1.6, vit, layer);
+  expect_one_layer(planned_for(AdamW{}, resnet, resnet_loss, images, labels), 3, resnet, block);
+  expect_one_layer(planned_for(AdamW8bit{}, resnet, resnet_loss, images, labels), 1.6, resnet, block);
 }
 
 TEST(Peaks, AGlobalNormAsksForAllGradientsAndTheSummarySaysSo) {

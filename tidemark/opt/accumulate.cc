@@ -12,9 +12,9 @@ class Accumulation {
     for (ValueId v : graph.outputs()) is_output_[v.index] = true;
   }
 
-  // The operand of an addition that can become a product added to the other one; -1: none.
+  // The operand of an addition that can become a product (or a take_add) added to the other one; -1: none.
   int product_of(const Node& node) const {
-    if (node.op != ops_.add || !ops_.contract) return -1;
+    if (node.op != ops_.add) return -1;
     int best = -1;
     for (int i = 0; i < 2; ++i) {
       const ValueId product = node.operands[static_cast<std::size_t>(i)];
@@ -33,8 +33,10 @@ class Accumulation {
  private:
   bool is_lone_product(ValueId v) const {
     const NodeId producer = graph_[v].producer;
-    return producer.valid() && graph_[producer].op == ops_.contract &&
-           graph_[producer].operands.size() == 2 && readers_[v.index].size() == 1 && !is_output_[v.index];
+    if (!producer.valid()) return false;
+    const Node& node = graph_[producer];
+    return (node.op == ops_.contract || node.op == ops_.take_add) && node.operands.size() == 2 &&
+           readers_[v.index].size() == 1 && !is_output_[v.index];
   }
 
   const Graph& graph_;

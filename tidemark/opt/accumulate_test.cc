@@ -46,6 +46,29 @@ TEST(Accumulate, TakesTheLaterOfTwoProducts) {
   EXPECT_EQ(products(after, 3), 1);
 }
 
+// A table that is embedding and head: the rows' gradients are added onto the head's.
+TEST(Accumulate, AddsSumsOfRowsToASumThatIsThere) {
+  const std::string rows = "%r = take_add(%u, %i) {axis=0, axis_size=4} : f32[4, 2]\n";
+  const auto table_graph = [&](const std::string& body) {
+    return graph_from("graph(%a: f32[4, 3], %b: f32[3, 2], %u: f32[5, 2], %i: i64[5]) -> (f32[4, 2]) {\n" +
+                      body + "\n}");
+  };
+  const std::string head = "%p = contract(%a, %b) {lhs_contract=[1], rhs_contract=[0]} : f32[4, 2]\n";
+  const std::string sum = "%y = add(%p, %r) : f32[4, 2]\n return %y";
+  const Graph graph = table_graph(head + rows + sum), after = accumulated(graph);
+  ASSERT_EQ(after.nodes().size(), 2u);
+  EXPECT_EQ(after.nodes()[1].op->name, "take_add");
+  EXPECT_EQ(after.nodes()[1].operands.size(), 3u);
+  // The later of the two is the one that is added.
+  EXPECT_EQ(accumulated(table_graph(rows + head + sum)).nodes()[1].op->name, "contract");
+
+  ThreadPool pool(2);
+  const Literal inputs[] = {random_literal(DType::f32, {4, 3}, 1), random_literal(DType::f32, {3, 2}, 2),
+                            random_literal(DType::f32, {5, 2}, 3),
+                            literal_of(DType::i64, {5}, {3, 0, 3, 1, 3})};
+  EXPECT_EQ(interpret(graph, inputs, pool), interpret(after, inputs, pool));
+}
+
 TEST(Accumulate, LeavesWhatIsReadTwiceOrMadeTooLateOrTheCallers) {
   for (const std::string& body :
        {"%t = exp(%s) : f32[2, 4]\n %p = " + product +

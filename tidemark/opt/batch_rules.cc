@@ -188,7 +188,7 @@ Classes take(const BatchCall& call) {
 // Its adjoint: updates (…, i…, …) at indices (i…) summed into (…, n, …).
 Classes take_add(const BatchCall& call) {
   const int axis = axis_attr(call.full), rank = call.full.in[1].rank();
-  if (!is_batched(call, 0)) return cannot;
+  if (!is_batched(call, 0) || call.in.size() != 2) return cannot;
   const BatchLayout& updates = layout(call, 0);
   const bool along_indices = updates.axis >= axis && updates.axis < axis + rank;
   if (is_batched(call, 1)) {

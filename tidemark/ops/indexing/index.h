@@ -17,7 +17,8 @@ struct OneHotAttrs {
 // take: result[..., i..., ...] = x[..., indices[i...], ...] along `axis`. Embedding is take along axis 0.
 Var take(const Var& x, const Var& indices, int axis);
 // take_add: zeros of `axis_size` along axis, plus `updates` summed in at `indices`: the adjoint of take.
-// Deterministic.
+// Deterministic. The op may have a third operand, onto which the sums are added (opt/accumulate.h): the same
+// bits as an addition behind it, and that operand's memory may be the result's.
 Var take_add(const Var& updates, const Var& indices, int axis, std::int64_t axis_size);
 // gather: result has the indices' shape; result[p] = x[p with p[axis] replaced by indices[p]].
 Var gather(const Var& x, const Var& indices, int axis);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "tests/support/errors.h"
@@ -47,6 +48,38 @@ TEST(Take, SelectsSlicesAndTakeAddPutsThemBack) {
               ElementsAre(3, 4, 0, 0, 0, 0, 6, 8));
   EXPECT_THAT(result(op::take_add, {f32s({0, 2}, {}), indices({0}, {})}, TakeAddAttrs{0, 2}),
               ElementsAre(0, 0, 0, 0));
+}
+
+// Rows of more columns than are summed at a time, of more updates than one, of none; zeros with a sign.
+TEST(TakeAdd, OntoATensorHasTheBitsOfAnAdditionBehindIt) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32}) {
+    for (const Shape& inner : {Shape{3}, Shape{300}, Shape{}}) {
+      Shape updates{40}, table{9};
+      for (const std::int64_t size : inner) updates.push_back(size), table.push_back(size);
+      const Literal given = random_literal(dtype, updates, 1), at = spread_indices({40}, 7);
+      std::vector<double> onto = values_of(random_literal(dtype, table, 2));
+      onto.back() = -0.0;  // of a row without updates
+      onto.front() = is_float(dtype) ? std::numeric_limits<double>::infinity() : 1e9;
+      const Literal before = literal_of(dtype, table, onto);
+      const Attrs attrs = pack(TakeAddAttrs{0, 9});
+      const Literal sums = expect_same_every_way(op::take_add, {given, at}, attrs).front();
+      const Literal added = expect_same_every_way(op::add, {before, sums}, {}).front();
+      EXPECT_EQ(expect_same_every_way(op::take_add, {given, at, before}, attrs).front(), added)
+          << name_of(dtype) << " " << to_string(updates);
+    }
+  }
+}
+TEST(TakeAdd, OntoATensorTakesEmptyOnesAndRefusesOthers) {
+  const Literal x = f32s({2, 2}, {1, 2, 3, 4});
+  EXPECT_THAT(result(op::take_add, {f32s({0, 2}, {}), indices({0}, {}), x}, TakeAddAttrs{0, 2}),
+              ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(
+      result(op::take_add, {f32s({0, 2}, {}), indices({0}, {}), f32s({0, 2}, {})}, TakeAddAttrs{0, 0}),
+      ElementsAre());
+  EXPECT_THAT(result(op::take_add, {f32s({}, {5}), indices({}, {1}), f32s({2}, {1, 2})}, TakeAddAttrs{0, 2}),
+              ElementsAre(1, 7));
+  EXPECT_THROW(result(op::take_add, {x, indices({2}, {0, 1}), x}, TakeAddAttrs{0, 3}), Error);
+  EXPECT_THROW(result(op::take_add, {x, indices({2}, {0, 2}), x}, TakeAddAttrs{0, 2}), Error);
 }
 
 TEST(Gather, ReadsAlongTheAxisAndScatterAddWritesThere) {

@@ -4,6 +4,7 @@
 #include "tidemark/ops/indexing/index.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/ops/type_rules.h"
 
 namespace tidemark {
@@ -33,7 +34,11 @@ std::vector<Type> infer_take(const Call& call) {
 }
 
 std::vector<Type> infer_take_add(const Call& call) {
-  require_operands(call, 2);
+  if (call.in.size() != 2 && call.in.size() != 3) {
+    fail(ErrorCode::wrong_operand_count, {.what = fmt::format("take_add: {} operands", call.in.size()),
+                                          .expected = "2, or 3 with what the updates are added to",
+                                          .where = call.where});
+  }
   require_data_dtype(call, 0);
   require_index_dtype(call, 1);
   const Shape &updates = call.in[0].shape, &indices = call.in[1].shape;
@@ -54,7 +59,15 @@ std::vector<Type> infer_take_add(const Call& call) {
   for (int i = 0; i < axis; ++i) to.push_back(updates[i]);
   to.push_back(attrs.axis_size);
   for (int i = axis + indices.rank(); i < updates.rank(); ++i) to.push_back(updates[i]);
-  return {{call.in[0].dtype, to}};
+  const Type result{call.in[0].dtype, to};
+  if (call.in.size() == 3 && call.in[2] != result) {
+    fail(call.in[2].dtype != result.dtype ? ErrorCode::dtype_mismatch : ErrorCode::shape_mismatch,
+         {.what = fmt::format("take_add: the sums are {}, what they are added to is {}", to_string(result),
+                              to_string(call.in[2])),
+          .expected = "equal types",
+          .where = call.where});
+  }
+  return {result};
 }
 
 std::vector<Var> take_vjp(const RuleCall& rule) {
@@ -66,12 +79,18 @@ std::vector<Var> take_jvp(const RuleCall& rule) {
   return {take(rule.seed[0], rule.in[1], static_cast<int>(rule.call.attrs_as<AxisAttrs>().axis))};
 }
 std::vector<Var> take_add_vjp(const RuleCall& rule) {
-  return {take(rule.seed[0], rule.in[1], static_cast<int>(rule.call.attrs_as<TakeAddAttrs>().axis)), Var()};
+  std::vector<Var> gradients(rule.in.size());
+  if (!rule.seed[0]) return gradients;
+  gradients[0] = take(rule.seed[0], rule.in[1], static_cast<int>(rule.call.attrs_as<TakeAddAttrs>().axis));
+  if (rule.in.size() == 3) gradients[2] = rule.seed[0];
+  return gradients;
 }
 std::vector<Var> take_add_jvp(const RuleCall& rule) {
-  if (!rule.seed[0]) return {Var()};
   const auto attrs = rule.call.attrs_as<TakeAddAttrs>();
-  return {take_add(rule.seed[0], rule.in[1], static_cast<int>(attrs.axis), attrs.axis_size)};
+  const Var sums = rule.seed[0]
+                       ? take_add(rule.seed[0], rule.in[1], static_cast<int>(attrs.axis), attrs.axis_size)
+                       : Var();
+  return {rule.in.size() == 3 ? sum_of(rule.seed[2], sums) : sums};
 }
 
 Failure take_failure(const Call& call) {
@@ -96,7 +115,15 @@ std::vector<Sample> take_add_samples() {
           {.in = {{.type = {DType::f64, {2, 2, 3, 2}}}, {.type = {DType::i32, {2, 3}}, .low = 0, .high = 3}},
            .attrs = pack(TakeAddAttrs{1, 4})},
           {.in = {{.type = {DType::f64, {}}}, {.type = {DType::i64, {}}, .low = 0, .high = 3}},
-           .attrs = pack(TakeAddAttrs{0, 4})}};
+           .attrs = pack(TakeAddAttrs{0, 4})},
+          {.in = {{.type = {DType::f64, {4, 3}}},
+                  {.type = {DType::i64, {4}}, .low = 0, .high = 2},
+                  {.type = {DType::f64, {3, 3}}}},
+           .attrs = pack(TakeAddAttrs{0, 3})},
+          {.in = {{.type = {DType::f64, {2, 2, 3, 2}}},
+                  {.type = {DType::i32, {2, 3}}, .low = 0, .high = 3},
+                  {.type = {DType::f64, {2, 4, 2}}}},
+           .attrs = pack(TakeAddAttrs{1, 4})}};
 }
 
 }  // namespace

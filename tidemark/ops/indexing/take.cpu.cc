@@ -95,9 +95,80 @@ void run_take_add_typed(const KernelArgs& args) {
   });
 }
 
+// The updates of each destination as a list, first to last. The end is -1.
+struct UpdateLists {
+  std::int64_t *first, *next;  // per destination, per update
+};
+template <class Index>
+UpdateLists update_lists(std::byte* scratch, const Index* index, std::int64_t updates,
+                         std::int64_t destinations) {
+  auto* first = reinterpret_cast<std::int64_t*>(scratch);
+  const UpdateLists lists{first, first + destinations};
+  std::fill_n(lists.first, destinations, std::int64_t{-1});
+  for (std::int64_t j = updates - 1; j >= 0; --j) {
+    lists.next[j] = lists.first[index[j]];
+    lists.first[index[j]] = j;
+  }
+  return lists;
+}
+std::int64_t lists_scratch(const Call& call) {
+  const auto axis = static_cast<int>(call.attrs_as<TakeAddAttrs>().axis);
+  return std::int64_t{sizeof(std::int64_t)} * (call.out[0].shape[axis] + call.in[1].count());
+}
+
+// Onto a third operand, where that lies: the updates of a destination are summed by themselves, rounded, and
+// then added, so that the bits are those of an addition behind take_add.
+template <class T>
+void run_take_add_onto(const KernelArgs& args) {
+  const TensorRef &updates = args.in[0], &indices = args.in[1], &onto = args.in[2], &out = args.out[0];
+  const AroundAxis around(out.shape, static_cast<int>(args.attrs<TakeAddAttrs>().axis));
+  check_indices(args, indices, around.size, "take_add");
+  if (out.count() == 0) return;
+  using A = compute_t<T>;
+  const std::int64_t taken = indices.count(), inner = around.inner;
+  UpdateLists lists{};
+  with_indices(indices,
+               [&](const auto* index) { lists = update_lists(args.scratch, index, taken, around.size); });
+  constexpr std::int64_t target = std::int64_t{1} << 16;  // elements of work per task
+  const std::int64_t per_row = inner + taken * inner / around.size;
+  const std::int64_t grain = std::max<std::int64_t>(1, target / std::max<std::int64_t>(1, per_row));
+  parallel_for(*args.pool, around.outer * around.size, grain, [&](std::int64_t begin, std::int64_t end) {
+    constexpr std::int64_t most = 256;
+    A sums[most];
+    for (std::int64_t row = begin; row < end; ++row) {
+      const T* source = updates.as<T>() + row / around.size * taken * inner;
+      const std::int64_t first = lists.first[row % around.size];
+      for (std::int64_t column = 0; column < inner; column += most) {
+        const std::int64_t columns = std::min(most, inner - column);
+        std::fill_n(sums, columns, A(0));
+        for (std::int64_t j = first; j >= 0; j = lists.next[j]) {
+          if (lists.next[j] >= 0) {
+            fetch_ahead(source + lists.next[j] * inner + column, columns * std::int64_t{sizeof(T)});
+          }
+          const T* update = source + j * inner + column;
+          for (std::int64_t i = 0; i < columns; ++i)
+            sums[i] = add_wrapping(sums[i], static_cast<A>(update[i]));
+        }
+        const T* before = onto.as<T>() + row * inner + column;
+        T* after = out.as<T>() + row * inner + column;
+        for (std::int64_t i = 0; i < columns; ++i) {
+          const T sum = static_cast<T>(sums[i]);
+          after[i] = static_cast<T>(add_wrapping(static_cast<A>(before[i]), static_cast<A>(sum)));
+        }
+      }
+    }
+  });
+}
+
 void run_take_add(const KernelArgs& args) {
   dispatch(args.in[0].dtype, [&]<class T>() {
-    if constexpr (!std::is_same_v<T, bool>) run_take_add_typed<T>(args);
+    if constexpr (!std::is_same_v<T, bool>) {
+      if (args.in.size() == 3) {
+        run_take_add_onto<T>(args);
+      } else {
+        run_take_add_typed<T>(args);
+      }
+    }
   });
 }
 
@@ -106,17 +177,28 @@ Cost take_cost(const Call& call) {
           .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes()),
           .work = WorkKind::indexed};
 }
-// Zeros are written, then each update reads and writes its place.
+// Zeros are written, then each update reads and writes its place. Onto another tensor: that is read and
+// written once, and so is each update.
 Cost take_add_cost(const Call& call) {
+  if (call.in.size() == 3) {
+    return {.flops = static_cast<double>(call.in[0].count() + call.out[0].count()),
+            .bytes = static_cast<double>(2 * call.out[0].bytes() + call.in[1].bytes() + call.in[0].bytes()),
+            .work = WorkKind::indexed};
+  }
   return {.flops = static_cast<double>(call.in[0].count()),
           .bytes = static_cast<double>(call.out[0].bytes() + call.in[1].bytes() + 3 * call.in[0].bytes()),
           .work = WorkKind::indexed};
 }
 
+std::int64_t take_add_scratch(const Call& call) {
+  return call.in.size() == 3 ? lists_scratch(call) : wide_sums_scratch(call);
+}
+bool take_add_in_place(const Call&, int, int operand) { return operand == 2; }
+
 }  // namespace
 
 const CpuKernel cpu::take = cpu_kernel<AxisAttrs>(run_take, {.cost = take_cost});
-const CpuKernel cpu::take_add =
-    cpu_kernel<TakeAddAttrs>(run_take_add, {.cost = take_add_cost, .scratch = wide_sums_scratch});
+const CpuKernel cpu::take_add = cpu_kernel<TakeAddAttrs>(
+    run_take_add, {.cost = take_add_cost, .scratch = take_add_scratch, .in_place = take_add_in_place});
 
 }  // namespace tidemark

@@ -19,14 +19,13 @@ constexpr std::int64_t small_bytes = 64;  // rates and counts, that many updates
 // The updates of a model: sets of tasks that run together.
 class Updates {
  public:
-  Updates(const OrderModel& model, const std::vector<bool>& joins) : model_(model), update_of_(tasks(), -1) {
-    std::vector<bool> last(tasks(), false), small(tasks(), false), member(tasks(), false);
+  // `joins`: may be part of a kernel; `small`: makes no more than rates and counts.
+  Updates(const OrderModel& model, const std::vector<bool>& joins, const std::vector<bool>& small)
+      : model_(model), update_of_(tasks(), -1) {
+    std::vector<bool> member(tasks(), false);
     free_.assign(tasks(), false);
     std::vector<int> order = topological();
     for (const int t : order) {
-      const auto makes = model.makes[t];
-      small[at(t)] = std::ranges::all_of(makes, [&](int i) { return model.size[at(i)] <= small_bytes; }) &&
-                     !makes.empty();
       free_[at(t)] =
           small[at(t)] && std::ranges::all_of(model.before[t], [&](int b) { return free_[at(b)]; });
     }
@@ -37,13 +36,13 @@ class Updates {
       return t;
     };
     for (const int t : std::vector<int>(order.rbegin(), order.rend())) {
+      // Nothing but its update waits for a member: what a backward pass goes on with is none, so that an
+      // update can run as a whole.
       const bool kept = std::ranges::any_of(model.makes[t], [&](int i) { return model.pinned[at(i)]; });
-      last[at(t)] = !kept && std::ranges::all_of(model.after[t], [&](int a) { return last[at(a)]; });
-      member[at(t)] = last[at(t)] && joins[at(t)] && !small[at(t)];
+      const bool last = !kept && std::ranges::all_of(model.after[t], [&](int a) { return member[at(a)]; });
+      member[at(t)] = last && joins[at(t)] && !small[at(t)];
       if (!member[at(t)]) continue;
-      for (const int a : model.after[t]) {
-        if (member[at(a)]) root[at(find(t))] = find(a);
-      }
+      for (const int a : model.after[t]) root[at(find(t))] = find(a);
     }
     for (const int t : order) {
       if (!member[at(t)]) continue;
@@ -215,6 +214,17 @@ TaskOrder with_early_updates(const OrderModel& model, const Updates& updates, st
   return playing.order();
 }
 
+// Results in donated memory count too, though the order's model has no items for them.
+std::vector<bool> makes_little(const Draft& draft) {
+  std::vector<bool> little;
+  for (const Execution& execution : draft.executions) {
+    const auto& results = (*draft.graph)[execution.node].results;
+    little.push_back(
+        std::ranges::all_of(results, [&](ValueId v) { return draft.graph->type(v).bytes() <= small_bytes; }));
+  }
+  return little;
+}
+
 }  // namespace
 
 Draft release(Draft draft) {
@@ -222,7 +232,7 @@ Draft release(Draft draft) {
   const std::vector<bool> joins = may_join(draft);
   if (asked || joins.empty()) return draft;
   const OrderModel model = order_model_of(draft);
-  const Updates updates(model, joins);
+  const Updates updates(model, joins, makes_little(draft));
   if (updates.count() == 0) return draft;
   TaskOrder given(at(model.tasks));
   std::iota(given.begin(), given.end(), 0);
