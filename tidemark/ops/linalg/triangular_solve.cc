@@ -1,5 +1,7 @@
 #include "tidemark/ops/linalg/triangular_solve.h"
 
+#include <algorithm>
+
 #include "tidemark/ir/failure.h"
 #include "tidemark/ops/contraction/contract.h"
 #include "tidemark/ops/linalg/matrices.h"
