@@ -12,6 +12,7 @@ does not count.
 """
 import argparse
 import json
+import math
 import sys
 import tempfile
 import time
@@ -22,9 +23,9 @@ import torch.nn.functional as F
 
 
 class Block(nn.Module):
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, causal=True):
         super().__init__()
-        self.heads = heads
+        self.heads, self.causal = heads, causal
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
@@ -33,7 +34,7 @@ class Block(nn.Module):
         b, t, w = x.shape
         q, k, v = (p.view(b, t, self.heads, w // self.heads).transpose(1, 2)
                    for p in self.qkv(self.norm1(x)).split(w, dim=-1))
-        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
         h = x + self.out(mixed.transpose(1, 2).reshape(b, t, w))
         return h + self.down(F.gelu(self.up(self.norm2(h))))
 
@@ -136,6 +137,101 @@ class Lstm(nn.Module):
         return self.head(h)
 
 
+class Vit(nn.Module):
+    def __init__(self, layers, width, heads, patch, side, classes):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, patch, patch)
+        self.token = nn.Parameter(0.02 * torch.randn(1, 1, width))
+        self.positions = nn.Parameter(0.02 * torch.randn((side // patch) ** 2 + 1, width))
+        self.blocks = nn.Sequential(*[Block(width, heads, causal=False) for _ in range(layers)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, classes)
+
+    def forward(self, images):
+        patches = self.patches(images).flatten(2).transpose(1, 2)
+        h = torch.cat([self.token.expand(len(images), -1, -1), patches], 1) + self.positions
+        return self.head(self.norm(self.blocks(h)[:, 0]))
+
+
+class RotaryAttention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v, self.out = (nn.Linear(width, width, bias=False) for _ in range(4))
+
+    def forward(self, x, cos, sin):
+        b, t, w = x.shape
+
+        def turned(p):  # pairs of halves
+            a, c = p.chunk(2, -1)
+            return torch.cat([a * cos - c * sin, c * cos + a * sin], -1)
+        q, k, v = (p(x).view(b, t, self.heads, w // self.heads).transpose(1, 2) for p in (self.q, self.k, self.v))
+        mixed = F.scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
+        return self.out(mixed.transpose(1, 2).reshape(b, t, w))
+
+
+class SparseExperts(nn.Module):
+    """Routing with a fixed capacity, as nn::SparseExperts has it: the experts are one batched product."""
+
+    def __init__(self, width, hidden, experts, top, capacity=1.25):
+        super().__init__()
+        self.top, self.capacity = top, capacity
+        self.router = nn.Parameter(torch.randn(width, experts) / width ** 0.5)
+        self.gate = nn.Parameter(torch.randn(experts, width, hidden) / width ** 0.5)
+        self.up = nn.Parameter(torch.randn(experts, width, hidden) / width ** 0.5)
+        self.down = nn.Parameter(torch.randn(experts, hidden, width) / hidden ** 0.5)
+
+    def forward(self, x):
+        tokens, width = x.shape
+        experts = self.router.shape[1]
+        slots = min(tokens, math.ceil(self.top * tokens / experts * self.capacity))
+        scores = x @ self.router
+        best, expert = scores.topk(self.top)
+        expert = expert.T.reshape(-1)
+        chosen = F.one_hot(expert, experts)
+        rank = (chosen * chosen.cumsum(0)).sum(1) - 1
+        slot = torch.where(rank < slots, expert * slots + rank, experts * slots)
+        number = torch.arange(self.top * tokens) % tokens + 1
+        token = torch.zeros(experts * slots + 1, dtype=torch.long).scatter_(0, slot, number)[:-1]
+        zero = x.new_zeros(1, width)
+        sent = torch.cat([zero, x])[token].view(experts, slots, width)
+        made = torch.bmm(F.silu(torch.bmm(sent, self.gate)) * torch.bmm(sent, self.up), self.down)
+        back = torch.cat([made.view(-1, width), zero])[slot].view(self.top, tokens, width)
+        y = (back * best.softmax(-1).T.unsqueeze(-1)).sum(0)
+        balance = (chosen.float().mean(0) * scores.softmax(-1).mean(0)).sum() * experts
+        return y, balance
+
+
+class MoeBlock(nn.Module):
+    def __init__(self, width, heads, hidden, experts, top):
+        super().__init__()
+        self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.attention = RotaryAttention(width, heads)
+        self.experts = SparseExperts(width, hidden, experts, top)
+
+    def forward(self, x, cos, sin):
+        h = x + self.attention(self.norm1(x), cos, sin)
+        y, balance = self.experts(self.norm2(h).flatten(0, 1))
+        return h + y.view_as(h), balance
+
+
+class Moe(nn.Module):
+    def __init__(self, layers, width, heads, hidden, vocabulary, experts, top):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.blocks = nn.ModuleList(MoeBlock(width, heads, hidden, experts, top) for _ in range(layers))
+        self.norm, self.head = nn.RMSNorm(width), nn.Linear(width, vocabulary, bias=False)
+        self.half = width // heads // 2
+
+    def loss(self, tokens, next):
+        angles = torch.outer(torch.arange(tokens.shape[1]), 10000.0 ** (-torch.arange(self.half) / self.half))
+        cos, sin = angles.cos(), angles.sin()
+        h, balance = self.tokens(tokens), 0.0
+        for block in self.blocks:
+            h, own = block(h, cos, sin)
+            balance = balance + own / len(self.blocks)
+        return cross_entropy(self.head(self.norm(h)), next) + 0.01 * balance
+
+
 def mlp():
     widths = (784, 1024, 1024, 1024)
     layers = [layer for a, b in zip(widths, widths[1:]) for layer in (nn.Linear(a, b), nn.ReLU())]
@@ -152,6 +248,8 @@ ROWS = {
     "gpt-long": (lambda: Gpt(4, 256, 4, 8192, 2048), lambda: (labels(8192, 2, 2048), labels(8192, 2, 2048))),
     "resnet18": (ResNet18, lambda: (torch.randn(16, 3, 64, 64), labels(1000, 16))),
     "unet": (UNet, lambda: (torch.randn(4, 3, 128, 128), labels(2, 4, 128, 128))),
+    "vit": (lambda: Vit(6, 384, 6, 8, 64, 1000), lambda: (torch.randn(16, 3, 64, 64), labels(1000, 16))),
+    "moe": (lambda: Moe(4, 256, 4, 512, 4096, 8, 2), lambda: (labels(4096, 8, 256), labels(4096, 8, 256))),
     "lstm": (Lstm, lambda: (labels(256, 256, 16), labels(256, 256, 16))),
 }
 
@@ -183,9 +281,12 @@ def most_allocated(step):
     return max(e["args"]["Total Allocated"] for e in events if e.get("name") == "[memory]")
 
 
-def loss_of(model, x, y):
-    logits = model(x)
+def cross_entropy(logits, y):
     return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.reshape(-1))
+
+
+def loss_of(model, x, y):
+    return model.loss(x, y) if hasattr(model, "loss") else cross_entropy(model(x), y)
 
 
 def rates():

@@ -27,6 +27,29 @@ TinyModel resnet18() {
   return tiny::classifier("resnet18", adamw, init, tiny::random_images(16, 64), random_labels(8, {16}, 1000));
 }
 
+TinyModel vit() {
+  static constexpr nn::VitConfig config{
+      .layers = 6, .width = 384, .heads = 6, .patch = 8, .side = 64, .classes = 1000};
+  const auto init = [] { return nn::Vit::init(key(0), config); };
+  return tiny::classifier("vit", adamw, init, tiny::random_images(16, config.side),
+                          random_labels(8, {16}, config.classes));
+}
+
+TinyModel moe() {
+  static constexpr nn::MoeConfig config{.layers = 4,
+                                        .width = 256,
+                                        .heads = 4,
+                                        .kv_heads = 4,
+                                        .hidden = 512,
+                                        .vocabulary = 4096,
+                                        .experts = 8,
+                                        .top = 2};
+  return tiny::make(
+      "moe", adamw, [] { return nn::Moe::init(key(0), config); },
+      [](const nn::Moe& model, Tensor in, Tensor next) { return model.loss(in, next); },
+      random_labels(7, {8, 256}, config.vocabulary), random_labels(8, {8, 256}, config.vocabulary));
+}
+
 TinyModel unet() {
   const auto init = [] { return nn::UNet::init(key(0), {}); };
   return tiny::classifier("unet", adamw, init, tiny::random_images(4, 128),
@@ -98,6 +121,8 @@ std::vector<TrainingRow> training_rows() {
        }},
       {"resnet18", "ResNet-18, 64 x 64, batch 16", resnet18},
       {"unet", "U-Net, 128 x 128, batch 4", unet},
+      {"vit", "ViT 6 x 384, 64 x 64 in patches of 8, batch 16", vit},
+      {"moe", "mixture of 8 experts, 2 for a token, 4 x 256, context 256, batch 8", moe},
       {"lstm", "LSTM 512, 256 steps, batch 16",
        [] { return lstm("lstm", [] { return nn::Lstm::init(key(0), lstm_config); }); }},
       {"lstm-scan", "the same with its steps as one scan",

@@ -24,8 +24,8 @@ TEST(Cli, DemoLearnsInsideItsBudget) {
   EXPECT_LT(2 * report["planned_bytes"].get<double>(), report["store_everything_bytes"].get<double>());
   EXPECT_EQ(report["compared_steps"], 50);
   EXPECT_EQ(report["same_bits"], true);
-  EXPECT_LT(report["loss"].get<double>(), 3.2) << "log 64 = 4.2 to begin with";
-  EXPECT_GT(report["sample"].get<std::string>().size(), 300u);
+  EXPECT_LT(report["loss"].get<double>(), 6) << "log 964 = 6.9 to begin with";
+  EXPECT_TRUE(report["sample"].get<std::string>().starts_with("The Walrus and the Carpenter\n"));
 }
 
 TEST(Cli, DemoShowsBarPlanAndFigures) {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/stopwatch.h"
+#include "tidemark/nn/generate.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"
 #include "tools/demo_text.h"
@@ -18,37 +20,65 @@
 namespace tidemark::cli {
 namespace {
 
-constexpr std::int64_t context = 128;
+constexpr std::int64_t context = 64;
 constexpr std::string_view prompt = "The Walrus and the Carpenter\n";  // what it goes on from
 constexpr int compared_steps = 50;                                     // that run without a budget too
-const optim::AdamW adamw{.lr = 2e-3};
 
 struct DemoOptions {
-  int steps = 700;
-  std::int64_t batch = 16;
+  int steps = 500;
+  std::int64_t batch = 32;
   std::int64_t width = 128;
   std::string memory = "40%";
   int threads = 0;
   bool json = false;
 };
 
-// The characters of the text as tokens.
-class Alphabet {
+// A short rise, so that the first gradients do no harm, and a long fall, so that the last ones are made the
+// most of.
+optim::AdamW optimizer_for(int steps) {
+  const int rising = std::clamp(steps / 4, 1, 40);
+  return {.lr = optim::warmup(
+              rising, optim::cosine({.from = 3e-3, .to = 3e-5, .steps = std::max(1, steps - rising)})),
+          .beta2 = 0.99};
+}
+
+// The words of the text, each with the space before it, and all other characters, as tokens: what is
+// written is made of words, however little was learnt.
+class Words {
  public:
-  explicit Alphabet(std::string_view text) : characters_(text) {
-    std::sort(characters_.begin(), characters_.end());
-    characters_.erase(std::unique(characters_.begin(), characters_.end()), characters_.end());
+  explicit Words(std::string_view text) {
+    for (const std::string_view piece : split(text)) {
+      if (numbers_.emplace(piece, static_cast<std::int32_t>(pieces_.size())).second)
+        pieces_.emplace_back(piece);
+    }
   }
-  std::int64_t size() const { return static_cast<std::int64_t>(characters_.size()); }
+  std::int64_t size() const { return static_cast<std::int64_t>(pieces_.size()); }
   std::vector<std::int32_t> tokens(std::string_view text) const {
     std::vector<std::int32_t> list;
-    for (const char c : text) list.push_back(static_cast<std::int32_t>(characters_.find(c)));
+    for (const std::string_view piece : split(text)) list.push_back(numbers_.at(std::string(piece)));
     return list;
   }
-  char character(std::int64_t token) const { return characters_[static_cast<std::size_t>(token)]; }
+  const std::string& text(std::int32_t token) const { return pieces_[static_cast<std::size_t>(token)]; }
 
  private:
-  std::string characters_;
+  static std::vector<std::string_view> split(std::string_view text) {
+    const auto in_word = [&](std::size_t i) {
+      return i < text.size() && (std::isalpha(static_cast<unsigned char>(text[i])) != 0 || text[i] == '\'');
+    };
+    std::vector<std::string_view> pieces;
+    for (std::size_t i = 0; i < text.size();) {
+      std::size_t end = i + 1;
+      if (in_word(i) || (text[i] == ' ' && in_word(end))) {
+        while (in_word(end)) ++end;
+      }
+      pieces.push_back(text.substr(i, end - i));
+      i = end;
+    }
+    return pieces;
+  }
+
+  std::vector<std::string> pieces_;
+  std::map<std::string, std::int32_t> numbers_;
 };
 
 struct Batch {
@@ -97,25 +127,17 @@ double median(std::vector<double> numbers) {
   return *middle;
 }
 
-// A character at a time, each by the network's odds (at a temperature, by Gumbel's trick).
-std::string sample_text(const nn::Gpt& model, const Alphabet& alphabet, std::string_view begin, int length) {
-  constexpr double temperature = 0.4;
-  const auto next_token = compile([](const nn::Gpt& m, Tensor tokens, Tensor last, Tensor chance) {
-    const Tensor logits = take(reshape(m(tokens), {context, -1}), last, 0);
-    const Tensor odds = random_uniform(chance, logits.shape(), 1e-6, 1 - 1e-6);
-    return argmax(logits / temperature - log(-log(odds)), 0);
+// What the network writes behind the prompt, as far as its context goes, up to the end of a line.
+std::string sample_text(const nn::Gpt& model, const Words& words) {
+  const std::vector<std::int32_t> begin = words.tokens(prompt);
+  const auto length = static_cast<std::int64_t>(begin.size());
+  const auto write = compile([length](const nn::Gpt& m, const Tensor& tokens, const Tensor& chance) {
+    return nn::generate(m, tokens, context - length, chance, {.temperature = 0.4});
   });
-  std::string text(begin);
-  for (int i = 0; i < length; ++i) {
-    std::vector<std::int32_t> window = alphabet.tokens(
-        std::string_view(text).substr(text.size() - std::min<std::size_t>(text.size(), context)));
-    const auto last = static_cast<std::int64_t>(window.size()) - 1;
-    window.resize(context, 0);
-    const Tensor token =
-        next_token(model, tensor(window, {1, context}), scalar(last, DType::i64), fold_in(key(6), i));
-    text += alphabet.character(token.item<std::int64_t>());
-  }
-  return text;
+  const Tensor written = write(model, tensor(begin, {1, length}), key(6));
+  std::string text(prompt);
+  for (const std::int32_t token : written.data<std::int32_t>()) text += words.text(token);
+  return text.substr(0, text.rfind('\n'));
 }
 
 // Planned from types alone: what does not fit is known before anything is allocated.
@@ -177,11 +199,12 @@ void print_json(const Figures& f, int steps) {
 void run_demo(const DemoOptions& options) {
   const Budget asked = Budget::parse(options.memory);
   set_threads(options.threads);
-  const Alphabet alphabet(demo_text);
+  const Words words(demo_text);
+  const optim::AdamW adamw = optimizer_for(options.steps);
   const nn::GptConfig config{.layers = 4,
                              .width = options.width,
                              .heads = options.width % 4 == 0 ? 4 : 1,
-                             .vocabulary = alphabet.size(),
+                             .vocabulary = words.size(),
                              .context = context};
   const auto initial_state = [&] { return adamw.init(nn::Gpt::init(key(1), config)); };
   const auto types = result_types(initial_state);
@@ -198,12 +221,16 @@ void run_demo(const DemoOptions& options) {
   f.predicted = planned.plan.extra_time();
   f.smallest = step.smallest(types, token_type, token_type).memory.count;
 
-  const Tensor text = tensor(alphabet.tokens(demo_text), {static_cast<std::int64_t>(demo_text.size())});
+  const std::vector<std::int32_t> tokens = words.tokens(demo_text);
+  const Tensor text = tensor(tokens, {static_cast<std::int64_t>(tokens.size())});
   if (!options.json) {
     fmt::print(
-        "A GPT of 4 blocks of width {} learns to write from {} characters of verse, {} steps of {} x "
-        "{}.\n\n{}\n",
-        options.width, demo_text.size(), options.steps, options.batch, context, planned.summary());
+        "A GPT of 4 blocks of width {} learns to write from {} characters of verse ({} words and marks), {} "
+        "steps of "
+        "{} x "
+        "{} of them.\n\n{}\n",
+        options.width, demo_text.size(), tokens.size(), options.steps, options.batch, context,
+        planned.summary());
     std::fflush(stdout);
   }
   const auto bar_of = [&](const char* name, int steps) -> std::unique_ptr<ProgressBar> {
@@ -230,7 +257,7 @@ void run_demo(const DemoOptions& options) {
   f.measured = median({within.seconds.begin(), compared}) / median(without.seconds) - 1;
   f.loss = static_cast<double>(within.losses.back());
   for (const double seconds : within.seconds) f.seconds += seconds;
-  f.sample = sample_text(state.parameters, alphabet, prompt, 300);
+  f.sample = sample_text(state.parameters, words);
   if (options.json) {
     print_json(f, options.steps);
   } else {
@@ -243,8 +270,8 @@ void run_demo(const DemoOptions& options) {
 void add_demo(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DemoOptions>();
   CLI::App* demo = app.add_subcommand("demo", "train a small GPT on built-in verse inside a memory budget");
-  add_count_option(*demo, "--steps", options->steps, {1, 1'000'000}, "training steps; 700 if not given");
-  add_count_option(*demo, "--batch", options->batch, {1, 10'000'000}, "windows per step; 16 if not given");
+  add_count_option(*demo, "--steps", options->steps, {1, 1'000'000}, "training steps; 500 if not given");
+  add_count_option(*demo, "--batch", options->batch, {1, 10'000'000}, "windows per step; 32 if not given");
   add_count_option(*demo, "--width", options->width, {1, 65'536}, "of the network; 128 if not given");
   demo->add_option("--memory", options->memory,
                    "bytes such as 40MiB, or a share of what it takes without a budget; 40% if not given");
