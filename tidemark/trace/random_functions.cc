@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "tidemark/ops/indexing/index.h"
 #include "tidemark/ops/indexing/sort.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/random/random.h"
@@ -43,6 +44,22 @@ void require_choice(const Operand& from, std::int64_t size, std::int64_t count, 
                                   .expected = replace ? "numbers to choose from, and a count of 0 or more"
                                                       : "at most as many as there are",
                                   .where = from.where()});
+}
+
+// Can numbers be drawn by these weights? A scalar.
+Var are_weights(const Var& weights) {
+  const Var zero = constant_like(weights, 0);
+  const Var finite = less(weights, constant_like(weights, std::numeric_limits<double>::infinity()));
+  const Var fine = logical_and(greater_equal(weights, zero), finite);
+  const Var least = reduce_min(cast(fine, DType::i64), {0});
+  return greater(least, constant_like(least, 0));
+}
+
+// The numbers that were drawn. What could not be drawn is `size`, and that an error of the call: an index out
+// of range.
+Var checked_choice(const Var& drawn, const Var& can, std::int64_t size) {
+  const Var all = iota(drawn.builder(), DType::i64, {size}, 0);
+  return take(all, select(can, drawn, constant_like(drawn, size)), 0);
 }
 
 }  // namespace
@@ -99,14 +116,18 @@ Tensor random_choice(const Operand& key, const Operand& weights, std::int64_t co
   require_drawn_dtype(weights.tensor().dtype(), weights.where());
   const std::int64_t size = weights.tensor().shape()[0];
   require_choice(weights, size, count, replace);
+  if (count == 0) return zeros({0}, DType::i64, weights.where());
   if (!replace) {
     return build({weights, key}, [&](Builder&, Draws v) {
       const DType wide = drawn_dtype(v[0].dtype());
       const Var noise = gumbel(v[1], v[0].shape(), wide);
-      return top_k(log(cast(v[0], wide)) + noise, 0, count).indices;
+      const Sorted largest = top_k(log(cast(v[0], wide)) + noise, 0, count);
+      // A weight of 0 has the logarithm -inf: there are fewer others than are asked for.
+      const Var lowest = constant_like(largest.values, -std::numeric_limits<double>::infinity());
+      const Var can = logical_and(greater(largest.values, lowest), are_weights(v[0]));
+      return checked_choice(largest.indices, can, size);
     });
   }
-  if (count == 0) return zeros({0}, DType::i64, weights.where());
   const SourceLine where = weights.where();
   const std::vector<Operand> operands = {weights, key};
   const std::vector<Tensor> sums = build_all(operands, where, [&](Builder&, Draws v) {
@@ -116,7 +137,9 @@ Tensor random_choice(const Operand& key, const Operand& weights, std::int64_t co
     const Var below_one = u * (1 - 0x1p-52);  // so that no rounding reaches the total
     return std::vector<Var>{running, below_one * total};
   });
-  return searchsorted(Operand(sums[0], where), Operand(sums[1], where), true);
+  const Tensor drawn = searchsorted(Operand(sums[0], where), Operand(sums[1], where), true);
+  return build({weights, Operand(drawn, where)},
+               [&](Builder&, Draws v) { return checked_choice(v[1], are_weights(v[0]), size); });
 }
 
 }  // namespace tidemark

@@ -12,8 +12,8 @@ Tensor random_gumbel(const Operand& key, const Shape& shape, DType dtype = DType
 Tensor random_categorical(const Operand& key, const Operand& logits, int axis = -1);
 // `count` of the numbers 0 … size - 1, all as likely: i64 (count). Without `replace`, each at most once.
 Tensor random_choice(const Operand& key, std::int64_t size, std::int64_t count, bool replace = true);
-// The same with number i as likely as its weight (n), not negative, tells. Weights need not sum to 1; at
-// least one is above 0, else the results are out of range.
+// The same with number i as likely as its weight (n), finite and not negative, tells. Weights need not sum to
+// 1; if nothing can be drawn by them, or not as many numbers, that is an error of the call.
 Tensor random_choice(const Operand& key, const Operand& weights, std::int64_t count, bool replace = true);
 
 }  // namespace tidemark

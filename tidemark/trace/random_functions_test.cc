@@ -72,5 +72,23 @@ TEST(RandomFunctions, ChoosesByWeight) {
   EXPECT_EQ(code_of([&] { random_choice(key(9), reshape(weights, {5, 1}), 1); }), ErrorCode::shape_mismatch);
 }
 
+TEST(RandomFunctions, WeightsByWhichNothingCanBeDrawnAreAnError) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (const bool replace : {true, false}) {
+    for (const std::vector<double>& bad : std::vector<std::vector<double>>{
+             {0, 0, 0}, {1, nan, 1}, {nan, nan, nan}, {1, inf, 0}, {2, -1, 3}, {-1, -2, -3}}) {
+      EXPECT_EQ(code_of([&] { (void)random_choice(key(9), tensor(bad, {3}), 2, replace).to_vector(); }),
+                ErrorCode::index_out_of_range)
+          << replace << " " << ::testing::PrintToString(bad);
+    }
+    EXPECT_EQ(random_choice(key(9), zeros({3}), 0, replace).count(), 0);
+    EXPECT_EQ(random_choice(key(9), zeros({0}), 0, replace).count(), 0);
+  }
+  const Tensor one = tensor<double>({0, 1, 0});
+  EXPECT_EQ(code_of([&] { (void)random_choice(key(9), one, 2, false).to_vector(); }),
+            ErrorCode::index_out_of_range)
+      << "each at most once, and there is one";
+}
+
 }  // namespace
 }  // namespace tidemark

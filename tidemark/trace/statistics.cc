@@ -115,11 +115,14 @@ void require_quantile(const Operand& x, double q, std::int64_t count) {
   }
 }
 
-// With both ends weighted, equal ones are taken as they are: they would be rounded, or 0·inf.
+// Between equal ends is their very value, which the weighted sum may miss by a rounding. The gradient is that
+// of the sum, of equal ends too.
 Var between(const Var& low, const Var& high, double weight) {
   if (weight == 0) return low;
-  const Var same = equal(low, high), from_low = low * (1 - weight);
-  return select(same, low, from_low + high * weight);
+  const Var from_low = low * (1 - weight), sum = from_low + high * weight;
+  const Var off = logical_and(equal(low, high), not_equal(sum, low));
+  const Var correction = select(off, low - sum, constant_like(sum, 0));
+  return sum + stop_gradient(correction);
 }
 
 Var quantile_along(const Var& x, double q, int axis) {

@@ -104,6 +104,13 @@ TEST(Statistics, QuantilesOfExtremes) {
   EXPECT_EQ(median(tensor<double>({-inf, 1})).item(), -inf);
   EXPECT_EQ(median(tensor<double>({1e308, 1.5e308})).item(), 1.25e308);
   expect_gradient([](Tensor x) { return quantile(x, 0.3, 1); }, numbers_of({2, 5}));
+  // Equal ends have the value itself and share the gradient.
+  EXPECT_EQ(quantile(tensor<double>({0.1, 0.1}), 0.3).item(), 0.1);
+  EXPECT_EQ(quantile(tensor<float>({0.1F, 0.1F}), 0.7).item(), 0.1F);
+  EXPECT_THAT(grad([](Tensor x) { return median(x); })(tensor<double>({2, 2})).to_vector(),
+              ElementsAre(0.5, 0.5));
+  EXPECT_THAT(grad([](Tensor x) { return median(x); })(tensor<double>({0, 0})).to_vector(),
+              ElementsAre(0.5, 0.5));
 }
 
 TEST(Statistics, QuantilesSayWhatIsWrong) {

@@ -83,6 +83,15 @@ HWY_INLINE void four_maxima(const W* scores, std::int64_t n, W* top) {
   }
 }
 
+// Of a row without a largest score: NaN if there is one, which a maximum may pass over; else nothing is visible.
+template <class W>
+W nan_or_lowest(const W* row, std::int64_t seen) {
+  for (std::int64_t i = 0; i < seen; ++i) {
+    if (row[i] != row[i]) return row[i];
+  }
+  return -std::numeric_limits<W>::infinity();
+}
+
 // A block of scores becomes terms relative to the running maximum; what was summed before fades where that
 // rises.
 template <class W>
@@ -101,6 +110,8 @@ void take_in(const AttentionForm& form, const Block& at, W* scores, Running<W>* 
                   [&](std::size_t c, std::size_t count) HWY_ATTR { return rows::load(d, row + c, count); });
   }
   for (std::int64_t r = 0; r < at.m; ++r) {
+    if (tops[r] == -std::numeric_limits<W>::infinity())
+      tops[r] = nan_or_lowest(scores + r * most_keys, at.visible(form, r));
     const W before = running[r].top, here = tops[r];
     const W top = here > before || here != here ? here : before;
     const W fade = before == top ? W{1} : std::exp2(before - top);  // 0 for the first block

@@ -124,6 +124,33 @@ TEST(Attention, GradientsOfAHiddenQueryAreZeroAndFinite) {
   }
 }
 
+// Whether a query or a key is NaN: what looks at it is NaN, whatever else is hidden; the others are not.
+TEST(Attention, NaNIsNotTakenForAHiddenQuery) {
+  const double nan = std::nan("");
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    for (const std::int64_t keys : {3, 70, 300}) {
+      const Problem p{1, 1, 1, 6, keys, 4};
+      std::vector<double> rows = values_of(random_literal(dtype, p.q(), 1, -2, 2));
+      for (std::size_t c = 0; c < 4; ++c) rows[2 * 4 + c] = nan;
+      const Literal q = literal_of(dtype, p.q(), rows), k = random_literal(dtype, p.k(), 2, -2, 2),
+                    v = random_literal(dtype, p.k(), 3, -2, 2);
+      std::vector<double> bits(static_cast<std::size_t>(6 * keys), 1);
+      std::fill_n(bits.begin() + 5 * keys, keys, 0.0);  // the last query is hidden
+      std::fill_n(bits.begin() + 2 * keys, keys - 1, 0.0);
+      const Literal mask = literal_of(DType::boolean, {6, keys}, bits);
+      const std::vector<double> y = values_of(run(op::attention, {q, k, v, mask}, pack(AttentionAttrs{}))[0]);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        EXPECT_EQ(std::isnan(y[i]), i / 4 == 2) << name_of(dtype) << " " << keys << " " << i;
+        if (i / 4 == 5) {
+          EXPECT_EQ(y[i], 0);
+        }
+      }
+      for (double x : values_of(run(op::attention, {q, k, v}, pack(AttentionAttrs{.scale = nan}))[0]))
+        EXPECT_TRUE(std::isnan(x));
+    }
+  }
+}
+
 TEST(Attention, IsStableFarOut) {
   const Literal q = literal_of(DType::f32, {1, 1, 1, 1}, {100}),
                 k = literal_of(DType::f32, {1, 1, 3, 1}, {100, -100, 100});
