@@ -185,7 +185,9 @@ TEST(Fourier, WhatTheInverseIgnoresHasNoGradient) {
     const Numbers gradient = numbers_of(g);
     EXPECT_EQ(gradient.front().imag(), 0) << n;
     EXPECT_NE(gradient[1].imag(), 0) << n;
-    if (n % 2 == 0) EXPECT_EQ(gradient.back().imag(), 0) << n;
+    if (n % 2 == 0) {
+      EXPECT_EQ(gradient.back().imag(), 0) << n;
+    }
     const Tensor k = arange(n / 2 + 1), inside = (k > 0) && (k * 2 < n);
     const Tensor real_ends = complex_of(real_part(y), imaginary_part(y) * cast(inside, DType::f64));
     EXPECT_EQ(irfft(y, {.length = n}).to_vector(), irfft(real_ends, {.length = n}).to_vector()) << n;

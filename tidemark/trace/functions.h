@@ -34,6 +34,11 @@ Tensor tensor(const std::vector<T>& values, const Shape& shape,
               SourceLine where = std::source_location::current()) {
   return tensor(std::span<const T>(values), shape, where);
 }
+// Of one dimension.
+template <class T>
+Tensor tensor(const std::vector<T>& values, SourceLine where = std::source_location::current()) {
+  return tensor(std::span<const T>(values), Shape{static_cast<std::int64_t>(values.size())}, where);
+}
 template <class T>
 Tensor tensor(std::initializer_list<T> values, SourceLine where = std::source_location::current()) {
   return tensor(std::span<const T>(values.begin(), values.size()),

@@ -46,7 +46,9 @@ TEST(LinearAlgebra, QrOfTallAndWideMatrices) {
     square[square.rank() - 2] = least;
     EXPECT_LE(apart(matmul(turned(q), q), broadcast(eye(least, DType::f64), square)), 1e-14);
     EXPECT_LE(apart(r, triu(r)), 0);
-    if (r.count() > 0) EXPECT_GE(min(diagonal(r)).item(), 0);
+    if (r.count() > 0) {
+      EXPECT_GE(min(diagonal(r)).item(), 0);
+    }
   }
 }
 

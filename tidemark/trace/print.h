@@ -10,7 +10,7 @@
 
 #include <iosfwd>
 
-#include "tidemark/trace/tensor.h"
+#include "tidemark/trace/view.h"
 
 namespace tidemark {
 
@@ -46,4 +46,12 @@ struct fmt::formatter<tidemark::Tensor> {
   }
 
   tidemark::PrintOptions options;
+};
+
+// A part of a tensor, as x.at(…) gives it.
+template <>
+struct fmt::formatter<tidemark::TensorView> : fmt::formatter<tidemark::Tensor> {
+  auto format(const tidemark::TensorView& view, fmt::format_context& context) const {
+    return fmt::formatter<tidemark::Tensor>::format(tidemark::Tensor(view), context);
+  }
 };

@@ -26,6 +26,12 @@ TEST(PrintedTensors, HaveTheirPointsBelowEachOther) {
   EXPECT_EQ(to_string(numbers({-0.0, 0.0}, {2})), "[-0.  0.]");
 }
 
+TEST(PrintedTensors, PartsOfThemToo) {
+  Tensor x = tensor(std::vector<double>{1, 2.5, -3});
+  EXPECT_EQ(fmt::format("{}", x.at(Range{0, 2})), "[1.  2.5]");
+  EXPECT_EQ(fmt::format("{:.1}", x.at(1)), "2.5");
+}
+
 TEST(PrintedTensors, ShowAsManyDigitsAsTheirDtypeHas) {
   EXPECT_EQ(to_string(numbers({0.1, 1.0 / 3}, {2}, DType::f32)), "[0.1        0.33333334]");
   EXPECT_EQ(to_string(numbers({0.1, 1.0 / 3}, {2}, DType::f64)), "[0.1        0.33333333]");

@@ -83,7 +83,8 @@ HWY_INLINE void four_maxima(const W* scores, std::int64_t n, W* top) {
   }
 }
 
-// Of a row without a largest score: NaN if there is one, which a maximum may pass over; else nothing is visible.
+// Of a row without a largest score: NaN if there is one, which a maximum may pass over; else nothing is
+// visible.
 template <class W>
 W nan_or_lowest(const W* row, std::int64_t seen) {
   for (std::int64_t i = 0; i < seen; ++i) {
