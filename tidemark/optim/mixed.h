@@ -80,8 +80,9 @@ struct ScaleLoss {
       const Tensors list = tensors_of(result);
       return std::pair(list.empty() ? Tensor() : scaled(list[0], scale), std::move(result));
     };
-    return [gradient = value_and_grad(with_scale, where)](const auto& state, const auto&... arguments) {
-      auto [values, gradients] = gradient(state.parameters, state.scale, arguments...);
+    return [with_scale, groups = groups_of(optimizer), where](const auto& state, const auto&... arguments) {
+      auto [values, gradients] =
+          trained_gradients(with_scale, groups, where, state.parameters, state.scale, arguments...);
       return std::pair(std::move(values.second), std::move(gradients));
     };
   }
@@ -90,10 +91,12 @@ struct ScaleLoss {
   template <class State, class Parameters>
   ScaledState<State> update(const ScaledState<State>& state, const Parameters& gradients,
                             SourceLine where = std::source_location::current()) const {
-    const Tensors list = tensors_of(gradients);
-    const Tensor made = all_finite(list);
+    const std::vector<bool> frozen = frozen_of(groups_of(optimizer), state.parameters, where);
+    const Tensors all = tensors_of(gradients), trained = trained_of(all, frozen);
+    const Tensor made = all_finite(trained);
+    const Tensors list = with_trained(all, unscaled(trained, state.scale), frozen);
     const State& before = state;
-    const State after = optimizer.update(before, with_tensors(gradients, unscaled(list, state.scale)), where);
+    const State after = optimizer.update(before, with_tensors(gradients, list), where);
     const NextScale next = next_scale(settings, state.scale, state.finite, made);
     return {with_tensors(before, chosen_of(made, tensors_of(after), tensors_of(before))), next.scale,
             next.finite};
