@@ -14,13 +14,29 @@ namespace tidemark::optim {
 
 Tensor narrowed(const Tensor& x, DType dtype);  // f32 and f64 in that dtype; all else as it is
 
-// The loss with its arguments, parameters and data, in 16 bits where they are f32 or f64. What it computes in
-// f32 on purpose (a sum of many, a logarithm) it casts itself.
+class Narrowing final : public TreeVisitor {
+ public:
+  explicit Narrowing(DType dtype) : dtype_(dtype) {}
+  void on_tensor(Tensor& tensor) override { tensor = narrowed(tensor, dtype_); }
+  bool passes_over_kept() const override { return true; }
+
+ private:
+  DType dtype_;
+};
+
+// The loss with its arguments, parameters and data, in 16 bits where they are f32 or f64. Running statistics
+// of batch norms, and other structs that keep their dtype (KeepsDtype), stay what they are: they are handed
+// on from step to step. What the loss computes in f32 on purpose (a sum of many, a logarithm) it casts
+// itself.
 template <class Loss>
 auto computed_in(DType dtype, Loss loss) {
   return [dtype, loss = std::move(loss)](const auto&... arguments) {
-    const auto narrow = [&](const Tensor& x) { return narrowed(x, dtype); };
-    return loss(map_tree(narrow, arguments)...);
+    const auto narrow = [&](auto tree) {
+      Narrowing narrowing(dtype);
+      walk_tree(tree, narrowing);
+      return tree;
+    };
+    return loss(narrow(arguments)...);
   };
 }
 
