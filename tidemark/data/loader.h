@@ -21,8 +21,9 @@ struct LoaderOptions {
   std::uint64_t key = 0;    // of the order
   bool drop_last = true;    // the batch that would be smaller than the others
   int prefetch = 2;         // batches made ahead; 0: made when asked for, without a thread
-  // Of `world` loaders with the same options, each takes its share of every `world` batches, `batch` rows at
-  // a time, and all have as many. Smaller last batches are shared evenly, and left out where they have fewer rows than `world`.
+  // Of `world` loaders with the same options, each takes its share of every `world` batches: `batch` rows at
+  // a time, and all have as many. Smaller last batches are shared evenly, and left out where they have fewer
+  // rows than `world`.
   int rank = 0, world = 1;
 };
 

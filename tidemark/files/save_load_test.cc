@@ -140,7 +140,8 @@ TEST(SaveLoad, AnOnlyThatMatchesNothingIsAnErrorUnlessLoadingIsLoose) {
   const std::string path = folder.path("x");
   save(path, std::map<std::string, Tensor>{{"a", scalar(1)}, {"b", scalar(2)}});
   std::map<std::string, Tensor> tree = {{"a", scalar(7)}, {"b", scalar(8)}};
-  for (const std::vector<std::string>& only : {std::vector<std::string>{"nothing"}, {"a", "c.*"}}) {
+  const std::vector<std::vector<std::string>> mistakes = {{"nothing"}, {"a", "c.*"}};
+  for (const std::vector<std::string>& only : mistakes) {
     EXPECT_EQ(code_of([&] { load(path, tree, {.only = only}); }), ErrorCode::bad_attribute);
     const std::string message = message_of([&] { load(path, tree, {.only = only}); });
     EXPECT_THAT(message, HasSubstr("`" + only.back() + "`"));
