@@ -156,14 +156,15 @@ class InsideTask {
 class ThreadPool::Crew {
  public:
   explicit Crew(int threads) : threads_(threads), batches_(static_cast<std::size_t>(threads)) {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
+    try {
+      for (int i = 1; i < threads; ++i)
+        workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
+    } catch (...) {  // the system makes no more: those that there are end before the reason goes on
+      dismiss();
+      throw;
+    }
   }
-  ~Crew() {
-    stop_ = true;
-    generation_.fetch_add(1);
-    generation_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
-  }
+  ~Crew() { dismiss(); }
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
@@ -183,6 +184,13 @@ class ThreadPool::Crew {
   }
 
  private:
+  void dismiss() {
+    stop_ = true;
+    generation_.fetch_add(1);
+    generation_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
   Batch* free_batch() {
     for (Batch& batch : batches_) {
       if (batch.take()) return &batch;

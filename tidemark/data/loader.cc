@@ -177,6 +177,10 @@ class BatchQueue::State {
   std::thread thread_;  // none: no prefetch
 };
 
+void fail_moved_from(SourceLine where) {
+  refuse_option("it was moved from and has no source any more", "the loader that it was moved to", where);
+}
+
 BatchQueue::BatchQueue(std::int64_t size, Make make, const LoaderOptions& options, SourceLine where) {
   check_options(size, options, where);
   state_ = std::make_unique<State>(size, std::move(make), options);

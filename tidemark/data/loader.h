@@ -21,8 +21,9 @@ struct LoaderOptions {
   std::uint64_t key = 0;    // of the order
   bool drop_last = true;    // the batch that would be smaller than the others
   int prefetch = 2;         // batches made ahead; 0: made when asked for, without a thread
-  // Of `world` loaders with the same options, each takes its share of every `world` batches, and all have as
-  // many. Smaller last batches are shared evenly, and left out where they have fewer rows than `world`.
+  // Of `world` loaders with the same options, each takes its share of every `world` batches: `batch` rows at
+  // a time, and all have as many. Smaller last batches are shared evenly, and left out where they have fewer
+  // rows than `world`.
   int rank = 0, world = 1;
 };
 
@@ -45,6 +46,8 @@ class BatchQueue {
   std::unique_ptr<State> state_;
 };
 
+[[noreturn]] void fail_moved_from(SourceLine where);
+
 template <class Tree>
 class Loader {
  public:
@@ -61,26 +64,30 @@ class Loader {
   // The next batch, of the next epoch after the last of one. Throws Error `data_source_failed` where the
   // source threw; the call after that tries the same batch again.
   Tree next(SourceLine where = std::source_location::current()) {
-    return std::any_cast<Tree>(queue_->next(where));
+    return std::any_cast<Tree>(queue(where).next(where));
   }
-  std::int64_t batches() const { return queue_->batches(); }  // of an epoch
+  std::int64_t batches(SourceLine where = std::source_location::current()) const {  // of an epoch
+    return queue(where).batches();
+  }
   // Of the batch that next() gives.
-  Position position() const { return queue_->position(); }
+  Position position(SourceLine where = std::source_location::current()) const {
+    return queue(where).position();
+  }
   void seek(const Position& position, SourceLine where = std::source_location::current()) {
-    queue_->seek(position, where);
+    queue(where).seek(position, where);
   }
 
   class End {};
   class Iterator {
    public:
     Iterator(Loader& loader, SourceLine where)
-        : loader_(loader), where_(where), epoch_(loader.position().epoch) {
+        : loader_(loader), where_(where), epoch_(loader.position(where).epoch) {
       ++*this;
     }
     const Tree& operator*() const { return *batch_; }
     const Tree* operator->() const { return &*batch_; }
     Iterator& operator++() {
-      if (loader_.position().epoch == epoch_) {
+      if (loader_.position(where_).epoch == epoch_) {
         batch_ = loader_.next(where_);
       } else {
         batch_.reset();
@@ -99,7 +106,12 @@ class Loader {
   End end() const { return {}; }
 
  private:
-  std::unique_ptr<BatchQueue> queue_;
+  BatchQueue& queue(SourceLine where) const {
+    if (!queue_) fail_moved_from(where);
+    return *queue_;
+  }
+
+  std::unique_ptr<BatchQueue> queue_;  // none: moved from
 };
 
 }  // namespace tidemark::data

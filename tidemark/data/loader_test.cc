@@ -58,6 +58,23 @@ TEST(Permutation, EverySizeGivesEachNumberOnce) {
   EXPECT_LT(huge[7], std::int64_t{1} << 62);
 }
 
+TEST(Loader, ThatWasMovedFromSaysSo) {
+  Loader<Tensor> loader(counting(8), {.batch = 2});
+  const Position start = loader.position();
+  Loader<Tensor> other = std::move(loader);
+  const std::vector<std::function<void()>> uses = {[&] { loader.next(); }, [&] { loader.batches(); },
+                                                   [&] { loader.position(); }, [&] { loader.seek(start); },
+                                                   [&] { epoch_of(loader); }};
+  for (const auto& use : uses) {
+    EXPECT_EQ(code_of(use), ErrorCode::bad_loader_option);
+    EXPECT_THAT(message_of(use), HasSubstr("moved from"));
+    EXPECT_THAT(message_of(use), HasSubstr("loader_test.cc"));
+  }
+  EXPECT_EQ(other.batches(), 4);
+  loader = Loader<Tensor>(counting(4), {.batch = 2});
+  EXPECT_EQ(loader.batches(), 2);
+}
+
 TEST(Permutation, SmallOrdersAreAllEquallyLikely) {
   std::map<std::vector<std::int64_t>, int> counts;
   for (std::uint64_t epoch = 0; epoch < 24000; ++epoch) {

@@ -1,6 +1,7 @@
 #include "tidemark/engine/session.h"
 
 #include <mutex>
+#include <system_error>
 
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cpu/device.h"
@@ -11,6 +12,8 @@
 
 namespace tidemark {
 namespace {
+
+constexpr int most_threads = 4096;  // far above the cores of any machine
 
 struct DeviceSlot {
   std::mutex mutex;
@@ -58,8 +61,22 @@ std::shared_ptr<CpuDevice> default_device() {
   return slot.device;
 }
 
-void set_threads(int threads) {
-  std::shared_ptr<CpuDevice> device = std::make_shared<CpuDevice>(threads);
+void set_threads(int threads, SourceLine where) {
+  if (threads < 0 || threads > most_threads) {
+    fail(ErrorCode::bad_attribute, {.what = fmt::format("{} threads", threads),
+                                    .expected = fmt::format("1 to {}, or 0 for all cores", most_threads),
+                                    .where = where});
+  }
+  std::shared_ptr<CpuDevice> device;
+  try {
+    device = std::make_shared<CpuDevice>(threads);
+  } catch (const std::system_error& error) {
+    fail(ErrorCode::bad_attribute,
+         {.what = fmt::format("the system does not make {} threads: {}", threads, error.what()),
+          .expected = "as many as the process may have",
+          .where = where,
+          .help = "ask for fewer; there are as many as before"});
+  }
   DeviceSlot& slot = device_slot();
   const std::lock_guard lock(slot.mutex);
   slot.device.swap(device);  // the old one goes, with its threads, when nobody computes on it any more

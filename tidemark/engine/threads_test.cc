@@ -8,6 +8,7 @@
 
 #include "tests/support/on_threads.h"
 #include "tests/support/sanitized.h"
+#include "tidemark/cpu/device.h"
 #include "tidemark/ops/custom/custom.h"
 #include "tidemark/tidemark.h"
 
@@ -60,6 +61,21 @@ TEST_F(TwoThreads, TheNumberOfThreadsMayChangeMeanwhile) {
       0);
   done = true;
   changing.join();
+}
+
+TEST_F(TwoThreads, NumbersThatMakeNoSenseAreRefusedAndLeaveThePoolAlone) {
+  for (const int threads : {-1, -100'000, 100'000, 2'000'000'000}) {
+    try {
+      set_threads(threads);
+      ADD_FAILURE() << threads;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_attribute);
+      EXPECT_EQ(error.where().file, SourceLine(std::source_location::current()).file);
+      EXPECT_NE(error.parts().what.find(std::to_string(threads)), std::string::npos);
+    }
+    EXPECT_EQ(default_device()->pool().threads(), 2);
+  }
+  EXPECT_EQ(bits_of(compile(grad(loss))(x_, w_)), expected_);
 }
 
 TEST_F(TwoThreads, AResultIsReadWhereverItIsWhileItsFunctionRunsAgain) {

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::uint64_t most_header_bytes = 100'000'000;  // the limit of the format
 constexpr std::size_t most_header_values = std::size_t{1} << 23;
-constexpr int deepest_header = 3;  // {name: {"shape": [
+// {name: {"shape": [ is 3; with room for fields that do not belong there, so that they are named.
+constexpr int deepest_header = 16;
 constexpr std::uint64_t length_bytes = 8;
 constexpr std::string_view metadata_name = "__metadata__";
 constexpr JsonFileKind header_kind{.name = "header",

@@ -164,6 +164,8 @@ TEST(Safetensors, HostileFilesAreRefusedWithTheReason) {
   EXPECT_THAT(refusal(one(R"("dtype":"F32","shape":[1])"), "0123"), HasSubstr("data_offsets"));
   EXPECT_THAT(refusal(one(R"("dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1)"), "0123"),
               HasSubstr("more"));
+  EXPECT_THAT(refusal(one(R"("dtype":"F32","shape":[1],"data_offsets":[0,4],"extra":{"a":[[1]]})"), "0123"),
+              HasSubstr("unknown field `extra`"));
   EXPECT_THAT(refusal(one(R"("dtype":"F33","shape":[1],"data_offsets":[0,4])"), "0123"), HasSubstr("F33"));
   EXPECT_THAT(refusal(one(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), "0123"),
               HasSubstr("out of range"));

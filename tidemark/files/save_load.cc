@@ -63,6 +63,22 @@ void require_all(const TensorArchive& archive, const LoadReport& report, SourceL
         .notes = std::move(notes)});
 }
 
+// A pattern without a match is a mistake in writing: it would load nothing, and say nothing.
+void require_matches(const std::vector<std::string>& only, const std::vector<TensorSlot>& slots,
+                     SourceLine where) {
+  for (const std::string& pattern : only) {
+    const auto is_meant = [&](const TensorSlot& slot) { return matches_name(pattern, slot.name); };
+    if (std::ranges::any_of(slots, is_meant)) continue;
+    std::vector<std::string> names;
+    for (const TensorSlot& slot : slots) names.push_back(slot.name);
+    fail(ErrorCode::bad_attribute,
+         {.what = fmt::format("the pattern `{}` of .only matches no tensor of the tree", shown(pattern)),
+          .expected = "one that matches some of " + some_of(names),
+          .where = where,
+          .help = "`*` stands for any text, `?` for one character; names are the paths of TM_FIELDS"});
+  }
+}
+
 // The dtype to load as.
 DType wanted_dtype(const TensorArchive& archive, const StoredTensor& stored, const TensorSlot& slot,
                    const LoadOptions& options, SourceLine where) {
@@ -147,6 +163,7 @@ void save_tensors(const std::string& path, const std::vector<NamedTensor>& tenso
 LoadReport load_tensors(const TensorArchive& archive, const std::vector<TensorSlot>& slots,
                         const LoadOptions& options, SourceLine where) {
   return at_line(where, [&] {
+    if (options.strict) require_matches(options.only, slots, where);
     LoadReport report{.metadata = archive.metadata()};
     struct Found {
       const TensorSlot* slot;

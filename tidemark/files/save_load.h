@@ -22,7 +22,8 @@ struct LoadOptions {
   // loaded, the others keep what they hold, and the report names them.
   bool strict = true;
   // Tensors of the tree (patterns, name_pattern.h) that are loaded and that are not, whatever the file has;
-  // the others keep what they hold. Nothing given: all of them, and none.
+  // the others keep what they hold. Nothing given: all of them, and none. With `strict`, a pattern of `only`
+  // that matches nothing is an error.
   std::vector<std::string> only = {};
   std::vector<std::string> skip = {};
   // From names of the tree to names of the file: `names` by patterns, the first that matches; then `rename`.

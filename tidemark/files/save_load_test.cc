@@ -135,6 +135,23 @@ TEST(SaveLoad, OtherShapesAndDtypesAreRefusedBeforeAnythingIsLoaded) {
   EXPECT_EQ(tree.at("b").type(), (Type{DType::f16, {2, 3}}));
 }
 
+TEST(SaveLoad, AnOnlyThatMatchesNothingIsAnErrorUnlessLoadingIsLoose) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("x");
+  save(path, std::map<std::string, Tensor>{{"a", scalar(1)}, {"b", scalar(2)}});
+  std::map<std::string, Tensor> tree = {{"a", scalar(7)}, {"b", scalar(8)}};
+  const std::vector<std::vector<std::string>> mistakes = {{"nothing"}, {"a", "c.*"}};
+  for (const std::vector<std::string>& only : mistakes) {
+    EXPECT_EQ(code_of([&] { load(path, tree, {.only = only}); }), ErrorCode::bad_attribute);
+    const std::string message = message_of([&] { load(path, tree, {.only = only}); });
+    EXPECT_THAT(message, HasSubstr("`" + only.back() + "`"));
+    EXPECT_THAT(message, HasSubstr("a, b"));
+    EXPECT_THAT(message, HasSubstr("save_load_test.cc"));
+  }
+  EXPECT_EQ(tree.at("a").item(), 7);
+  EXPECT_THAT(load(path, tree, {.strict = false, .only = {"nothing"}}).loaded, IsEmpty());
+}
+
 TEST(SaveLoad, ConversionsRoundOnceAndNeverLoseAnInteger) {
   const ScratchFolder folder;
   const std::string path = folder.path("x");

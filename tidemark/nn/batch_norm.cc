@@ -14,10 +14,13 @@ Tensor along_channels(const Tensor& t, int rank) {
   return rank < 3 ? t : reshape(t, Shape(shape));
 }
 
+DType statistics_dtype(DType dtype) { return size_of(dtype) == 2 ? DType::f32 : dtype; }
+
 // The batch's share is `momentum` of batch · scale.
 Tensor moved_average(const Tensor& running, const Tensor& batch, double momentum, double scale) {
-  const Tensor before = stop_gradient(running) * (1 - momentum);
-  const Tensor seen = stop_gradient(cast(batch, running.dtype()));
+  const DType dtype = statistics_dtype(running.dtype());
+  const Tensor before = stop_gradient(cast(running, dtype)) * (1 - momentum);
+  const Tensor seen = stop_gradient(cast(batch, dtype));
   return before + seen * (momentum * scale);
 }
 
@@ -86,7 +89,7 @@ NormStatistics NormPass::statistics() const {
 NormStatistics fresh_statistics(const std::vector<BatchNorm2d>& norms) {
   NormStatistics result;
   for (const BatchNorm2d& norm : norms) {
-    const DType dtype = size_of(norm.gain.dtype()) == 2 ? DType::f32 : norm.gain.dtype();
+    const DType dtype = statistics_dtype(norm.gain.dtype());
     result.push_back({zeros(norm.gain.shape(), dtype), ones(norm.gain.shape(), dtype)});
   }
   return result;

@@ -19,10 +19,12 @@
 
 namespace tidemark::nn {
 
-// Averages over the batches seen, of each channel; the variance is that of the population, estimated.
+// Averages over the batches seen, of each channel; the variance is that of the population, estimated. Never
+// of 16 bits, in which a small share of a batch would be lost: optim::computed_in leaves them alone.
 struct RunningStatistics {
   Tensor mean, variance;  // (channels)
   TM_FIELDS(RunningStatistics, mean, variance)
+  using tm_keeps_dtype = void;
 };
 // Of all batch norms of a model, in the order in which they are used.
 using NormStatistics = std::vector<RunningStatistics>;
@@ -34,8 +36,8 @@ struct BatchNorm2d {
 
   static BatchNorm2d init(std::int64_t channels);
   Tensor operator()(const Operand& x) const;  // by the statistics of the batch
-  // The same, and the running statistics moved by the share `momentum` towards those of the batch. They have
-  // no gradient.
+  // The same, and the running statistics moved by the share `momentum` towards those of the batch: f32 where
+  // those given have 16 bits. They have no gradient.
   std::pair<Tensor, RunningStatistics> train(const Operand& x, const RunningStatistics& running,
                                              double momentum = 0.1) const;
   Tensor infer(const Operand& x, const RunningStatistics& running) const;  // by the running ones

@@ -67,6 +67,44 @@ TEST(BatchNorm2d, RefusesToLearnAVarianceFromOneNumber) {
   EXPECT_EQ(testing::code_of([&] { norm.train(ones({1, 3, 1, 1}), running); }), ErrorCode::shape_mismatch);
 }
 
+TEST(BatchNorm2d, NeverAveragesInSixteenBits) {
+  const BatchNorm2d norm = BatchNorm2d::init(2);
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const auto narrow = [&](const Tensor& t) { return cast(t, dtype); };
+    const RunningStatistics running = map_tree(narrow, fresh_statistics(std::vector{norm})[0]);
+    const auto [y, next] = map_tree(narrow, norm).train(cast(ones({3, 2, 2, 2}), dtype), running);
+    EXPECT_EQ(y.dtype(), dtype);
+    EXPECT_EQ(next.mean.dtype(), DType::f32);
+    EXPECT_EQ(next.variance.dtype(), DType::f32);
+  }
+}
+
+// In mixed precision statistics are handed on as they are: in 16 bits, 1 - 2⁻¹⁰ would be 1 again.
+TEST(NormStatistics, StayF32InMixedPrecision) {
+  const auto loss = [](const BatchNorm2d& norm, const NormStatistics& old, Tensor x) {
+    EXPECT_NE(norm.gain.dtype(), DType::f32);
+    EXPECT_NE(x.dtype(), DType::f32);
+    auto [y, next] = norm.train(x, old.at(0), 0x1p-10);
+    return std::tuple(mean(cast(y, DType::f32)), NormStatistics{next});
+  };
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const optim::Sgd sgd{.lr = 0.1};
+    const auto train = compile(optim::step(sgd, optim::computed_in(dtype, loss)), {.donate = {0, 1}});
+    auto state = sgd.init(BatchNorm2d::init(2));
+    NormStatistics statistics = fresh_statistics(std::vector{state.parameters});
+    for (int t = 0; t < 2; ++t) {
+      auto [next, values] = train(state, statistics, ones({3, 2, 2, 2}));  // variance 0
+      state = next;
+      statistics = std::get<1>(values);
+    }
+    EXPECT_EQ(statistics[0].mean.dtype(), DType::f32);
+    EXPECT_EQ(statistics[0].variance.dtype(), DType::f32);
+    const double kept = 1 - 0x1p-10;
+    EXPECT_NEAR(statistics[0].variance.to_vector()[0], kept * kept, 1e-6);
+    EXPECT_NEAR(statistics[0].mean.to_vector()[0], 1 - kept * kept, 1e-6);
+  }
+}
+
 // Trains by the loop of batch_norm.h and infers what it has learnt.
 TEST(NormStatistics, TravelThroughATrainingStepBesideTheLoss) {
   const auto loss = [](const ResNet& model, const NormStatistics& old, Tensor images, Tensor labels) {

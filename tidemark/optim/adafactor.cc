@@ -1,5 +1,6 @@
 #include "tidemark/optim/adafactor.h"
 
+#include <cmath>
 #include <limits>
 
 #include "tidemark/trace/functions.h"
@@ -7,7 +8,7 @@
 namespace tidemark::optim {
 namespace {
 
-bool is_factored(const Tensor& parameter) { return parameter.rank() >= 2; }
+bool is_factored(const Tensor& parameter) { return is_float(parameter.dtype()) && parameter.rank() >= 2; }
 
 // Its shape with a 1 in place of the axis, counted from the end.
 Tensor zero_along(const Tensor& parameter, int axis) {
@@ -32,6 +33,14 @@ Tensor Adafactor::zero_columns(const Tensor& parameter) {
 }
 
 void Adafactor::advance(StateLists& state, const Tensors& gradients, SourceLine where) const {
+  if (!(std::isfinite(beta2_decay) && beta2_decay <= 0)) {
+    fail(ErrorCode::bad_attribute, {.what = fmt::format("an optimizer with .beta2_decay = {}", beta2_decay),
+                                    .expected = "a finite number of at most 0",
+                                    .where = where});
+  }
+  if (eps) require_positive(*eps, "eps", where);
+  require_rate(least_scale, "least_scale", where);
+  require_positive(largest_update, "largest_update", where);
   const Tensor before = state.count_step();
   Tensors &parameters = state["parameters"], &rows = state["rows"], &columns = state["columns"];
   const auto chosen =

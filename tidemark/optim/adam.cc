@@ -11,6 +11,7 @@ namespace {
 template <class Settings>
 void advance_adam(const Settings& o, bool decoupled, StateLists& state, const Tensors& gradients,
                   SourceLine where) {
+  require_adam(o.beta1, o.beta2, o.eps, where);
   const Tensor before = state.count_step();
   Tensors &parameters = state["parameters"], &mean = state["mean"], &variance = state["variance"];
   const auto chosen =
@@ -29,6 +30,12 @@ void advance_adam(const Settings& o, bool decoupled, StateLists& state, const Te
 }
 
 }  // namespace
+
+void require_adam(double beta1, double beta2, double eps, SourceLine where) {
+  require_share(beta1, "beta1", where);
+  require_share(beta2, "beta2", where);
+  require_positive(eps, "eps", where);
+}
 
 // With c = 1 - betaᵗ:  (m / c1) / (√(v / c2) + eps) = (√c2 / c1) m / (√v + eps √c2). expm1 keeps c exact for
 // the first steps, where betaᵗ is close to 1.

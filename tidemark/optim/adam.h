@@ -59,6 +59,8 @@ struct AdamW {
 
 // ---- what both are made of, and AdamW of 8 bits
 
+void require_adam(double beta1, double beta2, double eps, SourceLine where);  // throws Error
+
 // One step's bias corrections as two numbers, f64 of rank 0:
 //   lr m̂ / (√v̂ + eps) = (lr · rate) m / (√v + eps)
 struct BiasCorrection {

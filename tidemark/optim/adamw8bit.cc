@@ -37,10 +37,12 @@ std::int64_t piece_of(std::int64_t count) {
 }  // namespace
 
 Tensor AdamW8bit::zero_codes(const Tensor& parameter) {
+  if (!is_float(parameter.dtype())) return zeros({0}, DType::u8);
   return zeros({coded_bytes(moment_dtype(parameter.dtype()), parameter.count())}, DType::u8);
 }
 
 void AdamW8bit::advance(StateLists& state, const Tensors& gradients, SourceLine where) const {
+  require_adam(beta1, beta2, eps, where);
   const Tensor before = state.count_step();
   Tensors &parameters = state["parameters"], &mean = state["mean"], &variance = state["variance"];
   const auto chosen =

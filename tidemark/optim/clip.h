@@ -4,7 +4,8 @@
 //   optim::clip_value(0.5, optim::Sgd{.lr = 0.1})       each number between -0.5 and 0.5
 //
 // The norm is known when the last gradient is: until then all of them are in memory, and the plan's summary
-// says so. Clipping by value lets go of each gradient as it comes.
+// says so. Clipping by value lets go of each gradient as it comes. Gradients of frozen parameters do not
+// count.
 #pragma once
 #include "tidemark/optim/step.h"
 
@@ -29,7 +30,9 @@ struct Clipped {
   template <class State, class Parameters>
   State update(const State& state, const Parameters& gradients,
                SourceLine where = std::source_location::current()) const {
-    return optimizer.update(state, with_tensors(gradients, clip(tensors_of(gradients), most)), where);
+    const std::vector<bool> frozen = frozen_of(groups_of(optimizer), state.parameters, where);
+    const Tensors all = tensors_of(gradients), clipped = clip(trained_of(all, frozen), most);
+    return optimizer.update(state, with_tensors(gradients, with_trained(all, clipped, frozen)), where);
   }
 };
 

@@ -6,8 +6,10 @@ namespace tidemark::optim {
 
 Tensors averaged(const Tensors& averages, const Tensors& parameters, double decay) {
   Tensors next;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    next.push_back(moving_mean(averages.at(i), widened(parameters[i]), decay));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const bool moves = is_float(parameters[i].dtype());  // an index has no mean
+    next.push_back(moves ? moving_mean(averages.at(i), widened(parameters[i]), decay) : averages.at(i));
+  }
   return next;
 }
 

@@ -19,6 +19,19 @@ namespace {
         .help = "`*` stands for any text, `?` for one character; names are the paths of TM_FIELDS"});
 }
 
+// Which parameters the group is about.
+std::vector<std::size_t> members_of(const Group& group, const std::vector<std::string>& names,
+                                    SourceLine where) {
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (matches_name(group.pattern, names[i])) members.push_back(i);
+  }
+  if (members.empty()) fail_unmatched(group.pattern, names, where);
+  return members;
+}
+
+bool is_frozen(const std::vector<bool>& frozen, std::size_t i) { return i < frozen.size() && frozen[i]; }
+
 }  // namespace
 
 Tensor Chosen::rate_in(DType dtype) const { return cast(rate, dtype); }
@@ -33,25 +46,63 @@ Tensor Chosen::with_decay(const Tensor& g, const Tensor& w) const {
   return weight_decay == 0 ? g : g + w * weight_decay;
 }
 
+std::vector<bool> frozen_among(const Groups& groups, const std::vector<std::string>& names,
+                               SourceLine where) {
+  std::vector<bool> frozen(names.size(), false);
+  for (const Group& group : groups) {
+    for (const std::size_t i : members_of(group, names, where)) frozen[i] = group.frozen.value_or(frozen[i]);
+  }
+  return frozen;
+}
+
+void check_trained(const std::vector<bool>& frozen, const std::vector<std::string>& names,
+                   const Tensors& parameters, SourceLine where) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor& w = parameters[i];
+    if (frozen[i] || w.empty() || is_float(w.dtype())) continue;
+    fail(
+        ErrorCode::not_differentiable,
+        {.what = fmt::format("the parameter `{}` is {} and cannot be trained", names[i], to_string(w.type())),
+         .expected = "floating-point tensors, or frozen ones",
+         .where = where,
+         .help = fmt::format("freeze it: .groups = {{{{.pattern = \"{}\", .frozen = true}}}}", names[i])});
+  }
+}
+
+Tensors trained_of(const Tensors& all, const std::vector<bool>& frozen) {
+  Tensors trained;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!is_frozen(frozen, i)) trained.push_back(all[i]);
+  }
+  return trained;
+}
+
+Tensors with_trained(Tensors all, const Tensors& trained, const std::vector<bool>& frozen) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!is_frozen(frozen, i)) all[i] = trained.at(next++);
+  }
+  return all;
+}
+
 std::vector<Chosen> choose(const Settings& settings, const std::vector<std::string>& names,
                            const Tensors& parameters, const Tensor& before, SourceLine where) {
+  require_rate(settings.weight_decay, "weight_decay", where);
+  const std::vector<bool> frozen = frozen_among(settings.groups, names, where);
+  check_trained(frozen, names, parameters, where);
   std::vector<Chosen> chosen;
   const Tensor rate = settings.lr.at(before, where);
-  for (const Tensor& w : parameters) {
-    chosen.push_back(
-        {.rate = rate, .weight_decay = w.rank() >= settings.decay_rank ? settings.weight_decay : 0});
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const bool decays = parameters[i].rank() >= settings.decay_rank;
+    chosen.push_back({.rate = rate, .weight_decay = decays ? settings.weight_decay : 0, .frozen = frozen[i]});
   }
   for (const Group& group : settings.groups) {
+    if (group.weight_decay) require_rate(*group.weight_decay, "weight_decay", where);
     const Tensor own = group.lr ? group.lr->at(before, where) : Tensor();
-    bool any = false;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (!matches_name(group.pattern, names[i])) continue;
-      any = true;
+    for (const std::size_t i : members_of(group, names, where)) {
       if (group.lr) chosen[i].rate = own;
       if (group.weight_decay) chosen[i].weight_decay = *group.weight_decay;
-      chosen[i].frozen = chosen[i].frozen || group.frozen;
     }
-    if (!any) fail_unmatched(group.pattern, names, where);
   }
   return chosen;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tidemark/optim/schedule.h"
+#include "tidemark/optim/settings.h"
 #include "tidemark/optim/state.h"
 
 namespace tidemark::optim {
@@ -21,7 +22,9 @@ struct Group {
   std::string pattern;
   std::optional<Schedule> lr = {};
   std::optional<double> weight_decay = {};  // whatever the rank
-  bool frozen = false;                      // neither it nor its moments change; nobody asks for its gradient
+  // Neither it nor its moments change, and its gradient is not computed. `false` trains again what a group
+  // before froze.
+  std::optional<bool> frozen = {};
 };
 using Groups = std::vector<Group>;
 
@@ -37,6 +40,33 @@ struct Chosen {
   // g + weight_decay · w, for optimizers whose decay is part of the gradient.
   Tensor with_decay(const Tensor& g, const Tensor& w) const;
 };
+
+// Which parameters are frozen, in the order of their tree.
+std::vector<bool> frozen_among(const Groups& groups, const std::vector<std::string>& names, SourceLine where);
+template <class Parameters>
+std::vector<bool> frozen_of(const Groups& groups, const Parameters& parameters, SourceLine where) {
+  return frozen_among(groups, parameter_lists(parameters).names(), where);
+}
+// Throws Error `not_differentiable` for a tensor that is not frozen and not of floating point.
+void check_trained(const std::vector<bool>& frozen, const std::vector<std::string>& names,
+                   const Tensors& parameters, SourceLine where);
+
+// Those of a list like the parameters that are not frozen, and the list with others in their place.
+Tensors trained_of(const Tensors& all, const std::vector<bool>& frozen);
+Tensors with_trained(Tensors all, const Tensors& trained, const std::vector<bool>& frozen);
+
+// Of an optimizer, or of the one inside: clip_norm, with_ema and scale_loss have none of their own.
+template <class Optimizer>
+const Groups& groups_of(const Optimizer& optimizer) {
+  if constexpr (requires { requires std::is_same_v<const Groups&, decltype((optimizer.groups))>; }) {
+    return optimizer.groups;
+  } else if constexpr (requires { optimizer.optimizer; }) {
+    return groups_of(optimizer.optimizer);
+  } else {
+    static const Groups none;
+    return none;
+  }
+}
 
 // The settings that all optimizers have. Tensors of fewer dimensions than decay_rank (biases, gains) do not
 // decay, unless a group says so. `before`: updates made before this one.

@@ -5,6 +5,8 @@
 namespace tidemark::optim {
 
 void Lion::advance(StateLists& state, const Tensors& gradients, SourceLine where) const {
+  require_share(beta1, "beta1", where);
+  require_share(beta2, "beta2", where);
   const Tensor before = state.count_step();
   Tensors &parameters = state["parameters"], &mean = state["mean"];
   const auto chosen =

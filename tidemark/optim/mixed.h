@@ -14,13 +14,29 @@ namespace tidemark::optim {
 
 Tensor narrowed(const Tensor& x, DType dtype);  // f32 and f64 in that dtype; all else as it is
 
-// The loss with its arguments, parameters and data, in 16 bits where they are f32 or f64. What it computes in
-// f32 on purpose (a sum of many, a logarithm) it casts itself.
+class Narrowing final : public TreeVisitor {
+ public:
+  explicit Narrowing(DType dtype) : dtype_(dtype) {}
+  void on_tensor(Tensor& tensor) override { tensor = narrowed(tensor, dtype_); }
+  bool passes_over_kept() const override { return true; }
+
+ private:
+  DType dtype_;
+};
+
+// The loss with its arguments, parameters and data, in 16 bits where they are f32 or f64. Running statistics
+// of batch norms, and other structs that keep their dtype (KeepsDtype), stay what they are: they are handed
+// on from step to step. What the loss computes in f32 on purpose (a sum of many, a logarithm) it casts
+// itself.
 template <class Loss>
 auto computed_in(DType dtype, Loss loss) {
   return [dtype, loss = std::move(loss)](const auto&... arguments) {
-    const auto narrow = [&](const Tensor& x) { return narrowed(x, dtype); };
-    return loss(map_tree(narrow, arguments)...);
+    const auto narrow = [&](auto tree) {
+      Narrowing narrowing(dtype);
+      walk_tree(tree, narrowing);
+      return tree;
+    };
+    return loss(narrow(arguments)...);
   };
 }
 
@@ -80,8 +96,9 @@ struct ScaleLoss {
       const Tensors list = tensors_of(result);
       return std::pair(list.empty() ? Tensor() : scaled(list[0], scale), std::move(result));
     };
-    return [gradient = value_and_grad(with_scale, where)](const auto& state, const auto&... arguments) {
-      auto [values, gradients] = gradient(state.parameters, state.scale, arguments...);
+    return [with_scale, groups = groups_of(optimizer), where](const auto& state, const auto&... arguments) {
+      auto [values, gradients] =
+          trained_gradients(with_scale, groups, where, state.parameters, state.scale, arguments...);
       return std::pair(std::move(values.second), std::move(gradients));
     };
   }
@@ -90,10 +107,12 @@ struct ScaleLoss {
   template <class State, class Parameters>
   ScaledState<State> update(const ScaledState<State>& state, const Parameters& gradients,
                             SourceLine where = std::source_location::current()) const {
-    const Tensors list = tensors_of(gradients);
-    const Tensor made = all_finite(list);
+    const std::vector<bool> frozen = frozen_of(groups_of(optimizer), state.parameters, where);
+    const Tensors all = tensors_of(gradients), trained = trained_of(all, frozen);
+    const Tensor made = all_finite(trained);
+    const Tensors list = with_trained(all, unscaled(trained, state.scale), frozen);
     const State& before = state;
-    const State after = optimizer.update(before, with_tensors(gradients, unscaled(list, state.scale)), where);
+    const State after = optimizer.update(before, with_tensors(gradients, list), where);
     const NextScale next = next_scale(settings, state.scale, state.finite, made);
     return {with_tensors(before, chosen_of(made, tensors_of(after), tensors_of(before))), next.scale,
             next.finite};

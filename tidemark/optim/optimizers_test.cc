@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "tidemark/tidemark.h"
 
@@ -253,6 +254,52 @@ TEST(Optimizers, TreesOfAnotherLengthAreRefusedAtTheLineOfTheUpdate) {
       EXPECT_EQ(error.where().file, SourceLine(std::source_location::current()).file);
     }
   }
+}
+
+// The field and the line of the step that the error speaks of.
+template <class Optimizer>
+void expect_refused(const Optimizer& optimizer, const std::string& field) {
+  const SourceLine line = std::source_location::current();
+  try {
+    step(optimizer, [](const Tensor& w) { return sum(w); })(optimizer.init(ones({2, 2})));
+    ADD_FAILURE() << field << ": no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_attribute);
+    EXPECT_EQ(error.where().file, line.file);
+    EXPECT_EQ(error.where().line, line.line + 2);
+    EXPECT_NE(error.parts().what.find(field), std::string::npos) << error.what();
+    EXPECT_FALSE(error.parts().expected.empty());
+  }
+}
+
+TEST(OptimizerSettings, ThatMakeNoSenseAreRefusedByName) {
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  for (const double beta : {1.0, 2.0, -0.5, nan}) {
+    expect_refused(Adam{.beta1 = beta}, ".beta1");
+    expect_refused(AdamW{.beta2 = beta}, ".beta2");
+    expect_refused(AdamW8bit{.beta1 = beta}, ".beta1");
+    expect_refused(Lion{.beta2 = beta}, ".beta2");
+    expect_refused(Momentum{.beta = beta}, ".beta");
+    expect_refused(RmsProp{.decay = beta}, ".decay");
+    expect_refused(RmsProp{.momentum = beta}, ".momentum");
+  }
+  for (const double rate : {-1.0, nan, infinity}) {
+    expect_refused(Sgd{.lr = rate}, "rate");
+    expect_refused(Lion{.lr = rate}, "rate");
+    expect_refused(AdamW{.groups = {{.pattern = "*", .lr = rate}}}, "rate");
+    expect_refused(Sgd{.weight_decay = rate}, ".weight_decay");
+    expect_refused(Adafactor{.weight_decay = rate}, ".weight_decay");
+    expect_refused(AdamW{.groups = {{.pattern = "*", .weight_decay = rate}}}, ".weight_decay");
+    expect_refused(Adafactor{.least_scale = rate}, ".least_scale");
+  }
+  for (const double eps : {0.0, -1.0, nan, infinity}) {
+    expect_refused(AdamW{.eps = eps}, ".eps");
+    expect_refused(RmsProp{.eps = eps}, ".eps");
+    expect_refused(Adafactor{.eps = eps}, ".eps");
+    expect_refused(Adafactor{.largest_update = eps}, ".largest_update");
+  }
+  for (const double decay : {0.5, nan, -infinity})
+    expect_refused(Adafactor{.beta2_decay = decay}, ".beta2_decay");
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 namespace tidemark::optim {
 
 void RmsProp::advance(StateLists& state, const Tensors& gradients, SourceLine where) const {
+  require_share(decay, "decay", where);
+  require_positive(eps, "eps", where);
+  require_share(momentum, "momentum", where);
   const Tensor before = state.count_step();
   Tensors &parameters = state["parameters"], &variance = state["variance"], &velocity = state["velocity"];
   const auto chosen =

@@ -15,20 +15,19 @@ void check_rate(double rate, std::string_view what, SourceLine where) {
                                   .where = where});
 }
 
-void check_steps(std::int64_t steps, std::string_view what, SourceLine where) {
+void check_steps(std::int64_t steps, std::string_view what, std::string_view help, SourceLine where) {
   if (steps >= 1) return;
-  fail(ErrorCode::bad_attribute,
-       {.what = fmt::format("{} over {} updates", what, steps),
-        .expected = "at least 1",
-        .where = where,
-        .help = "give .steps, the number of updates from the one rate to the other"});
+  fail(ErrorCode::bad_attribute, {.what = fmt::format("{} over {} updates", what, steps),
+                                  .expected = "at least 1",
+                                  .where = where,
+                                  .help = std::string(help)});
 }
 
 Schedule between(Curve curve, const Between& b, std::string_view what, SourceLine where) {
   check_rate(b.from, "a rate", where);
   check_rate(b.to, "a rate", where);
-  check_steps(b.steps, what, where);
-  return Schedule(std::vector<Phase>{{.curve = curve, .steps = b.steps, .from = b.from, .to = b.to}});
+  check_steps(b.steps, what, "give .steps, the number of updates from the one rate to the other", where);
+  return Schedule(std::vector<Phase>{{.curve = curve, .steps = b.steps, .from = b.from, .to = b.to}}, where);
 }
 
 double value_of(const Phase& phase, double t) {
@@ -64,8 +63,27 @@ Tensor value_of(const Phase& phase, const Tensor& t) {
 
 }  // namespace
 
-Schedule::Schedule(std::vector<Phase> phases) : phases_(std::move(phases)) {
-  TM_CHECK(!phases_.empty(), "a schedule without phases");
+Schedule::Schedule(std::vector<Phase> phases, SourceLine where) : phases_(std::move(phases)) {
+  if (phases_.empty()) {
+    fail(ErrorCode::bad_attribute, {.what = "a schedule of no phases",
+                                    .expected = "one or more",
+                                    .where = where,
+                                    .help = "a rate that does not change is a number: .lr = 1e-3"});
+  }
+  check(where);
+}
+
+void Schedule::check(SourceLine where) const {
+  for (const Phase& phase : phases_) {
+    check_rate(phase.from, "a learning rate", where);
+    check_rate(phase.to, "a learning rate", where);
+    check_rate(phase.factor, "a factor", where);
+    if (phase.steps >= 0 && phase.every >= 1) continue;
+    fail(ErrorCode::bad_attribute,
+         {.what = fmt::format("a phase of {} updates, with a stair every {}", phase.steps, phase.every),
+          .expected = "at least 0, and at least 1",
+          .where = where});
+  }
 }
 
 Tensor Schedule::by_hand(SourceLine where) const {
@@ -81,6 +99,7 @@ Tensor Schedule::by_hand(SourceLine where) const {
 
 Tensor Schedule::at(const Tensor& steps, SourceLine where) const {
   if (variable_) return by_hand(where);
+  check(where);
   const Tensor t = cast(steps, DType::f64);
   Tensor rate;
   std::int64_t begin = 0;
@@ -94,6 +113,7 @@ Tensor Schedule::at(const Tensor& steps, SourceLine where) const {
 
 double Schedule::at(std::int64_t steps, SourceLine where) const {
   if (variable_) return by_hand(where).item(where);
+  check(where);
   std::size_t phase = 0;
   std::int64_t begin = 0;
   while (phase + 1 < phases_.size() && steps >= begin + phases_[phase].steps) begin += phases_[phase++].steps;
@@ -110,13 +130,17 @@ Schedule cosine(const Between& b, SourceLine where) {
 Schedule stairs(const Stairs& s, SourceLine where) {
   check_rate(s.from, "a rate", where);
   check_rate(s.factor, "a factor", where);
-  check_steps(s.every, "a stair", where);
-  return Schedule(std::vector<Phase>{
-      {.curve = Curve::stairs, .from = s.from, .to = s.from, .factor = s.factor, .every = s.every}});
+  check_steps(s.every, "a stair", "give .every, the number of updates until the next factor", where);
+  return Schedule(
+      std::vector<Phase>{
+          {.curve = Curve::stairs, .from = s.from, .to = s.from, .factor = s.factor, .every = s.every}},
+      where);
 }
 
 Schedule one_cycle(const OneCycle& c, SourceLine where) {
   check_rate(c.peak, "a rate", where);
+  check_rate(c.first, "the share .first", where);
+  check_rate(c.last, "the share .last", where);
   const auto rising = static_cast<std::int64_t>(std::llround(c.rising * static_cast<double>(c.steps)));
   if (c.steps < 3 || rising < 2 || rising >= c.steps) {
     fail(ErrorCode::bad_attribute,
@@ -124,13 +148,17 @@ Schedule one_cycle(const OneCycle& c, SourceLine where) {
           .expected = "at least 2 on the way up and 1 on the way down",
           .where = where});
   }
-  return Schedule(std::vector<Phase>{
-      {.curve = Curve::cosine, .steps = rising - 1, .from = c.peak * c.first, .to = c.peak},
-      {.curve = Curve::cosine, .steps = c.steps - rising, .from = c.peak, .to = c.peak * c.last}});
+  return Schedule(
+      std::vector<Phase>{
+          {.curve = Curve::cosine, .steps = rising - 1, .from = c.peak * c.first, .to = c.peak},
+          {.curve = Curve::cosine, .steps = c.steps - rising, .from = c.peak, .to = c.peak * c.last}},
+      where);
 }
 
 Schedule warmup(std::int64_t steps, const Schedule& then, SourceLine where) {
-  check_steps(steps, "a warm-up", where);
+  if (steps == 0) return then;
+  check_steps(steps, "a warm-up", "its number of updates comes first: warmup(100, schedule); 0 is none",
+              where);
   if (then.phases().empty()) {
     fail(ErrorCode::bad_attribute, {.what = "a warm-up in front of a rate that is set by hand",
                                     .expected = "a number or a schedule",
@@ -140,7 +168,7 @@ Schedule warmup(std::int64_t steps, const Schedule& then, SourceLine where) {
   std::vector<Phase> phases = {
       {.curve = Curve::linear, .steps = steps, .from = first / static_cast<double>(steps + 1), .to = first}};
   phases.insert(phases.end(), then.phases().begin(), then.phases().end());
-  return Schedule(std::move(phases));
+  return Schedule(std::move(phases), where);
 }
 
 Schedule by_hand(const Tensor& rate, SourceLine where) {

@@ -34,11 +34,13 @@ class Schedule {
  public:
   template <class Rate>
   requires std::is_arithmetic_v<Rate> Schedule(Rate rate)  // NOLINT: implicit by design
-      : Schedule(std::vector<Phase>{{.from = static_cast<double>(rate), .to = static_cast<double>(rate)}}) {}
-  explicit Schedule(std::vector<Phase> phases);
+      : phases_(std::vector<Phase>{{.from = static_cast<double>(rate), .to = static_cast<double>(rate)}}) {}
+  // Throws Error `bad_attribute` for no phases, and for rates that are negative or not finite.
+  explicit Schedule(std::vector<Phase> phases, SourceLine where = std::source_location::current());
   explicit Schedule(std::shared_ptr<Watch> variable) : variable_(std::move(variable)) {}
 
   // The rate of the update that comes after `steps` others: in the graph, an f64 of rank 0, and by itself.
+  // Throws Error `bad_attribute` where a number that was given is no rate.
   Tensor at(const Tensor& steps, SourceLine where) const;
   double at(std::int64_t steps, SourceLine where = std::source_location::current()) const;
 
@@ -46,6 +48,7 @@ class Schedule {
 
  private:
   Tensor by_hand(SourceLine where) const;
+  void check(SourceLine where) const;
 
   std::vector<Phase> phases_;
   std::shared_ptr<Watch> variable_;
@@ -77,7 +80,7 @@ struct OneCycle {
 Schedule one_cycle(const OneCycle& cycle, SourceLine where = std::source_location::current());
 
 // In front of any schedule: (t + 1) / (steps + 1) of its first rate, t = 0 … steps - 1, so that no update is
-// wasted on a rate of zero. Then the schedule from its beginning.
+// wasted on a rate of zero. Then the schedule from its beginning. Of 0 steps: the schedule alone.
 Schedule warmup(std::int64_t steps, const Schedule& then, SourceLine where = std::source_location::current());
 
 // The number in a tensor of a person's, read at every call of a compiled function: assign another to it and

@@ -77,6 +77,27 @@ TEST(Schedule, AWarmUpGoesInFrontOfAnyAndWastesNoStep) {
       8);
 }
 
+TEST(Schedule, AWarmUpOfNoUpdatesIsNone) {
+  expect_rates(
+      warmup(0, 0.5), [](int) { return 0.5; }, 3);
+  Tensor rate = scalar(0.25);
+  EXPECT_EQ(warmup(0, by_hand(rate)).at(0), 0.25);
+}
+
+TEST(Schedule, HelpSpeaksOfTheFieldsThatThereAre) {
+  const auto help = [](const std::function<void()>& mistake) -> std::string {
+    try {
+      mistake();
+    } catch (const Error& error) {
+      return error.parts().help;
+    }
+    return "no error";
+  };
+  EXPECT_NE(help([] { stairs({.from = 0.1}); }).find(".every"), std::string::npos);
+  EXPECT_EQ(help([] { warmup(-1, 0.1); }).find(".steps"), std::string::npos);
+  EXPECT_NE(help([] { cosine({.from = 0.1}); }).find(".steps"), std::string::npos);
+}
+
 TEST(Schedule, ARateSetByHandIsReadAtEveryCallWithoutAnotherTrace) {
   Tensor rate = scalar(0.5);
   const Sgd sgd{.lr = by_hand(rate)};
@@ -121,8 +142,12 @@ TEST(Schedule, WhatMakesNoSenseIsRefusedAtTheCallersLine) {
            [] { linear({.from = -0.1, .to = 0, .steps = 5}); },
            [] { linear({.from = 0.1, .to = std::nan(""), .steps = 5}); }, [] { stairs({.from = 0.1}); },
            [] { one_cycle({.peak = 0.1, .steps = 2}); },
-           [] { one_cycle({.peak = 0.1, .steps = 9, .rising = 1}); }, [] { warmup(0, 0.1); },
-           [&] { by_hand(vector); }, [&] { by_hand(whole); }, [&] { by_hand(none); }}) {
+           [] { one_cycle({.peak = 0.1, .steps = 9, .rising = 1}); }, [] { warmup(-1, 0.1); },
+           [] { Schedule(std::vector<Phase>{}); }, [] { Schedule(std::vector<Phase>{{.from = -1}}); },
+           [] { Schedule(std::vector<Phase>{{.every = 0}}); }, [] { Schedule(std::nan("")).at(0); },
+           [] { warmup(3, -0.5); }, [] { one_cycle({.peak = 0.1, .steps = 9, .first = -1}); },
+           [] { one_cycle({.peak = 0.1, .steps = 9, .last = INFINITY}); }, [&] { by_hand(vector); },
+           [&] { by_hand(whole); }, [&] { by_hand(none); }}) {
     try {
       mistake();
       ADD_FAILURE() << "no error";

@@ -18,6 +18,7 @@ void Sgd::advance(StateLists& state, const Tensors& gradients, SourceLine where)
 }
 
 void Momentum::advance(StateLists& state, const Tensors& gradients, SourceLine where) const {
+  require_share(beta, "beta", where);
   const Tensor before = state.count_step();
   Tensors &parameters = state["parameters"], &velocity = state["velocity"];
   const auto chosen =

@@ -54,6 +54,7 @@ Tensor StateLists::count_step() {
 
 DType moment_dtype(DType parameter) { return size_of(parameter) == 2 ? DType::f32 : parameter; }
 Tensor zero_moment(const Tensor& parameter) {
+  if (!is_float(parameter.dtype())) return no_moment(parameter);
   return zeros(parameter.shape(), moment_dtype(parameter.dtype()));
 }
 Tensor no_moment(const Tensor& parameter) { return zeros({0}, moment_dtype(parameter.dtype())); }

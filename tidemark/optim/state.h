@@ -36,6 +36,16 @@ class StateLists final : public TreeVisitor {
   std::vector<std::string> names_;
 };
 
+// Parameters alone, as the part of a state that they are.
+template <class Parameters>
+StateLists parameter_lists(const Parameters& parameters) {
+  StateLists lists;
+  const std::size_t outside = lists.enter("parameters");
+  walk_tree(parameters, lists);
+  lists.leave(outside);
+  return lists;
+}
+
 // `advance(lists, gradients, where)` is the optimizer's update on lists.
 template <class Optimizer, class State, class Gradients>
 State advanced(const Optimizer& optimizer, const State& state, const Gradients& gradients, SourceLine where) {
@@ -48,7 +58,7 @@ State advanced(const Optimizer& optimizer, const State& state, const Gradients& 
 }
 
 DType moment_dtype(DType parameter);          // f32 for the 16-bit formats, otherwise the same
-Tensor zero_moment(const Tensor& parameter);  // zeros of its shape in its moment_dtype
+Tensor zero_moment(const Tensor& parameter);  // zeros of its shape in its moment_dtype; integers have none
 Tensor no_moment(const Tensor& parameter);  // no elements: what an optimizer does not need with its settings
 Tensor no_steps();                          // i32 zero
 template <class Parameters>

@@ -1,7 +1,7 @@
 // A training step out of an optimizer and a loss.
 #pragma once
 #include "tidemark/autodiff/transforms.h"
-#include "tidemark/optim/state.h"
+#include "tidemark/optim/groups.h"
 
 namespace tidemark::optim {
 
@@ -19,13 +19,36 @@ concept SeesLoss = requires {
   typename Optimizer::sees_loss;
 };
 
+// Zeros for what is frozen, which has no gradient of its own.
+Tensors with_frozen_zeros(const Tensors& parameters, std::span<const Tensor> trained,
+                          const std::vector<bool>& frozen);
+
+// {what the loss returned, its gradients with respect to the parameters}: only of those that are trained.
+template <class Loss, class Parameters, class... Arguments>
+auto trained_gradients(const Loss& loss, const Groups& groups, SourceLine where, const Parameters& parameters,
+                       const Arguments&... arguments) {
+  StateLists lists = parameter_lists(parameters);
+  const Tensors& list = lists["parameters"];
+  const std::vector<bool> frozen = frozen_among(groups, lists.names(), where);
+  check_trained(frozen, lists.names(), list, where);
+  const auto call = trace_call(loss, std::tuple<Parameters, Arguments...>(parameters, arguments...), where);
+  std::vector<bool> wrt(call.inputs.size(), false);
+  for (std::size_t i = 0; i < frozen.size(); ++i) wrt[i] = !frozen[i];
+  const Tensors all_outputs = detail::apply_gradient(call.graph, call.inputs, wrt, where);
+  const std::span<const Tensor> outputs(all_outputs);
+  const std::size_t values = call.graph.outputs().size();
+  return std::pair(with_tensors(call.result, outputs.first(values)),
+                   with_tensors(parameters, with_frozen_zeros(list, outputs.subspan(values), frozen)));
+}
+
 template <class Optimizer, class Loss>
 auto value_and_gradients(const Optimizer& optimizer, Loss loss, SourceLine where) {
   if constexpr (SeesLoss<Optimizer>) {
     return optimizer.value_and_gradients(std::move(loss), where);
   } else {
-    return [gradient = value_and_grad(std::move(loss), where)](const auto& state, const auto&... arguments) {
-      return gradient(state.parameters, arguments...);
+    return [loss = std::move(loss), groups = groups_of(optimizer), where](const auto& state,
+                                                                          const auto&... arguments) {
+      return trained_gradients(loss, groups, where, state.parameters, arguments...);
     };
   }
 }

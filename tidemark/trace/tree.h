@@ -41,6 +41,13 @@ struct IsTuple<std::pair<A, B>> : std::true_type {};
 template <class T>
 concept StaticLeaf = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
 
+// A struct of sums and averages that a cast of everything around it must leave alone: it says
+// `using tm_keeps_dtype = void;`.
+template <class T>
+concept KeepsDtype = requires {
+  typename T::tm_keeps_dtype;
+};
+
 // Who looks at the leaves of a tree. It is called through pointers, so that one function walks all trees of a
 // type, whoever looks.
 class TreeVisitor {
@@ -50,6 +57,7 @@ class TreeVisitor {
   virtual void on_tensor(Tensor& tensor) = 0;
   virtual bool wants_fixed() const { return false; }
   virtual void on_fixed(std::string_view) {}  // a value or a size that is fixed when a function is traced
+  virtual bool passes_over_kept() const { return false; }  // structs that keep their dtype (KeepsDtype)
 
   const std::string& path() const { return path_; }  // of the leaf looked at
   std::size_t enter(std::string_view name) {
@@ -80,6 +88,7 @@ void walk(T& tree, TreeVisitor& visitor) {
   if constexpr (std::is_same_v<T, Tensor>) {
     visitor.on_tensor(tree);
   } else if constexpr (HasFields<T>) {
+    if (KeepsDtype<T> && visitor.passes_over_kept()) return;
     for_each_field(tree, child);
   } else if constexpr (IsSequence<T>::value) {
     fixed(tree.size());

@@ -145,7 +145,18 @@ std::optional<ResumedTraining> TrainingCheckpoints::latest(SourceLine where) con
 std::optional<ResumedTraining> TrainingCheckpoints::load_state(const std::vector<TensorSlot>& slots,
                                                                SourceLine where) const {
   std::optional<ResumedTraining> found = latest(where);
-  if (found) load_tensors(found->path, slots, {}, where);
+  if (!found) return found;
+  try {
+    load_tensors(found->path, slots, {}, where);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::tensors_differ) throw;
+    ErrorParts parts = error.parts();  // its help speaks of options that only load has
+    parts.help = fmt::format(
+        "resume with the tree that was saved (the same model, optimizer and dtypes), begin in another "
+        "folder, or take what fits: td::load(\"{}\", state, {{.strict = false, .convert = true}})",
+        found->path);
+    fail(error.code(), std::move(parts));
+  }
   return found;
 }
 

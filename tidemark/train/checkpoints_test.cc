@@ -140,6 +140,18 @@ TEST(TrainingCheckpoints, AnotherTreeIsTheUsersMistakeAndNotDamage) {
   State fewer{{full({3, 2}, 4)}, tidemark::key(7)};
   EXPECT_EQ(code_of([&] { checkpoints.resume(fewer); }), ErrorCode::tensors_differ);
   EXPECT_EQ(fewer.weights[0].to_vector()[0], 4);
+  // The help is about this call, which takes no options.
+  State narrow{{zeros({3, 2}, DType::bf16), zeros({0})}, tidemark::key(7)};
+  for (State* mistaken : {&other, &fewer, &narrow}) {
+    try {
+      checkpoints.resume(*mistaken);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.parts().help, HasSubstr("resume with the tree that was saved"));
+      EXPECT_THAT(error.parts().help, HasSubstr("td::load(\"" + checkpoints.path_of(1)));
+      EXPECT_THAT(error.what(), HasSubstr("checkpoints_test.cc"));
+    }
+  }
 }
 
 TEST(TrainingCheckpoints, WhatAKilledRunLeftIsRemoved) {

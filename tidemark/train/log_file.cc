@@ -18,9 +18,12 @@ bool ends_with(std::string_view text, std::string_view ending) {
   return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
 }
 
+constexpr std::uint64_t most_row_bytes = std::uint64_t{1} << 26;
+
 std::string csv_cell(const LogEntry::Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return fmt::format("{}", *count);
   if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
   std::string text = std::get<std::string>(value);
   for (char& c : text) {
@@ -82,8 +85,9 @@ void LogFile::open() {
   if (!file_) fail_with("it cannot be opened", errno);
   struct stat facts {};
   if (fstat(file_.get(), &facts) != 0) fail_with("it cannot be read", errno);
-  // The last line break, from the end in pieces; what is behind it was never finished.
-  end_ = static_cast<std::uint64_t>(facts.st_size);
+  // The last line break, from the end in pieces.
+  const auto size = static_cast<std::uint64_t>(facts.st_size);
+  end_ = size;
   std::vector<std::byte> piece(1 << 16);
   const auto read = [&](std::uint64_t offset, std::size_t size) {
     std::size_t done = 0;
@@ -98,12 +102,36 @@ void LogFile::open() {
     end_ = at == std::string_view::npos ? from : from + at + 1;
     if (at != std::string_view::npos) break;
   }
-  if (ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail_with("it cannot be written", errno);
-  if (json_ || end_ == 0) return;
-  const std::string_view beginning = read(0, piece.size());
-  const std::size_t line = beginning.find('\n');
-  if (line == std::string_view::npos) fail_with("its first line is no row of column names");
-  columns_ = csv_cells(beginning.substr(0, line));
+  if (!json_ && end_ > 0) {
+    const std::string_view beginning = read(0, piece.size());
+    const std::size_t line = beginning.find('\n');
+    if (line == std::string_view::npos) fail_with("its first line is no row of column names");
+    columns_ = csv_cells(beginning.substr(0, line));
+  }
+  if (end_ == size) return;
+  if (size - end_ > most_row_bytes) fail_with("its last line is too long for a row");
+  std::string last;
+  while (end_ + last.size() < size) {
+    const std::uint64_t at = end_ + last.size();
+    const std::string_view more =
+        read(at, static_cast<std::size_t>(std::min<std::uint64_t>(size - at, piece.size())));
+    if (more.empty()) fail_with("it became shorter while it was read");
+    last += more;
+  }
+  if (!is_whole(last)) {
+    if (ftruncate(file_.get(), static_cast<off_t>(end_)) != 0) fail_with("it cannot be written", errno);
+    return;
+  }
+  if (const int error = write_fully(file_.get(), std::as_bytes(std::span("\n", 1)), size))
+    fail_with("it cannot be written", error);
+  if (!json_ && end_ == 0) columns_ = csv_cells(last);  // it has its column names alone
+  end_ = size + 1;
+}
+
+bool LogFile::is_whole(const std::string& row) const {
+  if (json_) return nlohmann::json::accept(row);
+  const bool closed = std::count(row.begin(), row.end(), '"') % 2 == 0;
+  return closed && (columns_.empty() || csv_cells(row).size() == columns_.size());
 }
 
 std::string LogFile::csv(const std::vector<LogEntry>& row) {

@@ -18,7 +18,7 @@ namespace tidemark {
 
 // A number, a text or a truth with the name of its column.
 struct LogEntry {
-  using Value = std::variant<double, std::int64_t, bool, std::string>;
+  using Value = std::variant<double, std::int64_t, std::uint64_t, bool, std::string>;
 
   template <class T>
   LogEntry(std::string_view column, const T& entry) : name(column), value(value_of(entry)) {}
@@ -31,6 +31,10 @@ struct LogEntry {
   static Value value_of(const T& entry) {
     if constexpr (std::is_same_v<T, bool>) {
       return entry;
+    } else if constexpr (std::is_same_v<T, char>) {
+      return std::string(1, entry);
+    } else if constexpr (std::is_unsigned_v<T>) {
+      return static_cast<std::uint64_t>(entry);
     } else if constexpr (std::is_integral_v<T>) {
       return static_cast<std::int64_t>(entry);
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -43,7 +47,8 @@ struct LogEntry {
 
 class LogFile {
  public:
-  // Appends to a file that is there. A last row that is not whole (the run that wrote it was killed) is taken
+  // Appends to a file that is there. A last row without a line break gets one, unless it is visibly not whole
+  // (too few cells, an open quote, half an object: the machine stopped while it was written) and is taken
   // away. Throws Error `bad_file` for a name that ends neither in .csv nor in .jsonl, and for a file that
   // cannot be written.
   explicit LogFile(std::string path);
@@ -57,6 +62,7 @@ class LogFile {
 
  private:
   void open();
+  bool is_whole(const std::string& row) const;
   std::string csv(const std::vector<LogEntry>& row);
   [[noreturn]] void fail_with(std::string reason, int error = 0) const;
 

@@ -70,15 +70,48 @@ TEST_F(Logs, OfJsonLinesTakeAnyRow) {
 }
 
 TEST_F(Logs, GoOnBehindTheLastWholeRow) {
-  put("run.csv", "step,\"a,b\"\n1,2\n3,");
-  LogFile(path("run.csv")).write({{"a,b", 5}, {"step", 4}});
-  EXPECT_EQ(text("run.csv"), "step,\"a,b\"\n1,2\n4,5\n");
+  for (const std::string torn : {"3", "3,\"4", "\"3,4"}) {
+    put("run.csv", "step,\"a,b\"\n1,2\n" + torn);
+    LogFile(path("run.csv")).write({{"a,b", 5}, {"step", 4}});
+    EXPECT_EQ(text("run.csv"), "step,\"a,b\"\n1,2\n4,5\n") << torn;
+  }
   put("torn.jsonl", "{\"step\":");
   LogFile(path("torn.jsonl")).write({{"step", 1}});
   EXPECT_EQ(text("torn.jsonl"), "{\"step\":1}\n");
   put("long.jsonl", "{}\n" + std::string(200'000, 'x'));
   LogFile(path("long.jsonl")).write({{"step", 1}});
   EXPECT_EQ(text("long.jsonl"), "{}\n{\"step\":1}\n");
+}
+
+TEST_F(Logs, LoseNoWholeRowThatHasNoLineBreak) {
+  put("run.csv", "step,loss\n1,2\n3,4");
+  LogFile(path("run.csv"));
+  EXPECT_EQ(text("run.csv"), "step,loss\n1,2\n3,4\n") << "also where nothing is written";
+  LogFile(path("run.csv")).write({{"loss", 6}, {"step", 5}});
+  EXPECT_EQ(text("run.csv"), "step,loss\n1,2\n3,4\n5,6\n");
+  put("names.csv", "step,loss");
+  LogFile(path("names.csv")).write({{"loss", 2}, {"step", 1}});
+  EXPECT_EQ(text("names.csv"), "step,loss\n1,2\n");
+  put("run.jsonl", "{\"step\":1}");
+  LogFile(path("run.jsonl")).write({{"step", 2}});
+  EXPECT_EQ(text("run.jsonl"), "{\"step\":1}\n{\"step\":2}\n");
+  const std::string wide = "{\"text\":\"" + std::string(200'000, 'x') + "\"}";
+  put("wide.jsonl", wide);
+  LogFile(path("wide.jsonl")).write({{"step", 2}});
+  EXPECT_EQ(text("wide.jsonl"), wide + "\n{\"step\":2}\n");
+}
+
+TEST_F(Logs, WriteEveryIntegerAsItIsAndACharacterAsText) {
+  const std::vector<LogEntry> row = {{"a", std::numeric_limits<unsigned long>::max()},
+                                     {"b", std::numeric_limits<std::int64_t>::min()},
+                                     {"c", 'c'},
+                                     {"d", static_cast<unsigned char>(7)},
+                                     {"e", true}};
+  LogFile(path("run.csv")).write(row);
+  EXPECT_EQ(text("run.csv"), "a,b,c,d,e\n18446744073709551615,-9223372036854775808,c,7,true\n");
+  LogFile(path("run.jsonl")).write(row);
+  EXPECT_EQ(text("run.jsonl"),
+            "{\"a\":18446744073709551615,\"b\":-9223372036854775808,\"c\":\"c\",\"d\":7,\"e\":true}\n");
 }
 
 TEST_F(Logs, TakeRowsFromSeveralThreads) {
