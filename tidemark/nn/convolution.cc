@@ -29,12 +29,13 @@ ConvAttrs conv_attrs(const ConvolutionOptions& options, int dimensions) {
 }
 
 // (first, second / groups, kernel…), of variance gain / (numbers that an output sees).
-Tensor kernel_weights(const Tensor& key, std::int64_t first, std::int64_t second, const Dims& kernel,
+Tensor kernel_weights(const Operand& key, std::int64_t first, std::int64_t second, const Dims& kernel,
                       const ConvolutionOptions& options) {
   if (options.groups < 1 || first % options.groups != 0 || second % options.groups != 0) {
     fail(ErrorCode::bad_attribute, {.what = fmt::format("a convolution of {} and {} channels in {} groups",
                                                         first, second, options.groups),
-                                    .expected = "a number of groups that divides both"});
+                                    .expected = "a number of groups that divides both",
+                                    .where = key.where()});
   }
   Dims shape{first, second / options.groups};
   for (const std::int64_t size : kernel) shape.push_back(size);
@@ -67,8 +68,8 @@ void check_rank(const Operand& x, const Tensor& weight) {
 }  // namespace
 
 Convolution Convolution::init(const Tensor& key, std::int64_t in, std::int64_t out, const Dims& kernel,
-                              const ConvolutionOptions& options) {
-  return {kernel_weights(key, out, in, kernel, options), zero_bias(out, options), options};
+                              const ConvolutionOptions& options, SourceLine where) {
+  return {kernel_weights({key, where}, out, in, kernel, options), zero_bias(out, options), options};
 }
 Tensor Convolution::operator()(const Operand& x) const {
   check_rank(x, weight);
@@ -76,8 +77,9 @@ Tensor Convolution::operator()(const Operand& x) const {
 }
 
 TransposedConvolution TransposedConvolution::init(const Tensor& key, std::int64_t in, std::int64_t out,
-                                                  const Dims& kernel, const ConvolutionOptions& options) {
-  return {kernel_weights(key, in, out, kernel, options), zero_bias(out, options), options};
+                                                  const Dims& kernel, const ConvolutionOptions& options,
+                                                  SourceLine where) {
+  return {kernel_weights({key, where}, in, out, kernel, options), zero_bias(out, options), options};
 }
 Tensor TransposedConvolution::operator()(const Operand& x) const {
   check_rank(x, weight);

@@ -6,11 +6,12 @@
 
 namespace tidemark::nn {
 
-Gpt Gpt::init(const Tensor& key, const GptConfig& config) {
-  const std::vector<Tensor> keys = split_key(key, 3);
+Gpt Gpt::init(const Tensor& key, const GptConfig& config, SourceLine where) {
+  check_heads(config.width, config.heads, config.heads, where);
+  const std::vector<Tensor> keys = split_key({key, where}, 3);
   Gpt gpt;
-  gpt.token_table = random_normal(keys[0], {config.vocabulary, config.width}, 0, 0.02);
-  gpt.position_table = random_normal(keys[1], {config.context, config.width}, 0, 0.02);
+  gpt.token_table = random_normal({keys[0], where}, {config.vocabulary, config.width}, 0, 0.02);
+  gpt.position_table = random_normal({keys[1], where}, {config.context, config.width}, 0, 0.02);
   for (std::int64_t i = 0; i < config.layers; ++i) {
     gpt.blocks.push_back(TransformerBlock::init(fold_in(keys[2], i), config.width));
   }

@@ -23,7 +23,8 @@ struct Gpt {
   bool reversible = false;
   TM_FIELDS(Gpt, token_table, position_table, blocks, norm, heads, reversible)
 
-  static Gpt init(const Tensor& key, const GptConfig& config);
+  static Gpt init(const Tensor& key, const GptConfig& config,
+                  SourceLine where = std::source_location::current());
   // (B, T ≤ context) → logits (B, T, vocabulary)
   Tensor operator()(const Tensor& tokens, const Dropout& dropout = {}) const;
   // What the logits are made of: (B, T, width).

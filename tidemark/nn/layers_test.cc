@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/errors.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark::nn {
@@ -76,6 +77,46 @@ TEST(SelfAttention, TakesMemoryLinearInTheLength) {
     return static_cast<double>(step.plan().peak().count);
   };
   EXPECT_LT(peak(1024), 2.1 * peak(512));
+}
+
+TEST(ConvNorm, KnowsItsChannelsByItself) {
+  const ConvNorm one = ConvNorm::init(key(1), 1, 6, 3), each = ConvNorm::init(key(1), 6, 6, 3, 1, 6);
+  EXPECT_EQ(each.groups, 6);
+  EXPECT_EQ(each(ones({2, 6, 4, 4})).shape(), (Shape{2, 6, 4, 4}));
+  for (const std::int64_t channels : {2, 3, 6}) {
+    EXPECT_EQ(testing::code_of([&] {
+                one(ones({2, channels, 4, 4}));
+              }),
+              ErrorCode::shape_mismatch)
+        << channels;
+  }
+  for (const std::int64_t channels : {1, 3, 12}) {
+    EXPECT_EQ(testing::code_of([&] {
+                each(ones({2, channels, 4, 4}));
+              }),
+              ErrorCode::shape_mismatch)
+        << channels;
+  }
+  EXPECT_EQ(testing::code_of([&] { one(ones({1, 4, 4})); }), ErrorCode::shape_mismatch);
+  for (const std::int64_t groups : {-1, 0, 4}) {
+    EXPECT_EQ(testing::code_of([&] { ConvNorm::init(key(1), 6, 6, 3, 1, groups); }),
+              ErrorCode::bad_attribute);
+  }
+}
+
+TEST(Conv2d, NamesTheChannelsAndTheLine) {
+  const Conv2d layer = Conv2d::init(key(1), 2, 6, 3);
+  const Tensor images = ones({1, 3, 4, 4});
+  std::uint32_t line = 0;
+  try {
+    line = __LINE__, layer(images);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::shape_mismatch);
+    EXPECT_EQ(error.parts().where.line, line);
+    EXPECT_NE(error.parts().what.find("2 channels"), std::string::npos) << error.what();
+    EXPECT_NE(error.parts().what.find("3 channels"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace
