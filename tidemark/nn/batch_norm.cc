@@ -118,14 +118,15 @@ Tensor NormPass::operator()(const BatchNorm2d& norm, const Operand& x) {
   return y;
 }
 
-void NormPass::check_all_used() const {
+void NormPass::check_all_used(SourceLine where) const {
   if (used_ == running_.size()) return;
   fail(ErrorCode::structure_mismatch,
        {.what = fmt::format("{} statistics for a model with {} batch norms", running_.size(), used_),
-        .expected = "fresh_statistics(model), or what train() returned"});
+        .expected = "fresh_statistics(model), or what train() returned",
+        .where = where});
 }
-NormStatistics NormPass::statistics() const {
-  check_all_used();
+NormStatistics NormPass::statistics(SourceLine where) const {
+  check_all_used(where);
   return running_;
 }
 

@@ -51,9 +51,9 @@ class NormPass {
 
   Tensor operator()(const BatchNorm2d& norm, const Operand& x);
   // Behind the pass: throws unless every one of the statistics was used.
-  void check_all_used() const;
+  void check_all_used(SourceLine where = std::source_location::current()) const;
   // After a pass of training, moved towards the batch.
-  NormStatistics statistics() const;
+  NormStatistics statistics(SourceLine where = std::source_location::current()) const;
 
  private:
   enum class By : std::uint8_t { batch, batch_and_average, running };

@@ -151,6 +151,13 @@ TEST(NormStatistics, MustBeOfTheModel) {
   statistics.push_back(statistics.back());
   EXPECT_EQ(testing::code_of([&] { model.train(images, statistics); }), ErrorCode::structure_mismatch);
   EXPECT_EQ(testing::code_of([&] { model.infer(images, statistics); }), ErrorCode::structure_mismatch);
+  std::uint32_t line = 0;
+  try {
+    line = __LINE__, model.infer(images, statistics);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.parts().where.line, line) << error.what();
+  }
   statistics.resize(2);
   EXPECT_EQ(testing::code_of([&] { model.infer(images, statistics); }), ErrorCode::structure_mismatch);
 }

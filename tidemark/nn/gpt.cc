@@ -42,16 +42,18 @@ Tensor Gpt::logits(const Tensor& hidden) const { return matmul(hidden, transpose
 Tensor Gpt::operator()(const Tensor& tokens, const Dropout& dropout) const {
   return logits(hidden(tokens, dropout));
 }
-LanguageCache Gpt::cache(std::int64_t batch, std::int64_t capacity) const {
+LanguageCache Gpt::cache(std::int64_t batch, std::int64_t capacity, SourceLine where) const {
   if (reversible) {
     fail(ErrorCode::bad_attribute, {.what = "a cache for a reversible model",
                                     .expected = "a model whose blocks are not reversible",
+                                    .where = where,
                                     .help = "write with gpt(tokens), which reads all tokens again"});
   }
   const std::int64_t width = token_table.size(1), context = position_table.size(0);
   if (capacity < 1 || capacity > context) {
     fail(ErrorCode::bad_attribute, {.what = fmt::format("a cache for {} tokens", capacity),
-                                    .expected = fmt::format("1 to {}, the model's context", context)});
+                                    .expected = fmt::format("1 to {}, the model's context", context),
+                                    .where = where});
   }
   LanguageCache empty{{}, scalar(0, DType::i64)};
   for (std::size_t i = 0; i < blocks.size(); ++i) {

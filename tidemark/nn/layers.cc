@@ -29,8 +29,9 @@ void check_images(const Operand& x, const Tensor& weight, std::int64_t groups) {
   const Tensor& images = x.tensor();
   const std::int64_t channels = weight.size(1) * groups;
   if (images.rank() == 4 && images.size(1) == channels) return;
-  const std::string given = images.rank() == 4 ? fmt::format(", {} channels", images.size(1)) : "";
-  fail(ErrorCode::shape_mismatch, {.what = fmt::format("a convolution of {} channels over {}{}", channels,
+  const auto counted = [](std::int64_t n) { return fmt::format("{} channel{}", n, n == 1 ? "" : "s"); };
+  const std::string given = images.rank() == 4 ? fmt::format(", {}", counted(images.size(1))) : "";
+  fail(ErrorCode::shape_mismatch, {.what = fmt::format("a convolution of {} over {}{}", counted(channels),
                                                        to_string(images.type()), given),
                                    .expected = fmt::format("images (N, {}, H, W)", channels),
                                    .where = x.where()});

@@ -46,12 +46,12 @@ std::pair<Tensor, NormStatistics> MobileNet::train(const Operand& images, const 
                                                    const NormStatistics& running) const {
   NormPass pass = NormPass::training(running);
   Tensor logits = head(dropout(features(images, pass), dropout_rate, key));
-  return {std::move(logits), pass.statistics()};
+  return {std::move(logits), pass.statistics(images.where())};
 }
 Tensor MobileNet::infer(const Operand& images, const NormStatistics& running) const {
   NormPass pass = NormPass::inference(running);
   const Tensor seen = features(images, pass);
-  pass.check_all_used();
+  pass.check_all_used(images.where());
   return head(seen);
 }
 std::vector<BatchNorm2d> MobileNet::norms() const {

@@ -49,12 +49,12 @@ Tensor ResNet::operator()(const Operand& images) const {
 std::pair<Tensor, NormStatistics> ResNet::train(const Operand& images, const NormStatistics& running) const {
   NormPass pass = NormPass::training(running);
   Tensor logits = forward(images, pass);
-  return {std::move(logits), pass.statistics()};
+  return {std::move(logits), pass.statistics(images.where())};
 }
 Tensor ResNet::infer(const Operand& images, const NormStatistics& running) const {
   NormPass pass = NormPass::inference(running);
   Tensor logits = forward(images, pass);
-  pass.check_all_used();
+  pass.check_all_used(images.where());
   return logits;
 }
 std::vector<BatchNorm2d> ResNet::norms() const {

@@ -33,12 +33,12 @@ Tensor UNet::operator()(const Operand& images) const {
 std::pair<Tensor, NormStatistics> UNet::train(const Operand& images, const NormStatistics& running) const {
   NormPass pass = NormPass::training(running);
   Tensor logits = forward(images, pass);
-  return {std::move(logits), pass.statistics()};
+  return {std::move(logits), pass.statistics(images.where())};
 }
 Tensor UNet::infer(const Operand& images, const NormStatistics& running) const {
   NormPass pass = NormPass::inference(running);
   Tensor logits = forward(images, pass);
-  pass.check_all_used();
+  pass.check_all_used(images.where());
   return logits;
 }
 std::vector<BatchNorm2d> UNet::norms() const {
