@@ -101,7 +101,7 @@ Tensor UpConv2d::operator()(const Operand& x) const {
 Dropout Dropout::use(std::int64_t number) const {
   return rate == 0 ? *this : Dropout{rate, fold_in(key, number)};
 }
-Tensor Dropout::operator()(const Tensor& x) const { return rate == 0 ? x : dropout(x, rate, key); }
+Tensor Dropout::operator()(const Operand& x) const { return rate == 0 ? x.tensor() : dropout(x, rate, key); }
 
 SelfAttention SelfAttention::init(const Tensor& key, std::int64_t width, SourceLine where) {
   const std::vector<Tensor> keys = split_key({key, where}, 2);

@@ -66,7 +66,7 @@ struct Dropout {
   TM_FIELDS(Dropout, rate, key)
 
   Dropout use(std::int64_t number) const;
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Operand& x) const;
 };
 
 struct SelfAttention {

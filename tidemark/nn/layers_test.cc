@@ -34,6 +34,19 @@ TEST(ConvNorm, GivesChannelsOfMeanZeroAndVarianceOne) {
   for (double v : var(y, {0, 2, 3}).to_vector()) EXPECT_NEAR(v, 1, 1e-3);
 }
 
+TEST(Dropout, RefusesARateOnTheLineOfItsUse) {
+  const Tensor x = ones({3});
+  EXPECT_EQ(Dropout{}(x).to_vector(), x.to_vector());
+  std::uint32_t line = 0;
+  try {
+    line = __LINE__, Dropout{1.5, key(1)}(x);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_attribute);
+    EXPECT_EQ(error.parts().where.line, line) << error.what();
+  }
+}
+
 TEST(SelfAttention, DropsNothingUnlessAsked) {
   const SelfAttention layer = SelfAttention::init(key(1), 8);
   const Tensor x = random_normal(key(2), {2, 5, 8});
