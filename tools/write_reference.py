@@ -161,8 +161,10 @@ def read_table(root):
 def page(root):
     table, problems, used = read_table(root), [], set()
     lines = ["# Reference", "",
-             "Every public function and type with one line, in `namespace tidemark` (layers and losses in `tidemark::nn`, optimizers in",
-             "`tidemark::optim`). Written by `tools/write_reference.py` from the headers.", ""]
+             "What one writes programs with, one line each: functions of tensors, derivatives, layers, losses, models, optimizers, data and",
+             "files, in `namespace tidemark` (layers and losses in `tidemark::nn`, optimizers in `tidemark::optim`). Left out, and found in the",
+             "headers: members of types, most structs of options, states and settings, the registry of models, and the layers below (graphs,",
+             "ops, plans, schedules). Written by `tools/write_reference.py` from the headers.", ""]
     for pattern, title in HEADERS.items():
         paths = sorted((root / "tidemark").glob(pattern))
         rows = []

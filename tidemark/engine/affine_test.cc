@@ -248,7 +248,9 @@ TEST(Affine, WhatCannotBeUndoneIsRefused) {
   EXPECT_EQ(code_of([&] { (void)orthogonal_product(x, ones({3, 4})); }), ErrorCode::shape_mismatch);
   EXPECT_EQ(code_of([&] { (void)orthogonal_product(x, ones({4, 4})); }), ErrorCode::shape_mismatch);
   const auto same = [](const Tensor& h) { return std::pair(h, h); };
-  EXPECT_EQ(code_of([&] { (void)affine_coupling(same, {.limit = -1})(x, x); }), ErrorCode::bad_attribute);
+  for (const double limit : {-1.0, 0.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(code_of([&] { (void)affine_coupling(same, {.limit = limit}); }), ErrorCode::bad_attribute);
+  }
   EXPECT_EQ(code_of([&] { (void)affine_coupling(same)(x, ones({4, 2})); }), ErrorCode::shape_mismatch);
 }
 

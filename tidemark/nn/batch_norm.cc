@@ -24,28 +24,74 @@ Tensor moved_average(const Tensor& running, const Tensor& batch, double momentum
   return before + seen * (momentum * scale);
 }
 
+void check_channels(const Operand& x, const Tensor& gain) {
+  const Tensor& t = x.tensor();
+  if (t.rank() >= 2 && t.size(1) == gain.count()) return;
+  fail(ErrorCode::shape_mismatch,
+       {.what = fmt::format("batch norm of {} channels over {}", gain.count(), to_string(t.type())),
+        .expected = fmt::format("(N, {}, …)", gain.count()),
+        .where = x.where()});
+}
+
+void check_running(const Operand& x, const RunningStatistics& running, const Tensor& gain) {
+  const Tensor &mean = running.mean, &variance = running.variance;
+  if (mean.shape() == gain.shape() && variance.shape() == gain.shape() && is_float(mean.dtype()) &&
+      mean.dtype() == variance.dtype()) {
+    return;
+  }
+  fail(ErrorCode::shape_mismatch,
+       {.what = fmt::format("batch norm of {} channels with statistics {} and {}", gain.count(),
+                            to_string(mean.type()), to_string(variance.type())),
+        .expected = fmt::format("a mean and a variance of shape {} and one floating-point dtype",
+                                to_string(gain.shape())),
+        .where = x.where(),
+        .help = "begin with fresh_statistics(model)"});
+}
+
+// How many numbers of x each channel has.
+std::int64_t numbers_per_channel(const Operand& x, const Tensor& gain) {
+  const std::int64_t each = x.tensor().count() / std::max<std::int64_t>(gain.count(), 1);
+  if (each < 2) {
+    fail(ErrorCode::shape_mismatch,
+         {.what = fmt::format("batch norm by the statistics of {}, {} numbers per channel",
+                              to_string(x.tensor().type()), each),
+          .expected = "two or more numbers per channel, which have a variance",
+          .where = x.where(),
+          .help = "make batches of two examples or more, or use infer()"});
+  }
+  return each;
+}
+
 }  // namespace
 
-BatchNorm2d BatchNorm2d::init(std::int64_t channels) { return {ones({channels}), zeros({channels})}; }
-Tensor BatchNorm2d::operator()(const Operand& x) const { return batch_norm(x, gain, bias).y; }
+BatchNorm2d BatchNorm2d::init(std::int64_t channels, SourceLine where) {
+  return {ones({channels}, DType::f32, where), zeros({channels}, DType::f32, where)};
+}
+Tensor BatchNorm2d::operator()(const Operand& x) const {
+  check_channels(x, gain);
+  numbers_per_channel(x, gain);
+  return batch_norm(x, gain, bias, batch_norm_eps).y;
+}
 
 std::pair<Tensor, RunningStatistics> BatchNorm2d::train(const Operand& x, const RunningStatistics& running,
                                                         double momentum) const {
-  const BatchNormResult batch = batch_norm(x, gain, bias, batch_norm_eps);
-  const std::int64_t each = x.tensor().count() / std::max<std::int64_t>(gain.count(), 1);
-  if (each < 2) {
-    fail(ErrorCode::shape_mismatch, {.what = fmt::format("batch norm: training on {}, {} numbers per channel",
-                                                         to_string(x.tensor().type()), each),
-                                     .expected = "two or more numbers per channel, which have a variance",
-                                     .where = x.where(),
-                                     .help = "make batches of two examples or more, or use infer()"});
+  check_channels(x, gain);
+  check_running(x, running, gain);
+  if (!(momentum >= 0 && momentum <= 1)) {
+    fail(ErrorCode::bad_attribute, {.what = fmt::format("batch norm with momentum {}", momentum),
+                                    .expected = "a share from 0 to 1",
+                                    .where = x.where()});
   }
+  const std::int64_t each = numbers_per_channel(x, gain);
+  const BatchNormResult batch = batch_norm(x, gain, bias, batch_norm_eps);
   const double unbiased = static_cast<double>(each) / static_cast<double>(each - 1);
   const Tensor mean = moved_average(running.mean, batch.mean, momentum, 1);
   return {batch.y, {mean, moved_average(running.variance, batch.variance, momentum, unbiased)}};
 }
 
 Tensor BatchNorm2d::infer(const Operand& x, const RunningStatistics& running) const {
+  check_channels(x, gain);
+  check_running(x, running, gain);
   const int rank = x.tensor().rank();
   const DType dtype = running.mean.dtype();
   const Tensor wide = cast(x, dtype), wide_gain = cast(gain, dtype);
@@ -75,14 +121,15 @@ Tensor NormPass::operator()(const BatchNorm2d& norm, const Operand& x) {
   return y;
 }
 
-void NormPass::check_all_used() const {
+void NormPass::check_all_used(SourceLine where) const {
   if (used_ == running_.size()) return;
   fail(ErrorCode::structure_mismatch,
        {.what = fmt::format("{} statistics for a model with {} batch norms", running_.size(), used_),
-        .expected = "fresh_statistics(model), or what train() returned"});
+        .expected = "fresh_statistics(model), or what train() returned",
+        .where = where});
 }
-NormStatistics NormPass::statistics() const {
-  check_all_used();
+NormStatistics NormPass::statistics(SourceLine where) const {
+  check_all_used(where);
   return running_;
 }
 

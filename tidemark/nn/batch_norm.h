@@ -34,10 +34,11 @@ struct BatchNorm2d {
   Tensor gain, bias;  // (channels)
   TM_FIELDS(BatchNorm2d, gain, bias)
 
-  static BatchNorm2d init(std::int64_t channels);
-  Tensor operator()(const Operand& x) const;  // by the statistics of the batch
-  // The same, and the running statistics moved by the share `momentum` towards those of the batch: f32 where
-  // those given have 16 bits. They have no gradient.
+  static BatchNorm2d init(std::int64_t channels, SourceLine where = std::source_location::current());
+  // By the statistics of the batch, of two numbers per channel or more: one alone has no variance.
+  Tensor operator()(const Operand& x) const;
+  // The same, and the running statistics moved by the share `momentum`, 0 to 1, towards those of the batch:
+  // f32 where those given have 16 bits. They have no gradient.
   std::pair<Tensor, RunningStatistics> train(const Operand& x, const RunningStatistics& running,
                                              double momentum = 0.1) const;
   Tensor infer(const Operand& x, const RunningStatistics& running) const;  // by the running ones
@@ -52,9 +53,9 @@ class NormPass {
 
   Tensor operator()(const BatchNorm2d& norm, const Operand& x);
   // Behind the pass: throws unless every one of the statistics was used.
-  void check_all_used() const;
+  void check_all_used(SourceLine where = std::source_location::current()) const;
   // After a pass of training, moved towards the batch.
-  NormStatistics statistics() const;
+  NormStatistics statistics(SourceLine where = std::source_location::current()) const;
 
  private:
   enum class By : std::uint8_t { batch, batch_and_average, running };

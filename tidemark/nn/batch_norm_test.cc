@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "tests/support/errors.h"
 #include "tests/support/numeric_gradient.h"
 #include "tidemark/nn/models.h"
@@ -65,6 +68,35 @@ TEST(BatchNorm2d, RefusesToLearnAVarianceFromOneNumber) {
   const BatchNorm2d norm = BatchNorm2d::init(3);
   const RunningStatistics running = fresh_statistics(std::vector{norm})[0];
   EXPECT_EQ(testing::code_of([&] { norm.train(ones({1, 3, 1, 1}), running); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(testing::code_of([&] { norm(ones({1, 3, 1, 1})); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(testing::code_of([&] { norm(ones({1, 3})); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(norm(ones({2, 3})).shape(), (Shape{2, 3}));
+  EXPECT_EQ(norm.infer(ones({1, 3, 1, 1}), running).shape(), (Shape{1, 3, 1, 1}));
+}
+
+TEST(BatchNorm2d, RefusesOtherChannelsStatisticsAndMomenta) {
+  const BatchNorm2d norm = BatchNorm2d::init(3);
+  const RunningStatistics running = fresh_statistics(std::vector{norm})[0];
+  // One channel, and a last dimension of three, would broadcast.
+  for (const Shape& shape : {Shape{4, 1, 5, 5}, Shape{4, 6, 5, 5}, Shape{4, 1, 5, 3}, Shape{3}}) {
+    const Tensor x = ones(shape);
+    EXPECT_EQ(testing::code_of([&] { norm(x); }), ErrorCode::shape_mismatch) << to_string(shape);
+    EXPECT_EQ(testing::code_of([&] { norm.train(x, running); }), ErrorCode::shape_mismatch)
+        << to_string(shape);
+    EXPECT_EQ(testing::code_of([&] { norm.infer(x, running); }), ErrorCode::shape_mismatch)
+        << to_string(shape);
+  }
+  const Tensor x = ones({4, 3, 5, 5});
+  const RunningStatistics one{zeros({1}), ones({1})}, mixed{zeros({3}), ones({3}, DType::f64)};
+  for (const RunningStatistics& other : {one, mixed}) {
+    EXPECT_EQ(testing::code_of([&] { norm.train(x, other); }), ErrorCode::shape_mismatch);
+    EXPECT_EQ(testing::code_of([&] { norm.infer(x, other); }), ErrorCode::shape_mismatch);
+  }
+  for (const double momentum : {-0.1, 1.5, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(testing::code_of([&] { norm.train(x, running, momentum); }), ErrorCode::bad_attribute)
+        << momentum;
+  }
+  EXPECT_EQ(norm.train(x, running, 0).second.mean.to_vector(), running.mean.to_vector());
 }
 
 TEST(BatchNorm2d, NeverAveragesInSixteenBits) {
@@ -157,6 +189,13 @@ TEST(NormStatistics, MustBeOfTheModel) {
   statistics.push_back(statistics.back());
   EXPECT_EQ(testing::code_of([&] { model.train(images, statistics); }), ErrorCode::structure_mismatch);
   EXPECT_EQ(testing::code_of([&] { model.infer(images, statistics); }), ErrorCode::structure_mismatch);
+  std::uint32_t line = 0;
+  try {
+    line = __LINE__, model.infer(images, statistics);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.parts().where.line, line) << error.what();
+  }
   statistics.resize(2);
   EXPECT_EQ(testing::code_of([&] { model.infer(images, statistics); }), ErrorCode::structure_mismatch);
 }

@@ -9,32 +9,35 @@
 namespace tidemark::nn {
 namespace {
 
-Dims per_dimension(const IntList& given, int dimensions, std::int64_t otherwise, std::string_view name) {
+Dims per_dimension(const IntList& given, int dimensions, std::int64_t otherwise, std::string_view name,
+                   SourceLine where) {
   if (given.empty()) return Dims::filled(dimensions, otherwise);
   if (given.size() == 1) return Dims::filled(dimensions, given[0]);
   if (static_cast<int>(given.size()) == dimensions) return Dims(std::span<const std::int64_t>(given));
   fail(ErrorCode::bad_attribute,
        {.what = fmt::format("a convolution of {} dimensions with {} numbers for its {}", dimensions,
                             given.size(), name),
-        .expected = fmt::format("{}, 1 or none", dimensions)});
+        .expected = fmt::format("{}, 1 or none", dimensions),
+        .where = where});
 }
 
-ConvAttrs conv_attrs(const ConvolutionOptions& options, int dimensions) {
-  const Dims padding = per_dimension(options.padding, dimensions, 0, "padding");
-  return {.stride = per_dimension(options.stride, dimensions, 1, "stride"),
+ConvAttrs conv_attrs(const ConvolutionOptions& options, int dimensions, SourceLine where) {
+  const Dims padding = per_dimension(options.padding, dimensions, 0, "padding", where);
+  return {.stride = per_dimension(options.stride, dimensions, 1, "stride", where),
           .low = padding,
           .high = padding,
-          .dilation = per_dimension(options.dilation, dimensions, 1, "dilation"),
+          .dilation = per_dimension(options.dilation, dimensions, 1, "dilation", where),
           .groups = options.groups};
 }
 
 // (first, second / groups, kernel…), of variance gain / (numbers that an output sees).
-Tensor kernel_weights(const Tensor& key, std::int64_t first, std::int64_t second, const Dims& kernel,
+Tensor kernel_weights(const Operand& key, std::int64_t first, std::int64_t second, const Dims& kernel,
                       const ConvolutionOptions& options) {
   if (options.groups < 1 || first % options.groups != 0 || second % options.groups != 0) {
     fail(ErrorCode::bad_attribute, {.what = fmt::format("a convolution of {} and {} channels in {} groups",
                                                         first, second, options.groups),
-                                    .expected = "a number of groups that divides both"});
+                                    .expected = "a number of groups that divides both",
+                                    .where = key.where()});
   }
   Dims shape{first, second / options.groups};
   for (const std::int64_t size : kernel) shape.push_back(size);
@@ -67,23 +70,24 @@ void check_rank(const Operand& x, const Tensor& weight) {
 }  // namespace
 
 Convolution Convolution::init(const Tensor& key, std::int64_t in, std::int64_t out, const Dims& kernel,
-                              const ConvolutionOptions& options) {
-  return {kernel_weights(key, out, in, kernel, options), zero_bias(out, options), options};
+                              const ConvolutionOptions& options, SourceLine where) {
+  return {kernel_weights({key, where}, out, in, kernel, options), zero_bias(out, options), options};
 }
 Tensor Convolution::operator()(const Operand& x) const {
   check_rank(x, weight);
-  return with_bias(conv(x, weight, conv_attrs(options, weight.rank() - 2)), bias);
+  return with_bias(conv(x, weight, conv_attrs(options, weight.rank() - 2, x.where())), bias);
 }
 
 TransposedConvolution TransposedConvolution::init(const Tensor& key, std::int64_t in, std::int64_t out,
-                                                  const Dims& kernel, const ConvolutionOptions& options) {
-  return {kernel_weights(key, in, out, kernel, options), zero_bias(out, options), options};
+                                                  const Dims& kernel, const ConvolutionOptions& options,
+                                                  SourceLine where) {
+  return {kernel_weights({key, where}, in, out, kernel, options), zero_bias(out, options), options};
 }
 Tensor TransposedConvolution::operator()(const Operand& x) const {
   check_rank(x, weight);
   const int dimensions = weight.rank() - 2;
-  const ConvAttrs attrs = conv_attrs(options, dimensions);
-  const Dims further = per_dimension(options.output_padding, dimensions, 0, "output_padding");
+  const ConvAttrs attrs = conv_attrs(options, dimensions, x.where());
+  const Dims further = per_dimension(options.output_padding, dimensions, 0, "output_padding", x.where());
   Dims size;
   for (int i = 0; i < dimensions; ++i) {
     if (further[i] < 0 || further[i] >= attrs.stride[i]) {

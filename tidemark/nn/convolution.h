@@ -28,7 +28,8 @@ struct Convolution {
 
   // `kernel` has as many sizes as there are spatial dimensions.
   static Convolution init(const Tensor& key, std::int64_t in, std::int64_t out, const Dims& kernel,
-                          const ConvolutionOptions& options = {});
+                          const ConvolutionOptions& options = {},
+                          SourceLine where = std::source_location::current());
   Tensor operator()(const Operand& x) const;  // (N, in, S…) → (N, out, P…)
 };
 
@@ -40,7 +41,8 @@ struct TransposedConvolution {
   TM_FIELDS(TransposedConvolution, weight, bias, options)
 
   static TransposedConvolution init(const Tensor& key, std::int64_t in, std::int64_t out, const Dims& kernel,
-                                    const ConvolutionOptions& options = {});
+                                    const ConvolutionOptions& options = {},
+                                    SourceLine where = std::source_location::current());
   // (N, in, P…) → (N, out, S…), S = (P - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1
   Tensor operator()(const Operand& x) const;
 };

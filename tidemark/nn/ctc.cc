@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "tidemark/nn/lengths.h"
 #include "tidemark/trace/control_flow.h"
 
 namespace tidemark::nn {
@@ -52,8 +53,10 @@ Tensor moved(const Tensor& x, std::int64_t places) {
 Tensor ctc_loss(const Operand& log_probabilities, const Operand& labels, const Operand& step_lengths,
                 const Operand& label_lengths, const CtcOptions& options) {
   const Tensor& given = log_probabilities.tensor();
-  const Tensor steps = cast(step_lengths, DType::i64), lengths = cast(label_lengths, DType::i64);
-  check_ctc(log_probabilities, labels.tensor(), steps, lengths, options.blank);
+  const SourceLine where = log_probabilities.where();
+  check_ctc(log_probabilities, labels.tensor(), step_lengths.tensor(), label_lengths.tensor(), options.blank);
+  const Tensor steps = checked_lengths("ctc_loss", step_lengths, given.size(0));
+  const Tensor lengths = checked_lengths("ctc_loss", label_lengths, labels.tensor().size(1));
   const Tensor x = cast(log_probabilities, size_of(given.dtype()) == 2 ? DType::f32 : given.dtype());
   const std::int64_t time = x.size(0), batch = x.size(1), count = labels.tensor().size(1);
   const DType dtype = x.dtype();
@@ -73,7 +76,7 @@ Tensor ctc_loss(const Operand& log_probabilities, const Operand& labels, const O
 
   // What each state says at each step, for all at once.
   const Tensor spread = broadcast(reshape(states, {1, batch, width}), {time, batch, width});
-  const Tensor said = maximum(gather(x, spread, 2), log_zero);
+  const Tensor said = maximum(gather({x, where}, spread, 2), log_zero);
 
   // Before the first step all ways wait at the first blank.
   const Tensor first = arange(width) == 0, nowhere = full({width}, log_zero, dtype);
@@ -89,8 +92,8 @@ Tensor ctc_loss(const Operand& log_probabilities, const Operand& labels, const O
 
   // They end at the last label or at the blank behind it.
   const Tensor end = reshape(lengths * 2, {batch, 1});
-  const Tensor last_blank = gather(ways, end, 1);
-  const Tensor last_label = gather(ways, maximum(end - 1, 0), 1);
+  const Tensor last_blank = gather({ways, where}, end, 1);
+  const Tensor last_label = gather({ways, where}, maximum(end - 1, 0), 1);
   const Tensor none = full({batch, 1}, log_zero, dtype), labelled = select(end > 0, last_label, none);
   const Tensor total = reshape(logsumexp(concat({last_blank, labelled}, 1), {1}), {batch});
   const double unbounded = options.zero_infinity ? 0 : std::numeric_limits<double>::infinity();

@@ -15,7 +15,8 @@ struct CtcOptions {
 };
 
 // log_probabilities (T, B, classes) as log_softmax makes them; labels (B, S), of which the first
-// label_lengths (B) count; of the T steps the first step_lengths (B). An infinite loss has gradient 0.
+// label_lengths (B) count; of the T steps the first step_lengths (B). Lengths are integers; beyond S or T, or
+// below 0, they are an error while running. An infinite loss has gradient 0.
 Tensor ctc_loss(const Operand& log_probabilities, const Operand& labels, const Operand& step_lengths,
                 const Operand& label_lengths, const CtcOptions& options = {});
 

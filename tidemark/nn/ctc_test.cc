@@ -137,5 +137,31 @@ TEST(CtcLoss, TellsWhatIsWrong) {
             ErrorCode::bad_attribute);
 }
 
+TEST(CtcLoss, RefusesLengthsThatAreNone) {
+  const Tensor x = log_softmax(scores(3, 2, 4)), labels = ones({2, 2}, DType::i64);
+  const Tensor good = ones({2}, DType::i32);
+  for (const DType dtype : {DType::f32, DType::f64, DType::boolean}) {
+    const Tensor lengths = ones({2}, dtype);
+    EXPECT_EQ(testing::code_of([&] { ctc_loss(x, labels, lengths, good); }), ErrorCode::dtype_mismatch);
+    EXPECT_EQ(testing::code_of([&] { ctc_loss(x, labels, good, lengths); }), ErrorCode::dtype_mismatch);
+  }
+  const auto code = [&](std::int32_t steps, std::int32_t count) {
+    const Tensor step_lengths = tensor<std::int32_t>({3, steps}),
+                 label_lengths = tensor<std::int32_t>({1, count});
+    return testing::code_of([&] { ctc_loss(x, labels, step_lengths, label_lengths).item(); });
+  };
+  EXPECT_EQ(code(3, 2), ErrorCode{0});
+  EXPECT_EQ(code(0, 0), ErrorCode{0});
+  for (const std::int32_t steps : {4, 100, -1})
+    EXPECT_EQ(code(steps, 1), ErrorCode::index_out_of_range) << steps;
+  for (const std::int32_t count : {3, 100, -1})
+    EXPECT_EQ(code(3, count), ErrorCode::index_out_of_range) << count;
+  // In a compiled program lengths are known only when it runs.
+  const auto loss = compile([&](Tensor steps) { return ctc_loss(x, labels, steps, good); });
+  EXPECT_EQ(testing::code_of([&] { loss(tensor<std::int32_t>({3, 4})); }), ErrorCode::index_out_of_range);
+  EXPECT_EQ(loss(tensor<std::int32_t>({3, 2})).item(),
+            ctc_loss(x, labels, tensor<std::int32_t>({3, 2}), good).item());
+}
+
 }  // namespace
 }  // namespace tidemark::nn

@@ -15,7 +15,8 @@ struct Embedding {
 
   // The vector of the padding token is 0.
   static Embedding init(const Tensor& key, std::int64_t vocabulary, std::int64_t width,
-                        std::optional<std::int64_t> padding = {});
+                        std::optional<std::int64_t> padding = {},
+                        SourceLine where = std::source_location::current());
   Tensor operator()(const Operand& tokens) const;  // (…) → (…, width)
 };
 

@@ -32,9 +32,9 @@ Tensor FeedForward::operator()(const Tensor& x, const Dropout& dropout) const {
   return down(dropout(activate(up(x), activation)));
 }
 
-EncoderLayer EncoderLayer::init(const Tensor& key, const TransformerConfig& config) {
+EncoderLayer EncoderLayer::init(const Tensor& key, const TransformerConfig& config, SourceLine where) {
   const std::vector<Tensor> keys = split_key(key, 2);
-  return {MultiHeadAttention::init(keys[0], config.width, config.heads),
+  return {MultiHeadAttention::init(keys[0], config.width, config.heads, 0, where),
           FeedForward::init(keys[1], config.width, config.hidden, config.activation),
           LayerNorm::init(config.width), LayerNorm::init(config.width), config.pre_norm};
 }
@@ -48,10 +48,10 @@ Tensor EncoderLayer::operator()(const Tensor& x, const AttendOptions& options) c
   return with_residual(h, norm2, pre_norm, second, [&](const Tensor& y) { return feed_forward(y, between); });
 }
 
-DecoderLayer DecoderLayer::init(const Tensor& key, const TransformerConfig& config) {
+DecoderLayer DecoderLayer::init(const Tensor& key, const TransformerConfig& config, SourceLine where) {
   const std::vector<Tensor> keys = split_key(key, 3);
-  return {MultiHeadAttention::init(keys[0], config.width, config.heads),
-          MultiHeadAttention::init(keys[1], config.width, config.heads),
+  return {MultiHeadAttention::init(keys[0], config.width, config.heads, 0, where),
+          MultiHeadAttention::init(keys[1], config.width, config.heads, 0, where),
           FeedForward::init(keys[2], config.width, config.hidden, config.activation),
           LayerNorm::init(config.width),
           LayerNorm::init(config.width),
@@ -72,10 +72,11 @@ Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory, const Att
                        [&](const Tensor& y) { return feed_forward(y, between); });
 }
 
-TransformerEncoder TransformerEncoder::init(const Tensor& key, const TransformerConfig& config) {
+TransformerEncoder TransformerEncoder::init(const Tensor& key, const TransformerConfig& config,
+                                            SourceLine where) {
   TransformerEncoder encoder;
   for (std::int64_t i = 0; i < config.layers; ++i) {
-    encoder.layers.push_back(EncoderLayer::init(fold_in(key, i), config));
+    encoder.layers.push_back(EncoderLayer::init(fold_in(key, i), config, where));
   }
   encoder.last = last_norms(config);
   return encoder;
@@ -88,10 +89,11 @@ Tensor TransformerEncoder::operator()(const Tensor& x, const AttendOptions& opti
   return last.empty() ? h : last[0](h);
 }
 
-TransformerDecoder TransformerDecoder::init(const Tensor& key, const TransformerConfig& config) {
+TransformerDecoder TransformerDecoder::init(const Tensor& key, const TransformerConfig& config,
+                                            SourceLine where) {
   TransformerDecoder decoder;
   for (std::int64_t i = 0; i < config.layers; ++i) {
-    decoder.layers.push_back(DecoderLayer::init(fold_in(key, i), config));
+    decoder.layers.push_back(DecoderLayer::init(fold_in(key, i), config, where));
   }
   decoder.last = last_norms(config);
   return decoder;

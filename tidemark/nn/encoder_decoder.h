@@ -34,7 +34,8 @@ struct EncoderLayer {
   bool pre_norm = false;
   TM_FIELDS(EncoderLayer, attention, feed_forward, norm1, norm2, pre_norm)
 
-  static EncoderLayer init(const Tensor& key, const TransformerConfig& config);
+  static EncoderLayer init(const Tensor& key, const TransformerConfig& config,
+                           SourceLine where = std::source_location::current());
   // (B, T, width). options.dropout drops probabilities, within the feed-forward and what each part adds.
   Tensor operator()(const Tensor& x, const AttendOptions& options = {}) const;
 };
@@ -46,7 +47,8 @@ struct DecoderLayer {
   bool pre_norm = false;
   TM_FIELDS(DecoderLayer, attention, cross, feed_forward, norm1, norm2, norm3, pre_norm)
 
-  static DecoderLayer init(const Tensor& key, const TransformerConfig& config);
+  static DecoderLayer init(const Tensor& key, const TransformerConfig& config,
+                           SourceLine where = std::source_location::current());
   // x (B, T, width) looks at itself, then at memory (B, S, width). The dropout of `options` serves both.
   Tensor operator()(const Tensor& x, const Tensor& memory, const AttendOptions& options = {.causal = true},
                     const AttendOptions& to_memory = {}) const;
@@ -57,7 +59,8 @@ struct TransformerEncoder {
   std::vector<LayerNorm> last;  // one or none
   TM_FIELDS(TransformerEncoder, layers, last)
 
-  static TransformerEncoder init(const Tensor& key, const TransformerConfig& config);
+  static TransformerEncoder init(const Tensor& key, const TransformerConfig& config,
+                                 SourceLine where = std::source_location::current());
   Tensor operator()(const Tensor& x, const AttendOptions& options = {}) const;
 };
 
@@ -66,7 +69,8 @@ struct TransformerDecoder {
   std::vector<LayerNorm> last;  // one or none
   TM_FIELDS(TransformerDecoder, layers, last)
 
-  static TransformerDecoder init(const Tensor& key, const TransformerConfig& config);
+  static TransformerDecoder init(const Tensor& key, const TransformerConfig& config,
+                                 SourceLine where = std::source_location::current());
   Tensor operator()(const Tensor& x, const Tensor& memory, const AttendOptions& options = {.causal = true},
                     const AttendOptions& to_memory = {}) const;
 };

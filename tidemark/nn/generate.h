@@ -50,7 +50,15 @@ Tensor generate(const Model& model, const Operand& prompt, std::int64_t count, c
   };
   // The last token that is written is not read.
   const std::vector<Tensor> keys = split_key(key, 2);
-  const auto [hidden, cache] = model.hidden(given, model.cache(batch, length + count - 1));
+  const std::int64_t read = length + count - 1;
+  const auto empty = [&] {
+    if constexpr (requires { model.cache(batch, read, prompt.where()); }) {
+      return model.cache(batch, read, prompt.where());  // one that is too small is the caller's mistake
+    } else {
+      return model.cache(batch, read);
+    }
+  };
+  const auto [hidden, cache] = model.hidden(given, empty());
   const WritingState start{cache, next_token(hidden, given.at(all, -1), keys[0]), keys[1]};
   const auto [end, written] = scan(write, start, arange(count - 1));
   return concat({reshape(start.token, {batch, 1}), transpose(written)}, 1);

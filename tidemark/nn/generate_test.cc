@@ -154,6 +154,14 @@ TEST(Generate, TellsWhatIsWrong) {
   const Gpt reversible = Gpt::init(
       key(0), {.layers = 1, .width = 8, .heads = 2, .vocabulary = 5, .context = 4, .reversible = true});
   EXPECT_EQ(testing::code_of([&] { reversible.cache(1); }), ErrorCode::bad_attribute);
+  std::uint32_t line = 0;
+  try {
+    line = __LINE__, generate(reversible, zeros({1, 2}, DType::i32), 2, key(0));
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_attribute);
+    EXPECT_EQ(error.parts().where.line, line) << error.what();
+  }
 }
 
 }  // namespace

@@ -6,11 +6,12 @@
 
 namespace tidemark::nn {
 
-Gpt Gpt::init(const Tensor& key, const GptConfig& config) {
-  const std::vector<Tensor> keys = split_key(key, 3);
+Gpt Gpt::init(const Tensor& key, const GptConfig& config, SourceLine where) {
+  check_heads(config.width, config.heads, config.heads, where);
+  const std::vector<Tensor> keys = split_key({key, where}, 3);
   Gpt gpt;
-  gpt.token_table = random_normal(keys[0], {config.vocabulary, config.width}, 0, 0.02);
-  gpt.position_table = random_normal(keys[1], {config.context, config.width}, 0, 0.02);
+  gpt.token_table = random_normal({keys[0], where}, {config.vocabulary, config.width}, 0, 0.02);
+  gpt.position_table = random_normal({keys[1], where}, {config.context, config.width}, 0, 0.02);
   for (std::int64_t i = 0; i < config.layers; ++i) {
     gpt.blocks.push_back(TransformerBlock::init(fold_in(keys[2], i), config.width));
   }
@@ -41,16 +42,18 @@ Tensor Gpt::logits(const Tensor& hidden) const { return matmul(hidden, transpose
 Tensor Gpt::operator()(const Tensor& tokens, const Dropout& dropout) const {
   return logits(hidden(tokens, dropout));
 }
-LanguageCache Gpt::cache(std::int64_t batch, std::int64_t capacity) const {
+LanguageCache Gpt::cache(std::int64_t batch, std::int64_t capacity, SourceLine where) const {
   if (reversible) {
     fail(ErrorCode::bad_attribute, {.what = "a cache for a reversible model",
                                     .expected = "a model whose blocks are not reversible",
+                                    .where = where,
                                     .help = "write with gpt(tokens), which reads all tokens again"});
   }
   const std::int64_t width = token_table.size(1), context = position_table.size(0);
   if (capacity < 1 || capacity > context) {
     fail(ErrorCode::bad_attribute, {.what = fmt::format("a cache for {} tokens", capacity),
-                                    .expected = fmt::format("1 to {}, the model's context", context)});
+                                    .expected = fmt::format("1 to {}, the model's context", context),
+                                    .where = where});
   }
   LanguageCache empty{{}, scalar(0, DType::i64)};
   for (std::size_t i = 0; i < blocks.size(); ++i) {

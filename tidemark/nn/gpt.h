@@ -23,7 +23,8 @@ struct Gpt {
   bool reversible = false;
   TM_FIELDS(Gpt, token_table, position_table, blocks, norm, heads, reversible)
 
-  static Gpt init(const Tensor& key, const GptConfig& config);
+  static Gpt init(const Tensor& key, const GptConfig& config,
+                  SourceLine where = std::source_location::current());
   // (B, T ≤ context) → logits (B, T, vocabulary)
   Tensor operator()(const Tensor& tokens, const Dropout& dropout = {}) const;
   // What the logits are made of: (B, T, width).
@@ -33,8 +34,11 @@ struct Gpt {
   // One token at a time, or some: a cache for `batch` sequences of at most `capacity` tokens, and what
   // hidden(…) gives for tokens (B, T) behind those read before, beside the cache that knows them. Reading
   // beyond the capacity is an error while running. Not for reversible models.
-  LanguageCache cache(std::int64_t batch) const { return cache(batch, position_table.size(0)); }
-  LanguageCache cache(std::int64_t batch, std::int64_t capacity) const;
+  LanguageCache cache(std::int64_t batch, SourceLine where = std::source_location::current()) const {
+    return cache(batch, position_table.size(0), where);
+  }
+  LanguageCache cache(std::int64_t batch, std::int64_t capacity,
+                      SourceLine where = std::source_location::current()) const;
   std::pair<Tensor, LanguageCache> hidden(const Tensor& tokens, const LanguageCache& before) const;
 
   // The mean cross entropy of the next tokens (B, T), without the logits.

@@ -1,5 +1,7 @@
 #include "tidemark/nn/key_value_cache.h"
 
+#include <fmt/format.h>
+
 namespace tidemark::nn {
 namespace {
 
@@ -35,6 +37,14 @@ std::pair<Tensor, KeyValueCache> attend(const Tensor& q, const Tensor& k, const 
   return {attention(q, next.keys, next.values, visible), next};
 }
 
+void check_heads(std::int64_t width, std::int64_t heads, std::int64_t kv_heads, SourceLine where) {
+  if (heads >= 1 && kv_heads >= 1 && width % heads == 0 && heads % kv_heads == 0) return;
+  const std::string of_keys = kv_heads == heads ? "" : fmt::format(" and {} of keys", kv_heads);
+  fail(ErrorCode::bad_attribute,
+       {.what = fmt::format("attention of width {}, {} heads{}", width, heads, of_keys),
+        .expected = "a width that is a multiple of the heads, and they of the heads of keys",
+        .where = where});
+}
 Tensor split_heads(const Tensor& x, std::int64_t heads) {
   return transpose(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), {0, 2, 1, 3});
 }

@@ -27,6 +27,8 @@ struct KeyValueCache {
 std::pair<Tensor, KeyValueCache> attend(const Tensor& q, const Tensor& k, const Tensor& v,
                                         const KeyValueCache& cache, const Tensor& position);
 
+// Throws unless heads divide the width, and heads of keys the heads.
+void check_heads(std::int64_t width, std::int64_t heads, std::int64_t kv_heads, SourceLine where);
 // (B, T, heads · D) → (B, heads, T, D) and back.
 Tensor split_heads(const Tensor& x, std::int64_t heads);
 Tensor merge_heads(const Tensor& x);

@@ -1,5 +1,7 @@
 #include "tidemark/nn/layers.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "tidemark/ops/convolution/conv.h"
@@ -8,7 +10,7 @@
 namespace tidemark::nn {
 namespace {
 
-Tensor kernel_init(const Tensor& key, const Shape& shape) {  // variance 2 / fan in (He et al. 2015)
+Tensor kernel_init(const Operand& key, const Shape& shape) {  // variance 2 / fan in (He et al. 2015)
   const double fan_in = static_cast<double>(shape[1] * shape[2] * shape[3]);
   return random_normal(key, shape, 0, std::sqrt(2 / fan_in));
 }
@@ -23,40 +25,67 @@ ConvAttrs same_size(std::int64_t kernel, std::int64_t stride, std::int64_t group
           .groups = groups};
 }
 
+void check_images(const Operand& x, const Tensor& weight, std::int64_t groups) {
+  const Tensor& images = x.tensor();
+  const std::int64_t channels = weight.size(1) * groups;
+  if (images.rank() == 4 && images.size(1) == channels) return;
+  const auto counted = [](std::int64_t n) { return fmt::format("{} channel{}", n, n == 1 ? "" : "s"); };
+  const std::string given = images.rank() == 4 ? fmt::format(", {}", counted(images.size(1))) : "";
+  fail(ErrorCode::shape_mismatch, {.what = fmt::format("a convolution of {} over {}{}", counted(channels),
+                                                       to_string(images.type()), given),
+                                   .expected = fmt::format("images (N, {}, H, W)", channels),
+                                   .where = x.where()});
+}
+
 Tensor per_channel(const Tensor& bias) { return reshape(bias, {-1, 1, 1}); }
 
 }  // namespace
 
-Linear Linear::init(const Tensor& key, std::int64_t in, std::int64_t out) {
+Linear Linear::init(const Tensor& key, std::int64_t in, std::int64_t out, SourceLine where) {
   // Variance 1/in keeps activations at the scale of the input.
-  return {random_normal(key, {in, out}, 0, 1 / std::sqrt(static_cast<double>(in))), zeros({out})};
+  const double deviation = 1 / std::sqrt(static_cast<double>(in));
+  return {random_normal({key, where}, {in, out}, 0, deviation), zeros({out}, DType::f32, where)};
 }
-Tensor Linear::operator()(const Operand& x) const { return matmul(x, Operand(weight, x.where())) + bias; }
+Tensor Linear::operator()(const Operand& x) const {
+  return Operand(matmul(x, Operand(weight, x.where())), x.where()) + bias;
+}
 
-Conv2d Conv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel) {
-  return {kernel_init(key, {out, in, kernel, kernel}), zeros({out})};
+Conv2d Conv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
+                    SourceLine where) {
+  return {kernel_init({key, where}, {out, in, kernel, kernel}), zeros({out}, DType::f32, where)};
 }
 Tensor Conv2d::operator()(const Operand& x, std::int64_t stride) const {
+  check_images(x, weight, 1);
   const Tensor y = conv(x, weight, same_size(weight.size(-1), stride, 1));
   return y + per_channel(bias);
 }
 
 ConvNorm ConvNorm::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
-                        std::int64_t stride, std::int64_t groups) {
-  return {kernel_init(key, {out, in / groups, kernel, kernel}), BatchNorm2d::init(out), stride};
+                        std::int64_t stride, std::int64_t groups, SourceLine where) {
+  if (groups < 1 || in % groups != 0 || out % groups != 0) {
+    fail(ErrorCode::bad_attribute,
+         {.what = fmt::format("a convolution of {} and {} channels in {} groups", in, out, groups),
+          .expected = "a number of groups that divides both",
+          .where = where});
+  }
+  return {kernel_init({key, where}, {out, in / groups, kernel, kernel}), BatchNorm2d::init(out, where),
+          stride, groups};
 }
 Tensor ConvNorm::operator()(const Operand& x) const {
   NormPass batch;
   return (*this)(x, batch);
 }
 Tensor ConvNorm::operator()(const Operand& x, NormPass& pass) const {
-  const std::int64_t groups = x.tensor().size(1) / weight.size(1);
-  return pass(norm, conv(x, weight, same_size(weight.size(-1), stride, groups)));
+  check_images(x, weight, groups);
+  const Tensor y = conv(x, weight, same_size(weight.size(-1), stride, groups));
+  return pass(norm, {y, x.where()});
 }
 
-UpConv2d UpConv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel) {
+UpConv2d UpConv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
+                        SourceLine where) {
   const double deviation = std::sqrt(1 / static_cast<double>(in));  // each output pixel sees `in` numbers
-  return {random_normal(key, {in, out, kernel, kernel}, 0, deviation), zeros({out})};
+  return {random_normal({key, where}, {in, out, kernel, kernel}, 0, deviation),
+          zeros({out}, DType::f32, where)};
 }
 Tensor UpConv2d::operator()(const Operand& x) const {
   const std::int64_t kernel = weight.size(-1);
@@ -72,11 +101,11 @@ Tensor UpConv2d::operator()(const Operand& x) const {
 Dropout Dropout::use(std::int64_t number) const {
   return rate == 0 ? *this : Dropout{rate, fold_in(key, number)};
 }
-Tensor Dropout::operator()(const Tensor& x) const { return rate == 0 ? x : dropout(x, rate, key); }
+Tensor Dropout::operator()(const Operand& x) const { return rate == 0 ? x.tensor() : dropout(x, rate, key); }
 
-SelfAttention SelfAttention::init(const Tensor& key, std::int64_t width) {
-  const std::vector<Tensor> keys = split_key(key, 2);
-  return {Linear::init(keys[0], width, 3 * width), Linear::init(keys[1], width, width)};
+SelfAttention SelfAttention::init(const Tensor& key, std::int64_t width, SourceLine where) {
+  const std::vector<Tensor> keys = split_key({key, where}, 2);
+  return {Linear::init(keys[0], width, 3 * width, where), Linear::init(keys[1], width, width, where)};
 }
 std::vector<Tensor> SelfAttention::queries_keys_values(const Tensor& x, std::int64_t heads) const {
   // Heads are told apart before q, k and v are, and merged by the product that follows: so all of it is

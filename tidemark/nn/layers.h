@@ -15,16 +15,18 @@ struct Linear {
   Tensor bias;    // (out)
   TM_FIELDS(Linear, weight, bias)
 
-  static Linear init(const Tensor& key, std::int64_t in, std::int64_t out);
+  static Linear init(const Tensor& key, std::int64_t in, std::int64_t out,
+                     SourceLine where = std::source_location::current());
   Tensor operator()(const Operand& x) const;  // (…, in) → (…, out)
 };
 
 struct Conv2d {
-  Tensor weight;  // (out, in/groups, k, k)
+  Tensor weight;  // (out, in, k, k)
   Tensor bias;    // (out)
   TM_FIELDS(Conv2d, weight, bias)
 
-  static Conv2d init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel);
+  static Conv2d init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
+                     SourceLine where = std::source_location::current());
   Tensor operator()(const Operand& x,
                     std::int64_t stride = 1) const;  // (N, in, H, W), padding keeps H and W / stride
 };
@@ -33,12 +35,13 @@ struct Conv2d {
 struct ConvNorm {
   Tensor weight;  // (out, in/groups, k, k)
   BatchNorm2d norm;
-  std::int64_t stride = 1;
-  TM_FIELDS(ConvNorm, weight, norm, stride)
+  std::int64_t stride = 1, groups = 1;
+  TM_FIELDS(ConvNorm, weight, norm, stride, groups)
 
   // groups = in = out: each channel for itself.
   static ConvNorm init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
-                       std::int64_t stride = 1, std::int64_t groups = 1);
+                       std::int64_t stride = 1, std::int64_t groups = 1,
+                       SourceLine where = std::source_location::current());
   // (N, in, H, W) → (N, out, ⌈H/stride⌉, ⌈W/stride⌉)
   Tensor operator()(const Operand& x) const;
   Tensor operator()(const Operand& x, NormPass& pass) const;
@@ -50,7 +53,8 @@ struct UpConv2d {
   Tensor bias;    // (out)
   TM_FIELDS(UpConv2d, weight, bias)
 
-  static UpConv2d init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel);
+  static UpConv2d init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
+                       SourceLine where = std::source_location::current());
   Tensor operator()(const Operand& x) const;  // (N, in, H, W) → (N, out, kH, kW)
 };
 
@@ -62,14 +66,15 @@ struct Dropout {
   TM_FIELDS(Dropout, rate, key)
 
   Dropout use(std::int64_t number) const;
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Operand& x) const;
 };
 
 struct SelfAttention {
   Linear qkv, out;  // (width, 3 width), (width, width)
   TM_FIELDS(SelfAttention, qkv, out)
 
-  static SelfAttention init(const Tensor& key, std::int64_t width);
+  static SelfAttention init(const Tensor& key, std::int64_t width,
+                            SourceLine where = std::source_location::current());
   // (B, T, width); probabilities are dropped.
   Tensor operator()(const Tensor& x, std::int64_t heads, bool causal, const Dropout& dropout = {}) const;
   // Causal, of tokens from `position` on behind those in the cache.

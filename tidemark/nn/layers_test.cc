@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/errors.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark::nn {
@@ -31,6 +32,19 @@ TEST(ConvNorm, GivesChannelsOfMeanZeroAndVarianceOne) {
   const Tensor y = ConvNorm::init(key(1), 3, 4, 1)(random_normal(key(2), {8, 3, 5, 5}, 2, 3));
   for (double m : mean(y, {0, 2, 3}).to_vector()) EXPECT_NEAR(m, 0, 1e-5);
   for (double v : var(y, {0, 2, 3}).to_vector()) EXPECT_NEAR(v, 1, 1e-3);
+}
+
+TEST(Dropout, RefusesARateOnTheLineOfItsUse) {
+  const Tensor x = ones({3});
+  EXPECT_EQ(Dropout{}(x).to_vector(), x.to_vector());
+  std::uint32_t line = 0;
+  try {
+    line = __LINE__, Dropout{1.5, key(1)}(x);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_attribute);
+    EXPECT_EQ(error.parts().where.line, line) << error.what();
+  }
 }
 
 TEST(SelfAttention, DropsNothingUnlessAsked) {
@@ -76,6 +90,46 @@ TEST(SelfAttention, TakesMemoryLinearInTheLength) {
     return static_cast<double>(step.plan().peak().count);
   };
   EXPECT_LT(peak(1024), 2.1 * peak(512));
+}
+
+TEST(ConvNorm, KnowsItsChannelsByItself) {
+  const ConvNorm one = ConvNorm::init(key(1), 1, 6, 3), each = ConvNorm::init(key(1), 6, 6, 3, 1, 6);
+  EXPECT_EQ(each.groups, 6);
+  EXPECT_EQ(each(ones({2, 6, 4, 4})).shape(), (Shape{2, 6, 4, 4}));
+  for (const std::int64_t channels : {2, 3, 6}) {
+    EXPECT_EQ(testing::code_of([&] {
+                one(ones({2, channels, 4, 4}));
+              }),
+              ErrorCode::shape_mismatch)
+        << channels;
+  }
+  for (const std::int64_t channels : {1, 3, 12}) {
+    EXPECT_EQ(testing::code_of([&] {
+                each(ones({2, channels, 4, 4}));
+              }),
+              ErrorCode::shape_mismatch)
+        << channels;
+  }
+  EXPECT_EQ(testing::code_of([&] { one(ones({1, 4, 4})); }), ErrorCode::shape_mismatch);
+  for (const std::int64_t groups : {-1, 0, 4}) {
+    EXPECT_EQ(testing::code_of([&] { ConvNorm::init(key(1), 6, 6, 3, 1, groups); }),
+              ErrorCode::bad_attribute);
+  }
+}
+
+TEST(Conv2d, NamesTheChannelsAndTheLine) {
+  const Conv2d layer = Conv2d::init(key(1), 2, 6, 3);
+  const Tensor images = ones({1, 3, 4, 4});
+  std::uint32_t line = 0;
+  try {
+    line = __LINE__, layer(images);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::shape_mismatch);
+    EXPECT_EQ(error.parts().where.line, line);
+    EXPECT_NE(error.parts().what.find("2 channels"), std::string::npos) << error.what();
+    EXPECT_NE(error.parts().what.find("3 channels"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

@@ -12,8 +12,9 @@ Tensor matrix(const Tensor& key, std::int64_t in, std::int64_t out) {
 }  // namespace
 
 RotaryAttention RotaryAttention::init(const Tensor& key, std::int64_t width, std::int64_t heads,
-                                      std::int64_t kv_heads) {
-  const std::vector<Tensor> keys = split_key(key, 4);
+                                      std::int64_t kv_heads, SourceLine where) {
+  check_heads(width, heads, kv_heads, where);
+  const std::vector<Tensor> keys = split_key({key, where}, 4);
   const std::int64_t kv_width = width / heads * kv_heads;
   return {matrix(keys[0], width, width),
           matrix(keys[1], width, width),
@@ -49,10 +50,10 @@ Tensor SwiGlu::operator()(const Tensor& x) const {
   return matmul(opened * matmul(x, up), down);
 }
 
-LlamaBlock LlamaBlock::init(const Tensor& key, const LlamaConfig& config) {
+LlamaBlock LlamaBlock::init(const Tensor& key, const LlamaConfig& config, SourceLine where) {
   const std::vector<Tensor> keys = split_key(key, 2);
   return {RmsNorm::init(config.width), RmsNorm::init(config.width),
-          RotaryAttention::init(keys[0], config.width, config.heads, config.kv_heads),
+          RotaryAttention::init(keys[0], config.width, config.heads, config.kv_heads, where),
           SwiGlu::init(keys[1], config.width, config.hidden)};
 }
 Tensor LlamaBlock::operator()(const Tensor& x, const Rotary& rotary) const {
@@ -68,12 +69,12 @@ std::pair<Tensor, KeyValueCache> LlamaBlock::operator()(const Tensor& x, const R
   return {h + feed_forward(norm2(h)), std::move(next)};
 }
 
-Llama Llama::init(const Tensor& key, const LlamaConfig& config) {
+Llama Llama::init(const Tensor& key, const LlamaConfig& config, SourceLine where) {
   const std::vector<Tensor> keys = split_key(key, 3);
   Llama llama;
   llama.token_table = random_normal(keys[0], {config.vocabulary, config.width}, 0, 0.02);
   for (std::int64_t i = 0; i < config.layers; ++i) {
-    llama.blocks.push_back(LlamaBlock::init(fold_in(keys[1], i), config));
+    llama.blocks.push_back(LlamaBlock::init(fold_in(keys[1], i), config, where));
   }
   llama.norm = RmsNorm::init(config.width);
   llama.head = matrix(keys[2], config.width, config.vocabulary);

@@ -20,7 +20,7 @@ struct RotaryAttention {
   TM_FIELDS(RotaryAttention, q, out, k, v, heads, kv_heads)
 
   static RotaryAttention init(const Tensor& key, std::int64_t width, std::int64_t heads,
-                              std::int64_t kv_heads);
+                              std::int64_t kv_heads, SourceLine where = std::source_location::current());
   Tensor operator()(const Tensor& x, const Rotary& rotary) const;  // (B, T, width), causal
   // Of tokens from `position` on behind those in the cache; `rotary` is of their positions.
   std::pair<Tensor, KeyValueCache> operator()(const Tensor& x, const Rotary& rotary,
@@ -44,7 +44,8 @@ struct LlamaBlock {
   SwiGlu feed_forward;
   TM_FIELDS(LlamaBlock, norm1, norm2, attention, feed_forward)
 
-  static LlamaBlock init(const Tensor& key, const LlamaConfig& config);
+  static LlamaBlock init(const Tensor& key, const LlamaConfig& config,
+                         SourceLine where = std::source_location::current());
   Tensor operator()(const Tensor& x, const Rotary& rotary) const;  // (B, T, width)
   std::pair<Tensor, KeyValueCache> operator()(const Tensor& x, const Rotary& rotary,
                                               const KeyValueCache& cache, const Tensor& position) const;
@@ -57,7 +58,8 @@ struct Llama {
   Tensor head;  // (width, vocabulary)
   TM_FIELDS(Llama, token_table, blocks, norm, head)
 
-  static Llama init(const Tensor& key, const LlamaConfig& config);
+  static Llama init(const Tensor& key, const LlamaConfig& config,
+                    SourceLine where = std::source_location::current());
   Tensor operator()(const Tensor& tokens) const;  // (B, T) → logits (B, T, vocabulary)
   Tensor hidden(const Tensor& tokens) const;      // what they are made of: (B, T, width)
   Tensor logits(const Tensor& hidden) const;      // (…, width) → (…, vocabulary)

@@ -17,6 +17,21 @@ void check_same_shape(std::string_view loss, const Operand& x, const Operand& y)
                                    .where = x.where()});
 }
 
+Shape without_last(const Shape& shape) {
+  Shape result;
+  for (int i = 0; i + 1 < shape.rank(); ++i) result.push_back(shape[i]);
+  return result;
+}
+
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  if (from.rank() > to.rank()) return false;
+  for (int i = 1; i <= from.rank(); ++i) {
+    const std::int64_t size = from[from.rank() - i];
+    if (size != 1 && size != to[to.rank() - i]) return false;
+  }
+  return true;
+}
+
 void check_number(std::string_view loss, std::string_view name, double value, bool good,
                   std::string_view expected, const Operand& x) {
   if (good) return;
@@ -30,14 +45,15 @@ struct Counted {
   Tensor labels;
   Tensor ignored, weights;  // empty where none is ignored, and where all count alike
 };
-Counted counted(const Tensor& labels, const ClassLossOptions& options, DType dtype) {
+Counted counted(const Operand& given, const ClassLossOptions& options, DType dtype) {
+  const Tensor& labels = given.tensor();
   Counted result{labels, {}, {}};
   if (options.ignore) {
     result.ignored = labels == *options.ignore;
     result.labels = select(result.ignored, zeros_like(labels), labels);
   }
   if (!options.weights.empty()) {
-    result.weights = cast(take(options.weights, result.labels, 0), dtype);
+    result.weights = cast(take({options.weights, given.where()}, result.labels, 0), dtype);
     if (options.ignore) result.weights = select(result.ignored, zeros_like(result.weights), result.weights);
   } else if (options.ignore) {
     result.weights = cast(!result.ignored, dtype);
@@ -75,6 +91,8 @@ Tensor finished_class_loss(Tensor losses, const Tensor& log_probabilities, const
     if (options.ignore) spread = select(counts.ignored, zeros_like(spread), spread);
     losses = losses * (1 - options.smoothing) + spread;
   }
+  const bool mean = options.reduction == Reduction::mean || options.reduction == Reduction::batch_mean;
+  if (mean && losses.count() == 0) return sum(losses);  // 0: nothing counts
   if (options.reduction != Reduction::mean || counts.weights.empty()) {
     return reduced(losses, options.reduction);
   }
@@ -111,7 +129,7 @@ Tensor classification_loss(const Operand& logits, const Operand& labels, const C
   const CrossEntropyAttrs attrs{.ignore = options.ignore.has_value(),
                                 .ignore_index = options.ignore.value_or(0)};
   const Tensor losses = cross_entropy(logits, labels, attrs);
-  const Counted counts = counted(labels.tensor(), options, losses.dtype());
+  const Counted counts = counted(labels, options, losses.dtype());
   const Tensor spread = options.smoothing > 0 ? log_softmax(cast(logits, losses.dtype())) : Tensor();
   return finished_class_loss(losses, spread, counts, options);
 }
@@ -119,15 +137,15 @@ Tensor classification_loss(const Operand& logits, const Operand& labels, const C
 Tensor nll_loss(const Operand& log_probabilities, const Operand& labels, const ClassLossOptions& options) {
   check_class_options("nll_loss", log_probabilities, options);
   const Tensor& x = log_probabilities.tensor();
-  if (x.rank() == 0 || labels.tensor().shape() != sum(x, {-1}).shape()) {
+  if (x.rank() == 0 || labels.tensor().shape() != without_last(x.shape())) {
     fail(ErrorCode::shape_mismatch, {.what = fmt::format("nll_loss of {} and labels {}", to_string(x.type()),
                                                          to_string(labels.tensor().type())),
                                      .expected = "(…, classes) and labels (…)",
                                      .where = log_probabilities.where()});
   }
   const Tensor wide = cast(log_probabilities, loss_dtype(x));
-  const Counted counts = counted(labels.tensor(), options, wide.dtype());
-  Tensor losses = -squeeze(gather(wide, expand_dims(counts.labels, -1), -1), -1);
+  const Counted counts = counted(labels, options, wide.dtype());
+  Tensor losses = -squeeze(gather({wide, labels.where()}, expand_dims(counts.labels, -1), -1), -1);
   if (options.ignore) losses = select(counts.ignored, zeros_like(losses), losses);
   return finished_class_loss(losses, wide, counts, options);
 }
@@ -141,6 +159,14 @@ Tensor binary_loss(const Operand& x, const Operand& y, Reduction reduction) {
 
 Tensor binary_logits_loss(const Operand& logits, const Operand& y, const BinaryLogitsOptions& options) {
   check_same_shape("binary_logits_loss", logits, y);
+  if (const Tensor& weight = options.positive_weight;
+      !weight.empty() && !broadcasts_to(weight.shape(), logits.tensor().shape())) {
+    fail(ErrorCode::shape_mismatch,
+         {.what = fmt::format("binary_logits_loss of {} with positive_weight {}",
+                              to_string(logits.tensor().type()), to_string(weight.type())),
+          .expected = "a weight whose shape broadcasts to that of the logits",
+          .where = logits.where()});
+  }
   const Tensor wide = cast(logits, loss_dtype(logits.tensor())), target = cast(y, wide.dtype());
   Tensor positive = target * softplus(-wide);
   if (!options.positive_weight.empty()) positive = positive * cast(options.positive_weight, wide.dtype());
@@ -186,6 +212,14 @@ Tensor divergence_loss(const Operand& log_q, const Operand& p, const DivergenceO
 Tensor cosine_loss(const Operand& x, const Operand& y, const Operand& labels, double margin,
                    Reduction reduction) {
   check_same_shape("cosine_loss", x, y);
+  const Tensor& vectors = x.is_number() ? y.tensor() : x.tensor();
+  if (vectors.rank() == 0 || labels.tensor().shape() != without_last(vectors.shape())) {
+    fail(ErrorCode::shape_mismatch,
+         {.what = fmt::format("cosine_loss of {} and labels {}", to_string(vectors.type()),
+                              to_string(labels.tensor().type())),
+          .expected = "vectors (…, D) and labels (…)",
+          .where = x.where()});
+  }
   constexpr double eps = 1e-12;  // under the roots, so that a vector of zeros has a cosine and a gradient
   const Tensor dot = sum(x * y, {-1}), xx = sum(square(x), {-1}) + eps, yy = sum(square(y), {-1}) + eps;
   const Tensor cosine = dot / sqrt(xx * yy), alike = labels > 0;

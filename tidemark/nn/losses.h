@@ -34,8 +34,8 @@ Tensor nll_loss(const Operand& log_probabilities, const Operand& labels,
 // The cross entropy of targets y in [0, 1] and probabilities x. Logarithms are cut at -100, so that a sure
 // and wrong answer costs 100 and its gradient there is 0.
 Tensor binary_loss(const Operand& x, const Operand& y, Reduction reduction = Reduction::mean);
-// The same with x = sigmoid(logits), exact at any logits. positive_weight, broadcast to y: how much more
-// positives count; empty: no more.
+// The same with x = sigmoid(logits), exact at any logits. positive_weight, which broadcasts to the logits and
+// never enlarges them: how much more positives count; empty: no more.
 struct BinaryLogitsOptions {
   Reduction reduction = Reduction::mean;
   Tensor positive_weight = {};

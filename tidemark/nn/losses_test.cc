@@ -194,5 +194,58 @@ TEST(Reduction, IsTheSameForAll) {
   EXPECT_EQ(absolute_error(zeros({0}), zeros({0}), Reduction::sum).item(), 0);
 }
 
+TEST(ClassificationLoss, OfNoExamplesIsZero) {
+  const Tensor logits = zeros({0, 4}, DType::f64), labels = zeros({0}, DType::i64);
+  for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::batch_mean}) {
+    for (const double smoothing : {0.0, 0.1}) {
+      const ClassLossOptions options{.reduction = reduction, .smoothing = smoothing};
+      EXPECT_EQ(classification_loss(logits, labels, options).item(), 0);
+      EXPECT_EQ(nll_loss(logits, labels, options).item(), 0);
+    }
+  }
+  EXPECT_EQ(grad([&](Tensor x) { return classification_loss(x, labels); })(logits).shape(), (Shape{0, 4}));
+}
+
+TEST(ClassificationLoss, OffersAnOptionThatItHas) {
+  const Tensor logits = draw(1, {2, 3}), labels = whole({-1, 0});
+  std::uint32_t line = 0;
+  try {
+    line = __LINE__, classification_loss(logits, labels);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::index_out_of_range);
+    EXPECT_EQ(error.parts().where.line, line) << error.what();
+    EXPECT_NE(error.parts().help.find("{.ignore = -1}"), std::string::npos) << error.what();
+  }
+  EXPECT_GT(classification_loss(logits, labels, {.ignore = -1}).item(), 0);
+  try {
+    line = __LINE__, nll_loss(logits, labels);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.parts().where.line, line) << error.what();
+  }
+}
+
+TEST(Losses, DoNotBroadcastWhatShouldBeOneForEach) {
+  const Tensor x = draw(1, {3, 4}), y = draw(2, {3, 4}), labels = whole({1, -1, 1});
+  for (const Shape& shape : {Shape{3, 1}, Shape{1, 3}}) {
+    EXPECT_EQ(testing::code_of([&] { cosine_loss(x, y, reshape(labels, shape)); }),
+              ErrorCode::shape_mismatch);
+  }
+  EXPECT_EQ(testing::code_of([&] { cosine_loss(x, y, whole({1})); }), ErrorCode::shape_mismatch);
+  for (const Shape& shape : {Shape{5, 3, 4}, Shape{1, 3, 4}, Shape{3}, Shape{2, 4}}) {
+    const BinaryLogitsOptions options{.positive_weight = ones(shape)};
+    EXPECT_EQ(testing::code_of([&] { binary_logits_loss(x, sigmoid(y), options); }),
+              ErrorCode::shape_mismatch)
+        << to_string(shape);
+  }
+  const Tensor target = sigmoid(y);
+  const double plain = binary_logits_loss(x, target).item();
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{4}, Shape{3, 1}, Shape{1, 4}, Shape{3, 4}}) {
+    const BinaryLogitsOptions options{.positive_weight = ones(shape)};
+    EXPECT_EQ(binary_logits_loss(x, target, options).item(), plain) << to_string(shape);
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::nn

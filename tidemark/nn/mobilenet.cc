@@ -38,20 +38,20 @@ MobileNet MobileNet::init(const Tensor& key, const MobileNetConfig& config) {
   net.dropout_rate = config.dropout;
   return net;
 }
-Tensor MobileNet::operator()(const Tensor& images, const Tensor& key) const {
+Tensor MobileNet::operator()(const Operand& images, const Tensor& key) const {
   NormPass batch;
   return head(dropout(features(images, batch), dropout_rate, key));
 }
-std::pair<Tensor, NormStatistics> MobileNet::train(const Tensor& images, const Tensor& key,
+std::pair<Tensor, NormStatistics> MobileNet::train(const Operand& images, const Tensor& key,
                                                    const NormStatistics& running) const {
   NormPass pass = NormPass::training(running);
   Tensor logits = head(dropout(features(images, pass), dropout_rate, key));
-  return {std::move(logits), pass.statistics()};
+  return {std::move(logits), pass.statistics(images.where())};
 }
-Tensor MobileNet::infer(const Tensor& images, const NormStatistics& running) const {
+Tensor MobileNet::infer(const Operand& images, const NormStatistics& running) const {
   NormPass pass = NormPass::inference(running);
   const Tensor seen = features(images, pass);
-  pass.check_all_used();
+  pass.check_all_used(images.where());
   return head(seen);
 }
 std::vector<BatchNorm2d> MobileNet::norms() const {
@@ -63,7 +63,7 @@ std::vector<BatchNorm2d> MobileNet::norms() const {
   list.push_back(last.norm);
   return list;
 }
-Tensor MobileNet::features(const Tensor& images, NormPass& pass) const {
+Tensor MobileNet::features(const Operand& images, NormPass& pass) const {
   Tensor h = relu6(stem(images, pass));
   for (const InvertedResidual& block : blocks) h = block(h, pass);
   return mean(relu6(last(h, pass)), {2, 3});

@@ -37,16 +37,16 @@ struct MobileNet {
 
   static MobileNet init(const Tensor& key, const MobileNetConfig& config);
   // (N, 3, H, W) → logits (N, classes), by the statistics of the batch; `key` chooses what is dropped.
-  Tensor operator()(const Tensor& images, const Tensor& key) const;
+  Tensor operator()(const Operand& images, const Tensor& key) const;
   // The same, and running statistics moved towards the batch's; and by running statistics (batch_norm.h),
   // where nothing is dropped.
-  std::pair<Tensor, NormStatistics> train(const Tensor& images, const Tensor& key,
+  std::pair<Tensor, NormStatistics> train(const Operand& images, const Tensor& key,
                                           const NormStatistics& running) const;
-  Tensor infer(const Tensor& images, const NormStatistics& running) const;
+  Tensor infer(const Operand& images, const NormStatistics& running) const;
   std::vector<BatchNorm2d> norms() const;  // in the order in which they are used
 
  private:
-  Tensor features(const Tensor& images, NormPass& pass) const;  // (N, last)
+  Tensor features(const Operand& images, NormPass& pass) const;  // (N, last)
 };
 
 }  // namespace tidemark::nn

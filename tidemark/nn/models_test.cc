@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tests/support/errors.h"
 #include "tests/support/tiny_models.h"
 
 namespace tidemark::nn {
@@ -97,6 +98,53 @@ TEST(Models, TrainInBf16WithF32Moments) {
   }
   EXPECT_LT(losses.back(), losses.front() - 0.1);
   EXPECT_EQ(state.parameters.token_table.dtype(), DType::bf16);
+}
+
+TEST(Models, OfImagesRefuseOtherChannels) {
+  const Tensor images = ones({2, 6, 8, 8});
+  const ResNet resnet = ResNet::init(key(0), {.depths = {1}, .width = 6, .classes = 2, .small_images = true});
+  EXPECT_EQ(testing::code_of([&] { resnet(images); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(testing::code_of([&] { resnet.infer(images, fresh_statistics(resnet)); }),
+            ErrorCode::shape_mismatch);
+  const UNet unet = UNet::init(key(0), {.channels = 1, .classes = 2, .width = 6, .levels = 1});
+  EXPECT_EQ(testing::code_of([&] { unet(images); }), ErrorCode::shape_mismatch);
+  const MobileNet mobile =
+      MobileNet::init(key(0), {.stem = 8, .last = 16, .classes = 3, .stages = {{1, 8, 1, 1}}});
+  EXPECT_EQ(testing::code_of([&] { mobile(images, key(1)); }), ErrorCode::shape_mismatch);
+  std::uint32_t line = 0;
+  try {
+    line = __LINE__, resnet(images);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.parts().where.line, line) << error.what();
+  }
+}
+
+TEST(Models, OfAttentionRefuseHeadsThatDoNotDivideTheWidth) {
+  for (const std::int64_t heads : {-1, 0, 2, 18}) {
+    EXPECT_EQ(testing::code_of([&] {
+                Gpt::init(key(0), {.layers = 1, .width = 9, .heads = heads, .vocabulary = 5, .context = 4});
+              }),
+              ErrorCode::bad_attribute)
+        << heads;
+    EXPECT_EQ(testing::code_of([&] {
+                Vit::init(key(0),
+                          {.layers = 1, .width = 9, .heads = heads, .patch = 4, .side = 8, .classes = 3});
+              }),
+              ErrorCode::bad_attribute)
+        << heads;
+  }
+  EXPECT_EQ(testing::code_of([&] { Vit::init(key(0), {.layers = 1, .width = 8, .heads = 2, .patch = 0}); }),
+            ErrorCode::bad_attribute);
+  const LlamaConfig shared{.layers = 1, .width = 12, .heads = 3, .kv_heads = 2, .hidden = 8, .vocabulary = 5};
+  std::uint32_t line = 0;
+  try {
+    line = __LINE__, Llama::init(key(0), shared);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_attribute);
+    EXPECT_EQ(error.parts().where.line, line) << error.what();
+  }
 }
 
 }  // namespace

@@ -66,10 +66,10 @@ SparseExperts::Result SparseExperts::operator()(const Tensor& x) const {
   return {y, balance};
 }
 
-MoeBlock MoeBlock::init(const Tensor& key, const MoeConfig& config) {
+MoeBlock MoeBlock::init(const Tensor& key, const MoeConfig& config, SourceLine where) {
   const std::vector<Tensor> keys = split_key(key, 2);
   return {RmsNorm::init(config.width), RmsNorm::init(config.width),
-          RotaryAttention::init(keys[0], config.width, config.heads, config.kv_heads),
+          RotaryAttention::init(keys[0], config.width, config.heads, config.kv_heads, where),
           SparseExperts::init(keys[1], config)};
 }
 SparseExperts::Result MoeBlock::operator()(const Tensor& x, const Rotary& rotary) const {
@@ -78,12 +78,12 @@ SparseExperts::Result MoeBlock::operator()(const Tensor& x, const Rotary& rotary
   return {h + reshape(mixed.y, h.shape()), mixed.balance};
 }
 
-Moe Moe::init(const Tensor& key, const MoeConfig& config) {
+Moe Moe::init(const Tensor& key, const MoeConfig& config, SourceLine where) {
   const std::vector<Tensor> keys = split_key(key, 3);
   Moe moe;
   moe.token_table = random_normal(keys[0], {config.vocabulary, config.width}, 0, 0.02);
   for (std::int64_t i = 0; i < config.layers; ++i) {
-    moe.blocks.push_back(MoeBlock::init(fold_in(keys[1], i), config));
+    moe.blocks.push_back(MoeBlock::init(fold_in(keys[1], i), config, where));
   }
   moe.norm = RmsNorm::init(config.width);
   moe.head = random_normal(keys[2], {config.width, config.vocabulary}, 0,

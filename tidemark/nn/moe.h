@@ -44,7 +44,8 @@ struct MoeBlock {
   SparseExperts experts;
   TM_FIELDS(MoeBlock, norm1, norm2, attention, experts)
 
-  static MoeBlock init(const Tensor& key, const MoeConfig& config);
+  static MoeBlock init(const Tensor& key, const MoeConfig& config,
+                       SourceLine where = std::source_location::current());
   SparseExperts::Result operator()(const Tensor& x, const Rotary& rotary) const;  // (B, T, width)
 };
 
@@ -60,7 +61,8 @@ struct Moe {
     Tensor balance;  // mean over the layers
   };
 
-  static Moe init(const Tensor& key, const MoeConfig& config);
+  static Moe init(const Tensor& key, const MoeConfig& config,
+                  SourceLine where = std::source_location::current());
   Result operator()(const Tensor& tokens) const;  // (B, T) → logits
   Result hidden(const Tensor& tokens) const;      // what they are made of
   // The mean cross entropy of the next tokens (B, T), without the logits, and a little of the balance, which

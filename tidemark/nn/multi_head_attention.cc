@@ -34,14 +34,10 @@ Tensor joined_mask(const AttendOptions& options, const Operand& from) {
 }  // namespace
 
 MultiHeadAttention MultiHeadAttention::init(const Tensor& key, std::int64_t width, std::int64_t heads,
-                                            std::int64_t kv_heads) {
+                                            std::int64_t kv_heads, SourceLine where) {
   if (kv_heads == 0) kv_heads = heads;
-  if (heads < 1 || kv_heads < 1 || width % heads != 0 || heads % kv_heads != 0) {
-    fail(ErrorCode::bad_attribute,
-         {.what = fmt::format("attention of width {}, {} heads and {} of keys", width, heads, kv_heads),
-          .expected = "a width that is a multiple of the heads, and they of the heads of keys"});
-  }
-  const std::vector<Tensor> keys = split_key(key, 4);
+  check_heads(width, heads, kv_heads, where);
+  const std::vector<Tensor> keys = split_key({key, where}, 4);
   const std::int64_t kv_width = width / heads * kv_heads;
   return {Linear::init(keys[0], width, width),
           Linear::init(keys[1], width, kv_width),

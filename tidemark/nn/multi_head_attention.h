@@ -21,7 +21,8 @@ struct MultiHeadAttention {
 
   // kv_heads 0: as many as heads.
   static MultiHeadAttention init(const Tensor& key, std::int64_t width, std::int64_t heads,
-                                 std::int64_t kv_heads = 0);
+                                 std::int64_t kv_heads = 0,
+                                 SourceLine where = std::source_location::current());
   // x (B, T, width) asks, `from` (B, S, width) answers: (B, T, width). A query that may look nowhere gets
   // out.bias.
   Tensor operator()(const Operand& x, const Operand& from, const AttendOptions& options = {}) const;

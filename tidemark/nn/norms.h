@@ -11,7 +11,7 @@ struct LayerNorm {
   Tensor gain, bias;  // (width)
   TM_FIELDS(LayerNorm, gain, bias)
 
-  static LayerNorm init(std::int64_t width);
+  static LayerNorm init(std::int64_t width, SourceLine where = std::source_location::current());
   Tensor operator()(const Operand& x) const;  // over the last dimension
 };
 
@@ -19,7 +19,7 @@ struct RmsNorm {
   Tensor gain;  // (width)
   TM_FIELDS(RmsNorm, gain)
 
-  static RmsNorm init(std::int64_t width);
+  static RmsNorm init(std::int64_t width, SourceLine where = std::source_location::current());
   Tensor operator()(const Operand& x) const;  // over the last dimension
 };
 
@@ -28,7 +28,8 @@ struct GroupNorm {
   std::int64_t groups = 1;
   TM_FIELDS(GroupNorm, gain, bias, groups)
 
-  static GroupNorm init(std::int64_t channels, std::int64_t groups);
+  static GroupNorm init(std::int64_t channels, std::int64_t groups,
+                        SourceLine where = std::source_location::current());
   Tensor operator()(const Operand& x) const;  // (N, C, …): each group of an example's channels
 };
 
@@ -36,7 +37,7 @@ struct InstanceNorm {
   Tensor gain, bias;  // (channels)
   TM_FIELDS(InstanceNorm, gain, bias)
 
-  static InstanceNorm init(std::int64_t channels);
+  static InstanceNorm init(std::int64_t channels, SourceLine where = std::source_location::current());
   Tensor operator()(const Operand& x) const;  // (N, C, …): each channel of an example
 };
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tidemark/nn/lengths.h"
 #include "tidemark/trace/control_flow.h"
 
 namespace tidemark::nn {
@@ -27,14 +28,19 @@ void check_sequence(std::string_view layer, const Operand& x, const Tensor& inpu
 
 // `advance(state, what a step's input adds to the gates)` gives the next state, whose `hidden` is the output.
 template <class State, class Advance>
-std::pair<Tensor, State> over_time(const Tensor& from_input, const State& start, const Advance& advance,
+std::pair<Tensor, State> over_time(const Operand& projected, const State& start, const Advance& advance,
                                    const SequenceOptions& options) {
+  const Tensor& from_input = projected.tensor();
   const std::int64_t steps = from_input.size(0), batch = from_input.size(1);
+  const Tensor lengths =
+      options.lengths.empty()
+          ? Tensor()
+          : checked_lengths("a recurrent layer", {options.lengths, projected.where()}, steps);
   const auto turned = [&](const Tensor& x) { return options.reverse ? flip(x, {0}) : x; };
   const auto step = [&](const State& before, const std::pair<Tensor, Tensor>& now) {
     State after = advance(before, now.second);
-    if (options.lengths.empty()) return std::pair(after, after.hidden);
-    const Tensor inside = cast(now.first, options.lengths.dtype()) < options.lengths;
+    if (lengths.empty()) return std::pair(after, after.hidden);
+    const Tensor inside = now.first < lengths;
     const Tensor running = broadcast(reshape(inside, {batch, 1}), after.hidden.shape());
     const Tensor output = select(running, after.hidden, zeros_like(after.hidden));
     const auto kept = [&](const Tensor& x, const Tensor& old) { return select(running, x, old); };
@@ -48,12 +54,12 @@ std::pair<Tensor, State> over_time(const Tensor& from_input, const State& start,
 
 }  // namespace
 
-LstmLayer LstmLayer::init(const Tensor& key, std::int64_t in, std::int64_t width) {
-  const std::vector<Tensor> keys = split_key(key, 2);
+LstmLayer LstmLayer::init(const Tensor& key, std::int64_t in, std::int64_t width, SourceLine where) {
+  const std::vector<Tensor> keys = split_key({key, where}, 2);
   const double deviation = 1 / std::sqrt(static_cast<double>(in + width));
   // A forget gate that starts open lets gradients pass (Jozefowicz et al. 2015).
-  return {random_normal(keys[0], {in, 4 * width}, 0, deviation),
-          random_normal(keys[1], {width, 4 * width}, 0, deviation),
+  return {random_normal({keys[0], where}, {in, 4 * width}, 0, deviation),
+          random_normal({keys[1], where}, {width, 4 * width}, 0, deviation),
           concat({zeros({width}), ones({width}), zeros({2 * width})}, 0)};
 }
 Tensor LstmLayer::operator()(const Tensor& x) const {
@@ -86,14 +92,15 @@ std::pair<Tensor, LstmState> LstmLayer::scanned(const Operand& x, const LstmStat
     const Tensor cell = kept + entrance * tanh(gate[2]), exit = sigmoid(gate[3]);
     return LstmState{exit * tanh(cell), cell};
   };
-  return over_time(matmul(x, input) + bias, start, advance, options);
+  return over_time({matmul(x, input) + bias, x.where()}, start, advance, options);
 }
 
-GruLayer GruLayer::init(const Tensor& key, std::int64_t in, std::int64_t width) {
-  const std::vector<Tensor> keys = split_key(key, 2);
+GruLayer GruLayer::init(const Tensor& key, std::int64_t in, std::int64_t width, SourceLine where) {
+  const std::vector<Tensor> keys = split_key({key, where}, 2);
   const double deviation = 1 / std::sqrt(static_cast<double>(in + width));
-  return {random_normal(keys[0], {in, 3 * width}, 0, deviation),
-          random_normal(keys[1], {width, 3 * width}, 0, deviation), zeros({3 * width}), zeros({3 * width})};
+  return {random_normal({keys[0], where}, {in, 3 * width}, 0, deviation),
+          random_normal({keys[1], where}, {width, 3 * width}, 0, deviation), zeros({3 * width}),
+          zeros({3 * width})};
 }
 GruState GruLayer::start(std::int64_t batch) const {
   return {zeros({batch, hidden.size(0)}, hidden.dtype())};
@@ -108,7 +115,7 @@ std::pair<Tensor, GruState> GruLayer::scanned(const Operand& x, const GruState& 
     const Tensor fresh = tanh(in[2] + reset * old[2]);
     return GruState{fresh + update * (before.hidden - fresh)};
   };
-  return over_time(matmul(x, input) + bias, start, advance, options);
+  return over_time({matmul(x, input) + bias, x.where()}, start, advance, options);
 }
 
 }  // namespace tidemark::nn

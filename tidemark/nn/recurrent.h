@@ -13,7 +13,9 @@ namespace tidemark::nn {
 
 struct SequenceOptions {
   bool reverse = false;  // from the last step to the first; outputs stay where their inputs are
-  Tensor lengths = {};   // (B), integers: steps behind an example's length give 0 and leave its state alone
+  // (B), integers: steps behind an example's length give 0 and leave its state alone. Above T or below 0 they
+  // are an error while running.
+  Tensor lengths = {};
 };
 
 struct LstmState {
@@ -27,7 +29,8 @@ struct LstmLayer {
   Tensor bias;    // (4 width): the sum of PyTorch's two
   TM_FIELDS(LstmLayer, input, hidden, bias)
 
-  static LstmLayer init(const Tensor& key, std::int64_t in, std::int64_t width);
+  static LstmLayer init(const Tensor& key, std::int64_t in, std::int64_t width,
+                        SourceLine where = std::source_location::current());
   LstmState start(std::int64_t batch) const;  // zeros
   // Outputs (T, B, width) and the state behind the last step.
   std::pair<Tensor, LstmState> scanned(const Operand& x, const LstmState& start,
@@ -48,7 +51,8 @@ struct GruLayer {
   Tensor hidden_bias;  // (3 width): added to what the state adds, so that the reset gate counts for it
   TM_FIELDS(GruLayer, input, hidden, bias, hidden_bias)
 
-  static GruLayer init(const Tensor& key, std::int64_t in, std::int64_t width);
+  static GruLayer init(const Tensor& key, std::int64_t in, std::int64_t width,
+                       SourceLine where = std::source_location::current());
   GruState start(std::int64_t batch) const;  // zeros
   std::pair<Tensor, GruState> scanned(const Operand& x, const GruState& start,
                                       const SequenceOptions& options = {}) const;
@@ -60,9 +64,10 @@ struct Bidirectional {
   Layer forward, backward;
   TM_FIELDS(Bidirectional, forward, backward)
 
-  static Bidirectional init(const Tensor& key, std::int64_t in, std::int64_t width) {
-    const std::vector<Tensor> keys = split_key(key, 2);
-    return {Layer::init(keys[0], in, width), Layer::init(keys[1], in, width)};
+  static Bidirectional init(const Tensor& key, std::int64_t in, std::int64_t width,
+                            SourceLine where = std::source_location::current()) {
+    const std::vector<Tensor> keys = split_key({key, where}, 2);
+    return {Layer::init(keys[0], in, width, where), Layer::init(keys[1], in, width, where)};
   }
   // (T, B, in) → (T, B, 2 width), both from zeros.
   Tensor operator()(const Operand& x, const Tensor& lengths = {}) const {

@@ -120,6 +120,29 @@ TEST(RecurrentLayers, TellWhatIsWrong) {
   EXPECT_EQ(testing::code_of(
                 [&] { layer.scanned(sequence(), layer.start(2), {.lengths = ones({3}, DType::i64)}); }),
             ErrorCode::shape_mismatch);
+  const auto code = [&](const Tensor& lengths) {
+    return testing::code_of(
+        [&] { layer.scanned(sequence(), layer.start(2), {.lengths = lengths}).first.to_vector(); });
+  };
+  EXPECT_EQ(code(ones({2})), ErrorCode::dtype_mismatch);
+  EXPECT_EQ(code(ones({2}, DType::boolean)), ErrorCode::dtype_mismatch);
+  for (const std::int32_t length : {-1, 6, 100}) {
+    EXPECT_EQ(code(tensor<std::int32_t>({1, length})), ErrorCode::index_out_of_range) << length;
+  }
+  for (const DType dtype : {DType::i32, DType::i64, DType::u8}) {
+    EXPECT_EQ(code(cast(tensor<std::int32_t>({0, 5}), dtype)), ErrorCode{0});
+  }
+}
+
+// Numbers of steps are not counted in the dtype of the lengths, in which 256 would be 0.
+TEST(RecurrentLayers, TakeShortDtypesForLongSequences) {
+  constexpr std::int64_t long_steps = 300;
+  const auto layer = random_layer<GruLayer>();
+  const Tensor x = random_normal(key(9), {long_steps, 1, in}, 0, 1, DType::f64);
+  const Tensor lengths = cast(tensor<std::int32_t>({3}), DType::u8);
+  const Tensor y = layer.scanned(x, layer.start(1), {.lengths = lengths}).first;
+  EXPECT_EQ(max(abs(y.at(Range{3, long_steps}))).item(), 0);
+  EXPECT_GT(max(abs(y.at(Range{0, 3}))).item(), 0);
 }
 
 }  // namespace

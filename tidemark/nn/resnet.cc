@@ -42,19 +42,19 @@ ResNet ResNet::init(const Tensor& key, const ResNetConfig& config) {
   net.head = Linear::init(keys[2], channels, config.classes);
   return net;
 }
-Tensor ResNet::operator()(const Tensor& images) const {
+Tensor ResNet::operator()(const Operand& images) const {
   NormPass batch;
   return forward(images, batch);
 }
-std::pair<Tensor, NormStatistics> ResNet::train(const Tensor& images, const NormStatistics& running) const {
+std::pair<Tensor, NormStatistics> ResNet::train(const Operand& images, const NormStatistics& running) const {
   NormPass pass = NormPass::training(running);
   Tensor logits = forward(images, pass);
-  return {std::move(logits), pass.statistics()};
+  return {std::move(logits), pass.statistics(images.where())};
 }
-Tensor ResNet::infer(const Tensor& images, const NormStatistics& running) const {
+Tensor ResNet::infer(const Operand& images, const NormStatistics& running) const {
   NormPass pass = NormPass::inference(running);
   Tensor logits = forward(images, pass);
-  pass.check_all_used();
+  pass.check_all_used(images.where());
   return logits;
 }
 std::vector<BatchNorm2d> ResNet::norms() const {
@@ -65,7 +65,7 @@ std::vector<BatchNorm2d> ResNet::norms() const {
   }
   return list;
 }
-Tensor ResNet::forward(const Tensor& images, NormPass& pass) const {
+Tensor ResNet::forward(const Operand& images, NormPass& pass) const {
   Tensor h = relu(stem(images, pass));
   if (stem.stride > 1) {
     h = max_pool(h, {.window = {3, 3}, .stride = {2, 2}, .low = {1, 1}, .high = {1, 1}});

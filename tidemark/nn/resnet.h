@@ -36,14 +36,14 @@ struct ResNet {
 
   static ResNet init(const Tensor& key, const ResNetConfig& config);
   // (N, 3, H, W) → logits (N, classes), by the statistics of the batch.
-  Tensor operator()(const Tensor& images) const;
+  Tensor operator()(const Operand& images) const;
   // The same, and running statistics moved towards the batch's; and by running statistics (batch_norm.h).
-  std::pair<Tensor, NormStatistics> train(const Tensor& images, const NormStatistics& running) const;
-  Tensor infer(const Tensor& images, const NormStatistics& running) const;
+  std::pair<Tensor, NormStatistics> train(const Operand& images, const NormStatistics& running) const;
+  Tensor infer(const Operand& images, const NormStatistics& running) const;
   std::vector<BatchNorm2d> norms() const;  // in the order in which they are used
 
  private:
-  Tensor forward(const Tensor& images, NormPass& pass) const;
+  Tensor forward(const Operand& images, NormPass& pass) const;
 };
 
 }  // namespace tidemark::nn

@@ -6,7 +6,7 @@ DoubleConv DoubleConv::init(const Tensor& key, std::int64_t in, std::int64_t out
   const std::vector<Tensor> keys = split_key(key, 2);
   return {ConvNorm::init(keys[0], in, out, 3), ConvNorm::init(keys[1], out, out, 3)};
 }
-Tensor DoubleConv::operator()(const Tensor& x, NormPass& pass) const {
+Tensor DoubleConv::operator()(const Operand& x, NormPass& pass) const {
   const Tensor h = relu(first(x, pass));
   return relu(second(h, pass));
 }
@@ -26,19 +26,19 @@ UNet UNet::init(const Tensor& key, const UNetConfig& config) {
   net.head = Conv2d::init(keys[3], config.width, config.classes, 1);
   return net;
 }
-Tensor UNet::operator()(const Tensor& images) const {
+Tensor UNet::operator()(const Operand& images) const {
   NormPass batch;
   return forward(images, batch);
 }
-std::pair<Tensor, NormStatistics> UNet::train(const Tensor& images, const NormStatistics& running) const {
+std::pair<Tensor, NormStatistics> UNet::train(const Operand& images, const NormStatistics& running) const {
   NormPass pass = NormPass::training(running);
   Tensor logits = forward(images, pass);
-  return {std::move(logits), pass.statistics()};
+  return {std::move(logits), pass.statistics(images.where())};
 }
-Tensor UNet::infer(const Tensor& images, const NormStatistics& running) const {
+Tensor UNet::infer(const Operand& images, const NormStatistics& running) const {
   NormPass pass = NormPass::inference(running);
   Tensor logits = forward(images, pass);
-  pass.check_all_used();
+  pass.check_all_used(images.where());
   return logits;
 }
 std::vector<BatchNorm2d> UNet::norms() const {
@@ -48,7 +48,7 @@ std::vector<BatchNorm2d> UNet::norms() const {
   }
   return list;
 }
-Tensor UNet::forward(const Tensor& images, NormPass& pass) const {
+Tensor UNet::forward(const Operand& images, NormPass& pass) const {
   std::vector<Tensor> skips;
   Tensor h = down[0](images, pass);
   for (std::size_t i = 1; i < down.size(); ++i) {

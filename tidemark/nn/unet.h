@@ -22,7 +22,7 @@ struct DoubleConv {
   TM_FIELDS(DoubleConv, first, second)
 
   static DoubleConv init(const Tensor& key, std::int64_t in, std::int64_t out);
-  Tensor operator()(const Tensor& x, NormPass& pass) const;
+  Tensor operator()(const Operand& x, NormPass& pass) const;
 };
 
 struct UNet {
@@ -34,14 +34,14 @@ struct UNet {
 
   static UNet init(const Tensor& key, const UNetConfig& config);
   // (N, channels, H, W) → logits (N, H, W, classes), by the statistics of the batch.
-  Tensor operator()(const Tensor& images) const;
+  Tensor operator()(const Operand& images) const;
   // The same, and running statistics moved towards the batch's; and by running statistics (batch_norm.h).
-  std::pair<Tensor, NormStatistics> train(const Tensor& images, const NormStatistics& running) const;
-  Tensor infer(const Tensor& images, const NormStatistics& running) const;
+  std::pair<Tensor, NormStatistics> train(const Operand& images, const NormStatistics& running) const;
+  Tensor infer(const Operand& images, const NormStatistics& running) const;
   std::vector<BatchNorm2d> norms() const;  // in the order in which they are used
 
  private:
-  Tensor forward(const Tensor& images, NormPass& pass) const;
+  Tensor forward(const Operand& images, NormPass& pass) const;
 };
 
 }  // namespace tidemark::nn

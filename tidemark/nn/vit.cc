@@ -1,11 +1,21 @@
 #include "tidemark/nn/vit.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace tidemark::nn {
 
-Vit Vit::init(const Tensor& key, const VitConfig& config) {
-  const std::vector<Tensor> keys = split_key(key, 5);
+Vit Vit::init(const Tensor& key, const VitConfig& config, SourceLine where) {
+  check_heads(config.width, config.heads, config.heads, where);
+  if (config.patch < 1 || config.side < config.patch) {
+    fail(ErrorCode::bad_attribute,
+         {.what = fmt::format("a vision transformer of images of side {} and patches of side {}", config.side,
+                              config.patch),
+          .expected = "patches of side 1 or more that fit into the images",
+          .where = where});
+  }
+  const std::vector<Tensor> keys = split_key({key, where}, 5);
   const std::int64_t patches = (config.side / config.patch) * (config.side / config.patch);
   const double fan_in = static_cast<double>(3 * config.patch * config.patch);
   Vit vit;

@@ -23,7 +23,8 @@ struct Vit {
   std::int64_t heads = 1;
   TM_FIELDS(Vit, patch_weight, patch_bias, class_token, position_table, blocks, norm, head, heads)
 
-  static Vit init(const Tensor& key, const VitConfig& config);
+  static Vit init(const Tensor& key, const VitConfig& config,
+                  SourceLine where = std::source_location::current());
   Tensor operator()(const Tensor& images) const;  // (N, 3, side, side) → logits (N, classes)
 };
 

@@ -19,6 +19,13 @@ Tensor scaled_and_shifted(const Operand& x, const Operand& scale, const Operand&
                [&](Builder&, std::span<const Var> v) { return scale_shift(v[0], v[1], v[2], gain); });
 }
 
+void check_limit(double limit, SourceLine where) {
+  if (limit > 0 && std::isfinite(limit)) return;
+  fail(ErrorCode::bad_attribute, {.what = fmt::format("affine_coupling with a limit of {}", limit),
+                                  .expected = "a finite number above 0",
+                                  .where = where});
+}
+
 }  // namespace tidemark::detail
 
 namespace tidemark {

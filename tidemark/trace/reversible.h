@@ -29,6 +29,7 @@ namespace detail {
 Tensor on_grid(const Operand& x, double range);
 Tensor coupled(const Operand& x, const Operand& t, double range);
 Tensor scaled_and_shifted(const Operand& x, const Operand& scale, const Operand& shift, double gain);
+void check_limit(double limit, SourceLine where);
 }  // namespace detail
 
 template <class F, class G>
@@ -47,7 +48,7 @@ auto reversible(F f, G g, ReversibleOptions options = {},
 // back up to rounding: where `CompileOptions::lossy` allows that, nothing of a few of them in a row need
 // wait. f gives two tensors of the shape of x2. The logarithm of the scale is limit·tanh(s / limit).
 struct AffineOptions {
-  double limit = 1;  // of that logarithm. An error may grow by exp(limit) when a coupling is undone.
+  double limit = 1;  // of that logarithm, above 0. An error may grow by exp(limit) when a coupling is undone.
 };
 struct AffineHalves {
   Tensor first, second, log_scale;  // the sum of log_scale is the logarithm of the determinant
@@ -56,7 +57,9 @@ template <class F>
 class AffineCoupling {
  public:
   AffineCoupling(F f, AffineOptions options, SourceLine where)
-      : f_(std::move(f)), limit_(options.limit), where_(where) {}
+      : f_(std::move(f)), limit_(options.limit), where_(where) {
+    detail::check_limit(limit_, where);
+  }
 
   AffineHalves operator()(const Tensor& x1, const Tensor& x2) const {
     const auto [log_scale, shift] = parts(x1);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/errors.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {
@@ -33,6 +34,20 @@ TEST(Metrics, AMeanWeighsItsBatches) {
   mean.reset(), mean.add(7);
   EXPECT_EQ(mean.value(), 7);
   EXPECT_NEAR(perplexity(std::log(4.0)), 4, 1e-12);
+}
+
+TEST(Metrics, TakeOneLabelForEachExample) {
+  const Tensor logits = tensor(scores, {4, 3}), labels = tensor<std::int32_t>({0, 2, 1, 0});
+  for (const Shape& shape : {Shape{4, 1}, Shape{1, 4}, Shape{2, 2}}) {
+    const Tensor other = reshape(labels, shape);
+    EXPECT_EQ(testing::code_of([&] { accuracy(logits, other); }), ErrorCode::shape_mismatch);
+    EXPECT_EQ(testing::code_of([&] { top_k_accuracy(logits, other, 2); }), ErrorCode::shape_mismatch);
+    EXPECT_EQ(testing::code_of([&] { confusion_matrix(labels, other, 3); }), ErrorCode::shape_mismatch);
+  }
+  const Tensor one = tensor<std::int32_t>({0});
+  EXPECT_EQ(testing::code_of([&] { accuracy(logits, one); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(testing::code_of([&] { top_k_accuracy(logits, one, 1); }), ErrorCode::shape_mismatch);
+  EXPECT_EQ(accuracy(tensor(std::vector<float>{1, 2}, {2}), scalar(1, DType::i32)).item(), 1);
 }
 
 }  // namespace

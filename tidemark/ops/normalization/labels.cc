@@ -14,8 +14,9 @@ void Labels::require_below(std::int64_t classes, std::string_view op, SourceLine
          {.what = fmt::format("{}: label {} of example {}", op, label, i),
           .expected = fmt::format("0 ≤ label < {} classes", classes),
           .where = where,
-          .help = "examples that should not count may have a label of their own: {.ignore = true, "
-                  ".ignore_index = -1}"});
+          .help =
+              "examples that should not count may have a label of their own, such as -1: an option of nn's "
+              "losses is {.ignore = -1}, of operations {.ignore = true, .ignore_index = -1}"});
   }
 }
 

@@ -1,0 +1,13 @@
+// How much of each sequence of a padded batch counts.
+#pragma once
+#include <string_view>
+
+#include "tidemark/trace/functions.h"
+
+namespace tidemark::nn {
+
+// The lengths as i64. Those of no integer dtype are refused at once; one that is not from 0 to `most` is an
+// error while running, where its value is known.
+Tensor checked_lengths(std::string_view whose, const Operand& lengths, std::int64_t most);
+
+}  // namespace tidemark::nn
