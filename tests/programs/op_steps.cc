@@ -108,7 +108,12 @@ bool FunctionWriter::takes(const Op& op, const std::vector<Tensor>& in, const At
 
 void FunctionWriter::call(const Op& op, const std::vector<Tensor>& in, const Attrs& attrs,
                           const std::vector<Graph>& regions) {
-  const std::vector<Operand> operands(in.begin(), in.end());
+  std::vector<Operand> operands;
+  for (const Tensor& x : in) {
+    // These refuse what is not finite.
+    const bool finite = &op == &op::svd || &op == &op::eigh;
+    operands.emplace_back(finite ? clamp(select(x == x, x, zeros_like(x)), -4, 4) : x);
+  }
   const auto body = [&](Builder& builder, std::span<const Var> x) {
     return builder.call(op, x, attrs, regions);
   };

@@ -297,6 +297,10 @@ Classes linear_in_first(const BatchCall& call) {
   }
   return all_results(call, partial_class);
 }
+// Onto a third operand: that would be added for each part.
+Classes linear_take_add(const BatchCall& call) {
+  return call.in.size() == 2 ? linear_in_first(call) : cannot;
+}
 // In all operands together.
 Classes linear_in_all(const BatchCall& call) {
   for (std::size_t i = 0; i < call.in.size(); ++i) {
@@ -355,7 +359,7 @@ BatchRules::BatchRules(const Op* (*find)(std::string_view name))
   add("update_slice", {update_slice});
 
   add("take", {take, linear_in_first});
-  add("take_add", {take_add, linear_in_first});
+  add("take_add", {take_add, linear_take_add});
   add("gather", {beside_axis, linear_in_first});
   add("scatter_add", {beside_axis});
   add("one_hot", {one_hot});

@@ -125,12 +125,13 @@ std::vector<MappedVar> take(const VmapCall& call) {
   return {{tidemark::reshape(found, behind_examples(call.call.out[0].shape, call.size)), 0}};
 }
 
-// Its adjoint, likewise.
-std::vector<MappedVar> take_add(const VmapCall& call) {
+namespace {
+
+// The sums of updates, with the examples in front.
+Var sums_of_updates(const VmapCall& call) {
   const auto [axis64, axis_size] = call.call.attrs_as<TakeAddAttrs>();
   const int axis = static_cast<int>(axis64);
-  if (!call.is_mapped(1))
-    return {{tidemark::take_add(call.front(0), call.in[1].var, axis + 1, axis_size), 0}};
+  if (!call.is_mapped(1)) return tidemark::take_add(call.whole(0), call.in[1].var, axis + 1, axis_size);
   const std::int64_t count = call.call.in[1].count();
   Shape flat = call.call.out[0].shape;
   flat[axis] = count;
@@ -142,7 +143,15 @@ std::vector<MappedVar> take_add(const VmapCall& call) {
   Type sums = updates.type();
   sums.shape[1] = axis_size;
   const Var sum = scatter_add(zeros(call.builder, sums), places, updates, 1);
-  return {{with_axis_at(sum, 1, axis + 1), 0}};
+  return with_axis_at(sum, 1, axis + 1);
+}
+
+}  // namespace
+
+// The adjoint of take, likewise; with a third operand, an addition behind it.
+std::vector<MappedVar> take_add(const VmapCall& call) {
+  const Var sums = sums_of_updates(call);
+  return {{call.in.size() == 3 ? call.whole(2) + sums : sums, 0}};
 }
 
 }  // namespace tidemark::vmap_rule_of
