@@ -40,10 +40,15 @@ class Compiled {
   // budget.
   template <class... Args>
   auto operator()(const Args&... args) const {
-    using Result = std::decay_t<decltype(state_->f(args...))>;
-    if (current_trace()) return Result(state_->f(args...));  // inside another trace it is just the function
-    const CompiledFunction::Results results = state_->function.run(Arguments<Args...>(*state_, args...).call);
-    return with_tensors(std::any_cast<const Result&>(results.call->result), results.tensors);
+    if constexpr (detail::Traceable<F, Args...>) {
+      using Result = std::decay_t<decltype(state_->f(args...))>;
+      if (current_trace()) return Result(state_->f(args...));  // inside another trace it is just the function
+      const CompiledFunction::Results results =
+          state_->function.run(Arguments<Args...>(*state_, args...).call);
+      return with_tensors(std::any_cast<const Result&>(results.call->result), results.tensors);
+    } else {
+      detail::explain_not_traceable<F, Args...>();
+    }
   }
 
   // Traces and plans for arguments of these types without running. Arguments with values: memory is reserved

@@ -2,6 +2,7 @@
 #pragma once
 #include <tuple>
 
+#include "tidemark/trace/callable.h"
 #include "tidemark/trace/trace.h"
 #include "tidemark/trace/tree.h"
 
@@ -61,6 +62,12 @@ class AddOutputs final : public TreeVisitor {
 }  // namespace detail
 
 template <class F, class... Args>
+requires(!detail::Traceable<F, Args...>) auto trace_call(const F&, const std::tuple<Args...>&, SourceLine) {
+  detail::explain_not_traceable<F, Args...>();
+  return TracedCall<Tensor>();
+}
+template <class F, class... Args>
+requires detail::Traceable<F, Args...>
 auto trace_call(const F& f, const std::tuple<Args...>& arguments, SourceLine where) {
   using Result = std::decay_t<decltype(std::apply(f, arguments))>;
   TracedCall<Result> call;
