@@ -5,11 +5,11 @@
 namespace tidemark::nn {
 namespace {
 
-[[noreturn]] void refuse(std::string_view model, const Operand& given, std::string expected,
+[[noreturn]] void refuse(std::string_view model, const Operand& given, bool good_dtype, std::string expected,
                          std::string help = "") {
   const Type& type = given.tensor().type();
   const bool number = given.is_number() || given.tensor().empty();
-  fail(ErrorCode::shape_mismatch,
+  fail(good_dtype ? ErrorCode::shape_mismatch : ErrorCode::dtype_mismatch,
        {.what = fmt::format("{} over {}", model, number ? "no tensor" : to_string(type)),
         .expected = std::move(expected),
         .where = given.where(),
@@ -26,13 +26,13 @@ void check_tokens(std::string_view model, const Operand& tokens, std::string_vie
   if (integers && fits) return;
   const std::string expected =
       fmt::format("tokens {}, integers{}", layout, most ? fmt::format(", T at most {}", *most) : "");
-  refuse(model, tokens, expected, integers ? "" : "cast them, cast(tokens, DType::i64)");
+  refuse(model, tokens, integers, expected, integers ? "" : "cast them, cast(tokens, DType::i64)");
 }
 
 void check_sequence(std::string_view layer, const Operand& x, std::int64_t width) {
   const Tensor& t = x.tensor();
   if (t.rank() == 3 && t.size(2) == width && is_float(t.dtype())) return;
-  refuse(layer, x, fmt::format("floating-point (B, T, {})", width));
+  refuse(layer, x, is_float(t.dtype()), fmt::format("floating-point (B, T, {})", width));
 }
 
 void check_images(std::string_view model, const Operand& images, const ImageSizes& sizes) {
@@ -44,7 +44,8 @@ void check_images(std::string_view model, const Operand& images, const ImageSize
   }
   const std::string multiple =
       sizes.multiple > 1 ? fmt::format(", H and W multiples of {}", sizes.multiple) : "";
-  refuse(model, images, fmt::format("floating-point images (N, {}, H, W){}", sizes.channels, multiple),
+  refuse(model, images, is_float(t.dtype()),
+         fmt::format("floating-point images (N, {}, H, W){}", sizes.channels, multiple),
          is_float(t.dtype()) ? "" : "cast them, cast(images, DType::f32), and scale them");
 }
 
