@@ -58,6 +58,11 @@ auto value_and_grad(F f, SourceLine where = std::source_location::current()) {
     return value_and_grad<0>(std::move(f), where);
   } else {
     return [f = std::move(f), where](const auto&... args) {
+      if constexpr (!detail::TraceableLoss<F, std::decay_t<decltype(args)>...>) {
+        detail::explain_no_loss<F, std::decay_t<decltype(args)>...>();
+      }
+      static_assert(((Wrt >= 0 && Wrt < static_cast<int>(sizeof...(args))) && ...),
+                    "grad<I>(f) differentiates by argument I: this call has fewer arguments");
       const std::tuple<std::decay_t<decltype(args)>...> arguments(
           args...);  // spelt out: a single pair stays one argument
       const auto call = trace_call(f, arguments, where);

@@ -17,8 +17,9 @@ inline constexpr Bytes most_text_bytes = Bytes(std::int64_t{1} << 30);
 std::string read_text_file(const std::string& path, std::string_view what, Bytes most = most_text_bytes);
 
 // A file in the making: `commit` puts it in the place of `path`, whole and on the disk. Before that, and
-// after an error, `path` is what it was. A link at `path` is replaced, not followed; a device or a pipe
-// (/dev/stdout) is written to. Throws Error `bad_file`, or `disk_full` where there is no room.
+// after an error, `path` is what it was. A link at `path` stays: the file behind it is replaced, beside which
+// the new one is made. A device or a pipe (/dev/stdout) is written to. Throws Error `bad_file`, or
+// `disk_full` where there is no room.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -33,7 +34,8 @@ class OutputFile {
   void put_in_place();
   void flush();
 
-  std::string path_, name_;  // name_: in the folder
+  std::string path_;          // as it was given
+  std::string place_, name_;  // behind links; name_: in the folder
   Folder folder_;
   FileHandle file_;
   bool replaces_ = true;   // false: a device or a pipe

@@ -42,10 +42,14 @@ class Compiled {
   // budget.
   template <class... Args>
   auto operator()(const Args&... args) const {
-    using Result = std::decay_t<decltype(state_->f(args...))>;
-    if (outermost_trace != 0) return Result(state_->f(args...));  // in another trace it is just the function
-    const CompiledFunction::Results results = state_->function->run(Arguments<Args...>(*state_, args...));
-    return with_tensors(std::any_cast<const Result&>(*results.tree), results.tensors);
+    if constexpr (detail::Traceable<F, Args...>) {
+      using Result = std::decay_t<decltype(state_->f(args...))>;
+      if (outermost_trace != 0) return Result(state_->f(args...));  // in another trace just the function
+      const CompiledFunction::Results results = state_->function->run(Arguments<Args...>(*state_, args...));
+      return with_tensors(std::any_cast<const Result&>(*results.tree), results.tensors);
+    } else {
+      detail::explain_not_traceable<F, Args...>();
+    }
   }
 
   // Traces and plans for arguments of these types without running. Arguments with values: memory is reserved

@@ -27,6 +27,9 @@ Tensors with_frozen_zeros(const Tensors& parameters, std::span<const Tensor> tra
 template <class Loss, class Parameters, class... Arguments>
 auto trained_gradients(const Loss& loss, const Groups& groups, SourceLine where, const Parameters& parameters,
                        const Arguments&... arguments) {
+  if constexpr (!detail::TraceableLoss<Loss, Parameters, Arguments...>) {
+    detail::explain_no_loss<Loss, Parameters, Arguments...>();
+  }
   StateLists lists = parameter_lists(parameters);
   const Tensors& list = lists["parameters"];
   const std::vector<bool> frozen = frozen_among(groups, lists.names(), where);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tidemark/trace/callable.h"
 #include "tidemark/trace/tree.h"
 
 namespace tidemark {
@@ -64,6 +65,12 @@ std::vector<Tensor> output_types(const Graph& graph);
 }  // namespace detail
 
 template <class F, class... Args>
+requires(!detail::Traceable<F, Args...>) auto trace_call(const F&, const std::tuple<Args...>&, SourceLine) {
+  detail::explain_not_traceable<F, Args...>();
+  return TracedCall<Tensor>();
+}
+template <class F, class... Args>
+requires detail::Traceable<F, Args...>
 auto trace_call(const F& f, const std::tuple<Args...>& arguments, SourceLine where) {
   using Result = std::decay_t<decltype(std::apply(f, arguments))>;
   detail::Tracing tracing(where);

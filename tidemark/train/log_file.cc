@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tidemark/base/error.h"
+#include "tidemark/base/followed_path.h"
 
 namespace tidemark {
 namespace {
@@ -92,9 +93,12 @@ void LogFile::fail_with(std::string reason, int error) const {
 }
 
 void LogFile::open() {
-  const std::size_t slash = path_.rfind('/');
-  const std::string name = slash == std::string::npos ? path_ : path_.substr(slash + 1);
-  const auto folder = Folder::open(slash == std::string::npos ? "." : path_.substr(0, slash + 1));
+  const auto place = followed_path(path_);
+  if (!place) fail_with("it is a symbolic link", place.error());
+  const std::string& path = place.value();
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  const auto folder = Folder::open(slash == std::string::npos ? "." : path.substr(0, slash + 1));
   if (!folder) fail_with(folder.error());
   file_ = folder.value().open_or_create(name);
   if (!file_) fail_with("it cannot be opened", errno);
