@@ -1,5 +1,7 @@
 #include "tidemark/base/text_file.h"
 
+#include "tidemark/base/text_stream.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>

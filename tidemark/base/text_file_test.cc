@@ -1,4 +1,4 @@
-#include "tidemark/base/text_file.h"
+#include "tidemark/base/text_stream.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,9 +1,12 @@
 // Training steps of whole models, computed in micro-batches: as those of the whole batch, or refused by name.
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_models.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/opt/split_batch.h"

@@ -1,5 +1,6 @@
 #include "tidemark/nn/models.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
 
 #include <gtest/gtest.h>
 

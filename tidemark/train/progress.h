@@ -12,9 +12,9 @@
 // line is added when a tenth of the way is done, or every half minute where the end is not known.
 #pragma once
 #include <cstdint>
+#include <iosfwd>
 #include <iterator>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
