@@ -35,7 +35,8 @@ TEST(CliMachine, ListsDevicesOrSaysWhyThereAreNone) {
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_TRUE(ran.out.starts_with("CUDA: none: ") || ran.out.starts_with("CUDA 0: ")) << ran.out;
   EXPECT_NE(ran.out.find("\nCUDA compiler: "), std::string::npos) << ran.out;
-  EXPECT_EQ(run_machine("--devices --json").exit_code, 4);
+  EXPECT_EQ(run_machine("--devices --json").exit_code, 2);
+  EXPECT_EQ(run_machine("--devices --output m.json").exit_code, 2);
 }
 
 TEST(CliMachine, BadInputIsExitCodeFourWithThePlace) {

@@ -50,15 +50,34 @@ struct OpGroup {
   OpGroup& operator=(const OpGroup&) = delete;
 };
 
-// Numbers of the sample's range, and at the beginning those on which formulas go wrong.
+// Numbers of the sample's range, and at the beginning those on which formulas go wrong: the last ones are
+// halfway between two 16-bit numbers once they were rounded to f32.
 inline Literal with_hard_cases(Literal literal, bool hard) {
-  constexpr double cases[] = {0.0,   -0.0, inf,  -inf, nan,   1e-40, -1e-40, 3e38,
-                              -3e38, 0.5,  -0.5, 2.5,  65520, 1e-8,  255.5,  -1};
-  if (!hard || !is_float(literal.dtype)) return literal;
-  const std::int64_t size = size_of(literal.dtype);
-  for (std::size_t i = 0; i < std::size(cases) && static_cast<std::int64_t>(i) < element_count(literal.shape);
-       ++i)
-    write_element(literal.dtype, cases[i], literal.bytes.data() + static_cast<std::int64_t>(i) * size);
+  static constexpr double reals[] = {0.0,
+                                     -0.0,
+                                     inf,
+                                     -inf,
+                                     nan,
+                                     1e-40,
+                                     -1e-40,
+                                     3e38,
+                                     -3e38,
+                                     0.5,
+                                     -0.5,
+                                     2.5,
+                                     65520,
+                                     1e-8,
+                                     255.5,
+                                     -1,
+                                     0x1.01p0 + 0x1p-30};
+  static constexpr double wholes[] = {0, 1, 255, 2, 7, 16842753};
+  if (!hard || literal.dtype == DType::boolean) return literal;
+  const std::span<const double> cases = is_float(literal.dtype) ? std::span<const double>(reals) : wholes;
+  const std::int64_t count = std::min<std::int64_t>(std::ssize(cases), element_count(literal.shape));
+  for (std::int64_t i = 0; i < count; ++i) {
+    write_element(literal.dtype, cases[static_cast<std::size_t>(i)],
+                  literal.bytes.data() + i * size_of(literal.dtype));
+  }
   return literal;
 }
 

@@ -142,19 +142,24 @@ void run_machine(const MachineCommand& command) {
 void add_machine(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<MachineCommand>();
   CLI::App* machine = app.add_subcommand("machine", "measure this machine's rates, for planning");
-  add_text_option(*machine, "--output", command->output, "write the rates as JSON to this file");
+  CLI::Option* const output =
+      add_text_option(*machine, "--output", command->output, "write the rates as JSON to this file");
   machine->add_option("--effort", command->effort, "quick (2 s) or normal (12 s)")
       ->check(CLI::IsMember({"quick", "normal"}));
   add_count_option(*machine, "--threads", command->threads, {0, 1024},
                    "threads to measure with; 0: as many as cores");
-  add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file");
+  CLI::Option* const show =
+      add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file");
   add_text_option(*machine, "--disk", command->disk,
                   "measure the disk of this folder too, with 64 MiB that are gone afterwards");
   machine
       ->add_flag("--probes", command->probes, "list every call that was timed, with the model's prediction")
       ->excludes("--show");
   CLI::Option* const json = machine->add_flag("--json", command->json, "the rates as JSON");
-  machine->add_flag("--devices", command->devices, "measure nothing: list the GPUs")->excludes(json);
+  machine->add_flag("--devices", command->devices, "measure nothing: list the GPUs")
+      ->excludes(json)
+      ->excludes(output)
+      ->excludes(show);
   machine->callback([command, &exit_code] {
     run_machine(*command);
     exit_code = exit_ok;
