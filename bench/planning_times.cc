@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tidemark/engine/program.h"
 #include "tidemark/nn/losses.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"

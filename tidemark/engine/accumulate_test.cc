@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/support/sanitized.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/ops/custom/custom.h"
 #include "tidemark/optim/optimizers.h"
 #include "tidemark/tidemark.h"

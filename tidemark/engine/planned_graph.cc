@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "tidemark/engine/program.h"
 #include "tidemark/ir/graph.h"
 #include "tidemark/plan/report/plan_json.h"
 
