@@ -1,10 +1,13 @@
-# tm_layer(NAME [DEPS layer...] [PUBLIC_LIBS target...] [PRIVATE_LIBS target...] [TEST_DEPS layer...] [TEST_SUPPORT])
+# tm_layer(NAME [DEPS layer...] [PUBLIC_LIBS target...] [PRIVATE_LIBS target...] [HEADERS target...] [SOURCES file...]
+#          [TEST_DEPS layer...] [TEST_LIBS target...] [TEST_LABEL label] [TEST_SUPPORT])
 #
 # One folder tidemark/NAME, with its sub-folders, = one static library tidemark_NAME (an INTERFACE library when it has only headers)
 # plus one GoogleTest executable tidemark_NAME_test from its *_test.cc files. Files named *_slow_test.cc make
 # tidemark_NAME_slow_test, labelled `slow`. DEPS are layers it may include; TEST_DEPS are further layers its
 # tests may link. A folder without files, as DEPS or as a layer, is skipped.
-# TEST_SUPPORT lets them link tests/support.
+# TEST_SUPPORT lets them link tests/support. SOURCES are files that the build writes. HEADERS are targets of which the
+# layer's own files, and its tests, see headers and definitions; whoever links the library does not need them. TEST_LIBS
+# are further targets that its tests link, TEST_LABEL is a label of ctest for those that are not slow.
 
 function(_tm_glob_layer name)
   set(dir "${PROJECT_SOURCE_DIR}/tidemark/${name}")
@@ -82,7 +85,7 @@ function(_tm_add_shards target filter)
 endfunction()
 
 function(tm_layer name)
-  cmake_parse_arguments(ARG "TEST_SUPPORT" "" "DEPS;PUBLIC_LIBS;PRIVATE_LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TEST_SUPPORT" "TEST_LABEL" "DEPS;PUBLIC_LIBS;PRIVATE_LIBS;HEADERS;SOURCES;TEST_DEPS;TEST_LIBS" ${ARGN})
   _tm_glob_layer(${name})
   set(sources "${_tm_sources}")
   set(tests "${_tm_tests}")
@@ -95,9 +98,10 @@ function(tm_layer name)
 
   if(sources)
     # The objects go into the layer's own archive and, once more, into libtidemark.a.
-    add_library(${target}_objects OBJECT ${sources})
+    add_library(${target}_objects OBJECT ${sources} ${ARG_SOURCES})
     target_include_directories(${target}_objects PUBLIC "${PROJECT_SOURCE_DIR}")
-    target_link_libraries(${target}_objects PRIVATE tidemark_flags ${deps} ${ARG_PUBLIC_LIBS} ${ARG_PRIVATE_LIBS})
+    target_link_libraries(${target}_objects PRIVATE tidemark_flags ${deps} ${ARG_PUBLIC_LIBS} ${ARG_PRIVATE_LIBS}
+                          ${ARG_HEADERS})
     tm_precompile(${target}_objects library)
     if(NOT name STREQUAL "ops")  # every op names its rules alike, in an unnamed namespace of its own file
       tm_unity(${target}_objects 8)
@@ -122,11 +126,12 @@ function(tm_layer name)
       list(PREPEND test_deps tidemark_test_support)
     endif()
     if(tests)
-      tm_gtest(${target}_test SOURCES ${tests} LIBS ${target} ${test_deps} ${ARG_PRIVATE_LIBS})
+      tm_gtest(${target}_test SOURCES ${tests} LIBS ${target} ${test_deps} ${ARG_PRIVATE_LIBS} ${ARG_HEADERS} ${ARG_TEST_LIBS}
+               LABEL "${ARG_TEST_LABEL}")
     endif()
     if(slow_tests)
-      tm_gtest(${target}_slow_test SOURCES ${slow_tests} LIBS ${target} ${test_deps} ${ARG_PRIVATE_LIBS}
-               LABEL slow)
+      tm_gtest(${target}_slow_test SOURCES ${slow_tests} LIBS ${target} ${test_deps} ${ARG_PRIVATE_LIBS} ${ARG_HEADERS}
+               ${ARG_TEST_LIBS} LABEL slow)
     endif()
   endif()
 endfunction()

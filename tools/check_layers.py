@@ -29,6 +29,7 @@ ALLOWED = {
     "autodiff": ["trace"],
     "runtime": ["plan", "schedule", "kernel"],
     "cpu": ["ops", "runtime"],
+    "cuda": ["ops", "runtime"],
     "engine": ["trace", "autodiff", "opt", "plan", "runtime", "cpu"],
     "optim": ["autodiff"],
     "ode": ["autodiff"],

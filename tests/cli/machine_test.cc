@@ -30,6 +30,15 @@ TEST(CliMachine, ShowsAFileAsATable) {
   EXPECT_NE(ran.out.find("Gflop/s"), std::string::npos);
 }
 
+TEST(CliMachine, ListsDevicesOrSaysWhyThereAreNone) {
+  const CommandRun ran = run_machine("--devices");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_TRUE(ran.out.starts_with("CUDA: none: ") || ran.out.starts_with("CUDA 0: ")) << ran.out;
+  EXPECT_NE(ran.out.find("\nCUDA compiler: "), std::string::npos) << ran.out;
+  EXPECT_EQ(run_machine("--devices --json").exit_code, 2);
+  EXPECT_EQ(run_machine("--devices --output m.json").exit_code, 2);
+}
+
 TEST(CliMachine, BadInputIsExitCodeFourWithThePlace) {
   const ScratchFolder folder;
   const std::string broken = folder.write("broken.json", "{\"format\": \"tidemark-machine\"}");

@@ -6,68 +6,13 @@
 
 #include "tidemark/kernel/fused_tiles.h"
 #include "tidemark/kernel/reduce_block.h"
+#include "tidemark/kernel/reduce_order.h"
 
 namespace tidemark {
 namespace {
 
 constexpr std::int64_t strip_width = 512;  // results computed side by side: half a page per row
 constexpr std::int64_t task_elements = std::int64_t{1} << 15;
-constexpr std::int64_t most_results_in_chunks =
-    2048;  // with more results than this, threads share results only
-
-// A walk over some dimensions in row-major order, neighbours that step evenly through memory joined.
-struct Dimensions {
-  int rank = 0;
-  std::int64_t size[max_rank], step[max_rank], count = 1;
-
-  void push(std::int64_t n, std::int64_t s) {
-    count *= n;
-    if (n == 1) return;
-    if (rank > 0 && step[rank - 1] == n * s) {
-      size[rank - 1] *= n;
-      step[rank - 1] = s;
-    } else {
-      size[rank] = n;
-      step[rank++] = s;
-    }
-  }
-  std::int64_t offset(std::int64_t index) const {
-    std::int64_t at = 0;
-    for (int i = rank - 1; i >= 0; --i) {
-      at += index % size[i] * step[i];
-      index /= size[i];
-    }
-    return at;
-  }
-};
-
-// The reduced axes as outer × inner, where inner is the last run of neighbouring reduced axes (size 1 aside),
-// and how that is cut. Depends on shape and axes alone.
-struct Order {
-  Order(const Shape& shape, const Dims& axes) {
-    for (int i = 0; i < shape.rank(); ++i) reduced[i] = false;
-    for (std::int64_t axis : axes) reduced[axis] = true;
-    int last = shape.rank() - 1;
-    while (last >= 0 && !(reduced[last] && shape[last] != 1)) --last;
-    first_inner = last;
-    while (first_inner > 0 && (reduced[first_inner - 1] || shape[first_inner - 1] == 1)) --first_inner;
-    first_inner = std::max(first_inner, 0);
-    for (int i = 0; i < shape.rank(); ++i) {
-      (!reduced[i] ? results : i < first_inner ? outer : inner) *= shape[i];
-    }
-    if (outer * inner == 0) return;
-    chunk_elements = results < 64 ? 16 * fold_block : fold_block;
-    outer_per_chunk = std::max<std::int64_t>(1, chunk_elements / inner);
-    inner_chunks = (inner + chunk_elements - 1) / chunk_elements;
-    chunks = inner_chunks * ((outer + outer_per_chunk - 1) / outer_per_chunk);
-  }
-  bool may_share_chunks() const { return chunks > 1 && results < most_results_in_chunks; }
-
-  bool reduced[max_rank];
-  int first_inner = 0;
-  std::int64_t results = 1, outer = 1, inner = 1;
-  std::int64_t chunk_elements = fold_block, outer_per_chunk = 1, inner_chunks = 1, chunks = 0;
-};
 
 // n elements `step` apart as compute values: where they are if possible, else in `buffer`.
 template <class T, class C>
@@ -117,8 +62,8 @@ class Made {
 
 template <class T, class Source>
 class Reducer {
-  using C = std::conditional_t<std::is_integral_v<T>, std::int64_t, compute_t<T>>;
-  using A = std::conditional_t<std::is_integral_v<C>, std::int64_t, double>;
+  using C = fold_compute_t<T>;
+  using A = fold_total_t<T>;
 
  public:
   // `from`: shape and strides of what the source has.
@@ -214,15 +159,14 @@ class Reducer {
     const auto count = static_cast<double>(order_.outer * order_.inner);
     double value = static_cast<double>(total);
     if constexpr (std::is_integral_v<C>) {
-      return static_cast<T>(total);
+      return element_of_total<T>(total);
     } else {
       if (reduction_ == Reduction::mean || reduction_ == Reduction::var) value /= count;
       if (reduction_ == Reduction::logsumexp) {
         const bool finite = std::abs(first) <= std::numeric_limits<double>::max();
         value = finite ? first + std::log(total) : static_cast<double>(first);
       }
-      if constexpr (is_16_bit_float<T>) return T(static_cast<float>(value));
-      return static_cast<T>(value);
+      return element_of_total<T>(value);
     }
   }
 
@@ -352,17 +296,17 @@ class Reducer {
   }
 
   Reduction reduction_;
-  Order order_;
+  ReduceOrder order_;
   typename Source::Origin origin_;
   T* to_;
-  Dimensions kept_, outer_, inner_;  // kept_ leaves out the columns of a strip
+  JoinedDimensions kept_, outer_, inner_;  // kept_ leaves out the columns of a strip
   std::int64_t columns_ = 1, strips_per_row_ = 1, strips_ = 1;
 };
 
 }  // namespace
 
 std::int64_t reduce_scratch(const Shape& shape, const Dims& axes) {
-  const Order order(shape, axes);
+  const ReduceOrder order(shape, axes);
   return order.may_share_chunks() ? (order.chunks + 1) * order.results * 8 : 0;
 }
 
@@ -397,7 +341,7 @@ void reduce_made(Reduction reduction, const Shape& shape, const Dims& axes, cons
 bool reduces_in_runs(const Shape& shape, const Dims& axes) {
   constexpr std::int64_t long_run = 32;
   if (element_count(shape) == 0) return false;
-  const Order order(shape, axes);
+  const ReduceOrder order(shape, axes);
   int last = shape.rank() - 1;
   while (last >= 0 && shape[last] == 1) --last;
   if (last < 0) return false;

@@ -150,29 +150,6 @@ HWY_EXPORT(ExpF32);
 HWY_EXPORT(ExpF64);
 HWY_EXPORT(WidenF16);
 
-template <class A>
-A fold_two(Fold fold, A a, A b) {
-  if constexpr (std::is_integral_v<A>) {
-    const auto u = static_cast<std::uint64_t>(a), v = static_cast<std::uint64_t>(b);  // wraps
-    if (fold == Fold::sum) return static_cast<A>(u + v);
-    if (fold == Fold::prod) return static_cast<A>(u * v);
-  } else {
-    if (fold == Fold::sum) return a + b;
-    if (fold == Fold::prod) return a * b;
-  }
-  const bool takes_b = fold == Fold::max ? a < b : b < a;
-  return takes_b || b != b ? b : a;
-}
-
-template <class C>
-C fold_identity(Fold fold) {
-  using Limits = std::numeric_limits<C>;
-  if (fold == Fold::sum) return C(0);
-  if (fold == Fold::prod) return C(1);
-  if constexpr (Limits::has_infinity) return fold == Fold::max ? -Limits::infinity() : Limits::infinity();
-  return fold == Fold::max ? Limits::min() : Limits::max();
-}
-
 template <class C>
 C fold_run(Fold fold, const C* x, std::int64_t n) {
   alignas(64) C lanes[fold_lanes];
@@ -205,8 +182,6 @@ void fold_row(Fold fold, C* to, const C* row, std::int64_t n) {
 }
 
 #define TM_FOLD(C)                                      \
-  template C fold_identity<C>(Fold);                    \
-  template C fold_two<C>(Fold, C, C);                   \
   template C fold_run<C>(Fold, const C*, std::int64_t); \
   template void fold_row<C>(Fold, C*, const C*, std::int64_t);
 TM_FOLD(float)

@@ -4,18 +4,9 @@
 #pragma once
 #include <cstdint>
 
-#include "tidemark/base/dtype.h"
+#include "tidemark/kernel/fold.h"
 
 namespace tidemark {
-
-enum class Fold : std::uint8_t { sum, prod, max, min };  // NaN wins in max and min
-
-inline constexpr std::int64_t fold_lanes = 16;
-inline constexpr std::int64_t fold_block = 1024;
-
-// What one fold starts from.
-template <class C>
-C fold_identity(Fold fold);
 
 // n ≤ fold_block elements that lie side by side. C: float, double or int64.
 template <class C>
@@ -24,10 +15,6 @@ C fold_run(Fold fold, const C* x, std::int64_t n);
 // to[i] = fold(to[i], row[i])
 template <class C>
 void fold_row(Fold fold, C* to, const C* row, std::int64_t n);
-
-// One step of a fold, for totals.
-template <class A>
-A fold_two(Fold fold, A a, A b);
 
 // 16-bit floats to f32.
 void widen_row(const BFloat16* from, float* to, std::int64_t n);

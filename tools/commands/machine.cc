@@ -10,6 +10,8 @@
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/calibrate.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/cuda/compiler.h"
+#include "tidemark/cuda/devices.h"
 #include "tools/exit_code.h"
 #include "tools/options/number_option.h"
 #include "tools/report/progress.h"
@@ -21,7 +23,7 @@ namespace {
 struct MachineCommand {
   std::string effort = "normal", output, show, disk;
   int threads = 0;
-  bool json = false, probes = false;
+  bool json = false, probes = false, devices = false;
 };
 
 // 1.25e9 with prefixes of a thousand: "1.25 G".
@@ -102,7 +104,19 @@ Machine measured(const MachineCommand& command) {
   return calibrate(device, options);
 }
 
+// The GPUs of this machine and what compiles for them, or why there is none.
+void print_devices() {
+  fmt::print("{}", to_string(cuda::devices()));
+  const auto version = cuda::compiler_version();
+  if (version) {
+    fmt::print("CUDA compiler: NVRTC {}.{}\n", version.value().major, version.value().minor);
+  } else {
+    fmt::print("CUDA compiler: none: {}\n", version.error());
+  }
+}
+
 void run_machine(const MachineCommand& command) {
+  if (command.devices) return print_devices();
   std::optional<OutputFile> file;
   if (!command.output.empty())
     file.emplace(command.output);  // before the measurement: a mistake costs no time
@@ -116,6 +130,10 @@ void run_machine(const MachineCommand& command) {
   } else {
     print_table(machine);
     print_links(machine);
+    if (command.show.empty()) {
+      fmt::print("\n");
+      print_devices();
+    }
   }
 }
 
@@ -124,18 +142,24 @@ void run_machine(const MachineCommand& command) {
 void add_machine(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<MachineCommand>();
   CLI::App* machine = app.add_subcommand("machine", "measure this machine's rates, for planning");
-  add_text_option(*machine, "--output", command->output, "write the rates as JSON to this file");
+  CLI::Option* const output =
+      add_text_option(*machine, "--output", command->output, "write the rates as JSON to this file");
   machine->add_option("--effort", command->effort, "quick (2 s) or normal (12 s)")
       ->check(CLI::IsMember({"quick", "normal"}));
   add_count_option(*machine, "--threads", command->threads, {0, 1024},
                    "threads to measure with; 0: as many as cores");
-  add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file");
+  CLI::Option* const show =
+      add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file");
   add_text_option(*machine, "--disk", command->disk,
                   "measure the disk of this folder too, with 64 MiB that are gone afterwards");
   machine
       ->add_flag("--probes", command->probes, "list every call that was timed, with the model's prediction")
       ->excludes("--show");
-  machine->add_flag("--json", command->json, "the rates as JSON");
+  CLI::Option* const json = machine->add_flag("--json", command->json, "the rates as JSON");
+  machine->add_flag("--devices", command->devices, "measure nothing: list the GPUs")
+      ->excludes(json)
+      ->excludes(output)
+      ->excludes(show);
   machine->callback([command, &exit_code] {
     run_machine(*command);
     exit_code = exit_ok;

@@ -1,43 +1,29 @@
 #include "tidemark/ops/scalar/cast.h"
 
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/cast_element.h"
 #include "tidemark/ops/scalar/elementwise_facts.h"
 
 namespace tidemark {
 namespace {
 
 template <class To, class From>
-To convert(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return x != 0;
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    return saturated<To>(x);
-  } else {
-    return static_cast<To>(x);
-  }
-}
-
-template <class To, class From>
 void tile(const TileArgs& args) {
   const From* x = args.operand<From>(0);
   To* z = args.result<To>();
-  for (std::int64_t i = 0; i < args.n; ++i) z[i] = convert<To>(x[i]);
+  for (std::int64_t i = 0; i < args.n; ++i) z[i] = cast_element<To>(x[i]);
 }
 
 template <class From>
 void tile_to_16_bits(const TileArgs& args) {
   const From* x = args.operand<From>(0);
   float* z = args.result<float>();
-  using Wide = std::conditional_t<std::is_floating_point_v<From>, double, std::int64_t>;
-  for (std::int64_t i = 0; i < args.n; ++i) z[i] = round_to_odd(static_cast<Wide>(x[i]));
+  for (std::int64_t i = 0; i < args.n; ++i) z[i] = cast_towards_16_bits(x[i]);
 }
 
 template <class From>
 Tile tile_from(DType to) {
-  if constexpr (std::is_same_v<From, double> || std::is_same_v<From, std::int32_t> ||
-                std::is_same_v<From, std::int64_t>) {
-    if (compute_dtype(to) != to) return tile_to_16_bits<From>;
-  }
+  if (compute_dtype(to) != to) return tile_to_16_bits<From>;
   switch (to) {
     case DType::f64:
       return tile<double, From>;

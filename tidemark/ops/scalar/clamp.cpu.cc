@@ -9,6 +9,7 @@
 #include "tidemark/kernel/tile.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/clamp.h"
+#include "tidemark/ops/scalar/clamp_element.h"
 #include "tidemark/ops/scalar/elementwise_facts.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -40,7 +41,7 @@ void clamp_tile(const TileArgs& args) {
     const auto v = hn::LoadU(d, x + i);
     hn::StoreU(hn::IfThenElse(hn::Lt(v, lows), lows, hn::IfThenElse(hn::Gt(v, highs), highs, v)), d, z + i);
   }
-  for (; i < args.n; ++i) z[i] = x[i] < low ? low : x[i] > high ? high : x[i];
+  for (; i < args.n; ++i) z[i] = clamp_element(x[i], low, high);
 }
 
 Tile find_clamp_tile(DType compute) {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-#include "tidemark/ops/random/random.h"
+#include "tidemark/ops/scalar/normal_quantile_number.h"
 
 namespace tidemark {
 
@@ -17,8 +17,8 @@ double erf_inverse(double x) {
                   : std::numeric_limits<double>::quiet_NaN();
   }
   constexpr double root_half = std::numbers::sqrt2 / 2;
-  if (a > 0.5) return std::copysign(normal_quantile(0.5 * (1 - a)) * root_half, x);
-  const double y = normal_quantile(0.5 + 0.5 * a) * root_half;
+  if (a > 0.5) return std::copysign(as241::quantile(0.5 * (1 - a)) * root_half, x);
+  const double y = as241::quantile(0.5 + 0.5 * a) * root_half;
   const double slope = 2 * std::numbers::inv_sqrtpi * std::exp(-y * y);
   return std::copysign(y - (std::erf(y) - a) / slope, x);
 }

@@ -1,0 +1,21 @@
+# CUDA: the toolkit's headers where they are (TIDEMARK_CUDA, a target of headers alone), and the texts that generated
+# kernels include. The driver and the compiler are opened while a program runs, so nothing of the toolkit is linked, and
+# a library that was built with the headers runs on machines without it.
+include(TidemarkCudaTexts)
+
+find_package(CUDAToolkit QUIET)
+set(TIDEMARK_CUDA "")
+if(CUDAToolkit_FOUND)
+  add_library(tidemark_cuda_headers INTERFACE)
+  target_include_directories(tidemark_cuda_headers SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+  target_compile_definitions(tidemark_cuda_headers INTERFACE TIDEMARK_HAS_CUDA)
+  set(TIDEMARK_CUDA tidemark_cuda_headers)
+  message(STATUS "CUDA: headers of toolkit ${CUDAToolkit_VERSION} in ${CUDAToolkit_INCLUDE_DIRS}")
+else()
+  message(STATUS "CUDA: no toolkit was found; the library is built without it, and says so where it is asked for")
+endif()
+tm_cuda_texts(TIDEMARK_CUDA_TEXTS)
+
+# With which the tests compile generated kernels for the host, to see what they compute.
+add_library(tidemark_host_compiler INTERFACE)
+target_compile_definitions(tidemark_host_compiler INTERFACE TIDEMARK_HOST_COMPILER="${CMAKE_CXX_COMPILER}")

@@ -1,0 +1,114 @@
+// CUDA's words for a compiler of the host: generated kernels run as fibers, thread by thread from barrier to
+// barrier, so that tests see what they compute where no GPU is. Included by what tests compile on the way
+// (tests/support/host_kernels.h), never by tests.
+#pragma once
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#define __global__
+#define __shared__ static
+#define __launch_bounds__(threads)
+
+struct HostIndex {
+  unsigned x;
+};
+static HostIndex threadIdx, blockIdx, blockDim, gridDim;
+
+namespace host {
+
+// The threads of one block, as fibers that serve one block after the other. Each runs until its next barrier
+// or its end; then the next one does. Switching saves registers and calls nobody.
+class Block {
+ public:
+  // False where some threads meet a barrier that others do not.
+  bool run(int threads, bool descending, const std::function<void()>& body) {
+    body_ = &body;
+    running_ = this;
+    while (fibers_.size() < static_cast<std::size_t>(threads)) add_fiber();
+    for (int t = 0; t < threads; ++t) fibers_[static_cast<std::size_t>(t)]->done = false;
+    for (;;) {
+      int done = 0;
+      for (int i = 0; i < threads; ++i) {
+        const int t = descending ? threads - 1 - i : i;
+        current_ = fibers_[static_cast<std::size_t>(t)].get();
+        threadIdx.x = static_cast<unsigned>(t);
+        if (_setjmp(scheduler_) == 0) _longjmp(current_->at, 1);
+        done += current_->done;
+      }
+      if (done == threads) return true;
+      if (done != 0) return false;
+    }
+  }
+  static void wait() {
+    if (_setjmp(running_->current_->at) == 0) _longjmp(running_->scheduler_, 1);
+  }
+
+ private:
+  struct Fiber {
+    jmp_buf at;
+    ucontext_t context;
+    std::vector<char> stack;
+    bool done = false;
+  };
+
+  // Runs to where it waits for its first block.
+  void add_fiber() {
+    fibers_.push_back(std::make_unique<Fiber>());
+    Fiber& fiber = *fibers_.back();
+    current_ = &fiber;
+    fiber.stack.resize(std::size_t{64} << 10);
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, &Block::serve, 0);
+    if (_setjmp(scheduler_) == 0) setcontext(&fiber.context);
+  }
+  static void serve() {
+    for (;;) {
+      wait();
+      (*running_->body_)();
+      running_->current_->done = true;
+    }
+  }
+
+  static inline Block* running_ = nullptr;
+  jmp_buf scheduler_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  Fiber* current_ = nullptr;
+  const std::function<void()>* body_ = nullptr;
+};
+
+// A kernel without a barrier needs no fibers.
+inline void run_plainly(int threads, bool descending, const std::function<void()>& body) {
+  for (int i = 0; i < threads; ++i) {
+    threadIdx.x = static_cast<unsigned>(descending ? threads - 1 - i : i);
+    body();
+  }
+}
+
+// All blocks of a launch, one after the other.
+inline bool run_grid(long long blocks, int threads, bool barriers, bool descending,
+                     const std::function<void()>& body) {
+  static Block block;
+  gridDim.x = static_cast<unsigned>(blocks);
+  blockDim.x = static_cast<unsigned>(threads);
+  for (long long b = 0; b < blocks; ++b) {
+    blockIdx.x = static_cast<unsigned>(descending ? blocks - 1 - b : b);
+    if (!barriers) {
+      run_plainly(threads, descending, body);
+    } else if (!block.run(threads, descending, body)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace host
+
+inline void __syncthreads() { host::Block::wait(); }

@@ -1,0 +1,102 @@
+// A reduction at the end of a group, in the CPU's order (kernel/reduce.h): no two runs differ in a bit, and
+// where the elements are the CPU's, so are the sums.
+//
+//   task: one result, one chunk of its elements (or all chunks, where results are many)
+//   team: 16 threads, the lanes of a block of up to 1024 elements; 16 teams in a block of threads
+//
+// Lanes of a team are neighbours where the folded elements lie side by side; teams are, where results do. G
+// has the numbers of kernel/reduce_order.h, offsets of elements, and makes each element once.
+#pragma once
+#include "tidemark/cuda/device/elements.h"
+#include "tidemark/kernel/fold.h"
+
+namespace tidemark::cuda {
+
+inline constexpr int fold_teams = 16;
+
+template <class G>
+typename G::Element finished(fold_total_t<typename G::Element> total) {
+  if constexpr (G::mean) total /= static_cast<double>(G::outer * G::inner);
+  return element_of_total<typename G::Element>(total);
+}
+
+// Elements [k, k + n) of outer index o, by all lanes of the team. What thread 0 of the team returns counts.
+template <class G, class C>
+C fold_lane(const typename G::Pointers& at, typename G::Index from, typename G::Index k, typename G::Index n,
+            int lane) {
+  C value = fold_identity<C>(G::fold);
+  for (typename G::Index i = lane; i < n; i += fold_lanes) {
+    value = fold_two(G::fold, value, static_cast<C>(widened(G::make(at, from + G::inner_offset(k + i)))));
+  }
+  return value;
+}
+
+template <class G>
+void fold_tasks(const typename G::Pointers& at) {
+  using T = typename G::Element;
+  using C = fold_compute_t<T>;
+  using A = fold_total_t<T>;
+  using Index = typename G::Index;
+  __shared__ C values[fold_lanes * fold_teams];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = G::columns ? thread / fold_teams : thread % static_cast<int>(fold_lanes);
+  const int team = G::columns ? thread % fold_teams : thread / static_cast<int>(fold_lanes);
+  constexpr int lane_step = G::columns ? fold_teams : 1;
+  constexpr Index tasks = G::shares ? G::results * G::chunks : G::results;
+  const Index task = static_cast<Index>(blockIdx.x) * fold_teams + team;
+  const bool works = task < tasks;
+  const Index result = works ? task % G::results : 0, base = G::result_offset(result);
+  const Index first = G::shares ? task / G::results : 0, last = G::shares ? first + 1 : G::chunks;
+  A whole = fold_identity<A>(G::fold);
+  for (Index chunk = first; chunk < last; ++chunk) {
+    const Index outer_begin = chunk / G::inner_chunks * G::outer_per_chunk;
+    const Index inner_begin = chunk % G::inner_chunks * G::chunk_elements;
+    A total = fold_identity<A>(G::fold);
+    // As many turns for every team, so that all meet at the barriers.
+    for (Index o = outer_begin; o < outer_begin + G::most_outer; ++o) {
+      const bool inside = works && o < G::outer;
+      const Index from = inside ? base + G::outer_offset(o) : 0;
+      for (Index part = 0; part < G::most_inner; part += fold_block) {
+        const Index k = inner_begin + part;
+        Index n = inside ? G::inner - k : 0;
+        if (n > fold_block) n = fold_block;
+        values[thread] = fold_lane<G, C>(at, from, k, n, lane);
+        __syncthreads();
+        if (lane == 0 && n > 0) {
+          C lanes[fold_lanes];
+          for (int l = 0; l < fold_lanes; ++l) lanes[l] = values[thread + l * lane_step];
+          for (int half = fold_lanes / 2; half > 0; half /= 2) {
+            for (int l = 0; l < half; ++l) lanes[l] = fold_two(G::fold, lanes[l], lanes[l + half]);
+          }
+          total = fold_two(G::fold, total, static_cast<A>(lanes[0]));
+        }
+        __syncthreads();
+      }
+    }
+    if constexpr (G::shares) {
+      if (lane == 0 && works) static_cast<A*>(at.scratch)[task] = total;
+    } else {
+      whole = fold_two(G::fold, whole, total);
+    }
+  }
+  if constexpr (!G::shares) {
+    if (lane == 0 && works) static_cast<T*>(at.out[G::result_number])[result] = finished<G>(whole);
+  }
+}
+
+// What the tasks left in scratch, chunk after chunk.
+template <class G>
+void fold_chunks(const typename G::Pointers& at) {
+  using A = fold_total_t<typename G::Element>;
+  using Index = typename G::Index;
+  const Index result =
+      static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) + static_cast<Index>(threadIdx.x);
+  if (result >= G::results) return;
+  A whole = fold_identity<A>(G::fold);
+  for (Index chunk = 0; chunk < G::chunks; ++chunk) {
+    whole = fold_two(G::fold, whole, static_cast<const A*>(at.scratch)[chunk * G::results + result]);
+  }
+  static_cast<typename G::Element*>(at.out[G::result_number])[result] = finished<G>(whole);
+}
+
+}  // namespace tidemark::cuda

@@ -1,0 +1,373 @@
+#include "tidemark/cuda/group_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "tidemark/cuda/element_code.h"
+#include "tidemark/kernel/reduce.h"
+#include "tidemark/kernel/reduce_order.h"
+#include "tidemark/kernel/walk.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/ops/type_rules.h"
+
+namespace tidemark::cuda {
+namespace {
+
+constexpr int threads_per_block = 256;
+constexpr std::int64_t most_blocks = std::int64_t{1} << 20;  // beyond, threads take several turns
+constexpr std::int64_t most_pack_bytes = 16, widest_pack = 8;
+constexpr std::int64_t tasks_per_block = 16;  // fold_teams of device/folds.h
+// Indices of fewer bits are faster. Threads step past the end by at most all threads of a launch.
+constexpr std::int64_t most_in_32_bits = std::int64_t{1} << 30;
+
+std::optional<Reduction> find_reduction(const Op& op) {
+  if (&op == &op::reduce_sum) return Reduction::sum;
+  if (&op == &op::reduce_mean) return Reduction::mean;
+  if (&op == &op::reduce_max) return Reduction::max;
+  if (&op == &op::reduce_min) return Reduction::min;
+  if (&op == &op::reduce_prod) return Reduction::prod;
+  return std::nullopt;
+}
+
+std::string_view fold_name(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::max:
+      return "max";
+    case Reduction::min:
+      return "min";
+    case Reduction::prod:
+      return "prod";
+    default:
+      return "sum";
+  }
+}
+
+std::string variable(const GroupRef& place) {
+  constexpr char kinds[] = {'a', 'r', 't'};
+  return fmt::format("{}{}", kinds[place.kind], place.number);
+}
+
+struct EndReduction {
+  Reduction reduction;
+  ReduceOrder order;
+  GroupRef in, out;
+  DType dtype;
+};
+
+class GroupWriter {
+ public:
+  GroupWriter(std::span<const GroupStep> steps, std::string_view name)
+      : steps_(steps), name_(name), walk_(collect(steps), operands_) {
+    for (const WalkedOperand& operand : walk_.operands) {
+      std::int64_t reach = 0;
+      for (int d = 0; d < walk_.shape.rank(); ++d)
+        reach += std::abs(operand.strides[d]) * (walk_.shape[d] - 1);
+      wide_ |= reach >= most_in_32_bits;
+    }
+    wide_ |= walk_.count >= most_in_32_bits;
+    choose_width();
+  }
+
+  GroupKernel write() {
+    GroupKernel kernel{
+        .source = fmt::format("#include \"tidemark/cuda/device/{}.h\"\n", reduction_ ? "folds" : "elements"),
+        .operands = std::max(1, static_cast<int>(operands_.size())),
+        .results = std::max(1, static_cast<int>(results_.size()))};
+    line("\nnamespace tidemark::cuda {{\n");
+    line("struct {}_group {{", name_);
+    line("  using Pointers = GroupPointers<{}, {}>;", kernel.operands, kernel.results);
+    line("  using Index = {};", wide_ ? "long long" : "int");
+    if (reduction_) write_order();
+    write_element();
+    if (!reduction_) write_alignment();
+    write_make();
+    line("}};\n");
+    if (reduction_) {
+      add_folds(kernel);
+    } else {
+      const std::int64_t turns = (walk_.count + width_ - 1) / width_;
+      add_kernel(kernel, name_, "walk_elements",
+                 std::min(most_blocks, (turns + threads_per_block - 1) / threads_per_block));
+    }
+    line("}}  // namespace tidemark::cuda");
+    kernel.source += text_;
+    return kernel;
+  }
+
+ private:
+  struct Result {
+    DType dtype = DType::f32;
+    bool whole = false;  // of the group's shape; else what the reduction makes
+  };
+
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += '\n';
+  }
+
+  // The operands from outside, the results, and the shape that is walked.
+  Shape collect(std::span<const GroupStep> steps) {
+    TM_CHECK(!steps.empty(), "a group without a step");
+    Shape shape;
+    for (const GroupStep& step : steps) {
+      TM_CHECK(!reduction_, "a group goes on behind its reduction");
+      for (std::size_t i = 0; i < step.in.size(); ++i) {
+        if (step.in[i].kind != GroupRef::operand) continue;
+        const auto number = static_cast<std::size_t>(step.in[i].number);
+        operands_.resize(std::max(operands_.size(), number + 1));
+        read_.resize(operands_.size());
+        read_[number] = true;
+        operands_[number] = {.dtype = step.call.in[i].dtype,
+                             .shape = step.call.in[i].shape,
+                             .strides = operand_strides(step.call, static_cast<int>(i))};
+      }
+      const Type& out = step.call.out[0];
+      const std::optional<Reduction> reduction = find_reduction(*step.call.op);
+      if (reduction) {
+        shape = step.call.in[0].shape;
+        reduction_ = EndReduction{.reduction = *reduction,
+                                  .order = {shape, step.call.attrs_as<ReduceAttrs>().axes},
+                                  .in = step.in[0],
+                                  .out = step.out[0],
+                                  .dtype = out.dtype};
+      } else if (&step == steps.data() || out.count() != 1) {
+        shape = out.shape;
+      }
+      if (step.out[0].kind != GroupRef::result) continue;
+      const auto number = static_cast<std::size_t>(step.out[0].number);
+      results_.resize(std::max(results_.size(), number + 1));
+      results_[number] = {.dtype = out.dtype, .whole = !reduction};
+    }
+    shape_ = shape;
+    return shape;
+  }
+
+  static bool moves_in_packs(const WalkedOperand& operand, std::int64_t width) {
+    if (operand.kind == WalkedOperand::dense) return true;
+    if (operand.kind == WalkedOperand::uniform || operand.strides.back() != 1) return false;
+    return std::all_of(operand.strides.begin(), operand.strides.end() - 1,
+                       [&](std::int64_t stride) { return stride % width == 0; });
+  }
+
+  // As many elements at a time as make 16 bytes of the largest; in rows, as many as divide them.
+  void choose_width() {
+    if (reduction_) return;
+    std::int64_t largest = 1;
+    for (const Result& result : results_) largest = std::max(largest, size_of(result.dtype));
+    for (const WalkedOperand& operand : walk_.operands) {
+      if (moves_in_packs(operand, 1)) largest = std::max(largest, operand.size);
+    }
+    width_ = std::min(widest_pack, most_pack_bytes / largest);
+    while (walk_.shape.rank() > 1 && walk_.inner % width_ != 0) width_ /= 2;
+  }
+
+  // One element: the steps in their order, each value as it would be stored.
+  void write_element() {
+    std::string parameters;
+    const auto add = [&](std::string_view type, const std::string& name) {
+      fmt::format_to(std::back_inserter(parameters), "{}{} {}", parameters.empty() ? "" : ", ", type, name);
+    };
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (read_[i]) add(storage_type(operands_[i].dtype), fmt::format("a{}", i));
+    }
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      if (results_[r].whole)
+        add(fmt::format("{}&", storage_type(results_[r].dtype)), fmt::format("out{}", r));
+    }
+    if (reduction_) add("Element&", "folded");
+    line("  static void element({}) {{", parameters);
+    for (const GroupStep& step : steps_) {
+      if (find_reduction(*step.call.op)) continue;
+      std::vector<std::string> operands;
+      for (const GroupRef& place : step.in) operands.push_back(variable(place));
+      const std::string_view type = storage_type(step.call.out[0].dtype);
+      line("    const {} {} = {};", type, variable(step.out[0]), element_code(step.call, operands));
+    }
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      if (results_[r].whole) line("    out{} = r{};", r, r);
+    }
+    if (reduction_) line("    folded = {};", variable(reduction_->in));
+    line("  }}");
+  }
+
+  void write_alignment() {
+    line("  static constexpr Index count = {};", walk_.count);
+    line("  static constexpr int width = {};", width_);
+    line("  static bool aligned(const Pointers& at) {{");
+    std::string all = "true";
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (read_[i] && moves_in_packs(walk_.operands[i], width_))
+        all += fmt::format(" && is_aligned<width>({})", operand_pointer(i));
+    }
+    for (std::size_t r = 0; r < results_.size(); ++r)
+      all += fmt::format(" && is_aligned<width>({})", result_pointer(r));
+    line("    return {};\n  }}", all);
+  }
+
+  std::string operand_pointer(std::size_t i) const {
+    return fmt::format("static_cast<const {}*>(at.in[{}])", storage_type(operands_[i].dtype), i);
+  }
+  std::string result_pointer(std::size_t r) const {
+    return fmt::format("static_cast<{}*>(at.out[{}])", storage_type(results_[r].dtype), r);
+  }
+
+  // Elements [i, i + n), which lie in one row of the walk if it has rows.
+  void write_make() {
+    if (reduction_) {
+      line("  static Element make(const Pointers& at, Index i) {{");
+      line("    constexpr int n = 1;\n    constexpr bool aligned = false;\n    Element folded;");
+    } else {
+      line("  template <int n>\n  static void make(const Pointers& at, Index i, bool aligned) {{");
+    }
+    write_coordinates();
+    std::string arguments;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (!read_[i]) continue;
+      arguments += fmt::format("{}a{}{}", arguments.empty() ? "" : ", ", i, load_operand(i) ? "[e]" : "");
+    }
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      if (!results_[r].whole) continue;
+      line("    {} r{}[n];", storage_type(results_[r].dtype), r);
+      arguments += fmt::format("{}r{}[e]", arguments.empty() ? "" : ", ", r);
+    }
+    if (reduction_) arguments += arguments.empty() ? "folded" : ", folded";
+    line("    for (int e = 0; e < n; ++e) element({});", arguments);
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      if (results_[r].whole) line("    store({} + i, r{}, aligned);", result_pointer(r), r);
+    }
+    if (reduction_) line("    return folded;");
+    line("  }}");
+  }
+
+  // c0, c1, …: the index along each dimension of the walk.
+  void write_coordinates() {
+    const bool strided = std::ranges::any_of(
+        walk_.operands, [](const WalkedOperand& o) { return o.kind == WalkedOperand::strided; });
+    if (!strided) return;
+    line("    Index rest = i;");
+    for (int d = walk_.shape.rank() - 1; d > 0; --d) {
+      line("    const Index c{} = rest % {};\n    rest /= {};", d, walk_.shape[d], walk_.shape[d]);
+    }
+    line("    const Index c0 = rest;");
+  }
+
+  // Into a variable a0, a1, …: an array of n, or one element where it is the same for all; says which.
+  bool load_operand(std::size_t i) {
+    const WalkedOperand& operand = walk_.operands[i];
+    const std::string_view type = storage_type(operands_[i].dtype);
+    if (operand.kind == WalkedOperand::uniform) {
+      line("    const {} a{} = *{};", type, i, operand_pointer(i));
+      return false;
+    }
+    std::string offset = "i";
+    if (operand.kind == WalkedOperand::strided) {
+      offset = "0";
+      for (int d = 0; d < walk_.shape.rank(); ++d) {
+        if (operand.strides[d] != 0)
+          offset += fmt::format(" + c{} * static_cast<Index>({})", d, operand.strides[d]);
+      }
+      if (operand.strides.back() == 0) {
+        line("    const {} a{} = {}[{}];", type, i, operand_pointer(i), offset);
+        return false;
+      }
+    }
+    line("    {} a{}[n];", type, i);
+    if (moves_in_packs(operand, width_)) {
+      line("    load(a{}, {} + ({}), aligned);", i, operand_pointer(i), offset);
+    } else {
+      line("    for (int e = 0; e < n; ++e) a{}[e] = {}[{} + e * static_cast<Index>({})];", i,
+           operand_pointer(i), offset, operand.strides.back());
+    }
+    return true;
+  }
+
+  void write_offset(std::string_view name, const JoinedDimensions& dimensions) {
+    line("  static Index {}(Index i) {{", name);
+    line("    Index at = 0;");
+    for (int d = dimensions.rank - 1; d > 0; --d) {
+      line("    at += i % {} * {};\n    i /= {};", dimensions.size[d], dimensions.step[d],
+           dimensions.size[d]);
+    }
+    if (dimensions.rank > 0) line("    at += i * {};", dimensions.step[0]);
+    line("    return at;\n  }}");
+  }
+
+  void write_order() {
+    const ReduceOrder& order = reduction_->order;
+    const DType dtype = reduction_->dtype;
+    line("  using Element = {};", storage_type(dtype == DType::boolean ? DType::u8 : dtype));
+    line("  static constexpr Fold fold = Fold::{};", fold_name(reduction_->reduction));
+    line("  static constexpr bool mean = {}, shares = {}, columns = {};",
+         reduction_->reduction == Reduction::mean && is_float(dtype), order.may_share_chunks(),
+         has_columns());
+    line("  static constexpr int result_number = {};", reduction_->out.number);
+    line(
+        "  static constexpr Index results = {}, outer = {}, inner = {}, chunk_elements = {}, "
+        "outer_per_chunk = {},\n                         inner_chunks = {}, chunks = {}, most_outer = {}, "
+        "most_inner = {};",
+        order.results, order.outer, order.inner, order.chunk_elements, order.outer_per_chunk,
+        order.inner_chunks, order.chunks, std::min(order.outer, order.outer_per_chunk),
+        std::min(order.inner, order.chunk_elements));
+    JoinedDimensions kept, outer, inner;
+    const Strides strides = dense_strides(shape_);
+    for (int d = 0; d < shape_.rank(); ++d) {
+      (!order.reduced[d] ? kept : d < order.first_inner ? outer : inner).push(shape_[d], strides[d]);
+    }
+    write_offset("result_offset", kept);
+    write_offset("outer_offset", outer);
+    write_offset("inner_offset", inner);
+  }
+
+  // Do neighbours in memory belong to different results?
+  bool has_columns() const {
+    for (int d = shape_.rank() - 1; d >= 0; --d) {
+      if (shape_[d] != 1) return !reduction_->order.reduced[d];
+    }
+    return false;
+  }
+
+  void add_kernel(GroupKernel& kernel, const std::string& name, std::string_view body, std::int64_t blocks) {
+    line("extern \"C\" __global__ void __launch_bounds__({}) {}(const {}_group::Pointers at) {{",
+         threads_per_block, name, name_);
+    line("  {}<{}_group>(at);\n}}\n", body, name_);
+    if (blocks > 0) kernel.launches.push_back({name, blocks, threads_per_block});
+  }
+
+  void add_folds(GroupKernel& kernel) {
+    const ReduceOrder& order = reduction_->order;
+    const bool shares = order.may_share_chunks();
+    const std::int64_t tasks = order.results * (shares ? order.chunks : 1);
+    add_kernel(kernel, name_, "fold_tasks", (tasks + tasks_per_block - 1) / tasks_per_block);
+    if (!shares) return;
+    add_kernel(kernel, name_ + "_chunks", "fold_chunks",
+               (order.results + threads_per_block - 1) / threads_per_block);
+    kernel.scratch_bytes = order.results * order.chunks * 8;
+  }
+
+  std::span<const GroupStep> steps_;
+  std::string name_;
+  std::vector<TensorRef> operands_;
+  std::vector<bool> read_;  // of the operands; a number may be left out
+  std::vector<Result> results_;
+  std::optional<EndReduction> reduction_;
+  Shape shape_;
+  Walk walk_;
+  bool wide_ = false;  // indices need 64 bits
+  std::int64_t width_ = 1;
+  std::string text_;
+};
+
+}  // namespace
+
+bool can_generate(const Call& call) { return has_element_code(*call.op) || find_reduction(*call.op); }
+
+GroupKernel write_group(std::span<const GroupStep> steps, std::string_view name) {
+  return GroupWriter(steps, name).write();
+}
+
+}  // namespace tidemark::cuda
