@@ -70,6 +70,8 @@ enum class Moves {
   // The tasks of an update that cannot run early go to the last of them: they are one kernel, mostly, and
   // what they make in between takes memory. Rates run when the first update asks for them.
   freely,
+  // They stay; rates run when they are asked for.
+  with_rates,
   // All of them stay, and so do rates: no run comes later than it was, and no load can rise.
   only_earlier,
 };
@@ -117,7 +119,7 @@ class EarlyUpdates {
   }
 
  private:
-  bool comes_when_asked(int task) const { return moves_ == Moves::freely && updates_.is_free(task); }
+  bool comes_when_asked(int task) const { return moves_ != Moves::only_earlier && updates_.is_free(task); }
   void note_done(int task) {
     if (const int u = updates_.of(task); u >= 0) --left_[at(u)];
     for (const int u : waits_for_[at(task)]) {
@@ -218,8 +220,12 @@ Draft release(Draft draft) {
   std::iota(given.begin(), given.end(), 0);
   const std::int64_t peak = loads_of(model, given).peak;
   const std::int64_t lifted = peak + room_for_rates(draft, model, updates, peak);
-  for (const auto& [moves, limit] : {std::pair(Moves::freely, peak), std::pair(Moves::freely, lifted),
-                                     std::pair(Moves::only_earlier, peak)}) {
+  const bool within_budget = draft.arena_budget >= 0;
+  for (const auto& [moves, limit] :
+       {std::pair(Moves::freely, peak), std::pair(Moves::freely, lifted),
+        std::pair(Moves::with_rates, lifted), std::pair(Moves::only_earlier, peak)}) {
+    // Rates in the midst of what runs again stand in the way of searches that go on from here.
+    if (within_budget && moves == Moves::with_rates) continue;
     const TaskOrder early = EarlyUpdates(model, updates, limit, moves).order();
     if (!is_valid_order(model, early) || loads_of(model, early).peak > limit) continue;
     std::vector<Execution> executions;
