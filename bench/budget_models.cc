@@ -11,6 +11,7 @@
 
 #include "tests/support/tiny_models.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/report/frontier.h"
 

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "bench/support/training_rows.h"
+#include "tidemark/ir/graph.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"
 

@@ -73,9 +73,9 @@ int main(int argc, char** argv) {
     TracedCall<std::pair<nn::Gpt, Tensor>> traced;
     const double whole =
         seconds_taken([&] { traced = trace_call(step, std::tuple(model, tokens, tokens), {}); });
-    for (std::size_t i = 0; i < traced.argument_ends[0]; ++i) traced.graph.inputs()[i].donated = true;
+    for (std::size_t i = 0; i < traced.argument_ends[0]; ++i) traced.graph->inputs()[i].donated = true;
     Graph graph;
-    const double optimise = seconds_taken([&] { graph = prepare_graph(traced.graph); });
+    const double optimise = seconds_taken([&] { graph = prepare_graph(*traced.graph); });
     Plan plan;
     const double planning = seconds_taken([&] { plan = make_plan(graph, cpu_target()); });
     const double total = whole + optimise + planning;

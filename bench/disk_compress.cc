@@ -23,6 +23,7 @@
 #include "tidemark/base/stopwatch.h"
 #include "tidemark/cpu/block_compression.h"
 #include "tidemark/cpu/calibrate_links.h"
+#include "tidemark/ir/graph.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"
 

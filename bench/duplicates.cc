@@ -31,7 +31,7 @@ struct Case {
 
 template <class F, class... Args>
 Case function_case(const std::string& name, const F& f, const Args&... arguments) {
-  return {name, [=] { return trace_call(f, std::tuple(arguments...), {}).graph; }};
+  return {name, [=] { return *trace_call(f, std::tuple(arguments...), {}).graph; }};
 }
 
 // Normalisations as one writes them without a layer for it: x less its mean is wanted for the variance, for

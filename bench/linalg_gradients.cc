@@ -94,6 +94,17 @@ void report_any(const Shape& shape) {
   report("lstsq/" + size, {a[0], draw(right)}, [](const Results& x) { return Results{lstsq(x[0], x[1])}; });
 }
 
+// Matrices of a smaller rank, as products, so that the rank stays when they move.
+void report_thin(std::int64_t rows, std::int64_t rank, std::int64_t columns) {
+  const std::string size = fmt::format("{}x{}x{}", rows, rank, columns);
+  const Results factors = {draw({rows, rank}), draw({rank, columns})};
+  constexpr RankOptions cut{.rcond = 1e-4};
+  report("pinv_thin/" + size, factors,
+         [=](const Results& x) { return Results{pinv(matmul(x[0], x[1]), cut)}; });
+  report("lstsq_thin/" + size, {factors[0], factors[1], draw({rows, 3})},
+         [=](const Results& x) { return Results{lstsq(matmul(x[0], x[1]), x[2], cut)}; });
+}
+
 }  // namespace
 
 int main() {
@@ -106,4 +117,8 @@ int main() {
                              Shape{128, 33}, Shape{33, 128}, Shape{2, 3, 9, 4}, Shape{2, 3, 4, 9}}) {
     report_any(shape);
   }
+  report_thin(6, 2, 4);
+  report_thin(4, 2, 6);
+  report_thin(5, 1, 5);
+  report_thin(40, 7, 30);
 }

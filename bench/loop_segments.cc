@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "bench/support/training_rows.h"
+#include "tidemark/ir/graph.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"
 

@@ -31,9 +31,11 @@
 #include "bench/support/training_rows.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/loop_budget.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/costs.h"
 #include "tidemark/plan/report/frontier.h"
+#include "tidemark/trace/storage.h"
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif

@@ -20,6 +20,7 @@
 #include "tidemark/ops/random/random.h"
 #include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/trace/storage.h"
 
 namespace {
 

@@ -132,7 +132,7 @@ void look_ups(Bench& bench) {
         std::array<std::int64_t, 3>{16384, 256, 65536}}) {
     const Operand positions{{i64, {count}}, 0, static_cast<double>(rows)};
     const std::string of = fmt::format(" {} of {}x{}", count, rows, width);
-    bench.run("embedding" + of, op::take, {{{f32, {rows, width}}}, positions}, pack(AxisAttrs{0}));
+    bench.run("embedding" + of, op::take, {{{f32, {rows, width}}}, positions}, pack(TakeAttrs{0}));
     bench.run("embedding gradient" + of, op::take_add, {{{f32, {count, width}}}, positions},
               pack(TakeAddAttrs{0, rows}));
   }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"
 

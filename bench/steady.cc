@@ -13,7 +13,9 @@
 #include "tests/support/tiny_models.h"
 #include "tidemark/base/stopwatch.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/ir/graph.h"
 #include "tidemark/ops/cpu_target.h"
+#include "tidemark/trace/storage.h"
 
 namespace {
 std::atomic<std::int64_t> allocations{0};

@@ -147,6 +147,9 @@ function(tm_tests)
   endforeach()
 
   if(TARGET tidemark AND NOT TIDEMARK_SANITIZE)
+    add_test(NAME compile_errors COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/compile_errors/run.py"
+             "${CMAKE_CXX_COMPILER}" "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(compile_errors PROPERTIES TIMEOUT 300)
     add_test(NAME consumer COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}" "-DPROJECT=${PROJECT_SOURCE_DIR}"
              "-DSOURCE=${PROJECT_SOURCE_DIR}/tests/consumer" "-DGENERATOR=${CMAKE_GENERATOR}"
              "-DCOMPILER=${CMAKE_CXX_COMPILER}" -P "${PROJECT_SOURCE_DIR}/tests/consumer/run.cmake")

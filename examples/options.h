@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tidemark/base/bytes.h"
+#include "tidemark/engine/program.h"
 
 class Options {
  public:

@@ -7,12 +7,19 @@ import numpy as np
 import torch
 
 
-def numpy_lstsq(a, b):
+def numpy_lstsq(a, b, rcond=None):
     if a.ndim == 2:
-        return np.linalg.lstsq(a, b, rcond=None)[0]
+        return np.linalg.lstsq(a, b, rcond=rcond)[0]
     flat_a, flat_b = a.reshape(-1, *a.shape[-2:]), b.reshape(-1, *b.shape[-2:])
     x = np.stack([np.linalg.lstsq(p, q, rcond=None)[0] for p, q in zip(flat_a, flat_b)])
     return x.reshape(*a.shape[:-2], a.shape[-1], b.shape[-1])
+
+
+RCOND = 1e-4  # of the cases of a smaller rank
+
+
+def thin_pinv(a, lib):
+    return np.linalg.pinv(a, rcond=RCOND) if lib is np else torch.linalg.pinv(a, rtol=RCOND)
 
 
 def symmetric(x):
@@ -61,6 +68,9 @@ CASES = {
     "svd": lambda x, lib: svd(x[0], lib),
     "svdvals": lambda x, lib: [np.linalg.svd(x[0], compute_uv=False) if lib is np else torch.linalg.svdvals(x[0])],
     "pinv": lambda x, lib: [lib.linalg.pinv(x[0])],
+    "pinv_thin": lambda x, lib: [thin_pinv(x[0] @ x[1], lib)],
+    "lstsq_thin": lambda x, lib: [numpy_lstsq(x[0] @ x[1], x[2], RCOND) if lib is np
+                                  else thin_pinv(x[0] @ x[1], lib) @ x[2]],
     "matrix_norm": lambda x, lib: norms(x[0], lib),
     "lstsq": lambda x, lib: [numpy_lstsq(x[0], x[1]) if lib is np else torch.linalg.pinv(x[0]) @ x[1]],
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "tidemark/ir/graph.h"
+
 namespace tidemark::bench {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <random>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/ops/cpu_target.h"
 
 namespace tidemark::bench {

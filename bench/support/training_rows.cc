@@ -1,5 +1,6 @@
 #include "bench/support/training_rows.h"
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/ir/op.h"
 #include "tidemark/ops/cpu_target.h"
 

@@ -495,7 +495,7 @@ TEST_F(PlanCommand, LoopsOfAFileKeepLessWithinABudget) {
         64, [&](Tensor x) { return tanh(matmul(x, w)); }, h));
   };
   const Tensor w = Tensor::of_type({DType::f32, {32, 32}}), h = Tensor::of_type({DType::f32, {256, 32}});
-  const Graph traced = trace_call(grad(loss), std::tuple(w, h), {}).graph;
+  const Graph traced = *trace_call(grad(loss), std::tuple(w, h), {}).graph;
   const std::string file = folder_.write("loop.ir", print(traced));
   const auto free = report(file);
   const auto half = report(file + " --memory 50%"), little = report(file + " --memory 20%");

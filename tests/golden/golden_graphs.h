@@ -45,7 +45,7 @@ inline std::vector<Traced> traced_loops() {
     return sum(while_loop([](Tensor y) { return sum(y * y) > 0.01; },
                           [&](Tensor y) { return tanh(matmul(y, v)) * 0.9; }, u, {.max_steps = 50}));
   };
-  const auto graph_of = [&](const auto& f) { return trace_call(f, std::tuple(w, x), {}).graph; };
+  const auto graph_of = [&](const auto& f) { return *trace_call(f, std::tuple(w, x), {}).graph; };
   std::vector<Traced> list;
   list.push_back({"repeat", graph_of(grad<0, 1>(repeated))});
   list.push_back({"while", graph_of(grad<0, 1>(unknown))});

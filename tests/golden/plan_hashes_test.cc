@@ -16,6 +16,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/test_target.h"
 #include "tidemark/engine/loop_budget.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/plan/report/plan_hash.h"
 #include "tidemark/solve/dag/schedule.h"
 #include "tidemark/solve/remat/search.h"

@@ -9,6 +9,7 @@
 #include "tests/support/test_target.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark::testing {
 namespace {

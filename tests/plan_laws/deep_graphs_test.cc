@@ -10,6 +10,7 @@
 #include "tests/support/test_target.h"
 #include "tidemark/autodiff/reverse.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/parse.h"
 #include "tidemark/ir/print.h"
@@ -138,7 +139,7 @@ TEST(DeepGraphs, AreTracedAndFreed) {
           return u;
         },
         std::tuple(full({4}, 0.5f)), {});
-    EXPECT_GE(traced.graph.nodes().size(), static_cast<std::size_t>(deep));
+    EXPECT_GE(traced.graph->nodes().size(), static_cast<std::size_t>(deep));
     Tensor eager = full({4}, 0.5f);
     for (int i = 0; i < deep / 10; ++i) eager = tanh(eager) + eager.at(Range{0, 4});
     EXPECT_EQ(eager.shape(), (Shape{4}));

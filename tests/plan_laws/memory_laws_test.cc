@@ -11,6 +11,7 @@
 #include "tests/support/tiny_models.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/engine/loop_budget.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/runtime/executor.h"
 
 namespace tidemark::testing {
@@ -122,7 +123,7 @@ void expect_memory_laws_at_budgets(const Graph& traced, const std::vector<Bits>&
 template <class F, class... Args>
 void expect_memory_laws_of(const std::string& what, const F& f, const Args&... args) {
   const auto traced = trace_call(f, std::tuple<Args...>(args...), {});
-  expect_memory_laws_at_budgets(traced.graph, bits_of(traced.inputs), what);
+  expect_memory_laws_at_budgets(*traced.graph, bits_of(traced.inputs), what);
 }
 
 Tensor waves(const Shape& shape, double scale = 1) {
@@ -215,7 +216,7 @@ TEST(MemoryLaws, HoldForLoopsInSegmentsThatRunAgain) {
     for (const std::int64_t own : {2 * state, 5 * state, 100 * state}) {
       LoopMemory memory;
       memory.each = {.own = own, .segments = 7, .again = again, .on_disk = true};
-      const Graph graph = prepare_graph(traced.graph, {}, nullptr, memory);
+      const Graph graph = prepare_graph(*traced.graph, {}, nullptr, memory);
       expect_memory_laws(graph, make_plan(graph, test_target()), bits_of(traced.inputs),
                          fmt::format("{} of 7 segments again, {} bytes each", again, own));
     }
@@ -270,7 +271,7 @@ TEST(MemoryLaws, HoldForOpsWithScratch) {
 TEST(MemoryLaws, SeeAPlanThatSharesMemoryTooEarly) {
   const auto traced = trace_call([](Tensor u) { return tanh(matmul(tanh(matmul(u, u)), u)); },
                                  std::tuple(waves({16, 16})), {});
-  const Graph graph = prepare_graph(traced.graph);
+  const Graph graph = prepare_graph(*traced.graph);
   const Plan plan = make_plan(graph, test_target(), {.skip = {"in_place", "fuse"}});
   const std::vector<Bits> inputs = bits_of(traced.inputs);
   const std::vector<Bits> right = run_plain(graph, plan, inputs).outputs;

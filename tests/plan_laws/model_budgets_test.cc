@@ -8,6 +8,7 @@
 #include "tests/support/test_target.h"
 #include "tests/support/tiny_models.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {

@@ -13,6 +13,7 @@
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark::testing {
 namespace {

@@ -10,6 +10,8 @@
 #include "tests/support/test_target.h"
 #include "tests/support/tiny_models.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

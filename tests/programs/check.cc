@@ -35,7 +35,7 @@ GraphCase graph_of(const RandomFunction& function, Part part) {
     return part == Part::gradient ? with_loss(function, x) : function(x);
   };
   const auto traced = trace_call(f, std::tuple(function.arguments()), {});
-  return {traced.graph, literals_of(traced.inputs)};
+  return {*traced.graph, literals_of(traced.inputs)};
 }
 
 std::string gradient_difference(const GraphCase& program, const Variation& variation) {

@@ -9,6 +9,7 @@
 #include "tidemark/autodiff/inverses.h"
 #include "tidemark/autodiff/residuals.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark::testing {
@@ -117,12 +118,12 @@ TEST(FlowPrograms, StayWithinTheErrorHoweverManyCallsAreUndone) {
       for (const Tensor& result : program.run(traced.inputs, {})) values.push_back(result.to_vector());
       return values;
     };
-    const auto expected = results(lower_inverses(traced.graph, 0));
-    EXPECT_EQ(invertible_calls(traced.graph), 0u) << "nothing here is exact";
-    const std::size_t all = invertible_calls(traced.graph, 1);
+    const auto expected = results(lower_inverses(*traced.graph, 0));
+    EXPECT_EQ(invertible_calls(*traced.graph), 0u) << "nothing here is exact";
+    const std::size_t all = invertible_calls(*traced.graph, 1);
     for (const double error : {1e-3, 1e-6}) {
       std::vector<Drift> drifts;
-      const auto given = results(lower_inverses(traced.graph, random() % 3 ? all : all / 2, error, &drifts));
+      const auto given = results(lower_inverses(*traced.graph, random() % 3 ? all : all / 2, error, &drifts));
       EXPECT_EQ(given[0], expected[0]) << "the function itself";
       for (std::size_t i = 0; i < drifts.size(); ++i) {
         EXPECT_LE(drifts[i].bound, error);

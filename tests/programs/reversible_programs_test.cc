@@ -7,6 +7,7 @@
 #include "tests/support/sanitized.h"
 #include "tidemark/autodiff/inverses.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark::testing {
@@ -124,10 +125,10 @@ TEST_P(ReversiblePrograms, HaveTheSameBitsHoweverManySumsAreUndone) {
       for (const Tensor& result : program.run(traced.inputs, {})) values.push_back(result.to_vector());
       return values;
     };
-    const auto expected = results(lower_inverses(traced.graph, 0));
-    const std::size_t all = invertible_calls(traced.graph);
+    const auto expected = results(lower_inverses(*traced.graph, 0));
+    const std::size_t all = invertible_calls(*traced.graph);
     for (const std::size_t count : {all, all / 2, all > 0 ? 1 + random() % all : 0}) {
-      const Graph lowered = lower_inverses(traced.graph, count);
+      const Graph lowered = lower_inverses(*traced.graph, count);
       ASSERT_EQ(results(lowered), expected) << count << " of " << all;
       for (const Node& node : lowered.nodes()) undone += node.op->undoes;
     }

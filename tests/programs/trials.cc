@@ -17,6 +17,7 @@
 #include "tidemark/ir/print.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark::testing {
 namespace {

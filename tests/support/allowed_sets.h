@@ -8,6 +8,7 @@
 
 #include "tests/programs/draw.h"
 #include "tests/support/scratch_folder.h"
+#include "tidemark/ir/graph.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/verify/verify.h"
 #include "tidemark/tidemark.h"

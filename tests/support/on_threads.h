@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "tidemark/trace/storage.h"
 #include "tidemark/trace/tensor.h"
 
 namespace tidemark {

@@ -18,6 +18,7 @@
 #include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/scalar/constant.h"
 #include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/trace/storage.h"
 #include "tidemark/trace/tensor.h"
 
 namespace tidemark::testing {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/nn/training_step.h"
 #include "tidemark/tidemark.h"

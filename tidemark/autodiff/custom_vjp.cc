@@ -1,7 +1,9 @@
 #include "tidemark/autodiff/custom_vjp.h"
 
+#include "tidemark/ir/builder.h"
 #include "tidemark/ops/custom/custom_vjp.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark::detail {
 namespace {

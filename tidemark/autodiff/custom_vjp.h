@@ -28,7 +28,7 @@ auto custom_vjp(F f, Pullback pullback, SourceLine where = std::source_location:
     const auto call = trace_call(f, arguments, where);
     const auto result = types_only(call);
     const auto back = trace_call(pullback, std::tuple(args..., result, result), where);
-    return with_tensors(call.result, detail::apply_custom_vjp(call.graph, call.inputs, back.graph,
+    return with_tensors(call.result, detail::apply_custom_vjp(*call.graph, call.inputs, *back.graph,
                                                               back.inputs, call.argument_ends.back(), where));
   };
 }

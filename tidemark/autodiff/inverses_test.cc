@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tidemark/autodiff/residuals.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/tidemark.h"
 
@@ -12,7 +13,7 @@ namespace {
 using Halves = std::pair<Tensor, Tensor>;
 
 Graph traced(const std::function<Tensor(Tensor)>& f, const Shape& shape = {8, 8}) {
-  return trace_call(grad(f), std::tuple(Tensor::of_type({DType::f32, shape})), {}).graph;
+  return *trace_call(grad(f), std::tuple(Tensor::of_type({DType::f32, shape})), {}).graph;
 }
 int count_named(const Graph& graph, std::string_view name) {
   int count = 0;

@@ -10,6 +10,7 @@
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/trace/functions.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark::detail {
 namespace {

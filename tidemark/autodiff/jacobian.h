@@ -101,7 +101,7 @@ auto jacobian(F f, JacobianOptions options = {}, SourceLine where = std::source_
     const auto call = trace_call(f, arguments, where);
     using Y = std::decay_t<decltype(call.result)>;
     const std::size_t leaves = call.argument_ends[0];
-    const std::vector<Tensor> all = detail::jacobian_of(call.graph, call.inputs, leaves, options, where);
+    const std::vector<Tensor> all = detail::jacobian_of(*call.graph, call.inputs, leaves, options, where);
     std::span<const Tensor> left(all);
     typename detail::TreeOf<Y, X>::type result{};
     detail::fill_tree_of<X>(call.result, result, [&] {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tidemark/engine/program.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/ops/control/loop_reverse.h"
 #include "tidemark/ops/registry.h"
@@ -12,7 +13,7 @@ namespace {
 
 Graph traced_gradient(bool lossy, const std::function<Tensor(Tensor)>& f, const Shape& shape) {
   const MarkedReads marked(lossy ? StandIns::lossy : StandIns::none);
-  return trace_call(grad(f), std::tuple(Tensor::of_type({DType::f32, shape})), {}).graph;
+  return *trace_call(grad(f), std::tuple(Tensor::of_type({DType::f32, shape})), {}).graph;
 }
 int count_ops(const Graph& graph, std::string_view name) {
   int count = 0;

@@ -1,7 +1,9 @@
 #include "tidemark/autodiff/transforms.h"
 
 #include "tidemark/autodiff/forward.h"
+#include "tidemark/autodiff/reverse.h"
 #include "tidemark/trace/functions.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark::detail {
 namespace {

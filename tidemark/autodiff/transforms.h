@@ -8,12 +8,15 @@
 //   jvp(f, x, v)             {f(x), derivative along v}
 //   hvp(f, x, v)             Hessian of a scalar f times v
 #pragma once
+#include <algorithm>
 #include <memory>
 
-#include "tidemark/autodiff/reverse.h"
 #include "tidemark/trace/traced_call.h"
 
 namespace tidemark {
+
+struct SplitVjp;
+
 namespace detail {
 
 // The non-template part: checks, transforms and applies.
@@ -55,14 +58,19 @@ auto value_and_grad(F f, SourceLine where = std::source_location::current()) {
     return value_and_grad<0>(std::move(f), where);
   } else {
     return [f = std::move(f), where](const auto&... args) {
+      if constexpr (!detail::TraceableLoss<F, std::decay_t<decltype(args)>...>) {
+        detail::explain_no_loss<F, std::decay_t<decltype(args)>...>();
+      }
+      static_assert(((Wrt >= 0 && Wrt < static_cast<int>(sizeof...(args))) && ...),
+                    "grad<I>(f) differentiates by argument I: this call has fewer arguments");
       const std::tuple<std::decay_t<decltype(args)>...> arguments(
           args...);  // spelt out: a single pair stays one argument
       const auto call = trace_call(f, arguments, where);
       static constexpr int wrt[] = {Wrt...};
       const std::vector<Tensor> all_outputs =
-          detail::apply_gradient(call.graph, call.inputs, call.inputs_of(wrt), where);
+          detail::apply_gradient(*call.graph, call.inputs, call.inputs_of(wrt), where);
       const std::span<const Tensor> outputs(all_outputs);
-      const std::size_t values = call.graph.outputs().size();
+      const std::size_t values = call.outputs;
       return std::pair(with_tensors(call.result, outputs.first(values)),
                        detail::gradient_tree<Wrt...>(arguments, outputs.subspan(values)));
     };
@@ -79,9 +87,9 @@ auto jvp(F f, const Tree& x, const Tree& v, SourceLine where = std::source_locat
   const auto call = trace_call(f, std::tuple<Tree>(x), where);
   const std::vector<Tensor> tangents = tensors_of(v);
   const std::vector<Tensor> all_outputs =
-      detail::apply_jvp(call.graph, call.inputs, call.argument_ends[0], tangents, where);
+      detail::apply_jvp(*call.graph, call.inputs, call.argument_ends[0], tangents, where);
   const std::span<const Tensor> outputs(all_outputs);
-  const std::size_t values = call.graph.outputs().size();
+  const std::size_t values = call.outputs;
   return std::pair(with_tensors(call.result, outputs.first(values)),
                    with_tensors(call.result, outputs.subspan(values)));
 }
@@ -92,7 +100,7 @@ auto vjp(F f, const Tree& x, SourceLine where = std::source_location::current())
   std::vector<bool> wrt(call.inputs.size(), false);
   std::fill_n(wrt.begin(), call.argument_ends[0], true);
   auto pulled =
-      std::make_shared<const detail::Pulled>(detail::apply_forward(call.graph, call.inputs, wrt, where));
+      std::make_shared<const detail::Pulled>(detail::apply_forward(*call.graph, call.inputs, wrt, where));
   auto value = with_tensors(call.result, pulled->outputs);
   auto pullback = [pulled, x, where](const decltype(value)& seed) {
     return with_tensors(x, detail::apply_backward(*pulled, tensors_of(seed), where));

@@ -65,4 +65,16 @@ std::size_t hash_attrs(const Attrs& attrs) {
   return h;
 }
 
+namespace detail {
+
+void wrong_attribute(std::string_view name) {
+  check_failed("the attribute's kind", SourceLine(__FILE__, __LINE__),
+               fmt::format("attribute {} has another kind", name));
+}
+void wrong_attribute_count(std::size_t given, std::size_t expected) {
+  check_failed("the number of attributes", SourceLine(__FILE__, __LINE__),
+               fmt::format("{} attributes, expected {}", given, expected));
+}
+
+}  // namespace detail
 }  // namespace tidemark

@@ -29,7 +29,6 @@ struct Literal {
 // A rank-0 literal of the dtype, rounded to it once.
 Literal scalar_literal(DType dtype, const Number& value);
 
-using IntList = std::vector<std::int64_t>;
 using AttrValue = std::variant<bool, std::int64_t, double, std::string, DType, Dims, IntList, Literal>;
 using Attrs = std::vector<AttrValue>;
 
@@ -47,6 +46,12 @@ struct NoAttrs {
   TM_FIELDS(NoAttrs)
 };
 
+namespace detail {
+// Broken invariants of ours (TM_CHECK), out of line since every attribute struct asks.
+[[noreturn]] void wrong_attribute(std::string_view name);
+[[noreturn]] void wrong_attribute_count(std::size_t given, std::size_t expected);
+}  // namespace detail
+
 template <HasFields T>
 Attrs pack(const T& object) {
   Attrs attrs;
@@ -60,11 +65,10 @@ T unpack(const Attrs& attrs) {
   std::size_t i = 0;
   for_each_field(object, [&](std::string_view name, auto& field) {
     using Field = std::remove_reference_t<decltype(field)>;
-    TM_CHECK(i < attrs.size() && std::holds_alternative<Field>(attrs[i]), "attribute {} has another kind",
-             name);
+    if (i >= attrs.size() || !std::holds_alternative<Field>(attrs[i])) detail::wrong_attribute(name);
     field = std::get<Field>(attrs[i++]);
   });
-  TM_CHECK(i == attrs.size(), "{} attributes, expected {}", attrs.size(), i);
+  if (i != attrs.size()) detail::wrong_attribute_count(attrs.size(), i);
   return object;
 }
 

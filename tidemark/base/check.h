@@ -1,7 +1,7 @@
 // TM_CHECK guards our own invariants and is always on; a failure is an InternalError with the place and the
 // values.
 #pragma once
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 

@@ -1,6 +1,5 @@
 // How hard a search tries: one word for all who are asked it, from `compile` and the command to the passes.
 #pragma once
-#include <chrono>
 #include <optional>
 
 namespace tidemark {
@@ -12,9 +11,12 @@ struct Effort {
   std::optional<double> seconds = {};  // instead of the factor
 
   constexpr Effort(double f = 1) : factor(f) {}  // NOLINT: implicit by design
-  template <class Rep, class Period>
-  constexpr Effort(std::chrono::duration<Rep, Period> limit)  // NOLINT: implicit by design
-      : seconds(std::chrono::duration<double>(limit).count()) {}
+  // A std::chrono::duration. That header takes long to compile, so only who uses it includes it.
+  template <class Duration>
+  requires requires { Duration::period::den; }
+  constexpr Effort(Duration limit)  // NOLINT: implicit by design
+      : seconds(static_cast<double>(limit.count()) * static_cast<double>(Duration::period::num) /
+                static_cast<double>(Duration::period::den)) {}
 
   // A share of it: of the work; a limit in time is shared by whoever watches the clock (TimeShare).
   constexpr Effort& operator*=(double share) {

@@ -2,8 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "tidemark/base/call_site.h"
+
 namespace tidemark {
 namespace {
+
+ErrorParts at_call_site(ErrorParts parts) {
+  if (CallSite::current().known()) parts.where = CallSite::current();
+  return parts;
+}
 
 std::string message(ErrorCode code, const ErrorParts& parts) {
   std::string text = fmt::format("error[TM{:04}]: {}", static_cast<int>(code), parts.what);
@@ -17,7 +24,9 @@ std::string message(ErrorCode code, const ErrorParts& parts) {
 }  // namespace
 
 Error::Error(ErrorCode code, ErrorParts parts)
-    : std::runtime_error(message(code, parts)), code_(code), parts_(std::move(parts)) {}
+    : std::runtime_error(""), code_(code), parts_(at_call_site(std::move(parts))) {
+  static_cast<std::runtime_error&>(*this) = std::runtime_error(message(code_, parts_));
+}
 
 void Error::set_where(SourceLine where) {
   parts_.where = where;

@@ -1,7 +1,6 @@
 // A C++ number given as an argument. Whole numbers keep their 64 bits: above 2^53 a double would round them
 // in silence.
 #pragma once
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -11,13 +10,18 @@
 
 namespace tidemark {
 
+template <std::floating_point T>
+constexpr T power_of_two(int exponent) {  // from 1 to 64
+  return T(2) * static_cast<T>(std::uint64_t{1} << (exponent - 1));
+}
+
 // The nearest number of an integer type; NaN gives 0.
 template <std::integral To, std::floating_point From>
 To saturated(From x) {
   if (x != x) return 0;
   // The bounds are powers of two or zero, exact in every floating-point type.
   constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
-  const From above = std::ldexp(From(1), std::numeric_limits<To>::digits);
+  constexpr From above = power_of_two<From>(std::numeric_limits<To>::digits);
   if (x <= low) return std::numeric_limits<To>::min();
   if (x >= above) return std::numeric_limits<To>::max();
   return static_cast<To>(x);
@@ -55,7 +59,7 @@ class Number {
       }
     } else {
       return static_cast<double>(saturated<T>(real_)) == real_ &&
-             real_ < std::ldexp(1.0, std::numeric_limits<T>::digits);
+             real_ < power_of_two<double>(std::numeric_limits<T>::digits);
     }
   }
   template <class T>

@@ -6,10 +6,13 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tidemark/base/check.h"
 
 namespace tidemark {
+
+using IntList = std::vector<std::int64_t>;  // as long as it has to be; Dims are as many as dimensions
 
 inline constexpr int max_rank = 8;
 

@@ -1,5 +1,7 @@
 #include "tidemark/base/text_file.h"
 
+#include "tidemark/base/text_stream.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,6 +11,7 @@
 #include <cstring>
 
 #include "tidemark/base/error.h"
+#include "tidemark/base/followed_path.h"
 
 namespace tidemark {
 namespace {
@@ -62,8 +65,22 @@ int own_handle(const std::string& path) {
   return -1;
 }
 
-Folder folder_of(const std::string& path) {
-  const PathParts parts = parts_of(path);
+// The file behind links. What is no file (a device, a pipe, a handle of this process) is written to by the
+// name it was given.
+std::string place_of(const std::string& path) {
+  struct stat target {};
+  const bool is_there = ::stat(path.c_str(), &target) == 0;
+  if (own_handle(path) >= 0 || (is_there && !S_ISREG(target.st_mode) && !S_ISDIR(target.st_mode)))
+    return path;
+  const auto place = followed_path(path);
+  if (!place)
+    fail(ErrorCode::bad_file, {.what = fmt::format("cannot write {}: it is a symbolic link: {}", path,
+                                                   std::strerror(place.error()))});
+  return place.value();
+}
+
+Folder folder_of(const std::string& path, const std::string& place) {
+  const PathParts parts = parts_of(place);
   auto folder = Folder::open(parts.folder);
   if (!folder || parts.name.empty())
     fail(ErrorCode::bad_file,
@@ -105,7 +122,10 @@ int InputStream::Buffer::underflow() {
 }
 
 OutputFile::OutputFile(std::string path)
-    : path_(std::move(path)), name_(parts_of(path_).name), folder_(folder_of(path_)) {
+    : path_(std::move(path)),
+      place_(place_of(path_)),
+      name_(parts_of(place_).name),
+      folder_(folder_of(path_, place_)) {
   if (const int own = own_handle(path_); own >= 0) {
     replaces_ = false;
     file_.reset(::dup(own));

@@ -1,4 +1,4 @@
-#include "tidemark/base/text_file.h"
+#include "tidemark/base/text_stream.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -87,13 +87,33 @@ TEST(OutputFile, LeavesTheOldFileWhenItIsNotCommitted) {
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path("")), {}), 1);
 }
 
-TEST(OutputFile, ReplacesALinkAndLeavesWhatItLedTo) {
+TEST(OutputFile, WritesThroughLinksAndLeavesThem) {
   const ScratchFolder scratch;
-  scratch.write("victim", "precious");
-  fs::create_symlink(scratch.path("victim"), scratch.path("out"));
+  fs::create_directory(scratch.path("elsewhere"));
+  scratch.write("elsewhere/file", "old");
+  fs::permissions(scratch.path("elsewhere/file"), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("elsewhere/file", scratch.path("first"));  // relative to its folder
+  fs::create_symlink(scratch.path("first"), scratch.path("out"));
+  { OutputFile(scratch.path("out")).write("not committed"); }
+  EXPECT_EQ(scratch.read("elsewhere/file"), "old");
   write_text_file(scratch.path("out"), "new");
-  EXPECT_EQ(scratch.read("victim"), "precious");
-  EXPECT_EQ(scratch.read("out"), "new");
+  EXPECT_TRUE(fs::is_symlink(scratch.path("out")) && fs::is_symlink(scratch.path("first")));
+  EXPECT_FALSE(fs::is_symlink(scratch.path("elsewhere/file")));
+  EXPECT_EQ(scratch.read("elsewhere/file"), "new");
+  EXPECT_EQ(fs::status(scratch.path("elsewhere/file")).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path("elsewhere")), {}), 1)
+      << "nothing is left over";
+
+  // A link to a file that is not there yet makes it; one to nowhere and one to itself are refused.
+  fs::create_symlink("elsewhere/fresh", scratch.path("to_fresh"));
+  write_text_file(scratch.path("to_fresh"), "made");
+  EXPECT_EQ(scratch.read("elsewhere/fresh"), "made");
+  fs::create_symlink("gone/file", scratch.path("to_nowhere"));
+  EXPECT_THAT(refusal([&] { write_text_file(scratch.path("to_nowhere"), "x"); }), HasSubstr("TM0503"));
+  fs::create_symlink("circle", scratch.path("circle"));
+  EXPECT_THAT(refusal([&] { write_text_file(scratch.path("circle"), "x"); }), HasSubstr("symbolic link"));
+  EXPECT_TRUE(fs::is_symlink(scratch.path("circle")));
 }
 
 TEST(OutputFile, WritesToAHandleOfItsOwnEvenWhenThatIsAFile) {

@@ -69,6 +69,12 @@ class Loader {
   std::int64_t batches(SourceLine where = std::source_location::current()) const {  // of an epoch
     return queue(where).batches();
   }
+  // The same, by the name that ranges have for it.
+  std::int64_t size(SourceLine where = std::source_location::current()) const { return batches(where); }
+  // Batches that the next range-for gives: all of an epoch, or the rest of one that was begun.
+  std::int64_t left(SourceLine where = std::source_location::current()) const {
+    return batches(where) - position(where).batch;
+  }
   // Of the batch that next() gives.
   Position position(SourceLine where = std::source_location::current()) const {
     return queue(where).position();

@@ -1,5 +1,6 @@
 #include "tidemark/data/permutation.h"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <utility>

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tidemark/files/archive.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark::data {
 namespace {

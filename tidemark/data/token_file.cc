@@ -9,6 +9,7 @@
 #include "tidemark/base/text_file.h"
 #include "tidemark/files/archive.h"
 #include "tidemark/files/file_bytes.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark::data {
 namespace {

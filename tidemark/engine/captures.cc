@@ -1,4 +1,5 @@
 #include "tidemark/engine/captures.h"
+#include "tidemark/trace/storage.h"
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tidemark/trace/trace.h"
+#include "tidemark/trace/tensor.h"
 
 namespace tidemark {
 

@@ -11,8 +11,10 @@
 #pragma once
 #include <string>
 
+#include "tidemark/base/result.h"
 #include "tidemark/engine/compiled_function.h"
 #include "tidemark/engine/session.h"
+#include "tidemark/plan/report/infeasible_budget.h"
 
 namespace tidemark {
 
@@ -33,24 +35,28 @@ inline constexpr char type_tag = 0;  // its address tells types apart, also thos
 template <class F>
 class Compiled {
  public:
-  Compiled(F f, CompileOptions options, SourceLine where)
-      : state_(std::make_shared<State>(std::move(f), std::move(options), where)) {}
+  Compiled(F f, const CompileOptions& options, SourceLine where)
+      : state_(std::make_shared<State>(std::move(f), options, where)) {}
 
   // Throws InfeasibleBudget, at the line of the call of compile, when no plan for these types is within the
   // budget.
   template <class... Args>
   auto operator()(const Args&... args) const {
-    using Result = std::decay_t<decltype(state_->f(args...))>;
-    if (current_trace()) return Result(state_->f(args...));  // inside another trace it is just the function
-    const CompiledFunction::Results results = state_->function.run(Arguments<Args...>(*state_, args...).call);
-    return with_tensors(std::any_cast<const Result&>(results.call->result), results.tensors);
+    if constexpr (detail::Traceable<F, Args...>) {
+      using Result = std::decay_t<decltype(state_->f(args...))>;
+      if (outermost_trace != 0) return Result(state_->f(args...));  // in another trace just the function
+      const CompiledFunction::Results results = state_->function->run(Arguments<Args...>(*state_, args...));
+      return with_tensors(std::any_cast<const Result&>(*results.tree), results.tensors);
+    } else {
+      detail::explain_not_traceable<F, Args...>();
+    }
   }
 
   // Traces and plans for arguments of these types without running. Arguments with values: memory is reserved
   // too.
   template <class... Args>
   PlannedGraph prepare(const Args&... args) const {
-    return state_->function.prepare(Arguments<Args...>(*state_, args...).call);
+    return state_->function->prepare(Arguments<Args...>(*state_, args...));
   }
   // The same without throwing when the budget is too small.
   template <class... Args>
@@ -66,28 +72,28 @@ class Compiled {
   // planning.
   template <class... Args>
   SmallestBudget smallest(const Args&... args) const {
-    return state_->function.smallest(Arguments<Args...>(*state_, args...).call);
+    return state_->function->smallest(Arguments<Args...>(*state_, args...));
   }
   // Time against memory, from the smallest budget to no extra time: 16 plans.
   template <class... Args>
   std::vector<FrontierPoint> frontier(const Args&... args) const {
-    return state_->function.frontier(Arguments<Args...>(*state_, args...).call, 16);
+    return state_->function->frontier(Arguments<Args...>(*state_, args...), 16);
   }
   // The peak as a formula in the batch size, this plan's decisions kept.
   template <class... Args>
   std::optional<Footprint> footprint(const Args&... args) const {
-    return state_->function.footprint(Arguments<Args...>(*state_, args...).call);
+    return state_->function->footprint(Arguments<Args...>(*state_, args...));
   }
   // What a sixteenth more of the budget, and of the disk, would save (memory_prices.h).
   template <class... Args>
   std::vector<MemoryPrice> prices(const Args&... args) const {
-    return state_->function.prices(Arguments<Args...>(*state_, args...).call);
+    return state_->function->prices(Arguments<Args...>(*state_, args...));
   }
   // How far lossy copies of what waits for the backward pass (CompileOptions::lossy, compress) bring the
   // results of this call from exact ones. Runs it twice, without a budget; donates nothing.
   template <class... Args>
   GradientError gradient_error(const Args&... args) const {
-    return state_->function.gradient_error(Arguments<Args...>(*state_, args...).call);
+    return state_->function->gradient_error(Arguments<Args...>(*state_, args...));
   }
   // The plan's summary, the smallest budget and the formula.
   template <class... Args>
@@ -97,77 +103,75 @@ class Compiled {
 
   // Of the latest call.
   PlannedGraph plan(SourceLine where = std::source_location::current()) const {
-    const std::shared_ptr<const Program> program = state_->function.latest(where);
-    return {program->graph(), program->plan(), program};
+    return state_->function->plan(where);
   }
   Bytes arena_high_water(SourceLine where = std::source_location::current()) const {
-    return Bytes(state_->function.latest(where)->arena_high_water());
+    return state_->function->arena_high_water(where);
   }
 
   // Another budget for calls that begin from now on: more or less than before, which may have been planned
   // for already or is planned for at the next call, without tracing anew. Calls that run are waited for, and
   // the memory beyond the budget is given back. Only of a function that was compiled with a budget.
   void set_memory(Bytes memory, SourceLine where = std::source_location::current()) const {
-    state_->function.set_memory(memory, where);
+    state_->function->set_memory(memory, where);
   }
 
   // Everything it holds between calls.
-  FunctionMemory memory_report() const { return state_->function.memory(); }
+  FunctionMemory memory_report() const { return state_->function->memory(); }
   // Forgets what was traced and planned; the next call begins anew. For when something changed that a trace
   // cannot see: a C++ number, or which of several tensors a captured pointer points at.
-  void forget() const { state_->function.forget(); }
+  void forget() const { state_->function->forget(); }
 
  private:
   struct State {
-    State(F user, CompileOptions options, SourceLine line)
-        : f(std::move(user)), where(line), function(std::move(options), line) {}
+    State(F user, const CompileOptions& options, SourceLine line)
+        : f(std::move(user)), where(line), function(make_function(options, line)) {}
     F f;
     SourceLine where;
-    CompiledFunction function;
+    std::unique_ptr<CompiledFunction> function;
   };
 
   // One call's arguments with their types forgotten. Lives as long as the call.
   template <class... Args>
-  struct Arguments {
-    Arguments(const State& s, const Args&... args) : state(s), given(args...) {
-      FixedKey key(call);
+  class Arguments final : public FunctionCall {
+   public:
+    Arguments(const State& function, const Args&... args) : function_(function), given_(args...) {
+      FixedKey key(*this);
       const auto add = [&]<class Argument>(const Argument& argument) {
-        key.add(&detail::type_tag<Argument>);
+        key.begin_argument(&detail::type_tag<Argument>);
         walk_tree(argument, key);
-        call.argument_ends.push_back(call.tensors.size());
+        key.end_argument();
       };
       (add(args), ...);
-      call.trace = [this] { return trace(std::tuple<Args...>(given)); };
-      call.trace_types = [this](std::span<const Type> types) {
-        std::size_t next = 0;
-        const auto resized = [&](const auto& tree) {
-          return map_tree([&](const Tensor&) { return Tensor::of_type(types[next++]); }, tree);
-        };
-        return std::apply([&](const auto&... args) { return trace(std::tuple<Args...>{resized(args)...}); },
-                          given);
-      };
-    }
-    Arguments(const Arguments&) = delete;
-    Arguments& operator=(const Arguments&) = delete;
-
-    TracedCall<std::any> trace(const std::tuple<Args...>& arguments) const {
-      auto traced = trace_call(state.f, arguments, state.where);
-      for_each_tensor(traced.result, [](const std::string&, Tensor& tensor) { tensor = Tensor(); });
-      return {std::move(traced.graph),    std::move(traced.inputs), std::move(traced.argument_ends),
-              std::move(traced.captured), std::move(traced.reads),  std::move(traced.result)};
     }
 
-    const State& state;
-    std::tuple<const Args&...> given;
-    FunctionCall call;
+    TracedCall<std::any> trace() const override { return traced(std::tuple<Args...>(given_)); }
+    TracedCall<std::any> trace_types(std::span<const Type> types) const override {
+      std::tuple<Args...> resized(given_);
+      ReplaceByTypes replacing(types);
+      std::apply([&](auto&... argument) { (walk_tree(argument, replacing), ...); }, resized);
+      return traced(resized);
+    }
+
+   private:
+    TracedCall<std::any> traced(const std::tuple<Args...>& arguments) const {
+      auto call = trace_call(function_.f, arguments, function_.where);
+      EmptyTensors emptying;
+      walk_tree(call.result, emptying);
+      return {std::move(static_cast<TracedGraph&>(call)), std::move(call.result)};
+    }
+
+    const State& function_;
+    std::tuple<const Args&...> given_;
   };
 
   std::shared_ptr<State> state_;
 };
 
 template <class F>
-Compiled<F> compile(F f, CompileOptions options = {}, SourceLine where = std::source_location::current()) {
-  return Compiled<F>(std::move(f), std::move(options), where);
+Compiled<F> compile(F f, const CompileOptions& options = {},
+                    SourceLine where = std::source_location::current()) {
+  return Compiled<F>(std::move(f), options, where);
 }
 
 }  // namespace tidemark

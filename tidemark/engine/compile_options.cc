@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "tidemark/base/error.h"
+#include "tidemark/solve/search_control.h"
 
 namespace tidemark {
 namespace {

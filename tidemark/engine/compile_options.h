@@ -5,17 +5,21 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/effort.h"
+#include "tidemark/base/source.h"
 #include "tidemark/cpu/disk_compression.h"
-#include "tidemark/engine/program.h"
+#include "tidemark/engine/program_options.h"
 #include "tidemark/plan/choices.h"
+#include "tidemark/plan/machine.h"
+#include "tidemark/solve/plan_progress.h"
 
 namespace tidemark {
+
+class Graph;
 
 struct DiskBudget {
   std::string folder = {};
@@ -82,7 +86,7 @@ struct CompileOptions {
   // PlanningStopped, and so does a stop that is asked for from any thread. Nothing is kept of a planning that
   // was stopped: the next call plans anew.
   PlanCallback progress = {};
-  std::stop_token stop = {};
+  StopToken stop = {};
   // The largest batch there will be: planned and reserved for at the first call, and every smaller batch runs
   // inside that plan's memory.
   std::optional<std::int64_t> max_batch = {};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tidemark/tidemark.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

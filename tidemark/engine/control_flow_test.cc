@@ -1,5 +1,7 @@
 // Loops and branches against the same code written out: values, gradients, second order, budgets, errors.
 #include "tidemark/trace/control_flow.h"
+
+#include <cmath>
 #include "tests/support/test_target.h"
 
 #include <gmock/gmock.h>

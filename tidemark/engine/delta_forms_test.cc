@@ -235,7 +235,7 @@ std::vector<std::vector<Literal>> in_every_way(const Graph& graph, const std::ve
 }
 template <class F, class... Args>
 Graph asked_gradient(const F& f, const Args&... args) {
-  const Graph traced = trace_call(f, std::tuple(args...), {}).graph;
+  const Graph traced = *trace_call(f, std::tuple(args...), {}).graph;
   return lower_residuals(traced, asked_for(residuals_of(traced)));
 }
 void expect_one_result(const std::vector<std::vector<Literal>>& all) {
@@ -470,7 +470,7 @@ TEST(DeltaForm, SeveralGradientsOfOneLoopShareIt) {
 
 TEST(DeltaForm, IsNeverChosenUnasked) {
   const MarkedReads marked(StandIns::lossy);
-  const Graph traced = trace_call(grad(diffusion({}, 24)), std::tuple(rates(20000), wavy(20000)), {}).graph;
+  const Graph traced = *trace_call(grad(diffusion({}, 24)), std::tuple(rates(20000), wavy(20000)), {}).graph;
   const ResidualChoice forms = all_forms(traced, Lossy{.error = 0.5}, {});
   EXPECT_TRUE(std::ranges::any_of(forms, [](const auto& form) { return form.has_value(); }));
   for (const std::optional<Form>& form : forms) EXPECT_FALSE(form && std::holds_alternative<Delta>(*form));

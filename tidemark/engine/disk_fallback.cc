@@ -1,5 +1,5 @@
 // What becomes of a call whose disk fails.
-#include "tidemark/engine/compiled_function.h"
+#include "tidemark/engine/local_function.h"
 
 namespace tidemark {
 namespace {
@@ -10,12 +10,12 @@ bool is_of_the_disk(const Error& error) {
 
 }  // namespace
 
-std::optional<Error> CompiledFunction::disk_failure() const {
+std::optional<Error> LocalFunction::disk_failure() const {
   const std::lock_guard lock(mutex_);
   return disk_failure_;
 }
 
-void CompiledFunction::fail_without_disk(const Error& failure, const InfeasibleBudget& none) const {
+void LocalFunction::fail_without_disk(const Error& failure, const InfeasibleBudget& none) const {
   ErrorParts parts = failure.parts();
   parts.notes.push_back(fmt::format("without it nothing fits: the smallest plan takes {}, the budget is {}",
                                     to_string(none.smallest()), to_string(none.budget())));
@@ -24,7 +24,7 @@ void CompiledFunction::fail_without_disk(const Error& failure, const InfeasibleB
 }
 
 template <class Body, class MayRepeat>
-auto CompiledFunction::with_fallback(const Body& body, const MayRepeat& may_repeat) {
+auto LocalFunction::with_fallback(const Body& body, const MayRepeat& may_repeat) {
   std::optional<Error> failure = disk_failure();
   const bool for_good = failure.has_value();
   if (!for_good) {
@@ -51,19 +51,20 @@ auto CompiledFunction::with_fallback(const Body& body, const MayRepeat& may_repe
 }
 
 // `begun`: what runs, or ran; none: nothing has yet.
-CompiledFunction::Results CompiledFunction::run_with_fallback(const FunctionCall& call,
-                                                              std::shared_ptr<const Program>& begun) {
+LocalFunction::Results LocalFunction::run_with_fallback(const FunctionCall& call,
+                                                        std::shared_ptr<const Program>& begun) {
   const auto once = [&]() -> Results {
     std::vector<Tensor> inputs = call.tensors;
     const std::shared_ptr<CompiledCall> found = planned(call, inputs);
     if (options_.disk && options_.disk->fallback) found->program->reserve(where_);
     begun = found->program;
-    return {found, found->program->run(inputs, where_)};
+    std::vector<Tensor> results = found->program->run(inputs, where_);
+    return {std::shared_ptr<const std::any>(found, &found->result), std::move(results)};
   };
   return with_fallback(once, [&] { return !begun || may_repeat(call, *begun); });
 }
 
-PlannedGraph CompiledFunction::prepare(const FunctionCall& call) {
+PlannedGraph LocalFunction::prepare(const FunctionCall& call) {
   const auto once = [&]() -> PlannedGraph {
     std::vector<Tensor> captured;
     const std::shared_ptr<CompiledCall> found = planned(call, captured);

@@ -11,6 +11,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/process_counts.h"
 #include "tests/support/scratch_folder.h"
+#include "tidemark/ops/custom/custom.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {

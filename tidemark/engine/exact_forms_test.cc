@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/tidemark.h"
 

@@ -7,6 +7,7 @@
 #include "tidemark/ops/linalg/solve.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/tidemark.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

@@ -1,7 +1,7 @@
 // Calls of a compiled function, and what becomes of one that holds more than its sparse forms have room
 // for: it is planned without that form and made again. The form stays away from later calls too, unless
 // nothing fits without it.
-#include "tidemark/engine/compiled_function.h"
+#include "tidemark/engine/local_function.h"
 #include "tidemark/ir/effects.h"
 #include "tidemark/ops/codec/sparse.h"
 #include "tidemark/ops/registry.h"
@@ -44,22 +44,22 @@ bool may_repeat(const FunctionCall& call, const Program& program) {
   return true;
 }
 
-std::vector<SourceLine> CompiledFunction::refused_forms() const {
+std::vector<SourceLine> LocalFunction::refused_forms() const {
   const std::lock_guard lock(mutex_);
   return refused_forms_;
 }
 
-void CompiledFunction::refuse_form(SourceLine asked_at) {
+void LocalFunction::refuse_form(SourceLine asked_at) {
   const std::lock_guard lock(mutex_);
   if (std::ranges::count(refused_forms_, asked_at) == 0) refused_forms_.push_back(asked_at);
 }
 
-void CompiledFunction::forgive_form(SourceLine asked_at) {
+void LocalFunction::forgive_form(SourceLine asked_at) {
   const std::lock_guard lock(mutex_);
   std::erase(refused_forms_, asked_at);
 }
 
-CompiledFunction::Results CompiledFunction::run(const FunctionCall& call) {
+LocalFunction::Results LocalFunction::run(const FunctionCall& call) {
   follow_memory_left();
   std::optional<ErrorParts> overflow;  // of the latest try
   std::vector<SourceLine> tried;       // without these forms

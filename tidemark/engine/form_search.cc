@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "tidemark/autodiff/lower_loops.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/ops/cpu_target.h"
 
 namespace tidemark {

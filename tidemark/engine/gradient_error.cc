@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/engine/session.h"
 
 namespace tidemark {

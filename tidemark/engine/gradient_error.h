@@ -1,14 +1,20 @@
 // What lossy copies, and values computed back up to rounding, do to a call's results: both ways are run on
 // the same arguments and compared.
 #pragma once
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/source.h"
-#include "tidemark/engine/program.h"
+#include "tidemark/ops/codec/form.h"
+#include "tidemark/trace/tensor.h"
 
 namespace tidemark {
+
+class Graph;
+struct BackwardValues;
 
 // A value that waits for the backward pass in a form that is not exact. Errors are relative to its largest
 // magnitude, of all steps of a loop.

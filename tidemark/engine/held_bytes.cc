@@ -1,4 +1,5 @@
 #include "tidemark/engine/held_bytes.h"
+#include "tidemark/ir/graph.h"
 
 namespace tidemark {
 namespace {

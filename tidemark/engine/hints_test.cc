@@ -1,6 +1,7 @@
 // Hints on real programs: the same bits, less memory, and a word about each of them.
 #include <gtest/gtest.h>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {

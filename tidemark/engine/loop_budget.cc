@@ -7,6 +7,7 @@
 
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/disk_loop_search.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/engine/segment_search.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/ops/cpu_target.h"

@@ -22,7 +22,7 @@ Tensor waves(const Shape& shape, double frequency) {
 
 template <class F, class... Args>
 Graph traced(const F& f, const Args&... args) {
-  return trace_call(f, std::tuple<Args...>(args...), {}).graph;
+  return *trace_call(f, std::tuple<Args...>(args...), {}).graph;
 }
 
 constexpr double effort = 0.1;

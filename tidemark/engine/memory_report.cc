@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "tidemark/cpu/device.h"
-#include "tidemark/engine/compiled_function.h"
+#include "tidemark/engine/local_function.h"
 #include "tidemark/engine/session.h"
 
 namespace tidemark {
@@ -14,7 +14,7 @@ namespace {
 
 struct Functions {
   std::mutex mutex;
-  std::vector<const CompiledFunction*> list;
+  std::vector<const LocalFunction*> list;
 };
 Functions& functions() {
   static auto* all = new Functions;  // never destroyed: compiled functions in static storage may outlive it
@@ -41,7 +41,7 @@ std::string in_words(Bytes bytes) { return fmt::format("{} ({} bytes)", to_strin
 
 }  // namespace
 
-CompiledFunction::CompiledFunction(CompileOptions given, SourceLine at)
+LocalFunction::LocalFunction(CompileOptions given, SourceLine at)
     : options_(as_allowed(std::move(given))),
       limit_(options_.memory.value_or(Bytes()).count),
       memory_(limit_.load()),
@@ -54,12 +54,12 @@ CompiledFunction::CompiledFunction(CompileOptions given, SourceLine at)
   functions().list.push_back(this);
 }
 
-CompiledFunction::~CompiledFunction() {
+LocalFunction::~LocalFunction() {
   const std::lock_guard lock(functions().mutex);
   std::erase(functions().list, this);
 }
 
-void CompiledFunction::use_folder(const LoopFolder& folder) {
+void LocalFunction::use_folder(const LoopFolder& folder) {
   const std::lock_guard lock(mutex_);
   const std::string known = options_.disk ? options_.disk->folder : loop_folder_;
   if (known == folder.path || (options_.disk && !folder.named)) return;
@@ -75,7 +75,7 @@ void CompiledFunction::use_folder(const LoopFolder& folder) {
   disk_traffic_ = device_->traffic(1);
 }
 
-FunctionMemory CompiledFunction::memory() const {
+FunctionMemory LocalFunction::memory() const {
   const std::lock_guard lock(mutex_);
   FunctionMemory memory;
   memory.where = where_;
@@ -152,7 +152,7 @@ std::string MemoryReport::text() const {
 MemoryReport memory_report() {
   const std::lock_guard lock(functions().mutex);
   MemoryReport report;
-  for (const CompiledFunction* function : functions().list) report.functions.push_back(function->memory());
+  for (const LocalFunction* function : functions().list) report.functions.push_back(function->memory());
   return report;
 }
 

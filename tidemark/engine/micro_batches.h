@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tidemark/engine/compile_options.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/engine/traced_function.h"
 
 namespace tidemark {

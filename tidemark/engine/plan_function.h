@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "tidemark/autodiff/backward_values.h"
+#include "tidemark/engine/budget_reports.h"
 #include "tidemark/engine/compile_options.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/engine/traced_function.h"
-#include "tidemark/plan/report/footprint.h"
 
 namespace tidemark {
 
@@ -47,21 +48,8 @@ class LargestPlans {
 PlannedFunction plan_function(const TracedFunction& function, const Graph& traced,
                               const CompileOptions& options, LargestPlans& largest, SourceLine where);
 
-// The smallest budget that a plan was found for, and what stands in the way of a smaller one.
-struct SmallestBudget {
-  Bytes memory;
-  Bytes bound;                         // no plan, with these views and donations, is below
-  double seconds = 0, extra_time = 0;  // predicted; extra as a share of the time without a budget
-  std::string pinned_by;               // "matmul (train.cpp:88): 1.20 MiB inputs, …"
-};
 SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& options);
 
-struct FrontierPoint {
-  Bytes budget, memory;                // asked for, and taken
-  double seconds = 0, extra_time = 0;  // predicted
-  double seconds_bound = 0;            // no plan within the budget is predicted faster
-  int recomputed = 0;                  // steps beyond the first of each node
-};
 // Budgets rise, times fall. Loops of `traced` take, at each point, the modes that fit it.
 std::vector<FrontierPoint> frontier_points(const Graph& traced, const CompileOptions& options, int points);
 // The same of graphs that compute the same, such as a batch cut in several ways: at each point the fastest.
@@ -74,8 +62,5 @@ std::vector<FrontierPoint> frontier_points(std::span<const Graph> traced, const 
 // itself depends on it.
 std::optional<Footprint> footprint_of(const TracedFunction& function, const CompileOptions& options,
                                       const Program& program, SourceLine where);
-
-// Lines for the end of a summary.
-std::string budget_lines(const SmallestBudget& smallest, const std::optional<Footprint>& footprint);
 
 }  // namespace tidemark

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/plan/report/plan_json.h"
 
 namespace tidemark {

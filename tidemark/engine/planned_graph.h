@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "tidemark/base/bytes.h"
-#include "tidemark/engine/program.h"
 #include "tidemark/ops/control/loop_forecast.h"
+#include "tidemark/plan/plan.h"
 
 namespace tidemark {
+
+class Graph;
+class Program;
 
 struct PlannedGraph {
   const Graph& graph;

@@ -17,6 +17,7 @@
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

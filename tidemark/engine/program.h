@@ -12,18 +12,15 @@
 #include "tidemark/autodiff/backward_values.h"
 #include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/engine/held_bytes.h"
+#include "tidemark/engine/program_options.h"
 #include "tidemark/engine/workspace.h"
 #include "tidemark/opt/optimize.h"
 #include "tidemark/plan/passes/pipeline.h"
 #include "tidemark/runtime/executor.h"
+#include "tidemark/trace/storage.h"
 #include "tidemark/trace/tensor.h"
 
 namespace tidemark {
-
-struct ProgramOptions {
-  std::vector<std::string> skip_optimisations = {};  // passes of opt/optimize.h, by name
-  PlanOptions plan = {};
-};
 
 // What the batch of a call was cut into (micro_batches.h).
 struct MicroBatches {

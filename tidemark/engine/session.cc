@@ -8,6 +8,7 @@
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/trace/storage.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {

@@ -1,4 +1,5 @@
 #include "tidemark/engine/workspace.h"
+#include "tidemark/trace/storage.h"
 
 #include <algorithm>
 #include <thread>

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tidemark/runtime/arena.h"
+#include "tidemark/trace/storage.h"
 #include "tidemark/trace/tensor.h"
 
 namespace tidemark {

@@ -6,6 +6,7 @@
 
 #include "tidemark/files/file_bytes.h"
 #include "tidemark/ir/limits.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

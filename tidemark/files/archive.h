@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/base/aligned.h"
 #include "tidemark/files/element.h"
 #include "tidemark/trace/tensor.h"
 

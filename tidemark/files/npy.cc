@@ -5,6 +5,7 @@
 
 #include "tidemark/base/text_file.h"
 #include "tidemark/kernel/copy.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

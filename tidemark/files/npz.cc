@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tidemark/base/text_file.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

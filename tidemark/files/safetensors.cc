@@ -7,6 +7,7 @@
 
 #include "tidemark/base/json_reader.h"
 #include "tidemark/base/text_file.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

@@ -11,6 +11,7 @@
 #include "tests/support/scratch_folder.h"
 #include "tidemark/files/save_load.h"
 #include "tidemark/tidemark.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

@@ -82,6 +82,18 @@ TEST(SaveLoad, TreesComeBackUnderTheirPaths) {
   EXPECT_EQ(all.at("head.1.1").item(), 2);
 }
 
+TEST(SaveLoad, SavingThroughALinkKeepsIt) {
+  const ScratchFolder folder;
+  const std::string link = folder.path("latest.safetensors"), target = folder.path("run7.safetensors");
+  save(target, ones({2}));
+  std::filesystem::create_symlink(target, link);
+  save(link, full({2}, 3));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  Tensor back = zeros({2});
+  load(target, back);
+  EXPECT_EQ(back.to_vector(), (std::vector<double>{3, 3}));
+}
+
 TEST(SaveLoad, TensorsAloneAndEmptyOnes) {
   const ScratchFolder folder;
   save(folder.path("x"), numbers(3, 2));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/base/call_site.h"
 #include "tidemark/base/error.h"
 #include "tidemark/ir/limits.h"
 
@@ -43,7 +44,7 @@ std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attr
             .results = {},
             .attrs = std::move(attrs),
             .regions = std::move(regions),
-            .where = where_,
+            .where = op.fails && CallSite::current().known() ? CallSite::current() : where_,
             .checkpoint = checkpoint_};
   std::vector<Type> in;
   for (const Var& v : operands) {

@@ -1,30 +1,12 @@
-// Builder appends checked nodes to a graph; Var is a value of the graph being built, with operators, so that
-// derivative rules read like formulas: `return {g * y, g * x};`.
+// Builder appends checked nodes to a graph.
 #pragma once
 #include <span>
 #include <vector>
 
 #include "tidemark/ir/graph.h"
+#include "tidemark/ir/var.h"
 
 namespace tidemark {
-
-class Var {
- public:
-  Var() = default;  // empty: a zero gradient or tangent
-  Var(Builder& builder, ValueId id) : builder_(&builder), id_(id) {}
-
-  explicit operator bool() const { return builder_ != nullptr; }
-  Builder& builder() const { return *builder_; }
-  ValueId id() const { return id_; }
-  // By value: a reference into the graph would dangle as soon as a rule appends a node.
-  Type type() const;
-  Shape shape() const { return type().shape; }
-  DType dtype() const { return type().dtype; }
-
- private:
-  Builder* builder_ = nullptr;
-  ValueId id_;
-};
 
 class Builder {
  public:

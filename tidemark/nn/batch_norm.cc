@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tidemark/base/call_site.h"
+
 namespace tidemark::nn {
 namespace {
 
@@ -68,6 +70,7 @@ BatchNorm2d BatchNorm2d::init(std::int64_t channels, SourceLine where) {
   return {ones({channels}, DType::f32, where), zeros({channels}, DType::f32, where)};
 }
 Tensor BatchNorm2d::operator()(const Operand& x) const {
+  const CallSite site(x.where());
   check_channels(x, gain);
   numbers_per_channel(x, gain);
   return batch_norm(x, gain, bias, batch_norm_eps).y;
@@ -75,6 +78,7 @@ Tensor BatchNorm2d::operator()(const Operand& x) const {
 
 std::pair<Tensor, RunningStatistics> BatchNorm2d::train(const Operand& x, const RunningStatistics& running,
                                                         double momentum) const {
+  const CallSite site(x.where());
   check_channels(x, gain);
   check_running(x, running, gain);
   if (!(momentum >= 0 && momentum <= 1)) {
@@ -90,6 +94,7 @@ std::pair<Tensor, RunningStatistics> BatchNorm2d::train(const Operand& x, const 
 }
 
 Tensor BatchNorm2d::infer(const Operand& x, const RunningStatistics& running) const {
+  const CallSite site(x.where());
   check_channels(x, gain);
   check_running(x, running, gain);
   const int rank = x.tensor().rank();
@@ -133,7 +138,8 @@ NormStatistics NormPass::statistics(SourceLine where) const {
   return running_;
 }
 
-NormStatistics fresh_statistics(const std::vector<BatchNorm2d>& norms) {
+NormStatistics fresh_statistics(const std::vector<BatchNorm2d>& norms, SourceLine where) {
+  const CallSite site(where);
   NormStatistics result;
   for (const BatchNorm2d& norm : norms) {
     const DType dtype = statistics_dtype(norm.gain.dtype());

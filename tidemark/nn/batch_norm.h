@@ -69,10 +69,11 @@ class NormPass {
 };
 
 // Mean 0 and variance 1 for each of the norms; never of 16 bits.
-NormStatistics fresh_statistics(const std::vector<BatchNorm2d>& norms);
+NormStatistics fresh_statistics(const std::vector<BatchNorm2d>& norms,
+                                SourceLine where = std::source_location::current());
 template <class Model>
-NormStatistics fresh_statistics(const Model& model) {
-  return fresh_statistics(model.norms());
+NormStatistics fresh_statistics(const Model& model, SourceLine where = std::source_location::current()) {
+  return fresh_statistics(model.norms(), where);
 }
 
 }  // namespace tidemark::nn

@@ -11,8 +11,9 @@ struct ResidualBlock {
   BatchNorm2d norm1, norm2;
   TM_FIELDS(ResidualBlock, conv1, conv2, norm1, norm2)
 
-  static ResidualBlock init(const Tensor& key, std::int64_t channels);
-  Tensor operator()(const Tensor& x) const;  // (N, channels, H, W)
+  static ResidualBlock init(const Tensor& key, std::int64_t channels,
+                            SourceLine where = std::source_location::current());
+  Tensor operator()(const Operand& x) const;  // (N, channels, H, W)
 };
 
 struct ConvNet {
@@ -21,8 +22,9 @@ struct ConvNet {
   Linear head;
   TM_FIELDS(ConvNet, stem, blocks, head)
 
-  static ConvNet init(const Tensor& key, std::int64_t blocks, std::int64_t channels, std::int64_t classes);
-  Tensor operator()(const Tensor& images) const;  // (N, 3, H, W) → logits (N, classes)
+  static ConvNet init(const Tensor& key, std::int64_t blocks, std::int64_t channels, std::int64_t classes,
+                      SourceLine where = std::source_location::current());
+  Tensor operator()(const Operand& images) const;  // (N, 3, H, W) → logits (N, classes)
 };
 
 }  // namespace tidemark::nn

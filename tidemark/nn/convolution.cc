@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tidemark/base/call_site.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark::nn {
@@ -71,9 +72,11 @@ void check_rank(const Operand& x, const Tensor& weight) {
 
 Convolution Convolution::init(const Tensor& key, std::int64_t in, std::int64_t out, const Dims& kernel,
                               const ConvolutionOptions& options, SourceLine where) {
+  const CallSite site(where);
   return {kernel_weights({key, where}, out, in, kernel, options), zero_bias(out, options), options};
 }
 Tensor Convolution::operator()(const Operand& x) const {
+  const CallSite site(x.where());
   check_rank(x, weight);
   return with_bias(conv(x, weight, conv_attrs(options, weight.rank() - 2, x.where())), bias);
 }
@@ -81,9 +84,11 @@ Tensor Convolution::operator()(const Operand& x) const {
 TransposedConvolution TransposedConvolution::init(const Tensor& key, std::int64_t in, std::int64_t out,
                                                   const Dims& kernel, const ConvolutionOptions& options,
                                                   SourceLine where) {
+  const CallSite site(where);
   return {kernel_weights({key, where}, in, out, kernel, options), zero_bias(out, options), options};
 }
 Tensor TransposedConvolution::operator()(const Operand& x) const {
+  const CallSite site(x.where());
   check_rank(x, weight);
   const int dimensions = weight.rank() - 2;
   const ConvAttrs attrs = conv_attrs(options, dimensions, x.where());

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "tidemark/base/call_site.h"
 #include "tidemark/nn/lengths.h"
 #include "tidemark/trace/control_flow.h"
 
@@ -54,9 +55,11 @@ Tensor ctc_loss(const Operand& log_probabilities, const Operand& labels, const O
                 const Operand& label_lengths, const CtcOptions& options) {
   const Tensor& given = log_probabilities.tensor();
   const SourceLine where = log_probabilities.where();
+  const CallSite site(where);
   check_ctc(log_probabilities, labels.tensor(), step_lengths.tensor(), label_lengths.tensor(), options.blank);
-  const Tensor steps = checked_lengths("ctc_loss", step_lengths, given.size(0));
-  const Tensor lengths = checked_lengths("ctc_loss", label_lengths, labels.tensor().size(1));
+  const Tensor steps = checked_lengths("ctc_loss: the step length", step_lengths, given.size(0));
+  const Tensor lengths =
+      checked_lengths("ctc_loss: the label length", label_lengths, labels.tensor().size(1));
   const Tensor x = cast(log_probabilities, size_of(given.dtype()) == 2 ? DType::f32 : given.dtype());
   const std::int64_t time = x.size(0), batch = x.size(1), count = labels.tensor().size(1);
   const DType dtype = x.dtype();

@@ -1,5 +1,6 @@
 #include "tidemark/nn/ctc.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +11,9 @@
 
 namespace tidemark::nn {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 struct Case {
   int steps;
@@ -137,6 +141,18 @@ TEST(CtcLoss, TellsWhatIsWrong) {
             ErrorCode::bad_attribute);
 }
 
+TEST(CtcLoss, OfNoExamplesIsZero) {
+  const Tensor none = zeros({0}, DType::i64);
+  for (const Reduction reduction : {Reduction::mean, Reduction::batch_mean, Reduction::sum}) {
+    const auto loss = [&](Tensor x) {
+      return ctc_loss(log_softmax(x), zeros({0, 2}, DType::i64), none, none, {.reduction = reduction});
+    };
+    const auto [value, slope] = value_and_grad(loss)(ones({3, 0, 4}));
+    EXPECT_EQ(value.item(), 0);
+    EXPECT_EQ(slope.shape(), (Shape{3, 0, 4}));
+  }
+}
+
 TEST(CtcLoss, RefusesLengthsThatAreNone) {
   const Tensor x = log_softmax(scores(3, 2, 4)), labels = ones({2, 2}, DType::i64);
   const Tensor good = ones({2}, DType::i32);
@@ -156,6 +172,16 @@ TEST(CtcLoss, RefusesLengthsThatAreNone) {
     EXPECT_EQ(code(steps, 1), ErrorCode::index_out_of_range) << steps;
   for (const std::int32_t count : {3, 100, -1})
     EXPECT_EQ(code(3, count), ErrorCode::index_out_of_range) << count;
+  const auto message = [&](std::int32_t steps, std::int32_t count) -> std::string {
+    try {
+      ctc_loss(x, labels, tensor<std::int32_t>({3, steps}), tensor<std::int32_t>({1, count})).item();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(message(4, 1), AllOf(HasSubstr("ctc_loss: the step length 4 at (1)"), HasSubstr("0 to 3")));
+  EXPECT_THAT(message(3, -1), AllOf(HasSubstr("ctc_loss: the label length -1 at (1)"), HasSubstr("0 to 2")));
   // In a compiled program lengths are known only when it runs.
   const auto loss = compile([&](Tensor steps) { return ctc_loss(x, labels, steps, good); });
   EXPECT_EQ(testing::code_of([&] { loss(tensor<std::int32_t>({3, 4})); }), ErrorCode::index_out_of_range);

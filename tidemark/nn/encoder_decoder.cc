@@ -1,5 +1,7 @@
 #include "tidemark/nn/encoder_decoder.h"
 
+#include "tidemark/base/call_site.h"
+
 namespace tidemark::nn {
 namespace {
 
@@ -24,31 +26,36 @@ std::vector<LayerNorm> last_norms(const TransformerConfig& config) {
 }  // namespace
 
 FeedForward FeedForward::init(const Tensor& key, std::int64_t width, std::int64_t hidden,
-                              Activation activation) {
+                              Activation activation, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key(key, 2);
   return {Linear::init(keys[0], width, hidden), Linear::init(keys[1], hidden, width), activation};
 }
-Tensor FeedForward::operator()(const Tensor& x, const Dropout& dropout) const {
-  return down(dropout(activate(up(x), activation)));
+Tensor FeedForward::operator()(const Operand& x, const Dropout& dropout) const {
+  const CallSite site(x.where());
+  return down(dropout(activate(up(x.tensor()), activation)));
 }
 
 EncoderLayer EncoderLayer::init(const Tensor& key, const TransformerConfig& config, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key(key, 2);
   return {MultiHeadAttention::init(keys[0], config.width, config.heads, 0, where),
           FeedForward::init(keys[1], config.width, config.hidden, config.activation),
           LayerNorm::init(config.width), LayerNorm::init(config.width), config.pre_norm};
 }
-Tensor EncoderLayer::operator()(const Tensor& x, const AttendOptions& options) const {
+Tensor EncoderLayer::operator()(const Operand& x, const AttendOptions& options) const {
+  const CallSite site(x.where());
   const Dropout& dropout = options.dropout;
   const Dropout within = dropout.use(0), first = dropout.use(1), between = dropout.use(2),
                 second = dropout.use(3);
   const AttendOptions own = with_dropout(options, within);
   const Tensor h =
-      with_residual(x, norm1, pre_norm, first, [&](const Tensor& y) { return attention(y, own); });
+      with_residual(x.tensor(), norm1, pre_norm, first, [&](const Tensor& y) { return attention(y, own); });
   return with_residual(h, norm2, pre_norm, second, [&](const Tensor& y) { return feed_forward(y, between); });
 }
 
 DecoderLayer DecoderLayer::init(const Tensor& key, const TransformerConfig& config, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key(key, 3);
   return {MultiHeadAttention::init(keys[0], config.width, config.heads, 0, where),
           MultiHeadAttention::init(keys[1], config.width, config.heads, 0, where),
@@ -58,14 +65,15 @@ DecoderLayer DecoderLayer::init(const Tensor& key, const TransformerConfig& conf
           LayerNorm::init(config.width),
           config.pre_norm};
 }
-Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory, const AttendOptions& options,
+Tensor DecoderLayer::operator()(const Operand& x, const Tensor& memory, const AttendOptions& options,
                                 const AttendOptions& to_memory) const {
+  const CallSite site(x.where());
   const Dropout& dropout = options.dropout;
   const Dropout within = dropout.use(0), first = dropout.use(1), between = dropout.use(2),
                 second = dropout.use(3), across = dropout.use(4), third = dropout.use(5);
   const AttendOptions own = with_dropout(options, within), other = with_dropout(to_memory, across);
   const Tensor h =
-      with_residual(x, norm1, pre_norm, first, [&](const Tensor& y) { return attention(y, own); });
+      with_residual(x.tensor(), norm1, pre_norm, first, [&](const Tensor& y) { return attention(y, own); });
   const Tensor seen =
       with_residual(h, norm2, pre_norm, third, [&](const Tensor& y) { return cross(y, memory, other); });
   return with_residual(seen, norm3, pre_norm, second,
@@ -74,6 +82,7 @@ Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory, const Att
 
 TransformerEncoder TransformerEncoder::init(const Tensor& key, const TransformerConfig& config,
                                             SourceLine where) {
+  const CallSite site(where);
   TransformerEncoder encoder;
   for (std::int64_t i = 0; i < config.layers; ++i) {
     encoder.layers.push_back(EncoderLayer::init(fold_in(key, i), config, where));
@@ -81,8 +90,9 @@ TransformerEncoder TransformerEncoder::init(const Tensor& key, const Transformer
   encoder.last = last_norms(config);
   return encoder;
 }
-Tensor TransformerEncoder::operator()(const Tensor& x, const AttendOptions& options) const {
-  Tensor h = x;
+Tensor TransformerEncoder::operator()(const Operand& x, const AttendOptions& options) const {
+  const CallSite site(x.where());
+  Tensor h = x.tensor();
   for (std::size_t i = 0; i < layers.size(); ++i) {
     h = layers[i](h, with_dropout(options, options.dropout.use(static_cast<std::int64_t>(i))));
   }
@@ -91,6 +101,7 @@ Tensor TransformerEncoder::operator()(const Tensor& x, const AttendOptions& opti
 
 TransformerDecoder TransformerDecoder::init(const Tensor& key, const TransformerConfig& config,
                                             SourceLine where) {
+  const CallSite site(where);
   TransformerDecoder decoder;
   for (std::int64_t i = 0; i < config.layers; ++i) {
     decoder.layers.push_back(DecoderLayer::init(fold_in(key, i), config, where));
@@ -98,9 +109,10 @@ TransformerDecoder TransformerDecoder::init(const Tensor& key, const Transformer
   decoder.last = last_norms(config);
   return decoder;
 }
-Tensor TransformerDecoder::operator()(const Tensor& x, const Tensor& memory, const AttendOptions& options,
+Tensor TransformerDecoder::operator()(const Operand& x, const Tensor& memory, const AttendOptions& options,
                                       const AttendOptions& to_memory) const {
-  Tensor h = x;
+  const CallSite site(x.where());
+  Tensor h = x.tensor();
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Dropout own = options.dropout.use(static_cast<std::int64_t>(i));
     h = layers[i](h, memory, with_dropout(options, own), to_memory);

@@ -23,8 +23,9 @@ struct FeedForward {
   TM_FIELDS(FeedForward, up, down, activation)
 
   static FeedForward init(const Tensor& key, std::int64_t width, std::int64_t hidden,
-                          Activation activation = Activation::relu);
-  Tensor operator()(const Tensor& x, const Dropout& dropout = {}) const;  // (…, width), dropped between them
+                          Activation activation = Activation::relu,
+                          SourceLine where = std::source_location::current());
+  Tensor operator()(const Operand& x, const Dropout& dropout = {}) const;  // (…, width), dropped between them
 };
 
 struct EncoderLayer {
@@ -37,7 +38,7 @@ struct EncoderLayer {
   static EncoderLayer init(const Tensor& key, const TransformerConfig& config,
                            SourceLine where = std::source_location::current());
   // (B, T, width). options.dropout drops probabilities, within the feed-forward and what each part adds.
-  Tensor operator()(const Tensor& x, const AttendOptions& options = {}) const;
+  Tensor operator()(const Operand& x, const AttendOptions& options = {}) const;
 };
 
 struct DecoderLayer {
@@ -50,7 +51,7 @@ struct DecoderLayer {
   static DecoderLayer init(const Tensor& key, const TransformerConfig& config,
                            SourceLine where = std::source_location::current());
   // x (B, T, width) looks at itself, then at memory (B, S, width). The dropout of `options` serves both.
-  Tensor operator()(const Tensor& x, const Tensor& memory, const AttendOptions& options = {.causal = true},
+  Tensor operator()(const Operand& x, const Tensor& memory, const AttendOptions& options = {.causal = true},
                     const AttendOptions& to_memory = {}) const;
 };
 
@@ -61,7 +62,7 @@ struct TransformerEncoder {
 
   static TransformerEncoder init(const Tensor& key, const TransformerConfig& config,
                                  SourceLine where = std::source_location::current());
-  Tensor operator()(const Tensor& x, const AttendOptions& options = {}) const;
+  Tensor operator()(const Operand& x, const AttendOptions& options = {}) const;
 };
 
 struct TransformerDecoder {
@@ -71,7 +72,7 @@ struct TransformerDecoder {
 
   static TransformerDecoder init(const Tensor& key, const TransformerConfig& config,
                                  SourceLine where = std::source_location::current());
-  Tensor operator()(const Tensor& x, const Tensor& memory, const AttendOptions& options = {.causal = true},
+  Tensor operator()(const Operand& x, const Tensor& memory, const AttendOptions& options = {.causal = true},
                     const AttendOptions& to_memory = {}) const;
 };
 

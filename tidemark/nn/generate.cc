@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "tidemark/base/call_site.h"
+
 namespace tidemark::nn {
 
 Tensor sample(const Operand& logits, const Tensor& key, const SamplingOptions& options) {
+  const CallSite site(logits.where());
   const Tensor& given = logits.tensor();
   if (!(options.temperature >= 0) || options.top < 0 || (given.rank() > 0 && options.top > given.size(-1))) {
     fail(ErrorCode::bad_attribute,

@@ -35,16 +35,24 @@ Tensor generate(const Model& model, const Operand& prompt, std::int64_t count, c
   check_generation(prompt, count);
   const Tensor& given = prompt.tensor();
   const std::int64_t batch = given.size(0), length = given.size(1);
+  // To a model of ours the line of the prompt goes along; one of the user's has lines of its own.
+  const auto said = [&](const Tensor& t) {
+    if constexpr (requires(const Operand& at, const LanguageCache& c) { model.hidden(at, c); }) {
+      return Operand(t, prompt.where());
+    } else {
+      return t;
+    }
+  };
   const auto next_token = [&](const Tensor& hidden, const Tensor& last, const Tensor& own_key) {
-    const Tensor logits = model.logits(hidden.at(all, -1));
-    const Tensor token = cast(sample(logits, own_key, options), given.dtype());
+    const Tensor logits = model.logits(said(hidden.at(all, -1)));
+    const Tensor token = cast(sample({logits, prompt.where()}, own_key, options), given.dtype());
     if (!options.end) return token;
     const Tensor ended = last == *options.end;
     return select(ended, last, token);
   };
   const auto write = [&](const WritingState& before, const Tensor&) {
     const std::vector<Tensor> keys = split_key(before.key, 2);
-    const auto [hidden, cache] = model.hidden(reshape(before.token, {batch, 1}), before.cache);
+    const auto [hidden, cache] = model.hidden(said(reshape(before.token, {batch, 1})), before.cache);
     const WritingState after{cache, next_token(hidden, before.token, keys[0]), keys[1]};
     return std::pair(after, after.token);
   };
@@ -58,7 +66,7 @@ Tensor generate(const Model& model, const Operand& prompt, std::int64_t count, c
       return model.cache(batch, read);
     }
   };
-  const auto [hidden, cache] = model.hidden(given, empty());
+  const auto [hidden, cache] = model.hidden(said(given), empty());
   const WritingState start{cache, next_token(hidden, given.at(all, -1), keys[0]), keys[1]};
   const auto [end, written] = scan(write, start, arange(count - 1));
   return concat({reshape(start.token, {batch, 1}), transpose(written)}, 1);

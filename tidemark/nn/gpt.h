@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "tidemark/nn/transformer.h"
+#include "tidemark/trace/name_pattern.h"
 
 namespace tidemark::nn {
 
 struct GptConfig {  // the smallest published one, 124 million parameters
   std::int64_t layers = 12, width = 768, heads = 12;
   std::int64_t vocabulary = 50257, context = 1024;
-  bool reversible = false;  // two halves of this width, joined at the end
+  bool reversible = false;                   // two halves of this width, joined at the end
+  Activation activation = Activation::gelu;  // gelu_tanh: what the published weights were trained with
 };
 
 struct Gpt {
@@ -26,10 +28,10 @@ struct Gpt {
   static Gpt init(const Tensor& key, const GptConfig& config,
                   SourceLine where = std::source_location::current());
   // (B, T ≤ context) → logits (B, T, vocabulary)
-  Tensor operator()(const Tensor& tokens, const Dropout& dropout = {}) const;
+  Tensor operator()(const Operand& tokens, const Dropout& dropout = {}) const;
   // What the logits are made of: (B, T, width).
-  Tensor hidden(const Tensor& tokens, const Dropout& dropout = {}) const;
-  Tensor logits(const Tensor& hidden) const;  // (…, width) → (…, vocabulary)
+  Tensor hidden(const Operand& tokens, const Dropout& dropout = {}) const;
+  Tensor logits(const Operand& hidden) const;  // (…, width) → (…, vocabulary)
 
   // One token at a time, or some: a cache for `batch` sequences of at most `capacity` tokens, and what
   // hidden(…) gives for tokens (B, T) behind those read before, beside the cache that knows them. Reading
@@ -39,10 +41,15 @@ struct Gpt {
   }
   LanguageCache cache(std::int64_t batch, std::int64_t capacity,
                       SourceLine where = std::source_location::current()) const;
-  std::pair<Tensor, LanguageCache> hidden(const Tensor& tokens, const LanguageCache& before) const;
+  std::pair<Tensor, LanguageCache> hidden(const Operand& tokens, const LanguageCache& before) const;
 
   // The mean cross entropy of the next tokens (B, T), without the logits.
-  Tensor loss(const Tensor& tokens, const Tensor& next, const Dropout& dropout = {}) const;
+  Tensor loss(const Operand& tokens, const Tensor& next, const Dropout& dropout = {}) const;
 };
+
+// For LoadOptions::names: the names that GPT-2's published weights have in files of Hugging Face, whose
+// matrices lie as ours do. `tree` stands before the names of the tree ("body."), `file` before those of the
+// file ("transformer."). The model's activation is gelu_tanh there.
+std::vector<NamePattern> gpt2_names(std::string_view tree = "", std::string_view file = "");
 
 }  // namespace tidemark::nn

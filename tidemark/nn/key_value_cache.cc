@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tidemark/base/call_site.h"
+
 namespace tidemark::nn {
 namespace {
 
@@ -19,20 +21,23 @@ Tensor written(const Tensor& old, const Tensor& fresh, const Tensor& position) {
 }  // namespace
 
 KeyValueCache KeyValueCache::init(std::int64_t batch, std::int64_t heads, std::int64_t capacity,
-                                  std::int64_t head_width, DType dtype) {
+                                  std::int64_t head_width, DType dtype, SourceLine where) {
+  const CallSite site(where);
   const Tensor empty = zeros({batch, heads, capacity, head_width}, dtype);
   return {empty, empty};
 }
-KeyValueCache KeyValueCache::with(const Tensor& new_keys, const Tensor& new_values,
+KeyValueCache KeyValueCache::with(const Operand& new_keys, const Tensor& new_values,
                                   const Tensor& position) const {
-  const Tensor all_keys = written(keys, new_keys, position);
+  const CallSite site(new_keys.where());
+  const Tensor all_keys = written(keys, new_keys.tensor(), position);
   return {all_keys, written(values, new_values, position)};
 }
 
-std::pair<Tensor, KeyValueCache> attend(const Tensor& q, const Tensor& k, const Tensor& v,
+std::pair<Tensor, KeyValueCache> attend(const Operand& q, const Tensor& k, const Tensor& v,
                                         const KeyValueCache& cache, const Tensor& position) {
+  const CallSite site(q.where());
   const KeyValueCache next = cache.with(k, v, position);
-  const Tensor query = reshape(positions_from(position, q.size(2)), {-1, 1});
+  const Tensor query = reshape(positions_from(position, q.tensor().size(2)), {-1, 1});
   const Tensor visible = arange(next.keys.size(2)) <= query;  // (T, capacity)
   return {attention(q, next.keys, next.values, visible), next};
 }
@@ -50,6 +55,18 @@ Tensor split_heads(const Tensor& x, std::int64_t heads) {
 }
 Tensor merge_heads(const Tensor& x) {
   return reshape(transpose(x, {0, 2, 1, 3}), {x.size(0), x.size(2), x.size(1) * x.size(3)});
+}
+
+std::int64_t capacity_of(const LanguageCache& cache, std::size_t blocks, SourceLine where) {
+  const bool fits = !cache.blocks.empty() && cache.blocks.size() == blocks && !cache.position.empty() &&
+                    cache.blocks.front().keys.rank() == 4;
+  if (!fits) {
+    fail(ErrorCode::structure_mismatch,
+         {.what = fmt::format("a cache of {} blocks for a model of {}", cache.blocks.size(), blocks),
+          .expected = "what cache(…) of the same model gave, or what hidden(…) returned",
+          .where = where});
+  }
+  return cache.blocks.front().keys.size(2);
 }
 
 Tensor positions_from(const Tensor& position, std::int64_t count) { return arange(count) + position; }

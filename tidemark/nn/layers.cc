@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "tidemark/base/call_site.h"
+#include "tidemark/nn/inputs.h"
 #include "tidemark/ops/convolution/conv.h"
 #include "tidemark/trace/trace.h"
 
@@ -47,6 +49,7 @@ Linear Linear::init(const Tensor& key, std::int64_t in, std::int64_t out, Source
   return {random_normal({key, where}, {in, out}, 0, deviation), zeros({out}, DType::f32, where)};
 }
 Tensor Linear::operator()(const Operand& x) const {
+  const CallSite site(x.where());
   return Operand(matmul(x, Operand(weight, x.where())), x.where()) + bias;
 }
 
@@ -55,6 +58,7 @@ Conv2d Conv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::i
   return {kernel_init({key, where}, {out, in, kernel, kernel}), zeros({out}, DType::f32, where)};
 }
 Tensor Conv2d::operator()(const Operand& x, std::int64_t stride) const {
+  const CallSite site(x.where());
   check_images(x, weight, 1);
   const Tensor y = conv(x, weight, same_size(weight.size(-1), stride, 1));
   return y + per_channel(bias);
@@ -76,6 +80,7 @@ Tensor ConvNorm::operator()(const Operand& x) const {
   return (*this)(x, batch);
 }
 Tensor ConvNorm::operator()(const Operand& x, NormPass& pass) const {
+  const CallSite site(x.where());
   check_images(x, weight, groups);
   const Tensor y = conv(x, weight, same_size(weight.size(-1), stride, groups));
   return pass(norm, {y, x.where()});
@@ -83,11 +88,13 @@ Tensor ConvNorm::operator()(const Operand& x, NormPass& pass) const {
 
 UpConv2d UpConv2d::init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t kernel,
                         SourceLine where) {
+  const CallSite site(where);
   const double deviation = std::sqrt(1 / static_cast<double>(in));  // each output pixel sees `in` numbers
   return {random_normal({key, where}, {in, out, kernel, kernel}, 0, deviation),
           zeros({out}, DType::f32, where)};
 }
 Tensor UpConv2d::operator()(const Operand& x) const {
+  const CallSite site(x.where());
   const std::int64_t kernel = weight.size(-1);
   const ConvAttrs attrs{
       .stride = {kernel, kernel}, .low = {0, 0}, .high = {0, 0}, .dilation = {1, 1}, .groups = 1};
@@ -98,20 +105,25 @@ Tensor UpConv2d::operator()(const Operand& x) const {
   return wide + per_channel(bias);
 }
 
-Dropout Dropout::use(std::int64_t number) const {
+Dropout Dropout::use(std::int64_t number, SourceLine where) const {
+  const CallSite site(where);
   return rate == 0 ? *this : Dropout{rate, fold_in(key, number)};
 }
 Tensor Dropout::operator()(const Operand& x) const { return rate == 0 ? x.tensor() : dropout(x, rate, key); }
 
 SelfAttention SelfAttention::init(const Tensor& key, std::int64_t width, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key({key, where}, 2);
   return {Linear::init(keys[0], width, 3 * width, where), Linear::init(keys[1], width, width, where)};
 }
-std::vector<Tensor> SelfAttention::queries_keys_values(const Tensor& x, std::int64_t heads) const {
+std::vector<Tensor> SelfAttention::queries_keys_values(const Operand& x, std::int64_t heads) const {
+  check_sequence("self-attention", x, qkv.weight.size(0));
+  check_heads(qkv.weight.size(0), heads, heads, x.where());
   // Heads are told apart before q, k and v are, and merged by the product that follows: so all of it is
   // views.
-  const std::int64_t batch = x.size(0), length = x.size(1), width = x.size(2), each = width / heads;
-  std::vector<Tensor> parts = split_evenly(reshape(qkv(x), {batch, length, 3, heads, each}), 2, 3);
+  const std::int64_t batch = x.tensor().size(0), length = x.tensor().size(1), width = x.tensor().size(2),
+                     each = width / heads;
+  std::vector<Tensor> parts = split_evenly(reshape(qkv(x.tensor()), {batch, length, 3, heads, each}), 2, 3);
   for (Tensor& part : parts) {  // (B, T, 1, heads, each) → (B, heads, T, each)
     part = transpose(reshape(part, {batch, length, heads, each}), {0, 2, 1, 3});
   }
@@ -121,16 +133,18 @@ Tensor SelfAttention::merged(const Tensor& mixed) const {
   const std::int64_t heads = mixed.size(1), each = mixed.size(3);
   return einsum("bhtd,hdc->btc", {mixed, reshape(out.weight, {heads, each, out.weight.size(1)})}) + out.bias;
 }
-Tensor SelfAttention::operator()(const Tensor& x, std::int64_t heads, bool causal,
+Tensor SelfAttention::operator()(const Operand& x, std::int64_t heads, bool causal,
                                  const Dropout& dropout) const {
+  const CallSite site(x.where());
   const std::vector<Tensor> parts = queries_keys_values(x, heads);
   const AttentionAttrs attrs{.causal = causal, .scale = 0, .dropout = dropout.rate};
   return merged(dropout.rate == 0 ? attention(parts[0], parts[1], parts[2], attrs)
                                   : attention(parts[0], parts[1], parts[2], attrs, dropout.key));
 }
-std::pair<Tensor, KeyValueCache> SelfAttention::operator()(const Tensor& x, std::int64_t heads,
+std::pair<Tensor, KeyValueCache> SelfAttention::operator()(const Operand& x, std::int64_t heads,
                                                            const KeyValueCache& cache,
                                                            const Tensor& position) const {
+  const CallSite site(x.where());
   const std::vector<Tensor> parts = queries_keys_values(x, heads);
   auto [mixed, next] = attend(parts[0], parts[1], parts[2], cache, position);
   return {merged(mixed), std::move(next)};

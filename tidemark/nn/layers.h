@@ -65,7 +65,7 @@ struct Dropout {
   Tensor key;
   TM_FIELDS(Dropout, rate, key)
 
-  Dropout use(std::int64_t number) const;
+  Dropout use(std::int64_t number, SourceLine where = std::source_location::current()) const;
   Tensor operator()(const Operand& x) const;
 };
 
@@ -76,13 +76,13 @@ struct SelfAttention {
   static SelfAttention init(const Tensor& key, std::int64_t width,
                             SourceLine where = std::source_location::current());
   // (B, T, width); probabilities are dropped.
-  Tensor operator()(const Tensor& x, std::int64_t heads, bool causal, const Dropout& dropout = {}) const;
+  Tensor operator()(const Operand& x, std::int64_t heads, bool causal, const Dropout& dropout = {}) const;
   // Causal, of tokens from `position` on behind those in the cache.
-  std::pair<Tensor, KeyValueCache> operator()(const Tensor& x, std::int64_t heads, const KeyValueCache& cache,
-                                              const Tensor& position) const;
+  std::pair<Tensor, KeyValueCache> operator()(const Operand& x, std::int64_t heads,
+                                              const KeyValueCache& cache, const Tensor& position) const;
 
  private:
-  std::vector<Tensor> queries_keys_values(const Tensor& x, std::int64_t heads) const;
+  std::vector<Tensor> queries_keys_values(const Operand& x, std::int64_t heads) const;
   Tensor merged(const Tensor& mixed) const;
 };
 

@@ -21,21 +21,22 @@ struct RotaryAttention {
 
   static RotaryAttention init(const Tensor& key, std::int64_t width, std::int64_t heads,
                               std::int64_t kv_heads, SourceLine where = std::source_location::current());
-  Tensor operator()(const Tensor& x, const Rotary& rotary) const;  // (B, T, width), causal
+  Tensor operator()(const Operand& x, const Rotary& rotary) const;  // (B, T, width), causal
   // Of tokens from `position` on behind those in the cache; `rotary` is of their positions.
-  std::pair<Tensor, KeyValueCache> operator()(const Tensor& x, const Rotary& rotary,
+  std::pair<Tensor, KeyValueCache> operator()(const Operand& x, const Rotary& rotary,
                                               const KeyValueCache& cache, const Tensor& position) const;
 
  private:
-  std::vector<Tensor> queries_keys_values(const Tensor& x, const Rotary& rotary) const;
+  std::vector<Tensor> queries_keys_values(const Operand& x, const Rotary& rotary) const;
 };
 
 struct SwiGlu {
   Tensor gate, up, down;  // (width, hidden) twice, (hidden, width)
   TM_FIELDS(SwiGlu, gate, up, down)
 
-  static SwiGlu init(const Tensor& key, std::int64_t width, std::int64_t hidden);
-  Tensor operator()(const Tensor& x) const;  // (…, width)
+  static SwiGlu init(const Tensor& key, std::int64_t width, std::int64_t hidden,
+                     SourceLine where = std::source_location::current());
+  Tensor operator()(const Operand& x) const;  // (…, width)
 };
 
 struct LlamaBlock {
@@ -46,8 +47,8 @@ struct LlamaBlock {
 
   static LlamaBlock init(const Tensor& key, const LlamaConfig& config,
                          SourceLine where = std::source_location::current());
-  Tensor operator()(const Tensor& x, const Rotary& rotary) const;  // (B, T, width)
-  std::pair<Tensor, KeyValueCache> operator()(const Tensor& x, const Rotary& rotary,
+  Tensor operator()(const Operand& x, const Rotary& rotary) const;  // (B, T, width)
+  std::pair<Tensor, KeyValueCache> operator()(const Operand& x, const Rotary& rotary,
                                               const KeyValueCache& cache, const Tensor& position) const;
 };
 
@@ -60,18 +61,19 @@ struct Llama {
 
   static Llama init(const Tensor& key, const LlamaConfig& config,
                     SourceLine where = std::source_location::current());
-  Tensor operator()(const Tensor& tokens) const;  // (B, T) → logits (B, T, vocabulary)
-  Tensor hidden(const Tensor& tokens) const;      // what they are made of: (B, T, width)
-  Tensor logits(const Tensor& hidden) const;      // (…, width) → (…, vocabulary)
+  Tensor operator()(const Operand& tokens) const;  // (B, T) → logits (B, T, vocabulary)
+  Tensor hidden(const Operand& tokens) const;      // what they are made of: (B, T, width)
+  Tensor logits(const Operand& hidden) const;      // (…, width) → (…, vocabulary)
 
   // One token at a time, or some: a cache for `batch` sequences of at most `capacity` tokens, and what
   // hidden(…) gives for tokens (B, T) behind those read before, beside the cache that knows them. Reading
   // beyond the capacity is an error while running.
-  LanguageCache cache(std::int64_t batch, std::int64_t capacity) const;
-  std::pair<Tensor, LanguageCache> hidden(const Tensor& tokens, const LanguageCache& before) const;
+  LanguageCache cache(std::int64_t batch, std::int64_t capacity,
+                      SourceLine where = std::source_location::current()) const;
+  std::pair<Tensor, LanguageCache> hidden(const Operand& tokens, const LanguageCache& before) const;
 
   // The mean cross entropy of the next tokens (B, T), without the logits.
-  Tensor loss(const Tensor& tokens, const Tensor& next) const;
+  Tensor loss(const Operand& tokens, const Tensor& next) const;
 };
 
 }  // namespace tidemark::nn

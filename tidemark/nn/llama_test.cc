@@ -1,5 +1,7 @@
 #include "tidemark/nn/llama.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "tidemark/tidemark.h"

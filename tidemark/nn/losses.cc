@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "tidemark/base/call_site.h"
 #include "tidemark/trace/functions.h"
 
 namespace tidemark::nn {
@@ -91,8 +92,6 @@ Tensor finished_class_loss(Tensor losses, const Tensor& log_probabilities, const
     if (options.ignore) spread = select(counts.ignored, zeros_like(spread), spread);
     losses = losses * (1 - options.smoothing) + spread;
   }
-  const bool mean = options.reduction == Reduction::mean || options.reduction == Reduction::batch_mean;
-  if (mean && losses.count() == 0) return sum(losses);  // 0: nothing counts
   if (options.reduction != Reduction::mean || counts.weights.empty()) {
     return reduced(losses, options.reduction);
   }
@@ -110,7 +109,11 @@ Tensor cut_log(const Tensor& x) {
 
 }  // namespace
 
-Tensor reduced(const Tensor& losses, Reduction reduction) {
+Tensor reduced(const Operand& given, Reduction reduction) {
+  const CallSite site(given.where());
+  const Tensor& losses = given.tensor();
+  const bool mean_of_nothing = losses.count() == 0 && reduction != Reduction::none;
+  if (mean_of_nothing) return sum(losses);  // 0, as the sum is: a batch without examples changes nothing
   switch (reduction) {
     case Reduction::mean:
       return mean(losses);
@@ -125,6 +128,7 @@ Tensor reduced(const Tensor& losses, Reduction reduction) {
 }
 
 Tensor classification_loss(const Operand& logits, const Operand& labels, const ClassLossOptions& options) {
+  const CallSite site(logits.where());
   check_class_options("classification_loss", logits, options);
   const CrossEntropyAttrs attrs{.ignore = options.ignore.has_value(),
                                 .ignore_index = options.ignore.value_or(0)};
@@ -135,6 +139,7 @@ Tensor classification_loss(const Operand& logits, const Operand& labels, const C
 }
 
 Tensor nll_loss(const Operand& log_probabilities, const Operand& labels, const ClassLossOptions& options) {
+  const CallSite site(log_probabilities.where());
   check_class_options("nll_loss", log_probabilities, options);
   const Tensor& x = log_probabilities.tensor();
   if (x.rank() == 0 || labels.tensor().shape() != without_last(x.shape())) {
@@ -151,6 +156,7 @@ Tensor nll_loss(const Operand& log_probabilities, const Operand& labels, const C
 }
 
 Tensor binary_loss(const Operand& x, const Operand& y, Reduction reduction) {
+  const CallSite site(x.where());
   check_same_shape("binary_loss", x, y);
   const Tensor wide = cast(x, loss_dtype(x.tensor())), target = cast(y, wide.dtype());
   const Tensor positive = target * cut_log(wide), rest = 1 - target;
@@ -158,6 +164,7 @@ Tensor binary_loss(const Operand& x, const Operand& y, Reduction reduction) {
 }
 
 Tensor binary_logits_loss(const Operand& logits, const Operand& y, const BinaryLogitsOptions& options) {
+  const CallSite site(logits.where());
   check_same_shape("binary_logits_loss", logits, y);
   if (const Tensor& weight = options.positive_weight;
       !weight.empty() && !broadcasts_to(weight.shape(), logits.tensor().shape())) {
@@ -175,16 +182,19 @@ Tensor binary_logits_loss(const Operand& logits, const Operand& y, const BinaryL
 }
 
 Tensor squared_error(const Operand& x, const Operand& y, Reduction reduction) {
+  const CallSite site(x.where());
   check_same_shape("squared_error", x, y);
   return reduced(square(x - y), reduction);
 }
 
 Tensor absolute_error(const Operand& x, const Operand& y, Reduction reduction) {
+  const CallSite site(x.where());
   check_same_shape("absolute_error", x, y);
   return reduced(abs(x - y), reduction);
 }
 
 Tensor huber_loss(const Operand& x, const Operand& y, double delta, Reduction reduction) {
+  const CallSite site(x.where());
   check_same_shape("huber_loss", x, y);
   check_number("huber_loss", "delta", delta, delta > 0, "a number above 0", x);
   const Tensor distance = abs(x - y), near = minimum(distance, delta);
@@ -192,12 +202,14 @@ Tensor huber_loss(const Operand& x, const Operand& y, double delta, Reduction re
 }
 
 Tensor smooth_absolute_error(const Operand& x, const Operand& y, double beta, Reduction reduction) {
+  const CallSite site(x.where());
   check_number("smooth_absolute_error", "beta", beta, beta >= 0, "0 or a number above it", x);
   if (beta == 0) return absolute_error(x, y, reduction);
   return huber_loss(x, y, beta, reduction) / beta;
 }
 
 Tensor divergence_loss(const Operand& log_q, const Operand& p, const DivergenceOptions& options) {
+  const CallSite site(log_q.where());
   check_same_shape("divergence_loss", log_q, p);
   const Tensor& target = p.tensor();
   // Where p is 0, numbers without infinities stand in for all three, so that their gradients are 0.
@@ -211,6 +223,7 @@ Tensor divergence_loss(const Operand& log_q, const Operand& p, const DivergenceO
 
 Tensor cosine_loss(const Operand& x, const Operand& y, const Operand& labels, double margin,
                    Reduction reduction) {
+  const CallSite site(x.where());
   check_same_shape("cosine_loss", x, y);
   const Tensor& vectors = x.is_number() ? y.tensor() : x.tensor();
   if (vectors.rank() == 0 || labels.tensor().shape() != without_last(vectors.shape())) {

@@ -10,12 +10,12 @@ namespace tidemark::nn {
 
 // What becomes of the losses of the examples or elements.
 enum class Reduction : std::uint8_t {
-  mean,
+  mean,  // 0 over nothing: no examples, or none that counts
   sum,
   none,        // one by one
   batch_mean,  // their sum, divided by the size of the first dimension
 };
-Tensor reduced(const Tensor& losses, Reduction reduction);
+Tensor reduced(const Operand& losses, Reduction reduction);
 
 struct ClassLossOptions {
   Reduction reduction = Reduction::mean;    // mean: over the weights of the examples that count; 0 for none

@@ -206,6 +206,49 @@ TEST(ClassificationLoss, OfNoExamplesIsZero) {
   EXPECT_EQ(grad([&](Tensor x) { return classification_loss(x, labels); })(logits).shape(), (Shape{0, 4}));
 }
 
+// Where PyTorch gives NaN: a batch in which nothing counts leaves the parameters alone.
+TEST(Losses, MeansOverNothingAreZeroWithGradientZero) {
+  const auto expect_zero = [](const char* loss, const auto& f, const Tensor& x) {
+    const auto [value, slope] = value_and_grad(f)(x);
+    EXPECT_EQ(value.item(), 0) << loss;
+    for (const double s : slope.to_vector()) EXPECT_EQ(s, 0) << loss;
+  };
+  const Tensor none = ones({0, 3}), labels = zeros({0}, DType::i64);
+  for (const Reduction reduction : {Reduction::mean, Reduction::batch_mean, Reduction::sum}) {
+    const auto elementwise = [&](const char* name, auto loss) {
+      expect_zero(
+          name,
+          [&](Tensor x) {
+            return loss(x, ones({0, 3}), reduction);
+          },
+          none);
+    };
+    elementwise("binary_loss", [](auto x, auto y, auto r) { return binary_loss(x, y, r); });
+    elementwise("binary_logits_loss",
+                [](auto x, auto y, auto r) { return binary_logits_loss(x, y, {.reduction = r}); });
+    elementwise("squared_error", [](auto x, auto y, auto r) { return squared_error(x, y, r); });
+    elementwise("absolute_error", [](auto x, auto y, auto r) { return absolute_error(x, y, r); });
+    elementwise("huber_loss", [](auto x, auto y, auto r) { return huber_loss(x, y, 1, r); });
+    elementwise("smooth_absolute_error",
+                [](auto x, auto y, auto r) { return smooth_absolute_error(x, y, 2, r); });
+    elementwise("divergence_loss",
+                [](auto x, auto y, auto r) { return divergence_loss(x, y, {.reduction = r}); });
+    const ClassLossOptions options{.reduction = reduction, .ignore = -1, .smoothing = 0.1};
+    const Tensor ignored = full({4}, -1, DType::i64);
+    const auto labelled = [&](const char* name, const auto& f) {
+      expect_zero(
+          name, [&](Tensor x) { return f(x, labels); }, none);
+    };
+    labelled("cosine_loss", [&](auto x, auto y) { return cosine_loss(x, ones({0, 3}), y, 0, reduction); });
+    labelled("classification_loss", [&](auto x, auto y) { return classification_loss(x, y, options); });
+    labelled("nll_loss", [&](auto x, auto y) { return nll_loss(x, y, options); });
+    expect_zero(
+        "all ignored", [&](Tensor x) { return classification_loss(x, ignored, options); }, ones({4, 3}));
+    expect_zero(
+        "all ignored, nll", [&](Tensor x) { return nll_loss(x, ignored, options); }, ones({4, 3}));
+  }
+}
+
 TEST(ClassificationLoss, OffersAnOptionThatItHas) {
   const Tensor logits = draw(1, {2, 3}), labels = whole({-1, 0});
   std::uint32_t line = 0;

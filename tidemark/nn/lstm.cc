@@ -1,8 +1,12 @@
 #include "tidemark/nn/lstm.h"
 
+#include "tidemark/base/call_site.h"
+#include "tidemark/nn/inputs.h"
+
 namespace tidemark::nn {
 
-Lstm Lstm::init(const Tensor& key, const LstmConfig& config) {
+Lstm Lstm::init(const Tensor& key, const LstmConfig& config, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key(key, 3);
   Lstm lstm;
   lstm.token_table = random_normal(keys[0], {config.vocabulary, config.width}, 0, 0.1);
@@ -12,8 +16,10 @@ Lstm Lstm::init(const Tensor& key, const LstmConfig& config) {
   lstm.head = Linear::init(keys[2], config.width, config.vocabulary);
   return lstm;
 }
-Tensor Lstm::operator()(const Tensor& tokens) const {
-  Tensor h = embedding(token_table, tokens);  // (T, B, width)
+Tensor Lstm::operator()(const Operand& tokens) const {
+  const CallSite site(tokens.where());
+  check_tokens("an LSTM language model", tokens, "(T, B)");
+  Tensor h = embedding(token_table, tokens.tensor());  // (T, B, width)
   for (const LstmLayer& layer : layers) h = layer(h);
   return head(h);
 }

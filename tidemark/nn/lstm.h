@@ -18,8 +18,9 @@ struct Lstm {
   Linear head;
   TM_FIELDS(Lstm, token_table, layers, head)
 
-  static Lstm init(const Tensor& key, const LstmConfig& config);
-  Tensor operator()(const Tensor& tokens) const;  // (T, B) → logits (T, B, vocabulary)
+  static Lstm init(const Tensor& key, const LstmConfig& config,
+                   SourceLine where = std::source_location::current());
+  Tensor operator()(const Operand& tokens) const;  // (T, B) → logits (T, B, vocabulary)
 };
 
 }  // namespace tidemark::nn

@@ -1,12 +1,16 @@
 // Training steps of whole models, computed in micro-batches: as those of the whole batch, or refused by name.
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_models.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/engine/session.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/opt/split_batch.h"
+#include "tidemark/tidemark.h"
 
 namespace tidemark {
 namespace {
@@ -87,6 +91,39 @@ TEST(ModelsInMicroBatches, GradientsOfTransformersAreThoseOfTheWholeBatch) {
     return with_momentum([config] { return nn::Vit::init(key(0), config); }, tiny::random_images(batch, 16),
                          tiny::random_labels(8, {batch}, 10));
   });
+}
+
+// As many micro-batches as examples, of which some have no label that counts: their share is nothing, not
+// NaN.
+TEST(ModelsInMicroBatches, ExamplesOneByOneOfWhichSomeHaveNoLabels) {
+  const Tensor x = random_normal(key(1), {6, 5}), w = random_normal(key(2), {5, 3});
+  const auto expect_as_whole = [&](const auto& loss, const Tensor& labels) {
+    const auto [value, slope] = compile(value_and_grad(loss))(w, x, labels);
+    const auto [got, got_slope] = compile(value_and_grad(loss), {.accumulate = 6})(w, x, labels);
+    EXPECT_NEAR(got.item(), value.item(), 1e-6);
+    const std::vector<double> want = slope.to_vector(), have = got_slope.to_vector();
+    for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(have[i], want[i], 1e-6);
+  };
+  for (const std::vector<std::int64_t>& some :
+       {std::vector<std::int64_t>{-1, 0, -1, 2, 1, -1}, std::vector<std::int64_t>(6, -1)}) {
+    const Tensor labels = tensor(some, {6}), weights = tensor({1.0F, 2.0F, 0.5F});
+    for (const double smoothing : {0.0, 0.1}) {
+      for (const Tensor& weighted : {Tensor(), weights}) {
+        const nn::ClassLossOptions options{.ignore = -1, .smoothing = smoothing, .weights = weighted};
+        expect_as_whole([&](Tensor own, Tensor in,
+                            Tensor out) { return nn::classification_loss(matmul(in, own), out, options); },
+                        labels);
+        expect_as_whole([&](Tensor own, Tensor in,
+                            Tensor out) { return nn::nll_loss(log_softmax(matmul(in, own)), out, options); },
+                        labels);
+      }
+    }
+    expect_as_whole(
+        [&](Tensor own, Tensor in, Tensor out) {
+          return linear_cross_entropy(in, own, out, {.ignore = true, .ignore_index = -1, .columns = true});
+        },
+        labels);
+  }
 }
 
 TEST(ModelsInMicroBatches, BatchNormalisationIsRefusedByName) {

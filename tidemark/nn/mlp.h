@@ -10,8 +10,9 @@ struct Mlp {
   std::vector<Linear> layers;
   TM_FIELDS(Mlp, layers)
 
-  static Mlp init(const Tensor& key, const std::vector<std::int64_t>& widths);
-  Tensor operator()(const Tensor& x) const;  // (…, first width) → (…, last width)
+  static Mlp init(const Tensor& key, const std::vector<std::int64_t>& widths,
+                  SourceLine where = std::source_location::current());
+  Tensor operator()(const Operand& x) const;  // (…, first width) → (…, last width)
 };
 
 }  // namespace tidemark::nn

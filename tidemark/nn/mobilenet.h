@@ -24,8 +24,8 @@ struct InvertedResidual {
   TM_FIELDS(InvertedResidual, widen, filter, project)
 
   static InvertedResidual init(const Tensor& key, std::int64_t in, std::int64_t out, std::int64_t stride,
-                               std::int64_t expansion);
-  Tensor operator()(const Tensor& x, NormPass& pass) const;  // adds x where the shapes agree
+                               std::int64_t expansion, SourceLine where = std::source_location::current());
+  Tensor operator()(const Operand& x, NormPass& pass) const;  // adds x where the shapes agree
 };
 
 struct MobileNet {
@@ -35,7 +35,8 @@ struct MobileNet {
   double dropout_rate = 0;
   TM_FIELDS(MobileNet, stem, last, blocks, head, dropout_rate)
 
-  static MobileNet init(const Tensor& key, const MobileNetConfig& config);
+  static MobileNet init(const Tensor& key, const MobileNetConfig& config,
+                        SourceLine where = std::source_location::current());
   // (N, 3, H, W) → logits (N, classes), by the statistics of the batch; `key` chooses what is dropped.
   Tensor operator()(const Operand& images, const Tensor& key) const;
   // The same, and running statistics moved towards the batch's; and by running statistics (batch_norm.h),

@@ -1,12 +1,15 @@
 #include "tidemark/nn/models.h"
 #include "tidemark/cpu/device.h"
+#include "tidemark/engine/program.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "tests/support/errors.h"
+#include "tests/support/scratch_folder.h"
 #include "tests/support/tiny_models.h"
+#include "tidemark/tidemark.h"
 
 namespace tidemark::nn {
 namespace {
@@ -98,6 +101,53 @@ TEST(Models, TrainInBf16WithF32Moments) {
   }
   EXPECT_LT(losses.back(), losses.front() - 0.1);
   EXPECT_EQ(state.parameters.token_table.dtype(), DType::bf16);
+}
+
+TEST(Models, GptReadsTheNamesOfPublishedWeights) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder.path("model.safetensors");
+  const GptConfig config{.layers = 2,
+                         .width = 8,
+                         .heads = 2,
+                         .vocabulary = 11,
+                         .context = 6,
+                         .activation = Activation::gelu_tanh};
+  const Gpt published = Gpt::init(key(3), config);
+  std::map<std::string, Tensor> file;
+  const auto put = [&](const std::string& name, const Tensor& weight) {
+    file["transformer." + name] = weight;
+  };
+  put("wte.weight", published.token_table);
+  put("wpe.weight", published.position_table);
+  put("ln_f.weight", published.norm.gain);
+  put("ln_f.bias", published.norm.bias);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const TransformerBlock& block = published.blocks[i];
+    const std::string h = fmt::format("h.{}.", i);
+    put(h + "ln_1.weight", block.norm1.gain);
+    put(h + "ln_1.bias", block.norm1.bias);
+    put(h + "attn.c_attn.weight", block.attention.qkv.weight);
+    put(h + "attn.c_attn.bias", block.attention.qkv.bias);
+    put(h + "attn.c_proj.weight", block.attention.out.weight);
+    put(h + "attn.c_proj.bias", block.attention.out.bias);
+    put(h + "ln_2.weight", block.norm2.gain);
+    put(h + "ln_2.bias", block.norm2.bias);
+    put(h + "mlp.c_fc.weight", block.up.weight);
+    put(h + "mlp.c_fc.bias", block.up.bias);
+    put(h + "mlp.c_proj.weight", block.down.weight);
+    put(h + "mlp.c_proj.bias", block.down.bias);
+    put(h + "attn.bias", ones({1, 1, 6, 6}));  // a mask, which some files have beside the weights
+  }
+  save(path, file);
+  std::pair<Gpt, Linear> mine{Gpt::init(key(0), config), Linear::init(key(1), 8, 2)};
+  const LoadOptions options{.strict = false, .skip = {"1.*"}, .names = gpt2_names("0.", "transformer.")};
+  const LoadReport report = load(path, mine, options);
+  EXPECT_TRUE(report.missing.empty()) << to_string(report);
+  const Tensor tokens = tensor(std::vector<std::int32_t>{1, 2, 3, 4, 10}, {1, 5});
+  EXPECT_EQ(mine.first(tokens).to_vector(), published(tokens).to_vector());
+  Gpt exact = published;
+  for (TransformerBlock& block : exact.blocks) block.activation = Activation::gelu;
+  EXPECT_NE(exact(tokens).to_vector(), published(tokens).to_vector());
 }
 
 TEST(Models, OfImagesRefuseOtherChannels) {

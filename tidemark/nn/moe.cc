@@ -1,8 +1,12 @@
 #include "tidemark/nn/moe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "tidemark/base/call_site.h"
+#include "tidemark/nn/inputs.h"
 #include "tidemark/nn/losses.h"
 
 namespace tidemark::nn {
@@ -34,7 +38,15 @@ Tensor with_zero_row(const Tensor& x, bool first) {  // (n, width) → (n + 1, w
 
 }  // namespace
 
-SparseExperts SparseExperts::init(const Tensor& key, const MoeConfig& config) {
+SparseExperts SparseExperts::init(const Tensor& key, const MoeConfig& config, SourceLine where) {
+  const CallSite site(where);
+  if (config.top < 1 || config.top > config.experts || !(config.capacity > 0)) {
+    fail(ErrorCode::bad_attribute,
+         {.what = fmt::format("{} experts of which each token visits {}, with capacity {}", config.experts,
+                              config.top, config.capacity),
+          .expected = "1 to all of the experts, and a capacity above 0",
+          .where = where});
+  }
   const std::vector<Tensor> keys = split_key(key, 4);
   const double in = 1 / std::sqrt(static_cast<double>(config.width)),
                back = 1 / std::sqrt(static_cast<double>(config.hidden));
@@ -45,7 +57,14 @@ SparseExperts SparseExperts::init(const Tensor& key, const MoeConfig& config) {
           config.top,
           config.capacity};
 }
-SparseExperts::Result SparseExperts::operator()(const Tensor& x) const {
+SparseExperts::Result SparseExperts::operator()(const Operand& given) const {
+  const CallSite site(given.where());
+  const Tensor& x = given.tensor();
+  if (x.rank() != 2 || x.size(1) != router.size(0)) {
+    fail(ErrorCode::shape_mismatch, {.what = fmt::format("experts over {}", to_string(x.type())),
+                                     .expected = fmt::format("(tokens, {})", router.size(0)),
+                                     .where = given.where()});
+  }
   const std::int64_t tokens = x.size(0), width = x.size(1), experts = router.size(1);
   const double share = static_cast<double>(top * tokens) / static_cast<double>(experts);
   const auto slots = std::min(tokens, static_cast<std::int64_t>(std::ceil(share * capacity)));
@@ -67,18 +86,22 @@ SparseExperts::Result SparseExperts::operator()(const Tensor& x) const {
 }
 
 MoeBlock MoeBlock::init(const Tensor& key, const MoeConfig& config, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key(key, 2);
   return {RmsNorm::init(config.width), RmsNorm::init(config.width),
           RotaryAttention::init(keys[0], config.width, config.heads, config.kv_heads, where),
           SparseExperts::init(keys[1], config)};
 }
-SparseExperts::Result MoeBlock::operator()(const Tensor& x, const Rotary& rotary) const {
+SparseExperts::Result MoeBlock::operator()(const Operand& given, const Rotary& rotary) const {
+  const CallSite site(given.where());
+  const Tensor& x = given.tensor();
   const Tensor h = x + attention(norm1(x), rotary);
   const SparseExperts::Result mixed = experts(reshape(norm2(h), {-1, h.size(-1)}));
   return {h + reshape(mixed.y, h.shape()), mixed.balance};
 }
 
 Moe Moe::init(const Tensor& key, const MoeConfig& config, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key(key, 3);
   Moe moe;
   moe.token_table = random_normal(keys[0], {config.vocabulary, config.width}, 0, 0.02);
@@ -90,10 +113,12 @@ Moe Moe::init(const Tensor& key, const MoeConfig& config, SourceLine where) {
                            1 / std::sqrt(static_cast<double>(config.width)));
   return moe;
 }
-Moe::Result Moe::hidden(const Tensor& tokens) const {
-  Tensor h = embedding(token_table, tokens);  // (B, T, width)
+Moe::Result Moe::hidden(const Operand& tokens) const {
+  const CallSite site(tokens.where());
+  check_tokens("a mixture of experts", tokens);
+  Tensor h = embedding(token_table, tokens.tensor());  // (B, T, width)
   const std::int64_t head_width = h.size(-1) / blocks.front().attention.heads;
-  const Rotary rotary = Rotary::of(tokens.size(-1), head_width, h.dtype());
+  const Rotary rotary = Rotary::of(tokens.tensor().size(1), head_width, h.dtype());
   Tensor balance = scalar(0);
   for (const MoeBlock& block : blocks) {
     const SparseExperts::Result result = block(h, rotary);
@@ -102,12 +127,14 @@ Moe::Result Moe::hidden(const Tensor& tokens) const {
   }
   return {norm(h), balance};
 }
-Moe::Result Moe::operator()(const Tensor& tokens) const {
+Moe::Result Moe::operator()(const Operand& tokens) const {
+  const CallSite site(tokens.where());
   const Result before = hidden(tokens);
   return {matmul(before.y, head), before.balance};
 }
 
-Tensor Moe::loss(const Tensor& tokens, const Tensor& next) const {
+Tensor Moe::loss(const Operand& tokens, const Tensor& next) const {
+  const CallSite site(tokens.where());
   const Result result = hidden(tokens);
   const Tensor loss = linear_cross_entropy(result.y, head, next, {.columns = true});
   return loss + result.balance * 0.01;

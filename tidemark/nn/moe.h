@@ -34,8 +34,9 @@ struct SparseExperts {
     Tensor balance;  // f32, 1 when all experts get as many tokens (Fedus et al. 2022, eq. 4, without alpha)
   };
 
-  static SparseExperts init(const Tensor& key, const MoeConfig& config);
-  Result operator()(const Tensor& x) const;  // (tokens, width)
+  static SparseExperts init(const Tensor& key, const MoeConfig& config,
+                            SourceLine where = std::source_location::current());
+  Result operator()(const Operand& x) const;  // (tokens, width)
 };
 
 struct MoeBlock {
@@ -46,7 +47,7 @@ struct MoeBlock {
 
   static MoeBlock init(const Tensor& key, const MoeConfig& config,
                        SourceLine where = std::source_location::current());
-  SparseExperts::Result operator()(const Tensor& x, const Rotary& rotary) const;  // (B, T, width)
+  SparseExperts::Result operator()(const Operand& x, const Rotary& rotary) const;  // (B, T, width)
 };
 
 struct Moe {
@@ -63,11 +64,11 @@ struct Moe {
 
   static Moe init(const Tensor& key, const MoeConfig& config,
                   SourceLine where = std::source_location::current());
-  Result operator()(const Tensor& tokens) const;  // (B, T) → logits
-  Result hidden(const Tensor& tokens) const;      // what they are made of
+  Result operator()(const Operand& tokens) const;  // (B, T) → logits
+  Result hidden(const Operand& tokens) const;      // what they are made of
   // The mean cross entropy of the next tokens (B, T), without the logits, and a little of the balance, which
   // keeps the router from sending all tokens to one expert.
-  Tensor loss(const Tensor& tokens, const Tensor& next) const;
+  Tensor loss(const Operand& tokens, const Tensor& next) const;
 };
 
 }  // namespace tidemark::nn

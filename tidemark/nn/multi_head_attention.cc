@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tidemark/base/call_site.h"
+
 namespace tidemark::nn {
 namespace {
 
@@ -35,6 +37,7 @@ Tensor joined_mask(const AttendOptions& options, const Operand& from) {
 
 MultiHeadAttention MultiHeadAttention::init(const Tensor& key, std::int64_t width, std::int64_t heads,
                                             std::int64_t kv_heads, SourceLine where) {
+  const CallSite site(where);
   if (kv_heads == 0) kv_heads = heads;
   check_heads(width, heads, kv_heads, where);
   const std::vector<Tensor> keys = split_key({key, where}, 4);
@@ -48,6 +51,7 @@ MultiHeadAttention MultiHeadAttention::init(const Tensor& key, std::int64_t widt
 }
 Tensor MultiHeadAttention::operator()(const Operand& x, const Operand& from,
                                       const AttendOptions& options) const {
+  const CallSite site(x.where());
   check_sequences(x, from, q);
   Tensor queries = split_heads(q(x), heads), keys = split_heads(k(from), kv_heads);
   const Tensor values = split_heads(v(from), kv_heads);
@@ -71,12 +75,15 @@ Tensor MultiHeadAttention::operator()(const Operand& x, const AttendOptions& opt
   return (*this)(x, x, options);
 }
 
-KeyValueCache MultiHeadAttention::cache(std::int64_t batch, std::int64_t capacity) const {
+KeyValueCache MultiHeadAttention::cache(std::int64_t batch, std::int64_t capacity, SourceLine where) const {
+  const CallSite site(where);
   return KeyValueCache::init(batch, kv_heads, capacity, q.weight.size(1) / heads, q.weight.dtype());
 }
-std::pair<Tensor, KeyValueCache> MultiHeadAttention::operator()(const Tensor& x, const KeyValueCache& before,
+std::pair<Tensor, KeyValueCache> MultiHeadAttention::operator()(const Operand& x, const KeyValueCache& before,
                                                                 const Tensor& position,
                                                                 const Rotary* rotary) const {
+  const CallSite site(x.where());
+  check_sequences(x, x, q);
   Tensor queries = split_heads(q(x), heads), keys = split_heads(k(x), kv_heads);
   const Tensor values = split_heads(v(x), kv_heads);
   if (rotary) {

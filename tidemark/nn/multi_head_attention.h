@@ -29,8 +29,9 @@ struct MultiHeadAttention {
   Tensor operator()(const Operand& x, const AttendOptions& options = {}) const;  // x to itself
 
   // x to itself and, behind it, to what the cache holds; causal. `rotary` is of these T positions.
-  KeyValueCache cache(std::int64_t batch, std::int64_t capacity) const;
-  std::pair<Tensor, KeyValueCache> operator()(const Tensor& x, const KeyValueCache& before,
+  KeyValueCache cache(std::int64_t batch, std::int64_t capacity,
+                      SourceLine where = std::source_location::current()) const;
+  std::pair<Tensor, KeyValueCache> operator()(const Operand& x, const KeyValueCache& before,
                                               const Tensor& position, const Rotary* rotary = nullptr) const;
 };
 

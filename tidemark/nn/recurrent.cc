@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tidemark/base/call_site.h"
 #include "tidemark/nn/lengths.h"
 #include "tidemark/trace/control_flow.h"
 
@@ -26,6 +27,20 @@ void check_sequence(std::string_view layer, const Operand& x, const Tensor& inpu
   }
 }
 
+void check_state(std::string_view layer, const Operand& x, const std::vector<Tensor>& state,
+                 const Tensor& hidden) {
+  const std::int64_t batch = x.tensor().size(1), width = hidden.size(0);
+  for (const Tensor& part : state) {
+    if (!part.empty() && part.shape() == Shape{batch, width}) continue;
+    fail(ErrorCode::shape_mismatch,
+         {.what = fmt::format("{} over {} from a state {}", layer, to_string(x.tensor().type()),
+                              part.empty() ? "without tensors" : to_string(part.type())),
+          .expected = fmt::format("a state of ({}, {})", batch, width),
+          .where = x.where(),
+          .help = fmt::format("begin with start({})", batch)});
+  }
+}
+
 // `advance(state, what a step's input adds to the gates)` gives the next state, whose `hidden` is the output.
 template <class State, class Advance>
 std::pair<Tensor, State> over_time(const Operand& projected, const State& start, const Advance& advance,
@@ -35,7 +50,7 @@ std::pair<Tensor, State> over_time(const Operand& projected, const State& start,
   const Tensor lengths =
       options.lengths.empty()
           ? Tensor()
-          : checked_lengths("a recurrent layer", {options.lengths, projected.where()}, steps);
+          : checked_lengths("a recurrent layer: the length", {options.lengths, projected.where()}, steps);
   const auto turned = [&](const Tensor& x) { return options.reverse ? flip(x, {0}) : x; };
   const auto step = [&](const State& before, const std::pair<Tensor, Tensor>& now) {
     State after = advance(before, now.second);
@@ -55,6 +70,7 @@ std::pair<Tensor, State> over_time(const Operand& projected, const State& start,
 }  // namespace
 
 LstmLayer LstmLayer::init(const Tensor& key, std::int64_t in, std::int64_t width, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key({key, where}, 2);
   const double deviation = 1 / std::sqrt(static_cast<double>(in + width));
   // A forget gate that starts open lets gradients pass (Jozefowicz et al. 2015).
@@ -62,7 +78,10 @@ LstmLayer LstmLayer::init(const Tensor& key, std::int64_t in, std::int64_t width
           random_normal({keys[1], where}, {width, 4 * width}, 0, deviation),
           concat({zeros({width}), ones({width}), zeros({2 * width})}, 0)};
 }
-Tensor LstmLayer::operator()(const Tensor& x) const {
+Tensor LstmLayer::operator()(const Operand& given) const {
+  const CallSite site(given.where());
+  check_sequence("an LSTM", given, input, {});
+  const Tensor& x = given.tensor();
   const std::int64_t steps = x.size(0), batch = x.size(1), width = hidden.size(0);
   // What the inputs add to the gates, for all steps at once; only the recurrent product is sequential.
   const std::vector<Tensor> from_input = split_evenly(matmul(x, input) + bias, 0, static_cast<int>(steps));
@@ -79,13 +98,16 @@ Tensor LstmLayer::operator()(const Tensor& x) const {
   }
   return stack(outputs);
 }
-LstmState LstmLayer::start(std::int64_t batch) const {
+LstmState LstmLayer::start(std::int64_t batch, SourceLine where) const {
+  const CallSite site(where);
   const Tensor zero = zeros({batch, hidden.size(0)}, hidden.dtype());
   return {zero, zero};
 }
 std::pair<Tensor, LstmState> LstmLayer::scanned(const Operand& x, const LstmState& start,
                                                 const SequenceOptions& options) const {
+  const CallSite site(x.where());
   check_sequence("an LSTM", x, input, options.lengths);
+  check_state("an LSTM", x, {start.hidden, start.cell}, hidden);
   const auto advance = [&](const LstmState& before, const Tensor& given) {
     const std::vector<Tensor> gate = split_evenly(given + matmul(before.hidden, hidden), -1, 4);
     const Tensor kept = sigmoid(gate[1]) * before.cell, entrance = sigmoid(gate[0]);
@@ -96,18 +118,22 @@ std::pair<Tensor, LstmState> LstmLayer::scanned(const Operand& x, const LstmStat
 }
 
 GruLayer GruLayer::init(const Tensor& key, std::int64_t in, std::int64_t width, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key({key, where}, 2);
   const double deviation = 1 / std::sqrt(static_cast<double>(in + width));
   return {random_normal({keys[0], where}, {in, 3 * width}, 0, deviation),
           random_normal({keys[1], where}, {width, 3 * width}, 0, deviation), zeros({3 * width}),
           zeros({3 * width})};
 }
-GruState GruLayer::start(std::int64_t batch) const {
+GruState GruLayer::start(std::int64_t batch, SourceLine where) const {
+  const CallSite site(where);
   return {zeros({batch, hidden.size(0)}, hidden.dtype())};
 }
 std::pair<Tensor, GruState> GruLayer::scanned(const Operand& x, const GruState& start,
                                               const SequenceOptions& options) const {
+  const CallSite site(x.where());
   check_sequence("a GRU", x, input, options.lengths);
+  check_state("a GRU", x, {start.hidden}, hidden);
   const auto advance = [&](const GruState& before, const Tensor& given) {
     const std::vector<Tensor> in = split_evenly(given, -1, 3),
                               old = split_evenly(matmul(before.hidden, hidden) + hidden_bias, -1, 3);

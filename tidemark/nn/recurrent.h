@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tidemark/base/call_site.h"
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/model_functions.h"
 #include "tidemark/trace/tree.h"
@@ -31,12 +32,13 @@ struct LstmLayer {
 
   static LstmLayer init(const Tensor& key, std::int64_t in, std::int64_t width,
                         SourceLine where = std::source_location::current());
-  LstmState start(std::int64_t batch) const;  // zeros
+  LstmState start(std::int64_t batch,
+                  SourceLine where = std::source_location::current()) const;  // zeros
   // Outputs (T, B, width) and the state behind the last step.
   std::pair<Tensor, LstmState> scanned(const Operand& x, const LstmState& start,
                                        const SequenceOptions& options = {}) const;
   // (T, B, in) → (T, B, width), from a state of zeros, unrolled: every step is nodes of its own in the graph.
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Operand& x) const;
 };
 
 struct GruState {
@@ -53,7 +55,8 @@ struct GruLayer {
 
   static GruLayer init(const Tensor& key, std::int64_t in, std::int64_t width,
                        SourceLine where = std::source_location::current());
-  GruState start(std::int64_t batch) const;  // zeros
+  GruState start(std::int64_t batch,
+                 SourceLine where = std::source_location::current()) const;  // zeros
   std::pair<Tensor, GruState> scanned(const Operand& x, const GruState& start,
                                       const SequenceOptions& options = {}) const;
 };
@@ -66,11 +69,13 @@ struct Bidirectional {
 
   static Bidirectional init(const Tensor& key, std::int64_t in, std::int64_t width,
                             SourceLine where = std::source_location::current()) {
+    const CallSite site(where);
     const std::vector<Tensor> keys = split_key({key, where}, 2);
     return {Layer::init(keys[0], in, width, where), Layer::init(keys[1], in, width, where)};
   }
   // (T, B, in) → (T, B, 2 width), both from zeros.
   Tensor operator()(const Operand& x, const Tensor& lengths = {}) const {
+    const CallSite site(x.where());
     const std::int64_t batch = x.tensor().size(1);
     const Tensor ahead = forward.scanned(x, forward.start(batch), {.lengths = lengths}).first;
     const SequenceOptions back{.reverse = true, .lengths = lengths};

@@ -1,5 +1,6 @@
 #include "tidemark/nn/recurrent.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
@@ -131,6 +132,13 @@ TEST(RecurrentLayers, TellWhatIsWrong) {
   }
   for (const DType dtype : {DType::i32, DType::i64, DType::u8}) {
     EXPECT_EQ(code(cast(tensor<std::int32_t>({0, 5}), dtype)), ErrorCode{0});
+  }
+  try {
+    layer.scanned(sequence(), layer.start(2), {.lengths = tensor<std::int32_t>({0, 99})});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("a recurrent layer: the length 99 at (1)"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("recurrent_test.cc"));
   }
 }
 

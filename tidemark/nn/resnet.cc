@@ -1,9 +1,13 @@
 #include "tidemark/nn/resnet.h"
 
+#include "tidemark/base/call_site.h"
+#include "tidemark/nn/inputs.h"
+
 namespace tidemark::nn {
 
 ResNetBlock ResNetBlock::init(const Tensor& key, std::int64_t in, std::int64_t width, std::int64_t stride,
-                              bool bottleneck) {
+                              bool bottleneck, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key(key, 4);
   const std::int64_t out = bottleneck ? 4 * width : width;
   ResNetBlock block;
@@ -16,7 +20,9 @@ ResNetBlock ResNetBlock::init(const Tensor& key, std::int64_t in, std::int64_t w
   if (stride != 1 || in != out) block.shortcut = {ConvNorm::init(keys[3], in, out, 1, stride)};
   return block;
 }
-Tensor ResNetBlock::operator()(const Tensor& x, NormPass& pass) const {
+Tensor ResNetBlock::operator()(const Operand& given, NormPass& pass) const {
+  const CallSite site(given.where());
+  const Tensor& x = given.tensor();
   Tensor h = x;
   for (std::size_t i = 0; i < convs.size(); ++i) {
     h = convs[i](h, pass);
@@ -25,7 +31,8 @@ Tensor ResNetBlock::operator()(const Tensor& x, NormPass& pass) const {
   return relu(h + (shortcut.empty() ? x : shortcut[0](x, pass)));
 }
 
-ResNet ResNet::init(const Tensor& key, const ResNetConfig& config) {
+ResNet ResNet::init(const Tensor& key, const ResNetConfig& config, SourceLine where) {
+  const CallSite site(where);
   const std::vector<Tensor> keys = split_key(key, 3);
   ResNet net;
   net.stem = config.small_images ? ConvNorm::init(keys[0], 3, config.width, 3)
@@ -43,15 +50,18 @@ ResNet ResNet::init(const Tensor& key, const ResNetConfig& config) {
   return net;
 }
 Tensor ResNet::operator()(const Operand& images) const {
+  const CallSite site(images.where());
   NormPass batch;
   return forward(images, batch);
 }
 std::pair<Tensor, NormStatistics> ResNet::train(const Operand& images, const NormStatistics& running) const {
+  const CallSite site(images.where());
   NormPass pass = NormPass::training(running);
   Tensor logits = forward(images, pass);
   return {std::move(logits), pass.statistics(images.where())};
 }
 Tensor ResNet::infer(const Operand& images, const NormStatistics& running) const {
+  const CallSite site(images.where());
   NormPass pass = NormPass::inference(running);
   Tensor logits = forward(images, pass);
   pass.check_all_used(images.where());
@@ -66,7 +76,8 @@ std::vector<BatchNorm2d> ResNet::norms() const {
   return list;
 }
 Tensor ResNet::forward(const Operand& images, NormPass& pass) const {
-  Tensor h = relu(stem(images, pass));
+  check_images("a ResNet", images, {.channels = stem.weight.size(1)});
+  Tensor h = relu(stem(images.tensor(), pass));
   if (stem.stride > 1) {
     h = max_pool(h, {.window = {3, 3}, .stride = {2, 2}, .low = {1, 1}, .high = {1, 1}});
   }

@@ -24,8 +24,8 @@ struct ResNetBlock {
   TM_FIELDS(ResNetBlock, convs, shortcut)
 
   static ResNetBlock init(const Tensor& key, std::int64_t in, std::int64_t width, std::int64_t stride,
-                          bool bottleneck);
-  Tensor operator()(const Tensor& x, NormPass& pass) const;
+                          bool bottleneck, SourceLine where = std::source_location::current());
+  Tensor operator()(const Operand& x, NormPass& pass) const;
 };
 
 struct ResNet {
@@ -34,7 +34,8 @@ struct ResNet {
   Linear head;
   TM_FIELDS(ResNet, stem, blocks, head)
 
-  static ResNet init(const Tensor& key, const ResNetConfig& config);
+  static ResNet init(const Tensor& key, const ResNetConfig& config,
+                     SourceLine where = std::source_location::current());
   // (N, 3, H, W) → logits (N, classes), by the statistics of the batch.
   Tensor operator()(const Operand& images) const;
   // The same, and running statistics moved towards the batch's; and by running statistics (batch_norm.h).

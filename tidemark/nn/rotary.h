@@ -10,9 +10,10 @@ struct Rotary {
   Tensor cosine, sine;  // (T, D/2)
   TM_FIELDS(Rotary, cosine, sine)
 
-  static Rotary of(std::int64_t length, std::int64_t head_width, DType dtype);
-  Rotary at(const Tensor& positions) const;  // (count): only these, an error while running beyond T
-  Tensor operator()(const Tensor& x) const;  // (B, H, T, D)
+  static Rotary of(std::int64_t length, std::int64_t head_width, DType dtype,
+                   SourceLine where = std::source_location::current());
+  Rotary at(const Operand& positions) const;  // (count): only these, an error while running beyond T
+  Tensor operator()(const Operand& x) const;  // (B, H, T, D)
 };
 
 }  // namespace tidemark::nn

@@ -1,6 +1,9 @@
 #include "tidemark/nn/training_step.h"
 
+#include "tidemark/autodiff/reverse.h"
+#include "tidemark/ir/graph.h"
 #include "tidemark/optim/optimizers.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark::nn {
 namespace {
@@ -72,10 +75,10 @@ Graph updating_step(const LossGraph& loss, const Optimizer& optimizer) {
                                   input_types(loss.graph, 0, loss.parameters));
   const Tensors data = input_types(loss.graph, loss.parameters, loss.graph.inputs().size());
   auto call = trace_call(optim::step(optimizer, value), std::tuple(state, data), {});
-  for (std::size_t i = 0; i < call.argument_ends[0]; ++i) call.graph.inputs()[i].donated = true;
-  name_inputs(call.graph, call.argument_ends[0], loss);
-  name_gradients(call.graph, loss);
-  return std::move(call.graph);
+  for (std::size_t i = 0; i < call.argument_ends[0]; ++i) call.graph->inputs()[i].donated = true;
+  name_inputs(*call.graph, call.argument_ends[0], loss);
+  name_gradients(*call.graph, loss);
+  return std::move(*call.graph);
 }
 
 }  // namespace

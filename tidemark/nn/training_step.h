@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/trace/traced_call.h"
 
 namespace tidemark::nn {
@@ -47,7 +48,7 @@ Tree types_in(DType dtype, const Tree& tree) {
 template <class Init, class Loss, class... Data>
 LossGraph loss_graph(DType dtype, const Init& init, const Loss& loss, const Data&... data) {
   auto call = trace_call(loss, std::tuple(types_in(dtype, result_types(init)), data...), {});
-  return {std::move(call.graph), call.argument_ends[0]};
+  return {std::move(*call.graph), call.argument_ends[0]};
 }
 
 Graph training_step(const LossGraph& loss, OptimizerKind optimizer);

@@ -21,7 +21,8 @@ struct DoubleConv {
   ConvNorm first, second;
   TM_FIELDS(DoubleConv, first, second)
 
-  static DoubleConv init(const Tensor& key, std::int64_t in, std::int64_t out);
+  static DoubleConv init(const Tensor& key, std::int64_t in, std::int64_t out,
+                         SourceLine where = std::source_location::current());
   Tensor operator()(const Operand& x, NormPass& pass) const;
 };
 
@@ -32,7 +33,8 @@ struct UNet {
   Conv2d head;
   TM_FIELDS(UNet, down, rise, up, head)
 
-  static UNet init(const Tensor& key, const UNetConfig& config);
+  static UNet init(const Tensor& key, const UNetConfig& config,
+                   SourceLine where = std::source_location::current());
   // (N, channels, H, W) → logits (N, H, W, classes), by the statistics of the batch.
   Tensor operator()(const Operand& images) const;
   // The same, and running statistics moved towards the batch's; and by running statistics (batch_norm.h).

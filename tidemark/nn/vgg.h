@@ -21,9 +21,10 @@ struct Vgg {
   double dropout_rate = 0;
   TM_FIELDS(Vgg, stages, head, dropout_rate)
 
-  static Vgg init(const Tensor& key, const VggConfig& config);
+  static Vgg init(const Tensor& key, const VggConfig& config,
+                  SourceLine where = std::source_location::current());
   // (N, 3, side, side) → logits (N, classes); `key` chooses what is dropped.
-  Tensor operator()(const Tensor& images, const Tensor& key) const;
+  Tensor operator()(const Operand& images, const Tensor& key) const;
 };
 
 }  // namespace tidemark::nn

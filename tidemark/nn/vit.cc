@@ -4,16 +4,38 @@
 
 #include <cmath>
 
+#include "tidemark/base/call_site.h"
+#include "tidemark/nn/inputs.h"
+
 namespace tidemark::nn {
+namespace {
+
+// Whole patches, as many as there are positions for them.
+void check_patches(const Operand& images, const Tensor& patch_weight, std::int64_t positions) {
+  const std::int64_t patch = patch_weight.size(-1);
+  check_images("a vision transformer", images, {.channels = patch_weight.size(1), .multiple = patch});
+  const std::int64_t high = images.tensor().size(2) / patch, wide = images.tensor().size(3) / patch;
+  if (high * wide == positions) return;
+  fail(ErrorCode::shape_mismatch,
+       {.what = fmt::format("a vision transformer over {}, {} x {} patches of side {}",
+                            to_string(images.tensor().type()), high, wide, patch),
+        .expected = fmt::format("the {} patches that it has positions for", positions),
+        .where = images.where(),
+        .help = "resize the images to the side that the model was made for"});
+}
+
+}  // namespace
 
 Vit Vit::init(const Tensor& key, const VitConfig& config, SourceLine where) {
+  const CallSite site(where);
   check_heads(config.width, config.heads, config.heads, where);
-  if (config.patch < 1 || config.side < config.patch) {
+  if (config.patch < 1 || config.side < config.patch || config.side % config.patch != 0) {
     fail(ErrorCode::bad_attribute,
          {.what = fmt::format("a vision transformer of images of side {} and patches of side {}", config.side,
                               config.patch),
-          .expected = "patches of side 1 or more that fit into the images",
-          .where = where});
+          .expected = "images whose side is a multiple of the patches'",
+          .where = where,
+          .help = "resize or pad the images, or choose another patch: a rest would be left out unseen"});
   }
   const std::vector<Tensor> keys = split_key({key, where}, 5);
   const std::int64_t patches = (config.side / config.patch) * (config.side / config.patch);
@@ -32,7 +54,10 @@ Vit Vit::init(const Tensor& key, const VitConfig& config, SourceLine where) {
   vit.heads = config.heads;
   return vit;
 }
-Tensor Vit::operator()(const Tensor& images) const {
+Tensor Vit::operator()(const Operand& given) const {
+  const CallSite site(given.where());
+  const Tensor& images = given.tensor();
+  check_patches(given, patch_weight, position_table.size(0) - 1);
   const std::int64_t batch = images.size(0), width = patch_weight.size(0), patch = patch_weight.size(-1);
   const Tensor grid =
       conv(images, patch_weight,

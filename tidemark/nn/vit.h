@@ -9,7 +9,7 @@ namespace tidemark::nn {
 
 struct VitConfig {  // ViT-B/16
   std::int64_t layers = 12, width = 768, heads = 12;
-  std::int64_t patch = 16, side = 224, classes = 1000;
+  std::int64_t patch = 16, side = 224, classes = 1000;  // side: of the images, a multiple of the patch
 };
 
 struct Vit {
@@ -25,7 +25,7 @@ struct Vit {
 
   static Vit init(const Tensor& key, const VitConfig& config,
                   SourceLine where = std::source_location::current());
-  Tensor operator()(const Tensor& images) const;  // (N, 3, side, side) → logits (N, classes)
+  Tensor operator()(const Operand& images) const;  // (N, 3, side, side) → logits (N, classes)
 };
 
 }  // namespace tidemark::nn

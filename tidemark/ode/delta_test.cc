@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/tidemark.h"
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "tidemark/base/error.h"
+#include "tidemark/ops/custom/custom.h"
 #include "tidemark/trace/model_functions.h"
 
 namespace tidemark::ode {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark::optim {

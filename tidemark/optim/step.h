@@ -27,6 +27,9 @@ Tensors with_frozen_zeros(const Tensors& parameters, std::span<const Tensor> tra
 template <class Loss, class Parameters, class... Arguments>
 auto trained_gradients(const Loss& loss, const Groups& groups, SourceLine where, const Parameters& parameters,
                        const Arguments&... arguments) {
+  if constexpr (!detail::TraceableLoss<Loss, Parameters, Arguments...>) {
+    detail::explain_no_loss<Loss, Parameters, Arguments...>();
+  }
   StateLists lists = parameter_lists(parameters);
   const Tensors& list = lists["parameters"];
   const std::vector<bool> frozen = frozen_among(groups, lists.names(), where);
@@ -34,9 +37,9 @@ auto trained_gradients(const Loss& loss, const Groups& groups, SourceLine where,
   const auto call = trace_call(loss, std::tuple<Parameters, Arguments...>(parameters, arguments...), where);
   std::vector<bool> wrt(call.inputs.size(), false);
   for (std::size_t i = 0; i < frozen.size(); ++i) wrt[i] = !frozen[i];
-  const Tensors all_outputs = detail::apply_gradient(call.graph, call.inputs, wrt, where);
+  const Tensors all_outputs = detail::apply_gradient(*call.graph, call.inputs, wrt, where);
   const std::span<const Tensor> outputs(all_outputs);
-  const std::size_t values = call.graph.outputs().size();
+  const std::size_t values = call.outputs;
   return std::pair(with_tensors(call.result, outputs.first(values)),
                    with_tensors(parameters, with_frozen_zeros(list, outputs.subspan(values), frozen)));
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "tidemark/base/check.h"
+#include "tidemark/ir/graph.h"
+#include "tidemark/ir/target.h"
 #include "tidemark/plan/step_call.h"
 
 namespace tidemark {

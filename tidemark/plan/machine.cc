@@ -4,6 +4,7 @@
 
 #include "tidemark/base/check.h"
 #include "tidemark/base/repeatable_math.h"
+#include "tidemark/ir/target.h"
 
 namespace tidemark {
 DType arithmetic_dtype(const Call& call) {

@@ -7,13 +7,18 @@
 // kernel overlaps in the calibration too, and is in the rates.
 #pragma once
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tidemark/ir/target.h"
+#include "tidemark/base/dtype.h"
+#include "tidemark/ir/cost.h"
 
 namespace tidemark {
+
+struct Call;
+struct Target;
 
 // A rate by size: a straight line between the points when both axes are logarithmic, level beyond the ends.
 // Sizes increase. From point to point the rate grows at most as fast as the size, so that more work never

@@ -27,9 +27,12 @@
 #include "tidemark/base/ids.h"
 #include "tidemark/base/shape.h"
 #include "tidemark/ir/codec.h"
-#include "tidemark/ir/graph.h"
+#include "tidemark/ir/hint.h"
 
 namespace tidemark {
+
+class Graph;
+struct RegionFacts;  // ir/op.h
 
 // Whose memory a buffer is. argument: the caller's, that of an input; arena: the plan's own; result: the
 // caller's, named for an output at each run (regions); tile: nowhere as a whole, made and used up piece by

@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/plan/plan.h"
 
 namespace tidemark {

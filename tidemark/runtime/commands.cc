@@ -1,4 +1,5 @@
 #include "tidemark/runtime/commands.h"
+#include "tidemark/ir/graph.h"
 
 #include <algorithm>
 #include <map>

@@ -8,30 +8,16 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stdexcept>
-#include <stop_token>
 #include <string_view>
 
+#include "tidemark/solve/plan_progress.h"
+
 namespace tidemark {
-
-struct PlanProgress {
-  double done = 0;         // of the work expected, from 0 to 1; never falls, and ends at 1
-  std::string_view stage;  // "order", "budget", "floor", "changes"
-};
-
-// False: planning is to stop, with PlanningStopped.
-using PlanCallback = std::function<bool(const PlanProgress&)>;
-
-// The caller's own wish, no mistake of anybody's: so no Error.
-class PlanningStopped : public std::runtime_error {
- public:
-  PlanningStopped();
-};
 
 struct ControlOptions {
   std::optional<double> seconds = {};  // the best found by then is taken
   PlanCallback progress = {};
-  std::stop_token stop = {};
+  StopToken stop = {};
   std::function<double()> clock = {};  // seconds that never go back; none: the steady clock
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stop_token>
 #include <vector>
 
 #include "tidemark/solve/work.h"

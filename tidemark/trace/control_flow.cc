@@ -5,6 +5,7 @@
 #include "tidemark/ops/control/cond.h"
 #include "tidemark/ops/control/while_loop.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark::detail {
 namespace {

@@ -11,7 +11,9 @@
 #pragma once
 #include <optional>
 
+#include "tidemark/base/bytes.h"
 #include "tidemark/trace/functions.h"
+#include "tidemark/trace/step_scope.h"
 #include "tidemark/trace/traced_call.h"
 
 namespace tidemark {
@@ -89,7 +91,7 @@ Tree repeat(std::int64_t steps, const Step& step, const Tree& start, LoopOptions
     static_assert(std::is_same_v<std::decay_t<decltype(call.result)>, Tree>,
                   "repeat: the step must return what it takes");
     return with_tensors(
-        start, detail::apply_loop(call.graph, carry, steps, xs, detail::captures_of(call), options, where));
+        start, detail::apply_loop(*call.graph, carry, steps, xs, detail::captures_of(call), options, where));
   };
   if constexpr (std::is_invocable_v<const Step&, const Tree&, const Tensor&>) {
     const Tensor numbers = arange(std::max<std::int64_t>(steps, 0), DType::i64, where);
@@ -106,8 +108,8 @@ auto scan(const Body& body, const Tree& start, const Inputs& xs, LoopOptions opt
   const detail::Carried carry = detail::carried(start), inputs = detail::carried(xs);
   const std::int64_t steps = detail::scanned_length(inputs, where);
   const auto call = detail::trace_step(body, std::tuple(start, map_tree(detail::slice_type, xs)), where);
-  const std::vector<Tensor> all =
-      detail::apply_loop(call.graph, carry, steps, inputs.tensors, detail::captures_of(call), options, where);
+  const std::vector<Tensor> all = detail::apply_loop(*call.graph, carry, steps, inputs.tensors,
+                                                     detail::captures_of(call), options, where);
   const std::span<const Tensor> results(all);
   using Result = std::decay_t<decltype(call.result)>;
   if constexpr (std::is_same_v<Result, Tree>) {
@@ -131,7 +133,7 @@ Tree while_loop(const Test& test, const Body& body, const Tree& start, WhileOpti
   static_assert(std::is_same_v<std::decay_t<decltype(call.result)>, Tree>,
                 "while_loop: the body must return what it takes");
   return with_tensors(start,
-                      detail::apply_while(goes_on.graph, detail::captures_of(goes_on), call.graph,
+                      detail::apply_while(*goes_on.graph, detail::captures_of(goes_on), *call.graph,
                                           detail::captures_of(call), detail::carried(start), options, where));
 }
 
@@ -144,8 +146,8 @@ auto cond(const Operand& predicate, const OnTrue& when_true, const OnFalse& when
   static_assert(std::is_same_v<decltype(on_true.result), decltype(on_false.result)>,
                 "cond: both branches must return the same kind of tree");
   const std::size_t count = on_true.argument_ends.empty() ? 0 : on_true.argument_ends.back();
-  return with_tensors(on_true.result, detail::apply_cond(predicate.tensor(), on_true.graph, on_true.inputs,
-                                                         on_false.graph, on_false.inputs, count, where));
+  return with_tensors(on_true.result, detail::apply_cond(predicate.tensor(), *on_true.graph, on_true.inputs,
+                                                         *on_false.graph, on_false.inputs, count, where));
 }
 
 }  // namespace tidemark

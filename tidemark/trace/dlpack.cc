@@ -11,6 +11,7 @@
 #include "tidemark/kernel/copy.h"
 #include "tidemark/trace/dlpack_abi.h"
 #include "tidemark/trace/functions.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "tests/support/foreign_array.h"
 #include "tidemark/tidemark.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {

@@ -38,6 +38,16 @@ int complex_axis(const Operand& z, std::int64_t axis) {
         .help = "the last axis, of size 2, is not counted"});
 }
 
+// As `transform` makes it of graph values: of f16 and bf16 in f32, rounded once.
+template <class Transform>
+Tensor transformed(const Operand& x, const Transform& transform) {
+  return build({x}, [&](Builder&, std::span<const Var> v) {
+    const DType dtype = v[0].dtype();
+    const bool narrow = is_float(dtype) && size_of(dtype) == 2;
+    return narrow ? cast(transform(cast(v[0], DType::f32)), dtype) : transform(v[0]);
+  });
+}
+
 double norm_scale(FourierNorm norm, bool inverse, std::int64_t length) {
   const double n = static_cast<double>(length);
   if (norm == FourierNorm::ortho) return 1 / std::sqrt(n);
@@ -79,9 +89,9 @@ Tensor complex_transform(const Operand& x, const FourierOptions& options, bool i
   require_complex(x, name);
   const int axis = complex_axis(x, options.axis);
   const std::int64_t points = points_of(x, axis, options.length, name);
-  return build({x}, [&](Builder&, std::span<const Var> v) {
+  return transformed(x, [&](const Var& v) {
     return fft(
-        fitted(v[0], axis, points),
+        fitted(v, axis, points),
         FftAttrs{.axis = axis, .inverse = inverse, .scale = norm_scale(options.norm, inverse, points)});
   });
 }
@@ -118,9 +128,8 @@ Tensor complex_transforms(const Operand& x, const FourierAxes& options, bool inv
   const Dims axes = complex_axes(x, options.axes);
   require_axes_once(x, options.axes, axes, name);
   for (std::int64_t axis : axes) points_of(x, static_cast<int>(axis), 0, name);
-  return build({x}, [&](Builder&, std::span<const Var> v) {
-    return along_axes(v[0], axes, axes.rank(), inverse, options.norm);
-  });
+  return transformed(x,
+                     [&](const Var& v) { return along_axes(v, axes, axes.rank(), inverse, options.norm); });
 }
 
 Var part_of(const Var& z, int part) {
@@ -141,9 +150,9 @@ Tensor ifft(const Operand& x, const FourierOptions& options) { return complex_tr
 Tensor rfft(const Operand& x, const FourierOptions& options) {
   const int axis = absolute_axis(x, options.axis);
   const std::int64_t points = points_of(x, axis, options.length, "rfft");
-  return build({x}, [&](Builder&, std::span<const Var> v) {
+  return transformed(x, [&](const Var& v) {
     return rfft(
-        fitted(v[0], axis, points),
+        fitted(v, axis, points),
         RealFftAttrs{.axis = axis, .length = points, .scale = norm_scale(options.norm, false, points)});
   });
 }
@@ -152,9 +161,9 @@ Tensor irfft(const Operand& y, const FourierOptions& options) {
   require_complex(y, "irfft");
   const int axis = complex_axis(y, options.axis);
   const std::int64_t points = real_points_of(y, axis, options.length, "irfft");
-  return build({y}, [&](Builder&, std::span<const Var> v) {
+  return transformed(y, [&](const Var& v) {
     return irfft(
-        fitted(v[0], axis, half_length(points)),
+        fitted(v, axis, half_length(points)),
         RealFftAttrs{
             .axis = axis, .length = points, .scale = norm_scale(options.norm, true, points), .inner = 2});
   });
@@ -169,9 +178,9 @@ Tensor rfftn(const Operand& x, const FourierAxes& options) {
   require_axes_once(x, options.axes, axes, "rfftn");
   for (std::int64_t axis : axes) points_of(x, static_cast<int>(axis), 0, "rfftn");
   const std::int64_t last = axes.back(), points = x.tensor().shape()[static_cast<int>(last)];
-  return build({x}, [&](Builder&, std::span<const Var> v) {
+  return transformed(x, [&](const Var& v) {
     const Var half = rfft(
-        v[0], RealFftAttrs{.axis = last, .length = points, .scale = norm_scale(options.norm, false, points)});
+        v, RealFftAttrs{.axis = last, .length = points, .scale = norm_scale(options.norm, false, points)});
     return along_axes(half, axes, axes.rank() - 1, false, options.norm);
   });
 }
@@ -183,9 +192,9 @@ Tensor irfftn(const Operand& y, const FourierAxes& options) {
   for (std::int64_t axis : axes) points_of(y, static_cast<int>(axis), 0, "irfftn");
   const auto last = static_cast<int>(axes.back());
   const std::int64_t points = real_points_of(y, last, options.last_length, "irfftn");
-  return build({y}, [&](Builder&, std::span<const Var> v) {
+  return transformed(y, [&](const Var& v) {
     const Var half =
-        along_axes(fitted(v[0], last, half_length(points)), axes, axes.rank() - 1, true, options.norm);
+        along_axes(fitted(v, last, half_length(points)), axes, axes.rank() - 1, true, options.norm);
     return irfft(
         half,
         RealFftAttrs{

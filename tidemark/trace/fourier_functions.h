@@ -1,4 +1,5 @@
-// Discrete Fourier transforms, of any length, in f32 and f64, differentiable any number of times.
+// Discrete Fourier transforms, of any length, in f32 and f64, differentiable any number of times; of f16 and
+// bf16 computed in f32 and rounded once, where sums of many may be beyond the largest f16.
 //
 // There is no complex dtype: a complex tensor is a real one with a last axis of size 2, real and imaginary
 // part. Axes of complex tensors are counted without that one: of a tensor (batch, n, 2), axis -1 is the one

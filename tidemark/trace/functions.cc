@@ -123,6 +123,7 @@ template Tensor tensor(std::span<const bool>, const Shape&, SourceLine);
     return build({x, y}, [](Builder&, std::span<const Var> v) { return name(v[0], v[1]); }); \
   }
 #include "tidemark/trace/functions.def"
+#include "tidemark/trace/storage.h"
 
 #define TM_OPERATOR(symbol, name)                                                            \
   Tensor operator symbol(const Operand& x, const Operand& y) {                               \

@@ -1,4 +1,5 @@
 #include "tidemark/trace/hints.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark {
 namespace {

@@ -16,8 +16,8 @@
 #include <optional>
 #include <string>
 
+#include "tidemark/base/bytes.h"
 #include "tidemark/ops/codec/form.h"
-#include "tidemark/trace/trace.h"
 #include "tidemark/trace/tree.h"
 
 namespace tidemark {
@@ -48,6 +48,8 @@ struct CheckpointOptions {
   std::string name = {};             // for summaries
   std::optional<Bytes> memory = {};  // of the inside: keep what is worth most up to here, recompute the rest
 };
+
+class Trace;
 
 namespace detail {
 

@@ -12,7 +12,7 @@ using namespace literals;
 
 template <class F, class... Args>
 Graph traced(const F& f, const Args&... args) {
-  Graph graph = trace_call(f, std::tuple(args...), {}).graph;
+  Graph graph = *trace_call(f, std::tuple(args...), {}).graph;
   verify(graph);
   return graph;
 }

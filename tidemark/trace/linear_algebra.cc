@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tidemark/ops/contraction/contract.h"
 #include "tidemark/ops/linalg/cholesky.h"
 #include "tidemark/ops/linalg/determinant.h"
@@ -66,15 +68,33 @@ QrFactors reduced_qr(const Var& a) {
   return {left.q, concat(parts, last)};
 }
 
-Var least_squares(const Var& a, const Var& b) {
-  if (row_count(a) >= column_count(a)) {  // R x = Qᵀ b
-    const QrFactors factors = qr(a);
-    const Var turned = matmul(swap_last_two(factors.q), b);
-    return triangular_solve(factors.r, turned, {.lower = false});
-  }
-  const QrFactors factors = qr(swap_last_two(a));  // a = Rᵀ Qᵀ, and x = Q R⁻ᵀ b is in the range of aᵀ
-  const Var inner = triangular_solve(factors.r, b, {.lower = false, .transpose = true});
-  return matmul(factors.q, inner);
+double default_rcond(const Var& a) {
+  const double distance = a.dtype() == DType::f64 ? 0x1p-52 : 0x1p-23;
+  return distance * static_cast<double>(std::max(row_count(a), column_count(a)));
+}
+
+// The pseudo-inverse of a times b. With a = U S Vᵀ cut to the rank r, and U, S, V taken as constants, every
+// matrix of rank r around a is C X D with C = a V S⁻¹, D = S⁻¹ Uᵀ a, X⁻¹ = S⁻¹ Uᵀ a V S⁻¹: its pseudo-inverse
+// is D⁺ X⁻¹ C⁺. As C and D have full rank (they are U and Vᵀ here), C⁺ = (Cᵀ C)⁻¹ Cᵀ and D⁺ = Dᵀ (D Dᵀ)⁻¹,
+// whose systems are those of the identity: all derivatives are right, whether singular values are equal or
+// not, and no condition is squared. Columns behind the rank are zeros, with ones on the diagonals instead.
+Var least_squares(const Var& a, const Var& b, double rcond) {
+  const SvdFactors factors = svd(a);
+  const std::int64_t most = factors.s.shape().back();
+  if (most == 0) return matmul(swap_last_two(a), b);  // nothing, or zeros
+  const Var u = stop_gradient(factors.u), s = stop_gradient(factors.s), vt = stop_gradient(factors.vt);
+  const Var largest = slice_axis(s, s.shape().rank() - 1, 0, 1);
+  const Var least = broadcast(largest * constant_like(largest, rcond), s.shape());
+  const Var counts = greater(s, least), zero = zeros_like(s), one = ones_like(s);
+  const Var weight = select(counts, one / select(counts, s, one), zero);
+  const Var rest = diagonal_matrices(select(counts, zero, one));
+  const Var left = as_column(weight) * swap_last_two(u), right = swap_last_two(vt) * as_row(weight);
+  const Var c = matmul(a, right), d = matmul(left, a);
+  const Var ct = swap_last_two(c), dt = swap_last_two(d);
+  const Var of_c = matmul(ct, c) + rest, of_d = matmul(d, dt) + rest;
+  const Var inner = solve(of_c, matmul(ct, b));
+  const Var middle = matmul(matmul(d, right), inner);
+  return matmul(dt, solve(of_d, middle));
 }
 
 Var power_of(const Var& a, std::uint64_t power) {
@@ -96,6 +116,13 @@ void require_equations(const Operand& a, const Operand& b) {
         .where = a.where()});
 }
 
+void require_rcond(const Operand& a, const char* name, const RankOptions& options) {
+  if (options.rcond < 1) return;  // NaN is refused
+  fail(ErrorCode::bad_attribute, {.what = fmt::format("{} with rcond {}", name, options.rcond),
+                                  .expected = "a share of the largest singular value, below 1",
+                                  .where = a.where()});
+}
+
 }  // namespace
 
 Tensor solve(const Operand& a, const Operand& b) {
@@ -104,12 +131,14 @@ Tensor solve(const Operand& a, const Operand& b) {
 Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularSolveAttrs& attrs) {
   return build({a, b}, [&](Builder&, Matrices v) { return triangular_solve(v[0], v[1], attrs); });
 }
-Tensor lstsq(const Operand& a, const Operand& b) {
+Tensor lstsq(const Operand& a, const Operand& b, const RankOptions& options) {
   require_float_matrices(a, "lstsq", false);
   require_equations(a, b);
-  return build({a, b}, [](Builder&, Matrices v) {
-    if (v[1].shape().rank() > 1) return least_squares(v[0], v[1]);
-    const Var x = least_squares(v[0], expand_dims(v[1], 1));
+  require_rcond(a, "lstsq", options);
+  return build({a, b}, [&](Builder&, Matrices v) {
+    const double rcond = options.rcond < 0 ? default_rcond(v[0]) : options.rcond;
+    if (v[1].shape().rank() > 1) return least_squares(v[0], v[1], rcond);
+    const Var x = least_squares(v[0], expand_dims(v[1], 1), rcond);
     return squeeze(x, x.shape().rank() - 1);
   });
 }
@@ -117,9 +146,13 @@ Tensor inv(const Operand& a) {
   require_float_matrices(a, "inv", true);
   return build({a}, [](Builder&, Matrices v) { return inverse(v[0]); });
 }
-Tensor pinv(const Operand& a) {
+Tensor pinv(const Operand& a, const RankOptions& options) {
   require_float_matrices(a, "pinv", false);
-  return build({a}, [](Builder&, Matrices v) { return least_squares(v[0], identities(v[0])); });
+  require_rcond(a, "pinv", options);
+  return build({a}, [&](Builder&, Matrices v) {
+    const double rcond = options.rcond < 0 ? default_rcond(v[0]) : options.rcond;
+    return least_squares(v[0], identities(v[0]), rcond);
+  });
 }
 
 Tensor cholesky(const Operand& a) {

@@ -11,12 +11,17 @@ namespace tidemark {
 // ---- systems of equations. Leading dimensions broadcast; a b of one dimension is one right-hand side.
 Tensor solve(const Operand& a, const Operand& b);
 Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularSolveAttrs& attrs = {});
-// The x with the least |a x - b|², for a (…, m, n) and b (…, m, k) or (m). With more unknowns than equations,
-// of all solutions the one with the least |x|². Of full rank: a of smaller rank is an error, or huge.
-Tensor lstsq(const Operand& a, const Operand& b);
-Tensor inv(const Operand& a);  // the inverse
-// The pseudo-inverse (…, n, m) of matrices (…, m, n) of full rank.
-Tensor pinv(const Operand& a);
+// What counts as rank: singular values above `rcond` times the largest one. Below 0: max(m, n) times the
+// distance from 1 to the next number of the dtype, as in NumPy and PyTorch. Derivatives hold where the rank
+// does not change around a.
+struct RankOptions {
+  double rcond = -1;
+};
+// The x with the least |a x - b|², for a (…, m, n) and b (…, m, k) or (m); of all such x, where a has not the
+// rank n, the one with the least |x|².
+Tensor lstsq(const Operand& a, const Operand& b, const RankOptions& options = {});
+Tensor inv(const Operand& a);                                    // the inverse
+Tensor pinv(const Operand& a, const RankOptions& options = {});  // the pseudo-inverse (…, n, m)
 
 // ---- decompositions
 Tensor cholesky(const Operand& a);  // lower

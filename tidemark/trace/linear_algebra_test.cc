@@ -70,9 +70,53 @@ TEST(LinearAlgebra, SolutionsOfLeastSquaresMeetTheNormalEquations) {
   EXPECT_EQ(solve(random_matrices({0, 3, 3}), random_matrices({3})).shape(), (Shape{0, 3}));
 }
 
+// Matrices of a rank below both sides: products of thinner ones.
+Tensor of_rank(std::int64_t rank, std::int64_t rows, std::int64_t columns, int seed = 1) {
+  const Tensor left = random_matrices({2, rows, rank}, seed);
+  return matmul(left, random_matrices({2, rank, columns}, seed + 1));
+}
+
+TEST(LinearAlgebra, OfSmallerRankTheSmallestSolutionIsFound) {
+  for (const auto& [rows, columns] : {std::pair(7, 4), std::pair(4, 7), std::pair(5, 5)}) {
+    const Tensor a = of_rank(2, rows, columns), b = random_matrices({2, rows, 3}, 5), x = lstsq(a, b);
+    EXPECT_LE(max(abs(matmul(turned(a), matmul(a, x) - b))).item(), 1e-11) << "the normal equations";
+    EXPECT_LE(apart(matmul(pinv(a), b), x), 1e-11);
+    EXPECT_LE(apart(matmul(matmul(pinv(a), a), x), x), 1e-11) << "nothing in the null space";
+  }
+  const Tensor zero = zeros({3, 2}, DType::f64);
+  EXPECT_EQ(pinv(zero).to_vector(), std::vector<double>(6, 0));
+  EXPECT_EQ(lstsq(zero, ones({3}, DType::f64)).to_vector(), std::vector<double>(2, 0));
+  EXPECT_EQ(pinv(zeros({0, 2}, DType::f64)).shape(), (Shape{2, 0}));
+  // What counts as rank is the caller's to say.
+  const Tensor graded = diag(tensor({1.0, 1e-3, 1e-20}));
+  EXPECT_LE(apart(pinv(graded), diag(tensor({1.0, 1e3, 0.0}))), 1e-9);
+  EXPECT_LE(apart(pinv(graded, {.rcond = 1e-2}), diag(tensor({1.0, 0.0, 0.0}))), 1e-14);
+  EXPECT_LE(apart(pinv(graded, {.rcond = 0}) * 1e-20, diag(tensor({1e-20, 1e-17, 1.0}))), 1e-12);
+}
+
+TEST(LinearAlgebra, OfSmallerRankGradientsAreThoseAlongMatricesOfThatRank) {
+  // a(x, y) = x y has the same rank for all x and y, so that differences are derivatives.
+  const Tensor y = random_matrices({2, 4}, 3), b = random_matrices({5, 2}, 5);
+  const auto inverse = [&](Tensor x) { return pinv(matmul(x, y)); };
+  const auto inverse_wide = [&](Tensor x) { return pinv(turned(matmul(x, y))); };
+  const auto solution = [&](Tensor x) { return lstsq(matmul(x, y), b); };
+  const Tensor x = random_matrices({5, 2});
+  expect_gradient(inverse, x, 1e-5, 1e-5);
+  expect_gradient(inverse_wide, x, 1e-5, 1e-5);
+  expect_gradient(solution, x, 1e-5, 1e-5);
+  expect_gradient([&](Tensor z) { return lstsq(matmul(x, y), z); }, b, 1e-5, 1e-6);
+  const auto slope = [&](Tensor z) {
+    return grad([&](Tensor t) { return testing::weighted_sum(sin(inverse(t))); })(z);
+  };
+  expect_gradient(slope, x, 1e-5, 1e-4);
+  // Equal singular values are no hurdle, as they are for vectors of svd.
+  expect_gradient([](Tensor z) { return pinv(z); }, eye(3, DType::f64), 1e-5, 1e-6);
+}
+
 TEST(LinearAlgebra, PseudoInversesMeetPenrosesConditions) {
-  for (const Shape& shape : {Shape{6, 3}, Shape{3, 6}, Shape{2, 4, 4}}) {
-    const Tensor a = random_matrices(shape), p = pinv(a), ap = matmul(a, p), pa = matmul(p, a);
+  for (const Tensor& a : {random_matrices({6, 3}), random_matrices({3, 6}), random_matrices({2, 4, 4}),
+                          of_rank(2, 6, 4), of_rank(1, 3, 5), of_rank(3, 4, 4)}) {
+    const Tensor p = pinv(a), ap = matmul(a, p), pa = matmul(p, a);
     EXPECT_LE(apart(matmul(ap, a), a), 1e-12);
     EXPECT_LE(apart(matmul(pa, p), p), 1e-11);
     EXPECT_LE(apart(ap, turned(ap)), 1e-12);
@@ -245,7 +289,8 @@ TEST(LinearAlgebra, MistakesNameTheFunctionAndTheLine) {
   }
   EXPECT_THAT(message_of([&] { lstsq(wide, vector); }), HasSubstr("lstsq: a matrix"));
   EXPECT_THAT(message_of([&] { inv(zeros({2, 2}, DType::f64)); }), HasSubstr("matrix 0 is singular"));
-  EXPECT_THAT(message_of([&] { lstsq(zeros({3, 2}, DType::f64), vector); }), HasSubstr("singular"));
+  EXPECT_THAT(message_of([&] { lstsq(wide, ones({2}, DType::f64), {.rcond = 1}); }), HasSubstr("rcond 1"));
+  EXPECT_THAT(message_of([&] { pinv(wide, {.rcond = NAN}); }), HasSubstr("rcond nan"));
 }
 
 }  // namespace

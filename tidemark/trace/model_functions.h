@@ -7,12 +7,13 @@
 #include "tidemark/ops/attention/attention.h"
 #include "tidemark/ops/convolution/conv.h"
 #include "tidemark/ops/convolution/pool.h"
-#include "tidemark/ops/custom/custom.h"
 #include "tidemark/ops/normalization/cross_entropy.h"
 #include "tidemark/ops/normalization/linear_cross_entropy.h"
 #include "tidemark/trace/tensor.h"
 
 namespace tidemark {
+
+struct Op;
 
 // ---- convolution and pooling: x (N, C, spatial…), weights (O, C/groups, kernel…)
 Tensor conv(const Operand& x, const Operand& weights, const ConvAttrs& attrs = {});

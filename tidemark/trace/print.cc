@@ -1,4 +1,7 @@
 #include "tidemark/trace/print.h"
+#include "tidemark/trace/storage.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -253,5 +256,7 @@ std::string to_string(const Tensor& tensor, const PrintOptions& options) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }
+
+void detail::fail_tensor_format(const char* message) { throw fmt::format_error(message); }
 
 }  // namespace tidemark

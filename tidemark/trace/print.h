@@ -8,7 +8,9 @@
 #pragma once
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <iosfwd>
+#include <string>
 
 #include "tidemark/trace/view.h"
 
@@ -25,6 +27,10 @@ struct PrintOptions {
 std::string to_string(const Tensor& tensor, const PrintOptions& options = {});
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
+namespace detail {
+[[noreturn]] void fail_tensor_format(const char* message);  // throws fmt::format_error
+}
+
 }  // namespace tidemark
 
 // "{}", or "{:.3}": three digits behind the point.
@@ -33,16 +39,17 @@ struct fmt::formatter<tidemark::Tensor> {
   constexpr auto parse(fmt::format_parse_context& context) {
     auto at = context.begin();
     if (at == context.end() || *at == '}') return at;
-    if (*at != '.') throw fmt::format_error("a tensor takes {} or {:.DIGITS}");
+    if (*at != '.') tidemark::detail::fail_tensor_format("a tensor takes {} or {:.DIGITS}");
     options.precision = 0;
     for (++at; at != context.end() && *at >= '0' && *at <= '9'; ++at) {
       options.precision = options.precision * 10 + (*at - '0');
-      if (options.precision > 30) throw fmt::format_error("a tensor takes at most 30 digits");
+      if (options.precision > 30) tidemark::detail::fail_tensor_format("a tensor takes at most 30 digits");
     }
     return at;
   }
   auto format(const tidemark::Tensor& tensor, fmt::format_context& context) const {
-    return fmt::format_to(context.out(), "{}", tidemark::to_string(tensor, options));
+    const std::string text = tidemark::to_string(tensor, options);
+    return std::copy(text.begin(), text.end(), context.out());
   }
 
   tidemark::PrintOptions options;

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "tidemark/ops/movement/movement.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark::detail {
 
@@ -19,8 +22,8 @@ Tensor scaled_and_shifted(const Operand& x, const Operand& scale, const Operand&
                [&](Builder&, std::span<const Var> v) { return scale_shift(v[0], v[1], v[2], gain); });
 }
 
-void check_limit(double limit, SourceLine where) {
-  if (limit > 0 && std::isfinite(limit)) return;
+double gain_of(double limit, SourceLine where) {
+  if (limit > 0 && std::isfinite(limit)) return std::exp(limit);
   fail(ErrorCode::bad_attribute, {.what = fmt::format("affine_coupling with a limit of {}", limit),
                                   .expected = "a finite number above 0",
                                   .where = where});

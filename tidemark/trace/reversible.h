@@ -10,14 +10,12 @@
 // (f64: 2^53), so that what is computed back has the same bits, and gradients are the same at every budget.
 // A sum beyond the range is an error of the call (docs/reversible.md).
 #pragma once
-#include <cmath>
 #include <utility>
 
 #include "tidemark/ops/reversible/couple.h"
 #include "tidemark/ops/reversible/invertible.h"
 #include "tidemark/ops/reversible/within.h"
 #include "tidemark/trace/functions.h"
-#include "tidemark/trace/trace.h"
 
 namespace tidemark {
 
@@ -29,7 +27,7 @@ namespace detail {
 Tensor on_grid(const Operand& x, double range);
 Tensor coupled(const Operand& x, const Operand& t, double range);
 Tensor scaled_and_shifted(const Operand& x, const Operand& scale, const Operand& shift, double gain);
-void check_limit(double limit, SourceLine where);
+double gain_of(double limit, SourceLine where);  // of a coupling whose log scale has this limit
 }  // namespace detail
 
 template <class F, class G>
@@ -57,15 +55,12 @@ template <class F>
 class AffineCoupling {
  public:
   AffineCoupling(F f, AffineOptions options, SourceLine where)
-      : f_(std::move(f)), limit_(options.limit), where_(where) {
-    detail::check_limit(limit_, where);
-  }
+      : f_(std::move(f)), limit_(options.limit), gain_(detail::gain_of(limit_, where)), where_(where) {}
 
   AffineHalves operator()(const Tensor& x1, const Tensor& x2) const {
     const auto [log_scale, shift] = parts(x1);
     const Tensor scale = exp(log_scale);
-    const Tensor y2 =
-        detail::scaled_and_shifted({x2, where_}, {scale, where_}, {shift, where_}, std::exp(limit_));
+    const Tensor y2 = detail::scaled_and_shifted({x2, where_}, {scale, where_}, {shift, where_}, gain_);
     return {x1, y2, log_scale};
   }
   // The halves that give these.
@@ -81,7 +76,7 @@ class AffineCoupling {
   }
 
   F f_;
-  double limit_;
+  double limit_, gain_;
   SourceLine where_;
 };
 template <class F>

@@ -206,6 +206,15 @@ Tensor quantile(const Operand& x, double q, int axis, bool keep) {
 Tensor median(const Operand& x) { return quantile(x, 0.5); }
 Tensor median(const Operand& x, int axis, bool keep) { return quantile(x, 0.5, axis, keep); }
 
+Tensor argmax(const Operand& x) {
+  const Shape row{x.tensor().count()};
+  return build({x}, [&](Builder&, Values v) { return argmax(reshape(v[0], row), 0); });
+}
+Tensor argmin(const Operand& x) {
+  const Shape row{x.tensor().count()};
+  return build({x}, [&](Builder&, Values v) { return argmin(reshape(v[0], row), 0); });
+}
+
 Tensor any_of(const Operand& x) { return truths(x, all_axes_of(x), false, false); }
 Tensor any_of(const Operand& x, const Dims& axes, bool keep) {
   return truths(x, absolute_axes(x, axes), keep, false);

@@ -25,6 +25,11 @@ Tensor quantile(const Operand& x, double q, int axis, bool keep = false);
 Tensor median(const Operand& x);
 Tensor median(const Operand& x, int axis, bool keep = false);
 
+// ---- places: argmax and argmin along an axis are in functions.h. Of all elements: the place in their order,
+// i64, as in torch and NumPy.
+Tensor argmax(const Operand& x);
+Tensor argmin(const Operand& x);
+
 // ---- truth. A number counts as true unless it is 0. Of nothing, all are true and not any is.
 Tensor any_of(const Operand& x);  // any of torch and NumPy
 Tensor any_of(const Operand& x, const Dims& axes, bool keep = false);

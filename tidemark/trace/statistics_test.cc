@@ -127,6 +127,13 @@ TEST(Statistics, QuantilesSayWhatIsWrong) {
   }
 }
 
+TEST(Statistics, PlacesAmongAllElements) {
+  const Tensor x = tensor(std::vector<float>{3, 9, -4, 9, 0, -4}, {2, 3});
+  EXPECT_EQ(argmax(x).item<std::int64_t>(), 1);
+  EXPECT_EQ(argmin(x).item<std::int64_t>(), 2);
+  EXPECT_EQ(argmax(scalar(5)).item<std::int64_t>(), 0);
+}
+
 TEST(Statistics, AnyAndAllOfTruthsAndNumbers) {
   const Tensor x = reshape(tensor<double>({0, 0, 1, 0, nan, 2}), {3, 2});
   EXPECT_THAT(any_of(x, {1}).to_vector(), ElementsAre(0, 1, 1));

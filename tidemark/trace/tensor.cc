@@ -5,9 +5,22 @@
 #include <cstring>
 
 #include "tidemark/ir/limits.h"
+#include "tidemark/trace/storage.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {
+
+// Out of line, for what users compile.
+Tensor::Tensor() = default;
+Tensor::Tensor(const Tensor&) = default;
+Tensor::Tensor(Tensor&&) noexcept = default;
+Tensor& Tensor::operator=(const Tensor&) = default;
+Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+Tensor::~Tensor() = default;
+
+const std::byte* Tensor::bytes(SourceLine where) const { return read(where).data(); }
+
+DeviceId Tensor::device() const { return storage_ ? storage_->device : DeviceId(); }
 
 Tensor Tensor::from_storage(Type type, std::shared_ptr<Storage> storage) {
   Tensor tensor;

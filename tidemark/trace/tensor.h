@@ -7,18 +7,23 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tidemark/base/device_id.h"
 #include "tidemark/base/error.h"
-#include "tidemark/ir/builder.h"
-#include "tidemark/trace/storage.h"
+#include "tidemark/base/ids.h"
+#include "tidemark/ir/type.h"
 #include "tidemark/trace/variable.h"
 
 namespace tidemark {
 
 class Operand;
+class Overwriting;
+class Reading;
+class Storage;
 class TensorView;
 
 inline constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
@@ -48,7 +53,12 @@ struct Index {
 
 class Tensor : public Variable {
  public:
-  Tensor() = default;  // empty: no shape, no data
+  Tensor();  // empty: no shape, no data
+  Tensor(const Tensor&);
+  Tensor(Tensor&&) noexcept;
+  Tensor& operator=(const Tensor&);
+  Tensor& operator=(Tensor&&) noexcept;
+  ~Tensor();
   static Tensor from_storage(Type type, std::shared_ptr<Storage> storage);
   static Tensor traced(Type type, std::uint64_t trace, ValueId value);
   static Tensor of_type(Type type);  // no values: stands for an argument where only types matter (planning)
@@ -82,12 +92,10 @@ class Tensor : public Variable {
   // All numbers; throws for integers that a double cannot hold, which data() gives.
   std::vector<double> to_vector(SourceLine where = std::source_location::current()) const;
   // The same for the library's own readers, who need no pointer for good: the bytes stay where they are
-  // meanwhile.
+  // meanwhile (storage.h).
   Reading read(SourceLine where = std::source_location::current()) const;
   // The bytes, wherever they are now: until the function that made them is called again.
-  const std::byte* bytes(SourceLine where = std::source_location::current()) const {
-    return read(where).data();
-  }
+  const std::byte* bytes(SourceLine where = std::source_location::current()) const;
 
   // Windows: x.at(2), x.at(all, Range{0, 4}), x.at(1).at(-1). Reading gives what x holds there at this
   // moment, assigning makes a new version of x (view.h). What cannot be assigned to, a temporary or a
@@ -105,7 +113,7 @@ class Tensor : public Variable {
   Tensor& operator/=(const Operand& other);
 
   // Where the data lies; of a traced tensor, where it will.
-  DeviceId device() const { return storage_ ? storage_->device : DeviceId(); }
+  DeviceId device() const;
 
   const std::shared_ptr<Storage>& storage() const { return storage_; }
   std::uint64_t trace() const { return trace_; }

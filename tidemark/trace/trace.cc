@@ -3,12 +3,12 @@
 #include <atomic>
 
 #include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {
 
 thread_local std::vector<Trace*> active_traces;  // innermost last
-thread_local int open_steps = 0;
 std::atomic<std::uint64_t> next_serial{1};
 std::atomic<Evaluate> evaluator{nullptr};
 
@@ -86,14 +86,6 @@ ActiveTrace::~ActiveTrace() {
   active_traces.pop_back();
   outermost_trace = active_traces.empty() ? 0 : active_traces.front()->serial();
 }
-
-namespace detail {
-
-StepScope::StepScope() { ++open_steps; }
-StepScope::~StepScope() { --open_steps; }
-bool StepScope::is_open() { return open_steps > 0; }
-
-}  // namespace detail
 
 Trace* current_trace() { return active_traces.empty() ? nullptr : active_traces.back(); }
 

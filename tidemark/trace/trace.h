@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "tidemark/ir/builder.h"
 #include "tidemark/trace/tensor.h"
 
 namespace tidemark {
@@ -17,13 +18,6 @@ struct Capture {
   ValueId value;
   Tensor tensor;
   std::shared_ptr<Watch> variable;  // of data
-};
-
-// Values of a tensor that C++ code read while it was traced: the graph may depend on them.
-struct ValueRead {
-  std::shared_ptr<Watch> variable;
-  std::uint64_t storage;  // its id
-  std::uint32_t version;
 };
 
 class Trace {
@@ -65,21 +59,6 @@ class ActiveTrace {
   ActiveTrace(const ActiveTrace&) = delete;
   ActiveTrace& operator=(const ActiveTrace&) = delete;
 };
-
-namespace detail {
-
-// Made while the body of a repeat or scan is traced.
-class StepScope {
- public:
-  StepScope();
-  ~StepScope();
-  StepScope(const StepScope&) = delete;
-  StepScope& operator=(const StepScope&) = delete;
-
-  static bool is_open();  // on this thread
-};
-
-}  // namespace detail
 
 Trace* current_trace();                // nullptr: operations run at once
 void note_read(const Tensor& tensor);  // in a trace: C++ code reads the values of a data tensor

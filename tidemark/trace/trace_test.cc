@@ -18,14 +18,14 @@ TEST(Trace, CapturedTensorsBecomeInputsOnce) {
   const Tensor w = tensor<double>({2, 3});
   const auto call =
       trace_call([&](Tensor x) { return sum(x * w + w); }, std::tuple(tensor<double>({1, 1})), {});
-  ASSERT_EQ(call.graph.inputs().size(), 2u);
+  ASSERT_EQ(call.graph->inputs().size(), 2u);
   EXPECT_EQ(call.inputs[1].storage(), w.storage());
-  for (const Node& node : call.graph.nodes()) EXPECT_NE(node.op->name, "constant") << "data was baked in";
+  for (const Node& node : call.graph->nodes()) EXPECT_NE(node.op->name, "constant") << "data was baked in";
 }
 
 TEST(Trace, NodesKnowTheLineTheyWereWrittenOn) {
   const auto call = trace_call([](Tensor x) { return sin(x) + x; }, std::tuple(scalar(1)), {});
-  for (const Node& node : call.graph.nodes()) {
+  for (const Node& node : call.graph->nodes()) {
     EXPECT_EQ(short_form(node.where), "trace_test.cc:" + std::to_string(__LINE__ - 2));
   }
 }

@@ -4,6 +4,7 @@
 // traced.
 #pragma once
 #include <array>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <tuple>
@@ -53,20 +54,16 @@ concept KeepsDtype = requires {
 class TreeVisitor {
  public:
   explicit TreeVisitor(std::string path = "") : path_(std::move(path)) {}
-  virtual ~TreeVisitor() = default;
+  virtual ~TreeVisitor();
   virtual void on_tensor(Tensor& tensor) = 0;
   virtual bool wants_fixed() const { return false; }
   virtual void on_fixed(std::string_view) {}  // a value or a size that is fixed when a function is traced
   virtual bool passes_over_kept() const { return false; }  // structs that keep their dtype (KeepsDtype)
 
   const std::string& path() const { return path_; }  // of the leaf looked at
-  std::size_t enter(std::string_view name) {
-    const std::size_t before = path_.size();
-    if (before > 0) path_ += '.';
-    path_ += name;
-    return before;
-  }
-  void leave(std::size_t before) { path_.resize(before); }
+  std::size_t enter(std::string_view name);
+  std::size_t enter(std::size_t number);
+  void leave(std::size_t before);
 
  private:
   std::string path_;
@@ -74,13 +71,33 @@ class TreeVisitor {
 
 namespace detail {
 
+// Numbers, bools and texts so that no two that differ have the same.
+std::string fixed_text(bool value);
+std::string fixed_text(std::int64_t value);
+std::string fixed_text(std::uint64_t value);
+std::string fixed_text(double value);
+std::string fixed_text(long double value);
+std::string fixed_text(const std::string& value);
+template <class T>
+requires std::is_arithmetic_v<T> std::string fixed_text(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return fixed_text(static_cast<double>(value));  // float: exactly
+  } else if constexpr (std::is_signed_v<T>) {
+    return fixed_text(static_cast<std::int64_t>(value));
+  } else {
+    return fixed_text(static_cast<std::uint64_t>(value));
+  }
+}
+[[noreturn]] void wrong_tensor_count(std::size_t given, std::size_t expected);  // a TM_CHECK
+[[noreturn]] void fail_unlike_trees(std::size_t one, std::size_t other);
+
 // A visitor that is handed const trees does not write to them: for_each_tensor sees to it.
 template <class T>
 void walk(T& tree, TreeVisitor& visitor) {
   const auto fixed = [&](const auto& value) {
-    if (visitor.wants_fixed()) visitor.on_fixed(fmt::format("{}", value));
+    if (visitor.wants_fixed()) visitor.on_fixed(fixed_text(value));
   };
-  const auto child = [&](std::string_view name, auto& part) {
+  const auto child = [&](auto name, auto& part) {
     const std::size_t before = visitor.enter(name);
     walk(part, visitor);
     visitor.leave(before);
@@ -92,7 +109,7 @@ void walk(T& tree, TreeVisitor& visitor) {
     for_each_field(tree, child);
   } else if constexpr (IsSequence<T>::value) {
     fixed(tree.size());
-    for (std::size_t i = 0; i < tree.size(); ++i) child(std::to_string(i), tree[i]);
+    for (std::size_t i = 0; i < tree.size(); ++i) child(i, tree[i]);
   } else if constexpr (IsMap<T>::value) {
     fixed(tree.size());
     for (auto& [name, part] : tree) {
@@ -100,7 +117,7 @@ void walk(T& tree, TreeVisitor& visitor) {
       child(name, part);
     }
   } else if constexpr (IsTuple<T>::value) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (child(std::to_string(I), std::get<I>(tree)), ...); }
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (child(I, std::get<I>(tree)), ...); }
     (std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
     static_assert(StaticLeaf<T>,
@@ -136,15 +153,14 @@ void for_each_tensor(Tree& tree, F&& f, const std::string& path = "") {
 namespace detail {
 
 struct Collector final : TreeVisitor {
-  void on_tensor(Tensor& tensor) override { list.push_back(tensor); }
+  ~Collector() override;
+  void on_tensor(Tensor& tensor) override;
   std::vector<Tensor> list;
 };
 struct Replacer final : TreeVisitor {
   explicit Replacer(std::span<const Tensor> tensors) : list(tensors) {}
-  void on_tensor(Tensor& tensor) override {
-    if (next < list.size()) tensor = list[next];
-    ++next;
-  }
+  ~Replacer() override;
+  void on_tensor(Tensor& tensor) override;
   std::span<const Tensor> list;
   std::size_t next = 0;
 };
@@ -163,7 +179,7 @@ template <class Tree>
 Tree with_tensors(Tree tree, std::span<const Tensor> tensors) {
   detail::Replacer replacer(tensors);
   walk_tree(tree, replacer);
-  TM_CHECK(replacer.next == tensors.size(), "{} tensors for a tree of {}", tensors.size(), replacer.next);
+  if (replacer.next != tensors.size()) detail::wrong_tensor_count(tensors.size(), replacer.next);
   return tree;
 }
 
@@ -173,10 +189,7 @@ Tree map_tree(F&& f, const Tree& tree, const Others&... others) {
   std::vector<Tensor> result = tensors_of(tree);
   const std::array<std::vector<Tensor>, sizeof...(Others)> rest = {tensors_of(others)...};
   for (const auto& list : rest) {
-    if (list.size() != result.size()) {
-      fail(ErrorCode::structure_mismatch,
-           {.what = fmt::format("map_tree over trees of {} and {} tensors", result.size(), list.size())});
-    }
+    if (list.size() != result.size()) detail::fail_unlike_trees(result.size(), list.size());
   }
   for (std::size_t i = 0; i < result.size(); ++i) {
     result[i] = [&]<std::size_t... K>(std::index_sequence<K...>) { return f(result[i], rest[K][i]...); }

@@ -32,6 +32,13 @@ class Watch {
   std::atomic<const Tensor*> variable_;
 };
 
+// Values of a tensor that C++ code read while it was traced: the graph may depend on them.
+struct ValueRead {
+  std::shared_ptr<Watch> variable;
+  std::uint64_t storage;  // its id
+  std::uint32_t version;
+};
+
 // What makes a Tensor a variable: its base.
 class Variable {
  public:

@@ -9,6 +9,7 @@
 
 #include "tidemark/base/folder.h"
 #include "tidemark/files/safetensors.h"
+#include "tidemark/trace/storage.h"
 #include "tidemark/train/checkpoint_facts.h"
 
 namespace tidemark {

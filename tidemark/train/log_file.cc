@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "tidemark/base/error.h"
+#include "tidemark/base/followed_path.h"
 
 namespace tidemark {
 namespace {
@@ -63,11 +65,25 @@ std::string json_row(const std::vector<LogEntry>& row) {
 
 }  // namespace
 
-LogFile::LogFile(std::string path) : path_(std::move(path)) {
+LogEntry::LogEntry(std::string_view column, double entry) : name(column), value(entry) {}
+LogEntry::LogEntry(std::string_view column, std::int64_t entry) : name(column), value(entry) {}
+LogEntry::LogEntry(std::string_view column, std::uint64_t entry) : name(column), value(entry) {}
+LogEntry::LogEntry(std::string_view column, bool entry) : name(column), value(entry) {}
+LogEntry::LogEntry(std::string_view column, std::string entry) : name(column), value(std::move(entry)) {}
+
+struct LogFile::Writing {
+  std::mutex mutex;
+};
+
+LogFile::LogFile(std::string path) : path_(std::move(path)), writing_(std::make_unique<Writing>()) {
   json_ = ends_with(path_, ".jsonl");
   if (!json_ && !ends_with(path_, ".csv")) fail_with("its name ends neither in .csv nor in .jsonl");
   open();
 }
+
+LogFile::~LogFile() = default;
+
+void LogFile::write(std::initializer_list<LogEntry> row) { write(std::vector<LogEntry>(row)); }
 
 void LogFile::fail_with(std::string reason, int error) const {
   if (error != 0) reason += fmt::format(": {}", std::strerror(error));
@@ -77,9 +93,12 @@ void LogFile::fail_with(std::string reason, int error) const {
 }
 
 void LogFile::open() {
-  const std::size_t slash = path_.rfind('/');
-  const std::string name = slash == std::string::npos ? path_ : path_.substr(slash + 1);
-  const auto folder = Folder::open(slash == std::string::npos ? "." : path_.substr(0, slash + 1));
+  const auto place = followed_path(path_);
+  if (!place) fail_with("it is a symbolic link", place.error());
+  const std::string& path = place.value();
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  const auto folder = Folder::open(slash == std::string::npos ? "." : path.substr(0, slash + 1));
   if (!folder) fail_with(folder.error());
   file_ = folder.value().open_or_create(name);
   if (!file_) fail_with("it cannot be opened", errno);
@@ -155,7 +174,7 @@ std::string LogFile::csv(const std::vector<LogEntry>& row) {
 
 void LogFile::write(const std::vector<LogEntry>& row) {
   if (row.empty()) return;
-  const std::scoped_lock lock(writing_);
+  const std::scoped_lock lock(writing_->mutex);
   const std::string text = json_ ? json_row(row) : csv(row);
   if (const int error = write_fully(file_.get(), std::as_bytes(std::span(text)), end_)) {
     (void)ftruncate(file_.get(), static_cast<off_t>(end_));  // half a row is none

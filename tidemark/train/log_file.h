@@ -6,7 +6,7 @@
 //   log.write({{"step", step}, {"loss", loss.item()}, {"phase", "train"}});
 #pragma once
 #include <initializer_list>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,17 +21,20 @@ struct LogEntry {
   using Value = std::variant<double, std::int64_t, std::uint64_t, bool, std::string>;
 
   template <class T>
-  LogEntry(std::string_view column, const T& entry) : name(column), value(value_of(entry)) {}
+  LogEntry(std::string_view column, const T& entry) : LogEntry(column, widest(entry)) {}
+  LogEntry(std::string_view column, double entry);
+  LogEntry(std::string_view column, std::int64_t entry);
+  LogEntry(std::string_view column, std::uint64_t entry);
+  LogEntry(std::string_view column, bool entry);
+  LogEntry(std::string_view column, std::string entry);
 
   std::string name;
   Value value;
 
  private:
   template <class T>
-  static Value value_of(const T& entry) {
-    if constexpr (std::is_same_v<T, bool>) {
-      return entry;
-    } else if constexpr (std::is_same_v<T, char>) {
+  static auto widest(const T& entry) {
+    if constexpr (std::is_same_v<T, char>) {
       return std::string(1, entry);
     } else if constexpr (std::is_unsigned_v<T>) {
       return static_cast<std::uint64_t>(entry);
@@ -52,12 +55,13 @@ class LogFile {
   // away. Throws Error `bad_file` for a name that ends neither in .csv nor in .jsonl, and for a file that
   // cannot be written.
   explicit LogFile(std::string path);
+  ~LogFile();
 
   // A CSV file has the columns of its first row, in its order; a row may leave some out, and a column that
   // the file does not have is an error. JSON lines take any. Numbers are written so that they read back the
   // same; what is not finite is `nan`, `inf`, `-inf` in CSV and null in JSON, which has no word for it. A row
   // is one line: line breaks in texts become spaces in CSV. Several threads may write.
-  void write(std::initializer_list<LogEntry> row) { write(std::vector<LogEntry>(row)); }
+  void write(std::initializer_list<LogEntry> row);
   void write(const std::vector<LogEntry>& row);
 
  private:
@@ -68,7 +72,8 @@ class LogFile {
 
   std::string path_;
   bool json_ = false;
-  std::mutex writing_;
+  struct Writing;
+  std::unique_ptr<Writing> writing_;  // one row at a time
   std::vector<std::string> columns_;  // of a CSV file that has a row
   FileHandle file_;
   std::uint64_t end_ = 0;  // of its whole rows, in bytes

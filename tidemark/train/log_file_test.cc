@@ -61,6 +61,14 @@ TEST_F(Logs, HaveTheColumnsOfTheirFirstRow) {
   EXPECT_EQ(text("run.csv").size(), 51u) << "a row that is refused is not written";
 }
 
+TEST_F(Logs, GrowBehindALink) {
+  std::filesystem::create_symlink(path("elsewhere.csv"), path("run.csv"));
+  LogFile(path("run.csv")).write({{"step", 1}});
+  LogFile(path("run.csv")).write({{"step", 2}});
+  EXPECT_TRUE(std::filesystem::is_symlink(path("run.csv")));
+  EXPECT_EQ(text("elsewhere.csv"), "step\n1\n2\n");
+}
+
 TEST_F(Logs, OfJsonLinesTakeAnyRow) {
   LogFile log(path("run.jsonl"));
   log.write({{"step", 1}, {"loss", 0.1}, {"best", true}});

@@ -1,5 +1,7 @@
 #include "tidemark/train/metrics.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 namespace tidemark {
@@ -47,5 +49,7 @@ Tensor confusion_matrix(const Operand& predicted, const Operand& labels, std::in
   const Tensor rows = rows_of_ones(labels, classes), columns = rows_of_ones(predicted, classes);
   return cast(matmul(transpose(rows), columns), DType::i64);  // counts are exact in f64
 }
+
+double perplexity(double loss) { return std::exp(loss); }
 
 }  // namespace tidemark

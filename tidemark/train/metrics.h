@@ -1,8 +1,6 @@
 // What people look at beside the loss. Functions of tensors run inside a compiled step or at once; `Mean`
 // adds up plain numbers over batches.
 #pragma once
-#include <cmath>
-
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/model_functions.h"
 
@@ -28,6 +26,6 @@ class Mean {
 };
 
 // e^loss: of how many tokens, all as likely, the next one seems to be chosen. `loss`: a mean in nats.
-inline double perplexity(double loss) { return std::exp(loss); }
+double perplexity(double loss);
 
 }  // namespace tidemark

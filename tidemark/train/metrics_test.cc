@@ -1,5 +1,7 @@
 #include "tidemark/train/metrics.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"

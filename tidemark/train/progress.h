@@ -12,9 +12,9 @@
 // line is added when a tenth of the way is done, or every half minute where the end is not known.
 #pragma once
 #include <cstdint>
+#include <iosfwd>
 #include <iterator>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -107,7 +107,12 @@ class Progress : public ProgressBar {
 
  private:
   static ProgressOptions with_total(const std::remove_reference_t<Range>& range, ProgressOptions options) {
-    if constexpr (requires { std::size(range); }) {
+    if constexpr (requires { range.left(); }) {  // a loader: an epoch may be half over when the loop begins
+      if (!options.total) {
+        options.total = options.done + range.size();
+        options.done += range.size() - range.left();
+      }
+    } else if constexpr (requires { std::size(range); }) {
       if (!options.total) options.total = options.done + static_cast<std::int64_t>(std::size(range));
     }
     return options;

@@ -37,6 +37,28 @@ TEST(Progress, GivesTheElementsOfAnyRange) {
   EXPECT_EQ(sum, 9);
 }
 
+TEST(Progress, OfALoaderKnowsHowManyBatchesAnEpochHas) {
+  data::Loader loader(data::arrays(arange(20)), {.batch = 2});
+  EXPECT_EQ(loader.size(), 10);
+  std::ostringstream out;
+  for (const Tensor& batch : progress(loader, to(out))) now += 0.5 * static_cast<double>(batch.size(0));
+  std::vector<std::string> lines = lines_of(out);
+  ASSERT_EQ(lines.size(), 10u);
+  EXPECT_EQ(lines[4], " 50% ━━━━━━━━━━────────── 5/10  1 it/s  0:05 < 0:05");
+  EXPECT_EQ(lines[9], "100% ━━━━━━━━━━━━━━━━━━━━ 10/10  1 it/s  0:10");
+
+  // Of an epoch that was begun before, the bar begins where it is.
+  for (int i = 0; i < 4; ++i) loader.next();
+  EXPECT_EQ(loader.size(), 10);
+  EXPECT_EQ(loader.left(), 6);
+  std::ostringstream rest;
+  for (const Tensor& batch : progress(loader, to(rest))) now += static_cast<double>(batch.size(0));
+  lines = lines_of(rest);
+  ASSERT_EQ(lines.size(), 6u);
+  EXPECT_EQ(lines[0], " 50% ━━━━━━━━━━────────── 5/10  2 s/it  0:02 < 0:10");
+  EXPECT_EQ(lines[5], "100% ━━━━━━━━━━━━━━━━━━━━ 10/10  2 s/it  0:12");
+}
+
 TEST(Progress, OutsideOfATerminalAddsALineForEveryTenth) {
   std::ostringstream out;
   auto bar = progress(std::vector<int>(40), to(out));

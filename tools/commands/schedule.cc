@@ -7,6 +7,7 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/base/stopwatch.h"
+#include "tidemark/base/text_stream.h"
 #include "tidemark/schedule/action_text.h"
 #include "tidemark/schedule/verify.h"
 #include "tools/exit_code.h"

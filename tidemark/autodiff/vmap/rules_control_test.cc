@@ -89,7 +89,7 @@ TEST(VmapControl, GradientsOfMappedLoopsAreStillToBePlanned) {
   const Tensor w = batch({3, 3}), h = batch({4, 3}), xs = batch({4, 6, 3});
   const auto gradient = vmap(grad<0, 1>(f), {.in_axes = {not_mapped, 0, 0}});
   const auto call = trace_call(gradient, std::tuple(w, h, xs), {});
-  const std::vector<LoopModes> modes = loop_modes(call.graph);
+  const std::vector<LoopModes> modes = loop_modes(*call.graph);
   ASSERT_EQ(modes.size(), 1u);
   EXPECT_GE(modes[0].own.size(), 3u);
 }

@@ -108,10 +108,11 @@ std::vector<MappedVar> update_slice(const VmapCall& call) {
 // Where every example has its own table and its own indices, dimension 1 is the one that is looked up and
 // what is looked up are single elements, so that an index out of range stays one.
 std::vector<MappedVar> take(const VmapCall& call) {
-  const int axis = static_cast<int>(call.call.attrs_as<AxisAttrs>().axis);
-  if (!call.is_mapped(1)) return {{tidemark::take(call.front(0), call.in[1].var, axis + 1), 0}};
+  const auto [axis64, what] = call.call.attrs_as<TakeAttrs>();
+  const int axis = static_cast<int>(axis64);
+  if (!call.is_mapped(1)) return {{tidemark::take(call.front(0), call.in[1].var, axis + 1, what), 0}};
   const Var indices = call.front(1);
-  if (!call.is_mapped(0)) return {{tidemark::take(call.in[0].var, indices, axis), axis}};
+  if (!call.is_mapped(0)) return {{tidemark::take(call.in[0].var, indices, axis, what), axis}};
   const Var x = with_axis_at(call.front(0), axis + 1, 1);
   const Shape& table = x.shape();
   const std::int64_t count = call.call.in[1].count();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tidemark/autodiff/vmap/map_graph.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark::detail {
 namespace {

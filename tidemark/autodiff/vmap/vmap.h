@@ -87,7 +87,7 @@ auto vmap(F f, VmapOptions options = {}, SourceLine where = std::source_location
     mapped.finish();
     const auto call = trace_call(f, example, where);
     const std::span<const Tensor> captured = std::span(call.inputs).subspan(call.argument_ends.back());
-    return with_tensors(call.result, detail::apply_vmap(call.graph, mapped, captured, options, where));
+    return with_tensors(call.result, detail::apply_vmap(*call.graph, mapped, captured, options, where));
   };
 }
 

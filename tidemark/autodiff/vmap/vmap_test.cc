@@ -1,4 +1,5 @@
 #include "tidemark/autodiff/vmap/vmap.h"
+#include "tidemark/ops/custom/custom.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -17,7 +17,8 @@
 #include <algorithm>
 
 #include "tidemark/base/bytes.h"
-#include "tidemark/ir/builder.h"
+#include "tidemark/base/fields.h"
+#include "tidemark/ir/var.h"
 
 namespace tidemark {
 

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "tidemark/ir/builder.h"
+#include "tidemark/ir/var.h"
 #include "tidemark/ops/quantization/quant_format.h"
 
 namespace tidemark {

@@ -1,11 +1,14 @@
 // What reversing the loops of a prepared graph takes, known before anything runs: states kept and steps run.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "tidemark/ir/graph.h"
+#include "tidemark/base/source.h"
 
 namespace tidemark {
+
+class Graph;
 
 // Of a loop that is reversed from states. One that keeps the records of all steps runs each once and is not
 // listed.

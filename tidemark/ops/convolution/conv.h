@@ -9,7 +9,8 @@
 // It is a correlation, as usual in learning: y[p] = Σ_k w[k] x[p stride + k dilation - low], zeros outside of
 // x.
 #pragma once
-#include "tidemark/ir/builder.h"
+#include "tidemark/base/fields.h"
+#include "tidemark/ir/var.h"
 
 namespace tidemark {
 

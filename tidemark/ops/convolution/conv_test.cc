@@ -5,6 +5,7 @@
 #include "tests/support/run_kernel.h"
 #include "tests/support/sanitized.h"
 #include "tidemark/base/error.h"
+#include "tidemark/ir/builder.h"
 #include "tidemark/ops/convolution/conv_lattice.h"
 #include "tidemark/ops/registry.h"
 

@@ -8,7 +8,8 @@
 //   avg_pool       the mean of the elements that lie inside of x: padding is not counted.
 //   avg_pool_grad  the adjoint of avg_pool (N, C, P…) -> (N, C, S…); the two are each other's derivative.
 #pragma once
-#include "tidemark/ir/builder.h"
+#include "tidemark/base/fields.h"
+#include "tidemark/ir/var.h"
 
 namespace tidemark {
 

@@ -6,6 +6,7 @@
 
 #include "tests/support/run_kernel.h"
 #include "tidemark/base/error.h"
+#include "tidemark/ir/builder.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {

@@ -12,7 +12,7 @@ Var embedding(const Var& table, const Var& positions) {
           .expected = "a table (rows, width)",
           .where = table.builder().where()});
   }
-  return take(table, positions, 0);
+  return take(table, positions, 0, "embedding: the index");
 }
 
 }  // namespace tidemark

@@ -4,6 +4,11 @@
 #include "tidemark/ir/builder.h"
 
 namespace tidemark {
+struct TakeAttrs {
+  std::int64_t axis = 0;
+  std::string what = "";  // the indices are, for errors: "a GRU: the length"; none: "take: the index"
+  TM_FIELDS(TakeAttrs, axis, what)
+};
 struct TakeAddAttrs {
   std::int64_t axis = 0, axis_size = 0;
   TM_FIELDS(TakeAddAttrs, axis, axis_size)
@@ -15,7 +20,7 @@ struct OneHotAttrs {
 };
 
 // take: result[..., i..., ...] = x[..., indices[i...], ...] along `axis`. Embedding is take along axis 0.
-Var take(const Var& x, const Var& indices, int axis);
+Var take(const Var& x, const Var& indices, int axis, std::string what = "");
 // take_add: zeros of `axis_size` along axis, plus `updates` summed in at `indices`: the adjoint of take.
 // Deterministic. The op may have a third operand, onto which the sums are added (opt/accumulate.h): the same
 // bits as an addition behind it, and that operand's memory may be the result's.

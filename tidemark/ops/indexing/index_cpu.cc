@@ -6,7 +6,8 @@
 
 namespace tidemark {
 
-void check_indices(const KernelArgs& args, const TensorRef& indices, std::int64_t bound, const char* op) {
+void check_indices(const KernelArgs& args, const TensorRef& indices, std::int64_t bound, const char* op,
+                   std::string_view what) {
   with_indices(indices, [&](const auto* data) {
     const std::int64_t count = indices.count();
     for (std::int64_t i = 0; i < count; ++i) {
@@ -16,6 +17,12 @@ void check_indices(const KernelArgs& args, const TensorRef& indices, std::int64_
       for (int d = position.rank() - 1; d >= 0; --d) {
         position[d] = rest % indices.shape[d];
         rest /= indices.shape[d];
+      }
+      if (!what.empty()) {
+        fail(ErrorCode::index_out_of_range,
+             {.what = fmt::format("{} {} at {}", what, data[i], to_string(position)),
+              .expected = fmt::format("0 to {}", bound - 1),
+              .where = args.where});
       }
       fail(ErrorCode::index_out_of_range,
            {.what =

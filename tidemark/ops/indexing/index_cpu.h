@@ -15,8 +15,10 @@ struct AroundAxis {
   std::int64_t outer = 1, size = 1, inner = 1;
 };
 
-// Throws index_out_of_range for the first index outside of [0, bound), with its position in `indices`.
-void check_indices(const KernelArgs& args, const TensorRef& indices, std::int64_t bound, const char* op);
+// Throws index_out_of_range for the first index outside of [0, bound), with its position in `indices`, which
+// are `what`; nothing: indices of the op.
+void check_indices(const KernelArgs& args, const TensorRef& indices, std::int64_t bound, const char* op,
+                   std::string_view what = "");
 
 // Calls f with the indices as int32 or int64.
 template <class F>

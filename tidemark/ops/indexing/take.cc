@@ -14,7 +14,7 @@ std::vector<Type> infer_take(const Call& call) {
   require_operands(call, 2);
   require_index_dtype(call, 1);
   const Shape &x = call.in[0].shape, &indices = call.in[1].shape;
-  const std::int64_t axis = call.attrs_as<AxisAttrs>().axis;
+  const std::int64_t axis = call.attrs_as<TakeAttrs>().axis;
   require_axis(call, axis, x.rank());
   if (x.rank() - 1 + indices.rank() > max_rank) {
     fail(ErrorCode::shape_mismatch, {.what = fmt::format("take: {} by indices {} has rank {}", to_string(x),
@@ -71,12 +71,12 @@ std::vector<Type> infer_take_add(const Call& call) {
 }
 
 std::vector<Var> take_vjp(const RuleCall& rule) {
-  const auto axis = static_cast<int>(rule.call.attrs_as<AxisAttrs>().axis);
+  const auto axis = static_cast<int>(rule.call.attrs_as<TakeAttrs>().axis);
   return {take_add(rule.seed[0], rule.in[1], axis, rule.in[0].shape()[axis]), Var()};
 }
 std::vector<Var> take_jvp(const RuleCall& rule) {
   if (!rule.seed[0]) return {Var()};
-  return {take(rule.seed[0], rule.in[1], static_cast<int>(rule.call.attrs_as<AxisAttrs>().axis))};
+  return {take(rule.seed[0], rule.in[1], static_cast<int>(rule.call.attrs_as<TakeAttrs>().axis))};
 }
 std::vector<Var> take_add_vjp(const RuleCall& rule) {
   std::vector<Var> gradients(rule.in.size());
@@ -94,7 +94,7 @@ std::vector<Var> take_add_jvp(const RuleCall& rule) {
 }
 
 Failure take_failure(const Call& call) {
-  const auto axis = static_cast<int>(call.attrs_as<AxisAttrs>().axis);
+  const auto axis = static_cast<int>(call.attrs_as<TakeAttrs>().axis);
   return {Fails::early, IndexCheck{.operand = 1, .bound = call.in[0].shape[axis]}};
 }
 Failure take_add_failure(const Call& call) {
@@ -103,11 +103,11 @@ Failure take_add_failure(const Call& call) {
 
 std::vector<Sample> take_samples() {
   return {{.in = {{.type = {DType::f64, {5, 3}}}, {.type = {DType::i64, {4}}, .low = 0, .high = 4}},
-           .attrs = pack(AxisAttrs{0})},
+           .attrs = pack(TakeAttrs{0})},
           {.in = {{.type = {DType::f64, {2, 4, 3}}}, {.type = {DType::i32, {2, 2}}, .low = 0, .high = 3}},
-           .attrs = pack(AxisAttrs{1})},
+           .attrs = pack(TakeAttrs{1, "the place"})},
           {.in = {{.type = {DType::f64, {4}}}, {.type = {DType::i64, {}}, .low = 0, .high = 3}},
-           .attrs = pack(AxisAttrs{0})}};
+           .attrs = pack(TakeAttrs{0})}};
 }
 std::vector<Sample> take_add_samples() {
   return {{.in = {{.type = {DType::f64, {4, 3}}}, {.type = {DType::i64, {4}}, .low = 0, .high = 2}},
@@ -132,7 +132,7 @@ const Op op::take = {
     .name = "take",
     .kind = OpKind::movement,
     .dtypes = any_dtype,
-    .schema = &schema_of<AxisAttrs>,
+    .schema = &schema_of<TakeAttrs>,
     .infer = infer_take,
     .vjp = take_vjp,
     .jvp = take_jvp,
@@ -152,8 +152,8 @@ const Op op::take_add = {
     .samples = take_add_samples,
 };
 
-Var take(const Var& x, const Var& indices, int axis) {
-  return x.builder().call1(op::take, {x, indices}, pack(AxisAttrs{axis}));
+Var take(const Var& x, const Var& indices, int axis, std::string what) {
+  return x.builder().call1(op::take, {x, indices}, pack(TakeAttrs{axis, std::move(what)}));
 }
 Var take_add(const Var& updates, const Var& indices, int axis, std::int64_t axis_size) {
   return updates.builder().call1(op::take_add, {updates, indices}, pack(TakeAddAttrs{axis, axis_size}));

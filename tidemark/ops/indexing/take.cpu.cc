@@ -22,8 +22,9 @@ constexpr std::int64_t rows_ahead = 3;
 
 void run_take(const KernelArgs& args) {
   const TensorRef &x = args.in[0], &indices = args.in[1];
-  const AroundAxis around(x.shape, static_cast<int>(args.attrs<AxisAttrs>().axis));
-  check_indices(args, indices, around.size, "take");
+  const auto& attrs = args.attrs<TakeAttrs>();
+  const AroundAxis around(x.shape, static_cast<int>(attrs.axis));
+  check_indices(args, indices, around.size, "take", attrs.what);
   const std::int64_t taken = indices.count(), row_bytes = around.inner * size_of(x.dtype);
   if (args.out[0].count() == 0) return;
   const std::int64_t grain = std::max<std::int64_t>(1, (std::int64_t{1} << 17) / row_bytes);
@@ -197,7 +198,7 @@ bool take_add_in_place(const Call&, int, int operand) { return operand == 2; }
 
 }  // namespace
 
-const CpuKernel cpu::take = cpu_kernel<AxisAttrs>(run_take, {.cost = take_cost});
+const CpuKernel cpu::take = cpu_kernel<TakeAttrs>(run_take, {.cost = take_cost});
 const CpuKernel cpu::take_add = cpu_kernel<TakeAddAttrs>(
     run_take_add, {.cost = take_add_cost, .scratch = take_add_scratch, .in_place = take_add_in_place});
 

@@ -1,6 +1,9 @@
 // x with op(A) x = b, or x op(A) = b, for triangular A (…, n, n); only the named triangle of A is read.
 #pragma once
-#include "tidemark/ir/builder.h"
+#include <vector>
+
+#include "tidemark/base/fields.h"
+#include "tidemark/ir/var.h"
 
 namespace tidemark {
 

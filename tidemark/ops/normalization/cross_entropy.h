@@ -7,7 +7,8 @@
 // probabilities: nothing of the logits' size is kept but the logits, and their gradient may overwrite them.
 // Losses of 16-bit logits are f32. A label out of range is an error while running.
 #pragma once
-#include "tidemark/ir/builder.h"
+#include "tidemark/base/fields.h"
+#include "tidemark/ir/var.h"
 
 namespace tidemark {
 

@@ -13,7 +13,8 @@
 // Per-example losses of 16-bit operands, and the gradients, are f32: sums over chunks are rounded once. A
 // label out of range is an error while running.
 #pragma once
-#include "tidemark/ir/builder.h"
+#include "tidemark/base/fields.h"
+#include "tidemark/ir/var.h"
 
 namespace tidemark {
 

@@ -59,7 +59,12 @@ struct Spread {
         kept(reduced_shape(x.shape(), attrs.axes, true)),
         count(static_cast<double>(reduced_count(x.shape(), attrs.axes))) {}
   Var keep(const Var& y) const { return reshape(y, kept); }
-  Var over(const Var& y) const { return broadcast(keep(y), x.shape()); }
+  // Written where no axis is longer than 1, too: the function of one example then has the nodes of that of
+  // many, so that a batch can be computed one by one (opt/split_batch.h).
+  Var over(const Var& y) const {
+    if (attrs.axes.rank() == 0) return keep(y);
+    return y.builder().call1(op::broadcast, {keep(y)}, pack(BroadcastAttrs{x.shape()}));
+  }
   Var sum(const Var& t) const { return reduce_sum(t, attrs.axes, attrs.keep); }
 
   Var x;

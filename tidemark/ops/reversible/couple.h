@@ -10,7 +10,8 @@
 //
 // Gradients pass through as through x + t: rounding has no slope of its own.
 #pragma once
-#include "tidemark/ir/builder.h"
+#include "tidemark/base/fields.h"
+#include "tidemark/ir/var.h"
 
 namespace tidemark {
 

@@ -8,7 +8,8 @@
 //
 // They have no kernels: what they are made of does, and is fused like anything else.
 #pragma once
-#include "tidemark/ir/builder.h"
+#include "tidemark/base/fields.h"
+#include "tidemark/ir/var.h"
 
 namespace tidemark {
 

@@ -16,7 +16,8 @@
 #include <array>
 #include <string_view>
 
-#include "tidemark/ir/builder.h"
+#include "tidemark/base/fields.h"
+#include "tidemark/ir/var.h"
 
 namespace tidemark {
 

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "tidemark/base/check.h"
+#include "tidemark/ir/graph.h"
+#include "tidemark/ir/target.h"
 #include "tidemark/solve/pack/pack.h"
 
 namespace tidemark {

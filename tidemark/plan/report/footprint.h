@@ -10,10 +10,11 @@
 #include <span>
 #include <string>
 
-#include "tidemark/ir/target.h"
-#include "tidemark/plan/plan.h"
-
 namespace tidemark {
+
+class Graph;
+struct Plan;
+struct Target;
 
 // The peak of the same steps on `resized`, which is `graph` with other sizes; none if it differs in more than
 // that.

@@ -1,4 +1,5 @@
 #include "tidemark/plan/report/infeasible.h"
+#include "tidemark/ir/graph.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -84,6 +85,9 @@ std::string to_text(const Graph& graph, const PeakParts& parts) {
 InfeasibleBudget::InfeasibleBudget(const Graph& graph, Infeasible details, SourceLine where,
                                    std::vector<std::string> changes)
     : Error(ErrorCode::infeasible_budget, describe(graph, details, where, changes)),
-      details_(std::move(details)) {}
+      details_(std::make_shared<const Infeasible>(std::move(details))) {}
+
+Bytes InfeasibleBudget::budget() const { return Bytes(details_->budget); }
+Bytes InfeasibleBudget::smallest() const { return Bytes(details_->smallest.peak()); }
 
 }  // namespace tidemark

@@ -1,15 +1,10 @@
-// A budget that no plan meets: what would be the smallest, and what stands in the way.
-//
-//   error[TM0101]: a budget of 2.00 GiB is 312 MiB below the smallest that fits
-//     --> train.cpp:88
-//     peak: matmul (gpt.cpp:141) of 2.31 GiB: 1.20 GiB inputs, 512 MiB operands, …
-//     help: batch 8 → 6 fits (1.94 GiB)
+// A budget that no plan meets: the smallest plan that was found, and what is alive where it peaks.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "tidemark/base/error.h"
 #include "tidemark/plan/plan.h"
+#include "tidemark/plan/report/infeasible_budget.h"
 
 namespace tidemark {
 
@@ -30,19 +25,5 @@ struct PeakParts {
 };
 PeakParts parts_at_peak(const Plan& plan);
 std::string to_text(const Graph& graph, const PeakParts& parts);
-
-class InfeasibleBudget : public Error {
- public:
-  // `changes`: what would fit, in the user's words, each found by planning it.
-  InfeasibleBudget(const Graph& graph, Infeasible details, SourceLine where = {},
-                   std::vector<std::string> changes = {});
-
-  Bytes budget() const { return Bytes(details_.budget); }
-  Bytes smallest() const { return Bytes(details_.smallest.peak()); }
-  const Infeasible& details() const { return details_; }
-
- private:
-  Infeasible details_;
-};
 
 }  // namespace tidemark

@@ -1,4 +1,5 @@
 #include "tidemark/plan/report/peak_split.h"
+#include "tidemark/ir/graph.h"
 
 #include <algorithm>
 #include <cctype>

@@ -22,6 +22,7 @@
 
 #include <algorithm>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/plan/plan.h"
 
 namespace tidemark {

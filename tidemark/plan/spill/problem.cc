@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tidemark/ir/graph.h"
+#include "tidemark/ir/target.h"
 #include "tidemark/plan/costs.h"
 #include "tidemark/plan/spill/offloads.h"
 #include "tidemark/solve/at.h"

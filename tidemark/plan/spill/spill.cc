@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tidemark/ir/target.h"
 #include "tidemark/plan/costs.h"
 #include "tidemark/plan/makespan.h"
 #include "tidemark/plan/spill/offloads.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tidemark/ir/target.h"
 #include "tidemark/plan/spill/offloads.h"
 #include "tidemark/solve/search_control.h"
 

@@ -1,4 +1,5 @@
 #include "tidemark/plan/verify/symbolic_memory.h"
+#include "tidemark/ir/graph.h"
 
 #include <algorithm>
 

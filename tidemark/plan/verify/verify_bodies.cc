@@ -1,5 +1,6 @@
 #include "tidemark/plan/verify/verify_bodies.h"
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/plan/verify/verify.h"
 
 namespace tidemark {

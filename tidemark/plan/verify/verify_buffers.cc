@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/plan/verify/byte_range.h"
 
 namespace tidemark {

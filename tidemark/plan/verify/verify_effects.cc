@@ -1,4 +1,5 @@
 #include "tidemark/plan/verify/verify_effects.h"
+#include "tidemark/ir/graph.h"
 
 #include <algorithm>
 #include <map>

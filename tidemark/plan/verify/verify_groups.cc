@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/plan/step_call.h"
 
 namespace tidemark {

@@ -1,5 +1,6 @@
 #include "tidemark/plan/verify/verify_memories.h"
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/plan/verify/byte_range.h"
 
 namespace tidemark {

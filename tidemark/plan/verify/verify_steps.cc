@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/plan/step_call.h"
 
 namespace tidemark {

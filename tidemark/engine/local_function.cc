@@ -1,4 +1,6 @@
-#include "tidemark/engine/compiled_function.h"
+#include "tidemark/engine/local_function.h"
+
+#include <fmt/format.h>
 
 #include "tidemark/engine/micro_batches.h"
 #include "tidemark/ir/compare.h"
@@ -6,6 +8,14 @@
 #include "tidemark/schedule/store/checksum.h"
 
 namespace tidemark {
+
+FunctionCall::FunctionCall() = default;
+FunctionCall::~FunctionCall() = default;
+
+std::unique_ptr<CompiledFunction> make_function(const CompileOptions& options, SourceLine where) {
+  return std::make_unique<LocalFunction>(options, where);
+}
+
 namespace {
 
 // Of all that a graph's plan and its errors depend on.
@@ -56,7 +66,13 @@ TracedCall<std::any> traced_as_a_trial(const FunctionCall& call, std::span<const
 
 }  // namespace
 
-void FixedKey::add(const void* type) { on_fixed(fmt::format("{}", fmt::ptr(type))); }
+void ReplaceByTypes::on_tensor(Tensor& tensor) { tensor = Tensor::of_type(types_[next_++]); }
+
+void EmptyTensors::on_tensor(Tensor& tensor) { tensor = Tensor(); }
+
+void FixedKey::begin_argument(const void* type) { on_fixed(fmt::format("{}", fmt::ptr(type))); }
+void FixedKey::end_argument() { call_.argument_ends.push_back(call_.tensors.size()); }
+void FixedKey::on_tensor(Tensor& tensor) { call_.tensors.push_back(tensor); }
 
 void FixedKey::on_fixed(std::string_view text) {
   fmt::format_to(std::back_inserter(call_.fixed), "{}:{}", text.size(), text);
@@ -73,7 +89,7 @@ std::string FunctionCall::key() const {
   return key;
 }
 
-TracedCall<std::any> CompiledFunction::traced(const FunctionCall& call, bool to_run) const {
+TracedCall<std::any> LocalFunction::traced(const FunctionCall& call, bool to_run) const {
   check_options(options_, call.argument_ends.size(), where_, to_run);
   const MarkedReads marked(stand_ins(options_));
   const std::vector<SourceLine> lines = refused_forms();
@@ -83,7 +99,7 @@ TracedCall<std::any> CompiledFunction::traced(const FunctionCall& call, bool to_
   return traced;
 }
 
-TracedFunction CompiledFunction::function_of(const FunctionCall& call, const std::string& captures) const {
+TracedFunction LocalFunction::function_of(const FunctionCall& call, const std::string& captures) const {
   TracedFunction function;
   for (const Tensor& tensor : call.tensors) function.types.push_back(tensor.type());
   function.argument_ends = call.argument_ends;
@@ -96,12 +112,12 @@ TracedFunction CompiledFunction::function_of(const FunctionCall& call, const std
     const RefusedForms refused(lines);
     TracedCall<std::any> traced = traced_as_a_trial(call, types, where_);
     traced.mark_donated(options_.donate);
-    return std::move(traced.graph);
+    return std::move(*traced.graph);
   };
   return function;
 }
 
-std::shared_ptr<CompiledCall> CompiledFunction::find(const std::string& key, std::vector<Tensor>& inputs) {
+std::shared_ptr<CompiledCall> LocalFunction::find(const std::string& key, std::vector<Tensor>& inputs) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<CompiledCall> found = calls_.find(key, inputs);
   if (found) latest_ = found;
@@ -109,9 +125,9 @@ std::shared_ptr<CompiledCall> CompiledFunction::find(const std::string& key, std
 }
 
 // Traced before for another budget, or now; without a program. Appends the captured tensors to `inputs`.
-std::shared_ptr<CompiledCall> CompiledFunction::traced_call(const FunctionCall& call,
-                                                            const std::string& arguments,
-                                                            std::vector<Tensor>& inputs) {
+std::shared_ptr<CompiledCall> LocalFunction::traced_call(const FunctionCall& call,
+                                                         const std::string& arguments,
+                                                         std::vector<Tensor>& inputs) {
   auto made = std::make_shared<CompiledCall>();
   {
     const std::lock_guard lock(mutex_);
@@ -127,15 +143,14 @@ std::shared_ptr<CompiledCall> CompiledFunction::traced_call(const FunctionCall& 
   inputs.insert(inputs.end(), captured.begin(), captured.end());
   made->captures = Captures(captured, trace.captured, trace.reads);
   made->result = std::move(trace.result);
-  made->graph_hash = hash_of(trace.graph);
+  made->graph_hash = hash_of(*trace.graph);
   made->arguments = arguments;
-  made->traced = std::make_shared<const Graph>(std::move(trace.graph));
+  made->traced = std::move(trace.graph);
   return made;
 }
 
 // Traced and planned before, or now. Appends the captured tensors to `inputs`.
-std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call,
-                                                        std::vector<Tensor>& inputs) {
+std::shared_ptr<CompiledCall> LocalFunction::planned(const FunctionCall& call, std::vector<Tensor>& inputs) {
   const CompileOptions options = options_now();
   const std::string forms = key_of_forms(refused_forms());
   const std::string arguments = call.key() + forms;
@@ -167,7 +182,7 @@ std::shared_ptr<CompiledCall> CompiledFunction::planned(const FunctionCall& call
   return made;
 }
 
-CompileOptions CompiledFunction::options_now() const {
+CompileOptions LocalFunction::options_now() const {
   CompileOptions options = options_;
   if (options.memory) options.memory = Bytes(memory_.load());
   if (options.disk && disk_failure()) {
@@ -177,7 +192,7 @@ CompileOptions CompiledFunction::options_now() const {
   return options;
 }
 
-void CompiledFunction::set_memory(Bytes memory, SourceLine where) {
+void LocalFunction::set_memory(Bytes memory, SourceLine where) {
   if (!options_.memory) {
     fail(ErrorCode::bad_plan_option,
          {.what = "a budget was set for a function that was compiled without one",
@@ -193,12 +208,12 @@ void CompiledFunction::set_memory(Bytes memory, SourceLine where) {
   use_memory(memory.count, where);
 }
 
-void CompiledFunction::use_memory(std::int64_t bytes, SourceLine where) {
+void LocalFunction::use_memory(std::int64_t bytes, SourceLine where) {
   if (memory_.exchange(bytes) > bytes) Workspace::Lease(*workspace_, where).release();
 }
 
 // Budgets lie at fixed ratios below the one that was given or set, so that few plans serve whatever is left.
-void CompiledFunction::follow_memory_left() {
+void LocalFunction::follow_memory_left() {
   if (!options_.memory_left || !options_.memory) return;
   const std::int64_t left = options_.memory_left().count;
   std::int64_t budget = limit_.load();
@@ -206,29 +221,29 @@ void CompiledFunction::follow_memory_left() {
   if (budget > 0 && budget != memory_.load()) use_memory(budget, where_);
 }
 
-SmallestBudget CompiledFunction::smallest(const FunctionCall& call) const {
-  const CutFunction cut =
-      cut_to_report(function_of(call, ""), traced(call, false).graph, options_now(), OpenCount::most, where_);
+SmallestBudget LocalFunction::smallest(const FunctionCall& call) const {
+  const CutFunction cut = cut_to_report(function_of(call, ""), *traced(call, false).graph, options_now(),
+                                        OpenCount::most, where_);
   return smallest_budget(cut.traced, cut.options);
 }
 
-std::vector<FrontierPoint> CompiledFunction::frontier(const FunctionCall& call, int points) const {
+std::vector<FrontierPoint> LocalFunction::frontier(const FunctionCall& call, int points) const {
   const CutFunction cut =
-      cut_to_report(function_of(call, ""), traced(call, false).graph, options_now(), OpenCount::one, where_);
+      cut_to_report(function_of(call, ""), *traced(call, false).graph, options_now(), OpenCount::one, where_);
   return frontier_points(cut.traced, cut.options, points);
 }
 
-std::optional<Footprint> CompiledFunction::footprint(const FunctionCall& call) {
+std::optional<Footprint> LocalFunction::footprint(const FunctionCall& call) {
   std::vector<Tensor> captured;
   const std::shared_ptr<const Program> program = planned(call, captured)->program;
   const TracedFunction function = function_of(call, "");
   const std::int64_t count = program->micro_batches().count;
   if (count == 1) return footprint_of(function, options_now(), *program, where_);
-  const CutFunction cut = cut_function(function, traced(call).graph, options_now(), count, where_);
+  const CutFunction cut = cut_function(function, *traced(call).graph, options_now(), count, where_);
   return footprint_of(cut.function, cut.options, *program, where_);
 }
 
-std::vector<MemoryPrice> CompiledFunction::prices(const FunctionCall& call) {
+std::vector<MemoryPrice> LocalFunction::prices(const FunctionCall& call) {
   const CompileOptions options = options_now();
   if (!options.memory) {
     fail(ErrorCode::bad_plan_option, {.what = "prices of memory were asked for, and there is no budget",
@@ -237,7 +252,7 @@ std::vector<MemoryPrice> CompiledFunction::prices(const FunctionCall& call) {
   }
   std::vector<Tensor> captured;
   const std::int64_t count = planned(call, captured)->program->micro_batches().count;
-  const Graph whole = traced(call).graph;
+  const Graph whole = std::move(*traced(call).graph);
   const Graph graph =
       count == 1 ? whole : cut_function(function_of(call, ""), whole, options, count, where_).traced;
   CompileOptions beside_held = options;
@@ -250,18 +265,18 @@ std::vector<MemoryPrice> CompiledFunction::prices(const FunctionCall& call) {
   return prices;
 }
 
-GradientError CompiledFunction::gradient_error(const FunctionCall& call) {
+GradientError LocalFunction::gradient_error(const FunctionCall& call) {
   std::vector<Tensor> captured;
   const std::shared_ptr<const Program> program = planned(call, captured)->program;
   TracedCall<std::any> trace = traced(call);
   const std::int64_t count = program->micro_batches().count;
   if (count > 1)
-    trace.graph = cut_function(function_of(call, ""), trace.graph, options_now(), count, where_).traced;
-  return gradient_error_of(std::move(trace.graph), trace.inputs, program->backward_values(),
+    *trace.graph = cut_function(function_of(call, ""), *trace.graph, options_now(), count, where_).traced;
+  return gradient_error_of(std::move(*trace.graph), trace.inputs, program->backward_values(),
                            options_.program.skip_optimisations, where_);
 }
 
-std::shared_ptr<const Program> CompiledFunction::latest(SourceLine where) const {
+std::shared_ptr<const Program> LocalFunction::latest(SourceLine where) const {
   const std::lock_guard lock(mutex_);
   if (latest_) return latest_->program;
   fail(ErrorCode::structure_mismatch,
@@ -270,7 +285,16 @@ std::shared_ptr<const Program> CompiledFunction::latest(SourceLine where) const 
         .help = "call it once, or prepare(arguments…) it, which plans without running"});
 }
 
-void CompiledFunction::forget() {
+PlannedGraph LocalFunction::plan(SourceLine where) const {
+  const std::shared_ptr<const Program> program = latest(where);
+  return {program->graph(), program->plan(), program};
+}
+
+Bytes LocalFunction::arena_high_water(SourceLine where) const {
+  return Bytes(latest(where)->arena_high_water());
+}
+
+void LocalFunction::forget() {
   const std::scoped_lock lock(planning_, mutex_);
   calls_.clear();
   largest_.clear();

@@ -1,0 +1,39 @@
+// Mistakes that the compiler finds, one per CASE; run.py holds the first error of each to the text behind
+// `expect`.
+#include "tidemark/tidemark.h"
+
+namespace td = tidemark;
+
+td::Tensor loss(td::Tensor w, td::Tensor x) { return td::sum(td::square(td::matmul(x, w))); }
+double number(td::Tensor w) { return td::sum(w).item(); }
+void nothing(td::Tensor) {}
+struct Unlisted {
+  td::Tensor w;
+};
+td::Tensor of_unlisted(Unlisted p) { return td::sum(p.w); }
+
+int main() {
+  const td::Tensor w = td::ones({2, 2});
+#if CASE == 1  // expect: this function does not take these arguments
+  td::compile(loss)(w);
+#elif CASE == 2  // expect: this function does not take these arguments
+  td::value_and_grad(loss)(w, w, w);
+#elif CASE == 3  // expect: this function returns no tree of tensors
+  td::compile(nothing)(w);
+#elif CASE == 4  // expect: this loss returns a number, which has no derivative
+  td::compile(td::value_and_grad(number))(w);
+#elif CASE == 5  // expect: an argument is no tree of tensors
+  td::grad(of_unlisted)(Unlisted{w});
+#elif CASE == 6  // expect: this loss returns a number, which has no derivative
+  const td::optim::AdamW adamw;
+  td::compile(td::optim::step(adamw, number))(adamw.init(w));
+#elif CASE == 7  // expect: this function does not take these arguments
+  const td::optim::AdamW adamw;
+  td::compile(td::optim::step(adamw, loss))(adamw.init(w));
+#elif CASE == 8  // expect: this call has fewer arguments
+  td::grad<2>(loss)(w, w);
+#elif CASE == 9  // expect: this function does not take these arguments
+  int calls = 0;
+  td::compile([calls](td::Tensor x) mutable { return x * ++calls; })(w);
+#endif
+}
