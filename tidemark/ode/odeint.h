@@ -29,7 +29,7 @@ Tree odeint(const F& f, const Tree& y0, double t0, double t1, const OdeOptions& 
   static_assert(std::is_same_v<std::decay_t<decltype(call.result)>, Tree>,
                 "odeint: f(t, y) must return a tree like y");
   const std::span<const Tensor> captured = std::span(call.inputs).subspan(call.argument_ends.back());
-  return with_tensors(y0, detail::integrate_ode(call.graph, captured, start, t0, t1, options, where));
+  return with_tensors(y0, detail::integrate_ode(*call.graph, captured, start, t0, t1, options, where));
 }
 
 }  // namespace tidemark
