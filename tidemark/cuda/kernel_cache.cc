@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tidemark/cuda/compiler.h"
 #include "tidemark/cuda/device_texts.h"
 #include "tidemark/schedule/store/checksum.h"
 
@@ -43,7 +42,8 @@ std::string KernelCache::default_folder() {
   return {};
 }
 
-KernelCache::KernelCache(const std::string& folder) : kept_on_disk_(!folder.empty()) {
+KernelCache::KernelCache(const std::string& folder, Compile compile)
+    : compile_(std::move(compile)), kept_on_disk_(!folder.empty()) {
   if (folder.empty()) return;
   if (const std::string error = private_folders(folder); !error.empty()) {
     problem_ = fmt::format("{} cannot be made: {}", folder, error);
@@ -85,7 +85,7 @@ std::shared_ptr<const std::string> KernelCache::find_or_compile(const std::strin
     }
   }
   // Threads may compile side by side; two that want the same kernel get the same bytes.
-  auto binary = std::make_shared<const std::string>(compile(source, architecture));
+  auto binary = std::make_shared<const std::string>(compile_(source, architecture));
   const std::lock_guard lock(mutex_);
   ++counts_.compiled;
   write(key, *binary);

@@ -4,6 +4,7 @@
 // nothing can be written kernels are compiled in every process.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,7 +12,7 @@
 #include <string>
 
 #include "tidemark/base/folder.h"
-#include "tidemark/cuda/devices.h"
+#include "tidemark/cuda/compiler.h"
 
 namespace tidemark::cuda {
 
@@ -21,12 +22,15 @@ class KernelCache {
   // caches (XDG_CACHE_HOME, or .cache at HOME).
   static std::string default_folder();
 
-  // Makes the folder, and those above it, where they are missing. "": nothing is kept on disk.
-  explicit KernelCache(const std::string& folder = default_folder());
+  using Compile = std::function<std::string(const std::string& source, const Architecture& architecture)>;
+
+  // Makes the folder, and those above it, where they are missing. "": nothing is kept on disk. `compile`:
+  // any thread may call it.
+  explicit KernelCache(const std::string& folder = default_folder(), Compile compile = cuda::compile);
   KernelCache(const KernelCache&) = delete;
   KernelCache& operator=(const KernelCache&) = delete;
 
-  // What compile() gives (cuda/compiler.h), from memory or disk where it is known. Any thread may ask.
+  // What `compile` gives, from memory or disk where it is known. Any thread may ask.
   std::shared_ptr<const std::string> find_or_compile(const std::string& source,
                                                      const Architecture& architecture);
 
@@ -46,6 +50,7 @@ class KernelCache {
   std::optional<std::string> read(const Key& key);
   void write(const Key& key, const std::string& binary);
 
+  const Compile compile_;
   mutable std::mutex mutex_;  // of all that follows
   std::optional<Folder> folder_;
   bool kept_on_disk_ = false;

@@ -18,6 +18,13 @@ namespace {
 using ::testing::HasSubstr;
 using testing::ScratchFolder;
 
+// A compiler for machines without one, whose binaries are large enough to damage.
+std::string pretended(const std::string& text, const Architecture& architecture) {
+  std::string binary = name_of(architecture);
+  while (binary.size() < 5000) binary += text;
+  return binary;
+}
+
 const std::string source = "extern \"C\" __global__ void k(float* x) { x[0] += 1; }";
 constexpr Architecture hopper{9, 0};
 
@@ -67,17 +74,16 @@ TEST(KernelCache, TheFolderIsNamedByTheUserOrLiesWithOtherCaches) {
 }
 
 TEST(KernelCache, AKernelIsCompiledOnceForAllProcesses) {
-  TM_NEEDS_COMPILER();
   const ScratchFolder folder;
   const std::string path = folder.path("made/on/the/way");
-  KernelCache first(path);
+  KernelCache first(path, pretended);
   const auto binary = first.find_or_compile(source, hopper);
   EXPECT_EQ(first.find_or_compile(source, hopper), binary);
   EXPECT_EQ(first.counts().compiled, 1);
   EXPECT_EQ(first.counts().from_memory, 1);
   EXPECT_EQ(files_in(path).size(), 1u);
 
-  KernelCache second(path);
+  KernelCache second(path, pretended);
   EXPECT_EQ(*second.find_or_compile(source, hopper), *binary);
   EXPECT_EQ(second.counts().compiled, 0);
   EXPECT_EQ(second.counts().from_disk, 1);
@@ -85,9 +91,8 @@ TEST(KernelCache, AKernelIsCompiledOnceForAllProcesses) {
 }
 
 TEST(KernelCache, AnotherSourceOrArchitectureIsAnotherEntry) {
-  TM_NEEDS_COMPILER();
   const ScratchFolder folder;
-  KernelCache cache(folder.path());
+  KernelCache cache(folder.path(), pretended);
   cache.find_or_compile(source, hopper);
   cache.find_or_compile(source, {8, 0});
   cache.find_or_compile(source + " ", hopper);
@@ -96,9 +101,8 @@ TEST(KernelCache, AnotherSourceOrArchitectureIsAnotherEntry) {
 }
 
 TEST(KernelCache, ADamagedEntryIsCompiledAgainAndReplaced) {
-  TM_NEEDS_COMPILER();
   const ScratchFolder folder;
-  const std::string right = *KernelCache(folder.path()).find_or_compile(source, hopper);
+  const std::string right = *KernelCache(folder.path(), pretended).find_or_compile(source, hopper);
   const std::string entry = files_in(folder.path())[0], whole = bytes_of_file(entry);
   std::vector<std::string> damages = {"",
                                       "short",
@@ -115,7 +119,7 @@ TEST(KernelCache, ADamagedEntryIsCompiledAgainAndReplaced) {
   damages.push_back(huge);
   for (const std::string& damage : damages) {
     set_bytes(entry, damage);
-    KernelCache cache(folder.path());
+    KernelCache cache(folder.path(), pretended);
     EXPECT_EQ(*cache.find_or_compile(source, hopper), right);
     EXPECT_EQ(cache.counts().damaged, 1);
     EXPECT_EQ(cache.counts().compiled, 1);
@@ -124,66 +128,61 @@ TEST(KernelCache, ADamagedEntryIsCompiledAgainAndReplaced) {
 }
 
 TEST(KernelCache, AnEntryUnderAnotherNameIsNotTaken) {
-  TM_NEEDS_COMPILER();
   const ScratchFolder folder, other;
-  KernelCache(folder.path()).find_or_compile(source, hopper);
-  KernelCache(other.path()).find_or_compile(source, {8, 0});
+  KernelCache(folder.path(), pretended).find_or_compile(source, hopper);
+  KernelCache(other.path(), pretended).find_or_compile(source, {8, 0});
   const std::string entry = files_in(folder.path())[0];
   set_bytes(entry, bytes_of_file(files_in(other.path())[0]));
-  KernelCache cache(folder.path());
+  KernelCache cache(folder.path(), pretended);
   cache.find_or_compile(source, hopper);
   EXPECT_EQ(cache.counts().damaged, 1);
 }
 
 TEST(KernelCache, LinksAndFoldersInTheWayAreNotFollowed) {
-  TM_NEEDS_COMPILER();
   const ScratchFolder folder;
-  const std::string right = *KernelCache(folder.path()).find_or_compile(source, hopper);
+  const std::string right = *KernelCache(folder.path(), pretended).find_or_compile(source, hopper);
   const std::string entry = files_in(folder.path())[0];
   std::filesystem::remove(entry);
   const std::string elsewhere = folder.write("elsewhere", "not a kernel");
   std::filesystem::create_symlink(elsewhere, entry);
-  EXPECT_EQ(*KernelCache(folder.path()).find_or_compile(source, hopper), right);
+  EXPECT_EQ(*KernelCache(folder.path(), pretended).find_or_compile(source, hopper), right);
   EXPECT_EQ(folder.read("elsewhere"), "not a kernel");
 
   std::filesystem::remove(entry);
   std::filesystem::create_directory(entry);
-  KernelCache cache(folder.path());
+  KernelCache cache(folder.path(), pretended);
   EXPECT_EQ(*cache.find_or_compile(source, hopper), right);
   EXPECT_EQ(cache.counts().unwritten, 1);
   EXPECT_THAT(cache.problem(), HasSubstr("was not kept"));
 }
 
 TEST(KernelCache, WhereNothingCanBeKeptKernelsAreCompiledAllTheSame) {
-  TM_NEEDS_COMPILER();
   const ScratchFolder folder;
   const std::string file = folder.write("file", "");
   for (const std::string& path : {std::string("/proc/no/such"), file, file + "/below"}) {
-    KernelCache cache(path);
+    KernelCache cache(path, pretended);
     EXPECT_FALSE(cache.find_or_compile(source, hopper)->empty());
     EXPECT_EQ(cache.counts().unwritten, 1) << path;
     EXPECT_THAT(cache.problem(), HasSubstr(path));
   }
-  KernelCache off("");
+  KernelCache off("", pretended);
   EXPECT_FALSE(off.find_or_compile(source, hopper)->empty());
   EXPECT_EQ(off.counts().unwritten, 0);
   EXPECT_EQ(off.problem(), "");
 }
 
 TEST(KernelCache, AFolderThatGoesAwayMeanwhileIsNoError) {
-  TM_NEEDS_COMPILER();
   const ScratchFolder folder;
   const std::string path = folder.path("gone");
-  KernelCache cache(path);
+  KernelCache cache(path, pretended);
   std::filesystem::remove_all(path);
   EXPECT_FALSE(cache.find_or_compile(source, hopper)->empty());
   EXPECT_EQ(cache.counts().unwritten, 1);
 }
 
 TEST(KernelCache, ManyThreadsAndCachesOfOneFolderAgree) {
-  TM_NEEDS_COMPILER();
   const ScratchFolder folder;
-  KernelCache one(folder.path()), two(folder.path());
+  KernelCache one(folder.path(), pretended), two(folder.path(), pretended);
   std::vector<std::string> got(4);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < got.size(); ++t) {
@@ -192,7 +191,27 @@ TEST(KernelCache, ManyThreadsAndCachesOfOneFolderAgree) {
   for (std::thread& thread : threads) thread.join();
   for (const std::string& binary : got) EXPECT_EQ(binary, got[0]);
   EXPECT_EQ(files_in(folder.path()).size(), 1u);
-  EXPECT_EQ(*KernelCache(folder.path()).find_or_compile(source, hopper), got[0]);
+  EXPECT_EQ(*KernelCache(folder.path(), pretended).find_or_compile(source, hopper), got[0]);
+}
+
+TEST(KernelCache, WhatDoesNotCompileIsNotKept) {
+  const ScratchFolder folder;
+  KernelCache cache(folder.path(), [](const std::string&, const Architecture&) -> std::string {
+    throw std::runtime_error("no");
+  });
+  EXPECT_THROW(cache.find_or_compile(source, hopper), std::runtime_error);
+  EXPECT_EQ(cache.counts().compiled, 0);
+  EXPECT_TRUE(folder.empty());
+}
+
+TEST(KernelCache, KeepsWhatNvrtcMakes) {
+  TM_NEEDS_COMPILER();
+  const ScratchFolder folder;
+  const std::string binary = *KernelCache(folder.path()).find_or_compile(source, hopper);
+  EXPECT_EQ(binary, compile(source, hopper));
+  KernelCache again(folder.path());
+  EXPECT_EQ(*again.find_or_compile(source, hopper), binary);
+  EXPECT_EQ(again.counts().from_disk, 1);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "tidemark/autodiff/residuals.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/engine/form_search.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/ops/custom/custom.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/tidemark.h"

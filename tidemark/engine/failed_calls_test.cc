@@ -8,6 +8,7 @@
 #include "tidemark/ops/registry.h"
 #include "tidemark/tidemark.h"
 #include "tidemark/trace/storage.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "tidemark/ops/custom/custom.h"
 #include "tidemark/tidemark.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark {
 namespace {

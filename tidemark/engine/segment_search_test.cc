@@ -7,6 +7,7 @@
 #include "tidemark/ops/custom/custom.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/tidemark.h"
+#include "tidemark/trace/trace.h"
 
 namespace tidemark {
 namespace {

@@ -97,6 +97,8 @@ TEST(Peaks, OfAGptWithATiedTableHoldItsGradientOnceBesideThatOfALayer) {
   for (const bool least : {false, true}) {
     expect_one_layer(planned_for(AdamW{}, gpt, of, tokens, tokens, least), 3, gpt, bytes_of(gpt.blocks[0]),
                      table);
+    expect_one_layer(planned_for(AdamW8bit{}, gpt, of, tokens, tokens, least), 1.6, gpt,
+                     bytes_of(gpt.blocks[0]), table);
   }
 }
 TEST(Peaks, OfLanguageModelsWithTwoTablesHoldTheGradientOfOne) {
@@ -105,6 +107,7 @@ TEST(Peaks, OfLanguageModelsWithTwoTablesHoldTheGradientOfOne) {
   const std::int64_t table = llama.token_table.type().bytes();
   const auto of = next_token_loss<Llama>;
   expect_one_layer(planned_for(AdamW{}, llama, of, tokens_type(), tokens_type()), 3, llama, table);
+  expect_one_layer(planned_for(AdamW8bit{}, llama, of, tokens_type(), tokens_type()), 1.6, llama, table);
 }
 TEST(Peaks, OfImageModelsHoldTheGradientOfALayer) {
   const Tensor images = Tensor::of_type({DType::f32, {2, 3, 32, 32}}),

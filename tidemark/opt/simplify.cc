@@ -59,6 +59,9 @@ Graph simplify(const Graph& graph, const KnownOps& ops, const Rules& rules) {
       rewriter.map(node.results[0], *site.replacement);
     } else {
       rewriter.append(NodeId(i), std::move(site.node));
+      if (site.name.empty()) continue;
+      std::string& name = rewriter.target()[rewriter.image(node.results[0])].name;
+      if (name.empty()) name = std::move(site.name);
     }
   }
   return rewriter.finish();

@@ -30,7 +30,10 @@ bool transpose_twice(Site& s) {
 // Outer and inner of the same op, where the outer's attributes alone fix the result.
 bool skip_inner(Site& s) {
   const Node* inner = s.made_by(s.operand(0), s.node.op);
-  return inner && s.become(s.node.op, {inner->operands[0]}, s.node.attrs);
+  if (!inner) return false;
+  // The same elements go by the same name: a report would not find a gradient that lost it.
+  if (s.graph.type(s.operand(0)).count() == s.type().count()) s.name = s.graph[s.operand(0)].name;
+  return s.become(s.node.op, {inner->operands[0]}, s.node.attrs);
 }
 
 bool slice_all(Site& s) {

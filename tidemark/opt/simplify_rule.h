@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "tidemark/opt/known_ops.h"
@@ -16,6 +17,7 @@ struct Site {
   Node node;
   std::vector<Type> types;  // of the results
   std::optional<ValueId> replacement = {};
+  std::string name = {};  // for the result, where it has none of its own
 
   ValueId operand(std::size_t i) const { return node.operands[i]; }
   const Type& type() const { return types[0]; }

@@ -289,6 +289,16 @@ TEST(Simplify, KeepsNamesLinesAndInputs) {
   })"));
 }
 
+TEST(Simplify, ReshapesThatBecomeOneKeepTheNameOfTheFirst) {
+  const Graph graph = graph_from(R"(graph(%x: f32[6]) -> (f32[3,2]) {
+    %g = reshape(%x) {shape = [2, 3]} : f32[2,3]
+    %1 = reshape(%g) {shape = [3, 2]} : f32[3,2]
+    return %1
+  })");
+  const Graph after = simplified(graph);
+  EXPECT_EQ(after[after.outputs()[0]].name, "g");
+}
+
 TEST(Simplify, WorksInsideRegions) {
   const Graph graph = graph_from(R"(graph(%x: f32[]) -> (f32[]) {
     %y = toy_loop(%x) [graph(%i: f32[]) -> (f32[]) { %a = neg(%i) : f32[] %b = neg(%a) : f32[] return %b }] : f32[]

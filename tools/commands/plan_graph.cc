@@ -86,8 +86,10 @@ Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
     const auto role = static_cast<PeakRole>(r);
     json["peak_holds"][std::string(name_of(role))] = split.of(role);
   }
-  json["gradients"] = {
-      {"bytes", split.all_gradients}, {"at_once", split.most_gradients}, {"all_needed", split.all_needed}};
+  json["gradients"] = {{"bytes", split.all_gradients},
+                       {"at_once", split.most_gradients},
+                       {"with_state", split.most_learned()},
+                       {"all_needed", split.all_needed}};
   json["lanes"] = Json::array();
   for (const Lane& lane : plan.lanes) json["lanes"].push_back(lane.name);
   json["choices"] = {{"recompute", repeats(plan)},

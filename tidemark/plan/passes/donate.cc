@@ -74,7 +74,10 @@ class Matching {
     std::vector<Found> found;
     for (std::size_t i = 0; i < receivers_.size(); ++i) {
       std::vector<Link> links{{receivers_[i], 0, 0}};
-      for (std::size_t at = 0; at < links.size() && links.size() < longest_search; ++at) {
+      std::size_t branches = 0;
+      for (std::size_t at = 0; at < links.size(); ++at) {
+        if (links.size() >= longest_chain || branches >= most_branches) break;
+        const std::size_t known = links.size();
         const ValueId value = links[at].value;
         const Node& node = graph_[producer(value)];
         if (!draft_.target->facts(*node.op).in_place) continue;
@@ -97,6 +100,7 @@ class Matching {
           }
           found.push_back(std::move(pair));
         }
+        branches += std::max(links.size(), known + 1) - known - 1;
       }
     }
     std::ranges::stable_sort(found, {}, [](const Found& f) { return std::tuple(f.depth, f.receiver); });
@@ -133,7 +137,9 @@ class Matching {
   bool taken(ValueId donor) const { return taken_[donor.index]; }
   void take(ValueId donor) { taken_[donor.index] = true; }
 
-  static constexpr std::size_t longest_search = 64;  // values looked at per output
+  // Values looked at per output: a large table is updated in a hundred pieces, each written over the one
+  // before; where ways part, only so many are followed.
+  static constexpr std::size_t longest_chain = 4096, most_branches = 64;
   Draft& draft_;
   const Graph& graph_;
   std::vector<std::vector<NodeId>> readers_;

@@ -219,6 +219,18 @@ TEST(Pipeline, UpdatesADonatedInputInPlaceAlongAChain) {
   EXPECT_EQ(plan.arena_bytes, 16 * 64);  // the gradient alone
 }
 
+// As the update of a large table, a piece at a time.
+TEST(Pipeline, UpdatesADonatedInputInPlaceAlongAChainOfHundreds) {
+  Sketch s;
+  const Var p = s.input(16, 64, "p", true), g = s.node({p}, 16);
+  Var next = p;
+  for (int piece = 0; piece < 300; ++piece) next = s.over({next, s.rows(g, piece % 16, piece % 16 + 1)});
+  s.output(next);
+  const Plan plan = make_plan(s.graph, test_target());
+  EXPECT_EQ(plan.outputs[0].buffer, BufferId(0));
+  EXPECT_EQ(plan.arena_bytes, 16 * 64);  // the gradient alone
+}
+
 TEST(Pipeline, WritesAnOutputIntoADonatedInputThatIsDead) {
   Sketch s;
   const Var p = s.input(16, 64, "p", true);

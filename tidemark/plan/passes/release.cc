@@ -1,87 +1,18 @@
 // Release: updates of donated memory run as soon as what they read is there. The order keeps the peak low,
 // and below the peak nothing tells one order from another: all gradients might wait for updates at the end.
 // And the order counts runs by themselves, whose updates take memory for their parts; in kernels they do not,
-// and then the peak can be where gradients wait. What moves is an update as a whole: runs that may be one
-// kernel and whose results end in donated memory.
+// and then the peak can be where gradients wait. What moves is an update as a whole (updates.h).
 #include <algorithm>
 #include <numeric>
 
 #include "tidemark/plan/passes/draft_model.h"
 #include "tidemark/plan/passes/passes.h"
+#include "tidemark/plan/passes/updates.h"
 #include "tidemark/solve/at.h"
 #include "tidemark/solve/order/search.h"
 
 namespace tidemark {
 namespace {
-
-constexpr std::int64_t small_bytes = 64;  // rates and counts, that many updates share
-
-// The updates of a model: sets of tasks that run together.
-class Updates {
- public:
-  // `joins`: may be part of a kernel; `small`: makes no more than rates and counts.
-  Updates(const OrderModel& model, const std::vector<bool>& joins, const std::vector<bool>& small)
-      : model_(model), update_of_(tasks(), -1) {
-    std::vector<bool> member(tasks(), false);
-    free_.assign(tasks(), false);
-    std::vector<int> order = topological();
-    for (const int t : order) {
-      free_[at(t)] =
-          small[at(t)] && std::ranges::all_of(model.before[t], [&](int b) { return free_[at(b)]; });
-    }
-    std::vector<int> root(tasks());
-    std::iota(root.begin(), root.end(), 0);
-    const auto find = [&](int t) {
-      while (root[at(t)] != t) t = root[at(t)] = root[at(root[at(t)])];
-      return t;
-    };
-    for (const int t : std::vector<int>(order.rbegin(), order.rend())) {
-      // Nothing but its update waits for a member: what a backward pass goes on with is none, so that an
-      // update can run as a whole.
-      const bool kept = std::ranges::any_of(model.makes[t], [&](int i) { return model.pinned[at(i)]; });
-      const bool last = !kept && std::ranges::all_of(model.after[t], [&](int a) { return member[at(a)]; });
-      member[at(t)] = last && joins[at(t)] && !small[at(t)];
-      if (!member[at(t)]) continue;
-      for (const int a : model.after[t]) root[at(find(t))] = find(a);
-    }
-    for (const int t : order) {
-      if (!member[at(t)]) continue;
-      int& number = update_of_[at(find(t))];
-      if (number < 0) {
-        number = static_cast<int>(members_.size());
-        members_.emplace_back();
-      }
-      update_of_[at(t)] = number;
-      members_[at(number)].push_back(t);
-    }
-  }
-
-  std::size_t count() const { return members_.size(); }
-  int of(int task) const { return update_of_[at(task)]; }                             // -1: none
-  const std::vector<int>& members(int update) const { return members_[at(update)]; }  // each behind its own
-  bool is_free(int task) const { return free_[at(task)]; }  // small, and made of nothing that is not
-
- private:
-  std::size_t tasks() const { return at(model_.tasks); }
-  std::vector<int> topological() const {
-    std::vector<int> waiting(tasks()), order;
-    for (int t = 0; t < model_.tasks; ++t) {
-      waiting[at(t)] = static_cast<int>(model_.before[t].size());
-      if (waiting[at(t)] == 0) order.push_back(t);
-    }
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      for (const int a : model_.after[order[k]]) {
-        if (--waiting[at(a)] == 0) order.push_back(a);
-      }
-    }
-    return order;
-  }
-
-  const OrderModel& model_;
-  std::vector<int> update_of_;
-  std::vector<std::vector<int>> members_;
-  std::vector<bool> free_;
-};
 
 // An order in the making, and the bytes alive behind what has run.
 class Playing {
@@ -134,76 +65,72 @@ class Playing {
   TaskOrder order_;
 };
 
+// How far updates may change the order that was given.
+enum class Moves {
+  // The tasks of an update that cannot run early go to the last of them: they are one kernel, mostly, and
+  // what they make in between takes memory. Rates run when the first update asks for them.
+  freely,
+  // They stay; rates run when they are asked for.
+  with_rates,
+  // All of them stay, and so do rates: no run comes later than it was, and no load can rise.
+  only_earlier,
+};
+
 // The tasks in their order, but for updates: each runs when what it reads is there and it does not lift the
-// load above `limit`, at the latest where its last task was.
-TaskOrder with_early_updates(const OrderModel& model, const Updates& updates, std::int64_t limit) {
-  std::vector<int> missing(updates.count(), 0), members_left(updates.count(), 0);
-  std::vector<std::vector<int>> waits_for(at(model.tasks));  // per task: updates
-  for (std::size_t u = 0; u < updates.count(); ++u) {
-    members_left[u] = static_cast<int>(updates.members(static_cast<int>(u)).size());
-    for (const int t : updates.members(static_cast<int>(u))) {
-      for (const int b : model.before[t]) {
-        if (updates.of(b) == static_cast<int>(u) || updates.is_free(b)) continue;
-        ++missing[u];
-        waits_for[at(b)].push_back(static_cast<int>(u));
+// load above `limit`.
+class EarlyUpdates {
+ public:
+  EarlyUpdates(const OrderModel& model, const Updates& updates, std::int64_t limit, Moves moves)
+      : model_(model),
+        updates_(updates),
+        limit_(limit),
+        moves_(moves),
+        playing_(model),
+        missing_(updates.count(), 0),
+        left_(updates.count(), 0),
+        lift_(updates.count(), 0),
+        waits_for_(at(model.tasks)) {
+    for (int u = 0; u < static_cast<int>(updates.count()); ++u) {
+      left_[at(u)] = static_cast<int>(updates.members(u).size());
+      for (const int t : updates.members(u)) {
+        for (const int b : model.before[t]) {
+          if (updates.of(b) == u || comes_when_asked(b)) continue;
+          ++missing_[at(u)];
+          waits_for_[at(b)].push_back(u);
+        }
       }
+      if (missing_[at(u)] == 0) ready_.push_back(u);
     }
   }
-  Playing playing(model);
-  std::vector<int> ready;                              // updates
-  std::vector<std::int64_t> lift(updates.count(), 0);  // by how much it was too high for what was resident
-  const auto note_done = [&](int task) {
-    for (const int u : waits_for[at(task)]) {
-      if (--missing[at(u)] == 0) ready.push_back(u);
-    }
-  };
-  // What it needs of free tasks, then its own.
-  const auto whole = [&](int update) {
-    std::vector<int> tasks, needed;
-    const auto need = [&](const auto& self, int t) -> void {
-      if (playing.done(t) || std::ranges::count(needed, t) > 0) return;
-      for (const int b : model.before[t]) self(self, b);
-      needed.push_back(t);
-    };
-    for (const int t : updates.members(update)) {
-      for (const int b : model.before[t]) {
-        if (updates.is_free(b)) need(need, b);
+
+  TaskOrder order() {
+    std::vector<int> to_come = left_;  // per update: its tasks in the given order
+    for (int t = 0; t < model_.tasks; ++t) {
+      const int u = updates_.of(t);
+      if (u >= 0 && moves_ == Moves::freely) {
+        if (--to_come[at(u)] == 0 && left_[at(u)] > 0) run_update(u, true);
+      } else if (!playing_.done(t)) {
+        playing_.run(std::span(&t, 1));
+        note_done(t);
       }
+      run_what_is_ready();
     }
-    tasks = needed;
-    tasks.insert(tasks.end(), updates.members(update).begin(), updates.members(update).end());
-    return tasks;
-  };
-  const auto run_update = [&](int update, bool always) {
-    const std::int64_t before = playing.resident();
-    if (before + lift[at(update)] > limit && !always) return false;
-    const std::vector<int> tasks = whole(update);
-    const std::int64_t most = playing.run(tasks);
-    if (most > limit && !always) {
-      playing.take_back(tasks);
-      lift[at(update)] = most - before;
-      return false;
-    }
-    for (const int t : tasks) note_done(t);
-    return true;
-  };
-  for (std::size_t u = 0; u < updates.count(); ++u) {
-    if (missing[u] == 0) ready.push_back(static_cast<int>(u));
+    return playing_.order();
   }
-  for (int t = 0; t < model.tasks; ++t) {
-    if (const int u = updates.of(t); u >= 0) {
-      if (--members_left[at(u)] == 0 && !playing.done(t)) {
-        std::erase(ready, u);
-        run_update(u, true);
-      }
-    } else if (!playing.done(t)) {
-      playing.run(std::span(&t, 1));
-      note_done(t);
+
+ private:
+  bool comes_when_asked(int task) const { return moves_ != Moves::only_earlier && updates_.is_free(task); }
+  void note_done(int task) {
+    if (const int u = updates_.of(task); u >= 0) --left_[at(u)];
+    for (const int u : waits_for_[at(task)]) {
+      if (--missing_[at(u)] == 0) ready_.push_back(u);
     }
-    for (std::size_t k = 0; k < ready.size();) {
-      const int u = ready[k];
-      if (playing.done(updates.members(u).front())) {
-        ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+  void run_what_is_ready() {
+    for (std::size_t k = 0; k < ready_.size();) {
+      const int u = ready_[k];
+      if (left_[at(u)] == 0) {
+        ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(k));
       } else if (run_update(u, false)) {
         k = 0;  // what it made may be what another waits for
       } else {
@@ -211,18 +138,73 @@ TaskOrder with_early_updates(const OrderModel& model, const Updates& updates, st
       }
     }
   }
-  return playing.order();
-}
-
-// Results in donated memory count too, though the order's model has no items for them.
-std::vector<bool> makes_little(const Draft& draft) {
-  std::vector<bool> little;
-  for (const Execution& execution : draft.executions) {
-    const auto& results = (*draft.graph)[execution.node].results;
-    little.push_back(
-        std::ranges::all_of(results, [&](ValueId v) { return draft.graph->type(v).bytes() <= small_bytes; }));
+  // The rates it asks for, then its own tasks that have not run.
+  enum class Order { graph, given };
+  std::vector<int> whole(int update, Order order) const {
+    std::vector<int> tasks;
+    const auto need = [&](const auto& self, int t) -> void {
+      if (playing_.done(t) || std::ranges::count(tasks, t) > 0) return;
+      for (const int b : model_.before[t]) self(self, b);
+      tasks.push_back(t);
+    };
+    for (const int t : updates_.members(update)) {
+      for (const int b : model_.before[t]) {
+        if (comes_when_asked(b)) need(need, b);
+      }
+    }
+    const auto rates = static_cast<std::ptrdiff_t>(tasks.size());
+    std::ranges::copy_if(updates_.members(update), std::back_inserter(tasks),
+                         [&](int t) { return !playing_.done(t); });
+    if (order == Order::given) std::sort(tasks.begin() + rates, tasks.end());
+    return tasks;
   }
-  return little;
+  bool run_update(int update, bool always) {
+    const std::int64_t before = playing_.resident();
+    if (before + lift_[at(update)] > limit_ && !always) return false;
+    std::int64_t lowest = 0;
+    std::vector<int> best;
+    for (const Order order : {Order::graph, Order::given}) {
+      std::vector<int> tasks = whole(update, order);
+      const std::int64_t most = playing_.run(tasks);
+      if (most <= limit_) {
+        for (const int t : tasks) note_done(t);
+        return true;
+      }
+      playing_.take_back(tasks);
+      if (best.empty() || most < lowest) lowest = most, best = std::move(tasks);
+    }
+    lift_[at(update)] = lowest - before;
+    if (!always) return false;
+    playing_.run(best);
+    for (const int t : best) note_done(t);
+    return true;
+  }
+
+  const OrderModel& model_;
+  const Updates& updates_;
+  const std::int64_t limit_;
+  const Moves moves_;
+  Playing playing_;
+  std::vector<int> missing_, left_;          // per update: tasks that it waits for; its own that have not run
+  std::vector<std::int64_t> lift_;           // by how much it was too high for what was resident
+  std::vector<std::vector<int>> waits_for_;  // per task: updates
+  std::vector<int> ready_;                   // updates
+};
+
+// Updates before the peak keep rates alive at it that were made behind it. They may lift it by what they
+// take, some hundred bytes, where that is next to nothing and within the budget: else all gradients would
+// wait.
+std::int64_t room_for_rates(const Draft& draft, const OrderModel& model, const Updates& updates,
+                            std::int64_t peak) {
+  constexpr std::int64_t next_to_nothing = 1 << 16;  // a part of the peak
+  std::int64_t bytes = 0;
+  for (int t = 0; t < model.tasks; ++t) {
+    if (!updates.is_free(t)) continue;
+    for (const int i : model.makes[t]) bytes += model.size[at(i)];
+  }
+  bytes = std::min(bytes, peak / next_to_nothing);
+  if (draft.arena_budget >= 0) bytes = std::min(bytes, std::max<std::int64_t>(0, draft.arena_budget - peak));
+  return bytes;
 }
 
 }  // namespace
@@ -232,17 +214,26 @@ Draft release(Draft draft) {
   const std::vector<bool> joins = may_join(draft);
   if (asked || joins.empty()) return draft;
   const OrderModel model = order_model_of(draft);
-  const Updates updates(model, joins, makes_little(draft));
+  const Updates updates(draft, model, joins);
   if (updates.count() == 0) return draft;
   TaskOrder given(at(model.tasks));
   std::iota(given.begin(), given.end(), 0);
-  const std::int64_t limit = loads_of(model, given).peak;
-  const TaskOrder early = with_early_updates(model, updates, limit);
-  if (!is_valid_order(model, early) || loads_of(model, early).peak > limit) return draft;
-  std::vector<Execution> executions;
-  executions.reserve(draft.executions.size());
-  for (const int t : early) executions.push_back(std::move(draft.executions[at(t)]));
-  draft.executions = std::move(executions);
+  const std::int64_t peak = loads_of(model, given).peak;
+  const std::int64_t lifted = peak + room_for_rates(draft, model, updates, peak);
+  const bool within_budget = draft.arena_budget >= 0;
+  for (const auto& [moves, limit] :
+       {std::pair(Moves::freely, peak), std::pair(Moves::freely, lifted),
+        std::pair(Moves::with_rates, lifted), std::pair(Moves::only_earlier, peak)}) {
+    // Rates in the midst of what runs again stand in the way of searches that go on from here.
+    if (within_budget && moves == Moves::with_rates) continue;
+    const TaskOrder early = EarlyUpdates(model, updates, limit, moves).order();
+    if (!is_valid_order(model, early) || loads_of(model, early).peak > limit) continue;
+    std::vector<Execution> executions;
+    executions.reserve(draft.executions.size());
+    for (const int t : early) executions.push_back(std::move(draft.executions[at(t)]));
+    draft.executions = std::move(executions);
+    break;
+  }
   return draft;
 }
 

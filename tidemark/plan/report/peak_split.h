@@ -34,6 +34,10 @@ struct PeakSplit {
   int gradients = 0;
   std::int64_t all_gradients = 0, most_gradients = 0;
   bool all_needed = false;  // an update depends on several of them: a norm over all, a loss scale
+  // Parameters, moments and gradients when they are most: the first two are there throughout.
+  std::int64_t most_learned() const {
+    return of(PeakRole::parameters) + of(PeakRole::moments) + most_gradients;
+  }
 };
 PeakSplit peak_split(const Graph& graph, const Plan& plan);
 

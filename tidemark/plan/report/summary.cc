@@ -108,9 +108,16 @@ std::string describe(const PeakSplit& split) {
   return text;
 }
 std::string describe_gradients(const PeakSplit& split) {
-  return fmt::format("{} of {} at once{}", bytes(split.most_gradients), bytes(split.all_gradients),
-                     split.all_needed ? ": every update needs all of them (a norm over all, a loss scale)"
-                                      : ", each until its parameter's update");
+  std::string text =
+      fmt::format("{} of {} at once{}", bytes(split.most_gradients), bytes(split.all_gradients),
+                  split.all_needed ? ": every update needs all of them (a norm over all, a loss scale)"
+                                   : ", each until its parameter's update");
+  if (const std::int64_t parameters = split.of(PeakRole::parameters); parameters > 0) {
+    text += fmt::format("; with parameters and moments {}, {:.2f} times the parameters",
+                        bytes(split.most_learned()),
+                        static_cast<double>(split.most_learned()) / static_cast<double>(parameters));
+  }
+  return text;
 }
 
 struct Counts {
