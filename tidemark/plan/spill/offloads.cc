@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tidemark/ir/graph.h"
 #include "tidemark/solve/at.h"
 
 namespace tidemark {
