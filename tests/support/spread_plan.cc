@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tidemark/base/check.h"
+#include "tidemark/ir/graph.h"
 
 namespace tidemark::testing {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/engine/program.h"
 #include "tidemark/ir/graph.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/nn/training_step.h"

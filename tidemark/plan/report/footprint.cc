@@ -8,6 +8,7 @@
 #include "tidemark/base/check.h"
 #include "tidemark/ir/graph.h"
 #include "tidemark/ir/target.h"
+#include "tidemark/plan/plan.h"
 #include "tidemark/solve/pack/pack.h"
 
 namespace tidemark {
