@@ -23,6 +23,7 @@
 #include "tidemark/nn/mlp.h"
 #include "tidemark/schedule/store/checksum.h"
 #include "tidemark/tidemark.h"
+#include "tidemark/trace/storage.h"
 
 namespace td = tidemark;
 
