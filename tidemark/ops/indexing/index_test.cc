@@ -39,11 +39,11 @@ std::vector<double> result(const Op& op, const std::vector<Literal>& operands, c
 
 TEST(Take, SelectsSlicesAndTakeAddPutsThemBack) {
   const Literal x = f32s({3, 2}, {1, 2, 3, 4, 5, 6});
-  EXPECT_THAT(result(op::take, {x, indices({2}, {2, 0})}, AxisAttrs{0}), ElementsAre(5, 6, 1, 2));
-  EXPECT_THAT(result(op::take, {x, indices({1, 3}, {1, 0, 1}, DType::i32)}, AxisAttrs{1}),
+  EXPECT_THAT(result(op::take, {x, indices({2}, {2, 0})}, TakeAttrs{0}), ElementsAre(5, 6, 1, 2));
+  EXPECT_THAT(result(op::take, {x, indices({1, 3}, {1, 0, 1}, DType::i32)}, TakeAttrs{1}),
               ElementsAre(2, 1, 2, 4, 3, 4, 6, 5, 6));
-  EXPECT_THAT(result(op::take, {x, indices({}, {1})}, AxisAttrs{0}), ElementsAre(3, 4));
-  EXPECT_THAT(result(op::take, {x, indices({0}, {})}, AxisAttrs{0}), ElementsAre());
+  EXPECT_THAT(result(op::take, {x, indices({}, {1})}, TakeAttrs{0}), ElementsAre(3, 4));
+  EXPECT_THAT(result(op::take, {x, indices({0}, {})}, TakeAttrs{0}), ElementsAre());
   EXPECT_THAT(result(op::take_add, {x, indices({3}, {3, 0, 3})}, TakeAddAttrs{0, 4}),
               ElementsAre(3, 4, 0, 0, 0, 0, 6, 8));
   EXPECT_THAT(result(op::take_add, {f32s({0, 2}, {}), indices({0}, {})}, TakeAddAttrs{0, 2}),
@@ -101,7 +101,7 @@ TEST(OneHot, MarksTheIndexAlongANewDimension) {
 TEST(Index, GivesTheSameBitsForEveryDtypeAndThreadCount) {
   for (DType dtype : number_dtypes) {
     expect_same_every_way(op::take, {counting(dtype, {2, 40, 33}), spread_indices({5, 7}, 40)},
-                          pack(AxisAttrs{1}));
+                          pack(TakeAttrs{1}));
     expect_same_every_way(op::take_add, {counting(dtype, {2, 35, 33}), spread_indices({35}, 9)},
                           pack(TakeAddAttrs{1, 9}));
     expect_same_every_way(op::take_add,
@@ -168,9 +168,9 @@ TEST(Index, OutOfRangeNamesValuePositionAndLine) {
   };
   const Literal x = f32s({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_THAT(
-      message(op::take, {x, indices({2, 2}, {0, 1, 1, 2})}, pack(AxisAttrs{0})),
+      message(op::take, {x, indices({2, 2}, {0, 1, 1, 2})}, pack(TakeAttrs{0})),
       HasSubstr("take: the index 2 at (1, 1) of the indices is outside of the 2 positions there are"));
-  EXPECT_THAT(message(op::take, {x, indices({1}, {-1})}, pack(AxisAttrs{0})),
+  EXPECT_THAT(message(op::take, {x, indices({1}, {-1})}, pack(TakeAttrs{0})),
               HasSubstr("negative indices do not count from the end"));
   EXPECT_THAT(message(op::gather, {x, indices({2, 1}, {0, 3})}, pack(AxisAttrs{1})),
               HasSubstr("the index 3 at (1, 0)"));
