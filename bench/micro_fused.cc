@@ -14,7 +14,6 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/stopwatch.h"
-#include "tidemark/engine/program.h"
 #include "tidemark/kernel/fused.h"
 #include "tidemark/ops/scalar/elementwise_tiles.h"
 

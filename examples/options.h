@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "tidemark/base/bytes.h"
-#include "tidemark/engine/program.h"
 
 class Options {
  public:
