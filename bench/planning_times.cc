@@ -14,7 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tidemark/engine/program.h"
 #include "tidemark/nn/losses.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/tidemark.h"

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "tidemark/autodiff/lower_loops.h"
-#include "tidemark/engine/program.h"
 #include "tidemark/ops/cpu_target.h"
 
 namespace tidemark {
