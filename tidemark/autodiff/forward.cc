@@ -1,5 +1,7 @@
 #include "tidemark/autodiff/forward.h"
 
+#include <memory>
+
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/reverse.h"
 #include "tidemark/base/error.h"

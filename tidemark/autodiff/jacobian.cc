@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tidemark/autodiff/forward.h"
+#include "tidemark/autodiff/reverse.h"
 #include "tidemark/autodiff/vmap/map_graph.h"
 #include "tidemark/ops/control/loop.h"
 #include "tidemark/ops/movement/movement.h"

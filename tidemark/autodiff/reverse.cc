@@ -1,5 +1,7 @@
 #include "tidemark/autodiff/reverse.h"
 
+#include <memory>
+
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/forward.h"
 #include "tidemark/autodiff/residuals.h"

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "tidemark/base/bytes.h"
 #include "tidemark/files/npy.h"
 
 namespace tidemark {

@@ -275,7 +275,7 @@ TensorRef window(const TensorRef& whole, const Dims& start, const Dims& step, co
   TensorRef part = whole;
   part.shape = shape;
   for (int i = 0; i < shape.rank(); ++i) {
-    part.data += start[i] * whole.strides[i] * size_of(whole.dtype);
+    if (part.data) part.data += start[i] * whole.strides[i] * size_of(whole.dtype);  // null: no elements
     part.strides[i] = whole.strides[i] * step[i];
   }
   return part;

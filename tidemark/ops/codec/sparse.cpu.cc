@@ -58,23 +58,31 @@ std::uint64_t bits_of(const U* x, std::int64_t count) {
 
 constexpr std::uint64_t all_set = ~std::uint64_t{0};
 
+// A packed form is bytes: one of several in a tensor may begin at any address, so its elements are copied.
+
 // Those elements, in order; returns where the next ones go. As many steps as there are.
 template <class U>
-U* pack_some(const U* x, std::uint64_t bits, U* to) {
-  if (bits == all_set) return std::copy_n(x, at_once, to);
-  for (; bits != 0; bits &= bits - 1) *to++ = x[std::countr_zero(bits)];
+std::byte* pack_some(const U* x, std::uint64_t bits, std::byte* to) {
+  if (bits == all_set) {
+    std::memcpy(to, x, at_once * sizeof(U));
+    return to + at_once * sizeof(U);
+  }
+  for (; bits != 0; bits &= bits - 1, to += sizeof(U)) std::memcpy(to, x + std::countr_zero(bits), sizeof(U));
   return to;
 }
 
 // Back to where they were; returns what comes next, never beyond `end`, whatever the bits are.
 template <class U>
-const U* unpack_some(const U* from, const U* end, std::uint64_t bits, std::int64_t count, U* x) {
-  if (bits == all_set && end - from >= at_once) {
-    std::copy_n(from, at_once, x);
-    return from + at_once;
+const std::byte* unpack_some(const std::byte* from, const std::byte* end, std::uint64_t bits,
+                             std::int64_t count, U* x) {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(U));
+  if (bits == all_set && end - from >= at_once * size) {
+    std::memcpy(x, from, at_once * sizeof(U));
+    return from + at_once * size;
   }
   std::fill_n(x, count, U(0));
-  for (; bits != 0 && from < end; bits &= bits - 1) x[std::countr_zero(bits)] = *from++;
+  for (; bits != 0 && from < end; bits &= bits - 1, from += size)
+    std::memcpy(x + std::countr_zero(bits), from, sizeof(U));
   return from;
 }
 
@@ -117,15 +125,16 @@ void run_to(const KernelArgs& args) {
            .where = args.where,
            .help = "give codec::sparse a larger share, or leave compress out"});
     }
-    U* packed = out.as<U>();
-    std::byte* bits = out.data + room * static_cast<std::int64_t>(sizeof(U));
+    constexpr auto size = static_cast<std::int64_t>(sizeof(U));
+    std::byte* packed = out.data;
+    std::byte* bits = packed + room * size;
     // One more task: the room that is left.
     args.pool->run(blocks + 1, [&](std::int64_t b) {
       if (b == blocks) {
-        std::memset(packed + kept, 0, static_cast<std::size_t>(room - kept) * sizeof(U));
+        std::memset(packed + kept * size, 0, static_cast<std::size_t>((room - kept) * size));
         return;
       }
-      U* to = packed + first[b];
+      std::byte* to = packed + first[b] * size;
       for_words(b, [&](std::int64_t w, std::int64_t i) {
         to = pack_some(x + i, words[w], to);
         std::memcpy(bits + 8 * w, &words[w],
@@ -151,9 +160,10 @@ void run_from(const KernelArgs& args) {
   });
   add_up(first, blocks);
   with_word(size_of(out.dtype), [&]<class U>() {
-    const U *packed = in.as<U>(), *end = packed + room;
+    constexpr auto size = static_cast<std::int64_t>(sizeof(U));
+    const std::byte *packed = in.data, *end = packed + room * size;
     args.pool->run(blocks, [&](std::int64_t b) {
-      const U* from = packed + std::min(first[b], room);
+      const std::byte* from = packed + std::min(first[b], room) * size;
       for_words(b, [&](std::uint64_t word, std::int64_t i) {
         from = unpack_some(from, end, word, std::min(at_once, count - i), out.as<U>() + i);
       });
