@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tidemark/ir/op.h"
+
 namespace tidemark {
 
 bool is_in_place(const Plan& plan, std::size_t step, const Ref& out) {

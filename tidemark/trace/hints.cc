@@ -1,4 +1,6 @@
 #include "tidemark/trace/hints.h"
+
+#include "tidemark/trace/step_scope.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tidemark/base/check.h"
+#include "tidemark/ir/graph.h"
 #include "tidemark/solve/at.h"
 
 namespace tidemark {

@@ -1,6 +1,8 @@
 // Copies, changes of form and fetches: one value from one buffer to another, or to the host.
 #include "tidemark/plan/verify/verify_steps.h"
 
+#include "tidemark/ir/graph.h"
+
 namespace tidemark {
 
 void StepVerifier::play_transfer(std::size_t t) {
