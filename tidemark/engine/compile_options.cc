@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "tidemark/base/error.h"
-#include "tidemark/ir/graph.h"
+#include "tidemark/engine/program.h"
 #include "tidemark/solve/search_control.h"
 
 namespace tidemark {
