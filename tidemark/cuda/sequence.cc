@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tidemark/base/error.h"
+#include "tidemark/cuda/command_source.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
@@ -96,10 +97,10 @@ void Sequence::add(const Command& command) {
     fail(ErrorCode::no_kernel, {.what = "codes of values are not computed on CUDA", .where = command.where});
   }
   const Call& call = command.steps[0].call;
-  if (command.is_group || route_of(call) == Route::generated) return add_kernel(item, command);
+  if (has_kernel(command)) return add_kernel(item, command);
   add_places();
   switch (route_of(call)) {
-    case Route::product:
+    case Route::library:
       item.code = ProductCall{
           .product = std::make_unique<Product>(parts_.blas, *product_form(call), call.in.size() == 3),
           .added = call.in.size() == 3};
@@ -113,16 +114,8 @@ void Sequence::add(const Command& command) {
 }
 
 void Sequence::add_kernel(Item& item, const Command& command) {
-  std::vector<GroupStep> alone;
-  if (!command.is_group) {
-    GroupStep step{.call = command.steps[0].call, .in = {}, .out = {{GroupRef::result, 0}}};
-    for (std::size_t i = 0; i < step.call.in.size(); ++i)
-      step.in.push_back({GroupRef::operand, static_cast<int>(i)});
-    alone.push_back(std::move(step));
-  }
   const std::size_t number = items_.size() - 1;
-  const std::size_t kernel =
-      parts_.kernels.add(write_group(command.is_group ? std::span<const GroupStep>(command.steps) : alone));
+  const std::size_t kernel = parts_.kernels.add(write_command(command));
   item.code = KernelCall{kernel};
   const GroupKernel& text = parts_.kernels.text(kernel);
   const auto operands = static_cast<std::size_t>(text.operands),
