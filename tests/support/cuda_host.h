@@ -112,3 +112,32 @@ inline bool run_grid(long long blocks, int threads, bool barriers, bool descendi
 }  // namespace host
 
 inline void __syncthreads() { host::Block::wait(); }
+
+// Lanes of a warp look at each other's values. Here the whole block waits, so kernels keep to as many
+// exchanges in all warps of a block.
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int distance) {
+  static T values[1024];
+  const unsigned thread = threadIdx.x;
+  values[thread] = value;
+  host::Block::wait();
+  const T other = values[thread ^ static_cast<unsigned>(distance)];
+  host::Block::wait();
+  return other;
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, int distance) {
+  static T values[1024];
+  const unsigned thread = threadIdx.x, lane = thread % 32;
+  values[thread] = value;
+  host::Block::wait();
+  const T other =
+      lane < static_cast<unsigned>(distance) ? value : values[thread - static_cast<unsigned>(distance)];
+  host::Block::wait();
+  return other;
+}
+inline int atomicAdd(int* at, int value) {
+  const int before = *at;
+  *at = before + value;
+  return before;
+}
