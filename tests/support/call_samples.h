@@ -1,0 +1,119 @@
+// Calls of each family of kernels, and how near to the CPU's their results must be.
+#pragma once
+#include "tests/support/call_values.h"
+#include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/normalization/batch_norm.h"
+#include "tidemark/ops/normalization/cross_entropy.h"
+#include "tidemark/ops/normalization/group_norm.h"
+#include "tidemark/ops/normalization/layer_norm.h"
+#include "tidemark/ops/reduction/reduce.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark::testing {
+
+inline constexpr const Op* row_ops[] = {&op::softmax,           &op::softmax_grad,  &op::log_softmax,
+                                        &op::log_softmax_grad,  &op::layer_norm,    &op::layer_norm_grad,
+                                        &op::layer_norm_params, &op::rms_norm,      &op::rms_norm_grad,
+                                        &op::rms_norm_params,   &op::group_norm,    &op::group_norm_grad,
+                                        &op::group_norm_params, &op::batch_norm,    &op::batch_norm_grad,
+                                        &op::batch_norm_params, &op::cross_entropy, &op::cross_entropy_grad,
+                                        &op::reduce_logsumexp,  &op::reduce_var,    &op::attention_delta};
+
+// Sums are in another order than the CPU's; exponentials differ by a unit.
+inline Nearness row_nearness(const Op& op) {
+  if (&op == &op::softmax) return {.units = 16};
+  if (&op == &op::log_softmax || &op == &op::reduce_logsumexp || &op == &op::cross_entropy)
+    return {.units = 16, .floor = 1};
+  return {.units = 64, .of_largest = true};
+}
+
+inline Literal labels_below(std::int64_t classes, std::int64_t count) {
+  return random_literal(DType::i64, {count}, 5, 0, static_cast<double>(classes - 1));
+}
+
+// Rows of one element, of odd and even lengths, of those that fit into registers and those that do not; along
+// the last axis and others; strided where a kernel takes that.
+inline CallCases row_shapes(DType dtype) {
+  CallCases cases;
+  if (!is_float(dtype)) return cases;
+  const auto data = [&](const Shape& shape, std::uint64_t seed) {
+    return random_literal(dtype, shape, seed, -2, 2);
+  };
+  const auto statistic = [&](const Shape& shape, double low) {
+    return random_literal(dtype == DType::f64 ? DType::f64 : DType::f32, shape, 9, low, low + 1);
+  };
+  const auto add = [&](const Op& op, std::vector<Literal> operands, Attrs attrs,
+                       std::vector<Strides> strides = {}) {
+    cases.push_back(
+        std::make_unique<CallCase>(op, std::move(operands), std::move(attrs), std::move(strides)));
+  };
+  const Shape shapes[] = {{70, 1}, {9, 7}, {5, 768}, {3, 50257}, {2, 2050}, {2, 33000}};
+  for (const Shape& shape : shapes) {
+    const std::int64_t rows = shape[0], n = shape[1];
+    const Literal x = data(shape, 1), g = data(shape, 2), gain = data({n}, 3), bias = data({n}, 4);
+    const Literal mean = statistic({rows, 1}, -0.5), rstd = statistic({rows, 1}, 0.5);
+    add(op::softmax, {x}, pack(AxisAttrs{1}));
+    add(op::softmax_grad, {x, g}, pack(AxisAttrs{1}));
+    add(op::layer_norm, {x, gain, bias}, pack(LayerNormAttrs{}));
+    add(op::layer_norm_grad, {x, mean, rstd, gain, g}, pack(LayerNormAttrs{}));
+    add(op::cross_entropy, {x, labels_below(n, rows)}, pack(CrossEntropyAttrs{true, 0}));
+    const Literal logsumexp = statistic({rows}, 10), slope = statistic({rows}, -0.5);
+    add(op::cross_entropy_grad, {x, labels_below(n, rows), logsumexp, slope},
+        pack(CrossEntropyAttrs{true, 0}));
+    add(op::reduce_logsumexp, {x}, pack(ReduceAttrs{{1}, false}));
+    add(op::reduce_var, {x}, pack(ReduceAttrs{{1}, false}));
+  }
+  const Literal log_x = data({4, 500}, 1);
+  add(op::log_softmax, {log_x}, pack(AxisAttrs{1}));
+  add(op::log_softmax_grad, {log_x, data({4, 500}, 2)}, pack(AxisAttrs{1}));
+  add(op::rms_norm, {log_x, data({500}, 3)}, pack(LayerNormAttrs{}));
+  for (const Shape& shape : {Shape{300, 68}, Shape{5, 33}, Shape{17000, 4}}) {
+    const Literal x = data(shape, 1), g = data(shape, 2);
+    const Literal mean = statistic({shape[0], 1}, -0.5), rstd = statistic({shape[0], 1}, 0.5);
+    add(op::layer_norm_params, {x, mean, rstd, g}, pack(LayerNormAttrs{}));
+    add(op::rms_norm_params, {x, rstd, g}, pack(LayerNormAttrs{}));
+  }
+  // Columns.
+  add(op::softmax, {data({3, 40, 50}, 1)}, pack(AxisAttrs{1}));
+  add(op::softmax, {data({3, 5, 300}, 1)}, pack(AxisAttrs{1}));
+  add(op::log_softmax_grad, {data({40, 9}, 1), data({40, 9}, 2)}, pack(AxisAttrs{0}));
+  add(op::reduce_var, {data({300, 40}, 1)}, pack(ReduceAttrs{{0}, false}));
+  add(op::reduce_logsumexp, {data({6, 50, 7, 4}, 1)}, pack(ReduceAttrs{{0, 2}, false}));
+  add(op::reduce_var, {data({6, 50, 7, 4}, 1)}, pack(ReduceAttrs{{1, 3}, false}));
+  add(op::reduce_var, {data({0, 5}, 1)}, pack(ReduceAttrs{{0}, false}));
+  add(op::reduce_logsumexp, {data({5, 0}, 1)}, pack(ReduceAttrs{{1}, false}));
+  // Operands as they lie.
+  const Shape four = {2, 3, 5, 16};
+  add(op::attention_delta, {data(four, 1), data(four, 2)}, {});
+  add(op::attention_delta, {data(four, 1), data(four, 2)}, {}, {dense_strides(four), {240, 16, 48, 1}});
+  add(op::attention_delta, {data(four, 1), data(four, 2)}, {}, {odd_strides(four), odd_strides(four)});
+  add(op::reduce_var, {data({6, 50}, 1)}, pack(ReduceAttrs{{0}, false}), {odd_strides({6, 50})});
+  add(op::reduce_logsumexp, {data({6, 50}, 1)}, pack(ReduceAttrs{{1}, false}), {odd_strides({6, 50})});
+  return cases;
+}
+
+// A family: its ops, its larger calls, how near they come.
+struct CallGroup {
+  std::span<const Op* const> ops;
+  CallCases (*shapes)(DType);
+  Nearness (*nearness)(const Op&);
+};
+inline constexpr CallGroup call_groups[] = {{row_ops, row_shapes, row_nearness}};
+
+// The kernels of all calls, in one source: samples, as many of each op as are asked for, and larger calls.
+inline std::string every_call_source(std::span<const DType> dtypes, std::size_t most = 100) {
+  CallCases cases;
+  for (const CallGroup& group : call_groups) {
+    for (const Op* op : group.ops) add_samples(cases, *op, dtypes, most);
+    for (const DType dtype : dtypes) {
+      for (auto& c : group.shapes(dtype)) cases.push_back(std::move(c));
+    }
+  }
+  std::string source;
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    source += cuda::write_call(cases[i]->call, fmt::format("{}_{}", cases[i]->call.op->name, i)).source;
+  return source;
+}
+
+}  // namespace tidemark::testing
