@@ -2,6 +2,7 @@
 #pragma once
 #include "tests/support/call_values.h"
 #include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/indexing/index.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/normalization/batch_norm.h"
 #include "tidemark/ops/normalization/cross_entropy.h"
@@ -93,19 +94,71 @@ inline CallCases row_shapes(DType dtype) {
   return cases;
 }
 
+inline constexpr const Op* index_ops[] = {&op::take,    &op::take_add, &op::gather, &op::scatter_add,
+                                          &op::one_hot, &op::argmax,   &op::argmin};
+
+inline Nearness exactly(const Op&) { return {}; }
+
+// Many updates of few rows and of many, rows of all widths, ties and NaNs.
+inline CallCases index_shapes(DType dtype) {
+  CallCases cases;
+  const auto data = [&](const Shape& shape, std::uint64_t seed) {
+    return random_literal(dtype, shape, seed, is_float(dtype) ? -2 : 0, is_float(dtype) ? 2 : 100);
+  };
+  const auto below = [&](std::int64_t bound, const Shape& shape, DType index = DType::i32) {
+    return random_literal(index, shape, 5, 0, static_cast<double>(bound - 1));
+  };
+  const auto add = [&](const Op& op, std::vector<Literal> operands, Attrs attrs,
+                       std::vector<Strides> strides = {}) {
+    cases.push_back(
+        std::make_unique<CallCase>(op, std::move(operands), std::move(attrs), std::move(strides)));
+  };
+  for (const std::int64_t inner : {1, 7, 48}) {
+    add(op::take, {data({50, inner}, 1), below(50, {130}, DType::i64)}, pack(TakeAttrs{0}));
+    add(op::take, {data({3, 9, inner}, 1), below(9, {4, 5})}, pack(TakeAttrs{1}));
+  }
+  for (const DType index : {DType::i32, DType::i64}) {
+    const std::int64_t rows = index == DType::i32 ? 5 : 2000;
+    if (dtype == DType::boolean) break;
+    const Literal updates = data({900, 24}, 1), onto = data({rows, 24}, 2), keys = below(rows, {900}, index);
+    add(op::take_add, {updates, keys}, pack(TakeAddAttrs{0, rows}));
+    add(op::take_add, {updates, keys, onto}, pack(TakeAddAttrs{0, rows}));
+    add(op::take_add, {data({3, 900, 5}, 1), keys}, pack(TakeAddAttrs{1, rows}));
+    add(op::scatter_add, {data({rows, 24}, 2), below(rows, {300, 24}, index), data({300, 24}, 3)},
+        pack(AxisAttrs{0}));
+    add(op::scatter_add, {data({30, rows}, 2), below(rows, {30, 9}, index), data({30, 9}, 3)},
+        pack(AxisAttrs{1}));
+  }
+  if (dtype != DType::boolean) add(op::take_add, {data({0, 4}, 1), below(2, {0})}, pack(TakeAddAttrs{0, 3}));
+  add(op::gather, {data({20, 300}, 1), below(300, {20, 70})}, pack(AxisAttrs{1}));
+  add(op::one_hot, {below(1000, {7, 3})}, pack(OneHotAttrs{1000, dtype}));
+  for (const Op* op : {&op::argmax, &op::argmin}) {
+    add(*op, {data({9, 1}, 1)}, pack(AxisAttrs{1}));
+    add(*op, {data({3, 2050}, 1)}, pack(AxisAttrs{1}));
+    add(*op, {data({2, 50257}, 1)}, pack(AxisAttrs{1}));
+    add(*op, {data({5, 64, 40}, 1)}, pack(AxisAttrs{1}));
+    add(*op, {data({12, 50}, 1)}, pack(AxisAttrs{1}), {odd_strides({12, 50})});
+    if (is_float(dtype)) add(*op, {with_hard_cases(data({2, 100}, 1), true)}, pack(AxisAttrs{1}));
+  }
+  return cases;
+}
+
 // A family: its ops, its larger calls, how near they come.
 struct CallGroup {
   std::span<const Op* const> ops;
   CallCases (*shapes)(DType);
   Nearness (*nearness)(const Op&);
 };
-inline constexpr CallGroup call_groups[] = {{row_ops, row_shapes, row_nearness}};
+inline constexpr CallGroup call_groups[] = {{row_ops, row_shapes, row_nearness},
+                                            {index_ops, index_shapes, exactly}};
 
-// The kernels of all calls, in one source: samples, as many of each op as are asked for, and larger calls.
+// The kernels of all calls, in one source: samples, as many of each op as are asked for, and of all of them
+// the larger calls too.
 inline std::string every_call_source(std::span<const DType> dtypes, std::size_t most = 100) {
   CallCases cases;
   for (const CallGroup& group : call_groups) {
     for (const Op* op : group.ops) add_samples(cases, *op, dtypes, most);
+    if (most < 100) continue;
     for (const DType dtype : dtypes) {
       for (auto& c : group.shapes(dtype)) cases.push_back(std::move(c));
     }

@@ -1,5 +1,6 @@
 // Ops whose kernels are alike, and what the planner knows of those.
 #pragma once
+#include <span>
 #include <string_view>
 
 #include "tidemark/cuda/kernel_text.h"
@@ -20,5 +21,6 @@ struct CallRow {
 };
 
 std::span<const CallRow> row_calls();
+std::span<const CallRow> indexing_calls();
 
 }  // namespace tidemark::cuda

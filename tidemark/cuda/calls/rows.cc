@@ -206,6 +206,18 @@ KernelText write_var(const Call& call, std::string_view name) {
   return write_reduction(call, name, "var_rows");
 }
 
+template <bool largest>
+KernelText write_extreme(const Call& call, std::string_view name) {
+  CallText text(call, name, "row_folds");
+  bool in_row[max_rank] = {};
+  in_row[call.attrs_as<AxisAttrs>().axis] = true;
+  const Strides strides = operand_strides(call, 0);
+  const RowLayout layout(call.in[0].shape, in_row, std::span(&strides, 1), 1, call.in[0].dtype);
+  write_rows(text, layout, call.in[0].dtype, {0}, false);
+  text.flag("largest", largest);
+  return launch_rows(text, "extreme_rows", layout);
+}
+
 KernelText write_delta(const Call& call, std::string_view name) {
   CallText text(call, name, "row_folds");
   const std::array in_row = {false, false, false, true};
@@ -239,6 +251,8 @@ std::span<const CallRow> row_calls() {
        {.write = write_cross_entropy_grad, .can = has_classes, .may_overwrite = cross_entropy_in_place}},
       {&op::reduce_logsumexp, {.write = write_logsumexp, .takes_strides = any_strides}},
       {&op::reduce_var, {.write = write_var, .takes_strides = any_strides}},
+      {&op::argmax, {.write = write_extreme<true>, .takes_strides = any_strides}},
+      {&op::argmin, {.write = write_extreme<false>, .takes_strides = any_strides}},
       {&op::attention_delta, {.write = write_delta, .takes_strides = any_strides}},
   };
 #undef TM_NORM

@@ -66,6 +66,42 @@ void product_rows(const typename G::Pointers& at) {
   if (row.leads()) static_cast<W*>(at.out[0])[row.number] = static_cast<W>(sum);
 }
 
+// The place of the extreme element: of equals the first, and the first NaN before all numbers.
+template <class G>
+struct Best {
+  using W = compute_t<typename G::T>;
+  using Index = typename G::Index;
+  W value;
+  Index index;  // n: there is none yet
+
+  bool wins(const Best& other) const {
+    if (index == G::n || other.index == G::n) return other.index == G::n;
+    const bool none = value != value, other_none = other.value != other.value;
+    if (none != other_none) return none;
+    if (!none && value != other.value) return G::largest ? value > other.value : value < other.value;
+    return index < other.index;
+  }
+  Best exchanged(int distance) const {
+    return {static_cast<W>(__shfl_xor_sync(0xffffffffu, value, distance)),
+            static_cast<Index>(__shfl_xor_sync(0xffffffffu, index, distance))};
+  }
+};
+template <class G>
+void extreme_rows(const typename G::Pointers& at) {
+  using Index = typename G::Index;
+  Row<G> row(at);
+  Best<G> best{{}, G::n};
+  row.each([&]<int w>(Values<G, w> x, Index i) {
+#pragma unroll
+    for (int e = 0; e < w; ++e) {
+      const Best<G> other{x[0][e], i + e};
+      if (other.wins(best)) best = other;
+    }
+  });
+  best = row.team.fold(best, [](const Best<G>& a, const Best<G>& b) { return a.wins(b) ? a : b; });
+  if (row.leads()) static_cast<std::int64_t*>(at.out[0])[row.number] = best.index;
+}
+
 // The label of the row: -1 where it is ignored, or is none.
 template <class G>
 typename G::Index label_of(const Row<G>& row, const typename G::Pointers& at) {
