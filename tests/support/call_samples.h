@@ -8,6 +8,7 @@
 #include "tidemark/ops/normalization/cross_entropy.h"
 #include "tidemark/ops/normalization/group_norm.h"
 #include "tidemark/ops/normalization/layer_norm.h"
+#include "tidemark/ops/random/random.h"
 #include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/registry.h"
 
@@ -143,6 +144,71 @@ inline CallCases index_shapes(DType dtype) {
   return cases;
 }
 
+inline constexpr const Op* movement_ops[] = {&op::reshape, &op::transpose, &op::slice,       &op::pad,
+                                             &op::concat,  &op::split,     &op::flip,        &op::tril,
+                                             &op::triu,    &op::iota,      &op::update_slice};
+
+// Long rows, tiles with edges, several parts; operands as they lie.
+inline CallCases movement_shapes(DType dtype) {
+  CallCases cases;
+  const auto data = [&](const Shape& shape, std::uint64_t seed = 1) {
+    return random_literal(dtype, shape, seed, 0, is_float(dtype) ? 1 : 100);
+  };
+  const auto add = [&](const Op& op, std::vector<Literal> operands, Attrs attrs,
+                       std::vector<Strides> strides = {}) {
+    cases.push_back(
+        std::make_unique<CallCase>(op, std::move(operands), std::move(attrs), std::move(strides)));
+  };
+  add(op::transpose, {data({70, 130})}, pack(TransposeAttrs{{1, 0}}));
+  add(op::transpose, {data({3, 40, 2, 64})}, pack(TransposeAttrs{{0, 2, 1, 3}}));
+  add(op::transpose, {data({3, 33, 4, 65})}, pack(TransposeAttrs{{0, 2, 3, 1}}));
+  add(op::transpose, {data({9, 10, 11})}, pack(TransposeAttrs{{2, 1, 0}}), {odd_strides({9, 10, 11})});
+  add(op::reshape, {data({30, 41})}, pack(ReshapeAttrs{{41, 30}}), {{1, 30}});
+  add(op::reshape, {data({30, 40})}, pack(ReshapeAttrs{{1200}}));
+  add(op::slice, {data({20, 96})}, pack(SliceAttrs{{3, 32}, {19, 64}, {1, 1}}));
+  add(op::slice, {data({20, 96})}, pack(SliceAttrs{{3, 1}, {19, 64}, {2, 3}}), {odd_strides({20, 96})});
+  const Literal fill = random_literal(dtype, {}, 9, 0, 1);
+  add(op::pad, {data({9, 50}), fill}, pack(PadAttrs{{2, 16}, {3, -2}, {1, 0}}));
+  add(op::pad, {data({9, 50}), fill}, pack(PadAttrs{{-2, 3}, {0, 5}, {0, 2}}), {odd_strides({9, 50}), {}});
+  add(op::concat, {data({5, 30, 4}), data({5, 7, 4}, 2), data({5, 0, 4}, 3)}, pack(AxisAttrs{1}));
+  add(op::concat, {data({50, 3}), data({50, 2}, 2)}, pack(AxisAttrs{1}), {odd_strides({50, 3}), {1, 50}});
+  add(op::split, {data({6, 96})}, pack(SplitAttrs{1, {32, 48, 16}}));
+  add(op::flip, {data({6, 96})}, pack(AxesAttrs{{0}}));
+  add(op::flip, {data({6, 96})}, pack(AxesAttrs{{0, 1}}));
+  add(op::tril, {data({2, 40, 33})}, pack(TriangleAttrs{3}));
+  add(op::triu, {data({2, 40, 33})}, pack(TriangleAttrs{-2}), {odd_strides({2, 40, 33})});
+  if (dtype != DType::boolean) add(op::iota, {}, pack(IotaAttrs{dtype, {3, 120, 7}, 1}));
+  add(op::update_slice, {data({20, 96}), data({5, 32}, 2)}, pack(UpdateSliceAttrs{{3, 32}, {2, 1}}));
+  add(op::update_slice, {data({20, 96}), data({5, 32}, 2)}, pack(UpdateSliceAttrs{{3, 31}, {2, 2}}),
+      {odd_strides({20, 96}), odd_strides({5, 32})});
+  return cases;
+}
+
+inline constexpr const Op* random_ops[] = {&op::random_bits,      &op::random_uniform, &op::random_normal,
+                                           &op::random_bernoulli, &op::random_split,   &op::fold_in};
+
+// Many numbers, from the first on and from another, whose place in its block is another.
+inline CallCases random_shapes(DType dtype) {
+  CallCases cases;
+  const Literal key = random_literal(DType::i64, {}, 3, 0, 1e9),
+                from = random_literal(DType::i64, {}, 4, 1, 1e12);
+  const auto add = [&](const Op& op, const Attrs& attrs) {
+    cases.push_back(std::make_unique<CallCase>(op, std::vector{key}, attrs));
+    cases.push_back(std::make_unique<CallCase>(op, std::vector{key, from}, attrs));
+  };
+  for (const std::int64_t n : {1, 1003, 4096}) {
+    if (is_float(dtype)) {
+      add(op::random_uniform, pack(RandomUniformAttrs{dtype, {n}, -3, 0.1, 7}));
+      add(op::random_normal, pack(RandomNormalAttrs{dtype, {n}, 0.5, 2, 9}));
+    } else if (dtype == DType::boolean) {
+      for (const double p : {0.0, 0.3, 1.0}) add(op::random_bernoulli, pack(RandomBernoulliAttrs{{n}, p, 5}));
+    } else {
+      add(op::random_bits, pack(RandomBitsAttrs{dtype, {n}, 2}));
+    }
+  }
+  return cases;
+}
+
 // A family: its ops, its larger calls, how near they come.
 struct CallGroup {
   std::span<const Op* const> ops;
@@ -150,7 +216,9 @@ struct CallGroup {
   Nearness (*nearness)(const Op&);
 };
 inline constexpr CallGroup call_groups[] = {{row_ops, row_shapes, row_nearness},
-                                            {index_ops, index_shapes, exactly}};
+                                            {index_ops, index_shapes, exactly},
+                                            {movement_ops, movement_shapes, exactly},
+                                            {random_ops, random_shapes, exactly}};
 
 // The kernels of all calls, in one source: samples, as many of each op as are asked for, and of all of them
 // the larger calls too.

@@ -57,7 +57,7 @@ TEST(CallSource, AnOpWithoutAKernelIsOurMistake) {
 // All dtypes and architectures: call_source_slow_test.cc.
 TEST(CallSource, KernelsCompile) {
   TM_NEEDS_COMPILER();
-  constexpr DType dtypes[] = {DType::bf16};
+  constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::boolean};
   expect_compiles(every_call_source(dtypes, 1), {9, 0});
 }
 

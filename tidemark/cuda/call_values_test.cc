@@ -30,6 +30,27 @@ TEST(CallValues, IndexingOfManyShapes) {
   expect_cpu_values(index_shapes(DType::bf16), exactly);
 }
 
+TEST(CallValues, MovementOfSamples) {
+  CallCases cases;
+  for (const Op* op : movement_ops) add_samples(cases, *op, few_dtypes);
+  expect_cpu_values(cases, exactly);
+}
+
+TEST(CallValues, MovementOfManyShapes) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::u8})
+    expect_cpu_values(movement_shapes(dtype), exactly);
+}
+
+// The very bits: transforms are sums, products and roots in the CPU's order.
+TEST(CallValues, RandomNumbers) {
+  CallCases cases;
+  for (const Op* op : random_ops) add_samples(cases, *op, every_dtype, 2);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f64, DType::u8, DType::boolean}) {
+    for (auto& c : random_shapes(dtype)) cases.push_back(std::move(c));
+  }
+  expect_cpu_values(cases, exactly);
+}
+
 // One bad index among good ones: it is told, guards stay whole, and an operand that would have been
 // overwritten is as it was.
 TEST(CallValues, BadIndicesAreToldAndTouchNothing) {

@@ -57,31 +57,42 @@ void CallText::offset(std::string_view name, const JoinedDimensions& dimensions)
   line("  }}");
 }
 
-void CallText::launch(std::string_view body, std::int64_t blocks, int threads, bool meets) {
-  const std::string kernel = launches_.empty() ? name_ : fmt::format("{}_{}", name_, launches_.size() + 1);
+std::string CallText::types() const {
+  return fmt::format("  using Pointers = GroupPointers<{}, {}>;\n  using Index = {};\n", operands_, results_,
+                     wide_ ? "long long" : "int");
+}
+
+void CallText::begin_part(std::string_view part) {
+  line("  struct {} {{", part);
+  members_ += types();
+}
+void CallText::end_part() { line("  }};"); }
+
+void CallText::launch(std::string_view body, std::int64_t blocks, int threads, bool meets,
+                      std::string_view part) {
   if (blocks == 0) return;
+  const std::string kernel = launches_.empty() ? name_ : fmt::format("{}_{}", name_, launches_.size() + 1);
+  const std::string constants = fmt::format("{}_call{}{}", name_, part.empty() ? "" : "::", part);
   fmt::format_to(std::back_inserter(kernels_),
                  "extern \"C\" __global__ void __launch_bounds__({}) {}(const {}_call::Pointers at) {{\n  "
-                 "{}<{}_call>(at);\n}}\n",
-                 threads, kernel, name_, body, name_);
+                 "{}<{}>(at);\n}}\n",
+                 threads, kernel, name_, body, constants);
   launches_.push_back({.kernel = kernel, .blocks = blocks, .threads = threads, .meets = meets});
 }
 
-KernelText CallText::finish(std::int64_t scratch_bytes) {
-  return {.source = fmt::format("#include \"tidemark/cuda/device/{}.h\"\n\nnamespace tidemark::cuda "
-                                "{{\n\nstruct {}_call {{\n  using "
-                                "Pointers = GroupPointers<{}, {}>;\n  using Index = {};\n{}}};\n\n{}\n}}  // "
-                                "namespace tidemark::cuda\n",
-                                header_, name_, operands_, results_, wide_ ? "long long" : "int", members_,
-                                kernels_),
-          .launches = launches_,
-          .scratch_bytes = launches_.empty() ? 0 : scratch_bytes,
-          .operands = operands_,
-          .results = results_};
+void CallText::launch_turns(std::string_view body, std::int64_t items, std::string_view part) {
+  launch(body, std::min(most_blocks, (items + call_threads - 1) / call_threads), call_threads, false, part);
 }
 
-std::int64_t blocks_for(std::int64_t items, int threads) {
-  return std::min(most_blocks, (items + threads - 1) / threads);
+KernelText CallText::finish(std::int64_t scratch_bytes) {
+  return {
+      .source = fmt::format("#include \"tidemark/cuda/device/{}.h\"\n\nnamespace tidemark::cuda {{\n\nstruct "
+                            "{}_call {{\n{}{}}};\n\n{}\n}}  // namespace tidemark::cuda\n",
+                            header_, name_, types(), members_, kernels_),
+      .launches = launches_,
+      .scratch_bytes = launches_.empty() ? 0 : scratch_bytes,
+      .operands = operands_,
+      .results = results_};
 }
 
 std::int64_t pack_width(std::int64_t size, std::int64_t count) {

@@ -16,6 +16,7 @@ namespace tidemark::cuda {
 // Indices of fewer bits are faster. Threads step past the end by at most all threads of a launch.
 inline constexpr std::int64_t most_in_32_bits = std::int64_t{1} << 30;
 inline constexpr std::int64_t most_pack_bytes = 16;
+inline constexpr int call_threads = 256;  // of a block, where nothing else is better
 
 class CallText {
  public:
@@ -36,20 +37,27 @@ class CallText {
   // One more function from an index to an offset.
   void offset(std::string_view name, const JoinedDimensions& dimensions);
 
-  // One more launch, of body<constants>; none of no blocks.
-  void launch(std::string_view body, std::int64_t blocks, int threads, bool meets);
+  // Constants between the two are those of a part of the call, which has launches of its own.
+  void begin_part(std::string_view part);
+  void end_part();
+
+  // One more launch, of body<constants>, those of a part if one is named; none of no blocks.
+  void launch(std::string_view body, std::int64_t blocks, int threads, bool meets,
+              std::string_view part = "");
+
+  // Likewise, of a body whose threads take turns at so many items and never wait for each other.
+  void launch_turns(std::string_view body, std::int64_t items, std::string_view part = "");
 
   KernelText finish(std::int64_t scratch_bytes = 0);
 
  private:
+  std::string types() const;
+
   std::string name_, header_, members_, kernels_;
   int operands_, results_;
-  bool wide_ = false;
+  bool wide_;
   std::vector<KernelLaunch> launches_;
 };
-
-// As many blocks as give every one of `items` a thread, with a limit, beyond which threads take turns.
-std::int64_t blocks_for(std::int64_t items, int threads);
 
 // The widest pack of elements of `size` bytes that divides `count`.
 std::int64_t pack_width(std::int64_t size, std::int64_t count);

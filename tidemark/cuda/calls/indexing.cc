@@ -11,8 +11,6 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr int threads = 256;
-
 void write_keys(CallText& text, const Call& call, int indices, std::int64_t bound) {
   text.type("Key", call.in[static_cast<std::size_t>(indices)].dtype);
   text.number("indices", indices);
@@ -31,7 +29,7 @@ KernelText write_take(const Call& call, std::string_view name) {
   text.count("row_bytes", row_bytes);
   text.count("outer", around.outer);
   text.count("taken", taken);
-  text.launch("take_rows", blocks_for(around.outer * taken * row_bytes / chunk, threads), threads, false);
+  text.launch_turns("take_rows", around.outer * taken * row_bytes / chunk);
   return text.finish();
 }
 
@@ -49,12 +47,13 @@ KernelText write_take_add(const Call& call, std::string_view name) {
   text.count("inner", around.inner);
   text.count("taken", taken);
   const std::int64_t lists = call.out[0].count() == 0 ? 0 : 1;  // else there is nothing to add up
-  text.launch("take_add_clear", lists * blocks_for(2 * around.size + 1, threads), threads, false);
-  text.launch("take_add_count", blocks_for(taken, threads), threads, false);
-  text.launch("take_add_start", lists * ((around.size + threads - 1) / threads), threads, true);
-  text.launch("take_add_place", lists * blocks_for(taken, threads), threads, false);
-  text.launch("take_add_sort", lists * blocks_for(taken, threads), threads, false);
-  text.launch("take_add_sum", blocks_for(call.out[0].count() / width, threads), threads, false);
+  text.launch_turns("take_add_clear", lists * (2 * around.size + 1));
+  text.launch_turns("take_add_count", taken);
+  text.launch("take_add_start", lists * ((around.size + call_threads - 1) / call_threads), call_threads,
+              true);
+  text.launch_turns("take_add_place", lists * taken);
+  text.launch_turns("take_add_sort", lists * taken);
+  text.launch_turns("take_add_sum", call.out[0].count() / width);
   return text.finish((3 * around.size + 1 + 2 * taken) * 4);
 }
 bool take_add_in_place(const Call&, int, int operand) { return operand == 2; }
@@ -68,7 +67,7 @@ KernelText write_gather(const Call& call, std::string_view name) {
   text.count("taken", to.size);
   text.count("inner", to.inner);
   text.count("count", call.out[0].count());
-  text.launch("gather_elements", blocks_for(call.out[0].count(), threads), threads, false);
+  text.launch_turns("gather_elements", call.out[0].count());
   return text.finish();
 }
 
@@ -85,9 +84,9 @@ KernelText write_scatter_add(const Call& call, std::string_view name) {
   text.count("inner", to.inner);
   text.count("taken", from.size);
   text.count("count", count);
-  text.launch("scatter_add_begin", blocks_for(std::max(count, call.in[2].count()), threads), threads, false);
-  text.launch("scatter_add_columns", blocks_for(to.outer * to.inner, threads), threads, false);
-  if (narrow) text.launch("scatter_add_round", blocks_for(count, threads), threads, false);
+  text.launch_turns("scatter_add_begin", std::max(count, call.in[2].count()));
+  text.launch_turns("scatter_add_columns", to.outer * to.inner);
+  if (narrow) text.launch_turns("scatter_add_round", count);
   return text.finish(narrow ? count * 4 : 0);
 }
 bool scatter_add_in_place(const Call&, int, int operand) { return operand == 0; }
@@ -97,7 +96,7 @@ KernelText write_one_hot(const Call& call, std::string_view name) {
   write_keys(text, call, 0, call.attrs_as<OneHotAttrs>().classes);
   text.type("T", call.out[0].dtype);
   text.count("count", call.out[0].count());
-  text.launch("one_hot_elements", blocks_for(call.out[0].count(), threads), threads, false);
+  text.launch_turns("one_hot_elements", call.out[0].count());
   return text.finish();
 }
 

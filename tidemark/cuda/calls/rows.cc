@@ -3,6 +3,7 @@
 
 #include "tidemark/cuda/calls/family.h"
 #include "tidemark/cuda/calls/row_layout.h"
+#include "tidemark/ops/cpu_kernel.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/normalization/batch_norm.h"
 #include "tidemark/ops/normalization/cross_entropy.h"
@@ -227,8 +228,6 @@ KernelText write_delta(const Call& call, std::string_view name) {
   return launch_rows(text, "product_rows", layout);
 }
 
-bool any_strides(const Call&, int) { return true; }
-
 }  // namespace
 
 std::span<const CallRow> row_calls() {
@@ -249,11 +248,11 @@ std::span<const CallRow> row_calls() {
       {&op::cross_entropy, {.write = write_cross_entropy, .can = has_classes}},
       {&op::cross_entropy_grad,
        {.write = write_cross_entropy_grad, .can = has_classes, .may_overwrite = cross_entropy_in_place}},
-      {&op::reduce_logsumexp, {.write = write_logsumexp, .takes_strides = any_strides}},
-      {&op::reduce_var, {.write = write_var, .takes_strides = any_strides}},
-      {&op::argmax, {.write = write_extreme<true>, .takes_strides = any_strides}},
-      {&op::argmin, {.write = write_extreme<false>, .takes_strides = any_strides}},
-      {&op::attention_delta, {.write = write_delta, .takes_strides = any_strides}},
+      {&op::reduce_logsumexp, {.write = write_logsumexp, .takes_strides = takes_any_strides}},
+      {&op::reduce_var, {.write = write_var, .takes_strides = takes_any_strides}},
+      {&op::argmax, {.write = write_extreme<true>, .takes_strides = takes_any_strides}},
+      {&op::argmin, {.write = write_extreme<false>, .takes_strides = takes_any_strides}},
+      {&op::attention_delta, {.write = write_delta, .takes_strides = takes_any_strides}},
   };
 #undef TM_NORM
   return rows;

@@ -2,20 +2,9 @@
 // through `failed`, and neither read nor written through. What may overwrite an operand looks at all indices
 // in a launch of its own first and leaves the operand as it was.
 #pragma once
-#include "tidemark/cuda/device/elements.h"
+#include "tidemark/cuda/device/chunks.h"
 
 namespace tidemark::cuda {
-
-// Threads of a launch take turns.
-template <class G>
-struct Turns {
-  using Index = typename G::Index;
-  Index first, step;
-  Turns()
-      : first(static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) +
-              static_cast<Index>(threadIdx.x)),
-        step(static_cast<Index>(gridDim.x) * static_cast<Index>(blockDim.x)) {}
-};
 
 // Index number j; -1 where it is not below the bound.
 template <class G>
@@ -28,32 +17,6 @@ typename G::Index key_at(const typename G::Pointers& at, typename G::Index j) {
 template <class G>
 bool has_failed(const typename G::Pointers& at) {
   return at.failed && *at.failed != 0;
-}
-
-// As many bytes as are moved at once.
-template <int bytes>
-struct alignas(bytes) Chunk {
-  unsigned char at[bytes];
-};
-template <>
-struct Chunk<16> {
-  alignas(16) std::uint64_t at[2];
-};
-template <>
-struct Chunk<8> {
-  std::uint64_t at;
-};
-template <>
-struct Chunk<4> {
-  std::uint32_t at;
-};
-template <>
-struct Chunk<2> {
-  std::uint16_t at;
-};
-template <int bytes>
-bool is_chunk_aligned(const void* p) {
-  return reinterpret_cast<std::size_t>(p) % bytes == 0;
 }
 
 template <int bytes, class G>
