@@ -112,3 +112,35 @@ inline bool run_grid(long long blocks, int threads, bool barriers, bool descendi
 }  // namespace host
 
 inline void __syncthreads() { host::Block::wait(); }
+
+// Lanes of a warp look at each other's values. Here the whole block waits, so kernels keep to as many
+// exchanges in all warps of a block.
+namespace host {
+template <class T>
+T value_of_thread(T value, unsigned thread) {
+  static T values[1024];
+  values[threadIdx.x] = value;
+  Block::wait();
+  const T other = values[thread];
+  Block::wait();
+  return other;
+}
+}  // namespace host
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return host::value_of_thread(value, threadIdx.x / 32 * 32 + static_cast<unsigned>(lane));
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int distance) {
+  return host::value_of_thread(value, threadIdx.x ^ static_cast<unsigned>(distance));
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, int distance) {
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  return host::value_of_thread(value, threadIdx.x - static_cast<unsigned>(lane < distance ? 0 : distance));
+}
+inline int atomicAdd(int* at, int value) {
+  const int before = *at;
+  *at = before + value;
+  return before;
+}

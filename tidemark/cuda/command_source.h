@@ -5,6 +5,6 @@
 namespace tidemark::cuda {
 
 bool has_kernel(const Command& command);  // a group, or a call whose route is a generated kernel
-GroupKernel write_command(const Command& command);
+KernelText write_command(const Command& command);
 
 }  // namespace tidemark::cuda

@@ -4,7 +4,7 @@
 
 namespace tidemark::cuda {
 
-std::size_t KernelSet::add(GroupKernel kernel) {
+std::size_t KernelSet::add(KernelText kernel) {
   const auto [known, fresh] = by_source_.emplace(kernel.source, kernels_.size());
   if (fresh) kernels_.push_back({.text = std::move(kernel), .binary = {}, .module = {}, .functions = {}});
   return known->second;

@@ -43,14 +43,14 @@ bool has_product_kernel(const Call& call) {
   return call.op == &op::contract && call.in[0].dtype != DType::boolean;
 }
 
-GroupKernel write_product(const Call& call, std::string_view name) {
+KernelText write_product(const Call& call, std::string_view name) {
   const DType dtype = call.in[0].dtype;
   const bool added = call.in.size() == 3;
   const ContractLayout layout =
       contract_layout(call.attrs_as<ContractAttrs>(), dtype, call.in[0].shape, operand_strides(call, 0),
                       call.in[1].shape, operand_strides(call, 1), added);
   const gemm::Sizes& sizes = layout.sizes;
-  GroupKernel kernel{.operands = added ? 3 : 2, .results = 1};
+  KernelText kernel{.operands = added ? 3 : 2, .results = 1};
   kernel.source = fmt::format(
       "#include \"tidemark/cuda/device/product.h\"\n\nnamespace tidemark::cuda {{\n\nstruct {0}_product {{\n"
       "  using Pointers = GroupPointers<{1}, 1>;\n  using Index = long long;\n  using Element = {2};\n"
@@ -67,8 +67,10 @@ GroupKernel write_product(const Call& call, std::string_view name) {
       tile * tile, name);
   const std::int64_t blocks = sizes.batch * ((sizes.m + tile - 1) / tile) * ((sizes.n + tile - 1) / tile);
   if (blocks > 0)
-    kernel.launches.push_back(
-        {.kernel = std::string(name), .blocks = blocks, .threads = static_cast<int>(tile * tile)});
+    kernel.launches.push_back({.kernel = std::string(name),
+                               .blocks = blocks,
+                               .threads = static_cast<int>(tile * tile),
+                               .meets = true});
   return kernel;
 }
 

@@ -5,6 +5,6 @@
 namespace tidemark::cuda {
 
 bool has_product_kernel(const Call& call);
-GroupKernel write_product(const Call& call, std::string_view name = "tidemark_product");
+KernelText write_product(const Call& call, std::string_view name = "tidemark_product");
 
 }  // namespace tidemark::cuda

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "tidemark/cuda/call_source.h"
 #include "tidemark/cuda/group_source.h"
 #include "tidemark/cuda/product_form.h"
 #include "tidemark/cuda/product_source.h"
@@ -18,6 +19,8 @@ std::int64_t scratch(const Call& call) {
   switch (route_of(call)) {
     case Route::generated:
       return group_scratch(call);
+    case Route::call:
+      return write_call(call).scratch_bytes;
     case Route::library:
       return product_form(call)->workspace_bytes;
     case Route::control: {
@@ -35,6 +38,7 @@ std::int64_t scratch(const Call& call) {
 // may. On the host results have memory of their own until the call is done.
 bool in_place(const Call& call, int result, int operand) {
   const Route route = route_of(call);
+  if (route == Route::call) return call_may_overwrite(call, result, operand);
   if (route == Route::library || route == Route::product) return operand == 2 && call.is_dense_operand(2);
   const auto fact = on_the_cpu(call).in_place;
   return fact && fact(call, result, operand);
@@ -44,6 +48,8 @@ bool strided(const Call& call, int operand) {
   switch (route_of(call)) {
     case Route::generated:
       return true;
+    case Route::call:
+      return call_takes_strides(call, operand);
     case Route::library:
       return operand < 2;
     default:
@@ -58,7 +64,8 @@ Fusion fusion(const Call& call) {
 
 // Has it no kernel here, and does what it is written in have them?
 bool is_expanded(const Op& op) {
-  return op.expand && op.kind != OpKind::control && !can_generate(op) && &op != &op::contract;
+  return op.expand && op.kind != OpKind::control && !can_generate(op) && !has_call_kernels(op) &&
+         &op != &op::contract;
 }
 
 const ExecutionFacts* find(const Op& op) {
@@ -90,13 +97,14 @@ const ExecutionFacts* find(const Op& op) {
 Route route_of(const Call& call) {
   if (!call.regions.empty()) return Route::control;
   if (can_generate(*call.op)) return Route::generated;
+  if (has_call_kernel(call)) return Route::call;
   if (product_form(call)) return Route::library;
   if (has_product_kernel(call)) return Route::product;
   return Route::host;
 }
 
 std::string_view name_of(Route route) {
-  constexpr std::string_view names[] = {"kernel", "library", "product", "control", "host"};
+  constexpr std::string_view names[] = {"group", "call", "library", "product", "control", "host"};
   return names[static_cast<std::size_t>(route)];
 }
 

@@ -58,7 +58,7 @@ void write_all(const Commands& commands);
 void write_kernels(const Command& command) {
   for (const Commands& region : command.regions) write_all(region);
   if (!has_kernel(command)) return;
-  const GroupKernel kernel = write_command(command);
+  const KernelText kernel = write_command(command);
   EXPECT_FALSE(kernel.source.empty());
   EXPECT_GE(kernel.operands, static_cast<int>(command.in.size()));
   EXPECT_GE(kernel.results, static_cast<int>(command.out.size()));
