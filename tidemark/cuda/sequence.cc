@@ -135,9 +135,18 @@ void Sequence::add(const Command& command) {
   add_places();
   switch (route_of(call)) {
     case Route::library:
-      item.code = ProductCall{
-          .product = std::make_unique<Product>(parts_.blas, *product_form(call), call.in.size() == 3),
-          .added = call.in.size() == 3};
+      item.code = ProductCall{.product = std::make_unique<Product>(parts_.blas, *product_form(call)),
+                              .added = call.in.size() == 3};
+      break;
+    case Route::head:
+      if (must_look_first(command)) {
+        item.code = host_call(command);
+        item.needs_host = true;
+        break;
+      }
+      item.code = HeadCall{std::make_unique<Head>(call, parts_.blas, parts_.kernels)};
+      item.at.push_back(0);
+      add_flag(item, command, command.in.size());
       break;
     case Route::control:
       add_control(item, command);
@@ -161,10 +170,14 @@ void Sequence::add_kernel(Item& item, const Command& command) {
   for (std::size_t r = 0; r < command.out.size(); ++r)
     item.at[operands + r] = address(command.out[r].location, number, operands + r);
   if (command.scratch) item.at[operands + results] = address(*command.scratch, number, operands + results);
-  if (command.is_group || failure_of(command.steps[0].call).when == Fails::never) return;
+  if (!command.is_group && failure_of(command.steps[0].call).when != Fails::never)
+    add_flag(item, command, operands);
+}
+
+void Sequence::add_flag(Item& item, const Command& command, std::size_t first_out) {
   item.on_failure = std::make_unique<HostCall>(host_call(command));
-  item.on_failure->first_out = operands;
-  failing_.push_back(number);
+  item.on_failure->first_out = first_out;
+  failing_.push_back(items_.size() - 1);
 }
 
 Sequence::HostCall Sequence::host_call(const Command& command) {
@@ -272,8 +285,10 @@ void Sequence::put(std::size_t first, std::size_t last) {
       parts_.kernels.put(kernel->kernel, item.at.data(), parts_.stream);
     } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
       const std::size_t out = product->added ? 3 : 2;
-      product->product->put(parts_.stream.get(), item.at[0], item.at[1], item.at[2], item.at[out],
-                            item.at.back());
+      const CUdeviceptr sum = product->added ? item.at[2] : 0;
+      product->product->put(parts_.stream.get(), item.at[0], item.at[1], sum, item.at[out], item.at.back());
+    } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
+      head->head->put(parts_.stream, item.at, item.at[item.at.size() - 2], item.at.back());
     } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
       parts_.stream.copy(item.at[1], item.at[0], copy->bytes);
     } else if (auto* host = std::get_if<HostCall>(&item.code)) {

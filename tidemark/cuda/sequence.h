@@ -9,6 +9,7 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/blas.h"
+#include "tidemark/cuda/head.h"
 #include "tidemark/cuda/kernel_set.h"
 #include "tidemark/kernel/args.h"
 #include "tidemark/ops/cpu_kernel.h"
@@ -88,6 +89,9 @@ class Sequence {
     std::unique_ptr<Product> product;
     bool added = false;
   };
+  struct HeadCall {
+    std::unique_ptr<Head> head;
+  };
   struct CopyCall {
     std::int64_t bytes = 0;
   };
@@ -116,8 +120,9 @@ class Sequence {
     AlignedBytes notes = {};
   };
   struct Item {
-    std::variant<std::monostate, KernelCall, ProductCall, CopyCall, HostCall, ControlCall> code;
-    std::vector<CUdeviceptr> at = {};  // of a kernel: its GroupPointers; else operands, results, scratch
+    std::variant<std::monostate, KernelCall, ProductCall, HeadCall, CopyCall, HostCall, ControlCall> code;
+    // Of a kernel: its GroupPointers; else operands, results, scratch. A call that can fail has its flag last.
+    std::vector<CUdeviceptr> at = {};
     SourceLine where = {};
     bool needs_host = false;
     std::unique_ptr<HostCall> on_failure = {};  // the same call on the CPU
@@ -131,6 +136,7 @@ class Sequence {
   CUdeviceptr address(const Location& location, std::size_t item, std::size_t place);
   void add_kernel(Item& item, const Command& command);
   HostCall host_call(const Command& command);
+  void add_flag(Item& item, const Command& command, std::size_t first_out);
   void add_control(Item& item, const Command& command);
   void put_host(Item& item, HostCall& host);
   void put_control(Item& item);

@@ -4,6 +4,7 @@
 
 #include "tidemark/cuda/call_source.h"
 #include "tidemark/cuda/group_source.h"
+#include "tidemark/cuda/head_form.h"
 #include "tidemark/cuda/product_form.h"
 #include "tidemark/cuda/product_source.h"
 #include "tidemark/ops/cpu_kernels.h"
@@ -23,6 +24,8 @@ std::int64_t scratch(const Call& call) {
       return write_call(call).scratch_bytes;
     case Route::library:
       return product_form(call)->workspace_bytes;
+    case Route::head:
+      return head_form(call).scratch_bytes();
     case Route::control: {
       const auto claim = on_the_cpu(call).scratch;
       return claim ? claim(call) : 0;
@@ -39,6 +42,7 @@ std::int64_t scratch(const Call& call) {
 bool in_place(const Call& call, int result, int operand) {
   const Route route = route_of(call);
   if (route == Route::call) return call_may_overwrite(call, result, operand);
+  if (route == Route::head) return false;
   if (route == Route::library || route == Route::product) return operand == 2 && call.is_dense_operand(2);
   const auto fact = on_the_cpu(call).in_place;
   return fact && fact(call, result, operand);
@@ -65,7 +69,7 @@ Fusion fusion(const Call& call) {
 // Has it no kernel here, and does what it is written in have them?
 bool is_expanded(const Op& op) {
   return op.expand && op.kind != OpKind::control && !can_generate(op) && !has_call_kernels(op) &&
-         &op != &op::contract;
+         &op != &op::contract && &op != &op::linear_cross_entropy;
 }
 
 const ExecutionFacts* find(const Op& op) {
@@ -97,6 +101,7 @@ const ExecutionFacts* find(const Op& op) {
 Route route_of(const Call& call) {
   if (!call.regions.empty()) return Route::control;
   if (can_generate(*call.op)) return Route::generated;
+  if (is_head(call)) return Route::head;
   if (has_call_kernel(call)) return Route::call;
   if (product_form(call)) return Route::library;
   if (has_product_kernel(call)) return Route::product;
@@ -104,7 +109,7 @@ Route route_of(const Call& call) {
 }
 
 std::string_view name_of(Route route) {
-  constexpr std::string_view names[] = {"group", "call", "library", "product", "control", "host"};
+  constexpr std::string_view names[] = {"group", "call", "library", "product", "head", "control", "host"};
   return names[static_cast<std::size_t>(route)];
 }
 
