@@ -4,6 +4,7 @@
 
 #include "tests/support/law_case.h"
 #include "tests/support/random_programs.h"
+#include "tests/support/run_on_device.h"
 #include "tests/support/sanitized.h"
 #include "tests/toy_target/toy_device.h"
 #include "tidemark/autodiff/expand.h"
@@ -12,7 +13,6 @@
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/plan/passes/pipeline.h"
-#include "tidemark/runtime/executor.h"
 
 namespace tidemark::testing {
 namespace {
@@ -20,29 +20,7 @@ namespace {
 // Inputs go into memory of the device, outputs come back from it.
 std::vector<Literal> run_on_toy(const Graph& graph, const Plan& plan, const std::vector<Literal>& inputs) {
   ToyDevice device;
-  Arena arena(device, plan.arena_bytes);
-  Executor executor(graph, verified(graph, plan, toy_target()), device, arena);
-  std::vector<Address> addresses;
-  for (const Literal& input : inputs) {
-    const auto bytes = static_cast<std::int64_t>(input.bytes.size());
-    addresses.push_back(device.allocate(0, bytes));
-    device.write(addresses.back(), input.bytes.data(), bytes);
-  }
-  executor.run(addresses);
-  EXPECT_LE(arena.high_water(), plan.arena_bytes);
-  std::vector<Literal> outputs;
-  for (const Ref& ref : plan.outputs) {
-    const Type& type = graph.type(ref.value);
-    const Buffer& buffer = plan.buffers[ref.buffer.index];
-    const Address at = buffer.binding == Binding::argument ? addresses[static_cast<std::size_t>(buffer.slot)]
-                                                           : arena.base() + buffer.offset;
-    outputs.push_back(
-        {type.dtype, type.shape, std::vector<std::byte>(static_cast<std::size_t>(type.bytes()))});
-    device.read(outputs.back().bytes.data(), at + ref.offset, type.bytes());
-  }
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    device.release(0, addresses[i], static_cast<std::int64_t>(inputs[i].bytes.size()));
-  return outputs;
+  return DeviceRun(device, graph, plan).run(inputs);
 }
 
 // What the target says of itself is in the plan.

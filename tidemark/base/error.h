@@ -52,6 +52,8 @@ enum class ErrorCode : int {
   out_of_memory = 604,
   read_only_memory = 605,
   disk_failure = 606,
+  no_device = 607,
+  device_failure = 608,
   // 07xx: reversing a simulation
   bad_run_option = 701,
   replay_diverged = 702,

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <vector>
 
 #include "tidemark/base/error.h"
@@ -42,17 +41,6 @@ struct Compiler {
   decltype(&::nvrtcGetCUBIN) binary = nullptr;
   CompilerVersion number;
 };
-
-// The toolkit's own folders, for machines whose loader does not know them.
-std::vector<std::string> toolkit_folders() {
-  std::vector<std::string> folders;
-  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
-    if (const char* const root = std::getenv(variable); root && *root)
-      folders.push_back(fmt::format("{}/lib64", root));
-  }
-  folders.emplace_back("/usr/local/cuda/lib64");
-  return folders;
-}
 
 Result<Compiler, std::string> open_compiler() {
   const std::string names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};

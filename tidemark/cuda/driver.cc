@@ -20,14 +20,9 @@ Result<Driver, std::string> open_driver() {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.value().find(symbol));
     if (!function && missing.empty()) missing = symbol;
   };
-  find(driver.init, TM_SYMBOL(cuInit));
-  find(driver.error_name, TM_SYMBOL(cuGetErrorName));
-  find(driver.version, TM_SYMBOL(cuDriverGetVersion));
-  find(driver.device_count, TM_SYMBOL(cuDeviceGetCount));
-  find(driver.device, TM_SYMBOL(cuDeviceGet));
-  find(driver.device_name, TM_SYMBOL(cuDeviceGetName));
-  find(driver.device_memory, TM_SYMBOL(cuDeviceTotalMem));
-  find(driver.device_attribute, TM_SYMBOL(cuDeviceGetAttribute));
+#define TM_FIND(name, symbol) find(driver.name, TM_SYMBOL(symbol));
+  TM_CUDA_FUNCTIONS(TM_FIND)
+#undef TM_FIND
   if (!missing.empty()) return library.value().name() + " has no " + missing + ": NVIDIA's driver is too old";
   return driver;
 }

@@ -33,6 +33,11 @@ std::optional<Reduction> find_reduction(const Op& op) {
   return std::nullopt;
 }
 
+// A total for each task, where several share a result.
+std::int64_t fold_scratch(const ReduceOrder& order) {
+  return order.may_share_chunks() ? order.results * order.chunks * 8 : 0;
+}
+
 std::string_view fold_name(Reduction reduction) {
   switch (reduction) {
     case Reduction::max:
@@ -349,7 +354,7 @@ class GroupWriter {
     if (!shares) return;
     add_kernel(kernel, name_ + "_chunks", "fold_chunks",
                (order.results + threads_per_block - 1) / threads_per_block);
-    kernel.scratch_bytes = order.results * order.chunks * 8;
+    kernel.scratch_bytes = fold_scratch(order);
   }
 
   std::span<const GroupStep> steps_;
@@ -367,7 +372,12 @@ class GroupWriter {
 
 }  // namespace
 
-bool can_generate(const Call& call) { return has_element_code(*call.op) || find_reduction(*call.op); }
+bool can_generate(const Op& op) { return has_element_code(op) || find_reduction(op); }
+
+std::int64_t group_scratch(const Call& last) {
+  if (!find_reduction(*last.op)) return 0;
+  return fold_scratch({last.in[0].shape, last.attrs_as<ReduceAttrs>().axes});
+}
 
 KernelText write_group(std::span<const GroupStep> steps, std::string_view name) {
   return GroupWriter(steps, name).write();

@@ -11,8 +11,9 @@
 
 namespace tidemark::cuda {
 
-// Can the call be a step of a generated kernel: a pointwise op, or a reduction as the last step?
-bool can_generate(const Call& call);
+// Can its calls be steps of generated kernels: a pointwise op, or a reduction as the last step?
+bool can_generate(const Op& op);
+std::int64_t group_scratch(const Call& last);  // of a group that ends with this call
 
 // The steps as a device gets them (runtime/commands.h). `name`: of the kernels, which several groups in one
 // program must not share. Shapes, strides and attributes become constants; addresses need no alignment, but

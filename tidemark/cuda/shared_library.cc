@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 namespace tidemark::cuda {
 
 Result<SharedLibrary, std::string> SharedLibrary::open(std::span<const std::string> names,
@@ -29,5 +31,15 @@ Result<SharedLibrary, std::string> SharedLibrary::open(std::span<const std::stri
 }
 
 void* SharedLibrary::find(const char* symbol) const { return ::dlsym(handle_, symbol); }
+
+std::vector<std::string> toolkit_folders() {
+  std::vector<std::string> folders;
+  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
+    if (const char* const root = std::getenv(variable); root && *root)
+      folders.push_back(std::string(root) + "/lib64");
+  }
+  folders.emplace_back("/usr/local/cuda/lib64");
+  return folders;
+}
 
 }  // namespace tidemark::cuda

@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tidemark/base/result.h"
 
@@ -23,5 +24,8 @@ class SharedLibrary {
   void* handle_;
   std::string name_;
 };
+
+// The folders of NVIDIA's toolkit, for machines whose loader does not know them.
+std::vector<std::string> toolkit_folders();
 
 }  // namespace tidemark::cuda

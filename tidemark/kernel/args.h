@@ -37,6 +37,19 @@ struct RegionFunction {
   void operator()(std::byte* const* inputs, std::byte* const* outputs) const { call(self, inputs, outputs); }
 };
 
+// How the kernels of loops and branches, which run on the host for every device, reach operands that are not
+// in the host's memory. What they put in order happens in that order, with what their regions do in between.
+struct FarMemory {
+  void* self = nullptr;
+  void (*copy)(void* self, std::byte* to, const std::byte* from, std::int64_t bytes) = nullptr;  // far to far
+  void (*clear)(void* self, std::byte* to, std::int64_t bytes) = nullptr;
+  void (*swap)(void* self, std::byte* a, std::byte* b, std::int64_t bytes) = nullptr;
+  // Between the host and there, once all before it has ended.
+  void (*fetch)(void* self, std::byte* to, const std::byte* from, std::int64_t bytes) = nullptr;
+  void (*put)(void* self, std::byte* to, const std::byte* from, std::int64_t bytes) = nullptr;
+  std::byte* notes = nullptr;  // of the host, as large as the scratch: for what only the host reads there
+};
+
 struct KernelArgs {
   std::span<const TensorRef> in;
   std::span<const TensorRef> out;  // dense
@@ -44,7 +57,8 @@ struct KernelArgs {
   std::byte* scratch = nullptr;  // as many bytes as the kernel's facts claim for this call
   ThreadPool* pool = nullptr;
   std::span<const RegionFunction> regions = {};  // as the node's; one at a time: they share their memory
-  SourceLine where = {};  // for errors that only the data can show, such as an index out of range
+  SourceLine where = {};           // for errors that only the data can show, such as an index out of range
+  const FarMemory* far = nullptr;  // of kernels with regions alone; null: all memory is the host's
 
   template <class T>
   const T& attrs() const {

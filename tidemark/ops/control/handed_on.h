@@ -31,8 +31,13 @@ HandedOn handed_on(const Call& call, std::size_t region);
 // memory that may be written; then aim, run, hand_on, as often as it likes.
 class HandedPointers {
  public:
-  HandedPointers(const HandedOn& handed, std::byte** in, std::byte** out, ScratchPieces& scratch)
-      : handed_(handed), in_(in), out_(out), spare_(scratch.take_pointers(handed.values.size())) {
+  HandedPointers(const KernelArgs& args, const HandedOn& handed, std::byte** in, std::byte** out,
+                 ScratchPieces& scratch)
+      : args_(args),
+        handed_(handed),
+        in_(in),
+        out_(out),
+        spare_(scratch.take_pointers(handed.values.size())) {
     for (std::size_t k = 0; k < handed.values.size(); ++k) {
       if (handed.values[k].over < 0) spare_[k] = scratch.take(handed.values[k].bytes);
     }
@@ -61,9 +66,9 @@ class HandedPointers {
         return in_[other.input] == wanted && other.bytes > 0;
       });
       if (there == handed_.values.end()) {
-        copy_bytes(wanted, in_[value.input], value.bytes);
+        copy_bytes(args_, wanted, in_[value.input], value.bytes);
       } else {
-        std::swap_ranges(wanted, wanted + value.bytes, in_[value.input]);
+        swap_bytes(args_, wanted, in_[value.input], value.bytes);
         in_[there->input] = in_[value.input];
       }
       in_[value.input] = wanted;
@@ -73,6 +78,7 @@ class HandedPointers {
  private:
   std::byte* place(int value) const { return in_[handed_.values[static_cast<std::size_t>(value)].input]; }
 
+  const KernelArgs& args_;
   const HandedOn& handed_;
   std::byte **in_, **out_, **spare_;
 };

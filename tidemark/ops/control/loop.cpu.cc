@@ -35,7 +35,7 @@ void run(const KernelArgs& args) {
   const Loop& loop = args.attrs<Loop>();
   const LoopAttrs& a = loop.attrs;
   const std::size_t carries = loop.carries, ys = loop.outputs;
-  ScratchPieces scratch(args.scratch);
+  ScratchPieces scratch(args);
   std::byte** in = scratch.take_pointers(loop.inputs + loop.outputs);
   std::byte** out = in + loop.inputs;
   for (std::size_t i = carries + loop.scanned; i < loop.inputs; ++i) in[i] = args.in[i].data;
@@ -45,20 +45,21 @@ void run(const KernelArgs& args) {
     return args.out[snapshots + c].data + slot * loop.in_bytes[c];
   };
   if (a.trips == 0) {
-    for (std::size_t c = 0; c < carries; ++c) copy_bytes(args.out[c].data, args.in[c].data, loop.in_bytes[c]);
+    for (std::size_t c = 0; c < carries; ++c)
+      copy_bytes(args, args.out[c].data, args.in[c].data, loop.in_bytes[c]);
     return;
   }
   const auto slice = [&](std::int64_t j) { return a.reverse ? a.trips - 1 - j : j; };
-  HandedPointers places(loop.handed, in, out, scratch);
+  HandedPointers places(args, loop.handed, in, out, scratch);
   for (std::size_t c = 0; c < carries; ++c) {
     in[c] = keeps_all ? snapshot(c, slice(0)) : args.out[c].data;
-    copy_bytes(in[c], args.in[c].data, loop.in_bytes[c]);
+    copy_bytes(args, in[c], args.in[c].data, loop.in_bytes[c]);
   }
   std::size_t next_place = 0;
   for (std::int64_t j = 0; j < a.trips; ++j) {
     if (next_place < loop.places.size() && loop.places[next_place] == j) {
       for (std::size_t c = 0; c < carries; ++c)
-        copy_bytes(snapshot(c, static_cast<std::int64_t>(next_place)), in[c], loop.in_bytes[c]);
+        copy_bytes(args, snapshot(c, static_cast<std::int64_t>(next_place)), in[c], loop.in_bytes[c]);
       ++next_place;
     }
     const std::int64_t s = slice(j);

@@ -33,19 +33,22 @@ class Advancing {
         trips_(trips),
         in_(pointers),
         out_(pointers + reversal.at.carries + reversal.at.scanned + reversal.at.captured),
-        handed_(reversal.states, in_, out_, scratch) {
+        handed_(args, reversal.states, in_, out_, scratch) {
     const ReversalLayout& at = r_.at;
     for (std::size_t i = 0; i < at.captured; ++i)
       in_[at.carries + at.scanned + i] = captured_value(args, r_, i);
-    places_ = reinterpret_cast<Kept*>(scratch.take(16 * r_.attrs.slots));
+    places_ = reinterpret_cast<Kept*>(scratch.take_notes(16 * r_.attrs.slots));
     for (std::size_t c = 0; c < at.carries; ++c) in_[c] = scratch.take(r_.in_bytes[c]);
     for (std::size_t c = 0; c < at.carries; ++c)
-      copy_bytes(args.out[at.results + c].data, args.in[c].data, r_.in_bytes[c] * r_.attrs.slots);
+      copy_bytes(args, args.out[at.results + c].data, args.in[c].data, r_.in_bytes[c] * r_.attrs.slots);
     const auto known = static_cast<std::int64_t>(r_.places.size());
-    const std::int64_t* told =
-        r_.attrs.unknown_length() ? args.in[args.in.size() - 2].as<std::int64_t>() : nullptr;
+    const auto told = [&](std::int64_t s) {
+      return fetch<std::int64_t>(args, args.in[args.in.size() - 2].data + s * 8);
+    };
     for (std::int64_t s = 0; s < r_.attrs.slots; ++s) {
-      const std::int64_t place = told ? told[s] : s < known ? r_.places[static_cast<std::size_t>(s)] : -1;
+      const std::int64_t place = r_.attrs.unknown_length() ? told(s)
+                                 : s < known               ? r_.places[static_cast<std::size_t>(s)]
+                                                           : -1;
       places_[s] = {place, s};
       depth_ += place >= 0;
     }
@@ -73,7 +76,8 @@ class Advancing {
         reverse([&](std::size_t c) { return in_[c]; });
       } else {
         advance(from, to, top);
-        for (std::size_t c = 0; c < r_.at.carries; ++c) copy_bytes(slot(c, depth_), in_[c], r_.in_bytes[c]);
+        for (std::size_t c = 0; c < r_.at.carries; ++c)
+          copy_bytes(args_, slot(c, depth_), in_[c], r_.in_bytes[c]);
         places_[depth_++].iteration = to;
       }
     }
@@ -91,7 +95,7 @@ class Advancing {
   // The working state: from that of iteration `from`, at depth `source`, to that of `to`.
   void advance(std::int64_t from, std::int64_t to, std::int64_t source) {
     const ReversalLayout& at = r_.at;
-    for (std::size_t c = 0; c < at.carries; ++c) copy_bytes(in_[c], slot(c, source), r_.in_bytes[c]);
+    for (std::size_t c = 0; c < at.carries; ++c) copy_bytes(args_, in_[c], slot(c, source), r_.in_bytes[c]);
     for (std::int64_t j = from; j < to; ++j) {
       const std::int64_t slice = r_.attrs.reverse ? trips_ - 1 - j : j;
       for (std::size_t i = at.carries; i < at.carries + at.scanned; ++i)
@@ -114,8 +118,8 @@ class Advancing {
 void run(const KernelArgs& args) {
   const Reversal& reversal = args.attrs<Reversal>();
   const LoopReverseAttrs& a = reversal.attrs;
-  const std::int64_t trips = a.unknown_length() ? *args.in.back().as<std::int64_t>() : a.trips;
-  ScratchPieces scratch(args.scratch);
+  const std::int64_t trips = a.unknown_length() ? fetch<std::int64_t>(args, args.in.back().data) : a.trips;
+  ScratchPieces scratch(args);
   Gradients gradients(args, reversal, trips, scratch);
   if (!a.keeps_all()) {
     Advancing(args, reversal, trips, gradients.step_pointers(), scratch).run(gradients);

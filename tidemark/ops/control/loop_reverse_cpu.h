@@ -30,7 +30,7 @@ class Gradients {
         trips_(trips),
         in_(scratch.take_pointers(at_.inputs + at_.results + 2 * at_.carries + at_.scanned + at_.captured)),
         out_(in_ + at_.inputs),
-        handed_(reversal.gradients, in_, out_, scratch),
+        handed_(args, reversal.gradients, in_, out_, scratch),
         slices_(scratch.take_pointers(at_.stacked_end - at_.float_carries)) {
     for (std::size_t r = at_.float_carries; r < at_.stacked_end; ++r)
       slices_[r - at_.float_carries] = lies_over(r) ? scratch.take(r_.out_bytes[r]) : nullptr;
@@ -41,12 +41,12 @@ class Gradients {
       std::byte*& begin = in_[at_.input_of(r)];
       begin = args.out[r].data;
       if (r < at_.float_carries) {
-        copy_bytes(begin, args.in[at_.carries + at_.scanned + r].data, r_.out_bytes[r]);
+        copy_bytes(args, begin, args.in[at_.carries + at_.scanned + r].data, r_.out_bytes[r]);
       } else if (r_.attrs.sums_given) {
         const std::size_t captured = args.in.size() - at_.captured;
-        copy_bytes(begin, args.in[captured - (at_.results - r)].data, r_.out_bytes[r]);
-      } else if (r_.out_bytes[r] > 0) {
-        std::memset(begin, 0, static_cast<std::size_t>(r_.out_bytes[r]));
+        copy_bytes(args, begin, args.in[captured - (at_.results - r)].data, r_.out_bytes[r]);
+      } else {
+        clear_bytes(args, begin, r_.out_bytes[r]);
       }
     }
   }
@@ -68,7 +68,7 @@ class Gradients {
     args_.regions[1](in_, out_);
     handed_.hand_on();
     for (std::size_t r = at_.float_carries; r < at_.stacked_end; ++r) {
-      if (spare(r)) copy_bytes(result(r), spare(r), r_.out_bytes[r]);
+      if (spare(r)) copy_bytes(args_, result(r), spare(r), r_.out_bytes[r]);
     }
   }
 

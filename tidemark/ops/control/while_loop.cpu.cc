@@ -38,34 +38,37 @@ std::shared_ptr<const void> prepare(const Call& call) {
 void run(const KernelArgs& args) {
   const While& loop = args.attrs<While>();
   const std::size_t carries = loop.bytes.size();
-  ScratchPieces scratch(args.scratch);
+  ScratchPieces scratch(args);
   std::byte** in = scratch.take_pointers(args.in.size() + carries + 1);
   std::byte **out = in + args.in.size(), **answer = out + carries;
   *answer = scratch.take(1);
-  HandedPointers handed(loop.handed, in, out, scratch);
+  HandedPointers handed(args, loop.handed, in, out, scratch);
   for (std::size_t i = 0; i < args.in.size(); ++i) {
     in[i] = i < carries ? args.out[i].data : args.in[i].data;
-    if (i < carries) copy_bytes(in[i], args.in[i].data, loop.bytes[i]);
+    if (i < carries) copy_bytes(args, in[i], args.in[i].data, loop.bytes[i]);
   }
   const std::int64_t slots = loop.attrs.keep;
   const std::int64_t room = schedule::Online::room_for(slots);
-  std::pmr::monotonic_buffer_resource memory(scratch.take(room), static_cast<std::size_t>(room),
+  std::pmr::monotonic_buffer_resource memory(scratch.take_notes(room), static_cast<std::size_t>(room),
                                              std::pmr::null_memory_resource());
   schedule::Online policy(std::max<std::int64_t>(slots, 1), 0, &memory);
   if (slots > 0) policy.reserve();
-  std::int64_t* places = slots > 0 ? args.out.back().as<std::int64_t>() : nullptr;
-  std::fill_n(places, slots, -1);
+  const auto tell_place = [&](std::int64_t slot, std::int64_t iteration) {
+    put(args, args.out.back().data + slot * static_cast<std::int64_t>(sizeof(std::int64_t)), iteration);
+  };
+  for (std::int64_t slot = 0; slot < slots; ++slot) tell_place(slot, -1);
   std::int64_t trips = 0;
   for (;; ++trips) {
     args.regions[0](in, answer);
-    if (**answer == std::byte{0}) break;
+    if (fetch<std::byte>(args, *answer) == std::byte{0}) break;
     if (trips == loop.attrs.max_steps) too_many_steps(loop.attrs, args.where);
     if (slots > 0) {
       for (const schedule::Action& action : policy.visit(trips)) {
         const bool stores = action.kind == schedule::ActionKind::store;
-        places[action.slot] = stores ? trips : -1;
+        tell_place(action.slot, stores ? trips : -1);
         for (std::size_t c = 0; c < carries && stores; ++c)
-          copy_bytes(args.out[carries + 1 + c].data + action.slot * loop.bytes[c], in[c], loop.bytes[c]);
+          copy_bytes(args, args.out[carries + 1 + c].data + action.slot * loop.bytes[c], in[c],
+                     loop.bytes[c]);
       }
     }
     handed.aim();
@@ -73,7 +76,7 @@ void run(const KernelArgs& args) {
     handed.hand_on();
   }
   handed.move_to([&](std::size_t c) { return args.out[c].data; });
-  *args.out[carries].as<std::int64_t>() = trips;
+  put(args, args.out[carries].data, trips);
 }
 
 constexpr double expected_trips = 16;  // where nothing is known, for costs alone

@@ -1,0 +1,186 @@
+// A training step of a model of the zoo on a GPU, at several budgets: time and memory, planned and measured.
+//
+// usage: gpu_training MODEL [--batch N] [--context N] [--dtype bf16] [--budgets 100,50,25] [--steps N] [--profile]
+//
+// Budgets are shares of the peak without one, in percent; peaks are the plan's, which hold parameters, moments
+// and data too.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+
+#include "tidemark/autodiff/expand.h"
+#include "tidemark/cuda/device.h"
+#include "tidemark/cuda/target.h"
+#include "tidemark/engine/program.h"
+#include "tidemark/nn/zoo.h"
+#include "tidemark/plan/costs.h"
+#include "tidemark/runtime/executor.h"
+
+namespace tidemark::bench {
+namespace {
+
+struct Options {
+  std::string model = "gpt2", dtype = "bf16";
+  std::int64_t batch = 0, context = 0;
+  std::vector<int> budgets = {100};
+  int steps = 20;
+  bool profile = false;
+};
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Inputs small enough that nothing overflows; whole numbers are labels, tokens and keys.
+std::vector<std::byte> data_of(const Type& type) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(type.bytes()));
+  std::uint32_t state = 12345;
+  const auto draw = [&] { return state = state * 1664525u + 1013904223u; };
+  const std::size_t size = static_cast<std::size_t>(size_of(type.dtype));
+  for (std::size_t i = 0; i + size <= bytes.size(); i += size) {
+    const std::uint32_t number = draw() >> 8;
+    if (type.dtype == DType::f32) {
+      const float x = 0.02f * (static_cast<float>(number) / 8388608.0f - 1);
+      std::memcpy(&bytes[i], &x, 4);
+    } else if (type.dtype == DType::bf16) {
+      const BFloat16 x(0.02f * (static_cast<float>(number) / 8388608.0f - 1));
+      std::memcpy(&bytes[i], &x, 2);
+    } else if (type.dtype == DType::i32) {
+      const std::int32_t x = static_cast<std::int32_t>(number % 8);
+      std::memcpy(&bytes[i], &x, 4);
+    }
+  }
+  return bytes;
+}
+
+void report_routes(const Graph& graph, const Plan& plan) {
+  std::map<std::string, int> counts;
+  for (const Step& step : plan.steps) {
+    if (step.kind != StepKind::compute) {
+      ++counts["copy"];
+      continue;
+    }
+    const StepCall call(graph, plan, step);
+    const cuda::Route route = cuda::route_of(call);
+    ++counts[route == cuda::Route::generated
+                 ? std::string(step.group >= 0 ? "kernel, grouped" : "kernel")
+                 : fmt::format("{} {}", cuda::name_of(route), static_cast<const Call&>(call).op->name)];
+  }
+  for (const auto& [name, count] : counts) fmt::print("  {:>6} {}\n", count, name);
+}
+
+void profile(Executor& executor, std::span<const Address> inputs, const Graph& graph, const Plan& plan,
+             Device& device, const Arena& arena) {
+  std::map<std::string, std::pair<double, int>> sums;
+  double last = 0;
+  const auto after = [&](std::size_t s) {
+    std::byte one{};
+    device.read(&one, arena.base(), 1);  // waits
+    const double at = now();
+    const Step& step = plan.steps[s];
+    std::string name = "copy";
+    if (step.kind == StepKind::compute) {
+      const StepCall call(graph, plan, step);
+      name =
+          fmt::format("{} {}", cuda::name_of(cuda::route_of(call)), static_cast<const Call&>(call).op->name);
+    }
+    auto& [seconds, count] = sums[name];
+    seconds += at - last;
+    ++count;
+    last = now();
+  };
+  last = now();
+  executor.run(inputs, after);
+  std::vector<std::pair<double, std::string>> rows;
+  for (const auto& [name, sum] : sums)
+    rows.emplace_back(sum.first, fmt::format("{:>5} × {}", sum.second, name));
+  std::ranges::sort(rows, std::greater());
+  for (const auto& [seconds, name] : rows) fmt::print("  {:9.3f} ms {}\n", 1e3 * seconds, name);
+}
+
+int run(const Options& options) {
+  const nn::ZooModel* model = nn::find_in_zoo(options.model);
+  if (!model) return fmt::print(stderr, "no model {}\n", options.model), 2;
+  nn::ZooOptions zoo{.optimizer = nn::OptimizerKind::adamw};
+  if (options.batch) zoo.batch = options.batch;
+  if (options.context) zoo.context = options.context;
+  zoo.dtype = options.dtype == "bf16" ? DType::bf16 : DType::f32;
+  const Graph traced = expand(
+      model->training_step(zoo),
+      [](const Node& node) { return node.op->expand && !cuda::cuda_target().runs(*node.op); },
+      ExpandRegions::inside);
+  const Graph graph = prepare_graph(traced);
+  const std::shared_ptr<Device> device = cuda::device();
+  std::vector<std::unique_ptr<Arena>> inputs;
+  std::vector<Address> addresses;
+  double begin = now();
+  for (const Input& input : graph.inputs()) {
+    const std::vector<std::byte> data = data_of(graph.type(input.value));
+    inputs.push_back(std::make_unique<Arena>(*device, std::ssize(data)));
+    addresses.push_back(inputs.back()->base());
+    device->write(addresses.back(), data.data(), std::ssize(data));
+  }
+  fmt::print("{}: {} nodes, inputs in {:.1f} s\n", options.model, graph.nodes().size(), now() - begin);
+  std::int64_t free_peak = 0;
+  for (const int percent : options.budgets) {
+    begin = now();
+    PlanOptions plan_options;
+    if (free_peak > 0) plan_options.memory = free_peak * percent / 100;
+    plan_options.floor = false;
+    auto planned = try_plan(graph, cuda::cuda_target(), plan_options);
+    if (!planned) {
+      fmt::print("{:>4}%: does not fit ({:.1f} s)\n", percent, now() - begin);
+      continue;
+    }
+    const Plan& plan = planned.value();
+    if (free_peak == 0) free_peak = plan.peak();
+    const double planning = now() - begin;
+    begin = now();
+    Arena arena(*device, plan.arena_bytes);
+    Executor executor(graph, verified(graph, plan, cuda::cuda_target()), *device, arena);
+    const double preparing = now() - begin;
+    if (percent == options.budgets.front()) report_routes(graph, plan);
+    std::vector<double> times;
+    for (int s = 0; s < options.steps + 3; ++s) {
+      begin = now();
+      executor.run(addresses);
+      if (s >= 3) times.push_back(now() - begin);
+    }
+    std::ranges::sort(times);
+    fmt::print(
+        "{:>4}%: {:8.3f} ms (least {:.3f}), arena {:.1f} MiB, peak {:.1f} MiB, planned in {:.2f} s, ready in "
+        "{:.2f} s\n",
+        percent, 1e3 * times[times.size() / 2], 1e3 * times.front(),
+        static_cast<double>(plan.arena_bytes) / (1 << 20), static_cast<double>(plan.peak()) / (1 << 20),
+        planning, preparing);
+    std::fflush(stdout);
+    if (options.profile) profile(executor, addresses, graph, plan, *device, arena);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tidemark::bench
+
+int main(int argc, char** argv) {
+  tidemark::bench::Options options;
+  CLI::App app("a training step on a GPU");
+  app.add_option("model", options.model);
+  app.add_option("--batch", options.batch);
+  app.add_option("--context", options.context);
+  app.add_option("--dtype", options.dtype);
+  app.add_option("--budgets", options.budgets)->delimiter(',');
+  app.add_option("--steps", options.steps);
+  app.add_flag("--profile", options.profile);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return tidemark::bench::run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,59 @@
+// A plan run on a device whose memory need not be the host's.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/support/literals.h"
+#include "tidemark/runtime/executor.h"
+
+namespace tidemark::testing {
+
+// One plan on one device, with inputs in the device's memory.
+class DeviceRun {
+ public:
+  DeviceRun(Device& device, const Graph& graph, const Plan& plan)
+      : device_(device),
+        graph_(graph),
+        plan_(plan),
+        arena_(device, plan.arena_bytes),
+        executor_(graph, verified(graph, plan, device.target()), device, arena_) {
+    for (const Input& input : graph.inputs()) {
+      const std::int64_t bytes = graph.type(input.value).bytes();
+      inputs_.push_back(std::make_unique<Arena>(device, bytes));
+      addresses_.push_back(inputs_.back()->base());
+    }
+  }
+
+  // Inputs are written anew each time: those that are donated are overwritten.
+  std::vector<Literal> run(const std::vector<Literal>& inputs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      device_.write(addresses_[i], inputs[i].bytes.data(), static_cast<std::int64_t>(inputs[i].bytes.size()));
+    }
+    executor_.run(addresses_);
+    EXPECT_LE(arena_.high_water(), plan_.arena_bytes);
+    std::vector<Literal> outputs;
+    for (const Ref& ref : plan_.outputs) {
+      const Type& type = graph_.type(ref.value);
+      const Buffer& buffer = plan_.buffers[ref.buffer.index];
+      const Address at = buffer.binding == Binding::argument
+                             ? addresses_[static_cast<std::size_t>(buffer.slot)]
+                             : arena_.base() + buffer.offset;
+      outputs.push_back(
+          {type.dtype, type.shape, std::vector<std::byte>(static_cast<std::size_t>(type.bytes()))});
+      device_.read(outputs.back().bytes.data(), at + ref.offset, type.bytes());
+    }
+    return outputs;
+  }
+
+ private:
+  Device& device_;
+  const Graph& graph_;
+  const Plan& plan_;
+  Arena arena_;
+  Executor executor_;
+  std::vector<std::unique_ptr<Arena>> inputs_;
+  std::vector<Address> addresses_;
+};
+
+}  // namespace tidemark::testing

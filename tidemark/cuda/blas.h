@@ -1,0 +1,84 @@
+// cuBLASLt, NVIDIA's library of matrix products, opened when it is first asked for. A product's algorithm is
+// chosen once, by the library's own advice for its form, and no scheme of sums that depends on who comes
+// first is allowed: the same form gives the same bits in every run and at every budget.
+#pragma once
+#include <string>
+
+#include "tidemark/base/result.h"
+#include "tidemark/cuda/context.h"
+#include "tidemark/cuda/product_form.h"
+
+#ifdef TIDEMARK_HAS_CUDA
+#include <cublasLt.h>
+
+// Name here, symbol of the library.
+#define TM_BLAS_FUNCTIONS(F)                              \
+  F(create, cublasLtCreate)                               \
+  F(destroy, cublasLtDestroy)                             \
+  F(status_text, cublasLtGetStatusString)                 \
+  F(desc_create, cublasLtMatmulDescCreate)                \
+  F(desc_set, cublasLtMatmulDescSetAttribute)             \
+  F(desc_destroy, cublasLtMatmulDescDestroy)              \
+  F(layout_create, cublasLtMatrixLayoutCreate)            \
+  F(layout_set, cublasLtMatrixLayoutSetAttribute)         \
+  F(layout_destroy, cublasLtMatrixLayoutDestroy)          \
+  F(preference_create, cublasLtMatmulPreferenceCreate)    \
+  F(preference_set, cublasLtMatmulPreferenceSetAttribute) \
+  F(preference_destroy, cublasLtMatmulPreferenceDestroy)  \
+  F(advise, cublasLtMatmulAlgoGetHeuristic)               \
+  F(multiply, cublasLtMatmul)
+
+namespace tidemark::cuda {
+
+struct BlasFunctions {
+#define TM_MEMBER(name, symbol) decltype(&::symbol) name = nullptr;
+  TM_BLAS_FUNCTIONS(TM_MEMBER)
+#undef TM_MEMBER
+};
+
+const Result<BlasFunctions, std::string>& blas_functions();
+
+// The library, made ready for a context.
+class Blas {
+ public:
+  explicit Blas(const Context& context);  // throws DeviceError no_kernel where there is no library
+  ~Blas();
+  Blas(const Blas&) = delete;
+  Blas& operator=(const Blas&) = delete;
+  const BlasFunctions& functions() const { return functions_; }
+  cublasLtHandle_t handle() const { return handle_; }
+  void check(cublasStatus_t status, std::string_view doing) const;
+
+ private:
+  const BlasFunctions& functions_;
+  cublasLtHandle_t handle_ = nullptr;
+};
+
+// A product of one form, ready to be put into a stream.
+class Product {
+ public:
+  // Throws DeviceError where the library has no way to compute it.
+  Product(const Blas& blas, const ProductForm& form, bool added);
+  ~Product();
+  Product(const Product&) = delete;
+  Product& operator=(const Product&) = delete;
+
+  // out = lhs × rhs, or sum + lhs × rhs; `sum` may be `out`.
+  void put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
+           CUdeviceptr workspace) const;
+
+ private:
+  // For addresses that are multiples of so many bytes.
+  cublasLtMatmulAlgo_t choose(std::uint32_t alignment) const;
+
+  const Blas& blas_;
+  const ProductForm form_;
+  const bool added_;
+  cublasLtMatmulDesc_t desc_ = nullptr;
+  cublasLtMatrixLayout_t left_ = nullptr, right_ = nullptr, result_ = nullptr;
+  cublasLtMatmulAlgo_t aligned_ = {}, any_ = {};
+};
+
+}  // namespace tidemark::cuda
+
+#endif

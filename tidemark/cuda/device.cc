@@ -1,0 +1,92 @@
+#include "tidemark/cuda/device.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+#include "tidemark/base/error.h"
+#include "tidemark/base/parallel.h"
+#include "tidemark/cuda/prepared.h"
+#include "tidemark/cuda/target.h"
+
+namespace tidemark::cuda {
+
+#ifdef TIDEMARK_HAS_CUDA
+
+namespace {
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int number) : context_(number), blas_(context_) {}
+
+  const Target& target() const override { return cuda_target(); }
+
+  Address allocate(int memory, std::int64_t bytes) override {
+    context_.use();
+    if (memory == 0) return {static_cast<std::uintptr_t>(context_.allocate(bytes))};
+    auto pinned = std::make_unique<PinnedMemory>(context_, bytes);
+    const Address at = host_address(pinned->data());
+    const std::lock_guard lock(mutex_);
+    pinned_.emplace(at.value, std::move(pinned));
+    return at;
+  }
+  void release(int memory, Address address, std::int64_t) noexcept override {
+    if (memory == 0) return context_.release(static_cast<CUdeviceptr>(address.value));
+    const std::lock_guard lock(mutex_);
+    pinned_.erase(address.value);
+  }
+
+  std::unique_ptr<Prepared> prepare(CommandStream& commands, std::span<const Address> arenas) override {
+    context_.use();
+    return std::make_unique<CudaPrepared>(commands, arenas, context_, blas_, cache_, pool_);
+  }
+
+  void read(std::byte* to, Address from, std::int64_t bytes) override {
+    context_.use();
+    context_.wait();
+    const Stream stream(context_);
+    stream.copy_to_host(to, static_cast<CUdeviceptr>(from.value), bytes);
+    stream.wait();
+  }
+  void write(Address to, const std::byte* from, std::int64_t bytes) override {
+    context_.use();
+    context_.wait();
+    const Stream stream(context_);
+    stream.copy_to_device(static_cast<CUdeviceptr>(to.value), from, bytes);
+    stream.wait();
+  }
+
+ private:
+  Context context_;
+  Blas blas_;
+  KernelCache cache_;
+  ThreadPool pool_;  // for compiling, and for what runs on the CPU
+  std::mutex mutex_;
+  std::map<std::uintptr_t, std::unique_ptr<PinnedMemory>> pinned_;  // under the mutex
+};
+
+}  // namespace
+
+std::shared_ptr<Device> device(int number) {
+  static std::mutex mutex;
+  static auto* const known = new std::map<int, std::shared_ptr<Device>>;  // the driver may be gone at exit
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Device>& found = (*known)[number];
+  if (!found) found = std::make_shared<CudaDevice>(number);
+  return found;
+}
+
+#else
+
+std::shared_ptr<Device> device(int number) {
+  throw DeviceError(
+      ErrorCode::no_device,
+      {.what = fmt::format("there is no CUDA device {}: this library was built without CUDA: the "
+                           "toolkit's headers were not there",
+                           number)});
+}
+
+#endif
+
+}  // namespace tidemark::cuda

@@ -1,0 +1,16 @@
+// A GPU of NVIDIA's as a device that plans run on: one arena of its memory for each plan, generated kernels,
+// cuBLASLt's products, everything recorded as CUDA graphs. Memories behind the first are the host's, pinned.
+//
+//   auto step = td::compile(f, {.memory = 4_GiB, .device = td::cuda::device()});
+#pragma once
+#include <memory>
+
+#include "tidemark/runtime/device.h"
+
+namespace tidemark::cuda {
+
+// The GPU of this number; one object for all who ask. Throws DeviceError no_device where there is none, and
+// says why.
+std::shared_ptr<Device> device(int number = 0);
+
+}  // namespace tidemark::cuda

@@ -1,0 +1,44 @@
+#include "tidemark/cuda/kernel_set.h"
+
+#ifdef TIDEMARK_HAS_CUDA
+
+namespace tidemark::cuda {
+
+std::size_t KernelSet::add(KernelText kernel) {
+  const auto [known, fresh] = by_source_.emplace(kernel.source, kernels_.size());
+  if (fresh) kernels_.push_back({.text = std::move(kernel), .binary = {}, .module = {}, .functions = {}});
+  return known->second;
+}
+
+void KernelSet::load(const Context& context, KernelCache& cache, ThreadPool& pool) {
+  parallel_for(pool, std::ssize(kernels_), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      Kernel& kernel = kernels_[static_cast<std::size_t>(k)];
+      if (!kernel.binary && !kernel.text.launches.empty())
+        kernel.binary = cache.find_or_compile(kernel.text.source, context.facts().architecture);
+    }
+  });
+  for (Kernel& kernel : kernels_) {
+    if (kernel.module || kernel.text.launches.empty()) continue;
+    kernel.module = std::make_unique<LoadedModule>(context, *kernel.binary);
+    for (const KernelLaunch& launch : kernel.text.launches)
+      kernel.functions.push_back(kernel.module->function(launch.kernel));
+  }
+}
+
+void KernelSet::put(std::size_t kernel, const void* pointers, const Stream& stream) const {
+  const Kernel& loaded = kernels_[kernel];
+  void* parameters[] = {const_cast<void*>(pointers)};
+  for (std::size_t l = 0; l < loaded.functions.size(); ++l) {
+    const KernelLaunch& launch = loaded.text.launches[l];
+    stream.context().check(
+        stream.context().driver().launch(loaded.functions[l], static_cast<unsigned>(launch.blocks), 1, 1,
+                                         static_cast<unsigned>(launch.threads), 1, 1, 0, stream.get(),
+                                         parameters, nullptr),
+        "a kernel was launched");
+  }
+}
+
+}  // namespace tidemark::cuda
+
+#endif

@@ -1,0 +1,83 @@
+#include "tidemark/cuda/prepared.h"
+
+#ifdef TIDEMARK_HAS_CUDA
+
+namespace tidemark::cuda {
+namespace {
+
+constexpr std::size_t fewest_recorded = 2;  // below, a graph saves nothing
+
+}  // namespace
+
+CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> arenas, const Context& context,
+                           const Blas& blas, KernelCache& cache, ThreadPool& pool)
+    : parts_{.context = context, .blas = blas, .pool = pool}, sequence_(parts_) {
+  for (const Address arena : arenas) parts_.arenas.push_back(static_cast<CUdeviceptr>(arena.value));
+  while (const Command* command = commands.next()) sequence_.add(*command);
+  parts_.kernels.load(context, cache, pool);
+  parts_.staging = std::make_unique<PinnedMemory>(context, parts_.staging_bytes);
+}
+
+CudaPrepared::~CudaPrepared() {
+  const Context& context = parts_.context;
+  context.driver().stream_wait(parts_.stream.get());  // nothing may run on in memory that is given back
+}
+
+void CudaPrepared::bind(std::span<const Address> arguments) {
+  std::vector<CUdeviceptr> now;
+  now.reserve(arguments.size());
+  for (const Address argument : arguments) now.push_back(static_cast<CUdeviceptr>(argument.value));
+  if (binding_ > 0 && now == arguments_) return;
+  arguments_ = std::move(now);
+  ++binding_;
+  ran_with_binding_ = false;
+  sequence_.bind(arguments_);
+}
+
+std::vector<CudaPrepared::Piece> CudaPrepared::pieces_of(std::size_t first, std::size_t last) const {
+  std::vector<Piece> pieces;
+  for (std::size_t i = first; i < last;) {
+    std::size_t end = i;
+    while (end < last && !sequence_.needs_host(end)) ++end;
+    Piece& piece = pieces.emplace_back();
+    piece.first = i;
+    piece.last = std::max(end, i + 1);
+    if (end - i >= fewest_recorded) piece.graph = std::make_unique<RecordedGraph>(parts_.context);
+    i = piece.last;
+  }
+  return pieces;
+}
+
+void CudaPrepared::run(Piece& piece) {
+  if (!piece.graph || !ran_with_binding_) return sequence_.put(piece.first, piece.last);
+  if (piece.recorded != binding_) {
+    piece.graph->record(parts_.stream, [&] { sequence_.put(piece.first, piece.last); });
+    piece.recorded = binding_;
+  }
+  piece.graph->launch(parts_.stream);
+}
+
+void CudaPrepared::run(std::size_t first, std::size_t last) {
+  parts_.context.use();
+  auto known = ranges_.find({first, last});
+  if (known == ranges_.end()) known = ranges_.emplace(std::pair(first, last), pieces_of(first, last)).first;
+  try {
+    for (Piece& piece : known->second) run(piece);
+    if (last < sequence_.size()) return;
+    parts_.stream.wait();
+    ran_with_binding_ = true;
+  } catch (...) {
+    parts_.context.driver().stream_wait(parts_.stream.get());
+    throw;
+  }
+}
+
+std::int64_t CudaPrepared::held_bytes() const {
+  constexpr std::size_t per_kernel = std::size_t{16} << 10;  // a binary and its text
+  return static_cast<std::int64_t>(sizeof(*this) + parts_.kernels.size() * per_kernel) +
+         sequence_.held_bytes() + parts_.staging_bytes;
+}
+
+}  // namespace tidemark::cuda
+
+#endif

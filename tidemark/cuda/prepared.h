@@ -1,0 +1,46 @@
+// A plan's commands made ready on a GPU. The first run with some addresses puts them into the stream one by
+// one; from the second on they run as recorded graphs, which are brought up to date when addresses change.
+#pragma once
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "tidemark/cuda/sequence.h"
+#include "tidemark/runtime/device.h"
+
+#ifdef TIDEMARK_HAS_CUDA
+
+namespace tidemark::cuda {
+
+class CudaPrepared final : public Prepared {
+ public:
+  CudaPrepared(CommandStream& commands, std::span<const Address> arenas, const Context& context,
+               const Blas& blas, KernelCache& cache, ThreadPool& pool);
+  ~CudaPrepared() override;
+
+  void bind(std::span<const Address> arguments) override;
+  // Waits where the last command is among them: others follow.
+  void run(std::size_t first, std::size_t last) override;
+  std::int64_t held_bytes() const override;
+
+ private:
+  // Commands that can be recorded together, or one that cannot be.
+  struct Piece {
+    std::size_t first = 0, last = 0;
+    std::unique_ptr<RecordedGraph> graph = {};  // none: too little to record, or the host takes part
+    int recorded = 0;                           // the binding that is recorded
+  };
+  std::vector<Piece> pieces_of(std::size_t first, std::size_t last) const;
+  void run(Piece& piece);
+
+  SequenceParts parts_;
+  Sequence sequence_;
+  std::vector<CUdeviceptr> arguments_;
+  int binding_ = 0;  // changes with the addresses
+  bool ran_with_binding_ = false;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<Piece>> ranges_;
+};
+
+}  // namespace tidemark::cuda
+
+#endif

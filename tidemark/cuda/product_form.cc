@@ -1,0 +1,84 @@
+#include "tidemark/cuda/product_form.h"
+
+#include <algorithm>
+
+#include "tidemark/ops/contraction/contract_layout.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/ops/type_rules.h"
+
+namespace tidemark::cuda {
+namespace {
+
+constexpr std::int64_t most_parts = 64;
+// What the library's own advice is for this kind of GPU; it needs none for small products.
+constexpr std::int64_t most_workspace = std::int64_t{32} << 20;
+constexpr double small_product = 1 << 24;  // multiplications
+
+// (rows, columns) with these strides; none where neither is 1, or rows would lie on each other.
+std::optional<ProductMatrix> matrix_of(std::int64_t rows, std::int64_t row_stride, std::int64_t columns,
+                                       std::int64_t column_stride) {
+  if (row_stride == 1 || rows == 1) {
+    const std::int64_t leading = columns == 1 ? rows : column_stride;
+    if (leading >= rows)
+      return ProductMatrix{.rows = rows, .columns = columns, .leading = std::max<std::int64_t>(leading, 1)};
+  }
+  if (column_stride == 1 || columns == 1) {
+    const std::int64_t leading = rows == 1 ? columns : row_stride;
+    if (leading >= columns) {
+      return ProductMatrix{.rows = columns,
+                           .columns = rows,
+                           .leading = std::max<std::int64_t>(leading, 1),
+                           .transposed = true};
+    }
+  }
+  return std::nullopt;
+}
+
+std::int64_t stride_of(const gemm::Axes& axes) { return axes.inner_stride(); }
+
+}  // namespace
+
+std::optional<ProductForm> product_form(const Call& call) {
+  const DType dtype = call.in[0].dtype;
+  if (call.op != &op::contract || !is_float(dtype)) return std::nullopt;
+  const ContractLayout layout =
+      contract_layout(call.attrs_as<ContractAttrs>(), dtype, call.in[0].shape, operand_strides(call, 0),
+                      call.in[1].shape, operand_strides(call, 1), call.in.size() == 3);
+  const gemm::Sizes& sizes = layout.sizes;
+  if (sizes.m == 0 || sizes.n == 0 || sizes.k == 0 || sizes.batch == 0) return std::nullopt;
+  for (const gemm::Axes* axes : {&layout.m, &layout.n, &layout.k_lhs, &layout.k_rhs}) {
+    if (axes->size.rank() > 1) return std::nullopt;
+  }
+  ProductForm form;
+  form.dtype = dtype;
+  form.m = sizes.m, form.n = sizes.n, form.k = sizes.k;
+  const auto left = matrix_of(sizes.n, stride_of(layout.n), sizes.k, stride_of(layout.k_rhs));
+  const auto right = matrix_of(sizes.k, stride_of(layout.k_lhs), sizes.m, stride_of(layout.m));
+  if (!left || !right) return std::nullopt;
+  form.left = *left, form.right = *right;
+  form.result = {.rows = sizes.n, .columns = sizes.m, .leading = sizes.n};
+
+  // The innermost axis of the batch is the library's, the others are parts.
+  const int batch_rank = layout.batch_out.size.rank();
+  if (batch_rank > 0) {
+    form.batch = layout.batch_out.size.back();
+    form.left.batch_stride = layout.batch_rhs.stride.back();
+    form.right.batch_stride = layout.batch_lhs.stride.back();
+    form.result.batch_stride = layout.batch_out.stride.back();
+  }
+  const std::int64_t parts = sizes.batch / form.batch;
+  if (parts > most_parts) return std::nullopt;
+  for (std::int64_t p = 0; p < parts; ++p) {
+    const std::int64_t first = p * form.batch;
+    form.parts.push_back({.lhs = layout.batch_lhs.offset(first),
+                          .rhs = layout.batch_rhs.offset(first),
+                          .out = layout.batch_out.offset(first)});
+  }
+  const auto count = [](std::int64_t x) { return static_cast<double>(x); };
+  if (count(form.m) * count(form.n) * count(form.k) * count(form.batch) > small_product) {
+    form.workspace_bytes = std::min(most_workspace, align_up(form.m * form.n * form.batch * 16, 256));
+  }
+  return form;
+}
+
+}  // namespace tidemark::cuda

@@ -1,0 +1,36 @@
+// A contraction as products of matrices that cuBLASLt takes: one batched product, or several one after the
+// other. Facts (the workspace that is claimed) and the call itself read the same struct. Plain data: no
+// library is needed to plan for it.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tidemark/ir/op.h"
+
+namespace tidemark::cuda {
+
+// A matrix in column-major order, as the library sees it; `transposed`: it is to be read the other way.
+struct ProductMatrix {
+  std::int64_t rows = 0, columns = 0, leading = 0;  // elements
+  std::int64_t batch_stride = 0;                    // elements
+  bool transposed = false;
+};
+
+struct ProductForm {
+  DType dtype = DType::f32;
+  // The result, row-major (m, n), is its own transpose in column-major order: left is our right operand.
+  ProductMatrix left, right, result;
+  std::int64_t m = 0, n = 0, k = 0;  // of our result and sum
+  std::int64_t batch = 1;
+  struct Offsets {
+    std::int64_t lhs = 0, rhs = 0, out = 0;  // elements
+  };
+  std::vector<Offsets> parts;        // products of this form, at these offsets
+  std::int64_t workspace_bytes = 0;  // that may be used
+};
+
+// None: the strides are not those of matrices, or the dtype is one that the library does not multiply here.
+std::optional<ProductForm> product_form(const Call& call);
+
+}  // namespace tidemark::cuda

@@ -1,0 +1,277 @@
+#include "tidemark/cuda/sequence.h"
+
+#include <algorithm>
+
+#include "tidemark/base/error.h"
+#include "tidemark/cuda/target.h"
+#include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/ops/cpu_target.h"
+
+#ifdef TIDEMARK_HAS_CUDA
+
+namespace tidemark::cuda {
+namespace {
+
+std::byte* far_pointer(CUdeviceptr at) { return reinterpret_cast<std::byte*>(at); }
+CUdeviceptr far_address(const std::byte* at) { return reinterpret_cast<CUdeviceptr>(at); }
+
+const CpuKernel& cpu_kernel_of(const Call& call) {
+  const CpuKernel* const kernel = find_cpu_kernel(*call.op);
+  if (!kernel || !kernel->run) {
+    fail(ErrorCode::no_kernel,
+         {.what = fmt::format("{} runs neither on CUDA nor on the CPU", call.op->name), .where = call.where});
+  }
+  return *kernel;
+}
+
+// Two stretches of memory change places.
+KernelText swap_kernel() {
+  KernelText kernel{.operands = 1, .results = 2};
+  kernel.source =
+      "struct SwapPointers { const void* bytes; unsigned char *a, *b; void* scratch; };\n"
+      "extern \"C\" __global__ void tidemark_swap(const SwapPointers at) {\n"
+      "  const unsigned long long count = reinterpret_cast<unsigned long long>(at.bytes);\n"
+      "  const unsigned long long step = 1ull * gridDim.x * blockDim.x;\n"
+      "  for (unsigned long long i = 1ull * blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {\n"
+      "    const unsigned char x = at.a[i];\n    at.a[i] = at.b[i];\n    at.b[i] = x;\n  }\n}\n";
+  kernel.launches.push_back({.kernel = "tidemark_swap", .blocks = 264, .threads = 256});
+  return kernel;
+}
+
+SequenceParts& parts_of(void* self) { return *static_cast<SequenceParts*>(self); }
+
+FarMemory far_memory(SequenceParts& parts, std::byte* notes) {
+  FarMemory far{.self = &parts, .notes = notes};
+  far.copy = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
+    parts_of(self).stream.copy(far_address(to), far_address(from), bytes);
+  };
+  far.clear = [](void* self, std::byte* to, std::int64_t bytes) {
+    parts_of(self).stream.clear(far_address(to), bytes);
+  };
+  far.swap = [](void* self, std::byte* a, std::byte* b, std::int64_t bytes) {
+    const SequenceParts& shared = parts_of(self);
+    const CUdeviceptr pointers[] = {static_cast<CUdeviceptr>(bytes), far_address(a), far_address(b), 0};
+    shared.kernels.put(*shared.swap_kernel, pointers, shared.stream);
+  };
+  far.fetch = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
+    const Stream& stream = parts_of(self).stream;
+    stream.copy_to_host(to, far_address(from), bytes);
+    stream.wait();
+  };
+  far.put = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
+    const Stream& stream = parts_of(self).stream;
+    stream.copy_to_device(far_address(to), from, bytes);
+    stream.wait();
+  };
+  return far;
+}
+
+}  // namespace
+
+// Those of the arena are known; those of arguments and results when they are bound.
+CUdeviceptr Sequence::address(const Location& location, std::size_t item, std::size_t place) {
+  if (location.base == Location::arena)
+    return parts_.arenas[static_cast<std::size_t>(location.which)] +
+           static_cast<CUdeviceptr>(location.offset);
+  patches_.push_back({item, place, location});
+  return 0;
+}
+
+void Sequence::add(const Command& command) {
+  const std::size_t number = items_.size();
+  Item& item = items_.emplace_back();
+  item.where = command.where;
+  const auto add_places = [&] {
+    for (const CommandOperand& operand : command.in)
+      item.at.push_back(address(operand.location, number, item.at.size()));
+    for (const CommandOperand& operand : command.out)
+      item.at.push_back(address(operand.location, number, item.at.size()));
+    item.at.push_back(command.scratch ? address(*command.scratch, number, item.at.size()) : 0);
+  };
+  if (command.kind == StepKind::copy) {
+    item.code = CopyCall{.bytes = command.in[0].type.bytes()};
+    return add_places();
+  }
+  if (command.kind != StepKind::compute) {
+    fail(ErrorCode::no_kernel, {.what = "codes of values are not computed on CUDA", .where = command.where});
+  }
+  const Call& call = command.steps[0].call;
+  if (command.is_group || route_of(call) == Route::generated) return add_kernel(item, command);
+  add_places();
+  switch (route_of(call)) {
+    case Route::product:
+      item.code = ProductCall{
+          .product = std::make_unique<Product>(parts_.blas, *product_form(call), call.in.size() == 3),
+          .added = call.in.size() == 3};
+      break;
+    case Route::control:
+      add_control(item, command);
+      break;
+    default:
+      add_host(item, command);
+  }
+}
+
+void Sequence::add_kernel(Item& item, const Command& command) {
+  std::vector<GroupStep> alone;
+  if (!command.is_group) {
+    GroupStep step{.call = command.steps[0].call, .in = {}, .out = {{GroupRef::result, 0}}};
+    for (std::size_t i = 0; i < step.call.in.size(); ++i)
+      step.in.push_back({GroupRef::operand, static_cast<int>(i)});
+    alone.push_back(std::move(step));
+  }
+  const std::size_t number = items_.size() - 1;
+  const std::size_t kernel =
+      parts_.kernels.add(write_group(command.is_group ? std::span<const GroupStep>(command.steps) : alone));
+  item.code = KernelCall{kernel};
+  const KernelText& text = parts_.kernels.text(kernel);
+  const auto operands = static_cast<std::size_t>(text.operands),
+             results = static_cast<std::size_t>(text.results);
+  TM_CHECK(command.in.size() <= operands && command.out.size() <= results, "a kernel with too few places");
+  item.at.resize(operands + results + 2);  // the last one: nobody listens for bad indices
+  for (std::size_t i = 0; i < command.in.size(); ++i) item.at[i] = address(command.in[i].location, number, i);
+  for (std::size_t r = 0; r < command.out.size(); ++r)
+    item.at[operands + r] = address(command.out[r].location, number, operands + r);
+  if (command.scratch) item.at[operands + results] = address(*command.scratch, number, operands + results);
+}
+
+void Sequence::add_host(Item& item, const Command& command) {
+  const Call& call = command.steps[0].call;
+  const CpuKernel& kernel = cpu_kernel_of(call);
+  HostCall host{.run = kernel.run, .attributes = kernel.prepare(call)};
+  std::int64_t bytes = 0;
+  const auto place = [&](std::int64_t size) {
+    host.places.push_back(bytes);
+    bytes += align_up(size, buffer_alignment);
+  };
+  const auto add_refs = [&](const std::vector<CommandOperand>& operands, std::vector<TensorRef>& refs) {
+    for (const CommandOperand& operand : operands) {
+      refs.push_back({nullptr, operand.type.dtype, operand.type.shape, dense_strides(operand.type.shape)});
+      place(operand.type.bytes());
+    }
+  };
+  add_refs(command.in, host.in);
+  add_refs(command.out, host.out);
+  place(cpu_target().scratch(call));
+  parts_.staging_bytes = std::max(parts_.staging_bytes, bytes);
+  item.code = std::move(host);
+  item.needs_host = true;
+}
+
+void Sequence::add_control(Item& item, const Command& command) {
+  const Call& call = command.steps[0].call;
+  const CpuKernel& kernel = cpu_kernel_of(call);
+  ControlCall control{.run = kernel.run, .attributes = kernel.prepare(call)};
+  for (const CommandOperand& operand : command.in)
+    control.in.push_back({nullptr, operand.type.dtype, operand.type.shape, operand.strides});
+  for (const CommandOperand& operand : command.out)
+    control.out.push_back({nullptr, operand.type.dtype, operand.type.shape, operand.strides});
+  const HostReads reads = cuda_target().host_reads(call);
+  item.needs_host = !reads.operands.empty() || !reads.outputs.empty();
+  for (const Commands& commands : command.regions) {
+    auto region = std::make_unique<Sequence>(parts_);
+    region->region_arguments_.resize(commands.arguments);
+    region->region_results_.resize(commands.results);
+    for (const Command& inner : commands.list) region->add(inner);
+    for (std::size_t i = 0; i < region->size(); ++i) item.needs_host |= region->needs_host(i);
+    const auto run = [](void* self, std::byte* const* inputs, std::byte* const* outputs) {
+      static_cast<Sequence*>(self)->run_region(inputs, outputs);
+    };
+    control.functions.push_back({.call = run, .self = region.get()});
+    control.regions.push_back(std::move(region));
+  }
+  control.notes = allocate_aligned(std::max<std::int64_t>(cuda_target().scratch(call), 1));
+  if (!parts_.swap_kernel) parts_.swap_kernel = parts_.kernels.add(swap_kernel());
+  item.code = std::move(control);
+}
+
+void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUdeviceptr> results) {
+  for (const Patch& patch : patches_) {
+    const Location& at = patch.location;
+    const CUdeviceptr base =
+        (at.base == Location::argument ? arguments : results)[static_cast<std::size_t>(at.which)];
+    items_[patch.item].at[patch.place] = base + static_cast<CUdeviceptr>(at.offset);
+  }
+}
+
+void Sequence::put(std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last; ++i) {
+    Item& item = items_[i];
+    if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
+      parts_.kernels.put(kernel->kernel, item.at.data(), parts_.stream);
+    } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
+      const std::size_t out = product->added ? 3 : 2;
+      product->product->put(parts_.stream.get(), item.at[0], item.at[1], item.at[2], item.at[out],
+                            item.at.back());
+    } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
+      parts_.stream.copy(item.at[1], item.at[0], copy->bytes);
+    } else if (std::holds_alternative<HostCall>(item.code)) {
+      put_host(item);
+    } else {
+      put_control(item);
+    }
+  }
+}
+
+void Sequence::put_host(Item& item) {
+  auto& host = std::get<HostCall>(item.code);
+  const Stream& stream = parts_.stream;
+  std::byte* const staging = parts_.staging->data();
+  const std::size_t operands = host.in.size();
+  for (std::size_t i = 0; i < operands; ++i) {
+    host.in[i].data = staging + host.places[i];
+    stream.copy_to_host(host.in[i].data, item.at[i], host.in[i].count() * size_of(host.in[i].dtype));
+  }
+  for (std::size_t r = 0; r < host.out.size(); ++r) host.out[r].data = staging + host.places[operands + r];
+  stream.wait();
+  host.run({.in = host.in,
+            .out = host.out,
+            .attributes = host.attributes.get(),
+            .scratch = staging + host.places.back(),
+            .pool = &parts_.pool,
+            .regions = {},
+            .where = item.where});
+  for (std::size_t r = 0; r < host.out.size(); ++r) {
+    stream.copy_to_device(item.at[operands + r], host.out[r].data,
+                          host.out[r].count() * size_of(host.out[r].dtype));
+  }
+  stream.wait();
+}
+
+void Sequence::put_control(Item& item) {
+  auto& control = std::get<ControlCall>(item.code);
+  for (std::size_t i = 0; i < control.in.size(); ++i) control.in[i].data = far_pointer(item.at[i]);
+  for (std::size_t r = 0; r < control.out.size(); ++r)
+    control.out[r].data = far_pointer(item.at[control.in.size() + r]);
+  const FarMemory far = far_memory(parts_, control.notes.get());
+  control.run({.in = control.in,
+               .out = control.out,
+               .attributes = control.attributes.get(),
+               .scratch = far_pointer(item.at.back()),
+               .pool = &parts_.pool,
+               .regions = control.functions,
+               .where = item.where,
+               .far = &far});
+}
+void Sequence::run_region(std::byte* const* inputs, std::byte* const* outputs) {
+  for (std::size_t i = 0; i < region_arguments_.size(); ++i) region_arguments_[i] = far_address(inputs[i]);
+  for (std::size_t r = 0; r < region_results_.size(); ++r) region_results_[r] = far_address(outputs[r]);
+  bind(region_arguments_, region_results_);
+  put(0, size());
+}
+
+std::int64_t Sequence::held_bytes() const {
+  constexpr std::size_t per_item = 256;  // descriptions of products, unpacked attributes
+  std::size_t bytes = items_.capacity() * (sizeof(Item) + per_item) + patches_.capacity() * sizeof(Patch);
+  for (const Item& item : items_) {
+    bytes += item.at.capacity() * sizeof(CUdeviceptr);
+    if (const auto* control = std::get_if<ControlCall>(&item.code)) {
+      for (const auto& region : control->regions) bytes += static_cast<std::size_t>(region->held_bytes());
+    }
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace tidemark::cuda
+
+#endif

@@ -1,0 +1,104 @@
+#include "tidemark/cuda/target.h"
+
+#include <map>
+
+#include "tidemark/cuda/group_source.h"
+#include "tidemark/cuda/product_form.h"
+#include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/ops/cpu_target.h"
+#include "tidemark/ops/registry.h"
+
+namespace tidemark::cuda {
+namespace {
+
+const ExecutionFacts& on_the_cpu(const Call& call) { return *cpu_target().find(*call.op); }
+
+std::int64_t scratch(const Call& call) {
+  switch (route_of(call)) {
+    case Route::generated:
+      return group_scratch(call);
+    case Route::product:
+      return product_form(call)->workspace_bytes;
+    case Route::control: {
+      const auto claim = on_the_cpu(call).scratch;
+      return claim ? claim(call) : 0;
+    }
+    case Route::host:
+      return 0;  // in the host's memory
+  }
+  return 0;
+}
+
+// An element is read before it is written, by the same thread: what the CPU's kernels may overwrite, ours
+// may. On the host results have memory of their own until the call is done.
+bool in_place(const Call& call, int result, int operand) {
+  if (route_of(call) == Route::product) return operand == 2 && call.is_dense_operand(2);
+  const auto fact = on_the_cpu(call).in_place;
+  return fact && fact(call, result, operand);
+}
+
+bool strided(const Call& call, int operand) {
+  switch (route_of(call)) {
+    case Route::generated:
+      return true;
+    case Route::product:
+      return operand < 2;
+    default:
+      return false;
+  }
+}
+
+Fusion fusion(const Call& call) {
+  const auto fact = on_the_cpu(call).fusion;
+  return fact && can_generate(*call.op) ? fact(call) : Fusion::none;
+}
+
+// Has it no kernel here, and does what it is written in have them?
+bool is_expanded(const Op& op) {
+  return op.expand && op.kind != OpKind::control && !can_generate(op) && &op != &op::contract;
+}
+
+const ExecutionFacts* find(const Op& op) {
+  const ExecutionFacts* cpu = cpu_target().find(op);
+  if (!cpu || is_expanded(op)) return nullptr;
+  // Facts are the same functions for all ops, but for what the CPU's row says of costs and of the host.
+  static const auto* const facts = [] {
+    auto* const table = new std::map<const Op*, ExecutionFacts>;
+    for (const Op* listed : all_ops()) {
+      const ExecutionFacts* of_cpu = cpu_target().find(*listed);
+      if (!of_cpu) continue;
+      table->emplace(listed, ExecutionFacts{.cost = of_cpu->cost,
+                                            .scratch = scratch,
+                                            .in_place = in_place,
+                                            .strided = strided,
+                                            .fusion = fusion,
+                                            .host_reads = of_cpu->host_reads});
+    }
+    return table;
+  }();
+  const auto found = facts->find(&op);
+  if (found != facts->end()) return &found->second;
+  static const ExecutionFacts custom{.in_place = in_place};  // an op made of the user's code
+  return &custom;
+}
+
+}  // namespace
+
+Route route_of(const Call& call) {
+  if (!call.regions.empty()) return Route::control;
+  if (can_generate(*call.op)) return Route::generated;
+  if (product_form(call)) return Route::product;
+  return Route::host;
+}
+
+std::string_view name_of(Route route) {
+  constexpr std::string_view names[] = {"kernel", "product", "control", "host"};
+  return names[static_cast<std::size_t>(route)];
+}
+
+const Target& cuda_target() {
+  static constexpr Target cuda{.name = "cuda", .alignment = 256, .find = find};
+  return cuda;
+}
+
+}  // namespace tidemark::cuda

@@ -1,0 +1,20 @@
+// NVIDIA GPUs as the planner sees them: data, without a driver, so that plans for a GPU are made and verified
+// anywhere.
+#pragma once
+#include "tidemark/ir/target.h"
+
+namespace tidemark::cuda {
+
+const Target& cuda_target();
+
+// How a call runs there.
+enum class Route : std::uint8_t {
+  generated,  // a kernel of fusion groups (group_source.h), alone or with others
+  product,    // cuBLASLt (blas.h)
+  control,    // the host runs its regions
+  host,       // on the CPU, with copies there and back
+};
+Route route_of(const Call& call);
+std::string_view name_of(Route route);
+
+}  // namespace tidemark::cuda
