@@ -23,7 +23,8 @@ const CallFamily* find_family(const Op& op) {
 
 }  // namespace
 
-bool has_call_kernel(const Op& op) { return find_family(op); }
+bool has_call_kernels(const Op& op) { return find_family(op) != nullptr; }
+
 bool has_call_kernel(const Call& call) {
   const CallFamily* const family = find_family(*call.op);
   return family && (!family->can || family->can(call));

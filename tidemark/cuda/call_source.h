@@ -10,16 +10,16 @@
 
 namespace tidemark::cuda {
 
-// Can calls of the op run by kernels of their own? Can this call? Its shapes and attributes decide.
-bool has_call_kernel(const Op& op);
+bool has_call_kernels(const Op& op);  // for some calls at least
+// Can this call run by a kernel of its own? Its op, dtypes, shapes and strides decide.
 bool has_call_kernel(const Call& call);
 
 // The kernel. `name`: of the launches, which several calls in one program must not share. A call that can
 // fail for what its operands hold says so through GroupPointers::failed.
 KernelText write_call(const Call& call, std::string_view name = "tidemark_call");
 
-// For the planner: bytes of scratch; does the kernel take any strides at the operand; may the result overwrite
-// the operand?
+// For the planner: bytes of scratch; does the kernel take any strides at the operand; may the result
+// overwrite the operand?
 std::int64_t call_scratch(const Call& call);
 bool call_takes_strides(const Call& call, int operand);
 bool call_may_overwrite(const Call& call, int result, int operand);

@@ -66,7 +66,7 @@ struct EndReduction {
 class GroupWriter {
  public:
   GroupWriter(std::span<const GroupStep> steps, std::string_view name)
-      : steps_(steps), name_(name), walk_(collect(steps), operands_) {
+      : steps_(steps), name_(name), shape_(collect(steps)), walk_(shape_, operands_) {
     for (const WalkedOperand& operand : walk_.operands) {
       std::int64_t reach = 0;
       for (int d = 0; d < walk_.shape.rank(); ++d)
@@ -148,7 +148,6 @@ class GroupWriter {
       results_.resize(std::max(results_.size(), number + 1));
       results_[number] = {.dtype = out.dtype, .whole = !reduction};
     }
-    shape_ = shape;
     return shape;
   }
 

@@ -39,8 +39,8 @@ std::int64_t stride_of(const gemm::Axes& axes) { return axes.inner_stride(); }
 }  // namespace
 
 std::optional<ProductForm> product_form(const Call& call) {
+  if (call.op != &op::contract || !is_float(call.in[0].dtype)) return std::nullopt;
   const DType dtype = call.in[0].dtype;
-  if (call.op != &op::contract || !is_float(dtype)) return std::nullopt;
   const ContractLayout layout =
       contract_layout(call.attrs_as<ContractAttrs>(), dtype, call.in[0].shape, operand_strides(call, 0),
                       call.in[1].shape, operand_strides(call, 1), call.in.size() == 3);

@@ -36,7 +36,8 @@ struct RowLayout {
   void choose_team(std::int64_t size);
 };
 
-// Numbers of operands: those that are read along rows, those that are like one row. A result is of their shape.
+// Numbers of operands: those that are read along rows, those that are like one row. `writes`: a result of
+// their shape.
 struct RowOperands {
   std::vector<int> reads = {};
   bool writes = false;

@@ -1,5 +1,5 @@
-// Pooling over windows (ops/convolution/pool.h), a thread for each element of the result. 1-D and 2-D are seen
-// as 3-D. Sums are in the CPU's order.
+// Pooling over windows (ops/convolution/pool.h), a thread for each element of the result. 1-D and 2-D are
+// seen as 3-D. Sums are in the CPU's order.
 #pragma once
 #include "tidemark/cuda/device/chunks.h"
 
