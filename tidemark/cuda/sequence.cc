@@ -163,6 +163,7 @@ void Sequence::add_kernel(Item& item, const Command& command) {
   if (command.scratch) item.at[operands + results] = address(*command.scratch, number, operands + results);
   if (command.is_group || failure_of(command.steps[0].call).when == Fails::never) return;
   item.on_failure = std::make_unique<HostCall>(host_call(command));
+  item.on_failure->first_out = operands;
   failing_.push_back(number);
 }
 
