@@ -5,8 +5,9 @@ function(tm_cuda_texts out)
       ops/scalar/elementwise_integer.h ops/scalar/erf_inverse.h ops/scalar/erf_inverse.cc ops/scalar/gamma_functions.h
       ops/scalar/gamma_functions.cc ops/scalar/normal_quantile_number.h ops/scalar/scalar_math.h
       ops/scalar/scalar_math.inc cuda/device/elements.h cuda/device/float16.h cuda/device/folds.h
-      cuda/device/chunks.h cuda/device/head.h cuda/device/indexing.h cuda/device/movement.h cuda/device/norms.h cuda/device/product.h
-      cuda/device/random.h cuda/device/row_folds.h cuda/device/rows.h cuda/device/softmax.h cuda/device/teams.h)
+      cuda/device/chunks.h cuda/device/head.h cuda/device/indexing.h cuda/device/movement.h cuda/device/norms.h
+      cuda/device/product.h cuda/device/random.h cuda/device/row_folds.h cuda/device/rows.h cuda/device/softmax.h
+      cuda/device/teams.h cuda/device/order.h cuda/device/pools.h)
   set(standard array bit cmath concepts cstddef cstdint limits math.h numbers optional string string_view type_traits utility)
   set(text "// Written by cmake/TidemarkCudaTexts.cmake.\n#include \"tidemark/cuda/device_texts.h\"\n
 namespace tidemark::cuda {\n\nstd::span<const DeviceText> device_texts() {\n  static constexpr DeviceText texts[] = {\n")

@@ -2,7 +2,9 @@
 #pragma once
 #include "tests/support/call_values.h"
 #include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/convolution/pool.h"
 #include "tidemark/ops/indexing/index.h"
+#include "tidemark/ops/indexing/sort.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/normalization/batch_norm.h"
 #include "tidemark/ops/normalization/cross_entropy.h"
@@ -209,6 +211,46 @@ inline CallCases random_shapes(DType dtype) {
   return cases;
 }
 
+inline constexpr const Op* order_ops[] = {&op::cumsum,   &op::sort,     &op::top_k,
+                                          &op::max_pool, &op::avg_pool, &op::avg_pool_grad};
+
+// Sums in parts are rounded otherwise than those one after the other.
+inline Nearness order_nearness(const Op& op) {
+  return &op == &op::cumsum ? Nearness{.units = 32, .of_largest = true} : Nearness{};
+}
+
+inline CallCases order_shapes(DType dtype) {
+  CallCases cases;
+  const auto data = [&](const Shape& shape) {
+    return random_literal(dtype, shape, 1, is_float(dtype) ? -2 : 0, is_float(dtype) ? 2 : 40);
+  };
+  const auto add = [&](const Op& op, std::vector<Literal> operands, Attrs attrs,
+                       std::vector<Strides> strides = {}) {
+    cases.push_back(
+        std::make_unique<CallCase>(op, std::move(operands), std::move(attrs), std::move(strides)));
+  };
+  if (dtype != DType::boolean) {
+    add(op::cumsum, {data({3, 2500})}, pack(CumsumAttrs{1, false}));
+    add(op::cumsum, {data({3, 1025})}, pack(CumsumAttrs{1, true}));
+    add(op::cumsum, {data({40, 9})}, pack(CumsumAttrs{0, true}));
+    add(op::cumsum, {data({6, 50})}, pack(CumsumAttrs{1, false}), {odd_strides({6, 50})});
+  }
+  add(op::sort, {data({3, 700})}, pack(SortAttrs{1, false}));
+  add(op::sort, {data({90, 4})}, pack(SortAttrs{0, true}), {odd_strides({90, 4})});
+  add(op::top_k, {data({33, 64})}, pack(TopKAttrs{1, 6}));
+  add(op::top_k, {data({2, 50257})}, pack(TopKAttrs{1, 3}));
+  add(op::top_k, {data({40, 9})}, pack(TopKAttrs{0, 5}), {odd_strides({40, 9})});
+  if (!is_float(dtype)) return cases;
+  add(op::sort, {with_hard_cases(data({2, 50}), true)}, pack(SortAttrs{1, true}));
+  add(op::top_k, {with_hard_cases(data({2, 50}), true)}, pack(TopKAttrs{1, 50}));
+  const PoolAttrs two{{3, 2}, {2, 1}, {1, 0}, {1, 1}};
+  add(op::max_pool, {data({2, 3, 20, 31})}, pack(two));
+  add(op::avg_pool, {data({2, 3, 20, 31})}, pack(two));
+  add(op::avg_pool_grad, {data({2, 3, 10, 31})},
+      pack(PoolGradAttrs{{3, 2}, {2, 1}, {1, 0}, {1, 1}, {20, 31}}));
+  return cases;
+}
+
 // A family: its ops, its larger calls, how near they come.
 struct CallGroup {
   std::span<const Op* const> ops;
@@ -218,7 +260,8 @@ struct CallGroup {
 inline constexpr CallGroup call_groups[] = {{row_ops, row_shapes, row_nearness},
                                             {index_ops, index_shapes, exactly},
                                             {movement_ops, movement_shapes, exactly},
-                                            {random_ops, random_shapes, exactly}};
+                                            {random_ops, random_shapes, exactly},
+                                            {order_ops, order_shapes, order_nearness}};
 
 // The kernels of all calls, in one source: samples, as many of each op as are asked for, and of all of them
 // the larger calls too.

@@ -12,7 +12,7 @@ const CallFamily* find_family(const Op& op) {
   static const auto* const table = [] {
     auto* const rows = new std::unordered_map<const Op*, CallFamily>;
     for (const std::span<const CallRow> family :
-         {row_calls(), indexing_calls(), movement_calls(), random_calls()}) {
+         {row_calls(), indexing_calls(), movement_calls(), random_calls(), pool_calls(), order_calls()}) {
       for (const CallRow& row : family) rows->emplace(row.op, row.family);
     }
     return rows;
@@ -33,7 +33,14 @@ bool has_call_kernel(const Call& call) {
 KernelText write_call(const Call& call, std::string_view name) {
   const CallFamily* const family = find_family(*call.op);
   TM_CHECK(family, "{} has no kernel for CUDA", call.op->name);
-  return family->write(call, name);
+  KernelText text = family->write(call, name);
+  text.scratch_bytes = call_scratch(call);
+  return text;
+}
+
+std::int64_t call_scratch(const Call& call) {
+  const CallFamily* const family = find_family(*call.op);
+  return family && family->scratch ? family->scratch(call) : 0;
 }
 
 bool call_takes_strides(const Call& call, int operand) {

@@ -18,7 +18,9 @@ bool has_call_kernel(const Call& call);
 // fail for what its operands hold says so through GroupPointers::failed.
 KernelText write_call(const Call& call, std::string_view name = "tidemark_call");
 
-// For the planner: does the kernel take any strides at the operand; may the result overwrite the operand?
+// For the planner: bytes of scratch; does the kernel take any strides at the operand; may the result
+// overwrite the operand?
+std::int64_t call_scratch(const Call& call);
 bool call_takes_strides(const Call& call, int operand);
 bool call_may_overwrite(const Call& call, int result, int operand);
 

@@ -51,6 +51,12 @@ TEST(CallValues, RandomNumbers) {
   expect_cpu_values(cases, exactly);
 }
 
+TEST(CallValues, OrderedRowsAndPools) {
+  CallCases cases = order_shapes(DType::f32);
+  for (const Op* op : order_ops) add_samples(cases, *op, few_dtypes, 2);
+  expect_cpu_values(cases, order_nearness);
+}
+
 // One bad index among good ones: it is told, guards stay whole, and an operand that would have been
 // overwritten is as it was.
 TEST(CallValues, BadIndicesAreToldAndTouchNothing) {

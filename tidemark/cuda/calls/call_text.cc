@@ -84,13 +84,12 @@ void CallText::launch_turns(std::string_view body, std::int64_t items, std::stri
   launch(body, std::min(most_blocks, (items + call_threads - 1) / call_threads), call_threads, false, part);
 }
 
-KernelText CallText::finish(std::int64_t scratch_bytes) {
+KernelText CallText::finish() const {
   return {
       .source = fmt::format("#include \"tidemark/cuda/device/{}.h\"\n\nnamespace tidemark::cuda {{\n\nstruct "
                             "{}_call {{\n{}{}}};\n\n{}\n}}  // namespace tidemark::cuda\n",
                             header_, name_, types(), members_, kernels_),
       .launches = launches_,
-      .scratch_bytes = launches_.empty() ? 0 : scratch_bytes,
       .operands = operands_,
       .results = results_};
 }

@@ -48,7 +48,7 @@ class CallText {
   // Likewise, of a body whose threads take turns at so many items and never wait for each other.
   void launch_turns(std::string_view body, std::int64_t items, std::string_view part = "");
 
-  KernelText finish(std::int64_t scratch_bytes = 0);
+  KernelText finish() const;
 
  private:
   std::string types() const;

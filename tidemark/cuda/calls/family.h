@@ -10,6 +10,7 @@ namespace tidemark::cuda {
 
 struct CallFamily {
   KernelText (*write)(const Call& call, std::string_view name) = nullptr;
+  std::int64_t (*scratch)(const Call& call) = nullptr;                         // bytes; nullptr: none
   bool (*can)(const Call& call) = nullptr;                                     // nullptr: every call
   bool (*takes_strides)(const Call& call, int operand) = nullptr;              // nullptr: dense operands only
   bool (*may_overwrite)(const Call& call, int result, int operand) = nullptr;  // nullptr: never
@@ -24,5 +25,7 @@ std::span<const CallRow> row_calls();
 std::span<const CallRow> indexing_calls();
 std::span<const CallRow> movement_calls();
 std::span<const CallRow> random_calls();
+std::span<const CallRow> pool_calls();
+std::span<const CallRow> order_calls();
 
 }  // namespace tidemark::cuda

@@ -54,7 +54,11 @@ KernelText write_take_add(const Call& call, std::string_view name) {
   text.launch_turns("take_add_place", lists * taken);
   text.launch_turns("take_add_sort", lists * taken);
   text.launch_turns("take_add_sum", call.out[0].count() / width);
-  return text.finish((3 * around.size + 1 + 2 * taken) * 4);
+  return text.finish();
+}
+// Lists of updates, in 32 bits: UpdateLists of device/indexing.h.
+std::int64_t take_add_scratch(const Call& call) {
+  return (3 * call.attrs_as<TakeAddAttrs>().axis_size + 1 + 2 * call.in[1].count()) * 4;
 }
 bool take_add_in_place(const Call&, int, int operand) { return operand == 2; }
 
@@ -87,7 +91,7 @@ KernelText write_scatter_add(const Call& call, std::string_view name) {
   text.launch_turns("scatter_add_begin", std::max(count, call.in[2].count()));
   text.launch_turns("scatter_add_columns", to.outer * to.inner);
   if (narrow) text.launch_turns("scatter_add_round", count);
-  return text.finish(narrow ? count * 4 : 0);
+  return text.finish();
 }
 bool scatter_add_in_place(const Call&, int, int operand) { return operand == 0; }
 
@@ -113,9 +117,13 @@ std::span<const CallRow> indexing_calls() {
   static const CallRow rows[] = {
       {&op::take, {.write = write_take, .can = looks_at_indices}},
       {&op::take_add,
-       {.write = write_take_add, .can = counts_in_32_bits, .may_overwrite = take_add_in_place}},
+       {.write = write_take_add,
+        .scratch = take_add_scratch,
+        .can = counts_in_32_bits,
+        .may_overwrite = take_add_in_place}},
       {&op::gather, {.write = write_gather}},
-      {&op::scatter_add, {.write = write_scatter_add, .may_overwrite = scatter_add_in_place}},
+      {&op::scatter_add,
+       {.write = write_scatter_add, .scratch = wide_sums_scratch, .may_overwrite = scatter_add_in_place}},
       {&op::one_hot, {.write = write_one_hot}},
   };
   return rows;

@@ -121,6 +121,27 @@ void RowLayout::write(CallText& text) const {
   text.line("  static Index element_at(int k, Index i) {{ return {}; }}", element_at);
 }
 
+void write_rows(CallText& text, const RowLayout& layout, DType dtype, const RowOperands& operands) {
+  constexpr std::int64_t short_sum = 256;  // of one thread, for the sake of digits
+  text.type("T", dtype);
+  const bool in_double = dtype == DType::f64 || layout.n / layout.team > short_sum;
+  text.type("Sum", in_double ? DType::f64 : DType::f32);
+  layout.write(text);
+  std::string number = "0", aligned = "true";
+  const auto align = [&](std::string_view place, int i) {
+    if (layout.width > 1)
+      aligned += fmt::format(" && is_aligned<width>(static_cast<const T*>(at.{}[{}]))", place, i);
+  };
+  for (std::size_t k = 0; k < operands.reads.size(); ++k) {
+    number = fmt::format("k == {} ? {} : {}", k, operands.reads[k], number);
+    align("in", operands.reads[k]);
+  }
+  for (const int operand : operands.along) align("in", operand);
+  if (operands.writes) align("out", 0);
+  text.line("  static constexpr int operand(int k) {{ return {}; }}", number);
+  text.line("  static bool aligned(const Pointers& at) {{ return {}; }}", aligned);
+}
+
 std::int64_t RowLayout::blocks() const {
   const std::int64_t per_block = threads / team;
   return (rows + per_block - 1) / per_block;

@@ -36,6 +36,16 @@ struct RowLayout {
   void choose_team(std::int64_t size);
 };
 
+// Numbers of operands: those that are read along rows, those that are like one row. `writes`: a result of
+// their shape.
+struct RowOperands {
+  std::vector<int> reads = {};
+  bool writes = false;
+  std::vector<int> along = {};
+};
+// All that the bodies of device/rows.h ask for.
+void write_rows(CallText& text, const RowLayout& layout, DType dtype, const RowOperands& operands);
+
 // The same for rows along the axis, or of the last dimensions, of dense tensors.
 RowLayout rows_along(const Shape& shape, std::int64_t axis, int reads, int writes, DType dtype);
 

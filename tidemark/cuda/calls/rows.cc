@@ -17,31 +17,6 @@
 namespace tidemark::cuda {
 namespace {
 
-// What every body asks for. `operands`: the numbers of those that are read along rows; `has_result`: one of
-// their shape. Others may be read in packs along the row too.
-void write_rows(CallText& text, const RowLayout& layout, DType dtype, std::initializer_list<int> operands,
-                bool has_result, std::initializer_list<int> packed_along_row = {}) {
-  constexpr std::int64_t short_sum = 256;  // of one thread, for the sake of digits
-  text.type("T", dtype);
-  const bool in_double = dtype == DType::f64 || layout.n / layout.team > short_sum;
-  text.type("Sum", in_double ? DType::f64 : DType::f32);
-  layout.write(text);
-  std::string number = "0", aligned = "true";
-  const auto align = [&](std::string_view place, int i) {
-    if (layout.width > 1)
-      aligned += fmt::format(" && is_aligned<width>(static_cast<const T*>(at.{}[{}]))", place, i);
-  };
-  int k = 0;
-  for (const int operand : operands) {
-    number = fmt::format("k == {} ? {} : {}", k++, operand, number);
-    align("in", operand);
-  }
-  for (const int operand : packed_along_row) align("in", operand);
-  if (has_result) align("out", 0);
-  text.line("  static constexpr int operand(int k) {{ return {}; }}", number);
-  text.line("  static bool aligned(const Pointers& at) {{ return {}; }}", aligned);
-}
-
 KernelText launch_rows(CallText& text, std::string_view body, const RowLayout& layout) {
   text.launch(body, layout.blocks(), layout.threads, layout.team > 1);
   return text.finish();
@@ -52,7 +27,7 @@ KernelText write_softmax(const Call& call, std::string_view name) {
   CallText text(call, name, "softmax");
   const RowLayout layout =
       rows_along(call.in[0].shape, call.attrs_as<AxisAttrs>().axis, 1, 1, call.in[0].dtype);
-  write_rows(text, layout, call.in[0].dtype, {0}, true);
+  write_rows(text, layout, call.in[0].dtype, {.reads = {0}, .writes = true});
   text.flag("log", log);
   return launch_rows(text, "softmax_rows", layout);
 }
@@ -61,7 +36,7 @@ KernelText write_softmax_grad(const Call& call, std::string_view name) {
   CallText text(call, name, "softmax");
   const RowLayout layout =
       rows_along(call.in[0].shape, call.attrs_as<AxisAttrs>().axis, 2, 1, call.in[0].dtype);
-  write_rows(text, layout, call.in[0].dtype, {0, 1}, true);
+  write_rows(text, layout, call.in[0].dtype, {.reads = {0, 1}, .writes = true});
   text.flag("log", log);
   return launch_rows(text, "softmax_grad_rows", layout);
 }
@@ -92,13 +67,9 @@ KernelText write_norm(const Call& call, std::string_view name) {
   const NormForm form = form_of(call);
   const DType dtype = call.in[0].dtype;
   const RowLayout layout = norm_layout(form, 1, 1, dtype);
-  if (!form.per_element) {
-    write_rows(text, layout, dtype, {0}, true);
-  } else if (form.centered) {
-    write_rows(text, layout, dtype, {0}, true, {1, 2});
-  } else {
-    write_rows(text, layout, dtype, {0}, true, {1});
-  }
+  RowOperands operands{.reads = {0}, .writes = true};
+  if (form.per_element) operands.along = {1, form.centered ? 2 : 1};
+  write_rows(text, layout, dtype, operands);
   write_norm_facts(text, form);
   return launch_rows(text, "norm_rows", layout);
 }
@@ -110,11 +81,9 @@ KernelText write_norm_grad(const Call& call, std::string_view name) {
   const DType dtype = call.in[0].dtype;
   const RowLayout layout = norm_layout(form, 2, 1, dtype);
   const int gain = form.centered ? 3 : 2;
-  if (form.per_element) {
-    write_rows(text, layout, dtype, {0, gain + 1}, true, {gain});
-  } else {
-    write_rows(text, layout, dtype, {0, gain + 1}, true);
-  }
+  RowOperands operands{.reads = {0, gain + 1}, .writes = true};
+  if (form.per_element) operands.along = {gain};
+  write_rows(text, layout, dtype, operands);
   write_norm_facts(text, form);
   return launch_rows(text, "norm_grad_rows", layout);
 }
@@ -125,7 +94,7 @@ KernelText write_channel_params(const Call& call, const NormForm& form, std::str
   const std::array in_row = {true, false, true};
   const std::array strides = {dense_strides(shape), dense_strides(shape)};
   const RowLayout layout(shape, in_row, strides, 2, call.in[0].dtype);
-  write_rows(text, layout, call.in[0].dtype, {0, 3}, false);
+  write_rows(text, layout, call.in[0].dtype, {.reads = {0, 3}});
   write_norm_facts(text, form);
   text.line("  static Index statistic_at(Index channel, Index i) {{ return {}; }}",
             form.across_batch ? "channel"
@@ -134,31 +103,47 @@ KernelText write_channel_params(const Call& call, const NormForm& form, std::str
   return launch_rows(text, "norm_channel_params", layout);
 }
 
+// Sums down the columns, of slabs of rows that follow from the shape alone.
+struct ParamsSlabs {
+  static constexpr int across = 32, down = 8;  // params_across and params_down of device/norms.h
+  std::int64_t rows, n, kinds, slabs, slab_rows;
+
+  explicit ParamsSlabs(const NormForm& form) : rows(form.rows()), n(form.s), kinds(form.centered ? 2 : 1) {
+    constexpr std::int64_t most_slabs = 256, least_rows = 64;
+    const std::int64_t wanted = std::clamp<std::int64_t>((rows + least_rows - 1) / least_rows, 1, most_slabs);
+    slab_rows = std::max<std::int64_t>(1, (rows + wanted - 1) / wanted);
+    slabs = std::max<std::int64_t>(1, (rows + slab_rows - 1) / slab_rows);
+  }
+};
+
 template <NormForm (*form_of)(const Call&)>
 KernelText write_norm_params(const Call& call, std::string_view name) {
-  constexpr int across = 32, down = 8;  // params_across and params_down of device/norms.h
-  constexpr std::int64_t most_slabs = 256, least_rows = 64;
   const NormForm form = form_of(call);
   if (!form.per_element) return write_channel_params(call, form, name);
   CallText text(call, name, "norms");
+  const ParamsSlabs slabs(form);
   const DType dtype = call.in[0].dtype;
-  const std::int64_t rows = form.rows(), n = form.s, width = n == 0 ? 1 : pack_width(size_of(dtype), n);
-  const std::int64_t wanted = std::clamp<std::int64_t>((rows + least_rows - 1) / least_rows, 1, most_slabs);
-  const std::int64_t slab_rows = std::max<std::int64_t>(1, (rows + wanted - 1) / wanted);
-  const std::int64_t slabs = std::max<std::int64_t>(1, (rows + slab_rows - 1) / slab_rows);
-  const std::int64_t tiles = (n + across * width - 1) / (across * width);
-  const std::int64_t kinds = form.centered ? 2 : 1;
+  const std::int64_t n = slabs.n, width = n == 0 ? 1 : pack_width(size_of(dtype), n);
+  const std::int64_t tiles = (n + slabs.across * width - 1) / (slabs.across * width);
+  constexpr int threads = ParamsSlabs::across * ParamsSlabs::down;
   text.type("T", dtype);
   text.number("width", width);
   text.flag("centered", form.centered);
-  text.count("rows", rows);
+  text.count("rows", slabs.rows);
   text.count("n", n);
   text.count("tiles", tiles);
-  text.count("slabs", slabs);
-  text.count("slab_rows", slab_rows);
-  text.launch("norm_params_slabs", tiles * slabs, across * down, true);
-  text.launch("norm_params_totals", (kinds * n + across - 1) / across, across * down, true);
-  return text.finish(slabs * kinds * n * (dtype == DType::f64 ? 8 : 4));
+  text.count("slabs", slabs.slabs);
+  text.count("slab_rows", slabs.slab_rows);
+  text.launch("norm_params_slabs", tiles * slabs.slabs, threads, true);
+  text.launch("norm_params_totals", (slabs.kinds * n + slabs.across - 1) / slabs.across, threads, true);
+  return text.finish();
+}
+template <NormForm (*form_of)(const Call&)>
+std::int64_t norm_params_scratch(const Call& call) {
+  const NormForm form = form_of(call);
+  if (!form.per_element) return 0;
+  const ParamsSlabs slabs(form);
+  return slabs.slabs * slabs.kinds * slabs.n * (call.in[0].dtype == DType::f64 ? 8 : 4);
 }
 
 bool norm_in_place(const Call&, int result, int operand) { return result == 0 && operand == 0; }
@@ -175,7 +160,7 @@ KernelText write_cross_entropy(const Call& call, std::string_view name) {
   CallText text(call, name, "row_folds");
   const Shape& shape = call.in[0].shape;
   const RowLayout layout = rows_along(shape, shape.rank() - 1, 1, 0, call.in[0].dtype);
-  write_rows(text, layout, call.in[0].dtype, {0}, false);
+  write_rows(text, layout, call.in[0].dtype, {.reads = {0}});
   write_labels(text, call);
   return launch_rows(text, "cross_entropy_rows", layout);
 }
@@ -183,7 +168,7 @@ KernelText write_cross_entropy_grad(const Call& call, std::string_view name) {
   CallText text(call, name, "row_folds");
   const Shape& shape = call.in[0].shape;
   const RowLayout layout = rows_along(shape, shape.rank() - 1, 1, 1, call.in[0].dtype);
-  write_rows(text, layout, call.in[0].dtype, {0}, true);
+  write_rows(text, layout, call.in[0].dtype, {.reads = {0}, .writes = true});
   write_labels(text, call);
   return launch_rows(text, "cross_entropy_grad_rows", layout);
 }
@@ -197,7 +182,7 @@ KernelText write_reduction(const Call& call, std::string_view name, std::string_
   for (const std::int64_t axis : call.attrs_as<ReduceAttrs>().axes) in_row[axis] = true;
   const Strides strides = operand_strides(call, 0);
   const RowLayout layout(shape, in_row, std::span(&strides, 1), 1, call.in[0].dtype);
-  write_rows(text, layout, call.in[0].dtype, {0}, false);
+  write_rows(text, layout, call.in[0].dtype, {.reads = {0}});
   return launch_rows(text, body, layout);
 }
 KernelText write_logsumexp(const Call& call, std::string_view name) {
@@ -214,7 +199,7 @@ KernelText write_extreme(const Call& call, std::string_view name) {
   in_row[call.attrs_as<AxisAttrs>().axis] = true;
   const Strides strides = operand_strides(call, 0);
   const RowLayout layout(call.in[0].shape, in_row, std::span(&strides, 1), 1, call.in[0].dtype);
-  write_rows(text, layout, call.in[0].dtype, {0}, false);
+  write_rows(text, layout, call.in[0].dtype, {.reads = {0}});
   text.flag("largest", largest);
   return launch_rows(text, "extreme_rows", layout);
 }
@@ -224,7 +209,7 @@ KernelText write_delta(const Call& call, std::string_view name) {
   const std::array in_row = {false, false, false, true};
   const std::array strides = {operand_strides(call, 0), operand_strides(call, 1)};
   const RowLayout layout(call.in[0].shape, in_row, strides, 2, call.in[0].dtype);
-  write_rows(text, layout, call.in[0].dtype, {0, 1}, false);
+  write_rows(text, layout, call.in[0].dtype, {.reads = {0, 1}});
   return launch_rows(text, "product_rows", layout);
 }
 
@@ -234,7 +219,9 @@ std::span<const CallRow> row_calls() {
 #define TM_NORM(name)                                                                                     \
   {&op::name, {.write = write_norm<name##_form>, .may_overwrite = norm_in_place}},                        \
       {&op::name##_grad, {.write = write_norm_grad<name##_form>, .may_overwrite = norm_grad_in_place}}, { \
-    &op::name##_params, { .write = write_norm_params<name##_form> }                                       \
+    &op::name##_params, {                                                                                 \
+      .write = write_norm_params<name##_form>, .scratch = norm_params_scratch<name##_form>                \
+    }                                                                                                     \
   }
   static const CallRow rows[] = {
       {&op::softmax, {.write = write_softmax<false>, .may_overwrite = softmax_in_place}},

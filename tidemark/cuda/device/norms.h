@@ -219,7 +219,10 @@ void norm_params_totals(const typename G::Pointers& at) {
   __syncthreads();
   if (down != 0 || i >= kinds * G::n) return;
   for (int d = 1; d < params_down; ++d) sum += sums[d][across];
-  static_cast<T*>(at.out[i / G::n])[i % G::n] = stored<T>(sum);
+  // Places of parameters are known to the compiler, or it would copy them all.
+  void* to = at.out[0];
+  if constexpr (kinds == 2) to = i < G::n ? at.out[0] : at.out[1];
+  static_cast<T*>(to)[i % G::n] = stored<T>(sum);
 }
 
 }  // namespace tidemark::cuda

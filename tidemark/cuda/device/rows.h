@@ -11,6 +11,7 @@ struct Row {
   using W = compute_t<T>;
   using Index = typename G::Index;
   static constexpr bool is_held = G::packs > 0;
+  static constexpr int at_once = 2;  // packs of a row that is not held
 
   Team<G> team;
   Index number;  // of the row
@@ -46,10 +47,17 @@ struct Row {
         if constexpr (G::shifted) head = (G::width - number * (G::n % G::width) % G::width) % G::width;
         packs = (G::n - head) / G::width;
       }
-      for (Index p = team.lane; p < packs; p += G::team) {
-        W values[G::reads][G::width];
-        read(values, head + p * G::width);
-        f(values, head + p * G::width);
+      for (Index p = team.lane; p < packs; p += at_once * G::team) {
+        // All are asked for before the first is waited for.
+        W values[at_once][G::reads][G::width];
+#pragma unroll
+        for (int b = 0; b < at_once; ++b) {
+          if (p + b * G::team < packs) read(values[b], head + (p + b * G::team) * G::width);
+        }
+#pragma unroll
+        for (int b = 0; b < at_once; ++b) {
+          if (p + b * G::team < packs) f(values[b], head + (p + b * G::team) * G::width);
+        }
       }
       if constexpr (G::shifted) {
         const Index edges = works ? G::n - packs * G::width : 0;

@@ -42,21 +42,24 @@ struct Team {
       __syncthreads();
       return all;
     } else {
-      constexpr int together = G::team < 32 ? G::team : 32;
-#pragma unroll
-      for (int distance = together / 2; distance > 0; distance /= 2)
-        value = two(value, exchanged(value, distance));
+      value = fold_lanes_of<(G::team < 32 ? G::team : 32)>(value, two);
       if constexpr (G::team > 32) {
         constexpr int warps = G::team / 32;
         __shared__ V values[warps];
         if (lane % 32 == 0) values[lane / 32] = value;
         __syncthreads();
-        value = values[0];
-        for (int w = 1; w < warps; ++w) value = two(value, values[w]);
+        value = fold_lanes_of<warps>(values[lane % warps], two);  // by every warp alike
         __syncthreads();
       }
       return value;
     }
+  }
+  template <int lanes, class V, class F>
+  static V fold_lanes_of(V value, const F& two) {
+#pragma unroll
+    for (int distance = lanes / 2; distance > 0; distance /= 2)
+      value = two(value, exchanged(value, distance));
+    return value;
   }
   template <class V>
   V sum(V value) const {
