@@ -21,7 +21,6 @@ const Target& toy_target_in_place();
 class ToyDevice final : public Device {
  public:
   explicit ToyDevice(const Target& target = toy_target()) : target_(target), pool_(1) {}
-  DeviceId id() const override { return {DeviceKind::extension, 0}; }
   const Target& target() const override { return target_; }
   Address allocate(int memory, std::int64_t bytes) override;
   void release(int memory, Address address, std::int64_t bytes) noexcept override;

@@ -16,7 +16,6 @@ class CpuDevice : public Device {
   explicit CpuDevice(int threads = 0) : pool_(std::make_shared<ThreadPool>(threads)) {}
   // With the threads of another, and memories of its own.
   explicit CpuDevice(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
-  DeviceId id() const override { return {}; }
   const Target& target() const override;
   Address allocate(int memory, std::int64_t bytes) override;
   void release(int memory, Address address, std::int64_t bytes) noexcept override;

@@ -6,6 +6,7 @@
 
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/loop_sums.h"
+#include "tidemark/base/error.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/engine/session.h"

@@ -6,6 +6,10 @@
 
 namespace tidemark {
 
+DeviceId Device::id() const {
+  return target().name == cpu_target_name ? DeviceId() : DeviceId{DeviceKind::extension, 0};
+}
+
 const Machine& Device::machine() const { return reference_machine(); }
 
 void Device::copy(Address to, Address from, std::int64_t bytes) {

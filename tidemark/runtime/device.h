@@ -32,8 +32,10 @@ class Prepared {
 class Device {
  public:
   virtual ~Device() = default;
-  virtual DeviceId id() const = 0;  // of the kind `cpu`: its addresses are pointers of the host
   virtual const Target& target() const = 0;
+  // By which tensors say where they lie. Of the kind `cpu`, which devices of the CPU's target have: addresses
+  // are pointers of the host. Of others that say nothing: an extension.
+  virtual DeviceId id() const;
   virtual const Machine& machine() const;  // whose times plans for it count; reference_machine()
   // Memory for an arena or a tensor, aligned as the target asks at least. Throws DeviceError when there is
   // none.
