@@ -17,6 +17,8 @@ struct KernelLaunch {
   std::string kernel;
   std::int64_t blocks = 0;
   int threads = 0;
+  std::int64_t shared_bytes =
+      0;  // of memory that the threads of a block share, beside what the kernel declares
 };
 
 struct GroupKernel {
