@@ -17,7 +17,8 @@ namespace tidemark::testing {
 class HostKernels {
  public:
   // Whose names differ. All are compiled at once, with TIDEMARK_HOST_COMPILER; throws with what it says.
-  explicit HostKernels(std::vector<cuda::KernelText> kernels);
+  // `optimisation`: of kernels that compute much.
+  explicit HostKernels(std::vector<cuda::KernelText> kernels, std::string_view optimisation = "-O0");
 
   // Kernel `number` on these addresses, launch after launch. `descending`: the last block and thread first,
   // for what must not depend on that. False where threads wait for each other in vain.
@@ -31,10 +32,11 @@ class HostKernels {
   Entry entry_ = nullptr;
 };
 
-inline HostKernels::HostKernels(std::vector<cuda::KernelText> kernels) : kernels_(std::move(kernels)) {
+inline HostKernels::HostKernels(std::vector<cuda::KernelText> kernels, std::string_view optimisation)
+    : kernels_(std::move(kernels)) {
   const ScratchFolder folder;
   std::string source =
-      "#include \"tests/support/cuda_host.h\"\n#include \"tidemark/base/dtype.cc\"\n"
+      "#include \"tests/support/cuda_host_warps.h\"\n#include \"tidemark/base/dtype.cc\"\n"
       "#include \"tidemark/cuda/device/folds.h\"\n";
   std::string cases;
   for (std::size_t k = 0; k < kernels_.size(); ++k) {
@@ -59,8 +61,8 @@ inline HostKernels::HostKernels(std::vector<cuda::KernelText> kernels) : kernels
       cases + "  return -1;\n}\n";
   folder.write("kernels.cc", source);
   const CommandRun compiled = run_command(fmt::format(
-      "'{}' -std=c++20 -O0 -ffp-contract=off -fPIC -shared -w -I'{}' -o '{}' '{}'", TIDEMARK_HOST_COMPILER,
-      TIDEMARK_SOURCE_DIR, folder.path("kernels.so"), folder.path("kernels.cc")));
+      "'{}' -std=c++20 {} -ffp-contract=off -fPIC -shared -w -I'{}' -o '{}' '{}'", TIDEMARK_HOST_COMPILER,
+      optimisation, TIDEMARK_SOURCE_DIR, folder.path("kernels.so"), folder.path("kernels.cc")));
   if (compiled.exit_code != 0)
     throw std::runtime_error(fmt::format("generated kernels do not compile for the host:\n{}", compiled.err));
   void* const library = ::dlopen(folder.path("kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);

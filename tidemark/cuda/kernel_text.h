@@ -13,6 +13,8 @@ struct KernelLaunch {
   std::int64_t blocks = 0;
   int threads = 0;
   bool meets = false;  // threads of a block wait for each other
+  // Of memory that the threads of a block share, beside what the kernel declares.
+  std::int64_t shared_bytes = 0;
 };
 
 struct KernelText {

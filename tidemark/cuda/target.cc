@@ -21,7 +21,7 @@ std::int64_t scratch(const Call& call) {
     case Route::generated:
       return group_scratch(call);
     case Route::call:
-      return write_call(call).scratch_bytes;
+      return call_scratch(call);
     case Route::library:
       return product_form(call)->workspace_bytes;
     case Route::head:
