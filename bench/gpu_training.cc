@@ -1,9 +1,10 @@
 // A training step of a model of the zoo on a GPU, at several budgets: time and memory, planned and measured.
 //
-// usage: gpu_training MODEL [--batch N] [--context N] [--dtype bf16] [--budgets 100,50,25] [--steps N] [--profile]
+// usage: gpu_training MODEL [--batch N] [--context N] [--dtype bf16] [--budgets 100,50,25] [--steps N]
+//                     [--profile]
 //
-// Budgets are shares of the peak without one, in percent; peaks are the plan's, which hold parameters, moments
-// and data too.
+// Budgets are shares of the peak without one, in percent; peaks are the plan's, which hold parameters,
+// moments and data too.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -129,6 +130,7 @@ int run(const Options& options) {
   for (const int percent : options.budgets) {
     begin = now();
     PlanOptions plan_options;
+    plan_options.machine = &device->machine();
     if (free_peak > 0) plan_options.memory = free_peak * percent / 100;
     plan_options.floor = false;
     auto planned = try_plan(graph, cuda::cuda_target(), plan_options);

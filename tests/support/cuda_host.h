@@ -1,5 +1,6 @@
 // CUDA's words for a compiler of the host: generated kernels run as fibers, thread by thread from barrier to
-// barrier, so that tests see what they compute where no GPU is. Included by what tests compile on the way
+// barrier, so that tests see what they compute where no GPU is. Barriers are those of a block or of a warp
+// (tests/support/cuda_host_warps.h has what warps do together). Included by what tests compile on the way
 // (tests/support/host_kernels.h), never by tests.
 #pragma once
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 
 #define __global__
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 struct HostIndex {
   unsigned x;
@@ -21,31 +22,50 @@ static HostIndex threadIdx, blockIdx, blockDim, gridDim;
 
 namespace host {
 
-// The threads of one block, as fibers that serve one block after the other. Each runs until its next barrier
-// or its end; then the next one does. Switching saves registers and calls nobody.
+inline bool copies_at_once = false;  // or when a thread waits for them: both are right
+
+inline constexpr int warp_size = 32;
+
+// Where some threads wait for each other, again and again.
+struct Meeting {
+  int arrived = 0;
+  unsigned turn = 0;
+};
+
+// The threads of one block, as fibers that serve one block after the other. Each runs until it has to wait or
+// to its end; then the next one does. Switching saves registers and calls nobody.
 class Block {
  public:
   // False where some threads meet a barrier that others do not.
   bool run(int threads, bool descending, const std::function<void()>& body) {
     body_ = &body;
     running_ = this;
+    threads_ = threads;
     while (fibers_.size() < static_cast<std::size_t>(threads)) add_fiber();
     for (int t = 0; t < threads; ++t) fibers_[static_cast<std::size_t>(t)]->done = false;
+    all_ = {};
+    warps_.assign(static_cast<std::size_t>((threads + warp_size - 1) / warp_size), {});
     for (;;) {
       int done = 0;
+      bool moved = false;
       for (int i = 0; i < threads; ++i) {
         const int t = descending ? threads - 1 - i : i;
         current_ = fibers_[static_cast<std::size_t>(t)].get();
+        done += current_->done;
+        if (current_->done || (current_->meeting && current_->meeting->turn == current_->turn)) continue;
+        moved = true;
         threadIdx.x = static_cast<unsigned>(t);
         if (_setjmp(scheduler_) == 0) _longjmp(current_->at, 1);
         done += current_->done;
       }
       if (done == threads) return true;
-      if (done != 0) return false;
+      if (!moved) return false;
     }
   }
-  static void wait() {
-    if (_setjmp(running_->current_->at) == 0) _longjmp(running_->scheduler_, 1);
+  static void wait_for_block() { running_->meet(running_->all_, running_->threads_); }
+  static void wait_for_warp() {
+    const int warp = static_cast<int>(threadIdx.x) / warp_size, left = running_->threads_ - warp * warp_size;
+    running_->meet(running_->warps_[static_cast<std::size_t>(warp)], left < warp_size ? left : warp_size);
   }
 
  private:
@@ -54,7 +74,25 @@ class Block {
     ucontext_t context;
     std::vector<char> stack;
     bool done = false;
+    const Meeting* meeting = nullptr;  // where it waits as long as the turn is this one
+    unsigned turn = 0;
   };
+
+  // The last to arrive goes on, and lets the others.
+  void meet(Meeting& meeting, int count) {
+    if (++meeting.arrived == count) {
+      meeting.arrived = 0;
+      ++meeting.turn;
+      return;
+    }
+    current_->meeting = &meeting;
+    current_->turn = meeting.turn;
+    leave();
+    current_->meeting = nullptr;
+  }
+  [[gnu::noinline]] static void leave() {
+    if (_setjmp(running_->current_->at) == 0) _longjmp(running_->scheduler_, 1);
+  }
 
   // Runs to where it waits for its first block.
   void add_fiber() {
@@ -71,7 +109,7 @@ class Block {
   }
   static void serve() {
     for (;;) {
-      wait();
+      leave();
       (*running_->body_)();
       running_->current_->done = true;
     }
@@ -82,6 +120,9 @@ class Block {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Fiber* current_ = nullptr;
   const std::function<void()>* body_ = nullptr;
+  int threads_ = 0;
+  Meeting all_;
+  std::vector<Meeting> warps_;
 };
 
 // A kernel without a barrier needs no fibers.
@@ -96,6 +137,7 @@ inline void run_plainly(int threads, bool descending, const std::function<void()
 inline bool run_grid(long long blocks, int threads, bool barriers, bool descending,
                      const std::function<void()>& body) {
   static Block block;
+  copies_at_once = descending;
   gridDim.x = static_cast<unsigned>(blocks);
   blockDim.x = static_cast<unsigned>(threads);
   for (long long b = 0; b < blocks; ++b) {
@@ -111,4 +153,35 @@ inline bool run_grid(long long blocks, int threads, bool barriers, bool descendi
 
 }  // namespace host
 
-inline void __syncthreads() { host::Block::wait(); }
+inline void __syncthreads() { host::Block::wait_for_block(); }
+
+// Lanes of a warp look at each other's values.
+namespace host {
+template <class T>
+T value_of_thread(T value, unsigned thread) {
+  static T values[1024];
+  values[threadIdx.x] = value;
+  Block::wait_for_warp();
+  const T other = values[thread];
+  Block::wait_for_warp();
+  return other;
+}
+}  // namespace host
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return host::value_of_thread(value, threadIdx.x / 32 * 32 + static_cast<unsigned>(lane));
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int distance) {
+  return host::value_of_thread(value, threadIdx.x ^ static_cast<unsigned>(distance));
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, int distance) {
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  return host::value_of_thread(value, threadIdx.x - static_cast<unsigned>(lane < distance ? 0 : distance));
+}
+inline int atomicAdd(int* at, int value) {
+  const int before = *at;
+  *at = before + value;
+  return before;
+}

@@ -56,6 +56,13 @@ constexpr To bit_cast(const From& x) {
   return __builtin_bit_cast(To, x);
 }
 
+template <class T, size_t count>
+struct array {
+  T elements[count];
+  constexpr T& operator[](size_t i) { return elements[i]; }
+  constexpr const T& operator[](size_t i) const { return elements[i]; }
+};
+
 template <class T>
 struct numeric_limits {  // of integers
   static constexpr bool has_infinity = false;
@@ -82,6 +89,13 @@ struct numeric_limits<double> {
   static constexpr double max() { return bit_cast<double>(0x7fefffffffffffffull); }
 };
 
+template <class T, size_t n>
+struct array {
+  T at[n];
+  constexpr T& operator[](size_t i) { return at[i]; }
+  constexpr const T& operator[](size_t i) const { return at[i]; }
+};
+
 namespace numbers {
 inline constexpr double pi = 3.14159265358979323846, inv_sqrtpi = 0.564189583547756286948,
                         sqrt2 = 1.41421356237309504880, ln2 = 0.693147180559945309417,
@@ -89,8 +103,8 @@ inline constexpr double pi = 3.14159265358979323846, inv_sqrtpi = 0.564189583547
 }  // namespace numbers
 
 using ::abs, ::acos, ::acosh, ::asin, ::asinh, ::atan, ::atan2, ::atanh, ::ceil, ::copysign, ::cos, ::cosh,
-    ::erf, ::erfc, ::exp, ::exp2, ::expm1, ::fabs, ::floor, ::fmod, ::frexp, ::ldexp, ::log, ::log10, ::log1p,
-    ::log2, ::nearbyint, ::pow, ::sin, ::sinh, ::sqrt, ::tan, ::tanh;
+    ::erf, ::erfc, ::exp, ::exp2, ::expm1, ::fabs, ::floor, ::fma, ::fmax, ::fmod, ::frexp, ::ldexp, ::log,
+    ::log10, ::log1p, ::log2, ::nearbyint, ::pow, ::sin, ::sinh, ::sqrt, ::tan, ::tanh;
 
 // Named by declarations of headers that formulas include, and used by nothing that a kernel calls.
 template <class T>

@@ -1,0 +1,167 @@
+// Attention of 16-bit elements on tensor cores, after FlashAttention-2 (Dao 2023): a block of threads makes
+// the results of 64 or 128 queries, block of keys by block of keys, and keeps sums, maxima and scores in
+// registers. Keys are loaded while values are used and the other way round.
+#pragma once
+#include "tidemark/cuda/device/attention_matrices.h"
+
+namespace tidemark::cuda {
+
+template <class F>
+struct ForwardBlocks {
+  static constexpr ForwardSizes sizes{{F::width}};
+  static constexpr int tiles = sizes.tiles(), queries = sizes.queries(), keys = sizes.keys();
+  static constexpr int count = (F::queries + queries - 1) / queries;  // of a head
+  static constexpr int k_offset = sizes.k_offset(), v_offset = sizes.v_offset();
+  static constexpr bool all_whole = !F::causal && F::mask < 0 && F::keys % keys == 0;
+};
+
+// The warp's queries: what their sums are relative to, and the sums so far. Maxima are those of scores before
+// the scale, unless that turns their order round.
+template <class F>
+struct QueryRows {
+  using Blocks = ForwardBlocks<F>;
+  static constexpr bool scales_late = F::scale_log2 > 0;
+  static constexpr float late_scale = scales_late ? F::scale_log2 : 1;
+  float y[Blocks::tiles][padded_width<F> / 8][4] = {};
+  float top[Blocks::tiles][2], total[Blocks::tiles][2];
+  int first;  // query
+
+  explicit QueryRows(int first_query) : first(first_query) {
+#pragma unroll
+    for (int m = 0; m < Blocks::tiles; ++m) {
+      top[m][0] = top[m][1] = lowest<float>;
+      total[m][0] = total[m][1] = 0;
+    }
+  }
+
+  // Takes in scores with the keys from j on: they become terms. `whole`: every query sees every key.
+  template <bool whole>
+  void take_in(float (&s)[Blocks::tiles][Blocks::keys / 8][4], const Head<F>& head, const Keeper<F>& keeper,
+               int j) {
+    constexpr int parts = Blocks::keys / 8;
+    const int lane = lane_number();
+#pragma unroll
+    for (int m = 0; m < Blocks::tiles; ++m) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int i = first + m * 16 + lane / 4 + half * 8;
+        const float before = top[m][half];
+        float now = before;
+        const int seen = whole ? 0 : visible<F>(i) - j;
+#pragma unroll
+        for (int n = 0; n < parts; ++n) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            float& x = s[m][n][half * 2 + e];
+            if constexpr (!scales_late) x *= F::scale_log2;
+            if constexpr (!whole) {
+              const int c = n * 8 + lane % 4 * 2 + e;
+              if (c >= seen) x = lowest<float>;
+              if constexpr (F::mask >= 0) {
+                if (c < seen && i < F::queries && head.hides(i, j + c)) x = lowest<float>;
+              }
+            }
+            now = std::fmax(now, x);
+          }
+        }
+        now = std::fmax(now, across(now, 1));
+        now = std::fmax(now, across(now, 2));
+        // Without a largest score all terms are 0, but for those that are NaN.
+        const float shift = now == lowest<float> ? 0.0f : now * late_scale;
+        const float fade = now == before ? 1.0f : fast_exp2((before - now) * late_scale);
+        float sum = 0;
+#pragma unroll
+        for (int n = 0; n < parts; ++n) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            float& x = s[m][n][half * 2 + e];
+            x = fast_exp2(std::fma(x, late_scale, -shift));
+            sum += x;
+          }
+        }
+        top[m][half] = now;
+        total[m][half] = std::fma(total[m][half], fade, sum);
+#pragma unroll
+        for (int n = 0; n < padded_width<F> / 8; ++n) {
+          y[m][n][half * 2] *= fade;
+          y[m][n][half * 2 + 1] *= fade;
+        }
+      }
+      if constexpr (F::key >= 0) {
+#pragma unroll
+        for (int n = 0; n < parts; ++n) {
+          float factors[4];
+          keep_by_query<F>(factors, keeper, head.number, first + m * 16, j + n * 8);
+#pragma unroll
+          for (int e = 0; e < 4; ++e) s[m][n][e] *= factors[e];
+        }
+      }
+    }
+  }
+
+  void write(const typename F::Pointers& at, const Head<F>& head, SharedPlace room) {
+    const int lane = lane_number();
+    float factors[Blocks::tiles][2];
+#pragma unroll
+    for (int m = 0; m < Blocks::tiles; ++m) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float all = total[m][half];
+        all += across(all, 1);
+        all += across(all, 2);
+        factors[m][half] = all == 0 ? 0.0f : 1 / all;
+        const int i = first + m * 16 + lane / 4 + half * 8;
+        if (lane % 4 == 0 && i < F::queries) {
+          head.rows(static_cast<float*>(at.out[1]))[i] =
+              top[m][half] * late_scale * static_cast<float>(std::numbers::ln2) + std::log(all);
+        }
+      }
+    }
+    if (first >= F::queries) return;
+    write_rows<F, Blocks::tiles, padded_width<F>>(result_rows<F>(at.out[0], head.number, F::queries, first),
+                                                  y, factors, room, 0, F::queries - first);
+  }
+};
+
+template <class F>
+void attention_mma(const typename F::Pointers& at) {
+  using Blocks = ForwardBlocks<F>;
+  const int number = static_cast<int>(blockIdx.x) / Blocks::count;
+  // What sees most keys comes first.
+  const int i = (Blocks::count - 1 - static_cast<int>(blockIdx.x) % Blocks::count) * Blocks::queries;
+  const Head<F> head(at, number);
+  const Keeper<F> keeper(at);
+  const SharedPlace q = place_of(block_memory()), k = q + Blocks::k_offset, v = q + Blocks::v_offset;
+  const auto keys = k_rows<F>(at, head.kv()), values = v_rows<F>(at, head.kv());
+  const int last = i + Blocks::queries < F::queries ? i + Blocks::queries - 1 : F::queries - 1;
+  const int end = visible<F>(last), whole = F::mask >= 0 ? 0 : visible<F>(i) / Blocks::keys * Blocks::keys;
+  const SharedPlace mine = q + warp_number() * 16 * Blocks::tiles * row_bytes<F>;
+  QueryRows<F> rows(i + warp_number() * 16 * Blocks::tiles);
+
+  load_rows<F, Blocks::queries, F::queries>(q, q_rows<F>(at, number), i);
+  if (end > 0) load_rows<F, Blocks::keys, F::keys>(k, keys, 0);
+#pragma unroll 1
+  for (int j = 0; j < end; j += Blocks::keys) {
+    wait_for_copies();
+    __syncthreads();
+    load_rows<F, Blocks::keys, F::keys>(v, values, j);
+    float s[Blocks::tiles][Blocks::keys / 8][4];
+    make_scores<F, Blocks::tiles, Blocks::keys>(s, mine, k);
+    wait_for_copies();
+    __syncthreads();
+    if (j + Blocks::keys < end) load_rows<F, Blocks::keys, F::keys>(k, keys, j + Blocks::keys);
+    if (Blocks::all_whole || j < whole) {
+      rows.template take_in<true>(s, head, keeper, j);
+    } else {
+      rows.template take_in<false>(s, head, keeper, j);
+    }
+    unsigned p[Blocks::tiles][Blocks::keys / 16][4];
+    round_scores<F, Blocks::tiles, Blocks::keys>(p, s);
+    add_product<F, Blocks::tiles, Blocks::keys, padded_width<F>>(rows.y, p, v);
+  }
+  wait_for_copies();
+  __syncthreads();
+  rows.write(at, head, mine);
+}
+
+}  // namespace tidemark::cuda
