@@ -16,8 +16,8 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr std::int64_t most_rows = std::int64_t{1} << 30;          // kernels number them with 32 bits
-constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;  // of a launch
+constexpr std::int64_t most_rows = std::int64_t{1} << 30;               // kernels number them with 32 bits
+constexpr std::int64_t most_grid_blocks = (std::int64_t{1} << 31) - 1;  // of a launch
 
 enum class Method { matrices, tiles, rows };
 
@@ -182,7 +182,7 @@ bool has_attention_kernel(const Call& call) {
   const std::int64_t heads = form.batch * form.heads, kv_heads = form.batch * form.kv_heads;
   // What a method needs at most: a block of threads for each row.
   return form.queries < most_rows && form.keys < most_rows && heads < most_rows && kv_heads < most_rows &&
-         heads * form.queries <= most_blocks && kv_heads * form.keys <= most_blocks;
+         heads * form.queries <= most_grid_blocks && kv_heads * form.keys <= most_grid_blocks;
 }
 
 // Sums stay in registers and in the memory of blocks of threads.

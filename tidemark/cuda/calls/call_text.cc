@@ -8,7 +8,7 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr std::int64_t most_blocks = std::int64_t{1} << 20;
+constexpr std::int64_t most_call_blocks = std::int64_t{1} << 20;
 
 bool is_large(std::span<const Type> types) {
   return std::ranges::any_of(types, [](const Type& type) { return type.count() >= most_in_32_bits; });
@@ -81,7 +81,8 @@ void CallText::launch(std::string_view body, std::int64_t blocks, int threads, b
 }
 
 void CallText::launch_turns(std::string_view body, std::int64_t items, std::string_view part) {
-  launch(body, std::min(most_blocks, (items + call_threads - 1) / call_threads), call_threads, false, part);
+  launch(body, std::min(most_call_blocks, (items + call_threads - 1) / call_threads), call_threads, false,
+         part);
 }
 
 KernelText CallText::finish() const {
