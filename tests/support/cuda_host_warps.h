@@ -151,5 +151,6 @@ T across(T x, int mask) {
   return host_warps::Board<T>::exchange(x)[lane ^ mask];
 }
 inline void sync_warp() { host::Block::wait_for_warp(); }
+inline int opaque(int x) { return x; }
 
 }  // namespace tidemark::cuda

@@ -110,4 +110,11 @@ T from_lane(T x, int from) {
 }
 inline void sync_warp() { __syncwarp(); }
 
+// The same number, of which the compiler knows nothing: what depends on it stays a branch. It schedules
+// between branches, and without any it moves so much ahead that registers do not suffice.
+inline int opaque(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 }  // namespace tidemark::cuda
