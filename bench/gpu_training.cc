@@ -1,9 +1,10 @@
 // A training step of a model of the zoo on a GPU, at several budgets: time and memory, planned and measured.
 //
-// usage: gpu_training MODEL [--batch N] [--context N] [--dtype bf16] [--budgets 100,50,25] [--steps N] [--profile]
+// usage: gpu_training MODEL [--batch N] [--context N] [--dtype bf16] [--budgets 100,50,25] [--steps N]
+//                     [--profile]
 //
-// Budgets are shares of the peak without one, in percent; peaks are the plan's, which hold parameters, moments
-// and data too.
+// Budgets are shares of the peak without one, in percent; peaks are the plan's, which hold parameters,
+// moments and data too.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +17,7 @@
 #include "tidemark/cuda/device.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/engine/program.h"
+#include "tidemark/nn/models.h"
 #include "tidemark/nn/zoo.h"
 #include "tidemark/plan/costs.h"
 #include "tidemark/runtime/executor.h"
@@ -28,7 +30,7 @@ struct Options {
   std::int64_t batch = 0, context = 0;
   std::vector<int> budgets = {100};
   int steps = 20;
-  bool profile = false;
+  bool profile = false, masters = false;
 };
 
 double now() {
@@ -102,15 +104,35 @@ void profile(Executor& executor, std::span<const Address> inputs, const Graph& g
   for (const auto& [seconds, name] : rows) fmt::print("  {:9.3f} ms {}\n", 1e3 * seconds, name);
 }
 
-int run(const Options& options) {
+// A GPT with f32 parameters that computes in bf16.
+Graph gpt_with_masters(const Options& options) {
+  nn::GptConfig config;
+  if (options.model == "gpt2-350m") config.layers = 24, config.width = 1024, config.heads = 16;
+  const Shape shape = {options.batch ? options.batch : 16, options.context ? options.context : 1024};
+  const Tensor tokens = Tensor::of_type({DType::i32, shape});
+  const nn::LossGraph loss = nn::loss_graph(
+      DType::f32, [&] { return nn::Gpt::init(key(0), config); },
+      [](const nn::Gpt& model, Tensor in, Tensor next) {
+        const nn::Gpt small = map_tree([](const Tensor& t) { return cast(t, DType::bf16); }, model);
+        return small.loss(in, next);
+      },
+      tokens, tokens);
+  return nn::training_step(loss, nn::OptimizerKind::adamw);
+}
+
+Graph zoo_graph(const Options& options) {
   const nn::ZooModel* model = nn::find_in_zoo(options.model);
-  if (!model) return fmt::print(stderr, "no model {}\n", options.model), 2;
+  if (!model) throw std::runtime_error(fmt::format("no model {}", options.model));
   nn::ZooOptions zoo{.optimizer = nn::OptimizerKind::adamw};
   if (options.batch) zoo.batch = options.batch;
   if (options.context) zoo.context = options.context;
   zoo.dtype = options.dtype == "bf16" ? DType::bf16 : DType::f32;
+  return model->training_step(zoo);
+}
+
+int run(const Options& options) {
   const Graph traced = expand(
-      model->training_step(zoo),
+      options.masters ? gpt_with_masters(options) : zoo_graph(options),
       [](const Node& node) { return node.op->expand && !cuda::cuda_target().runs(*node.op); },
       ExpandRegions::inside);
   const Graph graph = prepare_graph(traced);
@@ -125,10 +147,13 @@ int run(const Options& options) {
     device->write(addresses.back(), data.data(), std::ssize(data));
   }
   fmt::print("{}: {} nodes, inputs in {:.1f} s\n", options.model, graph.nodes().size(), now() - begin);
-  std::int64_t free_peak = 0;
+  std::int64_t free_peak = 0, state = 0;
+  for (const std::unique_ptr<Arena>& input : inputs) state += input->bytes();
+  fmt::print("state and data: {:.1f} MiB\n", static_cast<double>(state) / (1 << 20));
   for (const int percent : options.budgets) {
     begin = now();
     PlanOptions plan_options;
+    plan_options.machine = &device->machine();
     if (free_peak > 0) plan_options.memory = free_peak * percent / 100;
     plan_options.floor = false;
     auto planned = try_plan(graph, cuda::cuda_target(), plan_options);
@@ -152,11 +177,10 @@ int run(const Options& options) {
     }
     std::ranges::sort(times);
     fmt::print(
-        "{:>4}%: {:8.3f} ms (least {:.3f}), arena {:.1f} MiB, peak {:.1f} MiB, planned in {:.2f} s, ready in "
+        "{:>4}%: {:8.3f} ms (least {:.3f}), above state {:.1f} MiB, planned in {:.2f} s, ready in "
         "{:.2f} s\n",
         percent, 1e3 * times[times.size() / 2], 1e3 * times.front(),
-        static_cast<double>(plan.arena_bytes) / (1 << 20), static_cast<double>(plan.peak()) / (1 << 20),
-        planning, preparing);
+        static_cast<double>(plan.peak() - state) / (1 << 20), planning, preparing);
     std::fflush(stdout);
     if (options.profile) profile(executor, addresses, graph, plan, *device, arena);
   }
@@ -176,6 +200,7 @@ int main(int argc, char** argv) {
   app.add_option("--budgets", options.budgets)->delimiter(',');
   app.add_option("--steps", options.steps);
   app.add_flag("--profile", options.profile);
+  app.add_flag("--masters", options.masters, "f32 parameters, computed with in bf16 (gpt2, gpt2-350m)");
   CLI11_PARSE(app, argc, argv);
   try {
     return tidemark::bench::run(options);

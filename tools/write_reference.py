@@ -38,6 +38,8 @@ HEADERS = {
     "autodiff/vmap/vmap.h": "Batches of examples",
     "autodiff/custom_vjp.h": "Derivatives of one's own",
     "engine/compile.h": "Compiling",
+    "engine/to_device.h": "Tensors on devices",
+    "trace/to_host.h": "Tensors on the host",
     "ode/odeint.h": "Differential equations",
     "optim/*.h": "Optimizers",
     "nn/*.h": "Layers, losses and models",

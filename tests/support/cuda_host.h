@@ -154,3 +154,34 @@ inline bool run_grid(long long blocks, int threads, bool barriers, bool descendi
 }  // namespace host
 
 inline void __syncthreads() { host::Block::wait_for_block(); }
+
+// Lanes of a warp look at each other's values.
+namespace host {
+template <class T>
+T value_of_thread(T value, unsigned thread) {
+  static T values[1024];
+  values[threadIdx.x] = value;
+  Block::wait_for_warp();
+  const T other = values[thread];
+  Block::wait_for_warp();
+  return other;
+}
+}  // namespace host
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return host::value_of_thread(value, threadIdx.x / 32 * 32 + static_cast<unsigned>(lane));
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int distance) {
+  return host::value_of_thread(value, threadIdx.x ^ static_cast<unsigned>(distance));
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, int distance) {
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  return host::value_of_thread(value, threadIdx.x - static_cast<unsigned>(lane < distance ? 0 : distance));
+}
+inline int atomicAdd(int* at, int value) {
+  const int before = *at;
+  *at = before + value;
+  return before;
+}

@@ -9,6 +9,7 @@
 #include "tests/support/op_groups.h"
 #include "tests/support/random_group.h"
 #include "tests/support/run_kernel.h"
+#include "tidemark/cuda/group_source.h"
 
 namespace tidemark::testing {
 
@@ -84,7 +85,7 @@ inline void expect_cpu_bits(RandomGroup& group, const HostKernels& kernels, std:
 // Groups of exact steps, by seeds [first, first + count).
 inline void expect_exact_groups(unsigned first, unsigned count, bool reduces) {
   std::vector<std::unique_ptr<RandomGroup>> groups;
-  std::vector<cuda::GroupKernel> kernels;
+  std::vector<cuda::KernelText> kernels;
   for (unsigned seed = first; seed < first + count; ++seed) {
     groups.push_back(
         std::make_unique<RandomGroup>(seed, RandomGroupOptions{.reduces = reduces, .functions = false}));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/support/command.h"
-#include "tidemark/cuda/group_source.h"
+#include "tidemark/cuda/kernel_text.h"
 
 namespace tidemark::testing {
 
@@ -18,21 +18,21 @@ class HostKernels {
  public:
   // Whose names differ. All are compiled at once, with TIDEMARK_HOST_COMPILER; throws with what it says.
   // `optimisation`: of kernels that compute much.
-  explicit HostKernels(std::vector<cuda::GroupKernel> kernels, std::string_view optimisation = "-O0");
+  explicit HostKernels(std::vector<cuda::KernelText> kernels, std::string_view optimisation = "-O0");
 
   // Kernel `number` on these addresses, launch after launch. `descending`: the last block and thread first,
   // for what must not depend on that. False where threads wait for each other in vain.
   bool run(std::size_t number, std::span<const void* const> in, std::span<void* const> out, void* scratch,
-           bool descending = false) const;
+           bool descending = false, unsigned* failed = nullptr) const;
 
  private:
   using Entry = int (*)(int number, int launch, const void* const* in, void* const* out, void* scratch,
-                        long long blocks, int threads, int descending);
-  std::vector<cuda::GroupKernel> kernels_;
+                        unsigned* failed, long long blocks, int threads, int descending);
+  std::vector<cuda::KernelText> kernels_;
   Entry entry_ = nullptr;
 };
 
-inline HostKernels::HostKernels(std::vector<cuda::GroupKernel> kernels, std::string_view optimisation)
+inline HostKernels::HostKernels(std::vector<cuda::KernelText> kernels, std::string_view optimisation)
     : kernels_(std::move(kernels)) {
   const ScratchFolder folder;
   std::string source =
@@ -40,25 +40,23 @@ inline HostKernels::HostKernels(std::vector<cuda::GroupKernel> kernels, std::str
       "#include \"tidemark/cuda/device/folds.h\"\n";
   std::string cases;
   for (std::size_t k = 0; k < kernels_.size(); ++k) {
-    const cuda::GroupKernel& kernel = kernels_[k];
+    const cuda::KernelText& kernel = kernels_[k];
     source += kernel.source;
     for (std::size_t l = 0; l < kernel.launches.size(); ++l) {
       cases += fmt::format(
           "  if (number == {} && launch == {}) {{\n    tidemark::cuda::GroupPointers<{}, {}> at{{}};\n"
           "    for (int i = 0; i < {}; ++i) at.in[i] = in[i];\n    for (int r = 0; r < {}; ++r) at.out[r] = "
           "out[r];\n"
-          "    at.scratch = scratch;\n"
+          "    at.scratch = scratch;\n    at.failed = failed;\n"
           "    return host::run_grid(blocks, threads, {}, descending, [&] {{ tidemark::cuda::{}(at); }});\n  "
           "}}\n",
-          k, l, kernel.operands, kernel.results, kernel.operands, kernel.results,
-          kernel.source.find("attention_") != std::string::npos ||
-              (l == 0 && kernel.source.find("fold_tasks") != std::string::npos),
+          k, l, kernel.operands, kernel.results, kernel.operands, kernel.results, kernel.launches[l].meets,
           kernel.launches[l].kernel);
     }
   }
   source +=
       "extern \"C\" int run_kernel(int number, int launch, const void* const* in, void* const* out, void* "
-      "scratch,\n"
+      "scratch, unsigned* failed,\n"
       "                          long long blocks, int threads, int descending) {\n" +
       cases + "  return -1;\n}\n";
   folder.write("kernels.cc", source);
@@ -73,13 +71,13 @@ inline HostKernels::HostKernels(std::vector<cuda::GroupKernel> kernels, std::str
 }
 
 inline bool HostKernels::run(std::size_t number, std::span<const void* const> in, std::span<void* const> out,
-                             void* scratch, bool descending) const {
-  const cuda::GroupKernel& kernel = kernels_[number];
+                             void* scratch, bool descending, unsigned* failed) const {
+  const cuda::KernelText& kernel = kernels_[number];
   for (std::size_t l = 0; l < kernel.launches.size(); ++l) {
     const cuda::KernelLaunch& launch = kernel.launches[l];
     std::vector<const void*> operands(in.begin(), in.end());
     operands.resize(static_cast<std::size_t>(kernel.operands));
-    if (entry_(static_cast<int>(number), static_cast<int>(l), operands.data(), out.data(), scratch,
+    if (entry_(static_cast<int>(number), static_cast<int>(l), operands.data(), out.data(), scratch, failed,
                launch.blocks, launch.threads, descending) != 1)
       return false;
   }

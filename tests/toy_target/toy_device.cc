@@ -22,6 +22,15 @@ const ExecutionFacts* toy_facts(const Op& op) {
   return &(facts[&op] = {.cost = cpu->cost, .scratch = cpu->scratch});
 }
 
+const ExecutionFacts* toy_facts_in_place(const Op& op) {
+  const ExecutionFacts* cpu = cpu_target().find(op);
+  if (!cpu) return nullptr;
+  static std::mutex mutex;
+  static std::map<const Op*, ExecutionFacts> facts;
+  const std::lock_guard lock(mutex);
+  return &(facts[&op] = {.cost = cpu->cost, .scratch = cpu->scratch, .in_place = cpu->in_place});
+}
+
 constexpr int block_bits = 40;  // of an offset
 constexpr std::uintptr_t offset_mask = (std::uintptr_t{1} << block_bits) - 1;
 
@@ -42,7 +51,8 @@ class ToyPrepared final : public Prepared {
 
   void bind(std::span<const Address> arguments) override {
     arguments_.clear();
-    for (Address argument : arguments) arguments_.push_back(device_.follow(argument));
+    for (Address argument : arguments)
+      arguments_.push_back(argument ? device_.follow(argument) : nullptr);  // null: of no bytes
   }
 
   void run(std::size_t first, std::size_t last) override {
@@ -100,7 +110,9 @@ class ToyPrepared final : public Prepared {
     const std::vector<TensorRef> in = refs(kernel.in), out = refs(kernel.out);
     for (const TensorRef& result : out) {
       for (const TensorRef& operand : in)
-        TM_CHECK(!result.data || result.data != operand.data || !kernel.code, "the toy overwrites nothing");
+        TM_CHECK(
+            !result.data || result.data != operand.data || !kernel.code || &device_.target() != &toy_target(),
+            "the toy overwrites nothing");
     }
     if (!kernel.code) {
       if (out[0].data != in[0].data)
@@ -144,17 +156,47 @@ const Target& toy_target() {
   return target;
 }
 
+const Target& toy_target_in_place() {
+  static const Target target{.name = "toy_in_place", .alignment = 256, .find = toy_facts_in_place};
+  return target;
+}
+
 Address ToyDevice::allocate(int, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > memory_ - counts_.bytes) {
+    throw DeviceError(ErrorCode::out_of_memory,
+                      {.what = fmt::format("the toy has no {} bytes left, of {}", bytes, memory_)});
+  }
   const std::uintptr_t number = next_++;
   blocks_.emplace(number, Block{allocate_aligned(bytes), bytes});
+  ++counts_.allocations;
+  counts_.bytes += bytes;
   return {number << block_bits};
 }
 
-void ToyDevice::release(int, Address address, std::int64_t) noexcept {
+void ToyDevice::release(int, Address address, std::int64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  counts_.bytes -= bytes;
   blocks_.erase(address.value >> block_bits);
 }
 
+std::size_t ToyDevice::blocks() const {
+  const std::lock_guard lock(mutex_);
+  return blocks_.size();
+}
+
+ToyDevice::Counts ToyDevice::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void ToyDevice::set_memory(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  memory_ = bytes;
+}
+
 std::byte* ToyDevice::follow(Address address) const {
+  const std::lock_guard lock(mutex_);
   const auto block = blocks_.find(address.value >> block_bits);
   TM_CHECK(block != blocks_.end(), "no memory of the toy's");
   const auto offset = static_cast<std::int64_t>(address.value & offset_mask);
@@ -168,10 +210,21 @@ std::unique_ptr<Prepared> ToyDevice::prepare(CommandStream& commands, std::span<
 
 void ToyDevice::read(std::byte* to, Address from, std::int64_t bytes) {
   if (bytes > 0) std::memcpy(to, follow(from), static_cast<std::size_t>(bytes));
+  const std::lock_guard lock(mutex_);
+  ++counts_.reads;
 }
 
 void ToyDevice::write(Address to, const std::byte* from, std::int64_t bytes) {
   if (bytes > 0) std::memcpy(follow(to), from, static_cast<std::size_t>(bytes));
+  const std::lock_guard lock(mutex_);
+  ++counts_.writes;
+  counts_.bytes_written += bytes;
+}
+
+void ToyDevice::copy(Address to, Address from, std::int64_t bytes) {
+  if (bytes > 0) std::memcpy(follow(to), follow(from), static_cast<std::size_t>(bytes));
+  const std::lock_guard lock(mutex_);
+  ++counts_.copies;
 }
 
 }  // namespace tidemark::testing

@@ -5,6 +5,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "tidemark/base/aligned.h"
@@ -14,28 +15,44 @@
 namespace tidemark::testing {
 
 const Target& toy_target();
+// The same, but results may overwrite operands where the CPU's may: so that state is updated where it lies.
+const Target& toy_target_in_place();
 
 class ToyDevice final : public Device {
  public:
-  ToyDevice() : pool_(1) {}
-  const Target& target() const override { return toy_target(); }
+  explicit ToyDevice(const Target& target = toy_target()) : target_(target), pool_(1) {}
+  const Target& target() const override { return target_; }
   Address allocate(int memory, std::int64_t bytes) override;
   void release(int memory, Address address, std::int64_t bytes) noexcept override;
   std::unique_ptr<Prepared> prepare(CommandStream& commands, std::span<const Address> arenas) override;
   void read(std::byte* to, Address from, std::int64_t bytes) override;
   void write(Address to, const std::byte* from, std::int64_t bytes) override;
+  void copy(Address to, Address from, std::int64_t bytes) override;
 
   std::byte* follow(Address address) const;  // what a real device does in its own silicon
   ThreadPool& pool() { return pool_; }
-  std::size_t blocks() const { return blocks_.size(); }
+  std::size_t blocks() const;
+
+  // What was asked of it so far, and what it holds.
+  struct Counts {
+    int allocations = 0, reads = 0, writes = 0, copies = 0;
+    std::int64_t bytes = 0;          // allocated now
+    std::int64_t bytes_written = 0;  // by the host, ever
+  };
+  Counts counts() const;
+  void set_memory(std::int64_t bytes);  // of which more is refused
 
  private:
+  const Target& target_;
   struct Block {
     AlignedBytes memory;
     std::int64_t bytes;
   };
+  mutable std::mutex mutex_;  // of what follows
   std::map<std::uintptr_t, Block> blocks_;
   std::uintptr_t next_ = 1;
+  std::int64_t memory_ = std::int64_t{1} << 40;
+  Counts counts_;
   ThreadPool pool_;  // of the kernels that it borrows
 };
 

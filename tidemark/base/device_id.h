@@ -5,7 +5,7 @@
 
 namespace tidemark {
 
-enum class DeviceKind : std::int32_t { cpu = 1 };
+enum class DeviceKind : std::int32_t { cpu = 1, cuda = 2, extension = 12 };
 
 struct DeviceId {
   DeviceKind kind = DeviceKind::cpu;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <numbers>
 
+#include "tidemark/cuda/calls/family.h"
 #include "tidemark/cuda/device/attention_sizes.h"
 #include "tidemark/cuda/element_code.h"
 #include "tidemark/ops/attention/attention.h"
@@ -15,8 +16,8 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr std::int64_t most_rows = std::int64_t{1} << 30;          // kernels number them with 32 bits
-constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;  // of a launch
+constexpr std::int64_t most_rows = std::int64_t{1} << 30;               // kernels number them with 32 bits
+constexpr std::int64_t most_grid_blocks = (std::int64_t{1} << 31) - 1;  // of a launch
 
 enum class Method { matrices, tiles, rows };
 
@@ -45,7 +46,7 @@ class AttentionWriter {
         dtype_(call.in[0].dtype),
         method_(method_of(dtype_, form_.width)) {}
 
-  GroupKernel write() {
+  KernelText write() {
     kernel_.operands = static_cast<int>(call_.in.size());
     const bool gradient = call_.op == &op::attention_grad;
     kernel_.results = gradient ? 3 : 2;
@@ -135,7 +136,7 @@ class AttentionWriter {
   // cores.
   void add(std::string_view suffix, std::string_view body, std::int64_t heads, std::int64_t rows, int block,
            std::int64_t shared_bytes, const TileSizes& tiles, int column_blocks = 1) {
-    KernelLaunch launch{.kernel = fmt::format("{}{}", name_, suffix)};
+    KernelLaunch launch{.kernel = fmt::format("{}{}", name_, suffix), .meets = true};
     std::string function(body);
     int resident = 1;  // blocks of threads on a processor, which bounds their registers
     switch (method_) {
@@ -170,7 +171,7 @@ class AttentionWriter {
   AttentionForm form_;
   DType dtype_;
   Method method_;
-  GroupKernel kernel_;
+  KernelText kernel_;
 };
 
 }  // namespace
@@ -181,7 +182,7 @@ bool has_attention_kernel(const Call& call) {
   const std::int64_t heads = form.batch * form.heads, kv_heads = form.batch * form.kv_heads;
   // What a method needs at most: a block of threads for each row.
   return form.queries < most_rows && form.keys < most_rows && heads < most_rows && kv_heads < most_rows &&
-         heads * form.queries <= most_blocks && kv_heads * form.keys <= most_blocks;
+         heads * form.queries <= most_grid_blocks && kv_heads * form.keys <= most_grid_blocks;
 }
 
 // Sums stay in registers and in the memory of blocks of threads.
@@ -192,8 +193,17 @@ bool attention_takes_strides(const Call& call, int operand) {
   return operand < 3 || operand == attention_form(call).mask;
 }
 
-GroupKernel write_attention(const Call& call, std::string_view name) {
+KernelText write_attention(const Call& call, std::string_view name) {
   return AttentionWriter(call, name).write();
+}
+
+std::span<const CallRow> attention_calls() {
+  static constexpr CallFamily family{.write = write_attention,
+                                     .scratch = attention_scratch,
+                                     .can = has_attention_kernel,
+                                     .takes_strides = attention_takes_strides};
+  static const CallRow rows[] = {{&op::attention, family}, {&op::attention_grad, family}};
+  return rows;
 }
 
 }  // namespace tidemark::cuda

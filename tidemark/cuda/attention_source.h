@@ -24,6 +24,6 @@ bool attention_takes_strides(const Call& call, int operand);
 
 // Operands and results in the op's order. `name`: of the kernels, which several calls in one program must not
 // share.
-GroupKernel write_attention(const Call& call, std::string_view name = "tidemark_attention");
+KernelText write_attention(const Call& call, std::string_view name = "tidemark_attention");
 
 }  // namespace tidemark::cuda

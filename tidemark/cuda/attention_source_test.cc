@@ -20,7 +20,7 @@ double allowed_error(DType dtype) {
 
 // Threads in both orders, at aligned addresses and at others.
 void expect_results_of_the_cpu(const std::vector<std::unique_ptr<AttentionCall>>& calls) {
-  std::vector<GroupKernel> kernels;
+  std::vector<KernelText> kernels;
   for (const auto& call : calls) {
     ASSERT_TRUE(has_attention_kernel(call->call));
     kernels.push_back(write_attention(call->call, fmt::format("attention{}", kernels.size())));

@@ -72,10 +72,8 @@ void Blas::check(cublasStatus_t status, std::string_view doing) const {
                                                                     functions_.status_text(status))});
 }
 
-Product::Product(const Blas& blas, const ProductForm& form, bool added)
-    : blas_(blas), form_(form), added_(added) {
+Product::Product(const Blas& blas, const ProductForm& form) : blas_(blas), form_(form) {
   const BlasFunctions& f = blas.functions();
-  const cudaDataType_t type = data_type(form.dtype);
   const bool wide = form.dtype == DType::f64;
   blas.check(
       f.desc_create(&desc_, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide ? CUDA_R_64F : CUDA_R_32F),
@@ -86,8 +84,8 @@ Product::Product(const Blas& blas, const ProductForm& form, bool added)
   };
   transpose(CUBLASLT_MATMUL_DESC_TRANSA, form.left.transposed);
   transpose(CUBLASLT_MATMUL_DESC_TRANSB, form.right.transposed);
-  const auto layout = [&](cublasLtMatrixLayout_t& made, const ProductMatrix& matrix) {
-    blas.check(f.layout_create(&made, type, static_cast<std::uint64_t>(matrix.rows),
+  const auto layout = [&](cublasLtMatrixLayout_t& made, const ProductMatrix& matrix, DType dtype) {
+    blas.check(f.layout_create(&made, data_type(dtype), static_cast<std::uint64_t>(matrix.rows),
                                static_cast<std::uint64_t>(matrix.columns), matrix.leading),
                "a matrix was described");
     const auto batch = static_cast<std::int32_t>(form.batch);
@@ -97,9 +95,9 @@ Product::Product(const Blas& blas, const ProductForm& form, bool added)
                             sizeof(matrix.batch_stride)),
                "a matrix was described");
   };
-  layout(left_, form.left);
-  layout(right_, form.right);
-  layout(result_, form.result);
+  layout(left_, form.left, form.dtype);
+  layout(right_, form.right, form.dtype);
+  layout(result_, form.result, form.result_dtype);
   aligned_ = choose(wide_alignment);
   any_ = choose(static_cast<std::uint32_t>(size_of(form.dtype)));
 }
@@ -142,16 +140,15 @@ cublasLtMatmulAlgo_t Product::choose(std::uint32_t alignment) const {
 
 void Product::put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
                   CUdeviceptr workspace) const {
-  const float one = 1, beta = added_ ? 1 : 0;
+  const float one = 1, beta = sum ? 1 : 0;
   const double wide_one = 1, wide_beta = beta;
   const bool wide = form_.dtype == DType::f64;
-  const std::int64_t size = size_of(form_.dtype);
-  const auto at = [&](CUdeviceptr base, std::int64_t elements) {
-    return base + static_cast<CUdeviceptr>(elements * size);
-  };
+  const std::int64_t size = size_of(form_.dtype), result_size = size_of(form_.result_dtype);
+  const auto at = [](CUdeviceptr base, std::int64_t bytes) { return base + static_cast<CUdeviceptr>(bytes); };
   for (const ProductForm::Offsets& part : form_.parts) {
-    const CUdeviceptr left = at(rhs, part.rhs), right = at(lhs, part.lhs), result = at(out, part.out);
-    const CUdeviceptr added = added_ ? at(sum, part.out) : result;
+    const CUdeviceptr left = at(rhs, part.rhs * size), right = at(lhs, part.lhs * size),
+                      result = at(out, part.out * result_size);
+    const CUdeviceptr added = sum ? at(sum, part.out * result_size) : result;
     const bool aligned = (left | right | result | added) % wide_alignment == 0;
     const auto pointer = [](CUdeviceptr p) { return reinterpret_cast<void*>(p); };
     blas_.check(blas_.functions().multiply(

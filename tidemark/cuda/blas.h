@@ -58,12 +58,12 @@ class Blas {
 class Product {
  public:
   // Throws DeviceError where the library has no way to compute it.
-  Product(const Blas& blas, const ProductForm& form, bool added);
+  Product(const Blas& blas, const ProductForm& form);
   ~Product();
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
 
-  // out = lhs × rhs, or sum + lhs × rhs; `sum` may be `out`.
+  // out = lhs × rhs, or sum + lhs × rhs; `sum` may be `out`, and is 0 where there is none.
   void put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
            CUdeviceptr workspace) const;
 
@@ -73,7 +73,6 @@ class Product {
 
   const Blas& blas_;
   const ProductForm form_;
-  const bool added_;
   cublasLtMatmulDesc_t desc_ = nullptr;
   cublasLtMatrixLayout_t left_ = nullptr, right_ = nullptr, result_ = nullptr;
   cublasLtMatmulAlgo_t aligned_ = {}, any_ = {};

@@ -44,7 +44,7 @@ TEST(Compiler, RandomGroupsCompileForEveryArchitecture) {
 TEST(Compiler, AGroupAloneCompilesToOneKernel) {
   TM_NEEDS_COMPILER();
   RandomGroup group(3);
-  const GroupKernel kernel = write_group(group.steps().list);
+  const KernelText kernel = write_group(group.steps().list);
   const std::string binary = compile(kernel.source, {8, 0});
   EXPECT_THAT(binary, HasSubstr("tidemark_group"));
   EXPECT_EQ(binary.substr(1, 3), "ELF");

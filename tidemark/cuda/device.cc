@@ -7,6 +7,7 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/base/parallel.h"
+#include "tidemark/cuda/machine.h"
 #include "tidemark/cuda/prepared.h"
 #include "tidemark/cuda/target.h"
 
@@ -20,7 +21,9 @@ class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int number) : context_(number), blas_(context_) {}
 
+  DeviceId id() const override { return {.kind = DeviceKind::cuda, .index = context_.number()}; }
   const Target& target() const override { return cuda_target(); }
+  const Machine& machine() const override { return h200_machine(); }
 
   Address allocate(int memory, std::int64_t bytes) override {
     context_.use();
@@ -42,6 +45,13 @@ class CudaDevice final : public Device {
     return std::make_unique<CudaPrepared>(commands, arenas, context_, blas_, cache_, pool_);
   }
 
+  void copy(Address to, Address from, std::int64_t bytes) override {
+    context_.use();
+    context_.wait();
+    const Stream stream(context_);
+    stream.copy(static_cast<CUdeviceptr>(to.value), static_cast<CUdeviceptr>(from.value), bytes);
+    stream.wait();
+  }
   void read(std::byte* to, Address from, std::int64_t bytes) override {
     context_.use();
     context_.wait();

@@ -66,7 +66,7 @@ struct EndReduction {
 class GroupWriter {
  public:
   GroupWriter(std::span<const GroupStep> steps, std::string_view name)
-      : steps_(steps), name_(name), walk_(collect(steps), operands_) {
+      : steps_(steps), name_(name), shape_(collect(steps)), walk_(shape_, operands_) {
     for (const WalkedOperand& operand : walk_.operands) {
       std::int64_t reach = 0;
       for (int d = 0; d < walk_.shape.rank(); ++d)
@@ -77,8 +77,8 @@ class GroupWriter {
     choose_width();
   }
 
-  GroupKernel write() {
-    GroupKernel kernel{
+  KernelText write() {
+    KernelText kernel{
         .source = fmt::format("#include \"tidemark/cuda/device/{}.h\"\n", reduction_ ? "folds" : "elements"),
         .operands = std::max(1, static_cast<int>(operands_.size())),
         .results = std::max(1, static_cast<int>(results_.size()))};
@@ -148,7 +148,6 @@ class GroupWriter {
       results_.resize(std::max(results_.size(), number + 1));
       results_[number] = {.dtype = out.dtype, .whole = !reduction};
     }
-    shape_ = shape;
     return shape;
   }
 
@@ -336,18 +335,21 @@ class GroupWriter {
     return false;
   }
 
-  void add_kernel(GroupKernel& kernel, const std::string& name, std::string_view body, std::int64_t blocks) {
+  void add_kernel(KernelText& kernel, const std::string& name, std::string_view body, std::int64_t blocks,
+                  bool meets = false) {
     line("extern \"C\" __global__ void __launch_bounds__({}) {}(const {}_group::Pointers at) {{",
          threads_per_block, name, name_);
     line("  {}<{}_group>(at);\n}}\n", body, name_);
-    if (blocks > 0) kernel.launches.push_back({name, blocks, threads_per_block});
+    if (blocks > 0)
+      kernel.launches.push_back(
+          {.kernel = name, .blocks = blocks, .threads = threads_per_block, .meets = meets});
   }
 
-  void add_folds(GroupKernel& kernel) {
+  void add_folds(KernelText& kernel) {
     const ReduceOrder& order = reduction_->order;
     const bool shares = order.may_share_chunks();
     const std::int64_t tasks = order.results * (shares ? order.chunks : 1);
-    add_kernel(kernel, name_, "fold_tasks", (tasks + tasks_per_block - 1) / tasks_per_block);
+    add_kernel(kernel, name_, "fold_tasks", (tasks + tasks_per_block - 1) / tasks_per_block, true);
     if (!shares) return;
     add_kernel(kernel, name_ + "_chunks", "fold_chunks",
                (order.results + threads_per_block - 1) / threads_per_block);
@@ -376,7 +378,7 @@ std::int64_t group_scratch(const Call& last) {
   return fold_scratch({last.in[0].shape, last.attrs_as<ReduceAttrs>().axes});
 }
 
-GroupKernel write_group(std::span<const GroupStep> steps, std::string_view name) {
+KernelText write_group(std::span<const GroupStep> steps, std::string_view name) {
   return GroupWriter(steps, name).write();
 }
 

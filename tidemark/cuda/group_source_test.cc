@@ -33,7 +33,7 @@ struct Sum {
     step.in = {{GroupRef::operand, 0}, {GroupRef::operand, 1}};
     step.out = {{GroupRef::result, 0}};
   }
-  GroupKernel kernel() const { return write_group(std::span(&step, 1)); }
+  KernelText kernel() const { return write_group(std::span(&step, 1)); }
 };
 
 Sum dense_sum(DType dtype, const Shape& shape) {
@@ -59,8 +59,8 @@ TEST(GroupSource, EveryCallThatTheCpuFusesCanBeGenerated) {
 
 TEST(GroupSource, IsAFunctionOfTheGroup) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const GroupKernel a = write_group(RandomGroup(seed).steps().list),
-                      b = write_group(RandomGroup(seed).steps().list);
+    const KernelText a = write_group(RandomGroup(seed).steps().list),
+                     b = write_group(RandomGroup(seed).steps().list);
     EXPECT_EQ(a.source, b.source);
   }
 }
@@ -85,7 +85,7 @@ TEST(GroupSource, PacksDoNotReachIntoTheNextRow) {
 
 TEST(GroupSource, LargeGroupsCountInSixtyFourBits) {
   EXPECT_THAT(dense_sum(DType::u8, {1 << 20}).kernel().source, HasSubstr("using Index = int;"));
-  const GroupKernel large = dense_sum(DType::u8, {std::int64_t{1} << 33}).kernel();
+  const KernelText large = dense_sum(DType::u8, {std::int64_t{1} << 33}).kernel();
   EXPECT_THAT(large.source, HasSubstr("using Index = long long;"));
   EXPECT_LE(large.launches[0].blocks, std::int64_t{1} << 20);
   // Few elements, far apart.
@@ -100,7 +100,7 @@ TEST(GroupSource, NothingToComputeIsNoLaunch) {
 
 TEST(GroupSource, NoKernelAddsAtomically) {
   for (unsigned seed = 1000; seed < 1100; ++seed) {
-    const GroupKernel kernel = write_group(RandomGroup(seed, {.reduces = true}).steps().list);
+    const KernelText kernel = write_group(RandomGroup(seed, {.reduces = true}).steps().list);
     EXPECT_THAT(kernel.source, Not(HasSubstr("atomic")));
   }
 }

@@ -18,7 +18,7 @@ TEST(GroupValues, ReductionsFoldInTheOrderOfTheCpu) { expect_exact_groups(1000, 
 
 TEST(GroupValues, EveryOpInEveryDtype) {
   const std::vector<std::unique_ptr<OpGroup>> groups = every_op_group(203);
-  std::vector<GroupKernel> kernels;
+  std::vector<KernelText> kernels;
   for (const auto& group : groups)
     kernels.push_back(
         write_group(std::span(&group->step, 1), fmt::format("k{}_{}", kernels.size(), group->name)));
@@ -79,7 +79,7 @@ TEST(GroupValues, ReductionsOfAllShapesHaveTheBitsOfTheCpu) {
       {op::reduce_mean, DType::f64, {}, {}},
   };
   std::vector<std::unique_ptr<OpGroup>> groups;
-  std::vector<GroupKernel> kernels;
+  std::vector<KernelText> kernels;
   for (const Case& c : cases) {
     const Literal operand =
         random_literal(c.dtype, c.shape, 3, is_float(c.dtype) ? -1 : 0, is_float(c.dtype) ? 1 : 9);

@@ -4,7 +4,7 @@
 
 namespace tidemark::cuda {
 
-std::size_t KernelSet::add(GroupKernel kernel) {
+std::size_t KernelSet::add(KernelText kernel) {
   const auto [known, fresh] = by_source_.emplace(kernel.source, kernels_.size());
   if (fresh) kernels_.push_back({.text = std::move(kernel), .binary = {}, .module = {}, .functions = {}});
   return known->second;
@@ -21,8 +21,14 @@ void KernelSet::load(const Context& context, KernelCache& cache, ThreadPool& poo
   for (Kernel& kernel : kernels_) {
     if (kernel.module || kernel.text.launches.empty()) continue;
     kernel.module = std::make_unique<LoadedModule>(context, *kernel.binary);
-    for (const KernelLaunch& launch : kernel.text.launches)
+    for (const KernelLaunch& launch : kernel.text.launches) {
       kernel.functions.push_back(kernel.module->function(launch.kernel));
+      if (launch.shared_bytes <= 48 << 10) continue;  // more must be asked for
+      context.check(context.driver().function_attribute(kernel.functions.back(),
+                                                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                        static_cast<int>(launch.shared_bytes)),
+                    "shared memory was asked for");
+    }
   }
 }
 
@@ -31,11 +37,11 @@ void KernelSet::put(std::size_t kernel, const void* pointers, const Stream& stre
   void* parameters[] = {const_cast<void*>(pointers)};
   for (std::size_t l = 0; l < loaded.functions.size(); ++l) {
     const KernelLaunch& launch = loaded.text.launches[l];
-    stream.context().check(
-        stream.context().driver().launch(loaded.functions[l], static_cast<unsigned>(launch.blocks), 1, 1,
-                                         static_cast<unsigned>(launch.threads), 1, 1, 0, stream.get(),
-                                         parameters, nullptr),
-        "a kernel was launched");
+    stream.context().check(stream.context().driver().launch(
+                               loaded.functions[l], static_cast<unsigned>(launch.blocks), 1, 1,
+                               static_cast<unsigned>(launch.threads), 1, 1,
+                               static_cast<unsigned>(launch.shared_bytes), stream.get(), parameters, nullptr),
+                           "a kernel was launched");
   }
 }
 

@@ -17,17 +17,17 @@ namespace tidemark::cuda {
 
 class KernelSet {
  public:
-  std::size_t add(GroupKernel kernel);                                      // its number
+  std::size_t add(KernelText kernel);                                       // its number
   void load(const Context& context, KernelCache& cache, ThreadPool& pool);  // those added so far
 
-  const GroupKernel& text(std::size_t kernel) const { return kernels_[kernel].text; }
+  const KernelText& text(std::size_t kernel) const { return kernels_[kernel].text; }
   // One launch after the other; `pointers` is a GroupPointers. Throws DeviceError.
   void put(std::size_t kernel, const void* pointers, const Stream& stream) const;
   std::size_t size() const { return kernels_.size(); }
 
  private:
   struct Kernel {
-    GroupKernel text;
+    KernelText text;
     std::shared_ptr<const std::string> binary;
     std::unique_ptr<LoadedModule> module;
     std::vector<CUfunction> functions;  // one for each launch

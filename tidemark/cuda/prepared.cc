@@ -16,6 +16,9 @@ CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> are
   while (const Command* command = commands.next()) sequence_.add(*command);
   parts_.kernels.load(context, cache, pool);
   parts_.staging = std::make_unique<PinnedMemory>(context, parts_.staging_bytes);
+  parts_.failures = std::make_unique<FailureFlags>(context, sequence_.failing());
+  parts_.failures->clear(parts_.stream);
+  sequence_.set_flags();
 }
 
 CudaPrepared::~CudaPrepared() {
@@ -63,13 +66,24 @@ void CudaPrepared::run(std::size_t first, std::size_t last) {
   if (known == ranges_.end()) known = ranges_.emplace(std::pair(first, last), pieces_of(first, last)).first;
   try {
     for (Piece& piece : known->second) run(piece);
-    if (last < sequence_.size()) return;
+    const bool can_fail = sequence_.can_fail(first, last);
+    if (last < sequence_.size() && !can_fail) return;
+    if (can_fail) parts_.failures->fetch(parts_.stream);
     parts_.stream.wait();
-    ran_with_binding_ = true;
+    if (const std::size_t failed = sequence_.first_failed(first, last); failed < last) report(failed);
+    ran_with_binding_ |= last == sequence_.size();
   } catch (...) {
     parts_.context.driver().stream_wait(parts_.stream.get());
     throw;
   }
+}
+
+// Its operands may have been overwritten since: everything before it runs again, which it may, as no argument
+// has been written; then the CPU says what is wrong.
+void CudaPrepared::report(std::size_t failed) {
+  parts_.failures->clear(parts_.stream);
+  sequence_.put(0, failed);
+  sequence_.throw_failure(failed);
 }
 
 std::int64_t CudaPrepared::held_bytes() const {

@@ -32,6 +32,7 @@ class CudaPrepared final : public Prepared {
   };
   std::vector<Piece> pieces_of(std::size_t first, std::size_t last) const;
   void run(Piece& piece);
+  [[noreturn]] void report(std::size_t failed);
 
   SequenceParts parts_;
   Sequence sequence_;

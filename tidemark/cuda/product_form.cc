@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tidemark/base/check.h"
 #include "tidemark/ops/contraction/contract_layout.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
@@ -38,9 +39,22 @@ std::int64_t stride_of(const gemm::Axes& axes) { return axes.inner_stride(); }
 
 }  // namespace
 
+ProductForm matrix_product(const MatrixProduct& product) {
+  const auto left = matrix_of(product.n, product.rhs_column, product.k, product.rhs_depth);
+  const auto right = matrix_of(product.k, product.lhs_depth, product.m, product.lhs_row);
+  TM_CHECK(left && right, "a product of what are no matrices");
+  ProductForm form;
+  form.dtype = product.dtype, form.result_dtype = product.result_dtype;
+  form.m = product.m, form.n = product.n, form.k = product.k;
+  form.left = *left, form.right = *right;
+  form.result = {.rows = product.n, .columns = product.m, .leading = product.leading};
+  form.parts = {{}};
+  return form;
+}
+
 std::optional<ProductForm> product_form(const Call& call) {
+  if (call.op != &op::contract || !is_float(call.in[0].dtype)) return std::nullopt;
   const DType dtype = call.in[0].dtype;
-  if (call.op != &op::contract || !is_float(dtype)) return std::nullopt;
   const ContractLayout layout =
       contract_layout(call.attrs_as<ContractAttrs>(), dtype, call.in[0].shape, operand_strides(call, 0),
                       call.in[1].shape, operand_strides(call, 1), call.in.size() == 3);
@@ -50,7 +64,7 @@ std::optional<ProductForm> product_form(const Call& call) {
     if (axes->size.rank() > 1) return std::nullopt;
   }
   ProductForm form;
-  form.dtype = dtype;
+  form.dtype = form.result_dtype = dtype;
   form.m = sizes.m, form.n = sizes.n, form.k = sizes.k;
   const auto left = matrix_of(sizes.n, stride_of(layout.n), sizes.k, stride_of(layout.k_rhs));
   const auto right = matrix_of(sizes.k, stride_of(layout.k_lhs), sizes.m, stride_of(layout.m));

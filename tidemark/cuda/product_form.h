@@ -18,7 +18,7 @@ struct ProductMatrix {
 };
 
 struct ProductForm {
-  DType dtype = DType::f32;
+  DType dtype = DType::f32, result_dtype = DType::f32;
   // The result, row-major (m, n), is its own transpose in column-major order: left is our right operand.
   ProductMatrix left, right, result;
   std::int64_t m = 0, n = 0, k = 0;  // of our result and sum
@@ -29,6 +29,16 @@ struct ProductForm {
   std::vector<Offsets> parts;        // products of this form, at these offsets
   std::int64_t workspace_bytes = 0;  // that may be used
 };
+
+// One product of matrices: result (m, n), row-major with rows so far apart, = lhs (m, k) × rhs (k, n). Of each
+// operand one stride is 1.
+struct MatrixProduct {
+  DType dtype = DType::f32, result_dtype = DType::f32;
+  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t lhs_row = 0, lhs_depth = 0, rhs_depth = 0, rhs_column = 0;  // strides, in elements
+  std::int64_t leading = 0;
+};
+ProductForm matrix_product(const MatrixProduct& product);
 
 // None: the strides are not those of matrices, or the dtype is one that the library does not multiply here.
 std::optional<ProductForm> product_form(const Call& call);

@@ -1,9 +1,13 @@
 #include "tidemark/cuda/sequence.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "tidemark/base/error.h"
+#include "tidemark/cuda/command_source.h"
 #include "tidemark/cuda/target.h"
+#include "tidemark/ir/failure.h"
+#include "tidemark/kernel/copy.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 
@@ -25,8 +29,8 @@ const CpuKernel& cpu_kernel_of(const Call& call) {
 }
 
 // Two stretches of memory change places.
-GroupKernel swap_kernel() {
-  GroupKernel kernel{.operands = 1, .results = 2};
+KernelText swap_kernel() {
+  KernelText kernel{.operands = 1, .results = 2};
   kernel.source =
       "struct SwapPointers { const void* bytes; unsigned char *a, *b; void* scratch; };\n"
       "extern \"C\" __global__ void tidemark_swap(const SwapPointers at) {\n"
@@ -68,6 +72,28 @@ FarMemory far_memory(SequenceParts& parts, std::byte* notes) {
 
 }  // namespace
 
+FailureFlags::FailureFlags(const Context& context, std::size_t count)
+    : context_(context), count_(count), host_(context, static_cast<std::int64_t>(4 * count)) {
+  if (count == 0) return;
+  device_ = context.allocate(host_.bytes());
+  std::memset(host_.data(), 0, 4 * count);
+}
+
+FailureFlags::~FailureFlags() {
+  if (device_) context_.release(device_);
+}
+
+void FailureFlags::fetch(const Stream& stream) const {
+  stream.copy_to_host(host_.data(), device_, host_.bytes());
+}
+
+bool FailureFlags::failed(std::size_t flag) const {
+  return std::any_of(host_.data() + 4 * flag, host_.data() + 4 * flag + 4,
+                     [](std::byte b) { return b != std::byte{0}; });
+}
+
+void FailureFlags::clear(const Stream& stream) const { stream.clear(device_, host_.bytes()); }
+
 // Those of the arena are known; those of arguments and results when they are bound.
 CUdeviceptr Sequence::address(const Location& location, std::size_t item, std::size_t place) {
   if (location.base == Location::arena)
@@ -75,6 +101,15 @@ CUdeviceptr Sequence::address(const Location& location, std::size_t item, std::s
            static_cast<CUdeviceptr>(location.offset);
   patches_.push_back({item, place, location});
   return 0;
+}
+
+// Must the CPU look at the operands before anything is written? In a region, and where an argument would be
+// written, a failure that is found afterwards comes too late.
+bool Sequence::must_look_first(const Command& command) const {
+  if (command.is_group || failure_of(command.steps[0].call).when == Fails::never) return false;
+  return is_region_ || std::ranges::any_of(command.out, [](const CommandOperand& out) {
+           return out.location.base == Location::argument;
+         });
 }
 
 void Sequence::add(const Command& command) {
@@ -96,46 +131,56 @@ void Sequence::add(const Command& command) {
     fail(ErrorCode::no_kernel, {.what = "codes of values are not computed on CUDA", .where = command.where});
   }
   const Call& call = command.steps[0].call;
-  if (command.is_group || route_of(call) == Route::generated) return add_kernel(item, command);
+  if (has_kernel(command) && !must_look_first(command)) return add_kernel(item, command);
   add_places();
   switch (route_of(call)) {
-    case Route::product:
-      item.code = ProductCall{
-          .product = std::make_unique<Product>(parts_.blas, *product_form(call), call.in.size() == 3),
-          .added = call.in.size() == 3};
+    case Route::library:
+      item.code = ProductCall{.product = std::make_unique<Product>(parts_.blas, *product_form(call)),
+                              .added = call.in.size() == 3};
+      break;
+    case Route::head:
+      if (must_look_first(command)) {
+        item.code = host_call(command);
+        item.needs_host = true;
+        break;
+      }
+      item.code = HeadCall{std::make_unique<Head>(call, parts_.blas, parts_.kernels)};
+      item.at.push_back(0);
+      add_flag(item, command, command.in.size());
       break;
     case Route::control:
       add_control(item, command);
       break;
     default:
-      add_host(item, command);
+      item.code = host_call(command);
+      item.needs_host = true;
   }
 }
 
 void Sequence::add_kernel(Item& item, const Command& command) {
-  std::vector<GroupStep> alone;
-  if (!command.is_group) {
-    GroupStep step{.call = command.steps[0].call, .in = {}, .out = {{GroupRef::result, 0}}};
-    for (std::size_t i = 0; i < step.call.in.size(); ++i)
-      step.in.push_back({GroupRef::operand, static_cast<int>(i)});
-    alone.push_back(std::move(step));
-  }
   const std::size_t number = items_.size() - 1;
-  const std::size_t kernel =
-      parts_.kernels.add(write_group(command.is_group ? std::span<const GroupStep>(command.steps) : alone));
+  const std::size_t kernel = parts_.kernels.add(write_command(command));
   item.code = KernelCall{kernel};
-  const GroupKernel& text = parts_.kernels.text(kernel);
+  const KernelText& text = parts_.kernels.text(kernel);
   const auto operands = static_cast<std::size_t>(text.operands),
              results = static_cast<std::size_t>(text.results);
   TM_CHECK(command.in.size() <= operands && command.out.size() <= results, "a kernel with too few places");
-  item.at.resize(operands + results + 1);
+  item.at.resize(operands + results + 2);  // scratch, and the flag
   for (std::size_t i = 0; i < command.in.size(); ++i) item.at[i] = address(command.in[i].location, number, i);
   for (std::size_t r = 0; r < command.out.size(); ++r)
     item.at[operands + r] = address(command.out[r].location, number, operands + r);
-  if (command.scratch) item.at.back() = address(*command.scratch, number, operands + results);
+  if (command.scratch) item.at[operands + results] = address(*command.scratch, number, operands + results);
+  if (!command.is_group && failure_of(command.steps[0].call).when != Fails::never)
+    add_flag(item, command, operands);
 }
 
-void Sequence::add_host(Item& item, const Command& command) {
+void Sequence::add_flag(Item& item, const Command& command, std::size_t first_out) {
+  item.on_failure = std::make_unique<HostCall>(host_call(command));
+  item.on_failure->first_out = first_out;
+  failing_.push_back(items_.size() - 1);
+}
+
+Sequence::HostCall Sequence::host_call(const Command& command) {
   const Call& call = command.steps[0].call;
   const CpuKernel& kernel = cpu_kernel_of(call);
   HostCall host{.run = kernel.run, .attributes = kernel.prepare(call)};
@@ -152,10 +197,28 @@ void Sequence::add_host(Item& item, const Command& command) {
   };
   add_refs(command.in, host.in);
   add_refs(command.out, host.out);
+  for (std::size_t i = 0; i < command.in.size(); ++i) {
+    const CommandOperand& operand = command.in[i];
+    HostCall::Stretch stretch{.place = host.places[i], .bytes = operand.type.bytes()};
+    if (!is_dense(operand.type.shape, operand.strides) && stretch.bytes > 0) {
+      const std::int64_t size = size_of(operand.type.dtype);
+      std::int64_t last = 0;
+      for (int d = 0; d < operand.type.rank(); ++d) {
+        const std::int64_t reach = operand.strides[d] * (operand.type.shape[d] - 1) * size;
+        (reach < 0 ? stretch.first : last) += reach;
+      }
+      stretch.bytes = last - stretch.first + size;
+      stretch.strided = true;
+      stretch.strides = operand.strides;
+      stretch.place = bytes;
+      bytes += align_up(stretch.bytes, buffer_alignment);
+    }
+    host.stretches.push_back(stretch);
+  }
   place(cpu_target().scratch(call));
+  host.first_out = command.in.size();
   parts_.staging_bytes = std::max(parts_.staging_bytes, bytes);
-  item.code = std::move(host);
-  item.needs_host = true;
+  return host;
 }
 
 void Sequence::add_control(Item& item, const Command& command) {
@@ -169,7 +232,7 @@ void Sequence::add_control(Item& item, const Command& command) {
   const HostReads reads = cuda_target().host_reads(call);
   item.needs_host = !reads.operands.empty() || !reads.outputs.empty();
   for (const Commands& commands : command.regions) {
-    auto region = std::make_unique<Sequence>(parts_);
+    auto region = std::make_unique<Sequence>(parts_, true);
     region->region_arguments_.resize(commands.arguments);
     region->region_results_.resize(commands.results);
     for (const Command& inner : commands.list) region->add(inner);
@@ -183,6 +246,27 @@ void Sequence::add_control(Item& item, const Command& command) {
   control.notes = allocate_aligned(std::max<std::int64_t>(cuda_target().scratch(call), 1));
   if (!parts_.swap_kernel) parts_.swap_kernel = parts_.kernels.add(swap_kernel());
   item.code = std::move(control);
+}
+
+void Sequence::set_flags() {
+  for (std::size_t f = 0; f < failing_.size(); ++f) items_[failing_[f]].at.back() = parts_.failures->at(f);
+}
+
+bool Sequence::can_fail(std::size_t first, std::size_t last) const {
+  return std::ranges::any_of(failing_, [&](std::size_t item) { return item >= first && item < last; });
+}
+
+std::size_t Sequence::first_failed(std::size_t first, std::size_t last) const {
+  for (std::size_t f = 0; f < failing_.size(); ++f) {
+    if (failing_[f] >= first && failing_[f] < last && parts_.failures->failed(f)) return failing_[f];
+  }
+  return last;
+}
+
+void Sequence::throw_failure(std::size_t item) {
+  put_host(items_[item], *items_[item].on_failure);
+  throw InternalError(fmt::format("a kernel for CUDA found a fault that the CPU does not find, at {}:{}",
+                                  items_[item].where.file, items_[item].where.line));
 }
 
 void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUdeviceptr> results) {
@@ -201,29 +285,40 @@ void Sequence::put(std::size_t first, std::size_t last) {
       parts_.kernels.put(kernel->kernel, item.at.data(), parts_.stream);
     } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
       const std::size_t out = product->added ? 3 : 2;
-      product->product->put(parts_.stream.get(), item.at[0], item.at[1], item.at[2], item.at[out],
-                            item.at.back());
+      const CUdeviceptr sum = product->added ? item.at[2] : 0;
+      product->product->put(parts_.stream.get(), item.at[0], item.at[1], sum, item.at[out], item.at.back());
+    } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
+      head->head->put(parts_.stream, item.at, item.at[item.at.size() - 2], item.at.back());
     } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
       parts_.stream.copy(item.at[1], item.at[0], copy->bytes);
-    } else if (std::holds_alternative<HostCall>(item.code)) {
-      put_host(item);
+    } else if (auto* host = std::get_if<HostCall>(&item.code)) {
+      put_host(item, *host);
     } else {
       put_control(item);
     }
   }
 }
 
-void Sequence::put_host(Item& item) {
-  auto& host = std::get<HostCall>(item.code);
+void Sequence::put_host(Item& item, HostCall& host) {
   const Stream& stream = parts_.stream;
   std::byte* const staging = parts_.staging->data();
   const std::size_t operands = host.in.size();
   for (std::size_t i = 0; i < operands; ++i) {
+    const HostCall::Stretch& stretch = host.stretches[i];
     host.in[i].data = staging + host.places[i];
-    stream.copy_to_host(host.in[i].data, item.at[i], host.in[i].count() * size_of(host.in[i].dtype));
+    stream.copy_to_host(staging + stretch.place, item.at[i] + static_cast<CUdeviceptr>(stretch.first),
+                        stretch.bytes);
   }
   for (std::size_t r = 0; r < host.out.size(); ++r) host.out[r].data = staging + host.places[operands + r];
   stream.wait();
+  for (std::size_t i = 0; i < operands; ++i) {
+    const HostCall::Stretch& stretch = host.stretches[i];
+    if (!stretch.strided) continue;
+    TensorRef window = host.in[i];
+    window.data = staging + stretch.place - stretch.first;
+    window.strides = stretch.strides;
+    copy_elements(host.in[i], window, parts_.pool);
+  }
   host.run({.in = host.in,
             .out = host.out,
             .attributes = host.attributes.get(),
@@ -232,7 +327,7 @@ void Sequence::put_host(Item& item) {
             .regions = {},
             .where = item.where});
   for (std::size_t r = 0; r < host.out.size(); ++r) {
-    stream.copy_to_device(item.at[operands + r], host.out[r].data,
+    stream.copy_to_device(item.at[host.first_out + r], host.out[r].data,
                           host.out[r].count() * size_of(host.out[r].dtype));
   }
   stream.wait();

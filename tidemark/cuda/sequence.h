@@ -9,6 +9,7 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/blas.h"
+#include "tidemark/cuda/head.h"
 #include "tidemark/cuda/kernel_set.h"
 #include "tidemark/kernel/args.h"
 #include "tidemark/ops/cpu_kernel.h"
@@ -17,6 +18,25 @@
 #ifdef TIDEMARK_HAS_CUDA
 
 namespace tidemark::cuda {
+
+// Numbers of the GPU, 0 unless a call failed, and a copy of them for the host.
+class FailureFlags {
+ public:
+  FailureFlags(const Context& context, std::size_t count);
+  ~FailureFlags();
+  FailureFlags(const FailureFlags&) = delete;
+  FailureFlags& operator=(const FailureFlags&) = delete;
+  CUdeviceptr at(std::size_t flag) const { return device_ + 4 * flag; }
+  void fetch(const Stream& stream) const;  // to be read once the stream is done
+  bool failed(std::size_t flag) const;
+  void clear(const Stream& stream) const;
+
+ private:
+  const Context& context_;
+  const std::size_t count_;
+  PinnedMemory host_;
+  CUdeviceptr device_ = 0;
+};
 
 // What all sequences of a plan share.
 struct SequenceParts {
@@ -30,11 +50,14 @@ struct SequenceParts {
   // Of what runs on the CPU, one call at a time: operands, results and scratch.
   std::int64_t staging_bytes = 0;
   std::unique_ptr<PinnedMemory> staging = {};
+  // A number for each call that can fail for what its operands hold, which its kernel sets (GroupPointers).
+  std::unique_ptr<FailureFlags> failures = {};
 };
 
 class Sequence {
  public:
-  explicit Sequence(SequenceParts& parts) : parts_(parts) {}
+  // Calls of a region that can fail run on the CPU: they cannot be found again afterwards.
+  explicit Sequence(SequenceParts& parts, bool is_region = false) : parts_(parts), is_region_(is_region) {}
   Sequence(const Sequence&) = delete;
   Sequence& operator=(const Sequence&) = delete;
 
@@ -42,6 +65,14 @@ class Sequence {
   std::size_t size() const { return items_.size(); }
   // Must the host wait for the GPU in the middle of it? It cannot be recorded then.
   bool needs_host(std::size_t item) const { return items_[item].needs_host; }
+
+  std::size_t failing() const { return failing_.size(); }  // calls that can fail
+  void set_flags();                                        // once there are as many as that
+  // The first item of [first, last) that failed, by the flags that were fetched; their end: none did.
+  std::size_t first_failed(std::size_t first, std::size_t last) const;
+  bool can_fail(std::size_t first, std::size_t last) const;
+  // Runs the item on the CPU, whose kernel throws for its operands, which are in place again.
+  [[noreturn]] void throw_failure(std::size_t item);
 
   // Where arguments and results are, from now on. Results: of a region.
   void bind(std::span<const CUdeviceptr> arguments, std::span<const CUdeviceptr> results = {});
@@ -58,15 +89,27 @@ class Sequence {
     std::unique_ptr<Product> product;
     bool added = false;
   };
+  struct HeadCall {
+    std::unique_ptr<Head> head;
+  };
   struct CopyCall {
     std::int64_t bytes = 0;
   };
-  // Operands and results have places in the staging memory.
+  // Operands and results have places in the staging memory. A window with strides comes as the stretch of
+  // memory that it lies in, and is made dense there.
   struct HostCall {
+    struct Stretch {
+      std::int64_t place = 0, first = 0,
+                   bytes = 0;  // first: of its bytes, before (≤ 0) the window's element 0
+      bool strided = false;
+      Strides strides = {};
+    };
     void (*run)(const KernelArgs&) = nullptr;
     std::shared_ptr<const void> attributes = {};
     std::vector<TensorRef> in = {}, out = {};
-    std::vector<std::int64_t> places = {};  // of both, then of the scratch
+    std::vector<Stretch> stretches = {};    // of the operands
+    std::vector<std::int64_t> places = {};  // of operands and results, dense, then of the scratch
+    std::size_t first_out = 0;              // of the results among the item's addresses
   };
   struct ControlCall {
     void (*run)(const KernelArgs&) = nullptr;
@@ -77,26 +120,32 @@ class Sequence {
     AlignedBytes notes = {};
   };
   struct Item {
-    std::variant<std::monostate, KernelCall, ProductCall, CopyCall, HostCall, ControlCall> code;
-    std::vector<CUdeviceptr> at = {};  // of a kernel: its GroupPointers; else operands, results, scratch
+    std::variant<std::monostate, KernelCall, ProductCall, HeadCall, CopyCall, HostCall, ControlCall> code;
+    // Of a kernel: its GroupPointers; else operands, results, scratch. A call that can fail has its flag last.
+    std::vector<CUdeviceptr> at = {};
     SourceLine where = {};
     bool needs_host = false;
+    std::unique_ptr<HostCall> on_failure = {};  // the same call on the CPU
   };
   struct Patch {
     std::size_t item = 0, place = 0;
     Location location;
   };
 
+  bool must_look_first(const Command& command) const;
   CUdeviceptr address(const Location& location, std::size_t item, std::size_t place);
   void add_kernel(Item& item, const Command& command);
-  void add_host(Item& item, const Command& command);
+  HostCall host_call(const Command& command);
+  void add_flag(Item& item, const Command& command, std::size_t first_out);
   void add_control(Item& item, const Command& command);
-  void put_host(Item& item);
+  void put_host(Item& item, HostCall& host);
   void put_control(Item& item);
   void run_region(std::byte* const* inputs, std::byte* const* outputs);
 
   SequenceParts& parts_;
+  const bool is_region_;
   std::vector<Item> items_;
+  std::vector<std::size_t> failing_;  // items; each has the flag of its number here
   std::vector<Patch> patches_;
   std::vector<CUdeviceptr> region_arguments_, region_results_;  // of a region, in its run
 };

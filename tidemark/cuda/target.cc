@@ -2,8 +2,11 @@
 
 #include <map>
 
+#include "tidemark/cuda/call_source.h"
 #include "tidemark/cuda/group_source.h"
+#include "tidemark/cuda/head_form.h"
 #include "tidemark/cuda/product_form.h"
+#include "tidemark/cuda/product_source.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
@@ -17,14 +20,19 @@ std::int64_t scratch(const Call& call) {
   switch (route_of(call)) {
     case Route::generated:
       return group_scratch(call);
-    case Route::product:
+    case Route::call:
+      return call_scratch(call);
+    case Route::library:
       return product_form(call)->workspace_bytes;
+    case Route::head:
+      return head_form(call).scratch_bytes();
     case Route::control: {
       const auto claim = on_the_cpu(call).scratch;
       return claim ? claim(call) : 0;
     }
-    case Route::host:
-      return 0;  // in the host's memory
+    case Route::product:
+    case Route::host:  // in the host's memory
+      return 0;
   }
   return 0;
 }
@@ -32,7 +40,10 @@ std::int64_t scratch(const Call& call) {
 // An element is read before it is written, by the same thread: what the CPU's kernels may overwrite, ours
 // may. On the host results have memory of their own until the call is done.
 bool in_place(const Call& call, int result, int operand) {
-  if (route_of(call) == Route::product) return operand == 2 && call.is_dense_operand(2);
+  const Route route = route_of(call);
+  if (route == Route::call) return call_may_overwrite(call, result, operand);
+  if (route == Route::head) return false;
+  if (route == Route::library || route == Route::product) return operand == 2 && call.is_dense_operand(2);
   const auto fact = on_the_cpu(call).in_place;
   return fact && fact(call, result, operand);
 }
@@ -41,7 +52,9 @@ bool strided(const Call& call, int operand) {
   switch (route_of(call)) {
     case Route::generated:
       return true;
-    case Route::product:
+    case Route::call:
+      return call_takes_strides(call, operand);
+    case Route::library:
       return operand < 2;
     default:
       return false;
@@ -55,7 +68,8 @@ Fusion fusion(const Call& call) {
 
 // Has it no kernel here, and does what it is written in have them?
 bool is_expanded(const Op& op) {
-  return op.expand && op.kind != OpKind::control && !can_generate(op) && &op != &op::contract;
+  return op.expand && op.kind != OpKind::control && !can_generate(op) && !has_call_kernels(op) &&
+         &op != &op::contract && &op != &op::linear_cross_entropy;
 }
 
 const ExecutionFacts* find(const Op& op) {
@@ -87,12 +101,15 @@ const ExecutionFacts* find(const Op& op) {
 Route route_of(const Call& call) {
   if (!call.regions.empty()) return Route::control;
   if (can_generate(*call.op)) return Route::generated;
-  if (product_form(call)) return Route::product;
+  if (is_head(call)) return Route::head;
+  if (has_call_kernel(call)) return Route::call;
+  if (product_form(call)) return Route::library;
+  if (has_product_kernel(call)) return Route::product;
   return Route::host;
 }
 
 std::string_view name_of(Route route) {
-  constexpr std::string_view names[] = {"kernel", "product", "control", "host"};
+  constexpr std::string_view names[] = {"group", "call", "library", "product", "head", "control", "host"};
   return names[static_cast<std::size_t>(route)];
 }
 

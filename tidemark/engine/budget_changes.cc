@@ -6,7 +6,7 @@
 
 #include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/micro_batches.h"
-#include "tidemark/ops/cpu_target.h"
+#include "tidemark/engine/plan_target.h"
 #include "tidemark/plan/passes/proposals.h"
 
 namespace tidemark {
@@ -57,7 +57,8 @@ class Changes {
     return lower_backward_values(traced, extreme_values(traced, lossy, allow).back());
   }
   Graph prepared(const Graph& traced, const std::optional<Lossy>& lossy) const {
-    return prepare_graph(lowered(traced, lossy), options_.program.skip_optimisations, nullptr, loops_);
+    return prepare_graph(lowered(traced, lossy), options_.program.skip_optimisations, nullptr, loops_,
+                         target_of(quick_));
   }
   Graph prepared(const Graph& traced) const { return prepared(traced, options_.lossy); }
   std::function<Graph(std::int64_t)> same_graph() const {
@@ -91,6 +92,7 @@ class Changes {
 
   // More of it, where there is one already.
   void a_disk() {
+    if (options_.device) return;  // disks are the CPU's
     const Machine& machine = quick_.machine ? *quick_.machine : reference_machine();
     const auto disk = std::ranges::find(machine.further, disk_memory_name, &MachineMemory::name);
     if (disk == machine.further.end() || !options_.program.plan.tiers.empty()) return;
@@ -131,7 +133,8 @@ class Changes {
                      .graph =
                          [this](std::int64_t) {
                            return prepare_graph(lowered(call_.traced, options_.lossy),
-                                                options_.program.skip_optimisations, nullptr, 0);
+                                                options_.program.skip_optimisations, nullptr, 0,
+                                                target_of(quick_));
                          },
                      .options = std::move(again),
                      .seconds = call_.seconds});
@@ -182,7 +185,7 @@ class Changes {
 
 std::vector<std::string> changes_for(const Unplannable& call) {
   Changes changes(call);
-  return changes_that_fit(changes.list(), cpu_target());
+  return changes_that_fit(changes.list(), target_of(plan_options(call.options)));
 }
 
 }  // namespace tidemark

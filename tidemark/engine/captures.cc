@@ -1,9 +1,11 @@
 #include "tidemark/engine/captures.h"
-#include "tidemark/trace/storage.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "tidemark/engine/to_device.h"
+#include "tidemark/trace/storage.h"
 
 namespace tidemark {
 namespace {
@@ -43,6 +45,12 @@ bool Captures::read(std::vector<Tensor>& inputs) const {
     inputs.push_back(*tensor);
   }
   return true;
+}
+
+void Captures::move_constants(const std::shared_ptr<Device>& device, SourceLine where) {
+  for (Captured& captured : list_) {
+    if (!captured.variable) captured.constant = to_device(captured.constant, device, where);
+  }
 }
 
 bool Captures::lost() const {

@@ -18,6 +18,8 @@
 
 namespace tidemark {
 
+class Device;
+
 class Captures {
  public:
   Captures() = default;
@@ -28,6 +30,8 @@ class Captures {
   // Appends the captured tensors as they are now. False, and nothing is said of `inputs`, when the trace does
   // not hold.
   bool read(std::vector<Tensor>& inputs) const;
+  // Constants lie on the device from now on: no call copies them there again.
+  void move_constants(const std::shared_ptr<Device>& device, SourceLine where);
   bool lost() const;                    // a variable is gone: the trace will never hold again
   std::string signature() const;        // types, and which values were read
   std::int64_t constant_bytes() const;  // without those in another library's memory

@@ -8,6 +8,7 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/engine/program.h"
+#include "tidemark/runtime/device.h"
 #include "tidemark/solve/search_control.h"
 
 namespace tidemark {
@@ -78,6 +79,9 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
     reject("memory_left without a budget of memory", "the largest budget too: {.memory = 1_GiB, …}");
   if (options.disk && !options.memory && to_run)
     reject("a disk without a budget of memory", "{.memory = 1_GiB, .disk = {{\"/scratch\", 20_GiB}}}, say");
+  if (options.disk && options.device)
+    reject(fmt::format("a disk for a function that runs on the device `{}`", options.device->target().name),
+           "one or the other: values wait on a disk where the function runs on the CPU");
   if (options.disk && options.disk->bytes.count <= 0)
     reject(fmt::format("{} bytes of the disk", options.disk->bytes.count),
            "more than nothing, such as 20_GiB");
@@ -132,9 +136,13 @@ bool allows(const CompileOptions& options, Choice choice) {
 PlanOptions plan_options(const CompileOptions& options, SearchControl* control) {
   PlanOptions plan = options.program.plan;
   if (options.memory) plan.memory = options.memory->count;
+  if (options.device) {
+    plan.target = &options.device->target();
+    plan.machine = &options.device->machine();
+  }
   if (options.machine) plan.machine = &*options.machine;
   if (options.disk) plan.tiers = {{std::string(disk_memory_name), options.disk->bytes.count}};
-  plan.allow = options.allow;
+  plan.allow = options.device ? options.allow.without(Choice::disk) : options.allow;  // loops ask for it too
   plan.effort *= options.effort.factor;
   if (control) plan.control = control;
   return plan;

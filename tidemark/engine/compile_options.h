@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 
 namespace tidemark {
 
+class Device;
 class Graph;
 
 struct DiskBudget {
@@ -80,8 +82,14 @@ struct CompileOptions {
   // Arguments (by position) whose tensors the function may overwrite: results of the same type take their
   // memory. The caller's handles to them become stale; use what the function returns.
   std::vector<int> donate = {};
-  std::optional<Machine> machine = {};  // whose times count; none: reference_machine()
-  Effort effort = {};                   // a factor, or a time: std::chrono::seconds(2)
+  std::optional<Machine> machine =
+      {};  // whose times count; none: the device's, reference_machine() on the CPU
+  // Where calls run; none: the CPU. The plan's memory is the device's. Arguments may lie anywhere: those of
+  // the host are copied to the device for each call, to_device() has them there for good, and donated ones
+  // move there. Results lie there too, but for small ones, and whoever reads one on the host gets a copy.
+  // The CPU alone has a `disk`.
+  std::shared_ptr<Device> device = {};
+  Effort effort = {};  // a factor, or a time: std::chrono::seconds(2)
   // Called while the planner works, on the thread that asked for the plan; false ends it with
   // PlanningStopped, and so does a stop that is asked for from any thread. Nothing is kept of a planning that
   // was stopped: the next call plans anew.

@@ -14,6 +14,7 @@
 #include "tidemark/cpu/interpret.h"
 #include "tidemark/engine/form_search.h"
 #include "tidemark/engine/program.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/custom/custom.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/tidemark.h"
@@ -213,7 +214,7 @@ std::vector<std::vector<Literal>> in_every_way(const Graph& graph, const std::ve
     const auto bytes = std::as_bytes(std::span(elements));
     literals.push_back({DType::f32, tensor.shape(), {bytes.begin(), bytes.end()}});
   }
-  const Graph unlowered = prepare_unlowered(graph, {});
+  const Graph unlowered = prepare_unlowered(graph, {}, cpu_target());
   std::vector<LoopMemory> ways = {LoopMemory()};
   for (const std::int64_t segments : {2, 3, 7}) {
     ways.emplace_back();

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "tidemark/engine/plan_target.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/engine/state_safety.h"
-#include "tidemark/ops/cpu_target.h"
 
 namespace tidemark {
 namespace {
@@ -39,7 +39,7 @@ Machine with_disk(Machine machine) {
 }
 
 double region_seconds(const Graph& region, const PlanOptions& options) {
-  return make_plan(region, cpu_target(), {.machine = options.machine, .effort = Effort::quick}).seconds;
+  return make_plan(region, target_of(options), {.machine = options.machine, .effort = Effort::quick}).seconds;
 }
 
 // One of the options' own, or bytes that the loops bring.

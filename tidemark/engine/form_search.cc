@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "tidemark/autodiff/lower_loops.h"
-#include "tidemark/ops/cpu_target.h"
+#include "tidemark/engine/plan_target.h"
 
 namespace tidemark {
 namespace {
@@ -89,7 +89,7 @@ class FormSearch {
       return std::numeric_limits<double>::infinity();
     const Machine& machine = quick_.machine ? *quick_.machine : reference_machine();
     const NodeCall call(graph, graph[graph[v].producer]);
-    return seconds_of(machine, cpu_target(), call) / static_cast<double>(graph.type(v).bytes());
+    return seconds_of(machine, target_of(quick_), call) / static_cast<double>(graph.type(v).bytes());
   }
 
   // The fewest whose forms save this share of what all of them save.

@@ -6,9 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tidemark/cpu/device.h"
 #include "tidemark/engine/program.h"
-#include "tidemark/engine/session.h"
 
 namespace tidemark {
 namespace {
@@ -49,12 +47,11 @@ LossyValue described(const Residual& residual, const Form& form) {
 }  // namespace
 
 GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, const BackwardValues& values,
-                                const std::vector<std::string>& skip, SourceLine where) {
+                                const std::vector<std::string>& skip, const std::shared_ptr<Device>& device,
+                                SourceLine where) {
   for (Input& input : traced.inputs()) input.donated = false;
   const ProgramOptions options{.skip_optimisations = skip};
-  const auto run = [&](const Graph& graph) {
-    return Program(graph, options, default_device()).run(inputs, where);
-  };
+  const auto run = [&](const Graph& graph) { return Program(graph, options, device).run(inputs, where); };
   ResidualChoice forms = values.forms;
   for (std::optional<Form>& form : forms) {
     if (form && is_exact(*form)) form.reset();

@@ -13,6 +13,7 @@
 
 namespace tidemark {
 
+class Device;
 class Graph;
 struct BackwardValues;
 
@@ -51,6 +52,7 @@ struct GradientError {
 // `traced` with its marks, `inputs` for its inputs, none of which is overwritten. Takes as much memory as
 // planning without a budget asks for, twice.
 GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, const BackwardValues& values,
-                                const std::vector<std::string>& skip_optimisations, SourceLine where);
+                                const std::vector<std::string>& skip_optimisations,
+                                const std::shared_ptr<Device>& device, SourceLine where);
 
 }  // namespace tidemark

@@ -142,6 +142,7 @@ std::shared_ptr<CompiledCall> LocalFunction::traced_call(const FunctionCall& cal
       std::span<const Tensor>(trace.inputs).subspan(trace.inputs.size() - trace.captured.size());
   inputs.insert(inputs.end(), captured.begin(), captured.end());
   made->captures = Captures(captured, trace.captured, trace.reads);
+  if (options_.device) made->captures.move_constants(device_, where_);
   made->result = std::move(trace.result);
   made->graph_hash = hash_of(*trace.graph);
   made->arguments = arguments;
@@ -273,7 +274,7 @@ GradientError LocalFunction::gradient_error(const FunctionCall& call) {
   if (count > 1)
     *trace.graph = cut_function(function_of(call, ""), *trace.graph, options_now(), count, where_).traced;
   return gradient_error_of(std::move(*trace.graph), trace.inputs, program->backward_values(),
-                           options_.program.skip_optimisations, where_);
+                           options_.program.skip_optimisations, device_, where_);
 }
 
 std::shared_ptr<const Program> LocalFunction::latest(SourceLine where) const {

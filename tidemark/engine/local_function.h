@@ -75,8 +75,9 @@ class LocalFunction final : public CompiledFunction {
   std::optional<Error> disk_failure_;                // under the mutex, once it is made
   std::vector<SourceLine> refused_forms_;            // likewise
   std::shared_ptr<const DiskTraffic> disk_traffic_;  // null: there is no disk
-  std::string loop_folder_;  // of loops, where the function has no disk; under the mutex
-  const std::shared_ptr<CpuDevice> device_;
+  std::string loop_folder_;               // of loops, where the function has no disk; under the mutex
+  const std::shared_ptr<CpuDevice> cpu_;  // null: it runs on another device
+  const std::shared_ptr<Device> device_;
   const std::shared_ptr<Workspace> workspace_;
   std::mutex planning_;   // one call is traced and planned at a time
   LargestPlans largest_;  // changes while planning

@@ -7,10 +7,10 @@
 
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/disk_loop_search.h"
+#include "tidemark/engine/plan_target.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/engine/segment_search.h"
 #include "tidemark/engine/state_safety.h"
-#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/regions.h"
 #include "tidemark/plan/report/frontier.h"
 
@@ -39,7 +39,7 @@ std::vector<Dial> dials_of(const std::vector<LoopModes>& loops) {
 class LoopSearch {
  public:
   LoopSearch(const Graph& traced, const std::vector<std::string>& skip, const PlanOptions& options)
-      : unlowered_(prepare_unlowered(traced, skip)),
+      : unlowered_(prepare_unlowered(traced, skip, target_of(options))),
         skip_(skip),
         memory_(options.memory.value_or(0)),
         control_(options.control),
@@ -131,7 +131,7 @@ class LoopSearch {
 
   // As it will be planned: state that a failing call would lose gets memory of its own.
   Plan plain_plan(Graph g) const {
-    return make_safe(g, [&](const Graph& safe) { return make_plan(safe, cpu_target(), quick_); });
+    return make_safe(g, [&](const Graph& safe) { return make_plan(safe, target_of(quick_), quick_); });
   }
   std::int64_t floor(const Limits& limits) const {
     Graph g = graph(limits);
@@ -139,7 +139,7 @@ class LoopSearch {
                      [&](const Graph& safe) {
                        PlanOptions options = quick_;
                        options.floor = true;
-                       return smallest_plan(safe, cpu_target(), options);
+                       return smallest_plan(safe, target_of(options), options);
                      })
         .peak();
   }
@@ -332,7 +332,7 @@ PlanWithLoops plan_of_search(const LoopSearch& search, Graph graph, const PlanOp
   PlanOptions enough = options;
   enough.floor = false;
   Result<Plan, Infeasible> plan = make_safe(
-      graph, [&](const Graph& g) { return try_plan(g, cpu_target(), enough); },
+      graph, [&](const Graph& g) { return try_plan(g, target_of(enough), enough); },
       [](const Result<Plan, Infeasible>& made) { return made ? &made.value() : nullptr; });
   const auto& [other, found] = *search.found();
   if (!plan || found.seconds < plan.value().seconds) return {other, found};
@@ -374,7 +374,7 @@ PlanWithLoops whole_loops(LoopSearch& search, const PlanOptions& options) {
 
 Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
                      const PlanOptions& options) {
-  if (!options.memory) return prepare_graph(traced, skip_optimisations);
+  if (!options.memory) return prepare_graph(traced, skip_optimisations, nullptr, {}, target_of(options));
   return LoopSearch(traced, skip_optimisations, options).within_budget();
 }
 
@@ -413,7 +413,7 @@ PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string
     DiskLoopSearch disks(search.unlowered(), skip_optimisations, options);
     return disks.empty() ? found : disks.best_with(std::move(found), search.loop_memory());
   }
-  const Graph unlowered = prepare_unlowered(traced, skip_optimisations);
+  const Graph unlowered = prepare_unlowered(traced, skip_optimisations, target_of(options));
   Graph graph = prepare_lowered(unlowered, skip_optimisations, nullptr, {});
   Result<Plan, Infeasible> plan = plan_safely(graph, options);
   DiskLoopSearch disks(unlowered, skip_optimisations, options);

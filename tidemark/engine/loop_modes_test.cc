@@ -8,6 +8,7 @@
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ops/control/loop_reverse.h"
+#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/report/frontier.h"
 #include "tidemark/tidemark.h"
 
@@ -137,7 +138,7 @@ TEST(LoopModes, AnLstmInAQuarterOfItsActivationsTakesLittleLonger) {
 TEST(LoopModes, FewerRecordsComeBeforeStates) {
   const Tensor hidden = waves({48, 4 * 48}, 0.37) * 0.3, xs = waves({64, 4, 4 * 48}, 0.11);
   const Graph graph = traced(grad<0>(lstm), hidden, xs);
-  const std::vector<LoopModes> modes = loop_modes(prepare_unlowered(graph, {}));
+  const std::vector<LoopModes> modes = loop_modes(prepare_unlowered(graph, {}, cpu_target()));
   ASSERT_EQ(modes.size(), 1u);
   EXPECT_TRUE(modes[0].inside.empty());
   EXPECT_TRUE(std::ranges::is_sorted(modes[0].own, std::greater()));

@@ -21,10 +21,12 @@ Functions& functions() {
   return *all;
 }
 
-// With memories of its own: plans with a disk have it as their second.
-std::shared_ptr<CpuDevice> device_for(const CompileOptions& options, SourceLine where,
-                                      std::optional<Error>& disk_failure,
-                                      std::shared_ptr<const DiskTraffic>& traffic) {
+// With memories of its own: plans with a disk have it as their second. Null where another device is asked
+// for.
+std::shared_ptr<CpuDevice> cpu_for(const CompileOptions& options, SourceLine where,
+                                   std::optional<Error>& disk_failure,
+                                   std::shared_ptr<const DiskTraffic>& traffic) {
+  if (options.device) return nullptr;
   auto device = std::make_shared<CpuDevice>(default_device()->shared_pool());
   if (!options.disk) return device;
   try {
@@ -46,7 +48,8 @@ LocalFunction::LocalFunction(CompileOptions given, SourceLine at)
       limit_(options_.memory.value_or(Bytes()).count),
       memory_(limit_.load()),
       where_(at),
-      device_(device_for(options_, at, disk_failure_, disk_traffic_)),
+      cpu_(cpu_for(options_, at, disk_failure_, disk_traffic_)),
+      device_(cpu_ ? cpu_ : options_.device),
       workspace_(std::make_shared<Workspace>(
           device_, options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
       calls_(options_.cache.count) {
@@ -70,9 +73,9 @@ void LocalFunction::use_folder(const LoopFolder& folder) {
           .expected = "one folder for a function and its loops",
           .where = folder.where});
   }
-  at_line(folder.where, [&] { device_->use_folder(1, folder.path); });
+  at_line(folder.where, [&] { cpu_->use_folder(1, folder.path); });
   loop_folder_ = folder.path;
-  disk_traffic_ = device_->traffic(1);
+  disk_traffic_ = cpu_->traffic(1);
 }
 
 FunctionMemory LocalFunction::memory() const {
@@ -82,6 +85,8 @@ FunctionMemory LocalFunction::memory() const {
   memory.budget = Bytes(memory_.load());
   memory.peak = Bytes(latest_ ? latest_->program->plan().peak() : 0);
   memory.arena = Bytes(workspace_->bytes());
+  memory.arguments = Bytes(workspace_->argument_bytes());
+  if (!is_host(*device_)) memory.device = device_->target().name;
   memory.disk = Bytes(workspace_->further_bytes());
   if (disk_traffic_) {
     memory.disk_values = Bytes(disk_traffic_->values);
@@ -117,8 +122,10 @@ std::string FunctionMemory::text() const {
   };
   if (budget.count > 0) line("budget", in_words(budget));
   line("a call takes", in_words(peak) + ", arguments and captured tensors included");
+  if (!device.empty()) line("device", device);
   line("arena", in_words(arena) +
                     (arenas > 1 ? fmt::format(", {} of them: as many threads called at once", arenas) : ""));
+  if (arguments.count > 0) line("arguments", in_words(arguments) + " for those that come from the host");
   if (disk.count > 0) line("disk", in_words(disk));
   if (disk_values.count > 0)
     line("disk moved",

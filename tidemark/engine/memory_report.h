@@ -17,7 +17,9 @@ struct FunctionMemory {
   SourceLine where;          // of compile
   Bytes budget;              // 0: none
   Bytes peak;                // of the latest plan: what a call takes, arguments and captured tensors included
-  Bytes arena;               // reserved
+  std::string device;        // on which it runs, by the name of its target; empty: the CPU
+  Bytes arena;               // reserved, on the device
+  Bytes arguments;           // reserved there for arguments that lie elsewhere and are copied for each call
   Bytes disk;                // reserved there
   Bytes disk_values;         // moved there and back so far, by all calls
   Bytes disk_moved;          // what the disk wrote and read for these: less, where they were compressed
@@ -34,7 +36,8 @@ struct FunctionMemory {
   Bytes cache_limit;
 
   Bytes cached() const { return graphs + plan_bytes + kernels + constants; }
-  Bytes total() const { return arena + held_results - results_in_arena + cached(); }  // beside the arguments
+  // Beside the arguments that lie where they are used.
+  Bytes total() const { return arena + arguments + held_results - results_in_arena + cached(); }
   std::string text() const;
 };
 

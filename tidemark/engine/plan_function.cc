@@ -12,9 +12,9 @@
 #include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/micro_batches.h"
+#include "tidemark/engine/plan_target.h"
 #include "tidemark/engine/segment_search.h"
 #include "tidemark/engine/state_safety.h"
-#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {
@@ -95,7 +95,7 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, 
   if (inside.tiers.empty() && folder_wishes(lowered).empty()) {
     graph = prepare_within(lowered, skip, inside);
     inside.warm_start = executions_of(largest.plan);
-    plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, cpu_target(), inside); });
+    plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, target_of(inside), inside); });
   } else {
     auto [with_loops, planned] = plan_with_loops(lowered, skip, inside);
     if (!planned) throw InfeasibleBudget(with_loops, planned.error());
@@ -193,17 +193,17 @@ PlannedFunction smallest_lowered(const Graph& traced, const std::vector<std::str
                                  PlanOptions options) {
   options.memory.reset();
   Graph graph = prepare_smallest(traced, skip, options);
-  Plan plan = make_safe(graph, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
+  Plan plan = make_safe(graph, [&](const Graph& g) { return smallest_plan(g, target_of(options), options); });
   if (!loop_memory_range(traced).any) return {std::move(graph), std::move(plan)};
   if (options.allow.has(Choice::recompute) && !options.tiers.empty()) {
     // What loops keep may wait elsewhere.
     PlanOptions once = options;
     once.allow = options.allow.without(Choice::recompute);
     Graph all = prepare_smallest(traced, skip, once);
-    Plan kept = make_safe(all, [&](const Graph& g) { return smallest_plan(g, cpu_target(), once); });
+    Plan kept = make_safe(all, [&](const Graph& g) { return smallest_plan(g, target_of(once), once); });
     if (kept.budget < plan.budget) graph = std::move(all), plan = std::move(kept);
   }
-  const Graph unlowered = prepare_unlowered(traced, skip);
+  const Graph unlowered = prepare_unlowered(traced, skip, target_of(options));
   if (SegmentSearch segments(unlowered, skip, options); !segments.empty()) {
     const std::optional<PlanWithLoops>& cut = segments.smallest();
     if (cut && cut->plan.value().budget < plan.budget) graph = cut->graph, plan = cut->plan.value();
@@ -268,6 +268,7 @@ std::vector<FrontierPoint> frontier_by_plans(std::span<const Graph> traced, cons
                                              const std::vector<std::string>& skip, PlanOptions options,
                                              int points) {
   options.memory.reset();
+  const Target& target = target_of(options);
   const auto part = [&](const auto& plan) {  // of the time, if that is limited
     const TimeShare time(options.control, 2.0 / (points + 2));
     return plan();
@@ -275,11 +276,12 @@ std::vector<FrontierPoint> frontier_by_plans(std::span<const Graph> traced, cons
   const auto smallest = [&](const Graph& graph) {
     return part([&] {
       if (!options.tiers.empty()) return smallest_lowered(graph, skip, options).plan.budget;
-      return smallest_plan(prepare_smallest(graph, skip, options), cpu_target(), options).peak();
+      return smallest_plan(prepare_smallest(graph, skip, options), target, options).peak();
     });
   };
   const Graph plain = lower_backward_values(traced[0], extreme_values(traced[0], {}).front());
-  const Plan top = part([&] { return make_plan(prepare_graph(plain, skip), cpu_target(), options); });
+  const Plan top =
+      part([&] { return make_plan(prepare_graph(plain, skip, nullptr, {}, target), target, options); });
   std::int64_t floor = top.peak();
   for (const Graph& graph : traced) {
     for (const BackwardValues& values : extreme_values(graph, lossy, options.allow))
@@ -325,7 +327,9 @@ std::vector<FrontierPoint> frontier_points(std::span<const Graph> traced, const 
     return frontier_by_plans(traced, lossy, skip, options, points);
   const Graph plain = lower_backward_values(traced[0], extreme_values(traced[0], {}).front());
   std::vector<FrontierPoint> list;
-  for (const Plan& point : frontier(prepare_graph(plain, skip), cpu_target(), options, points)) {
+  const Target& target = target_of(options);
+  const Graph prepared = prepare_graph(plain, skip, nullptr, {}, target);
+  for (const Plan& point : frontier(prepared, target, options, points)) {
     list.push_back({.budget = Bytes(point.budget),
                     .memory = Bytes(point.peak()),
                     .seconds = point.seconds,
@@ -349,15 +353,16 @@ std::optional<Footprint> footprint_of(const TracedFunction& function, const Comp
                                       const Program& program, SourceLine where) {
   const std::optional<BatchAxis> axis = find_batch(function, options.batch_arguments, where);
   if (!axis) return {};
+  const Target& target = program.target();
   std::vector<BatchPeak> peaks;
   for (std::int64_t batch : {axis->size / 2, axis->size, 2 * axis->size}) {
     if (batch == 0) continue;
     try {
       const Graph traced = function.trace(axis->resized(function.types, batch));
       const Graph resized = prepare_graph(lower_backward_values(traced, program.backward_values()),
-                                          options.program.skip_optimisations);
+                                          options.program.skip_optimisations, nullptr, {}, target);
       const std::optional<std::int64_t> peak =
-          peak_with_sizes(program.graph(), program.plan(), resized, cpu_target());
+          peak_with_sizes(program.graph(), program.plan(), resized, target);
       if (!peak) return {};
       peaks.push_back({batch, *peak});
     } catch (const Error&) {

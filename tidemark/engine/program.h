@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "tidemark/autodiff/backward_values.h"
-#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/engine/held_bytes.h"
+#include "tidemark/engine/prepare_graph.h"
 #include "tidemark/engine/program_options.h"
 #include "tidemark/engine/workspace.h"
-#include "tidemark/opt/optimize.h"
 #include "tidemark/plan/passes/pipeline.h"
 #include "tidemark/runtime/executor.h"
 #include "tidemark/trace/storage.h"
@@ -26,16 +25,6 @@ namespace tidemark {
 struct MicroBatches {
   std::int64_t count = 1, examples = 0;  // of each
 };
-
-// The graph as the planner gets it: ops without a kernel expanded, loops lowered with so many bytes for what
-// they keep, then optimised.
-Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations = {},
-                    OptReport* report = nullptr, const LoopMemory& loop_memory = {});
-// The same in two parts, where loops are lowered more than once: before it is decided what they keep, and
-// after.
-Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip_optimisations);
-Graph prepare_lowered(const Graph& unlowered, const std::vector<std::string>& skip_optimisations,
-                      OptReport* report, const LoopMemory& loop_memory);
 
 // Results up to this size are copied out of the arena at once, and count as the caller's own.
 inline constexpr std::int64_t small_result_bytes = 4096;
@@ -53,6 +42,8 @@ class Program {
 
   // Takes the memory that the plan asks for and makes the kernels ready; the first run does it otherwise.
   void reserve(SourceLine where = {});
+  // Inputs may lie anywhere: those of the host, or of another device than the program's, are copied to it for
+  // the run, and what is donated moves there (bound_arguments.h).
   // Results may lie in the arena until the next run moves them out or someone takes a pointer (see Storage).
   // Throws infeasible_budget where those of earlier runs that are still held would, with the plan, exceed its
   // budget. When it throws, donated inputs are what they were.
@@ -60,6 +51,7 @@ class Program {
 
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return *plan_; }
+  const Target& target() const { return plan_.target(); }
   const BackwardValues& backward_values() const { return backward_values_; }
   const MicroBatches& micro_batches() const { return micro_batches_; }
   std::int64_t arena_high_water() const { return high_water_.load(); }  // over all runs of this program
@@ -71,17 +63,10 @@ class Program {
     std::optional<Executor> executor;
     int generation = 0;  // of the arena that the executor was made for
   };
-  // The memory of each input, held for a run.
-  struct Bound {
-    std::vector<std::byte*> memory;
-    std::vector<Reading> read;
-    std::vector<Overwriting> overwritten;  // the donated ones
-    void give_away(SourceLine where, bool half_written);
-  };
   Executor& prepare(const Workspace::Lease& lease, SourceLine where);
-  Bound bind(std::span<const Tensor> inputs, SourceLine where) const;
   void check_held(std::span<const Tensor> inputs, SourceLine where) const;
   std::vector<std::shared_ptr<Storage>> result_storages(const Workspace::Lease& lease) const;
+  void read_small(std::span<const std::shared_ptr<Storage>> storages, const Arena& arena) const;
 
   Graph graph_;
   VerifiedPlan plan_;

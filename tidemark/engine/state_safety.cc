@@ -4,8 +4,8 @@
 #include <set>
 #include <tuple>
 
+#include "tidemark/engine/plan_target.h"
 #include "tidemark/ir/failure.h"
-#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/report/frontier.h"
 
 namespace tidemark {
@@ -53,12 +53,12 @@ struct SafePlan {
 SafePlan smallest_safe_plan(const Graph& given, const PlanOptions& options) {
   SafePlan lowest{given, {}}, tried = lowest;
   lowest.plan =
-      make_safe(lowest.graph, [&](const Graph& g) { return smallest_plan(g, cpu_target(), options); });
+      make_safe(lowest.graph, [&](const Graph& g) { return smallest_plan(g, target_of(options), options); });
   PlanOptions none = options;
   none.memory = 1;
   none.floor = false;
   const Result<Plan, Infeasible> found = make_safe(
-      tried.graph, [&](const Graph& g) { return try_plan(g, cpu_target(), none); }, plan_of);
+      tried.graph, [&](const Graph& g) { return try_plan(g, target_of(none), none); }, plan_of);
   tried.plan = *plan_of(found);
   return tried.plan.peak() < lowest.plan.peak() ? std::move(tried) : std::move(lowest);
 }
@@ -69,12 +69,12 @@ Result<Plan, Infeasible> plan_safely(Graph& graph, const PlanOptions& options) {
   const bool donates = std::ranges::any_of(graph.inputs(), [](const Input& input) { return input.donated; });
   if (!donates || !options.memory)
     return make_safe(
-        graph, [&](const Graph& g) { return try_plan(g, cpu_target(), options); }, plan_of);
+        graph, [&](const Graph& g) { return try_plan(g, target_of(options), options); }, plan_of);
   const Graph given = graph;
   PlanOptions enough = options;
   enough.floor = false;
   Result<Plan, Infeasible> planned = make_safe(
-      graph, [&](const Graph& g) { return try_plan(g, cpu_target(), enough); }, plan_of);
+      graph, [&](const Graph& g) { return try_plan(g, target_of(enough), enough); }, plan_of);
   if (planned || !options.floor) return planned;
   auto [least, smallest] = smallest_safe_plan(given, options);
   if (smallest.peak() >= planned.error().smallest.peak()) return planned;

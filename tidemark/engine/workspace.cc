@@ -1,8 +1,10 @@
 #include "tidemark/engine/workspace.h"
-#include "tidemark/trace/storage.h"
 
 #include <algorithm>
 #include <thread>
+
+#include "tidemark/base/error.h"
+#include "tidemark/engine/device_allocation.h"
 
 namespace tidemark {
 namespace {
@@ -11,9 +13,15 @@ thread_local std::vector<const Workspace*> running_here;  // innermost last
 
 }  // namespace
 
+// Whoever reads a result keeps the lane, and so does a result for which there is no memory of its own.
 Workspace::~Workspace() {
-  for (const std::shared_ptr<Lane>& lane : lanes_)
-    materialize_lent(*lane);  // whoever reads one keeps the lane
+  for (const std::shared_ptr<Lane>& lane : lanes_) {
+    try {
+      materialize_lent(*lane);
+    } catch (const DeviceError&) {
+    }
+    lane->arguments.reset();
+  }
 }
 
 std::size_t Workspace::arenas() const {
@@ -48,7 +56,7 @@ Workspace::Held Workspace::held(std::span<const Tensor> inputs) {
   Held held;
   const auto add = [&](const std::weak_ptr<Storage>& result) {
     const std::shared_ptr<Storage> storage = result.lock();
-    if (!storage ||
+    if (!storage || storage->device() != device_->id() ||  // a call elsewhere was given it, and it moved
         std::ranges::any_of(inputs, [&](const Tensor& input) { return input.storage() == storage; }))
       return;
     ++held.count;
@@ -134,6 +142,23 @@ void Workspace::Lease::release() const {
     arena.reset();
   }
   ++lane_->generation;
+  drop_arguments();
+}
+
+void Workspace::Lease::drop_arguments() const {
+  if (!lane_->arguments) return;
+  workspace_.argument_bytes_ -= lane_->arguments->bytes();
+  lane_->arguments.reset();
+}
+
+Address Workspace::Lease::reserve_arguments(std::int64_t bytes, std::int64_t most) const {
+  const std::int64_t has = lane_->arguments ? lane_->arguments->bytes() : 0;
+  if (bytes > has || has > std::max(bytes, most)) {
+    drop_arguments();
+    lane_->arguments = std::make_unique<Arena>(*lane_->device, bytes);
+    workspace_.argument_bytes_ += bytes;
+  }
+  return lane_->arguments ? lane_->arguments->base() : Address{};
 }
 
 std::vector<Arena*> Workspace::Lease::arenas() const {
@@ -142,8 +167,13 @@ std::vector<Arena*> Workspace::Lease::arenas() const {
   return list;
 }
 
-std::shared_ptr<Storage> Workspace::Lease::lend(std::byte* at, std::int64_t bytes) const {
-  auto storage = std::make_shared<Storage>(at, bytes, lane_);
+std::shared_ptr<Storage> Workspace::Lease::lend(Address at, std::int64_t bytes) const {
+  std::shared_ptr<Storage> storage;
+  if (is_host(*lane_->device)) {
+    storage = std::make_shared<Storage>(host_pointer(at), bytes, lane_);
+  } else {
+    storage = std::make_shared<Storage>(std::make_shared<DeviceStretch>(lane_->device, at, bytes), lane_);
+  }
   const std::lock_guard lock(workspace_.mutex_);
   lane_->lent.push_back(storage);
   return storage;

@@ -32,8 +32,9 @@ class Workspace {
   Workspace& operator=(const Workspace&) = delete;
 
   Device& device() const { return *device_; }
-  std::int64_t bytes() const { return bytes_.load(); }                  // of all arenas of the first memory
-  std::int64_t further_bytes() const { return further_bytes_.load(); }  // of those of others
+  std::int64_t bytes() const { return bytes_.load(); }                    // of all arenas of the first memory
+  std::int64_t further_bytes() const { return further_bytes_.load(); }    // of those of others
+  std::int64_t argument_bytes() const { return argument_bytes_.load(); }  // for those that lie elsewhere
   std::size_t arenas() const;
 
   // The results handed out by all calls so far that someone still holds. `inputs` of the call to come are
@@ -51,6 +52,7 @@ class Workspace {
     std::shared_ptr<Device> device;  // whose memory the arena is
     std::size_t number = 0;
     std::vector<std::unique_ptr<Arena>> arenas;  // by memory
+    std::unique_ptr<Arena> arguments;            // copies of those that lie elsewhere; null: none so far
     int generation = 0;
     bool taken = false;                        // under the mutex
     std::vector<std::weak_ptr<Storage>> lent;  // under the mutex: results not moved out yet
@@ -61,7 +63,7 @@ class Workspace {
 
   const std::shared_ptr<Device> device_;
   const Concurrency concurrency_;
-  std::atomic<std::int64_t> bytes_{0}, further_bytes_{0};
+  std::atomic<std::int64_t> bytes_{0}, further_bytes_{0}, argument_bytes_{0};
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable freed_;
   std::vector<std::shared_ptr<Lane>> lanes_;
@@ -89,12 +91,19 @@ class Workspace::Lease {
     return lane_->generation;
   }  // changes when the arena moves: what was prepared for it is void
 
+  const std::shared_ptr<Device>& device() const { return lane_->device; }
+  // Memory of the device for arguments of this run that lie elsewhere: at least so many bytes. What earlier
+  // runs left is kept unless it is more than both these and `most`, which the budget leaves.
+  Address reserve_arguments(std::int64_t bytes, std::int64_t most) const;
+
   // A result of this run, which lies in the arena until it is moved out or someone takes a pointer (see
   // Storage).
-  std::shared_ptr<Storage> lend(std::byte* at, std::int64_t bytes) const;
+  std::shared_ptr<Storage> lend(Address at, std::int64_t bytes) const;
   void move_results_out() const;  // those of earlier runs; waits for whoever reads one just now
 
  private:
+  void drop_arguments() const;
+
   Workspace& workspace_;
   const std::shared_ptr<Lane> lane_;
 };

@@ -7,7 +7,8 @@ namespace tidemark {
 const Target& cpu_target() {
   static constexpr auto find = [](const Op& op) -> const ExecutionFacts* {
     const CpuKernel* kernel = find_cpu_kernel(op);
-    return kernel ? &kernel->facts : nullptr;
+    if (!kernel || (!kernel->run && op.expand)) return nullptr;  // expanded before anything runs
+    return &kernel->facts;
   };
   static constexpr Target cpu{.name = "cpu", .find = find};
   return cpu;

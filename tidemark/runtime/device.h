@@ -9,6 +9,8 @@
 #include <span>
 
 #include "tidemark/base/address.h"
+#include "tidemark/base/device_id.h"
+#include "tidemark/plan/machine.h"
 #include "tidemark/runtime/commands.h"
 
 namespace tidemark {
@@ -25,18 +27,29 @@ class Prepared {
   virtual std::int64_t held_bytes() const = 0;  // by what was made ready, about
 };
 
+// Any number of threads may allocate, release, read, write and copy at once, while others run. There is one
+// object for each device: what lies in another's memory goes through the host.
 class Device {
  public:
   virtual ~Device() = default;
   virtual const Target& target() const = 0;
-  // Memory for an arena, aligned as the target asks at least. Throws DeviceError when there is none.
+  // By which tensors say where they lie. Of the kind `cpu`, which devices of the CPU's target have: addresses
+  // are pointers of the host. Of others that say nothing: an extension.
+  virtual DeviceId id() const;
+  virtual const Machine& machine() const;  // whose times plans for it count; reference_machine()
+  // Memory for an arena or a tensor, aligned as the target asks at least. Throws DeviceError when there is
+  // none.
   virtual Address allocate(int memory, std::int64_t bytes) = 0;
   virtual void release(int memory, Address address, std::int64_t bytes) noexcept = 0;
   // `arenas`: where that of each memory begins. Throws Error no_kernel when the device cannot run an op.
   virtual std::unique_ptr<Prepared> prepare(CommandStream& commands, std::span<const Address> arenas) = 0;
-  // Between the host and any memory of the device, once all that was run has ended.
+  // Between the host and any memory of the device that nothing which runs now touches.
   virtual void read(std::byte* to, Address from, std::int64_t bytes) = 0;
   virtual void write(Address to, const std::byte* from, std::int64_t bytes) = 0;
+  // Inside the memory of the device, likewise; through the host, unless the device knows a shorter way.
+  virtual void copy(Address to, Address from, std::int64_t bytes);
 };
+
+inline bool is_host(const Device& device) { return device.id().kind == DeviceKind::cpu; }
 
 }  // namespace tidemark

@@ -12,6 +12,7 @@
 #include "tidemark/trace/dlpack_abi.h"
 #include "tidemark/trace/functions.h"
 #include "tidemark/trace/storage.h"
+#include "tidemark/trace/to_host.h"
 
 namespace tidemark {
 namespace {
@@ -185,7 +186,8 @@ void give_back(Managed* self) {
 }
 
 template <class Managed>
-Managed* exported(const Tensor& tensor, SourceLine where) {
+Managed* exported(const Tensor& given, SourceLine where) {
+  const Tensor tensor = to_host(given, where);  // a device's memory is not shared with other libraries
   {
     const Reading meanwhile = tensor.read(where);  // throws for what holds no data
     at_line(where, [&] { tensor.storage()->materialize(); });
@@ -195,10 +197,9 @@ Managed* exported(const Tensor& tensor, SourceLine where) {
   std::ranges::copy(type.shape, made->shape.begin());
   std::ranges::copy(dense_strides(type.shape), made->strides.begin());
   const Element& element = elements[static_cast<std::size_t>(type.dtype)];
-  const DeviceId device = tensor.device();
   made->managed.dl_tensor = {
       .data = type.count() == 0 ? nullptr : made->reading.data(),
-      .device = {static_cast<DLDeviceType>(device.kind), device.index},
+      .device = {kDLCPU, 0},
       .ndim = type.rank(),
       .dtype = {static_cast<std::uint8_t>(element.code), element.bits, 1},
       .shape = made->shape.data(),

@@ -18,9 +18,12 @@ Tensor& Tensor::operator=(const Tensor&) = default;
 Tensor& Tensor::operator=(Tensor&&) noexcept = default;
 Tensor::~Tensor() = default;
 
-const std::byte* Tensor::bytes(SourceLine where) const { return read(where).data(); }
+const std::byte* Tensor::bytes(SourceLine where) const {
+  const Reading reading = read(where);
+  return at_line(where, [&] { return reading.data(); });
+}
 
-DeviceId Tensor::device() const { return storage_ ? storage_->device : DeviceId(); }
+DeviceId Tensor::device() const { return storage_ ? storage_->device() : DeviceId(); }
 
 Tensor Tensor::from_storage(Type type, std::shared_ptr<Storage> storage) {
   Tensor tensor;
@@ -112,8 +115,10 @@ const std::byte* Tensor::readable(DType as, SourceLine where) const {
           .where = where,
           .help = fmt::format("cast it: cast(x, DType::{})", name_of(as))});
   }
-  storage_->materialize();  // the pointer handed out must not move
-  return storage_->data();
+  return at_line(where, [&] {
+    if (!reading.memory()) storage_->materialize();  // the pointer handed out must not move
+    return storage_->data();
+  });
 }
 
 Number Tensor::single(SourceLine where) const {
@@ -123,7 +128,7 @@ Number Tensor::single(SourceLine where) const {
                                      .expected = "exactly one element",
                                      .where = where});
   }
-  return read_element(dtype(), reading.data());
+  return read_element(dtype(), at_line(where, [&] { return reading.data(); }));
 }
 
 void Tensor::inexact(const Number& number, SourceLine where) const {
@@ -139,7 +144,7 @@ void Tensor::inexact(const Number& number, SourceLine where) const {
 
 std::vector<double> Tensor::to_vector(SourceLine where) const {
   const Reading reading = read(where);
-  const std::byte* at = reading.data();
+  const std::byte* at = at_line(where, [&] { return reading.data(); });
   std::vector<double> values(static_cast<std::size_t>(count()));
   for (double& value : values) {
     const Number number = read_element(dtype(), at);

@@ -25,6 +25,9 @@ struct GroupPointers {
   const void* in[operands];
   void* out[results];
   void* scratch;
+  // Where a kernel says that an index was out of range, by a 1; null where nobody listens. What it then
+  // leaves in its results is nothing, but it neither reads nor writes outside of them.
+  unsigned* failed;
 };
 
 // An element as casts and bounds see it: 16-bit floats as f32.

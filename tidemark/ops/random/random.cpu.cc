@@ -10,27 +10,12 @@
 #include "tidemark/kernel/philox_words.h"
 #include "tidemark/ops/normalization/rows.h"
 #include "tidemark/ops/random/random.h"
+#include "tidemark/ops/random/random_stream.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/normal_quantile.h"
 
 namespace tidemark {
 namespace {
-
-// Which op draws: the upper half of Philox's stream, so that two ops given one key share no blocks.
-enum class Domain : std::uint64_t {
-  bits = 1,
-  uniform,
-  normal,
-  bernoulli,
-  permutation,
-  split,
-  fold,
-  rounding
-};
-
-constexpr std::uint64_t stream_of(Domain domain, std::int64_t stream = 0) {
-  return static_cast<std::uint64_t>(domain) << 32 | static_cast<std::uint64_t>(stream);
-}
 
 Philox key_of(const KernelArgs& args) { return {static_cast<std::uint64_t>(*args.in[0].as<std::int64_t>())}; }
 
@@ -67,7 +52,7 @@ void run_bits(const KernelArgs& args) {
   const auto& attrs = args.attrs<RandomBitsAttrs>();
   const auto run = [&]<int size>() {
     for_each_chunk<16 / size>(
-        args, stream_of(Domain::bits, attrs.stream),
+        args, stream_of(RandomDomain::bits, attrs.stream),
         [&](const std::uint32_t* words, std::int64_t skip, std::int64_t first, std::int64_t count) {
           std::memcpy(args.out[0].data + first * size,
                       reinterpret_cast<const std::byte*>(words) + skip * size,
@@ -122,7 +107,7 @@ void run_uniform(const KernelArgs& args) {
         to[i] = static_cast<W>(value) < high ? value : last;
       }
     };
-    for_each_chunk<16 / sizeof(W)>(args, stream_of(Domain::uniform, attrs.stream), fill);
+    for_each_chunk<16 / sizeof(W)>(args, stream_of(RandomDomain::uniform, attrs.stream), fill);
   });
 }
 
@@ -132,7 +117,7 @@ void run_normal(const KernelArgs& args) {
     using W = compute_t<T>;
     T* out = args.out[0].as<T>();
     for_each_chunk<16 / sizeof(W)>(
-        args, stream_of(Domain::normal, attrs.stream),
+        args, stream_of(RandomDomain::normal, attrs.stream),
         [&](const std::uint32_t* words, std::int64_t skip, std::int64_t first, std::int64_t count) {
           words += skip * static_cast<std::int64_t>(sizeof(W) / 4);
           static_assert(quantile_chunk >= chunk_words);
@@ -180,7 +165,8 @@ void run_permutation(const KernelArgs& args) {
   std::int64_t* out = args.out[0].as<std::int64_t>();
   std::iota(out, out + attrs.size, std::int64_t{0});
   for (std::int64_t i = attrs.size - 1; i > 0; --i) {
-    const Words words = philox(static_cast<std::uint64_t>(i), stream_of(Domain::permutation, attrs.stream));
+    const Words words =
+        philox(static_cast<std::uint64_t>(i), stream_of(RandomDomain::permutation, attrs.stream));
     const std::uint64_t bits = std::uint64_t{words[0]} << 32 | words[1],
                         range = static_cast<std::uint64_t>(i) + 1;
     const auto j = static_cast<std::int64_t>((static_cast<unsigned __int128>(bits) * range) >> 64);
@@ -196,13 +182,13 @@ void run_split(const KernelArgs& args) {
   const Philox philox = key_of(args);
   std::int64_t* out = args.out[0].as<std::int64_t>();
   for (std::int64_t i = 0; i < args.out[0].count(); ++i) {
-    out[i] = key_from(philox(static_cast<std::uint64_t>(i), stream_of(Domain::split)));
+    out[i] = key_from(philox(static_cast<std::uint64_t>(i), stream_of(RandomDomain::split)));
   }
 }
 
 void run_fold_in(const KernelArgs& args) {
   const auto number = static_cast<std::uint64_t>(*args.in[1].as<std::int64_t>());
-  *args.out[0].as<std::int64_t>() = key_from(key_of(args)(number, stream_of(Domain::fold)));
+  *args.out[0].as<std::int64_t>() = key_from(key_of(args)(number, stream_of(RandomDomain::fold)));
 }
 
 // About 30 integer operations per 32-bit word, and what the op makes of a word.
@@ -219,10 +205,10 @@ Cost cost_bernoulli(const Call& call) {
 }  // namespace
 
 BernoulliDraw bernoulli_draw(double p, std::int64_t stream) {
-  return {stream_of(Domain::bernoulli, stream), static_cast<std::uint64_t>(std::llround(p * 0x1p32))};
+  return {stream_of(RandomDomain::bernoulli, stream), static_cast<std::uint64_t>(std::llround(p * 0x1p32))};
 }
 
-std::uint64_t rounding_stream(std::int64_t stream) { return stream_of(Domain::rounding, stream); }
+std::uint64_t rounding_stream(std::int64_t stream) { return stream_of(RandomDomain::rounding, stream); }
 
 const CpuKernel cpu::random_bits = cpu_kernel<RandomBitsAttrs>(run_bits, {.cost = cost<0>});
 const CpuKernel cpu::random_uniform = cpu_kernel<RandomUniformAttrs>(run_uniform, {.cost = cost<4>});

@@ -18,6 +18,7 @@ namespace tidemark {
 class SearchControl;
 struct Draft;
 struct RegionCache;
+struct Target;
 
 struct PlanOptions {
   std::optional<std::int64_t> memory =
@@ -27,6 +28,7 @@ struct PlanOptions {
                                         // budget of memory alone
   Choices allow = {};                   // what the plan may do; of them, recomputing is decided here
   const Machine* machine = nullptr;     // whose times count; null: reference_machine()
+  const Target* target = nullptr;       // for which the engine prepares graphs and plans them; null: the CPU
   bool fixed_order = false;             // nodes first run in the graph's order
   std::vector<std::string> skip = {};   // passes by name; only the optional ones
   SolverChoice solvers = {};            // those that remat asks; those left out may be the only ones that fit

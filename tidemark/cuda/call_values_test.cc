@@ -1,0 +1,107 @@
+// Kernels of single calls, compiled for the host, against the CPU's kernels: all samples of an op, and shapes
+// that samples are too small for. More dtypes: call_values_slow_test.cc.
+#include <gtest/gtest.h>
+
+#include "tests/support/call_samples.h"
+
+namespace tidemark::cuda {
+namespace {
+
+using namespace tidemark::testing;
+
+constexpr DType few_dtypes[] = {DType::f32, DType::bf16};
+
+TEST(CallValues, RowsOfSamples) {
+  CallCases cases;
+  for (const Op* op : row_ops) add_samples(cases, *op, few_dtypes, 2);
+  expect_cpu_values(cases, row_nearness);
+}
+
+TEST(CallValues, RowsOfManyLengths) { expect_cpu_values(row_shapes(DType::f32), row_nearness); }
+
+TEST(CallValues, IndexingOfSamples) {
+  CallCases cases;
+  for (const Op* op : index_ops) add_samples(cases, *op, few_dtypes);
+  expect_cpu_values(cases, exactly);
+}
+
+TEST(CallValues, IndexingOfManyShapes) {
+  expect_cpu_values(index_shapes(DType::f32), exactly);
+  expect_cpu_values(index_shapes(DType::bf16), exactly);
+}
+
+TEST(CallValues, MovementOfSamples) {
+  CallCases cases;
+  for (const Op* op : movement_ops) add_samples(cases, *op, few_dtypes);
+  expect_cpu_values(cases, exactly);
+}
+
+TEST(CallValues, MovementOfManyShapes) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::u8})
+    expect_cpu_values(movement_shapes(dtype), exactly);
+}
+
+// The very bits: transforms are sums, products and roots in the CPU's order.
+TEST(CallValues, RandomNumbers) {
+  CallCases cases;
+  for (const Op* op : random_ops) add_samples(cases, *op, every_dtype, 2);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f64, DType::u8, DType::boolean}) {
+    for (auto& c : random_shapes(dtype)) cases.push_back(std::move(c));
+  }
+  expect_cpu_values(cases, exactly);
+}
+
+TEST(CallValues, OrderedRowsAndPools) {
+  CallCases cases = order_shapes(DType::f32);
+  for (const Op* op : order_ops) add_samples(cases, *op, few_dtypes, 2);
+  expect_cpu_values(cases, order_nearness);
+}
+
+// One bad index among good ones: it is told, guards stay whole, and an operand that would have been
+// overwritten is as it was.
+TEST(CallValues, BadIndicesAreToldAndTouchNothing) {
+  const Literal x = random_literal(DType::f32, {40, 8}, 1, -1, 1);
+  CallCases cases;
+  for (const double bad : {-1.0, 40.0, 1e9}) {
+    Literal rows = random_literal(DType::i32, {30}, 2, 0, 39);
+    write_element(DType::i32, bad, rows.bytes.data() + 4 * 17);
+    Literal places = random_literal(DType::i64, {30, 8}, 2, 0, 39);
+    write_element(DType::i64, bad, places.bytes.data() + 8 * 99);
+    const Literal updates = random_literal(DType::f32, {30, 8}, 3, -1, 1);
+    const Literal statistic = random_literal(DType::f32, {30}, 4, 1, 2);
+    const Literal logits = random_literal(DType::f32, {30, 40}, 5, -1, 1);
+    const auto add = [&](const Op& op, std::vector<Literal> operands, Attrs attrs) {
+      cases.push_back(std::make_unique<CallCase>(op, std::move(operands), std::move(attrs)));
+    };
+    add(op::take, {x, rows}, pack(TakeAttrs{0}));
+    add(op::take_add, {updates, rows}, pack(TakeAddAttrs{0, 40}));
+    add(op::take_add, {updates, rows, x}, pack(TakeAddAttrs{0, 40}));
+    add(op::gather, {x, places}, pack(AxisAttrs{0}));
+    add(op::scatter_add, {x, places, updates}, pack(AxisAttrs{0}));
+    add(op::one_hot, {rows}, pack(OneHotAttrs{40, DType::f32}));
+    add(op::cross_entropy, {logits, rows}, pack(CrossEntropyAttrs{}));
+    add(op::cross_entropy_grad, {logits, rows, statistic, statistic}, pack(CrossEntropyAttrs{}));
+  }
+  std::vector<KernelText> kernels;
+  for (const auto& c : cases) kernels.push_back(write_call(c->call, fmt::format("bad{}", kernels.size())));
+  const HostKernels compiled(kernels);
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    const CallCase& c = *cases[k];
+    SCOPED_TRACE(c.name);
+    EXPECT_NE(run_kernel(*c.call.op, c.operands, c.attrs, {.may_fail = true}).failure, "");
+    unsigned failed = 0;
+    run_call(c, compiled, k, kernels[k].scratch_bytes, {}, &failed);
+    EXPECT_EQ(failed, 1u);
+    run_call(c, compiled, k, kernels[k].scratch_bytes, {}, nullptr);
+    for (int o = 0; o < static_cast<int>(c.in.size()); ++o) {
+      if (c.call.op == &op::cross_entropy_grad || !call_may_overwrite(c.call, 0, o)) continue;
+      const Literal& operand = c.operands[static_cast<std::size_t>(o)];
+      EXPECT_EQ(bit_difference(run_call(c, compiled, k, kernels[k].scratch_bytes, {.over = o}, &failed)[0],
+                               operand),
+                "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::cuda

@@ -1,0 +1,27 @@
+// A kernel as CUDA C++ and how it is launched: what is made of a fusion group (group_source.h) or of a call
+// alone (call_source.h). Plain data, made where no GPU is.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tidemark::cuda {
+
+// One launch: blocks and threads in one dimension. Its parameter is a GroupPointers (device/elements.h).
+struct KernelLaunch {
+  std::string kernel;
+  std::int64_t blocks = 0;
+  int threads = 0;
+  bool meets = false;  // threads of a block wait for each other
+  // Of memory that the threads of a block share, beside what the kernel declares.
+  std::int64_t shared_bytes = 0;
+};
+
+struct KernelText {
+  std::string source = {};                  // whole: it includes what it needs (device_texts.h)
+  std::vector<KernelLaunch> launches = {};  // one after the other; none where there is nothing to compute
+  std::int64_t scratch_bytes = 0;
+  int operands = 0, results = 0;  // places of GroupPointers; at least one each
+};
+
+}  // namespace tidemark::cuda

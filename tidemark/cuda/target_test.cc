@@ -1,0 +1,145 @@
+// Plans for a GPU are made and verified where there is none.
+#include "tidemark/cuda/target.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/law_case.h"
+#include "tests/support/random_programs.h"
+#include "tidemark/autodiff/expand.h"
+#include "tidemark/cuda/command_source.h"
+#include "tidemark/cuda/product_form.h"
+#include "tidemark/engine/program.h"
+#include "tidemark/nn/zoo.h"
+#include "tidemark/ops/cpu_kernels.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/plan/passes/pipeline.h"
+#include "tidemark/plan/verify/verify.h"
+
+namespace tidemark::cuda {
+namespace {
+
+using namespace tidemark::testing;
+
+Graph for_the_gpu(const Graph& graph) {
+  return expand(
+      graph, [](const Node& node) { return node.op->expand && !cuda_target().runs(*node.op); },
+      ExpandRegions::inside);
+}
+
+TEST(CudaTarget, EveryOpCanBePlanned) {
+  for (const Op* op : all_ops()) {
+    if (!runs_on_cpu(*op)) continue;
+    for (const LawCase& law : cases_of(*op)) {
+      const Graph graph = for_the_gpu(law.graph());
+      const Plan plan = make_plan(graph, cuda_target());
+      EXPECT_TRUE(problems(graph, plan, cuda_target()).empty()) << law.name();
+    }
+  }
+}
+
+TEST(CudaTarget, RandomProgramsArePlannedWithinBudgets) {
+  int fitted = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const Graph graph = for_the_gpu(RandomProgram(seed).joint());
+    const Plan free = make_plan(graph, cuda_target());
+    EXPECT_EQ(free.target, "cuda");
+    const std::int64_t budget = free.peak() * 9 / 10;
+    const auto planned = try_plan(graph, cuda_target(), {.memory = budget, .floor = false});
+    if (!planned) continue;
+    ++fitted;
+    EXPECT_LE(planned.value().peak(), budget);
+    EXPECT_TRUE(problems(graph, planned.value(), cuda_target()).empty());
+  }
+  EXPECT_GT(fitted, 5);
+}
+
+// The kernels of all commands, in regions too.
+void write_all(const Commands& commands);
+void write_kernels(const Command& command) {
+  for (const Commands& region : command.regions) write_all(region);
+  if (!has_kernel(command)) return;
+  const KernelText kernel = write_command(command);
+  EXPECT_FALSE(kernel.source.empty());
+  EXPECT_GE(kernel.operands, static_cast<int>(command.in.size()));
+  EXPECT_GE(kernel.results, static_cast<int>(command.out.size()));
+  EXPECT_TRUE(kernel.scratch_bytes == 0 || command.scratch);
+}
+void write_all(const Commands& commands) {
+  for (const Command& command : commands.list) write_kernels(command);
+}
+
+void plan_and_write(const Graph& graph) {
+  const Plan plan = make_plan(graph, cuda_target());
+  const VerifiedPlan good = verified(graph, plan, cuda_target());
+  CommandStream commands(graph, good);
+  while (const Command* command = commands.next()) write_kernels(*command);
+}
+
+TEST(CudaTarget, ModelsArePlannedWithTheirKernels) {
+  for (const char* name : {"mlp", "transformer", "gpt", "lstm"}) {
+    SCOPED_TRACE(name);
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const nn::ZooModel& model = *nn::find_in_zoo(name);
+      nn::ZooOptions options{.batch = 2, .dtype = dtype};
+      if (!model.context.unit.empty()) options.context = 16;
+      const Graph traced = model.training_step(options);
+      plan_and_write(prepare_graph(for_the_gpu(traced)));
+    }
+  }
+}
+
+TEST(CudaTarget, EveryCommandOfAPlanHasItsKernel) {
+  for (const Op* op : all_ops()) {
+    if (!runs_on_cpu(*op)) continue;
+    for (const LawCase& law : cases_of(*op)) {
+      SCOPED_TRACE(law.name());
+      plan_and_write(for_the_gpu(law.graph()));
+    }
+  }
+  for (unsigned seed = 0; seed < 20; ++seed) plan_and_write(for_the_gpu(RandomProgram(seed).joint()));
+}
+
+Graph product(const Shape& lhs, const Shape& rhs, const ContractAttrs& attrs, DType dtype = DType::f32) {
+  Graph graph;
+  Builder builder(graph);
+  const Var a(builder, graph.add_input({dtype, lhs}, "a")), b(builder, graph.add_input({dtype, rhs}, "b"));
+  graph.add_output(contract(a, b, attrs).id());
+  return graph;
+}
+
+TEST(CudaTarget, ProductsAreThoseOfColumnMajorMatrices) {
+  // (m, k) × (k, n): the result's transpose is rhsᵀ × lhsᵀ, and both lie in memory as they are read.
+  const Graph plain = product({5, 7}, {7, 3}, {{}, {}, {1}, {0}});
+  const ProductForm form = *product_form(NodeCall(plain, plain.nodes().back()));
+  EXPECT_EQ(form.m, 5);
+  EXPECT_EQ(form.n, 3);
+  EXPECT_EQ(form.k, 7);
+  EXPECT_FALSE(form.left.transposed);
+  EXPECT_FALSE(form.right.transposed);
+  EXPECT_EQ(form.left.leading, 3);
+  EXPECT_EQ(form.right.leading, 7);
+  // (k, m) and (n, k) are read the other way.
+  const Graph turned = product({7, 5}, {3, 7}, {{}, {}, {0}, {1}}, DType::bf16);
+  const ProductForm other = *product_form(NodeCall(turned, turned.nodes().back()));
+  EXPECT_TRUE(other.left.transposed);
+  EXPECT_TRUE(other.right.transposed);
+  EXPECT_EQ(other.left.leading, 7);
+  EXPECT_EQ(other.right.leading, 5);
+  // Two batch dimensions that do not merge are several products.
+  const Graph batched = product({2, 4, 5, 7}, {4, 2, 7, 3}, {{0, 1}, {1, 0}, {3}, {2}});
+  const ProductForm parts = *product_form(NodeCall(batched, batched.nodes().back()));
+  EXPECT_EQ(parts.batch, 4);
+  ASSERT_EQ(parts.parts.size(), 2u);
+  EXPECT_EQ(parts.parts[1].lhs, 4 * 5 * 7);
+  EXPECT_EQ(parts.parts[1].rhs, 7 * 3);
+  EXPECT_EQ(parts.parts[1].out, 4 * 5 * 3);
+  EXPECT_EQ(parts.left.batch_stride, 2 * 7 * 3);
+  // Whole numbers and dimensions that do not merge are not the library's.
+  const Graph whole = product({5, 7}, {7, 3}, {{}, {}, {1}, {0}}, DType::i32);
+  EXPECT_FALSE(product_form(NodeCall(whole, whole.nodes().back())));
+  const Graph apart = product({2, 5, 7}, {2, 3, 7}, {{}, {}, {0, 2}, {0, 2}});
+  EXPECT_FALSE(product_form(NodeCall(apart, apart.nodes().back())));
+}
+
+}  // namespace
+}  // namespace tidemark::cuda

@@ -1,0 +1,25 @@
+#include "tidemark/runtime/device.h"
+
+#include <algorithm>
+
+#include "tidemark/base/aligned.h"
+
+namespace tidemark {
+
+DeviceId Device::id() const {
+  return target().name == cpu_target_name ? DeviceId() : DeviceId{DeviceKind::extension, 0};
+}
+
+const Machine& Device::machine() const { return reference_machine(); }
+
+void Device::copy(Address to, Address from, std::int64_t bytes) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  const AlignedBytes between = allocate_aligned(std::min(bytes, most));
+  for (std::int64_t at = 0; at < bytes; at += most) {
+    const std::int64_t part = std::min(most, bytes - at);
+    read(between.get(), from + at, part);
+    write(to + at, between.get(), part);
+  }
+}
+
+}  // namespace tidemark
