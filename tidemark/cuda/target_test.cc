@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/support/law_case.h"
 #include "tests/support/random_programs.h"
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/cuda/command_source.h"
+#include "tidemark/cuda/compiler.h"
 #include "tidemark/cuda/product_form.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
@@ -86,6 +89,26 @@ TEST(CudaTarget, ModelsArePlannedWithTheirKernels) {
       plan_and_write(prepare_graph(for_the_gpu(traced)));
     }
   }
+}
+
+void compile_kernels(const Command& command, std::set<std::string>& known) {
+  if (!has_kernel(command)) return;
+  const KernelText kernel = write_command(command);
+  if (kernel.launches.empty() || !known.insert(kernel.source).second) return;
+  EXPECT_FALSE(compile(kernel.source, {9, 0}).empty());
+}
+
+TEST(CudaTarget, KernelsOfAModelCompile) {
+  if (!compiler_version()) GTEST_SKIP() << compiler_version().error();
+  const Graph traced =
+      nn::find_in_zoo("gpt")->training_step({.batch = 1, .context = 16, .dtype = DType::bf16});
+  const Graph graph = prepare_graph(for_the_gpu(traced));
+  const Plan plan = make_plan(graph, cuda_target());
+  const VerifiedPlan good = verified(graph, plan, cuda_target());
+  CommandStream commands(graph, good);
+  std::set<std::string> known;
+  while (const Command* command = commands.next()) compile_kernels(*command, known);
+  EXPECT_GT(known.size(), 20u);
 }
 
 TEST(CudaTarget, EveryCommandOfAPlanHasItsKernel) {

@@ -89,13 +89,6 @@ struct numeric_limits<double> {
   static constexpr double max() { return bit_cast<double>(0x7fefffffffffffffull); }
 };
 
-template <class T, size_t n>
-struct array {
-  T at[n];
-  constexpr T& operator[](size_t i) { return at[i]; }
-  constexpr const T& operator[](size_t i) const { return at[i]; }
-};
-
 namespace numbers {
 inline constexpr double pi = 3.14159265358979323846, inv_sqrtpi = 0.564189583547756286948,
                         sqrt2 = 1.41421356237309504880, ln2 = 0.693147180559945309417,
