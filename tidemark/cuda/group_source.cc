@@ -33,8 +33,42 @@ std::optional<Reduction> find_reduction(const Op& op) {
   return std::nullopt;
 }
 
-// A total for each task, where several share a result.
-std::int64_t fold_scratch(const ReduceOrder& order) {
+// Do neighbours in memory belong to different results?
+bool has_columns(const Shape& shape, const ReduceOrder& order) {
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    if (shape[d] != 1) return !order.reduced[d];
+  }
+  return false;
+}
+
+// How many results lie side by side.
+std::int64_t neighbouring_results(const Shape& shape, const ReduceOrder& order) {
+  std::int64_t run = 1;
+  for (int d = shape.rank() - 1; d >= 0 && (shape[d] == 1 || !order.reduced[d]); --d) run *= shape[d];
+  return run;
+}
+
+// Large sums of columns are cut into slabs of rows, as many as keep a GPU busy: one of the few places where
+// sums have not the CPU's order.
+constexpr std::int64_t large_columns = std::int64_t{1} << 20;  // elements
+constexpr std::int64_t busy_blocks = 528;                      // of threads, on some 132 multiprocessors
+constexpr std::int64_t fewest_slab_rows = 64, packs_per_block = 16;
+struct Slabs {
+  std::int64_t count = 0, rows = 0;  // none: the CPU's order is kept
+};
+Slabs slabs_of(const Shape& shape, const ReduceOrder& order) {
+  if (!has_columns(shape, order) || element_count(shape) < large_columns) return {};
+  const std::int64_t reduced = order.outer * order.inner;
+  const std::int64_t blocks = (order.results + packs_per_block * 4 - 1) / (packs_per_block * 4);
+  const std::int64_t wanted = std::clamp<std::int64_t>((busy_blocks + blocks - 1) / blocks, 1,
+                                                       (reduced + fewest_slab_rows - 1) / fewest_slab_rows);
+  const std::int64_t rows = (reduced + wanted - 1) / wanted;
+  return {.count = (reduced + rows - 1) / rows, .rows = rows};
+}
+
+// A total for each slab, or for each task where several share a result.
+std::int64_t fold_scratch(const Shape& shape, const ReduceOrder& order) {
+  if (const Slabs slabs = slabs_of(shape, order); slabs.count > 0) return order.results * slabs.count * 8;
   return order.may_share_chunks() ? order.results * order.chunks * 8 : 0;
 }
 
@@ -74,6 +108,7 @@ class GroupWriter {
       wide_ |= reach >= most_in_32_bits;
     }
     wide_ |= walk_.count >= most_in_32_bits;
+    if (reduction_) slabs_ = slabs_of(shape_, reduction_->order);
     choose_width();
   }
 
@@ -88,7 +123,7 @@ class GroupWriter {
     line("  using Index = {};", wide_ ? "long long" : "int");
     if (reduction_) write_order();
     write_element();
-    if (!reduction_) write_alignment();
+    if (!reduction_ || slabs_.count > 0) write_alignment();
     write_make();
     line("}};\n");
     if (reduction_) {
@@ -160,7 +195,7 @@ class GroupWriter {
 
   // As many elements at a time as make 16 bytes of the largest; in rows, as many as divide them.
   void choose_width() {
-    if (reduction_) return;
+    if (reduction_ && slabs_.count == 0) return;
     std::int64_t largest = 1;
     for (const Result& result : results_) largest = std::max(largest, size_of(result.dtype));
     for (const WalkedOperand& operand : walk_.operands) {
@@ -168,6 +203,8 @@ class GroupWriter {
     }
     width_ = std::min(widest_pack, most_pack_bytes / largest);
     while (walk_.shape.rank() > 1 && walk_.inner % width_ != 0) width_ /= 2;
+    if (!reduction_) return;
+    while (neighbouring_results(shape_, reduction_->order) % width_ != 0) width_ /= 2;
   }
 
   // One element: the steps in their order, each value as it would be stored.
@@ -208,8 +245,9 @@ class GroupWriter {
       if (read_[i] && moves_in_packs(walk_.operands[i], width_))
         all += fmt::format(" && is_aligned<width>({})", operand_pointer(i));
     }
-    for (std::size_t r = 0; r < results_.size(); ++r)
-      all += fmt::format(" && is_aligned<width>({})", result_pointer(r));
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      if (results_[r].whole) all += fmt::format(" && is_aligned<width>({})", result_pointer(r));
+    }
     line("    return {};\n  }}", all);
   }
 
@@ -222,7 +260,10 @@ class GroupWriter {
 
   // Elements [i, i + n), which lie in one row of the walk if it has rows.
   void write_make() {
-    if (reduction_) {
+    if (slabs_.count > 0) {
+      line("  template <int n>");
+      line("  static void make(const Pointers& at, Index i, bool aligned, Element (&folded)[n]) {{");
+    } else if (reduction_) {
       line("  static Element make(const Pointers& at, Index i) {{");
       line("    constexpr int n = 1;\n    constexpr bool aligned = false;\n    Element folded;");
     } else {
@@ -239,12 +280,13 @@ class GroupWriter {
       line("    {} r{}[n];", storage_type(results_[r].dtype), r);
       arguments += fmt::format("{}r{}[e]", arguments.empty() ? "" : ", ", r);
     }
-    if (reduction_) arguments += arguments.empty() ? "folded" : ", folded";
+    const std::string_view folded = slabs_.count > 0 ? "folded[e]" : "folded";
+    if (reduction_) arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ", folded);
     line("    for (int e = 0; e < n; ++e) element({});", arguments);
     for (std::size_t r = 0; r < results_.size(); ++r) {
       if (results_[r].whole) line("    store({} + i, r{}, aligned);", result_pointer(r), r);
     }
-    if (reduction_) line("    return folded;");
+    if (reduction_ && slabs_.count == 0) line("    return folded;");
     line("  }}");
   }
 
@@ -308,7 +350,7 @@ class GroupWriter {
     line("  static constexpr Fold fold = Fold::{};", fold_name(reduction_->reduction));
     line("  static constexpr bool mean = {}, shares = {}, columns = {};",
          reduction_->reduction == Reduction::mean && is_float(dtype), order.may_share_chunks(),
-         has_columns());
+         has_columns(shape_, order));
     line("  static constexpr int result_number = {};", reduction_->out.number);
     line(
         "  static constexpr Index results = {}, outer = {}, inner = {}, chunk_elements = {}, "
@@ -317,6 +359,7 @@ class GroupWriter {
         order.results, order.outer, order.inner, order.chunk_elements, order.outer_per_chunk,
         order.inner_chunks, order.chunks, std::min(order.outer, order.outer_per_chunk),
         std::min(order.inner, order.chunk_elements));
+    line("  static constexpr Index slabs = {}, slab_rows = {};", slabs_.count, slabs_.rows);
     JoinedDimensions kept, outer, inner;
     const Strides strides = dense_strides(shape_);
     for (int d = 0; d < shape_.rank(); ++d) {
@@ -325,14 +368,6 @@ class GroupWriter {
     write_offset("result_offset", kept);
     write_offset("outer_offset", outer);
     write_offset("inner_offset", inner);
-  }
-
-  // Do neighbours in memory belong to different results?
-  bool has_columns() const {
-    for (int d = shape_.rank() - 1; d >= 0; --d) {
-      if (shape_[d] != 1) return !reduction_->order.reduced[d];
-    }
-    return false;
   }
 
   void add_kernel(KernelText& kernel, const std::string& name, std::string_view body, std::int64_t blocks,
@@ -347,13 +382,19 @@ class GroupWriter {
 
   void add_folds(KernelText& kernel) {
     const ReduceOrder& order = reduction_->order;
+    kernel.scratch_bytes = fold_scratch(shape_, order);
+    const std::int64_t result_blocks = (order.results + threads_per_block - 1) / threads_per_block;
+    if (slabs_.count > 0) {
+      const std::int64_t columns = width_ * packs_per_block;
+      add_kernel(kernel, name_, "fold_columns", slabs_.count * ((order.results + columns - 1) / columns),
+                 true);
+      return add_kernel(kernel, name_ + "_slabs", "fold_slabs", result_blocks);
+    }
     const bool shares = order.may_share_chunks();
     const std::int64_t tasks = order.results * (shares ? order.chunks : 1);
     add_kernel(kernel, name_, "fold_tasks", (tasks + tasks_per_block - 1) / tasks_per_block, true);
     if (!shares) return;
-    add_kernel(kernel, name_ + "_chunks", "fold_chunks",
-               (order.results + threads_per_block - 1) / threads_per_block);
-    kernel.scratch_bytes = fold_scratch(order);
+    add_kernel(kernel, name_ + "_chunks", "fold_chunks", result_blocks);
   }
 
   std::span<const GroupStep> steps_;
@@ -365,6 +406,7 @@ class GroupWriter {
   Shape shape_;
   Walk walk_;
   bool wide_ = false;  // indices need 64 bits
+  Slabs slabs_;
   std::int64_t width_ = 1;
   std::string text_;
 };
@@ -375,7 +417,8 @@ bool can_generate(const Op& op) { return has_element_code(op) || find_reduction(
 
 std::int64_t group_scratch(const Call& last) {
   if (!find_reduction(*last.op)) return 0;
-  return fold_scratch({last.in[0].shape, last.attrs_as<ReduceAttrs>().axes});
+  const Shape& shape = last.in[0].shape;
+  return fold_scratch(shape, {shape, last.attrs_as<ReduceAttrs>().axes});
 }
 
 KernelText write_group(std::span<const GroupStep> steps, std::string_view name) {

@@ -122,5 +122,54 @@ TEST(GroupValues, ElementsMayLieBillionsOfBytesApart) {
   ::munmap(memory, static_cast<std::size_t>(step * count));
 }
 
+// Those are cut into slabs: to a few units of the last place, and the same bits whoever comes first.
+TEST(GroupValues, LargeSumsOfColumnsAreThoseOfTheCpu) {
+  struct Case {
+    const Op& op;
+    DType dtype;
+    Shape shape;
+    Dims axes;
+    double allowed;  // relative to the largest
+  };
+  const Case cases[] = {{op::reduce_sum, DType::f32, {1500, 704}, {0}, 1e-6},
+                        {op::reduce_mean, DType::bf16, {16, 66, 1000}, {0, 1}, 4e-3},
+                        {op::reduce_max, DType::f32, {3, 700, 501}, {1}, 0},
+                        {op::reduce_sum, DType::i32, {1100, 960}, {0}, 0}};
+  std::vector<KernelText> kernels;
+  std::vector<std::unique_ptr<OpGroup>> groups;
+  for (const Case& c : cases) {
+    const Literal operand =
+        random_literal(c.dtype, c.shape, 5, is_float(c.dtype) ? -1 : 0, is_float(c.dtype) ? 1 : 9);
+    groups.push_back(std::make_unique<OpGroup>(c.op, std::vector{operand}, pack(ReduceAttrs{c.axes, false})));
+    kernels.push_back(
+        write_group(std::span(&groups.back()->step, 1), fmt::format("large{}", kernels.size())));
+    EXPECT_NE(kernels.back().source.find("fold_columns"), std::string::npos);
+  }
+  const HostKernels compiled(kernels, "-O1");
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    SCOPED_TRACE(g);
+    const OpGroup& group = *groups[g];
+    const Literal expected = run_kernel(*group.step.call.op, group.operands, group.attrs).results[0];
+    const void* in = group.operands[0].bytes.data();
+    std::vector<double> scratch(static_cast<std::size_t>(kernels[g].scratch_bytes / 8));
+    EXPECT_EQ(kernels[g].scratch_bytes, group_scratch(group.step.call));
+    std::vector<Literal> got;
+    for (const bool descending : {false, true}) {
+      Shifted memory(group.out[0].bytes(), 0);
+      void* const out = memory.get();
+      ASSERT_TRUE(compiled.run(g, std::span(&in, 1), std::span(&out, 1), scratch.data(), descending));
+      got.push_back(literal_at(group.out[0], memory.get()));
+    }
+    EXPECT_EQ(bit_difference(got[0], got[1]), "");
+    const std::vector<double> a = values_of(got[0]), b = values_of(expected);
+    double largest = 0, apart = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      largest = std::max(largest, std::abs(b[i]));
+      apart = std::max(apart, std::abs(a[i] - b[i]));
+    }
+    EXPECT_LE(apart, cases[g].allowed * largest);
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::cuda

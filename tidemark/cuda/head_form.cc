@@ -15,7 +15,7 @@ namespace {
 // Large enough that the sums of dw, which are read and written once a chunk, are a small part of the time.
 constexpr std::int64_t chunk_bytes = std::int64_t{256} << 20;
 constexpr std::int64_t row_multiple = 128;  // of the products' tiles
-constexpr std::int64_t head_workspace = std::int64_t{32} << 20;
+constexpr std::int64_t most_head_workspace = std::int64_t{32} << 20;
 constexpr int head_threads = 512;
 
 std::string head_struct(const Call& call, const HeadForm& form, std::string_view name) {
@@ -68,7 +68,7 @@ HeadForm head_form(const Call& call) {
   const std::int64_t chunks = (form.examples + most - 1) / most;
   form.rows = std::min(form.examples, align_up((form.examples + chunks - 1) / chunks, row_multiple));
   form.logits_bytes = align_up(form.rows * form.leading * size, 256);
-  form.workspace_bytes = head_workspace;
+  form.workspace_bytes = std::min(most_head_workspace, form.logits_bytes);
   return form;
 }
 
@@ -123,7 +123,7 @@ HeadProducts head_products(const Call& call, std::int64_t rows, std::int64_t cla
                                   .leading = form.width});
   }
   for (ProductForm* product : {&products.logits, &products.dx, &products.dw})
-    product->workspace_bytes = head_workspace;
+    product->workspace_bytes = form.workspace_bytes;
   return products;
 }
 

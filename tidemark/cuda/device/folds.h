@@ -99,4 +99,61 @@ void fold_chunks(const typename G::Pointers& at) {
   static_cast<typename G::Element*>(at.out[G::result_number])[result] = finished<G>(whole);
 }
 
+// Large sums of columns: a thread makes `width` neighbours of a row at a time and folds them with those of
+// every 16th row of its slab; then the lanes of each column are folded, in order.
+template <class G>
+void fold_columns(const typename G::Pointers& at) {
+  using T = typename G::Element;
+  using C = fold_compute_t<T>;
+  using A = fold_total_t<T>;
+  using Index = typename G::Index;
+  constexpr int packs = 16, width = G::width, columns = packs * width;  // of a block of threads
+  constexpr Index reduced = G::outer * G::inner, blocks = (G::results + columns - 1) / columns;
+  __shared__ C values[fold_lanes * columns];
+  const int thread = static_cast<int>(threadIdx.x), pack = thread % packs, lane = thread / packs;
+  const Index block = static_cast<Index>(blockIdx.x), slab = block / blocks, first = block % blocks * columns;
+  const Index result = first + pack * width;
+  C sums[width];
+#pragma unroll
+  for (int e = 0; e < width; ++e) sums[e] = fold_identity<C>(G::fold);
+  if (result < G::results) {
+    const bool aligned = G::aligned(at);
+    const Index base = G::result_offset(result);
+    Index last = (slab + 1) * G::slab_rows;
+    if (last > reduced) last = reduced;
+#pragma unroll 4
+    for (Index q = slab * G::slab_rows + lane; q < last; q += fold_lanes) {
+      T x[width];
+      G::template make<width>(at, base + G::outer_offset(q / G::inner) + G::inner_offset(q % G::inner),
+                              aligned, x);
+#pragma unroll
+      for (int e = 0; e < width; ++e) sums[e] = fold_two(G::fold, sums[e], static_cast<C>(widened(x[e])));
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < width; ++e) values[lane * columns + pack * width + e] = sums[e];
+  __syncthreads();
+  for (int c = thread; c < columns; c += packs * static_cast<int>(fold_lanes)) {
+    if (first + c >= G::results) continue;
+    A total = fold_identity<A>(G::fold);
+    for (int l = 0; l < fold_lanes; ++l)
+      total = fold_two(G::fold, total, static_cast<A>(values[l * columns + c]));
+    static_cast<A*>(at.scratch)[slab * G::results + first + c] = total;
+  }
+}
+
+// What the slabs left in scratch, one after the other.
+template <class G>
+void fold_slabs(const typename G::Pointers& at) {
+  using A = fold_total_t<typename G::Element>;
+  using Index = typename G::Index;
+  const Index result =
+      static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) + static_cast<Index>(threadIdx.x);
+  if (result >= G::results) return;
+  A whole = fold_identity<A>(G::fold);
+  for (Index slab = 0; slab < G::slabs; ++slab)
+    whole = fold_two(G::fold, whole, static_cast<const A*>(at.scratch)[slab * G::results + result]);
+  static_cast<typename G::Element*>(at.out[G::result_number])[result] = finished<G>(whole);
+}
+
 }  // namespace tidemark::cuda
