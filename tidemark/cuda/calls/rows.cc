@@ -96,10 +96,9 @@ KernelText write_channel_params(const Call& call, const NormForm& form, std::str
   const RowLayout layout(shape, in_row, strides, 2, call.in[0].dtype);
   write_rows(text, layout, call.in[0].dtype, {.reads = {0, 3}});
   write_norm_facts(text, form);
-  text.line("  static Index statistic_at(Index channel, Index i) {{ return {}; }}",
-            form.across_batch ? "channel"
-                              : fmt::format("i / {} * {} + channel / {}", std::max<std::int64_t>(1, form.s),
-                                            form.g, form.k));
+  text.flag("across_batch", form.across_batch);
+  text.line("  static Index statistic_at(Index channel, Index i) {{ return i / {} * {} + channel / {}; }}",
+            std::max<std::int64_t>(1, form.s), form.g, form.k);
   return launch_rows(text, "norm_channel_params", layout);
 }
 
