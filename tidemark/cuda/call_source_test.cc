@@ -39,6 +39,14 @@ TEST(CallSource, RowsThatFitAreHeld) {
   EXPECT_THAT(large.source, HasSubstr("shifted = true;"));
 }
 
+TEST(CallSource, LongRowsThatAreReadOnceAreNotHeld) {
+  const Literal x = random_literal(DType::f32, {2, 32000}, 1, 0, 1);
+  const CallCase loss(op::cross_entropy, {x, labels_below(32000, 2)}, pack(CrossEntropyAttrs{}));
+  const CallCase softmax(op::softmax, {x}, pack(AxisAttrs{1}));
+  EXPECT_THAT(write_call(loss.call).source, HasSubstr("int packs = 0;"));
+  EXPECT_THAT(write_call(softmax.call).source, HasSubstr("int packs = 8;"));
+}
+
 TEST(CallSource, LargeCallsCountInSixtyFourBits) {
   const auto argmax = [](std::int64_t rows) {
     const Type x{DType::u8, {rows, 1 << 12}}, out{DType::i64, {rows}};
