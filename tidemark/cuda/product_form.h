@@ -30,8 +30,8 @@ struct ProductForm {
   std::int64_t workspace_bytes = 0;  // that may be used
 };
 
-// One product of matrices: result (m, n), row-major with rows so far apart, = lhs (m, k) × rhs (k, n). Of each
-// operand one stride is 1.
+// One product of matrices: result (m, n), row-major with rows so far apart, = lhs (m, k) × rhs (k, n). Of
+// each operand one stride is 1.
 struct MatrixProduct {
   DType dtype = DType::f32, result_dtype = DType::f32;
   std::int64_t m = 0, n = 0, k = 0;

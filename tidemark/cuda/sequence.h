@@ -121,7 +121,8 @@ class Sequence {
   };
   struct Item {
     std::variant<std::monostate, KernelCall, ProductCall, HeadCall, CopyCall, HostCall, ControlCall> code;
-    // Of a kernel: its GroupPointers; else operands, results, scratch. A call that can fail has its flag last.
+    // Of a kernel: its GroupPointers; else operands, results, scratch. A call that can fail has its flag
+    // last.
     std::vector<CUdeviceptr> at = {};
     SourceLine where = {};
     bool needs_host = false;

@@ -1,8 +1,8 @@
 // The gradient of attention of 16-bit elements on tensor cores, in two kernels, neither of which adds to what
 // another block of threads adds to: one makes the gradients of a block of keys and values out of all queries,
 // one those of a block of queries out of all keys. Both make the scores again, the first of them turned
-// round, so that scores go from product to product in registers. The rows of the other side come in two buffers,
-// one of which is loaded while the other is used.
+// round, so that scores go from product to product in registers. The rows of the other side come in two
+// buffers, one of which is loaded while the other is used.
 #pragma once
 #include "tidemark/cuda/device/attention_matrices.h"
 
