@@ -21,7 +21,11 @@ struct AttentionProblem {
   std::int64_t batch = 1, heads = 1, kv_heads = 1, queries = 1, keys = 1, width = 64;
   AttentionAttrs attrs = {};
   std::optional<Shape> mask = {};
-  bool strided = false;  // operands lie as (B, T, H, D)
+  enum Layout {
+    dense,
+    time_first,  // q, k, v and the result's gradient lie as (B, T, H, D)
+    time_last,   // as (B, H, D, T)
+  } layout = dense;
 };
 
 // One call: its operands as literals, and the call that kernels are written for.
@@ -82,12 +86,14 @@ inline std::vector<std::unique_ptr<AttentionCall>> attention_calls(const Attenti
   operands.insert(operands.end(), options.begin(), options.end());
   calls.push_back(std::make_unique<AttentionCall>(op::attention_grad, operands, pack(p.attrs)));
   for (const auto& call : calls) {
-    if (!p.strided) continue;
+    if (p.layout == AttentionProblem::dense) continue;
     for (std::size_t i = 0; i < call->in.size(); ++i) {
       const Shape& s = call->in[i].shape;
       call->strides.push_back(dense_strides(s));
       if (i < 3 || (i == 5 && call->call.op == &op::attention_grad))
-        call->strides.back() = {s[1] * s[2] * s[3], s[3], s[1] * s[3], 1};
+        call->strides.back() = p.layout == AttentionProblem::time_first
+                                   ? Strides{s[1] * s[2] * s[3], s[3], s[1] * s[3], 1}
+                                   : Strides{s[1] * s[2] * s[3], s[2] * s[3], 1, s[2]};
     }
     call->call.in_strides = call->strides;
   }

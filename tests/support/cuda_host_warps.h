@@ -26,6 +26,11 @@ inline void load_quad(unsigned (&x)[4], SharedPlace from) {
   std::memcpy(x, reinterpret_cast<const void*>(from), 16);
 }
 inline void store_word(SharedPlace to, unsigned x) { std::memcpy(reinterpret_cast<void*>(to), &x, 4); }
+inline float load_number(SharedPlace from) {
+  float x;
+  std::memcpy(&x, reinterpret_cast<const void*>(from), 4);
+  return x;
+}
 inline void load_pair(float& x, float& y, SharedPlace from) {
   std::memcpy(&x, reinterpret_cast<const void*>(from), 4);
   std::memcpy(&y, reinterpret_cast<const void*>(from + 4), 4);
@@ -151,5 +156,6 @@ T across(T x, int mask) {
   return host_warps::Board<T>::exchange(x)[lane ^ mask];
 }
 inline void sync_warp() { host::Block::wait_for_warp(); }
+inline int opaque(int x) { return x; }
 
 }  // namespace tidemark::cuda

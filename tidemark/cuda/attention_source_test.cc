@@ -113,18 +113,39 @@ TEST(AttentionSource, WhateverElseRowByRow) {
   });
 }
 
-TEST(AttentionSource, OperandsMayLieInStepsAndAnywhere) {
+TEST(AttentionSource, OperandsMayLieInAnySteps) {
   std::vector<AttentionProblem> problems;
-  for (const DType dtype : {DType::bf16, DType::f32, DType::f64})
-    problems.push_back({.dtype = dtype,
-                        .batch = 2,
-                        .heads = 4,
-                        .kv_heads = 2,
-                        .queries = 10,
-                        .keys = 12,
-                        .width = 8,
-                        .strided = true});
+  for (const DType dtype : {DType::bf16, DType::f32, DType::f64}) {
+    for (const auto layout : {AttentionProblem::time_first, AttentionProblem::time_last}) {
+      problems.push_back({.dtype = dtype,
+                          .batch = 2,
+                          .heads = 4,
+                          .kv_heads = 2,
+                          .queries = 10,
+                          .keys = 12,
+                          .width = 8,
+                          .layout = layout});
+    }
+  }
   expect_results_of_the_cpu(problems);
+}
+
+// Whether a query or a key is NaN: what looks at it is NaN, and a query that sees nothing is 0 all the same.
+TEST(AttentionSource, NaNIsNotTakenForAHiddenQuery) {
+  std::vector<std::unique_ptr<AttentionCall>> calls;
+  for (const DType dtype : {DType::bf16, DType::f32, DType::f64}) {
+    const Shape q_shape = {1, 1, 6, 4}, k_shape = {1, 1, 70, 4};
+    std::vector<double> q = values_of(random_literal(dtype, q_shape, 1, -2, 2)), bits(6 * 70, 1);
+    for (std::size_t c = 0; c < 4; ++c) q[2 * 4 + c] = nan;
+    std::fill_n(bits.begin() + 5 * 70, 70, 0.0);  // the last query is hidden
+    std::fill_n(bits.begin() + 2 * 70, 69, 0.0);
+    calls.push_back(std::make_unique<AttentionCall>(
+        op::attention,
+        std::vector{literal_of(dtype, q_shape, q), random_literal(dtype, k_shape, 2, -2, 2),
+                    random_literal(dtype, k_shape, 3, -2, 2), literal_of(DType::boolean, {6, 70}, bits)},
+        pack(AttentionAttrs{})));
+  }
+  expect_results_of_the_cpu(calls);
 }
 
 // Of no queries, keys, heads or columns.

@@ -125,18 +125,18 @@ struct Keeper {
     return (static_cast<unsigned long long>(head) * F::queries + static_cast<unsigned>(i)) * F::keys +
            static_cast<unsigned>(j);
   }
+  bool keeps(int head, int i, int j) const {
+    const unsigned long long at = place(head, i, j);
+    const auto words = philox(at / 4, F::stream);
+    const unsigned word = at % 4 == 0 ? words[0] : at % 4 == 1 ? words[1] : at % 4 == 2 ? words[2] : words[3];
+    return word < F::threshold;
+  }
   // 0 or 1 / (1 - rate).
   typename F::Compute factor(int head, int i, int j) const {
     if constexpr (F::key < 0) {
       return 1;
     } else {
-      const unsigned long long at = place(head, i, j);
-      const auto words = philox(at / 4, F::stream);
-      const unsigned word = at % 4 == 0   ? words[0]
-                            : at % 4 == 1 ? words[1]
-                            : at % 4 == 2 ? words[2]
-                                          : words[3];
-      return word < F::threshold ? F::kept : typename F::Compute{0};
+      return keeps(head, i, j) ? F::kept : typename F::Compute{0};
     }
   }
   // Bit c: is key j + c of query i kept? j and the number of keys are multiples of 4.

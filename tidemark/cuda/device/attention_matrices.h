@@ -189,39 +189,37 @@ void write_rows(typename F::Element* to, const float (&c)[tiles][width / 8][4],
   }
 }
 
-// What dropout keeps of 16 rows by 8 columns of scores that the warp holds: factors of this lane's four. One
-// thread draws the bits of four keys for all that need them, where four keys are always one draw.
+// What dropout keeps of 16 rows by 8 columns of scores that the warp holds: bit e for number e of this lane's
+// four. One thread draws the bits of four keys for all that need them, where four keys are always one draw.
 // Queries are the rows, from i on; keys the columns, from j on.
 template <class F>
-void keep_by_query(float (&factors)[4], const Keeper<F>& keeper, int head, int i, int j) {
+unsigned kept_by_query(const Keeper<F>& keeper, int head, int i, int j) {
   const int lane = lane_number(), row = i + lane / 4, t = lane % 4;
+  unsigned kept = 0;
   if constexpr (F::keys % 4 == 0) {
     const unsigned bits = keeper.four_bits(head, row + t % 2 * 8, j + t / 2 * 4);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const unsigned mine = from_lane(bits, (lane & ~1) | half) >> t % 2 * 2;
-      factors[2 * half] = mine & 1 ? F::kept : 0;
-      factors[2 * half + 1] = mine & 2 ? F::kept : 0;
-    }
+    kept = (from_lane(bits, lane & ~1) >> t % 2 * 2 & 3) | (from_lane(bits, lane | 1) >> t % 2 * 2 & 3) << 2;
   } else {
-    for (int e = 0; e < 4; ++e) factors[e] = keeper.factor(head, row + e / 2 * 8, j + t * 2 + e % 2);
+    for (int e = 0; e < 4; ++e)
+      kept |= static_cast<unsigned>(keeper.keeps(head, row + e / 2 * 8, j + t * 2 + e % 2)) << e;
   }
+  return kept;
 }
 // Keys are the rows, from j on; queries the columns, from i on.
 template <class F>
-void keep_by_key(float (&factors)[4], const Keeper<F>& keeper, int head, int i, int j) {
+unsigned kept_by_key(const Keeper<F>& keeper, int head, int i, int j) {
   const int lane = lane_number(), row = lane / 4, query = i + lane % 4 * 2;
+  unsigned kept = 0;
   if constexpr (F::keys % 4 == 0) {
-    const int e = row % 4;  // which of the four numbers of a lane this one draws for the lanes of its keys
-    const unsigned bits = keeper.four_bits(head, query + e % 2, j + row / 4 * 4 + e / 2 * 8);
+    const int mine = row % 4;  // which of the four numbers of a lane this one draws for the lanes of its keys
+    const unsigned bits = keeper.four_bits(head, query + mine % 2, j + row / 4 * 4 + mine / 2 * 8);
 #pragma unroll
-    for (int n = 0; n < 4; ++n) {
-      const unsigned mine = from_lane(bits, (lane & ~12) | n * 4) >> row % 4;
-      factors[n] = mine & 1 ? F::kept : 0;
-    }
+    for (int e = 0; e < 4; ++e) kept |= (from_lane(bits, (lane & ~12) | e * 4) >> row % 4 & 1) << e;
   } else {
-    for (int n = 0; n < 4; ++n) factors[n] = keeper.factor(head, query + n % 2, j + row + n / 2 * 8);
+    for (int e = 0; e < 4; ++e)
+      kept |= static_cast<unsigned>(keeper.keeps(head, query + e % 2, j + row + e / 2 * 8)) << e;
   }
+  return kept;
 }
 
 }  // namespace tidemark::cuda

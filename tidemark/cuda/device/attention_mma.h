@@ -12,7 +12,6 @@ struct ForwardBlocks {
   static constexpr int tiles = sizes.tiles(), queries = sizes.queries(), keys = sizes.keys();
   static constexpr int count = (F::queries + queries - 1) / queries;  // of a head
   static constexpr int k_offset = sizes.k_offset(), v_offset = sizes.v_offset();
-  static constexpr bool all_whole = !F::causal && F::mask < 0 && F::keys % keys == 0;
 };
 
 // The warp's queries: what their sums are relative to, and the sums so far. Maxima are those of scores before
@@ -20,6 +19,7 @@ struct ForwardBlocks {
 template <class F>
 struct QueryRows {
   using Blocks = ForwardBlocks<F>;
+  using Scores = float[Blocks::keys / 8][4];  // of 16 queries, this lane's
   static constexpr bool scales_late = F::scale_log2 > 0;
   static constexpr float late_scale = scales_late ? F::scale_log2 : 1;
   float y[Blocks::tiles][padded_width<F> / 8][4] = {};
@@ -34,66 +34,83 @@ struct QueryRows {
     }
   }
 
-  // Takes in scores with the keys from j on: they become terms. `whole`: every query sees every key.
+  // Puts -inf where query i, in one half of the rows, does not see a key from j on.
+  static void hide(Scores& s, int half, const Head<F>& head, int i, int j) {
+    constexpr int parts = Blocks::keys / 8;
+    const int c = lane_number() % 4 * 2, seen = (F::mask < 0 || i < F::queries ? visible<F>(i) : 0) - j;
+    unsigned hidden = 0;  // bit 2 n + e, by the mask
+    if constexpr (F::mask >= 0) {
+#pragma unroll 4
+      for (int n = 0; n < 2 * parts; ++n) {
+        const int at = n / 2 * 8 + c + n % 2;
+        if (at < seen) hidden |= static_cast<unsigned>(head.hides(i, j + at)) << n;
+      }
+    }
+#pragma unroll
+    for (int n = 0; n < parts; ++n) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        if (n * 8 + c + e >= seen || (hidden >> (2 * n + e) & 1)) s[n][half * 2 + e] = lowest<float>;
+      }
+    }
+  }
+  // The largest score of all takes the place of that so far; how what was summed before fades.
+  static float raise(float& largest, const Scores& s, int half) {
+    const float before = largest;
+#pragma unroll
+    for (int n = 0; n < Blocks::keys / 8; ++n)
+      largest = std::fmax(largest, std::fmax(s[n][half * 2], s[n][half * 2 + 1]));
+    largest = std::fmax(largest, across(largest, 1));
+    largest = std::fmax(largest, across(largest, 2));
+    return largest == before ? 1.0f : fast_exp2((before - largest) * late_scale);
+  }
+
+  // Takes in scores with the keys from j on, and makes terms of them. `whole`: every query sees every key.
   template <bool whole>
-  void take_in(float (&s)[Blocks::tiles][Blocks::keys / 8][4], const Head<F>& head, const Keeper<F>& keeper,
-               int j) {
+  void take_in(float (&s)[Blocks::tiles][Blocks::keys / 8][4],
+               unsigned (&terms)[Blocks::tiles][Blocks::keys / 16][4], const Head<F>& head,
+               const Keeper<F>& keeper, int j) {
     constexpr int parts = Blocks::keys / 8;
     const int lane = lane_number();
 #pragma unroll
     for (int m = 0; m < Blocks::tiles; ++m) {
+      unsigned kept = 0;  // bit 4 n + e
+      if constexpr (F::key >= 0) {
+#pragma unroll 2
+        for (int n = 0; n < parts; ++n)
+          kept |= kept_by_query<F>(keeper, head.number, first + m * 16, j + n * 8) << 4 * n;
+      }
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int i = first + m * 16 + lane / 4 + half * 8;
-        const float before = top[m][half];
-        float now = before;
-        const int seen = whole ? 0 : visible<F>(i) - j;
+        if constexpr (!scales_late) {
 #pragma unroll
-        for (int n = 0; n < parts; ++n) {
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            float& x = s[m][n][half * 2 + e];
-            if constexpr (!scales_late) x *= F::scale_log2;
-            if constexpr (!whole) {
-              const int c = n * 8 + lane % 4 * 2 + e;
-              if (c >= seen) x = lowest<float>;
-              if constexpr (F::mask >= 0) {
-                if (c < seen && i < F::queries && head.hides(i, j + c)) x = lowest<float>;
-              }
-            }
-            now = std::fmax(now, x);
+          for (int n = 0; n < parts; ++n) {
+            s[m][n][half * 2] *= F::scale_log2;
+            s[m][n][half * 2 + 1] *= F::scale_log2;
           }
         }
-        now = std::fmax(now, across(now, 1));
-        now = std::fmax(now, across(now, 2));
+        if constexpr (!whole) hide(s[m], half, head, i, j);
+        const float fade = raise(top[m][half], s[m], half);
         // Without a largest score all terms are 0, but for those that are NaN.
-        const float shift = now == lowest<float> ? 0.0f : now * late_scale;
-        const float fade = now == before ? 1.0f : fast_exp2((before - now) * late_scale);
+        const float shift = top[m][half] == lowest<float> ? 0.0f : top[m][half] * late_scale;
         float sum = 0;
 #pragma unroll
         for (int n = 0; n < parts; ++n) {
+          float x[2];
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
-            float& x = s[m][n][half * 2 + e];
-            x = fast_exp2(std::fma(x, late_scale, -shift));
-            sum += x;
+            x[e] = fast_exp2(std::fma(s[m][n][half * 2 + e], late_scale, -shift));
+            sum += x[e];
+            if constexpr (F::key >= 0) x[e] = kept >> (4 * n + half * 2 + e) & 1 ? x[e] * F::kept : 0;
           }
+          terms[m][n / 2][half + n % 2 * 2] = packed<typename F::Element>(x[0], x[1]);
         }
-        top[m][half] = now;
         total[m][half] = std::fma(total[m][half], fade, sum);
 #pragma unroll
         for (int n = 0; n < padded_width<F> / 8; ++n) {
           y[m][n][half * 2] *= fade;
           y[m][n][half * 2 + 1] *= fade;
-        }
-      }
-      if constexpr (F::key >= 0) {
-#pragma unroll
-        for (int n = 0; n < parts; ++n) {
-          float factors[4];
-          keep_by_query<F>(factors, keeper, head.number, first + m * 16, j + n * 8);
-#pragma unroll
-          for (int e = 0; e < 4; ++e) s[m][n][e] *= factors[e];
         }
       }
     }
@@ -134,7 +151,8 @@ void attention_mma(const typename F::Pointers& at) {
   const SharedPlace q = place_of(block_memory()), k = q + Blocks::k_offset, v = q + Blocks::v_offset;
   const auto keys = k_rows<F>(at, head.kv()), values = v_rows<F>(at, head.kv());
   const int last = i + Blocks::queries < F::queries ? i + Blocks::queries - 1 : F::queries - 1;
-  const int end = visible<F>(last), whole = F::mask >= 0 ? 0 : visible<F>(i) / Blocks::keys * Blocks::keys;
+  const int end = visible<F>(last);
+  const int whole = opaque(F::mask >= 0 ? 0 : visible<F>(i) / Blocks::keys * Blocks::keys);
   const SharedPlace mine = q + warp_number() * 16 * Blocks::tiles * row_bytes<F>;
   QueryRows<F> rows(i + warp_number() * 16 * Blocks::tiles);
 
@@ -150,14 +168,13 @@ void attention_mma(const typename F::Pointers& at) {
     wait_for_copies();
     __syncthreads();
     if (j + Blocks::keys < end) load_rows<F, Blocks::keys, F::keys>(k, keys, j + Blocks::keys);
-    if (Blocks::all_whole || j < whole) {
-      rows.template take_in<true>(s, head, keeper, j);
+    unsigned terms[Blocks::tiles][Blocks::keys / 16][4];
+    if (j < whole) {
+      rows.template take_in<true>(s, terms, head, keeper, j);
     } else {
-      rows.template take_in<false>(s, head, keeper, j);
+      rows.template take_in<false>(s, terms, head, keeper, j);
     }
-    unsigned p[Blocks::tiles][Blocks::keys / 16][4];
-    round_scores<F, Blocks::tiles, Blocks::keys>(p, s);
-    add_product<F, Blocks::tiles, Blocks::keys, padded_width<F>>(rows.y, p, v);
+    add_product<F, Blocks::tiles, Blocks::keys, padded_width<F>>(rows.y, terms, v);
   }
   wait_for_copies();
   __syncthreads();

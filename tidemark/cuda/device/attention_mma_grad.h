@@ -12,9 +12,14 @@ namespace tidemark::cuda {
 struct Slopes {
   float share, slope;
 };
-inline Slopes slopes_of(float score, float scale, float shift, float dp, float delta, float kept) {
-  const float p = fast_exp2(std::fma(score, scale, -shift));
-  return {p * kept, p * (dp * kept - delta)};
+template <class F>
+Slopes slopes_of(float score, float shift, float dp, float delta, bool kept) {
+  const float p = fast_exp2(std::fma(score, F::scale_log2, -shift));
+  if constexpr (F::key < 0) {
+    return {p, p * (dp - delta)};
+  } else {
+    return {kept ? p * F::kept : 0, p * ((kept ? dp * F::kept : 0) - delta)};
+  }
 }
 
 template <class F>
@@ -26,7 +31,6 @@ struct KeyGradientBlocks {
   static constexpr int v_offset = sizes.v_offset(), buffers = sizes.buffers(), g_offset = sizes.g_offset(),
                        logsumexp_offset = sizes.logsumexp_offset(), delta_offset = sizes.delta_offset(),
                        buffer_bytes = sizes.buffer_bytes();
-  static constexpr bool all_whole = !F::causal && F::mask < 0 && F::queries % queries == 0;
 };
 
 template <class F>
@@ -60,12 +64,11 @@ void slopes_by_key(float (&s)[KeyGradientBlocks<F>::tiles][KeyGradientBlocks<F>:
     }
 #pragma unroll
     for (int m = 0; m < Blocks::tiles; ++m) {
-      float factors[4] = {1, 1, 1, 1};
-      if constexpr (F::key >= 0) keep_by_key<F>(factors, keeper, head.number, i + n * 8, j + m * 16);
+      unsigned kept = 0;
+      if constexpr (F::key >= 0) kept = kept_by_key<F>(keeper, head.number, i + n * 8, j + m * 16);
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        Slopes here =
-            slopes_of(s[m][n][e], F::scale_log2, shift[e % 2], dp[m][n][e], delta[e % 2], factors[e]);
+        Slopes here = slopes_of<F>(s[m][n][e], shift[e % 2], dp[m][n][e], delta[e % 2], kept >> e & 1);
         if constexpr (!whole) {
           const int row = m * 16 + lane / 4 + e / 2 * 8;
           bool hidden = row >= seen[e % 2];
@@ -120,7 +123,7 @@ void attention_grad_of_key_mma(const typename F::Pointers& at) {
     make_scores<F, tiles, Blocks::queries>(dp, v_mine, g);
     const bool whole =
         F::mask < 0 && i + Blocks::queries <= F::queries && (!F::causal || visible<F>(i) >= j + Blocks::keys);
-    if (Blocks::all_whole || whole) {
+    if (whole) {
       slopes_by_key<F, true>(s, dp, q, head, keeper, i, j + row);
     } else {
       slopes_by_key<F, false>(s, dp, q, head, keeper, i, j + row);
@@ -153,9 +156,8 @@ struct QueryGradientBlocks {
   static constexpr int tiles = sizes.tiles(), queries = sizes.queries(), keys = sizes.keys();
   static constexpr int count = (F::queries + queries - 1) / queries;  // of a head
   static constexpr int g_offset = sizes.g_offset(), buffers = sizes.buffers(), v_offset = sizes.v_offset(),
-                       buffer_bytes = sizes.buffer_bytes();
-  static constexpr bool all_whole =
-      !F::causal && F::mask < 0 && F::queries % queries == 0 && F::keys % keys == 0;
+                       buffer_bytes = sizes.buffer_bytes(), logsumexp_offset = sizes.logsumexp_offset(),
+                       delta_offset = sizes.delta_offset();
 };
 
 template <class F>
@@ -166,31 +168,31 @@ void load_keys(SharedPlace to, const typename F::Pointers& at, int kv, int j) {
 }
 
 // The same with queries as rows, from i on, and keys as columns, from j on; slopes in place of `dp`.
+// `numbers`: the logsumexp of the warp's queries.
 template <class F, bool whole>
 void slopes_by_query(const float (&s)[QueryGradientBlocks<F>::tiles][QueryGradientBlocks<F>::keys / 8][4],
                      float (&dp)[QueryGradientBlocks<F>::tiles][QueryGradientBlocks<F>::keys / 8][4],
-                     const float (&shift)[QueryGradientBlocks<F>::tiles][2],
-                     const float (&delta)[QueryGradientBlocks<F>::tiles][2], const Head<F>& head,
-                     const Keeper<F>& keeper, int i, int j) {
+                     SharedPlace numbers, const Head<F>& head, const Keeper<F>& keeper, int i, int j) {
   using Blocks = QueryGradientBlocks<F>;
   const int lane = lane_number();
 #pragma unroll
   for (int m = 0; m < Blocks::tiles; ++m) {
     int seen[2];
+    float shift[2], delta[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = i + m * 16 + lane / 4 + half * 8;
-      seen[half] = whole ? 0 : row < F::queries ? visible<F>(row) - j : 0;
+      const int row = m * 16 + lane / 4 + half * 8;
+      shift[half] = exponent_shift(load_number(numbers + row * 4));
+      delta[half] = load_number(numbers + Blocks::delta_offset - Blocks::logsumexp_offset + row * 4);
+      seen[half] = whole ? 0 : i + row < F::queries ? visible<F>(i + row) - j : 0;
     }
 #pragma unroll
     for (int n = 0; n < Blocks::keys / 8; ++n) {
-      float factors[4] = {1, 1, 1, 1};
-      if constexpr (F::key >= 0) keep_by_query<F>(factors, keeper, head.number, i + m * 16, j + n * 8);
+      unsigned kept = 0;
+      if constexpr (F::key >= 0) kept = kept_by_query<F>(keeper, head.number, i + m * 16, j + n * 8);
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        float slope =
-            slopes_of(s[m][n][e], F::scale_log2, shift[m][e / 2], dp[m][n][e], delta[m][e / 2], factors[e])
-                .slope;
+        float slope = slopes_of<F>(s[m][n][e], shift[e / 2], dp[m][n][e], delta[e / 2], kept >> e & 1).slope;
         if constexpr (!whole) {
           const int c = n * 8 + lane % 4 * 2 + e % 2;
           bool hidden = c >= seen[e / 2];
@@ -216,23 +218,16 @@ void attention_grad_of_query_mma(const typename F::Pointers& at) {
   const int row = warp_number() * 16 * tiles;
   const SharedPlace q_mine = q + row * row_bytes<F>, g_mine = g + row * row_bytes<F>;
   const int last = i + Blocks::queries < F::queries ? i + Blocks::queries - 1 : F::queries - 1;
-  const int end = visible<F>(last);
-  const int whole =
-      F::mask >= 0 || i + Blocks::queries > F::queries ? 0 : visible<F>(i) / Blocks::keys * Blocks::keys;
+  const int end = opaque(visible<F>(last));
+  const int whole = opaque(
+      F::mask >= 0 || i + Blocks::queries > F::queries ? 0 : visible<F>(i) / Blocks::keys * Blocks::keys);
   load_rows<F, Blocks::queries, F::queries>(q, q_rows<F>(at, number), i);
   load_rows<F, Blocks::queries, F::queries>(g, g_rows<F>(at, number), i);
   if (end > 0) load_keys<F>(q + Blocks::buffers, at, head.kv(), 0);
-  float shift[tiles][2], delta[tiles][2], dq[tiles][padded_width<F> / 8][4] = {};
-#pragma unroll
-  for (int m = 0; m < tiles; ++m) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int at_row = i + row + m * 16 + lane_number() / 4 + half * 8;
-      const bool inside = at_row < F::queries;
-      shift[m][half] = inside ? exponent_shift(logsumexp_rows<F>(at, head)[at_row]) : 0;
-      delta[m][half] = inside ? delta_rows<F>(at, head)[at_row] : 0;
-    }
-  }
+  load_numbers<Blocks::queries>(q + Blocks::logsumexp_offset, logsumexp_rows<F>(at, head), i, F::queries);
+  load_numbers<Blocks::queries>(q + Blocks::delta_offset, delta_rows<F>(at, head), i, F::queries);
+  const SharedPlace numbers = q + Blocks::logsumexp_offset + row * 4;
+  float dq[tiles][padded_width<F> / 8][4] = {};
   int buffer = 0;
 #pragma unroll 1
   for (int j = 0; j < end; j += Blocks::keys) {
@@ -246,10 +241,10 @@ void attention_grad_of_query_mma(const typename F::Pointers& at) {
     float s[tiles][Blocks::keys / 8][4], dp[tiles][Blocks::keys / 8][4];
     make_scores<F, tiles, Blocks::keys>(s, q_mine, k);
     make_scores<F, tiles, Blocks::keys>(dp, g_mine, k + Blocks::v_offset);
-    if (Blocks::all_whole || j < whole) {
-      slopes_by_query<F, true>(s, dp, shift, delta, head, keeper, i + row, j);
+    if (j < whole) {
+      slopes_by_query<F, true>(s, dp, numbers, head, keeper, i + row, j);
     } else {
-      slopes_by_query<F, false>(s, dp, shift, delta, head, keeper, i + row, j);
+      slopes_by_query<F, false>(s, dp, numbers, head, keeper, i + row, j);
     }
     unsigned slopes[tiles][Blocks::keys / 16][4];
     round_scores<F, tiles, Blocks::keys>(slopes, dp);

@@ -48,12 +48,14 @@ struct QueryGradientSizes : MatrixSizes {
   constexpr int tiles() const { return padded() <= 128 ? 2 : 1; }
   constexpr int queries() const { return 16 * tiles() * warps; }
   constexpr int keys() const { return padded() <= 64 ? 64 : 32; }
-  // Memory: queries, gradients of results, and two buffers of keys and values.
+  // Memory: queries, gradients of results, two buffers of keys and values, logsumexp and delta.
   constexpr int g_offset() const { return queries() * row_bytes(); }
   constexpr int buffers() const { return 2 * g_offset(); }
   constexpr int v_offset() const { return keys() * row_bytes(); }
   constexpr int buffer_bytes() const { return 2 * v_offset(); }
-  constexpr int shared_bytes() const { return buffers() + 2 * buffer_bytes(); }
+  constexpr int logsumexp_offset() const { return buffers() + 2 * buffer_bytes(); }
+  constexpr int delta_offset() const { return logsumexp_offset() + queries() * 4; }
+  constexpr int shared_bytes() const { return delta_offset() + queries() * 4; }
 };
 
 // In f32: 16 × 16 threads. Memory: rows of queries and of keys or values; in the gradient, of the two of one

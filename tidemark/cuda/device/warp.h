@@ -31,6 +31,11 @@ inline void load_quad(unsigned (&x)[4], SharedPlace from) {
 inline void store_word(SharedPlace to, unsigned x) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(x) : "memory");
 }
+inline float load_number(SharedPlace from) {
+  float x;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(from) : "memory");
+  return x;
+}
 inline void load_pair(float& x, float& y, SharedPlace from) {
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(from) : "memory");
 }
@@ -109,5 +114,12 @@ T from_lane(T x, int from) {
   return __shfl_sync(0xffffffffu, x, from);
 }
 inline void sync_warp() { __syncwarp(); }
+
+// The same number, of which the compiler knows nothing: what depends on it stays a branch. It schedules
+// between branches, and without any it moves so much ahead that registers do not suffice.
+inline int opaque(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
 
 }  // namespace tidemark::cuda
