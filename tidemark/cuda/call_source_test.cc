@@ -13,7 +13,6 @@ namespace {
 
 using namespace tidemark::testing;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 TEST(CallSource, IsAFunctionOfTheCall) {
   const CallCases a = row_shapes(DType::f32), b = row_shapes(DType::f32);
@@ -38,6 +37,25 @@ TEST(CallSource, RowsThatFitAreHeld) {
   EXPECT_THAT(large.source, HasSubstr("int packs = 0;"));
   EXPECT_THAT(large.source, HasSubstr("int width = 8;"));
   EXPECT_THAT(large.source, HasSubstr("shifted = true;"));
+}
+
+TEST(CallSource, LongRowsThatAreReadOnceAreNotHeld) {
+  const Literal x = random_literal(DType::f32, {2, 32000}, 1, 0, 1);
+  const CallCase loss(op::cross_entropy, {x, labels_below(32000, 2)}, pack(CrossEntropyAttrs{}));
+  const CallCase softmax(op::softmax, {x}, pack(AxisAttrs{1}));
+  EXPECT_THAT(write_call(loss.call).source, HasSubstr("int packs = 0;"));
+  EXPECT_THAT(write_call(softmax.call).source, HasSubstr("int packs = 8;"));
+}
+
+TEST(CallSource, LargeCallsCountInSixtyFourBits) {
+  const auto argmax = [](std::int64_t rows) {
+    const Type x{DType::u8, {rows, 1 << 12}}, out{DType::i64, {rows}};
+    const Attrs attrs = pack(AxisAttrs{1});
+    return write_call(
+        {.op = &op::argmax, .in = std::span(&x, 1), .out = std::span(&out, 1), .attrs = &attrs});
+  };
+  EXPECT_THAT(argmax(1 << 10).source, HasSubstr("using Index = int;"));
+  EXPECT_THAT(argmax(1 << 20).source, HasSubstr("using Index = long long;"));
 }
 
 TEST(CallSource, NothingToComputeIsNoLaunch) {

@@ -1,6 +1,7 @@
 // Kernels of single calls, compiled for the host, against the CPU's kernels: all samples of an op, and shapes
 // that samples are too small for. More dtypes: call_values_slow_test.cc.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include "tests/support/call_samples.h"
 
@@ -55,6 +56,30 @@ TEST(CallValues, OrderedRowsAndPools) {
   CallCases cases = order_shapes(DType::f32);
   for (const Op* op : order_ops) add_samples(cases, *op, few_dtypes, 2);
   expect_cpu_values(cases, order_nearness);
+}
+
+TEST(CallValues, ElementsMayLieBillionsOfBytesApart) {
+  constexpr std::int64_t step = std::int64_t{3} << 29, count = 4;
+  void* const memory = ::mmap(nullptr, static_cast<std::size_t>(step * count), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) GTEST_SKIP() << "no 6 GiB of addresses";
+  const Literal x = random_literal(DType::u8, {count}, 1, 0, 100);
+  for (std::int64_t i = 0; i < count; ++i)
+    static_cast<std::byte*>(memory)[i * step] = x.bytes[static_cast<std::size_t>(i)];
+  const std::vector<Strides> strides = {{step}};
+  const CallCase flip(op::flip, {x}, pack(AxesAttrs{{0}}), strides);
+  const CallCase most(op::argmax, {x}, pack(AxisAttrs{0}), strides);
+  const HostKernels compiled({write_call(flip.call, "far_flip"), write_call(most.call, "far_most")});
+  for (const CallCase* c : {&flip, &most}) {
+    const GuardedBytes result(c->out[0].bytes());
+    const void* const in = memory;
+    void* const out = result.get();
+    ASSERT_TRUE(compiled.run(c == &flip ? 0 : 1, std::span(&in, 1), std::span(&out, 1), nullptr));
+    EXPECT_EQ(bit_difference(literal_at(c->out[0], result.get()),
+                             run_kernel(*c->call.op, c->operands, c->attrs).results[0]),
+              "");
+  }
+  ::munmap(memory, static_cast<std::size_t>(step * count));
 }
 
 // One bad index among good ones: it is told, guards stay whole, and an operand that would have been

@@ -26,7 +26,7 @@ bool steps_in(const JoinedDimensions& dimensions, int from, std::int64_t width) 
 }  // namespace
 
 RowLayout::RowLayout(const Shape& shape, std::span<const bool> in_row, std::span<const Strides> strides,
-                     int read, DType dtype)
+                     int read, DType dtype, RowPasses passes)
     : reads(read) {
   for (const Strides& list : strides) {
     JoinedDimensions kept{}, elements{};
@@ -47,7 +47,7 @@ RowLayout::RowLayout(const Shape& shape, std::span<const bool> in_row, std::span
     width = widest, shifted = true, team = threads = streaming_threads;
     return;
   }
-  choose_team(size);
+  choose_team(size, passes);
 }
 
 bool RowLayout::moves_in_packs(std::int64_t of_width) const {
@@ -70,7 +70,7 @@ bool RowLayout::is_dense() const {
   return true;
 }
 
-void RowLayout::choose_team(std::int64_t size) {
+void RowLayout::choose_team(std::int64_t size, RowPasses passes) {
   const JoinedDimensions &kept = row_dims[0], &elements = element_dims[0];
   columns = width == 1 && kept.rank > 0 && elements.rank > 0 &&
             std::abs(kept.step[kept.rank - 1]) < std::abs(elements.step[elements.rank - 1]);
@@ -84,7 +84,8 @@ void RowLayout::choose_team(std::int64_t size) {
   const auto held_by = [&](int threads_of_team) {
     return (in_packs + threads_of_team - 1) / threads_of_team * width;
   };
-  while (team < most_threads && held_by(team) > most_held(size, team, reads)) team *= 2;
+  const int largest = passes == RowPasses::one ? usual_threads : most_threads;
+  while (team < largest && held_by(team) > most_held(size, team, reads)) team *= 2;
   if (held_by(team) > most_held(size, team, reads)) {
     team = streaming_threads;
   } else {
@@ -147,11 +148,12 @@ std::int64_t RowLayout::blocks() const {
   return (rows + per_block - 1) / per_block;
 }
 
-RowLayout rows_along(const Shape& shape, std::int64_t axis, int reads, int writes, DType dtype) {
+RowLayout rows_along(const Shape& shape, std::int64_t axis, int reads, int writes, DType dtype,
+                     RowPasses passes) {
   bool in_row[max_rank] = {};
   in_row[axis] = true;
   const std::vector<Strides> strides(static_cast<std::size_t>(reads + writes), dense_strides(shape));
-  return {shape, in_row, strides, reads, dtype};
+  return {shape, in_row, strides, reads, dtype, passes};
 }
 
 }  // namespace tidemark::cuda

@@ -13,10 +13,14 @@
 
 namespace tidemark::cuda {
 
+// How often a body goes over a row. Where it does so once, a long row is not held: small blocks, of which
+// several are on their way, keep the memory busy while others compute.
+enum class RowPasses : std::uint8_t { one, several };
+
 struct RowLayout {
   // `strides`: of all operands and results of this shape, of which the first `reads` are read.
   RowLayout(const Shape& shape, std::span<const bool> in_row, std::span<const Strides> strides, int reads,
-            DType dtype);
+            DType dtype, RowPasses passes = RowPasses::several);
 
   void write(CallText& text) const;  // the constants that device/rows.h asks for
   std::int64_t blocks() const;
@@ -33,7 +37,7 @@ struct RowLayout {
  private:
   bool moves_in_packs(std::int64_t of_width) const;
   bool is_dense() const;
-  void choose_team(std::int64_t size);
+  void choose_team(std::int64_t size, RowPasses passes);
 };
 
 // Numbers of operands: those that are read along rows, those that are like one row. `writes`: a result of
@@ -47,6 +51,7 @@ struct RowOperands {
 void write_rows(CallText& text, const RowLayout& layout, DType dtype, const RowOperands& operands);
 
 // The same for rows along the axis, or of the last dimensions, of dense tensors.
-RowLayout rows_along(const Shape& shape, std::int64_t axis, int reads, int writes, DType dtype);
+RowLayout rows_along(const Shape& shape, std::int64_t axis, int reads, int writes, DType dtype,
+                     RowPasses passes = RowPasses::several);
 
 }  // namespace tidemark::cuda

@@ -93,13 +93,12 @@ KernelText write_channel_params(const Call& call, const NormForm& form, std::str
   const Shape shape = {form.n, form.g * form.k, form.s};
   const std::array in_row = {true, false, true};
   const std::array strides = {dense_strides(shape), dense_strides(shape)};
-  const RowLayout layout(shape, in_row, strides, 2, call.in[0].dtype);
+  const RowLayout layout(shape, in_row, strides, 2, call.in[0].dtype, RowPasses::one);
   write_rows(text, layout, call.in[0].dtype, {.reads = {0, 3}});
   write_norm_facts(text, form);
-  text.line("  static Index statistic_at(Index channel, Index i) {{ return {}; }}",
-            form.across_batch ? "channel"
-                              : fmt::format("i / {} * {} + channel / {}", std::max<std::int64_t>(1, form.s),
-                                            form.g, form.k));
+  text.flag("across_batch", form.across_batch);
+  text.line("  static Index statistic_at(Index channel, Index i) {{ return i / {} * {} + channel / {}; }}",
+            std::max<std::int64_t>(1, form.s), form.g, form.k);
   return launch_rows(text, "norm_channel_params", layout);
 }
 
@@ -159,7 +158,7 @@ void write_labels(CallText& text, const Call& call) {
 KernelText write_cross_entropy(const Call& call, std::string_view name) {
   CallText text(call, name, "row_folds");
   const Shape& shape = call.in[0].shape;
-  const RowLayout layout = rows_along(shape, shape.rank() - 1, 1, 0, call.in[0].dtype);
+  const RowLayout layout = rows_along(shape, shape.rank() - 1, 1, 0, call.in[0].dtype, RowPasses::one);
   write_rows(text, layout, call.in[0].dtype, {.reads = {0}});
   write_labels(text, call);
   return launch_rows(text, "cross_entropy_rows", layout);
@@ -167,7 +166,7 @@ KernelText write_cross_entropy(const Call& call, std::string_view name) {
 KernelText write_cross_entropy_grad(const Call& call, std::string_view name) {
   CallText text(call, name, "row_folds");
   const Shape& shape = call.in[0].shape;
-  const RowLayout layout = rows_along(shape, shape.rank() - 1, 1, 1, call.in[0].dtype);
+  const RowLayout layout = rows_along(shape, shape.rank() - 1, 1, 1, call.in[0].dtype, RowPasses::one);
   write_rows(text, layout, call.in[0].dtype, {.reads = {0}, .writes = true});
   write_labels(text, call);
   return launch_rows(text, "cross_entropy_grad_rows", layout);
@@ -175,21 +174,21 @@ KernelText write_cross_entropy_grad(const Call& call, std::string_view name) {
 bool has_classes(const Call& call) { return call.in[0].shape.back() > 0; }
 bool cross_entropy_in_place(const Call&, int, int operand) { return operand == 0; }
 
-KernelText write_reduction(const Call& call, std::string_view name, std::string_view body) {
+KernelText write_reduction(const Call& call, std::string_view name, std::string_view body, RowPasses passes) {
   CallText text(call, name, "row_folds");
   const Shape& shape = call.in[0].shape;
   bool in_row[max_rank] = {};
   for (const std::int64_t axis : call.attrs_as<ReduceAttrs>().axes) in_row[axis] = true;
   const Strides strides = operand_strides(call, 0);
-  const RowLayout layout(shape, in_row, std::span(&strides, 1), 1, call.in[0].dtype);
+  const RowLayout layout(shape, in_row, std::span(&strides, 1), 1, call.in[0].dtype, passes);
   write_rows(text, layout, call.in[0].dtype, {.reads = {0}});
   return launch_rows(text, body, layout);
 }
 KernelText write_logsumexp(const Call& call, std::string_view name) {
-  return write_reduction(call, name, "logsumexp_rows");
+  return write_reduction(call, name, "logsumexp_rows", RowPasses::one);
 }
 KernelText write_var(const Call& call, std::string_view name) {
-  return write_reduction(call, name, "var_rows");
+  return write_reduction(call, name, "var_rows", RowPasses::several);
 }
 
 template <bool largest>
@@ -198,7 +197,8 @@ KernelText write_extreme(const Call& call, std::string_view name) {
   bool in_row[max_rank] = {};
   in_row[call.attrs_as<AxisAttrs>().axis] = true;
   const Strides strides = operand_strides(call, 0);
-  const RowLayout layout(call.in[0].shape, in_row, std::span(&strides, 1), 1, call.in[0].dtype);
+  const RowLayout layout(call.in[0].shape, in_row, std::span(&strides, 1), 1, call.in[0].dtype,
+                         RowPasses::one);
   write_rows(text, layout, call.in[0].dtype, {.reads = {0}});
   text.flag("largest", largest);
   return launch_rows(text, "extreme_rows", layout);
@@ -208,7 +208,7 @@ KernelText write_delta(const Call& call, std::string_view name) {
   CallText text(call, name, "row_folds");
   const std::array in_row = {false, false, false, true};
   const std::array strides = {operand_strides(call, 0), operand_strides(call, 1)};
-  const RowLayout layout(call.in[0].shape, in_row, strides, 2, call.in[0].dtype);
+  const RowLayout layout(call.in[0].shape, in_row, strides, 2, call.in[0].dtype, RowPasses::one);
   write_rows(text, layout, call.in[0].dtype, {.reads = {0, 1}});
   return launch_rows(text, "product_rows", layout);
 }

@@ -125,12 +125,16 @@ void norm_channel_params(const typename G::Pointers& at) {
   using S = typename G::Sum;
   Row<G> row(at);
   S plain = 0, product = 0;
+  W mean = 0, rstd = 0;
+  const auto look_up = [&](Index of) {
+    mean = static_cast<const W*>(at.in[1])[of];
+    rstd = rstd_of_second<G>(static_cast<const W*>(at.in[2])[of]);
+  };
+  if constexpr (G::across_batch) look_up(row.works ? row.number : 0);  // one for the whole channel
   row.each([&]<int w>(Values<G, w> x, Index i) {
 #pragma unroll
     for (int e = 0; e < w; ++e) {
-      const Index of = G::statistic_at(row.number, i + e);
-      const W mean = static_cast<const W*>(at.in[1])[of];
-      const W rstd = rstd_of_second<G>(static_cast<const W*>(at.in[2])[of]);
+      if constexpr (!G::across_batch) look_up(G::statistic_at(row.number, i + e));
       plain += static_cast<S>(x[1][e]);
       product += static_cast<S>(x[1][e] * ((x[0][e] - mean) * rstd));
     }

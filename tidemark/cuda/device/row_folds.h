@@ -107,7 +107,7 @@ template <class G>
 typename G::Index label_of(const Row<G>& row, const typename G::Pointers& at) {
   if (!row.works) return -1;
   const typename G::Label label = static_cast<const typename G::Label*>(at.in[1])[row.number];
-  if (G::ignores && label == static_cast<typename G::Label>(G::ignored)) return -1;
+  if (G::ignores && static_cast<long long>(label) == G::ignored) return -1;
   if (label >= 0 && label < G::n) return static_cast<typename G::Index>(label);
   if (at.failed) *at.failed = 1;
   return -1;
