@@ -362,6 +362,22 @@ TEST(ToyCompile, FailingCallsLeaveStateAsItWas) {
   }
 }
 
+// The machine may fail when state has been written. What lay on the host is still there.
+TEST(ToyCompile, WhenTheMachineFailsStateThatWasOnTheHostIsNotLost) {
+  const auto device = std::make_shared<ToyDevice>(toy_target_in_place());
+  const auto f = [](Tensor a, Tensor b) { return std::pair(a * 0.5, b * 0.25); };
+  const auto step = compile(f, {.donate = {0, 1}, .device = device});
+  Tensor a = waves({3000}, 0.1), b = waves({3000}, 0.2);
+  device->fail_at(1);
+  expect_error([&] { step(a, b); }, ErrorCode::out_of_memory, "the toy broke");
+  EXPECT_EQ(bits(std::pair(a, b)), bits(std::pair(waves({3000}, 0.1), waves({3000}, 0.2))));
+  std::tie(a, b) = step(a, b);
+  EXPECT_EQ(bits(std::pair(a, b)), bits(f(waves({3000}, 0.1), waves({3000}, 0.2))));
+  device->fail_at(1);
+  expect_error([&] { step(a, b); }, ErrorCode::out_of_memory, "toy_compile_test.cc");
+  expect_error([&] { (void)a.to_vector(); }, ErrorCode::traced_value_read, "was lost when a function failed");
+}
+
 TEST(ToyCompile, WhenTheDeviceHasTooLittleMemoryTheErrorNamesTheLineAndTheFunctionStaysUsable) {
   const auto device = std::make_shared<ToyDevice>(toy_target_in_place());
   const auto step = compile([](Tensor s, Tensor d) { return std::pair(s * 0.5, exp(d) * d); },

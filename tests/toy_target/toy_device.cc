@@ -107,6 +107,7 @@ class ToyPrepared final : public Prepared {
   }
 
   void run(const Kernel& kernel) {
+    device_.launch();
     const std::vector<TensorRef> in = refs(kernel.in), out = refs(kernel.out);
     for (const TensorRef& result : out) {
       for (const TensorRef& operand : in)
@@ -193,6 +194,17 @@ ToyDevice::Counts ToyDevice::counts() const {
 void ToyDevice::set_memory(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   memory_ = bytes;
+}
+
+void ToyDevice::fail_at(int launch) {
+  const std::lock_guard lock(mutex_);
+  launches_left_ = launch;
+}
+
+void ToyDevice::launch() {
+  const std::lock_guard lock(mutex_);
+  if (launches_left_ < 0 || launches_left_-- > 0) return;
+  throw DeviceError(ErrorCode::out_of_memory, {.what = "the toy broke"});
 }
 
 std::byte* ToyDevice::follow(Address address) const {

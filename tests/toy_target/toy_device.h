@@ -41,6 +41,8 @@ class ToyDevice final : public Device {
   };
   Counts counts() const;
   void set_memory(std::int64_t bytes);  // of which more is refused
+  void fail_at(int launch);             // of those to come, the first being 0: the machine breaks there, once
+  void launch();                        // throws DeviceError when it is that one's turn
 
  private:
   const Target& target_;
@@ -53,6 +55,7 @@ class ToyDevice final : public Device {
   std::uintptr_t next_ = 1;
   std::int64_t memory_ = std::int64_t{1} << 40;
   Counts counts_;
+  int launches_left_ = -1;
   ThreadPool pool_;  // of the kernels that it borrows
 };
 
