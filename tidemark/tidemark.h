@@ -9,6 +9,7 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/error.h"
 #include "tidemark/base/text_file.h"
+#include "tidemark/cuda/device.h"
 #include "tidemark/data/image_files.h"
 #include "tidemark/data/loader.h"
 #include "tidemark/data/token_file.h"

@@ -10,6 +10,7 @@
 #include "tidemark/cuda/machine.h"
 #include "tidemark/cuda/prepared.h"
 #include "tidemark/cuda/target.h"
+#include "tidemark/runtime/device.h"
 
 namespace tidemark::cuda {
 

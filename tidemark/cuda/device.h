@@ -5,12 +5,15 @@
 #pragma once
 #include <memory>
 
-#include "tidemark/runtime/device.h"
+namespace tidemark {
 
-namespace tidemark::cuda {
+class Device;  // runtime/device.h
+
+namespace cuda {
 
 // The GPU of this number; one object for all who ask. Throws DeviceError no_device where there is none, and
 // says why.
 std::shared_ptr<Device> device(int number = 0);
 
-}  // namespace tidemark::cuda
+}  // namespace cuda
+}  // namespace tidemark

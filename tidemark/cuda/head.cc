@@ -6,12 +6,15 @@ namespace tidemark::cuda {
 
 Head::Chunk::Chunk(const Call& call, const HeadForm& form, const Blas& blas, KernelSet& kernels,
                    std::int64_t rows_of_it)
-    : rows(rows_of_it),
-      kernel(kernels.add(write_head_rows(call, rows_of_it))),
-      logits(blas, head_products(call, rows_of_it).logits) {
-  const HeadProducts products = head_products(call, rows);
-  if (form.x_gradient) dx.emplace(blas, products.dx);
-  if (form.w_gradient) dw.emplace(blas, products.dw);
+    : rows(rows_of_it), kernel(kernels.add(write_head_rows(call, rows_of_it))) {
+  for (const HeadPart& classes : head_parts(form)) {
+    const HeadProducts products = head_products(call, rows, classes.count);
+    Part& part = parts.emplace_back();
+    part.classes = classes;
+    part.logits = std::make_unique<Product>(blas, products.logits);
+    if (form.x_gradient) part.dx = std::make_unique<Product>(blas, products.dx);
+    if (form.w_gradient) part.dw = std::make_unique<Product>(blas, products.dw);
+  }
 }
 
 Head::Head(const Call& call, const Blas& blas, KernelSet& kernels)
@@ -37,15 +40,30 @@ void Head::put(const Stream& stream, std::span<const CUdeviceptr> at, CUdevicept
     const auto behind = [&](CUdeviceptr base, std::int64_t bytes) {
       return base + static_cast<CUdeviceptr>(first * bytes);
     };
-    chunk.logits.put(stream.get(), behind(x, form_.width * size), w, 0, scratch, workspace);
+    const CUdeviceptr rows = behind(x, form_.width * size), row_gradients = behind(dx, form_.width * wide);
+    // Where a part of the classes lies in a row of logits, in w and in dw.
+    const std::int64_t class_step = form_.columns ? 1 : form_.width;
+    const auto part_of = [](CUdeviceptr base, const HeadPart& part, std::int64_t bytes) {
+      return base + static_cast<CUdeviceptr>(part.first * bytes);
+    };
+    for (const Chunk::Part& part : chunk.parts) {
+      part.logits->put(stream.get(), rows, part_of(w, part.classes, class_step * size), 0,
+                       part_of(scratch, part.classes, size), workspace);
+    }
     const CUdeviceptr pointers[] = {
         behind(labels, label_bytes_), behind(weights, wide), scratch, behind(loss, wide), 0, failed};
     kernels_.put(chunk.kernel, pointers, stream);
-    if (chunk.dx) chunk.dx->put(stream.get(), scratch, w, 0, behind(dx, form_.width * wide), workspace);
-    if (!chunk.dw) continue;
-    const CUdeviceptr rows = behind(x, form_.width * size);
-    chunk.dw->put(stream.get(), form_.columns ? rows : scratch, form_.columns ? scratch : rows,
-                  first > 0 ? dw : 0, dw, workspace);
+    for (const Chunk::Part& part : chunk.parts) {
+      const CUdeviceptr slopes = part_of(scratch, part.classes, size);
+      if (part.dx) {
+        part.dx->put(stream.get(), slopes, part_of(w, part.classes, class_step * size),
+                     part.classes.first > 0 ? row_gradients : 0, row_gradients, workspace);
+      }
+      if (!part.dw) continue;
+      const CUdeviceptr sums = part_of(dw, part.classes, class_step * wide);
+      part.dw->put(stream.get(), form_.columns ? rows : slopes, form_.columns ? slopes : rows,
+                   first > 0 ? sums : 0, sums, workspace);
+    }
   }
   const CUdeviceptr pointers[] = {labels, weights, total, loss, 0, failed};
   kernels_.put(total_, pointers, stream);

@@ -24,8 +24,11 @@ class Head {
     Chunk(const Call& call, const HeadForm& form, const Blas& blas, KernelSet& kernels, std::int64_t rows);
     std::int64_t rows;
     std::size_t kernel;
-    Product logits;
-    std::optional<Product> dx, dw;
+    struct Part {
+      HeadPart classes;
+      std::unique_ptr<Product> logits, dx, dw;  // null: not asked for
+    };
+    std::vector<Part> parts;
   };
 
   const HeadForm form_;

@@ -72,7 +72,7 @@ HeadForm head_form(const Call& call) {
   return form;
 }
 
-HeadProducts head_products(const Call& call, std::int64_t rows) {
+HeadProducts head_products(const Call& call, std::int64_t rows, std::int64_t classes) {
   const HeadForm form = head_form(call);
   const bool columns = form.columns;
   // Strides of w along classes and along its width.
@@ -81,7 +81,7 @@ HeadProducts head_products(const Call& call, std::int64_t rows) {
   products.logits = matrix_product({.dtype = form.dtype,
                                     .result_dtype = form.dtype,
                                     .m = rows,
-                                    .n = form.classes,
+                                    .n = classes,
                                     .k = form.width,
                                     .lhs_row = form.width,
                                     .lhs_depth = 1,
@@ -92,7 +92,7 @@ HeadProducts head_products(const Call& call, std::int64_t rows) {
                                 .result_dtype = form.wide,
                                 .m = rows,
                                 .n = form.width,
-                                .k = form.classes,
+                                .k = classes,
                                 .lhs_row = form.leading,
                                 .lhs_depth = 1,
                                 .rhs_depth = by_class,
@@ -103,7 +103,7 @@ HeadProducts head_products(const Call& call, std::int64_t rows) {
     products.dw = matrix_product({.dtype = form.dtype,
                                   .result_dtype = form.wide,
                                   .m = form.width,
-                                  .n = form.classes,
+                                  .n = classes,
                                   .k = rows,
                                   .lhs_row = 1,
                                   .lhs_depth = form.width,
@@ -113,7 +113,7 @@ HeadProducts head_products(const Call& call, std::int64_t rows) {
   } else {
     products.dw = matrix_product({.dtype = form.dtype,
                                   .result_dtype = form.wide,
-                                  .m = form.classes,
+                                  .m = classes,
                                   .n = form.width,
                                   .k = rows,
                                   .lhs_row = 1,
@@ -125,6 +125,14 @@ HeadProducts head_products(const Call& call, std::int64_t rows) {
   for (ProductForm* product : {&products.logits, &products.dx, &products.dw})
     product->workspace_bytes = head_workspace;
   return products;
+}
+
+std::vector<HeadPart> head_parts(const HeadForm& form) {
+  const std::int64_t whole = form.classes / 8 * 8;
+  std::vector<HeadPart> parts;
+  if (whole > 0) parts.push_back({.first = 0, .count = whole});
+  if (whole < form.classes) parts.push_back({.first = whole, .count = form.classes - whole});
+  return parts;
 }
 
 KernelText write_head_rows(const Call& call, std::int64_t rows, std::string_view name) {

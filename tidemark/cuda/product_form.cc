@@ -52,14 +52,38 @@ ProductForm matrix_product(const MatrixProduct& product) {
   return form;
 }
 
-std::optional<ProductForm> product_form(const Call& call) {
-  if (call.op != &op::contract || !is_float(call.in[0].dtype)) return std::nullopt;
+namespace {
+
+// Batch, then free, then contracted dimensions; those of the right operand with the last two the other way.
+Dims packed_order(const ContractAttrs& attrs, const Type& type, int operand) {
+  const Dims& batch = operand == 0 ? attrs.lhs_batch : attrs.rhs_batch;
+  const Dims& contracted = operand == 0 ? attrs.lhs_contract : attrs.rhs_contract;
+  const Dims free = free_dims(type.rank(), batch, contracted);
+  Dims order = batch;
+  for (const Dims* part : {operand == 0 ? &free : &contracted, operand == 0 ? &contracted : &free}) {
+    for (const std::int64_t d : *part) order.push_back(d);
+  }
+  return order;
+}
+
+// The strides, by dimension, of an operand that lies dense in the order.
+Strides packed_strides(const Shape& shape, const Dims& order) {
+  Strides strides(shape);
+  std::int64_t step = 1;
+  for (int i = order.rank() - 1; i >= 0; --i) {
+    const int d = static_cast<int>(order[i]);
+    strides[d] = step;
+    step *= shape[d];
+  }
+  return strides;
+}
+
+// With these strides of the operands; none where they are not those of matrices.
+std::optional<ProductForm> form_with(const Call& call, const Strides& lhs, const Strides& rhs) {
   const DType dtype = call.in[0].dtype;
-  const ContractLayout layout =
-      contract_layout(call.attrs_as<ContractAttrs>(), dtype, call.in[0].shape, operand_strides(call, 0),
-                      call.in[1].shape, operand_strides(call, 1), call.in.size() == 3);
+  const ContractLayout layout = contract_layout(call.attrs_as<ContractAttrs>(), dtype, call.in[0].shape, lhs,
+                                                call.in[1].shape, rhs, call.in.size() == 3);
   const gemm::Sizes& sizes = layout.sizes;
-  if (sizes.m == 0 || sizes.n == 0 || sizes.k == 0 || sizes.batch == 0) return std::nullopt;
   for (const gemm::Axes* axes : {&layout.m, &layout.n, &layout.k_lhs, &layout.k_rhs}) {
     if (axes->size.rank() > 1) return std::nullopt;
   }
@@ -92,7 +116,37 @@ std::optional<ProductForm> product_form(const Call& call) {
   if (count(form.m) * count(form.n) * count(form.k) * count(form.batch) > small_product) {
     form.workspace_bytes = std::min(most_workspace, align_up(form.m * form.n * form.batch * 16, 256));
   }
+  form.scratch_bytes = form.workspace_bytes;
   return form;
+}
+
+}  // namespace
+
+std::optional<ProductForm> product_form(const Call& call) {
+  if (call.op != &op::contract || !is_float(call.in[0].dtype)) return std::nullopt;
+  if (call.in[0].count() == 0 || call.in[1].count() == 0) return std::nullopt;
+  const auto attrs = call.attrs_as<ContractAttrs>();
+  for (int packed = 0; packed < 4; ++packed) {  // in bits: which operands are
+    Strides strides[2];
+    std::vector<ProductForm::Packed> list;
+    for (int operand = 0; operand < 2; ++operand) {
+      const auto o = static_cast<std::size_t>(operand);
+      strides[o] = operand_strides(call, operand);
+      if (((packed >> operand) & 1) == 0) continue;
+      const Dims order = packed_order(attrs, call.in[o], operand);
+      strides[o] = packed_strides(call.in[o].shape, order);
+      list.push_back({.operand = operand, .order = order});
+    }
+    std::optional<ProductForm> form = form_with(call, strides[0], strides[1]);
+    if (!form) continue;
+    for (ProductForm::Packed& copy : list) {
+      copy.offset = form->scratch_bytes;
+      form->scratch_bytes += align_up(call.in[static_cast<std::size_t>(copy.operand)].bytes(), 256);
+    }
+    form->packed = std::move(list);
+    return form;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tidemark::cuda

@@ -28,10 +28,19 @@ struct ProductForm {
   };
   std::vector<Offsets> parts;        // products of this form, at these offsets
   std::int64_t workspace_bytes = 0;  // that may be used
+  // Operands whose dimensions do not merge into matrices: copied beforehand, dense with their dimensions in
+  // this order, to scratch behind the workspace.
+  struct Packed {
+    int operand = 0;
+    Dims order;
+    std::int64_t offset = 0;  // bytes, in the scratch
+  };
+  std::vector<Packed> packed;
+  std::int64_t scratch_bytes = 0;
 };
 
-// One product of matrices: result (m, n), row-major with rows so far apart, = lhs (m, k) × rhs (k, n). Of each
-// operand one stride is 1.
+// One product of matrices: result (m, n), row-major with rows so far apart, = lhs (m, k) × rhs (k, n). Of
+// each operand one stride is 1.
 struct MatrixProduct {
   DType dtype = DType::f32, result_dtype = DType::f32;
   std::int64_t m = 0, n = 0, k = 0;
@@ -40,7 +49,7 @@ struct MatrixProduct {
 };
 ProductForm matrix_product(const MatrixProduct& product);
 
-// None: the strides are not those of matrices, or the dtype is one that the library does not multiply here.
+// None: nothing is multiplied, or the dtype is one that the library does not multiply here.
 std::optional<ProductForm> product_form(const Call& call);
 
 }  // namespace tidemark::cuda

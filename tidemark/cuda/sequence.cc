@@ -5,6 +5,7 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/cuda/command_source.h"
+#include "tidemark/cuda/pack_source.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/ir/failure.h"
 #include "tidemark/kernel/copy.h"
@@ -135,8 +136,7 @@ void Sequence::add(const Command& command) {
   add_places();
   switch (route_of(call)) {
     case Route::library:
-      item.code = ProductCall{.product = std::make_unique<Product>(parts_.blas, *product_form(call)),
-                              .added = call.in.size() == 3};
+      item.code = product_call(call);
       break;
     case Route::head:
       if (must_look_first(command)) {
@@ -221,6 +221,17 @@ Sequence::HostCall Sequence::host_call(const Command& command) {
   return host;
 }
 
+Sequence::ProductCall Sequence::product_call(const Call& call) {
+  const ProductForm form = *product_form(call);
+  ProductCall made{.product = std::make_unique<Product>(parts_.blas, form), .added = call.in.size() == 3};
+  for (const ProductForm::Packed& packed : form.packed) {
+    made.packs.push_back({.kernel = parts_.kernels.add(write_pack(call, packed)),
+                          .operand = static_cast<std::size_t>(packed.operand),
+                          .offset = packed.offset});
+  }
+  return made;
+}
+
 void Sequence::add_control(Item& item, const Command& command) {
   const Call& call = command.steps[0].call;
   const CpuKernel& kernel = cpu_kernel_of(call);
@@ -284,9 +295,7 @@ void Sequence::put(std::size_t first, std::size_t last) {
     if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
       parts_.kernels.put(kernel->kernel, item.at.data(), parts_.stream);
     } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
-      const std::size_t out = product->added ? 3 : 2;
-      const CUdeviceptr sum = product->added ? item.at[2] : 0;
-      product->product->put(parts_.stream.get(), item.at[0], item.at[1], sum, item.at[out], item.at.back());
+      put_product(item, *product);
     } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
       head->head->put(parts_.stream, item.at, item.at[item.at.size() - 2], item.at.back());
     } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
@@ -297,6 +306,19 @@ void Sequence::put(std::size_t first, std::size_t last) {
       put_control(item);
     }
   }
+}
+
+void Sequence::put_product(const Item& item, const ProductCall& call) const {
+  const CUdeviceptr scratch = item.at.back();
+  CUdeviceptr operands[] = {item.at[0], item.at[1]};
+  for (const ProductCall::Pack& pack : call.packs) {
+    const CUdeviceptr to = scratch + static_cast<CUdeviceptr>(pack.offset);
+    const CUdeviceptr pointers[] = {operands[pack.operand], to, 0, 0};
+    parts_.kernels.put(pack.kernel, pointers, parts_.stream);
+    operands[pack.operand] = to;
+  }
+  call.product->put(parts_.stream.get(), operands[0], operands[1], call.added ? item.at[2] : 0,
+                    item.at[call.added ? 3 : 2], scratch);
 }
 
 void Sequence::put_host(Item& item, HostCall& host) {

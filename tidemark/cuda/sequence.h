@@ -86,8 +86,13 @@ class Sequence {
     std::size_t kernel = 0;
   };
   struct ProductCall {
+    struct Pack {
+      std::size_t kernel = 0, operand = 0;
+      std::int64_t offset = 0;  // in the scratch
+    };
     std::unique_ptr<Product> product;
     bool added = false;
+    std::vector<Pack> packs = {};
   };
   struct HeadCall {
     std::unique_ptr<Head> head;
@@ -121,7 +126,7 @@ class Sequence {
   };
   struct Item {
     std::variant<std::monostate, KernelCall, ProductCall, HeadCall, CopyCall, HostCall, ControlCall> code;
-    // Of a kernel: its GroupPointers; else operands, results, scratch. A call that can fail has its flag last.
+    // Of a kernel: its GroupPointers; else operands, results, scratch. What can fail has its flag last.
     std::vector<CUdeviceptr> at = {};
     SourceLine where = {};
     bool needs_host = false;
@@ -137,8 +142,10 @@ class Sequence {
   void add_kernel(Item& item, const Command& command);
   HostCall host_call(const Command& command);
   void add_flag(Item& item, const Command& command, std::size_t first_out);
+  ProductCall product_call(const Call& call);
   void add_control(Item& item, const Command& command);
   void put_host(Item& item, HostCall& host);
+  void put_product(const Item& item, const ProductCall& call) const;
   void put_control(Item& item);
   void run_region(std::byte* const* inputs, std::byte* const* outputs);
 

@@ -23,7 +23,7 @@ std::int64_t scratch(const Call& call) {
     case Route::call:
       return call_scratch(call);
     case Route::library:
-      return product_form(call)->workspace_bytes;
+      return product_form(call)->scratch_bytes;
     case Route::head:
       return head_form(call).scratch_bytes();
     case Route::control: {

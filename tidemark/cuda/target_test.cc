@@ -157,11 +157,15 @@ TEST(CudaTarget, ProductsAreThoseOfColumnMajorMatrices) {
   EXPECT_EQ(parts.parts[1].rhs, 7 * 3);
   EXPECT_EQ(parts.parts[1].out, 4 * 5 * 3);
   EXPECT_EQ(parts.left.batch_stride, 2 * 7 * 3);
-  // Whole numbers and dimensions that do not merge are not the library's.
+  // Whole numbers are not the library's; dimensions that do not merge are brought together first.
   const Graph whole = product({5, 7}, {7, 3}, {{}, {}, {1}, {0}}, DType::i32);
   EXPECT_FALSE(product_form(NodeCall(whole, whole.nodes().back())));
   const Graph apart = product({2, 5, 7}, {2, 3, 7}, {{}, {}, {0, 2}, {0, 2}});
-  EXPECT_FALSE(product_form(NodeCall(apart, apart.nodes().back())));
+  const ProductForm packed = *product_form(NodeCall(apart, apart.nodes().back()));
+  ASSERT_EQ(packed.packed.size(), 2u);  // the contracted dimensions of neither are neighbours
+  EXPECT_EQ(packed.packed[0].order, (Dims{1, 0, 2}));
+  EXPECT_EQ(packed.packed[1].order, (Dims{0, 2, 1}));
+  EXPECT_EQ(packed.scratch_bytes, align_up(2 * 5 * 7 * 4, 256) + align_up(2 * 3 * 7 * 4, 256));
 }
 
 }  // namespace

@@ -3,21 +3,30 @@
 // second reading finds it in the cache.
 #pragma once
 #include "tidemark/cuda/device/teams.h"
+#ifdef __CUDACC_RTC__
+#include "tidemark/cuda/device/warp.h"
+#endif
 
 namespace tidemark::cuda {
+
+// Powers of two are what the GPU computes fast; f64 takes the exact function.
+inline float exp_of(float x) { return fast_exp2(x * 1.44269504088896341f); }
+inline double exp_of(double x) { return std::exp(x); }
 
 // Σ e^(x - top), with the largest x.
 template <class W>
 struct ExpTotal {
   W top = -std::numeric_limits<W>::infinity(), sum = 0;
 
-  void add(W x) {
-    if (x > top) {
-      sum = sum * std::exp(top - x) + 1;
-      top = x;
-    } else {
-      sum += std::exp(x - top);
+  template <int n>
+  void add(const W (&x)[n]) {
+    W highest = x[0];
+    for (int e = 1; e < n; ++e) highest = x[e] > highest ? x[e] : highest;
+    if (highest > top) {
+      sum *= exp_of(top - highest);
+      top = highest;
     }
+    for (int e = 0; e < n; ++e) sum += exp_of(x[e] - top);
   }
   ExpTotal exchanged(int distance) const {
     return {static_cast<W>(__shfl_xor_sync(0xffffffffu, top, distance)),
@@ -28,7 +37,7 @@ template <class W>
 ExpTotal<W> both(const ExpTotal<W>& a, const ExpTotal<W>& b) {
   const W top = a.top > b.top ? a.top : b.top;
   if (!(top > -std::numeric_limits<W>::infinity())) return {top, a.sum + b.sum};
-  return {top, a.sum * std::exp(a.top - top) + b.sum * std::exp(b.top - top)};
+  return {top, a.sum * exp_of(a.top - top) + b.sum * exp_of(b.top - top)};
 }
 
 // H has the number of classes, the distance of rows, both in elements, and the dtypes. Rows begin at
@@ -52,17 +61,21 @@ void head_rows(const typename H::Pointers& at) {
   for (int p = team.lane; p < packs; p += H::team) {
     T x[width];
     load(x, row + p * width, true);
-    for (int e = 0; e < width; ++e) total.add(static_cast<W>(widened(x[e])));
+    W wide[width];
+    for (int e = 0; e < width; ++e) wide[e] = static_cast<W>(widened(x[e]));
+    total.add(wide);
   }
-  for (int i = packs * width + team.lane; i < H::classes; i += H::team)
-    total.add(static_cast<W>(widened(row[i])));
+  for (int i = packs * width + team.lane; i < H::classes; i += H::team) {
+    const W wide[1] = {static_cast<W>(widened(row[i]))};
+    total.add(wide);
+  }
   total = team.fold(total, both<W>);  // also a barrier: `chosen` has been read by all
   const W logsumexp = total.top + std::log(total.sum);
   if (threadIdx.x == 0) static_cast<W*>(at.out[1])[number] = ignored || bad ? W(0) : logsumexp - chosen;
   if constexpr (H::gradient) {
     const W weight = ignored || bad ? W(0) : static_cast<const W*>(at.in[1])[number];
     const auto slope = [&](T x, int i) {
-      const W p = std::exp(static_cast<W>(widened(x)) - logsumexp);
+      const W p = exp_of(static_cast<W>(widened(x)) - logsumexp);
       return stored<T>(weight * (i == label ? p - W(1) : p));
     };
     for (int p = team.lane; p < packs; p += H::team) {
