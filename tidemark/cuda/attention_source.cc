@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t most_rows = std::int64_t{1} << 30;               // kernels number them with 32 bits
 constexpr std::int64_t most_grid_blocks = (std::int64_t{1} << 31) - 1;  // of a launch
+constexpr std::int64_t most_shared = 216 << 10;  // memory that the blocks on one processor share, on 9.0
 
 enum class Method { matrices, tiles, rows };
 
@@ -138,14 +139,12 @@ class AttentionWriter {
            std::int64_t shared_bytes, const TileSizes& tiles, int column_blocks = 1) {
     KernelLaunch launch{.kernel = fmt::format("{}{}", name_, suffix), .meets = true};
     std::string function(body);
-    int resident = 1;  // blocks of threads on a processor, which bounds their registers
     switch (method_) {
       case Method::matrices:
         launch.blocks = heads * blocks_of(rows, block) * column_blocks;
         launch.threads = MatrixSizes::threads;
         launch.shared_bytes = shared_bytes;
         function += "_mma";
-        resident = form_.width <= 128 ? 2 : 1;
         break;
       case Method::tiles:
         launch.blocks = heads * blocks_of(rows, tiles.rows());
@@ -160,6 +159,8 @@ class AttentionWriter {
         break;
     }
     if (launch.blocks == 0) return;
+    // Blocks of threads on a processor at a time, which bounds their registers.
+    const int resident = 2 * launch.shared_bytes <= most_shared ? 2 : 1;
     line("extern \"C\" __global__ void __launch_bounds__({}, {}) {}(const {}_form::Pointers at) {{",
          launch.threads, resident, launch.kernel, name_);
     line("  {}<{}_form>(at);\n}}\n", function, name_);

@@ -11,18 +11,16 @@ using namespace tidemark::testing;
 
 TEST(AttentionSourceSlow, CompilesForEveryArchitecture) {
   TM_NEEDS_COMPILER();
+  constexpr std::pair<DType, std::int64_t> heads[] = {
+      {DType::bf16, 5},  {DType::bf16, 64}, {DType::bf16, 80}, {DType::bf16, 128}, {DType::bf16, 256},
+      {DType::f16, 128}, {DType::f32, 64},  {DType::f32, 256}, {DType::f64, 64},   {DType::bf16, 300}};
   for (const Architecture& architecture : architectures) {
-    for (const DType dtype : {DType::bf16, DType::f16, DType::f32, DType::f64}) {
-      for (const std::int64_t width : {5, 64, 80, 128, 256, 300}) {
-        for (const bool causal : {false, true}) {
-          AttentionProblem problem{.dtype = dtype, .heads = 2, .queries = 20, .keys = 24, .width = width};
-          problem.attrs.causal = causal;
-          expect_compiles(attention_text(problem), architecture);
-          problem.attrs.dropout = 0.1;
-          problem.mask = Shape{20, 24};
-          expect_compiles(attention_text(problem), architecture);
-        }
-      }
+    for (const auto& [dtype, width] : heads) {
+      AttentionProblem problem{.dtype = dtype, .heads = 2, .queries = 20, .keys = 24, .width = width};
+      expect_compiles(attention_text(problem), architecture);
+      problem.attrs = {.causal = true, .dropout = 0.1};
+      problem.mask = Shape{20, 24};
+      expect_compiles(attention_text(problem), architecture);
     }
   }
 }

@@ -32,6 +32,14 @@ int first_seeing(int j) {
   return first < 0 ? 0 : first;
 }
 
+// How many keys the queries [first, first + count) see, those that there are.
+template <class F, int count>
+int seen_by_rows(int first) {
+  if constexpr (!F::causal) return F::keys;
+  if (first >= F::queries) return 0;
+  return visible<F>(first + count < F::queries ? first + count - 1 : F::queries - 1);
+}
+
 // One query head of a batch, and what its queries may see.
 template <class F>
 struct Head {

@@ -12,6 +12,9 @@ struct ForwardBlocks {
   static constexpr int tiles = sizes.tiles(), queries = sizes.queries(), keys = sizes.keys();
   static constexpr int count = (F::queries + queries - 1) / queries;  // of a head
   static constexpr int k_offset = sizes.k_offset(), v_offset = sizes.v_offset();
+  // Does a warp pass over keys that none of its queries sees? As far as registers suffice for the branches.
+  static constexpr bool skips_scores = F::causal && padded_width<F> <= 64;
+  static constexpr bool skips = skips_scores || (F::causal && F::mask < 0 && F::key < 0);
 };
 
 // The warp's queries: what their sums are relative to, and the sums so far. Maxima are those of scores before
@@ -150,11 +153,11 @@ void attention_mma(const typename F::Pointers& at) {
   const Keeper<F> keeper(at);
   const SharedPlace q = place_of(block_memory()), k = q + Blocks::k_offset, v = q + Blocks::v_offset;
   const auto keys = k_rows<F>(at, head.kv()), values = v_rows<F>(at, head.kv());
-  const int last = i + Blocks::queries < F::queries ? i + Blocks::queries - 1 : F::queries - 1;
-  const int end = visible<F>(last);
-  const int whole = opaque(F::mask >= 0 ? 0 : visible<F>(i) / Blocks::keys * Blocks::keys);
+  const int end = seen_by_rows<F, Blocks::queries>(i);
   const SharedPlace mine = q + warp_number() * 16 * Blocks::tiles * row_bytes<F>;
   QueryRows<F> rows(i + warp_number() * 16 * Blocks::tiles);
+  const int seen = seen_by_rows<F, 16 * Blocks::tiles>(rows.first);
+  const int whole = opaque(F::mask >= 0 ? 0 : visible<F>(rows.first) / Blocks::keys * Blocks::keys);
 
   load_rows<F, Blocks::queries, F::queries>(q, q_rows<F>(at, number), i);
   if (end > 0) load_rows<F, Blocks::keys, F::keys>(k, keys, 0);
@@ -164,10 +167,11 @@ void attention_mma(const typename F::Pointers& at) {
     __syncthreads();
     load_rows<F, Blocks::keys, F::keys>(v, values, j);
     float s[Blocks::tiles][Blocks::keys / 8][4];
-    make_scores<F, Blocks::tiles, Blocks::keys>(s, mine, k);
+    if (!Blocks::skips_scores || j < seen) make_scores<F, Blocks::tiles, Blocks::keys>(s, mine, k);
     wait_for_copies();
     __syncthreads();
     if (j + Blocks::keys < end) load_rows<F, Blocks::keys, F::keys>(k, keys, j + Blocks::keys);
+    if (Blocks::skips && j >= seen) continue;
     unsigned terms[Blocks::tiles][Blocks::keys / 16][4];
     if (j < whole) {
       rows.template take_in<true>(s, terms, head, keeper, j);

@@ -118,22 +118,24 @@ void attention_grad_of_key_mma(const typename F::Pointers& at) {
       load_queries<F>(k + Blocks::buffers + (step + 1) % 2 * Blocks::buffer_bytes, at,
                       Head<F>(at, kv * F::group + h), next);
     }
+    const int here = i;
+    i = next;
+    if (F::causal && seen_by_rows<F, Blocks::queries>(here) <= j + row) continue;
     float s[tiles][Blocks::queries / 8][4], dp[tiles][Blocks::queries / 8][4];
     make_scores<F, tiles, Blocks::queries>(s, k_mine, q);
     make_scores<F, tiles, Blocks::queries>(dp, v_mine, g);
-    const bool whole =
-        F::mask < 0 && i + Blocks::queries <= F::queries && (!F::causal || visible<F>(i) >= j + Blocks::keys);
+    const bool whole = F::mask < 0 && here + Blocks::queries <= F::queries &&
+                       (!F::causal || visible<F>(here) >= j + row + 16 * tiles);
     if (whole) {
-      slopes_by_key<F, true>(s, dp, q, head, keeper, i, j + row);
+      slopes_by_key<F, true>(s, dp, q, head, keeper, here, j + row);
     } else {
-      slopes_by_key<F, false>(s, dp, q, head, keeper, i, j + row);
+      slopes_by_key<F, false>(s, dp, q, head, keeper, here, j + row);
     }
     unsigned shares[tiles][Blocks::queries / 16][4], slopes[tiles][Blocks::queries / 16][4];
     round_scores<F, tiles, Blocks::queries>(shares, s);
     round_scores<F, tiles, Blocks::queries>(slopes, dp);
     add_product<F, tiles, Blocks::queries, width>(dv, shares, g + first_column * 2);
     add_product<F, tiles, Blocks::queries, width>(dk, slopes, q + first_column * 2);
-    i = next;
   }
   wait_for_copies();
   __syncthreads();
@@ -217,10 +219,11 @@ void attention_grad_of_query_mma(const typename F::Pointers& at) {
   const SharedPlace q = place_of(block_memory()), g = q + Blocks::g_offset;
   const int row = warp_number() * 16 * tiles;
   const SharedPlace q_mine = q + row * row_bytes<F>, g_mine = g + row * row_bytes<F>;
-  const int last = i + Blocks::queries < F::queries ? i + Blocks::queries - 1 : F::queries - 1;
-  const int end = opaque(visible<F>(last));
-  const int whole = opaque(
-      F::mask >= 0 || i + Blocks::queries > F::queries ? 0 : visible<F>(i) / Blocks::keys * Blocks::keys);
+  const int end = opaque(seen_by_rows<F, Blocks::queries>(i));
+  const int seen = seen_by_rows<F, 16 * tiles>(i + row);
+  const int whole = opaque(F::mask >= 0 || i + Blocks::queries > F::queries
+                               ? 0
+                               : visible<F>(i + row) / Blocks::keys * Blocks::keys);
   load_rows<F, Blocks::queries, F::queries>(q, q_rows<F>(at, number), i);
   load_rows<F, Blocks::queries, F::queries>(g, g_rows<F>(at, number), i);
   if (end > 0) load_keys<F>(q + Blocks::buffers, at, head.kv(), 0);
@@ -238,6 +241,7 @@ void attention_grad_of_query_mma(const typename F::Pointers& at) {
     if (j + Blocks::keys < end) {
       load_keys<F>(q + Blocks::buffers + buffer * Blocks::buffer_bytes, at, head.kv(), j + Blocks::keys);
     }
+    if (F::causal && j >= seen) continue;
     float s[tiles][Blocks::keys / 8][4], dp[tiles][Blocks::keys / 8][4];
     make_scores<F, tiles, Blocks::keys>(s, q_mine, k);
     make_scores<F, tiles, Blocks::keys>(dp, g_mine, k + Blocks::v_offset);

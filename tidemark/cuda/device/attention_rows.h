@@ -18,6 +18,7 @@ typename F::Compute dot(const HeadRows<typename F::Element>& x, int i, const Hea
                         int j) {
   using W = typename F::Compute;
   W sum = 0;
+#pragma unroll 4
   for (int c = 0; c < F::width; ++c)
     sum = std::fma(static_cast<W>(x.at(i, c)), static_cast<W>(y.at(j, c)), sum);
   return sum;
@@ -28,9 +29,11 @@ template <class F>
 void add_rows(typename F::Compute (&sum)[columns_per_thread], const typename F::Compute* scores, int count,
               const HeadRows<typename F::Element>& x, int row, int first) {
   using W = typename F::Compute;
+#pragma unroll
   for (int n = 0; n < columns_per_thread; ++n) {
     const int c = first + n * row_threads + static_cast<int>(threadIdx.x);
-    if (c >= F::width) break;
+    if (c >= F::width) continue;
+#pragma unroll 4
     for (int r = 0; r < count; ++r) sum[n] = std::fma(scores[r], static_cast<W>(x.at(row + r, c)), sum[n]);
   }
 }
