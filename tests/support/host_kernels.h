@@ -63,10 +63,11 @@ inline HostKernels::HostKernels(std::vector<cuda::KernelText> kernels, std::stri
   folder.write("kernels.cc", source);
   // Hidden: else variables of inline functions and templates, which is what shared memory becomes, are one
   // with those of the same name in all libraries of the process.
-  const CommandRun compiled = run_command(fmt::format(
-      "'{}' -std=c++20 {} -ffp-contract=off -fPIC -shared -fvisibility=hidden -w -I'{}' -o '{}' '{}'",
-      TIDEMARK_HOST_COMPILER, optimisation, TIDEMARK_SOURCE_DIR, folder.path("kernels.so"),
-      folder.path("kernels.cc")));
+  const CommandRun compiled =
+      run_command(fmt::format("'{}' -std=c++20 {} -U_FORTIFY_SOURCE -ffp-contract=off -fPIC -shared "
+                              "-fvisibility=hidden -w -I'{}' -o '{}' '{}'",
+                              TIDEMARK_HOST_COMPILER, optimisation, TIDEMARK_SOURCE_DIR,
+                              folder.path("kernels.so"), folder.path("kernels.cc")));
   if (compiled.exit_code != 0)
     throw std::runtime_error(fmt::format("generated kernels do not compile for the host:\n{}", compiled.err));
   void* const library = ::dlopen(folder.path("kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
