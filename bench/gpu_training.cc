@@ -38,7 +38,7 @@ double now() {
 }
 
 // Inputs small enough that nothing overflows; whole numbers are labels, tokens and keys.
-std::vector<std::byte> data_of(const Type& type) {
+std::vector<std::byte> data_of(const Type& type, std::uint32_t labels) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(type.bytes()));
   std::uint32_t state = 12345;
   const auto draw = [&] { return state = state * 1664525u + 1013904223u; };
@@ -52,7 +52,7 @@ std::vector<std::byte> data_of(const Type& type) {
       const BFloat16 x(0.02f * (static_cast<float>(number) / 8388608.0f - 1));
       std::memcpy(&bytes[i], &x, 2);
     } else if (type.dtype == DType::i32) {
-      const std::int32_t x = static_cast<std::int32_t>(number % 8);
+      const std::int32_t x = static_cast<std::int32_t>(number % labels);
       std::memcpy(&bytes[i], &x, 4);
     }
   }
@@ -175,7 +175,7 @@ int run(const Options& options) {
   std::vector<Address> addresses;
   double begin = now();
   for (const Input& input : graph.inputs()) {
-    const std::vector<std::byte> data = data_of(graph.type(input.value));
+    const std::vector<std::byte> data = data_of(graph.type(input.value), options.masters ? 50257 : 8);
     inputs.push_back(std::make_unique<Arena>(*device, std::ssize(data)));
     addresses.push_back(inputs.back()->base());
     device->write(addresses.back(), data.data(), std::ssize(data));
