@@ -9,6 +9,8 @@
 #include "tidemark/cuda/devices.h"
 #include "tidemark/cuda/driver.h"
 
+#ifdef TIDEMARK_HAS_CUDA
+
 namespace tidemark::cuda {
 
 class Context {
@@ -127,3 +129,5 @@ class LoadedModule {
 };
 
 }  // namespace tidemark::cuda
+
+#endif
