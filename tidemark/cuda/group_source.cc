@@ -359,7 +359,8 @@ class GroupWriter {
         order.results, order.outer, order.inner, order.chunk_elements, order.outer_per_chunk,
         order.inner_chunks, order.chunks, std::min(order.outer, order.outer_per_chunk),
         std::min(order.inner, order.chunk_elements));
-    line("  static constexpr Index slabs = {}, slab_rows = {};", slabs_.count, slabs_.rows);
+    line("  static constexpr Index slab_rows = {}, parts = {};", slabs_.rows,
+         slabs_.count > 0 ? slabs_.count : order.chunks);
     JoinedDimensions kept, outer, inner;
     const Strides strides = dense_strides(shape_);
     for (int d = 0; d < shape_.rank(); ++d) {
@@ -388,13 +389,13 @@ class GroupWriter {
       const std::int64_t columns = width_ * packs_per_block;
       add_kernel(kernel, name_, "fold_columns", slabs_.count * ((order.results + columns - 1) / columns),
                  true);
-      return add_kernel(kernel, name_ + "_slabs", "fold_slabs", result_blocks);
+      return add_kernel(kernel, name_ + "_parts", "fold_parts", result_blocks);
     }
     const bool shares = order.may_share_chunks();
     const std::int64_t tasks = order.results * (shares ? order.chunks : 1);
     add_kernel(kernel, name_, "fold_tasks", (tasks + tasks_per_block - 1) / tasks_per_block, true);
     if (!shares) return;
-    add_kernel(kernel, name_ + "_chunks", "fold_chunks", result_blocks);
+    add_kernel(kernel, name_ + "_parts", "fold_parts", result_blocks);
   }
 
   std::span<const GroupStep> steps_;

@@ -84,17 +84,17 @@ void fold_tasks(const typename G::Pointers& at) {
   }
 }
 
-// What the tasks left in scratch, chunk after chunk.
+// What the tasks, or the slabs of large columns, left in scratch, one part after the other.
 template <class G>
-void fold_chunks(const typename G::Pointers& at) {
+void fold_parts(const typename G::Pointers& at) {
   using A = fold_total_t<typename G::Element>;
   using Index = typename G::Index;
   const Index result =
       static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) + static_cast<Index>(threadIdx.x);
   if (result >= G::results) return;
   A whole = fold_identity<A>(G::fold);
-  for (Index chunk = 0; chunk < G::chunks; ++chunk) {
-    whole = fold_two(G::fold, whole, static_cast<const A*>(at.scratch)[chunk * G::results + result]);
+  for (Index part = 0; part < G::parts; ++part) {
+    whole = fold_two(G::fold, whole, static_cast<const A*>(at.scratch)[part * G::results + result]);
   }
   static_cast<typename G::Element*>(at.out[G::result_number])[result] = finished<G>(whole);
 }
@@ -140,20 +140,6 @@ void fold_columns(const typename G::Pointers& at) {
       total = fold_two(G::fold, total, static_cast<A>(values[l * columns + c]));
     static_cast<A*>(at.scratch)[slab * G::results + first + c] = total;
   }
-}
-
-// What the slabs left in scratch, one after the other.
-template <class G>
-void fold_slabs(const typename G::Pointers& at) {
-  using A = fold_total_t<typename G::Element>;
-  using Index = typename G::Index;
-  const Index result =
-      static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) + static_cast<Index>(threadIdx.x);
-  if (result >= G::results) return;
-  A whole = fold_identity<A>(G::fold);
-  for (Index slab = 0; slab < G::slabs; ++slab)
-    whole = fold_two(G::fold, whole, static_cast<const A*>(at.scratch)[slab * G::results + result]);
-  static_cast<typename G::Element*>(at.out[G::result_number])[result] = finished<G>(whole);
 }
 
 }  // namespace tidemark::cuda
