@@ -58,6 +58,12 @@ TEST(CallValues, OrderedRowsAndPools) {
   expect_cpu_values(cases, order_nearness);
 }
 
+TEST(CallValues, Convolutions) {
+  CallCases cases = convolution_shapes(DType::f32);
+  for (const Op* op : convolution_ops) add_samples(cases, *op, few_dtypes);
+  expect_cpu_values(cases, convolution_nearness);
+}
+
 TEST(CallValues, ElementsMayLieBillionsOfBytesApart) {
   constexpr std::int64_t step = std::int64_t{3} << 29, count = 4;
   void* const memory = ::mmap(nullptr, static_cast<std::size_t>(step * count), PROT_READ | PROT_WRITE,

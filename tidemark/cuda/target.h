@@ -13,6 +13,7 @@ enum class Route : std::uint8_t {
   call,       // a kernel of its own (call_source.h)
   library,    // a product by cuBLASLt (blas.h)
   product,    // a product by a kernel of ours (product_source.h)
+  convolution,  // by cuDNN (dnn.h), or by a kernel of ours (call_source.h)
   head,       // the loss of a language model, in chunks (head.h)
   control,    // the host runs its regions
   host,       // on the CPU, with copies there and back

@@ -12,6 +12,7 @@
 #include "tidemark/engine/session.h"
 #include "tidemark/ops/control/loop.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/opt/channels_last.h"
 
 namespace tidemark {
 namespace {
@@ -49,6 +50,12 @@ Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip
       graph, [&](const Node& node) { return !target.runs(*node.op) && node.op->expand; },
       ExpandRegions::inside);
   require_kernels(runnable, target);
+  // What it recognises is what is left of a graph: after a first optimisation. The next one removes what it
+  // leaves behind.
+  if (target.channels_last) {
+    const OptOptions options = optimisations(skip_optimisations);
+    runnable = channels_last(optimize(std::move(runnable), options), options.ops);
+  }
   if (!has_regions(runnable)) return runnable;
   // What the reverse of a step need not read, it should not: optimised before it is decided what is kept.
   return take_out_sums(optimize(runnable, optimisations(skip_optimisations)));

@@ -57,6 +57,7 @@ struct Target {
   std::string_view name;
   std::int64_t alignment = buffer_alignment;           // of every buffer, in bytes; a power of two
   const ExecutionFacts* (*find)(const Op&) = nullptr;  // nullptr: the op cannot run there
+  bool channels_last = false;  // images are computed fastest in the order N, spatial, C (opt/channels_last.h)
 
   bool runs(const Op& op) const { return find(op) != nullptr; }
   const ExecutionFacts& facts(const Op& op) const;  // of an op that is not found: none
