@@ -11,7 +11,7 @@ namespace {
 
 // What algorithms of cuDNN use to cut long sums into parts, or to bring operands into the order that they
 // like. More is rarely faster, and is memory that the plan has for nothing else meanwhile.
-constexpr std::int64_t most_workspace = std::int64_t{128} << 20;
+constexpr std::int64_t most_conv_workspace = std::int64_t{128} << 20;
 
 ConvTensor tensor_of(const Shape& shape, bool channels_last) {
   const Strides dense = dense_strides(shape);
@@ -75,7 +75,8 @@ std::optional<ConvForm> conv_form(const Call& call) {
     form.low[i] = attrs.low[d], form.high[i] = attrs.high[d];
   }
   const std::int64_t bytes = (form.x.count() + form.w.count() + form.y.count()) * size_of(form.dtype);
-  if (form.dtype != DType::f64) form.workspace_bytes = std::min(most_workspace, align_up(4 * bytes, 256));
+  if (form.dtype != DType::f64)
+    form.workspace_bytes = std::min(most_conv_workspace, align_up(4 * bytes, 256));
   return form;
 }
 

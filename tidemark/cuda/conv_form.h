@@ -24,7 +24,7 @@ struct ConvForm {
   bool channels_last = false;
   std::int64_t groups = 1;
   int spatial = 1;  // dimensions, at the end of the three
-  ConvTensor x, w, y;
+  ConvTensor x = {}, w = {}, y = {};
   std::array<std::int64_t, 3> stride{1, 1, 1}, low{}, high{}, dilation{1, 1, 1};
   std::int64_t workspace_bytes = 0;  // that a library's algorithm may use
 

@@ -32,7 +32,7 @@ Result<DnnFunctions, std::string> open_dnn() {
   return functions;
 }
 
-cudnnDataType_t data_type(DType dtype) {
+cudnnDataType_t dnn_type(DType dtype) {
   switch (dtype) {
     case DType::bf16:
       return CUDNN_DATA_BFLOAT16;
@@ -46,14 +46,14 @@ cudnnDataType_t data_type(DType dtype) {
 // The library wants two spatial dimensions at least.
 int first_spatial(const ConvForm& form) { return form.spatial == 3 ? 0 : 1; }
 
-DnnDescription tensor(const DnnFunctions& f, const ConvForm& form, const ConvTensor& of, std::int64_t id,
-                      std::int64_t alignment) {
+DnnDescription described_tensor(const DnnFunctions& f, const ConvForm& form, const ConvTensor& of,
+                                std::int64_t id, std::int64_t alignment) {
   std::vector<std::int64_t> sizes = {of.size[0], of.size[1]}, strides = {of.stride[0], of.stride[1]};
   for (int d = first_spatial(form); d < 3; ++d) {
     sizes.push_back(of.size[static_cast<std::size_t>(d + 2)]);
     strides.push_back(of.stride[static_cast<std::size_t>(d + 2)]);
   }
-  const cudnnDataType_t type = data_type(form.dtype);
+  const cudnnDataType_t type = dnn_type(form.dtype);
   DnnDescription made(f, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type)
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, std::ssize(sizes), sizes.data())
@@ -64,7 +64,7 @@ DnnDescription tensor(const DnnFunctions& f, const ConvForm& form, const ConvTen
   return made;
 }
 
-DnnDescription windows(const DnnFunctions& f, const ConvForm& form) {
+DnnDescription described_windows(const DnnFunctions& f, const ConvForm& form) {
   const auto first = static_cast<std::size_t>(first_spatial(form));
   const auto count = static_cast<std::int64_t>(3 - first);
   const cudnnDataType_t type = CUDNN_DATA_FLOAT;
@@ -195,10 +195,6 @@ DnnDescription& DnnDescription::finalize() {
   return *this;
 }
 
-struct Dnn::Engine {
-  DnnDescription plan;
-};
-
 std::unique_ptr<Dnn> Dnn::open(const Stream& stream) {
   const Result<DnnFunctions, std::string>& opened = dnn_functions();
   if (!opened) return nullptr;
@@ -226,9 +222,10 @@ std::unique_ptr<Dnn::Engine> Dnn::choose(const ConvForm& form, std::int64_t alig
   if (form.dtype == DType::f64 || form.x.count() == 0 || form.w.count() == 0 || form.y.count() == 0)
     return nullptr;
   const DnnFunctions& f = functions_;
-  const DnnDescription x = tensor(f, form, form.x, x_id, alignment),
-                       w = tensor(f, form, form.w, w_id, alignment),
-                       y = tensor(f, form, form.y, y_id, alignment), windows_of = windows(f, form);
+  const DnnDescription x = described_tensor(f, form, form.x, x_id, alignment),
+                       w = described_tensor(f, form, form.w, w_id, alignment),
+                       y = described_tensor(f, form, form.y, y_id, alignment),
+                       windows_of = described_windows(f, form);
   const PartNames names = names_of(form.part);
   const float one = 1, zero = 0;
   DnnDescription operation(f, names.operation);
@@ -277,8 +274,9 @@ void Dnn::put(const Engine& engine, CUdeviceptr x, CUdeviceptr w, CUdeviceptr y,
   const cudnnStatus_t status =
       places.good() ? functions_.execute(handle_, engine.plan.get(), places.get()) : CUDNN_STATUS_BAD_PARAM;
   if (status == CUDNN_STATUS_SUCCESS) return;
-  throw DeviceError(ErrorCode::device_failure, {.what = fmt::format("cuDNN failed when a convolution was begun: {}",
-                                                                    functions_.status_text(status))});
+  throw DeviceError(
+      ErrorCode::device_failure,
+      {.what = fmt::format("cuDNN failed when a convolution was begun: {}", functions_.status_text(status))});
 }
 
 }  // namespace tidemark::cuda

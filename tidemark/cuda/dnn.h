@@ -17,16 +17,16 @@
 #include <cudnn_graph.h>
 
 // Name here, symbol of the library.
-#define TM_DNN_FUNCTIONS(F)                      \
-  F(create, cudnnCreate)                         \
-  F(destroy, cudnnDestroy)                       \
-  F(set_stream, cudnnSetStream)                  \
-  F(status_text, cudnnGetErrorString)            \
-  F(make, cudnnBackendCreateDescriptor)          \
-  F(drop, cudnnBackendDestroyDescriptor)         \
-  F(finalize, cudnnBackendFinalize)              \
-  F(set, cudnnBackendSetAttribute)               \
-  F(get, cudnnBackendGetAttribute)               \
+#define TM_DNN_FUNCTIONS(F)              \
+  F(create, cudnnCreate)                 \
+  F(destroy, cudnnDestroy)               \
+  F(set_stream, cudnnSetStream)          \
+  F(status_text, cudnnGetErrorString)    \
+  F(make, cudnnBackendCreateDescriptor)  \
+  F(drop, cudnnBackendDestroyDescriptor) \
+  F(finalize, cudnnBackendFinalize)      \
+  F(set, cudnnBackendSetAttribute)       \
+  F(get, cudnnBackendGetAttribute)       \
   F(execute, cudnnBackendExecute)
 
 namespace tidemark::cuda {
@@ -56,8 +56,8 @@ class DnnDescription {
   // Whether all that was asked of it went well.
   bool good() const { return made_ && status_ == CUDNN_STATUS_SUCCESS; }
 
-  DnnDescription& set(cudnnBackendAttributeName_t which, cudnnBackendAttributeType_t type,
-                      std::int64_t count, const void* values);
+  DnnDescription& set(cudnnBackendAttributeName_t which, cudnnBackendAttributeType_t type, std::int64_t count,
+                      const void* values);
   DnnDescription& set_one(cudnnBackendAttributeName_t which, std::int64_t value) {
     return set(which, CUDNN_TYPE_INT64, 1, &value);
   }
@@ -87,8 +87,11 @@ class Dnn {
   Dnn(const Dnn&) = delete;
   Dnn& operator=(const Dnn&) = delete;
 
-  // An engine for convolutions of this form, at addresses that are multiples of so many bytes. Null: none fits.
-  struct Engine;
+  // An engine for convolutions of this form, at addresses that are multiples of so many bytes. Null: none
+  // fits.
+  struct Engine {
+    DnnDescription plan;
+  };
   const Engine* engine(const ConvForm& form, std::int64_t alignment);
   void put(const Engine& engine, CUdeviceptr x, CUdeviceptr w, CUdeviceptr y, CUdeviceptr workspace) const;
 

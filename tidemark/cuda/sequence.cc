@@ -18,7 +18,7 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr std::int64_t wide_alignment = 16;  // bytes; of the widest loads
+constexpr std::int64_t conv_alignment = 16;  // bytes; of the widest loads
 
 std::byte* far_pointer(CUdeviceptr at) { return reinterpret_cast<std::byte*>(at); }
 CUdeviceptr far_address(const std::byte* at) { return reinterpret_cast<CUdeviceptr>(at); }
@@ -151,8 +151,13 @@ void Sequence::add(const Command& command) {
     fail(ErrorCode::no_kernel, {.what = "codes of values are not computed on CUDA", .where = command.where});
   }
   const Call& call = command.steps[0].call;
-  if (!command.is_group && route_of(call) == Route::convolution && add_convolution(item, call))
-    return add_places();
+  if (!command.is_group && route_of(call) == Route::convolution && add_convolution(item, call)) {
+    add_places();
+    // The library may keep notes of its own on the GPU: convolutions follow each other.
+    item.touched.push_back({.place = item.at.size(), .bytes = 1, .writes = true});
+    item.at.push_back(reinterpret_cast<CUdeviceptr>(&parts_));
+    return;
+  }
   if (has_kernel(command) && !must_look_first(command)) return add_kernel(item, command);
   add_places();
   switch (route_of(call)) {
@@ -270,7 +275,7 @@ bool Sequence::add_convolution(Item& item, const Call& call) {
   parts_.asked_for_dnn = true;
   if (!parts_.dnn) return false;
   const ConvForm form = *conv_form(call);
-  const Dnn::Engine* const engine = parts_.dnn->engine(form, wide_alignment);
+  const Dnn::Engine* const engine = parts_.dnn->engine(form, conv_alignment);
   if (!engine) return false;
   ConvCall made{.engine = engine, .form = form, .x = 0, .w = 1, .y = 2};
   if (form.part == ConvPart::input_grad) std::swap(made.x, made.y);
@@ -282,7 +287,7 @@ bool Sequence::add_convolution(Item& item, const Call& call) {
 void Sequence::put_convolution(const Item& item, const ConvCall& call) const {
   const CUdeviceptr x = item.at[call.x], w = item.at[call.w], y = item.at[call.y];
   const Dnn::Engine* engine = call.engine;
-  if ((x | w | y) % wide_alignment != 0) {
+  if ((x | w | y) % conv_alignment != 0) {
     engine = parts_.dnn->engine(call.form, size_of(call.form.dtype));
     if (!engine) {
       fail(ErrorCode::no_kernel, {.what = "a convolution of operands at such addresses has no kernel on CUDA",
@@ -291,7 +296,7 @@ void Sequence::put_convolution(const Item& item, const ConvCall& call) const {
                                   .help = "copy the memory of the other library into a tensor"});
     }
   }
-  parts_.dnn->put(*engine, x, w, y, item.at.back());
+  parts_.dnn->put(*engine, x, w, y, item.at[3]);
 }
 
 #else

@@ -147,7 +147,8 @@ class Sequence {
     bool writes = false;
   };
   struct Item {
-    std::variant<std::monostate, KernelCall, ProductCall, ConvCall, HeadCall, CopyCall, HostCall, ControlCall> code;
+    std::variant<std::monostate, KernelCall, ProductCall, ConvCall, HeadCall, CopyCall, HostCall, ControlCall>
+        code;
     // Of a kernel: its GroupPointers; else operands, results, scratch. What can fail has its flag last.
     std::vector<CUdeviceptr> at = {};
     std::vector<Touched> touched = {};  // none: anything (loops and branches)

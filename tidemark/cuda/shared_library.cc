@@ -41,8 +41,7 @@ void add_libraries(std::vector<std::string>& folders, const std::string& root) {
 std::vector<std::string> toolkit_folders() {
   std::vector<std::string> folders;
   for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
-    if (const char* const root = std::getenv(variable); root && *root)
-      add_libraries(folders, root);
+    if (const char* const root = std::getenv(variable); root && *root) add_libraries(folders, root);
   }
   add_libraries(folders, "/usr/local/cuda");
   return folders;

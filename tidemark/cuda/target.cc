@@ -136,7 +136,8 @@ Route route_of(const Call& call) {
 }
 
 std::string_view name_of(Route route) {
-  constexpr std::string_view names[] = {"group", "call", "library", "product", "convolution", "head", "control", "host"};
+  constexpr std::string_view names[] = {"group",       "call", "library", "product",
+                                        "convolution", "head", "control", "host"};
   return names[static_cast<std::size_t>(route)];
 }
 

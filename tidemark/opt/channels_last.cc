@@ -42,7 +42,8 @@ class ChannelsLast {
         is_output_(graph.values().size(), false),
         rewriter_(graph, [&](const Graph& region) { return channels_last(region, ops); }),
         builder_(rewriter_.target()),
-        twins_(graph.values().size()) {
+        twins_(graph.values().size()),
+        is_made_last_(graph.values().size(), false) {
     for (const ValueId v : graph.outputs()) is_output_[v.index] = true;
   }
 
@@ -67,8 +68,8 @@ class ChannelsLast {
  private:
   const Shape& shape(ValueId v) const { return graph_.type(v).shape; }
   int rank(ValueId v) const { return graph_.type(v).rank(); }
-  // Is its twin all that there is of it so far?
-  bool lies_last(ValueId v) const { return twins_[v.index].valid() && !rewriter_.has_image(v); }
+  // Was it made with channels last?
+  bool lies_last(ValueId v) const { return is_made_last_[v.index]; }
 
   ValueId add(const Op& op, std::vector<ValueId> operands, Attrs attrs) {
     return add_several(op, std::move(operands), std::move(attrs)).front();
@@ -88,6 +89,7 @@ class ChannelsLast {
 
   void set_twin(ValueId v, ValueId twin) {
     twins_[v.index] = twin;
+    is_made_last_[v.index] = !rewriter_.has_image(v);
     Value& value = rewriter_.target()[twin];
     if (value.name.empty()) value.name = graph_[v].name;
   }
@@ -252,8 +254,8 @@ class ChannelsLast {
   }
   bool positions_stay(const Node& node) const {
     const ValueId position = node.results[1];
-    const std::int64_t image = graph_.type(node.operands[0]).count() / std::max<std::int64_t>(
-                                                                           1, shape(node.operands[0])[0]);
+    const std::int64_t image =
+        graph_.type(node.operands[0]).count() / std::max<std::int64_t>(1, shape(node.operands[0])[0]);
     return !is_output_[position.index] && image <= std::numeric_limits<std::int32_t>::max() &&
            std::ranges::all_of(readers_[position.index], [&](NodeId reader) {
              return graph_[reader].op == ops_.max_pool_grad && graph_[reader].operands[0] != position;
@@ -265,7 +267,9 @@ class ChannelsLast {
     const auto& axes = attribute<Dims>(node, "axes");
     const bool keep = attribute<bool>(node, "keep");
     Dims left_first, left_last, mapped;
-    const auto is_reduced = [&](std::int64_t d) { return std::find(axes.begin(), axes.end(), d) != axes.end(); };
+    const auto is_reduced = [&](std::int64_t d) {
+      return std::find(axes.begin(), axes.end(), d) != axes.end();
+    };
     for (std::int64_t d = 0; d < rank(x); ++d) {
       if (is_reduced(d)) mapped.push_back(place_in_last(d, rank(x)));
       if (!is_reduced(d)) left_first.push_back(d);
@@ -320,9 +324,8 @@ class ChannelsLast {
   bool split(const Node& node) {
     const ValueId x = node.operands[0];
     const std::int64_t axis = place_in_last(attribute<std::int64_t>(node, "axis"), rank(x));
-    const std::vector<ValueId> results =
-        add_several(*node.op, {last(x)},
-                    attrs_with(*node.op, {{"axis", axis}, {"sizes", attribute(node, "sizes")}}));
+    const std::vector<ValueId> results = add_several(
+        *node.op, {last(x)}, attrs_with(*node.op, {{"axis", axis}, {"sizes", attribute(node, "sizes")}}));
     for (std::size_t r = 0; r < results.size(); ++r) set_twin(node.results[r], results[r]);
     return true;
   }
@@ -349,12 +352,14 @@ class ChannelsLast {
   Rewriter rewriter_;
   Builder builder_;
   std::vector<ValueId> twins_;  // of the target; invalid: none so far
+  std::vector<bool> is_made_last_;
 };
 
 bool has_convolution(const Graph& graph, const KnownOps& ops) {
   return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
     return node.op == ops.conv || node.op == ops.conv_input_grad || node.op == ops.conv_weight_grad ||
-           std::ranges::any_of(node.regions, [&](const Graph& region) { return has_convolution(region, ops); });
+           std::ranges::any_of(node.regions,
+                               [&](const Graph& region) { return has_convolution(region, ops); });
   });
 }
 

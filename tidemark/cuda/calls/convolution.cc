@@ -9,11 +9,11 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr std::int64_t tile = 64;          // conv_tile of device/convolution.h
-constexpr int threads = 256;               // conv_threads
-constexpr std::int64_t thin_columns = 8;   // from here on tiles pay
-constexpr std::int64_t busy_blocks = 264;  // that keep a GPU busy
-constexpr std::int64_t most_slabs = 64, least_slab = 512;
+constexpr std::int64_t conv_tile = 64;          // as in device/convolution.h
+constexpr int conv_threads = 256;               // likewise
+constexpr std::int64_t thin_columns = 8;        // from here on tiles pay
+constexpr std::int64_t busy_conv_blocks = 264;  // that keep a GPU busy
+constexpr std::int64_t most_conv_slabs = 64, least_conv_slab = 512;
 
 // The product of one group, and how its sums are cut.
 struct ConvTiles {
@@ -36,9 +36,10 @@ struct ConvTiles {
         break;
     }
     thin = form.part != ConvPart::weight_grad && columns < thin_columns;
-    blocks = form.groups * ((rows + tile - 1) / tile) * ((columns + tile - 1) / tile);
+    blocks = form.groups * ((rows + conv_tile - 1) / conv_tile) * ((columns + conv_tile - 1) / conv_tile);
     if (form.part == ConvPart::weight_grad && blocks > 0)
-      slabs = std::clamp<std::int64_t>(std::min(busy_blocks / blocks, depth / least_slab), 1, most_slabs);
+      slabs = std::clamp<std::int64_t>(std::min(busy_conv_blocks / blocks, depth / least_conv_slab), 1,
+                                       most_conv_slabs);
     slab_depth = std::max<std::int64_t>(1, (depth + slabs - 1) / slabs);
     slabs = std::max<std::int64_t>(1, (depth + slab_depth - 1) / slab_depth);
   }
@@ -91,7 +92,7 @@ KernelText write_convolution(const Call& call, std::string_view name) {
     text.launch_turns("convolve_elements", call.out[0].count());
     return text.finish();
   }
-  text.launch("convolve_tiles", tiles.blocks * tiles.slabs, threads, true);
+  text.launch("convolve_tiles", tiles.blocks * tiles.slabs, conv_threads, true);
   if (tiles.slabs > 1) text.launch_turns("convolve_totals", call.out[0].count());
   return text.finish();
 }
@@ -107,12 +108,9 @@ std::int64_t convolution_scratch(const Call& call) {
 
 std::span<const CallRow> convolution_calls() {
   constexpr CallFamily family{.write = write_convolution, .scratch = convolution_scratch};
-  static const CallRow rows[] = {{&op::conv, family},
-                                 {&op::conv_input_grad, family},
-                                 {&op::conv_weight_grad, family},
-                                 {&op::conv_last, family},
-                                 {&op::conv_last_input_grad, family},
-                                 {&op::conv_last_weight_grad, family}};
+  static const CallRow rows[] = {
+      {&op::conv, family},      {&op::conv_input_grad, family},      {&op::conv_weight_grad, family},
+      {&op::conv_last, family}, {&op::conv_last_input_grad, family}, {&op::conv_last_weight_grad, family}};
   return rows;
 }
 

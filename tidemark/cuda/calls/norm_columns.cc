@@ -8,9 +8,9 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr int threads = 256, total_across = 32;  // column_threads and total_across of device/norm_columns.h
-constexpr std::int64_t busy_blocks = 1056;       // that keep a GPU busy
-constexpr std::int64_t least_rows = 8;           // of a thread
+constexpr int column_threads = 256, total_columns = 32;  // as in device/norm_columns.h
+constexpr std::int64_t busy_column_blocks = 1056;        // that keep a GPU busy
+constexpr std::int64_t least_column_rows = 8;            // of a thread
 
 // Slabs follow from the shape alone.
 struct ColumnSlabs {
@@ -21,9 +21,9 @@ struct ColumnSlabs {
     across = std::min<std::int64_t>(
         32, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n / width))));
     tiles = (n + across * width - 1) / (across * width);
-    const std::int64_t in_turn = threads / across * least_rows;
+    const std::int64_t in_turn = column_threads / across * least_column_rows;
     const std::int64_t wanted =
-        std::max<std::int64_t>(1, std::min(busy_blocks / tiles, (rows + in_turn - 1) / in_turn));
+        std::max<std::int64_t>(1, std::min(busy_column_blocks / tiles, (rows + in_turn - 1) / in_turn));
     slab_rows = (rows + wanted - 1) / wanted;
     slabs = (rows + slab_rows - 1) / slab_rows;
   }
@@ -49,21 +49,21 @@ KernelText write_norm_columns(const Call& call, const NormForm& form, NormPart p
   text.count("tiles", cut.tiles);
   text.count("slabs", cut.slabs);
   text.count("slab_rows", cut.slab_rows);
-  const std::int64_t blocks = cut.tiles * cut.slabs, totals = (cut.n + total_across - 1) / total_across;
+  const std::int64_t blocks = cut.tiles * cut.slabs, totals = (cut.n + total_columns - 1) / total_columns;
   switch (part) {
     case NormPart::forward:
-      text.launch("norm_columns_sums", blocks, threads, true);
-      text.launch("norm_columns_statistics", totals, threads, true);
-      text.launch("norm_columns_apply", blocks, threads, false);
+      text.launch("norm_columns_sums", blocks, column_threads, true);
+      text.launch("norm_columns_statistics", totals, column_threads, true);
+      text.launch("norm_columns_apply", blocks, column_threads, false);
       break;
     case NormPart::gradient:
-      text.launch("norm_columns_grad_sums", blocks, threads, true);
-      text.launch("norm_columns_grad_totals", totals, threads, true);
-      text.launch("norm_columns_grad", blocks, threads, false);
+      text.launch("norm_columns_grad_sums", blocks, column_threads, true);
+      text.launch("norm_columns_grad_totals", totals, column_threads, true);
+      text.launch("norm_columns_grad", blocks, column_threads, false);
       break;
     case NormPart::parameters:
-      text.launch("norm_columns_grad_sums", blocks, threads, true);
-      text.launch("norm_columns_params", totals, threads, true);
+      text.launch("norm_columns_grad_sums", blocks, column_threads, true);
+      text.launch("norm_columns_params", totals, column_threads, true);
       break;
   }
   return text.finish();
@@ -71,7 +71,7 @@ KernelText write_norm_columns(const Call& call, const NormForm& form, NormPart p
 
 std::int64_t norm_columns_scratch(const Call& call, const NormForm& form) {
   const ColumnSlabs cut(form, call.in[0].dtype);
-  return (cut.slabs + 1) * 2 * cut.n * (call.in[0].dtype == DType::f64 ? 8 : 4);
+  return (cut.slabs + 1) * 2 * cut.n * 8;
 }
 
 }  // namespace tidemark::cuda

@@ -43,8 +43,8 @@ KernelText write_forward(const Call& call, std::string_view name) {
 template <bool max>
 KernelText write_gradient(const Call& call, std::string_view name) {
   const auto attrs = call.attrs_as<PoolGradAttrs>();
-  return write_pool(call, name, max ? "spread_maxima" : "spread_averages", call.out[0].shape, call.in[0].shape, attrs.window,
-                    attrs.stride, attrs.low);
+  return write_pool(call, name, max ? "spread_maxima" : "spread_averages", call.out[0].shape,
+                    call.in[0].shape, attrs.window, attrs.stride, attrs.low);
 }
 
 }  // namespace

@@ -227,18 +227,19 @@ KernelText write_delta(const Call& call, std::string_view name) {
 }  // namespace
 
 std::span<const CallRow> row_calls() {
-#define TM_NORM(name)                                                                                     \
-  {&op::name,                                                                                             \
-   {.write = write_norm<name##_form>,                                                                     \
-    .scratch = norm_scratch<name##_form>,                                                                 \
-    .may_overwrite = norm_in_place}},                                                                     \
-      {&op::name##_grad,                                                                                  \
-       {.write = write_norm_grad<name##_form>,                                                            \
-        .scratch = norm_scratch<name##_form>,                                                             \
-        .may_overwrite = norm_grad_in_place}}, {                                                          \
-    &op::name##_params, {                                                                                 \
-      .write = write_norm_params<name##_form>, .scratch = norm_params_scratch<name##_form>                \
-    }                                                                                                     \
+#define TM_NORM(name)                                                                      \
+  {&op::name,                                                                              \
+   {.write = write_norm<name##_form>,                                                      \
+    .scratch = norm_scratch<name##_form>,                                                  \
+    .may_overwrite = norm_in_place}},                                                      \
+      {&op::name##_grad,                                                                   \
+       {.write = write_norm_grad<name##_form>,                                             \
+        .scratch = norm_scratch<name##_form>,                                              \
+        .may_overwrite = norm_grad_in_place}},                                             \
+  {                                                                                        \
+    &op::name##_params, {                                                                  \
+      .write = write_norm_params<name##_form>, .scratch = norm_params_scratch<name##_form> \
+    }                                                                                      \
   }
   static const CallRow rows[] = {
       {&op::softmax, {.write = write_softmax<false>, .may_overwrite = softmax_in_place}},

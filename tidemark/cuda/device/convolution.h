@@ -64,8 +64,8 @@ struct ConvForward {
   }
   static Sum right(const typename G::Pointers& at, Index group, Index d, Index column) {
     const ConvTap<G> tap(d, G::group_in);
-    return static_cast<Sum>(widened(static_cast<const T*>(at.in[1])[ConvOffsets<G>::w(
-        group * G::group_out + column, tap.channel, tap.k0, tap.k1, tap.k2)]));
+    return static_cast<Sum>(widened(static_cast<const T*>(
+        at.in[1])[ConvOffsets<G>::w(group * G::group_out + column, tap.channel, tap.k0, tap.k1, tap.k2)]));
   }
   static Index result(Index group, Index row, Index column) {
     const ConvPlace<Index> p = conv_place<Index>(row, G::out0, G::out1, G::out2);
@@ -97,8 +97,8 @@ struct ConvInputGrad {
   }
   static Sum right(const typename G::Pointers& at, Index group, Index d, Index column) {
     const ConvTap<G> tap(d, G::group_out);
-    return static_cast<Sum>(widened(static_cast<const T*>(at.in[1])[ConvOffsets<G>::w(
-        group * G::group_out + tap.channel, column, tap.k0, tap.k1, tap.k2)]));
+    return static_cast<Sum>(widened(static_cast<const T*>(
+        at.in[1])[ConvOffsets<G>::w(group * G::group_out + tap.channel, column, tap.k0, tap.k1, tap.k2)]));
   }
   static Index result(Index group, Index row, Index column) {
     const ConvPlace<Index> i = conv_place<Index>(row, G::in0, G::in1, G::in2);
@@ -129,9 +129,8 @@ struct ConvWeightGrad {
 };
 
 template <class G>
-using ConvProduct = std::conditional_t<
-    G::part == 0, ConvForward<G>,
-    std::conditional_t<G::part == 1, ConvInputGrad<G>, ConvWeightGrad<G>>>;
+using ConvProduct = std::conditional_t<G::part == 0, ConvForward<G>,
+                                       std::conditional_t<G::part == 1, ConvInputGrad<G>, ConvWeightGrad<G>>>;
 
 // A tile of the product for each block of threads; of several slabs of the depth each has blocks of its own,
 // and its sums go to scratch.

@@ -51,16 +51,15 @@ void put_slab_sums(const ColumnSlab<G>& own, const compute_t<typename G::T> (&fi
     const int kind = i / columns, c = i % columns;
     const Index column = own.tile * columns + c;
     if (column >= G::n) continue;
-    W sum = sums[kind][0][c];
-    for (int d = 1; d < down; ++d) sum += sums[kind][d][c];
-    static_cast<W*>(scratch)[(own.slab * 2 + kind) * G::n + column] = sum;
+    double sum = 0;
+    for (int d = 0; d < down; ++d) sum += static_cast<double>(sums[kind][d][c]);
+    static_cast<double*>(scratch)[(own.slab * 2 + kind) * G::n + column] = sum;
   }
 }
 
 // The sum of all slabs, for the first `down` of the threads of a column; `i`: of both kinds of all columns.
 template <class G>
 double slab_total(const void* scratch, typename G::Index i) {
-  using W = compute_t<typename G::T>;
   using Index = typename G::Index;
   __shared__ double sums[total_down][total_across];
   const int across = static_cast<int>(threadIdx.x) % total_across,
@@ -68,7 +67,7 @@ double slab_total(const void* scratch, typename G::Index i) {
   double sum = 0;
   if (i < 2 * G::n) {
     for (Index slab = down; slab < G::slabs; slab += total_down)
-      sum += static_cast<double>(static_cast<const W*>(scratch)[slab * 2 * G::n + i]);
+      sum += static_cast<const double*>(scratch)[slab * 2 * G::n + i];
   }
   __syncthreads();  // what was there before was read
   sums[down][across] = sum;
@@ -96,7 +95,7 @@ struct ColumnTotals {
 // Two numbers for each column, behind the slabs' sums.
 template <class G>
 compute_t<typename G::T>* column_numbers(void* scratch) {
-  return static_cast<compute_t<typename G::T>*>(scratch) + G::slabs * 2 * G::n;
+  return reinterpret_cast<compute_t<typename G::T>*>(static_cast<double*>(scratch) + G::slabs * 2 * G::n);
 }
 template <class G>
 compute_t<typename G::T> column_rstd(double variance) {

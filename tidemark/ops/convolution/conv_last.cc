@@ -43,7 +43,7 @@ template <const Op& first>
 std::vector<Var> expand_last(const RuleCall& rule) {
   std::vector<Var> in;
   for (const Var& v : rule.in) in.push_back(transpose(v, channels_first_order(v.shape().rank())));
-  const Var out = rule.builder.call1(first, in, *rule.call.attrs);
+  const Var out = rule.builder.call(first, in, *rule.call.attrs).front();
   return {transpose(out, channels_last_order(out.shape().rank()))};
 }
 

@@ -121,10 +121,10 @@ std::vector<Type> infer_avg_grad(const Call& call) {
 std::vector<Type> infer_max_grad(const Call& call) {
   require_operands(call, 2);
   if (call.in[1].dtype != DType::i32 || call.in[1].shape != call.in[0].shape) {
-    fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("max_pool_grad: positions {} of {}", to_string(call.in[1]), to_string(call.in[0])),
-          .expected = "a position (i32) for each element",
-          .where = call.where});
+    fail(ErrorCode::shape_mismatch, {.what = fmt::format("max_pool_grad: positions {} of {}",
+                                                         to_string(call.in[1]), to_string(call.in[0])),
+                                     .expected = "a position (i32) for each element",
+                                     .where = call.where});
   }
   return {infer_grad(call)};
 }
