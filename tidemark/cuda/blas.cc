@@ -84,6 +84,11 @@ Product::Product(const Blas& blas, const ProductForm& form) : blas_(blas), form_
   };
   transpose(CUBLASLT_MATMUL_DESC_TRANSA, form.left.transposed);
   transpose(CUBLASLT_MATMUL_DESC_TRANSB, form.right.transposed);
+  if (form.adds_row) {
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    blas.check(f.desc_set(desc_, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue)),
+               "a product was described");
+  }
   const auto layout = [&](cublasLtMatrixLayout_t& made, const ProductMatrix& matrix, DType dtype) {
     blas.check(f.layout_create(&made, data_type(dtype), static_cast<std::uint64_t>(matrix.rows),
                                static_cast<std::uint64_t>(matrix.columns), matrix.leading),
@@ -140,7 +145,12 @@ cublasLtMatmulAlgo_t Product::choose(std::uint32_t alignment) const {
 
 void Product::put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
                   CUdeviceptr workspace) const {
-  const float one = 1, beta = sum ? 1 : 0;
+  const bool adds = sum != 0 && !form_.adds_row;
+  if (form_.adds_row) {
+    blas_.check(blas_.functions().desc_set(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &sum, sizeof(sum)),
+                "a row was added");
+  }
+  const float one = 1, beta = adds ? 1 : 0;
   const double wide_one = 1, wide_beta = beta;
   const bool wide = form_.dtype == DType::f64;
   const std::int64_t size = size_of(form_.dtype), result_size = size_of(form_.result_dtype);
@@ -148,8 +158,9 @@ void Product::put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr
   for (const ProductForm::Offsets& part : form_.parts) {
     const CUdeviceptr left = at(rhs, part.rhs * size), right = at(lhs, part.lhs * size),
                       result = at(out, part.out * result_size);
-    const CUdeviceptr added = sum ? at(sum, part.out * result_size) : result;
-    const bool aligned = (left | right | result | added) % wide_alignment == 0;
+    const CUdeviceptr added = adds ? at(sum, part.out * result_size) : result;
+    const CUdeviceptr row = form_.adds_row ? sum : 0;
+    const bool aligned = (left | right | result | added | row) % wide_alignment == 0;
     const auto pointer = [](CUdeviceptr p) { return reinterpret_cast<void*>(p); };
     blas_.check(blas_.functions().multiply(
                     blas_.handle(), desc_, wide ? static_cast<const void*>(&wide_one) : &one, pointer(left),

@@ -63,7 +63,8 @@ class Product {
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
 
-  // out = lhs × rhs, or sum + lhs × rhs; `sum` may be `out`, and is 0 where there is none.
+  // out = lhs × rhs, or sum + lhs × rhs; `sum` may be `out`, and is 0 where there is none. Of a form that
+  // adds a row, it is that row.
   void put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
            CUdeviceptr workspace) const;
 
