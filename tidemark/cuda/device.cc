@@ -100,4 +100,31 @@ std::shared_ptr<Device> device(int number) {
 
 #endif
 
+std::optional<int> device_number(std::string_view name) {
+  constexpr std::string_view kind = "cuda";
+  if (!name.starts_with(kind)) return std::nullopt;
+  name.remove_prefix(kind.size());
+  if (name.empty()) return 0;
+  if (name.size() < 2 || name.size() > 4 || name[0] != ':') return std::nullopt;
+  int number = 0;
+  for (const char digit : name.substr(1)) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    number = 10 * number + (digit - '0');
+  }
+  return number;
+}
+
 }  // namespace tidemark::cuda
+
+namespace tidemark {
+
+std::shared_ptr<Device> device_named(std::string_view name) {
+  if (name == "cpu") return nullptr;
+  if (const std::optional<int> number = cuda::device_number(name)) return cuda::device(*number);
+  throw DeviceError(ErrorCode::no_device,
+                    {.what = fmt::format("there is no device '{}'", name.substr(0, 60)),
+                     .expected = "cpu, cuda, or cuda:N for a GPU other than the first",
+                     .help = "`tidemark machine --devices` lists those of this machine"});
+}
+
+}  // namespace tidemark
