@@ -1,5 +1,5 @@
-// --device of the commands: plans for a GPU are made anywhere; what runs on one says why it cannot where there
-// is none.
+// --device of the commands: plans for a GPU are made anywhere; what runs on one says why it cannot where
+// there is none.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,6 +103,18 @@ TEST(CliDevice, TheDemoSaysWhyThereIsNoGpu) {
   EXPECT_THAT(ran.err, HasSubstr("there is no CUDA device 999: "));
   if (!cuda::devices().devices.empty()) return;
   EXPECT_THAT(ran.err, HasSubstr(cuda::devices().reason));
+}
+
+TEST(CliDevice, AMachineWithoutThatGpuSaysSoAndMeasuresNothing) {
+  const CommandRun ran = tidemark_command("machine --device cuda:999 --effort quick");
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("TM0607"));
+  EXPECT_EQ(tidemark_command("machine --device cuda --threads 1").exit_code, 4);
+  EXPECT_EQ(tidemark_command("machine --device cuda --disk /tmp").exit_code, 4);
+  const ScratchFolder folder;
+  const CommandRun shown =
+      tidemark_command("machine --show " + folder.write("h200.json", to_json(cuda::h200_machine())));
+  EXPECT_THAT(shown.out, HasSubstr("device → host")) << shown.out;
 }
 
 }  // namespace

@@ -20,11 +20,14 @@ namespace {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int number) : context_(number), blas_(context_) {}
+  explicit CudaDevice(int number)
+      : context_(number), blas_(context_), measured_(machine_from_file(context_.facts().name)) {}
 
   DeviceId id() const override { return {.kind = DeviceKind::cuda, .index = context_.number()}; }
   const Target& target() const override { return cuda_target(); }
-  const Machine& machine() const override { return h200_machine(); }
+  const Machine& machine() const override {
+    return measured_ ? *measured_ : machine_for(context_.facts().name);
+  }
 
   Address allocate(int memory, std::int64_t bytes) override {
     context_.use();
@@ -70,9 +73,10 @@ class CudaDevice final : public Device {
 
  private:
   Context context_;
+  KernelCache cache_;  // makes the folder that the library's choices are kept in too
   Blas blas_;
-  KernelCache cache_;
-  ThreadPool pool_;  // for compiling, and for what runs on the CPU
+  const std::unique_ptr<const Machine> measured_;  // none: as the library has it
+  ThreadPool pool_;                                // for compiling, and for what runs on the CPU
   std::mutex mutex_;
   std::map<std::uintptr_t, std::unique_ptr<PinnedMemory>> pinned_;  // under the mutex
 };

@@ -31,13 +31,14 @@ void DeviceOption::add_to(PlanOptions& options) const {
 
 std::shared_ptr<Device> DeviceOption::open() const { return is_cpu() ? nullptr : cuda::device(*gpu); }
 
-std::string DeviceOption::text() const {
-  if (is_cpu()) return "on the CPU";
+std::string DeviceOption::name() const {
+  if (is_cpu()) return "the CPU";
   const cuda::DeviceList list = cuda::devices();
   const auto at = static_cast<std::size_t>(*gpu);
-  return at < list.devices.size() ? fmt::format("on {}", list.devices[at].name)
-                                  : fmt::format("on CUDA {}", *gpu);
+  return at < list.devices.size() ? list.devices[at].name : fmt::format("CUDA {}", *gpu);
 }
+
+std::string DeviceOption::text() const { return "on " + name(); }
 
 std::int64_t DeviceOption::memory() const {
   if (is_cpu()) return machine_memory();

@@ -18,7 +18,8 @@ struct DeviceOption {
   // Plans for its target, and for its machine unless another is named.
   void add_to(PlanOptions& options) const;
   std::shared_ptr<Device> open() const;  // null: the CPU; throws DeviceError where there is none
-  // Once it is open: "on NVIDIA H200", and the bytes of its memory.
+  // "NVIDIA H200", where it is there; "on NVIDIA H200", and the bytes of its memory.
+  std::string name() const;
   std::string text() const;
   std::int64_t memory() const;
 };

@@ -24,8 +24,8 @@ struct HostCall {
 // The one that copies most first; regions' calls too.
 std::vector<HostCall> host_calls(const Graph& graph, const Plan& plan, const Target& target);
 
-// A line of the summary: "no kernel there   3 calls run on the CPU, with copies of 1.2 MiB: svd (m.cc:12), …".
-// Empty: there is none.
+// A line of the summary, empty where there is none:
+//   no kernel there   3 calls run on the CPU, with copies of 1.2 MiB: svd (model.cc:12), …
 std::string to_text(const std::vector<HostCall>& calls);
 
 }  // namespace tidemark
