@@ -1,5 +1,7 @@
 #include "tidemark/cuda/product_form.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tidemark/base/check.h"
@@ -136,6 +138,20 @@ std::optional<ProductForm> form_with(const Call& call, const Strides& lhs, const
 }
 
 }  // namespace
+
+std::int64_t extent(const ProductMatrix& matrix, std::int64_t batch) {
+  return (batch - 1) * matrix.batch_stride + (matrix.columns - 1) * matrix.leading + matrix.rows;
+}
+
+std::string key_of(const ProductForm& form) {
+  const auto text = [](const ProductMatrix& m) {
+    return fmt::format("{}x{} by {}, {}{}", m.rows, m.columns, m.leading, m.batch_stride,
+                       m.transposed ? ", transposed" : "");
+  };
+  return fmt::format("{} to {}: {} products ({}) ({}) ({}){}, {} bytes", name_of(form.dtype),
+                     name_of(form.result_dtype), form.batch, text(form.left), text(form.right),
+                     text(form.result), form.adds_row ? " and a row" : "", form.workspace_bytes);
+}
 
 std::optional<ProductForm> product_form(const Call& call) {
   if (call.op != &op::contract || !is_float(call.in[0].dtype)) return std::nullopt;

@@ -86,6 +86,7 @@ std::vector<Frontier> frontiers_of_graph(const FrontierCommand& command) {
                         .fixed_order = command.fixed_order,
                         .effort = command.effort.value.factor,
                         .control = &control};
+    command.device.add_to(options);
     if (allow.has(Choice::disk)) options.tiers = command.tiers;
     const TimeShare time(&control, 1.0 / static_cast<double>(sets.size() - i));
     const std::vector<Graph> graphs =
