@@ -151,6 +151,22 @@ void Stream::copy_to_device(CUdeviceptr to, const std::byte* from, std::int64_t 
                  "a copy from the host was begun");
 }
 
+std::vector<CUgraphNode> Stream::last_work() const {
+  CUstreamCaptureStatus status = {};
+  const CUgraphNode* nodes = nullptr;
+  std::size_t count = 0;
+  context_.check(context_.driver().capture_info(stream_, &status, nullptr, nullptr, &nodes, nullptr, &count),
+                 "a recording was asked for its end");
+  return {nodes, nodes + count};
+}
+
+void Stream::follow(std::span<const CUgraphNode> work) const {
+  std::vector<CUgraphNode> nodes(work.begin(), work.end());
+  context_.check(context_.driver().capture_follow(stream_, nodes.data(), nullptr, nodes.size(),
+                                                  CU_STREAM_SET_CAPTURE_DEPENDENCIES),
+                 "the order of a recording was set");
+}
+
 RecordedGraph::~RecordedGraph() {
   if (executable_) context_.driver().executable_destroy(executable_);
 }

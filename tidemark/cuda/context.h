@@ -2,8 +2,10 @@
 // given back by its owner. Included where the toolkit's headers are (TIDEMARK_HAS_CUDA).
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/cuda/devices.h"
@@ -92,6 +94,10 @@ class Stream {
   void clear(CUdeviceptr to, std::int64_t bytes) const;
   void copy_to_host(std::byte* to, CUdeviceptr from, std::int64_t bytes) const;
   void copy_to_device(CUdeviceptr to, const std::byte* from, std::int64_t bytes) const;
+
+  // While it is recorded: what the next work follows, instead of all that was put in before it.
+  std::vector<CUgraphNode> last_work() const;
+  void follow(std::span<const CUgraphNode> work) const;
 
  private:
   const Context& context_;

@@ -1,5 +1,7 @@
 #include "tidemark/cuda/lane_streams.h"
 
+#include <utility>
+
 #ifdef TIDEMARK_HAS_CUDA
 
 namespace tidemark::cuda {
@@ -12,15 +14,28 @@ void LaneStreams::make(const LaneCommands& commands) {
   for (const auto& line : made.lines) count += line.size();
   rows_.resize(count);
   for (std::uint32_t l = 0; l < made.lines.size(); ++l) {
+    std::uint32_t previous = none;
     for (const LaneLines::Item& item : made.lines[l]) {
       Row& row = rows_[item.command];
-      row = {.line = l, .first_wait = item.first_wait, .last_wait = item.last_wait};
+      row = {.line = l,
+             .first_wait = item.first_wait,
+             .last_wait = item.last_wait,
+             .previous = std::exchange(previous, item.command)};
       if (item.is_awaited) row.event = std::make_unique<Event>(context);
     }
     if (l > 0) sides_.push_back(std::make_unique<Side>(context));
   }
   waits_ = made.waits;
   forked_ = std::make_unique<Event>(context);
+}
+
+std::vector<std::size_t> LaneStreams::follows(std::size_t command) const {
+  std::vector<std::size_t> before;
+  if (rows_.empty()) return before;
+  const Row& row = rows_[command];
+  if (row.line > 0 && row.previous != none) before.push_back(row.previous);
+  for (std::uint32_t w = row.first_wait; w < row.last_wait; ++w) before.push_back(waits_[w].command);
+  return before;
 }
 
 void LaneStreams::fork(std::size_t begin, std::size_t end) {

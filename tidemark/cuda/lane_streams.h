@@ -1,8 +1,8 @@
 // The lanes of a plan as streams: line 0 (runtime/lane_lines.h), which computes, is the stream that all else
 // uses too, each further one has a stream of its own for its copies, which go beside computing. Waits are
 // events. Whatever is put in begins behind all that the first stream holds and ends before anything that
-// follows there, so that it can be recorded as a graph, and so that whoever waits for the first stream has
-// waited for all.
+// follows there, so that whoever waits for the first stream has waited for all. Recorded graphs have edges
+// instead (Sequence::record), and need the order alone.
 //
 //   first    ──┬── kernel ──┬── kernel ── kernel ──┬──▶
 //   to host    └────────────┴── copy ──────────────┤
@@ -25,6 +25,8 @@ class LaneStreams {
   LaneStreams& operator=(const LaneStreams&) = delete;
 
   void make(const LaneCommands& commands);  // streams and events, where there are several lines
+  // What orders a command by the plan: what it waits for, and on a further line the one before it.
+  std::vector<std::size_t> follows(std::size_t command) const;
 
   // The commands [begin, end): `call` puts one into the stream that it is given. When it throws, what was put
   // in before stays, joined to the first stream as ever.
@@ -50,8 +52,10 @@ class LaneStreams {
   std::int64_t held_bytes() const;
 
  private:
+  static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
   struct Row {  // of a command
     std::uint32_t line = 0, first_wait = 0, last_wait = 0;
+    std::uint32_t previous = none;      // on its line
     std::unique_ptr<Event> event = {};  // that it has ended; null: nobody waits for that
   };
   struct Side {  // a further line

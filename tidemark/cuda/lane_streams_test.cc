@@ -1,12 +1,12 @@
-// Lanes as streams, on a driver that is not there: it notes what each stream would have behind it, and keeps
-// the rules of recordings. Whatever the plan orders must be ordered, and nothing may be left beside the first
-// stream.
+// Lanes as streams, on a driver that is not there: it notes what each stream would have behind it. Whatever
+// the plan orders must be ordered, and nothing may be left beside the first stream.
 #include "tidemark/cuda/lane_streams.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -27,20 +27,9 @@ namespace {
 using Done = std::set<std::size_t>;  // commands that must have ended
 
 struct PretendedGpu {
-  struct Lane {
-    Done behind;
-    bool recorded = false;
-  };
-  struct Point {
-    Done behind;
-    int recording = -1;  // 0: recorded in a stream as it runs; -1: never recorded
-  };
-  std::map<CUstream, Lane> streams;
-  std::map<CUevent, Point> events;
+  std::map<CUstream, Done> streams;
+  std::map<CUevent, std::optional<Done>> events;  // none: nobody has recorded it
   std::uintptr_t next = 1;
-  int recordings = 0, now = 0;  // now: the number of the recording that goes on; 0: none
-
-  void forget() { *this = {.next = next}; }
 };
 PretendedGpu gpu;
 
@@ -70,35 +59,14 @@ Driver pretended() {
   };
   driver.event_destroy = [](CUevent event) { return gpu.events.erase(event), CUDA_SUCCESS; };
   driver.event_record = [](CUevent event, CUstream stream) {
-    const PretendedGpu::Lane& lane = gpu.streams.at(stream);
-    gpu.events.at(event) = {.behind = lane.behind, .recording = lane.recorded ? gpu.now : 0};
+    gpu.events.at(event) = gpu.streams.at(stream);
     return CUDA_SUCCESS;
   };
   driver.stream_wait_event = [](CUstream stream, CUevent event, unsigned) {
-    const PretendedGpu::Point& point = gpu.events.at(event);
-    PretendedGpu::Lane& lane = gpu.streams.at(stream);
-    if (point.recording < 0) return CUDA_ERROR_INVALID_VALUE;
-    if (point.recording > 0 && point.recording != gpu.now) return CUDA_ERROR_CAPTURED_EVENT;
-    if (point.recording == 0 && lane.recorded) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
-    lane.recorded = point.recording > 0;
-    lane.behind.insert(point.behind.begin(), point.behind.end());
+    const std::optional<Done>& behind = gpu.events.at(event);
+    if (!behind) return CUDA_ERROR_INVALID_VALUE;
+    gpu.streams.at(stream).insert(behind->begin(), behind->end());
     return CUDA_SUCCESS;
-  };
-  driver.capture_begin = [](CUstream stream, CUstreamCaptureMode) {
-    gpu.now = ++gpu.recordings;
-    gpu.streams.at(stream).recorded = true;
-    return CUDA_SUCCESS;
-  };
-  driver.capture_end = [](CUstream stream, CUgraph*) {
-    bool joined = true;
-    for (auto& [other, lane] : gpu.streams) {
-      const Done& all = gpu.streams.at(stream).behind;
-      if (lane.recorded)
-        joined = joined && std::includes(all.begin(), all.end(), lane.behind.begin(), lane.behind.end());
-      lane.recorded = false;
-    }
-    gpu.now = 0;
-    return joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   };
   return driver;
 }
@@ -107,6 +75,7 @@ Driver pretended() {
 struct Ordered {
   LaneCommands commands;
   std::vector<std::vector<std::size_t>> behind;  // per command
+  std::vector<bool> is_first;                    // per command: on line 0
 
   explicit Ordered(unsigned seed) {
     Graph graph;
@@ -121,12 +90,17 @@ struct Ordered {
     const VerifiedPlan good = verified(graph, plan, test_target());
     CommandStream stream(graph, good);
     std::map<int, std::size_t> last;  // of a lane
+    std::set<int> computing = {0};
+    for (const Step& step : plan.steps) {
+      if (step.kind == StepKind::compute) computing.insert(step.lane);
+    }
     while (const Command* command = stream.next()) {
       commands.add(*command);
       std::vector<std::size_t> list(command->waits.begin(), command->waits.end());
       if (const auto before = last.find(command->lane); before != last.end()) list.push_back(before->second);
       last[command->lane] = behind.size();
       behind.push_back(std::move(list));
+      is_first.push_back(computing.contains(command->lane));
     }
   }
 };
@@ -135,11 +109,7 @@ struct Ordered {
 class Watched {
  public:
   explicit Watched(unsigned seed)
-      : driver_((gpu.forget(), pretended())),
-        ordered_(seed),
-        context_(0, driver_),
-        first_(context_),
-        lanes_(first_) {
+      : driver_(pretended()), ordered_(seed), context_(0, driver_), first_(context_), lanes_(first_) {
     lanes_.make(ordered_.commands);
   }
   std::size_t size() const { return ordered_.behind.size(); }
@@ -147,13 +117,10 @@ class Watched {
   void put(std::size_t begin, std::size_t end, std::size_t broken = static_cast<std::size_t>(-1)) {
     const auto call = [&](std::size_t command, const Stream& stream) {
       if (command == broken) throw std::runtime_error("broken");
-      PretendedGpu::Lane& lane = gpu.streams.at(stream.get());
-      EXPECT_EQ(lane.recorded, gpu.now > 0) << "command " << command << " beside the recording";
-      for (const std::size_t before : ordered_.behind[command]) {
-        const bool ordered = lane.behind.contains(before);
-        EXPECT_TRUE(ordered) << "command " << command << " does not wait for " << before;
-      }
-      lane.behind.insert(command);
+      Done& behind = gpu.streams.at(stream.get());
+      for (const std::size_t before : ordered_.behind[command])
+        EXPECT_TRUE(behind.contains(before)) << "command " << command << " does not wait for " << before;
+      behind.insert(command);
       used_.insert(stream.get());
       put_.insert(command);
     };
@@ -162,17 +129,28 @@ class Watched {
     } catch (const std::runtime_error&) {
       EXPECT_NE(broken, static_cast<std::size_t>(-1));
     }
-    const Done& all = gpu.streams.at(first_.get()).behind;
+    const Done& all = gpu.streams.at(first_.get());
     EXPECT_TRUE(std::includes(all.begin(), all.end(), put_.begin(), put_.end())) << "not joined";
   }
-  void record(std::size_t begin, std::size_t end, std::size_t broken = static_cast<std::size_t>(-1)) {
-    ASSERT_EQ(driver_.capture_begin(first_.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
-    put(begin, end, broken);
-    CUgraph graph = nullptr;
-    EXPECT_EQ(driver_.capture_end(first_.get(), &graph), CUDA_SUCCESS);
+  // Line 0 in order, and elsewhere nothing but what `follows` says.
+  void expect_order_without_streams() const {
+    std::vector<Done> behind(size());
+    std::optional<std::size_t> computed;
+    for (std::size_t c = 0; c < size(); ++c) {
+      std::vector<std::size_t> direct = lanes_.follows(c);
+      if (ordered_.is_first[c] && computed) direct.push_back(*computed);
+      for (const std::size_t before : direct) {
+        ASSERT_LT(before, c);
+        behind[c].insert(behind[before].begin(), behind[before].end());
+        behind[c].insert(before);
+      }
+      for (const std::size_t before : ordered_.behind[c])
+        EXPECT_TRUE(behind[c].contains(before)) << "command " << c << " does not follow " << before;
+      if (ordered_.is_first[c]) computed = c;
+    }
   }
   void begin_again() {
-    for (auto& [stream, lane] : gpu.streams) lane.behind.clear();
+    for (auto& [stream, behind] : gpu.streams) behind.clear();
     put_.clear();
   }
   std::size_t streams() const { return used_.size(); }
@@ -192,17 +170,16 @@ TEST(LaneStreams, OrderWhatThePlanOrdersWhateverIsPutInAtOnce) {
   for (unsigned seed = 0; seed < seeds(40); ++seed) {
     Watched watched(seed);
     std::mt19937 random(seed);
-    for (const bool recorded : {false, true, false}) {
-      for (const std::size_t most : {watched.size(), std::size_t{1}, std::size_t{7}}) {
-        watched.begin_again();
-        for (std::size_t begin = 0; begin < watched.size();) {
-          const std::size_t count = most == 7 ? 1 + random() % most : most;
-          const std::size_t end = std::min(begin + count, watched.size());
-          recorded ? watched.record(begin, end) : watched.put(begin, end);
-          begin = end;
-        }
+    for (const std::size_t most : {watched.size(), std::size_t{1}, std::size_t{7}}) {
+      watched.begin_again();
+      for (std::size_t begin = 0; begin < watched.size();) {
+        const std::size_t count = most == 7 ? 1 + random() % most : most;
+        const std::size_t end = std::min(begin + count, watched.size());
+        watched.put(begin, end);
+        begin = end;
       }
     }
+    watched.expect_order_without_streams();
     beside += watched.streams() > 1;
     if (::testing::Test::HasFailure()) FAIL() << "seed " << seed;
   }
@@ -216,9 +193,7 @@ TEST(LaneStreams, WhatFailsIsJoinedAndTheNextRunIsRight) {
       watched.begin_again();
       watched.put(0, watched.size(), broken);
       watched.begin_again();
-      watched.record(0, watched.size(), broken);
-      watched.begin_again();
-      watched.record(0, watched.size());
+      watched.put(0, watched.size());
     }
     if (::testing::Test::HasFailure()) FAIL() << "seed " << seed;
   }

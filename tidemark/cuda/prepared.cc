@@ -55,7 +55,7 @@ std::vector<CudaPrepared::Piece> CudaPrepared::pieces_of(std::size_t first, std:
 void CudaPrepared::run(Piece& piece) {
   if (!piece.graph || !ran_with_binding_) return sequence_.put(piece.first, piece.last);
   if (piece.recorded != binding_) {
-    piece.graph->record(parts_.stream, [&] { sequence_.put(piece.first, piece.last); });
+    piece.graph->record(parts_.stream, [&] { sequence_.record(piece.first, piece.last); });
     piece.recorded = binding_;
   }
   piece.graph->launch(parts_.stream);

@@ -5,6 +5,7 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/cuda/command_source.h"
+#include "tidemark/cuda/hazards.h"
 #include "tidemark/cuda/pack_source.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/ir/failure.h"
@@ -41,6 +42,21 @@ KernelText swap_kernel() {
       "    const unsigned char x = at.a[i];\n    at.a[i] = at.b[i];\n    at.b[i] = x;\n  }\n}\n";
   kernel.launches.push_back({.kernel = "tidemark_swap", .blocks = 264, .threads = 256});
   return kernel;
+}
+
+// The bytes of a window, from its element 0 on: `first` ≤ 0 where strides go backwards.
+struct Reach {
+  std::int64_t first = 0, bytes = 0;
+};
+Reach reach_of(const CommandOperand& operand) {
+  if (operand.type.bytes() == 0) return {};
+  const std::int64_t size = size_of(operand.type.dtype);
+  std::int64_t first = 0, last = 0;
+  for (int d = 0; d < operand.type.rank(); ++d) {
+    const std::int64_t reach = operand.strides[d] * (operand.type.shape[d] - 1) * size;
+    (reach < 0 ? first : last) += reach;
+  }
+  return {first, last - first + size};
 }
 
 SequenceParts& parts_of(void* self) { return *static_cast<SequenceParts*>(self); }
@@ -128,6 +144,7 @@ void Sequence::add_item(const Command& command) {
     for (const CommandOperand& operand : command.out)
       item.at.push_back(address(operand.location, number, item.at.size()));
     item.at.push_back(command.scratch ? address(*command.scratch, number, item.at.size()) : 0);
+    add_touched(item, command, command.in.size(), item.at.size() - 1);
   };
   if (command.kind == StepKind::copy) {
     item.code = CopyCall{.bytes = command.in[0].type.bytes()};
@@ -162,6 +179,19 @@ void Sequence::add_item(const Command& command) {
   }
 }
 
+void Sequence::add_touched(Item& item, const Command& command, std::size_t first_out, std::size_t scratch) {
+  for (std::size_t i = 0; i < command.in.size(); ++i) {
+    const Reach reach = reach_of(command.in[i]);
+    item.touched.push_back({.place = i, .first = reach.first, .bytes = reach.bytes});
+  }
+  for (std::size_t r = 0; r < command.out.size(); ++r)
+    item.touched.push_back({.place = first_out + r, .bytes = command.out[r].type.bytes(), .writes = true});
+  if (command.scratch) {
+    item.touched.push_back(
+        {.place = scratch, .bytes = cuda_target().scratch(command.steps.back().call), .writes = true});
+  }
+}
+
 void Sequence::add_kernel(Item& item, const Command& command) {
   const std::size_t number = items_.size() - 1;
   const std::size_t kernel = parts_.kernels.add(write_command(command));
@@ -175,6 +205,7 @@ void Sequence::add_kernel(Item& item, const Command& command) {
   for (std::size_t r = 0; r < command.out.size(); ++r)
     item.at[operands + r] = address(command.out[r].location, number, operands + r);
   if (command.scratch) item.at[operands + results] = address(*command.scratch, number, operands + results);
+  add_touched(item, command, operands, operands + results);
   if (!command.is_group && failure_of(command.steps[0].call).when != Fails::never)
     add_flag(item, command, operands);
 }
@@ -206,13 +237,9 @@ Sequence::HostCall Sequence::host_call(const Command& command) {
     const CommandOperand& operand = command.in[i];
     HostCall::Stretch stretch{.place = host.places[i], .bytes = operand.type.bytes()};
     if (!is_dense(operand.type.shape, operand.strides) && stretch.bytes > 0) {
-      const std::int64_t size = size_of(operand.type.dtype);
-      std::int64_t last = 0;
-      for (int d = 0; d < operand.type.rank(); ++d) {
-        const std::int64_t reach = operand.strides[d] * (operand.type.shape[d] - 1) * size;
-        (reach < 0 ? stretch.first : last) += reach;
-      }
-      stretch.bytes = last - stretch.first + size;
+      const Reach reach = reach_of(operand);
+      stretch.first = reach.first;
+      stretch.bytes = reach.bytes;
       stretch.strided = true;
       stretch.strides = operand.strides;
       stretch.place = bytes;
@@ -262,6 +289,7 @@ void Sequence::add_control(Item& item, const Command& command) {
   control.notes = allocate_aligned(std::max<std::int64_t>(cuda_target().scratch(call), 1));
   if (!parts_.swap_kernel) parts_.swap_kernel = parts_.kernels.add(swap_kernel());
   item.code = std::move(control);
+  item.touched.clear();  // its regions touch memory of their own, too
 }
 
 void Sequence::set_flags() {
@@ -312,6 +340,33 @@ void Sequence::put_item(Item& item, const Stream& stream) {
     put_host(item, *host);
   } else {
     put_control(item);
+  }
+}
+
+void Sequence::record(std::size_t first, std::size_t last) {
+  Hazards hazards;
+  std::vector<std::vector<CUgraphNode>> work(last - first);  // with which each item ends
+  std::vector<CUgraphNode> before;
+  std::vector<Access> accesses;
+  for (std::size_t i = first; i < last; ++i) {
+    const Item& item = items_[i];
+    accesses.clear();
+    for (const Touched& touched : item.touched) {
+      const auto begin = static_cast<std::int64_t>(item.at[touched.place]) + touched.first;
+      accesses.push_back({static_cast<std::uint64_t>(begin),
+                          static_cast<std::uint64_t>(begin + touched.bytes), touched.writes});
+    }
+    before.clear();
+    for (const std::size_t other : accesses.empty() ? hazards.add_barrier() : hazards.add(accesses))
+      before.insert(before.end(), work[other].begin(), work[other].end());
+    for (const std::size_t other : lanes_.follows(i)) {
+      if (other >= first) before.insert(before.end(), work[other - first].begin(), work[other - first].end());
+    }
+    std::ranges::sort(before);  // items that put nothing in end with what they follow
+    before.erase(std::ranges::unique(before).begin(), before.end());
+    parts_.stream.follow(before);
+    put_item(items_[i], parts_.stream);
+    work[i - first] = parts_.stream.last_work();
   }
 }
 

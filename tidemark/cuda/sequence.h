@@ -83,6 +83,9 @@ class Sequence {
   // is behind all of them. Throws Error for what a kernel of the CPU finds wrong with its operands,
   // DeviceError for what the GPU does.
   void put(std::size_t first, std::size_t last);
+  // The same while the stream is recorded: each item follows those that touch its memory, those that it waits
+  // for by the plan, and on a lane that moves values the one before; no others.
+  void record(std::size_t first, std::size_t last);
   std::int64_t held_bytes() const;
 
  private:
@@ -128,10 +131,17 @@ class Sequence {
     std::vector<RegionFunction> functions = {};
     AlignedBytes notes = {};
   };
+  // What an item touches: bytes from `first` on, counted from an address of its.
+  struct Touched {
+    std::size_t place = 0;
+    std::int64_t first = 0, bytes = 0;
+    bool writes = false;
+  };
   struct Item {
     std::variant<std::monostate, KernelCall, ProductCall, HeadCall, CopyCall, HostCall, ControlCall> code;
     // Of a kernel: its GroupPointers; else operands, results, scratch. What can fail has its flag last.
     std::vector<CUdeviceptr> at = {};
+    std::vector<Touched> touched = {};  // none: anything (loops and branches)
     SourceLine where = {};
     bool needs_host = false;
     std::unique_ptr<HostCall> on_failure = {};  // the same call on the CPU
@@ -144,6 +154,7 @@ class Sequence {
   bool must_look_first(const Command& command) const;
   CUdeviceptr address(const Location& location, std::size_t item, std::size_t place);
   void add_item(const Command& command);
+  void add_touched(Item& item, const Command& command, std::size_t first_out, std::size_t scratch);
   void add_kernel(Item& item, const Command& command);
   HostCall host_call(const Command& command);
   void add_flag(Item& item, const Command& command, std::size_t first_out);
