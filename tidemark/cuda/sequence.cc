@@ -130,6 +130,11 @@ bool Sequence::must_look_first(const Command& command) const {
 }
 
 void Sequence::add(const Command& command) {
+  add_item(command);
+  if (!is_region_) lane_commands_.add(command);
+}
+
+void Sequence::add_item(const Command& command) {
   const std::size_t number = items_.size();
   Item& item = items_.emplace_back();
   item.where = command.where;
@@ -323,21 +328,23 @@ void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUde
 }
 
 void Sequence::put(std::size_t first, std::size_t last) {
-  for (std::size_t i = first; i < last; ++i) {
-    Item& item = items_[i];
-    if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
-      parts_.kernels.put(kernel->kernel, item.at.data(), parts_.stream);
-    } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
-      put_product(item, *product);
-    } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
-      head->head->put(parts_.stream, item.at, item.at[item.at.size() - 2], item.at.back());
-    } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
-      parts_.stream.copy(item.at[1], item.at[0], copy->bytes);
-    } else if (auto* host = std::get_if<HostCall>(&item.code)) {
-      put_host(item, *host);
-    } else {
-      put_control(item);
-    }
+  lanes_.put(first, last, [&](std::size_t i, const Stream& stream) { put_item(items_[i], stream); });
+}
+
+// Only copies are put into another stream than the first.
+void Sequence::put_item(Item& item, const Stream& stream) {
+  if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
+    parts_.kernels.put(kernel->kernel, item.at.data(), stream);
+  } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
+    put_product(item, *product);
+  } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
+    head->head->put(stream, item.at, item.at[item.at.size() - 2], item.at.back());
+  } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
+    stream.copy(item.at[1], item.at[0], copy->bytes);
+  } else if (auto* host = std::get_if<HostCall>(&item.code)) {
+    put_host(item, *host);
+  } else {
+    put_control(item);
   }
 }
 
@@ -357,10 +364,13 @@ void Sequence::record(std::size_t first, std::size_t last) {
     before.clear();
     for (const std::size_t other : accesses.empty() ? hazards.add_barrier() : hazards.add(accesses))
       before.insert(before.end(), work[other].begin(), work[other].end());
+    for (const std::size_t other : lanes_.follows(i)) {
+      if (other >= first) before.insert(before.end(), work[other - first].begin(), work[other - first].end());
+    }
     std::ranges::sort(before);  // items that put nothing in end with what they follow
     before.erase(std::ranges::unique(before).begin(), before.end());
     parts_.stream.follow(before);
-    put(i, i + 1);
+    put_item(items_[i], parts_.stream);
     work[i - first] = parts_.stream.last_work();
   }
 }
@@ -449,7 +459,7 @@ std::int64_t Sequence::held_bytes() const {
       for (const auto& region : control->regions) bytes += static_cast<std::size_t>(region->held_bytes());
     }
   }
-  return static_cast<std::int64_t>(bytes);
+  return static_cast<std::int64_t>(bytes) + lanes_.held_bytes();
 }
 
 }  // namespace tidemark::cuda
