@@ -35,6 +35,7 @@
   F(stream_create, cuStreamCreate)                     \
   F(stream_destroy, cuStreamDestroy)                   \
   F(stream_wait, cuStreamSynchronize)                  \
+  F(stream_wait_event, cuStreamWaitEvent)              \
   F(capture_begin, cuStreamBeginCapture)               \
   F(capture_end, cuStreamEndCapture)                   \
   F(capture_info, cuStreamGetCaptureInfo)              \

@@ -132,6 +132,11 @@ bool Sequence::must_look_first(const Command& command) const {
 }
 
 void Sequence::add(const Command& command) {
+  add_item(command);
+  if (!is_region_) lane_commands_.add(command);
+}
+
+void Sequence::add_item(const Command& command) {
   const std::size_t number = items_.size();
   Item& item = items_.emplace_back();
   item.where = command.where;
@@ -265,6 +270,11 @@ Sequence::ProductCall Sequence::product_call(const Call& call) {
                           .operand = static_cast<std::size_t>(packed.operand),
                           .offset = packed.offset});
   }
+  if (form.copies_sum) {
+    ProductForm::Packed whole{.operand = 2, .order = {}};
+    for (int d = 0; d < call.in[2].rank(); ++d) whole.order.push_back(d);
+    made.sum_copy = parts_.kernels.add(write_pack(call, whole));
+  }
   return made;
 }
 
@@ -351,8 +361,9 @@ std::size_t Sequence::first_failed(std::size_t first, std::size_t last) const {
 
 void Sequence::throw_failure(std::size_t item) {
   put_host(items_[item], *items_[item].on_failure);
-  throw InternalError(fmt::format("a kernel for CUDA found a fault that the CPU does not find, at {}:{}",
-                                  items_[item].where.file, items_[item].where.line));
+  throw InternalError(fmt::format(
+      "command {}, a kernel for CUDA of {} operands, found a fault that the CPU does not find, at {}:{}", item,
+      items_[item].on_failure->in.size(), items_[item].where.file, items_[item].where.line));
 }
 
 void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUdeviceptr> results) {
@@ -365,23 +376,25 @@ void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUde
 }
 
 void Sequence::put(std::size_t first, std::size_t last) {
-  for (std::size_t i = first; i < last; ++i) {
-    Item& item = items_[i];
-    if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
-      parts_.kernels.put(kernel->kernel, item.at.data(), parts_.stream);
-    } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
-      put_product(item, *product);
-    } else if (const auto* convolution = std::get_if<ConvCall>(&item.code)) {
-      put_convolution(item, *convolution);
-    } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
-      head->head->put(parts_.stream, item.at, item.at[item.at.size() - 2], item.at.back());
-    } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
-      parts_.stream.copy(item.at[1], item.at[0], copy->bytes);
-    } else if (auto* host = std::get_if<HostCall>(&item.code)) {
-      put_host(item, *host);
-    } else {
-      put_control(item);
-    }
+  lanes_.put(first, last, [&](std::size_t i, const Stream& stream) { put_item(items_[i], stream); });
+}
+
+// Only copies are put into another stream than the first.
+void Sequence::put_item(Item& item, const Stream& stream) {
+  if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
+    parts_.kernels.put(kernel->kernel, item.at.data(), stream);
+  } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
+    put_product(item, *product);
+  } else if (const auto* convolution = std::get_if<ConvCall>(&item.code)) {
+    put_convolution(item, *convolution);
+  } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
+    head->head->put(stream, item.at, item.at[item.at.size() - 2], item.at.back());
+  } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
+    stream.copy(item.at[1], item.at[0], copy->bytes);
+  } else if (auto* host = std::get_if<HostCall>(&item.code)) {
+    put_host(item, *host);
+  } else {
+    put_control(item);
   }
 }
 
@@ -401,10 +414,13 @@ void Sequence::record(std::size_t first, std::size_t last) {
     before.clear();
     for (const std::size_t other : accesses.empty() ? hazards.add_barrier() : hazards.add(accesses))
       before.insert(before.end(), work[other].begin(), work[other].end());
+    for (const std::size_t other : lanes_.follows(i)) {
+      if (other >= first) before.insert(before.end(), work[other - first].begin(), work[other - first].end());
+    }
     std::ranges::sort(before);  // items that put nothing in end with what they follow
     before.erase(std::ranges::unique(before).begin(), before.end());
     parts_.stream.follow(before);
-    put(i, i + 1);
+    put_item(items_[i], parts_.stream);
     work[i - first] = parts_.stream.last_work();
   }
 }
@@ -418,8 +434,14 @@ void Sequence::put_product(const Item& item, const ProductCall& call) const {
     parts_.kernels.put(pack.kernel, pointers, parts_.stream);
     operands[pack.operand] = to;
   }
-  call.product->put(parts_.stream.get(), operands[0], operands[1], call.added ? item.at[2] : 0,
-                    item.at[call.added ? 3 : 2], scratch);
+  const CUdeviceptr out = item.at[call.added ? 3 : 2];
+  CUdeviceptr sum = call.added ? item.at[2] : 0;
+  if (call.sum_copy) {
+    const CUdeviceptr pointers[] = {sum, out, 0, 0};
+    parts_.kernels.put(*call.sum_copy, pointers, parts_.stream);
+    sum = out;
+  }
+  call.product->put(parts_.stream.get(), operands[0], operands[1], sum, out, scratch);
 }
 
 void Sequence::put_host(Item& item, HostCall& host) {
@@ -487,7 +509,7 @@ std::int64_t Sequence::held_bytes() const {
       for (const auto& region : control->regions) bytes += static_cast<std::size_t>(region->held_bytes());
     }
   }
-  return static_cast<std::int64_t>(bytes);
+  return static_cast<std::int64_t>(bytes) + lanes_.held_bytes();
 }
 
 }  // namespace tidemark::cuda

@@ -13,6 +13,7 @@
 #include "tidemark/ops/control/loop.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/opt/channels_last.h"
+#include "tidemark/opt/product_rows.h"
 
 namespace tidemark {
 namespace {
@@ -50,9 +51,10 @@ Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip
       graph, [&](const Node& node) { return !target.runs(*node.op) && node.op->expand; },
       ExpandRegions::inside);
   require_kernels(runnable, target);
-  // What it recognises is what is left of a graph: after a first optimisation. The next one removes what it
+  if (target.adds_rows) runnable = add_rows_in_products(runnable, known_ops(find_op));
+  // What it recognises is what is left of a graph after a first optimisation; the next one removes what it
   // leaves behind.
-  if (target.channels_last) {
+  if (target.channels_last && has_convolutions(runnable, known_ops(find_op))) {
     const OptOptions options = optimisations(skip_optimisations);
     runnable = channels_last(optimize(std::move(runnable), options), options.ops);
   }

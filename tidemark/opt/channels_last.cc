@@ -355,18 +355,18 @@ class ChannelsLast {
   std::vector<bool> is_made_last_;
 };
 
-bool has_convolution(const Graph& graph, const KnownOps& ops) {
+}  // namespace
+
+bool has_convolutions(const Graph& graph, const KnownOps& ops) {
   return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
     return node.op == ops.conv || node.op == ops.conv_input_grad || node.op == ops.conv_weight_grad ||
            std::ranges::any_of(node.regions,
-                               [&](const Graph& region) { return has_convolution(region, ops); });
+                               [&](const Graph& region) { return has_convolutions(region, ops); });
   });
 }
 
-}  // namespace
-
 Graph channels_last(const Graph& graph, const KnownOps& ops) {
-  if (!ops.conv || !ops.conv_last || !has_convolution(graph, ops)) return graph;
+  if (!ops.conv || !ops.conv_last || !has_convolutions(graph, ops)) return graph;
   return ChannelsLast(graph, ops).run();
 }
 

@@ -12,5 +12,7 @@
 namespace tidemark {
 
 Graph channels_last(const Graph& graph, const KnownOps& ops);
+// Is there anything for it, in regions too?
+bool has_convolutions(const Graph& graph, const KnownOps& ops);
 
 }  // namespace tidemark
