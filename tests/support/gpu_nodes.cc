@@ -31,7 +31,12 @@ class Counter {
   explicit Counter(GpuNodes& nodes) : nodes_(nodes) {}
 
   void count(const Command& command, std::byte* const* arguments, std::byte* const* results) {
-    if (command.kind != StepKind::compute) return add(nodes_.copies, "copy of the plan");
+    if (command.kind != StepKind::compute) {
+      const bool moves = address(command.in[0].location, arguments, results) !=
+                         address(command.out[0].location, arguments, results);
+      if (moves) add(nodes_.copies, fmt::format("copy of the plan, {}", to_string(command.in[0].type)));
+      return;
+    }
     const Call& call = command.steps[0].call;
     if (cuda::has_kernel(command)) {
       const std::int64_t launches = launches_of(command);

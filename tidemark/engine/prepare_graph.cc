@@ -12,6 +12,8 @@
 #include "tidemark/engine/session.h"
 #include "tidemark/ops/control/loop.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/opt/dce.h"
+#include "tidemark/opt/windows.h"
 
 namespace tidemark {
 namespace {
@@ -49,9 +51,13 @@ Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip
       graph, [&](const Node& node) { return !target.runs(*node.op) && node.op->expand; },
       ExpandRegions::inside);
   require_kernels(runnable, target);
-  if (!has_regions(runnable)) return runnable;
+  const OptOptions options = optimisations(skip_optimisations);
+  const auto with_windows = [&](Graph made) {
+    return target.reads_windows ? dce(read_windows(made, options.ops)) : made;
+  };
+  if (!has_regions(runnable)) return with_windows(std::move(runnable));
   // What the reverse of a step need not read, it should not: optimised before it is decided what is kept.
-  return take_out_sums(optimize(runnable, optimisations(skip_optimisations)));
+  return with_windows(take_out_sums(optimize(runnable, options)));
 }
 
 Graph prepare_lowered(const Graph& unlowered, const std::vector<std::string>& skip_optimisations,
