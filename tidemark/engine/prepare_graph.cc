@@ -13,6 +13,7 @@
 #include "tidemark/ops/control/loop.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/opt/dce.h"
+#include "tidemark/opt/product_rows.h"
 #include "tidemark/opt/windows.h"
 
 namespace tidemark {
@@ -51,6 +52,7 @@ Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip
       graph, [&](const Node& node) { return !target.runs(*node.op) && node.op->expand; },
       ExpandRegions::inside);
   require_kernels(runnable, target);
+  if (target.adds_rows) runnable = add_rows_in_products(runnable, known_ops(find_op));
   const OptOptions options = optimisations(skip_optimisations);
   const auto with_windows = [&](Graph made) {
     return target.reads_windows ? dce(read_windows(made, options.ops)) : made;

@@ -15,15 +15,17 @@ namespace {
 PlanCommand as_allowed(PlanCommand command) {
   const Choices& allow = command.allow;
   const bool split = command.split_automatically || command.model.split > 1;
-  const bool tiers = !command.tiers.empty() || command.disk.given();
-  check_means(allow, {.tiers = tiers, .split = split});
+  check_means(allow, {.host = names_host(command.tiers),
+                      .disk = names_disk(command.tiers) || command.disk.given(),
+                      .split = split});
   if (!allow.has(Choice::split) && command.model.split > 1) {
     fail(ErrorCode::bad_plan_option,
          {.what = fmt::format("--split {} asks for micro-batches, and --allow does not name split",
                               command.model.split),
           .help = "name split too, or give --split automatic"});
   }
-  if (!allow.has(Choice::disk)) command.tiers.clear(), command.disk = {};
+  command.tiers = allowed_tiers(std::move(command.tiers), allow);
+  if (!allow.has(Choice::disk)) command.disk = {};
   if (!allow.has(Choice::compress)) command.lossy.reset();
   if (!allow.has(Choice::split)) command.split_automatically = false;
   return command;
@@ -34,6 +36,7 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
   if (!given.memory)
     refuse_options(plan, {"--solver", "--without", "--tier", "--disk", "--lossy", "--allow", "--prices"},
                    "a plan without --memory");
+  if (!given.device.is_cpu()) refuse_options(plan, {"--disk", "--disk-memory"}, "a GPU, which has no disk");
   const PlanCommand command = as_allowed(given);
   if (command.lossy) refuse_options(plan, {"--by-batch", "--passes"}, "a plan with --lossy");
   if (!command.memory && command.split_automatically)
@@ -45,7 +48,7 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
                       "--output", "--machine", "--print", "--by-batch", "--tier", "--disk", "--lossy",
-                      "--split", "--allow", "--prices"},
+                      "--split", "--allow", "--prices", "--device"},
                      "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
@@ -83,8 +86,8 @@ void add_plan(CLI::App& app, int& exit_code) {
       "within the budget");
   plan->add_option_function<std::string>(
       "--allow", [command](const std::string& text) { command->allow = parse_choices(text); },
-      "what the plan may do to stay within the budget, separated by commas: keep, recompute, compress, disk, "
-      "invert, split; all of it if not given");
+      "what the plan may do to stay within the budget, separated by commas: keep, recompute, compress, host, "
+      "disk, invert, split; all of it if not given");
   plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*plan, command->effort);
   add_solver_options(*plan, command->solvers);
@@ -94,6 +97,8 @@ void add_plan(CLI::App& app, int& exit_code) {
                   "judge this schedule of a .dag.json instead of searching");
   add_text_option(*plan, "--machine", command->machine,
                   "plan for the machine that `tidemark machine` wrote to this file");
+  add_device_option(*plan, command->device,
+                    "plan for this device; a GPU need not be there: an H200, unless --machine names another");
   plan->add_option("--disable", command->disable, "passes to leave out, by name");
   add_text_option(*plan, "--dump-after", command->dump_after, "print the draft after this pass");
   add_text_option(*plan, "--output", command->output, "write the plan as JSON to this file");
