@@ -75,7 +75,7 @@ void expect_same(const F& f, double tolerance, const Args&... args) {
   EXPECT_EQ(numbers_of(free(args...)), expected) << "recorded";
   EXPECT_EQ(numbers_of(free(args...)), expected) << "replayed";
   const std::int64_t most = free.plan().peak().count;
-  const std::int64_t least = compile(f, {.device = device()}).smallest(args...).bytes.count;
+  const std::int64_t least = compile(f, {.device = device()}).smallest(args...).memory.count;
   for (const double share : {0.5, 0.2, 0.02}) {
     const auto budget = least + static_cast<std::int64_t>(share * static_cast<double>(most - least));
     SCOPED_TRACE(budget);

@@ -192,6 +192,42 @@ TEST(WindowValues, StencilsHaveTheBitsOfThePaddedArraysTheyAreWrittenWith) {
   }
 }
 
+// A window on what the same kernel makes, or writes over, would be read before it is there, or after.
+TEST(WindowValues, TheVerifierRefusesWindowsOnWhatTheirGroupMakesOrWrites) {
+  Graph graph;
+  Builder builder(graph);
+  const Var x = builder.input({DType::f32, {64}}), y = builder.input({DType::f32, {64}});
+  const Var made = neg(x);
+  const Var shifted = pad(made, fill(x, 0), {1}, {-1}, {0});
+  graph.add_output((shifted + y).id());
+  const Plan plan = make_plan(graph, cuda_target());
+  ASSERT_TRUE(problems(graph, plan, cuda_target()).empty());
+  const auto op_of = [&](const Step& step) { return graph[step.node].op; };
+  std::int32_t group = -1;
+  for (const Step& step : plan.steps) {
+    if (op_of(step) == &op::pad) group = step.group;
+  }
+  ASSERT_GE(group, 0) << "the window is a part of its reader's kernel";
+  Plan together = plan;
+  for (Step& step : together.steps) {
+    if (op_of(step) == &op::neg) EXPECT_NE(step.group, group);
+    step.group = group;
+  }
+  EXPECT_FALSE(problems(graph, together, cuda_target()).empty());
+  Plan over = plan;  // the sum where the window is read
+  BufferId source;
+  for (Step& step : over.steps) {
+    if (op_of(step) == &op::pad) source = step.in[0].buffer;
+  }
+  for (Step& step : over.steps) {
+    if (op_of(step) == &op::add) step.out[0].buffer = over.outputs[0].buffer = source;
+  }
+  bool found = false;
+  for (const std::string& problem : problems(graph, over, cuda_target()))
+    found |= problem.find("writes where step") != std::string::npos;
+  EXPECT_TRUE(found);
+}
+
 TEST(WindowValues, CompileForTheGpu) {
   if (!compiler_version()) GTEST_SKIP() << compiler_version().error();
   std::vector<KernelText> kernels;
