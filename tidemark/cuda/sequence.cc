@@ -63,25 +63,44 @@ Reach reach_of(const CommandOperand& operand) {
 
 SequenceParts& parts_of(void* self) { return *static_cast<SequenceParts*>(self); }
 
+// Before anything else of the loop.
+void put_copies(SequenceParts& parts) {
+  CopyBatch& copies = parts.copies;
+  if (copies.count() > 1) {
+    parts.kernels.put(parts.copies_kernel, copies.pointers().data(), parts.stream);
+  } else if (copies.count() == 1) {
+    parts.stream.copy(copies.to(0), copies.from(0), copies.bytes());
+  }
+  copies.clear();
+}
+
 FarMemory far_memory(SequenceParts& parts, std::byte* notes) {
   FarMemory far{.self = &parts, .notes = notes};
   far.copy = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
-    parts_of(self).stream.copy(far_address(to), far_address(from), bytes);
+    SequenceParts& shared = parts_of(self);
+    if (bytes == 0 || to == from) return;
+    if (shared.copies.add(far_address(to), far_address(from), bytes)) return;
+    put_copies(shared);
+    shared.copies.add(far_address(to), far_address(from), bytes);
   };
   far.clear = [](void* self, std::byte* to, std::int64_t bytes) {
+    put_copies(parts_of(self));
     parts_of(self).stream.clear(far_address(to), bytes);
   };
   far.swap = [](void* self, std::byte* a, std::byte* b, std::int64_t bytes) {
-    const SequenceParts& shared = parts_of(self);
+    SequenceParts& shared = parts_of(self);
+    put_copies(shared);
     const CUdeviceptr pointers[] = {static_cast<CUdeviceptr>(bytes), far_address(a), far_address(b), 0};
     shared.kernels.put(*shared.swap_kernel, pointers, shared.stream);
   };
   far.fetch = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
+    put_copies(parts_of(self));
     const Stream& stream = parts_of(self).stream;
     stream.copy_to_host(to, far_address(from), bytes);
     stream.wait();
   };
   far.put = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
+    put_copies(parts_of(self));
     const Stream& stream = parts_of(self).stream;
     stream.copy_to_device(far_address(to), from, bytes);
     stream.wait();
@@ -339,7 +358,10 @@ void Sequence::add_control(Item& item, const Command& command) {
     control.regions.push_back(std::move(region));
   }
   control.notes = allocate_aligned(std::max<std::int64_t>(cuda_target().scratch(call), 1));
-  if (!parts_.swap_kernel) parts_.swap_kernel = parts_.kernels.add(swap_kernel());
+  if (!parts_.swap_kernel) {
+    parts_.swap_kernel = parts_.kernels.add(swap_kernel());
+    parts_.copies_kernel = parts_.kernels.add(write_copies());
+  }
   item.code = std::move(control);
   item.touched.clear();  // its regions touch memory of their own, too
 }
@@ -362,8 +384,8 @@ std::size_t Sequence::first_failed(std::size_t first, std::size_t last) const {
 void Sequence::throw_failure(std::size_t item) {
   put_host(items_[item], *items_[item].on_failure);
   throw InternalError(fmt::format(
-      "command {}, a kernel for CUDA of {} operands, found a fault that the CPU does not find, at {}:{}", item,
-      items_[item].on_failure->in.size(), items_[item].where.file, items_[item].where.line));
+      "command {}, a kernel for CUDA of {} operands, found a fault that the CPU does not find, at {}:{}",
+      item, items_[item].on_failure->in.size(), items_[item].where.file, items_[item].where.line));
 }
 
 void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUdeviceptr> results) {
@@ -484,6 +506,7 @@ void Sequence::put_control(Item& item) {
   for (std::size_t r = 0; r < control.out.size(); ++r)
     control.out[r].data = far_pointer(item.at[control.in.size() + r]);
   const FarMemory far = far_memory(parts_, control.notes.get());
+  parts_.copies.clear();  // of a run that failed
   control.run({.in = control.in,
                .out = control.out,
                .attributes = control.attributes.get(),
@@ -492,8 +515,11 @@ void Sequence::put_control(Item& item) {
                .regions = control.functions,
                .where = item.where,
                .far = &far});
+  put_copies(parts_);
 }
+
 void Sequence::run_region(std::byte* const* inputs, std::byte* const* outputs) {
+  put_copies(parts_);
   for (std::size_t i = 0; i < region_arguments_.size(); ++i) region_arguments_[i] = far_address(inputs[i]);
   for (std::size_t r = 0; r < region_results_.size(); ++r) region_results_[r] = far_address(outputs[r]);
   bind(region_arguments_, region_results_);

@@ -10,6 +10,7 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/blas.h"
+#include "tidemark/cuda/copy_batch.h"
 #include "tidemark/cuda/dnn.h"
 #include "tidemark/cuda/head.h"
 #include "tidemark/cuda/kernel_set.h"
@@ -53,6 +54,8 @@ struct SequenceParts {
   bool asked_for_dnn = false;
 #endif
   std::optional<std::size_t> swap_kernel = {};  // which two places of a loop need
+  std::size_t copies_kernel = 0;                // likewise: several copies at once
+  CopyBatch copies = {};                        // that the loop at hand asked for and that are not put in
   std::vector<CUdeviceptr> arenas = {};
   // Of what runs on the CPU, one call at a time: operands, results and scratch.
   std::int64_t staging_bytes = 0;
