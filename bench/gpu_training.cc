@@ -1,10 +1,11 @@
 // A training step of a model of the zoo on a GPU, at several budgets: time and memory, planned and measured.
 //
 // usage: gpu_training MODEL [--batch N] [--context N] [--dtype bf16] [--budgets 100,50,25] [--steps N]
-//                     [--profile]
+//                     [--mib 12000,9000] [--host MIB] [--profile]
 //
-// Budgets are shares of the peak without one, in percent; peaks are the plan's, which hold parameters,
-// moments and data too.
+// Budgets are shares of the peak without one, in percent, then numbers of MiB; peaks are the plan's, which
+// hold parameters, moments and data too. With --host, budgets are tried without and with so much of the
+// host's memory for values to wait in.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,14 +13,15 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <utility>
 
-#include "tidemark/autodiff/expand.h"
 #include "tidemark/cuda/device.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/nn/zoo.h"
 #include "tidemark/plan/costs.h"
+#include "tidemark/plan/makespan.h"
 #include "tidemark/runtime/executor.h"
 
 namespace tidemark::bench {
@@ -29,6 +31,8 @@ struct Options {
   std::string model = "gpt2", dtype = "bf16";
   std::int64_t batch = 0, context = 0;
   std::vector<int> budgets = {100};
+  std::vector<std::int64_t> mib = {};
+  std::int64_t host_mib = 0;
   int steps = 20;
   bool profile = false, masters = false;
 };
@@ -97,7 +101,7 @@ Described described(const Command& command) {
 
 // Every command by itself, several times: the time it takes, and the rate of its bytes.
 void profile(std::span<const Address> inputs, const Graph& graph, const Plan& plan, Device& device,
-             const Arena& arena) {
+             const Arena& arena, const Arena& host) {
   constexpr int rounds = 10;
   const VerifiedPlan good = verified(graph, plan, device.target());
   std::vector<Described> commands;
@@ -106,8 +110,8 @@ void profile(std::span<const Address> inputs, const Graph& graph, const Plan& pl
     while (const Command* command = stream.next()) commands.push_back(described(*command));
   }
   CommandStream stream(graph, good);
-  const Address base = arena.base();
-  const std::unique_ptr<Prepared> prepared = device.prepare(stream, std::span(&base, 1));
+  const Address bases[] = {arena.base(), host.base()};
+  const std::unique_ptr<Prepared> prepared = device.prepare(stream, std::span(bases, memory_count(plan)));
   prepared->bind(inputs);
   std::map<std::string, std::tuple<double, int, double>> sums;
   const auto wait = [&] {
@@ -142,7 +146,8 @@ void profile(std::span<const Address> inputs, const Graph& graph, const Plan& pl
 Graph gpt_with_masters(const Options& options) {
   nn::GptConfig config;
   if (options.model == "gpt2-350m") config.layers = 24, config.width = 1024, config.heads = 16;
-  const Shape shape = {options.batch ? options.batch : 16, options.context ? options.context : 1024};
+  const std::int64_t batch = options.model == "gpt2" ? 16 : 8;
+  const Shape shape = {options.batch ? options.batch : batch, options.context ? options.context : 1024};
   const Tensor tokens = Tensor::of_type({DType::i32, shape});
   const nn::LossGraph loss = nn::loss_graph(
       DType::f32, [&] { return nn::Gpt::init(key(0), config); },
@@ -151,6 +156,18 @@ Graph gpt_with_masters(const Options& options) {
         return small.loss(in, next);
       },
       tokens, tokens);
+  return nn::training_step(loss, nn::OptimizerKind::adamw);
+}
+
+// The Llama of 1.1 billion parameters, all of them bf16.
+Graph llama(const Options& options) {
+  const nn::LlamaConfig config{
+      .layers = 22, .width = 2048, .heads = 32, .kv_heads = 32, .hidden = 5632, .vocabulary = 32000};
+  const Shape shape = {options.batch ? options.batch : 1, options.context ? options.context : 4096};
+  const Tensor tokens = Tensor::of_type({DType::i32, shape});
+  const nn::LossGraph loss = nn::loss_graph(
+      DType::bf16, [&] { return nn::Llama::init(key(0), config); },
+      [](const nn::Llama& model, Tensor in, Tensor next) { return model.loss(in, next); }, tokens, tokens);
   return nn::training_step(loss, nn::OptimizerKind::adamw);
 }
 
@@ -164,35 +181,76 @@ Graph zoo_graph(const Options& options) {
   return model->training_step(zoo);
 }
 
+// A budget: a share of the peak without one, or MiB; and what of the host's memory there is.
+struct Trial {
+  int percent = 0;
+  std::int64_t mib = 0, host_mib = 0;
+  std::string name() const {
+    return (mib > 0 ? fmt::format("{:>6} MiB", mib) : fmt::format("{:>4}%", percent)) +
+           (host_mib > 0 ? " + host" : "");
+  }
+};
+std::vector<Trial> trials_of(const Options& options) {
+  std::vector<Trial> trials;
+  const auto add = [&](Trial trial, bool has_budget) {
+    trials.push_back(trial);
+    trial.host_mib = options.host_mib;
+    if (trial.host_mib > 0 && has_budget) trials.push_back(trial);
+  };
+  for (const int percent : options.budgets) add({.percent = percent}, !trials.empty());
+  for (const std::int64_t mib : options.mib) add({.mib = mib}, true);
+  return trials;
+}
+
+// What was predicted: the time, the stalls of computing, and what is moved.
+void report_lanes(const Graph& graph, const Plan& plan, const Machine& machine, double measured,
+                  std::int64_t host_bytes) {
+  const Timetable table = timetable(plan, step_seconds(graph, plan, cuda::cuda_target(), machine));
+  double moved[2] = {};  // there, back
+  for (const Step& step : plan.steps) {
+    if (step.kind != StepKind::copy) continue;
+    const bool leaves = plan.buffers[step.out[0].buffer.index].memory > 0;
+    moved[leaves ? 0 : 1] += static_cast<double>(graph.type(step.in[0].value).bytes()) / (1 << 20);
+  }
+  fmt::print(
+      "      predicted {:.3f} ms ({:+.1f}% next to the measured), stalls {:.3f} ms, {:.1f} MiB to the host, "
+      "{:.1f} back, {:.1f} there at most\n",
+      1e3 * table.makespan, 100 * (table.makespan / measured - 1), 1e3 * table.stalled[0], moved[0], moved[1],
+      static_cast<double>(host_bytes) / (1 << 20));
+}
+
 int run(const Options& options) {
-  const Graph traced = expand(
-      options.masters ? gpt_with_masters(options) : zoo_graph(options),
-      [](const Node& node) { return node.op->expand && !cuda::cuda_target().runs(*node.op); },
-      ExpandRegions::inside);
-  const Graph graph = prepare_graph(traced);
+  const Graph step = options.model == "llama-1b" ? llama(options)
+                     : options.masters           ? gpt_with_masters(options)
+                                                 : zoo_graph(options);
+  const Graph graph = prepare_graph(step, {}, nullptr, {}, cuda::cuda_target());
   const std::shared_ptr<Device> device = cuda::device();
   std::vector<std::unique_ptr<Arena>> inputs;
   std::vector<Address> addresses;
   double begin = now();
   for (const Input& input : graph.inputs()) {
-    const std::vector<std::byte> data = data_of(graph.type(input.value), options.masters ? 50257 : 8);
+    const std::vector<std::byte> data = data_of(graph.type(input.value), options.masters ? 32000 : 8);
     inputs.push_back(std::make_unique<Arena>(*device, std::ssize(data)));
     addresses.push_back(inputs.back()->base());
     device->write(addresses.back(), data.data(), std::ssize(data));
   }
   fmt::print("{}: {} nodes, inputs in {:.1f} s\n", options.model, graph.nodes().size(), now() - begin);
   std::int64_t free_peak = 0, state = 0;
+  bool reported = false;
   for (const std::unique_ptr<Arena>& input : inputs) state += input->bytes();
   fmt::print("state and data: {:.1f} MiB\n", static_cast<double>(state) / (1 << 20));
-  for (const int percent : options.budgets) {
+  for (const Trial& trial : trials_of(options)) {
     begin = now();
     PlanOptions plan_options;
     plan_options.machine = &device->machine();
-    if (free_peak > 0) plan_options.memory = free_peak * percent / 100;
+    if (trial.mib > 0) plan_options.memory = trial.mib << 20;
+    if (trial.mib == 0 && free_peak > 0) plan_options.memory = free_peak * trial.percent / 100;
+    if (trial.host_mib > 0 && plan_options.memory)
+      plan_options.tiers = {{std::string(host_memory_name), trial.host_mib << 20}};
     plan_options.floor = false;
     auto planned = try_plan(graph, cuda::cuda_target(), plan_options);
     if (!planned) {
-      fmt::print("{:>4}%: does not fit ({:.1f} s)\n", percent, now() - begin);
+      fmt::print("{}: does not fit ({:.1f} s)\n", trial.name(), now() - begin);
       continue;
     }
     const Plan& plan = planned.value();
@@ -200,9 +258,13 @@ int run(const Options& options) {
     const double planning = now() - begin;
     begin = now();
     Arena arena(*device, plan.arena_bytes);
-    Executor executor(graph, verified(graph, plan, cuda::cuda_target()), *device, arena);
+    Arena host(*device, plan.further.empty() ? 0 : plan.further[0].arena_bytes, 1);
+    Arena* const arenas[] = {&arena, &host};
+    Executor executor(graph, verified(graph, plan, cuda::cuda_target()), *device,
+                      std::span(arenas, memory_count(plan)));
     const double preparing = now() - begin;
-    if (percent == options.budgets.front()) report_routes(graph, plan);
+    const bool first = !std::exchange(reported, true);
+    if (first) report_routes(graph, plan);
     std::vector<double> times;
     for (int s = 0; s < options.steps + 3; ++s) {
       begin = now();
@@ -211,13 +273,13 @@ int run(const Options& options) {
     }
     std::ranges::sort(times);
     fmt::print(
-        "{:>4}%: {:8.3f} ms (least {:.3f}), above state {:.1f} MiB, planned in {:.2f} s, ready in "
+        "{}: {:8.3f} ms (least {:.3f}), above state {:.1f} MiB, planned in {:.2f} s, ready in "
         "{:.2f} s\n",
-        percent, 1e3 * times[times.size() / 2], 1e3 * times.front(),
+        trial.name(), 1e3 * times[times.size() / 2], 1e3 * times.front(),
         static_cast<double>(plan.peak() - state) / (1 << 20), planning, preparing);
+    report_lanes(graph, plan, device->machine(), times[times.size() / 2], host.bytes());
     std::fflush(stdout);
-    if (options.profile && percent == options.budgets.front())
-      profile(addresses, graph, plan, *device, arena);
+    if (options.profile && first) profile(addresses, graph, plan, *device, arena, host);
   }
   return 0;
 }
@@ -233,6 +295,8 @@ int main(int argc, char** argv) {
   app.add_option("--context", options.context);
   app.add_option("--dtype", options.dtype);
   app.add_option("--budgets", options.budgets)->delimiter(',');
+  app.add_option("--mib", options.mib, "further budgets, in MiB")->delimiter(',');
+  app.add_option("--host", options.host_mib, "MiB of the host's memory that values may wait in");
   app.add_option("--steps", options.steps);
   app.add_flag("--profile", options.profile);
   app.add_flag("--masters", options.masters, "f32 parameters, computed with in bf16 (gpt2, gpt2-350m)");

@@ -1,11 +1,11 @@
 # Writes the texts that generated CUDA kernels include (tidemark/cuda/device_texts.h) into a source file of the build. The
 # standard headers that they name are all one text, which has what formulas use.
 function(tm_cuda_texts out)
-  set(files base/dtype.h base/number.h base/philox.h kernel/fold.h ops/scalar/cast_element.h ops/scalar/clamp_element.h
+  set(files base/dtype.h base/number.h base/philox.h kernel/fold.h kernel/simd_math_coefficients.h ops/scalar/cast_element.h ops/scalar/clamp_element.h
       ops/scalar/elementwise_integer.h ops/scalar/erf_inverse.h ops/scalar/erf_inverse.cc ops/scalar/gamma_functions.h
       ops/scalar/gamma_functions.cc ops/scalar/normal_quantile_number.h ops/scalar/scalar_math.h
       ops/scalar/scalar_math.inc cuda/device/elements.h cuda/device/float16.h cuda/device/folds.h cuda/device/chunks.h
-      cuda/device/head.h cuda/device/indexing.h cuda/device/movement.h cuda/device/norms.h cuda/device/product.h
+      cuda/device/head.h cuda/device/indexing.h cuda/device/movement.h cuda/device/normal.h cuda/device/norms.h cuda/device/product.h
       cuda/device/random.h cuda/device/row_folds.h cuda/device/rows.h cuda/device/softmax.h cuda/device/teams.h
       cuda/device/order.h cuda/device/pools.h cuda/device/attention.h cuda/device/attention_matrices.h
       cuda/device/attention_mma.h cuda/device/attention_mma_grad.h cuda/device/attention_rows.h

@@ -187,7 +187,8 @@ function(tm_bench)
   file(GLOB support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/support/*.cc")
   # Tests and benchmarks pack the same sets and plan the same graphs.
   list(APPEND support "${PROJECT_SOURCE_DIR}/tests/support/training_buffers.cc"
-       "${PROJECT_SOURCE_DIR}/tests/support/random_dags.cc")
+       "${PROJECT_SOURCE_DIR}/tests/support/random_dags.cc" "${PROJECT_SOURCE_DIR}/tests/support/gpu_nodes.cc"
+       "${PROJECT_SOURCE_DIR}/tests/support/loop_programs.cc")
   if(NOT TIDEMARK_BENCH OR NOT TARGET tidemark OR NOT sources)
     return()
   endif()

@@ -153,7 +153,7 @@ TEST_F(PlanCommand, WhatCannotBeAllowedIsRefused) {
     EXPECT_THAT(run.err, HasSubstr("--allow")) << arguments;
   }
   EXPECT_THAT(plan("gpt --memory 60% --allow tape").err,
-              HasSubstr("keep, recompute, compress, disk, invert, split"));
+              HasSubstr("keep, recompute, compress, host, disk, invert, split"));
   EXPECT_EQ(plan("gpt --allow recompute").exit_code, 4);
   EXPECT_EQ(plan(chain_ + " --memory 90% --allow recompute").exit_code, 4);
 }

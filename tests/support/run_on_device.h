@@ -16,8 +16,8 @@ class DeviceRun {
       : device_(device),
         graph_(graph),
         plan_(plan),
-        arena_(device, plan.arena_bytes),
-        executor_(graph, verified(graph, plan, device.target()), device, arena_) {
+        arenas_(arenas_of(device, plan)),
+        executor_(graph, verified(graph, plan, device.target()), device, pointers(arenas_)) {
     for (const Input& input : graph.inputs()) {
       const std::int64_t bytes = graph.type(input.value).bytes();
       inputs_.push_back(std::make_unique<Arena>(device, bytes));
@@ -31,14 +31,16 @@ class DeviceRun {
       device_.write(addresses_[i], inputs[i].bytes.data(), static_cast<std::int64_t>(inputs[i].bytes.size()));
     }
     executor_.run(addresses_);
-    EXPECT_LE(arena_.high_water(), plan_.arena_bytes);
+    for (std::size_t m = 0; m < arenas_.size(); ++m) {
+      EXPECT_LE(arenas_[m]->high_water(), memory_of(plan_, m).arena_bytes);
+    }
     std::vector<Literal> outputs;
     for (const Ref& ref : plan_.outputs) {
       const Type& type = graph_.type(ref.value);
       const Buffer& buffer = plan_.buffers[ref.buffer.index];
       const Address at = buffer.binding == Binding::argument
                              ? addresses_[static_cast<std::size_t>(buffer.slot)]
-                             : arena_.base() + buffer.offset;
+                             : arenas_[static_cast<std::size_t>(buffer.memory)]->base() + buffer.offset;
       outputs.push_back(
           {type.dtype, type.shape, std::vector<std::byte>(static_cast<std::size_t>(type.bytes()))});
       device_.read(outputs.back().bytes.data(), at + ref.offset, type.bytes());
@@ -47,12 +49,25 @@ class DeviceRun {
   }
 
  private:
+  using Arenas = std::vector<std::unique_ptr<Arena>>;
+  static Arenas arenas_of(Device& device, const Plan& plan) {
+    Arenas made;
+    for (std::size_t m = 0; m < memory_count(plan); ++m)
+      made.push_back(std::make_unique<Arena>(device, memory_of(plan, m).arena_bytes, static_cast<int>(m)));
+    return made;
+  }
+  static std::vector<Arena*> pointers(const Arenas& arenas) {
+    std::vector<Arena*> each;
+    for (const auto& arena : arenas) each.push_back(arena.get());
+    return each;
+  }
+
   Device& device_;
   const Graph& graph_;
   const Plan& plan_;
-  Arena arena_;
+  Arenas arenas_;  // by memory
   Executor executor_;
-  std::vector<std::unique_ptr<Arena>> inputs_;
+  Arenas inputs_;
   std::vector<Address> addresses_;
 };
 

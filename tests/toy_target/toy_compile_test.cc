@@ -501,6 +501,61 @@ TEST(ToyCompile, DisksAreTheCpus) {
   EXPECT_TRUE(loop.plan().plan.further.empty());
 }
 
+// The toy's machine with memory of the host that is near.
+Machine machine_with_host() {
+  Machine machine = reference_machine();
+  machine.further = {{.name = std::string(host_memory_name), .bytes = std::int64_t{1} << 40}};
+  machine.links = {{.from = 0, .to = 1, .latency = 1e-6, .bandwidth = 6e9, .beside_compute = 6e9},
+                   {.from = 1, .to = 0, .latency = 1e-6, .bandwidth = 6e9, .beside_compute = 6e9}};
+  machine.codecs.clear();
+  return machine;
+}
+
+TEST(ToyCompile, ValuesWaitInTheHostsMemoryWhichIsCounted) {
+  const auto f = value_and_grad(mlp_loss);
+  const nn::Mlp net = nn::Mlp::init(key(0), {16, 64, 64, 64, 64, 64, 10});
+  const Tensor in = waves({256, 16}, 0.3), out = waves({256, 10}, 0.7);
+  const auto expected = bits(compile(f)(net, in, out));
+  const auto device = std::make_shared<ToyDevice>();
+  const auto once = compile(f, {.allow = {Choice::keep}, .device = device});
+  const Bytes least = once.smallest(net, in, out).memory;
+  const CompileOptions options{.memory = least - 64_KiB,
+                               .host = 1_MiB,
+                               .allow = {Choice::host},
+                               .machine = machine_with_host(),
+                               .device = device};
+  const auto step = compile(f, options);
+  for (int call = 0; call < 3; ++call) EXPECT_EQ(bits(step(net, in, out)), expected);
+  const Plan& plan = step.plan().plan;
+  EXPECT_LT(step.plan().peak(), least);
+  ASSERT_EQ(plan.further.size(), 1u);
+  EXPECT_EQ(plan.further[0].name, "host");
+  EXPECT_GT(plan.further[0].arena_bytes, 0);
+  EXPECT_LE(plan.further[0].arena_bytes, (1_MiB).count);
+  const FunctionMemory memory = step.memory_report();
+  EXPECT_EQ(memory.host.count, plan.further[0].arena_bytes);
+  EXPECT_EQ(memory.disk.count, 0);
+  EXPECT_THAT(memory.text(), HasSubstr("for values that wait there"));
+
+  // What is not named is not used.
+  CompileOptions without = options;
+  without.allow = {Choice::keep};
+  EXPECT_THROW(compile(f, without)(net, in, out), InfeasibleBudget);
+}
+
+TEST(ToyCompile, MemoryOfTheHostThatMakesNoSenseIsRefused) {
+  const auto device = std::make_shared<ToyDevice>();
+  const auto refused = [&](const CompileOptions& options, const std::string& says) {
+    const auto f = compile([](Tensor a) { return exp(a); }, options);
+    expect_error([&] { f(x); }, ErrorCode::bad_plan_option, says);
+  };
+  refused({.memory = 1_MiB, .host = 1_GiB}, "memory of the host for a function that runs on the CPU");
+  refused({.host = 1_GiB, .device = device}, "memory of the host without a budget of memory");
+  refused({.memory = 1_MiB, .host = 0_B, .device = device}, "0 bytes of the host's memory");
+  refused({.memory = 1_MiB, .host = 1_GiB, .device = device}, "has no memory `host`");
+  refused({.memory = 1_MiB, .allow = {Choice::host}, .device = device}, "allow names host");
+}
+
 // A target without kernels for some ops.
 const ExecutionFacts* few_facts(const Op& op) {
   return op.name == "softmax" || op.name == "sort" ? nullptr : toy_target().find(op);

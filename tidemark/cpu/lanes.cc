@@ -10,72 +10,13 @@
 
 namespace tidemark {
 
-void LaneCommands::add(const Command& command) {
-  if (command.lane == 0 && rows_.empty()) {
-    ++before_;
-  } else {
-    rows_.push_back({command.lane, command.kind == StepKind::compute, command.waits});
-  }
-}
-
-bool LaneCommands::run_side_by_side() const {
-  std::vector<bool> computes(1, true);
-  for (const Row& row : rows_) {
-    computes.resize(std::max(computes.size(), static_cast<std::size_t>(row.lane) + 1), false);
-    if (row.computes) computes[static_cast<std::size_t>(row.lane)] = true;
-  }
-  return std::ranges::any_of(rows_,
-                             [&](const Row& row) { return !computes[static_cast<std::size_t>(row.lane)]; });
-}
-
 LaneThreads::LaneThreads(const LaneCommands& commands, std::function<void(std::size_t command)> call)
     : call_(std::move(call)) {
-  place(commands);
+  LaneLines made = commands.lines();
+  lines_ = std::vector<Line>(made.lines.size());
+  for (std::size_t l = 0; l < lines_.size(); ++l) lines_[l].items = std::move(made.lines[l]);
+  waits_ = std::move(made.waits);
   start_threads();
-}
-
-void LaneThreads::place(const LaneCommands& commands) {
-  constexpr std::uint32_t unknown = static_cast<std::uint32_t>(-1);
-  std::vector<std::uint32_t> line_of_lane(1, 0);
-  for (const LaneCommands::Row& row : commands.rows_) {
-    const auto lane = static_cast<std::size_t>(row.lane);
-    line_of_lane.resize(std::max(line_of_lane.size(), lane + 1), unknown);
-    if (row.computes) line_of_lane[lane] = 0;
-  }
-  std::uint32_t lines = 1;
-  for (const LaneCommands::Row& row : commands.rows_) {
-    std::uint32_t& line = line_of_lane[static_cast<std::size_t>(row.lane)];
-    if (line == unknown) line = lines++;
-  }
-  lines_ = std::vector<Line>(lines);
-
-  std::vector<std::uint32_t> line_of(commands.before_, 0);  // per command
-  for (std::size_t c = 0; c < commands.before_; ++c)
-    lines_[0].items.push_back({.command = static_cast<std::uint32_t>(c)});
-  std::vector<std::int64_t> known(lines_.size() * lines_.size(),
-                                  -1);  // per line, per other: waited for so far
-  for (const LaneCommands::Row& row : commands.rows_) {
-    const std::uint32_t line = line_of_lane[static_cast<std::size_t>(row.lane)];
-    Item item{.command = static_cast<std::uint32_t>(line_of.size()),
-              .first_wait = static_cast<std::uint32_t>(waits_.size())};
-    for (std::uint32_t other = 0; other < lines && !row.waits.empty(); ++other) {
-      std::int64_t last = -1;  // a line runs in order: of its commands only the last counts
-      for (const std::int32_t wait : row.waits) {
-        if (line_of[static_cast<std::size_t>(wait)] == other) last = std::max<std::int64_t>(last, wait);
-      }
-      std::int64_t& so_far = known[line * lines_.size() + other];
-      if (other == line || last <= so_far) continue;
-      waits_.push_back({other, static_cast<std::uint32_t>(last)});
-      so_far = last;
-    }
-    item.last_wait = static_cast<std::uint32_t>(waits_.size());
-    lines_[line].items.push_back(item);
-    line_of.push_back(line);
-  }
-  for (const Wait& wait : waits_) {
-    std::vector<Item>& items = lines_[wait.line].items;
-    std::ranges::lower_bound(items, wait.command, {}, &Item::command)->is_awaited = true;
-  }
 }
 
 LaneThreads::~LaneThreads() { end_threads(); }

@@ -1,8 +1,5 @@
-// The lanes of a plan side by side. A lane that only moves values (copies, codes) has a thread of its own and
-// runs its commands there, in their order, each behind those that it waits for. Everything else is the
-// caller's, in the order of the list: the first lane and every lane that computes, since computing already
-// takes all threads of the pool. So commands are on *lines*: line 0 is the caller's, each further one a
-// thread's.
+// The lanes of a plan side by side, as lines (runtime/lane_lines.h): line 0, which computes, is the caller's,
+// each further one has a thread of its own. Computing already takes all threads of the pool.
 //
 // Threads are made once, sleep while there is nothing to do, and end with the object. Nothing is allocated
 // while commands run.
@@ -16,26 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "tidemark/runtime/commands.h"
+#include "tidemark/runtime/lane_lines.h"
 
 namespace tidemark {
-
-// What lanes must know of commands, noted as they come.
-class LaneCommands {
- public:
-  void add(const Command& command);
-  bool run_side_by_side() const;  // is there a lane for a thread?
-
- private:
-  friend class LaneThreads;
-  struct Row {
-    std::int32_t lane;
-    bool computes;
-    std::vector<std::int32_t> waits;
-  };
-  std::size_t before_ = 0;  // commands of the first lane before any of another
-  std::vector<Row> rows_;   // of those that follow
-};
 
 class LaneThreads {
  public:
@@ -55,15 +35,8 @@ class LaneThreads {
   std::int64_t held_bytes() const;
 
  private:
-  // Until a command of another line has ended.
-  struct Wait {
-    std::uint32_t line, command;
-  };
-  struct Item {
-    std::uint32_t command;
-    std::uint32_t first_wait = 0, last_wait = 0;  // into waits_
-    bool is_awaited = false;                      // by another line, which is told when it has ended
-  };
+  using Wait = LaneLines::Wait;
+  using Item = LaneLines::Item;  // who awaits one is told when it has ended
   // `next` and `end` belong to the line's thread while it is at work; what follows them is under the mutex.
   struct Line {
     std::vector<Item> items;
@@ -74,7 +47,6 @@ class LaneThreads {
     std::condition_variable wake;
   };
 
-  void place(const LaneCommands& commands);
   void start_threads();
   void end_threads();
   void work(Line& line);  // what a thread does

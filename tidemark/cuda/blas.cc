@@ -95,6 +95,11 @@ Product::Product(const Blas& blas, const ProductForm& form) : blas_(blas), form_
   };
   transpose(CUBLASLT_MATMUL_DESC_TRANSA, form.left.transposed);
   transpose(CUBLASLT_MATMUL_DESC_TRANSB, form.right.transposed);
+  if (form.adds_row) {
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    blas.check(f.desc_set(desc_, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue)),
+               "a product was described");
+  }
   const auto layout = [&](cublasLtMatrixLayout_t& made, const ProductMatrix& matrix, DType dtype) {
     blas.check(f.layout_create(&made, data_type(dtype), static_cast<std::uint64_t>(matrix.rows),
                                static_cast<std::uint64_t>(matrix.columns), matrix.leading),
@@ -180,6 +185,11 @@ cublasLtMatmulAlgo_t Product::chosen() const {
 
 cublasStatus_t Product::begin(CUstream stream, const Matrices& at, bool adds,
                               const cublasLtMatmulAlgo_t& algorithm) const {
+  if (form_.adds_row) {
+    const cublasStatus_t set =
+        blas_.functions().desc_set(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &at.row, sizeof(at.row));
+    if (set != CUBLAS_STATUS_SUCCESS) return set;
+  }
   const float one = 1, beta = adds ? 1 : 0;
   const double wide_one = 1, wide_beta = beta;
   const bool wide = form_.dtype == DType::f64;
@@ -193,17 +203,19 @@ cublasStatus_t Product::begin(CUstream stream, const Matrices& at, bool adds,
 
 void Product::put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
                   CUdeviceptr workspace) const {
+  const bool adds = sum != 0 && !form_.adds_row;
   const std::int64_t size = size_of(form_.dtype), result_size = size_of(form_.result_dtype);
   const auto at = [](CUdeviceptr base, std::int64_t bytes) { return base + static_cast<CUdeviceptr>(bytes); };
   for (const ProductForm::Offsets& part : form_.parts) {
     Matrices matrices{.left = at(rhs, part.rhs * size),
                       .right = at(lhs, part.lhs * size),
                       .result = at(out, part.out * result_size),
-                      .workspace = workspace};
-    matrices.added = sum ? at(sum, part.out * result_size) : matrices.result;
-    const bool aligned =
-        (matrices.left | matrices.right | matrices.result | matrices.added) % wide_alignment == 0;
-    blas_.check(begin(stream, matrices, sum != 0, aligned ? aligned_ : any_), "a product was begun");
+                      .workspace = workspace,
+                      .row = form_.adds_row ? sum : 0};
+    matrices.added = adds ? at(sum, part.out * result_size) : matrices.result;
+    const CUdeviceptr all = matrices.left | matrices.right | matrices.result | matrices.added | matrices.row;
+    const bool aligned = all % wide_alignment == 0;
+    blas_.check(begin(stream, matrices, adds, aligned ? aligned_ : any_), "a product was begun");
   }
 }
 

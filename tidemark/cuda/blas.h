@@ -72,13 +72,15 @@ class Product {
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
 
-  // out = lhs × rhs, or sum + lhs × rhs; `sum` may be `out`, and is 0 where there is none.
+  // out = lhs × rhs, or sum + lhs × rhs; `sum` may be `out`, and is 0 where there is none. Of a form that
+  // adds a row, it is that row.
   void put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
            CUdeviceptr workspace) const;
 
   // One product as the library sees it, at the addresses of matrices, by this algorithm.
   struct Matrices {
     CUdeviceptr left = 0, right = 0, added = 0, result = 0, workspace = 0;
+    CUdeviceptr row = 0;  // of a form that adds one
   };
   cublasStatus_t begin(CUstream stream, const Matrices& at, bool adds,
                        const cublasLtMatmulAlgo_t& algorithm) const;

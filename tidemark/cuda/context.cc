@@ -41,6 +41,8 @@ Context::~Context() { driver_.context_release(device_); }
 
 void Context::use() const { check(driver_.context_use(context_), "a context was chosen"); }
 
+void Context::use_to_release() const noexcept { driver_.context_use(context_); }
+
 void Context::wait() const { check(driver_.context_wait(), "it computed"); }
 
 std::string Context::text_of(CUresult result) const {
@@ -73,7 +75,7 @@ CUdeviceptr Context::allocate(std::int64_t bytes) const {
 }
 
 void Context::release(CUdeviceptr memory) const noexcept {
-  driver_.context_use(context_);
+  use_to_release();
   driver_.release(memory);
 }
 
@@ -98,8 +100,16 @@ PinnedMemory::PinnedMemory(const Context& context, std::int64_t bytes) : context
 }
 
 PinnedMemory::~PinnedMemory() {
-  if (data_) context_.driver().release_host(data_);
+  if (!data_) return;
+  context_.use_to_release();
+  context_.driver().release_host(data_);
 }
+
+Event::Event(const Context& context) : context_(context) {
+  context.check(context.driver().event_create(&event_, CU_EVENT_DISABLE_TIMING), "an event was made");
+}
+
+Event::~Event() { context_.driver().event_destroy(event_); }
 
 Stream::Stream(const Context& context) : context_(context) {
   context.check(context.driver().stream_create(&stream_, CU_STREAM_NON_BLOCKING), "a stream was made");
@@ -108,6 +118,14 @@ Stream::Stream(const Context& context) : context_(context) {
 Stream::~Stream() { context_.driver().stream_destroy(stream_); }
 
 void Stream::wait() const { context_.check(context_.driver().stream_wait(stream_), "it computed"); }
+
+void Stream::record(const Event& event) const {
+  context_.check(context_.driver().event_record(event.get(), stream_), "an event was put in");
+}
+
+void Stream::wait_for(const Event& event) const {
+  context_.check(context_.driver().stream_wait_event(stream_, event.get(), 0), "a wait was put in");
+}
 
 void Stream::copy(CUdeviceptr to, CUdeviceptr from, std::int64_t bytes) const {
   if (bytes == 0 || to == from) return;
@@ -131,6 +149,22 @@ void Stream::copy_to_device(CUdeviceptr to, const std::byte* from, std::int64_t 
   if (bytes == 0) return;
   context_.check(context_.driver().copy_to_device(to, from, static_cast<std::size_t>(bytes), stream_),
                  "a copy from the host was begun");
+}
+
+std::vector<CUgraphNode> Stream::last_work() const {
+  CUstreamCaptureStatus status = {};
+  const CUgraphNode* nodes = nullptr;
+  std::size_t count = 0;
+  context_.check(context_.driver().capture_info(stream_, &status, nullptr, nullptr, &nodes, nullptr, &count),
+                 "a recording was asked for its end");
+  return {nodes, nodes + count};
+}
+
+void Stream::follow(std::span<const CUgraphNode> work) const {
+  std::vector<CUgraphNode> nodes(work.begin(), work.end());
+  context_.check(context_.driver().capture_follow(stream_, nodes.data(), nullptr, nodes.size(),
+                                                  CU_STREAM_SET_CAPTURE_DEPENDENCIES),
+                 "the order of a recording was set");
 }
 
 RecordedGraph::~RecordedGraph() {

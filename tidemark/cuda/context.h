@@ -2,8 +2,10 @@
 // given back by its owner. Included where the toolkit's headers are (TIDEMARK_HAS_CUDA).
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/cuda/devices.h"
@@ -26,8 +28,9 @@ class Context {
   const DeviceFacts& facts() const { return facts_; }
   int number() const { return number_; }
 
-  void use() const;   // by this thread, from now on: before anything else is asked of it
-  void wait() const;  // until all that any thread asked for is done
+  void use() const;                      // by this thread, from now on: before anything else is asked of it
+  void use_to_release() const noexcept;  // the same for owners that give things back, on any thread
+  void wait() const;                     // until all that any thread asked for is done
   // Throws DeviceError for anything but success: `doing` is what was tried ("a kernel was launched").
   void check(CUresult result, std::string_view doing) const;
   std::string text_of(CUresult result) const;
@@ -60,6 +63,20 @@ class PinnedMemory {
   std::byte* data_ = nullptr;
 };
 
+// A point of a stream that others wait for.
+class Event {
+ public:
+  explicit Event(const Context& context);
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  CUevent get() const { return event_; }
+
+ private:
+  const Context& context_;
+  CUevent event_ = nullptr;
+};
+
 // Work in the order in which it was put in.
 class Stream {
  public:
@@ -70,11 +87,17 @@ class Stream {
   CUstream get() const { return stream_; }
   const Context& context() const { return context_; }
 
-  void wait() const;  // until all of it is done; throws DeviceError for what went wrong
+  void wait() const;                        // until all of it is done; throws DeviceError for what went wrong
+  void record(const Event& event) const;    // it happens when all so far is done
+  void wait_for(const Event& event) const;  // what follows begins when it has, as it was last recorded
   void copy(CUdeviceptr to, CUdeviceptr from, std::int64_t bytes) const;
   void clear(CUdeviceptr to, std::int64_t bytes) const;
   void copy_to_host(std::byte* to, CUdeviceptr from, std::int64_t bytes) const;
   void copy_to_device(CUdeviceptr to, const std::byte* from, std::int64_t bytes) const;
+
+  // While it is recorded: what the next work follows, instead of all that was put in before it.
+  std::vector<CUgraphNode> last_work() const;
+  void follow(std::span<const CUgraphNode> work) const;
 
  private:
   const Context& context_;

@@ -258,22 +258,29 @@ class GroupWriter {
     return fmt::format("static_cast<{}*>(at.out[{}])", storage_type(results_[r].dtype), r);
   }
 
-  // Elements [i, i + n), which lie in one row of the walk if it has rows.
+  // Elements [i, i + n), which lie in one row of the walk if it has rows. Sums of columns read several rows
+  // before they compute the first: the compiler may not move loads over stores, which could be to the same
+  // memory.
   void write_make() {
     if (slabs_.count > 0) {
+      write_read();
       line("  template <int n>");
-      line("  static void make(const Pointers& at, Index i, bool aligned, Element (&folded)[n]) {{");
+      line(
+          "  static void make(const Pointers& at, Index i, bool aligned, const Read<n>& read, Element "
+          "(&folded)[n]) {{");
     } else if (reduction_) {
       line("  static Element make(const Pointers& at, Index i) {{");
       line("    constexpr int n = 1;\n    constexpr bool aligned = false;\n    Element folded;");
     } else {
       line("  template <int n>\n  static void make(const Pointers& at, Index i, bool aligned) {{");
     }
-    write_coordinates();
+    if (slabs_.count == 0) write_coordinates();
     std::string arguments;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (!read_[i]) continue;
-      arguments += fmt::format("{}a{}{}", arguments.empty() ? "" : ", ", i, load_operand(i) ? "[e]" : "");
+      if (slabs_.count == 0) declare_operand(i), load_operand(i, "");
+      arguments += fmt::format("{}{}a{}{}", arguments.empty() ? "" : ", ", slabs_.count > 0 ? "read." : "", i,
+                               is_array(i) ? "[e]" : "");
     }
     for (std::size_t r = 0; r < results_.size(); ++r) {
       if (!results_[r].whole) continue;
@@ -290,6 +297,22 @@ class GroupWriter {
     line("  }}");
   }
 
+  // What `make` reads, as a step of its own.
+  void write_read() {
+    line("  template <int n>\n  struct Read {{");
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (read_[i]) declare_operand(i);
+    }
+    line(
+        "  }};\n  template <int n>\n  static void read(const Pointers& at, Index i, bool aligned, Read<n>& "
+        "to) {{");
+    write_coordinates();
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (read_[i]) load_operand(i, "to.");
+    }
+    line("  }}");
+  }
+
   // c0, c1, …: the index along each dimension of the walk.
   void write_coordinates() {
     const bool strided = std::ranges::any_of(
@@ -302,34 +325,30 @@ class GroupWriter {
     line("    const Index c0 = rest;");
   }
 
-  // Into a variable a0, a1, …: an array of n, or one element where it is the same for all; says which.
-  bool load_operand(std::size_t i) {
+  // An operand's variable a0, a1, …: an array of n, or one element where it is the same for all.
+  bool is_array(std::size_t i) const {
     const WalkedOperand& operand = walk_.operands[i];
-    const std::string_view type = storage_type(operands_[i].dtype);
-    if (operand.kind == WalkedOperand::uniform) {
-      line("    const {} a{} = *{};", type, i, operand_pointer(i));
-      return false;
+    return operand.kind == WalkedOperand::dense ||
+           (operand.kind == WalkedOperand::strided && operand.strides.back() != 0);
+  }
+  void declare_operand(std::size_t i) {
+    line("    {} a{}{};", storage_type(operands_[i].dtype), i, is_array(i) ? "[n]" : "");
+  }
+  void load_operand(std::size_t i, std::string_view in) {
+    const WalkedOperand& operand = walk_.operands[i];
+    std::string offset = operand.kind == WalkedOperand::dense ? "i" : "0";
+    for (int d = 0; operand.kind == WalkedOperand::strided && d < walk_.shape.rank(); ++d) {
+      if (operand.strides[d] != 0)
+        offset += fmt::format(" + c{} * static_cast<Index>({})", d, operand.strides[d]);
     }
-    std::string offset = "i";
-    if (operand.kind == WalkedOperand::strided) {
-      offset = "0";
-      for (int d = 0; d < walk_.shape.rank(); ++d) {
-        if (operand.strides[d] != 0)
-          offset += fmt::format(" + c{} * static_cast<Index>({})", d, operand.strides[d]);
-      }
-      if (operand.strides.back() == 0) {
-        line("    const {} a{} = {}[{}];", type, i, operand_pointer(i), offset);
-        return false;
-      }
-    }
-    line("    {} a{}[n];", type, i);
-    if (moves_in_packs(operand, width_)) {
-      line("    load(a{}, {} + ({}), aligned);", i, operand_pointer(i), offset);
+    if (!is_array(i)) {
+      line("    {}a{} = {}[{}];", in, i, operand_pointer(i), offset);
+    } else if (moves_in_packs(operand, width_)) {
+      line("    load({}a{}, {} + ({}), aligned);", in, i, operand_pointer(i), offset);
     } else {
-      line("    for (int e = 0; e < n; ++e) a{}[e] = {}[{} + e * static_cast<Index>({})];", i,
+      line("    for (int e = 0; e < n; ++e) {}a{}[e] = {}[{} + e * static_cast<Index>({})];", in, i,
            operand_pointer(i), offset, operand.strides.back());
     }
-    return true;
   }
 
   void write_offset(std::string_view name, const JoinedDimensions& dimensions) {

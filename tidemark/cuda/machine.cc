@@ -22,7 +22,7 @@ Machine make_h200() {
       .flops = curve({{1e7, 2e12}, {1e9, 15e12}, {1e11, 25e12}}), .bytes = bytes, .speed = tensor_cores};
   m[WorkKind::sort] = {.flops = curve({{1e5, 0.1e12}, {1e8, 2e12}}), .bytes = bytes};
   m[WorkKind::factorization] = {.flops = curve({{1e5, 0.01e12}, {1e9, 1e12}}), .bytes = bytes};
-  m.further = {{.name = "host", .bytes = std::int64_t{64} << 30}};
+  m.further = {{.name = std::string(host_memory_name), .bytes = std::int64_t{64} << 30}};
   m.links = {{.from = 0, .to = 1, .latency = 8e-6, .bandwidth = 55e9, .beside_compute = 52e9},
              {.from = 1, .to = 0, .latency = 8e-6, .bandwidth = 55e9, .beside_compute = 52e9}};
   return m;

@@ -14,6 +14,7 @@ CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> are
     : parts_{.context = context, .blas = blas, .pool = pool}, sequence_(parts_) {
   for (const Address arena : arenas) parts_.arenas.push_back(static_cast<CUdeviceptr>(arena.value));
   while (const Command* command = commands.next()) sequence_.add(*command);
+  sequence_.begin_lanes();
   parts_.kernels.load(context, cache, pool);
   parts_.staging = std::make_unique<PinnedMemory>(context, parts_.staging_bytes);
   parts_.failures = std::make_unique<FailureFlags>(context, sequence_.failing());
@@ -22,8 +23,8 @@ CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> are
 }
 
 CudaPrepared::~CudaPrepared() {
-  const Context& context = parts_.context;
-  context.driver().stream_wait(parts_.stream.get());  // nothing may run on in memory that is given back
+  parts_.context.use_to_release();
+  parts_.context.driver().stream_wait(parts_.stream.get());  // nothing may run on in memory given back
 }
 
 void CudaPrepared::bind(std::span<const Address> arguments) {
@@ -54,7 +55,7 @@ std::vector<CudaPrepared::Piece> CudaPrepared::pieces_of(std::size_t first, std:
 void CudaPrepared::run(Piece& piece) {
   if (!piece.graph || !ran_with_binding_) return sequence_.put(piece.first, piece.last);
   if (piece.recorded != binding_) {
-    piece.graph->record(parts_.stream, [&] { sequence_.put(piece.first, piece.last); });
+    piece.graph->record(parts_.stream, [&] { sequence_.record(piece.first, piece.last); });
     piece.recorded = binding_;
   }
   piece.graph->launch(parts_.stream);

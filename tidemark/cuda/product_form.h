@@ -40,6 +40,9 @@ struct ProductForm {
     std::int64_t offset = 0;  // bytes, in the scratch
   };
   std::vector<Packed> packed;
+  // Of the operand that is added: the same row is added to every row of the result.
+  bool adds_row = false;
+  bool copies_sum = false;  // it is neither dense nor a row: copied to the result beforehand
   std::int64_t scratch_bytes = 0;
 };
 

@@ -82,7 +82,8 @@ class Trial {
                                .right = right_.at(),
                                .added = result_.at(),
                                .result = result_.at(),
-                               .workspace = workspace_.at()};
+                               .workspace = workspace_.at(),
+                               .row = left_.at()};
     double once = 0;
     for (int runs = 1, round = 0; round < 2;
          ++round) {  // a short one first, which says how many make a round

@@ -5,6 +5,7 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/cuda/command_source.h"
+#include "tidemark/cuda/hazards.h"
 #include "tidemark/cuda/pack_source.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/ir/failure.h"
@@ -41,6 +42,21 @@ KernelText swap_kernel() {
       "    const unsigned char x = at.a[i];\n    at.a[i] = at.b[i];\n    at.b[i] = x;\n  }\n}\n";
   kernel.launches.push_back({.kernel = "tidemark_swap", .blocks = 264, .threads = 256});
   return kernel;
+}
+
+// The bytes of a window, from its element 0 on: `first` ≤ 0 where strides go backwards.
+struct Reach {
+  std::int64_t first = 0, bytes = 0;
+};
+Reach reach_of(const CommandOperand& operand) {
+  if (operand.type.bytes() == 0) return {};
+  const std::int64_t size = size_of(operand.type.dtype);
+  std::int64_t first = 0, last = 0;
+  for (int d = 0; d < operand.type.rank(); ++d) {
+    const std::int64_t reach = operand.strides[d] * (operand.type.shape[d] - 1) * size;
+    (reach < 0 ? first : last) += reach;
+  }
+  return {first, last - first + size};
 }
 
 SequenceParts& parts_of(void* self) { return *static_cast<SequenceParts*>(self); }
@@ -114,6 +130,11 @@ bool Sequence::must_look_first(const Command& command) const {
 }
 
 void Sequence::add(const Command& command) {
+  add_item(command);
+  if (!is_region_) lane_commands_.add(command);
+}
+
+void Sequence::add_item(const Command& command) {
   const std::size_t number = items_.size();
   Item& item = items_.emplace_back();
   item.where = command.where;
@@ -123,6 +144,7 @@ void Sequence::add(const Command& command) {
     for (const CommandOperand& operand : command.out)
       item.at.push_back(address(operand.location, number, item.at.size()));
     item.at.push_back(command.scratch ? address(*command.scratch, number, item.at.size()) : 0);
+    add_touched(item, command, command.in.size(), item.at.size() - 1);
   };
   if (command.kind == StepKind::copy) {
     item.code = CopyCall{.bytes = command.in[0].type.bytes()};
@@ -157,6 +179,19 @@ void Sequence::add(const Command& command) {
   }
 }
 
+void Sequence::add_touched(Item& item, const Command& command, std::size_t first_out, std::size_t scratch) {
+  for (std::size_t i = 0; i < command.in.size(); ++i) {
+    const Reach reach = reach_of(command.in[i]);
+    item.touched.push_back({.place = i, .first = reach.first, .bytes = reach.bytes});
+  }
+  for (std::size_t r = 0; r < command.out.size(); ++r)
+    item.touched.push_back({.place = first_out + r, .bytes = command.out[r].type.bytes(), .writes = true});
+  if (command.scratch) {
+    item.touched.push_back(
+        {.place = scratch, .bytes = cuda_target().scratch(command.steps.back().call), .writes = true});
+  }
+}
+
 void Sequence::add_kernel(Item& item, const Command& command) {
   const std::size_t number = items_.size() - 1;
   const std::size_t kernel = parts_.kernels.add(write_command(command));
@@ -170,6 +205,7 @@ void Sequence::add_kernel(Item& item, const Command& command) {
   for (std::size_t r = 0; r < command.out.size(); ++r)
     item.at[operands + r] = address(command.out[r].location, number, operands + r);
   if (command.scratch) item.at[operands + results] = address(*command.scratch, number, operands + results);
+  add_touched(item, command, operands, operands + results);
   if (!command.is_group && failure_of(command.steps[0].call).when != Fails::never)
     add_flag(item, command, operands);
 }
@@ -201,13 +237,9 @@ Sequence::HostCall Sequence::host_call(const Command& command) {
     const CommandOperand& operand = command.in[i];
     HostCall::Stretch stretch{.place = host.places[i], .bytes = operand.type.bytes()};
     if (!is_dense(operand.type.shape, operand.strides) && stretch.bytes > 0) {
-      const std::int64_t size = size_of(operand.type.dtype);
-      std::int64_t last = 0;
-      for (int d = 0; d < operand.type.rank(); ++d) {
-        const std::int64_t reach = operand.strides[d] * (operand.type.shape[d] - 1) * size;
-        (reach < 0 ? stretch.first : last) += reach;
-      }
-      stretch.bytes = last - stretch.first + size;
+      const Reach reach = reach_of(operand);
+      stretch.first = reach.first;
+      stretch.bytes = reach.bytes;
       stretch.strided = true;
       stretch.strides = operand.strides;
       stretch.place = bytes;
@@ -228,6 +260,11 @@ Sequence::ProductCall Sequence::product_call(const Call& call) {
     made.packs.push_back({.kernel = parts_.kernels.add(write_pack(call, packed)),
                           .operand = static_cast<std::size_t>(packed.operand),
                           .offset = packed.offset});
+  }
+  if (form.copies_sum) {
+    ProductForm::Packed whole{.operand = 2, .order = {}};
+    for (int d = 0; d < call.in[2].rank(); ++d) whole.order.push_back(d);
+    made.sum_copy = parts_.kernels.add(write_pack(call, whole));
   }
   return made;
 }
@@ -257,6 +294,7 @@ void Sequence::add_control(Item& item, const Command& command) {
   control.notes = allocate_aligned(std::max<std::int64_t>(cuda_target().scratch(call), 1));
   if (!parts_.swap_kernel) parts_.swap_kernel = parts_.kernels.add(swap_kernel());
   item.code = std::move(control);
+  item.touched.clear();  // its regions touch memory of their own, too
 }
 
 void Sequence::set_flags() {
@@ -276,8 +314,9 @@ std::size_t Sequence::first_failed(std::size_t first, std::size_t last) const {
 
 void Sequence::throw_failure(std::size_t item) {
   put_host(items_[item], *items_[item].on_failure);
-  throw InternalError(fmt::format("a kernel for CUDA found a fault that the CPU does not find, at {}:{}",
-                                  items_[item].where.file, items_[item].where.line));
+  throw InternalError(fmt::format(
+      "command {}, a kernel for CUDA of {} operands, found a fault that the CPU does not find, at {}:{}", item,
+      items_[item].on_failure->in.size(), items_[item].where.file, items_[item].where.line));
 }
 
 void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUdeviceptr> results) {
@@ -290,21 +329,50 @@ void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUde
 }
 
 void Sequence::put(std::size_t first, std::size_t last) {
+  lanes_.put(first, last, [&](std::size_t i, const Stream& stream) { put_item(items_[i], stream); });
+}
+
+// Only copies are put into another stream than the first.
+void Sequence::put_item(Item& item, const Stream& stream) {
+  if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
+    parts_.kernels.put(kernel->kernel, item.at.data(), stream);
+  } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
+    put_product(item, *product);
+  } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
+    head->head->put(stream, item.at, item.at[item.at.size() - 2], item.at.back());
+  } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
+    stream.copy(item.at[1], item.at[0], copy->bytes);
+  } else if (auto* host = std::get_if<HostCall>(&item.code)) {
+    put_host(item, *host);
+  } else {
+    put_control(item);
+  }
+}
+
+void Sequence::record(std::size_t first, std::size_t last) {
+  Hazards hazards;
+  std::vector<std::vector<CUgraphNode>> work(last - first);  // with which each item ends
+  std::vector<CUgraphNode> before;
+  std::vector<Access> accesses;
   for (std::size_t i = first; i < last; ++i) {
-    Item& item = items_[i];
-    if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
-      parts_.kernels.put(kernel->kernel, item.at.data(), parts_.stream);
-    } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
-      put_product(item, *product);
-    } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
-      head->head->put(parts_.stream, item.at, item.at[item.at.size() - 2], item.at.back());
-    } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
-      parts_.stream.copy(item.at[1], item.at[0], copy->bytes);
-    } else if (auto* host = std::get_if<HostCall>(&item.code)) {
-      put_host(item, *host);
-    } else {
-      put_control(item);
+    const Item& item = items_[i];
+    accesses.clear();
+    for (const Touched& touched : item.touched) {
+      const auto begin = static_cast<std::int64_t>(item.at[touched.place]) + touched.first;
+      accesses.push_back({static_cast<std::uint64_t>(begin),
+                          static_cast<std::uint64_t>(begin + touched.bytes), touched.writes});
     }
+    before.clear();
+    for (const std::size_t other : accesses.empty() ? hazards.add_barrier() : hazards.add(accesses))
+      before.insert(before.end(), work[other].begin(), work[other].end());
+    for (const std::size_t other : lanes_.follows(i)) {
+      if (other >= first) before.insert(before.end(), work[other - first].begin(), work[other - first].end());
+    }
+    std::ranges::sort(before);  // items that put nothing in end with what they follow
+    before.erase(std::ranges::unique(before).begin(), before.end());
+    parts_.stream.follow(before);
+    put_item(items_[i], parts_.stream);
+    work[i - first] = parts_.stream.last_work();
   }
 }
 
@@ -317,8 +385,14 @@ void Sequence::put_product(const Item& item, const ProductCall& call) const {
     parts_.kernels.put(pack.kernel, pointers, parts_.stream);
     operands[pack.operand] = to;
   }
-  call.product->put(parts_.stream.get(), operands[0], operands[1], call.added ? item.at[2] : 0,
-                    item.at[call.added ? 3 : 2], scratch);
+  const CUdeviceptr out = item.at[call.added ? 3 : 2];
+  CUdeviceptr sum = call.added ? item.at[2] : 0;
+  if (call.sum_copy) {
+    const CUdeviceptr pointers[] = {sum, out, 0, 0};
+    parts_.kernels.put(*call.sum_copy, pointers, parts_.stream);
+    sum = out;
+  }
+  call.product->put(parts_.stream.get(), operands[0], operands[1], sum, out, scratch);
 }
 
 void Sequence::put_host(Item& item, HostCall& host) {
@@ -386,7 +460,7 @@ std::int64_t Sequence::held_bytes() const {
       for (const auto& region : control->regions) bytes += static_cast<std::size_t>(region->held_bytes());
     }
   }
-  return static_cast<std::int64_t>(bytes);
+  return static_cast<std::int64_t>(bytes) + lanes_.held_bytes();
 }
 
 }  // namespace tidemark::cuda

@@ -1,5 +1,6 @@
-// The commands of a plan, or of a region, as the GPU gets them: in one stream, one after the other. What has
-// no kernel here runs on the CPU, between copies; loops and branches are run by the host.
+// The commands of a plan, or of a region, as the GPU gets them: in one stream, one after the other, and what
+// only moves values in streams beside it (cuda/lane_streams.h). What has no kernel here runs on the CPU,
+// between copies; loops and branches are run by the host.
 #pragma once
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "tidemark/cuda/blas.h"
 #include "tidemark/cuda/head.h"
 #include "tidemark/cuda/kernel_set.h"
+#include "tidemark/cuda/lane_streams.h"
 #include "tidemark/kernel/args.h"
 #include "tidemark/ops/cpu_kernel.h"
 #include "tidemark/runtime/commands.h"
@@ -62,6 +64,7 @@ class Sequence {
   Sequence& operator=(const Sequence&) = delete;
 
   void add(const Command& command);
+  void begin_lanes() { lanes_.make(lane_commands_); }  // once all of a plan's are there
   std::size_t size() const { return items_.size(); }
   // Must the host wait for the GPU in the middle of it? It cannot be recorded then.
   bool needs_host(std::size_t item) const { return items_[item].needs_host; }
@@ -76,9 +79,13 @@ class Sequence {
 
   // Where arguments and results are, from now on. Results: of a region.
   void bind(std::span<const CUdeviceptr> arguments, std::span<const CUdeviceptr> results = {});
-  // Items [first, last) into the stream, once the kernels are loaded and there is staging. Throws Error for
-  // what a kernel of the CPU finds wrong with its operands, DeviceError for what the GPU does.
+  // Items [first, last) into the stream, once the kernels are loaded and there is staging; what follows in it
+  // is behind all of them. Throws Error for what a kernel of the CPU finds wrong with its operands,
+  // DeviceError for what the GPU does.
   void put(std::size_t first, std::size_t last);
+  // The same while the stream is recorded: each item follows those that touch its memory, those that it waits
+  // for by the plan, and on a lane that moves values the one before; no others.
+  void record(std::size_t first, std::size_t last);
   std::int64_t held_bytes() const;
 
  private:
@@ -93,6 +100,7 @@ class Sequence {
     std::unique_ptr<Product> product;
     bool added = false;
     std::vector<Pack> packs = {};
+    std::optional<std::size_t> sum_copy = {};  // the kernel that copies what is added to the result
   };
   struct HeadCall {
     std::unique_ptr<Head> head;
@@ -124,10 +132,17 @@ class Sequence {
     std::vector<RegionFunction> functions = {};
     AlignedBytes notes = {};
   };
+  // What an item touches: bytes from `first` on, counted from an address of its.
+  struct Touched {
+    std::size_t place = 0;
+    std::int64_t first = 0, bytes = 0;
+    bool writes = false;
+  };
   struct Item {
     std::variant<std::monostate, KernelCall, ProductCall, HeadCall, CopyCall, HostCall, ControlCall> code;
     // Of a kernel: its GroupPointers; else operands, results, scratch. What can fail has its flag last.
     std::vector<CUdeviceptr> at = {};
+    std::vector<Touched> touched = {};  // none: anything (loops and branches)
     SourceLine where = {};
     bool needs_host = false;
     std::unique_ptr<HostCall> on_failure = {};  // the same call on the CPU
@@ -139,11 +154,14 @@ class Sequence {
 
   bool must_look_first(const Command& command) const;
   CUdeviceptr address(const Location& location, std::size_t item, std::size_t place);
+  void add_item(const Command& command);
+  void add_touched(Item& item, const Command& command, std::size_t first_out, std::size_t scratch);
   void add_kernel(Item& item, const Command& command);
   HostCall host_call(const Command& command);
   void add_flag(Item& item, const Command& command, std::size_t first_out);
   ProductCall product_call(const Call& call);
   void add_control(Item& item, const Command& command);
+  void put_item(Item& item, const Stream& stream);
   void put_host(Item& item, HostCall& host);
   void put_product(const Item& item, const ProductCall& call) const;
   void put_control(Item& item);
@@ -152,6 +170,8 @@ class Sequence {
   SequenceParts& parts_;
   const bool is_region_;
   std::vector<Item> items_;
+  LaneCommands lane_commands_;  // of a plan: a region has one lane
+  LaneStreams lanes_{parts_.stream};
   std::vector<std::size_t> failing_;  // items; each has the flag of its number here
   std::vector<Patch> patches_;
   std::vector<CUdeviceptr> region_arguments_, region_results_;  // of a region, in its run

@@ -56,7 +56,7 @@ bool strided(const Call& call, int operand) {
     case Route::call:
       return call_takes_strides(call, operand);
     case Route::library:
-      return operand < 2;
+      return true;
     default:
       return false;
   }
@@ -139,7 +139,7 @@ std::string_view name_of(Route route) {
 }
 
 const Target& cuda_target() {
-  static constexpr Target cuda{.name = "cuda", .alignment = 256, .find = find};
+  static constexpr Target cuda{.name = "cuda", .alignment = 256, .find = find, .adds_rows = true};
   return cuda;
 }
 

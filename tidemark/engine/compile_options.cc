@@ -55,6 +55,8 @@ void check_choices(const CompileOptions& options, SourceLine where) {
   };
   const Choices& allow = options.allow;
   if (!allow.named()) return;
+  if (allow.has(Choice::host) && !options.host)
+    reject("allow names host, and no memory of the host is given", "some of it too: {.host = 16_GiB, …}");
   if (allow.has(Choice::disk) && !options.disk)
     reject("allow names disk, and no disk is given", "a folder too: {.disk = {{\"/scratch\", 20_GiB}}, …}");
   if (allow.has(Choice::split) && options.accumulate.is_plain())
@@ -77,11 +79,20 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
     reject(fmt::format("a budget of {} bytes", options.memory->count), "more than nothing, such as 64_MiB");
   if (options.memory_left && !options.memory)
     reject("memory_left without a budget of memory", "the largest budget too: {.memory = 1_GiB, …}");
+  if (options.host && !options.memory && to_run)
+    reject("memory of the host without a budget of memory", "{.memory = 4_GiB, .host = 16_GiB}, say");
+  if (options.host && !options.device)
+    reject("memory of the host for a function that runs on the CPU",
+           "a device too: {.memory = 4_GiB, .host = 16_GiB, .device = td::cuda::device()}, say");
+  if (options.host && options.host->count <= 0)
+    reject(fmt::format("{} bytes of the host's memory", options.host->count),
+           "more than nothing, such as 16_GiB");
   if (options.disk && !options.memory && to_run)
     reject("a disk without a budget of memory", "{.memory = 1_GiB, .disk = {{\"/scratch\", 20_GiB}}}, say");
   if (options.disk && options.device)
     reject(fmt::format("a disk for a function that runs on the device `{}`", options.device->target().name),
-           "one or the other: values wait on a disk where the function runs on the CPU");
+           "one or the other: values wait on a disk where the function runs on the CPU, in the host's memory "
+           "(.host = 16_GiB) where it runs on a device");
   if (options.disk && options.disk->bytes.count <= 0)
     reject(fmt::format("{} bytes of the disk", options.disk->bytes.count),
            "more than nothing, such as 20_GiB");
@@ -111,6 +122,7 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
 }
 
 CompileOptions as_allowed(CompileOptions options) {
+  if (!options.allow.has(Choice::host)) options.host.reset();
   if (!options.allow.has(Choice::disk)) options.disk.reset();
   if (!options.allow.has(Choice::compress)) options.lossy.reset();
   if (!options.allow.has(Choice::split) && options.accumulate.is_automatic) options.accumulate = {};
@@ -120,6 +132,8 @@ CompileOptions as_allowed(CompileOptions options) {
 bool allows(const CompileOptions& options, Choice choice) {
   if (!options.allow.has(choice)) return false;
   switch (choice) {
+    case Choice::host:
+      return options.host.has_value();
     case Choice::disk:
       return options.disk.has_value();
     case Choice::split:
@@ -141,6 +155,7 @@ PlanOptions plan_options(const CompileOptions& options, SearchControl* control) 
     plan.machine = &options.device->machine();
   }
   if (options.machine) plan.machine = &*options.machine;
+  if (options.host) plan.tiers = {{std::string(host_memory_name), options.host->count}};
   if (options.disk) plan.tiers = {{std::string(disk_memory_name), options.disk->bytes.count}};
   plan.allow = options.device ? options.allow.without(Choice::disk) : options.allow;  // loops ask for it too
   plan.effort *= options.effort.factor;

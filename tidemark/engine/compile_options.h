@@ -65,6 +65,10 @@ struct CompileOptions {
   // to the largest of the budgets memory (or what set_memory said last), 7/8 of it, 7/8 of that and so on
   // which is within. Plans for each are kept.
   std::function<Bytes()> memory_left = {};
+  // How many bytes of the host's memory values may wait in while nothing reads them, of a function that runs
+  // on a device: they are moved beside computing. The memory is pinned, and the plan's figure of it is taken
+  // with the first call. Only with `memory`.
+  std::optional<Bytes> host = {};
   // A folder in which values may wait while nothing reads them, in files that nobody else can open and that
   // vanish with the function; and how many bytes of it. Only with `memory`.
   std::optional<DiskBudget> disk = {};
@@ -74,10 +78,10 @@ struct CompileOptions {
   // same to the bit at every budget.
   std::optional<Lossy> lossy = {};
   // What the plan may do to stay within the budget: only what is named, {Choice::recompute, Choice::disk},
-  // say; {Choice::keep}: nothing. Not given: all of it, a disk where `disk` names one, lossy forms where
-  // `lossy` allows them, micro-batches where `accumulate` asks for them. {Choice::compress} without `lossy`
-  // means exact forms alone. These may be used on the way to a disk, and hints are followed, whatever is
-  // named.
+  // say; {Choice::keep}: nothing. Not given: all of it, a disk where `disk` names one, the host's memory
+  // where `host` gives some, lossy forms where `lossy` allows them, micro-batches where `accumulate` asks for
+  // them. {Choice::compress} without `lossy` means exact forms alone. These may be used on the way to a disk,
+  // and hints are followed, whatever is named.
   Choices allow = {};
   // Arguments (by position) whose tensors the function may overwrite: results of the same type take their
   // memory. The caller's handles to them become stale; use what the function returns.
@@ -123,8 +127,8 @@ struct CompileOptions {
 void check_options(const CompileOptions& options, std::size_t arguments, SourceLine where,
                    bool to_run = true);
 
-// Without a disk, lossy forms and micro-batches that are not allowed. A number of micro-batches stays: it is
-// asked for.
+// Without memory of the host, a disk, lossy forms and micro-batches that are not allowed. A number of
+// micro-batches stays: it is asked for.
 CompileOptions as_allowed(CompileOptions options);
 
 // May plans do this, going by what is allowed and what the other options provide for?

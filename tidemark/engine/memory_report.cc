@@ -87,7 +87,7 @@ FunctionMemory LocalFunction::memory() const {
   memory.arena = Bytes(workspace_->bytes());
   memory.arguments = Bytes(workspace_->argument_bytes());
   if (!is_host(*device_)) memory.device = device_->target().name;
-  memory.disk = Bytes(workspace_->further_bytes());
+  (is_host(*device_) ? memory.disk : memory.host) = Bytes(workspace_->further_bytes());
   if (disk_traffic_) {
     memory.disk_values = Bytes(disk_traffic_->values);
     memory.disk_moved = Bytes(disk_traffic_->written.bytes + disk_traffic_->read.bytes);
@@ -126,6 +126,7 @@ std::string FunctionMemory::text() const {
   line("arena", in_words(arena) +
                     (arenas > 1 ? fmt::format(", {} of them: as many threads called at once", arenas) : ""));
   if (arguments.count > 0) line("arguments", in_words(arguments) + " for those that come from the host");
+  if (host.count > 0) line("host", in_words(host) + " for values that wait there");
   if (disk.count > 0) line("disk", in_words(disk));
   if (disk_values.count > 0)
     line("disk moved",

@@ -20,6 +20,7 @@ struct FunctionMemory {
   std::string device;        // on which it runs, by the name of its target; empty: the CPU
   Bytes arena;               // reserved, on the device
   Bytes arguments;           // reserved there for arguments that lie elsewhere and are copied for each call
+  Bytes host;                // reserved in the host's memory, for values that wait there; of devices
   Bytes disk;                // reserved there
   Bytes disk_values;         // moved there and back so far, by all calls
   Bytes disk_moved;          // what the disk wrote and read for these: less, where they were compressed
@@ -36,8 +37,8 @@ struct FunctionMemory {
   Bytes cache_limit;
 
   Bytes cached() const { return graphs + plan_bytes + kernels + constants; }
-  // Beside the arguments that lie where they are used.
-  Bytes total() const { return arena + arguments + held_results - results_in_arena + cached(); }
+  // Beside the arguments that lie where they are used, and the disk.
+  Bytes total() const { return arena + arguments + host + held_results - results_in_arena + cached(); }
   std::string text() const;
 };
 

@@ -59,6 +59,7 @@ struct Target {
   std::string_view name;
   std::int64_t alignment = buffer_alignment;           // of every buffer, in bytes; a power of two
   const ExecutionFacts* (*find)(const Op&) = nullptr;  // nullptr: the op cannot run there
+  bool adds_rows = false;  // products add a row to each of theirs for nothing (opt/product_rows.h)
 
   bool runs(const Op& op) const { return find(op) != nullptr; }
   const ExecutionFacts& facts(const Op& op) const;  // of an op that is not found: none

@@ -10,6 +10,8 @@ std::string_view name_of(Choice choice) {
       return "recompute";
     case Choice::compress:
       return "compress";
+    case Choice::host:
+      return "host";
     case Choice::disk:
       return "disk";
     case Choice::invert:

@@ -16,11 +16,12 @@ enum class Choice : std::uint8_t {
   keep,       // it stays in memory: always allowed, named where nothing else is to be
   recompute,  // it is computed again; a loop's steps too
   compress,   // it waits in a smaller form: an exact one, or where an error is allowed a lossy one
-  disk,       // it waits in another memory, in an exact form that may be smaller
+  host,       // it waits in the host's memory, of a function that runs on a device
+  disk,       // it waits on a disk, in an exact form that may be smaller
   invert,     // it is computed back from what was made of it, exactly
   split,      // the batch is computed in micro-batches
 };
-inline constexpr std::array all_choices = {Choice::keep, Choice::recompute, Choice::compress,
+inline constexpr std::array all_choices = {Choice::keep, Choice::recompute, Choice::compress, Choice::host,
                                            Choice::disk, Choice::invert,    Choice::split};
 std::string_view name_of(Choice choice);
 std::optional<Choice> choice_named(std::string_view name);

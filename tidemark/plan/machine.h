@@ -42,7 +42,7 @@ struct WorkRates {
   friend bool operator==(const WorkRates&, const WorkRates&) = default;
 };
 
-inline constexpr std::string_view disk_memory_name = "disk";
+inline constexpr std::string_view host_memory_name = "host", disk_memory_name = "disk";
 
 // A memory beside the one that is computed in: a disk, the host's memory of a device.
 struct MachineMemory {

@@ -97,7 +97,9 @@ void run(const CLI::App& app, const FrontierCommand& command) {
     refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer", "--lossy", "--split"},
                    "a graph in a file");
   for (const Choices& allow : command.allow)
-    check_means(allow, {.tiers = !command.tiers.empty(), .split = command.split});
+    check_means(
+        allow,
+        {.host = names_host(command.tiers), .disk = names_disk(command.tiers), .split = command.split});
   const std::vector<Frontier> frontiers =
       kind == ModelKind::dag_file ? std::vector{frontier_of_dag(command)} : frontiers_of_graph(command);
   const double seconds = watch.seconds();
@@ -148,8 +150,8 @@ void add_frontier(CLI::App& app, int& exit_code) {
           [command](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) command->allow.push_back(parse_choices(text));
           },
-          "what plans may do to stay within a budget, separated by commas: keep, recompute, compress, disk, "
-          "invert, split; given more than once, a curve for each")
+          "what plans may do to stay within a budget, separated by commas: keep, recompute, compress, host, "
+          "disk, invert, split; given more than once, a curve for each")
       ->allow_extra_args(false);
   add_text_option(*frontier, "--svg", command->svg, "write a plot to this file");
   frontier->add_flag("--json", command->json, "the points as JSON");

@@ -7,6 +7,7 @@
 #include "tidemark/nn/zoo.h"
 #include "tidemark/plan/machine.h"
 #include "tools/commands/frontier_command.h"
+#include "tools/options/choice_option.h"
 #include "tools/report/progress.h"
 
 namespace tidemark::cli {
@@ -87,7 +88,7 @@ std::vector<Frontier> frontiers_of_graph(const FrontierCommand& command) {
                         .effort = command.effort.value.factor,
                         .control = &control};
     command.device.add_to(options);
-    if (allow.has(Choice::disk)) options.tiers = command.tiers;
+    options.tiers = allowed_tiers(command.tiers, allow);
     const TimeShare time(&control, 1.0 / static_cast<double>(sets.size() - i));
     const std::vector<Graph> graphs =
         graphs_of(command.model, command.split && allow.has(Choice::split), lossy.has_value());

@@ -15,15 +15,17 @@ namespace {
 PlanCommand as_allowed(PlanCommand command) {
   const Choices& allow = command.allow;
   const bool split = command.split_automatically || command.model.split > 1;
-  const bool tiers = !command.tiers.empty() || command.disk.given();
-  check_means(allow, {.tiers = tiers, .split = split});
+  check_means(allow, {.host = names_host(command.tiers),
+                      .disk = names_disk(command.tiers) || command.disk.given(),
+                      .split = split});
   if (!allow.has(Choice::split) && command.model.split > 1) {
     fail(ErrorCode::bad_plan_option,
          {.what = fmt::format("--split {} asks for micro-batches, and --allow does not name split",
                               command.model.split),
           .help = "name split too, or give --split automatic"});
   }
-  if (!allow.has(Choice::disk)) command.tiers.clear(), command.disk = {};
+  command.tiers = allowed_tiers(std::move(command.tiers), allow);
+  if (!allow.has(Choice::disk)) command.disk = {};
   if (!allow.has(Choice::compress)) command.lossy.reset();
   if (!allow.has(Choice::split)) command.split_automatically = false;
   return command;
@@ -84,8 +86,8 @@ void add_plan(CLI::App& app, int& exit_code) {
       "within the budget");
   plan->add_option_function<std::string>(
       "--allow", [command](const std::string& text) { command->allow = parse_choices(text); },
-      "what the plan may do to stay within the budget, separated by commas: keep, recompute, compress, disk, "
-      "invert, split; all of it if not given");
+      "what the plan may do to stay within the budget, separated by commas: keep, recompute, compress, host, "
+      "disk, invert, split; all of it if not given");
   plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*plan, command->effort);
   add_solver_options(*plan, command->solvers);

@@ -44,10 +44,12 @@ std::int64_t count_nodes(const Graph& graph, const Counts& counts, bool is_regio
   return count;
 }
 bool undoes(const Graph&, const Node& node, bool) { return node.op->undoes; }
-// Values that wait in another memory.
-std::int64_t copies(const Plan& plan) {
+// Values that wait in another memory: the host's, or any other.
+std::int64_t copies(const Plan& plan, bool to_host) {
   return std::ranges::count_if(plan.steps, [&](const Step& step) {
-    return step.kind == StepKind::copy && plan.buffers[step.out[0].buffer.index].memory > 0;
+    if (step.kind != StepKind::copy) return false;
+    const auto to = static_cast<std::size_t>(plan.buffers[step.out[0].buffer.index].memory);
+    return to > 0 && (plan.further[to - 1].name == host_memory_name) == to_host;
   });
 }
 
@@ -96,7 +98,8 @@ Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
   json["choices"] = {{"recompute", repeats(plan)},
                      {"recompute_as_faster", plan.duplicates.values},
                      {"compress", count_nodes(graph, unpacks_own)},
-                     {"disk", copies(plan)},
+                     {"host", copies(plan, true)},
+                     {"disk", copies(plan, false)},
                      {"invert", count_nodes(graph, undoes)}};
   return json;
 }

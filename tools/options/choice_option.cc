@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "tidemark/base/error.h"
@@ -56,6 +57,20 @@ Choices parse_choices(std::string_view text) {
   }
 }
 
+bool names_host(const std::vector<TierBudget>& tiers) {
+  return std::ranges::any_of(tiers, [](const TierBudget& tier) { return tier.memory == host_memory_name; });
+}
+bool names_disk(const std::vector<TierBudget>& tiers) {
+  return std::ranges::any_of(tiers, [](const TierBudget& tier) { return tier.memory != host_memory_name; });
+}
+
+std::vector<TierBudget> allowed_tiers(std::vector<TierBudget> tiers, const Choices& allow) {
+  std::erase_if(tiers, [&](const TierBudget& tier) {
+    return !allow.has(tier.memory == host_memory_name ? Choice::host : Choice::disk);
+  });
+  return tiers;
+}
+
 void check_means(const Choices& allow, const ChoiceMeans& means) {
   if (!allow.named()) return;
   const auto need = [&](Choice choice, bool there, std::string_view option) {
@@ -64,7 +79,8 @@ void check_means(const Choices& allow, const ChoiceMeans& means) {
          {.what = fmt::format("--allow names {}, and there is no {}", name_of(choice), option),
           .help = fmt::format("give {} too, or leave {} out", option, name_of(choice))});
   };
-  need(Choice::disk, means.tiers, "--tier");
+  need(Choice::host, means.host, "--tier host");
+  need(Choice::disk, means.disk, "--tier");
   need(Choice::split, means.split, "--split");
 }
 

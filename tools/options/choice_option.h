@@ -16,8 +16,12 @@ Choices parse_choices(std::string_view text);
 
 // What other options provide for.
 struct ChoiceMeans {
-  bool tiers = false, split = false;
+  bool host = false, disk = false, split = false;
 };
+// Of the tiers, `host` is the host's memory; every other one counts as a disk.
+bool names_host(const std::vector<TierBudget>& tiers);
+bool names_disk(const std::vector<TierBudget>& tiers);
+std::vector<TierBudget> allowed_tiers(std::vector<TierBudget> tiers, const Choices& allow);
 // Throws Error where something is allowed that no other option provides for.
 void check_means(const Choices& allow, const ChoiceMeans& means);
 

@@ -121,13 +121,24 @@ void fold_columns(const typename G::Pointers& at) {
     const Index base = G::result_offset(result);
     Index last = (slab + 1) * G::slab_rows;
     if (last > reduced) last = reduced;
-#pragma unroll 4
-    for (Index q = slab * G::slab_rows + lane; q < last; q += fold_lanes) {
-      T x[width];
-      G::template make<width>(at, base + G::outer_offset(q / G::inner) + G::inner_offset(q % G::inner),
-                              aligned, x);
+    constexpr int rows = 4;  // read before the first of them is folded
+    for (Index q = slab * G::slab_rows + lane; q < last; q += rows * fold_lanes) {
+      typename G::template Read<width> read[rows];
+      Index offsets[rows];
 #pragma unroll
-      for (int e = 0; e < width; ++e) sums[e] = fold_two(G::fold, sums[e], static_cast<C>(widened(x[e])));
+      for (int r = 0; r < rows; ++r) {
+        const Index row = q + r * fold_lanes;
+        offsets[r] = base + G::outer_offset(row / G::inner) + G::inner_offset(row % G::inner);
+        if (row < last) G::template read<width>(at, offsets[r], aligned, read[r]);
+      }
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+        if (q + r * fold_lanes >= last) break;
+        T x[width];
+        G::template make<width>(at, offsets[r], aligned, read[r], x);
+#pragma unroll
+        for (int e = 0; e < width; ++e) sums[e] = fold_two(G::fold, sums[e], static_cast<C>(widened(x[e])));
+      }
     }
   }
 #pragma unroll
