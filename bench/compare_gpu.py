@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Training steps of GPT-2 124M on a GPU, here at several budgets and in PyTorch, in one run.
+"""Training steps of a language model on a GPU, here at several budgets and in PyTorch, in one run.
 
-usage: compare_gpu.py BUILD_DIR --torch PYTHON [--ways eager,compile,checkpoint] [--budgets 100,60,45,40,35]
+usage: compare_gpu.py BUILD_DIR --torch PYTHON [--model gpt2|gpt2-350m|llama-1b] [--ways eager,compile,checkpoint,0.5]
+                      [--budgets 100,60,45,40,35]
 
-Ours: bench/gpu_training. PyTorch: eager, torch.compile, torch.compile with a checkpoint per block
+Ours: bench/gpu_training. PyTorch: eager, torch.compile, torch.compile with a checkpoint per block, or with an activation_memory_budget
 (bench/peers/torch_gpu.py). Times are medians of 20 full steps after warm-up, memory is what is held above parameters,
 moments and data.
 """
@@ -18,14 +19,15 @@ HERE = Path(__file__).resolve().parent
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("build", type=Path)
 parser.add_argument("--torch", required=True, help="an interpreter with PyTorch")
+parser.add_argument("--model", default="gpt2")
 parser.add_argument("--ways", default="eager,compile,checkpoint")
 parser.add_argument("--budgets", default="100,60,45,40,35")
 args = parser.parse_args()
 
-ours = subprocess.run([str(args.build / "bench" / "gpu_training"), "gpt2", "--masters", "--budgets", args.budgets],
+ours = subprocess.run([str(args.build / "bench" / "gpu_training"), args.model, "--masters", "--budgets", args.budgets],
                       check=True, capture_output=True, text=True).stdout
 rows = [("ours", float(ms), float(mib)) for ms, mib in re.findall(r"%:\s+([\d.]+) ms .*?above state ([\d.]+) MiB", ours)]
-peers = subprocess.run([args.torch, str(HERE / "peers" / "torch_gpu.py"), "--ways", args.ways], check=True,
+peers = subprocess.run([args.torch, str(HERE / "peers" / "torch_gpu.py"), "--model", args.model, "--ways", args.ways], check=True,
                        capture_output=True, text=True).stdout
 for line in peers.splitlines():
     if line.startswith("{"):

@@ -15,7 +15,6 @@
 #include <map>
 #include <utility>
 
-#include "tidemark/autodiff/expand.h"
 #include "tidemark/cuda/device.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/engine/program.h"
@@ -147,7 +146,8 @@ void profile(std::span<const Address> inputs, const Graph& graph, const Plan& pl
 Graph gpt_with_masters(const Options& options) {
   nn::GptConfig config;
   if (options.model == "gpt2-350m") config.layers = 24, config.width = 1024, config.heads = 16;
-  const Shape shape = {options.batch ? options.batch : 16, options.context ? options.context : 1024};
+  const std::int64_t batch = options.model == "gpt2" ? 16 : 8;
+  const Shape shape = {options.batch ? options.batch : batch, options.context ? options.context : 1024};
   const Tensor tokens = Tensor::of_type({DType::i32, shape});
   const nn::LossGraph loss = nn::loss_graph(
       DType::f32, [&] { return nn::Gpt::init(key(0), config); },
@@ -156,6 +156,18 @@ Graph gpt_with_masters(const Options& options) {
         return small.loss(in, next);
       },
       tokens, tokens);
+  return nn::training_step(loss, nn::OptimizerKind::adamw);
+}
+
+// The Llama of 1.1 billion parameters, all of them bf16.
+Graph llama(const Options& options) {
+  const nn::LlamaConfig config{
+      .layers = 22, .width = 2048, .heads = 32, .kv_heads = 32, .hidden = 5632, .vocabulary = 32000};
+  const Shape shape = {options.batch ? options.batch : 1, options.context ? options.context : 4096};
+  const Tensor tokens = Tensor::of_type({DType::i32, shape});
+  const nn::LossGraph loss = nn::loss_graph(
+      DType::bf16, [&] { return nn::Llama::init(key(0), config); },
+      [](const nn::Llama& model, Tensor in, Tensor next) { return model.loss(in, next); }, tokens, tokens);
   return nn::training_step(loss, nn::OptimizerKind::adamw);
 }
 
@@ -208,17 +220,16 @@ void report_lanes(const Graph& graph, const Plan& plan, const Machine& machine, 
 }
 
 int run(const Options& options) {
-  const Graph traced = expand(
-      options.masters ? gpt_with_masters(options) : zoo_graph(options),
-      [](const Node& node) { return node.op->expand && !cuda::cuda_target().runs(*node.op); },
-      ExpandRegions::inside);
-  const Graph graph = prepare_graph(traced);
+  const Graph step = options.model == "llama-1b" ? llama(options)
+                     : options.masters           ? gpt_with_masters(options)
+                                                 : zoo_graph(options);
+  const Graph graph = prepare_graph(step, {}, nullptr, {}, cuda::cuda_target());
   const std::shared_ptr<Device> device = cuda::device();
   std::vector<std::unique_ptr<Arena>> inputs;
   std::vector<Address> addresses;
   double begin = now();
   for (const Input& input : graph.inputs()) {
-    const std::vector<std::byte> data = data_of(graph.type(input.value), options.masters ? 50257 : 8);
+    const std::vector<std::byte> data = data_of(graph.type(input.value), options.masters ? 32000 : 8);
     inputs.push_back(std::make_unique<Arena>(*device, std::ssize(data)));
     addresses.push_back(inputs.back()->base());
     device->write(addresses.back(), data.data(), std::ssize(data));

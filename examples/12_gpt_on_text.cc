@@ -20,6 +20,7 @@ using namespace td::literals;
 
 struct Settings {
   std::string data, folder;
+  std::string device = "cpu";
   td::Bytes memory = 6_MiB;
   std::int64_t steps = 200, save_every = 50, batch = 8, context = 64, vocabulary = 256;
   std::int64_t layers = 2, width = 64, heads = 4, write = 120;
@@ -55,7 +56,8 @@ void train(const Settings& s) {
                                                      .heads = s.heads,
                                                      .vocabulary = tokenizer.vocabulary(),
                                                      .context = s.context}));
-  const auto step = td::compile(td::optim::step(adamw, loss), {.memory = s.memory, .donate = {0}});
+  const auto step = td::compile(td::optim::step(adamw, loss),
+                                {.memory = s.memory, .donate = {0}, .device = td::device_named(s.device)});
 
   std::int64_t done = 0;
   std::optional<td::TrainingCheckpoints> checkpoints;
@@ -102,6 +104,7 @@ int main(int argc, char** argv) {
   Options options("Trains a GPT on a text file, inside a budget, and lets it write.");
   options.add("--data", s.data, "a text file; none: poems")
       .add("--folder", s.folder, "for checkpoints and log.csv; a run that is there goes on; none: no files")
+      .add("--device", s.device, "where a step runs: cpu, cuda, or cuda:1")
       .add("--memory", s.memory, "all that a training step may hold")
       .add("--steps", s.steps, "updates in all")
       .add("--save_every", s.save_every, "updates between checkpoints")

@@ -21,6 +21,7 @@ using namespace td::literals;
 
 struct Settings {
   std::string data, folder;
+  std::string device = "cpu";
   td::Bytes memory = 1800_KiB;
   std::int64_t epochs = 3, batch = 32, width = 8;
   double lr = 0.02;
@@ -78,7 +79,8 @@ void train(const Settings& s) {
       td::key(0), {.depths = {1, 1, 1}, .width = s.width, .classes = classes, .small_images = true});
   auto run = std::pair(momentum.init(model), nn::fresh_statistics(model));  // all that a checkpoint holds
   auto& [state, statistics] = run;
-  const auto step = td::compile(td::optim::step(momentum, loss), {.memory = s.memory, .donate = {0, 1}});
+  const auto step = td::compile(td::optim::step(momentum, loss),
+                                {.memory = s.memory, .donate = {0, 1}, .device = td::device_named(s.device)});
   const auto rightness =
       td::compile([](const nn::ResNet& net, const nn::NormStatistics& known, const td::data::Images& batch) {
         return td::accuracy(net.infer(scaled(batch.images), known), batch.labels);
@@ -110,6 +112,7 @@ int main(int argc, char** argv) {
   Options options("Trains a small ResNet on images, inside a budget, and tests it on others.");
   options.add("--data", s.data, "a folder with IDX or CIFAR-10 files; none: generated stripes")
       .add("--folder", s.folder, "for a checkpoint per epoch; a run that is there goes on; none: no files")
+      .add("--device", s.device, "where a step runs: cpu, cuda, or cuda:1")
       .add("--memory", s.memory, "all that a training step may hold")
       .add("--epochs", s.epochs, "times that every image is seen")
       .add("--batch", s.batch, "images in an update")

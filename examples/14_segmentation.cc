@@ -15,6 +15,7 @@ using namespace td::literals;
 
 struct Settings {
   std::string folder;
+  std::string device = "cpu";
   td::Bytes memory = 2560_KiB;
   std::int64_t steps = 200, save_every = 100, batch = 8, side = 24, width = 8, levels = 2;
   double lr = 1e-2;
@@ -56,7 +57,8 @@ void train(const Settings& s) {
       nn::UNet::init(td::key(0), {.channels = 1, .classes = 3, .width = s.width, .levels = s.levels});
   auto run = std::pair(adamw.init(model), nn::fresh_statistics(model));  // all that a checkpoint holds
   auto& [state, statistics] = run;
-  const auto step = td::compile(td::optim::step(adamw, loss), {.memory = s.memory, .donate = {0, 1}});
+  const auto step = td::compile(td::optim::step(adamw, loss),
+                                {.memory = s.memory, .donate = {0, 1}, .device = td::device_named(s.device)});
 
   const RunFolder folder(s.folder);
   std::int64_t done = folder.resume(run, loader);
@@ -93,6 +95,7 @@ int main(int argc, char** argv) {
   Settings s;
   Options options("Trains a U-Net on generated disks and squares, inside a budget.");
   options.add("--folder", s.folder, "for checkpoints; a run that is there goes on; none: no files")
+      .add("--device", s.device, "where a step runs: cpu, cuda, or cuda:1")
       .add("--memory", s.memory, "all that a training step may hold")
       .add("--steps", s.steps, "updates in all")
       .add("--save_every", s.save_every, "updates between checkpoints")

@@ -18,6 +18,7 @@ using namespace td::literals;
 
 struct Settings {
   std::string data, folder;
+  std::string device = "cpu";
   td::Bytes memory = 4_MiB;
   std::int64_t steps = 100, save_every = 50, batch = 8, context = 48, layers = 2, width = 32, experts = 8,
                top = 2;
@@ -47,7 +48,8 @@ void train(const Settings& s) {
                              .experts = s.experts,
                              .top = s.top};
   auto state = adamw.init(nn::Moe::init(td::key(0), config));
-  const auto step = td::compile(td::optim::step(adamw, loss), {.memory = s.memory, .donate = {0}});
+  const auto step = td::compile(td::optim::step(adamw, loss),
+                                {.memory = s.memory, .donate = {0}, .device = td::device_named(s.device)});
 
   const RunFolder folder(s.folder);
   std::int64_t done = folder.resume(state, loader);
@@ -82,6 +84,7 @@ int main(int argc, char** argv) {
   Options options("Trains a sparse mixture of experts on a text, byte by byte, inside a budget.");
   options.add("--data", s.data, "a text file; none: poems")
       .add("--folder", s.folder, "for checkpoints; a run that is there goes on; none: no files")
+      .add("--device", s.device, "where a step runs: cpu, cuda, or cuda:1")
       .add("--memory", s.memory, "all that a training step may hold")
       .add("--steps", s.steps, "updates in all")
       .add("--save_every", s.save_every, "updates between checkpoints")

@@ -19,6 +19,7 @@ using namespace td::literals;
 
 struct Settings {
   std::string data, folder;
+  std::string device = "cpu";
   td::Bytes memory = 3_MiB;
   std::int64_t steps = 200, save_every = 50, batch = 8, context = 64, width = 48, write = 120;
   double lr = 1e-2;
@@ -83,7 +84,8 @@ void train(const Settings& s) {
   td::data::Loader loader(td::data::windows(tokens, s.context, 1), {.batch = s.batch});
   const auto optimizer = td::optim::clip_norm(1.0, td::optim::AdamW{.lr = s.lr});
   auto state = optimizer.init(Model::init(td::key(0), s.width));
-  const auto step = td::compile(td::optim::step(optimizer, loss), {.memory = s.memory, .donate = {0}});
+  const auto step = td::compile(td::optim::step(optimizer, loss),
+                                {.memory = s.memory, .donate = {0}, .device = td::device_named(s.device)});
 
   const RunFolder folder(s.folder);
   std::int64_t done = folder.resume(state, loader);
@@ -105,6 +107,7 @@ int main(int argc, char** argv) {
   Options options("Trains an LSTM on a text, byte by byte, inside a budget, and lets it write.");
   options.add("--data", s.data, "a text file; none: poems")
       .add("--folder", s.folder, "for checkpoints; a run that is there goes on; none: no files")
+      .add("--device", s.device, "where a step runs: cpu, cuda, or cuda:1")
       .add("--memory", s.memory, "all that a training step may hold")
       .add("--steps", s.steps, "updates in all")
       .add("--save_every", s.save_every, "updates between checkpoints")

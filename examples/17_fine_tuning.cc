@@ -16,12 +16,14 @@ namespace nn = tidemark::nn;
 
 struct Settings {
   std::string weights, first, second, folder;
+  std::string device = "cpu";
   std::int64_t steps = 100, length = 40;
 };
 // The size that 12_gpt_on_text has by default.
 constexpr nn::GptConfig size{.layers = 2, .width = 64, .heads = 4, .vocabulary = 256, .context = 64};
 
-std::string pretrained() {  // what 12_gpt_on_text does, without its comforts
+std::string pretrained(
+    const std::shared_ptr<td::Device>& device) {  // what 12_gpt_on_text does, without its comforts
   const td::data::Tokens text = td::data::ByteTokenizer::encode(verse);
   const td::Tensor tokens = td::tensor(text, {static_cast<std::int64_t>(text.size())});
   td::data::Loader loader(td::data::windows(tokens, size.context, 1), {.batch = 8});
@@ -29,7 +31,7 @@ std::string pretrained() {  // what 12_gpt_on_text does, without its comforts
   const auto loss = [](const nn::Gpt& model, td::Tensor window) {
     return model.loss(window.at(td::all, td::Range{0, size.context}), window.at(td::all, td::Range{1}));
   };
-  const auto step = td::compile(td::optim::step(adamw, loss), {.donate = {0}});
+  const auto step = td::compile(td::optim::step(adamw, loss), {.donate = {0}, .device = device});
   auto state = adamw.init(nn::Gpt::init(td::key(0), size));
   td::ProgressBar bar({.name = "language", .total = 150});
   for (int i = 0; i < 150; ++i) {
@@ -65,6 +67,7 @@ std::pair<td::Tensor, td::Tensor> lines_of(const std::string& first, const std::
 }
 
 void tune(const Settings& s) {
+  const std::shared_ptr<td::Device> device = td::device_named(s.device);
   const std::string first = text_or(s.first, verse), second = text_or(s.second, dante);
   const std::size_t end1 = first.size() * 4 / 5, end2 = second.size() * 4 / 5;  // the rest is for the exam
   const auto known = lines_of(first.substr(0, end1), second.substr(0, end2), s.length);
@@ -73,7 +76,7 @@ void tune(const Settings& s) {
 
   // The file is the state of an optimizer: `parameters.…` are the weights, and its moments are not wanted.
   Judge judge{nn::Gpt::init(td::key(0), size), nn::Linear::init(td::key(1), size.width, 2)};
-  const std::string file = s.weights.empty() ? pretrained() : s.weights;
+  const std::string file = s.weights.empty() ? pretrained(device) : s.weights;
   const td::LoadOptions some{.strict = false, .skip = {"head.*"}, .names = {{"body.*", "parameters.*"}}};
   const td::LoadReport report = td::load(file, judge, some);
   if (!report.missing.empty()) throw std::runtime_error("the file lacks weights: " + to_string(report));
@@ -87,7 +90,7 @@ void tune(const Settings& s) {
     return nn::classification_loss(logits(model, tokens), labels);
   };
   auto state = adamw.init(judge);
-  const auto step = td::compile(td::optim::step(adamw, loss));
+  const auto step = td::compile(td::optim::step(adamw, loss), {.device = device});
   const RunFolder folder(s.folder);
   std::int64_t done = folder.resume(state, loader);
   td::ProgressBar bar({.name = "judge", .total = s.steps, .done = done});
@@ -113,6 +116,7 @@ int main(int argc, char** argv) {
       .add("--first", s.first, "a text file; none: English verse")
       .add("--second", s.second, "another; none: Italian verse")
       .add("--folder", s.folder, "for checkpoints; a run that is there goes on; none: no files")
+      .add("--device", s.device, "where a step runs: cpu, cuda, or cuda:1")
       .add("--steps", s.steps, "updates in all")
       .add("--length", s.length, "bytes of a line, at most 64");
   return options.run(argc, argv, [&] { tune(s); });

@@ -30,6 +30,7 @@ class Options(unittest.TestCase):
             said = run(program, "--help")
             self.assertEqual((said.returncode, said.stderr), (0, ""), program)
             self.assertIn("--folder", said.stdout)
+            self.assertIn("--device", said.stdout)
 
     def test_what_is_no_option_is_refused_by_name(self):
         for arguments, word in (
@@ -50,6 +51,13 @@ class Options(unittest.TestCase):
             said = run(program, *arguments)
             self.assertEqual(said.returncode, 2, arguments)
             self.assertIn(" ".join(arguments), said.stderr)
+
+    def test_a_device_that_is_none_is_refused(self):
+        for program in WITH_OPTIONS:
+            said = run(program, "--device", "abacus")
+            self.assertEqual(said.returncode, 1, program)
+            self.assertIn("TM0607", said.stderr)
+            self.assertIn("'abacus'", said.stderr)
 
     def test_what_cannot_be_done_is_said(self):
         for arguments, word in ((["--data", "/nowhere/text"], "/nowhere/text"), (["--memory", "1KiB"], "TM0101")):

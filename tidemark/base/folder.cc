@@ -102,6 +102,9 @@ int Folder::remove_folder(const std::string& name) const {
 int Folder::rename(const std::string& from, const std::string& to) const {
   return result_of(::renameat(handle(), from.c_str(), handle(), to.c_str()));
 }
+int Folder::rename_new(const std::string& from, const std::string& to) const {
+  return result_of(::renameat2(handle(), from.c_str(), handle(), to.c_str(), RENAME_NOREPLACE));
+}
 // File systems that cannot sync a directory say EINVAL; there is nothing to wait for then.
 int Folder::sync() const {
   const int error = result_of(::fsync(handle()));

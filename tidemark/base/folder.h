@@ -42,6 +42,7 @@ class Folder {
   int remove(const std::string& name) const;
   int remove_folder(const std::string& name) const;  // an empty one
   int rename(const std::string& from, const std::string& to) const;
+  int rename_new(const std::string& from, const std::string& to) const;  // EEXIST where there is a `to`
   int sync() const;                        // names made and removed have reached the disk
   std::vector<std::string> files() const;  // names of regular files, sorted
 

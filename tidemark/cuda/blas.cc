@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <span>
+
 #include "tidemark/base/error.h"
+#include "tidemark/cuda/kernel_cache.h"
+#include "tidemark/cuda/product_timing.h"
 #include "tidemark/cuda/shared_library.h"
 
 #ifdef TIDEMARK_HAS_CUDA
@@ -59,7 +64,13 @@ const Result<BlasFunctions, std::string>& blas_functions() {
   return *opened;
 }
 
-Blas::Blas(const Context& context) : functions_(opened_blas()) {
+Blas::Blas(const Context& context)
+    : context_(context),
+      functions_(opened_blas()),
+      choices_(KernelCache::default_folder(),
+               fmt::format("{}, {} multiprocessors, {}, cuBLASLt {}", context.facts().name,
+                           context.facts().multiprocessors, name_of(context.facts().architecture),
+                           functions_.version())) {
   context.use();
   check(functions_.create(&handle_), "it was started");
 }
@@ -84,6 +95,11 @@ Product::Product(const Blas& blas, const ProductForm& form) : blas_(blas), form_
   };
   transpose(CUBLASLT_MATMUL_DESC_TRANSA, form.left.transposed);
   transpose(CUBLASLT_MATMUL_DESC_TRANSB, form.right.transposed);
+  if (form.adds_row) {
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    blas.check(f.desc_set(desc_, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue)),
+               "a product was described");
+  }
   const auto layout = [&](cublasLtMatrixLayout_t& made, const ProductMatrix& matrix, DType dtype) {
     blas.check(f.layout_create(&made, data_type(dtype), static_cast<std::uint64_t>(matrix.rows),
                                static_cast<std::uint64_t>(matrix.columns), matrix.leading),
@@ -98,8 +114,8 @@ Product::Product(const Blas& blas, const ProductForm& form) : blas_(blas), form_
   layout(left_, form.left, form.dtype);
   layout(right_, form.right, form.dtype);
   layout(result_, form.result, form.result_dtype);
-  aligned_ = choose(wide_alignment);
-  any_ = choose(static_cast<std::uint32_t>(size_of(form.dtype)));
+  aligned_ = chosen();
+  any_ = advised(static_cast<std::uint32_t>(size_of(form.dtype)), 1).front();
 }
 
 Product::~Product() {
@@ -110,7 +126,7 @@ Product::~Product() {
   if (desc_) f.desc_destroy(desc_);
 }
 
-cublasLtMatmulAlgo_t Product::choose(std::uint32_t alignment) const {
+std::vector<cublasLtMatmulAlgo_t> Product::advised(std::uint32_t alignment, int most) const {
   const BlasFunctions& f = blas_.functions();
   cublasLtMatmulPreference_t preference = nullptr;
   blas_.check(f.preference_create(&preference), "a preference was described");
@@ -128,35 +144,78 @@ cublasLtMatmulAlgo_t Product::choose(std::uint32_t alignment) const {
   const std::uint32_t schemes =
       CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
   set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
-  cublasLtMatmulHeuristicResult_t found = {};
+  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
   int count = 0;
-  const cublasStatus_t status =
-      f.advise(blas_.handle(), desc_, left_, right_, result_, result_, preference, 1, &found, &count);
+  const cublasStatus_t status = f.advise(blas_.handle(), desc_, left_, right_, result_, result_, preference,
+                                         most, found.data(), &count);
   f.preference_destroy(preference);
   blas_.check(status, fmt::format("a product of {} x {} x {} ({}) was chosen", form_.m, form_.k, form_.n,
                                   name_of(form_.dtype)));
-  return found.algo;
+  std::vector<cublasLtMatmulAlgo_t> list;
+  for (const cublasLtMatmulHeuristicResult_t& one : std::span(found).first(static_cast<std::size_t>(count)))
+    if (one.state == CUBLAS_STATUS_SUCCESS) list.push_back(one.algo);
+  if (list.empty()) blas_.check(CUBLAS_STATUS_NOT_SUPPORTED, "a product was chosen");
+  return list;
+}
+
+bool Product::can_run(const cublasLtMatmulAlgo_t& algorithm) const {
+  cublasLtMatmulHeuristicResult_t result = {};
+  return blas_.functions().check_algorithm(blas_.handle(), desc_, left_, right_, result_, result_, &algorithm,
+                                           &result) == CUBLAS_STATUS_SUCCESS &&
+         result.workspaceSize <= static_cast<std::size_t>(form_.workspace_bytes);
+}
+
+cublasLtMatmulAlgo_t Product::chosen() const {
+  static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(ProductAlgorithm));
+  const ProductChoices& choices = blas_.choices();
+  const std::string key = key_of(form_);
+  if (const std::optional<ProductAlgorithm> kept = choices.find(key)) {
+    const auto algorithm = std::bit_cast<cublasLtMatmulAlgo_t>(*kept);
+    if (can_run(algorithm)) return algorithm;
+  } else if (ProductChoices::timing_is_asked_for()) {
+    constexpr int tried = 16;
+    const std::vector<cublasLtMatmulAlgo_t> list = advised(wide_alignment, tried);
+    const cublasLtMatmulAlgo_t& best = list[fastest_algorithm(blas_.context(), *this, form_, list)];
+    const auto counts = choices.keep(key, std::bit_cast<ProductAlgorithm>(best));
+    if (counts && can_run(std::bit_cast<cublasLtMatmulAlgo_t>(*counts)))
+      return std::bit_cast<cublasLtMatmulAlgo_t>(*counts);
+  }
+  return advised(wide_alignment, 1).front();
+}
+
+cublasStatus_t Product::begin(CUstream stream, const Matrices& at, bool adds,
+                              const cublasLtMatmulAlgo_t& algorithm) const {
+  if (form_.adds_row) {
+    const cublasStatus_t set =
+        blas_.functions().desc_set(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &at.row, sizeof(at.row));
+    if (set != CUBLAS_STATUS_SUCCESS) return set;
+  }
+  const float one = 1, beta = adds ? 1 : 0;
+  const double wide_one = 1, wide_beta = beta;
+  const bool wide = form_.dtype == DType::f64;
+  const auto pointer = [](CUdeviceptr p) { return reinterpret_cast<void*>(p); };
+  return blas_.functions().multiply(blas_.handle(), desc_, wide ? static_cast<const void*>(&wide_one) : &one,
+                                    pointer(at.left), left_, pointer(at.right), right_,
+                                    wide ? static_cast<const void*>(&wide_beta) : &beta, pointer(at.added),
+                                    result_, pointer(at.result), result_, &algorithm, pointer(at.workspace),
+                                    static_cast<std::size_t>(form_.workspace_bytes), stream);
 }
 
 void Product::put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
                   CUdeviceptr workspace) const {
-  const float one = 1, beta = sum ? 1 : 0;
-  const double wide_one = 1, wide_beta = beta;
-  const bool wide = form_.dtype == DType::f64;
+  const bool adds = sum != 0 && !form_.adds_row;
   const std::int64_t size = size_of(form_.dtype), result_size = size_of(form_.result_dtype);
   const auto at = [](CUdeviceptr base, std::int64_t bytes) { return base + static_cast<CUdeviceptr>(bytes); };
   for (const ProductForm::Offsets& part : form_.parts) {
-    const CUdeviceptr left = at(rhs, part.rhs * size), right = at(lhs, part.lhs * size),
-                      result = at(out, part.out * result_size);
-    const CUdeviceptr added = sum ? at(sum, part.out * result_size) : result;
-    const bool aligned = (left | right | result | added) % wide_alignment == 0;
-    const auto pointer = [](CUdeviceptr p) { return reinterpret_cast<void*>(p); };
-    blas_.check(blas_.functions().multiply(
-                    blas_.handle(), desc_, wide ? static_cast<const void*>(&wide_one) : &one, pointer(left),
-                    left_, pointer(right), right_, wide ? static_cast<const void*>(&wide_beta) : &beta,
-                    pointer(added), result_, pointer(result), result_, aligned ? &aligned_ : &any_,
-                    pointer(workspace), static_cast<std::size_t>(form_.workspace_bytes), stream),
-                "a product was begun");
+    Matrices matrices{.left = at(rhs, part.rhs * size),
+                      .right = at(lhs, part.lhs * size),
+                      .result = at(out, part.out * result_size),
+                      .workspace = workspace,
+                      .row = form_.adds_row ? sum : 0};
+    matrices.added = adds ? at(sum, part.out * result_size) : matrices.result;
+    const CUdeviceptr all = matrices.left | matrices.right | matrices.result | matrices.added | matrices.row;
+    const bool aligned = all % wide_alignment == 0;
+    blas_.check(begin(stream, matrices, adds, aligned ? aligned_ : any_), "a product was begun");
   }
 }
 

@@ -1,11 +1,14 @@
 // cuBLASLt, NVIDIA's library of matrix products, opened when it is first asked for. A product's algorithm is
-// chosen once, by the library's own advice for its form, and no scheme of sums that depends on who comes
-// first is allowed: the same form gives the same bits in every run and at every budget.
+// chosen once for its form: what timing has found (product_choices.h), else the library's own first advice.
+// No scheme of sums that depends on who comes first is allowed: the same form gives the same bits in every
+// run and at every budget.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "tidemark/base/result.h"
 #include "tidemark/cuda/context.h"
+#include "tidemark/cuda/product_choices.h"
 #include "tidemark/cuda/product_form.h"
 
 #ifdef TIDEMARK_HAS_CUDA
@@ -26,6 +29,8 @@
   F(preference_set, cublasLtMatmulPreferenceSetAttribute) \
   F(preference_destroy, cublasLtMatmulPreferenceDestroy)  \
   F(advise, cublasLtMatmulAlgoGetHeuristic)               \
+  F(check_algorithm, cublasLtMatmulAlgoCheck)             \
+  F(version, cublasLtGetVersion)                          \
   F(multiply, cublasLtMatmul)
 
 namespace tidemark::cuda {
@@ -48,9 +53,13 @@ class Blas {
   const BlasFunctions& functions() const { return functions_; }
   cublasLtHandle_t handle() const { return handle_; }
   void check(cublasStatus_t status, std::string_view doing) const;
+  const Context& context() const { return context_; }
+  const ProductChoices& choices() const { return choices_; }
 
  private:
+  const Context& context_;
   const BlasFunctions& functions_;
+  const ProductChoices choices_;
   cublasLtHandle_t handle_ = nullptr;
 };
 
@@ -63,13 +72,24 @@ class Product {
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
 
-  // out = lhs × rhs, or sum + lhs × rhs; `sum` may be `out`, and is 0 where there is none.
+  // out = lhs × rhs, or sum + lhs × rhs; `sum` may be `out`, and is 0 where there is none. Of a form that
+  // adds a row, it is that row.
   void put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
            CUdeviceptr workspace) const;
 
+  // One product as the library sees it, at the addresses of matrices, by this algorithm.
+  struct Matrices {
+    CUdeviceptr left = 0, right = 0, added = 0, result = 0, workspace = 0;
+    CUdeviceptr row = 0;  // of a form that adds one
+  };
+  cublasStatus_t begin(CUstream stream, const Matrices& at, bool adds,
+                       const cublasLtMatmulAlgo_t& algorithm) const;
+
  private:
-  // For addresses that are multiples of so many bytes.
-  cublasLtMatmulAlgo_t choose(std::uint32_t alignment) const;
+  // Of the library, the best first, for addresses that are multiples of so many bytes; one at least.
+  std::vector<cublasLtMatmulAlgo_t> advised(std::uint32_t alignment, int most) const;
+  cublasLtMatmulAlgo_t chosen() const;  // for addresses that allow wide accesses
+  bool can_run(const cublasLtMatmulAlgo_t& algorithm) const;
 
   const Blas& blas_;
   const ProductForm form_;

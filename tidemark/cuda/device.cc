@@ -20,11 +20,14 @@ namespace {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int number) : context_(number), blas_(context_) {}
+  explicit CudaDevice(int number)
+      : context_(number), blas_(context_), measured_(machine_from_file(context_.facts().name)) {}
 
   DeviceId id() const override { return {.kind = DeviceKind::cuda, .index = context_.number()}; }
   const Target& target() const override { return cuda_target(); }
-  const Machine& machine() const override { return h200_machine(); }
+  const Machine& machine() const override {
+    return measured_ ? *measured_ : machine_for(context_.facts().name);
+  }
 
   Address allocate(int memory, std::int64_t bytes) override {
     context_.use();
@@ -70,9 +73,10 @@ class CudaDevice final : public Device {
 
  private:
   Context context_;
+  KernelCache cache_;  // makes the folder that the library's choices are kept in too
   Blas blas_;
-  KernelCache cache_;
-  ThreadPool pool_;  // for compiling, and for what runs on the CPU
+  const std::unique_ptr<const Machine> measured_;  // none: as the library has it
+  ThreadPool pool_;                                // for compiling, and for what runs on the CPU
   std::mutex mutex_;
   std::map<std::uintptr_t, std::unique_ptr<PinnedMemory>> pinned_;  // under the mutex
 };
@@ -100,4 +104,31 @@ std::shared_ptr<Device> device(int number) {
 
 #endif
 
+std::optional<int> device_number(std::string_view name) {
+  constexpr std::string_view kind = "cuda";
+  if (!name.starts_with(kind)) return std::nullopt;
+  name.remove_prefix(kind.size());
+  if (name.empty()) return 0;
+  if (name.size() < 2 || name.size() > 4 || name[0] != ':') return std::nullopt;
+  int number = 0;
+  for (const char digit : name.substr(1)) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    number = 10 * number + (digit - '0');
+  }
+  return number;
+}
+
 }  // namespace tidemark::cuda
+
+namespace tidemark {
+
+std::shared_ptr<Device> device_named(std::string_view name) {
+  if (name == "cpu") return nullptr;
+  if (const std::optional<int> number = cuda::device_number(name)) return cuda::device(*number);
+  throw DeviceError(ErrorCode::no_device,
+                    {.what = fmt::format("there is no device '{}'", name.substr(0, 60)),
+                     .expected = "cpu, cuda, or cuda:N for a GPU other than the first",
+                     .help = "`tidemark machine --devices` lists those of this machine"});
+}
+
+}  // namespace tidemark

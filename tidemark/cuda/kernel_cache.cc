@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
+#include "tidemark/base/error.h"
 #include "tidemark/cuda/device_texts.h"
 #include "tidemark/schedule/store/checksum.h"
 
@@ -21,6 +25,14 @@ struct EntryHeader {
   std::uint64_t key_first = 0, key_second = 0, bytes = 0, checksum = 0;
 };
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 28;  // far above any kernel
+
+constexpr const char* entry_ending = ".cubin";
+constexpr const char* temporary_stem = "writing";
+constexpr std::int64_t abandoned_after = std::int64_t{3600} * 1'000'000'000;  // nanoseconds
+
+std::int64_t nanoseconds_of(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -42,8 +54,19 @@ std::string KernelCache::default_folder() {
   return {};
 }
 
-KernelCache::KernelCache(const std::string& folder, Compile compile)
-    : compile_(std::move(compile)), kept_on_disk_(!folder.empty()) {
+Bytes KernelCache::default_limit() {
+  constexpr Bytes standard(std::int64_t{1} << 30);
+  const char* const given = std::getenv("TIDEMARK_CUDA_CACHE_LIMIT");
+  if (!given) return standard;
+  try {
+    return parse_bytes(given);
+  } catch (const Error&) {
+    return standard;
+  }
+}
+
+KernelCache::KernelCache(const std::string& folder, Compile compile, Bytes limit)
+    : compile_(std::move(compile)), limit_(limit), kept_on_disk_(!folder.empty()) {
   if (folder.empty()) return;
   if (const std::string error = private_folders(folder); !error.empty()) {
     problem_ = fmt::format("{} cannot be made: {}", folder, error);
@@ -67,7 +90,7 @@ KernelCache::Key KernelCache::key_of(const std::string& source, const Architectu
 }
 
 std::string KernelCache::name_of_entry(const Key& key) {
-  return fmt::format("{:016x}{:016x}.cubin", key.first, key.second);
+  return fmt::format("{:016x}{:016x}{}", key.first, key.second, entry_ending);
 }
 
 std::shared_ptr<const std::string> KernelCache::find_or_compile(const std::string& source,
@@ -115,6 +138,7 @@ std::optional<std::string> KernelCache::read(const Key& key) {
   if (read_fully(file.get(), std::as_writable_bytes(std::span(binary)), sizeof(header), done) != 0 ||
       done != binary.size() || schedule::checksum(bytes_of(binary)) != header.checksum)
     return damaged();
+  ::futimens(file.get(), nullptr);  // used now; where that cannot be said, it goes earlier
   return binary;
 }
 
@@ -134,16 +158,47 @@ void KernelCache::write(const Key& key, const std::string& binary) {
                            .key_second = key.second,
                            .bytes = binary.size(),
                            .checksum = schedule::checksum(bytes_of(binary))};
-  const std::string temporary = unforeseen_name("writing");
+  const std::string temporary = unforeseen_name(temporary_stem);
   FileHandle file = folder_->create(temporary);
   if (!file) return failed("no file can be made", errno);
   int error = write_fully(file.get(), std::as_bytes(std::span(&header, 1)), 0);
   if (error == 0) error = write_fully(file.get(), bytes_of(binary), sizeof(header));
   file.reset();
   if (error == 0) error = folder_->rename(temporary, name_of_entry(key));
-  if (error == 0) return;
+  if (error == 0) return make_room(name_of_entry(key));
   folder_->remove(temporary);
   failed("it cannot be written", error);
+}
+
+// Other processes do the same at the same time: an entry may be gone already, and who reads one has it open.
+void KernelCache::make_room(const std::string& written) {
+  struct Entry {
+    std::string name;
+    std::int64_t bytes, used;  // nanoseconds since 1970
+  };
+  std::vector<Entry> entries;
+  std::int64_t total = 0;
+  const std::int64_t now = nanoseconds_of(std::chrono::system_clock::now());
+  for (const std::string& name : folder_->files()) {
+    struct stat status = {};
+    if (::fstatat(folder_->handle(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const std::int64_t used =
+        std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + std::int64_t{status.st_mtim.tv_nsec};
+    if (name.ends_with(entry_ending)) {
+      entries.push_back({name, status.st_size, used});
+      total += status.st_size;
+    } else if (name.starts_with(temporary_stem) && now - used > abandoned_after) {
+      folder_->remove(name);  // of a process that was killed
+    }
+  }
+  if (total <= limit_.count) return;
+  std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.used, entry.name); });
+  for (const Entry& entry : entries) {
+    if (total <= limit_.count) break;
+    if (entry.name == written) continue;
+    counts_.removed += folder_->remove(entry.name) == 0;
+    total -= entry.bytes;
+  }
 }
 
 KernelCache::Counts KernelCache::counts() const {

@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -212,6 +216,111 @@ TEST(KernelCache, KeepsWhatNvrtcMakes) {
   KernelCache again(folder.path());
   EXPECT_EQ(*again.find_or_compile(source, hopper), binary);
   EXPECT_EQ(again.counts().from_disk, 1);
+}
+
+std::int64_t bytes_in(const std::string& folder) {
+  std::int64_t total = 0;
+  for (const std::string& file : files_in(folder))
+    total += static_cast<std::int64_t>(std::filesystem::file_size(file));
+  return total;
+}
+std::string kernel(int number) { return source + "//" + std::to_string(number); }
+void set_age(const std::string& file, int hours) {
+  std::filesystem::last_write_time(file,
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+}
+
+TEST(KernelCache, TheOldestUsedGoesWhereTheLimitIsReached) {
+  const ScratchFolder folder;
+  constexpr Bytes three(3 * 5200);
+  for (int k = 0; k < 3; ++k) {
+    KernelCache(folder.path(), pretended, three).find_or_compile(kernel(k), hopper);
+    for (const std::string& file : files_in(folder.path())) {  // older by an hour each
+      const auto now = std::filesystem::last_write_time(file);
+      std::filesystem::last_write_time(file, now - std::chrono::hours(1));
+    }
+  }
+  ASSERT_EQ(files_in(folder.path()).size(), 3u);
+  KernelCache first(folder.path(), pretended, three);
+  first.find_or_compile(kernel(0), hopper);  // used now: it is the youngest
+  first.find_or_compile(kernel(3), hopper);
+  EXPECT_EQ(first.counts().removed, 1);
+  KernelCache later(folder.path(), pretended, three);
+  for (const int k : {0, 2, 3}) later.find_or_compile(kernel(k), hopper);
+  EXPECT_EQ(later.counts().from_disk, 3);
+  later.find_or_compile(kernel(1), hopper);
+  EXPECT_EQ(later.counts().compiled, 1);
+}
+
+TEST(KernelCache, ALimitBelowOneKernelKeepsTheLastAlone) {
+  const ScratchFolder folder;
+  KernelCache cache(folder.path(), pretended, Bytes(0));
+  for (int k = 0; k < 3; ++k) cache.find_or_compile(kernel(k), hopper);
+  EXPECT_EQ(files_in(folder.path()).size(), 1u);
+  EXPECT_EQ(cache.counts().unwritten, 0);
+  EXPECT_EQ(*cache.find_or_compile(kernel(0), hopper), pretended(kernel(0), hopper));  // from memory
+}
+
+TEST(KernelCache, WhatAKilledProcessLeftIsClearedAway) {
+  const ScratchFolder folder;
+  set_bytes(folder.path("writing-0123"), "half");
+  set_bytes(folder.path("writing-4567"), "of another that writes now");
+  set_bytes(folder.path("0123.product"), "a choice, which stays however old");
+  set_age(folder.path("writing-0123"), 2);
+  set_age(folder.path("0123.product"), 2000);
+  KernelCache(folder.path(), pretended, Bytes(0)).find_or_compile(source, hopper);
+  EXPECT_FALSE(std::filesystem::exists(folder.path("writing-0123")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("writing-4567")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("0123.product")));
+}
+
+TEST(KernelCache, ThreadsAndProcessesShareALimit) {
+  const ScratchFolder folder;
+  constexpr int kernels = 24, threads = 3, processes = 3;
+  constexpr Bytes some(6 * 5200);
+  const auto use = [&] {  // returns whether every kernel was the right one, and nothing was damaged
+    KernelCache cache(folder.path(), pretended, some);
+    std::atomic<bool> right = true;
+    std::vector<std::thread> list;
+    for (int t = 0; t < threads; ++t) {
+      list.emplace_back([&, t] {
+        for (int i = 0; i < kernels; ++i) {
+          const int k = (i * (t + 1)) % kernels;
+          KernelCache own(folder.path(), pretended, some);
+          for (KernelCache* one : {&cache, &own})
+            if (*one->find_or_compile(kernel(k), hopper) != pretended(kernel(k), hopper)) right = false;
+          if (own.counts().damaged > 0) right = false;
+        }
+      });
+    }
+    for (std::thread& thread : list) thread.join();
+    return right && cache.counts().damaged == 0;
+  };
+  std::vector<pid_t> children;
+  for (int p = 0; p < processes; ++p) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(use() ? 0 : 1);
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  KernelCache(folder.path(), pretended, some).find_or_compile(kernel(kernels), hopper);
+  EXPECT_LE(bytes_in(folder.path()), some.count);
+  EXPECT_GE(files_in(folder.path()).size(), 1u);
+}
+
+TEST(KernelCache, TheLimitIsAnEnvironmentVariable) {
+  {
+    const Environment limit("TIDEMARK_CUDA_CACHE_LIMIT", "3MiB");
+    EXPECT_EQ(KernelCache::default_limit().count, 3 << 20);
+  }
+  for (const char* other : {static_cast<const char*>(nullptr), "", "lots"}) {
+    const Environment limit("TIDEMARK_CUDA_CACHE_LIMIT", other);
+    EXPECT_EQ(KernelCache::default_limit().count, std::int64_t{1} << 30);
+  }
 }
 
 }  // namespace

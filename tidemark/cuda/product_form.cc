@@ -1,5 +1,7 @@
 #include "tidemark/cuda/product_form.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tidemark/base/check.h"
@@ -78,6 +80,21 @@ Strides packed_strides(const Shape& shape, const Dims& order) {
   return strides;
 }
 
+// Is what is added the same row of n for all rows? The library adds it on the way to the result.
+bool is_row(const Call& call, const ProductForm& form) {
+  if (form.batch * std::ssize(form.parts) != 1 || form.dtype == DType::f64) return false;
+  const Shape& shape = call.in[2].shape;
+  const Strides strides = operand_strides(call, 2);
+  std::int64_t count = 1;  // elements of the dimensions behind this one
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    if (shape[d] == 1) continue;
+    if (strides[d] != (count < form.n ? count : 0)) return false;
+    count *= shape[d];
+    if (strides[d] != 0 && count > form.n) return false;
+  }
+  return form.m > 1;
+}
+
 // With these strides of the operands; none where they are not those of matrices.
 std::optional<ProductForm> form_with(const Call& call, const Strides& lhs, const Strides& rhs) {
   const DType dtype = call.in[0].dtype;
@@ -122,6 +139,20 @@ std::optional<ProductForm> form_with(const Call& call, const Strides& lhs, const
 
 }  // namespace
 
+std::int64_t extent(const ProductMatrix& matrix, std::int64_t batch) {
+  return (batch - 1) * matrix.batch_stride + (matrix.columns - 1) * matrix.leading + matrix.rows;
+}
+
+std::string key_of(const ProductForm& form) {
+  const auto text = [](const ProductMatrix& m) {
+    return fmt::format("{}x{} by {}, {}{}", m.rows, m.columns, m.leading, m.batch_stride,
+                       m.transposed ? ", transposed" : "");
+  };
+  return fmt::format("{} to {}: {} products ({}) ({}) ({}){}, {} bytes", name_of(form.dtype),
+                     name_of(form.result_dtype), form.batch, text(form.left), text(form.right),
+                     text(form.result), form.adds_row ? " and a row" : "", form.workspace_bytes);
+}
+
 std::optional<ProductForm> product_form(const Call& call) {
   if (call.op != &op::contract || !is_float(call.in[0].dtype)) return std::nullopt;
   if (call.in[0].count() == 0 || call.in[1].count() == 0) return std::nullopt;
@@ -144,6 +175,10 @@ std::optional<ProductForm> product_form(const Call& call) {
       form->scratch_bytes += align_up(call.in[static_cast<std::size_t>(copy.operand)].bytes(), 256);
     }
     form->packed = std::move(list);
+    if (call.in.size() == 3 && !call.is_dense_operand(2)) {
+      form->adds_row = is_row(call, *form);
+      form->copies_sum = !form->adds_row;
+    }
     return form;
   }
   return std::nullopt;

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tidemark/ir/op.h"
@@ -16,6 +17,9 @@ struct ProductMatrix {
   std::int64_t batch_stride = 0;                    // elements
   bool transposed = false;
 };
+
+// Elements from the first to the last.
+std::int64_t extent(const ProductMatrix& matrix, std::int64_t batch);
 
 struct ProductForm {
   DType dtype = DType::f32, result_dtype = DType::f32;
@@ -36,8 +40,14 @@ struct ProductForm {
     std::int64_t offset = 0;  // bytes, in the scratch
   };
   std::vector<Packed> packed;
+  // Of the operand that is added: the same row is added to every row of the result.
+  bool adds_row = false;
+  bool copies_sum = false;  // it is neither dense nor a row: copied to the result beforehand
   std::int64_t scratch_bytes = 0;
 };
+
+// All of it that decides how a product is computed best, as text; offsets play no part.
+std::string key_of(const ProductForm& form);
 
 // One product of matrices: result (m, n), row-major with rows so far apart, = lhs (m, k) × rhs (k, n). Of
 // each operand one stride is 1.

@@ -261,6 +261,11 @@ Sequence::ProductCall Sequence::product_call(const Call& call) {
                           .operand = static_cast<std::size_t>(packed.operand),
                           .offset = packed.offset});
   }
+  if (form.copies_sum) {
+    ProductForm::Packed whole{.operand = 2, .order = {}};
+    for (int d = 0; d < call.in[2].rank(); ++d) whole.order.push_back(d);
+    made.sum_copy = parts_.kernels.add(write_pack(call, whole));
+  }
   return made;
 }
 
@@ -379,8 +384,14 @@ void Sequence::put_product(const Item& item, const ProductCall& call) const {
     parts_.kernels.put(pack.kernel, pointers, parts_.stream);
     operands[pack.operand] = to;
   }
-  call.product->put(parts_.stream.get(), operands[0], operands[1], call.added ? item.at[2] : 0,
-                    item.at[call.added ? 3 : 2], scratch);
+  const CUdeviceptr out = item.at[call.added ? 3 : 2];
+  CUdeviceptr sum = call.added ? item.at[2] : 0;
+  if (call.sum_copy) {
+    const CUdeviceptr pointers[] = {sum, out, 0, 0};
+    parts_.kernels.put(*call.sum_copy, pointers, parts_.stream);
+    sum = out;
+  }
+  call.product->put(parts_.stream.get(), operands[0], operands[1], sum, out, scratch);
 }
 
 void Sequence::put_host(Item& item, HostCall& host) {

@@ -100,6 +100,7 @@ class Sequence {
     std::unique_ptr<Product> product;
     bool added = false;
     std::vector<Pack> packs = {};
+    std::optional<std::size_t> sum_copy = {};  // the kernel that copies what is added to the result
   };
   struct HeadCall {
     std::unique_ptr<Head> head;

@@ -5,6 +5,7 @@
 #include "tidemark/cuda/call_source.h"
 #include "tidemark/cuda/group_source.h"
 #include "tidemark/cuda/head_form.h"
+#include "tidemark/cuda/machine.h"
 #include "tidemark/cuda/product_form.h"
 #include "tidemark/cuda/product_source.h"
 #include "tidemark/ops/cpu_kernels.h"
@@ -55,7 +56,7 @@ bool strided(const Call& call, int operand) {
     case Route::call:
       return call_takes_strides(call, operand);
     case Route::library:
-      return operand < 2;
+      return true;
     default:
       return false;
   }
@@ -64,6 +65,28 @@ bool strided(const Call& call, int operand) {
 Fusion fusion(const Call& call) {
   const auto fact = on_the_cpu(call).fusion;
   return fact && can_generate(*call.op) ? fact(call) : Fusion::none;
+}
+
+bool on_host(const Call& call) { return route_of(call) == Route::host; }
+
+// On the CPU it takes the reference machine's time, which stands in for a host that nobody measured, and its
+// operands and results go over the link.
+Cost cost_on_host(const Call& call, Cost cost) {
+  const Machine& gpu = h200_machine();
+  cost.seconds = seconds_of(reference_machine(), cpu_target(), call);
+  const auto add_copies = [&](int from, int to, std::span<const Type> types) {
+    for (const Type& type : types)
+      cost.seconds += seconds_of(*find_link(gpu, from, to), static_cast<double>(type.bytes()), false);
+  };
+  add_copies(0, 1, call.in);
+  add_copies(1, 0, call.out);
+  return cost;
+}
+
+Cost cost(const Call& call) {
+  const auto of_cpu = on_the_cpu(call).cost;
+  const Cost counted = of_cpu ? of_cpu(call) : plain_cost(call);
+  return on_host(call) ? cost_on_host(call, counted) : counted;
 }
 
 // Has it no kernel here, and does what it is written in have them?
@@ -81,18 +104,20 @@ const ExecutionFacts* find(const Op& op) {
     for (const Op* listed : all_ops()) {
       const ExecutionFacts* of_cpu = cpu_target().find(*listed);
       if (!of_cpu) continue;
-      table->emplace(listed, ExecutionFacts{.cost = of_cpu->cost,
+      table->emplace(listed, ExecutionFacts{.cost = cost,
                                             .scratch = scratch,
                                             .in_place = in_place,
                                             .strided = strided,
                                             .fusion = fusion,
-                                            .host_reads = of_cpu->host_reads});
+                                            .host_reads = of_cpu->host_reads,
+                                            .on_host = on_host});
     }
     return table;
   }();
   const auto found = facts->find(&op);
   if (found != facts->end()) return &found->second;
-  static const ExecutionFacts custom{.in_place = in_place};  // an op made of the user's code
+  static const ExecutionFacts custom{
+      .cost = cost, .in_place = in_place, .on_host = on_host};  // an op made of the user's code
   return &custom;
 }
 
@@ -114,7 +139,7 @@ std::string_view name_of(Route route) {
 }
 
 const Target& cuda_target() {
-  static constexpr Target cuda{.name = "cuda", .alignment = 256, .find = find};
+  static constexpr Target cuda{.name = "cuda", .alignment = 256, .find = find, .adds_rows = true};
   return cuda;
 }
 

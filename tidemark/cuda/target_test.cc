@@ -86,7 +86,7 @@ TEST(CudaTarget, ModelsArePlannedWithTheirKernels) {
       nn::ZooOptions options{.batch = 2, .dtype = dtype};
       if (!model.context.unit.empty()) options.context = 16;
       const Graph traced = model.training_step(options);
-      plan_and_write(prepare_graph(for_the_gpu(traced)));
+      plan_and_write(prepare_graph(traced, {}, nullptr, {}, cuda_target()));
     }
   }
 }
@@ -102,13 +102,21 @@ TEST(CudaTarget, KernelsOfAModelCompile) {
   if (!compiler_version()) GTEST_SKIP() << compiler_version().error();
   const Graph traced =
       nn::find_in_zoo("gpt")->training_step({.batch = 1, .context = 16, .dtype = DType::bf16});
-  const Graph graph = prepare_graph(for_the_gpu(traced));
+  const Graph graph = prepare_graph(traced, {}, nullptr, {}, cuda_target());
   const Plan plan = make_plan(graph, cuda_target());
   const VerifiedPlan good = verified(graph, plan, cuda_target());
   CommandStream commands(graph, good);
   std::set<std::string> known;
-  while (const Command* command = commands.next()) compile_kernels(*command, known);
+  int rows = 0;
+  while (const Command* command = commands.next()) {
+    compile_kernels(*command, known);
+    if (command->is_group || command->kind != StepKind::compute) continue;
+    const std::optional<ProductForm> form = product_form(command->steps[0].call);
+    rows += form && form->adds_row;
+    EXPECT_FALSE(form && form->copies_sum);
+  }
   EXPECT_GT(known.size(), 20u);
+  EXPECT_GT(rows, 4);  // the biases of every block
 }
 
 TEST(CudaTarget, EveryCommandOfAPlanHasItsKernel) {

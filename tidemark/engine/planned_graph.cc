@@ -22,8 +22,13 @@ Bytes PlannedGraph::handed_out() const {
   return bytes;
 }
 
+std::vector<HostCall> PlannedGraph::host_calls() const {
+  if (!program) return {};
+  return tidemark::host_calls(graph, plan, program->target());
+}
+
 std::string PlannedGraph::summary() const {
-  std::string text = tidemark::summary(graph, plan) + to_text(loops());
+  std::string text = tidemark::summary(graph, plan) + to_text(loops()) + to_text(host_calls());
   if (program && program->micro_batches().count > 1) {
     const auto [count, examples] = program->micro_batches();
     text +=

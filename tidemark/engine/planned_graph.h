@@ -7,6 +7,7 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/ops/control/loop_forecast.h"
 #include "tidemark/plan/plan.h"
+#include "tidemark/plan/report/host_calls.h"
 
 namespace tidemark {
 
@@ -22,6 +23,8 @@ struct PlannedGraph {
   Bytes handed_out() const;
   // What reversing its loops takes; without those that keep everything.
   std::vector<LoopForecast> loops() const;
+  // What the device hands to the CPU, having no kernel for it; of a function that runs on the CPU: nothing.
+  std::vector<HostCall> host_calls() const;
   std::string to_json() const;
   Bytes peak() const { return Bytes(plan.peak()); }
   std::shared_ptr<const Program> program = {};  // keeps both, also when the function forgets them

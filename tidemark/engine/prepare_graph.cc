@@ -12,6 +12,7 @@
 #include "tidemark/engine/session.h"
 #include "tidemark/ops/control/loop.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/opt/product_rows.h"
 
 namespace tidemark {
 namespace {
@@ -49,6 +50,7 @@ Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip
       graph, [&](const Node& node) { return !target.runs(*node.op) && node.op->expand; },
       ExpandRegions::inside);
   require_kernels(runnable, target);
+  if (target.adds_rows) runnable = add_rows_in_products(runnable, known_ops(find_op));
   if (!has_regions(runnable)) return runnable;
   // What the reverse of a step need not read, it should not: optimised before it is decided what is kept.
   return take_out_sums(optimize(runnable, optimisations(skip_optimisations)));

@@ -31,7 +31,8 @@ struct Cost {
   double flops = 0;  // in additions: a function counts as many as take its time, a row what its start takes
   double bytes = 0;  // moved to and from memory
   WorkKind work = WorkKind::by_kind;
-  double seconds = 0;  // where regions do the work: what they are predicted to take; rates then play no part
+  // Where regions or the host do the work: what they are predicted to take; rates then play no part.
+  double seconds = 0;
 };
 
 }  // namespace tidemark

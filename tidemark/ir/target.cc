@@ -89,6 +89,11 @@ Fusion Target::fusion(const Call& call) const {
   return of.fusion ? of.fusion(call) : Fusion::none;
 }
 
+bool Target::on_host(const Call& call) const {
+  const ExecutionFacts& of = facts(*call.op);
+  return of.on_host && of.on_host(call);
+}
+
 HostReads Target::host_reads(const Call& call) const {
   const ExecutionFacts& of = facts(*call.op);
   return of.host_reads ? of.host_reads(call) : HostReads{};

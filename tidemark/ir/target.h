@@ -46,6 +46,8 @@ struct ExecutionFacts {
   bool (*strided)(const Call&, int operand) = nullptr;  // does the kernel take any strides there?
   Fusion (*fusion)(const Call&) = nullptr;              // nullptr: none
   HostReads (*host_reads)(const Call&) = nullptr;       // nullptr: nothing
+  // Has the device no kernel for it, so that the CPU computes it, with copies there and back? nullptr: no.
+  bool (*on_host)(const Call&) = nullptr;
 };
 
 // Every operand read and every result written once.
@@ -57,6 +59,7 @@ struct Target {
   std::string_view name;
   std::int64_t alignment = buffer_alignment;           // of every buffer, in bytes; a power of two
   const ExecutionFacts* (*find)(const Op&) = nullptr;  // nullptr: the op cannot run there
+  bool adds_rows = false;  // products add a row to each of theirs for nothing (opt/product_rows.h)
 
   bool runs(const Op& op) const { return find(op) != nullptr; }
   const ExecutionFacts& facts(const Op& op) const;  // of an op that is not found: none
@@ -70,6 +73,7 @@ struct Target {
   bool takes_strides(const Call& call, int operand) const;
   Fusion fusion(const Call& call) const;
   HostReads host_reads(const Call& call) const;
+  bool on_host(const Call& call) const;
 
   std::int64_t aligned(std::int64_t bytes) const { return align_up(bytes, alignment); }
 };

@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tidemark/base/aligned.h"
 #include "tidemark/base/stopwatch.h"
 #include "tidemark/nn/generate.h"
 #include "tidemark/nn/models.h"
@@ -15,6 +14,7 @@
 #include "tools/demo_text.h"
 #include "tools/exit_code.h"
 #include "tools/options/budget_option.h"
+#include "tools/options/device_option.h"
 #include "tools/options/number_option.h"
 
 namespace tidemark::cli {
@@ -30,6 +30,7 @@ struct DemoOptions {
   std::int64_t width = 128;
   std::string memory = "40%";
   int threads = 0;
+  DeviceOption device;
   bool json = false;
 };
 
@@ -128,12 +129,14 @@ double median(std::vector<double> numbers) {
 }
 
 // What the network writes behind the prompt, as far as its context goes, up to the end of a line.
-std::string sample_text(const nn::Gpt& model, const Words& words) {
+std::string sample_text(const nn::Gpt& model, const Words& words, const std::shared_ptr<Device>& device) {
   const std::vector<std::int32_t> begin = words.tokens(prompt);
   const auto length = static_cast<std::int64_t>(begin.size());
-  const auto write = compile([length](const nn::Gpt& m, const Tensor& tokens, const Tensor& chance) {
-    return nn::generate(m, tokens, context - length, chance, {.temperature = 0.4});
-  });
+  const auto write = compile(
+      [length](const nn::Gpt& m, const Tensor& tokens, const Tensor& chance) {
+        return nn::generate(m, tokens, context - length, chance, {.temperature = 0.4});
+      },
+      {.device = device});
   const Tensor written = write(model, tensor(begin, {1, length}), key(6));
   std::string text(prompt);
   for (const std::int32_t token : written.data<std::int32_t>()) text += words.text(token);
@@ -141,12 +144,13 @@ std::string sample_text(const nn::Gpt& model, const Words& words) {
 }
 
 // Planned from types alone: what does not fit is known before anything is allocated.
-void require_room(const Plan& plan) {
-  if (plan.peak() <= machine_memory()) return;
+void require_room(const Plan& plan, const DeviceOption& device) {
+  if (plan.peak() <= device.memory()) return;
   throw DeviceError(
       ErrorCode::out_of_memory,
       {.what = fmt::format("the demo would need {} ({} bytes)", to_string(Bytes(plan.peak())), plan.peak()),
-       .expected = fmt::format("at most the {} of this machine", to_string(Bytes(machine_memory()))),
+       .expected = fmt::format("at most the {} of this {}", to_string(Bytes(device.memory())),
+                               device.is_cpu() ? "machine" : "GPU"),
        .help = "give a smaller --batch or --width"});
 }
 
@@ -178,8 +182,9 @@ void print_report(const Figures& f) {
       f.same_bits ? "the same as without a budget, to the last bit" : "NOT the same as without a budget");
 }
 
-void print_json(const Figures& f, int steps) {
-  const nlohmann::json report = {{"steps", steps},
+void print_json(const Figures& f, const DemoOptions& options) {
+  const nlohmann::json report = {{"steps", options.steps},
+                                 {"device", options.device.text()},
                                  {"loss", f.loss},
                                  {"seconds", f.seconds},
                                  {"budget_bytes", f.budget},
@@ -199,6 +204,7 @@ void print_json(const Figures& f, int steps) {
 void run_demo(const DemoOptions& options) {
   const Budget asked = Budget::parse(options.memory);
   set_threads(options.threads);
+  const std::shared_ptr<Device> device = options.device.open();
   const Words words(demo_text);
   const optim::AdamW adamw = optimizer_for(options.steps);
   const nn::GptConfig config{.layers = 4,
@@ -210,12 +216,13 @@ void run_demo(const DemoOptions& options) {
   const auto types = result_types(initial_state);
   const Tensor token_type = Tensor::of_type({DType::i32, {options.batch, context}});
 
-  const auto free_step = compile(optim::step(adamw, loss_of), {.donate = {0}});
+  const auto free_step = compile(optim::step(adamw, loss_of), {.donate = {0}, .device = device});
   const PlannedGraph free_plan = free_step.prepare(types, token_type, token_type);
-  require_room(free_plan.plan);
+  require_room(free_plan.plan, options.device);
   Figures f{.unconstrained = free_plan.plan.peak(), .store_all = free_plan.plan.store_all_bytes};
   f.budget = asked.bytes(f.unconstrained);
-  const auto step = compile(optim::step(adamw, loss_of), {.memory = Bytes(f.budget), .donate = {0}});
+  const auto step =
+      compile(optim::step(adamw, loss_of), {.memory = Bytes(f.budget), .donate = {0}, .device = device});
   const PlannedGraph planned = step.prepare(types, token_type, token_type);
   f.planned = planned.plan.peak();
   f.predicted = planned.plan.extra_time();
@@ -227,10 +234,9 @@ void run_demo(const DemoOptions& options) {
     fmt::print(
         "A GPT of 4 blocks of width {} learns to write from {} characters of verse ({} words and marks), {} "
         "steps of "
-        "{} x "
-        "{} of them.\n\n{}\n",
+        "{} x {} of them, {}.\n\n{}\n",
         options.width, demo_text.size(), tokens.size(), options.steps, options.batch, context,
-        planned.summary());
+        options.device.text(), planned.summary());
     std::fflush(stdout);
   }
   const auto bar_of = [&](const char* name, int steps) -> std::unique_ptr<ProgressBar> {
@@ -257,9 +263,9 @@ void run_demo(const DemoOptions& options) {
   f.measured = median({within.seconds.begin(), compared}) / median(without.seconds) - 1;
   f.loss = static_cast<double>(within.losses.back());
   for (const double seconds : within.seconds) f.seconds += seconds;
-  f.sample = sample_text(state.parameters, words);
+  f.sample = sample_text(state.parameters, words, device);
   if (options.json) {
-    print_json(f, options.steps);
+    print_json(f, options);
   } else {
     print_report(f);
   }
@@ -276,6 +282,7 @@ void add_demo(CLI::App& app, int& exit_code) {
   demo->add_option("--memory", options->memory,
                    "bytes such as 40MiB, or a share of what it takes without a budget; 40% if not given");
   add_count_option(*demo, "--threads", options->threads, {0, 1024}, "0, if not given: all cores");
+  add_device_option(*demo, options->device, "where it runs; the CPU if not given");
   demo->add_flag("--json", options->json, "a report as JSON, nothing else");
   demo->callback([options, &exit_code] {
     run_demo(*options);

@@ -91,7 +91,7 @@ void run(const CLI::App& app, const FrontierCommand& command) {
   if (kind == ModelKind::dag_file)
     refuse_options(app,
                    {"--batch", "--context", "--dtype", "--optimizer", "--machine", "--tier", "--lossy",
-                    "--split", "--allow"},
+                    "--split", "--allow", "--device"},
                    "a graph of costs and bytes");
   if (kind == ModelKind::graph_file)
     refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer", "--lossy", "--split"},
@@ -129,6 +129,8 @@ void add_frontier(CLI::App& app, int& exit_code) {
   add_effort_option(*frontier, command->effort);
   add_text_option(*frontier, "--machine", command->machine,
                   "plan for the machine that `tidemark machine` wrote to this file");
+  add_device_option(*frontier, command->device,
+                    "plan for this device; a GPU need not be there: an H200, unless --machine names another");
   add_tier_option(*frontier, command->tiers);
   add_lossy_option(*frontier, command->lossy);
   frontier->add_option_function<std::string>(

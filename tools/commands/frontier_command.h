@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/options/choice_option.h"
+#include "tools/options/device_option.h"
 #include "tools/options/effort_option.h"
 #include "tools/options/model_option.h"
 
@@ -20,6 +21,7 @@ struct FrontierCommand {
   std::string svg;
 
   // Graphs of operations only.
+  DeviceOption device;            // where the step is to run
   std::string machine;            // plan for the machine in this file
   std::vector<TierBudget> tiers;  // further memories
   std::optional<Lossy> lossy;     // forms that values may wait in; built-in models only

@@ -87,6 +87,7 @@ std::vector<Frontier> frontiers_of_graph(const FrontierCommand& command) {
                         .fixed_order = command.fixed_order,
                         .effort = command.effort.value.factor,
                         .control = &control};
+    command.device.add_to(options);
     options.tiers = allowed_tiers(command.tiers, allow);
     const TimeShare time(&control, 1.0 / static_cast<double>(sets.size() - i));
     const std::vector<Graph> graphs =

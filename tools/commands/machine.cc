@@ -12,7 +12,10 @@
 #include "tidemark/cpu/device.h"
 #include "tidemark/cuda/compiler.h"
 #include "tidemark/cuda/devices.h"
+#include "tidemark/engine/calibrate_device.h"
 #include "tools/exit_code.h"
+#include "tools/options/device_option.h"
+#include "tools/options/model_option.h"
 #include "tools/options/number_option.h"
 #include "tools/report/progress.h"
 #include "tools/text_file.h"
@@ -23,6 +26,7 @@ namespace {
 struct MachineCommand {
   std::string effort = "normal", output, show, disk;
   int threads = 0;
+  DeviceOption device;
   bool json = false, probes = false, devices = false;
 };
 
@@ -65,7 +69,9 @@ void print_table(const Machine& machine) {
 void print_links(const Machine& machine) {
   if (machine.links.empty()) return;
   const auto name = [&](int memory) {
-    return memory == 0 ? std::string("ram") : machine.further[static_cast<std::size_t>(memory) - 1].name;
+    const bool beside_host = !machine.further.empty() && machine.further[0].name == "host";
+    if (memory == 0) return std::string(beside_host ? "device" : "ram");
+    return machine.further[static_cast<std::size_t>(memory) - 1].name;
   };
   fmt::print("\ncopies               latency        alone   while computing\n");
   for (const Link& link : machine.links) {
@@ -73,6 +79,7 @@ void print_links(const Machine& machine) {
                fmt::format("{} → {}", name(link.from), name(link.to)), 1e6 * link.latency,
                with_prefix(link.bandwidth), with_prefix(link.beside_compute));
   }
+  if (machine.codecs.empty()) return;
   fmt::print("\ncodecs                  encode       decode\n");
   for (const CodecRate& rate : machine.codecs) {
     fmt::print("  {:<14} {:>10}B/s {:>10}B/s\n", rate.codec, with_prefix(rate.encode),
@@ -85,23 +92,34 @@ void print_probe(const ProbeReport& probe) {
              probe.predicted / probe.measured, name_of(probe.work), probe.call);
 }
 
-Machine measured(const MachineCommand& command) {
-  CpuDevice device(command.threads);
-  CalibrationOptions options;
+// What both ways to measure are told.
+template <class Options>
+void set_common(Options& options, const MachineCommand& command, std::unique_ptr<Progress>& progress) {
   options.effort = command.effort == "quick" ? Effort::quick : Effort::normal;
-  options.disk_folder = command.disk;
-  std::unique_ptr<Progress> progress;
   if (!command.json) {
     options.progress = [&](int done, int total) {
       if (!progress) progress = std::make_unique<Progress>(total);
       progress->show(done, "measuring");
     };
   }
-  if (command.probes) {
-    fmt::print("{:>10} {:>10} {:>6}\n", "meas µs", "pred µs", "ratio");
-    options.report = print_probe;
+  if (!command.probes) return;
+  fmt::print("{:>10} {:>10} {:>6}\n", "meas µs", "pred µs", "ratio");
+  options.report = print_probe;
+}
+
+Machine measured(const MachineCommand& command) {
+  std::unique_ptr<Progress> progress;
+  if (command.device.is_cpu()) {
+    CpuDevice device(command.threads);
+    CalibrationOptions options;
+    options.disk_folder = command.disk;
+    set_common(options, command, progress);
+    return calibrate(device, options);
   }
-  return calibrate(device, options);
+  const std::shared_ptr<Device> device = command.device.open();
+  DeviceCalibrationOptions options{.name = command.device.name(), .memory_bytes = command.device.memory()};
+  set_common(options, command, progress);
+  return calibrate(*device, options);
 }
 
 // The GPUs of this machine and what compiles for them, or why there is none.
@@ -115,8 +133,9 @@ void print_devices() {
   }
 }
 
-void run_machine(const MachineCommand& command) {
+void run_machine(const CLI::App& app, const MachineCommand& command) {
   if (command.devices) return print_devices();
+  if (!command.device.is_cpu()) refuse_options(app, {"--threads", "--disk", "--show"}, "a GPU");
   std::optional<OutputFile> file;
   if (!command.output.empty())
     file.emplace(command.output);  // before the measurement: a mistake costs no time
@@ -148,6 +167,7 @@ void add_machine(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"quick", "normal"}));
   add_count_option(*machine, "--threads", command->threads, {0, 1024},
                    "threads to measure with; 0: as many as cores");
+  add_device_option(*machine, command->device, "measure this GPU instead of the CPU");
   CLI::Option* const show =
       add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file");
   add_text_option(*machine, "--disk", command->disk,
@@ -160,8 +180,8 @@ void add_machine(CLI::App& app, int& exit_code) {
       ->excludes(json)
       ->excludes(output)
       ->excludes(show);
-  machine->callback([command, &exit_code] {
-    run_machine(*command);
+  machine->callback([machine, command, &exit_code] {
+    run_machine(*machine, *command);
     exit_code = exit_ok;
   });
 }

@@ -36,6 +36,7 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
   if (!given.memory)
     refuse_options(plan, {"--solver", "--without", "--tier", "--disk", "--lossy", "--allow", "--prices"},
                    "a plan without --memory");
+  if (!given.device.is_cpu()) refuse_options(plan, {"--disk", "--disk-memory"}, "a GPU, which has no disk");
   const PlanCommand command = as_allowed(given);
   if (command.lossy) refuse_options(plan, {"--by-batch", "--passes"}, "a plan with --lossy");
   if (!command.memory && command.split_automatically)
@@ -47,7 +48,7 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
                       "--output", "--machine", "--print", "--by-batch", "--tier", "--disk", "--lossy",
-                      "--split", "--allow", "--prices"},
+                      "--split", "--allow", "--prices", "--device"},
                      "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
@@ -96,6 +97,8 @@ void add_plan(CLI::App& app, int& exit_code) {
                   "judge this schedule of a .dag.json instead of searching");
   add_text_option(*plan, "--machine", command->machine,
                   "plan for the machine that `tidemark machine` wrote to this file");
+  add_device_option(*plan, command->device,
+                    "plan for this device; a GPU need not be there: an H200, unless --machine names another");
   plan->add_option("--disable", command->disable, "passes to leave out, by name");
   add_text_option(*plan, "--dump-after", command->dump_after, "print the draft after this pass");
   add_text_option(*plan, "--output", command->output, "write the plan as JSON to this file");

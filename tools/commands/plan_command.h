@@ -8,6 +8,7 @@
 #include "tidemark/plan/spill/tier.h"
 #include "tools/exit_code.h"
 #include "tools/options/budget_option.h"
+#include "tools/options/device_option.h"
 #include "tools/options/disk_option.h"
 #include "tools/options/effort_option.h"
 #include "tools/options/model_option.h"
@@ -30,6 +31,7 @@ struct PlanCommand {
   bool json = false;
 
   // Graphs of operations only.
+  DeviceOption device;  // where the step is to run
   std::string machine;  // plan for the machine in this file
   std::vector<std::string> disable;
   std::string dump_after, output;

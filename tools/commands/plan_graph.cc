@@ -9,10 +9,11 @@
 #include "tidemark/base/stopwatch.h"
 #include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/memory_prices.h"
+#include "tidemark/engine/plan_target.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/print.h"
-#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/machine.h"
+#include "tidemark/plan/report/host_calls.h"
 #include "tidemark/plan/report/packed.h"
 #include "tidemark/plan/report/peak_split.h"
 #include "tidemark/plan/report/plan_hash.h"
@@ -103,6 +104,19 @@ Json figures(const PlanCommand& command, const Graph& graph, const Plan& plan) {
   return json;
 }
 
+// What the device hands to the CPU.
+Json host_calls_json(const std::vector<HostCall>& calls) {
+  Json list = Json::array();
+  for (const HostCall& call : calls) {
+    list.push_back({{"op", call.op},
+                    {"where", short_form(call.where)},
+                    {"runs", call.runs},
+                    {"copied_bytes", call.bytes},
+                    {"in_region", call.in_region}});
+  }
+  return list;
+}
+
 Json misfit(const PlanCommand& command, const Graph& graph, const Infeasible& infeasible) {
   const PeakParts parts = parts_at_peak(infeasible.smallest);
   const Node& node = graph[parts.node];
@@ -130,7 +144,7 @@ Result<Plan, Infeasible> plan_leaving_time(const Graph& traced, const std::optio
   constexpr double most = 0.85;
   const TimeShare share(options.control, most);
   const bool one_graph = !options.memory || (!loop_memory_range(traced).any && invertible_calls(traced) == 0);
-  if (!lossy && one_graph) return try_plan(graph, cpu_target(), options, report);
+  if (!lossy && one_graph) return try_plan(graph, target_of(options), options, report);
   PlanWithValues found = plan_with_values(traced, lossy, {}, options);
   graph = std::move(found.graph);
   return std::move(found.plan);
@@ -157,20 +171,22 @@ ExitCode plan_graph(const PlanCommand& command) {
   ModelOption model = command.model;
   Graph traced = model.load();
   OptReport optimised;
-  Graph graph = prepare_graph(traced, {}, &optimised);
   PlanOptions options{.machine = machine ? &*machine : nullptr,
                       .fixed_order = command.fixed_order,
                       .skip = command.disable,
                       .solvers = command.solvers.choice()};
+  command.device.add_to(options);
+  const Target& target = target_of(options);
+  Graph graph = prepare_graph(traced, {}, &optimised, {}, target);
   if (command.memory) {
     // A share is of what is needed at no extra time for the batch as a whole.
     std::int64_t whole = 0;
     if (command.memory->relative() && model.split > 1) {
       ModelOption unsplit = model;
       unsplit.split = 1;
-      whole = make_plan(prepare_graph(unsplit.load()), cpu_target(), options).peak();
+      whole = make_plan(prepare_graph(unsplit.load(), {}, nullptr, {}, target), target, options).peak();
     } else if (command.memory->relative()) {
-      whole = make_plan(graph, cpu_target(), options).peak();
+      whole = make_plan(graph, target, options).peak();
     }
     options.memory = command.memory->bytes(whole);
     options.tiers = tiers;
@@ -187,7 +203,7 @@ ExitCode plan_graph(const PlanCommand& command) {
     const TimeShare share(&control, 0.5);
     model.split = fastest_split(model, options);
     traced = model.load();
-    graph = prepare_graph(traced, {}, &optimised);
+    graph = prepare_graph(traced, {}, &optimised, {}, target);
   }
   PipelineReport report;
   Result<Plan, Infeasible> result = plan_leaving_time(traced, command.lossy, graph, options, &report);
@@ -221,6 +237,8 @@ ExitCode plan_graph(const PlanCommand& command) {
   }
   if (command.json) {
     Json json = figures(command, graph, plan);
+    json["device"] = plan.target;
+    json["on_host"] = host_calls_json(host_calls(graph, plan, target));
     for (const MemoryPrice& price : prices) {
       json["prices"].push_back({{"memory", price.memory},
                                 {"budget", price.budget.count},
@@ -237,11 +255,11 @@ ExitCode plan_graph(const PlanCommand& command) {
     return exit_ok;
   }
   if (command.print_graph) fmt::print("{}\n", print(graph));
-  fmt::print("{}", summary(graph, plan));
+  fmt::print("{}{}", summary(graph, plan), to_text(host_calls(graph, plan, target)));
   if (model.split > 1) fmt::print("{:<18}{}\n", "micro-batches", model.split);
   fmt::print("{}", to_text(prices));
   if (command.by_batch) {
-    const std::optional<Footprint> line = footprint_of_model(model, graph, plan);
+    const std::optional<Footprint> line = footprint_of_model(model, graph, plan, target);
     fmt::print("{:<18}{}\n", "by batch",
                line ? to_text(*line) : "no formula: the graph depends on the batch");
   }

@@ -6,9 +6,9 @@
 
 #include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/micro_batches.h"
+#include "tidemark/engine/plan_target.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
-#include "tidemark/ops/cpu_target.h"
 #include "tidemark/plan/passes/proposals.h"
 
 namespace tidemark::cli {
@@ -61,7 +61,7 @@ class ModelChanges {
     const std::int64_t loops = quick_.allow.has(Choice::recompute) ? 0 : unlimited_memory;
     const Choices allow = lossy ? quick_.allow.with(Choice::compress) : quick_.allow;
     return prepare_graph(lower_backward_values(traced, extreme_values(traced, lossy, allow).back()), {},
-                         nullptr, loops);
+                         nullptr, loops, target_of(quick_));
   }
 
   void size(std::string what, std::optional<std::int64_t> ModelOption::*field, std::int64_t from,
@@ -136,10 +136,11 @@ class ModelChanges {
 std::vector<std::string> changes_of_model(const ModelOption& model, const std::optional<Lossy>& lossy,
                                           const PlanOptions& options, double seconds) {
   ModelChanges changes(model, lossy, options, seconds);
-  return changes_that_fit(changes.list(), cpu_target());
+  return changes_that_fit(changes.list(), target_of(options));
 }
 
-std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan) {
+std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan,
+                                            const Target& target) {
   const nn::ZooModel* known = nn::find_in_zoo(model.model);
   if (known == nullptr) return {};
   const std::int64_t batch = model.batch.value_or(known->batch);
@@ -149,7 +150,7 @@ std::optional<Footprint> footprint_of_model(const ModelOption& model, const Grap
     ModelOption other = model;
     other.batch = size;
     const std::optional<std::int64_t> peak =
-        peak_with_sizes(graph, plan, prepare_graph(other.load()), cpu_target());
+        peak_with_sizes(graph, plan, prepare_graph(other.load(), {}, nullptr, {}, target), target);
     if (!peak) return {};
     peaks.push_back({size, *peak});
   }

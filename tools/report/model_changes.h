@@ -20,6 +20,7 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const std::o
 
 // The peak as a formula in the batch, the plan's decisions kept. None for graphs from files, or if the graph
 // itself depends on the batch.
-std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan);
+std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan,
+                                            const Target& target);
 
 }  // namespace tidemark::cli
