@@ -285,6 +285,7 @@ int run(const Options& options) {
     auto planned = try_plan(graph, cuda::cuda_target(), plan_options);
     if (!planned) {
       fmt::print("{}: does not fit ({:.1f} s)\n", trial.name(), now() - begin);
+      std::fflush(stdout);
       continue;
     }
     const Plan& plan = planned.value();
