@@ -32,13 +32,14 @@ class Counter {
   explicit Counter(GpuNodes& nodes) : nodes_(nodes) {}
 
   void count(const Command& command, std::byte* const* arguments, std::byte* const* results) {
-    put_copies();
     if (command.kind != StepKind::compute) {
-      const bool moves = address(command.in[0].location, arguments, results) !=
-                         address(command.out[0].location, arguments, results);
-      if (moves) add(nodes_.copies, fmt::format("copy of the plan, {}", to_string(command.in[0].type)));
+      std::byte* const to = address(command.out[0].location, arguments, results);
+      const std::byte* const from = address(command.in[0].location, arguments, results);
+      if (to != from) copy(to, from, command.in[0].type.bytes());
+      if (!results) put_copies();
       return;
     }
+    put_copies();
     const Call& call = command.steps[0].call;
     if (cuda::has_kernel(command)) {
       const std::int64_t launches = launches_of(command);

@@ -74,14 +74,17 @@ void put_copies(SequenceParts& parts) {
   copies.clear();
 }
 
+void add_copy(SequenceParts& parts, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes) {
+  if (bytes == 0 || to == from) return;
+  if (parts.copies.add(to, from, bytes)) return;
+  put_copies(parts);
+  parts.copies.add(to, from, bytes);
+}
+
 FarMemory far_memory(SequenceParts& parts, std::byte* notes) {
   FarMemory far{.self = &parts, .notes = notes};
   far.copy = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
-    SequenceParts& shared = parts_of(self);
-    if (bytes == 0 || to == from) return;
-    if (shared.copies.add(far_address(to), far_address(from), bytes)) return;
-    put_copies(shared);
-    shared.copies.add(far_address(to), far_address(from), bytes);
+    add_copy(parts_of(self), far_address(to), far_address(from), bytes);
   };
   far.clear = [](void* self, std::byte* to, std::int64_t bytes) {
     put_copies(parts_of(self));
@@ -403,6 +406,9 @@ void Sequence::put(std::size_t first, std::size_t last) {
 
 // Only copies are put into another stream than the first.
 void Sequence::put_item(Item& item, const Stream& stream) {
+  const auto* copy = std::get_if<CopyCall>(&item.code);
+  if (is_region_ && copy) return add_copy(parts_, item.at[1], item.at[0], copy->bytes);
+  if (is_region_) put_copies(parts_);
   if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
     parts_.kernels.put(kernel->kernel, item.at.data(), stream);
   } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
@@ -411,7 +417,7 @@ void Sequence::put_item(Item& item, const Stream& stream) {
     put_convolution(item, *convolution);
   } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
     head->head->put(stream, item.at, item.at[item.at.size() - 2], item.at.back());
-  } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
+  } else if (copy) {
     stream.copy(item.at[1], item.at[0], copy->bytes);
   } else if (auto* host = std::get_if<HostCall>(&item.code)) {
     put_host(item, *host);

@@ -1,5 +1,5 @@
-// Groups that read windows of padded arrays: plans of them, run by their kernels on the host, have the bits of
-// the graph as it was written.
+// Groups that read windows of padded arrays: plans of them, run by their kernels on the host, have the bits
+// of the graph as it was written.
 #include <gtest/gtest.h>
 
 #include <random>
