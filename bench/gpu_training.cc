@@ -1,7 +1,7 @@
 // A training step of a model of the zoo on a GPU, at several budgets: time and memory, planned and measured.
 //
 // usage: gpu_training MODEL [--batch N] [--context N] [--dtype bf16] [--budgets 100,50,25] [--steps N]
-//                     [--mib 12000,9000] [--host MIB] [--masters] [--labels N] [--profile]
+//                     [--mib 12000,9000] [--host MIB] [--effort F] [--masters] [--labels N] [--profile]
 //
 // Budgets are shares of the peak without one, in percent, then numbers of MiB; peaks are the plan's, which
 // hold parameters, moments and data too. With --host, budgets are tried without and with so much of the
@@ -34,6 +34,7 @@ struct Options {
   std::vector<int> budgets = {100};
   std::vector<std::int64_t> mib = {};
   std::int64_t host_mib = 0;
+  double effort = 1;
   int steps = 20;
   bool profile = false, masters = false;
   std::uint32_t labels = 0;  // whole numbers are below it; 0: as the model has them
@@ -282,6 +283,7 @@ int run(const Options& options) {
     if (trial.host_mib > 0 && plan_options.memory)
       plan_options.tiers = {{std::string(host_memory_name), trial.host_mib << 20}};
     plan_options.floor = false;
+    plan_options.effort = options.effort;
     auto planned = try_plan(graph, cuda::cuda_target(), plan_options);
     if (!planned) {
       fmt::print("{}: does not fit ({:.1f} s)\n", trial.name(), now() - begin);
@@ -332,6 +334,7 @@ int main(int argc, char** argv) {
   app.add_option("--budgets", options.budgets)->delimiter(',');
   app.add_option("--mib", options.mib, "further budgets, in MiB")->delimiter(',');
   app.add_option("--host", options.host_mib, "MiB of the host's memory that values may wait in");
+  app.add_option("--effort", options.effort, "of planning; 1 is the normal");
   app.add_option("--steps", options.steps);
   app.add_flag("--profile", options.profile);
   app.add_flag("--masters", options.masters,
