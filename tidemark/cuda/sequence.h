@@ -5,11 +5,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/blas.h"
+#include "tidemark/cuda/copy_batch.h"
+#include "tidemark/cuda/dnn.h"
 #include "tidemark/cuda/head.h"
 #include "tidemark/cuda/kernel_set.h"
 #include "tidemark/cuda/lane_streams.h"
@@ -47,7 +50,13 @@ struct SequenceParts {
   ThreadPool& pool;  // of what runs on the CPU
   Stream stream{context};
   KernelSet kernels = {};
+#ifdef TIDEMARK_HAS_CUDNN
+  std::unique_ptr<Dnn> dnn = {};  // null: no convolution so far, or no library
+  bool asked_for_dnn = false;
+#endif
   std::optional<std::size_t> swap_kernel = {};  // which two places of a loop need
+  std::size_t copies_kernel = 0;                // likewise: several copies at once
+  CopyBatch copies = {};                        // that the loop at hand asked for and that are not put in
   std::vector<CUdeviceptr> arenas = {};
   // Of what runs on the CPU, one call at a time: operands, results and scratch.
   std::int64_t staging_bytes = 0;
@@ -64,7 +73,7 @@ class Sequence {
   Sequence& operator=(const Sequence&) = delete;
 
   void add(const Command& command);
-  void begin_lanes() { lanes_.make(lane_commands_); }  // once all of a plan's are there
+  void begin_lanes() { lanes_.make(std::exchange(lane_commands_, {})); }  // once all of a plan's are there
   std::size_t size() const { return items_.size(); }
   // Must the host wait for the GPU in the middle of it? It cannot be recorded then.
   bool needs_host(std::size_t item) const { return items_[item].needs_host; }
@@ -102,6 +111,15 @@ class Sequence {
     std::vector<Pack> packs = {};
     std::optional<std::size_t> sum_copy = {};  // the kernel that copies what is added to the result
   };
+#ifdef TIDEMARK_HAS_CUDNN
+  struct ConvCall {
+    const Dnn::Engine* engine = nullptr;  // of addresses that are multiples of 16
+    ConvForm form = {};
+    std::size_t x = 0, w = 0, y = 0;  // among the item's addresses
+  };
+#else
+  struct ConvCall {};
+#endif
   struct HeadCall {
     std::unique_ptr<Head> head;
   };
@@ -139,7 +157,8 @@ class Sequence {
     bool writes = false;
   };
   struct Item {
-    std::variant<std::monostate, KernelCall, ProductCall, HeadCall, CopyCall, HostCall, ControlCall> code;
+    std::variant<std::monostate, KernelCall, ProductCall, ConvCall, HeadCall, CopyCall, HostCall, ControlCall>
+        code;
     // Of a kernel: its GroupPointers; else operands, results, scratch. What can fail has its flag last.
     std::vector<CUdeviceptr> at = {};
     std::vector<Touched> touched = {};  // none: anything (loops and branches)
@@ -160,6 +179,8 @@ class Sequence {
   HostCall host_call(const Command& command);
   void add_flag(Item& item, const Command& command, std::size_t first_out);
   ProductCall product_call(const Call& call);
+  bool add_convolution(Item& item, const Call& call);
+  void put_convolution(const Item& item, const ConvCall& call) const;
   void add_control(Item& item, const Command& command);
   void put_item(Item& item, const Stream& stream);
   void put_host(Item& item, HostCall& host);
