@@ -295,12 +295,10 @@ struct CallGroup {
   CallCases (*shapes)(DType);
   Nearness (*nearness)(const Op&);
 };
-inline constexpr CallGroup call_groups[] = {{row_ops, row_shapes, row_nearness},
-                                            {index_ops, index_shapes, exactly},
-                                            {movement_ops, movement_shapes, exactly},
-                                            {random_ops, random_shapes, exactly},
-                                            {order_ops, order_shapes, order_nearness},
-                                            {convolution_ops, convolution_shapes, convolution_nearness}};
+inline constexpr CallGroup call_groups[] = {
+    {row_ops, row_shapes, row_nearness},       {index_ops, index_shapes, exactly},
+    {movement_ops, movement_shapes, exactly},  {random_ops, random_shapes, exactly},
+    {order_ops, order_shapes, order_nearness}, {convolution_ops, convolution_shapes, convolution_nearness}};
 
 // The kernels of all calls, in one source: samples, as many of each op as are asked for, and of all of them
 // the larger calls too.

@@ -75,7 +75,8 @@ TEST(CallValues, GradientsOfLargestElementsAreGathered) {
     const CallCase c(op::max_pool_grad, {g, pooled[1]},
                      pack(PoolGradAttrs{attrs.window, attrs.stride, attrs.low, attrs.high, size}));
     const std::vector<double> slopes = values_of(g), places = values_of(pooled[1]);
-    const std::int64_t planes = x[0] * x[1], points = element_count(size), outputs = element_count(g.shape) / planes;
+    const std::int64_t planes = x[0] * x[1], points = element_count(size),
+                       outputs = element_count(g.shape) / planes;
     std::vector<double> expected(static_cast<std::size_t>(planes * points));
     for (std::size_t o = 0; o < slopes.size(); ++o) {
       const std::size_t plane = o / static_cast<std::size_t>(outputs);

@@ -362,8 +362,8 @@ std::size_t Sequence::first_failed(std::size_t first, std::size_t last) const {
 void Sequence::throw_failure(std::size_t item) {
   put_host(items_[item], *items_[item].on_failure);
   throw InternalError(fmt::format(
-      "command {}, a kernel for CUDA of {} operands, found a fault that the CPU does not find, at {}:{}", item,
-      items_[item].on_failure->in.size(), items_[item].where.file, items_[item].where.line));
+      "command {}, a kernel for CUDA of {} operands, found a fault that the CPU does not find, at {}:{}",
+      item, items_[item].on_failure->in.size(), items_[item].where.file, items_[item].where.line));
 }
 
 void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUdeviceptr> results) {
