@@ -4,6 +4,7 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/command_source.h"
+#include "tidemark/cuda/copy_batch.h"
 #include "tidemark/cuda/product_form.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/ops/cpu_kernels.h"
@@ -31,7 +32,14 @@ class Counter {
   explicit Counter(GpuNodes& nodes) : nodes_(nodes) {}
 
   void count(const Command& command, std::byte* const* arguments, std::byte* const* results) {
-    if (command.kind != StepKind::compute) return add(nodes_.copies, "copy of the plan");
+    if (command.kind != StepKind::compute) {
+      std::byte* const to = address(command.out[0].location, arguments, results);
+      const std::byte* const from = address(command.in[0].location, arguments, results);
+      if (to != from) copy(to, from, command.in[0].type.bytes());
+      if (!results) put_copies();
+      return;
+    }
+    put_copies();
     const Call& call = command.steps[0].call;
     if (cuda::has_kernel(command)) {
       const std::int64_t launches = launches_of(command);
@@ -57,6 +65,18 @@ class Counter {
     const Commands* commands;
   };
 
+  // As the device does (cuda/copy_batch.h).
+  void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    const auto number = [](const std::byte* at) { return reinterpret_cast<std::uint64_t>(at); };
+    if (copies_.add(number(to), number(from), bytes)) return;
+    put_copies();
+    copies_.add(number(to), number(from), bytes);
+  }
+  void put_copies() {
+    if (copies_.count() > 0)
+      add(nodes_.copies, fmt::format("{} copies of {} bytes", copies_.count(), copies_.bytes()));
+    copies_.clear();
+  }
   void add(std::int64_t& number, const std::string& name) {
     ++number;
     ++nodes_.by_name[name];
@@ -103,16 +123,17 @@ class Counter {
     }
     const AlignedBytes notes = allocate_aligned(std::max<std::int64_t>(1, cuda::cuda_target().scratch(call)));
     FarMemory far{.self = this, .notes = notes.get()};
-    far.copy = [](void* self, std::byte*, const std::byte*, std::int64_t bytes) {
-      Counter& c = *static_cast<Counter*>(self);
-      c.add(c.nodes_.copies, fmt::format("copy of {} bytes", bytes));
+    far.copy = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
+      static_cast<Counter*>(self)->copy(to, from, bytes);
     };
     far.clear = [](void* self, std::byte*, std::int64_t bytes) {
       Counter& c = *static_cast<Counter*>(self);
+      c.put_copies();
       c.add(c.nodes_.clears, fmt::format("clear of {} bytes", bytes));
     };
     far.swap = [](void* self, std::byte*, std::byte*, std::int64_t bytes) {
       Counter& c = *static_cast<Counter*>(self);
+      c.put_copies();
       c.add(c.nodes_.swaps, fmt::format("swap of {} bytes", bytes));
     };
     kernel.run({.in = in,
@@ -122,9 +143,11 @@ class Counter {
                 .regions = functions,
                 .where = command.where,
                 .far = &far});
+    put_copies();
   }
 
   GpuNodes& nodes_;
+  cuda::CopyBatch copies_;
   std::map<const Command*, std::int64_t> launches_;
   std::map<const Command*, std::string> names_;
 };

@@ -56,10 +56,10 @@ Tensor Wave::heard(const Tensor& courant2, const Medium& m, const Tensor& amplit
     Tensor after = m.keep * ((2.0 * now - m.keep * before) + courant2 * laplacian(now));
     after = after + m.source * amplitude;
     const Tensor receivers = slice(after, {row, 0}, {row + 1, cells}, {1, 8});
-    return std::pair(std::pair(after, now), 0.5 * sum(square(receivers)));
+    return std::pair(std::pair(after, now), sum(square(receivers)));
   };
   const Tensor zero = zeros({cells, cells});
-  return sum(scan(step, std::pair(zero, zero), amplitudes).second);
+  return 0.5 * sum(scan(step, std::pair(zero, zero), amplitudes).second);
 }
 
 Tensor lstm_loss(const nn::LstmLayer& layer, const Tensor& x) {

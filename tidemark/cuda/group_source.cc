@@ -10,6 +10,7 @@
 #include "tidemark/kernel/reduce.h"
 #include "tidemark/kernel/reduce_order.h"
 #include "tidemark/kernel/walk.h"
+#include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
@@ -51,7 +52,7 @@ std::int64_t neighbouring_results(const Shape& shape, const ReduceOrder& order) 
 // Large sums of columns are cut into slabs of rows, as many as keep a GPU busy: one of the few places where
 // sums have not the CPU's order.
 constexpr std::int64_t large_columns = std::int64_t{1} << 20;  // elements
-constexpr std::int64_t busy_blocks = 528;                      // of threads, on some 132 multiprocessors
+constexpr std::int64_t busy_blocks = 1056;  // of threads, with packs of four: on some 132 multiprocessors
 constexpr std::int64_t fewest_slab_rows = 64, packs_per_block = 16;
 struct Slabs {
   std::int64_t count = 0, rows = 0;  // none: the CPU's order is kept
@@ -90,6 +91,14 @@ std::string variable(const GroupRef& place) {
   return fmt::format("{}{}", kinds[place.kind], place.number);
 }
 
+// A step that reads an operand from outside at other elements than it makes: a pad, or a part of one.
+struct GroupWindow {
+  std::size_t step, operand;
+  Shape from;
+  Strides strides;
+  PadAttrs pad;
+};
+
 struct EndReduction {
   Reduction reduction;
   ReduceOrder order;
@@ -108,6 +117,14 @@ class GroupWriter {
       wide_ |= reach >= most_in_32_bits;
     }
     wide_ |= walk_.count >= most_in_32_bits;
+    for (const GroupWindow& window : windows_) {
+      std::int64_t reach = 0;
+      for (int d = 0; d < shape_.rank(); ++d) {
+        reach += std::abs(window.strides[d]) * window.from[d];
+        wide_ |= shape_[d] + std::abs(window.pad.low[d]) >= most_in_32_bits;
+      }
+      wide_ |= reach >= most_in_32_bits;
+    }
     if (reduction_) slabs_ = slabs_of(shape_, reduction_->order);
     choose_width();
   }
@@ -161,6 +178,15 @@ class GroupWriter {
         const auto number = static_cast<std::size_t>(step.in[i].number);
         operands_.resize(std::max(operands_.size(), number + 1));
         read_.resize(operands_.size());
+        if (i == 0 && step.call.op == &op::pad) {
+          operands_[number].dtype = step.call.in[0].dtype;
+          windows_.push_back({.step = static_cast<std::size_t>(&step - steps.data()),
+                              .operand = number,
+                              .from = step.call.in[0].shape,
+                              .strides = operand_strides(step.call, 0),
+                              .pad = step.call.attrs_as<PadAttrs>()});
+          continue;
+        }
         read_[number] = true;
         operands_[number] = {.dtype = step.call.in[i].dtype,
                              .shape = step.call.in[i].shape,
@@ -195,7 +221,8 @@ class GroupWriter {
 
   // As many elements at a time as make 16 bytes of the largest; in rows, as many as divide them.
   void choose_width() {
-    if (reduction_ && slabs_.count == 0) return;
+    // Windows are read element by element, which is fastest where neighbouring threads read neighbours.
+    if ((reduction_ && slabs_.count == 0) || !windows_.empty()) return;
     std::int64_t largest = 1;
     for (const Result& result : results_) largest = std::max(largest, size_of(result.dtype));
     for (const WalkedOperand& operand : walk_.operands) {
@@ -216,14 +243,25 @@ class GroupWriter {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (read_[i]) add(storage_type(operands_[i].dtype), fmt::format("a{}", i));
     }
+    for (std::size_t w = 0; w < windows_.size(); ++w) {
+      add("bool", fmt::format("inside{}", w));
+      add(storage_type(operands_[windows_[w].operand].dtype), fmt::format("w{}", w));
+    }
     for (std::size_t r = 0; r < results_.size(); ++r) {
       if (results_[r].whole)
         add(fmt::format("{}&", storage_type(results_[r].dtype)), fmt::format("out{}", r));
     }
     if (reduction_) add("Element&", "folded");
     line("  static void element({}) {{", parameters);
+    std::size_t windows = 0;
     for (const GroupStep& step : steps_) {
       if (find_reduction(*step.call.op)) continue;
+      if (step.call.op == &op::pad) {
+        line("    const {} {} = inside{} ? w{} : {};", storage_type(step.call.out[0].dtype),
+             variable(step.out[0]), windows, windows, variable(step.in[1]));
+        ++windows;
+        continue;
+      }
       std::vector<std::string> operands;
       for (const GroupRef& place : step.in) operands.push_back(variable(place));
       const std::string_view type = storage_type(step.call.out[0].dtype);
@@ -282,6 +320,9 @@ class GroupWriter {
       arguments += fmt::format("{}{}a{}{}", arguments.empty() ? "" : ", ", slabs_.count > 0 ? "read." : "", i,
                                is_array(i) ? "[e]" : "");
     }
+    load_windows();
+    for (std::size_t w = 0; w < windows_.size(); ++w)
+      arguments += fmt::format("{}inside{}[e], w{}[e]", arguments.empty() ? "" : ", ", w, w);
     for (std::size_t r = 0; r < results_.size(); ++r) {
       if (!results_[r].whole) continue;
       line("    {} r{}[n];", storage_type(results_[r].dtype), r);
@@ -349,6 +390,45 @@ class GroupWriter {
       line("    for (int e = 0; e < n; ++e) {}a{}[e] = {}[{} + e * static_cast<Index>({})];", in, i,
            operand_pointer(i), offset, operand.strides.back());
     }
+  }
+
+  // Into w0, w1, …, and whether there is such an element: element e of a padded operand lies at
+  // low + e (interior + 1).
+  void load_windows() {
+    if (windows_.empty()) return;
+    for (std::size_t w = 0; w < windows_.size(); ++w)
+      line("    bool inside{}[n];\n    {} w{}[n];", w, storage_type(operands_[windows_[w].operand].dtype), w);
+    line("    for (int e = 0; e < n; ++e) {{\n      Index left = i + e;");
+    for (int d = shape_.rank() - 1; d > 0; --d)
+      line("      const Index g{} = left % {};\n      left /= {};", d, shape_[d], shape_[d]);
+    line("      const Index g0 = left;");
+    for (std::size_t w = 0; w < windows_.size(); ++w) load_window(w);
+    line("    }}");
+  }
+
+  void load_window(std::size_t w) {
+    const GroupWindow& window = windows_[w];
+    const std::string_view type = storage_type(operands_[window.operand].dtype);
+    std::string inside = "true", offset = "0";
+    line("      {{");
+    for (int d = 0; d < shape_.rank(); ++d) {
+      const std::int64_t low = window.pad.low[d], step = window.pad.interior[d] + 1;
+      line("        const Index p{} = g{} - static_cast<Index>({});", d, d, low);
+      std::string at = fmt::format("p{}", d);
+      if (low > 0) inside += fmt::format(" && p{} >= 0", d);
+      if (step > 1) {
+        inside += fmt::format(" && p{} % {} == 0", d, step);
+        at = fmt::format("p{} / {}", d, step);
+      }
+      if (shape_[d] - 1 - low >= window.from[d] * step)
+        inside += fmt::format(" && {} < {}", at, window.from[d]);
+      if (window.strides[d] != 0)
+        offset += fmt::format(" + {} * static_cast<Index>({})", at, window.strides[d]);
+    }
+    line("        inside{}[e] = {};", w, inside);
+    line("        w{}[e] = inside{}[e] ? {}[{}] : {}{{}};", w, w, operand_pointer(window.operand), offset,
+         type);
+    line("      }}");
   }
 
   void write_offset(std::string_view name, const JoinedDimensions& dimensions) {
@@ -421,6 +501,7 @@ class GroupWriter {
   std::string name_;
   std::vector<TensorRef> operands_;
   std::vector<bool> read_;  // of the operands; a number may be left out
+  std::vector<GroupWindow> windows_;
   std::vector<Result> results_;
   std::optional<EndReduction> reduction_;
   Shape shape_;
@@ -432,6 +513,10 @@ class GroupWriter {
 };
 
 }  // namespace
+
+bool is_group_window(const Call& call) {
+  return call.op == &op::pad && call.out[0].rank() > 0 && call.out[0].count() > 1;
+}
 
 bool can_generate(const Op& op) { return has_element_code(op) || find_reduction(op); }
 

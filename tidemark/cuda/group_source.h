@@ -13,6 +13,8 @@ namespace tidemark::cuda {
 
 // Can its calls be steps of generated kernels: a pointwise op, or a reduction as the last step?
 bool can_generate(const Op& op);
+// Can it be a step that reads a window (Fusion::window)?
+bool is_group_window(const Call& call);
 std::int64_t group_scratch(const Call& last);  // of a group that ends with this call
 
 // The steps as a device gets them (runtime/commands.h). `name`: of the kernels, which several groups in one

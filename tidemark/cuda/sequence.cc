@@ -63,25 +63,47 @@ Reach reach_of(const CommandOperand& operand) {
 
 SequenceParts& parts_of(void* self) { return *static_cast<SequenceParts*>(self); }
 
+// Before anything else of the loop.
+void put_copies(SequenceParts& parts) {
+  CopyBatch& copies = parts.copies;
+  if (copies.count() > 1) {
+    parts.kernels.put(parts.copies_kernel, copies.pointers().data(), parts.stream);
+  } else if (copies.count() == 1) {
+    parts.stream.copy(copies.to(0), copies.from(0), copies.bytes());
+  }
+  copies.clear();
+}
+
+void add_copy(SequenceParts& parts, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes) {
+  if (bytes == 0 || to == from) return;
+  if (parts.copies.add(to, from, bytes)) return;
+  put_copies(parts);
+  parts.copies.add(to, from, bytes);
+}
+
 FarMemory far_memory(SequenceParts& parts, std::byte* notes) {
   FarMemory far{.self = &parts, .notes = notes};
   far.copy = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
-    parts_of(self).stream.copy(far_address(to), far_address(from), bytes);
+    add_copy(parts_of(self), far_address(to), far_address(from), bytes);
   };
   far.clear = [](void* self, std::byte* to, std::int64_t bytes) {
+    put_copies(parts_of(self));
     parts_of(self).stream.clear(far_address(to), bytes);
   };
   far.swap = [](void* self, std::byte* a, std::byte* b, std::int64_t bytes) {
-    const SequenceParts& shared = parts_of(self);
+    SequenceParts& shared = parts_of(self);
+    put_copies(shared);
     const CUdeviceptr pointers[] = {static_cast<CUdeviceptr>(bytes), far_address(a), far_address(b), 0};
     shared.kernels.put(*shared.swap_kernel, pointers, shared.stream);
   };
   far.fetch = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
+    put_copies(parts_of(self));
     const Stream& stream = parts_of(self).stream;
     stream.copy_to_host(to, far_address(from), bytes);
     stream.wait();
   };
   far.put = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
+    put_copies(parts_of(self));
     const Stream& stream = parts_of(self).stream;
     stream.copy_to_device(far_address(to), from, bytes);
     stream.wait();
@@ -339,7 +361,10 @@ void Sequence::add_control(Item& item, const Command& command) {
     control.regions.push_back(std::move(region));
   }
   control.notes = allocate_aligned(std::max<std::int64_t>(cuda_target().scratch(call), 1));
-  if (!parts_.swap_kernel) parts_.swap_kernel = parts_.kernels.add(swap_kernel());
+  if (!parts_.swap_kernel) {
+    parts_.swap_kernel = parts_.kernels.add(swap_kernel());
+    parts_.copies_kernel = parts_.kernels.add(write_copies());
+  }
   item.code = std::move(control);
   item.touched.clear();  // its regions touch memory of their own, too
 }
@@ -381,6 +406,9 @@ void Sequence::put(std::size_t first, std::size_t last) {
 
 // Only copies are put into another stream than the first.
 void Sequence::put_item(Item& item, const Stream& stream) {
+  const auto* copy = std::get_if<CopyCall>(&item.code);
+  if (is_region_ && copy) return add_copy(parts_, item.at[1], item.at[0], copy->bytes);
+  if (is_region_) put_copies(parts_);
   if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
     parts_.kernels.put(kernel->kernel, item.at.data(), stream);
   } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
@@ -389,7 +417,7 @@ void Sequence::put_item(Item& item, const Stream& stream) {
     put_convolution(item, *convolution);
   } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
     head->head->put(stream, item.at, item.at[item.at.size() - 2], item.at.back());
-  } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
+  } else if (copy) {
     stream.copy(item.at[1], item.at[0], copy->bytes);
   } else if (auto* host = std::get_if<HostCall>(&item.code)) {
     put_host(item, *host);
@@ -484,6 +512,7 @@ void Sequence::put_control(Item& item) {
   for (std::size_t r = 0; r < control.out.size(); ++r)
     control.out[r].data = far_pointer(item.at[control.in.size() + r]);
   const FarMemory far = far_memory(parts_, control.notes.get());
+  parts_.copies.clear();  // of a run that failed
   control.run({.in = control.in,
                .out = control.out,
                .attributes = control.attributes.get(),
@@ -492,8 +521,11 @@ void Sequence::put_control(Item& item) {
                .regions = control.functions,
                .where = item.where,
                .far = &far});
+  put_copies(parts_);
 }
+
 void Sequence::run_region(std::byte* const* inputs, std::byte* const* outputs) {
+  put_copies(parts_);
   for (std::size_t i = 0; i < region_arguments_.size(); ++i) region_arguments_[i] = far_address(inputs[i]);
   for (std::size_t r = 0; r < region_results_.size(); ++r) region_results_[r] = far_address(outputs[r]);
   bind(region_arguments_, region_results_);

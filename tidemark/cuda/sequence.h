@@ -5,11 +5,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/blas.h"
+#include "tidemark/cuda/copy_batch.h"
 #include "tidemark/cuda/dnn.h"
 #include "tidemark/cuda/head.h"
 #include "tidemark/cuda/kernel_set.h"
@@ -53,6 +55,8 @@ struct SequenceParts {
   bool asked_for_dnn = false;
 #endif
   std::optional<std::size_t> swap_kernel = {};  // which two places of a loop need
+  std::size_t copies_kernel = 0;                // likewise: several copies at once
+  CopyBatch copies = {};                        // that the loop at hand asked for and that are not put in
   std::vector<CUdeviceptr> arenas = {};
   // Of what runs on the CPU, one call at a time: operands, results and scratch.
   std::int64_t staging_bytes = 0;
@@ -69,7 +73,7 @@ class Sequence {
   Sequence& operator=(const Sequence&) = delete;
 
   void add(const Command& command);
-  void begin_lanes() { lanes_.make(lane_commands_); }  // once all of a plan's are there
+  void begin_lanes() { lanes_.make(std::exchange(lane_commands_, {})); }  // once all of a plan's are there
   std::size_t size() const { return items_.size(); }
   // Must the host wait for the GPU in the middle of it? It cannot be recorded then.
   bool needs_host(std::size_t item) const { return items_[item].needs_host; }

@@ -66,6 +66,7 @@ bool strided(const Call& call, int operand) {
 }
 
 Fusion fusion(const Call& call) {
+  if (is_group_window(call)) return Fusion::window;
   const auto fact = on_the_cpu(call).fusion;
   return fact && can_generate(*call.op) ? fact(call) : Fusion::none;
 }
@@ -167,8 +168,12 @@ std::string_view name_of(Route route) {
 }
 
 const Target& cuda_target() {
-  static constexpr Target cuda{
-      .name = "cuda", .alignment = 256, .find = find, .adds_rows = true, .channels_last = true};
+  static constexpr Target cuda{.name = "cuda",
+                               .alignment = 256,
+                               .find = find,
+                               .adds_rows = true,
+                               .channels_last = true,
+                               .reads_windows = true};
   return cuda;
 }
 

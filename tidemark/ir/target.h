@@ -18,12 +18,15 @@ namespace tidemark {
 //   result's
 //     shape, and on nothing else. The result has the group's shape; or one element, and then has no memory of
 //     its own.
+//   window: element i of the result, which has the group's shape, is some element of the first operand, of
+//     any shape, or depends on it and on the other operands' one element each. What it reads first comes from
+//     outside of the group, and no step of the group writes there.
 //   reduction: folds its one operand, which has the group's shape. Only the last step of a group, behind
-//   pointwise ones.
+//   pointwise ones and windows.
 // A value made and read in the group alone has no memory. A result may lie exactly on an operand from outside
 // that is dense, of the group's shape and the same element size, if no later step of the group reads that
 // operand.
-enum class Fusion : std::uint8_t { none, pointwise, reduction };
+enum class Fusion : std::uint8_t { none, pointwise, window, reduction };
 inline constexpr int max_group_steps = 64;
 
 // Contents that decide on the host how a call goes on: a branch's condition, a loop's. A device that is not
@@ -61,6 +64,9 @@ struct Target {
   const ExecutionFacts* (*find)(const Op&) = nullptr;  // nullptr: the op cannot run there
   bool adds_rows = false;      // products add a row to each of theirs for nothing (opt/product_rows.h)
   bool channels_last = false;  // images are computed fastest in the order N, spatial, C (opt/channels_last.h)
+  // Has steps of kind Fusion::window, so that a part of a padded array is best read as such, and not cut out
+  // of one in memory (opt/windows.h).
+  bool reads_windows = false;
 
   bool runs(const Op& op) const { return find(op) != nullptr; }
   const ExecutionFacts& facts(const Op& op) const;  // of an op that is not found: none

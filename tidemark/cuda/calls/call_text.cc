@@ -78,11 +78,20 @@ void CallText::launch(std::string_view body, std::int64_t blocks, int threads, b
                  "{}<{}>(at);\n}}\n",
                  threads, kernel, name_, body, constants);
   launches_.push_back({.kernel = kernel, .blocks = blocks, .threads = threads, .meets = meets});
+  last_took_turns_ = false;
 }
 
 void CallText::launch_turns(std::string_view body, std::int64_t items, std::string_view part) {
-  launch(body, std::min(most_call_blocks, (items + call_threads - 1) / call_threads), call_threads, false,
-         part);
+  const std::int64_t blocks = std::min(most_call_blocks, (items + call_threads - 1) / call_threads);
+  if (blocks == 0) return;
+  if (joins_turns_ && last_took_turns_) {
+    kernels_.resize(kernels_.size() - std::string_view("}\n").size());
+    kernels_ += fmt::format("  {}<{}_call{}{}>(at);\n}}\n", body, name_, part.empty() ? "" : "::", part);
+    launches_.back().blocks = std::max(launches_.back().blocks, blocks);
+    return;
+  }
+  launch(body, blocks, call_threads, false, part);
+  last_took_turns_ = true;
 }
 
 KernelText CallText::finish() const {

@@ -47,6 +47,8 @@ class CallText {
 
   // Likewise, of a body whose threads take turns at so many items and never wait for each other.
   void launch_turns(std::string_view body, std::int64_t items, std::string_view part = "");
+  // From now on such bodies in a row are one launch: none of them needs what another does.
+  void join_turns() { joins_turns_ = true; }
 
   KernelText finish() const;
 
@@ -56,6 +58,7 @@ class CallText {
   std::string name_, header_, members_, kernels_;
   int operands_, results_;
   bool wide_;
+  bool joins_turns_ = false, last_took_turns_ = false;
   std::vector<KernelLaunch> launches_;
 };
 

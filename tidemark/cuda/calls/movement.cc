@@ -56,6 +56,7 @@ KernelText write_flip(const Call& call, std::string_view name) {
 
 KernelText write_concat(const Call& call, std::string_view name) {
   CallText text(call, name, "movement");
+  text.join_turns();
   const Shape& shape = call.out[0].shape;
   const auto axis = static_cast<int>(call.attrs_as<AxisAttrs>().axis);
   Dims start = all(shape.rank(), 0);
@@ -70,6 +71,7 @@ KernelText write_concat(const Call& call, std::string_view name) {
 }
 KernelText write_split(const Call& call, std::string_view name) {
   CallText text(call, name, "movement");
+  text.join_turns();
   const int rank = call.in[0].rank();
   const auto axis = static_cast<int>(call.attrs_as<SplitAttrs>().axis);
   Dims start = all(rank, 0);

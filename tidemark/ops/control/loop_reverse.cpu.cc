@@ -78,6 +78,7 @@ class Advancing {
         advance(from, to, top);
         for (std::size_t c = 0; c < r_.at.carries; ++c)
           copy_bytes(args_, slot(c, depth_), in_[c], r_.in_bytes[c]);
+        at_hand_ = depth_;
         places_[depth_++].iteration = to;
       }
     }
@@ -95,7 +96,9 @@ class Advancing {
   // The working state: from that of iteration `from`, at depth `source`, to that of `to`.
   void advance(std::int64_t from, std::int64_t to, std::int64_t source) {
     const ReversalLayout& at = r_.at;
-    for (std::size_t c = 0; c < at.carries; ++c) copy_bytes(args_, in_[c], slot(c, source), r_.in_bytes[c]);
+    for (std::size_t c = 0; c < at.carries && source != at_hand_; ++c)
+      copy_bytes(args_, in_[c], slot(c, source), r_.in_bytes[c]);
+    at_hand_ = -1;
     for (std::int64_t j = from; j < to; ++j) {
       const std::int64_t slice = r_.attrs.reverse ? trips_ - 1 - j : j;
       for (std::size_t i = at.carries; i < at.carries + at.scanned; ++i)
@@ -113,6 +116,7 @@ class Advancing {
   HandedPointers handed_;
   Kept* places_ = nullptr;  // a stack by iteration; beyond its top, the slots that are free
   std::int64_t depth_ = 0;
+  std::int64_t at_hand_ = -1;  // the depth whose state is the working one, too
 };
 
 void run(const KernelArgs& args) {

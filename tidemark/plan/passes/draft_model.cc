@@ -108,7 +108,8 @@ std::vector<bool> joins_readers(const Draft& draft) {
   std::vector<bool> joins(graph.nodes().size(), false);
   const auto fusion = [&](const Node& node) { return fusion_in(draft, node); };
   for (std::size_t n = 0; n < joins.size(); ++n)
-    joins[n] = draft.runs(graph.nodes()[n]) && fusion(graph.nodes()[n]) == Fusion::pointwise;
+    joins[n] = draft.runs(graph.nodes()[n]) &&
+               (fusion(graph.nodes()[n]) == Fusion::pointwise || fusion(graph.nodes()[n]) == Fusion::window);
   for (const Node& reader : graph.nodes()) {
     if (!draft.runs(reader)) continue;
     const Fusion kind = fusion(reader);

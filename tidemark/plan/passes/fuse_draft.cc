@@ -50,10 +50,11 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
   run.node = draft_.executions[static_cast<std::size_t>(r)].node;
   run.scratch = draft_.target->aligned(draft_.target->scratch(call));
   if (!node.results.empty() && node.regions.empty()) run.fusion = draft_.target->fusion(call);
-  if (run.fusion == Fusion::pointwise && run.scratch > 0) run.fusion = Fusion::none;
+  const bool elementwise = run.fusion == Fusion::pointwise || run.fusion == Fusion::window;
+  if (elementwise && run.scratch > 0) run.fusion = Fusion::none;
   if (run.fusion == Fusion::reduction) {
     run.shape = graph_.type(node.operands[0]).shape;
-  } else if (run.fusion == Fusion::pointwise) {
+  } else if (run.fusion != Fusion::none) {
     run.shape = graph_.type(node.results[0]).shape;
   }
   for (ValueId v : node.operands) {

@@ -24,7 +24,9 @@ bool FuseState::fits_together(int first, int second) const {
       if (scalars && !inside) return false;
       const bool anyhow = inside && graph_.type(item(i).root).count() == 1;
       for (int s : item(i).readers) {
-        if (anyhow || unit_of(s) != second) continue;
+        if (unit_of(s) != second) continue;
+        if (run(s).fusion == Fusion::window && run(s).reads[0].item == i) return false;
+        if (anyhow) continue;
         for (const Read& read : run(s).reads) {
           if (read.item == i && !is_aligned(draft_, read.value, b.shape)) return false;
         }
@@ -85,7 +87,8 @@ bool FuseState::keeps_homes(int first, int second, const Shape& shape) const {
           if (other.root != home && draft_.home[other.root.index] != home) continue;
           if (read.item == made || (is_in(other.maker, first, second) && is_inside(other, first, second)))
             continue;
-          if (t > w || run(both[w]).fusion != Fusion::pointwise || !is_aligned(draft_, read.value, shape))
+          if (t > w || run(both[w]).fusion != Fusion::pointwise || run(both[t]).fusion == Fusion::window ||
+              !is_aligned(draft_, read.value, shape))
             return false;
         }
       }

@@ -107,7 +107,8 @@ bool FuseState::dies_in(const Unit& group, int used, int made, std::size_t write
     }
     for (const Read& read : r.reads) {
       if (item(read.item).root != item(used).root) continue;
-      if (t > writer || !is_aligned(draft_, read.value, type.shape)) return false;
+      if (t > writer || r.fusion == Fusion::window || !is_aligned(draft_, read.value, type.shape))
+        return false;
       const auto pair = [&](const InPlaceReuse& p) { return p.made == made && p.used == used; };
       if (t == writer && std::ranges::none_of(r.reuses, pair)) return false;
     }

@@ -117,10 +117,11 @@ class InPlaceReuses {
       for (std::size_t k = 0; k < node.operands.size(); ++k) {
         if (draft_.root(node.operands[k]) != root) continue;
         if (t > writer || !is_aligned(draft_, node.operands[k], type.shape)) return false;
+        const PlannedCall reader(draft_, node);
+        if (draft_.target->fusion(reader) == Fusion::window) return false;
         if (t < writer) continue;
         const auto r = std::ranges::find(node.results, result) - node.results.begin();
-        const PlannedCall call(draft_, node);
-        if (!draft_.target->may_overwrite(call, static_cast<int>(r), static_cast<int>(k))) return false;
+        if (!draft_.target->may_overwrite(reader, static_cast<int>(r), static_cast<int>(k))) return false;
       }
     }
     return true;

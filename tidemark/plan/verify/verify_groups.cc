@@ -75,7 +75,8 @@ class GroupVerifier {
         if (!must_have(t, graph_.type(n.operands[0]).shape)) return false;
         continue;
       }
-      if (kind != Fusion::pointwise || n.results.empty() || !n.regions.empty()) {
+      const bool by_elements = kind == Fusion::pointwise || kind == Fusion::window;
+      if (!by_elements || n.results.empty() || !n.regions.empty()) {
         report("step {} ({}) cannot join", t, n.op->name);
         return false;
       }
@@ -108,6 +109,11 @@ class GroupVerifier {
     return nullptr;
   }
 
+  // Does the step take this operand's elements from anywhere?
+  bool reads_window(std::size_t t, const Ref& in) const {
+    return &in == plan_.steps[t].in.data() && fusion(t) == Fusion::window;
+  }
+
   void check_step(std::size_t t) {
     const Step& step = plan_.steps[t];
     for (const auto* refs : {&step.in, &step.out}) {
@@ -123,6 +129,8 @@ class GroupVerifier {
     }
     for (const Ref& in : step.in) {
       const Ref* made = made_here(in, t);
+      if (made && reads_window(t, in))
+        report("step {} reads %{} elsewhere than it was made", t, in.value.index);
       if (is_tile(in) && !made) report("step {} reads a tile that was not made", t);
       const bool folds = fusion(t) == Fusion::reduction;
       if (folds && !made) report("step {} folds %{}, which no step of it makes", t, in.value.index);
@@ -149,7 +157,8 @@ class GroupVerifier {
       for (std::size_t t = first_; t < last_; ++t) {
         for (const Ref& in : plan_.steps[t].in) {
           if (in.buffer != out.buffer) continue;
-          const bool elementwise = is_whole(in) && is_whole(out) && fusion(writer) == Fusion::pointwise;
+          const bool elementwise =
+              is_whole(in) && is_whole(out) && !reads_window(t, in) && fusion(writer) == Fusion::pointwise;
           if (!elementwise && graph_.type(out.value).count() > 0)
             report("step {} writes where step {} reads", writer, t);
         }
