@@ -1,7 +1,7 @@
 // A training step of a model of the zoo on a GPU, at several budgets: time and memory, planned and measured.
 //
 // usage: gpu_training MODEL [--batch N] [--context N] [--dtype bf16] [--budgets 100,50,25] [--steps N]
-//                     [--mib 12000,9000] [--host MIB] [--profile]
+//                     [--mib 12000,9000] [--host MIB] [--masters] [--labels N] [--profile]
 //
 // Budgets are shares of the peak without one, in percent, then numbers of MiB; peaks are the plan's, which
 // hold parameters, moments and data too. With --host, budgets are tried without and with so much of the
@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -35,6 +36,7 @@ struct Options {
   std::int64_t host_mib = 0;
   int steps = 20;
   bool profile = false, masters = false;
+  std::uint32_t labels = 0;  // whole numbers are below it; 0: as the model has them
 };
 
 double now() {
@@ -159,6 +161,36 @@ Graph gpt_with_masters(const Options& options) {
   return nn::training_step(loss, nn::OptimizerKind::adamw);
 }
 
+// The same of images: ResNet-50 at 224², or a U-Net at 512².
+template <class Model>
+Graph images_with_masters(const std::function<Model()>& init, const Shape& images, const Shape& labels) {
+  const nn::LossGraph loss = nn::loss_graph(
+      DType::f32, init,
+      [](const Model& model, Tensor in, Tensor label) {
+        const Model small = map_tree([](const Tensor& t) { return cast(t, DType::bf16); }, model);
+        return nn::classification_loss(small(cast(in, DType::bf16)), label);
+      },
+      Tensor::of_type({DType::f32, images}), Tensor::of_type({DType::i32, labels}));
+  return nn::training_step(loss, nn::OptimizerKind::adamw);
+}
+Graph with_masters(const Options& options) {
+  if (options.model == "resnet50") {
+    const std::int64_t batch = options.batch ? options.batch : 256,
+                       side = options.context ? options.context : 224;
+    return images_with_masters<nn::ResNet>(
+        [] {
+          return nn::ResNet::init(key(0), {.depths = {3, 4, 6, 3}, .bottleneck = true});
+        },
+        {batch, 3, side, side}, {batch});
+  }
+  if (options.model == "unet") {
+    const std::int64_t batch = options.batch ? options.batch : 16,
+                       side = options.context ? options.context : 512;
+    return images_with_masters<nn::UNet>([] { return nn::UNet::init(key(0), {}); }, {batch, 3, side, side},
+                                         {batch, side, side});
+  }
+  return gpt_with_masters(options);
+}
 // The Llama of 1.1 billion parameters, all of them bf16.
 Graph llama(const Options& options) {
   const nn::LlamaConfig config{
@@ -224,12 +256,14 @@ int run(const Options& options) {
                      : options.masters           ? gpt_with_masters(options)
                                                  : zoo_graph(options);
   const Graph graph = prepare_graph(step, {}, nullptr, {}, cuda::cuda_target());
+  const std::uint32_t usual = options.masters && options.model.starts_with("gpt") ? 50257 : 2;
+  const std::uint32_t labels = options.labels ? options.labels : usual;
   const std::shared_ptr<Device> device = cuda::device();
   std::vector<std::unique_ptr<Arena>> inputs;
   std::vector<Address> addresses;
   double begin = now();
   for (const Input& input : graph.inputs()) {
-    const std::vector<std::byte> data = data_of(graph.type(input.value), options.masters ? 32000 : 8);
+    const std::vector<std::byte> data = data_of(graph.type(input.value), labels);
     inputs.push_back(std::make_unique<Arena>(*device, std::ssize(data)));
     addresses.push_back(inputs.back()->base());
     device->write(addresses.back(), data.data(), std::ssize(data));
@@ -299,7 +333,9 @@ int main(int argc, char** argv) {
   app.add_option("--host", options.host_mib, "MiB of the host's memory that values may wait in");
   app.add_option("--steps", options.steps);
   app.add_flag("--profile", options.profile);
-  app.add_flag("--masters", options.masters, "f32 parameters, computed with in bf16 (gpt2, gpt2-350m)");
+  app.add_flag("--masters", options.masters,
+               "f32 parameters, computed with in bf16 (gpt2, gpt2-350m, resnet50, unet)");
+  app.add_option("--labels", options.labels, "labels and tokens are below it");
   CLI11_PARSE(app, argc, argv);
   try {
     return tidemark::bench::run(options);

@@ -5,7 +5,8 @@ function(tm_cuda_texts out)
       ops/scalar/elementwise_integer.h ops/scalar/erf_inverse.h ops/scalar/erf_inverse.cc ops/scalar/gamma_functions.h
       ops/scalar/gamma_functions.cc ops/scalar/normal_quantile_number.h ops/scalar/scalar_math.h
       ops/scalar/scalar_math.inc cuda/device/elements.h cuda/device/float16.h cuda/device/folds.h cuda/device/chunks.h
-      cuda/device/head.h cuda/device/indexing.h cuda/device/movement.h cuda/device/normal.h cuda/device/norms.h cuda/device/product.h
+      cuda/device/convolution.h cuda/device/head.h cuda/device/indexing.h cuda/device/movement.h cuda/device/normal.h
+      cuda/device/norms.h cuda/device/norm_columns.h cuda/device/product.h
       cuda/device/random.h cuda/device/row_folds.h cuda/device/rows.h cuda/device/softmax.h cuda/device/teams.h
       cuda/device/order.h cuda/device/pools.h cuda/device/attention.h cuda/device/attention_matrices.h
       cuda/device/attention_mma.h cuda/device/attention_mma_grad.h cuda/device/attention_rows.h

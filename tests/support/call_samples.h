@@ -2,6 +2,7 @@
 #pragma once
 #include "tests/support/call_values.h"
 #include "tidemark/ops/attention/attention.h"
+#include "tidemark/ops/convolution/conv.h"
 #include "tidemark/ops/convolution/pool.h"
 #include "tidemark/ops/indexing/index.h"
 #include "tidemark/ops/indexing/sort.h"
@@ -87,6 +88,15 @@ inline CallCases row_shapes(DType dtype) {
   add(op::reduce_var, {data({6, 50, 7, 4}, 1)}, pack(ReduceAttrs{{1, 3}, false}));
   add(op::reduce_var, {data({0, 5}, 1)}, pack(ReduceAttrs{{0}, false}));
   add(op::reduce_logsumexp, {data({5, 0}, 1)}, pack(ReduceAttrs{{1}, false}));
+  // Channels as columns.
+  for (const Shape& shape : {Shape{3000, 8}, Shape{700, 40}, Shape{65, 300}, Shape{33, 7}}) {
+    const std::int64_t n = shape[1];
+    const Literal x = data(shape, 1), g = data(shape, 2), gain = data({n}, 3), bias = data({n}, 4);
+    const Literal mean = statistic({n}, -0.5), variance = statistic({n}, 0.5);
+    add(op::batch_norm, {x, gain, bias}, pack(BatchNormAttrs{}));
+    add(op::batch_norm_grad, {x, mean, variance, gain, g}, pack(BatchNormAttrs{}));
+    add(op::batch_norm_params, {x, mean, variance, g}, pack(BatchNormAttrs{}));
+  }
   // Operands as they lie.
   const Shape four = {2, 3, 5, 16};
   add(op::attention_delta, {data(four, 1), data(four, 2)}, {});
@@ -94,6 +104,34 @@ inline CallCases row_shapes(DType dtype) {
   add(op::attention_delta, {data(four, 1), data(four, 2)}, {}, {odd_strides(four), odd_strides(four)});
   add(op::reduce_var, {data({6, 50}, 1)}, pack(ReduceAttrs{{0}, false}), {odd_strides({6, 50})});
   add(op::reduce_logsumexp, {data({6, 50}, 1)}, pack(ReduceAttrs{{1}, false}), {odd_strides({6, 50})});
+  return cases;
+}
+
+inline constexpr const Op* convolution_ops[] = {&op::conv, &op::conv_input_grad, &op::conv_weight_grad};
+inline Nearness convolution_nearness(const Op&) { return {.units = 64, .of_largest = true}; }
+
+// Sums that are cut into slabs, tiles with edges, thin groups.
+inline CallCases convolution_shapes(DType dtype) {
+  CallCases cases;
+  const auto data = [&](const Shape& shape, std::uint64_t seed) {
+    return random_literal(dtype, shape, seed, -1, 1);
+  };
+  const auto add = [&](const Shape& x, const Shape& w, const Shape& y, const ConvAttrs& a) {
+    const auto with_size = [&](const Shape& shape) {
+      Dims size = shape;
+      size.erase(0), size.erase(0);
+      return pack(ConvGradAttrs{a.stride, a.low, a.high, a.dilation, a.groups, size});
+    };
+    const auto push = [&](const Op& op, std::vector<Literal> operands, Attrs attrs) {
+      cases.push_back(std::make_unique<CallCase>(op, std::move(operands), std::move(attrs)));
+    };
+    push(op::conv, {data(x, 1), data(w, 2)}, pack(a));
+    push(op::conv_input_grad, {data(y, 3), data(w, 2)}, with_size(x));
+    push(op::conv_weight_grad, {data(x, 1), data(y, 3)}, with_size(w));
+  };
+  add({2, 9, 20, 17}, {70, 9, 3, 3}, {2, 70, 10, 9}, {{2, 2}, {1, 1}, {1, 1}, {1, 1}, 1});
+  add({3, 4, 30, 30}, {8, 4, 1, 1}, {3, 8, 30, 30}, {{1, 1}, {0, 0}, {0, 0}, {1, 1}, 1});
+  add({1, 6, 14, 14}, {6, 1, 3, 3}, {1, 6, 14, 14}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 6});
   return cases;
 }
 
@@ -257,11 +295,10 @@ struct CallGroup {
   CallCases (*shapes)(DType);
   Nearness (*nearness)(const Op&);
 };
-inline constexpr CallGroup call_groups[] = {{row_ops, row_shapes, row_nearness},
-                                            {index_ops, index_shapes, exactly},
-                                            {movement_ops, movement_shapes, exactly},
-                                            {random_ops, random_shapes, exactly},
-                                            {order_ops, order_shapes, order_nearness}};
+inline constexpr CallGroup call_groups[] = {
+    {row_ops, row_shapes, row_nearness},       {index_ops, index_shapes, exactly},
+    {movement_ops, movement_shapes, exactly},  {random_ops, random_shapes, exactly},
+    {order_ops, order_shapes, order_nearness}, {convolution_ops, convolution_shapes, convolution_nearness}};
 
 // The kernels of all calls, in one source: samples, as many of each op as are asked for, and of all of them
 // the larger calls too.

@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "tests/support/op_groups.h"
@@ -12,6 +13,14 @@
 #define TM_NEEDS_COMPILER()                                              \
   if (const auto version = tidemark::cuda::compiler_version(); !version) \
   GTEST_SKIP() << "no kernel can be compiled: " << version.error()
+
+// How GoogleTest names what tests are about.
+namespace tidemark {
+inline void PrintTo(DType dtype, std::ostream* out) { *out << name_of(dtype); }
+namespace cuda {
+inline void PrintTo(const Architecture& architecture, std::ostream* out) { *out << name_of(architecture); }
+}  // namespace cuda
+}  // namespace tidemark
 
 namespace tidemark::testing {
 

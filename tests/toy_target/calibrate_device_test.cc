@@ -41,7 +41,7 @@ TEST(CalibrateDevice, MeasuresThroughTheOrdinaryInterface) {
   EXPECT_EQ(last_done, last_total);
   EXPECT_EQ(static_cast<std::size_t>(last_total), reports.size());
   for (const WorkKind work : {WorkKind::elementwise, WorkKind::reduction, WorkKind::rows,
-                              WorkKind::contraction, WorkKind::indexed, WorkKind::random, WorkKind::sort})
+                              WorkKind::contraction, WorkKind::random, WorkKind::sort})
     EXPECT_TRUE(kinds.contains(work)) << name_of(work);
   EXPECT_EQ(device.counts().bytes, 0);  // all of its memory was given back
 }
@@ -71,6 +71,23 @@ TEST(CalibrateDevice, KeepsWhatIsNotMeasured) {
   EXPECT_NE(machine[WorkKind::elementwise], device.machine()[WorkKind::elementwise]);
   for (const std::string& call : calls)
     EXPECT_THAT(call, ::testing::Not(::testing::StartsWith("sort"))) << call;
+}
+
+TEST(CalibrateDevice, LinksToTheHostsMemoryAreMeasuredEachWay) {
+  Machine before = reference_machine();
+  before.further = {{.name = "host", .bytes = 1 << 30}};
+  before.links = {{.from = 0, .to = 1, .latency = 1, .bandwidth = 10, .beside_compute = 5},
+                  {.from = 1, .to = 0, .latency = 1, .bandwidth = 10, .beside_compute = 5}};
+  ToyDevice device;
+  device.set_machine(before);
+  const Machine machine = calibrate(device, small_options());
+  EXPECT_GT(device.counts().copies, 0);
+  ASSERT_EQ(machine.links.size(), 2u);
+  for (const Link& link : machine.links) {
+    EXPECT_LT(link.latency, 1);
+    EXPECT_GT(link.bandwidth, 10);
+    EXPECT_DOUBLE_EQ(link.beside_compute, link.bandwidth / 2);  // not measured: the share that it was
+  }
 }
 
 TEST(CalibrateDevice, TheCpuIsADeviceToo) {

@@ -537,10 +537,11 @@ TEST(ToyCompile, ValuesWaitInTheHostsMemoryWhichIsCounted) {
   EXPECT_EQ(memory.disk.count, 0);
   EXPECT_THAT(memory.text(), HasSubstr("for values that wait there"));
 
-  // What is not named is not used.
+  // What is not named is not used, and said to help.
   CompileOptions without = options;
   without.allow = {Choice::keep};
-  EXPECT_THROW(compile(f, without)(net, in, out), InfeasibleBudget);
+  expect_error([&] { compile(f, without)(net, in, out); }, ErrorCode::infeasible_budget,
+               "of the host's memory fits");
 }
 
 TEST(ToyCompile, MemoryOfTheHostThatMakesNoSenseIsRefused) {

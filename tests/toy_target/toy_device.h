@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "tidemark/base/aligned.h"
@@ -22,6 +23,7 @@ class ToyDevice final : public Device {
  public:
   explicit ToyDevice(const Target& target = toy_target()) : target_(target), pool_(1) {}
   const Target& target() const override { return target_; }
+  const Machine& machine() const override { return machine_ ? *machine_ : Device::machine(); }
   Address allocate(int memory, std::int64_t bytes) override;
   void release(int memory, Address address, std::int64_t bytes) noexcept override;
   std::unique_ptr<Prepared> prepare(CommandStream& commands, std::span<const Address> arenas) override;
@@ -41,11 +43,13 @@ class ToyDevice final : public Device {
   };
   Counts counts() const;
   void set_memory(std::int64_t bytes);  // of which more is refused
-  void fail_at(int launch);             // of those to come, the first being 0: the machine breaks there, once
-  void launch();                        // throws DeviceError when it is that one's turn
+  void set_machine(const Machine& machine) { machine_ = machine; }
+  void fail_at(int launch);  // of those to come, the first being 0: the machine breaks there, once
+  void launch();             // throws DeviceError when it is that one's turn
 
  private:
   const Target& target_;
+  std::optional<Machine> machine_;
   struct Block {
     AlignedBytes memory;
     std::int64_t bytes;

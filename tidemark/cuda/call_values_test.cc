@@ -58,6 +58,39 @@ TEST(CallValues, OrderedRowsAndPools) {
   expect_cpu_values(cases, order_nearness);
 }
 
+TEST(CallValues, Convolutions) {
+  CallCases cases = convolution_shapes(DType::f32);
+  for (const Op* op : convolution_ops) add_samples(cases, *op, few_dtypes);
+  expect_cpu_values(cases, convolution_nearness);
+}
+
+// What the CPU expands: windows that overlap, with padding, in either order of the channels.
+TEST(CallValues, GradientsOfLargestElementsAreGathered) {
+  const auto check = [](const Shape& x, const PoolAttrs& attrs) {
+    const Literal image = random_literal(DType::f32, x, 1, -1, 1);
+    const std::vector<Literal> pooled = run_kernel(op::max_pool, {image}, pack(attrs)).results;
+    const Literal g = random_literal(DType::f32, pooled[0].shape, 2, -1, 1);
+    Dims size = x;
+    size.erase(0), size.erase(0);
+    const CallCase c(op::max_pool_grad, {g, pooled[1]},
+                     pack(PoolGradAttrs{attrs.window, attrs.stride, attrs.low, attrs.high, size}));
+    const std::vector<double> slopes = values_of(g), places = values_of(pooled[1]);
+    const std::int64_t planes = x[0] * x[1], points = element_count(size),
+                       outputs = element_count(g.shape) / planes;
+    std::vector<double> expected(static_cast<std::size_t>(planes * points));
+    for (std::size_t o = 0; o < slopes.size(); ++o) {
+      const std::size_t plane = o / static_cast<std::size_t>(outputs);
+      expected[plane * static_cast<std::size_t>(points) + static_cast<std::size_t>(places[o])] += slopes[o];
+    }
+    const HostKernels compiled({write_call(c.call, "gathered")});
+    const std::vector<double> got = values_of(run_call(c, compiled, 0, 0, {}, nullptr)[0]);
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-6);
+  };
+  check({2, 3, 9, 8}, {{3, 2}, {2, 1}, {1, 0}, {1, 1}});
+  check({2, 1, 7, 6, 5}, {{3, 3, 1}, {2, 2, 1}, {1, 1, 0}, {1, 1, 0}});
+}
+
 TEST(CallValues, ElementsMayLieBillionsOfBytesApart) {
   constexpr std::int64_t step = std::int64_t{3} << 29, count = 4;
   void* const memory = ::mmap(nullptr, static_cast<std::size_t>(step * count), PROT_READ | PROT_WRITE,

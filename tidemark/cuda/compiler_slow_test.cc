@@ -1,5 +1,5 @@
-// More of compiler_test.cc and group_values_test.cc: every op and hundreds of groups for every architecture. A
-// test for each part, so that they run side by side.
+// More of compiler_test.cc and group_values_test.cc: every op and hundreds of groups for every architecture.
+// A test for each part, so that they run side by side.
 #include <gtest/gtest.h>
 
 #include "tests/support/compiled_groups.h"

@@ -27,12 +27,16 @@ TEST(Compiler, WithoutOneTheErrorSaysWhatIsMissing) {
   }
 }
 
-// In every dtype and for every architecture: compiler_slow_test.cc.
-TEST(Compiler, EveryOpCompiles) {
+// In every dtype: compiler_slow_test.cc.
+class OpCompiler : public ::testing::TestWithParam<Architecture> {};
+
+TEST_P(OpCompiler, EveryOpCompiles) {
   TM_NEEDS_COMPILER();
   constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::i32, DType::boolean};
-  expect_compiles(every_op_source(dtypes), {9, 0});
+  expect_compiles(every_op_source(dtypes), GetParam());
 }
+
+INSTANTIATE_TEST_SUITE_P(EveryArchitecture, OpCompiler, ::testing::ValuesIn(architectures));
 
 TEST(Compiler, RandomGroupsCompileForEveryArchitecture) {
   TM_NEEDS_COMPILER();

@@ -12,7 +12,8 @@ Machine make_h200() {
   // f32 does not use the tensor cores' own format (TF32), 16-bit floats do theirs.
   const std::array<double, dtype_count> tensor_cores = {1, 1.1, 13, 13, 0.5, 0.2, 0.5, 0.5};
   Machine m{.name = "NVIDIA H200", .threads = 1, .memory_bytes = std::int64_t{139} << 30, .overhead = 1.8e-6};
-  for (WorkRates& rates : m.work) rates = {.flops = arithmetic, .bytes = bytes};
+  for (int w = 1; w < work_count; ++w)  // no call is of the kind `by_kind`
+    m[static_cast<WorkKind>(w)] = {.flops = arithmetic, .bytes = bytes};
   m[WorkKind::contraction] = {.flops = curve({{1e6, 0.5e12}, {1e8, 12e12}, {1e10, 42e12}, {1e12, 50e12}}),
                               .bytes = bytes,
                               .speed = tensor_cores};

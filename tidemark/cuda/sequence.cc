@@ -18,6 +18,8 @@
 namespace tidemark::cuda {
 namespace {
 
+constexpr std::int64_t conv_alignment = 16;  // bytes; of the widest loads
+
 std::byte* far_pointer(CUdeviceptr at) { return reinterpret_cast<std::byte*>(at); }
 CUdeviceptr far_address(const std::byte* at) { return reinterpret_cast<CUdeviceptr>(at); }
 
@@ -176,6 +178,13 @@ void Sequence::add_item(const Command& command) {
     fail(ErrorCode::no_kernel, {.what = "codes of values are not computed on CUDA", .where = command.where});
   }
   const Call& call = command.steps[0].call;
+  if (!command.is_group && route_of(call) == Route::convolution && add_convolution(item, call)) {
+    add_places();
+    // The library may keep notes of its own on the GPU: convolutions follow each other.
+    item.touched.push_back({.place = item.at.size(), .bytes = 1, .writes = true});
+    item.at.push_back(reinterpret_cast<CUdeviceptr>(&parts_));
+    return;
+  }
   if (has_kernel(command) && !must_look_first(command)) return add_kernel(item, command);
   add_places();
   switch (route_of(call)) {
@@ -291,6 +300,44 @@ Sequence::ProductCall Sequence::product_call(const Call& call) {
   return made;
 }
 
+#ifdef TIDEMARK_HAS_CUDNN
+
+bool Sequence::add_convolution(Item& item, const Call& call) {
+  if (!parts_.asked_for_dnn) parts_.dnn = Dnn::open(parts_.stream);
+  parts_.asked_for_dnn = true;
+  if (!parts_.dnn) return false;
+  const ConvForm form = *conv_form(call);
+  const Dnn::Engine* const engine = parts_.dnn->engine(form, conv_alignment);
+  if (!engine) return false;
+  ConvCall made{.engine = engine, .form = form, .x = 0, .w = 1, .y = 2};
+  if (form.part == ConvPart::input_grad) std::swap(made.x, made.y);
+  if (form.part == ConvPart::weight_grad) std::swap(made.w, made.y);
+  item.code = made;
+  return true;
+}
+
+void Sequence::put_convolution(const Item& item, const ConvCall& call) const {
+  const CUdeviceptr x = item.at[call.x], w = item.at[call.w], y = item.at[call.y];
+  const Dnn::Engine* engine = call.engine;
+  if ((x | w | y) % conv_alignment != 0) {
+    engine = parts_.dnn->engine(call.form, size_of(call.form.dtype));
+    if (!engine) {
+      fail(ErrorCode::no_kernel, {.what = "a convolution of operands at such addresses has no kernel on CUDA",
+                                  .expected = "addresses that are multiples of 16 bytes",
+                                  .where = item.where,
+                                  .help = "copy the memory of the other library into a tensor"});
+    }
+  }
+  parts_.dnn->put(*engine, x, w, y, item.at[3]);
+}
+
+#else
+
+bool Sequence::add_convolution(Item&, const Call&) { return false; }
+void Sequence::put_convolution(const Item&, const ConvCall&) const {}
+
+#endif
+
 void Sequence::add_control(Item& item, const Command& command) {
   const Call& call = command.steps[0].call;
   const CpuKernel& kernel = cpu_kernel_of(call);
@@ -339,8 +386,9 @@ std::size_t Sequence::first_failed(std::size_t first, std::size_t last) const {
 
 void Sequence::throw_failure(std::size_t item) {
   put_host(items_[item], *items_[item].on_failure);
-  throw InternalError(fmt::format("a kernel for CUDA found a fault that the CPU does not find, at {}:{}",
-                                  items_[item].where.file, items_[item].where.line));
+  throw InternalError(fmt::format(
+      "command {}, a kernel for CUDA of {} operands, found a fault that the CPU does not find, at {}:{}",
+      item, items_[item].on_failure->in.size(), items_[item].where.file, items_[item].where.line));
 }
 
 void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUdeviceptr> results) {
@@ -365,6 +413,8 @@ void Sequence::put_item(Item& item, const Stream& stream) {
     parts_.kernels.put(kernel->kernel, item.at.data(), stream);
   } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
     put_product(item, *product);
+  } else if (const auto* convolution = std::get_if<ConvCall>(&item.code)) {
+    put_convolution(item, *convolution);
   } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
     head->head->put(stream, item.at, item.at[item.at.size() - 2], item.at.back());
   } else if (copy) {

@@ -11,6 +11,7 @@
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/blas.h"
 #include "tidemark/cuda/copy_batch.h"
+#include "tidemark/cuda/dnn.h"
 #include "tidemark/cuda/head.h"
 #include "tidemark/cuda/kernel_set.h"
 #include "tidemark/cuda/lane_streams.h"
@@ -48,6 +49,10 @@ struct SequenceParts {
   ThreadPool& pool;  // of what runs on the CPU
   Stream stream{context};
   KernelSet kernels = {};
+#ifdef TIDEMARK_HAS_CUDNN
+  std::unique_ptr<Dnn> dnn = {};  // null: no convolution so far, or no library
+  bool asked_for_dnn = false;
+#endif
   std::optional<std::size_t> swap_kernel = {};  // which two places of a loop need
   std::size_t copies_kernel = 0;                // likewise: several copies at once
   CopyBatch copies = {};                        // that the loop at hand asked for and that are not put in
@@ -105,6 +110,15 @@ class Sequence {
     std::vector<Pack> packs = {};
     std::optional<std::size_t> sum_copy = {};  // the kernel that copies what is added to the result
   };
+#ifdef TIDEMARK_HAS_CUDNN
+  struct ConvCall {
+    const Dnn::Engine* engine = nullptr;  // of addresses that are multiples of 16
+    ConvForm form = {};
+    std::size_t x = 0, w = 0, y = 0;  // among the item's addresses
+  };
+#else
+  struct ConvCall {};
+#endif
   struct HeadCall {
     std::unique_ptr<Head> head;
   };
@@ -142,7 +156,8 @@ class Sequence {
     bool writes = false;
   };
   struct Item {
-    std::variant<std::monostate, KernelCall, ProductCall, HeadCall, CopyCall, HostCall, ControlCall> code;
+    std::variant<std::monostate, KernelCall, ProductCall, ConvCall, HeadCall, CopyCall, HostCall, ControlCall>
+        code;
     // Of a kernel: its GroupPointers; else operands, results, scratch. What can fail has its flag last.
     std::vector<CUdeviceptr> at = {};
     std::vector<Touched> touched = {};  // none: anything (loops and branches)
@@ -163,6 +178,8 @@ class Sequence {
   HostCall host_call(const Command& command);
   void add_flag(Item& item, const Command& command, std::size_t first_out);
   ProductCall product_call(const Call& call);
+  bool add_convolution(Item& item, const Call& call);
+  void put_convolution(const Item& item, const ConvCall& call) const;
   void add_control(Item& item, const Command& command);
   void put_item(Item& item, const Stream& stream);
   void put_host(Item& item, HostCall& host);

@@ -32,13 +32,30 @@ Result<SharedLibrary, std::string> SharedLibrary::open(std::span<const std::stri
 
 void* SharedLibrary::find(const char* symbol) const { return ::dlsym(handle_, symbol); }
 
+namespace {
+void add_libraries(std::vector<std::string>& folders, const std::string& root) {
+  for (const char* name : {"/lib64", "/lib"}) folders.push_back(root + name);
+}
+}  // namespace
+
 std::vector<std::string> toolkit_folders() {
   std::vector<std::string> folders;
   for (const char* variable : {"CUDA_PATH", "CUDA_HOME"}) {
-    if (const char* const root = std::getenv(variable); root && *root)
-      folders.push_back(std::string(root) + "/lib64");
+    if (const char* const root = std::getenv(variable); root && *root) add_libraries(folders, root);
   }
-  folders.emplace_back("/usr/local/cuda/lib64");
+  add_libraries(folders, "/usr/local/cuda");
+  return folders;
+}
+
+std::vector<std::string> dnn_folders() {
+  std::vector<std::string> folders;
+  for (const char* variable : {"TIDEMARK_CUDNN", "CUDNN_PATH"}) {
+    if (const char* const root = std::getenv(variable); root && *root) {
+      folders.emplace_back(root);
+      add_libraries(folders, root);
+    }
+  }
+  for (std::string& folder : toolkit_folders()) folders.push_back(std::move(folder));
   return folders;
 }
 

@@ -27,5 +27,7 @@ class SharedLibrary {
 
 // The folders of NVIDIA's toolkit, for machines whose loader does not know them.
 std::vector<std::string> toolkit_folders();
+// Those of cuDNN, which is often installed apart: TIDEMARK_CUDNN or CUDNN_PATH, then the toolkit's.
+std::vector<std::string> dnn_folders();
 
 }  // namespace tidemark::cuda

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "tidemark/cuda/call_source.h"
+#include "tidemark/cuda/conv_form.h"
 #include "tidemark/cuda/group_source.h"
 #include "tidemark/cuda/head_form.h"
 #include "tidemark/cuda/machine.h"
@@ -25,6 +26,8 @@ std::int64_t scratch(const Call& call) {
       return call_scratch(call);
     case Route::library:
       return product_form(call)->scratch_bytes;
+    case Route::convolution:
+      return std::max(call_scratch(call), conv_form(call)->workspace_bytes);
     case Route::head:
       return head_form(call).scratch_bytes();
     case Route::control: {
@@ -43,7 +46,7 @@ std::int64_t scratch(const Call& call) {
 bool in_place(const Call& call, int result, int operand) {
   const Route route = route_of(call);
   if (route == Route::call) return call_may_overwrite(call, result, operand);
-  if (route == Route::head) return false;
+  if (route == Route::head || route == Route::convolution) return false;
   if (route == Route::library || route == Route::product) return operand == 2 && call.is_dense_operand(2);
   const auto fact = on_the_cpu(call).in_place;
   return fact && fact(call, result, operand);
@@ -96,15 +99,38 @@ bool is_expanded(const Op& op) {
          &op != &op::contract && &op != &op::linear_cross_entropy;
 }
 
+bool is_convolution_here(const Op& op) {
+  return &op == &op::conv || &op == &op::conv_input_grad || &op == &op::conv_weight_grad ||
+         &op == &op::conv_last || &op == &op::conv_last_input_grad || &op == &op::conv_last_weight_grad;
+}
+Cost convolution_cost(const Call& call) {
+  const ConvForm form = *conv_form(call);
+  const auto count = [](std::int64_t x) { return static_cast<double>(x); };
+  const double per_output = count(form.w.count()) / count(std::max<std::int64_t>(form.w.size[0], 1));
+  const bool is_pointwise = form.w.size[2] * form.w.size[3] * form.w.size[4] == 1;
+  return {.flops = 2 * per_output * count(form.y.count()),
+          .bytes = bytes_moved(call),
+          .work = form.group_in() == 1 ? WorkKind::depthwise
+                  : is_pointwise       ? WorkKind::contraction
+                                       : WorkKind::convolution};
+}
+
 const ExecutionFacts* find(const Op& op) {
-  const ExecutionFacts* cpu = cpu_target().find(op);
-  if (!cpu || is_expanded(op)) return nullptr;
+  const bool known = cpu_target().runs(op) || has_call_kernels(op);
+  if (!known || is_expanded(op)) return nullptr;
   // Facts are the same functions for all ops, but for what the CPU's row says of costs and of the host.
   static const auto* const facts = [] {
     auto* const table = new std::map<const Op*, ExecutionFacts>;
     for (const Op* listed : all_ops()) {
       const ExecutionFacts* of_cpu = cpu_target().find(*listed);
-      if (!of_cpu) continue;
+      if (is_convolution_here(*listed)) {
+        table->emplace(listed, ExecutionFacts{.cost = convolution_cost, .scratch = scratch});
+        continue;
+      }
+      if (!of_cpu) {
+        if (has_call_kernels(*listed)) table->emplace(listed, ExecutionFacts{.scratch = scratch});
+        continue;
+      }
       table->emplace(listed, ExecutionFacts{.cost = cost,
                                             .scratch = scratch,
                                             .in_place = in_place,
@@ -128,6 +154,7 @@ Route route_of(const Call& call) {
   if (!call.regions.empty()) return Route::control;
   if (can_generate(*call.op)) return Route::generated;
   if (is_head(call)) return Route::head;
+  if (is_convolution_here(*call.op)) return Route::convolution;
   if (has_call_kernel(call)) return Route::call;
   if (product_form(call)) return Route::library;
   if (has_product_kernel(call)) return Route::product;
@@ -135,13 +162,18 @@ Route route_of(const Call& call) {
 }
 
 std::string_view name_of(Route route) {
-  constexpr std::string_view names[] = {"group", "call", "library", "product", "head", "control", "host"};
+  constexpr std::string_view names[] = {"group",       "call", "library", "product",
+                                        "convolution", "head", "control", "host"};
   return names[static_cast<std::size_t>(route)];
 }
 
 const Target& cuda_target() {
-  static constexpr Target cuda{
-      .name = "cuda", .alignment = 256, .find = find, .adds_rows = true, .reads_windows = true};
+  static constexpr Target cuda{.name = "cuda",
+                               .alignment = 256,
+                               .find = find,
+                               .adds_rows = true,
+                               .channels_last = true,
+                               .reads_windows = true};
   return cuda;
 }
 

@@ -9,13 +9,14 @@ const Target& cuda_target();
 
 // How a call runs there.
 enum class Route : std::uint8_t {
-  generated,  // a kernel of fusion groups (group_source.h), alone or with others
-  call,       // a kernel of its own (call_source.h)
-  library,    // a product by cuBLASLt (blas.h)
-  product,    // a product by a kernel of ours (product_source.h)
-  head,       // the loss of a language model, in chunks (head.h)
-  control,    // the host runs its regions
-  host,       // on the CPU, with copies there and back
+  generated,    // a kernel of fusion groups (group_source.h), alone or with others
+  call,         // a kernel of its own (call_source.h)
+  library,      // a product by cuBLASLt (blas.h)
+  product,      // a product by a kernel of ours (product_source.h)
+  convolution,  // by cuDNN (dnn.h), or by a kernel of ours (call_source.h)
+  head,         // the loss of a language model, in chunks (head.h)
+  control,      // the host runs its regions
+  host,         // on the CPU, with copies there and back
 };
 Route route_of(const Call& call);
 std::string_view name_of(Route route);

@@ -43,7 +43,7 @@ class Changes {
     const std::optional<BatchAxis> axis = find_batch(here_, options_.batch_arguments, call_.where);
     if (axis) smaller_batch(*axis);
     if (axis && options_.accumulate.is_plain()) micro_batches(*axis);
-    a_disk();
+    another_memory();
     donations();
     if (!options_.allow.has(Choice::recompute)) recomputing();
     if (!options_.lossy) lossy_copies();
@@ -90,19 +90,20 @@ class Changes {
                      .seconds = call_.seconds});
   }
 
-  // More of it, where there is one already.
-  void a_disk() {
-    if (options_.device) return;  // disks are the CPU's
+  // A disk, or on a device the host's memory; more of it, where there is some already.
+  void another_memory() {
     const Machine& machine = quick_.machine ? *quick_.machine : reference_machine();
-    const auto disk = std::ranges::find(machine.further, disk_memory_name, &MachineMemory::name);
-    if (disk == machine.further.end() || !options_.program.plan.tiers.empty()) return;
-    if (options_.disk && options_.disk->bytes.count >= disk->bytes) return;
-    PlanOptions with_disk = quick_;
-    with_disk.allow = with_disk.allow.with(Choice::disk);
-    with_disk.tiers = {{std::string(disk_memory_name), disk->bytes}};
-    list_.push_back({.what = "allowing {} of disk",
+    const std::string_view name = options_.device ? host_memory_name : disk_memory_name;
+    const auto memory = std::ranges::find(machine.further, name, &MachineMemory::name);
+    if (memory == machine.further.end() || !options_.program.plan.tiers.empty()) return;
+    if (options_.disk && options_.disk->bytes.count >= memory->bytes) return;
+    if (options_.host && options_.host->count >= memory->bytes) return;
+    PlanOptions with_more = quick_;
+    with_more.allow = with_more.allow.with(options_.device ? Choice::host : Choice::disk);
+    with_more.tiers = {{std::string(name), memory->bytes}};
+    list_.push_back({.what = options_.device ? "allowing {} of the host's memory" : "allowing {} of disk",
                      .graph = same_graph(),
-                     .options = std::move(with_disk),
+                     .options = std::move(with_more),
                      .finds_tier = true,
                      .seconds = call_.seconds});
   }

@@ -12,6 +12,7 @@
 #include "tidemark/engine/session.h"
 #include "tidemark/ops/control/loop.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/opt/channels_last.h"
 #include "tidemark/opt/dce.h"
 #include "tidemark/opt/product_rows.h"
 #include "tidemark/opt/windows.h"
@@ -52,8 +53,12 @@ Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip
       graph, [&](const Node& node) { return !target.runs(*node.op) && node.op->expand; },
       ExpandRegions::inside);
   require_kernels(runnable, target);
-  if (target.adds_rows) runnable = add_rows_in_products(runnable, known_ops(find_op));
   const OptOptions options = optimisations(skip_optimisations);
+  if (target.adds_rows) runnable = add_rows_in_products(runnable, options.ops);
+  // What it recognises is what is left of a graph after a first optimisation; the next one removes what it
+  // leaves behind.
+  if (target.channels_last && has_convolutions(runnable, options.ops))
+    runnable = channels_last(optimize(std::move(runnable), options), options.ops);
   const auto with_windows = [&](Graph made) {
     return target.reads_windows ? dce(read_windows(made, options.ops)) : made;
   };

@@ -62,7 +62,8 @@ struct Target {
   std::string_view name;
   std::int64_t alignment = buffer_alignment;           // of every buffer, in bytes; a power of two
   const ExecutionFacts* (*find)(const Op&) = nullptr;  // nullptr: the op cannot run there
-  bool adds_rows = false;  // products add a row to each of theirs for nothing (opt/product_rows.h)
+  bool adds_rows = false;      // products add a row to each of theirs for nothing (opt/product_rows.h)
+  bool channels_last = false;  // images are computed fastest in the order N, spatial, C (opt/channels_last.h)
   // Has steps of kind Fusion::window, so that a part of a padded array is best read as such, and not cut out
   // of one in memory (opt/windows.h).
   bool reads_windows = false;

@@ -14,7 +14,10 @@ namespace tidemark {
   X(constant) X(neg) X(abs) X(square) X(relu) X(floor) X(ceil) X(round) X(add) X(sub) X(mul) X(div)      \
   X(maximum) X(minimum) X(equal) X(not_equal) X(logical_not) X(logical_and) X(logical_or) X(select)      \
   X(cast) X(broadcast) X(reshape) X(transpose) X(slice) X(pad) X(concat) X(split) X(flip)                \
-  X(reduce_max) X(reduce_min) X(reduce_prod) X(contract) X(take_add) X(stop_gradient) X(residual)
+  X(reduce_max) X(reduce_min) X(reduce_prod) X(contract) X(take_add) X(stop_gradient) X(residual)        \
+  X(reduce_sum) X(reduce_mean) X(conv) X(conv_input_grad) X(conv_weight_grad) X(conv_last)               \
+  X(conv_last_input_grad) X(conv_last_weight_grad) X(batch_norm) X(batch_norm_grad)                      \
+  X(batch_norm_params) X(max_pool) X(max_pool_grad) X(avg_pool) X(avg_pool_grad)
 // clang-format on
 
 struct KnownOps {

@@ -27,6 +27,7 @@ std::span<const CallRow> movement_calls();
 std::span<const CallRow> random_calls();
 std::span<const CallRow> attention_calls();  // attention_source.cc
 std::span<const CallRow> pool_calls();
+std::span<const CallRow> convolution_calls();
 std::span<const CallRow> order_calls();
 
 }  // namespace tidemark::cuda

@@ -40,10 +40,11 @@ KernelText write_forward(const Call& call, std::string_view name) {
   return write_pool(call, name, max ? "max_windows" : "average_windows", call.in[0].shape, call.out[0].shape,
                     attrs.window, attrs.stride, attrs.low);
 }
-KernelText write_avg_pool_grad(const Call& call, std::string_view name) {
+template <bool max>
+KernelText write_gradient(const Call& call, std::string_view name) {
   const auto attrs = call.attrs_as<PoolGradAttrs>();
-  return write_pool(call, name, "spread_averages", call.out[0].shape, call.in[0].shape, attrs.window,
-                    attrs.stride, attrs.low);
+  return write_pool(call, name, max ? "spread_maxima" : "spread_averages", call.out[0].shape,
+                    call.in[0].shape, attrs.window, attrs.stride, attrs.low);
 }
 
 }  // namespace
@@ -52,7 +53,8 @@ std::span<const CallRow> pool_calls() {
   static const CallRow rows[] = {
       {&op::max_pool, {.write = write_forward<true>}},
       {&op::avg_pool, {.write = write_forward<false>}},
-      {&op::avg_pool_grad, {.write = write_avg_pool_grad}},
+      {&op::max_pool_grad, {.write = write_gradient<true>}},
+      {&op::avg_pool_grad, {.write = write_gradient<false>}},
   };
   return rows;
 }

@@ -86,7 +86,37 @@ void average_windows(const typename G::Pointers& at) {
   }
 }
 
-// The adjoint: an element of x gets its share of every output whose window holds it.
+// The gradient of the largest: an element of x gets those of the windows that chose it.
+template <class G>
+void spread_maxima(const typename G::Pointers& at) {
+  using T = typename G::T;
+  using W = compute_t<T>;
+  using Index = typename G::Index;
+  constexpr Index plane_points = G::in0 * G::in1 * G::in2;
+  const Turns<G> turns;
+  for (Index i = turns.first; i < G::count; i += turns.step) {
+    const Index i2 = i % G::in2, i1 = i / G::in2 % G::in1, i0 = i / (G::in1 * G::in2) % G::in0;
+    const Index first = i / plane_points * G::points;
+    const std::int32_t own = static_cast<std::int32_t>(i % plane_points);
+    const T* const plane = static_cast<const T*>(at.in[0]) + first;
+    const std::int32_t* const chosen = static_cast<const std::int32_t*>(at.in[1]) + first;
+    const auto r0 = outputs_over<Index>(i0, G::window0, G::stride0, G::low0, G::out0),
+               r1 = outputs_over<Index>(i1, G::window1, G::stride1, G::low1, G::out1),
+               r2 = outputs_over<Index>(i2, G::window2, G::stride2, G::low2, G::out2);
+    W sum = 0;
+    for (Index o0 = r0.begin; o0 < r0.end; ++o0) {
+      for (Index o1 = r1.begin; o1 < r1.end; ++o1) {
+        for (Index o2 = r2.begin; o2 < r2.end; ++o2) {
+          const Index o = (o0 * G::out1 + o1) * G::out2 + o2;
+          if (chosen[o] == own) sum += static_cast<W>(widened(plane[o]));
+        }
+      }
+    }
+    static_cast<T*>(at.out[0])[i] = stored<T>(sum);
+  }
+}
+
+// The adjoint of the mean: an element of x gets its share of every output whose window holds it.
 template <class G>
 void spread_averages(const typename G::Pointers& at) {
   using T = typename G::T;

@@ -72,11 +72,9 @@ std::vector<Type> infer_max(const Call& call) {
 
 std::vector<Var> vjp_max(const RuleCall& rule) {
   if (!rule.seed[0]) return {Var()};
-  const Var& x = rule.in[0];
-  const Shape image = {x.shape()[0], x.shape()[1], spatial_count(x.shape())};
-  const Var zero = zeros(rule.builder, {x.dtype(), image});
-  const Var at = flat(rule.out[1]), g = flat(rule.seed[0]);
-  return {reshape(scatter_add(zero, at, g, 2), x.shape())};
+  Dims size = rule.in[0].shape();
+  size.erase(0), size.erase(0);
+  return {max_pool_grad(rule.seed[0], rule.out[1], size, rule.call.attrs_as<PoolAttrs>())};
 }
 std::vector<Var> jvp_max(const RuleCall& rule) {
   if (!rule.seed[0]) return {Var(), Var()};
@@ -99,8 +97,7 @@ std::vector<Var> jvp_avg(const RuleCall& rule) {
   return {rule.seed[0] ? avg_pool(rule.seed[0], rule.call.attrs_as<PoolAttrs>()) : Var()};
 }
 
-std::vector<Type> infer_avg_grad(const Call& call) {
-  require_operands(call, 1);
+Type infer_grad(const Call& call) {
   require_data_dtype(call, 0);
   const auto attrs = call.attrs_as<PoolGradAttrs>();
   const Shape& y = call.in[0].shape;
@@ -110,12 +107,33 @@ std::vector<Type> infer_avg_grad(const Call& call) {
   const Shape expected = pooled(call, x, without_size(attrs));
   if (y != expected) {
     fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("avg_pool_grad: pooling {} gives {}, the operand has {}", to_string(x),
+         {.what = fmt::format("{}: pooling {} gives {}, the operand has {}", call.op->name, to_string(x),
                               to_string(expected), to_string(y)),
           .expected = to_string(expected),
           .where = call.where});
   }
-  return {{call.in[0].dtype, x}};
+  return {call.in[0].dtype, x};
+}
+std::vector<Type> infer_avg_grad(const Call& call) {
+  require_operands(call, 1);
+  return {infer_grad(call)};
+}
+std::vector<Type> infer_max_grad(const Call& call) {
+  require_operands(call, 2);
+  if (call.in[1].dtype != DType::i32 || call.in[1].shape != call.in[0].shape) {
+    fail(ErrorCode::shape_mismatch, {.what = fmt::format("max_pool_grad: positions {} of {}",
+                                                         to_string(call.in[1]), to_string(call.in[0])),
+                                     .expected = "a position (i32) for each element",
+                                     .where = call.where});
+  }
+  return {infer_grad(call)};
+}
+std::vector<Var> expand_max_grad(const RuleCall& rule) {
+  Shape x = {rule.in[0].shape()[0], rule.in[0].shape()[1]};
+  for (const std::int64_t size : rule.call.attrs_as<PoolGradAttrs>().size) x.push_back(size);
+  const Var zero = zeros(rule.builder, {rule.in[0].dtype(), {x[0], x[1], spatial_count(x)}});
+  const Var at = flat(rule.in[1]), g = flat(rule.in[0]);
+  return {reshape(scatter_add(zero, at, g, 2), x)};
 }
 std::vector<Var> vjp_avg_grad(const RuleCall& rule) {
   return {rule.seed[0] ? avg_pool(rule.seed[0], without_size(rule.call.attrs_as<PoolGradAttrs>())) : Var()};
@@ -153,6 +171,16 @@ std::vector<Sample> samples_grad() {
   }
   return list;
 }
+// One window each, so that any position lies in it.
+std::vector<Sample> samples_max_grad() {
+  const auto sample = [](const Shape& y, const Dims& size) {
+    const Dims none = Dims::filled(size.rank(), 0), ones = Dims::filled(size.rank(), 1);
+    const double last = static_cast<double>(element_count(size) - 1);
+    return Sample{.in = {{.type = {DType::f64, y}}, {.type = {DType::i32, y}, .low = 0, .high = last}},
+                  .attrs = pack(PoolGradAttrs{size, ones, none, none, size})};
+  };
+  return {sample({2, 3, 1}, {4}), sample({2, 2, 1, 1}, {2, 3}), sample({1, 2, 1, 1, 1}, {2, 1, 2})};
+}
 
 PoolAttrs with_defaults(const Var& x, PoolAttrs attrs) {
   const int dims = std::max(x.shape().rank() - 2, 0);
@@ -173,6 +201,15 @@ const Op op::max_pool = {
     .vjp = vjp_max,
     .jvp = jvp_max,
     .samples = samples_pool,
+};
+
+const Op op::max_pool_grad = {
+    .name = "max_pool_grad",
+    .kind = OpKind::reduction,
+    .schema = &schema_of<PoolGradAttrs>,
+    .infer = infer_max_grad,
+    .expand = expand_max_grad,
+    .samples = samples_max_grad,
 };
 
 const Op op::avg_pool = {
@@ -204,6 +241,10 @@ MaxPool max_pool_with_position(const Var& x, PoolAttrs attrs) {
 Var max_pool(const Var& x, PoolAttrs attrs) { return max_pool_with_position(x, std::move(attrs)).value; }
 Var avg_pool(const Var& x, PoolAttrs attrs) {
   return x.builder().call1(op::avg_pool, {x}, pack(with_defaults(x, std::move(attrs))));
+}
+Var max_pool_grad(const Var& y, const Var& position, const Dims& input_size, const PoolAttrs& attrs) {
+  const PoolGradAttrs with_size{attrs.window, attrs.stride, attrs.low, attrs.high, input_size};
+  return y.builder().call1(op::max_pool_grad, {y, position}, pack(with_size));
 }
 Var avg_pool_grad(const Var& y, const Dims& input_size, const PoolAttrs& attrs) {
   const PoolGradAttrs with_size{attrs.window, attrs.stride, attrs.low, attrs.high, input_size};
