@@ -253,7 +253,7 @@ void report_lanes(const Graph& graph, const Plan& plan, const Machine& machine, 
 
 int run(const Options& options) {
   const Graph step = options.model == "llama-1b" ? llama(options)
-                     : options.masters           ? gpt_with_masters(options)
+                     : options.masters           ? with_masters(options)
                                                  : zoo_graph(options);
   const Graph graph = prepare_graph(step, {}, nullptr, {}, cuda::cuda_target());
   const std::uint32_t usual = options.masters && options.model.starts_with("gpt") ? 50257 : 2;
@@ -285,6 +285,7 @@ int run(const Options& options) {
     auto planned = try_plan(graph, cuda::cuda_target(), plan_options);
     if (!planned) {
       fmt::print("{}: does not fit ({:.1f} s)\n", trial.name(), now() - begin);
+      std::fflush(stdout);
       continue;
     }
     const Plan& plan = planned.value();

@@ -81,6 +81,20 @@ TEST(CliDevice, BudgetsThatDoNotFitAndFrontiersAreTheDevices) {
   EXPECT_LT(gpu["points"].back()["predicted_seconds"], cpu["points"].back()["predicted_seconds"]);
 }
 
+TEST(CliDevice, ValuesMayWaitInTheHostsMemory) {
+  const Json moved =
+      report("plan gpt --batch 2 --memory 85% --effort quick --device cuda --tier host=1GiB --allow host");
+  EXPECT_EQ(moved["memories"][1]["name"], "host");
+  EXPECT_GT(moved["memories"][1]["peak"], 0);
+  EXPECT_GT(moved["choices"]["host"], 0);
+  EXPECT_EQ(moved["choices"]["disk"], 0);
+  EXPECT_EQ(moved["choices"]["recompute"], 0);
+  const CommandRun cpu = tidemark_command("plan gpt --memory 85% --tier host=1GiB");
+  EXPECT_EQ(cpu.exit_code, 4) << cpu.err;
+  EXPECT_THAT(cpu.err, HasSubstr("no memory `host`"));
+  EXPECT_EQ(tidemark_command("plan gpt --memory 85% --device cuda --allow host").exit_code, 4);
+}
+
 TEST(CliDevice, WhatIsNoDeviceOrHasNoEffectIsRefused) {
   const CommandRun ran = tidemark_command("plan mlp --device abacus");
   EXPECT_EQ(ran.exit_code, 4);

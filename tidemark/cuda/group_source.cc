@@ -52,7 +52,7 @@ std::int64_t neighbouring_results(const Shape& shape, const ReduceOrder& order) 
 // Large sums of columns are cut into slabs of rows, as many as keep a GPU busy: one of the few places where
 // sums have not the CPU's order.
 constexpr std::int64_t large_columns = std::int64_t{1} << 20;  // elements
-constexpr std::int64_t busy_blocks = 528;                      // of threads, on some 132 multiprocessors
+constexpr std::int64_t busy_blocks = 1056;  // of threads, with packs of four: on some 132 multiprocessors
 constexpr std::int64_t fewest_slab_rows = 64, packs_per_block = 16;
 struct Slabs {
   std::int64_t count = 0, rows = 0;  // none: the CPU's order is kept

@@ -89,7 +89,9 @@ class Trial {
          ++round) {  // a short one first, which says how many make a round
       const Stopwatch watch;
       for (int i = 0; i < runs; ++i) {
-        if (product_.begin(stream_.get(), at, false, algorithm) != CUBLAS_STATUS_SUCCESS) return failed;
+        if (product_.begin(stream_.get(), at, false, algorithm) == CUBLAS_STATUS_SUCCESS) continue;
+        stream_.wait();  // for those before it: their memory is about to be given back
+        return failed;
       }
       stream_.wait();
       once = watch.seconds() / runs;

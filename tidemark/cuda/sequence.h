@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -72,7 +73,7 @@ class Sequence {
   Sequence& operator=(const Sequence&) = delete;
 
   void add(const Command& command);
-  void begin_lanes() { lanes_.make(lane_commands_); }  // once all of a plan's are there
+  void begin_lanes() { lanes_.make(std::exchange(lane_commands_, {})); }  // once all of a plan's are there
   std::size_t size() const { return items_.size(); }
   // Must the host wait for the GPU in the middle of it? It cannot be recorded then.
   bool needs_host(std::size_t item) const { return items_[item].needs_host; }

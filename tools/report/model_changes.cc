@@ -38,7 +38,8 @@ class ModelChanges {
       size("--batch", &ModelOption::batch, batch(), model_.split, 1);
       if (model_.split == 1) micro_batches();
     }
-    if (quick_.tiers.empty()) a_disk();
+    if (quick_.tiers.empty()) further_memory(host_memory_name, Choice::host);
+    if (quick_.tiers.empty()) further_memory(disk_memory_name, Choice::disk);
     if (!known_) return std::move(list_);
     if (!known_->context.unit.empty())
       size("--context", &ModelOption::context, model_.context.value_or(known_->context.standard),
@@ -103,16 +104,16 @@ class ModelChanges {
                      .sizes = std::move(counts),
                      .seconds = seconds_});
   }
-  void a_disk() {
+  void further_memory(std::string_view name, Choice choice) {
     const Machine& machine = quick_.machine ? *quick_.machine : reference_machine();
-    const auto disk = std::ranges::find(machine.further, disk_memory_name, &MachineMemory::name);
-    if (disk == machine.further.end()) return;
-    PlanOptions with_disk = quick_;
-    with_disk.allow = with_disk.allow.with(Choice::disk);
-    with_disk.tiers = {{std::string(disk_memory_name), disk->bytes}};
-    list_.push_back({.what = "--tier disk={}",
+    const auto memory = std::ranges::find(machine.further, name, &MachineMemory::name);
+    if (memory == machine.further.end()) return;
+    PlanOptions with_tier = quick_;
+    with_tier.allow = with_tier.allow.with(choice);
+    with_tier.tiers = {{std::string(name), memory->bytes}};
+    list_.push_back({.what = fmt::format("--tier {}={{}}", name),
                      .graph = [this](std::int64_t) { return prepared(model_, lossy_); },
-                     .options = std::move(with_disk),
+                     .options = std::move(with_tier),
                      .finds_tier = true,
                      .seconds = seconds_});
   }
