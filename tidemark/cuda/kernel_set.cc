@@ -1,11 +1,17 @@
 #include "tidemark/cuda/kernel_set.h"
 
+#include <fmt/format.h>
+
 #ifdef TIDEMARK_HAS_CUDA
 
 namespace tidemark::cuda {
 
+// One source may be launched in several ways: a part that is left over has fewer blocks.
 std::size_t KernelSet::add(KernelText kernel) {
-  const auto [known, fresh] = by_source_.emplace(kernel.source, kernels_.size());
+  std::string text = kernel.source;
+  for (const KernelLaunch& launch : kernel.launches)
+    text += fmt::format("\n{} {} {} {}", launch.kernel, launch.blocks, launch.threads, launch.shared_bytes);
+  const auto [known, fresh] = by_text_.emplace(std::move(text), kernels_.size());
   if (fresh) kernels_.push_back({.text = std::move(kernel), .binary = {}, .module = {}, .functions = {}});
   return known->second;
 }

@@ -1,5 +1,5 @@
 // The generated kernels of a plan: written one after the other, compiled side by side, loaded once. Equal
-// texts are one kernel: the layers of a model share theirs.
+// texts, launches included, are one kernel: the layers of a model share theirs.
 #pragma once
 #include <map>
 #include <memory>
@@ -33,7 +33,7 @@ class KernelSet {
     std::vector<CUfunction> functions;  // one for each launch
   };
   std::vector<Kernel> kernels_;
-  std::map<std::string, std::size_t> by_source_;
+  std::map<std::string, std::size_t> by_text_;
 };
 
 }  // namespace tidemark::cuda

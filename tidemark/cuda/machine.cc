@@ -5,26 +5,42 @@
 namespace tidemark::cuda {
 namespace {
 
+// As `tidemark machine --device cuda` saw one, rounded; docs/cuda.md has the table of what is guessed.
 Machine make_h200() {
   const auto curve = [](std::initializer_list<Curve::Point> points) { return Curve{points}; };
-  const Curve bytes = curve({{1e5, 400e9}, {1e6, 1.6e12}, {20e6, 2.8e12}, {200e6, 3.6e12}, {2e9, 4.1e12}});
-  const Curve arithmetic = curve({{1e5, 1e12}, {1e7, 12e12}, {1e9, 30e12}});
+  const Curve bytes =
+      curve({{16e3, 0.65e12}, {0.25e6, 2.5e12}, {4e6, 6.5e12}, {54e6, 4.4e12}, {0.8e9, 4.2e12}});
+  const Curve arithmetic =
+      curve({{4e3, 25e9}, {60e3, 0.37e12}, {0.9e6, 5.5e12}, {14e6, 80e12}, {200e6, 300e12}, {3e9, 500e12}});
   // f32 does not use the tensor cores' own format (TF32), 16-bit floats do theirs.
-  const std::array<double, dtype_count> tensor_cores = {1, 1.1, 13, 13, 0.5, 0.2, 0.5, 0.5};
-  Machine m{.name = "NVIDIA H200", .threads = 1, .memory_bytes = std::int64_t{139} << 30, .overhead = 1.8e-6};
+  const std::array<double, dtype_count> tensor_cores = {1, 1.3, 18, 20, 0.5, 0.2, 0.5, 0.5};
+  Machine m{.name = "NVIDIA H200", .threads = 1, .memory_bytes = std::int64_t{139} << 30, .overhead = 1e-6};
   for (int w = 1; w < work_count; ++w)  // no call is of the kind `by_kind`
     m[static_cast<WorkKind>(w)] = {.flops = arithmetic, .bytes = bytes};
-  m[WorkKind::contraction] = {.flops = curve({{1e6, 0.5e12}, {1e8, 12e12}, {1e10, 42e12}, {1e12, 50e12}}),
-                              .bytes = bytes,
-                              .speed = tensor_cores};
+  m[WorkKind::reduction] = {.flops = curve({{33e3, 33e9}, {0.33e6, 0.33e12}, {3.3e6, 2.4e12}, {34e6, 10e12}}),
+                            .bytes = curve({{65e3, 1.9e12}, {0.8e6, 3e12}, {11e6, 4.1e12}, {130e6, 4.6e12}})};
+  m[WorkKind::rows] = {.flops = curve({{0.27e6, 830e12}, {1.3e9, 1200e12}}),
+                       .bytes = curve({{130e3, 70e9}, {1.7e6, 0.9e12}, {21e6, 4.2e12}, {270e6, 4e12}})};
+  m[WorkKind::rows].speed[static_cast<std::size_t>(DType::bf16)] = 0.15;
+  m[WorkKind::rows].speed[static_cast<std::size_t>(DType::f16)] = 0.15;
+  m[WorkKind::contraction] = {
+      .flops = curve({{0.5e6, 0.24e12}, {10e6, 2.6e12}, {180e6, 15e12}, {3.2e9, 50e12}, {1.1e12, 50e12}}),
+      .bytes = curve({{25e3, 0.7e12}, {0.28e6, 1.6e12}, {3.2e6, 3.4e12}, {36e6, 4.4e12}, {400e6, 4.8e12}}),
+      .speed = tensor_cores};
   m[WorkKind::convolution] = m[WorkKind::contraction];
-  m[WorkKind::attention] = {
-      .flops = curve({{1e7, 2e12}, {1e9, 15e12}, {1e11, 25e12}}), .bytes = bytes, .speed = tensor_cores};
-  m[WorkKind::sort] = {.flops = curve({{1e5, 0.1e12}, {1e8, 2e12}}), .bytes = bytes};
+  m[WorkKind::attention] = {.flops = curve({{120e6, 15e12}, {1.9e9, 20e12}, {28e9, 28e12}}),
+                            .bytes = curve({{3.2e6, 0.9e12}, {18e6, 2.5e12}, {100e6, 6e12}}),
+                            .speed = {1, 1.1, 8.2, 8.2, 0.5, 0.2, 0.5, 0.5}};
+  m[WorkKind::indexed] = {.flops = curve({{50e3, 4.6e9}, {0.8e6, 73e9}, {13e6, 1.15e12}}),
+                          .bytes = curve({{0.4e6, 2e12}, {9e6, 3.8e12}, {200e6, 4.8e12}})};
+  m[WorkKind::random] = {
+      .flops = curve({{130e3, 0.25e12}, {1.8e6, 1.9e12}, {23e6, 12e12}, {310e6, 20e12}, {4.2e9, 22e12}}),
+      .bytes = bytes};
+  m[WorkKind::sort] = {.flops = curve({{49e3, 3e9}, {1.2e6, 35e9}, {28e6, 0.21e12}}), .bytes = bytes};
   m[WorkKind::factorization] = {.flops = curve({{1e5, 0.01e12}, {1e9, 1e12}}), .bytes = bytes};
   m.further = {{.name = std::string(host_memory_name), .bytes = std::int64_t{64} << 30}};
-  m.links = {{.from = 0, .to = 1, .latency = 8e-6, .bandwidth = 55e9, .beside_compute = 52e9},
-             {.from = 1, .to = 0, .latency = 8e-6, .bandwidth = 55e9, .beside_compute = 52e9}};
+  m.links = {{.from = 0, .to = 1, .latency = 11e-6, .bandwidth = 55e9, .beside_compute = 52e9},
+             {.from = 1, .to = 0, .latency = 11e-6, .bandwidth = 55e9, .beside_compute = 52e9}};
   return m;
 }
 

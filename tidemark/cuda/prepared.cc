@@ -19,6 +19,7 @@ CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> are
   parts_.staging = std::make_unique<PinnedMemory>(context, parts_.staging_bytes);
   parts_.failures = std::make_unique<FailureFlags>(context, sequence_.failing());
   parts_.failures->clear(parts_.stream);
+  parts_.stream.wait();  // whatever runs first finds them clear, on any stream
   sequence_.set_flags();
 }
 

@@ -66,14 +66,18 @@ class Trial {
  public:
   Trial(const Context& context, const Product& product, const ProductForm& form)
       : product_(product),
-        stream_(context),
         left_(context, bytes(form.left, form, form.dtype)),
         right_(context, bytes(form.right, form, form.dtype)),
         result_(context, bytes(form.result, form, form.result_dtype)),
-        workspace_(context, std::max<std::int64_t>(form.workspace_bytes, 256)) {
+        workspace_(context, std::max<std::int64_t>(form.workspace_bytes, 256)),
+        stream_(context) {
     fill(stream_, left_.at(), bytes(form.left, form, form.dtype), form.dtype);
     fill(stream_, right_.at(), bytes(form.right, form, form.dtype), form.dtype);
   }
+
+  ~Trial() { stream_.context().driver().stream_wait(stream_.get()); }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
 
   // Of one product; infinite where the algorithm does not run.
   double seconds(const cublasLtMatmulAlgo_t& algorithm) {
@@ -106,8 +110,8 @@ class Trial {
   }
 
   const Product& product_;
-  const Stream stream_;
   const DeviceMemory left_, right_, result_, workspace_;
+  const Stream stream_;  // goes first: memory is given back once nothing runs in it
 };
 
 }  // namespace

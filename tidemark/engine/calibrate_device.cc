@@ -94,7 +94,11 @@ Graph repeated(const Probe& probe, int times) {
   std::vector<Var> operands;
   for (const ValueId operand : first.operands) operands.emplace_back(builder, operand);
   for (int i = 1; i < times; ++i) builder.call(*first.op, operands, first.attrs);
-  for (const ValueId result : graph.nodes().back().results) graph.add_output(result);
+  for (const Node& node : graph.nodes()) {
+    // What can be a view costs nothing unless somebody wants it in memory of its own.
+    if (!first.op->view && &node != &graph.nodes().back()) continue;
+    for (const ValueId result : node.results) graph.add_output(result);
+  }
   return graph;
 }
 
@@ -199,7 +203,12 @@ Machine calibrate(Device& device, const DeviceCalibrationOptions& options) {
     const Graph one = repeated(probe, 1);
     const NodeCall call(one, one.nodes()[0]);
     const double expected = seconds_of(before, target, call);
-    const int more = static_cast<int>(std::clamp(stretch / expected, static_cast<double>(few), double{most}));
+    // Results of views are all held at once.
+    const double room = one.nodes()[0].op->view ? static_cast<double>(options.largest_bytes) /
+                                                      static_cast<double>(bytes_of_call(one))
+                                                : double{most};
+    const int more = static_cast<int>(
+        std::clamp(std::min(stretch / expected, room), static_cast<double>(few), double{most}));
     const auto graph_of = [&](int times) { return repeated(probe, times); };
     timed.push_back(
         {.call = call_text(one),
@@ -224,7 +233,7 @@ Machine calibrate(Device& device, const DeviceCalibrationOptions& options) {
       static_cast<std::int64_t>(std::min(link_bytes, static_cast<double>(options.largest_bytes)));
   for (Link& link : machine.links) {
     const bool host =
-        link.from + link.to == 1 && !machine.further.empty() && machine.further[0].name == "host";
+        link.from + link.to == 1 && !machine.further.empty() && machine.further[0].name == host_memory_name;
     if (host) measure_link(device, link, bytes, runs);
   }
   for (const Timed& t : timed) {

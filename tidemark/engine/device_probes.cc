@@ -37,7 +37,9 @@ void add_elementwise(List& list) {
   for (const std::int64_t n : {1 << 12, 1 << 16, 1 << 20, 1 << 23, 1 << 26}) {
     const bool is_quick = n == 1 << 12 || n == 1 << 20 || n == 1 << 26;
     list.add(is_quick, [n](Builder& b) { data(b, {n}) + data(b, {n}); });
-    list.add(normal, [n](Builder& b) { gelu(data(b, {n}, DType::bf16)); });
+    for (const DType dtype : {DType::f32, DType::bf16})
+      list.add(normal, [n, dtype](Builder& b) { gelu(data(b, {n}, dtype)); });
+    list.add(normal, [n](Builder& b) { data(b, {n}, DType::bf16) + data(b, {n}, DType::bf16); });
     list.add(normal, [n](Builder& b) { data(b, {n / 64, 64}) * data(b, {64}); });
   }
 }
@@ -46,7 +48,9 @@ void add_reductions(List& list) {
   for (const std::int64_t rows : {32, 1024, 32768}) {
     list.add(rows == 1024, [rows](Builder& b) { reduce_sum(data(b, {rows, 1024}), {1}); });
     list.add(rows == 32768, [rows](Builder& b) { reduce_sum(data(b, {rows, 1024}), {0}); });
-    list.add(normal, [rows](Builder& b) { reduce_mean(data(b, {rows, 1024}, DType::bf16), {0, 1}); });
+    list.add(normal, [rows](Builder& b) { reduce_sum(data(b, {rows, 1024}, DType::bf16), {1}); });
+    list.add(normal, [rows](Builder& b) { reduce_sum(data(b, {rows, 1024}, DType::bf16), {0}); });
+    list.add(normal, [rows](Builder& b) { reduce_mean(data(b, {rows, 1024}), {0, 1}); });
   }
 }
 

@@ -69,7 +69,7 @@ void print_table(const Machine& machine) {
 void print_links(const Machine& machine) {
   if (machine.links.empty()) return;
   const auto name = [&](int memory) {
-    const bool beside_host = !machine.further.empty() && machine.further[0].name == "host";
+    const bool beside_host = !machine.further.empty() && machine.further[0].name == host_memory_name;
     if (memory == 0) return std::string(beside_host ? "device" : "ram");
     return machine.further[static_cast<std::size_t>(memory) - 1].name;
   };

@@ -138,6 +138,14 @@ bool DuplicateSearch::may_read(int i, int u) const {
 std::optional<DuplicateSearch::Taker> DuplicateSearch::taker(int u, int item,
                                                              std::span<const int> chain) const {
   const Unit& unit = state_.unit(u);
+  // A window is read from memory: what it is on cannot be made here.
+  for (const int r : unit.runs) {
+    if (state_.run(r).fusion != Fusion::window) continue;
+    const ValueId root = state_.item(state_.run(r).reads[0].item).root;
+    for (const int copied : chain) {
+      if (state_.item(state_.run(copied).makes[0]).root == root) return {};
+    }
+  }
   if (!unit.open || !takes_shape(unit, item)) return {};
   const ValueId root = state_.item(item).root;
   Taker taker{.unit = u, .at = unit.runs.size(), .copies = {}};

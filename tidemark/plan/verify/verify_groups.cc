@@ -158,7 +158,7 @@ class GroupVerifier {
         for (const Ref& in : plan_.steps[t].in) {
           if (in.buffer != out.buffer) continue;
           const bool elementwise =
-              is_whole(in) && is_whole(out) && !reads_window(t, in) && fusion(writer) == Fusion::pointwise;
+              is_whole(in) && is_whole(out) && !reads_window(t, in) && fusion(writer) != Fusion::reduction;
           if (!elementwise && graph_.type(out.value).count() > 0)
             report("step {} writes where step {} reads", writer, t);
         }

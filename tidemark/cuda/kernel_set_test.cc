@@ -1,0 +1,32 @@
+#include "tidemark/cuda/kernel_set.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::cuda {
+namespace {
+
+#ifdef TIDEMARK_HAS_CUDA
+
+KernelText launched(std::int64_t blocks) {
+  return {.source = "the same", .launches = {{.kernel = "k", .blocks = blocks, .threads = 32}}};
+}
+
+TEST(KernelSet, EqualTextsAreOneKernel) {
+  KernelSet set;
+  EXPECT_EQ(set.add(launched(7)), set.add(launched(7)));
+  EXPECT_EQ(set.size(), 1u);
+}
+
+// As the last rows of a head are, of which there are fewer: more blocks would write behind its results.
+TEST(KernelSet, TheSameSourceWithOtherLaunchesIsAnotherKernel) {
+  KernelSet set;
+  const std::size_t whole = set.add(launched(7)), rest = set.add(launched(5));
+  ASSERT_NE(whole, rest);
+  EXPECT_EQ(set.text(whole).launches[0].blocks, 7);
+  EXPECT_EQ(set.text(rest).launches[0].blocks, 5);
+}
+
+#endif
+
+}  // namespace
+}  // namespace tidemark::cuda
