@@ -48,10 +48,10 @@ TEST(Windows, APartOfASumOfPaddedArraysIsASumOfWindows) {
   })")),
             normal(R"(graph(%x: f32[4], %y: f32[2]) -> (f32[4]) {
     %zero = constant() {value = f32[] 0.0} : f32[]
-    %p = pad(%x, %zero) {low = [1], high = [-1], interior = [0]} : f32[4]
-    %q = pad(%y, %zero) {low = [0], high = [0], interior = [2]} : f32[4]
-    %s = add(%p, %q) : f32[4]
-    %c = mul(%s, %zero) : f32[4]
+    %3 = pad(%x, %zero) {low = [1], high = [-1], interior = [0]} : f32[4]
+    %4 = pad(%y, %zero) {low = [0], high = [0], interior = [2]} : f32[4]
+    %5 = add(%3, %4) : f32[4]
+    %c = mul(%5, %zero) : f32[4]
     %d = neg(%c) : f32[4]
     return %d
   })"));
