@@ -31,6 +31,8 @@ Dims to_last(const Dims& list) { return picked(list, last_order(list.rank())); }
 // Where dimension d of a value is in its twin.
 std::int64_t place_in_last(std::int64_t d, int rank) { return d == 0 ? 0 : d == 1 ? rank - 1 : d - 1; }
 
+constexpr std::int64_t channel_pack = 8;  // 16 bytes, which kernels load at once
+
 bool is_16_bit(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
 class ChannelsLast {
@@ -164,9 +166,37 @@ class ChannelsLast {
                          : node.op == ops_.conv_weight_grad ? ops_.conv_last_weight_grad
                                                             : nullptr;
     if (!op || !is_16_bit(graph_.type(node.operands[0]).dtype) || rank(node.operands[0]) < 4) return false;
-    const ValueId a = last(node.operands[0]), b = last(node.operands[1]);
-    set_twin(node.results[0], add(*op, {a, b}, node.attrs));
+    ValueId a = last(node.operands[0]), b = last(node.operands[1]);
+    // Images of three channels: with zeros up to a pack they are an order of magnitude faster, and mean the
+    // same.
+    const bool has_x = node.op != ops_.conv_input_grad, has_w = node.op != ops_.conv_weight_grad;
+    const std::int64_t channels = has_x ? shape(node.operands[0])[1] : shape(node.operands[1])[1];
+    const bool is_thin =
+        channels > 0 && channels < channel_pack && attribute<std::int64_t>(node, "groups") == 1;
+    if (is_thin && has_x) a = with_channels(a, channel_pack);
+    if (is_thin && has_w) b = with_channels(b, channel_pack);
+    ValueId made = add(*op, {a, b}, node.attrs);
+    if (!(has_x && has_w) && is_thin) made = first_channels(made, channels);
+    set_twin(node.results[0], made);
     return true;
+  }
+  ValueId with_channels(ValueId v, std::int64_t count) {
+    const Shape from = rewriter_.target().type(v).shape;
+    const Dims none = Dims::filled(from.rank(), 0);
+    Dims high = none;
+    high.back() = count - from.back();
+    const DType dtype = rewriter_.target().type(v).dtype;
+    const Literal zero{dtype, {}, std::vector<std::byte>(static_cast<std::size_t>(size_of(dtype)))};
+    const ValueId around = add(*ops_.constant, {}, attrs_with(*ops_.constant, {{"value", zero}}));
+    return add(*ops_.pad, {v, around},
+               attrs_with(*ops_.pad, {{"low", none}, {"high", high}, {"interior", none}}));
+  }
+  ValueId first_channels(ValueId v, std::int64_t count) {
+    Shape limit = rewriter_.target().type(v).shape;
+    const Dims none = Dims::filled(limit.rank(), 0), ones = Dims::filled(limit.rank(), 1);
+    limit.back() = count;
+    return add(*ops_.slice, {v},
+               attrs_with(*ops_.slice, {{"start", none}, {"limit", limit}, {"step", ones}}));
   }
 
   // Most of what it reads must lie so already: the rest is brought there. What is made by a broadcast, or is

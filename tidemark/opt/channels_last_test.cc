@@ -25,19 +25,33 @@ const std::string window = "{stride=[1, 1], low=[1, 1], high=[1, 1], dilation=[1
 
 TEST(ChannelsLast, LeavesTransposesAtTheEnds) {
   const Graph graph = graph_from(
-      "graph(%x: bf16[2, 3, 5, 4], %w: bf16[3, 3, 3, 3]) -> (bf16[2, 3, 5, 4]) {\n"
+      "graph(%x: bf16[2, 8, 5, 4], %w: bf16[8, 8, 3, 3]) -> (bf16[2, 8, 5, 4]) {\n"
       "%a = conv(%x, %w) " +
       window +
-      " : bf16[2, 3, 5, 4]\n"
-      "%b = relu(%a) : bf16[2, 3, 5, 4]\n"
+      " : bf16[2, 8, 5, 4]\n"
+      "%b = relu(%a) : bf16[2, 8, 5, 4]\n"
       "%c = conv(%b, %w) " +
       window +
-      " : bf16[2, 3, 5, 4]\n"
-      "%d = add(%c, %a) : bf16[2, 3, 5, 4]\n return %d\n}");
+      " : bf16[2, 8, 5, 4]\n"
+      "%d = add(%c, %a) : bf16[2, 8, 5, 4]\n return %d\n}");
   const Graph after = rewritten(graph);
   EXPECT_EQ(count(after, "conv_last"), 2);
   EXPECT_EQ(count(after, "conv"), 0);
   EXPECT_EQ(count(after, "transpose"), 3);  // of x, of w, of the result
+}
+
+TEST(ChannelsLast, GivesThinImagesMoreChannels) {
+  const std::string types = "graph(%x: bf16[2, 3, 5, 4], %w: bf16[6, 3, 3, 3], %g: bf16[2, 6, 5, 4])";
+  const Graph forward = rewritten(graph_from(types + " -> (bf16[2, 6, 5, 4]) {\n%a = conv(%x, %w) " + window +
+                                             " : bf16[2, 6, 5, 4]\n return %a\n}"));
+  EXPECT_EQ(count(forward, "pad"), 2);
+  EXPECT_EQ(count(forward, "slice"), 0);
+  const Graph weights = rewritten(graph_from(
+      types +
+      " -> (bf16[6, 3, 3, 3]) {\n%a = conv_weight_grad(%x, %g) {stride=[1, 1], low=[1, 1], high=[1, 1], "
+      "dilation=[1, 1], size=[3, 3]} : bf16[6, 3, 3, 3]\n return %a\n}"));
+  EXPECT_EQ(count(weights, "pad"), 1);
+  EXPECT_EQ(count(weights, "slice"), 1);
 }
 
 TEST(ChannelsLast, LeavesWideConvolutionsAndLinesAlone) {
