@@ -39,8 +39,10 @@ TEST(GroupValues, EveryOpInEveryDtype) {
       continue;
     }
     const std::vector<double> a = values_of(got), b = values_of(expected);
-    // The slope of gelu goes through 0 as a difference.
-    const double allowed = size_of(got.dtype) == 2 ? 1 : 4;
+    // In f64 the tail of gelu is the product of a rounded number with a steep function of it; its slope goes
+    // through 0 as a difference.
+    const bool is_steep = &op == &op::gelu && got.dtype == DType::f64;
+    const double allowed = size_of(got.dtype) == 2 ? 1 : is_steep ? 16 : 4;
     const double floor = &op == &op::gelu_slope ? 1 : 0;
     double worst = 0;
     for (std::size_t i = 0; i < a.size(); ++i)
