@@ -28,7 +28,8 @@ struct DemoOptions {
   int steps = 500;
   std::int64_t batch = 32;
   std::int64_t width = 128;
-  std::string memory;  // empty: 40%, or a little more than the least where that does not fit
+  std::string memory = "40%";
+  bool memory_given = false;  // else a little more than the least is taken where that does not fit
   int threads = 0;
   DeviceOption device;
   bool json = false;
@@ -202,7 +203,7 @@ void print_json(const Figures& f, const DemoOptions& options) {
 }
 
 void run_demo(const DemoOptions& options) {
-  const Budget asked = Budget::parse(options.memory.empty() ? "40%" : options.memory);
+  const Budget asked = Budget::parse(options.memory);
   set_threads(options.threads);
   const std::shared_ptr<Device> device = options.device.open();
   const Words words(demo_text);
@@ -222,7 +223,7 @@ void run_demo(const DemoOptions& options) {
   Figures f{.unconstrained = free_plan.plan.peak(), .store_all = free_plan.plan.store_all_bytes};
   f.smallest = free_step.smallest(types, token_type, token_type).memory.count;
   f.budget = asked.bytes(f.unconstrained);
-  if (options.memory.empty()) {  // products of a GPU want workspaces: there the least is a larger share
+  if (!options.memory_given) {  // products of a GPU want workspaces: there the least is a larger share
     constexpr double room = 1.1;
     f.budget = std::max(f.budget, static_cast<std::int64_t>(room * static_cast<double>(f.smallest)));
   }
@@ -283,13 +284,15 @@ void add_demo(CLI::App& app, int& exit_code) {
   add_count_option(*demo, "--steps", options->steps, {1, 1'000'000}, "training steps; 500 if not given");
   add_count_option(*demo, "--batch", options->batch, {1, 10'000'000}, "windows per step; 32 if not given");
   add_count_option(*demo, "--width", options->width, {1, 65'536}, "of the network; 128 if not given");
-  demo->add_option("--memory", options->memory,
-                   "bytes such as 40MiB, or a share of what it takes without a budget; if not given 40%, "
-                   "or a tenth more than the least");
+  CLI::Option* const memory =
+      demo->add_option("--memory", options->memory,
+                       "bytes such as 40MiB, or a share of what it takes without a budget; if not given 40%, "
+                       "or a tenth more than the least");
   add_count_option(*demo, "--threads", options->threads, {0, 1024}, "0, if not given: all cores");
   add_device_option(*demo, options->device, "where it runs; the CPU if not given");
   demo->add_flag("--json", options->json, "a report as JSON, nothing else");
-  demo->callback([options, &exit_code] {
+  demo->callback([options, memory, &exit_code] {
+    options->memory_given = memory->count() > 0;
     run_demo(*options);
     exit_code = exit_ok;
   });
