@@ -86,10 +86,11 @@ void report_routes(const Graph& graph, const Plan& plan) {
 struct Described {
   std::string text;
   double bytes = 0;
+  std::size_t last_step = 0;  // one past its last step of the plan
 };
 Described described(const Command& command) {
-  Described d;
-  if (command.kind != StepKind::compute) return {"copy", 0};
+  Described d{.text = "copy", .last_step = command.last_step};
+  if (command.kind != StepKind::compute) return d;
   for (const auto* list : {&command.in, &command.out}) {
     for (const CommandOperand& operand : *list) d.bytes += static_cast<double>(operand.type.bytes());
   }
@@ -102,7 +103,7 @@ Described described(const Command& command) {
   return d;
 }
 
-// Every command by itself, several times: the time it takes, and the rate of its bytes.
+// Every command by itself, several times: the time it takes, the one predicted, and the rate of its bytes.
 void profile(std::span<const Address> inputs, const Graph& graph, const Plan& plan, Device& device,
              const Arena& arena, const Arena& host) {
   constexpr int rounds = 10;
@@ -116,7 +117,13 @@ void profile(std::span<const Address> inputs, const Graph& graph, const Plan& pl
   const Address bases[] = {arena.base(), host.base()};
   const std::unique_ptr<Prepared> prepared = device.prepare(stream, std::span(bases, memory_count(plan)));
   prepared->bind(inputs);
-  std::map<std::string, std::tuple<double, int, double>> sums;
+  struct Sum {
+    double seconds = 0, predicted = 0, bytes = 0;
+    int count = 0;
+  };
+  std::map<std::string, Sum> sums;
+  const std::vector<double> predicted = step_seconds(graph, plan, device.target(), device.machine());
+  std::size_t step = 0;
   const auto wait = [&] {
     std::byte one{};
     device.read(&one, arena.base(), 1);
@@ -127,17 +134,19 @@ void profile(std::span<const Address> inputs, const Graph& graph, const Plan& pl
     const double begin = now();
     for (int r = 0; r < rounds; ++r) prepared->run(i, i + 1);
     wait();
-    auto& [seconds, count, bytes] = sums[commands[i].text];
-    seconds += (now() - begin) / rounds;
-    ++count;
-    bytes += commands[i].bytes;
+    Sum& sum = sums[commands[i].text];
+    sum.seconds += (now() - begin) / rounds;
+    ++sum.count;
+    sum.bytes += commands[i].bytes;
+    for (; step < commands[i].last_step; ++step) sum.predicted += predicted[step];
   }
   std::vector<std::pair<double, std::string>> rows;
   double all = 0;
   for (const auto& [name, sum] : sums) {
-    const auto& [seconds, count, bytes] = sum;
-    all += seconds;
-    rows.emplace_back(seconds, fmt::format("{:>4} × {:8.1f} GB/s {}", count, 1e-9 * bytes / seconds, name));
+    all += sum.seconds;
+    rows.emplace_back(sum.seconds,
+                      fmt::format("(predicted {:7.3f}) {:>4} × {:8.1f} GB/s {}", 1e3 * sum.predicted,
+                                  sum.count, 1e-9 * sum.bytes / sum.seconds, name));
   }
   std::ranges::sort(rows, std::greater());
   if (rows.size() > 45) rows.resize(45);
