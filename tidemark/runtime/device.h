@@ -7,11 +7,13 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <string>
 
 #include "tidemark/base/address.h"
 #include "tidemark/base/device_id.h"
 #include "tidemark/plan/machine.h"
 #include "tidemark/runtime/commands.h"
+#include "tidemark/runtime/disk_memory.h"
 
 namespace tidemark {
 
@@ -41,6 +43,11 @@ class Device {
   // none.
   virtual Address allocate(int memory, std::int64_t bytes) = 0;
   virtual void release(int memory, Address address, std::int64_t bytes) noexcept = 0;
+  // Can plans for it keep values on disks? Such a disk is a further memory of the device, whose arenas are
+  // files in the folder, gone with them; for as long as it is held. Throws Error bad_file where the folder
+  // cannot be used. Devices of the CPU's target have other ways (cpu/device.h).
+  virtual bool has_disks() const { return false; }
+  virtual std::shared_ptr<const DiskMemory> open_disk(const std::string& folder, DiskCompression compression);
   // `arenas`: where that of each memory begins. Throws Error no_kernel when the device cannot run an op.
   virtual std::unique_ptr<Prepared> prepare(CommandStream& commands, std::span<const Address> arenas) = 0;
   // Between the host and any memory of the device that nothing which runs now touches.
