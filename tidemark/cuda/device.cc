@@ -26,6 +26,7 @@ class CudaDevice final : public Device {
 
   DeviceId id() const override { return {.kind = DeviceKind::cuda, .index = context_.number()}; }
   const Target& target() const override { return cuda_target(); }
+  const Target* tf32_target() const override { return &cuda_tf32_target(); }
   const Machine& machine() const override {
     return measured_ ? *measured_ : machine_for(context_.facts().name);
   }

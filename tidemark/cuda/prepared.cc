@@ -1,5 +1,7 @@
 #include "tidemark/cuda/prepared.h"
 
+#include "tidemark/cuda/target.h"
+
 #ifdef TIDEMARK_HAS_CUDA
 
 namespace tidemark::cuda {
@@ -12,7 +14,11 @@ constexpr std::size_t fewest_recorded = 2;  // below, a graph saves nothing
 CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> arenas, const Context& context,
                            const Blas& blas, KernelCache& cache, ThreadPool& pool,
                            std::unique_ptr<DiskCopies> disks)
-    : parts_{.context = context, .blas = blas, .pool = pool}, sequence_(parts_) {
+    : parts_{.context = context,
+             .blas = blas,
+             .pool = pool,
+             .tf32 = commands.target().name == cuda_tf32_target().name},
+      sequence_(parts_) {
   parts_.disks = std::move(disks);
   for (const Address arena : arenas) parts_.arenas.push_back(static_cast<CUdeviceptr>(arena.value));
   while (const Command* command = commands.next()) sequence_.add(*command);

@@ -291,7 +291,8 @@ Sequence::HostCall Sequence::host_call(const Command& command) {
 }
 
 Sequence::ProductCall Sequence::product_call(const Call& call) {
-  const ProductForm form = *product_form(call);
+  ProductForm form = *product_form(call);
+  form.tf32 = parts_.tf32 && form.dtype == DType::f32;
   ProductCall made{.product = std::make_unique<Product>(parts_.blas, form), .added = call.in.size() == 3};
   for (const ProductForm::Packed& packed : form.packed) {
     made.packs.push_back({.kernel = parts_.kernels.add(write_pack(call, packed)),

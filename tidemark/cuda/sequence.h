@@ -48,7 +48,8 @@ class FailureFlags {
 struct SequenceParts {
   const Context& context;
   const Blas& blas;
-  ThreadPool& pool;  // of what runs on the CPU
+  ThreadPool& pool;   // of what runs on the CPU
+  bool tf32 = false;  // products of f32 are in TF32
   Stream stream{context};
   KernelSet kernels = {};
 #ifdef TIDEMARK_HAS_CUDNN

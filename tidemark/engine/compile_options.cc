@@ -99,6 +99,11 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
   if (options.disk && options.disk->bytes.count <= 0)
     reject(fmt::format("{} bytes of the disk", options.disk->bytes.count),
            "more than nothing, such as 20_GiB");
+  if (options.tf32 && !(options.device && options.device->tf32_target()))
+    reject(fmt::format(
+               "products in TF32 for a function that runs on {}",
+               options.device ? fmt::format("the device `{}`", options.device->target().name) : "the CPU"),
+           "a device that has it: {.device = td::cuda::device(), .tf32 = true}");
   if (options.lossy && !(options.lossy->error > 0 && options.lossy->error < 1))
     reject(fmt::format("lossy copies with an error of {}", options.lossy->error),
            "a share between 0 and 1, such as 4e-3");
@@ -154,7 +159,8 @@ PlanOptions plan_options(const CompileOptions& options, SearchControl* control) 
   PlanOptions plan = options.program.plan;
   if (options.memory) plan.memory = options.memory->count;
   if (options.device) {
-    plan.target = &options.device->target();
+    const Target* const tf32 = options.tf32 ? options.device->tf32_target() : nullptr;
+    plan.target = tf32 ? tf32 : &options.device->target();
     plan.machine = &options.device->machine();
   }
   if (options.machine) plan.machine = &*options.machine;

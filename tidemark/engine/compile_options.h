@@ -93,6 +93,11 @@ struct CompileOptions {
   // the host are copied to the device for each call, to_device() has them there for good, and donated ones
   // move there. Results lie there too, but for small ones, and whoever reads one on the host gets a copy.
   std::shared_ptr<Device> device = {};
+  // Products of f32 may be computed in TF32, on the tensor cores of a GPU: their operands are rounded to 11
+  // significant bits, sums are f32. Several times as fast, and other numbers, though the same at every
+  // budget. Products alone: convolutions, attention and the losses of language models stay f32. Refused
+  // where the device has no such thing.
+  bool tf32 = false;
   Effort effort = {};  // a factor, or a time: std::chrono::seconds(2)
   // Called while the planner works, on the thread that asked for the plan; false ends it with
   // PlanningStopped, and so does a stop that is asked for from any thread. Nothing is kept of a planning that

@@ -34,7 +34,8 @@ double seconds_of(const Machine& machine, const Cost& cost, DType dtype) {
   if (cost.seconds > 0) return machine.overhead + cost.seconds;
   double seconds = machine.overhead;
   if (cost.flops > 0) {
-    seconds += cost.flops / (rates.flops.at(cost.flops) * rates.speed[static_cast<std::size_t>(dtype)]);
+    seconds +=
+        cost.flops / (rates.flops.at(cost.flops) * rates.speed[static_cast<std::size_t>(dtype)] * cost.speed);
   }
   if (cost.bytes > 0) seconds += cost.bytes / rates.bytes.at(cost.bytes);
   return seconds;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "tidemark/base/address.h"
 #include "tidemark/base/device_id.h"
@@ -35,6 +36,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const Target& target() const = 0;
+  // The same for plans whose products of f32 are to be in TF32; null: it computes nothing in it.
+  virtual const Target* tf32_target() const { return nullptr; }
   // By which tensors say where they lie. Of the kind `cpu`, which devices of the CPU's target have: addresses
   // are pointers of the host. Of others that say nothing: an extension.
   virtual DeviceId id() const;
@@ -56,6 +59,9 @@ class Device {
   // Inside the memory of the device, likewise; through the host, unless the device knows a shorter way.
   virtual void copy(Address to, Address from, std::int64_t bytes);
 };
+
+// The one of its targets that a plan names; its first where it names none of them.
+const Target& target_named(const Device& device, std::string_view name);
 
 inline bool is_host(const Device& device) { return device.id().kind == DeviceKind::cpu; }
 
