@@ -67,6 +67,20 @@ Slabs slabs_of(const Shape& shape, const ReduceOrder& order) {
   return {.count = (reduced + rows - 1) / rows, .rows = rows};
 }
 
+// A task's blocks of elements are shared by the teams of a block of threads where there are several of them,
+// and tasks, of which a block of threads would have 16, are too few to keep a GPU busy.
+constexpr std::int64_t fewest_task_parts = 4, most_task_parts = 1024;
+constexpr std::int64_t many_parts = 64, few_results = 256;  // fetched by a block of threads, not by a thread
+bool spreads_tasks(const Shape& shape, const ReduceOrder& order) {
+  const bool shares = order.may_share_chunks();
+  if (has_columns(shape, order) || (!shares && order.chunks != 1)) return false;
+  const std::int64_t tasks = order.results * order.chunks;
+  const std::int64_t parts = std::min(order.outer, order.outer_per_chunk) *
+                             ((std::min(order.inner, order.chunk_elements) + fold_block - 1) / fold_block);
+  return tasks > 0 && tasks < busy_blocks * tasks_per_block && parts >= fewest_task_parts &&
+         parts <= most_task_parts;
+}
+
 // A total for each slab, or for each task where several share a result.
 std::int64_t fold_scratch(const Shape& shape, const ReduceOrder& order) {
   if (const Slabs slabs = slabs_of(shape, order); slabs.count > 0) return order.results * slabs.count * 8;
@@ -483,18 +497,30 @@ class GroupWriter {
   void add_folds(KernelText& kernel) {
     const ReduceOrder& order = reduction_->order;
     kernel.scratch_bytes = fold_scratch(shape_, order);
-    const std::int64_t result_blocks = (order.results + threads_per_block - 1) / threads_per_block;
     if (slabs_.count > 0) {
       const std::int64_t columns = width_ * packs_per_block;
       add_kernel(kernel, name_, "fold_columns", slabs_.count * ((order.results + columns - 1) / columns),
                  true);
-      return add_kernel(kernel, name_ + "_parts", "fold_parts", result_blocks);
+      return add_fold_of_parts(kernel, slabs_.count);
     }
     const bool shares = order.may_share_chunks();
     const std::int64_t tasks = order.results * (shares ? order.chunks : 1);
-    add_kernel(kernel, name_, "fold_tasks", (tasks + tasks_per_block - 1) / tasks_per_block, true);
-    if (!shares) return;
-    add_kernel(kernel, name_ + "_parts", "fold_parts", result_blocks);
+    if (spreads_tasks(shape_, order)) {
+      add_kernel(kernel, name_, "fold_spread_tasks", tasks, true);
+    } else {
+      add_kernel(kernel, name_, "fold_tasks", (tasks + tasks_per_block - 1) / tasks_per_block, true);
+    }
+    if (shares) add_fold_of_parts(kernel, order.chunks);
+  }
+
+  void add_fold_of_parts(KernelText& kernel, std::int64_t parts) {
+    const std::int64_t results = reduction_->order.results;
+    if (parts >= many_parts && results <= few_results) {
+      add_kernel(kernel, name_ + "_parts", "fold_many_parts", results, true);
+    } else {
+      add_kernel(kernel, name_ + "_parts", "fold_parts",
+                 (results + threads_per_block - 1) / threads_per_block);
+    }
   }
 
   std::span<const GroupStep> steps_;

@@ -63,6 +63,10 @@ TEST(GroupValues, ReductionsOfAllShapesHaveTheBitsOfTheCpu) {
   const Case cases[] = {
       {op::reduce_sum, DType::f32, {5, 40000}, {1}},
       {op::reduce_sum, DType::f32, {40000}, {0}},
+      {op::reduce_mean, DType::f32, {33, 5000}, {0, 1}},
+      {op::reduce_sum, DType::bf16, {1200000}, {0}},  // many chunks of one result
+      {op::reduce_max, DType::f32, {3, 9000}, {1}},   // one chunk of a result
+      {op::reduce_sum, DType::f32, {90, 2, 130}, {0, 2}},
       {op::reduce_sum, DType::f32, {3000, 40}, {0}},
       {op::reduce_mean, DType::bf16, {3000, 70}, {0}},
       {op::reduce_mean, DType::f16, {70, 2100}, {1}},

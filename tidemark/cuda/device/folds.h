@@ -31,6 +31,17 @@ C fold_lane(const typename G::Pointers& at, typename G::Index from, typename G::
   return value;
 }
 
+// What the lanes of a team found, in `values` so many places apart, folded as the CPU does.
+template <class G, class C>
+C fold_team(const C* values, int step) {
+  C lanes[fold_lanes];
+  for (int l = 0; l < fold_lanes; ++l) lanes[l] = values[l * step];
+  for (int half = fold_lanes / 2; half > 0; half /= 2) {
+    for (int l = 0; l < half; ++l) lanes[l] = fold_two(G::fold, lanes[l], lanes[l + half]);
+  }
+  return lanes[0];
+}
+
 template <class G>
 void fold_tasks(const typename G::Pointers& at) {
   using T = typename G::Element;
@@ -62,14 +73,8 @@ void fold_tasks(const typename G::Pointers& at) {
         if (n > fold_block) n = fold_block;
         values[thread] = fold_lane<G, C>(at, from, k, n, lane);
         __syncthreads();
-        if (lane == 0 && n > 0) {
-          C lanes[fold_lanes];
-          for (int l = 0; l < fold_lanes; ++l) lanes[l] = values[thread + l * lane_step];
-          for (int half = fold_lanes / 2; half > 0; half /= 2) {
-            for (int l = 0; l < half; ++l) lanes[l] = fold_two(G::fold, lanes[l], lanes[l + half]);
-          }
-          total = fold_two(G::fold, total, static_cast<A>(lanes[0]));
-        }
+        if (lane == 0 && n > 0)
+          total = fold_two(G::fold, total, static_cast<A>(fold_team<G>(values + thread, lane_step)));
         __syncthreads();
       }
     }
@@ -82,6 +87,73 @@ void fold_tasks(const typename G::Pointers& at) {
   if constexpr (!G::shares) {
     if (lane == 0 && works) static_cast<T*>(at.out[G::result_number])[result] = finished<G>(whole);
   }
+}
+
+// The same where tasks are too few to fill a GPU: a block of threads has one, whose blocks of elements its
+// teams share.
+template <class G>
+void fold_spread_tasks(const typename G::Pointers& at) {
+  using T = typename G::Element;
+  using C = fold_compute_t<T>;
+  using A = fold_total_t<T>;
+  using Index = typename G::Index;
+  constexpr Index inner_parts = (G::most_inner + fold_block - 1) / fold_block;
+  constexpr int parts = static_cast<int>(G::most_outer * inner_parts);
+  __shared__ C values[fold_lanes * fold_teams];
+  __shared__ C folded[parts];
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % static_cast<int>(fold_lanes),
+            team = thread / static_cast<int>(fold_lanes);
+  const Index task = static_cast<Index>(blockIdx.x), result = task % G::results, chunk = task / G::results;
+  const Index outer_begin = chunk / G::inner_chunks * G::outer_per_chunk;
+  const Index inner_begin = chunk % G::inner_chunks * G::chunk_elements;
+  const auto first_of = [&](int part) { return inner_begin + part % inner_parts * fold_block; };
+  const auto count_of = [&](int part) -> Index {
+    if (part >= parts || outer_begin + part / inner_parts >= G::outer) return 0;
+    const Index left = G::inner - first_of(part);
+    return left < 0 ? 0 : left < fold_block ? left : static_cast<Index>(fold_block);
+  };
+  for (int begin = 0; begin < parts; begin += fold_teams) {
+    const int part = begin + team;
+    const Index n = count_of(part);
+    const Index from =
+        n > 0 ? G::result_offset(result) + G::outer_offset(outer_begin + part / inner_parts) : 0;
+    values[thread] = fold_lane<G, C>(at, from, first_of(part), n, lane);
+    __syncthreads();
+    if (lane == 0 && n > 0) folded[part] = fold_team<G>(values + thread, 1);
+    __syncthreads();
+  }
+  if (thread > 0) return;
+  A total = fold_identity<A>(G::fold);
+  for (int part = 0; part < parts; ++part) {
+    if (count_of(part) > 0) total = fold_two(G::fold, total, static_cast<A>(folded[part]));
+  }
+  if constexpr (G::shares) {
+    static_cast<A*>(at.scratch)[task] = total;
+  } else {
+    const A whole = fold_two(G::fold, fold_identity<A>(G::fold), total);
+    static_cast<T*>(at.out[G::result_number])[result] = finished<G>(whole);
+  }
+}
+
+// The parts of few results: a block of threads for each fetches them, one thread folds them.
+template <class G>
+void fold_many_parts(const typename G::Pointers& at) {
+  using A = fold_total_t<typename G::Element>;
+  using Index = typename G::Index;
+  constexpr int fetched = 1024;
+  __shared__ A values[fetched];
+  const Index result = static_cast<Index>(blockIdx.x);
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  A whole = fold_identity<A>(G::fold);
+  for (Index begin = 0; begin < G::parts; begin += fetched) {
+    const int n = static_cast<int>(G::parts - begin < fetched ? G::parts - begin : fetched);
+    for (int i = thread; i < n; i += threads)
+      values[i] = static_cast<const A*>(at.scratch)[(begin + i) * G::results + result];
+    __syncthreads();
+    for (int i = 0; thread == 0 && i < n; ++i) whole = fold_two(G::fold, whole, values[i]);
+    __syncthreads();
+  }
+  if (thread == 0) static_cast<typename G::Element*>(at.out[G::result_number])[result] = finished<G>(whole);
 }
 
 // What the tasks, or the slabs of large columns, left in scratch, one part after the other.
