@@ -9,6 +9,7 @@
 #include "tidemark/cuda/machine.h"
 #include "tidemark/cuda/product_form.h"
 #include "tidemark/cuda/product_source.h"
+#include "tidemark/cuda/thin_product.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
@@ -35,6 +36,7 @@ std::int64_t scratch(const Call& call) {
       return claim ? claim(call) : 0;
     }
     case Route::product:
+      return product_scratch(call);
     case Route::host:  // in the host's memory
       return 0;
   }
@@ -60,6 +62,8 @@ bool strided(const Call& call, int operand) {
       return call_takes_strides(call, operand);
     case Route::library:
       return true;
+    case Route::product:
+      return product_takes_strides(call);
     default:
       return false;
   }
@@ -171,6 +175,7 @@ Route route_of(const Call& call) {
   if (is_head(call)) return Route::head;
   if (is_convolution_here(*call.op)) return Route::convolution;
   if (has_call_kernel(call)) return Route::call;
+  if (thin_product(call)) return Route::product;
   if (product_form(call)) return Route::library;
   if (has_product_kernel(call)) return Route::product;
   return Route::host;
