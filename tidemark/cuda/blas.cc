@@ -86,9 +86,10 @@ void Blas::check(cublasStatus_t status, std::string_view doing) const {
 Product::Product(const Blas& blas, const ProductForm& form) : blas_(blas), form_(form) {
   const BlasFunctions& f = blas.functions();
   const bool wide = form.dtype == DType::f64;
-  blas.check(
-      f.desc_create(&desc_, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide ? CUDA_R_64F : CUDA_R_32F),
-      "a product was described");
+  const cublasComputeType_t compute = wide        ? CUBLAS_COMPUTE_64F
+                                      : form.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                  : CUBLAS_COMPUTE_32F;
+  blas.check(f.desc_create(&desc_, compute, wide ? CUDA_R_64F : CUDA_R_32F), "a product was described");
   const auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool transposed) {
     const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     blas.check(f.desc_set(desc_, which, &operation, sizeof(operation)), "a product was described");

@@ -5,6 +5,16 @@
 namespace tidemark::cuda {
 namespace {
 
+// A way to a disk, or back, through the host's memory: one copy after the other. A link to memory `disk`.
+Link by_way_of(const Link& host, const Link& drive, int disk) {
+  const auto after = [](double a, double b) { return 1 / (1 / a + 1 / b); };
+  return {.from = host.from == 0 ? 0 : disk,
+          .to = host.to == 0 ? 0 : disk,
+          .latency = host.latency + drive.latency,
+          .bandwidth = after(host.bandwidth, drive.bandwidth),
+          .beside_compute = after(host.beside_compute, drive.beside_compute)};
+}
+
 // As `tidemark machine --device cuda` saw one, rounded; docs/cuda.md has the table of what is guessed.
 Machine make_h200() {
   const auto curve = [](std::initializer_list<Curve::Point> points) { return Curve{points}; };
@@ -42,9 +52,12 @@ Machine make_h200() {
       .bytes = bytes};
   m[WorkKind::sort] = {.flops = curve({{49e3, 3e9}, {1.2e6, 35e9}, {28e6, 0.21e12}}), .bytes = bytes};
   m[WorkKind::factorization] = {.flops = curve({{1e5, 0.01e12}, {1e9, 1e12}}), .bytes = bytes};
-  m.further = {{.name = std::string(host_memory_name), .bytes = std::int64_t{64} << 30}};
+  m.further = {{.name = std::string(host_memory_name), .bytes = std::int64_t{64} << 30},
+               {.name = std::string(disk_memory_name), .bytes = std::int64_t{100} << 30}};
   m.links = {{.from = 0, .to = 1, .latency = 11e-6, .bandwidth = 55e9, .beside_compute = 52e9},
              {.from = 1, .to = 0, .latency = 11e-6, .bandwidth = 55e9, .beside_compute = 52e9}};
+  m.links.push_back(by_way_of(m.links[0], *find_link(reference_machine(), 0, 1), 2));
+  m.links.push_back(by_way_of(m.links[1], *find_link(reference_machine(), 1, 0), 2));
   return m;
 }
 

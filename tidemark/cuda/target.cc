@@ -112,6 +112,14 @@ Cost cost(const Call& call) {
   return on_host(call) ? cost_on_host(call, counted) : counted;
 }
 
+// Tensor cores take half of bf16's rate for it, and so nine times that of f32 (machine.cc).
+Cost tf32_cost(const Call& call) {
+  constexpr double speed = 9;
+  Cost counted = cost(call);
+  if (route_of(call) == Route::library && call.in[0].dtype == DType::f32) counted.speed = speed;
+  return counted;
+}
+
 // Has it no kernel here, and does what it is written in have them?
 bool is_expanded(const Op& op) {
   return op.expand && op.kind != OpKind::control && !can_generate(op) && !has_call_kernels(op) &&
@@ -167,6 +175,15 @@ const ExecutionFacts* find(const Op& op) {
   return &custom;
 }
 
+const ExecutionFacts* find_tf32(const Op& op) {
+  static const ExecutionFacts product = [] {
+    ExecutionFacts facts = *find(op::contract);
+    facts.cost = tf32_cost;
+    return facts;
+  }();
+  return &op == &op::contract ? &product : find(op);
+}
+
 }  // namespace
 
 Route route_of(const Call& call) {
@@ -195,6 +212,17 @@ const Target& cuda_target() {
                                .channels_last = true,
                                .reads_windows = true};
   return cuda;
+}
+
+const Target& cuda_tf32_target() {
+  static const Target tf32 = [] {
+    Target target = cuda_target();
+    target.name = "cuda_tf32";
+    target.find = find_tf32;
+    target.arithmetic = "products of f32 in TF32: operands rounded to 11 bits, sums in f32";
+    return target;
+  }();
+  return tf32;
 }
 
 }  // namespace tidemark::cuda

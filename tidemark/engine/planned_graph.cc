@@ -29,6 +29,8 @@ std::vector<HostCall> PlannedGraph::host_calls() const {
 
 std::string PlannedGraph::summary() const {
   std::string text = tidemark::summary(graph, plan) + to_text(loops()) + to_text(host_calls());
+  if (program && !program->target().arithmetic.empty())
+    text += fmt::format("{:<18}{}\n", "arithmetic", program->target().arithmetic);
   if (program && program->micro_batches().count > 1) {
     const auto [count, examples] = program->micro_batches();
     text +=

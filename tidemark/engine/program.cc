@@ -14,8 +14,9 @@ namespace {
 
 // For an op that was brought in on the way to the plan, too.
 VerifiedPlan verified_to_run(const Graph& graph, Plan plan, const Device& device) {
-  require_kernels(graph, device.target());
-  return verified(graph, std::move(plan), device.target());
+  const Target& target = target_named(device, plan.target);
+  require_kernels(graph, target);
+  return verified(graph, std::move(plan), target);
 }
 
 // `prepared` becomes the graph that the plan is of.

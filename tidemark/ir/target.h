@@ -67,6 +67,7 @@ struct Target {
   // Has steps of kind Fusion::window, so that a part of a padded array is best read as such, and not cut out
   // of one in memory (opt/windows.h).
   bool reads_windows = false;
+  std::string_view arithmetic = {};  // what it computes otherwise than dtypes say, for people; empty: nothing
 
   bool runs(const Op& op) const { return find(op) != nullptr; }
   const ExecutionFacts& facts(const Op& op) const;  // of an op that is not found: none

@@ -42,7 +42,7 @@ double seconds_of(const Machine& machine, const Cost& cost, DType dtype) {
 double seconds_of(const WorkRates& rates, const Cost& cost, DType dtype, double overhead, bool overlaps) {
   double computed = overhead;
   if (cost.flops > 0) {
-    const double as_f32 = cost.flops / rates.speed[static_cast<std::size_t>(dtype)];
+    const double as_f32 = cost.flops / (rates.speed[static_cast<std::size_t>(dtype)] * cost.speed);
     computed += as_f32 / rates.flops.at(as_f32);
   }
   const double moving = cost.bytes > 0 ? cost.bytes / rates.bytes.at(cost.bytes) : 0;
