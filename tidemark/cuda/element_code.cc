@@ -1,6 +1,7 @@
 #include "tidemark/cuda/element_code.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <cstring>
@@ -112,14 +113,30 @@ std::string clamp_code(const Call& call, Operands operands) {
                      bound(bounds.low), bound(bounds.high));
 }
 
+// Of norms in parts: functions of device/elements.h, of the operands as they are.
+template <const char* function>
+std::string function_code(const Call&, Operands operands) {
+  return fmt::format("{}({})", function, fmt::join(operands, ", "));
+}
+constexpr char normalized_name[] = "normalized_element", slope_name[] = "norm_slope_element";
+
 using Writer = std::string (*)(const Call&, Operands);
 
 Writer find_writer(const Op& op) {
   static const auto* const writers = new std::unordered_map<const Op*, Writer>{
-      {&op::stop_gradient, copy_code}, {&op::residual, copy_code},   {&op::undone, copy_code},
-      {&op::broadcast, copy_code},     {&op::select, select_code},   {&op::cast, cast_code},
-      {&op::constant, constant_code},  {&op::clamp, clamp_code},     {&op::polygamma, polygamma_code},
-      {&op::gelu, gelu_code},          {&op::gelu_slope, gelu_code},
+      {&op::stop_gradient, copy_code},
+      {&op::residual, copy_code},
+      {&op::undone, copy_code},
+      {&op::broadcast, copy_code},
+      {&op::select, select_code},
+      {&op::cast, cast_code},
+      {&op::constant, constant_code},
+      {&op::clamp, clamp_code},
+      {&op::polygamma, polygamma_code},
+      {&op::normalize_columns, function_code<normalized_name>},
+      {&op::normalize_columns_grad, function_code<slope_name>},
+      {&op::gelu, gelu_code},
+      {&op::gelu_slope, gelu_code},
   };
   const auto found = writers->find(&op);
   return found == writers->end() ? nullptr : found->second;

@@ -10,9 +10,11 @@
 #include "tidemark/cuda/product_form.h"
 #include "tidemark/cuda/product_source.h"
 #include "tidemark/cuda/thin_product.h"
+#include "tidemark/ops/cpu_kernel.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise_facts.h"
 
 namespace tidemark::cuda {
 namespace {
@@ -142,8 +144,22 @@ Cost convolution_cost(const Call& call) {
                                        : WorkKind::convolution};
 }
 
+// Elementwise ops that the CPU expands: those of norms in parts.
+Cost element_cost(const Call& call) {
+  constexpr double per_element = 8;  // additions
+  return {.flops = per_element * static_cast<double>(call.out[0].count()),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::elementwise};
+}
+// A call's kernels that the CPU expands: gradients of pools, sums of norms in parts.
+Cost expanded_cost(const Call& call) {
+  Cost cost = plain_cost(call);
+  for (const Type& type : call.in) cost.flops += static_cast<double>(type.count());
+  return cost;
+}
+
 const ExecutionFacts* find(const Op& op) {
-  const bool known = cpu_target().runs(op) || has_call_kernels(op);
+  const bool known = cpu_target().runs(op) || has_call_kernels(op) || can_generate(op);
   if (!known || is_expanded(op)) return nullptr;
   // Facts are the same functions for all ops, but for what the CPU's row says of costs and of the host.
   static const auto* const facts = [] {
@@ -155,7 +171,15 @@ const ExecutionFacts* find(const Op& op) {
         continue;
       }
       if (!of_cpu) {
-        if (has_call_kernels(*listed)) table->emplace(listed, ExecutionFacts{.scratch = scratch});
+        if (can_generate(*listed)) {
+          table->emplace(listed, ExecutionFacts{.cost = element_cost,
+                                                .scratch = scratch,
+                                                .in_place = elementwise_in_place,
+                                                .strided = strided,
+                                                .fusion = is_pointwise});
+        } else if (has_call_kernels(*listed)) {
+          table->emplace(listed, ExecutionFacts{.cost = expanded_cost, .scratch = scratch});
+        }
         continue;
       }
       table->emplace(listed, ExecutionFacts{.cost = cost,
@@ -210,6 +234,7 @@ const Target& cuda_target() {
                                .find = find,
                                .adds_rows = true,
                                .channels_last = true,
+                               .splits_norms = true,
                                .reads_windows = true};
   return cuda;
 }
