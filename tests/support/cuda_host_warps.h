@@ -43,9 +43,14 @@ struct Copy {
   const void* from;
   std::size_t bytes;
   bool inside;
+  unsigned group = 0;
 };
 inline std::vector<Copy>& copies() {
   static std::vector<Copy> of_thread[1024];
+  return of_thread[threadIdx.x];
+}
+inline unsigned& groups() {  // that were ended
+  static unsigned of_thread[1024];
   return of_thread[threadIdx.x];
 }
 inline void make(const Copy& copy) {
@@ -55,7 +60,8 @@ inline void make(const Copy& copy) {
     std::memset(reinterpret_cast<void*>(copy.to), 0, copy.bytes);
   }
 }
-inline void begin(const Copy& copy) {
+inline void begin(Copy copy) {
+  copy.group = groups();
   const auto from = copy.inside ? reinterpret_cast<std::uintptr_t>(copy.from) : 0;
   if (copy.to % copy.bytes != 0 || from % copy.bytes != 0) __builtin_trap();
   host::copies_at_once ? make(copy) : copies().push_back(copy);
@@ -114,6 +120,15 @@ inline void copy_word(SharedPlace to, const void* from, bool inside) {
 inline void wait_for_copies() {
   for (const host_warps::Copy& copy : host_warps::copies()) host_warps::make(copy);
   host_warps::copies().clear();
+}
+inline void end_copy_group() { ++host_warps::groups(); }
+template <int most>
+void wait_for_copy_groups() {
+  std::erase_if(host_warps::copies(), [](const host_warps::Copy& copy) {
+    const bool waited_for = host_warps::groups() - copy.group > most;
+    if (waited_for) host_warps::make(copy);
+    return waited_for;
+  });
 }
 
 inline void load_matrices(unsigned (&x)[4], SharedPlace row) { host_warps::load(x, row, false); }

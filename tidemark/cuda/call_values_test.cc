@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "tests/support/call_samples.h"
+#include "tidemark/cuda/compiler.h"
 
 namespace tidemark::cuda {
 namespace {
@@ -29,6 +30,49 @@ TEST(CallValues, IndexingOfSamples) {
 TEST(CallValues, IndexingOfManyShapes) {
   expect_cpu_values(index_shapes(DType::f32), exactly);
   expect_cpu_values(index_shapes(DType::bf16), exactly);
+}
+
+// Lists of thousands of updates next to short ones: added up in pieces, whose order no thread decides.
+TEST(CallValues, LongListsOfUpdates) {
+  CallCases cases;
+  const auto add = [&](DType dtype, const Shape& shape, const Shape& onto, std::int64_t axis,
+                       const std::vector<double>& keys) {
+    const auto count = static_cast<std::int64_t>(keys.size());
+    std::vector<Literal> operands = {random_literal(dtype, shape, 1, is_float(dtype) ? -2 : 0, 2),
+                                     literal_of(DType::i32, {count}, keys)};
+    if (!onto.empty()) operands.push_back(random_literal(dtype, onto, 2, 0, 2));
+    cases.push_back(
+        std::make_unique<CallCase>(op::take_add, std::move(operands), pack(TakeAddAttrs{axis, 40})));
+  };
+  // Two rows of the table have nearly all; then lists of 255 to 258 and of 513 updates.
+  std::vector<double> few, edges;
+  for (int j = 0; j < 5200; ++j) few.push_back(j % 97 == 0 ? j % 40 : j % 3 == 0 ? 7 : 31);
+  for (int key = 0; key < 5; ++key) edges.insert(edges.end(), key == 4 ? 513 : 255 + key, 3 * key);
+  for (std::size_t j = 0; j < edges.size(); ++j) std::swap(edges[j], edges[j * 7919 % edges.size()]);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i64}) {
+    add(dtype, {5200, 24}, {}, 0, few);
+    add(dtype, {2, 5200, 3}, {2, 40, 3}, 1, few);
+    add(dtype, {std::ssize(edges), 8}, {40, 8}, 0, edges);
+  }
+  std::vector<KernelText> kernels;
+  for (const auto& c : cases) kernels.push_back(write_call(c->call, fmt::format("long{}", kernels.size())));
+  const HostKernels compiled(kernels, "-O1");
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    const CallCase& c = *cases[k];
+    SCOPED_TRACE(c.name);
+    EXPECT_NE(kernels[k].source.find("take_add_pieces<"), std::string::npos);
+    const auto run = [&](const CallRun& how) {
+      return run_call(c, compiled, k, kernels[k].scratch_bytes, how, nullptr);
+    };
+    const std::vector<Literal> got = run({});
+    expect_near(got, run_kernel(*c.call.op, c.operands, c.attrs).results, {.units = 64, .of_largest = true});
+    EXPECT_EQ(bit_difference(run({.descending = true})[0], got[0]), "");
+    EXPECT_EQ(bit_difference(run({.shifted = true})[0], got[0]), "");
+    if (c.in.size() == 3) EXPECT_EQ(bit_difference(run({.descending = true, .over = 2})[0], got[0]), "");
+  }
+  if (!compiler_version()) return;
+  for (const Architecture architecture : {Architecture{8, 0}, Architecture{9, 0}, Architecture{10, 0}})
+    EXPECT_FALSE(compile(kernels[0].source + kernels[4].source, architecture).empty());
 }
 
 TEST(CallValues, MovementOfSamples) {
@@ -89,6 +133,7 @@ TEST(CallValues, GradientsOfLargestElementsAreGathered) {
   };
   check({2, 3, 9, 8}, {{3, 2}, {2, 1}, {1, 0}, {1, 1}});
   check({2, 1, 7, 6, 5}, {{3, 3, 1}, {2, 2, 1}, {1, 1, 0}, {1, 1, 0}});
+  check({2, 1, 7, 6, 12}, {{3, 3, 1}, {2, 2, 1}, {1, 1, 0}, {1, 1, 0}});  // in packs
 }
 
 TEST(CallValues, ElementsMayLieBillionsOfBytesApart) {

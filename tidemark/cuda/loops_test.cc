@@ -48,6 +48,15 @@ TEST(CudaLoops, AStepOfAWaveIsAStencilAndWhatIsHeard) {
   EXPECT_LT(per_step(nodes_of(gradient, {}, medium.courant2, medium, wavelet)), 6.5);
 }
 
+// What the inputs add to the gates is part of the product, and the gates are made by one kernel.
+TEST(CudaLoops, AStepOfAnLstmIsAProductAndItsGates) {
+  const nn::LstmLayer layer = nn::LstmLayer::init(key(0), 512, 512);
+  const Tensor x = random_normal(key(1), {steps, 64, 512});
+  const auto loss = [](const nn::LstmLayer& l, const Tensor& in) { return lstm_loss(l, in); };
+  EXPECT_LT(per_step(nodes_of(loss, {}, layer, x)), 3.2);
+  EXPECT_LT(per_step(nodes_of(value_and_grad(loss), {}, layer, x)), 8.3);
+}
+
 #define TM_NEEDS_GPU()                                                                        \
   do {                                                                                        \
     if (const DeviceList list = devices(); list.devices.empty()) GTEST_SKIP() << list.reason; \

@@ -24,7 +24,11 @@ Machine make_h200() {
       curve({{4e3, 25e9}, {60e3, 0.37e12}, {0.9e6, 5.5e12}, {14e6, 80e12}, {200e6, 300e12}, {3e9, 500e12}});
   // f32 does not use the tensor cores' own format (TF32), 16-bit floats do theirs.
   const std::array<double, dtype_count> tensor_cores = {1, 1.3, 18, 20, 0.5, 0.2, 0.5, 0.5};
-  Machine m{.name = "NVIDIA H200", .threads = 1, .memory_bytes = std::int64_t{139} << 30, .overhead = 1e-6};
+  Machine m{.name = "NVIDIA H200",
+            .threads = 1,
+            .memory_bytes = std::int64_t{139} << 30,
+            .overhead = 1e-6,
+            .overlaps = true};
   for (int w = 1; w < work_count; ++w)  // no call is of the kind `by_kind`
     m[static_cast<WorkKind>(w)] = {.flops = arithmetic, .bytes = bytes};
   m[WorkKind::reduction] = {.flops = curve({{33e3, 33e9}, {0.33e6, 0.33e12}, {3.3e6, 2.4e12}, {34e6, 10e12}}),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tidemark/cuda/element_code.h"
+#include "tidemark/cuda/thin_product.h"
 #include "tidemark/ops/contraction/contract_layout.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
@@ -43,7 +44,15 @@ bool has_product_kernel(const Call& call) {
   return call.op == &op::contract && call.in[0].dtype != DType::boolean;
 }
 
+bool product_takes_strides(const Call& call) { return thin_product(call).has_value(); }
+
+std::int64_t product_scratch(const Call& call) {
+  const std::optional<ThinProduct> thin = thin_product(call);
+  return thin ? thin->scratch_bytes() : 0;
+}
+
 KernelText write_product(const Call& call, std::string_view name) {
+  if (const std::optional<ThinProduct> thin = thin_product(call)) return write_thin_product(*thin, name);
   const DType dtype = call.in[0].dtype;
   const bool added = call.in.size() == 3;
   const ContractLayout layout =

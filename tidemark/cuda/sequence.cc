@@ -311,6 +311,7 @@ Sequence::ProductCall Sequence::product_call(const Call& call) {
 #ifdef TIDEMARK_HAS_CUDNN
 
 bool Sequence::add_convolution(Item& item, const Call& call) {
+  static_assert(conv_alignment == Dnn::timed_alignment);
   if (!parts_.asked_for_dnn) parts_.dnn = Dnn::open(parts_.stream);
   parts_.asked_for_dnn = true;
   if (!parts_.dnn) return false;

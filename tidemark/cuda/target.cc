@@ -9,9 +9,12 @@
 #include "tidemark/cuda/machine.h"
 #include "tidemark/cuda/product_form.h"
 #include "tidemark/cuda/product_source.h"
+#include "tidemark/cuda/thin_product.h"
+#include "tidemark/ops/cpu_kernel.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise_facts.h"
 
 namespace tidemark::cuda {
 namespace {
@@ -35,6 +38,7 @@ std::int64_t scratch(const Call& call) {
       return claim ? claim(call) : 0;
     }
     case Route::product:
+      return product_scratch(call);
     case Route::host:  // in the host's memory
       return 0;
   }
@@ -60,6 +64,8 @@ bool strided(const Call& call, int operand) {
       return call_takes_strides(call, operand);
     case Route::library:
       return true;
+    case Route::product:
+      return product_takes_strides(call);
     default:
       return false;
   }
@@ -87,7 +93,22 @@ Cost cost_on_host(const Call& call, Cost cost) {
   return cost;
 }
 
+// Products, and between them the logits, which are written, read twice and written again. Products hide their
+// own bytes but not these: they count as the flops that tensor cores (or f32 without them) do meanwhile.
+Cost head_cost(const Call& call) {
+  const HeadForm form = head_form(call);
+  const bool is_small = size_of(form.dtype) == 2;
+  const double flops_meanwhile = is_small ? 180 : 12;  // per byte, on an H200
+  const double logits = static_cast<double>(form.examples) * static_cast<double>(form.classes);
+  const double products = 1 + (form.x_gradient ? 1 : 0) + (form.w_gradient ? 1 : 0);
+  const double logit_bytes = 4.0 * static_cast<double>(size_of(form.dtype));
+  return {.flops = logits * (2 * static_cast<double>(form.width) * products + flops_meanwhile * logit_bytes),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::contraction};
+}
+
 Cost cost(const Call& call) {
+  if (is_head(call)) return head_cost(call);
   const auto of_cpu = on_the_cpu(call).cost;
   const Cost counted = of_cpu ? of_cpu(call) : plain_cost(call);
   return on_host(call) ? cost_on_host(call, counted) : counted;
@@ -123,8 +144,22 @@ Cost convolution_cost(const Call& call) {
                                        : WorkKind::convolution};
 }
 
+// Elementwise ops that the CPU expands: those of norms in parts.
+Cost element_cost(const Call& call) {
+  constexpr double per_element = 8;  // additions
+  return {.flops = per_element * static_cast<double>(call.out[0].count()),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::elementwise};
+}
+// A call's kernels that the CPU expands: gradients of pools, sums of norms in parts.
+Cost expanded_cost(const Call& call) {
+  Cost cost = plain_cost(call);
+  for (const Type& type : call.in) cost.flops += static_cast<double>(type.count());
+  return cost;
+}
+
 const ExecutionFacts* find(const Op& op) {
-  const bool known = cpu_target().runs(op) || has_call_kernels(op);
+  const bool known = cpu_target().runs(op) || has_call_kernels(op) || can_generate(op);
   if (!known || is_expanded(op)) return nullptr;
   // Facts are the same functions for all ops, but for what the CPU's row says of costs and of the host.
   static const auto* const facts = [] {
@@ -136,7 +171,15 @@ const ExecutionFacts* find(const Op& op) {
         continue;
       }
       if (!of_cpu) {
-        if (has_call_kernels(*listed)) table->emplace(listed, ExecutionFacts{.scratch = scratch});
+        if (can_generate(*listed)) {
+          table->emplace(listed, ExecutionFacts{.cost = element_cost,
+                                                .scratch = scratch,
+                                                .in_place = elementwise_in_place,
+                                                .strided = strided,
+                                                .fusion = is_pointwise});
+        } else if (has_call_kernels(*listed)) {
+          table->emplace(listed, ExecutionFacts{.cost = expanded_cost, .scratch = scratch});
+        }
         continue;
       }
       table->emplace(listed, ExecutionFacts{.cost = cost,
@@ -173,6 +216,7 @@ Route route_of(const Call& call) {
   if (is_head(call)) return Route::head;
   if (is_convolution_here(*call.op)) return Route::convolution;
   if (has_call_kernel(call)) return Route::call;
+  if (thin_product(call)) return Route::product;
   if (product_form(call)) return Route::library;
   if (has_product_kernel(call)) return Route::product;
   return Route::host;
@@ -190,6 +234,7 @@ const Target& cuda_target() {
                                .find = find,
                                .adds_rows = true,
                                .channels_last = true,
+                               .splits_norms = true,
                                .reads_windows = true};
   return cuda;
 }

@@ -14,13 +14,16 @@ class Rows {
     for (const ValueId v : graph.outputs()) is_output_[v.index] = true;
   }
 
-  // The operand of an addition that is a product to which the other one can be added as a row; -1: none.
+  // The operand of an addition that is a product to which the other one can be added, as a row or whole; -1:
+  // none.
   int product_of(const Node& node) const {
     if (node.op != ops_.add) return -1;
     for (int i = 0; i < 2; ++i) {
       const ValueId product = node.operands[static_cast<std::size_t>(i)];
       const ValueId other = node.operands[static_cast<std::size_t>(1 - i)];
-      if (product != other && is_product(product) && is_row(row_of(other), graph_.type(product))) return i;
+      if (product != other && is_product(product) &&
+          (is_row(row_of(other), graph_.type(product)) || is_whole_input(other, graph_.type(product))))
+        return i;
     }
     return -1;
   }
@@ -30,6 +33,10 @@ class Rows {
     const NodeId producer = graph_[v].producer;
     if (!producer.valid() || graph_[producer].op != ops_.broadcast) return v;
     return graph_[producer].operands[0];
+  }
+
+  bool is_whole_input(ValueId v, const Type& product) const {
+    return !graph_[v].producer.valid() && graph_.type(v) == product;
   }
 
  private:
@@ -76,14 +83,20 @@ Graph add_rows_in_products(const Graph& graph, const KnownOps& ops) {
     }
     const Node& product = graph[graph[node.operands[static_cast<std::size_t>(i)]].producer];
     const Type& type = graph.type(node.results[0]);
+    const ValueId other = node.operands[static_cast<std::size_t>(1 - i)];
+    Node fused = rewriter.translated(product);
+    if (found.is_whole_input(other, type)) {
+      fused.operands.push_back(rewriter.image(other));
+      rewriter.append(NodeId(n), std::move(fused));
+      continue;
+    }
     Node rows{.op = ops.broadcast,
-              .operands = {rewriter.image(found.row_of(node.operands[static_cast<std::size_t>(1 - i)]))},
+              .operands = {rewriter.image(found.row_of(other))},
               .results = {},
               .attrs = attrs_with(*ops.broadcast, {{"shape", type.shape}}),
               .regions = {},
               .where = node.where};
     const NodeId added = rewriter.target().add_node(std::move(rows), std::span(&type, 1));
-    Node fused = rewriter.translated(product);
     fused.operands.push_back(rewriter.target()[added].results[0]);
     rewriter.append(NodeId(n), std::move(fused));
   }

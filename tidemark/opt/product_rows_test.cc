@@ -48,6 +48,20 @@ TEST(ProductRows, ARowThatIsBroadcastAlreadyIsFound) {
   EXPECT_TRUE(product_with_row(with_rows(graph)));
 }
 
+TEST(ProductRows, AWholeInputIsAddedOnTheWay) {
+  for (const std::string sum : {"add(%p, %s)", "add(%s, %p)"}) {
+    const Graph graph = layer("f32[2, 5, 4]", "%y = " + sum + " : f32[2, 5, 4]\n return %y"),
+                after = with_rows(graph);
+    ASSERT_TRUE(product_with_row(after));
+    EXPECT_EQ(after.nodes().size(), 1u);
+    const std::vector<Literal> inputs = {random_literal(DType::f32, {2, 5, 3}, 1),
+                                         random_literal(DType::f32, {3, 4}, 2),
+                                         random_literal(DType::f32, {2, 5, 4}, 3)};
+    ThreadPool pool(1);
+    EXPECT_EQ(bit_difference(interpret(graph, inputs, pool)[0], interpret(after, inputs, pool)[0]), "");
+  }
+}
+
 TEST(ProductRows, WhatIsNoRowOrIsReadElsewhereStays) {
   for (const Graph& graph : {
            layer("f32[5, 4]", "%y = add(%p, %s) : f32[2, 5, 4]\n return %y"),
@@ -55,6 +69,7 @@ TEST(ProductRows, WhatIsNoRowOrIsReadElsewhereStays) {
            layer("f32[]", "%y = add(%p, %s) : f32[2, 5, 4]\n return %y"),
            layer("f32[4]", "%q = add(%p, %s) : f32[2, 5, 4]\n %y = mul(%q, %p) : f32[2, 5, 4]\n return %y"),
            layer("f32[4]", "%y = mul(%p, %s) : f32[2, 5, 4]\n return %y"),
+           layer("f32[2, 5, 4]", "%q = neg(%s) : f32[2, 5, 4]\n %y = add(%p, %q) : f32[2, 5, 4]\n return %y"),
        }) {
     EXPECT_FALSE(product_with_row(with_rows(graph)));
   }

@@ -33,32 +33,65 @@ KernelText write_take(const Call& call, std::string_view name) {
   return text.finish();
 }
 
+// Of take_add (device/indexing.h). A list of up to so many updates is one sum; one thread adds as many while
+// others add those of other pieces. Words of a text have some longer lists at most.
+constexpr std::int64_t piece = 256;
+// Counting takes each update of a list as long as the list is: with so many, as long as adding up a piece.
+constexpr std::int64_t most_sorted = 2048;
+
+// In scratch: lists of updates, in 32 bits, then sums of pieces.
+struct TakeAddScratch {
+  std::int64_t long_blocks = 0;  // there may be so many lists longer than most_sorted
+  std::int64_t lists_bytes = 0, pieces_bytes = 0;
+
+  explicit TakeAddScratch(const Call& call) {
+    const auto attrs = call.attrs_as<TakeAddAttrs>();
+    const std::int64_t taken = call.in[1].count();
+    const AroundAxis around(call.out[0].shape, static_cast<int>(attrs.axis));
+    const DType dtype = call.in[0].dtype;
+    const std::int64_t sum = is_float(dtype) ? std::max<std::int64_t>(4, size_of(dtype)) : size_of(dtype);
+    long_blocks = taken / (most_sorted + 1);
+    lists_bytes = align_up((3 * around.size + 3 + 2 * taken + long_blocks) * 4, 256);
+    if (taken > piece) pieces_bytes = 2 * ((taken + piece - 1) / piece) * around.outer * around.inner * sum;
+  }
+};
+
 KernelText write_take_add(const Call& call, std::string_view name) {
   CallText text(call, name, "indexing");
   const AroundAxis around(call.out[0].shape, static_cast<int>(call.attrs_as<TakeAddAttrs>().axis));
+  const TakeAddScratch scratch(call);
   const DType dtype = call.in[0].dtype;
   const std::int64_t taken = call.in[1].count(),
                      width = around.inner == 0 ? 1 : pack_width(size_of(dtype), around.inner);
   write_keys(text, call, 1, around.size);
   text.type("T", dtype);
   text.number("width", width);
+  text.number("threads", call_threads);
+  text.number("piece", piece);
+  text.number("most_sorted", most_sorted);
+  text.number("long_blocks", scratch.long_blocks);
   text.flag("onto", call.in.size() == 3);
   text.count("outer", around.outer);
   text.count("inner", around.inner);
   text.count("taken", taken);
+  text.line("  static constexpr long long lists_bytes = {};", scratch.lists_bytes);
   const std::int64_t lists = call.out[0].count() == 0 ? 0 : 1;  // else there is nothing to add up
-  text.launch_turns("take_add_clear", lists * (2 * around.size + 1));
+  text.launch_turns("take_add_clear", lists * (2 * around.size + 3));
   text.launch_turns("take_add_count", taken);
   text.launch("take_add_start", lists * ((around.size + call_threads - 1) / call_threads), call_threads,
               true);
   text.launch_turns("take_add_place", lists * taken);
-  text.launch_turns("take_add_sort", lists * taken);
+  text.launch("take_add_sort", lists * (scratch.long_blocks + (taken + call_threads - 1) / call_threads),
+              call_threads, scratch.long_blocks > 0);
+  if (taken > piece)
+    text.launch_turns("take_add_pieces",
+                      lists * ((taken + piece - 1) / piece) * around.outer * around.inner / width);
   text.launch_turns("take_add_sum", call.out[0].count() / width);
   return text.finish();
 }
-// Lists of updates, in 32 bits: UpdateLists of device/indexing.h.
 std::int64_t take_add_scratch(const Call& call) {
-  return (3 * call.attrs_as<TakeAddAttrs>().axis_size + 1 + 2 * call.in[1].count()) * 4;
+  const TakeAddScratch scratch(call);
+  return scratch.lists_bytes + scratch.pieces_bytes;
 }
 bool take_add_in_place(const Call&, int, int operand) { return operand == 2; }
 

@@ -89,18 +89,35 @@ T stored_sum(compute_t<T> sum) {
 //   start    where its list begins: rows reserve room in any order, which no sum sees
 //   place    lists are filled in any order,
 //   sort     and written again in the order of the indices
-//   sum      each row by itself, one update after the other, as on the CPU
+//   pieces   of a long list, G::piece updates are added up at a time, side by side
+//   sum      each row by itself, one update after the other, as on the CPU, or one piece after the other
+//
+// An update finds its place in a sorted list by counting those before it, which takes the longer, the longer
+// the list; the few that are longer than G::most_sorted are found by a block of threads each, which reads all
+// indices in order instead.
 template <class G>
 struct UpdateLists {
   using Index = typename G::Index;
-  int *counts, *placed, *reserved, *starts, *unsorted, *sorted;
+  using Sum = compute_t<typename G::T>;
+  int *counts, *placed, *reserved, *any_pieces, *longest, *starts, *unsorted, *sorted, *long_keys;
+  Sum* pieces;
   explicit UpdateLists(const typename G::Pointers& at) {
     counts = static_cast<int*>(at.scratch);
     placed = counts + G::bound;
     reserved = placed + G::bound;
-    starts = reserved + 1;
+    any_pieces = reserved + 1;
+    longest = any_pieces + 1;  // how many are longer than most_sorted
+    starts = longest + 1;
     unsorted = starts + G::bound;
     sorted = unsorted + G::taken;
+    long_keys = sorted + G::taken;
+    pieces = reinterpret_cast<Sum*>(static_cast<char*>(at.scratch) + G::lists_bytes);
+  }
+  // The place of the sums of the piece that begins at `first`, number `piece` of its list, counted in rows of
+  // the result. Of pieces that begin within G::piece positions only one is the first of its list, and only
+  // one is not: lists with pieces are longer than one.
+  static Index slot(int first, int piece) {
+    return (static_cast<Index>(first) / G::piece * 2 + (piece == 0 ? 1 : 0)) * G::outer;
   }
 };
 
@@ -109,7 +126,7 @@ void take_add_clear(const typename G::Pointers& at) {
   using Index = typename G::Index;
   const Turns<G> turns;
   int* const first = static_cast<int*>(at.scratch);
-  for (Index i = turns.first; i < 2 * G::bound + 1; i += turns.step) first[i] = 0;
+  for (Index i = turns.first; i < 2 * G::bound + 3; i += turns.step) first[i] = 0;
 }
 template <class G>
 void take_add_count(const typename G::Pointers& at) {
@@ -139,6 +156,8 @@ void take_add_start(const typename G::Pointers& at) {
   if (lane == 31 && up_to > 0) first = atomicAdd(lists.reserved, up_to);
   first = __shfl_sync(0xffffffffu, first, 31);
   if (row < G::bound) lists.starts[row] = first + up_to - count;
+  if (count > G::piece) *lists.any_pieces = 1;
+  if (count > G::most_sorted) lists.long_keys[atomicAdd(lists.longest, 1)] = static_cast<int>(row);
 }
 template <class G>
 void take_add_place(const typename G::Pointers& at) {
@@ -147,23 +166,103 @@ void take_add_place(const typename G::Pointers& at) {
   const UpdateLists<G> lists(at);
   for (Index j = turns.first; j < G::taken; j += turns.step) {
     const Index key = key_at<G>(at, j);
-    if (key >= 0) lists.unsorted[lists.starts[key] + atomicAdd(lists.placed + key, 1)] = static_cast<int>(j);
+    if (key >= 0 && lists.counts[key] <= G::most_sorted)
+      lists.unsorted[lists.starts[key] + atomicAdd(lists.placed + key, 1)] = static_cast<int>(j);
   }
 }
+// All threads of the block, for one row of the result: thread t has the t-th share of the indices.
+template <class G>
+void write_long_list(const typename G::Pointers& at, const UpdateLists<G>& lists, int row) {
+  using Index = typename G::Index;
+  __shared__ int found[G::threads];
+  constexpr Index share = (G::taken + G::threads - 1) / G::threads;
+  const int thread = static_cast<int>(threadIdx.x);
+  const Index first = thread * share, end = first + share < G::taken ? first + share : G::taken;
+  int mine = 0;
+#pragma unroll 8
+  for (Index j = first; j < end; ++j) mine += key_at<G>(at, j) == row;
+  found[thread] = mine;
+  __syncthreads();
+  int to = lists.starts[row];
+#pragma unroll 8
+  for (int t = 0; t < thread; ++t) to += found[t];
+  for (Index j = first; j < end; ++j) {
+    if (key_at<G>(at, j) == row) lists.sorted[to++] = static_cast<int>(j);
+  }
+}
+// The first G::long_blocks blocks have a long list each, where there are so many; the others sort.
 template <class G>
 void take_add_sort(const typename G::Pointers& at) {
   using Index = typename G::Index;
-  const Turns<G> turns;
   const UpdateLists<G> lists(at);
-  for (Index j = turns.first; j < G::taken; j += turns.step) {
+  const int block = static_cast<int>(blockIdx.x);
+  if constexpr (G::long_blocks > 0) {
+    if (block < G::long_blocks) {
+      if (block < *lists.longest) write_long_list<G>(at, lists, lists.long_keys[block]);
+      return;
+    }
+  }
+  const Index step = static_cast<Index>(gridDim.x - G::long_blocks) * static_cast<Index>(blockDim.x);
+  for (Index j = static_cast<Index>(block - G::long_blocks) * static_cast<Index>(blockDim.x) +
+                 static_cast<Index>(threadIdx.x);
+       j < G::taken; j += step) {
     const Index key = key_at<G>(at, j);
-    if (key < 0) continue;
+    if (key < 0 || lists.counts[key] > G::most_sorted) continue;
     const int count = lists.counts[key];
     const int* const list = lists.unsorted + lists.starts[key];
     int before = 0;
 #pragma unroll 4
     for (int k = 0; k < count; ++k) before += list[k] < static_cast<int>(j);
     lists.sorted[lists.starts[key] + before] = static_cast<int>(j);
+  }
+}
+
+// Adds updates list[first…end) to `sums`, one after the other.
+template <class G>
+void add_updates(compute_t<typename G::T> (&sums)[G::width], const typename G::T* source, const int* list,
+                 int first, int end, bool aligned) {
+  using T = typename G::T;
+#pragma unroll 8
+  for (int k = first; k < end; ++k) {
+    T update[G::width];
+    load(update, source + static_cast<typename G::Index>(list[k]) * G::inner, aligned);
+#pragma unroll
+    for (int e = 0; e < G::width; ++e)
+      sums[e] = add_wrapping(sums[e], static_cast<compute_t<T>>(widened(update[e])));
+  }
+}
+// Threads for each G::piece positions of the lists and each pack of a row: they make the pieces that begin
+// there. One that is the first of its list is in the list that holds the last of the positions, another is in
+// the one that holds the first.
+template <class G>
+void take_add_pieces(const typename G::Pointers& at) {
+  using T = typename G::T;
+  using Index = typename G::Index;
+  const UpdateLists<G> lists(at);
+  if (has_failed<G>(at) || *lists.any_pieces == 0) return;
+  constexpr Index packs = G::inner / G::width, windows = (G::taken + G::piece - 1) / G::piece;
+  const bool aligned = is_aligned<G::width>(static_cast<const T*>(at.in[0]));
+  const int listed = *lists.reserved;
+  const Turns<G> turns;
+  for (Index p = turns.first; p < windows * G::outer * packs; p += turns.step) {
+    const int begin = static_cast<int>(p / (G::outer * packs)) * G::piece,
+              last = begin + G::piece < listed ? begin + G::piece - 1 : listed - 1;
+    if (begin >= listed) continue;
+    const Index o = p / packs % G::outer, column = p % packs * G::width;
+    const T* const source = static_cast<const T*>(at.in[0]) + o * G::taken * G::inner + column;
+    for (int turn = 0; turn < 2; ++turn) {
+      const bool starts = turn == 1;
+      const Index key = key_at<G>(at, lists.sorted[starts ? last : begin]);
+      const int count = lists.counts[key], start = lists.starts[key];
+      if (count <= G::piece) continue;
+      const int piece = starts ? 0 : (begin - start + G::piece - 1) / G::piece,
+                first = start + piece * G::piece;
+      if (first < begin || first > last || first >= start + count || (piece == 0) != starts) continue;
+      const int end = first + G::piece < start + count ? first + G::piece : start + count;
+      compute_t<T> sums[G::width] = {};
+      add_updates<G>(sums, source, lists.sorted, first, end, aligned);
+      store(lists.pieces + (UpdateLists<G>::slot(first, piece) + o) * G::inner + column, sums, true);
+    }
   }
 }
 template <class G>
@@ -180,18 +279,21 @@ void take_add_sum(const typename G::Pointers& at) {
   if constexpr (G::onto) aligned = aligned && is_aligned<G::width>(static_cast<const T*>(at.in[2]));
   for (Index p = turns.first; p < G::outer * G::bound * packs; p += turns.step) {
     const Index row = p / packs, column = p % packs * G::width, key = row % G::bound;
-    A sums[G::width];
+    A sums[G::width] = {};
+    const Index o = row / G::bound;
+    const int count = lists.counts[key], start = count > 0 ? lists.starts[key] : 0;
+    if (count <= G::piece) {
+      const T* const source = static_cast<const T*>(at.in[0]) + o * G::taken * G::inner + column;
+      add_updates<G>(sums, source, lists.sorted, start, start + count, aligned);
+    } else {
+#pragma unroll 8
+      for (int k = 0; k * G::piece < count; ++k) {
+        A piece[G::width];
+        load(piece, lists.pieces + (UpdateLists<G>::slot(start + k * G::piece, k) + o) * G::inner + column,
+             true);
 #pragma unroll
-    for (int e = 0; e < G::width; ++e) sums[e] = A(0);
-    const T* const source = static_cast<const T*>(at.in[0]) + row / G::bound * G::taken * G::inner + column;
-    const int count = lists.counts[key];
-    const int* const list = lists.sorted + (count > 0 ? lists.starts[key] : 0);
-#pragma unroll 4
-    for (int k = 0; k < count; ++k) {
-      T update[G::width];
-      load(update, source + static_cast<Index>(list[k]) * G::inner, aligned);
-#pragma unroll
-      for (int e = 0; e < G::width; ++e) sums[e] = add_wrapping(sums[e], static_cast<A>(widened(update[e])));
+        for (int e = 0; e < G::width; ++e) sums[e] = add_wrapping(sums[e], piece[e]);
+      }
     }
     T result[G::width];
 #pragma unroll

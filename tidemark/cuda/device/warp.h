@@ -51,6 +51,12 @@ inline void copy_word(SharedPlace to, const void* from, bool inside) {
                : "memory");
 }
 inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+// The copies since the last group are one; a thread may wait for all groups but its `most` latest.
+inline void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int most>
+void wait_for_copy_groups() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(most) : "memory");
+}
 
 // Four matrices of 8 rows by 8 16-bit elements: lane l gives the address of row l % 8 of matrix l / 8, and
 // gets of each matrix the elements 2 (l % 4) and the next of row l / 4; of the transposed matrix in

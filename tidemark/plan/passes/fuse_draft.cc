@@ -68,6 +68,8 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
   for (std::size_t q = 0; q < node.results.size(); ++q) {
     const ValueId v = node.results[q];
     const bool counts = !draft_.home[v.index].valid();
+    // A region's outputs lie where its caller says: they are no load here.
+    const bool elsewhere = draft_.binds_outputs && wanted_[v.index];
     const int made = static_cast<int>(items_.size());
     if (draft_.target->facts(*node.op).in_place && counts) {
       for (std::size_t k = 0; k < node.operands.size(); ++k) {
@@ -81,7 +83,7 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
     items_.push_back({.root = v,
                       .maker = r,
                       .readers = {},
-                      .size = counts ? draft_.target->aligned(graph_.type(v).bytes()) : 0,
+                      .size = counts && !elsewhere ? draft_.target->aligned(graph_.type(v).bytes()) : 0,
                       .pinned = false});
     item_of[v.index] = made;
   }
