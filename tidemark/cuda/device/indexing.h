@@ -114,8 +114,8 @@ struct UpdateLists {
     pieces = reinterpret_cast<Sum*>(static_cast<char*>(at.scratch) + G::lists_bytes);
   }
   // The place of the sums of the piece that begins at `first`, number `piece` of its list, counted in rows of
-  // the result. Of pieces that begin within G::piece positions only one is the first of its list, and only one
-  // is not: lists with pieces are longer than one.
+  // the result. Of pieces that begin within G::piece positions only one is the first of its list, and only
+  // one is not: lists with pieces are longer than one.
   static Index slot(int first, int piece) {
     return (static_cast<Index>(first) / G::piece * 2 + (piece == 0 ? 1 : 0)) * G::outer;
   }
