@@ -233,7 +233,12 @@ void Product::put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr
     matrices.added = adds ? at(sum, part.out * result_size) : matrices.result;
     const CUdeviceptr all = matrices.left | matrices.right | matrices.result | matrices.added | matrices.row;
     const bool aligned = all % wide_alignment == 0;
-    blas_.check(begin(stream, matrices, adds, aligned ? aligned_ : any_), "a product was begun");
+    const cublasStatus_t status = begin(stream, matrices, adds, aligned ? aligned_ : any_);
+    // The error may be that of a command before it: whoever looks for it needs to know where it was seen.
+    if (status != CUBLAS_STATUS_SUCCESS) {
+      blas_.check(status, fmt::format("a product of {} x {} x {} ({}, {} at once) was begun", form_.m,
+                                      form_.k, form_.n, name_of(form_.dtype), form_.batch));
+    }
   }
 }
 
