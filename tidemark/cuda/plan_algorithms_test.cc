@@ -97,9 +97,9 @@ TEST(PlanAlgorithms, APlanThatWasSavedRunsWithItsAlgorithmsOrSaysWhyNot) {
   EXPECT_THAT(error_of_plan([&] { DeviceRun(*gpu, graph, other); }), ::testing::HasSubstr("cannot run on"));
   other = plan;
   other.algorithms.entries.pop_back();
-  if (!other.algorithms.empty())
-    EXPECT_THAT(error_of_plan([&] { DeviceRun(*gpu, graph, other); }),
-                ::testing::HasSubstr("none for its product"));
+  ASSERT_FALSE(other.algorithms.empty());
+  EXPECT_THAT(error_of_plan([&] { DeviceRun(*gpu, graph, other); }),
+              ::testing::HasSubstr("none for its product"));
 }
 
 }  // namespace
