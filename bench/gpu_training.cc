@@ -1,7 +1,8 @@
 // A training step of a model of the zoo on a GPU, at several budgets: time and memory, planned and measured.
 //
 // usage: gpu_training MODEL [--batch N] [--context N] [--dtype bf16] [--budgets 100,50,25] [--steps N]
-//                     [--mib 12000,9000] [--host MIB] [--effort F] [--masters] [--labels N] [--profile]
+//                     [--mib 12000,9000] [--host MIB] [--effort F] [--masters] [--labels N]
+//                     [--profile] [--predict] [--bits]
 //
 // Budgets are shares of the peak without one, in percent, then numbers of MiB; peaks are the plan's, which
 // hold parameters, moments and data too. With --host, budgets are tried without and with so much of the
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "tidemark/cuda/device.h"
+#include "tidemark/cuda/machine.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/models.h"
@@ -24,6 +26,7 @@
 #include "tidemark/plan/costs.h"
 #include "tidemark/plan/makespan.h"
 #include "tidemark/runtime/executor.h"
+#include "tidemark/schedule/store/checksum.h"
 
 namespace tidemark::bench {
 namespace {
@@ -36,7 +39,7 @@ struct Options {
   std::int64_t host_mib = 0;
   double effort = 1;
   int steps = 20;
-  bool profile = false, masters = false;
+  bool profile = false, masters = false, predict = false, bits = false;
   std::uint32_t labels = 0;  // whole numbers are below it; 0: as the model has them
 };
 
@@ -154,6 +157,27 @@ void profile(std::span<const Address> inputs, const Graph& graph, const Plan& pl
   for (const auto& [seconds, name] : rows) fmt::print("  {:9.3f} ms {}\n", 1e3 * seconds, name);
 }
 
+// What each kind of kernel was predicted to take, for plans that nobody runs.
+void report_predicted(const Graph& graph, const Plan& plan, const Machine& machine) {
+  const std::vector<double> seconds = step_seconds(graph, plan, cuda::cuda_target(), machine);
+  const VerifiedPlan good = verified(graph, plan, cuda::cuda_target());
+  CommandStream stream(graph, good);
+  std::map<std::string, std::pair<double, int>> sums;
+  std::size_t step = 0;
+  while (const Command* command = stream.next()) {
+    const Described d = described(*command);
+    auto& [sum, count] = sums[d.text];
+    for (; step < d.last_step; ++step) sum += seconds[step];
+    ++count;
+  }
+  std::vector<std::pair<double, std::string>> rows;
+  for (const auto& [name, sum] : sums)
+    rows.emplace_back(sum.first, fmt::format("{:>4} × {}", sum.second, name));
+  std::ranges::sort(rows, std::greater());
+  if (rows.size() > 45) rows.resize(45);
+  for (const auto& [sum, name] : rows) fmt::print("  {:9.3f} ms {}\n", 1e3 * sum, name);
+}
+
 // A GPT with f32 parameters that computes in bf16.
 Graph gpt_with_masters(const Options& options) {
   nn::GptConfig config;
@@ -201,7 +225,7 @@ Graph with_masters(const Options& options) {
   }
   return gpt_with_masters(options);
 }
-// The Llama of 1.1 billion parameters, all of them bf16.
+// The Llama of 1.1 billion parameters: they, and AdamW's moments, all bf16, as PyTorch has them.
 Graph llama(const Options& options) {
   const nn::LlamaConfig config{
       .layers = 22, .width = 2048, .heads = 32, .kv_heads = 32, .hidden = 5632, .vocabulary = 32000};
@@ -210,7 +234,7 @@ Graph llama(const Options& options) {
   const nn::LossGraph loss = nn::loss_graph(
       DType::bf16, [&] { return nn::Llama::init(key(0), config); },
       [](const nn::Llama& model, Tensor in, Tensor next) { return model.loss(in, next); }, tokens, tokens);
-  return nn::training_step(loss, nn::OptimizerKind::adamw);
+  return nn::training_step(loss, nn::OptimizerKind::adamw, DType::bf16);
 }
 
 Graph zoo_graph(const Options& options) {
@@ -222,6 +246,44 @@ Graph zoo_graph(const Options& options) {
   zoo.dtype = options.dtype == "bf16" ? DType::bf16 : DType::f32;
   return model->training_step(zoo);
 }
+
+// Parameters, moments and data in the device's memory.
+class Inputs {
+ public:
+  Inputs(Device& device, const Graph& graph, std::uint32_t labels)
+      : device_(device), graph_(graph), labels_(labels) {
+    for (const Input& input : graph.inputs()) {
+      arenas_.push_back(std::make_unique<Arena>(device, graph.type(input.value).bytes()));
+      addresses.push_back(arenas_.back()->base());
+    }
+    fill();
+  }
+  void fill() {
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      const std::vector<std::byte> data = data_of(graph_.type(graph_.inputs()[i].value), labels_);
+      device_.write(addresses[i], data.data(), std::ssize(data));
+    }
+  }
+  // Of all that a step returns in the place of what it was given: new parameters and moments.
+  std::uint64_t checksum() const {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      const Input& input = graph_.inputs()[i];
+      if (!input.donated) continue;
+      std::vector<std::byte> data(static_cast<std::size_t>(graph_.type(input.value).bytes()));
+      device_.read(data.data(), addresses[i], std::ssize(data));
+      all = all * 0x9e3779b97f4a7c15u + schedule::checksum(data);
+    }
+    return all;
+  }
+  std::vector<Address> addresses;
+
+ private:
+  Device& device_;
+  const Graph& graph_;
+  const std::uint32_t labels_;
+  std::vector<std::unique_ptr<Arena>> arenas_;
+};
 
 // A budget: a share of the peak without one, or MiB; and what of the host's memory there is.
 struct Trial {
@@ -266,27 +328,24 @@ int run(const Options& options) {
                      : options.masters           ? with_masters(options)
                                                  : zoo_graph(options);
   const Graph graph = prepare_graph(step, {}, nullptr, {}, cuda::cuda_target());
-  const std::uint32_t usual = options.masters && options.model.starts_with("gpt") ? 50257 : 2;
+  const std::uint32_t usual = options.model == "llama-1b"                           ? 32000
+                              : options.masters && options.model.starts_with("gpt") ? 50257
+                                                                                    : 2;
   const std::uint32_t labels = options.labels ? options.labels : usual;
-  const std::shared_ptr<Device> device = cuda::device();
-  std::vector<std::unique_ptr<Arena>> inputs;
-  std::vector<Address> addresses;
+  const std::shared_ptr<Device> device = options.predict ? nullptr : cuda::device();
+  const Machine& machine = device ? device->machine() : cuda::h200_machine();
   double begin = now();
-  for (const Input& input : graph.inputs()) {
-    const std::vector<std::byte> data = data_of(graph.type(input.value), labels);
-    inputs.push_back(std::make_unique<Arena>(*device, std::ssize(data)));
-    addresses.push_back(inputs.back()->base());
-    device->write(addresses.back(), data.data(), std::ssize(data));
-  }
-  fmt::print("{}: {} nodes, inputs in {:.1f} s\n", options.model, graph.nodes().size(), now() - begin);
   std::int64_t free_peak = 0, state = 0;
+  for (const Input& input : graph.inputs()) state += graph.type(input.value).bytes();
+  std::optional<Inputs> inputs;
+  if (device) inputs.emplace(*device, graph, labels);
+  fmt::print("{}: {} nodes, inputs in {:.1f} s\n", options.model, graph.nodes().size(), now() - begin);
   bool reported = false;
-  for (const std::unique_ptr<Arena>& input : inputs) state += input->bytes();
   fmt::print("state and data: {:.1f} MiB\n", static_cast<double>(state) / (1 << 20));
   for (const Trial& trial : trials_of(options)) {
     begin = now();
     PlanOptions plan_options;
-    plan_options.machine = &device->machine();
+    plan_options.machine = &machine;
     if (trial.mib > 0) plan_options.memory = trial.mib << 20;
     if (trial.mib == 0 && free_peak > 0) plan_options.memory = free_peak * trial.percent / 100;
     if (trial.host_mib > 0 && plan_options.memory)
@@ -302,6 +361,13 @@ int run(const Options& options) {
     const Plan& plan = planned.value();
     if (free_peak == 0) free_peak = plan.peak();
     const double planning = now() - begin;
+    const bool first = !std::exchange(reported, true);
+    if (!device) {
+      fmt::print("{}: predicted {:.3f} ms, above state {:.1f} MiB, planned in {:.2f} s\n", trial.name(),
+                 1e3 * plan.seconds, static_cast<double>(plan.peak() - state) / (1 << 20), planning);
+      if (options.profile && first) report_predicted(graph, plan, machine);
+      continue;
+    }
     begin = now();
     Arena arena(*device, plan.arena_bytes);
     Arena host(*device, plan.further.empty() ? 0 : plan.further[0].arena_bytes, 1);
@@ -309,12 +375,16 @@ int run(const Options& options) {
     Executor executor(graph, verified(graph, plan, cuda::cuda_target()), *device,
                       std::span(arenas, memory_count(plan)));
     const double preparing = now() - begin;
-    const bool first = !std::exchange(reported, true);
     if (first) report_routes(graph, plan);
+    for (int r = 0; options.bits && r < 2; ++r) {
+      inputs->fill();
+      executor.run(inputs->addresses);
+      fmt::print("{}: parameters and moments after a step: {:016x}\n", trial.name(), inputs->checksum());
+    }
     std::vector<double> times;
     for (int s = 0; s < options.steps + 3; ++s) {
       begin = now();
-      executor.run(addresses);
+      executor.run(inputs->addresses);
       if (s >= 3) times.push_back(now() - begin);
     }
     std::ranges::sort(times);
@@ -323,9 +393,9 @@ int run(const Options& options) {
         "{:.2f} s\n",
         trial.name(), 1e3 * times[times.size() / 2], 1e3 * times.front(),
         static_cast<double>(plan.peak() - state) / (1 << 20), planning, preparing);
-    report_lanes(graph, plan, device->machine(), times[times.size() / 2], host.bytes());
+    report_lanes(graph, plan, machine, times[times.size() / 2], host.bytes());
     std::fflush(stdout);
-    if (options.profile && first) profile(addresses, graph, plan, *device, arena, host);
+    if (options.profile && first) profile(inputs->addresses, graph, plan, *device, arena, host);
   }
   return 0;
 }
@@ -346,6 +416,8 @@ int main(int argc, char** argv) {
   app.add_option("--effort", options.effort, "of planning; 1 is the normal");
   app.add_option("--steps", options.steps);
   app.add_flag("--profile", options.profile);
+  app.add_flag("--bits", options.bits, "twice at each budget: a checksum of what a first step makes");
+  app.add_flag("--predict", options.predict, "planned for an H200, not run: needs no GPU");
   app.add_flag("--masters", options.masters,
                "f32 parameters, computed with in bf16 (gpt2, gpt2-350m, resnet50, unet)");
   app.add_option("--labels", options.labels, "labels and tokens are below it");

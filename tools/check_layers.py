@@ -29,7 +29,7 @@ ALLOWED = {
     "autodiff": ["trace"],
     "runtime": ["plan", "schedule", "kernel"],
     "cpu": ["ops", "runtime"],
-    "cuda": ["ops", "runtime"],
+    "cuda": ["cpu"],
     "engine": ["trace", "autodiff", "opt", "plan", "runtime", "cpu"],
     "optim": ["autodiff"],
     "ode": ["autodiff"],

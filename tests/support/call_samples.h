@@ -17,13 +17,13 @@
 
 namespace tidemark::testing {
 
-inline constexpr const Op* row_ops[] = {&op::softmax,           &op::softmax_grad,  &op::log_softmax,
-                                        &op::log_softmax_grad,  &op::layer_norm,    &op::layer_norm_grad,
-                                        &op::layer_norm_params, &op::rms_norm,      &op::rms_norm_grad,
-                                        &op::rms_norm_params,   &op::group_norm,    &op::group_norm_grad,
-                                        &op::group_norm_params, &op::batch_norm,    &op::batch_norm_grad,
-                                        &op::batch_norm_params, &op::cross_entropy, &op::cross_entropy_grad,
-                                        &op::reduce_logsumexp,  &op::reduce_var,    &op::attention_delta};
+inline constexpr const Op* row_ops[] = {
+    &op::softmax,           &op::softmax_grad,       &op::log_softmax,       &op::log_softmax_grad,
+    &op::layer_norm,        &op::layer_norm_grad,    &op::layer_norm_params, &op::rms_norm,
+    &op::rms_norm_grad,     &op::rms_norm_params,    &op::group_norm,        &op::group_norm_grad,
+    &op::group_norm_params, &op::batch_norm,         &op::batch_norm_grad,   &op::batch_norm_params,
+    &op::cross_entropy,     &op::cross_entropy_grad, &op::reduce_logsumexp,  &op::reduce_var,
+    &op::attention_delta,   &op::column_statistics,  &op::column_slopes};
 
 // Sums are in another order than the CPU's; exponentials differ by a unit.
 inline Nearness row_nearness(const Op& op) {
@@ -96,6 +96,9 @@ inline CallCases row_shapes(DType dtype) {
     add(op::batch_norm, {x, gain, bias}, pack(BatchNormAttrs{}));
     add(op::batch_norm_grad, {x, mean, variance, gain, g}, pack(BatchNormAttrs{}));
     add(op::batch_norm_params, {x, mean, variance, g}, pack(BatchNormAttrs{}));
+    add(op::column_statistics, {x, gain}, pack(BatchNormAttrs{}));
+    add(op::column_slopes, {x, mean, variance, g}, pack(BatchNormAttrs{}));
+    add(op::column_slopes, {x, mean, variance, g, variance, bias}, pack(BatchNormAttrs{}));
   }
   // Operands as they lie.
   const Shape four = {2, 3, 5, 16};
@@ -283,6 +286,9 @@ inline CallCases order_shapes(DType dtype) {
   add(op::top_k, {with_hard_cases(data({2, 50}), true)}, pack(TopKAttrs{1, 50}));
   const PoolAttrs two{{3, 2}, {2, 1}, {1, 0}, {1, 1}};
   add(op::max_pool, {data({2, 3, 20, 31})}, pack(two));
+  const PoolAttrs last{{3, 3, 1}, {2, 2, 1}, {1, 1, 0}, {1, 1, 0}};  // channels last
+  add(op::max_pool, {data({2, 1, 9, 8, 24})}, pack(last));
+  add(op::max_pool, {with_hard_cases(data({1, 1, 6, 5, 7}), true)}, pack(last));
   add(op::avg_pool, {data({2, 3, 20, 31})}, pack(two));
   add(op::avg_pool_grad, {data({2, 3, 10, 31})},
       pack(PoolGradAttrs{{3, 2}, {2, 1}, {1, 0}, {1, 1}, {20, 31}}));

@@ -6,6 +6,7 @@
 
 #include "tests/support/literals.h"
 #include "tidemark/cuda/element_code.h"
+#include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/cast.h"
 #include "tidemark/runtime/commands.h"
@@ -81,12 +82,14 @@ inline Literal with_hard_cases(Literal literal, bool hard) {
   return literal;
 }
 
-// Of `n` elements. Constants and broadcasts, which random groups have, are left out.
+// Of `n` elements. Constants and broadcasts, which random groups have, are left out, and so is what the CPU
+// expands.
 inline std::vector<std::unique_ptr<OpGroup>> every_op_group(std::int64_t n,
                                                             std::span<const DType> dtypes = every_dtype) {
   std::vector<std::unique_ptr<OpGroup>> groups;
   for (const Op* op : all_ops()) {
-    if (!cuda::has_element_code(*op) || op == &op::constant || op == &op::broadcast) continue;
+    if (!cuda::has_element_code(*op) || op == &op::constant || op == &op::broadcast || !runs_on_cpu(*op))
+      continue;
     const Sample sample = op->samples()[0];
     for (const DType dtype : dtypes) {
       if (!op->dtypes.contains(dtype)) continue;

@@ -544,6 +544,101 @@ TEST(ToyCompile, ValuesWaitInTheHostsMemoryWhichIsCounted) {
                "of the host's memory fits");
 }
 
+// And a disk behind it.
+Machine machine_with_disk() {
+  Machine machine = machine_with_host();
+  machine.further.push_back({.name = std::string(disk_memory_name), .bytes = std::int64_t{1} << 40});
+  machine.links.push_back({.from = 0, .to = 2, .latency = 1e-6, .bandwidth = 3e9, .beside_compute = 3e9});
+  machine.links.push_back({.from = 2, .to = 0, .latency = 1e-6, .bandwidth = 3e9, .beside_compute = 3e9});
+  return machine;
+}
+
+TEST(ToyCompile, ADeviceWithDisksKeepsValuesThereAndBothAreCounted) {
+  const auto f = value_and_grad(mlp_loss);
+  const nn::Mlp net = nn::Mlp::init(key(0), {16, 64, 64, 64, 64, 64, 10});
+  const Tensor in = waves({256, 16}, 0.3), out = waves({256, 10}, 0.7);
+  const auto expected = bits(compile(f)(net, in, out));
+  const auto device = std::make_shared<ToyDevice>();
+  device->pretend_disks("/broken");
+  const Bytes least = compile(f, {.allow = {Choice::keep}, .device = device}).smallest(net, in, out).memory;
+  CompileOptions options{.memory = least - 64_KiB,
+                         .disk = DiskBudget{"/somewhere", 1_MiB},
+                         .allow = {Choice::disk},
+                         .machine = machine_with_disk(),
+                         .device = device};
+  {
+    const auto step = compile(f, options);
+    for (int call = 0; call < 3; ++call) EXPECT_EQ(bits(step(net, in, out)), expected);
+    const Plan& plan = step.plan().plan;
+    EXPECT_LT(step.plan().peak(), least);
+    ASSERT_EQ(plan.further.size(), 1u);
+    EXPECT_EQ(plan.further[0].name, "disk");
+    const FunctionMemory memory = step.memory_report();
+    EXPECT_GT(memory.disk.count, 0);
+    EXPECT_EQ(memory.disk.count, plan.further[0].arena_bytes);
+    EXPECT_EQ(memory.disk.count, device->counts().disk_bytes);
+    EXPECT_EQ(memory.host.count, disk_staging_bytes) << "what copies go through";
+    EXPECT_THAT(memory.text(), HasSubstr("or pass through"));
+  }
+  EXPECT_EQ(device->counts().disk_bytes, 0);
+
+  // Both: what copies to the disk go through is taken of the host's memory, so that little is left of it.
+  options.allow = {Choice::host, Choice::disk};
+  options.host = Bytes(disk_staging_bytes + (16 << 10));
+  const auto step = compile(f, options);
+  EXPECT_EQ(bits(step(net, in, out)), expected);
+  const Plan& plan = step.plan().plan;
+  ASSERT_EQ(plan.further.size(), 2u);
+  EXPECT_EQ(plan.further[0].name, "host");
+  EXPECT_EQ(plan.further[0].budget, 16 << 10);
+  EXPECT_EQ(plan.further[1].name, "disk");
+  EXPECT_GT(plan.further[1].arena_bytes, 0);
+  const FunctionMemory memory = step.memory_report();
+  EXPECT_EQ(memory.disk.count, device->counts().disk_bytes);
+  EXPECT_EQ(memory.host.count, plan.further[0].arena_bytes + disk_staging_bytes);
+  EXPECT_LE(memory.host.count, options.host->count);
+
+  options.host = Bytes(disk_staging_bytes);
+  expect_error([&] { compile(f, options)(net, in, out); }, ErrorCode::bad_plan_option,
+               "of the host's memory beside a disk");
+}
+
+TEST(ToyCompile, ADeviceWhoseDiskCannotBeOpenedFailsOrDoesWithout) {
+  const auto f = [](Tensor a) { return exp(a); };
+  const auto device = std::make_shared<ToyDevice>();
+  device->pretend_disks("/broken");
+  CompileOptions options{.memory = 1_MiB,
+                         .disk = DiskBudget{"/broken", 1_MiB},
+                         .machine = machine_with_disk(),
+                         .device = device};
+  expect_error([&] { (void)compile(f, options); }, ErrorCode::bad_file, "the toy's disk is broken");
+  options.disk->fallback = true;
+  const auto without = compile(f, options);
+  EXPECT_EQ(bits(without(x)), bits(f(x)));
+  EXPECT_EQ(without.memory_report().disk_failure, "the toy's disk is broken");
+  EXPECT_TRUE(without.plan().plan.further.empty());
+}
+
+// A loop that asks for a disk finds none on a device whose function was given none, whatever else that was
+// given.
+TEST(ToyCompile, ALoopWithADiskBesideTheHostsMemoryDoesWithout) {
+  const auto f = value_and_grad([](const nn::Mlp& net, Tensor in, Tensor out) {
+    const auto step = [](Tensor s) { return tanh(s * 1.1); };
+    return mlp_loss(net, repeat(10, step, in, {.memory = 64_KiB, .disk = 1_GiB}), out);
+  });
+  const nn::Mlp net = nn::Mlp::init(key(0), {16, 64, 64, 64, 64, 64, 10});
+  const Tensor in = waves({256, 16}, 0.3), out = waves({256, 10}, 0.7);
+  const auto device = std::make_shared<ToyDevice>();
+  const Bytes least = compile(f, {.allow = {Choice::keep}, .device = device}).smallest(net, in, out).memory;
+  const auto step = compile(f, {.memory = least - 64_KiB,
+                                .host = 1_MiB,
+                                .allow = {Choice::host},
+                                .machine = machine_with_host(),
+                                .device = device});
+  EXPECT_EQ(bits(step(net, in, out)), bits(compile(f)(net, in, out)));
+  EXPECT_FALSE(step.plan().plan.further.empty());
+}
+
 TEST(ToyCompile, MemoryOfTheHostThatMakesNoSenseIsRefused) {
   const auto device = std::make_shared<ToyDevice>();
   const auto refused = [&](const CompileOptions& options, const std::string& says) {

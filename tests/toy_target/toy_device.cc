@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "tidemark/base/error.h"
+#include "tidemark/cpu/file_memory.h"
 #include "tidemark/kernel/args.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
@@ -162,7 +163,13 @@ const Target& toy_target_in_place() {
   return target;
 }
 
-Address ToyDevice::allocate(int, std::int64_t bytes) {
+std::shared_ptr<const DiskMemory> ToyDevice::open_disk(const std::string& folder, DiskCompression) {
+  if (folder == broken_folder_) fail(ErrorCode::bad_file, {.what = "the toy's disk is broken"});
+  return std::make_shared<const DiskMemory>(
+      DiskMemory{.number = disk_number, .traffic = std::make_shared<DiskTraffic>()});
+}
+
+Address ToyDevice::allocate(int memory, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > memory_ - counts_.bytes) {
     throw DeviceError(ErrorCode::out_of_memory,
@@ -172,12 +179,14 @@ Address ToyDevice::allocate(int, std::int64_t bytes) {
   blocks_.emplace(number, Block{allocate_aligned(bytes), bytes});
   ++counts_.allocations;
   counts_.bytes += bytes;
+  counts_.disk_bytes += memory == disk_number ? bytes : 0;
   return {number << block_bits};
 }
 
-void ToyDevice::release(int, Address address, std::int64_t bytes) noexcept {
+void ToyDevice::release(int memory, Address address, std::int64_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
   counts_.bytes -= bytes;
+  counts_.disk_bytes -= memory == disk_number ? bytes : 0;
   blocks_.erase(address.value >> block_bits);
 }
 

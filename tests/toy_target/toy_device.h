@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tidemark/base/aligned.h"
@@ -39,17 +40,24 @@ class ToyDevice final : public Device {
   struct Counts {
     int allocations = 0, reads = 0, writes = 0, copies = 0;
     std::int64_t bytes = 0;          // allocated now
+    std::int64_t disk_bytes = 0;     // of these, on its disk
     std::int64_t bytes_written = 0;  // by the host, ever
   };
   Counts counts() const;
   void set_memory(std::int64_t bytes);  // of which more is refused
   void set_machine(const Machine& machine) { machine_ = machine; }
+  // From now on it has disks, or so it says: they are memory. `broken` is a folder that it cannot open.
+  void pretend_disks(std::string broken) { broken_folder_ = std::move(broken); }
+  bool has_disks() const override { return broken_folder_.has_value(); }
+  std::shared_ptr<const DiskMemory> open_disk(const std::string& folder, DiskCompression) override;
+  static constexpr int disk_number = 7;
   void fail_at(int launch);  // of those to come, the first being 0: the machine breaks there, once
   void launch();             // throws DeviceError when it is that one's turn
 
  private:
   const Target& target_;
   std::optional<Machine> machine_;
+  std::optional<std::string> broken_folder_;  // none: it has no disks
   struct Block {
     AlignedBytes memory;
     std::int64_t bytes;

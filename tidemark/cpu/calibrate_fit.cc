@@ -38,8 +38,8 @@ std::vector<double> knots(std::span<const Measurement> measurements, double Cost
 
 class Fit {
  public:
-  Fit(std::span<const Measurement> measurements, double overhead, const Curve& bandwidth)
-      : measurements_(measurements), overhead_(overhead) {
+  Fit(std::span<const Measurement> measurements, double overhead, const Curve& bandwidth, bool overlaps)
+      : measurements_(measurements), overhead_(overhead), overlaps_(overlaps) {
     rates_.flops.points = start(&Cost::flops);
     rates_.bytes.points = start(&Cost::bytes);
     for (Curve::Point& point : rates_.flops.points) add(point.rate, loose);
@@ -103,13 +103,7 @@ class Fit {
   }
 
   double predicted(const Measurement& m) const {
-    double seconds = overhead_;
-    if (m.cost.flops > 0) {
-      seconds +=
-          m.cost.flops / (rates_.flops.at(m.cost.flops) * rates_.speed[static_cast<std::size_t>(m.dtype)]);
-    }
-    if (m.cost.bytes > 0) seconds += m.cost.bytes / rates_.bytes.at(m.cost.bytes);
-    return seconds;
+    return seconds_of(rates_, m.cost, m.dtype, overhead_, overlaps_);
   }
 
   static double bend(const Curve& curve) {
@@ -168,6 +162,7 @@ class Fit {
 
   std::span<const Measurement> measurements_;
   double overhead_;
+  bool overlaps_;
   WorkRates rates_;
   std::vector<Parameter> parameters_;
   std::vector<Move> moves_;
@@ -175,9 +170,10 @@ class Fit {
 
 }  // namespace
 
-WorkRates fit_rates(std::span<const Measurement> measurements, double overhead, const Curve& bandwidth) {
+WorkRates fit_rates(std::span<const Measurement> measurements, double overhead, const Curve& bandwidth,
+                    bool overlaps) {
   TM_CHECK(!measurements.empty());
-  return Fit(measurements, overhead, bandwidth).run();
+  return Fit(measurements, overhead, bandwidth, overlaps).run();
 }
 
 }  // namespace tidemark

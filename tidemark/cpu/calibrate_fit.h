@@ -17,6 +17,8 @@ struct Measurement {
 // Minimises a robust sum of the logarithms of predicted / measured by coordinate descent: deterministic. Time
 // that flops and bytes would explain alike is given to the flops: bandwidth stays near `bandwidth` (the
 // memory's own; empty: unknown) unless the measurements speak against it. Flop rates do not fall with size.
-WorkRates fit_rates(std::span<const Measurement> measurements, double overhead, const Curve& bandwidth = {});
+// `overlaps`: as Machine has it.
+WorkRates fit_rates(std::span<const Measurement> measurements, double overhead, const Curve& bandwidth = {},
+                    bool overlaps = false);
 
 }  // namespace tidemark

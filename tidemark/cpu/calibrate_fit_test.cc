@@ -19,8 +19,10 @@ std::vector<Measurement> times_of(const Machine& machine, WorkKind work, DType d
   return list;
 }
 
-double worst_error(const WorkRates& rates, double overhead, const std::vector<Measurement>& list) {
+double worst_error(const WorkRates& rates, double overhead, const std::vector<Measurement>& list,
+                   bool overlaps = false) {
   Machine machine;
+  machine.overlaps = overlaps;
   machine.overhead = overhead;
   machine.work.fill(rates);
   double worst = 0;
@@ -36,6 +38,13 @@ TEST(CalibrateFit, FindsTheRatesThatMadeTheTimes) {
     const std::vector<Measurement> list = times_of(machine, work);
     EXPECT_LT(worst_error(fit_rates(list, machine.overhead), machine.overhead, list), 1.25) << name_of(work);
   }
+}
+
+TEST(CalibrateFit, FindsTheRatesWhereArithmeticOverlapsTheBytes) {
+  Machine machine = reference_machine();
+  machine.overlaps = true;
+  const std::vector<Measurement> list = times_of(machine, WorkKind::contraction);
+  EXPECT_LT(worst_error(fit_rates(list, machine.overhead, {}, true), machine.overhead, list, true), 1.25);
 }
 
 TEST(CalibrateFit, IsMovedLittleByOneDisturbedTime) {

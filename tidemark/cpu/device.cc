@@ -82,13 +82,7 @@ CpuLaunch CpuDevice::prepare_transfer(const Command& command, FileCopies& files)
 }
 
 void CpuDevice::use_folder(int memory, const std::string& path, DiskCompression compression) {
-  Result<Folder, std::string> folder = Folder::open(path);
-  if (!folder) {
-    fail(ErrorCode::bad_file, {.what = fmt::format("no values can be kept in {}: {}", path, folder.error()),
-                               .expected = "a folder that files can be made in",
-                               .help = "make the folder first, or name another"});
-  }
-  files_.use_folder(memory, std::make_shared<const Folder>(std::move(folder.value())), compression);
+  files_.use_folder(memory, open_value_folder(path), compression);
 }
 
 Address CpuDevice::allocate(int memory, std::int64_t bytes) {

@@ -3,8 +3,19 @@
 #include <algorithm>
 
 #include "tidemark/base/check.h"
+#include "tidemark/base/error.h"
 
 namespace tidemark {
+
+std::shared_ptr<const Folder> open_value_folder(const std::string& path) {
+  Result<Folder, std::string> folder = Folder::open(path);
+  if (!folder) {
+    fail(ErrorCode::bad_file, {.what = fmt::format("no values can be kept in {}: {}", path, folder.error()),
+                               .expected = "a folder that files can be made in",
+                               .help = "make the folder first, or name another"});
+  }
+  return std::make_shared<const Folder>(std::move(folder.value()));
+}
 
 void FileMemories::use_folder(int memory, std::shared_ptr<const Folder> folder, DiskCompression compression) {
   TM_CHECK(memory > 0, "computing happens in the first memory, which cannot be files");
@@ -12,6 +23,21 @@ void FileMemories::use_folder(int memory, std::shared_ptr<const Folder> folder, 
   const auto number = static_cast<std::size_t>(memory);
   disks_.resize(std::max(disks_.size(), number + 1));
   disks_[number] = {std::move(folder), compression, std::make_shared<DiskTraffic>()};
+}
+
+int FileMemories::add_folder(int first, std::shared_ptr<const Folder> folder, DiskCompression compression) {
+  TM_CHECK(first > 0, "computing happens in the first memory, which cannot be files");
+  const std::lock_guard lock(mutex_);
+  auto number = static_cast<std::size_t>(first);
+  while (number < disks_.size() && disks_[number].folder) ++number;
+  disks_.resize(std::max(disks_.size(), number + 1));
+  disks_[number] = {std::move(folder), compression, std::make_shared<DiskTraffic>()};
+  return static_cast<int>(number);
+}
+
+void FileMemories::drop_folder(int memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  disks_[static_cast<std::size_t>(memory)] = {};
 }
 
 FileMemories::Disk FileMemories::disk_of(int memory) {

@@ -4,15 +4,23 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "tidemark/cpu/file_arena.h"
 
 namespace tidemark {
 
+// Throws Error bad_file where it cannot be used.
+std::shared_ptr<const Folder> open_value_folder(const std::string& path);
+
 class FileMemories {
  public:
   void use_folder(int memory, std::shared_ptr<const Folder> folder, DiskCompression compression);
+  // The same for a memory that has none, from `first` on; its number. Files that it has when it loses its
+  // folder stay.
+  int add_folder(int first, std::shared_ptr<const Folder> folder, DiskCompression compression);
+  void drop_folder(int memory) noexcept;
   // A folder that was removed meanwhile, and made again, is found again by its path.
   // No address: the memory has no folder.
   Address allocate(int memory, std::int64_t bytes);

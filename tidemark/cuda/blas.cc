@@ -83,12 +83,14 @@ void Blas::check(cublasStatus_t status, std::string_view doing) const {
                                                                     functions_.status_text(status))});
 }
 
-Product::Product(const Blas& blas, const ProductForm& form) : blas_(blas), form_(form) {
+Product::Product(const Blas& blas, const ProductForm& form, PlanAlgorithms& algorithms)
+    : blas_(blas), form_(form) {
   const BlasFunctions& f = blas.functions();
   const bool wide = form.dtype == DType::f64;
-  blas.check(
-      f.desc_create(&desc_, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide ? CUDA_R_64F : CUDA_R_32F),
-      "a product was described");
+  const cublasComputeType_t compute = wide        ? CUBLAS_COMPUTE_64F
+                                      : form.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                  : CUBLAS_COMPUTE_32F;
+  blas.check(f.desc_create(&desc_, compute, wide ? CUDA_R_64F : CUDA_R_32F), "a product was described");
   const auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool transposed) {
     const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     blas.check(f.desc_set(desc_, which, &operation, sizeof(operation)), "a product was described");
@@ -114,8 +116,24 @@ Product::Product(const Blas& blas, const ProductForm& form) : blas_(blas), form_
   layout(left_, form.left, form.dtype);
   layout(right_, form.right, form.dtype);
   layout(result_, form.result, form.result_dtype);
-  aligned_ = chosen();
-  any_ = advised(static_cast<std::uint32_t>(size_of(form.dtype)), 1).front();
+  const std::string key = key_of(form);
+  aligned_ = settled(key, algorithms, [&] { return chosen(); });
+  any_ = settled(key + ", at any address", algorithms,
+                 [&] { return advised(static_cast<std::uint32_t>(size_of(form.dtype)), 1).front(); });
+}
+
+template <class Choose>
+cublasLtMatmulAlgo_t Product::settled(const std::string& name, PlanAlgorithms& algorithms,
+                                      const Choose& choose) const {
+  cublasLtMatmulAlgo_t algorithm = {};
+  if (const std::optional<ProductAlgorithm> recorded = algorithms.recorded(name)) {
+    algorithm = std::bit_cast<cublasLtMatmulAlgo_t>(*recorded);
+    if (!can_run(algorithm)) algorithms.refuse(name);
+  } else {
+    algorithm = choose();
+  }
+  algorithms.note(name, std::bit_cast<ProductAlgorithm>(algorithm));
+  return algorithm;
 }
 
 Product::~Product() {

@@ -133,6 +133,7 @@ TEST(CallValues, GradientsOfLargestElementsAreGathered) {
   };
   check({2, 3, 9, 8}, {{3, 2}, {2, 1}, {1, 0}, {1, 1}});
   check({2, 1, 7, 6, 5}, {{3, 3, 1}, {2, 2, 1}, {1, 1, 0}, {1, 1, 0}});
+  check({2, 1, 7, 6, 12}, {{3, 3, 1}, {2, 2, 1}, {1, 1, 0}, {1, 1, 0}});  // in packs
 }
 
 TEST(CallValues, ElementsMayLieBillionsOfBytesApart) {

@@ -151,6 +151,11 @@ void Stream::copy_to_device(CUdeviceptr to, const std::byte* from, std::int64_t 
                  "a copy from the host was begun");
 }
 
+void Stream::call(CUhostFn function, void* argument) const {
+  context_.check(context_.driver().launch_host(stream_, function, argument),
+                 "a function of the host was put in");
+}
+
 std::vector<CUgraphNode> Stream::last_work() const {
   CUstreamCaptureStatus status = {};
   const CUgraphNode* nodes = nullptr;

@@ -94,6 +94,8 @@ class Stream {
   void clear(CUdeviceptr to, std::int64_t bytes) const;
   void copy_to_host(std::byte* to, CUdeviceptr from, std::int64_t bytes) const;
   void copy_to_device(CUdeviceptr to, const std::byte* from, std::int64_t bytes) const;
+  // On a thread of the driver's, which must not be asked for anything by it; nothing is thrown.
+  void call(CUhostFn function, void* argument) const;
 
   // While it is recorded: what the next work follows, instead of all that was put in before it.
   std::vector<CUgraphNode> last_work() const;

@@ -7,6 +7,7 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/base/parallel.h"
+#include "tidemark/cpu/file_memories.h"
 #include "tidemark/cuda/machine.h"
 #include "tidemark/cuda/prepared.h"
 #include "tidemark/cuda/target.h"
@@ -25,6 +26,7 @@ class CudaDevice final : public Device {
 
   DeviceId id() const override { return {.kind = DeviceKind::cuda, .index = context_.number()}; }
   const Target& target() const override { return cuda_target(); }
+  const Target* tf32_target() const override { return &cuda_tf32_target(); }
   const Machine& machine() const override {
     return measured_ ? *measured_ : machine_for(context_.facts().name);
   }
@@ -32,6 +34,7 @@ class CudaDevice final : public Device {
   Address allocate(int memory, std::int64_t bytes) override {
     context_.use();
     if (memory == 0) return {static_cast<std::uintptr_t>(context_.allocate(bytes))};
+    if (memory >= first_disk) return allocate_file(memory, bytes);
     auto pinned = std::make_unique<PinnedMemory>(context_, bytes);
     const Address at = host_address(pinned->data());
     const std::lock_guard lock(mutex_);
@@ -40,13 +43,26 @@ class CudaDevice final : public Device {
   }
   void release(int memory, Address address, std::int64_t) noexcept override {
     if (memory == 0) return context_.release(static_cast<CUdeviceptr>(address.value));
+    if (memory >= first_disk) files_.release(address);
     const std::lock_guard lock(mutex_);
     pinned_.erase(address.value);
   }
 
+  bool has_disks() const override { return true; }
+  std::shared_ptr<const DiskMemory> open_disk(const std::string& folder,
+                                              DiskCompression compression) override {
+    const int number = files_.add_folder(first_disk, open_value_folder(folder), compression);
+    const auto close = [this](const DiskMemory* disk) {
+      files_.drop_folder(disk->number);
+      delete disk;
+    };
+    return {new DiskMemory{.number = number, .traffic = files_.traffic(number)}, close};
+  }
+
   std::unique_ptr<Prepared> prepare(CommandStream& commands, std::span<const Address> arenas) override {
     context_.use();
-    return std::make_unique<CudaPrepared>(commands, arenas, context_, blas_, cache_, pool_);
+    return std::make_unique<CudaPrepared>(commands, arenas, context_, blas_, cache_, pool_,
+                                          disk_copies(arenas));
   }
 
   void copy(Address to, Address from, std::int64_t bytes) override {
@@ -72,12 +88,39 @@ class CudaDevice final : public Device {
   }
 
  private:
+  static constexpr int first_disk = 2;  // behind the host's memory; each folder has a number
+
+  // A file, and under its address the memory that copies go through.
+  Address allocate_file(int memory, std::int64_t bytes) {
+    auto staging = std::make_unique<PinnedMemory>(context_, disk_staging_bytes);
+    const Address at = files_.allocate(memory, bytes);
+    TM_CHECK(at, "memory {} of a GPU has no folder", memory);
+    const std::lock_guard lock(mutex_);
+    pinned_.emplace(at.value, std::move(staging));
+    return at;
+  }
+  // Null: none of the arenas is a file.
+  std::unique_ptr<DiskCopies> disk_copies(std::span<const Address> arenas) {
+    std::vector<DiskCopies::Disk> disks;
+    bool found = false;
+    for (const Address arena : arenas) {
+      DiskCopies::Disk& disk = disks.emplace_back();
+      disk.file = files_.find(arena);
+      if (!disk.file) continue;
+      found = true;
+      const std::lock_guard lock(mutex_);
+      disk.staging = pinned_.at(arena.value)->data();
+    }
+    return found ? std::make_unique<DiskCopies>(std::move(disks)) : nullptr;
+  }
+
   Context context_;
   KernelCache cache_;  // makes the folder that the library's choices are kept in too
   Blas blas_;
   const std::unique_ptr<const Machine> measured_;  // none: as the library has it
   ThreadPool pool_;                                // for compiling, and for what runs on the CPU
   std::mutex mutex_;
+  FileMemories files_;
   std::map<std::uintptr_t, std::unique_ptr<PinnedMemory>> pinned_;  // under the mutex
 };
 

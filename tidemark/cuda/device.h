@@ -1,5 +1,6 @@
 // A GPU of NVIDIA's as a device that plans run on: one arena of its memory for each plan, generated kernels,
-// cuBLASLt's products, everything recorded as CUDA graphs. Memories behind the first are the host's, pinned.
+// cuBLASLt's products, everything recorded as CUDA graphs. Memories behind the first are the host's, pinned,
+// or folders of a disk.
 //
 //   auto step = td::compile(f, {.memory = 4_GiB, .device = td::cuda::device()});
 #pragma once

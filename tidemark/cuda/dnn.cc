@@ -1,11 +1,14 @@
 #include "tidemark/cuda/dnn.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "tidemark/base/error.h"
+#include "tidemark/cuda/kernel_cache.h"
 #include "tidemark/cuda/shared_library.h"
+#include "tidemark/cuda/trial.h"
 
 #ifdef TIDEMARK_HAS_CUDNN
 
@@ -159,16 +162,26 @@ std::vector<DnnDescription> advised(const DnnFunctions& f, const DnnDescription&
   return configs;
 }
 
-// Does the engine keep our promises?
-bool is_allowed(const DnnFunctions& f, const DnnDescription& config, DType dtype) {
-  const DnnDescription engine(f, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+DnnDescription engine_of(const DnnFunctions& f, const DnnDescription& config) {
+  DnnDescription engine(f, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t place = engine.get();
   std::int64_t count = 0;
-  if (f.get(config.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &place) !=
-      CUDNN_STATUS_SUCCESS)
-    return false;
+  const cudnnStatus_t status =
+      f.get(config.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &place);
+  return status == CUDNN_STATUS_SUCCESS ? std::move(engine) : DnnDescription();
+}
+// The library's own; -1: it does not say.
+std::int64_t number_of(const DnnFunctions& f, const DnnDescription& engine) {
+  std::int64_t number = -1, count = 0;
+  const cudnnStatus_t status =
+      f.get(engine.get(), CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, &number);
+  return status == CUDNN_STATUS_SUCCESS ? number : -1;
+}
+
+// Does the engine keep our promises?
+bool is_allowed(const DnnFunctions& f, const DnnDescription& engine, DType dtype) {
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT] = {};
-  count = 0;
+  std::int64_t count = 0;
   if (f.get(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
             CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes) != CUDNN_STATUS_SUCCESS)
     return false;
@@ -186,6 +199,18 @@ bool is_allowed(const DnnFunctions& f, const DnnDescription& config, DType dtype
         return false;
     }
   });
+}
+
+// All that decides which engine is the fastest.
+std::string key_of(const ConvForm& form) {
+  const auto text = [](const ConvTensor& t) {
+    return fmt::format("({}) by ({})", fmt::join(t.size, ", "), fmt::join(t.stride, ", "));
+  };
+  return fmt::format("convolution {} of {}, {} groups, {} dimensions: {} {} {}, {}; {}; {}; {}, {} bytes",
+                     static_cast<int>(form.part), name_of(form.dtype), form.groups, form.spatial,
+                     text(form.x), text(form.w), text(form.y), fmt::join(form.stride, ", "),
+                     fmt::join(form.low, ", "), fmt::join(form.high, ", "), fmt::join(form.dilation, ", "),
+                     form.workspace_bytes);
 }
 
 }  // namespace
@@ -213,10 +238,18 @@ DnnDescription& DnnDescription::finalize() {
   return *this;
 }
 
+Dnn::Dnn(const DnnFunctions& functions, const Stream& stream)
+    : functions_(functions),
+      stream_(stream),
+      choices_(KernelCache::default_folder(),
+               fmt::format("{}, {} multiprocessors, {}, cuDNN {}", stream.context().facts().name,
+                           stream.context().facts().multiprocessors,
+                           name_of(stream.context().facts().architecture), functions.version())) {}
+
 std::unique_ptr<Dnn> Dnn::open(const Stream& stream) {
   const Result<DnnFunctions, std::string>& opened = dnn_functions();
   if (!opened) return nullptr;
-  std::unique_ptr<Dnn> dnn(new Dnn(opened.value()));
+  std::unique_ptr<Dnn> dnn(new Dnn(opened.value(), stream));
   if (dnn->functions_.create(&dnn->handle_) != CUDNN_STATUS_SUCCESS) {
     dnn->handle_ = nullptr;
     return nullptr;
@@ -238,6 +271,30 @@ const Dnn::Engine* Dnn::engine(const ConvForm& form, std::int64_t alignment) {
 
 std::unique_ptr<Dnn::Engine> Dnn::choose(const ConvForm& form, std::int64_t alignment) const {
   if (!is_trusted(form)) return nullptr;
+  const auto engine_at = [&](const ProductAlgorithm& place) -> std::unique_ptr<Engine> {
+    std::vector<Candidate> list = candidates(form, alignment, 1, &place);
+    return list.empty() ? nullptr : std::move(list.front().engine);
+  };
+  const std::string key = key_of(form);
+  const bool may_time = alignment == timed_alignment;
+  const std::optional<ProductAlgorithm> kept = may_time ? choices_.find(key) : std::nullopt;
+  if (kept) {
+    if (auto engine = engine_at(*kept)) return engine;
+  } else if (may_time && ProductChoices::timing_is_asked_for()) {
+    constexpr std::size_t tried = 10;
+    const std::vector<Candidate> list = candidates(form, alignment, tried);
+    if (list.empty()) return nullptr;
+    const auto counts = choices_.keep(key, list[fastest_of(form, list)].place);
+    if (auto engine = counts ? engine_at(*counts) : nullptr) return engine;
+  }
+  std::vector<Candidate> first = candidates(form, alignment, 1);
+  return first.empty() ? nullptr : std::move(first.front().engine);
+}
+
+// In the order of the library's advice, so many at most; or the one at that place alone.
+std::vector<Dnn::Candidate> Dnn::candidates(const ConvForm& form, std::int64_t alignment, std::size_t most,
+                                            const ProductAlgorithm* place) const {
+  std::vector<Candidate> list;
   const DnnFunctions& f = functions_;
   const DnnDescription x = described_tensor(f, form, form.x, x_id, alignment),
                        w = described_tensor(f, form, form.w, w_id, alignment),
@@ -257,10 +314,14 @@ std::unique_ptr<Dnn::Engine> Dnn::choose(const ConvForm& form, std::int64_t alig
   graph.set_part(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation)
       .set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_)
       .finalize();
-  if (!operation.good() || !graph.good()) return nullptr;
+  if (!operation.good() || !graph.good()) return list;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    std::uint64_t at = 0;
     for (const DnnDescription& config : advised(f, graph, mode)) {
-      if (!is_allowed(f, config, form.dtype)) continue;
+      const DnnDescription engine = engine_of(f, config);
+      const ProductAlgorithm here = {static_cast<std::uint64_t>(mode), at++,
+                                     engine ? static_cast<std::uint64_t>(number_of(f, engine)) : 0};
+      if (!engine || !is_allowed(f, engine, form.dtype) || (place && *place != here)) continue;
       DnnDescription plan(f, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
       plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle_)
           .set_part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config)
@@ -271,14 +332,35 @@ std::unique_ptr<Dnn::Engine> Dnn::choose(const ConvForm& form, std::int64_t alig
               CUDNN_STATUS_SUCCESS ||
           bytes > form.workspace_bytes)
         continue;
-      return std::make_unique<Engine>(Engine{.plan = std::move(plan)});
+      list.push_back({.engine = std::make_unique<Engine>(Engine{.plan = std::move(plan)}), .place = here});
+      if (list.size() == most) return list;
     }
   }
-  return nullptr;
+  return list;
 }
 
-void Dnn::put(const Engine& engine, CUdeviceptr x, CUdeviceptr w, CUdeviceptr y,
-              CUdeviceptr workspace) const {
+// The first where the GPU has no memory left for the operands.
+std::size_t Dnn::fastest_of(const ConvForm& form, const std::vector<Candidate>& list) const {
+  const Context& context = stream_.context();
+  const std::int64_t size = size_of(form.dtype);
+  try {
+    const TrialMemory x(context, form.x.count() * size), w(context, form.w.count() * size),
+        y(context, form.y.count() * size),
+        workspace(context, std::max<std::int64_t>(form.workspace_bytes, 1));
+    fill_with_numbers(stream_, x.at(), form.x.count() * size, form.dtype);
+    fill_with_numbers(stream_, w.at(), form.w.count() * size, form.dtype);
+    fill_with_numbers(stream_, y.at(), form.y.count() * size, form.dtype);
+    return fastest_in(stream_, list.size(), [&](std::size_t i) {
+      return begin(*list[i].engine, x.at(), w.at(), y.at(), workspace.at()) == CUDNN_STATUS_SUCCESS;
+    });
+  } catch (const DeviceError& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return 0;
+  }
+}
+
+cudnnStatus_t Dnn::begin(const Engine& engine, CUdeviceptr x, CUdeviceptr w, CUdeviceptr y,
+                         CUdeviceptr workspace) const {
   const std::int64_t ids[] = {x_id, w_id, y_id};
   void* const pointers[] = {reinterpret_cast<void*>(x), reinterpret_cast<void*>(w),
                             reinterpret_cast<void*>(y)};
@@ -288,8 +370,13 @@ void Dnn::put(const Engine& engine, CUdeviceptr x, CUdeviceptr w, CUdeviceptr y,
       .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers)
       .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &scratch)
       .finalize();
-  const cudnnStatus_t status =
-      places.good() ? functions_.execute(handle_, engine.plan.get(), places.get()) : CUDNN_STATUS_BAD_PARAM;
+  return places.good() ? functions_.execute(handle_, engine.plan.get(), places.get())
+                       : CUDNN_STATUS_BAD_PARAM;
+}
+
+void Dnn::put(const Engine& engine, CUdeviceptr x, CUdeviceptr w, CUdeviceptr y,
+              CUdeviceptr workspace) const {
+  const cudnnStatus_t status = begin(engine, x, w, y, workspace);
   if (status == CUDNN_STATUS_SUCCESS) return;
   throw DeviceError(
       ErrorCode::device_failure,

@@ -1,8 +1,8 @@
 // cuDNN, NVIDIA's library of convolutions, opened when it is first asked for. Where it is not, or takes a
 // convolution not at all or not within the workspace of the plan, a kernel of ours runs
-// (device/convolution.h). An engine is chosen once for each form, in the order of the library's own advice;
-// none that adds up in the order of arrival, none that rounds f32 operands or sums, so the same form gives
-// the same bits in every run and at every budget.
+// (device/convolution.h). An engine is chosen once for each form: what timing has found (product_choices.h),
+// else the first of the library's own advice; none that adds up in the order of arrival, none that rounds f32
+// operands or sums, so the same form gives the same bits in every run and at every budget.
 #pragma once
 #include <map>
 #include <memory>
@@ -12,6 +12,7 @@
 #include "tidemark/base/result.h"
 #include "tidemark/cuda/context.h"
 #include "tidemark/cuda/conv_form.h"
+#include "tidemark/cuda/product_choices.h"
 
 #ifdef TIDEMARK_HAS_CUDNN
 #include <cudnn_graph.h>
@@ -22,6 +23,7 @@
   F(destroy, cudnnDestroy)               \
   F(set_stream, cudnnSetStream)          \
   F(status_text, cudnnGetErrorString)    \
+  F(version, cudnnGetVersion)            \
   F(make, cudnnBackendCreateDescriptor)  \
   F(drop, cudnnBackendDestroyDescriptor) \
   F(finalize, cudnnBackendFinalize)      \
@@ -88,7 +90,8 @@ class Dnn {
   Dnn& operator=(const Dnn&) = delete;
 
   // An engine for convolutions of this form, at addresses that are multiples of so many bytes. Null: none
-  // fits.
+  // fits. Those of `timed_alignment` are timed where the user asks for it, so nothing may be recorded then.
+  static constexpr std::int64_t timed_alignment = 16;
   struct Engine {
     DnnDescription plan;
   };
@@ -96,10 +99,22 @@ class Dnn {
   void put(const Engine& engine, CUdeviceptr x, CUdeviceptr w, CUdeviceptr y, CUdeviceptr workspace) const;
 
  private:
-  explicit Dnn(const DnnFunctions& functions) : functions_(functions) {}
+  Dnn(const DnnFunctions& functions, const Stream& stream);
+  // An engine of those that the library advises, and where it stands there.
+  struct Candidate {
+    std::unique_ptr<Engine> engine;
+    ProductAlgorithm place = {};
+  };
   std::unique_ptr<Engine> choose(const ConvForm& form, std::int64_t alignment) const;
+  std::vector<Candidate> candidates(const ConvForm& form, std::int64_t alignment, std::size_t most,
+                                    const ProductAlgorithm* place = nullptr) const;
+  std::size_t fastest_of(const ConvForm& form, const std::vector<Candidate>& list) const;
+  cudnnStatus_t begin(const Engine& engine, CUdeviceptr x, CUdeviceptr w, CUdeviceptr y,
+                      CUdeviceptr workspace) const;
 
   const DnnFunctions& functions_;
+  const Stream& stream_;
+  const ProductChoices choices_;
   cudnnHandle_t handle_ = nullptr;
   std::map<std::pair<ConvForm, std::int64_t>, std::unique_ptr<Engine>> engines_;
 };

@@ -4,6 +4,10 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
+#include "tests/support/scratch_folder.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
@@ -47,6 +51,33 @@ TEST(Dnn, TakesTheConvolutionsOfImageModels) {
         EXPECT_TRUE(dnn->engine(form, 16)) << model << ": " << text_of(form);
     }
   }
+}
+
+TEST(Dnn, KeepsAnEngineForEachFormThatWasTimed) {
+  if (const DeviceList list = devices(); list.devices.empty()) GTEST_SKIP() << list.reason;
+  if (!dnn_functions()) GTEST_SKIP() << dnn_functions().error();
+  const testing::ScratchFolder folder;
+  const char* const before = std::getenv("TIDEMARK_CUDA_CACHE");
+  const std::string old = before ? before : "";
+  ::setenv("TIDEMARK_CUDA_CACHE", folder.path().c_str(), 1);
+  const Context context(0);
+  context.use();
+  const Stream stream(context);
+  std::vector<ConvForm> forms = forms_of("resnet50", {.batch = 2, .context = 64, .dtype = DType::bf16});
+  std::ranges::sort(forms);
+  forms.erase(std::ranges::unique(forms).begin(), forms.end());
+  forms.resize(std::min<std::size_t>(forms.size(), 6));
+  for (const char* const timing : {"1", "0"}) {
+    ::setenv("TIDEMARK_CUDA_TIMING", timing, 1);
+    const std::unique_ptr<Dnn> dnn = Dnn::open(stream);
+    ASSERT_TRUE(dnn);
+    for (const ConvForm& form : forms) EXPECT_TRUE(dnn->engine(form, Dnn::timed_alignment)) << text_of(form);
+  }
+  ::unsetenv("TIDEMARK_CUDA_TIMING");
+  before ? ::setenv("TIDEMARK_CUDA_CACHE", old.c_str(), 1) : ::unsetenv("TIDEMARK_CUDA_CACHE");
+  const Result<Folder, std::string> kept = Folder::open(folder.path());
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept.value().files().size(), forms.size());
 }
 
 TEST(ConvForms, HaveTheSizesAndStridesOfEitherOrder) {

@@ -50,6 +50,7 @@
   F(module_function, cuModuleGetFunction)              \
   F(function_attribute, cuFuncSetAttribute)            \
   F(launch, cuLaunchKernel)                            \
+  F(launch_host, cuLaunchHostFunc)                     \
   F(event_create, cuEventCreate)                       \
   F(event_destroy, cuEventDestroy)                     \
   F(event_record, cuEventRecord)                       \

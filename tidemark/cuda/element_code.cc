@@ -1,6 +1,7 @@
 #include "tidemark/cuda/element_code.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <cstring>
@@ -64,6 +65,14 @@ std::string formula_code(const Formula& formula, const Call& call, Operands oper
                      list);
 }
 
+// Gelu and its slope have shorter formulas for 16 bits (device/normal.h).
+std::string gelu_code(const Call& call, Operands operands) {
+  const bool is_short = size_of(call.in[0].dtype) == 2;
+  if (!is_short) return formula_code(formulas().at(call.op), call, operands);
+  return fmt::format("stored<{}>(formula::short_{}(computed({})))", storage_type(call.out[0].dtype),
+                     call.op->name, operands[0]);
+}
+
 std::string copy_code(const Call&, Operands operands) { return operands[0]; }
 std::string select_code(const Call&, Operands operands) {
   return fmt::format("{} ? {} : {}", operands[0], operands[1], operands[2]);
@@ -104,13 +113,30 @@ std::string clamp_code(const Call& call, Operands operands) {
                      bound(bounds.low), bound(bounds.high));
 }
 
+// Of norms in parts: functions of device/elements.h, of the operands as they are.
+template <const char* function>
+std::string function_code(const Call&, Operands operands) {
+  return fmt::format("{}({})", function, fmt::join(operands, ", "));
+}
+constexpr char normalized_name[] = "normalized_element", slope_name[] = "norm_slope_element";
+
 using Writer = std::string (*)(const Call&, Operands);
 
 Writer find_writer(const Op& op) {
   static const auto* const writers = new std::unordered_map<const Op*, Writer>{
-      {&op::stop_gradient, copy_code}, {&op::residual, copy_code}, {&op::undone, copy_code},
-      {&op::broadcast, copy_code},     {&op::select, select_code}, {&op::cast, cast_code},
-      {&op::constant, constant_code},  {&op::clamp, clamp_code},   {&op::polygamma, polygamma_code},
+      {&op::stop_gradient, copy_code},
+      {&op::residual, copy_code},
+      {&op::undone, copy_code},
+      {&op::broadcast, copy_code},
+      {&op::select, select_code},
+      {&op::cast, cast_code},
+      {&op::constant, constant_code},
+      {&op::clamp, clamp_code},
+      {&op::polygamma, polygamma_code},
+      {&op::normalize_columns, function_code<normalized_name>},
+      {&op::normalize_columns_grad, function_code<slope_name>},
+      {&op::gelu, gelu_code},
+      {&op::gelu_slope, gelu_code},
   };
   const auto found = writers->find(&op);
   return found == writers->end() ? nullptr : found->second;
@@ -127,11 +153,10 @@ std::string_view storage_type(DType dtype) {
 bool has_element_code(const Op& op) { return formulas().contains(&op) || find_writer(op); }
 
 std::string element_code(const Call& call, Operands operands) {
-  if (const auto found = formulas().find(call.op); found != formulas().end())
-    return formula_code(found->second, call, operands);
-  const Writer write = find_writer(*call.op);
-  TM_CHECK(write, "{} in a generated kernel", call.op->name);
-  return write(call, operands);
+  if (const Writer write = find_writer(*call.op)) return write(call, operands);
+  const auto found = formulas().find(call.op);
+  TM_CHECK(found != formulas().end(), "{} in a generated kernel", call.op->name);
+  return formula_code(found->second, call, operands);
 }
 
 }  // namespace tidemark::cuda

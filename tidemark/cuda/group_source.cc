@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -21,7 +22,8 @@ namespace {
 constexpr int threads_per_block = 256;
 constexpr std::int64_t most_blocks = std::int64_t{1} << 20;  // beyond, threads take several turns
 constexpr std::int64_t most_pack_bytes = 16, widest_pack = 8;
-constexpr std::int64_t tasks_per_block = 16;  // fold_teams of device/folds.h
+constexpr std::int64_t tasks_per_block = 16,
+                       results_per_block = 8;  // fold_teams, slab_results of device/folds.h
 // Indices of fewer bits are faster. Threads step past the end by at most all threads of a launch.
 constexpr std::int64_t most_in_32_bits = std::int64_t{1} << 30;
 
@@ -67,6 +69,20 @@ Slabs slabs_of(const Shape& shape, const ReduceOrder& order) {
   return {.count = (reduced + rows - 1) / rows, .rows = rows};
 }
 
+// A task's blocks of elements are shared by the teams of a block of threads where there are several of them,
+// and tasks, of which a block of threads would have 16, are too few to keep a GPU busy.
+constexpr std::int64_t fewest_task_parts = 4, most_task_parts = 1024;
+constexpr std::int64_t many_parts = 64, few_results = 256;  // fetched by a block of threads, not by a thread
+bool spreads_tasks(const Shape& shape, const ReduceOrder& order) {
+  const bool shares = order.may_share_chunks();
+  if (has_columns(shape, order) || (!shares && order.chunks != 1)) return false;
+  const std::int64_t tasks = order.results * order.chunks;
+  const std::int64_t parts = std::min(order.outer, order.outer_per_chunk) *
+                             ((std::min(order.inner, order.chunk_elements) + fold_block - 1) / fold_block);
+  return tasks > 0 && tasks < busy_blocks * tasks_per_block && parts >= fewest_task_parts &&
+         parts <= most_task_parts;
+}
+
 // A total for each slab, or for each task where several share a result.
 std::int64_t fold_scratch(const Shape& shape, const ReduceOrder& order) {
   if (const Slabs slabs = slabs_of(shape, order); slabs.count > 0) return order.results * slabs.count * 8;
@@ -99,6 +115,25 @@ struct GroupWindow {
   PadAttrs pad;
 };
 
+// Groups in which some operands are the same for all rows: threads go down their columns, so that they read
+// those operands once.
+constexpr std::int64_t fewest_walked_rows = 64, most_walked_rows = 16, most_across = 32;
+struct ColumnWalk {
+  std::int64_t rows = 0, columns = 0;  // no rows: elements in their order
+  std::int64_t across = 0, tiles = 0, slabs = 0, slab_rows = 0, ahead = 0;
+
+  void cut(std::int64_t width, std::int64_t arrays) {
+    const std::int64_t packs = columns / width;
+    across =
+        std::min(most_across, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(packs))));
+    tiles = (packs + across - 1) / across;
+    ahead = arrays <= 1 ? 4 : arrays <= 3 ? 2 : 1;
+    const std::int64_t down = threads_per_block / across, steps = (rows + down - 1) / down;
+    slab_rows = std::clamp(steps * tiles / (2 * busy_blocks), ahead, most_walked_rows) * down;
+    slabs = (rows + slab_rows - 1) / slab_rows;
+  }
+};
+
 struct EndReduction {
   Reduction reduction;
   ReduceOrder order;
@@ -126,7 +161,9 @@ class GroupWriter {
       wide_ |= reach >= most_in_32_bits;
     }
     if (reduction_) slabs_ = slabs_of(shape_, reduction_->order);
+    find_columns();
     choose_width();
+    if (walked_.rows > 0) walked_.cut(width_, dense_operands());
   }
 
   KernelText write() {
@@ -140,11 +177,14 @@ class GroupWriter {
     line("  using Index = {};", wide_ ? "long long" : "int");
     if (reduction_) write_order();
     write_element();
+    if (walked_.rows > 0) write_column_walk();
     if (!reduction_ || slabs_.count > 0) write_alignment();
     write_make();
     line("}};\n");
     if (reduction_) {
       add_folds(kernel);
+    } else if (walked_.rows > 0) {
+      add_kernel(kernel, name_, "walk_columns", walked_.tiles * walked_.slabs);
     } else {
       const std::int64_t turns = (walk_.count + width_ - 1) / width_;
       add_kernel(kernel, name_, "walk_elements",
@@ -219,6 +259,28 @@ class GroupWriter {
                        [&](std::int64_t stride) { return stride % width == 0; });
   }
 
+  static bool is_same_in_rows(const WalkedOperand& operand) {
+    return operand.kind == WalkedOperand::strided && operand.strides[0] == 0 && operand.strides[1] == 1;
+  }
+  void find_columns() {
+    if (reduction_ || !windows_.empty() || walk_.shape.rank() != 2 || walk_.shape[0] < fewest_walked_rows)
+      return;
+    bool has_row = false;
+    for (const WalkedOperand& operand : walk_.operands) {
+      if (operand.kind == WalkedOperand::strided && !is_same_in_rows(operand)) return;
+      has_row |= operand.kind == WalkedOperand::strided;
+    }
+    if (has_row) walked_ = {.rows = walk_.shape[0], .columns = walk_.shape[1]};
+  }
+  bool lies_dense(std::size_t i) const { return walk_.operands[i].kind == WalkedOperand::dense; }
+  std::int64_t dense_operands() const {
+    std::int64_t found = 0;
+    for (std::size_t i = 0; i < operands_.size(); ++i) found += read_[i] && lies_dense(i);
+    return found;
+  }
+  // Is it read once by each thread that goes down its columns?
+  bool is_kept(std::size_t i) const { return walked_.rows > 0 && !lies_dense(i); }
+
   // As many elements at a time as make 16 bytes of the largest; in rows, as many as divide them.
   void choose_width() {
     // Windows are read element by element, which is fastest where neighbouring threads read neighbours.
@@ -226,6 +288,7 @@ class GroupWriter {
     std::int64_t largest = 1;
     for (const Result& result : results_) largest = std::max(largest, size_of(result.dtype));
     for (const WalkedOperand& operand : walk_.operands) {
+      if (walked_.rows > 0 && operand.kind != WalkedOperand::dense) continue;
       if (moves_in_packs(operand, 1)) largest = std::max(largest, operand.size);
     }
     width_ = std::min(widest_pack, most_pack_bytes / largest);
@@ -280,7 +343,7 @@ class GroupWriter {
     line("  static bool aligned(const Pointers& at) {{");
     std::string all = "true";
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (read_[i] && moves_in_packs(walk_.operands[i], width_))
+      if (read_[i] && !is_kept(i) && moves_in_packs(walk_.operands[i], width_))
         all += fmt::format(" && is_aligned<width>({})", operand_pointer(i));
     }
     for (std::size_t r = 0; r < results_.size(); ++r) {
@@ -296,11 +359,39 @@ class GroupWriter {
     return fmt::format("static_cast<{}*>(at.out[{}])", storage_type(results_[r].dtype), r);
   }
 
-  // Elements [i, i + n), which lie in one row of the walk if it has rows. Sums of columns read several rows
-  // before they compute the first: the compiler may not move loads over stores, which could be to the same
-  // memory.
+  void write_column_walk() {
+    line("  static constexpr int across = {}, ahead = {};", walked_.across, walked_.ahead);
+    line("  static constexpr Index rows = {}, columns = {}, tiles = {}, slab_rows = {};", walked_.rows,
+         walked_.columns, walked_.tiles, walked_.slab_rows);
+    line("  template <int n>\n  struct Kept {{");
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (read_[i] && is_kept(i)) declare_operand(i);
+    }
+    line("  }};\n  template <int n>\n  static void keep(const Pointers& at, Index column, Kept<n>& to) {{");
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (!read_[i] || !is_kept(i)) continue;
+      if (is_array(i)) {
+        line("    load(to.a{}, {} + column, is_aligned<n>({} + column));", i, operand_pointer(i),
+             operand_pointer(i));
+      } else {
+        line("    to.a{} = {}[0];", i, operand_pointer(i));
+      }
+    }
+    line("  }}");
+  }
+
+  // Elements [i, i + n), which lie in one row of the walk if it has rows. Whoever goes down columns reads
+  // several rows before it computes the first: the compiler may not move loads over stores, which could be to
+  // the same memory.
   void write_make() {
-    if (slabs_.count > 0) {
+    const bool reads_before = slabs_.count > 0 || walked_.rows > 0;
+    if (walked_.rows > 0) {
+      write_read();
+      line("  template <int n>");
+      line(
+          "  static void make(const Pointers& at, Index i, bool aligned, const Read<n>& read, const Kept<n>& "
+          "kept) {{");
+    } else if (slabs_.count > 0) {
       write_read();
       line("  template <int n>");
       line(
@@ -312,13 +403,16 @@ class GroupWriter {
     } else {
       line("  template <int n>\n  static void make(const Pointers& at, Index i, bool aligned) {{");
     }
-    if (slabs_.count == 0) write_coordinates();
+    if (!reads_before) write_coordinates();
     std::string arguments;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (!read_[i]) continue;
-      if (slabs_.count == 0) declare_operand(i), load_operand(i, "");
-      arguments += fmt::format("{}{}a{}{}", arguments.empty() ? "" : ", ", slabs_.count > 0 ? "read." : "", i,
-                               is_array(i) ? "[e]" : "");
+      if (!reads_before) declare_operand(i), load_operand(i, "");
+      arguments += fmt::format("{}{}a{}{}", arguments.empty() ? "" : ", ",
+                               is_kept(i)     ? "kept."
+                               : reads_before ? "read."
+                                              : "",
+                               i, is_array(i) ? "[e]" : "");
     }
     load_windows();
     for (std::size_t w = 0; w < windows_.size(); ++w)
@@ -342,14 +436,14 @@ class GroupWriter {
   void write_read() {
     line("  template <int n>\n  struct Read {{");
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (read_[i]) declare_operand(i);
+      if (read_[i] && !is_kept(i)) declare_operand(i);
     }
     line(
         "  }};\n  template <int n>\n  static void read(const Pointers& at, Index i, bool aligned, Read<n>& "
         "to) {{");
-    write_coordinates();
+    if (walked_.rows == 0) write_coordinates();
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (read_[i]) load_operand(i, "to.");
+      if (read_[i] && !is_kept(i)) load_operand(i, "to.");
     }
     line("  }}");
   }
@@ -483,18 +577,27 @@ class GroupWriter {
   void add_folds(KernelText& kernel) {
     const ReduceOrder& order = reduction_->order;
     kernel.scratch_bytes = fold_scratch(shape_, order);
-    const std::int64_t result_blocks = (order.results + threads_per_block - 1) / threads_per_block;
     if (slabs_.count > 0) {
       const std::int64_t columns = width_ * packs_per_block;
       add_kernel(kernel, name_, "fold_columns", slabs_.count * ((order.results + columns - 1) / columns),
                  true);
-      return add_kernel(kernel, name_ + "_parts", "fold_parts", result_blocks);
+      return add_kernel(kernel, name_ + "_parts", "fold_slabs",
+                        (order.results + results_per_block - 1) / results_per_block, true);
     }
     const bool shares = order.may_share_chunks();
     const std::int64_t tasks = order.results * (shares ? order.chunks : 1);
-    add_kernel(kernel, name_, "fold_tasks", (tasks + tasks_per_block - 1) / tasks_per_block, true);
+    if (spreads_tasks(shape_, order)) {
+      add_kernel(kernel, name_, "fold_spread_tasks", tasks, true);
+    } else {
+      add_kernel(kernel, name_, "fold_tasks", (tasks + tasks_per_block - 1) / tasks_per_block, true);
+    }
     if (!shares) return;
-    add_kernel(kernel, name_ + "_parts", "fold_parts", result_blocks);
+    if (order.chunks >= many_parts && order.results <= few_results) {
+      add_kernel(kernel, name_ + "_parts", "fold_many_parts", order.results, true);
+    } else {
+      add_kernel(kernel, name_ + "_parts", "fold_parts",
+                 (order.results + threads_per_block - 1) / threads_per_block);
+    }
   }
 
   std::span<const GroupStep> steps_;
@@ -508,6 +611,7 @@ class GroupWriter {
   Walk walk_;
   bool wide_ = false;  // indices need 64 bits
   Slabs slabs_;
+  ColumnWalk walked_;
   std::int64_t width_ = 1;
   std::string text_;
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include "tests/support/call_values.h"
 #include "tests/support/group_values.h"
 #include "tidemark/ops/reduction/reduce.h"
 
@@ -63,6 +64,10 @@ TEST(GroupValues, ReductionsOfAllShapesHaveTheBitsOfTheCpu) {
   const Case cases[] = {
       {op::reduce_sum, DType::f32, {5, 40000}, {1}},
       {op::reduce_sum, DType::f32, {40000}, {0}},
+      {op::reduce_mean, DType::f32, {33, 5000}, {0, 1}},
+      {op::reduce_sum, DType::bf16, {1200000}, {0}},  // many chunks of one result
+      {op::reduce_max, DType::f32, {3, 9000}, {1}},   // one chunk of a result
+      {op::reduce_sum, DType::f32, {90, 2, 130}, {0, 2}},
       {op::reduce_sum, DType::f32, {3000, 40}, {0}},
       {op::reduce_mean, DType::bf16, {3000, 70}, {0}},
       {op::reduce_mean, DType::f16, {70, 2100}, {1}},
@@ -121,6 +126,65 @@ TEST(GroupValues, ElementsMayLieBillionsOfBytesApart) {
                            run_kernel(op::neg, group.operands, {}).results[0]),
             "");
   ::munmap(memory, static_cast<std::size_t>(step * count));
+}
+
+// Rows that are the same for all: whole packs, single elements, tiles with edges, more rows than a thread
+// takes, at aligned and other addresses and with the result over an operand.
+TEST(GroupValues, ThreadsGoDownColumnsWhereOperandsAreTheSameInAllRows) {
+  struct Case {
+    const Op& op;
+    DType dtype;
+    Shape shape;
+    std::size_t whole;  // operands of the shape; then numbers of columns, and one in the dtype
+    std::size_t numbers;
+    bool column;
+  };
+  const Case cases[] = {{op::add, DType::f32, {300, 40}, 1, 0, true},
+                        {op::mul, DType::bf16, {70, 7}, 1, 0, true},
+                        {op::add, DType::bf16, {64, 520}, 1, 0, true},
+                        {op::normalize_columns, DType::bf16, {5, 9, 13, 24}, 1, 2, true},
+                        {op::normalize_columns, DType::f32, {80, 9}, 1, 2, true},
+                        {op::normalize_columns_grad, DType::bf16, {2, 700, 64}, 2, 4, false},
+                        {op::normalize_columns_grad, DType::bf16, {66, 1000}, 2, 4, true},
+                        {op::normalize_columns_grad, DType::f64, {90, 20}, 2, 4, true}};
+  std::vector<std::unique_ptr<OpGroup>> groups;
+  std::vector<KernelText> kernels;
+  for (const Case& c : cases) {
+    std::vector<Literal> operands;
+    const Shape column = {c.shape.back()};
+    const DType number = c.dtype == DType::f64 ? DType::f64 : DType::f32;
+    for (std::size_t i = 0; i < c.whole; ++i)
+      operands.push_back(random_literal(c.dtype, c.shape, operands.size() + 1, -1, 1));
+    for (std::size_t i = 0; i < c.numbers; ++i)
+      operands.push_back(random_literal(number, column, operands.size() + 1, -1, 1));
+    if (c.column) operands.push_back(random_literal(c.dtype, column, operands.size() + 1, -1, 1));
+    groups.push_back(std::make_unique<OpGroup>(c.op, std::move(operands), Attrs{}));
+    kernels.push_back(write_group(std::span(&groups.back()->step, 1), fmt::format("rows{}", kernels.size())));
+    EXPECT_NE(kernels.back().source.find("walk_columns"), std::string::npos);
+  }
+  const HostKernels compiled(kernels);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const OpGroup& group = *groups[g];
+    SCOPED_TRACE(fmt::format("{} {}", group.name, to_string(group.in[0].shape)));
+    const CallCase call(*group.step.call.op, group.operands, group.attrs);
+    const Literal expected = cpu_results(call)[0];
+    for (const bool shifted : {false, true}) {
+      for (const bool in_place : {false, true}) {
+        std::vector<Shifted> memory;
+        std::vector<const void*> in;
+        for (const Literal& operand : group.operands) {
+          memory.emplace_back(std::ssize(operand.bytes), shifted ? size_of(operand.dtype) : 0);
+          std::memcpy(memory.back().get(), operand.bytes.data(), operand.bytes.size());
+          in.push_back(memory.back().get());
+        }
+        Shifted result(group.out[0].bytes(), shifted ? size_of(group.out[0].dtype) : 0);
+        std::byte* const at = in_place ? memory[0].get() : result.get();
+        void* const out = at;
+        ASSERT_TRUE(compiled.run(g, in, std::span(&out, 1), nullptr, shifted));
+        EXPECT_EQ(bit_difference(literal_at(group.out[0], at), expected), "");
+      }
+    }
+  }
 }
 
 // Those are cut into slabs: to a few units of the last place, and the same bits whoever comes first.

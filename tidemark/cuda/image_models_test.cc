@@ -15,6 +15,7 @@
 #include "tidemark/nn/models.h"
 #include "tidemark/nn/zoo.h"
 #include "tidemark/ops/cpu_target.h"
+#include "tidemark/ops/normalization/norm_columns.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/plan/passes/pipeline.h"
 
@@ -73,6 +74,29 @@ TEST(CudaImages, ResNetStaysOnTheGpuWithChannelsLast) {
   EXPECT_EQ(counts["conv_last_input_grad"], 52);  // images have none
   EXPECT_EQ(counts["max_pool_grad"], 1);
   EXPECT_EQ(counts["transpose"], 0);  // those of parameters are read as they lie
+}
+
+// Sums down the columns are kernels; the rest of norms is in groups: with ReLU and the residual sum, and with
+// the mask of ReLU but where a residual sum stands between.
+TEST(CudaImages, NormsAreSumsAndStepsOfGroups) {
+  const Graph graph =
+      prepared_for(resnet(2, 64, {.depths = {3, 4, 6, 3}, .bottleneck = true}), cuda_target());
+  std::map<std::string, int> counts, masked;
+  for (const Node& node : graph.nodes()) {
+    ++counts[std::string(node.op->name)];
+    if (node.op == &op::column_slopes) masked["slopes"] += node.operands.size() == masked_slopes_operands;
+    if (node.op == &op::normalize_columns_grad)
+      masked["grad"] += node.operands.size() == masked_grad_operands;
+  }
+  EXPECT_EQ(counts["batch_norm"] + counts["batch_norm_grad"] + counts["batch_norm_params"], 0);
+  for (const char* const op :
+       {"column_statistics", "column_slopes", "normalize_columns", "normalize_columns_grad"})
+    EXPECT_EQ(counts[op], 53) << op;
+  EXPECT_EQ(masked["slopes"], 33);  // of the first norm and two in each of 16 blocks
+  EXPECT_EQ(masked["grad"], 33);
+  EXPECT_EQ(counts["relu"], 49);
+  EXPECT_EQ(counts["select"], 16);  // behind residual sums
+  EXPECT_EQ(steps_alone(graph)["normalize_columns"], 0);
 }
 
 TEST(CudaImages, UNetStaysOnTheGpuWithChannelsLast) {

@@ -5,6 +5,16 @@
 namespace tidemark::cuda {
 namespace {
 
+// A way to a disk, or back, through the host's memory: one copy after the other. A link to memory `disk`.
+Link by_way_of(const Link& host, const Link& drive, int disk) {
+  const auto after = [](double a, double b) { return 1 / (1 / a + 1 / b); };
+  return {.from = host.from == 0 ? 0 : disk,
+          .to = host.to == 0 ? 0 : disk,
+          .latency = host.latency + drive.latency,
+          .bandwidth = after(host.bandwidth, drive.bandwidth),
+          .beside_compute = after(host.beside_compute, drive.beside_compute)};
+}
+
 // As `tidemark machine --device cuda` saw one, rounded; docs/cuda.md has the table of what is guessed.
 Machine make_h200() {
   const auto curve = [](std::initializer_list<Curve::Point> points) { return Curve{points}; };
@@ -14,7 +24,11 @@ Machine make_h200() {
       curve({{4e3, 25e9}, {60e3, 0.37e12}, {0.9e6, 5.5e12}, {14e6, 80e12}, {200e6, 300e12}, {3e9, 500e12}});
   // f32 does not use the tensor cores' own format (TF32), 16-bit floats do theirs.
   const std::array<double, dtype_count> tensor_cores = {1, 1.3, 18, 20, 0.5, 0.2, 0.5, 0.5};
-  Machine m{.name = "NVIDIA H200", .threads = 1, .memory_bytes = std::int64_t{139} << 30, .overhead = 1e-6};
+  Machine m{.name = "NVIDIA H200",
+            .threads = 1,
+            .memory_bytes = std::int64_t{139} << 30,
+            .overhead = 1e-6,
+            .overlaps = true};
   for (int w = 1; w < work_count; ++w)  // no call is of the kind `by_kind`
     m[static_cast<WorkKind>(w)] = {.flops = arithmetic, .bytes = bytes};
   m[WorkKind::reduction] = {.flops = curve({{33e3, 33e9}, {0.33e6, 0.33e12}, {3.3e6, 2.4e12}, {34e6, 10e12}}),
@@ -38,9 +52,12 @@ Machine make_h200() {
       .bytes = bytes};
   m[WorkKind::sort] = {.flops = curve({{49e3, 3e9}, {1.2e6, 35e9}, {28e6, 0.21e12}}), .bytes = bytes};
   m[WorkKind::factorization] = {.flops = curve({{1e5, 0.01e12}, {1e9, 1e12}}), .bytes = bytes};
-  m.further = {{.name = std::string(host_memory_name), .bytes = std::int64_t{64} << 30}};
+  m.further = {{.name = std::string(host_memory_name), .bytes = std::int64_t{64} << 30},
+               {.name = std::string(disk_memory_name), .bytes = std::int64_t{100} << 30}};
   m.links = {{.from = 0, .to = 1, .latency = 11e-6, .bandwidth = 55e9, .beside_compute = 52e9},
              {.from = 1, .to = 0, .latency = 11e-6, .bandwidth = 55e9, .beside_compute = 52e9}};
+  m.links.push_back(by_way_of(m.links[0], *find_link(reference_machine(), 0, 1), 2));
+  m.links.push_back(by_way_of(m.links[1], *find_link(reference_machine(), 1, 0), 2));
   return m;
 }
 

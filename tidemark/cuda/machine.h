@@ -7,7 +7,8 @@
 
 namespace tidemark::cuda {
 
-// Memory 0 is the GPU's, memory 1 the host's, pinned. docs/cuda.md says where each number is from.
+// Memory 0 is the GPU's, memory 1 the host's, pinned, memory 2 a disk, through the host. docs/cuda.md says
+// where each number is from.
 const Machine& h200_machine();
 const Machine& h100_machine();  // SXM
 

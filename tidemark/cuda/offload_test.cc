@@ -1,13 +1,16 @@
-// Values of plans for a GPU that wait in the host's memory: the plans are right where there is no GPU, and
-// where there is one the bits are those of plans without.
+// Values of plans for a GPU that wait in the host's memory or on a disk: the plans are right where there is
+// no GPU, and where there is one the bits are those of plans without.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <random>
 
 #include "tests/support/errors.h"
 #include "tests/support/random_programs.h"
 #include "tests/support/run_on_device.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/scratch_folder.h"
 #include "tests/support/simulated_device.h"
 #include "tests/support/tiny_models.h"
 #include "tidemark/autodiff/expand.h"
@@ -77,12 +80,25 @@ int moved(const Plan& plan) {
   return static_cast<int>(std::ranges::count(plan.steps, StepKind::copy, &Step::kind));
 }
 
+enum class Behind { host, disk, both };
+
+std::vector<TierBudget> tiers_of(Behind behind) {
+  constexpr std::int64_t much = std::int64_t{1} << 30, little = 16 << 10;
+  std::vector<TierBudget> tiers;
+  if (behind != Behind::disk)
+    tiers.push_back({std::string(host_memory_name), behind == Behind::host ? much : little});
+  if (behind != Behind::host) tiers.push_back({std::string(disk_memory_name), much});
+  return tiers;
+}
+
 // For a share of what the plan without a budget takes beside its inputs; nothing runs again, unless it may.
-Result<Plan, Infeasible> within(const Graph& graph, const Plan& free, int percent, bool may_repeat = false) {
+Result<Plan, Infeasible> within(const Graph& graph, const Plan& free, int percent, bool may_repeat = false,
+                                Behind behind = Behind::host) {
   return try_plan(graph, cuda_target(),
                   {.memory = free.input_bytes + free.arena_bytes * percent / 100,
-                   .tiers = {{std::string(host_memory_name), std::int64_t{1} << 30}},
-                   .allow = may_repeat ? Choices{Choice::recompute, Choice::host} : Choices{Choice::host},
+                   .tiers = tiers_of(behind),
+                   .allow = may_repeat ? Choices{Choice::recompute, Choice::host, Choice::disk}
+                                       : Choices{Choice::host, Choice::disk},
                    .machine = &h200_machine(),
                    .effort = 0.1,
                    .floor = false});
@@ -130,6 +146,37 @@ TEST(CudaOffload, PlansAreVerifiedKeepBothBudgetsAndGiveTheSameBitsHoweverLanesD
   EXPECT_GT(moving, few ? 0 : 10);
 }
 
+TEST(CudaOffload, PlansWithADiskAreVerifiedKeepAllBudgetsAndGiveTheSameBits) {
+  int moving = 0, to_both = 0;
+  std::vector<Case> cases = models();
+  for (unsigned seed = 0; seed < seeds(10); ++seed) cases.push_back(random_case(seed));
+  for (const Case& c : cases) {
+    const std::vector<Literal> expected = interpret(c.graph, c.inputs, pool());
+    const Plan free = make_plan(c.graph, cuda_target(), {.machine = &h200_machine()});
+    for (const Behind behind : {Behind::disk, Behind::both}) {
+      const std::string what = c.name + (behind == Behind::both ? " with both" : " with a disk");
+      const auto planned = within(c.graph, free, 75, false, behind);
+      if (!planned) continue;
+      const Plan& plan = planned.value();
+      ASSERT_TRUE(problems(c.graph, plan, cuda_target()).empty()) << what;
+      EXPECT_LE(plan.peak(), plan.input_bytes + free.arena_bytes * 75 / 100) << what;
+      for (const PlanMemory& memory : plan.further) EXPECT_LE(memory.peak(), memory.budget) << what;
+      if (moved(plan) == 0) continue;
+      EXPECT_EQ(plan.further.back().name, disk_memory_name) << what;
+      moving += plan.further.back().arena_bytes > 0;
+      to_both += plan.further.size() == 2 && plan.further[0].arena_bytes > 0;
+      for (std::uint64_t seed = 0; seed < seeds(3); ++seed) {
+        const std::vector<double> seconds = delays(plan, seed);
+        const SimulatedRun run =
+            run_simulated(c.graph, plan, c.inputs, {.seconds = seconds, .seed = seed}, pool());
+        ASSERT_EQ(bit_difference(run.outputs, expected), "") << what << ", delays " << seed;
+      }
+    }
+  }
+  EXPECT_GT(moving, few ? 0 : 5);
+  EXPECT_GT(to_both, 0);
+}
+
 TEST(CudaOffload, AWaitThatIsMissingGivesOtherBits) {
   const Case c = models()[0];
   const std::vector<Literal> expected = interpret(c.graph, c.inputs, pool());
@@ -173,6 +220,26 @@ TEST(CudaOffload, GivesTheBitsOfPlansWithoutWhetherRecordedOrNot) {
   EXPECT_GT(moving, 2);
 }
 
+// Files of this process grow no larger meanwhile.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit less{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &less);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_ = {};
+};
+
 // Values of a deep chain that its way back needs again; nothing may be computed again. `at` names rows of a
 // table, late; a sort of so many elements runs on the CPU, in the middle.
 Tensor there_and_back(const Tensor& x, const Tensor& w, const Tensor& table, const Tensor& at) {
@@ -212,6 +279,80 @@ TEST(CudaOffload, AFunctionTakesOfTheHostWhatItsPlanSays) {
   EXPECT_EQ(f.memory_report().disk.count, 0);
   EXPECT_LE(f.memory_report().arena.count, plan.arena_bytes);
   EXPECT_LE(plan.peak(), c.budget.count);
+}
+
+TEST(CudaOffload, AFunctionTakesOfTheDiskWhatItsPlanSaysAndLeavesNothingThere) {
+  TM_NEEDS_GPU();
+  const ScratchFolder folder;
+  const ThereAndBack c;
+  auto free = compile(there_and_back, {.device = device()});
+  const std::vector<double> expected = free(c.x, c.w, c.table, c.good).to_vector();
+  for (const DiskCompression compress :
+       {DiskCompression::none, DiskCompression::automatic, DiskCompression::always}) {
+    auto f = compile(there_and_back,
+                     {.memory = c.budget,
+                      .disk = DiskBudget{.folder = folder.path(), .bytes = 256_MiB, .compress = compress},
+                      .allow = {Choice::disk},
+                      .device = device()});
+    for (int round = 0; round < 6; ++round)
+      ASSERT_EQ(f(c.x, c.w, c.table, c.good).to_vector(), expected) << "round " << round;
+    const Plan& plan = f.plan().plan;
+    ASSERT_EQ(plan.further.size(), 1u);
+    EXPECT_EQ(plan.further[0].name, disk_memory_name);
+    EXPECT_GT(plan.further[0].arena_bytes, 0);
+    const FunctionMemory memory = f.memory_report();
+    EXPECT_EQ(memory.disk.count, plan.further[0].arena_bytes);
+    EXPECT_EQ(memory.host.count, disk_staging_bytes);
+    EXPECT_GE(memory.disk_values.count, 6 * plan.further[0].arena_bytes);
+    EXPECT_LE(plan.peak(), c.budget.count);
+    EXPECT_TRUE(folder.empty()) << "a file without a name";
+  }
+}
+
+TEST(CudaOffload, HostAndDiskTogetherGiveTheSameBits) {
+  TM_NEEDS_GPU();
+  const ScratchFolder folder;
+  const ThereAndBack c;
+  auto free = compile(there_and_back, {.device = device()});
+  const std::vector<double> expected = free(c.x, c.w, c.table, c.good).to_vector();
+  // Room for one value of 4 MiB on the host beside what copies to the disk go through.
+  const Bytes host = Bytes(disk_staging_bytes + (4 << 20));
+  auto f = compile(there_and_back, {.memory = c.budget,
+                                    .host = host,
+                                    .disk = DiskBudget{.folder = folder.path(), .bytes = 256_MiB},
+                                    .allow = {Choice::host, Choice::disk},
+                                    .device = device()});
+  for (int round = 0; round < 4; ++round)
+    ASSERT_EQ(f(c.x, c.w, c.table, c.good).to_vector(), expected) << "round " << round;
+  const Plan& plan = f.plan().plan;
+  ASSERT_EQ(plan.further.size(), 2u);
+  EXPECT_GT(plan.further[0].arena_bytes, 0);
+  EXPECT_GT(plan.further[1].arena_bytes, 0);
+  EXPECT_EQ(f.memory_report().host.count, plan.further[0].arena_bytes + disk_staging_bytes);
+  EXPECT_LE(f.memory_report().host.count, host.count);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(code_of([&] { (void)f(c.x, c.w, c.table, c.bad); }), ErrorCode::index_out_of_range);
+    EXPECT_EQ(f(c.x, c.w, c.table, c.good).to_vector(), expected) << "round " << round;
+  }
+}
+
+TEST(CudaOffload, ADiskThatIsFullOrMissingIsAnErrorAndAnotherFunctionGoesOn) {
+  TM_NEEDS_GPU();
+  const ScratchFolder folder;
+  const ThereAndBack c;
+  CompileOptions options{.memory = c.budget,
+                         .disk = DiskBudget{.folder = folder.path("none"), .bytes = 256_MiB},
+                         .allow = {Choice::disk},
+                         .device = device()};
+  EXPECT_EQ(code_of([&] { (void)compile(there_and_back, options); }), ErrorCode::bad_file);
+  options.disk->folder = folder.path();
+  auto f = compile(there_and_back, options);
+  {
+    const FileSizeLimit limit(1 << 20);
+    EXPECT_EQ(code_of([&] { (void)f(c.x, c.w, c.table, c.good); }), ErrorCode::disk_full);
+  }
+  auto free = compile(there_and_back, {.device = device()});
+  EXPECT_EQ(f(c.x, c.w, c.table, c.good).to_vector(), free(c.x, c.w, c.table, c.good).to_vector());
 }
 
 TEST(CudaOffload, WhatIsWrongWithDataIsTheCallersErrorAndTheNextRunIsRight) {

@@ -1,5 +1,7 @@
 #include "tidemark/cuda/prepared.h"
 
+#include "tidemark/cuda/target.h"
+
 #ifdef TIDEMARK_HAS_CUDA
 
 namespace tidemark::cuda {
@@ -10,8 +12,15 @@ constexpr std::size_t fewest_recorded = 2;  // below, a graph saves nothing
 }  // namespace
 
 CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> arenas, const Context& context,
-                           const Blas& blas, KernelCache& cache, ThreadPool& pool)
-    : parts_{.context = context, .blas = blas, .pool = pool}, sequence_(parts_) {
+                           const Blas& blas, KernelCache& cache, ThreadPool& pool,
+                           std::unique_ptr<DiskCopies> disks)
+    : parts_{.context = context,
+             .blas = blas,
+             .algorithms = PlanAlgorithms(commands.algorithms(), blas.choices().machine()),
+             .pool = pool,
+             .tf32 = commands.target().name == cuda_tf32_target().name},
+      sequence_(parts_) {
+  parts_.disks = std::move(disks);
   for (const Address arena : arenas) parts_.arenas.push_back(static_cast<CUdeviceptr>(arena.value));
   while (const Command* command = commands.next()) sequence_.add(*command);
   sequence_.begin_lanes();
@@ -66,18 +75,38 @@ void CudaPrepared::run(std::size_t first, std::size_t last) {
   parts_.context.use();
   auto known = ranges_.find({first, last});
   if (known == ranges_.end()) known = ranges_.emplace(std::pair(first, last), pieces_of(first, last)).first;
+  const bool uses_disk = sequence_.uses_disk(first, last);
+  if (parts_.disks && first == 0) parts_.disks->begin_run();
   try {
-    for (Piece& piece : known->second) run(piece);
+    for (Piece& piece : known->second) {
+      if (uses_disk && sequence_.needs_host(piece.first)) wait();  // the host may ask what the values are
+      run(piece);
+    }
     const bool can_fail = sequence_.can_fail(first, last);
-    if (last < sequence_.size() && !can_fail) return;
+    if (last < sequence_.size() && !can_fail && !uses_disk) return;
     if (can_fail) parts_.failures->fetch(parts_.stream);
-    parts_.stream.wait();
+    wait();
     if (const std::size_t failed = sequence_.first_failed(first, last); failed < last) report(failed);
     ran_with_binding_ |= last == sequence_.size();
+    if (parts_.disks && last == sequence_.size()) parts_.disks->end_run();
   } catch (...) {
     parts_.context.driver().stream_wait(parts_.stream.get());
+    throw_disk_failure();  // what else went wrong may follow from it
     throw;
   }
+}
+
+void CudaPrepared::wait() {
+  parts_.stream.wait();
+  throw_disk_failure();
+}
+
+// Calls may have found fault with values that never came.
+void CudaPrepared::throw_disk_failure() {
+  if (!parts_.disks || !parts_.disks->failed()) return;
+  parts_.failures->clear(parts_.stream);
+  parts_.context.driver().stream_wait(parts_.stream.get());
+  parts_.disks->throw_failure();
 }
 
 // Its operands may have been overwritten since: everything before it runs again, which it may, as no argument
@@ -85,13 +114,14 @@ void CudaPrepared::run(std::size_t first, std::size_t last) {
 void CudaPrepared::report(std::size_t failed) {
   parts_.failures->clear(parts_.stream);
   sequence_.put(0, failed);
+  wait();
   sequence_.throw_failure(failed);
 }
 
 std::int64_t CudaPrepared::held_bytes() const {
   constexpr std::size_t per_kernel = std::size_t{16} << 10;  // a binary and its text
   return static_cast<std::int64_t>(sizeof(*this) + parts_.kernels.size() * per_kernel) +
-         sequence_.held_bytes() + parts_.staging_bytes;
+         sequence_.held_bytes() + parts_.staging_bytes + (parts_.disks ? parts_.disks->held_bytes() : 0);
 }
 
 }  // namespace tidemark::cuda

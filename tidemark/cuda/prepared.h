@@ -15,13 +15,14 @@ namespace tidemark::cuda {
 class CudaPrepared final : public Prepared {
  public:
   CudaPrepared(CommandStream& commands, std::span<const Address> arenas, const Context& context,
-               const Blas& blas, KernelCache& cache, ThreadPool& pool);
+               const Blas& blas, KernelCache& cache, ThreadPool& pool, std::unique_ptr<DiskCopies> disks);
   ~CudaPrepared() override;
 
   void bind(std::span<const Address> arguments) override;
   // Waits where the last command is among them: others follow.
   void run(std::size_t first, std::size_t last) override;
   std::int64_t held_bytes() const override;
+  PlannedAlgorithms algorithms() const override { return parts_.algorithms.used(); }
 
  private:
   // Commands that can be recorded together, or one that cannot be.
@@ -33,6 +34,8 @@ class CudaPrepared final : public Prepared {
   std::vector<Piece> pieces_of(std::size_t first, std::size_t last) const;
   void run(Piece& piece);
   [[noreturn]] void report(std::size_t failed);
+  void wait();  // for all that was put in; throws what a disk failed with
+  void throw_disk_failure();
 
   SequenceParts parts_;
   Sequence sequence_;

@@ -1,5 +1,6 @@
-// Which of cuBLASLt's algorithms computes a product of some form, where that was found out by timing: kept in
-// the folder of kernels, for one kind of GPU and one version of the library. An entry is written once and
+// Which of cuBLASLt's algorithms computes a product of some form, and which of cuDNN's engines a convolution,
+// where that was found out by timing: kept in the folder of kernels, for one kind of GPU and one version of
+// the library. An entry is written once and
 // never replaced by another choice, so that from then on every run on this machine has the same bits.
 #pragma once
 #include <array>
@@ -24,12 +25,13 @@ class ProductChoices {
   ProductChoices(const ProductChoices&) = delete;
   ProductChoices& operator=(const ProductChoices&) = delete;
 
+  const std::string& machine() const { return machine_; }
   std::optional<ProductAlgorithm> find(const std::string& form) const;
   // What counts for the form from now on: this one, or that of another thread or process which came first.
   // None: it cannot be kept, and what is not kept must not be used, as the next run may find another.
   std::optional<ProductAlgorithm> keep(const std::string& form, const ProductAlgorithm& chosen) const;
 
-  // TIDEMARK_CUDA_TIMING is set and not 0: products without an entry are to be timed.
+  // TIDEMARK_CUDA_TIMING is set and not 0: what has no entry is to be timed.
   static bool timing_is_asked_for();
 
  private:

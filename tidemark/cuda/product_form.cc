@@ -157,9 +157,10 @@ std::string key_of(const ProductForm& form) {
     return fmt::format("{}x{} by {}, {}{}", m.rows, m.columns, m.leading, m.batch_stride,
                        m.transposed ? ", transposed" : "");
   };
-  return fmt::format("{} to {}: {} products ({}) ({}) ({}){}, {} bytes", name_of(form.dtype),
-                     name_of(form.result_dtype), form.batch, text(form.left), text(form.right),
-                     text(form.result), form.adds_row ? " and a row" : "", form.workspace_bytes);
+  return fmt::format("{} to {}: {} products ({}) ({}) ({}){}, {} bytes",
+                     form.tf32 ? "f32 as TF32" : name_of(form.dtype), name_of(form.result_dtype), form.batch,
+                     text(form.left), text(form.right), text(form.result), form.adds_row ? " and a row" : "",
+                     form.workspace_bytes);
 }
 
 std::optional<ProductForm> product_form(const Call& call) {

@@ -23,6 +23,7 @@ std::int64_t extent(const ProductMatrix& matrix, std::int64_t batch);
 
 struct ProductForm {
   DType dtype = DType::f32, result_dtype = DType::f32;
+  bool tf32 = false;  // of f32: operands are rounded to TF32
   // The result, row-major (m, n), is its own transpose in column-major order: left is our right operand.
   ProductMatrix left, right, result;
   std::int64_t m = 0, n = 0, k = 0;  // of our result and sum

@@ -170,6 +170,12 @@ void Sequence::add_item(const Command& command) {
     item.at.push_back(command.scratch ? address(*command.scratch, number, item.at.size()) : 0);
     add_touched(item, command, command.in.size(), item.at.size() - 1);
   };
+  if (const auto copy = parts_.disks ? parts_.disks->add(command) : std::nullopt) {
+    const Location& from = command.in[0].location;
+    const bool reads = from.base == Location::arena && parts_.disks->is_file(from.which);
+    item.code = DiskCall{.copy = *copy, .memory = reads ? std::size_t{1} : 0};
+    return add_places();
+  }
   if (command.kind == StepKind::copy) {
     item.code = CopyCall{.bytes = command.in[0].type.bytes()};
     return add_places();
@@ -197,7 +203,7 @@ void Sequence::add_item(const Command& command) {
         item.needs_host = true;
         break;
       }
-      item.code = HeadCall{std::make_unique<Head>(call, parts_.blas, parts_.kernels)};
+      item.code = HeadCall{std::make_unique<Head>(call, parts_.blas, parts_.kernels, parts_.algorithms)};
       item.at.push_back(0);
       add_flag(item, command, command.in.size());
       break;
@@ -285,8 +291,10 @@ Sequence::HostCall Sequence::host_call(const Command& command) {
 }
 
 Sequence::ProductCall Sequence::product_call(const Call& call) {
-  const ProductForm form = *product_form(call);
-  ProductCall made{.product = std::make_unique<Product>(parts_.blas, form), .added = call.in.size() == 3};
+  ProductForm form = *product_form(call);
+  form.tf32 = parts_.tf32 && form.dtype == DType::f32;
+  ProductCall made{.product = std::make_unique<Product>(parts_.blas, form, parts_.algorithms),
+                   .added = call.in.size() == 3};
   for (const ProductForm::Packed& packed : form.packed) {
     made.packs.push_back({.kernel = parts_.kernels.add(write_pack(call, packed)),
                           .operand = static_cast<std::size_t>(packed.operand),
@@ -303,6 +311,7 @@ Sequence::ProductCall Sequence::product_call(const Call& call) {
 #ifdef TIDEMARK_HAS_CUDNN
 
 bool Sequence::add_convolution(Item& item, const Call& call) {
+  static_assert(conv_alignment == Dnn::timed_alignment);
   if (!parts_.asked_for_dnn) parts_.dnn = Dnn::open(parts_.stream);
   parts_.asked_for_dnn = true;
   if (!parts_.dnn) return false;
@@ -373,6 +382,18 @@ void Sequence::set_flags() {
   for (std::size_t f = 0; f < failing_.size(); ++f) items_[failing_[f]].at.back() = parts_.failures->at(f);
 }
 
+void Sequence::begin_lanes() {
+  lanes_.make(std::exchange(lane_commands_, {}));
+  if (parts_.disks) parts_.disks->link();
+}
+
+bool Sequence::uses_disk(std::size_t first, std::size_t last) const {
+  return parts_.disks &&
+         std::any_of(items_.begin() + static_cast<std::ptrdiff_t>(first),
+                     items_.begin() + static_cast<std::ptrdiff_t>(last),
+                     [](const Item& item) { return std::holds_alternative<DiskCall>(item.code); });
+}
+
 bool Sequence::can_fail(std::size_t first, std::size_t last) const {
   return std::ranges::any_of(failing_, [&](std::size_t item) { return item >= first && item < last; });
 }
@@ -419,6 +440,8 @@ void Sequence::put_item(Item& item, const Stream& stream) {
     head->head->put(stream, item.at, item.at[item.at.size() - 2], item.at.back());
   } else if (copy) {
     stream.copy(item.at[1], item.at[0], copy->bytes);
+  } else if (const auto* disk = std::get_if<DiskCall>(&item.code)) {
+    parts_.disks->put(disk->copy, item.at[disk->memory], stream);
   } else if (auto* host = std::get_if<HostCall>(&item.code)) {
     put_host(item, *host);
   } else {

@@ -12,6 +12,7 @@
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/blas.h"
 #include "tidemark/cuda/copy_batch.h"
+#include "tidemark/cuda/disk_copies.h"
 #include "tidemark/cuda/dnn.h"
 #include "tidemark/cuda/head.h"
 #include "tidemark/cuda/kernel_set.h"
@@ -47,7 +48,9 @@ class FailureFlags {
 struct SequenceParts {
   const Context& context;
   const Blas& blas;
-  ThreadPool& pool;  // of what runs on the CPU
+  PlanAlgorithms algorithms;
+  ThreadPool& pool;   // of what runs on the CPU
+  bool tf32 = false;  // products of f32 are in TF32
   Stream stream{context};
   KernelSet kernels = {};
 #ifdef TIDEMARK_HAS_CUDNN
@@ -58,6 +61,7 @@ struct SequenceParts {
   std::size_t copies_kernel = 0;                // likewise: several copies at once
   CopyBatch copies = {};                        // that the loop at hand asked for and that are not put in
   std::vector<CUdeviceptr> arenas = {};
+  std::unique_ptr<DiskCopies> disks = {};  // null: no arena is a file
   // Of what runs on the CPU, one call at a time: operands, results and scratch.
   std::int64_t staging_bytes = 0;
   std::unique_ptr<PinnedMemory> staging = {};
@@ -73,10 +77,11 @@ class Sequence {
   Sequence& operator=(const Sequence&) = delete;
 
   void add(const Command& command);
-  void begin_lanes() { lanes_.make(std::exchange(lane_commands_, {})); }  // once all of a plan's are there
+  void begin_lanes();  // once all of a plan's are there
   std::size_t size() const { return items_.size(); }
   // Must the host wait for the GPU in the middle of it? It cannot be recorded then.
   bool needs_host(std::size_t item) const { return items_[item].needs_host; }
+  bool uses_disk(std::size_t first, std::size_t last) const;
 
   std::size_t failing() const { return failing_.size(); }  // calls that can fail
   void set_flags();                                        // once there are as many as that
@@ -126,6 +131,10 @@ class Sequence {
   struct CopyCall {
     std::int64_t bytes = 0;
   };
+  struct DiskCall {
+    std::size_t copy = 0;    // of SequenceParts::disks
+    std::size_t memory = 0;  // the side that is no file, among the item's addresses
+  };
   // Operands and results have places in the staging memory. A window with strides comes as the stretch of
   // memory that it lies in, and is made dense there.
   struct HostCall {
@@ -157,7 +166,8 @@ class Sequence {
     bool writes = false;
   };
   struct Item {
-    std::variant<std::monostate, KernelCall, ProductCall, ConvCall, HeadCall, CopyCall, HostCall, ControlCall>
+    std::variant<std::monostate, KernelCall, ProductCall, ConvCall, HeadCall, CopyCall, DiskCall, HostCall,
+                 ControlCall>
         code;
     // Of a kernel: its GroupPointers; else operands, results, scratch. What can fail has its flag last.
     std::vector<CUdeviceptr> at = {};

@@ -10,9 +10,11 @@
 #include "tidemark/cuda/product_form.h"
 #include "tidemark/cuda/product_source.h"
 #include "tidemark/cuda/thin_product.h"
+#include "tidemark/ops/cpu_kernel.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise_facts.h"
 
 namespace tidemark::cuda {
 namespace {
@@ -91,10 +93,33 @@ Cost cost_on_host(const Call& call, Cost cost) {
   return cost;
 }
 
+// Products, and between them the logits, which are written, read twice and written again. Products hide their
+// own bytes but not these: they count as the flops that tensor cores (or f32 without them) do meanwhile.
+Cost head_cost(const Call& call) {
+  const HeadForm form = head_form(call);
+  const bool is_small = size_of(form.dtype) == 2;
+  const double flops_meanwhile = is_small ? 180 : 12;  // per byte, on an H200
+  const double logits = static_cast<double>(form.examples) * static_cast<double>(form.classes);
+  const double products = 1 + (form.x_gradient ? 1 : 0) + (form.w_gradient ? 1 : 0);
+  const double logit_bytes = 4.0 * static_cast<double>(size_of(form.dtype));
+  return {.flops = logits * (2 * static_cast<double>(form.width) * products + flops_meanwhile * logit_bytes),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::contraction};
+}
+
 Cost cost(const Call& call) {
+  if (is_head(call)) return head_cost(call);
   const auto of_cpu = on_the_cpu(call).cost;
   const Cost counted = of_cpu ? of_cpu(call) : plain_cost(call);
   return on_host(call) ? cost_on_host(call, counted) : counted;
+}
+
+// Tensor cores take half of bf16's rate for it, and so nine times that of f32 (machine.cc).
+Cost tf32_cost(const Call& call) {
+  constexpr double speed = 9;
+  Cost counted = cost(call);
+  if (route_of(call) == Route::library && call.in[0].dtype == DType::f32) counted.speed = speed;
+  return counted;
 }
 
 // Has it no kernel here, and does what it is written in have them?
@@ -119,8 +144,22 @@ Cost convolution_cost(const Call& call) {
                                        : WorkKind::convolution};
 }
 
+// Elementwise ops that the CPU expands: those of norms in parts.
+Cost element_cost(const Call& call) {
+  constexpr double per_element = 8;  // additions
+  return {.flops = per_element * static_cast<double>(call.out[0].count()),
+          .bytes = bytes_moved(call),
+          .work = WorkKind::elementwise};
+}
+// A call's kernels that the CPU expands: gradients of pools, sums of norms in parts.
+Cost expanded_cost(const Call& call) {
+  Cost cost = plain_cost(call);
+  for (const Type& type : call.in) cost.flops += static_cast<double>(type.count());
+  return cost;
+}
+
 const ExecutionFacts* find(const Op& op) {
-  const bool known = cpu_target().runs(op) || has_call_kernels(op);
+  const bool known = cpu_target().runs(op) || has_call_kernels(op) || can_generate(op);
   if (!known || is_expanded(op)) return nullptr;
   // Facts are the same functions for all ops, but for what the CPU's row says of costs and of the host.
   static const auto* const facts = [] {
@@ -132,7 +171,15 @@ const ExecutionFacts* find(const Op& op) {
         continue;
       }
       if (!of_cpu) {
-        if (has_call_kernels(*listed)) table->emplace(listed, ExecutionFacts{.scratch = scratch});
+        if (can_generate(*listed)) {
+          table->emplace(listed, ExecutionFacts{.cost = element_cost,
+                                                .scratch = scratch,
+                                                .in_place = elementwise_in_place,
+                                                .strided = strided,
+                                                .fusion = is_pointwise});
+        } else if (has_call_kernels(*listed)) {
+          table->emplace(listed, ExecutionFacts{.cost = expanded_cost, .scratch = scratch});
+        }
         continue;
       }
       table->emplace(listed, ExecutionFacts{.cost = cost,
@@ -150,6 +197,15 @@ const ExecutionFacts* find(const Op& op) {
   static const ExecutionFacts custom{
       .cost = cost, .in_place = in_place, .on_host = on_host};  // an op made of the user's code
   return &custom;
+}
+
+const ExecutionFacts* find_tf32(const Op& op) {
+  static const ExecutionFacts product = [] {
+    ExecutionFacts facts = *find(op::contract);
+    facts.cost = tf32_cost;
+    return facts;
+  }();
+  return &op == &op::contract ? &product : find(op);
 }
 
 }  // namespace
@@ -178,8 +234,20 @@ const Target& cuda_target() {
                                .find = find,
                                .adds_rows = true,
                                .channels_last = true,
+                               .splits_norms = true,
                                .reads_windows = true};
   return cuda;
+}
+
+const Target& cuda_tf32_target() {
+  static const Target tf32 = [] {
+    Target target = cuda_target();
+    target.name = "cuda_tf32";
+    target.find = find_tf32;
+    target.arithmetic = "products of f32 in TF32: operands rounded to 11 bits, sums in f32";
+    return target;
+  }();
+  return tf32;
 }
 
 }  // namespace tidemark::cuda

@@ -6,6 +6,9 @@
 namespace tidemark::cuda {
 
 const Target& cuda_target();
+// The same with products of f32 in TF32, on tensor cores: operands are rounded to 11 significant bits, sums
+// are f32. Another target, so that a plan says which arithmetic it is for.
+const Target& cuda_tf32_target();
 
 // How a call runs there.
 enum class Route : std::uint8_t {

@@ -96,11 +96,14 @@ class Changes {
     const std::string_view name = options_.device ? host_memory_name : disk_memory_name;
     const auto memory = std::ranges::find(machine.further, name, &MachineMemory::name);
     if (memory == machine.further.end() || !options_.program.plan.tiers.empty()) return;
-    if (options_.disk && options_.disk->bytes.count >= memory->bytes) return;
-    if (options_.host && options_.host->count >= memory->bytes) return;
     PlanOptions with_more = quick_;
     with_more.allow = with_more.allow.with(options_.device ? Choice::host : Choice::disk);
-    with_more.tiers = {{std::string(name), memory->bytes}};
+    const auto known = std::ranges::find(with_more.tiers, name, &TierBudget::memory);
+    if (known != with_more.tiers.end()) {
+      if (known->bytes >= memory->bytes) return;
+      with_more.tiers.erase(known);
+    }
+    with_more.tiers.push_back({std::string(name), memory->bytes});  // the last is the one that is found
     list_.push_back({.what = options_.device ? "allowing {} of the host's memory" : "allowing {} of disk",
                      .graph = same_graph(),
                      .options = std::move(with_more),

@@ -222,7 +222,8 @@ Machine calibrate(Device& device, const DeviceCalibrationOptions& options) {
   for (const Timed& t : timed) by_work[t.measured.cost.work].push_back(t.measured);
   for (const auto& [work, measurements] : by_work) {
     const auto speeds = before[work].speed;
-    machine[work] = fit_rates(measurements, machine.overhead, machine[WorkKind::elementwise].bytes);
+    machine[work] =
+        fit_rates(measurements, machine.overhead, machine[WorkKind::elementwise].bytes, machine.overlaps);
     for (int d = 1; d < dtype_count; ++d) {  // of those that were not timed, what was known
       const auto dtype = static_cast<DType>(d);
       if (std::ranges::count(measurements, dtype, &Measurement::dtype) == 0)

@@ -89,13 +89,21 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
            "more than nothing, such as 16_GiB");
   if (options.disk && !options.memory && to_run)
     reject("a disk without a budget of memory", "{.memory = 1_GiB, .disk = {{\"/scratch\", 20_GiB}}}, say");
-  if (options.disk && options.device)
+  if (options.disk && options.device && !options.device->has_disks())
     reject(fmt::format("a disk for a function that runs on the device `{}`", options.device->target().name),
-           "one or the other: values wait on a disk where the function runs on the CPU, in the host's memory "
-           "(.host = 16_GiB) where it runs on a device");
+           "a device that values can leave for a disk: the CPU, or a GPU");
+  if (options.disk && options.host && options.host->count <= disk_staging_bytes)
+    reject(fmt::format("{} of the host's memory beside a disk", to_string(*options.host)),
+           fmt::format("more than the {} that copies to the disk and back go through",
+                       to_string(Bytes(disk_staging_bytes))));
   if (options.disk && options.disk->bytes.count <= 0)
     reject(fmt::format("{} bytes of the disk", options.disk->bytes.count),
            "more than nothing, such as 20_GiB");
+  if (options.tf32 && !(options.device && options.device->tf32_target()))
+    reject(fmt::format(
+               "products in TF32 for a function that runs on {}",
+               options.device ? fmt::format("the device `{}`", options.device->target().name) : "the CPU"),
+           "a device that has it: {.device = td::cuda::device(), .tf32 = true}");
   if (options.lossy && !(options.lossy->error > 0 && options.lossy->error < 1))
     reject(fmt::format("lossy copies with an error of {}", options.lossy->error),
            "a share between 0 and 1, such as 4e-3");
@@ -151,13 +159,19 @@ PlanOptions plan_options(const CompileOptions& options, SearchControl* control) 
   PlanOptions plan = options.program.plan;
   if (options.memory) plan.memory = options.memory->count;
   if (options.device) {
-    plan.target = &options.device->target();
+    const Target* const tf32 = options.tf32 ? options.device->tf32_target() : nullptr;
+    plan.target = tf32 ? tf32 : &options.device->target();
     plan.machine = &options.device->machine();
   }
   if (options.machine) plan.machine = &*options.machine;
-  if (options.host) plan.tiers = {{std::string(host_memory_name), options.host->count}};
-  if (options.disk) plan.tiers = {{std::string(disk_memory_name), options.disk->bytes.count}};
-  plan.allow = options.device ? options.allow.without(Choice::disk) : options.allow;  // loops ask for it too
+  if (options.host || options.disk) plan.tiers.clear();
+  if (options.host) {
+    const std::int64_t staging = options.disk ? disk_staging_bytes : 0;
+    plan.tiers.push_back({std::string(host_memory_name), options.host->count - staging});
+  }
+  if (options.disk) plan.tiers.push_back({std::string(disk_memory_name), options.disk->bytes.count});
+  plan.allow = options.allow;
+  if (options.device && !options.disk) plan.allow = plan.allow.without(Choice::disk);  // loops ask for it too
   plan.effort *= options.effort.factor;
   if (control) plan.control = control;
   return plan;

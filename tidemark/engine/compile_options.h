@@ -70,7 +70,8 @@ struct CompileOptions {
   // with the first call. Only with `memory`.
   std::optional<Bytes> host = {};
   // A folder in which values may wait while nothing reads them, in files that nobody else can open and that
-  // vanish with the function; and how many bytes of it. Only with `memory`.
+  // vanish with the function; and how many bytes of it. Only with `memory`. Of a function that runs on a GPU
+  // they go there through 16 MiB of the host's memory, which count as `host` where that is given.
   std::optional<DiskBudget> disk = {};
   // Values that wait for the backward pass may do so in a smaller form that is not exact, where that makes
   // the plan faster or makes it fit at all: {.error = 4e-3} allows 8 bits per number. What the forward pass
@@ -91,8 +92,12 @@ struct CompileOptions {
   // Where calls run; none: the CPU. The plan's memory is the device's. Arguments may lie anywhere: those of
   // the host are copied to the device for each call, to_device() has them there for good, and donated ones
   // move there. Results lie there too, but for small ones, and whoever reads one on the host gets a copy.
-  // The CPU alone has a `disk`.
   std::shared_ptr<Device> device = {};
+  // Products of f32 may be computed in TF32, on the tensor cores of a GPU: their operands are rounded to 11
+  // significant bits, sums are f32. Several times as fast, and other numbers, though the same at every
+  // budget. Products alone: convolutions, attention and the losses of language models stay f32. Refused
+  // where the device has no such thing.
+  bool tf32 = false;
   Effort effort = {};  // a factor, or a time: std::chrono::seconds(2)
   // Called while the planner works, on the thread that asked for the plan; false ends it with
   // PlanningStopped, and so does a stop that is asked for from any thread. Nothing is kept of a planning that

@@ -39,6 +39,23 @@ std::shared_ptr<CpuDevice> cpu_for(const CompileOptions& options, SourceLine whe
   return device;
 }
 
+// Of another device than the CPU, where it has disks; plans that may use the host's memory have that before
+// it.
+WorkspaceDisk disk_for(const CompileOptions& options, SourceLine where, std::optional<Error>& disk_failure,
+                       std::shared_ptr<const DiskTraffic>& traffic) {
+  if (!options.device || !options.disk || !options.device->has_disks()) return {};
+  WorkspaceDisk disk{.number = options.host ? std::size_t{2} : 1};
+  try {
+    at_line(where,
+            [&] { disk.memory = options.device->open_disk(options.disk->folder, options.disk->compress); });
+    traffic = disk.memory->traffic;
+  } catch (const Error& error) {
+    if (!options.disk->fallback) throw;
+    disk_failure = error;
+  }
+  return disk;
+}
+
 std::string in_words(Bytes bytes) { return fmt::format("{} ({} bytes)", to_string(bytes), bytes.count); }
 
 }  // namespace
@@ -50,8 +67,9 @@ LocalFunction::LocalFunction(CompileOptions given, SourceLine at)
       where_(at),
       cpu_(cpu_for(options_, at, disk_failure_, disk_traffic_)),
       device_(cpu_ ? cpu_ : options_.device),
-      workspace_(std::make_shared<Workspace>(
-          device_, options_.memory ? Concurrency::turns : Concurrency::side_by_side)),
+      workspace_(std::make_shared<Workspace>(device_,
+                                             options_.memory ? Concurrency::turns : Concurrency::side_by_side,
+                                             disk_for(options_, at, disk_failure_, disk_traffic_))),
       calls_(options_.cache.count) {
   const std::lock_guard lock(functions().mutex);
   functions().list.push_back(this);
@@ -64,6 +82,7 @@ LocalFunction::~LocalFunction() {
 
 void LocalFunction::use_folder(const LoopFolder& folder) {
   const std::lock_guard lock(mutex_);
+  if (!options_.disk && !cpu_) return;  // plans for it do without: it is not among what is allowed
   const std::string known = options_.disk ? options_.disk->folder : loop_folder_;
   if (known == folder.path || (options_.disk && !folder.named)) return;
   if (!known.empty()) {
@@ -87,7 +106,10 @@ FunctionMemory LocalFunction::memory() const {
   memory.arena = Bytes(workspace_->bytes());
   memory.arguments = Bytes(workspace_->argument_bytes());
   if (!is_host(*device_)) memory.device = device_->target().name;
-  (is_host(*device_) ? memory.disk : memory.host) = Bytes(workspace_->further_bytes());
+  const std::int64_t disk = workspace_->disk_bytes();
+  memory.disk = Bytes(is_host(*device_) ? workspace_->further_bytes() : disk);
+  if (!is_host(*device_))
+    memory.host = Bytes(workspace_->further_bytes() - disk + (disk > 0 ? disk_staging_bytes : 0));
   if (disk_traffic_) {
     memory.disk_values = Bytes(disk_traffic_->values);
     memory.disk_moved = Bytes(disk_traffic_->written.bytes + disk_traffic_->read.bytes);
@@ -126,7 +148,9 @@ std::string FunctionMemory::text() const {
   line("arena", in_words(arena) +
                     (arenas > 1 ? fmt::format(", {} of them: as many threads called at once", arenas) : ""));
   if (arguments.count > 0) line("arguments", in_words(arguments) + " for those that come from the host");
-  if (host.count > 0) line("host", in_words(host) + " for values that wait there");
+  if (host.count > 0)
+    line("host", in_words(host) + (disk.count > 0 ? " for values that wait there or pass through"
+                                                  : " for values that wait there"));
   if (disk.count > 0) line("disk", in_words(disk));
   if (disk_values.count > 0)
     line("disk moved",

@@ -29,6 +29,8 @@ std::vector<HostCall> PlannedGraph::host_calls() const {
 
 std::string PlannedGraph::summary() const {
   std::string text = tidemark::summary(graph, plan) + to_text(loops()) + to_text(host_calls());
+  if (program && !program->target().arithmetic.empty())
+    text += fmt::format("{:<18}{}\n", "arithmetic", program->target().arithmetic);
   if (program && program->micro_batches().count > 1) {
     const auto [count, examples] = program->micro_batches();
     text +=
@@ -41,6 +43,12 @@ std::string PlannedGraph::summary() const {
   return text;
 }
 
-std::string PlannedGraph::to_json() const { return tidemark::to_json(plan); }
+std::string PlannedGraph::to_json() const {
+  const PlannedAlgorithms algorithms = program ? program->algorithms() : PlannedAlgorithms();
+  if (algorithms.empty()) return tidemark::to_json(plan);
+  Plan recorded = plan;
+  recorded.algorithms = algorithms;
+  return tidemark::to_json(recorded);
+}
 
 }  // namespace tidemark

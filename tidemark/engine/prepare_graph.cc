@@ -15,6 +15,7 @@
 #include "tidemark/opt/channels_last.h"
 #include "tidemark/opt/dce.h"
 #include "tidemark/opt/product_rows.h"
+#include "tidemark/opt/split_norms.h"
 #include "tidemark/opt/windows.h"
 
 namespace tidemark {
@@ -59,6 +60,8 @@ Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip
   // leaves behind.
   if (target.channels_last && has_convolutions(runnable, options.ops))
     runnable = channels_last(optimize(std::move(runnable), options), options.ops);
+  if (target.splits_norms && has_column_norms(runnable, options.ops))
+    runnable = split_norms(optimize(std::move(runnable), options), options.ops);
   const auto with_windows = [&](Graph made) {
     return target.reads_windows ? dce(read_windows(made, options.ops)) : made;
   };

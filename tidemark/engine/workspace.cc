@@ -117,6 +117,11 @@ Workspace::Lease::~Lease() {
   workspace_.freed_.notify_one();
 }
 
+void Workspace::count_arena(std::size_t memory, std::int64_t bytes) {
+  (memory == 0 ? bytes_ : further_bytes_) += bytes;
+  if (is_disk(memory)) disk_bytes_ += bytes;
+}
+
 void Workspace::Lease::reserve(std::span<const std::int64_t> bytes) const {
   std::vector<std::unique_ptr<Arena>>& arenas = lane_->arenas;
   if (arenas.size() < bytes.size()) arenas.resize(bytes.size());
@@ -124,12 +129,12 @@ void Workspace::Lease::reserve(std::span<const std::int64_t> bytes) const {
     std::unique_ptr<Arena>& arena = arenas[m];
     if (arena && arena->bytes() >= bytes[m]) continue;
     if (m == 0) move_results_out();
-    std::atomic<std::int64_t>& reserved = m == 0 ? workspace_.bytes_ : workspace_.further_bytes_;
-    if (arena) reserved -= arena->bytes();
+    if (arena) workspace_.count_arena(m, -arena->bytes());
     arena.reset();  // before the larger one is asked for: never both
     ++lane_->generation;
-    arena = std::make_unique<Arena>(*lane_->device, bytes[m], static_cast<int>(m));
-    reserved += bytes[m];
+    const int memory = workspace_.is_disk(m) ? workspace_.disk_.memory->number : static_cast<int>(m);
+    arena = std::make_unique<Arena>(*lane_->device, bytes[m], memory);
+    workspace_.count_arena(m, bytes[m]);
   }
 }
 
@@ -138,7 +143,7 @@ void Workspace::Lease::release() const {
   for (std::size_t m = 0; m < lane_->arenas.size(); ++m) {
     std::unique_ptr<Arena>& arena = lane_->arenas[m];
     if (!arena) continue;
-    (m == 0 ? workspace_.bytes_ : workspace_.further_bytes_) -= arena->bytes();
+    workspace_.count_arena(m, -arena->bytes());
     arena.reset();
   }
   ++lane_->generation;

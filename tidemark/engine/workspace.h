@@ -21,12 +21,19 @@ namespace tidemark {
 
 enum class Concurrency { turns, side_by_side };
 
+// A disk that the device has for one function: the last memory of its plans.
+struct WorkspaceDisk {
+  std::shared_ptr<const DiskMemory> memory = {};  // null: there is none
+  std::size_t number = 0;                         // of that memory, in plans
+};
+
 class Workspace {
  public:
   class Lease;
 
-  explicit Workspace(std::shared_ptr<Device> device, Concurrency concurrency = Concurrency::turns)
-      : device_(std::move(device)), concurrency_(concurrency) {}
+  explicit Workspace(std::shared_ptr<Device> device, Concurrency concurrency = Concurrency::turns,
+                     WorkspaceDisk disk = {})
+      : device_(std::move(device)), concurrency_(concurrency), disk_(std::move(disk)) {}
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -34,6 +41,7 @@ class Workspace {
   Device& device() const { return *device_; }
   std::int64_t bytes() const { return bytes_.load(); }                    // of all arenas of the first memory
   std::int64_t further_bytes() const { return further_bytes_.load(); }    // of those of others
+  std::int64_t disk_bytes() const { return disk_bytes_.load(); }          // of these, on the device's disk
   std::int64_t argument_bytes() const { return argument_bytes_.load(); }  // for those that lie elsewhere
   std::size_t arenas() const;
 
@@ -58,12 +66,15 @@ class Workspace {
     std::vector<std::weak_ptr<Storage>> lent;  // under the mutex: results not moved out yet
   };
   std::shared_ptr<Lane> take(SourceLine where);
+  bool is_disk(std::size_t memory) const { return disk_.memory && memory == disk_.number; }
+  void count_arena(std::size_t memory, std::int64_t bytes);  // less than 0: it is given back
   void materialize_lent(Lane& lane);
   void forget_expired();  // under the mutex
 
   const std::shared_ptr<Device> device_;
   const Concurrency concurrency_;
-  std::atomic<std::int64_t> bytes_{0}, further_bytes_{0}, argument_bytes_{0};
+  const WorkspaceDisk disk_;
+  std::atomic<std::int64_t> bytes_{0}, further_bytes_{0}, disk_bytes_{0}, argument_bytes_{0};
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable freed_;
   std::vector<std::shared_ptr<Lane>> lanes_;

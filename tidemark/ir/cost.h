@@ -31,6 +31,7 @@ struct Cost {
   double flops = 0;  // in additions: a function counts as many as take its time, a row what its start takes
   double bytes = 0;  // moved to and from memory
   WorkKind work = WorkKind::by_kind;
+  double speed = 1;  // on top of the machine's factor for the dtype, where the target computes otherwise
   // Where regions or the host do the work: what they are predicted to take; rates then play no part.
   double seconds = 0;
 };

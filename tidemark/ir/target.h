@@ -64,9 +64,12 @@ struct Target {
   const ExecutionFacts* (*find)(const Op&) = nullptr;  // nullptr: the op cannot run there
   bool adds_rows = false;      // products add a row to each of theirs for nothing (opt/product_rows.h)
   bool channels_last = false;  // images are computed fastest in the order N, spatial, C (opt/channels_last.h)
+  // Batch norms of columns are fastest as sums and elementwise ops (opt/split_norms.h).
+  bool splits_norms = false;
   // Has steps of kind Fusion::window, so that a part of a padded array is best read as such, and not cut out
   // of one in memory (opt/windows.h).
   bool reads_windows = false;
+  std::string_view arithmetic = {};  // what it computes otherwise than dtypes say, for people; empty: nothing
 
   bool runs(const Op& op) const { return find(op) != nullptr; }
   const ExecutionFacts& facts(const Op& op) const;  // of an op that is not found: none

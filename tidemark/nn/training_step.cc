@@ -90,7 +90,7 @@ std::optional<OptimizerKind> optimizer_named(std::string_view name) {
   return {};
 }
 
-Graph training_step(const LossGraph& loss, OptimizerKind optimizer) {
+Graph training_step(const LossGraph& loss, OptimizerKind optimizer, std::optional<DType> moments) {
   switch (optimizer) {
     case OptimizerKind::none:
       return gradients_of(loss);
@@ -105,7 +105,7 @@ Graph training_step(const LossGraph& loss, OptimizerKind optimizer) {
     case OptimizerKind::adam:
       return updating_step(loss, optim::Adam{});
     case OptimizerKind::adamw:
-      return updating_step(loss, optim::AdamW{});
+      return updating_step(loss, optim::AdamW{.moments = moments});
     case OptimizerKind::adamw8bit:
       return updating_step(loss, optim::AdamW8bit{});
     case OptimizerKind::adafactor:

@@ -51,6 +51,7 @@ LossGraph loss_graph(DType dtype, const Init& init, const Loss& loss, const Data
   return {std::move(*call.graph), call.argument_ends[0]};
 }
 
-Graph training_step(const LossGraph& loss, OptimizerKind optimizer);
+// `moments`: what AdamW keeps its moments in; none: as it does by itself.
+Graph training_step(const LossGraph& loss, OptimizerKind optimizer, std::optional<DType> moments = {});
 
 }  // namespace tidemark::nn

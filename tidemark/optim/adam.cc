@@ -12,6 +12,7 @@ template <class Settings>
 void advance_adam(const Settings& o, bool decoupled, StateLists& state, const Tensors& gradients,
                   SourceLine where) {
   require_adam(o.beta1, o.beta2, o.eps, where);
+  if (o.moments) require_float(*o.moments, "moments", where);
   const Tensor before = state.count_step();
   Tensors &parameters = state["parameters"], &mean = state["mean"], &variance = state["variance"];
   const auto chosen =
@@ -21,10 +22,12 @@ void advance_adam(const Settings& o, bool decoupled, StateLists& state, const Te
     if (chosen[i].frozen) continue;
     const Tensor w = widened(parameters[i]), g = widened(gradients[i]);
     const Tensor slope = decoupled ? g : chosen[i].with_decay(g, w);
-    mean[i] = moving_mean(mean[i], slope, o.beta1);
-    variance[i] = moving_mean(variance[i], square(slope), o.beta2);
+    const Tensor m = moving_mean(cast(mean[i], w.dtype()), slope, o.beta1);
+    const Tensor v = moving_mean(cast(variance[i], w.dtype()), square(slope), o.beta2);
+    mean[i] = cast(m, mean[i].dtype());
+    variance[i] = cast(v, variance[i].dtype());
     const Tensor rest = decoupled ? chosen[i].decayed(w) : w;
-    const Tensor change = correction.change(mean[i], variance[i], chosen[i]);
+    const Tensor change = correction.change(m, v, chosen[i]);
     parameters[i] = cast(rest - change, parameters[i].dtype());
   }
 }

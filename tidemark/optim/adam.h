@@ -6,9 +6,20 @@
 //   Adam:   w ← w - lr m̂ / (√v̂ + eps), with g + weight_decay w in place of g
 //   AdamW:  w ← w (1 - lr weight_decay) - lr m̂ / (√v̂ + eps)
 #pragma once
+#include <optional>
+
 #include "tidemark/optim/groups.h"
+#include "tidemark/trace/functions.h"
 
 namespace tidemark::optim {
+
+// Moments in 16 bits take half of the memory, and lose what is small next to them: with beta2 = 0.999 a step
+// changes v by a thousandth, below half of bf16's distance of neighbours, so that v mostly grows.
+template <class Tree>
+Tree moments_in(std::optional<DType> dtype, const Tree& tree) {
+  if (!dtype) return tree;
+  return map_tree([&](const Tensor& t) { return is_float(t.dtype()) ? cast(t, *dtype) : t; }, tree);
+}
 
 template <class Parameters>
 struct AdamState {
@@ -24,10 +35,12 @@ struct Adam {
   double weight_decay = 0;
   int decay_rank = 2;  // tensors of fewer dimensions (biases, gains) do not decay
   Groups groups = {};
+  std::optional<DType> moments = {};  // what moments are kept in; none: f32, or what parameters are, if wider
 
   template <class Parameters>
   AdamState<Parameters> init(const Parameters& parameters) const {
-    return {parameters, zero_moments(parameters), zero_moments(parameters), no_steps()};
+    const auto zeros = [&] { return moments_in(moments, zero_moments(parameters)); };
+    return {parameters, zeros(), zeros(), no_steps()};
   }
   template <class Parameters>
   AdamState<Parameters> update(const AdamState<Parameters>& state, const Parameters& gradients,
@@ -44,10 +57,12 @@ struct AdamW {
   double weight_decay = 0.01;
   int decay_rank = 2;
   Groups groups = {};
+  std::optional<DType> moments = {};  // what moments are kept in; none: f32, or what parameters are, if wider
 
   template <class Parameters>
   AdamState<Parameters> init(const Parameters& parameters) const {
-    return {parameters, zero_moments(parameters), zero_moments(parameters), no_steps()};
+    const auto zeros = [&] { return moments_in(moments, zero_moments(parameters)); };
+    return {parameters, zeros(), zeros(), no_steps()};
   }
   template <class Parameters>
   AdamState<Parameters> update(const AdamState<Parameters>& state, const Parameters& gradients,

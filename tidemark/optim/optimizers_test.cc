@@ -207,6 +207,21 @@ TEST(Optimizers, MomentsOfSixteenBitParametersAreF32) {
   expect_wide_moments(Adafactor{});
 }
 
+TEST(AdamW, KeepsItsMomentsInWhatItIsAskedTo) {
+  const AdamW small{.lr = 0.1, .moments = DType::bf16}, usual{.lr = 0.1};
+  auto a = small.init(start());
+  auto b = usual.init(start());
+  for (int i = 0; i < 3; ++i) {
+    a = step(small, loss)(a, slope_of_offset()).first;
+    b = step(usual, loss)(b, slope_of_offset()).first;
+  }
+  EXPECT_EQ(a.mean.slope.dtype(), DType::bf16);
+  EXPECT_EQ(a.variance.offset.dtype(), DType::bf16);
+  EXPECT_EQ(a.parameters.slope.dtype(), DType::f32);
+  expect_near(a.parameters.slope, b.parameters.slope.to_vector(), 0.01);
+  EXPECT_NE(a.parameters.slope.to_vector(), b.parameters.slope.to_vector()) << "they are rounded";
+}
+
 TEST(Step, PassesOnWhatTheLossReturnsBesides) {
   const auto with_norm = [](const Line& line, Tensor c) { return std::pair(loss(line, c), sum(line.slope)); };
   const auto [state, value] = step(Sgd{}, with_norm)(Sgd{}.init(start()), slope_of_offset());
@@ -278,6 +293,7 @@ TEST(OptimizerSettings, ThatMakeNoSenseAreRefusedByName) {
   for (const double beta : {1.0, 2.0, -0.5, nan}) {
     expect_refused(Adam{.beta1 = beta}, ".beta1");
     expect_refused(AdamW{.beta2 = beta}, ".beta2");
+    expect_refused(AdamW{.moments = DType::i32}, ".moments");
     expect_refused(AdamW8bit{.beta1 = beta}, ".beta1");
     expect_refused(Lion{.beta2 = beta}, ".beta2");
     expect_refused(Momentum{.beta = beta}, ".beta");

@@ -28,5 +28,11 @@ void require_positive(double value, std::string_view field, SourceLine where) {
 void require_share(double value, std::string_view field, SourceLine where) {
   require_setting(value >= 0 && value < 1, value, field, "at least 0 and less than 1", where);
 }
+void require_float(DType value, std::string_view field, SourceLine where) {
+  if (is_float(value)) return;
+  fail(ErrorCode::bad_attribute, {.what = fmt::format("an optimizer with .{} = {}", field, name_of(value)),
+                                  .expected = "a floating-point dtype",
+                                  .where = where});
+}
 
 }  // namespace tidemark::optim

@@ -2,6 +2,7 @@
 #pragma once
 #include <string_view>
 
+#include "tidemark/base/dtype.h"
 #include "tidemark/base/source.h"
 
 namespace tidemark::optim {
@@ -10,5 +11,6 @@ namespace tidemark::optim {
 void require_rate(double value, std::string_view field, SourceLine where);      // finite, at least 0
 void require_positive(double value, std::string_view field, SourceLine where);  // finite, above 0
 void require_share(double value, std::string_view field, SourceLine where);     // at least 0, less than 1
+void require_float(DType value, std::string_view field, SourceLine where);      // a floating-point dtype
 
 }  // namespace tidemark::optim

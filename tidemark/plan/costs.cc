@@ -19,12 +19,13 @@ void KernelSum::add_to_group(const Cost& cost, DType dtype) {
 
 double KernelSum::seconds() const {
   if (!is_group_) return alone_;
-  double seconds = machine_.overhead;
+  double computed = machine_.overhead;
   for (std::size_t work = 0; work < work_flops_.size(); ++work) {
-    if (work_flops_[work] > 0) seconds += work_flops_[work] / machine_.work[work].flops.at(work_flops_[work]);
+    if (work_flops_[work] > 0)
+      computed += work_flops_[work] / machine_.work[work].flops.at(work_flops_[work]);
   }
-  if (bytes_ > 0) seconds += bytes_ / machine_[first_].bytes.at(bytes_);
-  return seconds;
+  const double moving = bytes_ > 0 ? bytes_ / machine_[first_].bytes.at(bytes_) : 0;
+  return with_bytes(computed, machine_.overhead, moving, machine_.overlaps);
 }
 
 namespace {

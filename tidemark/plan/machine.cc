@@ -28,16 +28,25 @@ double Curve::at(double size) const {
   return low->rate * repeatable::pow(high->rate / low->rate, t);
 }
 
+double with_bytes(double computed, double overhead, double moving, bool overlaps) {
+  return overlaps ? std::max(computed, overhead + moving) : computed + moving;
+}
+
 double seconds_of(const Machine& machine, const Cost& cost, DType dtype) {
   TM_CHECK(cost.work != WorkKind::by_kind, "a cost that does not say its work");
   const WorkRates& rates = machine[cost.work];
   if (cost.seconds > 0) return machine.overhead + cost.seconds;
-  double seconds = machine.overhead;
+  return seconds_of(rates, cost, dtype, machine.overhead, machine.overlaps);
+}
+
+double seconds_of(const WorkRates& rates, const Cost& cost, DType dtype, double overhead, bool overlaps) {
+  double computed = overhead;
   if (cost.flops > 0) {
-    seconds += cost.flops / (rates.flops.at(cost.flops) * rates.speed[static_cast<std::size_t>(dtype)]);
+    const double as_f32 = cost.flops / (rates.speed[static_cast<std::size_t>(dtype)] * cost.speed);
+    computed += as_f32 / rates.flops.at(as_f32);
   }
-  if (cost.bytes > 0) seconds += cost.bytes / rates.bytes.at(cost.bytes);
-  return seconds;
+  const double moving = cost.bytes > 0 ? cost.bytes / rates.bytes.at(cost.bytes) : 0;
+  return with_bytes(computed, overhead, moving, overlaps);
 }
 
 double seconds_of(const Machine& machine, const Target& target, const Call& call) {

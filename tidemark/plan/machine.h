@@ -1,10 +1,12 @@
 // What the planner knows of a machine: rates, as plain data, so that a plan can be made for a machine that is
 // not here. `tidemark machine` measures one (cpu/calibrate.h); docs/machine.md describes the file.
 //
-//   seconds = overhead + flops / (rate(flops) · speed(dtype)) + bytes / bandwidth(bytes)
+//   seconds = overhead + flops / rate(flops) + bytes / bandwidth(bytes)
 //
+// where the flops are divided by the speed of their dtype, so many of f32 taking the same time,
 // with the curves of the kind of work that the op states (Cost::work). Both terms count: what overlaps in a
-// kernel overlaps in the calibration too, and is in the rates.
+// kernel overlaps in the calibration too, and is in the rates. Where the machine says that arithmetic
+// overlaps the bytes, as on a GPU whose other threads compute while some wait, the longer of the two counts.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -35,9 +37,9 @@ struct Curve {
 };
 
 struct WorkRates {
-  Curve flops = {};  // flop/s, by the flops of the call
+  Curve flops = {};  // flop/s of f32, by the flops of the call
   Curve bytes = {};  // bytes/s, by the bytes it moves
-  // Factors on the flop rate by dtype, f32 being 1.
+  // How many flops of a dtype take the time of one of f32.
   std::array<double, dtype_count> speed = {1, 0.5, 0.8, 0.8, 1, 0.5, 1, 1};
   friend bool operator==(const WorkRates&, const WorkRates&) = default;
 };
@@ -73,6 +75,7 @@ struct Machine {
   int threads = 1;
   std::int64_t memory_bytes = 0;  // as installed; a budget is asked for apart
   double overhead = 0;            // seconds that a step takes at least
+  bool overlaps = false;          // arithmetic runs beside the kernel's own bytes
   std::array<WorkRates, work_count> work = {};
   std::vector<MachineMemory> further = {};  // memories 1, 2, …
   std::vector<Link> links = {};             // none: nothing can be moved
@@ -93,6 +96,11 @@ DType arithmetic_dtype(const Call& call);
 // Predicted time of one execution of the call, above zero and finite. Reads facts, runs nothing.
 double seconds_of(const Machine& machine, const Target& target, const Call& call);
 double seconds_of(const Machine& machine, const Cost& cost, DType dtype = DType::f32);
+
+// The same from rates alone.
+double seconds_of(const WorkRates& rates, const Cost& cost, DType dtype, double overhead, bool overlaps);
+// A kernel's time: `computed` is the overhead and its arithmetic, `moving` what its bytes take.
+double with_bytes(double computed, double overhead, double moving, bool overlaps);
 
 // Null: there is none.
 const Link* find_link(const Machine& machine, int from, int to);

@@ -126,16 +126,17 @@ std::string to_json(const Machine& machine) {
     work[std::string(name_at(w))] = {
         {"flops", curve_json(rates.flops)}, {"bytes", curve_json(rates.bytes)}, {"speed", std::move(speed)}};
   }
-  const Json json = {{"format", format_name},
-                     {"version", format_version},
-                     {"name", machine.name},
-                     {"threads", machine.threads},
-                     {"memory_bytes", machine.memory_bytes},
-                     {"overhead", machine.overhead},
-                     {"work", std::move(work)},
-                     {"further_memories", memories_json(machine)},
-                     {"links", links_json(machine)},
-                     {"codecs", codecs_json(machine)}};
+  Json json = {{"format", format_name},
+               {"version", format_version},
+               {"name", machine.name},
+               {"threads", machine.threads},
+               {"memory_bytes", machine.memory_bytes},
+               {"overhead", machine.overhead},
+               {"work", std::move(work)},
+               {"further_memories", memories_json(machine)},
+               {"links", links_json(machine)},
+               {"codecs", codecs_json(machine)}};
+  if (machine.overlaps) json["overlaps"] = true;
   return json.dump(1);
 }
 
@@ -149,12 +150,13 @@ Machine machine_from_json(std::string_view text) {
   if (version != 1 && version != format_version)
     root.field("version").reject("another version of the format", fmt::format("1 or {}", format_version));
   root.only({"format", "version", "name", "threads", "memory_bytes", "overhead", "work", "further_memories",
-             "links", "codecs"});
+             "links", "codecs", "overlaps"});
   Machine machine;
   machine.name = root.field("name").text();
   machine.threads = static_cast<int>(root.field("threads").integer(1, most_threads));
   machine.memory_bytes = root.field("memory_bytes").integer(1);
   machine.overhead = root.field("overhead").positive();
+  if (const auto overlaps = root.find("overlaps")) machine.overlaps = overlaps->boolean();
   const JsonReader work = root.field("work");
   std::vector<std::string_view> names;
   for (int w = 1; w < work_count; ++w) names.push_back(name_at(w));

@@ -59,6 +59,19 @@ TEST(Machine, ReadsFilesOfTheTimeWhenThereWasOneMemory) {
   EXPECT_EQ(old.work, reference_machine().work);
 }
 
+TEST(Machine, WhereArithmeticOverlapsTheLongerCounts) {
+  Machine machine = reference_machine();
+  const Cost cost{.flops = 1e9, .bytes = 1e8, .work = WorkKind::elementwise};
+  const double flops = seconds_of(machine, Cost{.flops = 1e9, .work = WorkKind::elementwise});
+  const double bytes = seconds_of(machine, Cost{.bytes = 1e8, .work = WorkKind::elementwise});
+  EXPECT_DOUBLE_EQ(seconds_of(machine, cost), flops + bytes - machine.overhead);
+  EXPECT_FALSE(nlohmann::json::parse(to_json(machine)).contains("overlaps")) << "files are as they were";
+  machine.overlaps = true;
+  EXPECT_DOUBLE_EQ(seconds_of(machine, cost), std::max(flops, bytes));
+  EXPECT_EQ(machine_from_json(to_json(machine)), machine);
+  EXPECT_THAT(rejection([](auto& j) { j["overlaps"] = 1; }), HasSubstr("/overlaps"));
+}
+
 TEST(Machine, LinksAreFoundAndTimed) {
   const Machine& machine = reference_machine();
   ASSERT_NE(find_link(machine, 0, 1), nullptr);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tidemark/base/aligned.h"
+#include "tidemark/base/error.h"
 
 namespace tidemark {
 
@@ -11,6 +12,15 @@ DeviceId Device::id() const {
 }
 
 const Machine& Device::machine() const { return reference_machine(); }
+
+const Target& target_named(const Device& device, std::string_view name) {
+  const Target* const tf32 = device.tf32_target();
+  return tf32 && tf32->name == name ? *tf32 : device.target();
+}
+
+std::shared_ptr<const DiskMemory> Device::open_disk(const std::string&, DiskCompression) {
+  throw InternalError(fmt::format("a disk for the device {}, which has none", target().name));
+}
 
 void Device::copy(Address to, Address from, std::int64_t bytes) {
   constexpr std::int64_t most = std::int64_t{1} << 20;

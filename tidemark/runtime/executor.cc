@@ -9,8 +9,8 @@ namespace tidemark {
 Executor::Executor(const Graph& graph, const VerifiedPlan& plan, Device& device,
                    std::span<Arena* const> arenas)
     : arenas_(arenas.begin(), arenas.end()) {
-  TM_CHECK(plan.target().name == device.target().name, "a plan for the target {} on a device of {}",
-           plan.target().name, device.target().name);
+  TM_CHECK(plan.target().name == target_named(device, plan.target().name).name,
+           "a plan for the target {} on a device of {}", plan.target().name, device.target().name);
   TM_CHECK(!plan->binds_outputs, "a region's plan without its node");
   TM_CHECK(arenas.size() == memory_count(*plan), "{} arenas for a plan of {} memories", arenas.size(),
            memory_count(*plan));

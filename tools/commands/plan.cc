@@ -36,7 +36,8 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
   if (!given.memory)
     refuse_options(plan, {"--solver", "--without", "--tier", "--disk", "--lossy", "--allow", "--prices"},
                    "a plan without --memory");
-  if (!given.device.is_cpu()) refuse_options(plan, {"--disk", "--disk-memory"}, "a GPU, which has no disk");
+  if (!given.device.is_cpu())
+    refuse_options(plan, {"--disk", "--disk-memory"}, "a GPU: give --tier disk=20GiB");
   const PlanCommand command = as_allowed(given);
   if (command.lossy) refuse_options(plan, {"--by-batch", "--passes"}, "a plan with --lossy");
   if (!command.memory && command.split_automatically)

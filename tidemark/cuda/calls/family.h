@@ -22,6 +22,7 @@ struct CallRow {
 };
 
 std::span<const CallRow> row_calls();
+std::span<const CallRow> norm_column_calls();
 std::span<const CallRow> indexing_calls();
 std::span<const CallRow> movement_calls();
 std::span<const CallRow> random_calls();

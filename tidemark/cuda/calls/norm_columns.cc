@@ -1,23 +1,27 @@
-#include "tidemark/cuda/calls/norm_columns.h"
+// Sums of batch norms whose channels are columns (device/norm_columns.h).
+#include "tidemark/ops/normalization/norm_columns.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "tidemark/cuda/calls/call_text.h"
+#include "tidemark/cuda/calls/family.h"
+#include "tidemark/ops/normalization/batch_norm.h"
+#include "tidemark/ops/registry.h"
 
 namespace tidemark::cuda {
 namespace {
 
-constexpr int column_threads = 256, total_columns = 32;  // as in device/norm_columns.h
-constexpr std::int64_t busy_column_blocks = 1056;        // that keep a GPU busy
-constexpr std::int64_t least_column_rows = 8;            // of a thread
+constexpr int column_threads = 256, total_columns = 4;  // as in device/norm_columns.h
+constexpr std::int64_t busy_column_blocks = 1056;       // that keep a GPU busy
+constexpr std::int64_t least_column_rows = 8;           // of a thread
 
 // Slabs follow from the shape alone.
 struct ColumnSlabs {
   std::int64_t rows, n, width, across, tiles, slabs, slab_rows;
 
-  ColumnSlabs(const NormForm& form, DType dtype) : rows(form.n), n(form.g) {
-    width = pack_width(size_of(dtype), n);
+  explicit ColumnSlabs(const Call& call) : rows(columns_form(call).rows), n(columns_form(call).columns) {
+    width = pack_width(size_of(call.in[0].dtype), n);
     across = std::min<std::int64_t>(
         32, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n / width))));
     tiles = (n + across * width - 1) / (across * width);
@@ -29,49 +33,45 @@ struct ColumnSlabs {
   }
 };
 
-}  // namespace
-
-bool are_columns(const NormForm& form) {
-  return form.across_batch && form.s == 1 && form.k == 1 && form.n > 0 && form.g > 0;
-}
-
-KernelText write_norm_columns(const Call& call, const NormForm& form, NormPart part, std::string_view name) {
+KernelText write_columns(const Call& call, std::string_view name, std::string_view sums,
+                         std::string_view totals) {
   CallText text(call, name, "norm_columns");
-  const DType dtype = call.in[0].dtype;
-  const ColumnSlabs cut(form, dtype);
-  text.type("T", dtype);
-  text.real("eps", form.eps);
+  const ColumnSlabs cut(call);
+  text.type("T", call.in[0].dtype);
+  text.real("eps", call.attrs_as<BatchNormAttrs>().eps);
   text.number("width", cut.width);
   text.number("across", cut.across);
-  text.number("gradient", static_cast<std::int64_t>(call.in.size()) - 1);
+  text.flag("masked", call.in.size() == masked_slopes_operands);
   text.count("rows", cut.rows);
   text.count("n", cut.n);
   text.count("tiles", cut.tiles);
   text.count("slabs", cut.slabs);
   text.count("slab_rows", cut.slab_rows);
-  const std::int64_t blocks = cut.tiles * cut.slabs, totals = (cut.n + total_columns - 1) / total_columns;
-  switch (part) {
-    case NormPart::forward:
-      text.launch("norm_columns_sums", blocks, column_threads, true);
-      text.launch("norm_columns_statistics", totals, column_threads, true);
-      text.launch("norm_columns_apply", blocks, column_threads, false);
-      break;
-    case NormPart::gradient:
-      text.launch("norm_columns_grad_sums", blocks, column_threads, true);
-      text.launch("norm_columns_grad_totals", totals, column_threads, true);
-      text.launch("norm_columns_grad", blocks, column_threads, false);
-      break;
-    case NormPart::parameters:
-      text.launch("norm_columns_grad_sums", blocks, column_threads, true);
-      text.launch("norm_columns_params", totals, column_threads, true);
-      break;
-  }
+  text.launch(sums, cut.tiles * cut.slabs, column_threads, true);
+  text.launch(totals, (cut.n + total_columns - 1) / total_columns, column_threads, true);
   return text.finish();
 }
+KernelText write_statistics(const Call& call, std::string_view name) {
+  return write_columns(call, name, "column_sums", "column_statistics");
+}
+KernelText write_slopes(const Call& call, std::string_view name) {
+  return write_columns(call, name, "column_slope_sums", "column_slopes");
+}
 
-std::int64_t norm_columns_scratch(const Call& call, const NormForm& form) {
-  const ColumnSlabs cut(form, call.in[0].dtype);
-  return (cut.slabs + 1) * 2 * cut.n * 8;
+std::int64_t columns_scratch(const Call& call) {
+  const ColumnSlabs cut(call);
+  return cut.slabs * 2 * cut.n * 8;
+}
+bool has_elements(const Call& call) { return call.in[0].count() > 0; }
+
+}  // namespace
+
+std::span<const CallRow> norm_column_calls() {
+  static const CallRow rows[] = {
+      {&op::column_statistics, {.write = write_statistics, .scratch = columns_scratch, .can = has_elements}},
+      {&op::column_slopes, {.write = write_slopes, .scratch = columns_scratch, .can = has_elements}},
+  };
+  return rows;
 }
 
 }  // namespace tidemark::cuda

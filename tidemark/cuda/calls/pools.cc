@@ -9,7 +9,15 @@
 namespace tidemark::cuda {
 namespace {
 
+// Neighbours along the last dimension that one thread takes.
+std::int64_t channels_at_once(DType dtype, const Shape& x, const Shape& y, const Dims& window,
+                              const Dims& stride, const Dims& low) {
+  const bool is_apart = window.back() == 1 && stride.back() == 1 && low.back() == 0 && x.back() == y.back();
+  return is_apart && x.back() > 0 ? pack_width(size_of(dtype), x.back()) : 1;
+}
+
 // x (N, C, S…) and y (N, C, P…), whichever of them is the operand.
+template <bool max>
 KernelText write_pool(const Call& call, std::string_view name, std::string_view body, const Shape& x,
                       const Shape& y, const Dims& window, const Dims& stride, const Dims& low) {
   CallText text(call, name, "pools");
@@ -30,21 +38,23 @@ KernelText write_pool(const Call& call, std::string_view name, std::string_view 
   }
   text.count("points", points);
   text.count("count", call.out[0].count());
-  text.launch_turns(body, call.out[0].count());
+  const std::int64_t width = max ? channels_at_once(call.in[0].dtype, x, y, window, stride, low) : 1;
+  text.number("width", width);
+  text.launch_turns(body, call.out[0].count() / width);
   return text.finish();
 }
 
 template <bool max>
 KernelText write_forward(const Call& call, std::string_view name) {
   const auto attrs = call.attrs_as<PoolAttrs>();
-  return write_pool(call, name, max ? "max_windows" : "average_windows", call.in[0].shape, call.out[0].shape,
-                    attrs.window, attrs.stride, attrs.low);
+  return write_pool<max>(call, name, max ? "max_windows" : "average_windows", call.in[0].shape,
+                         call.out[0].shape, attrs.window, attrs.stride, attrs.low);
 }
 template <bool max>
 KernelText write_gradient(const Call& call, std::string_view name) {
   const auto attrs = call.attrs_as<PoolGradAttrs>();
-  return write_pool(call, name, max ? "spread_maxima" : "spread_averages", call.out[0].shape,
-                    call.in[0].shape, attrs.window, attrs.stride, attrs.low);
+  return write_pool<max>(call, name, max ? "spread_maxima" : "spread_averages", call.out[0].shape,
+                         call.in[0].shape, attrs.window, attrs.stride, attrs.low);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "tidemark/cuda/calls/family.h"
-#include "tidemark/cuda/calls/norm_columns.h"
 #include "tidemark/cuda/calls/row_layout.h"
 #include "tidemark/ops/cpu_kernel.h"
 #include "tidemark/ops/movement/movement.h"
@@ -65,7 +64,6 @@ void write_norm_facts(CallText& text, const NormForm& form) {
 template <NormForm (*form_of)(const Call&)>
 KernelText write_norm(const Call& call, std::string_view name) {
   const NormForm form = form_of(call);
-  if (are_columns(form)) return write_norm_columns(call, form, NormPart::forward, name);
   CallText text(call, name, "norms");
   const DType dtype = call.in[0].dtype;
   const RowLayout layout = norm_layout(form, 1, 1, dtype);
@@ -79,7 +77,6 @@ KernelText write_norm(const Call& call, std::string_view name) {
 template <NormForm (*form_of)(const Call&)>
 KernelText write_norm_grad(const Call& call, std::string_view name) {
   const NormForm form = form_of(call);
-  if (are_columns(form)) return write_norm_columns(call, form, NormPart::gradient, name);
   CallText text(call, name, "norms");
   const DType dtype = call.in[0].dtype;
   const RowLayout layout = norm_layout(form, 2, 1, dtype);
@@ -121,7 +118,6 @@ struct ParamsSlabs {
 template <NormForm (*form_of)(const Call&)>
 KernelText write_norm_params(const Call& call, std::string_view name) {
   const NormForm form = form_of(call);
-  if (are_columns(form)) return write_norm_columns(call, form, NormPart::parameters, name);
   if (!form.per_element) return write_channel_params(call, form, name);
   CallText text(call, name, "norms");
   const ParamsSlabs slabs(form);
@@ -144,16 +140,9 @@ KernelText write_norm_params(const Call& call, std::string_view name) {
 template <NormForm (*form_of)(const Call&)>
 std::int64_t norm_params_scratch(const Call& call) {
   const NormForm form = form_of(call);
-  if (are_columns(form)) return norm_columns_scratch(call, form);
   if (!form.per_element) return 0;
   const ParamsSlabs slabs(form);
   return slabs.slabs * slabs.kinds * slabs.n * (call.in[0].dtype == DType::f64 ? 8 : 4);
-}
-
-template <NormForm (*form_of)(const Call&)>
-std::int64_t norm_scratch(const Call& call) {
-  const NormForm form = form_of(call);
-  return are_columns(form) ? norm_columns_scratch(call, form) : 0;
 }
 
 bool norm_in_place(const Call&, int result, int operand) { return result == 0 && operand == 0; }
@@ -227,19 +216,12 @@ KernelText write_delta(const Call& call, std::string_view name) {
 }  // namespace
 
 std::span<const CallRow> row_calls() {
-#define TM_NORM(name)                                                                      \
-  {&op::name,                                                                              \
-   {.write = write_norm<name##_form>,                                                      \
-    .scratch = norm_scratch<name##_form>,                                                  \
-    .may_overwrite = norm_in_place}},                                                      \
-      {&op::name##_grad,                                                                   \
-       {.write = write_norm_grad<name##_form>,                                             \
-        .scratch = norm_scratch<name##_form>,                                              \
-        .may_overwrite = norm_grad_in_place}},                                             \
-  {                                                                                        \
-    &op::name##_params, {                                                                  \
-      .write = write_norm_params<name##_form>, .scratch = norm_params_scratch<name##_form> \
-    }                                                                                      \
+#define TM_NORM(name)                                                                                     \
+  {&op::name, {.write = write_norm<name##_form>, .may_overwrite = norm_in_place}},                        \
+      {&op::name##_grad, {.write = write_norm_grad<name##_form>, .may_overwrite = norm_grad_in_place}}, { \
+    &op::name##_params, {                                                                                 \
+      .write = write_norm_params<name##_form>, .scratch = norm_params_scratch<name##_form>                \
+    }                                                                                                     \
   }
   static const CallRow rows[] = {
       {&op::softmax, {.write = write_softmax<false>, .may_overwrite = softmax_in_place}},

@@ -73,6 +73,26 @@ To cast_stored(From x) {
   }
 }
 
+// Batch norms of columns in parts (ops/normalization/norm_columns.h), with the numbers of the element's
+// column.
+template <class T, class W>
+T normalized_element(T x, W mean, W scale, T bias) {
+  return stored<T>((static_cast<W>(widened(x)) - mean) * scale + static_cast<W>(widened(bias)));
+}
+template <class T, class W>
+T norm_slope_element(T x, T g, W mean, W scale, W a, W b) {
+  return stored<T>((static_cast<W>(widened(g)) - a - (static_cast<W>(widened(x)) - mean) * b) * scale);
+}
+// What arrives at the result of relu counts where that is above zero.
+template <class T, class W>
+T slope_before_relu(T g, T x, W mean, W scale, T bias) {
+  return widened(normalized_element(x, mean, scale, bias)) > 0 ? g : stored<T>(W(0));
+}
+template <class T, class W>
+T norm_slope_element(T x, T g, W mean, W scale, W a, W b, T bias) {
+  return norm_slope_element(x, slope_before_relu(g, x, mean, scale, bias), mean, scale, a, b);
+}
+
 // Elements that lie side by side, as one access where all addresses allow it.
 template <int width, class T>
 struct alignas(width * sizeof(T)) Pack {
@@ -102,6 +122,8 @@ void store(T* to, const T (&from)[width], bool aligned) {
   }
 }
 
+inline constexpr int walk_threads = 256;  // of a block
+
 // A pointwise group: G has the constants `count` and `width`, and makes `n` elements from one on. Threads
 // take turns; what remains after the last whole pack goes element by element.
 template <class G>
@@ -114,6 +136,45 @@ void walk_elements(const typename G::Pointers& at) {
   const bool aligned = G::aligned(at);
   for (Index p = first; p < packs; p += step) G::template make<G::width>(at, p * G::width, aligned);
   for (Index i = packs * G::width + first; i < G::count; i += step) G::template make<1>(at, i, false);
+}
+
+// A pointwise group some of whose operands are the same for all rows. In a block `across` threads stand side
+// by side, each at a pack of columns, for which it keeps these operands, and the others below them; it takes
+// `slab_rows` rows.
+template <class G, bool aligned>
+void walk_columns_by(const typename G::Pointers& at) {
+  using Index = typename G::Index;
+  constexpr int down = walk_threads / G::across;
+  const int lane = static_cast<int>(threadIdx.x) % G::across, row = static_cast<int>(threadIdx.x) / G::across;
+  const Index block = static_cast<Index>(blockIdx.x), begin = block / G::tiles * G::slab_rows;
+  const Index end = begin + G::slab_rows < G::rows ? begin + G::slab_rows : G::rows;
+  const Index column = (block % G::tiles * G::across + lane) * G::width;
+  if (column >= G::columns) return;
+  typename G::template Kept<G::width> kept;
+  G::template keep<G::width>(at, column, kept);
+  Index r = begin + row;
+  for (; r + (G::ahead - 1) * down < end; r += G::ahead * down) {
+    typename G::template Read<G::width> read[G::ahead];
+#pragma unroll
+    for (int a = 0; a < G::ahead; ++a)
+      G::template read<G::width>(at, (r + a * down) * G::columns + column, aligned, read[a]);
+#pragma unroll
+    for (int a = 0; a < G::ahead; ++a)
+      G::template make<G::width>(at, (r + a * down) * G::columns + column, aligned, read[a], kept);
+  }
+  for (; r < end; r += down) {
+    typename G::template Read<G::width> read;
+    G::template read<G::width>(at, r * G::columns + column, aligned, read);
+    G::template make<G::width>(at, r * G::columns + column, aligned, read, kept);
+  }
+}
+template <class G>
+void walk_columns(const typename G::Pointers& at) {
+  if (G::aligned(at)) {
+    walk_columns_by<G, true>(at);
+  } else {
+    walk_columns_by<G, false>(at);
+  }
 }
 
 }  // namespace tidemark::cuda

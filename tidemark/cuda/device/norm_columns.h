@@ -1,19 +1,19 @@
-// Batch normalisation of columns (ops/normalization/batch_norm.h): x (rows, n), each column normalised, as
-// images with their channels last are. Sums go down slabs of rows, then the slabs' own sums are added in
-// order, then elements are made. In a block `across` threads stand side by side, each at a pack of columns,
-// and `down` below each other.
+// Sums of batch norms in parts (ops/normalization/norm_columns.h): x (rows, n), two sums down each column.
+// Slabs of rows are summed side by side, then the slabs' own sums in order. In a block `across` threads stand
+// side by side, each at a pack of columns, and `down` below each other.
 #pragma once
 #include "tidemark/cuda/device/elements.h"
 
 namespace tidemark::cuda {
 
 inline constexpr int column_threads = 256;
-inline constexpr int total_across = 32, total_down = 8;
+inline constexpr int total_across = 4, total_down = column_threads / total_across;
 
-// The block's columns and rows, as all bodies cut them.
+// The block's columns and rows.
 template <class G>
 struct ColumnSlab {
   using Index = typename G::Index;
+  using T = typename G::T;
   static constexpr int down = column_threads / G::across, columns = G::across * G::width;
   int row, lane;  // of the thread in the block
   Index tile, slab, column, begin, end;
@@ -25,11 +25,42 @@ struct ColumnSlab {
         column(tile * columns + lane * G::width),
         begin(slab * G::slab_rows),
         end(begin + G::slab_rows < G::rows ? begin + G::slab_rows : G::rows) {}
-  template <class F>
-  void each(const F& f) const {
+
+  // Calls f with the thread's packs of every row, one of each array. Several rows are read before the first
+  // of them is computed with, so that 64 bytes of each thread are on their way.
+  template <int arrays, class F>
+  void each(const T* const (&from)[arrays], const F& f) const {
     if (column >= G::n) return;
-#pragma unroll 4
-    for (Index r = begin + row; r < end; r += down) f(r * G::n + column);
+    bool aligned = true;
+    for (int k = 0; k < arrays; ++k) aligned = aligned && is_aligned<G::width>(from[k]);
+    if (aligned) {
+      each_row<arrays, true>(from, f);
+    } else {
+      each_row<arrays, false>(from, f);
+    }
+  }
+
+ private:
+  template <int arrays, bool aligned, class F>
+  void each_row(const T* const (&from)[arrays], const F& f) const {
+    constexpr int ahead = 4 / arrays;
+    Index r = begin + row;
+    for (; r + (ahead - 1) * down < end; r += ahead * down) {
+      T packs[ahead][arrays][G::width];
+#pragma unroll
+      for (int a = 0; a < ahead; ++a) {
+#pragma unroll
+        for (int k = 0; k < arrays; ++k) load(packs[a][k], from[k] + (r + a * down) * G::n + column, aligned);
+      }
+#pragma unroll
+      for (int a = 0; a < ahead; ++a) f(packs[a]);
+    }
+    for (; r < end; r += down) {
+      T packs[arrays][G::width];
+#pragma unroll
+      for (int k = 0; k < arrays; ++k) load(packs[k], from[k] + r * G::n + column, aligned);
+      f(packs);
+    }
   }
 };
 
@@ -57,70 +88,66 @@ void put_slab_sums(const ColumnSlab<G>& own, const compute_t<typename G::T> (&fi
   }
 }
 
-// The sum of all slabs, for the first `down` of the threads of a column; `i`: of both kinds of all columns.
-template <class G>
-double slab_total(const void* scratch, typename G::Index i) {
-  using Index = typename G::Index;
-  __shared__ double sums[total_down][total_across];
-  const int across = static_cast<int>(threadIdx.x) % total_across,
-            down = static_cast<int>(threadIdx.x) / total_across;
-  double sum = 0;
-  if (i < 2 * G::n) {
-    for (Index slab = down; slab < G::slabs; slab += total_down)
-      sum += static_cast<const double*>(scratch)[slab * 2 * G::n + i];
-  }
-  __syncthreads();  // what was there before was read
-  sums[down][across] = sum;
-  __syncthreads();
-  sum = sums[0][across];
-  for (int d = 1; d < total_down; ++d) sum += sums[d][across];
-  return sum;
-}
-// Both of a column, and whether this thread is the one that goes on.
+// The sums of all slabs of a column, for the one thread of it that goes on.
 template <class G>
 struct ColumnTotals {
-  typename G::Index column;
-  double first, second;
+  using Index = typename G::Index;
+  Index column;
+  double first = 0, second = 0;
   bool leads;
   explicit ColumnTotals(const void* scratch)
-      : column(static_cast<typename G::Index>(blockIdx.x) * total_across +
-               static_cast<typename G::Index>(threadIdx.x) % total_across) {
-    const typename G::Index none = 2 * G::n;
-    first = slab_total<G>(scratch, column < G::n ? column : none);
-    second = slab_total<G>(scratch, column < G::n ? G::n + column : none);
-    leads = threadIdx.x < total_across && column < G::n;
+      : column(static_cast<Index>(blockIdx.x) * total_across +
+               static_cast<Index>(threadIdx.x) % total_across) {
+    __shared__ double sums[2][total_down][total_across];
+    const int lane = static_cast<int>(threadIdx.x) % total_across,
+              row = static_cast<int>(threadIdx.x) / total_across;
+    if (column < G::n) {
+      const double* const from = static_cast<const double*>(scratch) + column;
+#pragma unroll 4
+      for (Index slab = row; slab < G::slabs; slab += total_down) {
+        first += from[slab * 2 * G::n];
+        second += from[(slab * 2 + 1) * G::n];
+      }
+    }
+    for (int half = total_down / 2; half > 0; half /= 2) {
+      sums[0][row][lane] = first;
+      sums[1][row][lane] = second;
+      __syncthreads();
+      if (row < half) {
+        first += sums[0][row + half][lane];
+        second += sums[1][row + half][lane];
+      }
+      __syncthreads();
+    }
+    leads = row == 0 && column < G::n;
   }
 };
 
-// Two numbers for each column, behind the slabs' sums.
 template <class G>
-compute_t<typename G::T>* column_numbers(void* scratch) {
-  return reinterpret_cast<compute_t<typename G::T>*>(static_cast<double*>(scratch) + G::slabs * 2 * G::n);
+compute_t<typename G::T> column_number(const void* from, typename G::Index column) {
+  return static_cast<const compute_t<typename G::T>*>(from)[column];
 }
 template <class G>
-compute_t<typename G::T> column_rstd(double variance) {
-  return static_cast<compute_t<typename G::T>>(1 / std::sqrt(variance + G::eps));
+void put_number(void* to, typename G::Index column, double x) {
+  static_cast<compute_t<typename G::T>*>(to)[column] = static_cast<compute_t<typename G::T>>(x);
 }
 
-// Sums of differences to the first row, whose squares lose few digits.
+// Sums of differences to the first row, whose squares lose few digits. Operands: x, gain.
 template <class G>
-void norm_columns_sums(const typename G::Pointers& at) {
+void column_sums(const typename G::Pointers& at) {
   using T = typename G::T;
   using W = compute_t<T>;
   const ColumnSlab<G> own;
-  const T* const x = static_cast<const T*>(at.in[0]);
-  const bool aligned = is_aligned<G::width>(x);
+  const T* const arrays[] = {static_cast<const T*>(at.in[0])};
   W from[G::width] = {}, plain[G::width] = {}, squares[G::width] = {};
   if (own.column < G::n) {
 #pragma unroll
-    for (int e = 0; e < G::width; ++e) from[e] = widened(x[own.column + e]);
+    for (int e = 0; e < G::width; ++e) from[e] = widened(arrays[0][own.column + e]);
   }
-  own.each([&](typename G::Index i) {
-    T xs[G::width];
-    load(xs, x + i, aligned);
+  own.each(arrays, [&](const T(&x)[1][G::width]) {
 #pragma unroll
     for (int e = 0; e < G::width; ++e) {
-      const W d = static_cast<W>(widened(xs[e])) - from[e];
+      const W d = static_cast<W>(widened(x[0][e])) - from[e];
       plain[e] += d;
       squares[e] += d * d;
     }
@@ -128,128 +155,69 @@ void norm_columns_sums(const typename G::Pointers& at) {
   put_slab_sums<G>(own, plain, squares, at.scratch);
 }
 template <class G>
-void norm_columns_statistics(const typename G::Pointers& at) {
+void column_statistics(const typename G::Pointers& at) {
   using T = typename G::T;
-  using W = compute_t<T>;
   const ColumnTotals<G> totals(at.scratch);
   if (!totals.leads) return;
   const double share = 1.0 / static_cast<double>(G::rows), shift = totals.first * share;
   double variance = totals.second * share - shift * shift;
   if (variance < 0) variance = 0;
-  const double from = static_cast<double>(widened(static_cast<const T*>(at.in[0])[totals.column]));
-  const W mean = static_cast<W>(from + shift);
-  static_cast<W*>(at.out[1])[totals.column] = mean;
-  static_cast<W*>(at.out[2])[totals.column] = static_cast<W>(variance);
-  column_numbers<G>(at.scratch)[totals.column] = column_rstd<G>(variance);
-}
-template <class G>
-void norm_columns_apply(const typename G::Pointers& at) {
-  using T = typename G::T;
-  using W = compute_t<T>;
-  const ColumnSlab<G> own;
-  const T* const x = static_cast<const T*>(at.in[0]);
-  T* const y = static_cast<T*>(at.out[0]);
-  const bool aligned = is_aligned<G::width>(x) && is_aligned<G::width>(y);
-  W mean[G::width], rstd[G::width], gain[G::width], bias[G::width];
-  if (own.column < G::n) {
-#pragma unroll
-    for (int e = 0; e < G::width; ++e) {
-      mean[e] = static_cast<const W*>(at.out[1])[own.column + e];
-      rstd[e] = column_numbers<G>(at.scratch)[own.column + e];
-      gain[e] = widened(static_cast<const T*>(at.in[1])[own.column + e]);
-      bias[e] = widened(static_cast<const T*>(at.in[2])[own.column + e]);
-    }
-  }
-  own.each([&](typename G::Index i) {
-    T xs[G::width], ys[G::width];
-    load(xs, x + i, aligned);
-#pragma unroll
-    for (int e = 0; e < G::width; ++e)
-      ys[e] = stored<T>((static_cast<W>(widened(xs[e])) - mean[e]) * rstd[e] * gain[e] + bias[e]);
-    store(y + i, ys, aligned);
-  });
+  const auto first_row = [&](int operand) {
+    return static_cast<double>(widened(static_cast<const T*>(at.in[operand])[totals.column]));
+  };
+  put_number<G>(at.out[0], totals.column, first_row(0) + shift);
+  put_number<G>(at.out[1], totals.column, variance);
+  put_number<G>(at.out[2], totals.column, first_row(1) / std::sqrt(variance + G::eps));
 }
 
-// Of the gradient g of the result, and of g times what was normalised. Operands: x, mean, variance, …, g.
+// Of the gradient g of the result, and of g times x less its mean. Operands: x, mean, variance, g[, scale,
+// bias].
 template <class G>
-void norm_columns_grad_sums(const typename G::Pointers& at) {
+void column_slope_sums(const typename G::Pointers& at) {
   using T = typename G::T;
   using W = compute_t<T>;
   const ColumnSlab<G> own;
-  const T *const x = static_cast<const T*>(at.in[0]), *const g = static_cast<const T*>(at.in[G::gradient]);
-  const bool aligned = is_aligned<G::width>(x) && is_aligned<G::width>(g);
-  W mean[G::width] = {}, plain[G::width] = {}, product[G::width] = {};
+  const T* const arrays[] = {static_cast<const T*>(at.in[0]), static_cast<const T*>(at.in[3])};
+  W mean[G::width] = {}, scale[G::width] = {}, plain[G::width] = {}, product[G::width] = {};
+  T bias[G::width] = {};
   if (own.column < G::n) {
 #pragma unroll
-    for (int e = 0; e < G::width; ++e) mean[e] = static_cast<const W*>(at.in[1])[own.column + e];
+    for (int e = 0; e < G::width; ++e) {
+      mean[e] = column_number<G>(at.in[1], own.column + e);
+      if constexpr (G::masked) {
+        scale[e] = column_number<G>(at.in[4], own.column + e);
+        bias[e] = static_cast<const T*>(at.in[5])[own.column + e];
+      }
+    }
   }
-  own.each([&](typename G::Index i) {
-    T xs[G::width], gs[G::width];
-    load(xs, x + i, aligned);
-    load(gs, g + i, aligned);
+  own.each(arrays, [&](const T(&packs)[2][G::width]) {
 #pragma unroll
     for (int e = 0; e < G::width; ++e) {
-      const W slope = widened(gs[e]);
+      const T x = packs[0][e];
+      T g = packs[1][e];
+      if constexpr (G::masked) g = slope_before_relu(g, x, mean[e], scale[e], bias[e]);
+      const W slope = widened(g);
       plain[e] += slope;
-      product[e] += slope * (static_cast<W>(widened(xs[e])) - mean[e]);
+      product[e] += slope * (static_cast<W>(widened(x)) - mean[e]);
     }
   });
   put_slab_sums<G>(own, plain, product, at.scratch);
 }
 template <class G>
-void norm_columns_params(const typename G::Pointers& at) {
+void column_slopes(const typename G::Pointers& at) {
   using T = typename G::T;
   using W = compute_t<T>;
   const ColumnTotals<G> totals(at.scratch);
   if (!totals.leads) return;
-  const double rstd =
-      1 / std::sqrt(static_cast<double>(static_cast<const W*>(at.in[2])[totals.column]) + G::eps);
-  static_cast<T*>(at.out[0])[totals.column] = stored<T>(static_cast<W>(totals.second * rstd));
-  static_cast<T*>(at.out[1])[totals.column] = stored<T>(static_cast<W>(totals.first));
-}
-// dx = (g - a - (x - mean) b) c of each column: b and a.
-template <class G>
-void norm_columns_grad_totals(const typename G::Pointers& at) {
-  using W = compute_t<typename G::T>;
-  const ColumnTotals<G> totals(at.scratch);
-  if (!totals.leads) return;
+  const double variance = static_cast<double>(column_number<G>(at.in[2], totals.column)) + G::eps;
   const double share = 1.0 / static_cast<double>(G::rows);
-  const double variance = static_cast<double>(static_cast<const W*>(at.in[2])[totals.column]) + G::eps;
-  W* const to = column_numbers<G>(at.scratch);
-  to[totals.column] = static_cast<W>(totals.first * share);
-  to[G::n + totals.column] = static_cast<W>(totals.second * share / variance);
-}
-template <class G>
-void norm_columns_grad(const typename G::Pointers& at) {
-  using T = typename G::T;
-  using W = compute_t<T>;
-  const ColumnSlab<G> own;
-  const T *const x = static_cast<const T*>(at.in[0]), *const g = static_cast<const T*>(at.in[G::gradient]);
-  T* const to = static_cast<T*>(at.out[0]);
-  const bool aligned = is_aligned<G::width>(x) && is_aligned<G::width>(g) && is_aligned<G::width>(to);
-  W mean[G::width], a[G::width], b[G::width], scale[G::width];
-  if (own.column < G::n) {
-#pragma unroll
-    for (int e = 0; e < G::width; ++e) {
-      const typename G::Index c = own.column + e;
-      mean[e] = static_cast<const W*>(at.in[1])[c];
-      a[e] = column_numbers<G>(at.scratch)[c];
-      b[e] = column_numbers<G>(at.scratch)[G::n + c];
-      scale[e] = column_rstd<G>(static_cast<double>(static_cast<const W*>(at.in[2])[c])) *
-                 static_cast<W>(widened(static_cast<const T*>(at.in[3])[c]));
-    }
-  }
-  own.each([&](typename G::Index i) {
-    T xs[G::width], gs[G::width], dx[G::width];
-    load(xs, x + i, aligned);
-    load(gs, g + i, aligned);
-#pragma unroll
-    for (int e = 0; e < G::width; ++e) {
-      const W slope = widened(gs[e]);
-      dx[e] = stored<T>((slope - a[e] - (static_cast<W>(widened(xs[e])) - mean[e]) * b[e]) * scale[e]);
-    }
-    store(to + i, dx, aligned);
-  });
+  const auto put = [&](int result, double x) {
+    static_cast<T*>(at.out[result])[totals.column] = stored<T>(static_cast<W>(x));
+  };
+  put(0, totals.second / std::sqrt(variance));
+  put(1, totals.first);
+  put_number<G>(at.out[2], totals.column, totals.first * share);
+  put_number<G>(at.out[3], totals.column, totals.second * share / variance);
 }
 
 }  // namespace tidemark::cuda
