@@ -83,7 +83,8 @@ void Blas::check(cublasStatus_t status, std::string_view doing) const {
                                                                     functions_.status_text(status))});
 }
 
-Product::Product(const Blas& blas, const ProductForm& form) : blas_(blas), form_(form) {
+Product::Product(const Blas& blas, const ProductForm& form, PlanAlgorithms& algorithms)
+    : blas_(blas), form_(form) {
   const BlasFunctions& f = blas.functions();
   const bool wide = form.dtype == DType::f64;
   const cublasComputeType_t compute = wide        ? CUBLAS_COMPUTE_64F
@@ -115,8 +116,24 @@ Product::Product(const Blas& blas, const ProductForm& form) : blas_(blas), form_
   layout(left_, form.left, form.dtype);
   layout(right_, form.right, form.dtype);
   layout(result_, form.result, form.result_dtype);
-  aligned_ = chosen();
-  any_ = advised(static_cast<std::uint32_t>(size_of(form.dtype)), 1).front();
+  const std::string key = key_of(form);
+  aligned_ = settled(key, algorithms, [&] { return chosen(); });
+  any_ = settled(key + ", at any address", algorithms,
+                 [&] { return advised(static_cast<std::uint32_t>(size_of(form.dtype)), 1).front(); });
+}
+
+template <class Choose>
+cublasLtMatmulAlgo_t Product::settled(const std::string& name, PlanAlgorithms& algorithms,
+                                      const Choose& choose) const {
+  cublasLtMatmulAlgo_t algorithm = {};
+  if (const std::optional<ProductAlgorithm> recorded = algorithms.recorded(name)) {
+    algorithm = std::bit_cast<cublasLtMatmulAlgo_t>(*recorded);
+    if (!can_run(algorithm)) algorithms.refuse(name);
+  } else {
+    algorithm = choose();
+  }
+  algorithms.note(name, std::bit_cast<ProductAlgorithm>(algorithm));
+  return algorithm;
 }
 
 Product::~Product() {
@@ -216,7 +233,12 @@ void Product::put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr
     matrices.added = adds ? at(sum, part.out * result_size) : matrices.result;
     const CUdeviceptr all = matrices.left | matrices.right | matrices.result | matrices.added | matrices.row;
     const bool aligned = all % wide_alignment == 0;
-    blas_.check(begin(stream, matrices, adds, aligned ? aligned_ : any_), "a product was begun");
+    const cublasStatus_t status = begin(stream, matrices, adds, aligned ? aligned_ : any_);
+    // The error may be that of a command before it: whoever looks for it needs to know where it was seen.
+    if (status != CUBLAS_STATUS_SUCCESS) {
+      blas_.check(status, fmt::format("a product of {} x {} x {} ({}, {} at once) was begun", form_.m,
+                                      form_.k, form_.n, name_of(form_.dtype), form_.batch));
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "tidemark/base/result.h"
 #include "tidemark/cuda/context.h"
+#include "tidemark/cuda/plan_algorithms.h"
 #include "tidemark/cuda/product_choices.h"
 #include "tidemark/cuda/product_form.h"
 
@@ -66,8 +67,9 @@ class Blas {
 // A product of one form, ready to be put into a stream.
 class Product {
  public:
-  // Throws DeviceError where the library has no way to compute it.
-  Product(const Blas& blas, const ProductForm& form);
+  // By the algorithms that are recorded, where some are, else by what is chosen here, which is noted. Throws
+  // DeviceError where the library has no way to compute it, Error no_kernel where it cannot do as recorded.
+  Product(const Blas& blas, const ProductForm& form, PlanAlgorithms& algorithms);
   ~Product();
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
@@ -89,6 +91,10 @@ class Product {
   // Of the library, the best first, for addresses that are multiples of so many bytes; one at least.
   std::vector<cublasLtMatmulAlgo_t> advised(std::uint32_t alignment, int most) const;
   cublasLtMatmulAlgo_t chosen() const;  // for addresses that allow wide accesses
+  // As recorded under this name, else by `choose`.
+  template <class Choose>
+  cublasLtMatmulAlgo_t settled(const std::string& name, PlanAlgorithms& algorithms,
+                               const Choose& choose) const;
   bool can_run(const cublasLtMatmulAlgo_t& algorithm) const;
 
   const Blas& blas_;

@@ -5,27 +5,27 @@
 namespace tidemark::cuda {
 
 Head::Chunk::Chunk(const Call& call, const HeadForm& form, const Blas& blas, KernelSet& kernels,
-                   std::int64_t rows_of_it)
+                   PlanAlgorithms& algorithms, std::int64_t rows_of_it)
     : rows(rows_of_it), kernel(kernels.add(write_head_rows(call, rows_of_it))) {
   for (const HeadPart& classes : head_parts(form)) {
     const HeadProducts products = head_products(call, rows, classes.count);
     Part& part = parts.emplace_back();
     part.classes = classes;
-    part.logits = std::make_unique<Product>(blas, products.logits);
-    if (form.x_gradient) part.dx = std::make_unique<Product>(blas, products.dx);
-    if (form.w_gradient) part.dw = std::make_unique<Product>(blas, products.dw);
+    part.logits = std::make_unique<Product>(blas, products.logits, algorithms);
+    if (form.x_gradient) part.dx = std::make_unique<Product>(blas, products.dx, algorithms);
+    if (form.w_gradient) part.dw = std::make_unique<Product>(blas, products.dw, algorithms);
   }
 }
 
-Head::Head(const Call& call, const Blas& blas, KernelSet& kernels)
+Head::Head(const Call& call, const Blas& blas, KernelSet& kernels, PlanAlgorithms& algorithms)
     : form_(head_form(call)),
       kernels_(kernels),
       label_bytes_(size_of(call.in[2].dtype)),
       total_(kernels.add(write_head_total(call))) {
   if (form_.examples == 0 || form_.classes == 0 || form_.width == 0) return;
-  whole_.emplace(call, form_, blas, kernels, form_.rows);
+  whole_.emplace(call, form_, blas, kernels, algorithms, form_.rows);
   const std::int64_t rest = form_.examples % form_.rows;
-  if (rest > 0) last_.emplace(call, form_, blas, kernels, rest);
+  if (rest > 0) last_.emplace(call, form_, blas, kernels, algorithms, rest);
 }
 
 void Head::put(const Stream& stream, std::span<const CUdeviceptr> at, CUdeviceptr scratch,

@@ -12,7 +12,7 @@ namespace tidemark::cuda {
 
 class Head {
  public:
-  Head(const Call& call, const Blas& blas, KernelSet& kernels);
+  Head(const Call& call, const Blas& blas, KernelSet& kernels, PlanAlgorithms& algorithms);
 
   // `at`: x, w, labels, weights; total, loss and the gradients that are asked for.
   void put(const Stream& stream, std::span<const CUdeviceptr> at, CUdeviceptr scratch,
@@ -21,7 +21,8 @@ class Head {
  private:
   // For chunks of one size.
   struct Chunk {
-    Chunk(const Call& call, const HeadForm& form, const Blas& blas, KernelSet& kernels, std::int64_t rows);
+    Chunk(const Call& call, const HeadForm& form, const Blas& blas, KernelSet& kernels,
+          PlanAlgorithms& algorithms, std::int64_t rows);
     std::int64_t rows;
     std::size_t kernel;
     struct Part {

@@ -2,15 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
+#include "tidemark/base/check.h"
+
 #ifdef TIDEMARK_HAS_CUDA
 
 namespace tidemark::cuda {
 
 // One source may be launched in several ways: a part that is left over has fewer blocks.
 std::size_t KernelSet::add(KernelText kernel) {
+  constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();  // of a grid
   std::string text = kernel.source;
-  for (const KernelLaunch& launch : kernel.launches)
+  for (const KernelLaunch& launch : kernel.launches) {
+    TM_CHECK(launch.blocks <= most_blocks, "{}: {} blocks of threads are more than a GPU launches",
+             launch.kernel, launch.blocks);
     text += fmt::format("\n{} {} {} {}", launch.kernel, launch.blocks, launch.threads, launch.shared_bytes);
+  }
   const auto [known, fresh] = by_text_.emplace(std::move(text), kernels_.size());
   if (fresh) kernels_.push_back({.text = std::move(kernel), .binary = {}, .module = {}, .functions = {}});
   return known->second;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tidemark/base/error.h"
+
 namespace tidemark::cuda {
 namespace {
 
@@ -24,6 +26,13 @@ TEST(KernelSet, TheSameSourceWithOtherLaunchesIsAnotherKernel) {
   ASSERT_NE(whole, rest);
   EXPECT_EQ(set.text(whole).launches[0].blocks, 7);
   EXPECT_EQ(set.text(rest).launches[0].blocks, 5);
+}
+
+// A number of blocks that does not fit would be cut to another one in silence.
+TEST(KernelSet, MoreBlocksThanAGridHasAreRefused) {
+  KernelSet set;
+  EXPECT_THROW(set.add(launched(std::int64_t{1} << 31)), InternalError);
+  EXPECT_EQ(set.add(launched((std::int64_t{1} << 31) - 1)), 0u);
 }
 
 #endif

@@ -16,6 +16,7 @@ CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> are
                            std::unique_ptr<DiskCopies> disks)
     : parts_{.context = context,
              .blas = blas,
+             .algorithms = PlanAlgorithms(commands.algorithms(), blas.choices().machine()),
              .pool = pool,
              .tf32 = commands.target().name == cuda_tf32_target().name},
       sequence_(parts_) {

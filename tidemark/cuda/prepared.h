@@ -22,6 +22,7 @@ class CudaPrepared final : public Prepared {
   // Waits where the last command is among them: others follow.
   void run(std::size_t first, std::size_t last) override;
   std::int64_t held_bytes() const override;
+  PlannedAlgorithms algorithms() const override { return parts_.algorithms.used(); }
 
  private:
   // Commands that can be recorded together, or one that cannot be.

@@ -25,6 +25,7 @@ class ProductChoices {
   ProductChoices(const ProductChoices&) = delete;
   ProductChoices& operator=(const ProductChoices&) = delete;
 
+  const std::string& machine() const { return machine_; }
   std::optional<ProductAlgorithm> find(const std::string& form) const;
   // What counts for the form from now on: this one, or that of another thread or process which came first.
   // None: it cannot be kept, and what is not kept must not be used, as the next run may find another.

@@ -13,6 +13,8 @@ namespace tidemark::cuda {
 namespace {
 
 constexpr std::int64_t most_parts = 64;
+// Products of one batch are blocks along a dimension of the grid that has no more of them.
+constexpr std::int64_t most_batch = 65535;
 // What the library's own advice is for this kind of GPU; it needs none for small products.
 constexpr std::int64_t most_workspace = std::int64_t{32} << 20;
 constexpr double small_product = 1 << 24;  // multiplications
@@ -38,6 +40,13 @@ std::optional<ProductMatrix> matrix_of(std::int64_t rows, std::int64_t row_strid
 }
 
 std::int64_t stride_of(const gemm::Axes& axes) { return axes.inner_stride(); }
+
+// The largest batch that the library takes and of which `count` products are whole batches.
+std::int64_t batch_within(std::int64_t count) {
+  std::int64_t parts = (count + most_batch - 1) / most_batch;
+  while (parts <= most_parts && count % parts != 0) ++parts;
+  return parts > most_parts ? 1 : count / parts;
+}
 
 }  // namespace
 
@@ -116,7 +125,7 @@ std::optional<ProductForm> form_with(const Call& call, const Strides& lhs, const
   // The innermost axis of the batch is the library's, the others are parts.
   const int batch_rank = layout.batch_out.size.rank();
   if (batch_rank > 0) {
-    form.batch = layout.batch_out.size.back();
+    form.batch = batch_within(layout.batch_out.size.back());
     form.left.batch_stride = layout.batch_rhs.stride.back();
     form.right.batch_stride = layout.batch_lhs.stride.back();
     form.result.batch_stride = layout.batch_out.stride.back();

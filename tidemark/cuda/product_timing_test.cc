@@ -54,7 +54,8 @@ std::vector<std::byte> product_bits(const Context& context, int times) {
                                      .rhs_column = 1,
                                      .leading = 512});
   form.workspace_bytes = 32 << 20;
-  const Product product(blas, form);
+  PlanAlgorithms algorithms({}, "");
+  const Product product(blas, form, algorithms);
   const Stream stream(context);
   std::vector<float> numbers(4096 * 512);
   for (std::size_t i = 0; i < numbers.size(); ++i)

@@ -203,7 +203,7 @@ void Sequence::add_item(const Command& command) {
         item.needs_host = true;
         break;
       }
-      item.code = HeadCall{std::make_unique<Head>(call, parts_.blas, parts_.kernels)};
+      item.code = HeadCall{std::make_unique<Head>(call, parts_.blas, parts_.kernels, parts_.algorithms)};
       item.at.push_back(0);
       add_flag(item, command, command.in.size());
       break;
@@ -293,7 +293,8 @@ Sequence::HostCall Sequence::host_call(const Command& command) {
 Sequence::ProductCall Sequence::product_call(const Call& call) {
   ProductForm form = *product_form(call);
   form.tf32 = parts_.tf32 && form.dtype == DType::f32;
-  ProductCall made{.product = std::make_unique<Product>(parts_.blas, form), .added = call.in.size() == 3};
+  ProductCall made{.product = std::make_unique<Product>(parts_.blas, form, parts_.algorithms),
+                   .added = call.in.size() == 3};
   for (const ProductForm::Packed& packed : form.packed) {
     made.packs.push_back({.kernel = parts_.kernels.add(write_pack(call, packed)),
                           .operand = static_cast<std::size_t>(packed.operand),

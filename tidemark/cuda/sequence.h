@@ -48,6 +48,7 @@ class FailureFlags {
 struct SequenceParts {
   const Context& context;
   const Blas& blas;
+  PlanAlgorithms algorithms;
   ThreadPool& pool;   // of what runs on the CPU
   bool tf32 = false;  // products of f32 are in TF32
   Stream stream{context};

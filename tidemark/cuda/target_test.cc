@@ -176,5 +176,21 @@ TEST(CudaTarget, ProductsAreThoseOfColumnMajorMatrices) {
   EXPECT_EQ(packed.scratch_bytes, align_up(2 * 5 * 7 * 4, 256) + align_up(2 * 3 * 7 * 4, 256));
 }
 
+// Of no more than a dimension of the grid has blocks.
+TEST(CudaTarget, BatchesOfProductsAreCut) {
+  const Graph even = product({200000, 2, 3}, {200000, 3, 4}, {{0}, {0}, {2}, {1}});
+  const ProductForm parts = *product_form(NodeCall(even, even.nodes().back()));
+  EXPECT_EQ(parts.batch, 50000);
+  ASSERT_EQ(parts.parts.size(), 4u);
+  EXPECT_EQ(parts.parts[3].lhs, 150000 * 2 * 3);
+  EXPECT_EQ(parts.parts[3].rhs, 150000 * 3 * 4);
+  EXPECT_EQ(parts.parts[3].out, 150000 * 2 * 4);
+  // A number that cannot be cut evenly is not the library's.
+  const Graph prime = product({65537, 2, 3}, {65537, 3, 4}, {{0}, {0}, {2}, {1}});
+  EXPECT_EQ(route_of(NodeCall(prime, prime.nodes().back())), Route::product);
+  const Graph whole = product({65535, 2, 3}, {65535, 3, 4}, {{0}, {0}, {2}, {1}});
+  EXPECT_EQ(product_form(NodeCall(whole, whole.nodes().back()))->batch, 65535);
+}
+
 }  // namespace
 }  // namespace tidemark::cuda

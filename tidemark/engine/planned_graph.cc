@@ -43,6 +43,12 @@ std::string PlannedGraph::summary() const {
   return text;
 }
 
-std::string PlannedGraph::to_json() const { return tidemark::to_json(plan); }
+std::string PlannedGraph::to_json() const {
+  const PlannedAlgorithms algorithms = program ? program->algorithms() : PlannedAlgorithms();
+  if (algorithms.empty()) return tidemark::to_json(plan);
+  Plan recorded = plan;
+  recorded.algorithms = algorithms;
+  return tidemark::to_json(recorded);
+}
 
 }  // namespace tidemark

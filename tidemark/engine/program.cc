@@ -73,6 +73,8 @@ Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
     at_line(where, [&] { ready->executor.emplace(graph_, plan_, workspace_->device(), arenas); });
     ready->generation = lease.generation();
     kernel_bytes_ += ready->executor->held_bytes();
+    const std::lock_guard lock(mutex_);
+    algorithms_ = ready->executor->algorithms();
   }
   return *ready->executor;
 }
@@ -166,6 +168,11 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
     results[i] = Tensor::from_storage(type, storages[i]);
   }
   return results;
+}
+
+PlannedAlgorithms Program::algorithms() const {
+  const std::lock_guard lock(mutex_);
+  return algorithms_;
 }
 
 HeldBytes Program::held() const {

@@ -56,6 +56,7 @@ class Program {
   const MicroBatches& micro_batches() const { return micro_batches_; }
   std::int64_t arena_high_water() const { return high_water_.load(); }  // over all runs of this program
   HeldBytes held() const;
+  PlannedAlgorithms algorithms() const;  // with which it runs, once it is ready to (plan/algorithms.h)
 
  private:
   // What the plan's steps need to run in one arena of the workspace.
@@ -75,8 +76,9 @@ class Program {
   std::vector<std::int64_t> workspace_bytes_;  // by memory
   HeldBytes held_;                             // of the graph and the plan
   const MicroBatches micro_batches_ = {};
-  std::mutex mutex_;                           // of the list; each entry belongs to who runs in its arena
+  mutable std::mutex mutex_;                   // of the list; each entry belongs to who runs in its arena
   std::vector<std::unique_ptr<Ready>> ready_;  // by the arena's number
+  PlannedAlgorithms algorithms_;               // under the mutex
   std::atomic<std::int64_t> kernel_bytes_{0};  // of all executors
   std::atomic<std::int64_t> high_water_{0};
 };

@@ -28,6 +28,7 @@
 #include "tidemark/base/shape.h"
 #include "tidemark/ir/codec.h"
 #include "tidemark/ir/hint.h"
+#include "tidemark/plan/algorithms.h"
 
 namespace tidemark {
 
@@ -166,6 +167,7 @@ struct Plan {
   double extra_time() const { return least_seconds > 0 ? seconds / least_seconds - 1 : 0; }
 
   Duplicates duplicates;
+  PlannedAlgorithms algorithms = {};  // of a plan that was run and written down; those of its regions too
 
   std::vector<HintReport> hints;  // the graph's hints, then its checkpoints
 };

@@ -177,7 +177,7 @@ class CommandStream::Lowering {
 };
 
 CommandStream::CommandStream(const Graph& graph, const VerifiedPlan& plan)
-    : target_(plan.target()), lowering_(std::make_unique<Lowering>(graph, *plan, plan.target(), 0)) {}
+    : plan_(plan), lowering_(std::make_unique<Lowering>(graph, *plan, plan.target(), 0)) {}
 CommandStream::~CommandStream() = default;
 
 const Command* CommandStream::next() {

@@ -69,7 +69,8 @@ class CommandStream {
   CommandStream(const CommandStream&) = delete;
   CommandStream& operator=(const CommandStream&) = delete;
 
-  const Target& target() const { return target_; }  // that the plan was made for
+  const Target& target() const { return plan_.target(); }  // that the plan was made for
+  const PlannedAlgorithms& algorithms() const { return plan_->algorithms; }
   const Command* next();  // valid until the next one is asked for; null: that was all
 
   // Of the commands so far. Per memory: one past the last byte that any touches; per command: one past its
@@ -80,7 +81,7 @@ class CommandStream {
 
  private:
   class Lowering;
-  const Target& target_;
+  const VerifiedPlan& plan_;
   std::unique_ptr<Lowering> lowering_;
   Commands current_;
   std::vector<std::size_t> last_steps_;

@@ -28,6 +28,9 @@ class Prepared {
   // operands hold, DeviceError where the machine fails; nothing runs any more then, and all may run again.
   virtual void run(std::size_t first, std::size_t last) = 0;
   virtual std::int64_t held_bytes() const = 0;  // by what was made ready, about
+  // Of libraries, that compute its calls; those that the plan had, where it had some. None: there is no
+  // choice.
+  virtual PlannedAlgorithms algorithms() const { return {}; }
 };
 
 // Any number of threads may allocate, release, read, write and copy at once, while others run. There is one

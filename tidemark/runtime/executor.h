@@ -28,6 +28,7 @@ class Executor {
   void run(std::span<const Address> inputs, const std::function<void(std::size_t step)>& after_step);
   bool wrote_inputs() const { return wrote_inputs_; }
 
+  PlannedAlgorithms algorithms() const { return prepared_->algorithms(); }
   std::int64_t held_bytes() const;  // by what was made ready, about: kernels, shapes, strides
 
  private:

@@ -171,6 +171,13 @@ HintReport read_hint(const Reader& r) {
   return hint;
 }
 
+Json algorithms_json(const PlannedAlgorithms& algorithms) {
+  Json entries = Json::array();
+  for (const PlannedAlgorithms::Entry& entry : algorithms.entries)
+    entries.push_back({{"form", entry.form}, {"algorithm", entry.algorithm}});
+  return {{"machine", algorithms.machine}, {"entries", std::move(entries)}};
+}
+
 Json plan_json(const Plan& plan);
 
 Json bodies_json(const std::vector<NodePlans>& bodies) {
@@ -231,9 +238,22 @@ Json plan_json(const Plan& plan) {
                           {"steps", plan.duplicates.steps},
                           {"seconds", plan.duplicates.seconds}};
   }
+  if (!plan.algorithms.empty()) json["algorithms"] = algorithms_json(plan.algorithms);
   if (plan.binds_outputs) json["binds_outputs"] = true;
   if (!plan.bodies.empty()) json["bodies"] = bodies_json(plan.bodies);
   return json;
+}
+
+PlannedAlgorithms read_algorithms(const Reader& r) {
+  r.only({"machine", "entries"});
+  PlannedAlgorithms algorithms{.machine = std::string(r.field("machine").text())};
+  r.field("entries").each([&](const Reader& entry) {
+    entry.only({"form", "algorithm"});
+    algorithms.entries.push_back(
+        {std::string(entry.field("form").text()), std::string(entry.field("algorithm").text())});
+  });
+  if (algorithms.empty()) r.reject("no algorithms", "none of it, or one at least");
+  return algorithms;
 }
 
 Duplicates read_duplicates(const Reader& r) {
@@ -250,7 +270,7 @@ Plan read_plan(const Reader& root, int depth) {
   root.only({"format",          "version", "plan_hash",   "memories", "lanes",         "order_free_bound",
              "store_all_bytes", "flops",   "bytes_moved", "seconds",  "least_seconds", "seconds_bound",
              "buffers",         "steps",   "outputs",     "hints",    "duplicates",    "binds_outputs",
-             "bodies",          "target"});
+             "bodies",          "target",  "algorithms"});
   Plan plan;
   if (root.has("target")) plan.target = root.field("target").text();  // older files are of the CPU
   read_memories(root.field("memories"), plan);
@@ -267,6 +287,7 @@ Plan read_plan(const Reader& root, int depth) {
   root.field("outputs").each([&](const Reader& r) { plan.outputs.push_back(read_ref(r)); });
   root.field("hints").each([&](const Reader& r) { plan.hints.push_back(read_hint(r)); });
   if (root.has("duplicates")) plan.duplicates = read_duplicates(root.field("duplicates"));
+  if (root.has("algorithms")) plan.algorithms = read_algorithms(root.field("algorithms"));
   if (root.has("binds_outputs")) plan.binds_outputs = root.field("binds_outputs").boolean();
   if (root.has("bodies")) {
     root.field("bodies").each([&](const Reader& r) {

@@ -10,6 +10,7 @@
 #include "tests/support/fake_ops.h"
 #include "tidemark/base/error.h"
 #include "tidemark/plan/passes/pipeline.h"
+#include "tidemark/plan/report/plan_hash.h"
 #include "tidemark/plan/verify/verify.h"
 
 namespace tidemark {
@@ -52,6 +53,15 @@ TEST_F(PlanJson, KeepsEveryFieldAndEveryBit) {
   EXPECT_EQ(back.steps[1].in[0].strides, plan.steps[1].in[0].strides);
   EXPECT_FALSE(back.steps[1].scratch.valid());
   EXPECT_TRUE(back.steps[0].scratch.valid());
+}
+
+TEST_F(PlanJson, AlgorithmsThatADeviceChoseAreKeptAndNoPartOfTheHash) {
+  const std::string without = to_json(plan);
+  EXPECT_EQ(without.find("algorithms"), std::string::npos);
+  const std::uint64_t hash = plan_hash(plan);
+  plan.algorithms = {.machine = "a GPU", .entries = {{"f32: 8x8", "00ff"}, {"f64: 8x8", "1"}}};
+  EXPECT_EQ(plan_from_json(to_json(plan)).algorithms, plan.algorithms);
+  EXPECT_EQ(plan_hash(plan), hash);
 }
 
 TEST_F(PlanJson, SaysWhereAFileIsWrong) {
