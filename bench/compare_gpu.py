@@ -11,6 +11,7 @@ and data. For each of our rows: the fastest of the others with as much memory or
 """
 import argparse
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -29,7 +30,8 @@ args = parser.parse_args()
 
 
 def lines_of(command):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    env = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=env)
     if done.returncode != 0:
         print(f"{Path(str(command[1])).name} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
     return done.stdout.splitlines()

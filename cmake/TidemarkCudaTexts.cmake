@@ -6,11 +6,14 @@ function(tm_cuda_texts out)
       ops/scalar/gamma_functions.cc ops/scalar/normal_quantile_number.h ops/scalar/scalar_math.h
       ops/scalar/scalar_math.inc cuda/device/elements.h cuda/device/float16.h cuda/device/folds.h cuda/device/chunks.h
       cuda/device/convolution.h cuda/device/head.h cuda/device/indexing.h cuda/device/movement.h cuda/device/normal.h
+      cuda/device/short_formulas.h
       cuda/device/norms.h cuda/device/norm_columns.h cuda/device/product.h
       cuda/device/random.h cuda/device/row_folds.h cuda/device/rows.h cuda/device/softmax.h cuda/device/teams.h
       cuda/device/order.h cuda/device/pools.h cuda/device/attention.h cuda/device/attention_matrices.h
       cuda/device/attention_mma.h cuda/device/attention_mma_grad.h cuda/device/attention_rows.h
-      cuda/device/attention_sizes.h cuda/device/attention_tiles.h cuda/device/thin_product.h cuda/device/warp.h)
+      cuda/device/attention_sizes.h cuda/device/attention_tiles.h cuda/device/attention_warpgroups.h
+      cuda/device/attention_wgmma.h cuda/device/attention_wgmma_grad.h cuda/device/barriers.h cuda/device/thin_product.h
+      cuda/device/warp.h cuda/device/wgmma.h)
   set(standard array bit cmath concepts cstddef cstdint limits math.h numbers optional string string_view type_traits utility)
   set(text "// Written by cmake/TidemarkCudaTexts.cmake.\n#include \"tidemark/cuda/device_texts.h\"\n
 namespace tidemark::cuda {\n\nstd::span<const DeviceText> device_texts() {\n  static constexpr DeviceText texts[] = {\n")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "tidemark/base/check.h"
@@ -51,6 +52,8 @@ class Fit {
     for (const Measurement& m : measurements) {
       const auto t = static_cast<std::size_t>(m.dtype);
       if (std::exchange(seen[t], true)) continue;
+      const double f32 = fastest(&Cost::flops, DType::f32), own = fastest(&Cost::flops, m.dtype);
+      if (overlaps && f32 > 0 && own > 0) rates_.speed[t] = own / f32;
       add(rates_.speed[t], loose);
       moves_.push_back({{&rates_.speed[t]}});
     }
@@ -92,13 +95,25 @@ class Fit {
     }
   }
 
-  // No rate can be below what the fastest measurement reached on that count alone; start at twice that.
+  double fastest(double Cost::*size, std::optional<DType> dtype = {}) const {
+    double rate = 0;
+    for (const Measurement& m : measurements_) {
+      if (!dtype || m.dtype == *dtype) rate = std::max(rate, m.cost.*size / time_without(overhead_, m));
+    }
+    return rate;
+  }
+
+  // No rate can be below what the fastest measurement reached on that count alone; start at twice that. Where
+  // the longer of two times counts, at that itself, and for each dtype: what is never the longer would not
+  // move.
   std::vector<Curve::Point> start(double Cost::*size) const {
-    double fastest = 0;
-    for (const Measurement& m : measurements_)
-      fastest = std::max(fastest, m.cost.*size / time_without(overhead_, m));
+    double rate = 2 * fastest(size);
+    if (overlaps_) {
+      const double of_f32 = fastest(size, DType::f32);
+      rate = of_f32 > 0 ? of_f32 : fastest(size);
+    }
     std::vector<Curve::Point> points;
-    for (double s : knots(measurements_, size)) points.push_back({s, fastest > 0 ? 2 * fastest : 1e9});
+    for (double s : knots(measurements_, size)) points.push_back({s, rate > 0 ? rate : 1e9});
     return points;
   }
 

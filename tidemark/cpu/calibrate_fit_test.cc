@@ -47,6 +47,30 @@ TEST(CalibrateFit, FindsTheRatesWhereArithmeticOverlapsTheBytes) {
   EXPECT_LT(worst_error(fit_rates(list, machine.overhead, {}, true), machine.overhead, list, true), 1.25);
 }
 
+// As products are on a GPU: 16 bits are many times faster, and small ones take the time of their start.
+TEST(CalibrateFit, FindsADtypeOfManyTimesTheSpeedWhereArithmeticOverlapsTheBytes) {
+  Machine machine = reference_machine();
+  machine.overlaps = true;
+  machine[WorkKind::contraction] = {
+      .flops = {{{0.5e6, 0.24e12}, {10e6, 2.6e12}, {180e6, 15e12}, {3.2e9, 50e12}}},
+      .bytes = {{{25e3, 0.7e12}, {3.2e6, 3e12}, {400e6, 4e12}}},
+      .speed = {1, 1, 15, 15, 1, 1, 1, 1}};
+  std::vector<Measurement> list;
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (double n = 64; n < 1e4; n *= 2) {
+      for (const double depth : {n, 4 * n}) {
+        const Cost cost{.flops = 2 * n * n * depth,
+                        .bytes = 2.0 * (n * n + 2 * n * depth),
+                        .work = WorkKind::contraction};
+        list.push_back({cost, dtype, seconds_of(machine, cost, dtype)});
+      }
+    }
+  }
+  const WorkRates rates = fit_rates(list, machine.overhead, {}, true);
+  EXPECT_LT(worst_error(rates, machine.overhead, list, true), 1.3);
+  EXPECT_NEAR(rates.speed[static_cast<std::size_t>(DType::bf16)], 15, 3);
+}
+
 TEST(CalibrateFit, IsMovedLittleByOneDisturbedTime) {
   const Machine& machine = reference_machine();
   const std::vector<Measurement> clean = times_of(machine, WorkKind::rows);

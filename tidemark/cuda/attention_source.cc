@@ -20,6 +20,9 @@ constexpr std::int64_t most_rows = std::int64_t{1} << 30;               // kerne
 constexpr std::int64_t most_grid_blocks = (std::int64_t{1} << 31) - 1;  // of a launch
 constexpr std::int64_t most_shared = 216 << 10;  // memory that the blocks on one processor share, on 9.0
 
+// What the compiler defines for a GPU that has products of warpgroups.
+constexpr std::string_view warpgroups_defined = "__CUDA_ARCH_FEAT_SM90_ALL";
+
 enum class Method { matrices, tiles, rows };
 
 Method method_of(DType dtype, std::int64_t width) {
@@ -51,7 +54,12 @@ class AttentionWriter {
     kernel_.operands = static_cast<int>(call_.in.size());
     const bool gradient = call_.op == &op::attention_grad;
     kernel_.results = gradient ? 3 : 2;
-    line("#include \"tidemark/cuda/device/{}.h\"\n", text_name(gradient));
+    line("#include \"tidemark/cuda/device/{}.h\"", text_name(gradient));
+    if (has_warpgroup_kernels()) {
+      line("#ifdef {}\n#include \"tidemark/cuda/device/{}.h\"\n#endif", warpgroups_defined,
+           gradient ? "attention_wgmma_grad" : "attention_wgmma");
+    }
+    line("");
     line("namespace tidemark::cuda {{\n");
     write_form(gradient);
     const auto width = static_cast<int>(form_.width);
@@ -161,10 +169,32 @@ class AttentionWriter {
     if (launch.blocks == 0) return;
     // Blocks of threads on a processor at a time, which bounds their registers.
     const int resident = 2 * launch.shared_bytes <= most_shared ? 2 : 1;
+    if (has_warpgroup_kernels()) {
+      KernelLaunch on_90 = launch;
+      on_90.blocks = heads * blocks_of(rows, WarpgroupSizes::rows);
+      on_90.threads = WarpgroupSizes::threads;
+      on_90.shared_bytes = WarpgroupSizes::shared_bytes;
+      line("#ifdef {}", warpgroups_defined);
+      define(on_90, 1, fmt::format("{}_wgmma", body));
+      line("#else");
+      define(launch, resident, function);
+      line("#endif");
+      kernel_.launches_on_90.push_back(std::move(on_90));
+    } else {
+      define(launch, resident, function);
+    }
+    kernel_.launches.push_back(std::move(launch));
+  }
+  void define(const KernelLaunch& launch, int resident, std::string_view function) {
     line("extern \"C\" __global__ void __launch_bounds__({}, {}) {}(const {}_form::Pointers at) {{",
          launch.threads, resident, launch.kernel, name_);
     line("  {}<{}_form>(at);\n}}\n", function, name_);
-    kernel_.launches.push_back(std::move(launch));
+  }
+
+  // On 9.0: heads of the usual width, without options that cost registers.
+  bool has_warpgroup_kernels() const {
+    return method_ == Method::matrices && form_.width == WarpgroupSizes::width && form_.mask < 0 &&
+           form_.key < 0;
   }
 
   const Call& call_;

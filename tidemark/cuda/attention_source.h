@@ -3,7 +3,8 @@
 // block of threads adds to, so that bits are always the same.
 //
 //   bf16, f16   up to width 256: on tensor cores, products summed in f32; probabilities and their slopes are
-//               rounded to the dtype before they are multiplied
+//               rounded to the dtype before they are multiplied. On 9.0, heads of width 64 without mask and
+//               dropout: by warpgroups (device/attention_warpgroups.h)
 //   f32         up to width 256: fused products in f32
 //   the rest    f64, wider heads: a block of threads for each row, much slower
 #pragma once

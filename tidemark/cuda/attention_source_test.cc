@@ -178,6 +178,39 @@ TEST(AttentionSource, CompilesForAGpu) {
   expect_compiles(attention_text({.dtype = DType::f64, .queries = 70, .keys = 80, .width = 64}), {10, 0});
 }
 
+// On 9.0 by warpgroups, where width and options allow it: the same kernels, launched in another way.
+TEST(AttentionSource, WarpgroupsOn90) {
+  const auto texts = [](const AttentionProblem& problem) {
+    std::vector<KernelText> list;
+    for (const auto& call : attention_calls(problem)) list.push_back(write_attention(call->call));
+    return list;
+  };
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const KernelText& text :
+         texts({.dtype = dtype, .heads = 6, .kv_heads = 2, .queries = 130, .keys = 300, .attrs = causal})) {
+      ASSERT_EQ(text.launches_on_90.size(), text.launches.size());
+      for (std::size_t l = 0; l < text.launches.size(); ++l) {
+        const KernelLaunch &launch = text.launches[l], &on_90 = text.launches_on_90[l];
+        EXPECT_EQ(on_90.kernel, launch.kernel);
+        // 128 rows of a head each: of 6 heads of queries, or of 2 heads of keys.
+        EXPECT_EQ(on_90.blocks, launch.kernel.ends_with("_keys") ? 2 * 3 : 6 * 2);
+        EXPECT_EQ(on_90.threads, 384);
+        EXPECT_LE(on_90.shared_bytes, 227 << 10);  // of a block of threads on 9.0
+      }
+    }
+  }
+  const AttentionProblem others[] = {
+      {.queries = 70, .keys = 70, .width = 63},
+      {.queries = 70, .keys = 70, .width = 128},
+      {.dtype = DType::f32, .queries = 70, .keys = 70},
+      {.queries = 70, .keys = 70, .attrs = {.dropout = 0.1}},
+      {.queries = 70, .keys = 70, .mask = Shape{70}},
+  };
+  for (const AttentionProblem& problem : others) {
+    for (const KernelText& text : texts(problem)) EXPECT_TRUE(text.launches_on_90.empty());
+  }
+}
+
 TEST(AttentionSource, KernelsHaveTheSharedMemoryOfEveryArchitecture) {
   for (const DType dtype : {DType::bf16, DType::f32, DType::f64}) {
     for (const std::int64_t width : {3, 64, 128, 129, 256, 300}) {

@@ -127,6 +127,10 @@ std::string compile_options() {
   return text;
 }
 
+std::string compile_target(const Architecture& architecture) {
+  return name_of(architecture) + (has_warpgroups(architecture) ? "a" : "");
+}
+
 #ifdef TIDEMARK_HAS_CUDA
 
 Result<CompilerVersion, std::string> compiler_version() {
@@ -138,10 +142,10 @@ std::string compile(const std::string& source, const Architecture& architecture)
   if (!compiler()) no_compiler(compiler().error());
   const Compiler& found = compiler().value();
   Program program(found, source);
-  const nvrtcResult result = program.compile("--gpu-architecture=" + name_of(architecture));
+  const nvrtcResult result = program.compile("--gpu-architecture=" + compile_target(architecture));
   if (result == NVRTC_ERROR_INVALID_OPTION) {
     no_compiler(fmt::format("NVRTC {}.{} does not know {}", found.number.major, found.number.minor,
-                            name_of(architecture)));
+                            compile_target(architecture)));
   }
   TM_CHECK(result != NVRTC_ERROR_COMPILATION, "NVRTC refuses a generated kernel:\n{}", program.log());
   program.require(result, "compiled");

@@ -18,6 +18,9 @@ Result<CompilerVersion, std::string> compiler_version();
 // Sums are not fused with products, subnormal numbers are kept, quotients and roots are rounded as IEEE says.
 std::string compile_options();
 
+// What a kernel is compiled for: "sm_80", and "sm_90a", which has the instructions of 9.0 alone.
+std::string compile_target(const Architecture& architecture);
+
 // A binary for the architecture (a cubin). The source may include device_texts(). Throws DeviceError
 // no_kernel where there is no compiler, or it does not know the architecture; a source that does not compile
 // is our mistake, an InternalError with the compiler's own words.

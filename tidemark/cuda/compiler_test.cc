@@ -55,6 +55,19 @@ TEST(Compiler, AGroupAloneCompilesToOneKernel) {
   EXPECT_EQ(binary, compile(kernel.source, {8, 0}));
 }
 
+// What 9.0 alone has needs a target of its own.
+TEST(Compiler, WarpgroupsAreThereOn90Alone) {
+  EXPECT_EQ(compile_target({8, 0}), "sm_80");
+  EXPECT_EQ(compile_target({9, 0}), "sm_90a");
+  EXPECT_EQ(compile_target({10, 0}), "sm_100");
+  TM_NEEDS_COMPILER();
+  for (const Architecture& architecture : architectures) {
+    expect_compiles(fmt::format("#if{}def __CUDA_ARCH_FEAT_SM90_ALL\n#error\n#endif\n",
+                                has_warpgroups(architecture) ? "n" : ""),
+                    architecture);
+  }
+}
+
 TEST(Compiler, AnArchitectureThatNoCompilerKnowsIsNamed) {
   TM_NEEDS_COMPILER();
   try {

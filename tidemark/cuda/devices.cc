@@ -10,6 +10,10 @@ std::string name_of(const Architecture& architecture) {
   return fmt::format("sm_{}{}", architecture.major, architecture.minor);
 }
 
+bool has_warpgroups(const Architecture& architecture) {
+  return architecture.major == 9 && architecture.minor == 0;
+}
+
 DeviceList devices() {
   const Result<Driver, std::string>& opened = driver();
   if (!opened) return {.devices = {}, .reason = opened.error()};

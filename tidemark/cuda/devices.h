@@ -15,6 +15,8 @@ struct Architecture {
   friend bool operator==(const Architecture&, const Architecture&) = default;
 };
 std::string name_of(const Architecture& architecture);  // "sm_90"
+// Has it products of warpgroups (device/wgmma.h)? No later one has them.
+bool has_warpgroups(const Architecture& architecture);
 
 struct DeviceFacts {
   std::string name;

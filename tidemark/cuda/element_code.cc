@@ -65,8 +65,8 @@ std::string formula_code(const Formula& formula, const Call& call, Operands oper
                      list);
 }
 
-// Gelu and its slope have shorter formulas for 16 bits (device/normal.h).
-std::string gelu_code(const Call& call, Operands operands) {
+// Some functions have shorter formulas for 16 bits (device/short_formulas.h).
+std::string short_code(const Call& call, Operands operands) {
   const bool is_short = size_of(call.in[0].dtype) == 2;
   if (!is_short) return formula_code(formulas().at(call.op), call, operands);
   return fmt::format("stored<{}>(formula::short_{}(computed({})))", storage_type(call.out[0].dtype),
@@ -135,8 +135,10 @@ Writer find_writer(const Op& op) {
       {&op::polygamma, polygamma_code},
       {&op::normalize_columns, function_code<normalized_name>},
       {&op::normalize_columns_grad, function_code<slope_name>},
-      {&op::gelu, gelu_code},
-      {&op::gelu_slope, gelu_code},
+      {&op::gelu, short_code},
+      {&op::gelu_slope, short_code},
+      {&op::sigmoid, short_code},
+      {&op::silu, short_code},
   };
   const auto found = writers->find(&op);
   return found == writers->end() ? nullptr : found->second;

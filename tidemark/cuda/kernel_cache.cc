@@ -82,7 +82,7 @@ KernelCache::KernelCache(const std::string& folder, Compile compile, Bytes limit
 
 KernelCache::Key KernelCache::key_of(const std::string& source, const Architecture& architecture) {
   const Result<CompilerVersion, std::string> version = compiler_version();
-  std::string all = fmt::format("{} {} NVRTC {}.{}\n", name_of(architecture), compile_options(),
+  std::string all = fmt::format("{} {} NVRTC {}.{}\n", compile_target(architecture), compile_options(),
                                 version ? version.value().major : 0, version ? version.value().minor : 0);
   for (const DeviceText& text : device_texts()) all += fmt::format("{}\n{}\n", text.name, text.text);
   all += source;

@@ -14,10 +14,13 @@ namespace tidemark::cuda {
 std::size_t KernelSet::add(KernelText kernel) {
   constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();  // of a grid
   std::string text = kernel.source;
-  for (const KernelLaunch& launch : kernel.launches) {
-    TM_CHECK(launch.blocks <= most_blocks, "{}: {} blocks of threads are more than a GPU launches",
-             launch.kernel, launch.blocks);
-    text += fmt::format("\n{} {} {} {}", launch.kernel, launch.blocks, launch.threads, launch.shared_bytes);
+  for (const auto* launches : {&kernel.launches, &kernel.launches_on_90}) {
+    for (const KernelLaunch& launch : *launches) {
+      TM_CHECK(launch.blocks <= most_blocks, "{}: {} blocks of threads are more than a GPU launches",
+               launch.kernel, launch.blocks);
+      text += fmt::format("\n{} {} {} {}", launch.kernel, launch.blocks, launch.threads, launch.shared_bytes);
+    }
+    text += '\n';
   }
   const auto [known, fresh] = by_text_.emplace(std::move(text), kernels_.size());
   if (fresh) kernels_.push_back({.text = std::move(kernel), .binary = {}, .module = {}, .functions = {}});
@@ -35,6 +38,8 @@ void KernelSet::load(const Context& context, KernelCache& cache, ThreadPool& poo
   for (Kernel& kernel : kernels_) {
     if (kernel.module || kernel.text.launches.empty()) continue;
     kernel.module = std::make_unique<LoadedModule>(context, *kernel.binary);
+    if (has_warpgroups(context.facts().architecture) && !kernel.text.launches_on_90.empty())
+      kernel.text.launches = kernel.text.launches_on_90;
     for (const KernelLaunch& launch : kernel.text.launches) {
       kernel.functions.push_back(kernel.module->function(launch.kernel));
       if (launch.shared_bytes <= 48 << 10) continue;  // more must be asked for

@@ -28,6 +28,13 @@ TEST(KernelSet, TheSameSourceWithOtherLaunchesIsAnotherKernel) {
   EXPECT_EQ(set.text(rest).launches[0].blocks, 5);
 }
 
+TEST(KernelSet, TheSameSourceWithOtherLaunchesOn90IsAnotherKernel) {
+  KernelSet set;
+  KernelText other = launched(7);
+  other.launches_on_90 = launched(3).launches;
+  EXPECT_NE(set.add(launched(7)), set.add(other));
+}
+
 // A number of blocks that does not fit would be cut to another one in silence.
 TEST(KernelSet, MoreBlocksThanAGridHasAreRefused) {
   KernelSet set;

@@ -20,6 +20,8 @@ struct KernelLaunch {
 struct KernelText {
   std::string source = {};                  // whole: it includes what it needs (device_texts.h)
   std::vector<KernelLaunch> launches = {};  // one after the other; none where there is nothing to compute
+  // The same kernels on a GPU of 9.0, where their bodies are others there (device/wgmma.h); else empty.
+  std::vector<KernelLaunch> launches_on_90 = {};
   std::int64_t scratch_bytes = 0;
   int operands = 0, results = 0;  // places of GroupPointers; at least one each
 };

@@ -53,8 +53,8 @@ TEST(CudaLoops, AStepOfAnLstmIsAProductAndItsGates) {
   const nn::LstmLayer layer = nn::LstmLayer::init(key(0), 512, 512);
   const Tensor x = random_normal(key(1), {steps, 64, 512});
   const auto loss = [](const nn::LstmLayer& l, const Tensor& in) { return lstm_loss(l, in); };
-  EXPECT_LT(per_step(nodes_of(loss, {}, layer, x)), 3.2);
-  EXPECT_LT(per_step(nodes_of(value_and_grad(loss), {}, layer, x)), 8.3);
+  EXPECT_LT(per_step(nodes_of(loss, {}, layer, x)), 2.3);
+  EXPECT_LT(per_step(nodes_of(value_and_grad(loss), {}, layer, x)), 7.3);
 }
 
 #define TM_NEEDS_GPU()                                                                        \

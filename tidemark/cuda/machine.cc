@@ -19,11 +19,11 @@ Link by_way_of(const Link& host, const Link& drive, int disk) {
 Machine make_h200() {
   const auto curve = [](std::initializer_list<Curve::Point> points) { return Curve{points}; };
   const Curve bytes =
-      curve({{16e3, 0.65e12}, {0.25e6, 2.5e12}, {4e6, 6.5e12}, {54e6, 4.4e12}, {0.8e9, 4.2e12}});
+      curve({{16e3, 0.068e12}, {0.25e6, 0.8e12}, {3.6e6, 5.5e12}, {54e6, 4.3e12}, {0.8e9, 4.1e12}});
   const Curve arithmetic =
-      curve({{4e3, 25e9}, {60e3, 0.37e12}, {0.9e6, 5.5e12}, {14e6, 80e12}, {200e6, 300e12}, {3e9, 500e12}});
+      curve({{4e3, 25e12}, {0.9e6, 42e12}, {14e6, 57e12}, {200e6, 82e12}, {3e9, 126e12}});
   // f32 does not use the tensor cores' own format (TF32), 16-bit floats do theirs.
-  const std::array<double, dtype_count> tensor_cores = {1, 1.3, 18, 20, 0.5, 0.2, 0.5, 0.5};
+  const std::array<double, dtype_count> tensor_cores = {1, 1.3, 15, 15, 0.5, 0.2, 0.5, 0.5};
   Machine m{.name = "NVIDIA H200",
             .threads = 1,
             .memory_bytes = std::int64_t{139} << 30,
@@ -31,15 +31,17 @@ Machine make_h200() {
             .overlaps = true};
   for (int w = 1; w < work_count; ++w)  // no call is of the kind `by_kind`
     m[static_cast<WorkKind>(w)] = {.flops = arithmetic, .bytes = bytes};
-  m[WorkKind::reduction] = {.flops = curve({{33e3, 33e9}, {0.33e6, 0.33e12}, {3.3e6, 2.4e12}, {34e6, 10e12}}),
-                            .bytes = curve({{65e3, 1.9e12}, {0.8e6, 3e12}, {11e6, 4.1e12}, {130e6, 4.6e12}})};
-  m[WorkKind::rows] = {.flops = curve({{0.27e6, 830e12}, {1.3e9, 1200e12}}),
-                       .bytes = curve({{130e3, 70e9}, {1.7e6, 0.9e12}, {21e6, 4.2e12}, {270e6, 4e12}})};
-  m[WorkKind::rows].speed[static_cast<std::size_t>(DType::bf16)] = 0.15;
-  m[WorkKind::rows].speed[static_cast<std::size_t>(DType::f16)] = 0.15;
+  m[WorkKind::elementwise].speed[static_cast<std::size_t>(DType::bf16)] = 0.46;
+  m[WorkKind::elementwise].speed[static_cast<std::size_t>(DType::f16)] = 0.46;
+  m[WorkKind::reduction] = {
+      .flops = curve({{33e3, 3.2e12}, {34e6, 3.4e12}}),
+      .bytes = curve({{65e3, 0.06e12}, {0.8e6, 0.6e12}, {11e6, 2.2e12}, {130e6, 3e12}, {600e6, 3.5e12}})};
+  m[WorkKind::rows] = {
+      .flops = curve({{0.27e6, 61e12}, {1.3e9, 66e12}}),
+      .bytes = curve({{130e3, 70e9}, {1.7e6, 0.8e12}, {21e6, 2.3e12}, {100e6, 2.6e12}, {270e6, 3.7e12}})};
   m[WorkKind::contraction] = {
       .flops = curve({{0.5e6, 0.24e12}, {10e6, 2.6e12}, {180e6, 15e12}, {3.2e9, 50e12}, {1.1e12, 50e12}}),
-      .bytes = curve({{25e3, 0.7e12}, {0.28e6, 1.6e12}, {3.2e6, 3.4e12}, {36e6, 4.4e12}, {400e6, 4.8e12}}),
+      .bytes = curve({{25e3, 0.02e12}, {0.28e6, 0.15e12}, {3.2e6, 1e12}, {36e6, 2.6e12}, {400e6, 3.4e12}}),
       .speed = tensor_cores};
   m[WorkKind::convolution] = m[WorkKind::contraction];
   m[WorkKind::attention] = {.flops = curve({{120e6, 15e12}, {1.9e9, 20e12}, {28e9, 28e12}}),

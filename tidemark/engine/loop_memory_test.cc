@@ -138,6 +138,41 @@ TEST(LoopMemory, WhatIsHandedOnAsItIsStaysWhereItIs) {
   }
 }
 
+// One state is stacked as it is left, the other as it is given: both are carried in the slices of the stacks.
+TEST(LoopMemory, WhatIsStackedAnywayIsCarriedThere) {
+  constexpr std::int64_t trips = 5;
+  using State = std::pair<Tensor, Tensor>;
+  const auto step = [](const State& s, const Tensor& x) {
+    const Tensor next = s.first * x + s.second;
+    return std::pair(State{next, sin(s.first)}, std::pair(next, s.second));
+  };
+  const auto f = [&](const Tensor& a, const Tensor& b, const Tensor& xs) {
+    return scan(step, State{a, b}, xs);
+  };
+  const Tensor a = waves({width}, 0.3), b = waves({width}, 0.7), xs = waves({trips, width}, 1.1);
+  std::vector<Tensor> left, given;
+  State now{a, b};
+  for (std::int64_t t = 0; t < trips; ++t) {
+    const auto [next, outputs] = step(now, xs.at(t));
+    left.push_back(outputs.first);
+    given.push_back(outputs.second);
+    now = next;
+  }
+  for (const std::vector<int>& donated : {std::vector<int>{}, {0, 1}}) {
+    const auto compiled = compile(f, {.donate = donated});
+    for (int call = 0; call < 2; ++call) {
+      const auto [end, stacks] = compiled(a + 0, b + 0, xs);
+      EXPECT_EQ(end.first.to_vector(), now.first.to_vector());
+      EXPECT_EQ(end.second.to_vector(), now.second.to_vector());
+      EXPECT_EQ(stacks.first.to_vector(), stack(left).to_vector());
+      EXPECT_EQ(stacks.second.to_vector(), stack(given).to_vector());
+    }
+  }
+  // Beside the results there are the pointers of the loop alone: no places that change hands.
+  const std::int64_t results = (2 + 2 * trips) * 4 * width;
+  EXPECT_LT(arena_of(compile(f), a, b, xs), results + 4 * width);
+}
+
 TEST(LoopMemory, TheVerifierHoldsPlansToWhatIsHandedOn) {
   const auto f = compile(grad(products({.memory = Bytes(2 * 4 * width)})));
   const PlannedGraph planned = f.prepare(waves({width, width}, 0.37));

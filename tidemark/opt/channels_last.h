@@ -4,6 +4,9 @@
 // reductions, moves. Transposes stay where values come from or go to what has no such form: images that are
 // given, parameters, results of the function.
 //
+// Images of few channels get zeros for more, or become cells of 2 x 2 points with all their channels where
+// they are convolved in steps of two.
+//
 // Every value of the source has a *twin* in that order, its own order, or both; a twin is made when somebody
 // needs it. Sums over channels and points may be in another order than before.
 #pragma once

@@ -24,7 +24,10 @@ double KernelSum::seconds() const {
     if (work_flops_[work] > 0)
       computed += work_flops_[work] / machine_.work[work].flops.at(work_flops_[work]);
   }
-  const double moving = bytes_ > 0 ? bytes_ / machine_[first_].bytes.at(bytes_) : 0;
+  double moving = bytes_ > 0 ? bytes_ / machine_[first_].bytes.at(bytes_) : 0;
+  for (std::size_t work = 0; machine_.overlaps && bytes_ > 0 && work < work_flops_.size(); ++work) {
+    if (work_flops_[work] > 0) moving = std::max(moving, bytes_ / machine_.work[work].bytes.at(bytes_));
+  }
   return with_bytes(computed, machine_.overhead, moving, machine_.overlaps);
 }
 

@@ -24,7 +24,8 @@ class KernelSum {
   double bytes_ = 0, alone_ = 0;
   std::array<double, work_count> work_flops_ = {};  // by kind, as many as take f32 the same time
   bool is_group_ = false;
-  WorkKind first_ = WorkKind::by_kind;  // whose bandwidth counts: of the first that moves bytes
+  WorkKind first_ = WorkKind::by_kind;  // whose bandwidth counts: of the first that moves bytes, and
+                                        // where arithmetic overlaps, that of the slowest kind
 };
 
 struct KernelCost {

@@ -58,6 +58,20 @@ struct QueryGradientSizes : MatrixSizes {
   constexpr int shared_bytes() const { return delta_offset() + queries() * 4; }
 };
 
+// By warpgroups on 9.0 (device/attention_warpgroups.h), heads of width 64: two warpgroups with 64 rows of one
+// side each, and a third, of which one warp copies tiles of 64 rows of the other.
+struct WarpgroupSizes {
+  static constexpr int width = 64, warps = 8, threads = 32 * (warps + 4);
+  static constexpr int rows = 16 * warps, tile = 64, stages = 8;
+  // Memory, from a multiple of 1024 on: for each stage two tiles; two of the own side; for each stage two
+  // numbers per row; barriers.
+  static constexpr int tile_bytes = tile * width * 2;
+  static constexpr int ring_offset = 0, own_offset = stages * 2 * tile_bytes,
+                       numbers_offset = own_offset + 2 * rows * width * 2,
+                       barriers_offset = numbers_offset + stages * 2 * tile * 4,
+                       shared_bytes = barriers_offset + stages * 2 * 8 + 1024;
+};
+
 // In f32: 16 × 16 threads. Memory: rows of queries and of keys or values; in the gradient, of the two of one
 // side and the two of the other; and scores. Four elements between rows let packs of four from eight rows lie
 // in different banks.

@@ -34,33 +34,6 @@ inline NormalTail normal_tail(float x) {
 #endif
 }
 
-// The same with 15 bits, for elements of 16 bits, in a third of the instructions: what is around 0 in gelu
-// and its slope is a difference of larger numbers, which the error is small next to. The quotient of
-// polynomials is within 2.5e-5 of Φ(-a) / √(2π)φ(a) (minimax, by reweighted least squares).
-inline NormalTail short_normal_tail(float x) {
-  const float size = std::fabs(x), a = size > 14.42f ? 14.42f : size;
-  const float over = std::fma(std::fma(0.0627786813f, a, 0.278870025f), a, 0.500012411f);
-  const float under = std::fma(std::fma(std::fma(0.157192531f, a, 0.704002005f), a, 1.35639281f), a, 1.0f);
-  const float exponent = -0.72134752f * a * a;  // of 2
-#ifdef __CUDACC_RTC__
-  float density;
-  asm("ex2.approx.f32 %0, %1;" : "=f"(density) : "f"(exponent));
-  return {a, density, density * __fdividef(over, under)};
-#else
-  const float density = std::exp2(exponent);
-  return {a, density, density * (over / under)};
-#endif
-}
-inline float short_gelu(float x) {
-  const NormalTail t = short_normal_tail(x);
-  return std::fma(-t.a, t.tail, x > 0 ? x : 0.0f);
-}
-inline float short_gelu_slope(float x) {
-  const NormalTail t = short_normal_tail(x);
-  const float below = std::fma(-0.39894228f * t.a, t.density, t.tail);  // at -a
-  return x < 0 ? below : 1 - below;
-}
-
 inline float normal_distribution(float x) {
   const float tail = normal_tail(x).tail;
   return x < 0 ? tail : 1 - tail;

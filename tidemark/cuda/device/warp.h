@@ -119,6 +119,7 @@ template <class T>
 T from_lane(T x, int from) {
   return __shfl_sync(0xffffffffu, x, from);
 }
+inline bool any_lane(bool x) { return __any_sync(0xffffffffu, x); }
 inline void sync_warp() { __syncwarp(); }
 
 // The same number, of which the compiler knows nothing: what depends on it stays a branch. It schedules

@@ -2,6 +2,7 @@
 
 #include "tidemark/ops/control/handed_on.h"
 #include "tidemark/ops/control/loop.h"
+#include "tidemark/ops/control/stacked_carries.h"
 #include "tidemark/ops/registry.h"
 
 namespace tidemark {
@@ -13,6 +14,7 @@ struct Loop {
   std::vector<std::int64_t> in_bytes, out_bytes;  // of the body's inputs and outputs
   std::vector<std::int64_t> places;               // of the snapshots; empty when every state is kept
   HandedOn handed;
+  std::vector<StackedCarry> stacked;
 };
 
 std::shared_ptr<const void> prepare(const Call& call) {
@@ -26,6 +28,7 @@ std::shared_ptr<const void> prepare(const Call& call) {
   for (const Type& type : input_types(body)) loop->in_bytes.push_back(type.bytes());
   for (const Type& type : output_types(body)) loop->out_bytes.push_back(type.bytes());
   if (!loop->attrs.keeps_all()) loop->handed = handed_on(call, 0);
+  loop->stacked = stacked_carries(call);
   if (loop->attrs.keep > 0 && loop->attrs.keep < loop->attrs.trips)
     loop->places = snapshot_places(loop->attrs.trips, loop->attrs.keep);
   return loop;
@@ -51,10 +54,13 @@ void run(const KernelArgs& args) {
   }
   const auto slice = [&](std::int64_t j) { return a.reverse ? a.trips - 1 - j : j; };
   HandedPointers places(args, loop.handed, in, out, scratch);
-  for (std::size_t c = 0; c < carries; ++c) {
-    in[c] = keeps_all ? snapshot(c, slice(0)) : args.out[c].data;
-    copy_bytes(args, in[c], args.in[c].data, loop.in_bytes[c]);
-  }
+  // Where a stacked carry is handed to iteration j, and where that leaves the next state.
+  const auto stack = [&](const StackedCarry& s, std::int64_t j) {
+    return args.out[s.output].data + slice(j) * loop.out_bytes[s.output];
+  };
+  for (std::size_t c = 0; c < carries; ++c) in[c] = keeps_all ? snapshot(c, slice(0)) : args.out[c].data;
+  for (const StackedCarry& s : loop.stacked) in[s.carry] = s.after ? args.in[s.carry].data : stack(s, 0);
+  for (std::size_t c = 0; c < carries; ++c) copy_bytes(args, in[c], args.in[c].data, loop.in_bytes[c]);
   std::size_t next_place = 0;
   for (std::int64_t j = 0; j < a.trips; ++j) {
     if (next_place < loop.places.size() && loop.places[next_place] == j) {
@@ -70,11 +76,16 @@ void run(const KernelArgs& args) {
       for (std::size_t c = 0; c < carries; ++c)
         out[c] = j + 1 < a.trips ? snapshot(c, slice(j + 1)) : args.out[c].data;
     }
+    for (const StackedCarry& c : loop.stacked)
+      out[c.carry] = c.after ? stack(c, j) : j + 1 < a.trips ? stack(c, j + 1) : args.out[c.carry].data;
     places.aim();
     args.regions[0](in, out);
     if (keeps_all) std::copy_n(out, carries, in);
+    for (const StackedCarry& c : loop.stacked) in[c.carry] = out[c.carry];
     places.hand_on();
   }
+  for (const StackedCarry& c : loop.stacked)
+    copy_bytes(args, args.out[c.carry].data, in[c.carry], loop.in_bytes[c.carry]);
   places.move_to([&](std::size_t c) { return args.out[c].data; });
 }
 

@@ -4,6 +4,7 @@
 
 #include "tidemark/ir/effects.h"
 #include "tidemark/ops/control/loop_reverse.h"
+#include "tidemark/ops/control/stacked_carries.h"
 #include "tidemark/ops/control/while_loop.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
@@ -85,6 +86,7 @@ std::vector<bool> handed_inputs(const Call& call, std::size_t region) {
   if (call.op == &op::loop) {
     const auto a = call.attrs_as<LoopAttrs>();
     if (!a.keeps_all()) first(a.carries);  // else they go from snapshot to snapshot
+    for (const StackedCarry& stacked : stacked_carries(call)) handed[stacked.carry] = false;
   } else if (call.op == &op::while_loop && region == 1) {
     first(call.attrs_as<WhileAttrs>().carries);
   } else if (call.op == &op::loop_reverse) {

@@ -1,0 +1,41 @@
+// Functions with 15 bits or so, for elements of 16 bits, in a third of the instructions that f32 takes.
+#pragma once
+#include "tidemark/cuda/device/normal.h"
+
+namespace tidemark::formula {
+
+#ifdef __CUDACC_RTC__
+inline float short_exp2(float x) {
+  float y;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+inline float short_quotient(float x, float y) { return __fdividef(x, y); }  // 0 for y above 2^126
+#else
+inline float short_exp2(float x) { return std::exp2(x); }
+inline float short_quotient(float x, float y) { return x / y; }
+#endif
+
+// The quotient of polynomials is within 2.5e-5 of Φ(-a) / √(2π)φ(a) (minimax, by reweighted least squares).
+inline NormalTail short_normal_tail(float x) {
+  const float size = std::fabs(x), a = size > 14.42f ? 14.42f : size;  // a NaN stays one
+  const float over = std::fma(std::fma(0.0627786813f, a, 0.278870025f), a, 0.500012411f);
+  const float under = std::fma(std::fma(std::fma(0.157192531f, a, 0.704002005f), a, 1.35639281f), a, 1.0f);
+  const float density = short_exp2(-0.72134752f * a * a);
+  return {a, density, density * short_quotient(over, under)};
+}
+inline float short_gelu(float x) {
+  const NormalTail t = short_normal_tail(x);
+  return std::fma(-t.a, t.tail, x > 0 ? x : 0.0f);
+}
+inline float short_gelu_slope(float x) {
+  const NormalTail t = short_normal_tail(x);
+  const float below = std::fma(-0.39894228f * t.a, t.density, t.tail);  // at -a
+  return x < 0 ? below : 1 - below;
+}
+
+// x / (1 + e^-x) as the formulas have it: NaN at -infinity, where 0 is multiplied by it.
+inline float short_sigmoid(float x) { return short_quotient(1, 1 + short_exp2(-1.44269504f * x)); }
+inline float short_silu(float x) { return x * short_sigmoid(x); }
+
+}  // namespace tidemark::formula
