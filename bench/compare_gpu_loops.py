@@ -55,7 +55,7 @@ def wave(args):
 
 def lstm(args):
     ours = [args.build / "bench" / "gpu_loops", "lstm", "--rounds", args.rounds]
-    for budget in ([], ["--memory", "900MiB,600MiB,400MiB"]):
+    for budget in ([], ["--memory", "1800MiB,1200MiB,950MiB"]):
         for line in lines([*ours, *budget]):
             row("LSTM", f"ours {line['budget']}", line["ms"], line["mib"], details(line))
     for python in (args.torch, args.jax):

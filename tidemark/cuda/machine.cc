@@ -44,9 +44,11 @@ Machine make_h200() {
       .bytes = curve({{25e3, 0.02e12}, {0.28e6, 0.15e12}, {3.2e6, 1e12}, {36e6, 2.6e12}, {400e6, 3.4e12}}),
       .speed = tensor_cores};
   m[WorkKind::convolution] = m[WorkKind::contraction];
-  m[WorkKind::attention] = {.flops = curve({{120e6, 15e12}, {1.9e9, 20e12}, {28e9, 28e12}}),
+  m[WorkKind::contraction].speed[static_cast<std::size_t>(DType::bf16)] = 16.5;
+  m[WorkKind::contraction].speed[static_cast<std::size_t>(DType::f16)] = 16.5;
+  m[WorkKind::attention] = {.flops = curve({{120e6, 15e12}, {1.9e9, 19e12}, {6e9, 27e12}, {28e9, 28e12}}),
                             .bytes = curve({{3.2e6, 0.9e12}, {18e6, 2.5e12}, {100e6, 6e12}}),
-                            .speed = {1, 1.1, 8.2, 8.2, 0.5, 0.2, 0.5, 0.5}};
+                            .speed = {1, 1.1, 12, 12, 0.5, 0.2, 0.5, 0.5}};
   m[WorkKind::indexed] = {.flops = curve({{50e3, 4.6e9}, {0.8e6, 73e9}, {13e6, 1.15e12}}),
                           .bytes = curve({{0.4e6, 2e12}, {9e6, 3.8e12}, {200e6, 4.8e12}})};
   m[WorkKind::random] = {
