@@ -173,6 +173,33 @@ TEST(LoopMemory, WhatIsStackedAnywayIsCarriedThere) {
   EXPECT_LT(arena_of(compile(f), a, b, xs), results + 4 * width);
 }
 
+// One state becomes the other and is stacked as it is given: both are in one stack, a slice apart. Also where
+// there is no slice.
+TEST(LoopMemory, StatesThatShareAStackAreRightForAnyNumberOfSteps) {
+  using State = std::pair<Tensor, Tensor>;
+  const auto step = [](const State& s, const Tensor& x) {
+    return std::pair(State{s.second, s.first + s.second * x}, s.second);
+  };
+  const auto f = [&](const Tensor& a, const Tensor& b, const Tensor& xs) {
+    return scan(step, State{a, b}, xs);
+  };
+  const Tensor a = waves({width}, 0.3), b = waves({width}, 0.7);
+  for (const std::int64_t trips : {0, 1, 2, 5}) {
+    const Tensor xs = waves({trips, width}, 1.1);
+    std::vector<double> given;
+    State now{a, b};
+    for (std::int64_t t = 0; t < trips; ++t) {
+      const std::vector<double> state = now.second.to_vector();
+      given.insert(given.end(), state.begin(), state.end());
+      now = step(now, xs.at(t)).first;
+    }
+    const auto [end, stacked] = compile(f)(a, b, xs);
+    EXPECT_EQ(end.first.to_vector(), now.first.to_vector()) << trips;
+    EXPECT_EQ(end.second.to_vector(), now.second.to_vector()) << trips;
+    EXPECT_EQ(stacked.to_vector(), given) << trips;
+  }
+}
+
 TEST(LoopMemory, TheVerifierHoldsPlansToWhatIsHandedOn) {
   const auto f = compile(grad(products({.memory = Bytes(2 * 4 * width)})));
   const PlannedGraph planned = f.prepare(waves({width, width}, 0.37));
