@@ -126,7 +126,7 @@ class LoopSearch {
     return memory;
   }
   Graph graph(const Limits& limits) const {
-    return prepare_lowered(unlowered_, skip_, nullptr, memory_with(limits));
+    return prepare_lowered(unlowered_, skip_, nullptr, memory_with(limits), target_of(quick_));
   }
 
   // As it will be planned: state that a failing call would lose gets memory of its own.
@@ -414,7 +414,7 @@ PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string
     return disks.empty() ? found : disks.best_with(std::move(found), search.loop_memory());
   }
   const Graph unlowered = prepare_unlowered(traced, skip_optimisations, target_of(options));
-  Graph graph = prepare_lowered(unlowered, skip_optimisations, nullptr, {});
+  Graph graph = prepare_lowered(unlowered, skip_optimisations, nullptr, {}, target_of(options));
   Result<Plan, Infeasible> plan = plan_safely(graph, options);
   DiskLoopSearch disks(unlowered, skip_optimisations, options);
   PlanWithLoops found{std::move(graph), std::move(plan)};
