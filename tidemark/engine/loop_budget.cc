@@ -130,7 +130,7 @@ class LoopSearch {
     return memory;
   }
   Graph graph(const Limits& limits) const {
-    return prepare_lowered(unlowered_, skip_, nullptr, memory_with(limits));
+    return prepare_lowered(unlowered_, skip_, nullptr, memory_with(limits), target_of(quick_));
   }
 
   // As it will be planned: state that a failing call would lose gets memory of its own.
