@@ -192,7 +192,7 @@ Graph prepared_by(const std::string& path, const PlanOrigin& origin, const Graph
                 where);
   Graph graph;
   try {
-    graph = prepare_lowered(unlowered, skip, nullptr, made.loops);
+    graph = prepare_lowered(unlowered, skip, nullptr, made.loops, target);
   } catch (const InternalError&) {  // decisions that no search takes
     refuse_file(path, "decides what these loops cannot do", where);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tidemark/engine/plan_target.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/plan/passes/regions.h"
@@ -55,7 +56,7 @@ LoopMemory SegmentSearch::memory_with(const Cut& cut) const {
 }
 
 Graph SegmentSearch::graph(const LoopMemory& memory) const {
-  return prepare_lowered(unlowered_, skip_, nullptr, memory);
+  return prepare_lowered(unlowered_, skip_, nullptr, memory, target_of(options_));
 }
 
 PlanWithLoops SegmentSearch::quick_plan(const Cut& cut, std::optional<std::int64_t> memory,
