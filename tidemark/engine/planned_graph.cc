@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "tidemark/base/error.h"
+#include "tidemark/base/text_file.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/graph.h"
 #include "tidemark/plan/report/plan_json.h"
@@ -45,10 +47,15 @@ std::string PlannedGraph::summary() const {
 
 std::string PlannedGraph::to_json() const {
   const PlannedAlgorithms algorithms = program ? program->algorithms() : PlannedAlgorithms();
-  if (algorithms.empty()) return tidemark::to_json(plan);
+  const PlanOrigin origin = program ? program->origin() : PlanOrigin();
+  if (algorithms.empty()) return tidemark::to_json(plan, origin);
   Plan recorded = plan;
   recorded.algorithms = algorithms;
-  return tidemark::to_json(recorded);
+  return tidemark::to_json(recorded, origin);
+}
+
+void PlannedGraph::save(const std::string& path, SourceLine where) const {
+  at_line(where, [&] { write_text_file(path, to_json() + '\n'); });
 }
 
 }  // namespace tidemark
