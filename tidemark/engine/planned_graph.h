@@ -26,6 +26,9 @@ struct PlannedGraph {
   // What the device hands to the CPU, having no kernel for it; of a function that runs on the CPU: nothing.
   std::vector<HostCall> host_calls() const;
   std::string to_json() const;
+  // A page to explore the plan with in a browser (docs/page.md): one file that needs nothing else. Throws
+  // Error `bad_file` where it cannot be written.
+  void write_html(const std::string& path) const;
   Bytes peak() const { return Bytes(plan.peak()); }
   std::shared_ptr<const Program> program = {};  // keeps both, also when the function forgets them
 };

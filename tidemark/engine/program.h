@@ -52,6 +52,7 @@ class Program {
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return *plan_; }
   const Target& target() const { return plan_.target(); }
+  const Machine& machine() const;  // of the device that it runs on
   const BackwardValues& backward_values() const { return backward_values_; }
   const MicroBatches& micro_batches() const { return micro_batches_; }
   std::int64_t arena_high_water() const { return high_water_.load(); }  // over all runs of this program
