@@ -108,7 +108,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   add_count_option(
       *plan, "--html-plans", command->html_plans, {1, 64},
       "plans from the smallest to the fastest that the page's slider goes over; if not given 16, "
-      "for graphs of more than 2000 nodes 1")
+      "for graphs of more than 4000 nodes 1")
       ->needs(html);
   plan->add_flag("--passes", command->passes,
                  "how long each pass took, and what each solver did for the budget");

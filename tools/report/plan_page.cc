@@ -14,7 +14,7 @@
 namespace tidemark::cli {
 namespace {
 
-constexpr std::size_t most_nodes = 2000;  // of which many plans are made without being asked for
+constexpr std::size_t most_nodes = 4000;  // of which many plans are made without being asked for
 constexpr int usual_points = 16;
 constexpr std::size_t most_refs = 4'000'000;  // of all plans together: a page of about 30 MB
 

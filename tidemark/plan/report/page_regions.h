@@ -15,6 +15,6 @@ struct GraphRegions {
   std::vector<std::int32_t> of_node = {};  // number of the region; -1: none
 };
 // At most `most` of them: the finest parts that are no more.
-GraphRegions regions_of(const Graph& graph, const std::vector<Phase>& phases, std::size_t most = 40);
+GraphRegions regions_of(const Graph& graph, const std::vector<Phase>& phases, std::size_t most = 24);
 
 }  // namespace tidemark

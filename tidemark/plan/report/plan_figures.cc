@@ -107,25 +107,26 @@ FiguresJson plan_figures(const Graph& graph, const Plan& plan) {
 
 std::string verdict(const Plan& plan) {
   const auto text = [](std::int64_t bytes) { return to_string(Bytes(bytes)); };
-  std::string memory;
   if (plan.budget > 0 && plan.peak() > plan.budget) {
     return fmt::format("Does not fit: the smallest plan found takes {}, {} more than the budget of {}.",
                        text(plan.peak()), text(plan.peak() - plan.budget), text(plan.budget));
-  } else if (plan.budget > 0) {
-    memory = fmt::format("Fits: {} of the {} allowed.", text(plan.peak()), text(plan.budget));
-  } else {
-    memory = fmt::format("Takes {}, the least found at no extra time.", text(plan.peak()));
   }
+  const std::string memory =
+      plan.budget > 0 ? fmt::format("Fits: {} of the {} allowed.", text(plan.peak()), text(plan.budget))
+                      : fmt::format("Takes {}, the least found at no extra time.", text(plan.peak()));
+  constexpr double long_seconds = 10, seen = 0.00005;  // an extra time that two decimals show
+  const std::string time = plan.seconds < long_seconds ? fmt::format("{:.4g} ms", 1e3 * plan.seconds)
+                                                       : fmt::format("{:.4g} s", plan.seconds);
+  const std::string extra = plan.extra_time() >= seen
+                                ? fmt::format(", {:.2f}% more than without a budget", 100 * plan.extra_time())
+                                : "";
   const int again = repeats_of(plan);
   const std::int64_t moves = std::ranges::count(plan.steps, StepKind::copy, &Step::kind);
   std::vector<std::string> reasons;
-  if (again > 0) reasons.push_back(fmt::format("computing {} step{} again", again, again == 1 ? "" : "s"));
+  if (again > 0) reasons.push_back(fmt::format("{} step{} computed again", again, again == 1 ? "" : "s"));
   if (moves > 0) reasons.push_back(fmt::format("{} cop{} between memories", moves, moves == 1 ? "y" : "ies"));
-  const std::string extra = plan.extra_time() > 0.00005
-                                ? fmt::format(", {:.2f}% more than without a budget", 100 * plan.extra_time())
-                                : std::string();
-  return fmt::format("{} {:.4g} ms predicted{}{}{}.", memory, 1e3 * plan.seconds, extra,
-                     reasons.empty() ? "" : ", with ", fmt::join(reasons, " and "));
+  return fmt::format("{} {} predicted{}{}{}.", memory, time, extra, reasons.empty() ? "" : ", with ",
+                     fmt::join(reasons, " and "));
 }
 
 }  // namespace tidemark

@@ -47,7 +47,7 @@ class CompareView {
     this.head.replaceChildren(make("th", {}), make("th", { class: "num" }, "this plan"), make("th", { class: "num" }, this.otherName),
       make("th", { class: "num" }, "difference"));
     const rows = [["peak", "peak", bytesText], ["budget", "budget", bytesText], ["arena", "arena_bytes", bytesText], ["inputs", "input_bytes", bytesText],
-      ["predicted time", "predicted_seconds", msText], ["extra time", "overhead_percent", percentText], ["steps", "steps", countText],
+      ["predicted time", "predicted_seconds", timeText], ["extra time", "overhead_percent", percentText], ["steps", "steps", countText],
       ["kernels", "kernels", countText], ["computed again", "recomputed", countText]];
     const line = (name, a, b, text) => make("tr", {}, make("td", {}, name), make("td", { class: "num" }, a === null ? "–" : text(a)),
       make("td", { class: "num" }, b === null ? "–" : text(b)),

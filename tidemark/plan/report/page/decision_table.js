@@ -91,7 +91,7 @@ class DecisionTable {
       make("td", {}, chip(DECISION_COLOURS[row.decision] ?? "#888"), DECISION_TEXTS[row.decision] ?? row.decision),
       make("td", { class: "num" }, bytesText(row.bytes)),
       make("td", { class: "num" }, row.runs > 0 ? `${row.runs} ×` : "–"),
-      make("td", { class: "num" }, row.seconds > 0 ? msText(row.seconds) : "–"),
+      make("td", { class: "num" }, row.seconds > 0 ? timeText(row.seconds) : "–"),
       make("td", { class: "num" }, row.steps > 0 ? countText(row.steps) : "–"),
       make("td", { title: row.where }, row.where));
   }
@@ -104,7 +104,7 @@ class DecisionTable {
     for (const other of told?.alternatives ?? []) {
       const prices = [];
       if (other.peak_change !== null) prices.push(`peak ${other.peak_change < 0 ? "−" : "+"}${bytesText(Math.abs(other.peak_change))}`);
-      if (other.seconds_change !== null) prices.push(`time ${other.seconds_change < 0 ? "−" : "+"}${msText(Math.abs(other.seconds_change))}`);
+      if (other.seconds_change !== null) prices.push(`time ${other.seconds_change < 0 ? "−" : "+"}${timeText(Math.abs(other.seconds_change))}`);
       texts.push(`Instead ${DECISION_TEXTS[other.decision] ?? other.decision}: ${prices.join(", ")}${other.why ? ` (${other.why})` : ""}.`);
     }
     this.why.replaceChildren(...texts.flatMap((text) => [text, make("br")]));

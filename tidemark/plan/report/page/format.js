@@ -19,7 +19,8 @@ function fourDigits(number) {
   return String(Number(number.toPrecision(4)));
 }
 
-const msText = (seconds) => `${fourDigits(1e3 * seconds)} ms`;
+// Milliseconds, or from ten seconds on seconds.
+const timeText = (seconds) => (Math.abs(seconds) < 10 ? `${fourDigits(1e3 * seconds)} ms` : `${fourDigits(seconds)} s`);
 const countText = (count) => count.toLocaleString("en-US");
 const percentText = (percent) => `${percent >= 0 ? "+" : "−"}${Math.abs(percent).toFixed(2)}%`;
 

@@ -29,7 +29,7 @@ class FrontierView {
     const y = (ms) => height - pad.bottom - ((ms - y0) / (y1 - y0)) * (height - pad.top - pad.bottom);
     const svg = makeSvg("svg", { width, height, role: "img", "aria-label": `Time against memory: ${plans.length} plans` });
     const text = (content, at, up, anchor, strong) => {
-      const element = makeSvg("text", { x: at, y: up, "text-anchor": anchor, class: strong ? "strong" : "" });
+      const element = makeSvg("text", { x: at, y: up, "text-anchor": anchor, class: strong ? "strong halo" : "" });
       element.textContent = content;
       svg.append(element);
     };
@@ -50,13 +50,13 @@ class FrontierView {
       const isShown = i === this.state.planNumber;
       const isAsked = i === json.current;
       svg.append(makeSvg("circle", { cx: x(peaks[i]), cy: y(times[i]), r: isShown ? 7 : 4.5, tabindex: 0, role: "button",
-        "aria-label": `${bytesText(plan.peak)}, ${msText(plan.predicted_seconds)}`, "data-plan": i, style: "cursor:pointer",
+        "aria-label": `${bytesText(plan.peak)}, ${timeText(plan.predicted_seconds)}`, "data-plan": i, style: "cursor:pointer",
         fill: isShown ? "var(--accent)" : "var(--paper)", stroke: isAsked ? "var(--mark)" : "var(--accent)", "stroke-width": isAsked ? 2.5 : 1.5,
         onclick: () => this.state.setPlan(i), onkeydown: (event) => event.key === "Enter" && this.state.setPlan(i) }));
       if (isShown) {
         const left = x(peaks[i]) > width / 2;
-        text(`${bytesText(plan.peak)}, ${msText(plan.predicted_seconds)} (${percentText(plan.overhead_percent)})`,
-          x(peaks[i]) + (left ? -12 : 12), y(times[i]) - 8, left ? "end" : "start", true);
+        text(`${bytesText(plan.peak)}, ${timeText(plan.predicted_seconds)} (${percentText(plan.overhead_percent)})`,
+          x(peaks[i]) + (left ? -12 : 12), y(times[i]) - 14, left ? "end" : "start", true);
       }
     });
     this.picture.replaceChildren(svg);

@@ -56,7 +56,7 @@ class GraphView {
     }
     this.element.hidden = false;
     const rowHeight = parts.length > 24 ? 20 : 26;
-    const width = Math.max(600, Math.min(1100, this.element.clientWidth - 34));
+    const width = Math.max(600, Math.min(1300, this.element.clientWidth - 34));
     const height = parts.length * rowHeight + 44;
     const boxWidth = Math.min(300, width * 0.3);
     const right = width - boxWidth;
@@ -98,7 +98,7 @@ class GraphView {
         }
         text(label.length > 34 ? `${label.slice(0, 33)}…` : label, x + 8, y(i) + rowHeight / 2 + 4, "start").style.fill = "var(--ink)";
         const total = pieces.reduce((sum, [time]) => sum + time, 0);
-        text(msText(total / 1e9), x + boxWidth - 8, y(i) + rowHeight / 2 + 4, "end");
+        text(timeText(total / 1e9), x + boxWidth - 8, y(i) + rowHeight / 2 + 4, "end");
       };
       box(0, [[part.forward, "#8c96a3"]], part.name);
       box(right, [[part.backward, "#8c96a3"], [part.again, DECISION_COLOURS.recomputed], [part.update, "#e69f00"]], part.name);

@@ -21,7 +21,7 @@ class LaneView {
     this.sheet.height = 24 * plan.lanes.length + 24;
     this.sheet.canvas.style.height = `${this.sheet.height}px`;
     const stalled = plan.lanes.filter((lane) => lane.computes).reduce((sum, lane) => sum + lane.stalled, 0);
-    this.caption.textContent = `computing waits ${msText(stalled)} for transfers`;
+    this.caption.textContent = `computing waits ${timeText(stalled)} for transfers`;
     const entry = (colour, text) => make("span", {}, chip(colour), text);
     this.legend.replaceChildren(entry("#8c96a3", "compute"), entry(ROLE_STYLES.recomputed.colour, "compute again"),
       entry("#7a5230", "undo"), entry(KIND_COLOURS.copy, "copy between memories (↓ out, ↑ back)"),
@@ -123,7 +123,7 @@ class LaneView {
     }
     showCard(event, make("b", {}, this.plan.stepTitle(span.step)),
       make("p", {}, `step ${countText(span.step)}${span.again ? ", computed again" : ""}`),
-      make("p", {}, `${msText((span.end - span.begin) / 1e9)} predicted, from ${msText(span.begin / 1e9)} on`));
+      make("p", {}, `${timeText((span.end - span.begin) / 1e9)} predicted, from ${timeText(span.begin / 1e9)} on`));
     return this.bufferAt(x, y);
   }
 }

@@ -24,7 +24,7 @@ class LiveTable {
     this.peakButton.hidden = isPeak;
     this.title.textContent = isPeak ? `Live at the peak, step ${countText(moment)}` : `Live at step ${countText(moment)}`;
     this.lead.textContent = `${plan.stepTitle(moment)}: ${countText(first.length)} buffers, ${bytesText(sum)}` +
-      (isPeak ? `; with gaps ${bytesText(plan.memories[0].peak)}` : "");
+      (isPeak && bytesText(sum) !== bytesText(plan.memories[0].peak) ? `, with gaps between them ${bytesText(plan.memories[0].peak)}` : "");
     const rows = live.slice(0, MOST_LIVE).map((b) => this.row(b, moment));
     if (live.length > MOST_LIVE) {
       const rest = live.slice(MOST_LIVE).reduce((bytes, b) => bytes + plan.bytes[b], 0);
@@ -44,7 +44,7 @@ class LiveTable {
       onkeydown: (event) => event.key === "Enter" && choose() },
     make("td", { class: "num" }, bytesText(plan.bytes[buffer])),
     make("td", { class: "text", title: ROLE_STYLES[role].label }, chip(ROLE_STYLES[role].colour), plan.bufferTitle(buffer) + place),
-    make("td", { class: "text" }, plan.bufferWhere(buffer)));
+    make("td", { class: "line", title: plan.bufferWhere(buffer) }, plan.bufferWhere(buffer)));
   }
   mark() {
     for (const row of this.body.children) row.classList?.toggle("chosen", Number(row.dataset.buffer) === this.state.buffer);

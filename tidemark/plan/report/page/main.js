@@ -18,7 +18,7 @@ function showPlanFigures(plan) {
   const rows = [["peak", bytesText(figures.peak)]];
   if (figures.budget !== null) rows.push(["budget", bytesText(figures.budget)]);
   for (const memory of figures.memories.slice(1)) rows.push([memory.name, bytesText(memory.peak)]);
-  rows.push(["predicted time", msText(figures.predicted_seconds)], ["extra time", percentText(figures.overhead_percent)],
+  rows.push(["predicted time", timeText(figures.predicted_seconds)], ["extra time", percentText(figures.overhead_percent)],
     ["at least", percentText(figures.lower_bound_percent)], ["computed again", `${countText(figures.recomputed)} steps`],
     ["store everything", bytesText(figures.store_all_bytes)], ["steps", countText(figures.steps)], ["plan", figures.plan_hash]);
   find("figures").replaceChildren(...rows.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", { "data-figure": name }, text))));
@@ -231,7 +231,7 @@ class Explorer {
   showSlider() {
     const figures = this.state.plan.figures;
     find("plan-slider").value = this.state.planNumber;
-    find("plan-label").textContent = `${bytesText(figures.peak)}, ${msText(figures.predicted_seconds)} (${percentText(figures.overhead_percent)})` +
+    find("plan-label").textContent = `${bytesText(figures.peak)}, ${timeText(figures.predicted_seconds)} (${percentText(figures.overhead_percent)})` +
       (this.state.planNumber === json.current ? ", as asked for" : "");
     find("plan-back").hidden = this.state.planNumber === json.current;
   }

@@ -5,7 +5,7 @@ class MemoryView {
     this.axis = axis;
     this.memory = memory;
     this.sheet = new Sheet(memory === 0 ? 200 : 100, "", (pen, width, height) => this.paint(pen, width, height),
-      { key: () => axis.key(), over: (pen, width, height) => paintMoment(pen, axis, state, 6, height - 20) });
+      { key: () => axis.key(), over: (pen, width, height) => paintMoment(pen, axis, state, 3, height - 20) });
     this.caption = make("span");
     const name = this.plan.memories[memory].name;
     this.legend = make("div", { class: "legend" });
@@ -25,7 +25,7 @@ class MemoryView {
     return 1.08 * Math.max(1, peak, shown, this.plan.load(this.memory).most);
   }
   y(bytes, height) {
-    return height - 20 - (bytes / this.top) * (height - 34);
+    return height - 20 - (bytes / this.top) * (height - 48);
   }
 
   update() {
@@ -57,7 +57,7 @@ class MemoryView {
   paintGrid(pen, height) {
     pen.font = FONT;
     pen.textAlign = "right";
-    const step = tickStep(this.top, (height - 34) / 42, true);
+    const step = tickStep(this.top, (height - 48) / 42, true);
     for (let bytes = 0; bytes <= this.top; bytes += step) {
       const y = Math.round(this.y(bytes, height)) + 0.5;
       pen.strokeStyle = css("--line");
@@ -134,10 +134,7 @@ class MemoryView {
     pen.fill();
     const text = `peak: ${plan.stepTitle(plan.peakStep)}, step ${countText(plan.peakStep)}`;
     const left = x > MARGIN.left + this.axis.width / 2;
-    // Not on the line of the budget, where its text stands.
-    const budget = this.figures.budget > 0 ? this.y(this.figures.budget, height) : -99;
-    const clash = !left && Math.abs(y - 5 - budget) < 16;
-    paintLabel(pen, text, left ? x - 9 : x + 9, clash ? y + 12 : y - 2, left ? "right" : "left", css("--ink"));
+    paintLabel(pen, text, left ? x - 6 : x + 6, 11, left ? "right" : "left", css("--ink"));
   }
 
   hover(event, step) {

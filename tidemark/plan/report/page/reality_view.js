@@ -47,7 +47,7 @@ class RealityView {
     if (!profile) return;
     const same = profile.plan_hash === this.state.plan.figures.plan_hash;
     const memory = profile.memories[0];
-    this.say(`${countText(profile.runs.length)} runs: ${msText(profile.measured)} measured, ${msText(profile.predicted)} predicted; ` +
+    this.say(`${countText(profile.runs.length)} runs: ${timeText(profile.measured)} measured, ${timeText(profile.predicted)} predicted; ` +
       `${bytesText(memory.input_bytes + memory.high_water)} used, ${bytesText(memory.input_bytes + memory.arena_bytes)} planned.` +
       (same ? "" : ` They are runs of another plan, ${profile.plan_hash}.`));
     const kinds = new Map();
@@ -62,7 +62,7 @@ class RealityView {
     }
     const rows = [...kinds.values()].sort((a, b) => b.measured - a.measured);
     this.body.replaceChildren(...rows.map((kind) => make("tr", {}, make("td", { class: "text" }, kind.name), make("td", { class: "num" }, countText(kind.runs)),
-      make("td", { class: "num" }, msText(kind.predicted)), make("td", { class: "num" }, msText(kind.measured)),
+      make("td", { class: "num" }, timeText(kind.predicted)), make("td", { class: "num" }, timeText(kind.measured)),
       make("td", { class: "num" }, kind.predicted > 0 ? (kind.measured / kind.predicted).toFixed(2) : "–"))));
     this.sheet.draw();
   }
