@@ -52,7 +52,6 @@ class Pages(unittest.TestCase):
             "gpt": page_of("gpt", "gpt", "--memory", "80%", "--html-plans", 6),
             "resnet": page_of("resnet", "resnet18", "--batch", 4, "--memory", "85%", "--html-plans", 4),
             "disk": page_of("disk", "gpt", "--memory", "70%", "--tier", "disk=1GiB", "--allow", "disk", "--html-plans", 1),
-            "reversible": page_of("reversible", "revgpt", "--batch", 1, "--memory", "60%", "--html-plans", 1, "--effort", "quick"),
         }
         cls.browser = webdriver.Browser()
         cls.browser.__enter__()

@@ -210,7 +210,7 @@ PageJson plan_page(const PagePlan& page, std::int64_t graph, const PageContent& 
                         {"alignment", memory.alignment}});
   }
   return {{"graph", graph},
-          {"verdict", verdict(plan)},
+          {"verdict", verdict(page.graph, plan)},
           {"figures", plan_figures(page.graph, plan)},
           {"peak_step", plan.steps.empty() ? -1 : peak_step(plan)},
           {"makespan", times.makespan},

@@ -88,9 +88,9 @@ TEST(Page, SaysWhatThePlanAndItsFiguresSay) {
   EXPECT_EQ(page["figures"], json::parse(plan_figures(graph, plan).dump()));
   EXPECT_EQ(page["figures"]["peak"], plan.peak());
   EXPECT_EQ(page["figures"]["plan_hash"], json::parse(to_json(plan))["plan_hash"]);
-  EXPECT_EQ(page["verdict"], verdict(plan));
+  EXPECT_EQ(page["verdict"], verdict(graph, plan));
   EXPECT_THAT(summary(graph, plan), testing::HasSubstr(to_string(Bytes(plan.peak()))));
-  EXPECT_THAT(verdict(plan), testing::HasSubstr(to_string(Bytes(plan.peak()))));
+  EXPECT_THAT(verdict(graph, plan), testing::HasSubstr(to_string(Bytes(plan.peak()))));
   EXPECT_EQ(page["peak_step"], peak_step(plan));
   EXPECT_NEAR(page["makespan"].get<double>(), plan.seconds, 1e-9 * plan.seconds)
       << "the lanes end when the plan says";
@@ -171,7 +171,7 @@ TEST(Page, ABudgetThatIsNotMetIsSaid) {
   const Graph graph = models::mlp(2, 8, 16);
   Plan plan = make_plan(graph, test_target());
   plan.budget = plan.peak() - 1024;
-  EXPECT_THAT(verdict(plan), testing::HasSubstr("Does not fit"));
+  EXPECT_THAT(verdict(graph, plan), testing::HasSubstr("Does not fit"));
   EXPECT_EQ(data_in(page_html(content_of(graph, plan)))["plans"][0]["figures"]["fits"], false);
 }
 

@@ -29,6 +29,8 @@ std::int64_t count_with_regions(const Graph& graph, const Counts& counts, bool i
   return count;
 }
 
+bool undoes_call(const Graph&, const Node& node, bool) { return node.op->undoes; }
+
 // Values that wait in another memory: the host's, or any other.
 std::int64_t copies_to(const Plan& plan, bool to_host) {
   return std::ranges::count_if(plan.steps, [&](const Step& step) {
@@ -95,17 +97,16 @@ FiguresJson plan_figures(const Graph& graph, const Plan& plan) {
                        {"all_needed", split.all_needed}};
   json["lanes"] = FiguresJson::array();
   for (const Lane& lane : plan.lanes) json["lanes"].push_back(lane.name);
-  const auto undoes = [](const Graph&, const Node& node, bool) { return node.op->undoes; };
   json["choices"] = {{"recompute", repeats_of(plan)},
                      {"recompute_as_faster", plan.duplicates.values},
                      {"compress", count_with_regions(graph, unpacks_own)},
                      {"host", copies_to(plan, true)},
                      {"disk", copies_to(plan, false)},
-                     {"invert", count_with_regions(graph, undoes)}};
+                     {"invert", count_with_regions(graph, undoes_call)}};
   return json;
 }
 
-std::string verdict(const Plan& plan) {
+std::string verdict(const Graph& graph, const Plan& plan) {
   const auto text = [](std::int64_t bytes) { return to_string(Bytes(bytes)); };
   if (plan.budget > 0 && plan.peak() > plan.budget) {
     return fmt::format("Does not fit: the smallest plan found takes {}, {} more than the budget of {}.",
@@ -121,12 +122,14 @@ std::string verdict(const Plan& plan) {
                                 ? fmt::format(", {:.2f}% more than without a budget", 100 * plan.extra_time())
                                 : "";
   const int again = repeats_of(plan);
+  const std::int64_t undone = count_with_regions(graph, undoes_call);
   const std::int64_t moves = std::ranges::count(plan.steps, StepKind::copy, &Step::kind);
   std::vector<std::string> reasons;
   if (again > 0) reasons.push_back(fmt::format("{} step{} computed again", again, again == 1 ? "" : "s"));
+  if (undone > 0) reasons.push_back(fmt::format("{} call{} undone", undone, undone == 1 ? "" : "s"));
   if (moves > 0) reasons.push_back(fmt::format("{} cop{} between memories", moves, moves == 1 ? "y" : "ies"));
   return fmt::format("{} {} predicted{}{}{}.", memory, time, extra, reasons.empty() ? "" : ", with ",
-                     fmt::join(reasons, " and "));
+                     fmt::join(reasons, ", "));
 }
 
 }  // namespace tidemark

@@ -12,6 +12,6 @@ int repeats_of(const Plan& plan);  // runs beyond the first of each node, for wa
 nlohmann::ordered_json plan_figures(const Graph& graph, const Plan& plan);
 
 // One sentence: whether it fits, the memory, the time and what it is spent on.
-std::string verdict(const Plan& plan);
+std::string verdict(const Graph& graph, const Plan& plan);
 
 }  // namespace tidemark

@@ -240,6 +240,7 @@ class Explorer {
 showHeading();
 if (json.kind === "plan") {
   const explorer = new Explorer();
+  find("keys").hidden = false;
   window.tidemark = { state: explorer.state, explorer };
 } else {
   const views = json.staircases.map((stairs) => new StaircaseView(stairs, true));
