@@ -294,15 +294,17 @@ Sequence::ProductCall Sequence::product_call(const Call& call) {
   ProductForm form = *product_form(call);
   form.tf32 = parts_.tf32 && form.dtype == DType::f32;
   ProductCall made{.product = std::make_unique<Product>(parts_.blas, form, parts_.algorithms),
-                   .added = call.in.size() == 3};
+                   .sum = sum_operand(call),
+                   .added = sum_operand(call) < std::ssize(call.in),
+                   .scaled = form.fp8.has_value()};
   for (const ProductForm::Packed& packed : form.packed) {
     made.packs.push_back({.kernel = parts_.kernels.add(write_pack(call, packed)),
                           .operand = static_cast<std::size_t>(packed.operand),
                           .offset = packed.offset});
   }
   if (form.copies_sum) {
-    ProductForm::Packed whole{.operand = 2, .order = {}};
-    for (int d = 0; d < call.in[2].rank(); ++d) whole.order.push_back(d);
+    ProductForm::Packed whole{.operand = made.sum, .order = {}};
+    for (int d = 0; d < call.out[0].rank(); ++d) whole.order.push_back(d);
     made.sum_copy = parts_.kernels.add(write_pack(call, whole));
   }
   return made;
@@ -485,14 +487,17 @@ void Sequence::put_product(const Item& item, const ProductCall& call) const {
     parts_.kernels.put(pack.kernel, pointers, parts_.stream);
     operands[pack.operand] = to;
   }
-  const CUdeviceptr out = item.at[call.added ? 3 : 2];
-  CUdeviceptr sum = call.added ? item.at[2] : 0;
+  const auto place = static_cast<std::size_t>(call.sum);
+  const CUdeviceptr out = item.at[call.added ? place + 1 : place];
+  CUdeviceptr sum = call.added ? item.at[place] : 0;
   if (call.sum_copy) {
     const CUdeviceptr pointers[] = {sum, out, 0, 0};
     parts_.kernels.put(*call.sum_copy, pointers, parts_.stream);
     sum = out;
   }
-  call.product->put(parts_.stream.get(), operands[0], operands[1], sum, out, scratch);
+  ProductScales scales;
+  if (call.scaled) scales = {.lhs = item.at[2], .rhs = item.at[3]};
+  call.product->put(parts_.stream.get(), operands[0], operands[1], sum, out, scratch, scales);
 }
 
 void Sequence::put_host(Item& item, HostCall& host) {

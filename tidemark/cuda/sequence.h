@@ -112,7 +112,8 @@ class Sequence {
       std::int64_t offset = 0;  // in the scratch
     };
     std::unique_ptr<Product> product;
-    bool added = false;
+    int sum = 2;  // the operand that is added
+    bool added = false, scaled = false;
     std::vector<Pack> packs = {};
     std::optional<std::size_t> sum_copy = {};  // the kernel that copies what is added to the result
   };

@@ -274,7 +274,7 @@ GradientError LocalFunction::gradient_error(const FunctionCall& call) {
   if (count > 1)
     *trace.graph = cut_function(function_of(call, ""), *trace.graph, options_now(), count, where_).traced;
   return gradient_error_of(std::move(*trace.graph), trace.inputs, program->backward_values(),
-                           options_.program.skip_optimisations, device_, where_);
+                           options_.program.skip_optimisations, device_, program->target(), where_);
 }
 
 std::shared_ptr<const Program> LocalFunction::latest(SourceLine where) const {

@@ -23,7 +23,7 @@ VerifiedPlan verified_to_run(const Graph& graph, Plan plan, const Device& device
 VerifiedPlan plan_or_throw(Graph& prepared, const Graph& traced, const ProgramOptions& options,
                            const Device& device) {
   PlanOptions plan = options.plan;
-  plan.target = &device.target();
+  if (!plan.target) plan.target = &device.target();
   if (!is_host(device)) plan.allow = plan.allow.without(Choice::disk);
   PlanWithLoops found = plan_with_loops(traced, options.skip_optimisations, plan);
   if (!found.plan) throw InfeasibleBudget(found.graph, found.plan.error());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tidemark/engine/plan_target.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/plan/passes/regions.h"
@@ -51,7 +52,7 @@ Graph SegmentSearch::graph(const Cut& cut) const {
     if (cut.level > 0 && last > 0)
       limit.own = modes.records[static_cast<std::size_t>((last * cut.level + most_levels - 1) / most_levels)];
   }
-  return prepare_lowered(unlowered_, skip_, nullptr, memory);
+  return prepare_lowered(unlowered_, skip_, nullptr, memory, target_of(options_));
 }
 
 PlanWithLoops SegmentSearch::quick_plan(const Cut& cut, std::optional<std::int64_t> memory,
