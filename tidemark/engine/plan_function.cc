@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "tidemark/autodiff/disk_loops.h"
 #include "tidemark/base/repeatable_math.h"
@@ -16,6 +15,7 @@
 #include "tidemark/engine/segment_search.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/plan/report/frontier.h"
+#include "tidemark/plan/report/plan_figures.h"
 
 namespace tidemark {
 namespace {
@@ -254,15 +254,6 @@ SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& option
 }
 
 namespace {
-
-// Steps that run again for want of memory.
-int repeats_of(const Plan& plan) {
-  std::set<std::uint32_t> ran;
-  int count = -plan.duplicates.steps;
-  for (const Step& step : plan.steps)
-    count += step.kind == StepKind::compute && !ran.insert(step.node.index).second;
-  return count;
-}
 
 // With loops, couplings, smaller forms or several graphs, what is planned depends on the budget: a plan for
 // each, at equal ratios from the smallest to the largest.

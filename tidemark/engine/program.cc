@@ -171,6 +171,8 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
   return results;
 }
 
+const Machine& Program::machine() const { return workspace_->device().machine(); }
+
 PlannedAlgorithms Program::algorithms() const {
   const std::lock_guard lock(mutex_);
   return algorithms_;

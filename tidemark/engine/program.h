@@ -53,6 +53,7 @@ class Program {
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return *plan_; }
   const Target& target() const { return plan_.target(); }
+  const Machine& machine() const;  // of the device that it runs on
   const BackwardValues& backward_values() const { return backward_values_; }
   const MicroBatches& micro_batches() const { return micro_batches_; }
   const PlanOrigin& origin() const { return origin_; }                  // of the plan, where it is known
