@@ -110,6 +110,14 @@ TEST(CallValues, ScalesAndCodesOfProductsInEightBits) {
   }
   for (const Op* op : fp8_ops) add_samples(cases, *op, few_dtypes);
   expect_cpu_values(cases, exactly);
+  if (!compiler_version()) return;
+  std::string source;
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    source += write_call(cases[i]->call, fmt::format("fp8_{}", i)).source;
+  // The instruction that makes codes is there from 8.9 on.
+  for (const Architecture architecture :
+       {Architecture{8, 0}, Architecture{8, 9}, Architecture{9, 0}, Architecture{10, 0}})
+    EXPECT_FALSE(compile(source, architecture).empty());
 }
 
 TEST(CallValues, Convolutions) {
