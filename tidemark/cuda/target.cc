@@ -108,8 +108,8 @@ Cost head_cost(const Call& call) {
           .work = WorkKind::contraction};
 }
 
-// By steps of Llama and GPT-2: 1.8 times the rate of bf16, which is 16.5 times that of f32 (machine.cc); and
-// what it takes to begin and end a tile of the result, which tensor cores of bf16 hide, as so much more depth.
+// By steps of Llama and GPT-2: 1.8 times the rate of bf16, which is 16.5 times that of f32 (machine.cc). What
+// it takes to begin and end a tile of the result, which products of bf16 hide, counts as so much more depth.
 constexpr double fp8_speed = 30, fp8_depth = 375;
 Cost fp8_product_cost(const Call& call, Cost counted) {
   const auto depth = static_cast<double>(call.in[0].shape[1]);
