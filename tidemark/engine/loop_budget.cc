@@ -17,7 +17,8 @@
 namespace tidemark {
 namespace {
 
-constexpr double no_time = 1e-5;  // a share of it that is not worth looking further
+constexpr double no_time = 1e-5;    // a share of it that is not worth looking further
+constexpr double some_time = 0.01;  // a share of it for which loops that could keep everything do not
 
 // One number to choose: the limit of a loop, or of the loops inside one.
 struct Dial {
@@ -41,7 +42,7 @@ class LoopSearch {
   LoopSearch(const Graph& traced, const std::vector<std::string>& skip, const PlanOptions& options)
       : unlowered_(prepare_unlowered(traced, skip, target_of(options))),
         skip_(skip),
-        memory_(options.memory.value_or(0)),
+        memory_(options.memory.value_or(unlimited_memory)),
         control_(options.control),
         effort_(options.effort.factor),
         may_repeat_(options.allow.has(Choice::recompute)),
@@ -62,9 +63,12 @@ class LoopSearch {
     Graph everything = graph(free());
     if (dials_.empty() || !may_repeat_) return everything;
     const Plan plain = plain_plan(everything);
-    if (plain.peak() <= memory_) return everything;
-    keeps_all_ = false;
     free_seconds_ = plain.seconds;
+    if (plain.peak() <= memory_) {
+      keep_less_where_faster();
+      return best_ ? graph(*best_) : everything;
+    }
+    keeps_all_ = false;
     same_for_all();
     if (best_) one_or_two();
     if (best_) use_what_is_left();
@@ -200,6 +204,25 @@ class LoopSearch {
     }
     std::ranges::stable_sort(plain_, {}, &Level::peak);
     return plain_;
+  }
+
+  // What is kept is written and read, so that loops may be faster when they keep less than there is room for:
+  // the freest levels tell, until they are slower than that which keeps all.
+  void keep_less_where_faster() {
+    double least = (1 - some_time) * free_seconds_;
+    std::size_t slower = 0;
+    for (const Limits& limits : levels()) {
+      if (late() || slower == most_misses) break;
+      Graph g = graph(limits);
+      Plan plan = plain_plan(g);
+      if (plan.seconds > free_seconds_) ++slower;
+      if (plan.seconds >= least || plan.peak() > memory_) continue;
+      least = plan.seconds;
+      judged_[limits] = {.fits = true, .seconds = plan.seconds, .peak = plan.peak()};
+      best_ = limits;
+      found_ = std::pair(std::move(g), std::move(plan));
+      keeps_all_ = false;
+    }
   }
 
   void same_for_all() {
@@ -374,7 +397,6 @@ PlanWithLoops whole_loops(LoopSearch& search, const PlanOptions& options) {
 
 Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
                      const PlanOptions& options) {
-  if (!options.memory) return prepare_graph(traced, skip_optimisations, nullptr, {}, target_of(options));
   return LoopSearch(traced, skip_optimisations, options).within_budget();
 }
 
@@ -407,18 +429,11 @@ PlanWithLoops within_budget(LoopSearch& search, const std::vector<std::string>& 
 
 PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string>& skip_optimisations,
                               const PlanOptions& options) {
-  if (options.memory) {
-    LoopSearch search(traced, skip_optimisations, options);
-    PlanWithLoops found = within_budget(search, skip_optimisations, options);
-    DiskLoopSearch disks(search.unlowered(), skip_optimisations, options);
-    return disks.empty() ? found : disks.best_with(std::move(found), search.loop_memory());
-  }
-  const Graph unlowered = prepare_unlowered(traced, skip_optimisations, target_of(options));
-  Graph graph = prepare_lowered(unlowered, skip_optimisations, nullptr, {});
-  Result<Plan, Infeasible> plan = plan_safely(graph, options);
-  DiskLoopSearch disks(unlowered, skip_optimisations, options);
-  PlanWithLoops found{std::move(graph), std::move(plan)};
-  return disks.empty() ? found : disks.best_with(std::move(found), {});
+  LoopSearch search(traced, skip_optimisations, options);
+  PlanWithLoops found = options.memory ? within_budget(search, skip_optimisations, options)
+                                       : plan_of_search(search, search.within_budget(), options);
+  DiskLoopSearch disks(search.unlowered(), skip_optimisations, options);
+  return disks.empty() ? found : disks.best_with(std::move(found), search.loop_memory());
 }
 
 Graph prepare_smallest(const Graph& traced, const std::vector<std::string>& skip_optimisations,

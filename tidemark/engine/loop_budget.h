@@ -17,8 +17,8 @@
 namespace tidemark {
 
 // The traced graph prepared (prepare_graph) with its loops in the modes with which the fastest plan within
-// options.memory is found; with records when there is no budget; where nothing fits, with those that lead to
-// the smallest plan.
+// options.memory is found, or the fastest of all where there is no budget; where nothing fits, with those
+// that lead to the smallest plan.
 Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
                      const PlanOptions& options);
 
