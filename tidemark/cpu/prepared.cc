@@ -113,7 +113,8 @@ void CpuPrepared::run_region(std::byte* const* inputs, std::byte* const* outputs
   run(0, calls_.size());
 }
 
-// What it waits for has ended: waiting is not counted.
+// What it waits for has ended: waiting is not counted. The counter may be read before what stands in front of
+// it, so that threads would not agree on what came first: here the system's clock is asked.
 void CpuPrepared::run_call(std::size_t command) {
   const KernelCall& call = calls_[command];
   if (!times_) return call.run(call.args);
@@ -123,26 +124,45 @@ void CpuPrepared::run_call(std::size_t command) {
   times.end = clock_now();
 }
 
-// One look at the clock for each command: where one ends the next begins.
+// One reading for each command: where one ends the next begins.
 void CpuPrepared::run_recorded(std::size_t first, std::size_t last) {
-  std::int64_t now = clock_now();
+  std::int64_t now = ticks_now();
   for (std::size_t i = first; i < last; ++i) {
     times_->commands[i].begin = now;
     calls_[i].run(calls_[i].args);
-    now = clock_now();
+    now = std::max(now, ticks_now());
     times_->commands[i].end = now;
   }
 }
 
 void CpuPrepared::run_region_recorded() {
-  std::int64_t begin = clock_now();
+  std::int64_t begin = ticks_now();
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     calls_[i].run(calls_[i].args);
-    const std::int64_t end = clock_now();
+    const std::int64_t end = std::max(begin, ticks_now());
     region_times_->nanoseconds[i] += end - begin;
     begin = end;
   }
   ++region_times_->runs;
+}
+
+namespace {
+
+void to_nanoseconds(RegionTimes& region, const TickClock& clock) {
+  for (std::int64_t& sum : region.nanoseconds) sum = clock.length(sum);
+  for (RegionTimes& inner : region.regions) to_nanoseconds(inner, clock);
+}
+
+}  // namespace
+
+void CpuPrepared::end_recording() {
+  ticks_.stop();
+  for (RegionTimes& region : times_->regions) to_nanoseconds(region, ticks_);
+  if (lanes_) return;
+  for (CommandTimes& times : times_->commands) {
+    times.begin = ticks_.time(times.begin);
+    times.end = ticks_.time(times.end);
+  }
 }
 
 bool CpuPrepared::record(RecordedTimes* times) {

@@ -6,6 +6,7 @@
 
 #include "tidemark/cpu/file_copies.h"
 #include "tidemark/cpu/lanes.h"
+#include "tidemark/cpu/tick_clock.h"
 #include "tidemark/kernel/args.h"
 #include "tidemark/runtime/device.h"
 
@@ -29,6 +30,7 @@ class CpuPrepared final : public Prepared {
   void bind(std::span<const Address> arguments) override;
   void run(std::size_t first, std::size_t last) override {
     if (first == 0) file_copies_.begin_run();
+    if (times_ && first == 0) ticks_.start();
     if (lanes_) {
       lanes_->run(first, last);
     } else if (times_) {
@@ -37,6 +39,7 @@ class CpuPrepared final : public Prepared {
       for (std::size_t i = first; i < last; ++i) calls_[i].run(calls_[i].args);
     }
     if (last == calls_.size()) file_copies_.end_run();
+    if (times_ && last == calls_.size()) end_recording();
   }
   bool record(RecordedTimes* times) override;
   std::int64_t held_bytes() const override;
@@ -65,6 +68,7 @@ class CpuPrepared final : public Prepared {
   void run_recorded(std::size_t first, std::size_t last);
   void record_region(RegionTimes* times);
   void run_region_recorded();
+  void end_recording();  // ticks become nanoseconds
 
   std::vector<TensorRef> refs_;
   std::vector<KernelCall> calls_;
@@ -75,7 +79,8 @@ class CpuPrepared final : public Prepared {
   FileCopies file_copies_;
   RecordedTimes* times_ = nullptr;       // of a plan; null: nobody wants to know
   RegionTimes* region_times_ = nullptr;  // of a region
-  std::unique_ptr<LaneThreads> lanes_;   // none where the list is all; the last, whose threads use the others
+  TickClock ticks_;
+  std::unique_ptr<LaneThreads> lanes_;  // none where the list is all; the last, whose threads use the others
 };
 
 }  // namespace tidemark
