@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tidemark/base/stopwatch.h"
 #include "tidemark/nn/generate.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr std::int64_t context = 64;
 constexpr std::string_view prompt = "The Walrus and the Carpenter\n";  // what it goes on from
 constexpr int compared_steps = 50;                                     // that run without a budget too
+constexpr int profiled_steps = 32;                                     // the last ones, where they are
 
 struct DemoOptions {
   int steps = 500;
@@ -33,6 +35,7 @@ struct DemoOptions {
   int threads = 0;
   DeviceOption device;
   bool json = false;
+  std::string profile, trace;  // files
 };
 
 // A short rise, so that the first gradients do no harm, and a long fall, so that the last ones are made the
@@ -100,16 +103,17 @@ Tensor loss_of(const nn::Gpt& model, const Tensor& tokens, const Tensor& next) {
 }
 using State = optim::AdamState<nn::Gpt>;
 
-// Every step's loss and seconds; `show` sees each.
+// Every step's loss and seconds; `bar` shows each. From step `recorded` on times are recorded for a profile.
 struct Training {
   std::vector<float> losses;
   std::vector<double> seconds;
 };
 template <class Step>
 Training train(const Step& step, State& state, const Tensor& text, std::int64_t batch, int steps,
-               ProgressBar* bar) {
+               ProgressBar* bar, int recorded = -1) {
   Training training;
   for (int i = 0; i < steps; ++i) {
+    if (i == recorded) step.record_profile();
     const Batch data = batch_of(text, batch, i);
     const Stopwatch watch;
     auto [next, loss] = step(state, data.tokens, data.next);
@@ -202,8 +206,32 @@ void print_json(const Figures& f, const DemoOptions& options) {
   fmt::print("{}\n", report.dump(2));
 }
 
+// Opened before the training: a mistake costs no time.
+class ProfileFiles {
+ public:
+  explicit ProfileFiles(const DemoOptions& options) {
+    if (!options.profile.empty()) profile_.emplace(options.profile);
+    if (!options.trace.empty()) trace_.emplace(options.trace);
+  }
+  bool any() const { return profile_ || trace_; }
+  void write(const Profile& profile) {
+    write(profile_, [&] { return to_json(profile); });
+    write(trace_, [&] { return profile.to_trace(); });
+  }
+
+ private:
+  template <class Text>
+  static void write(std::optional<OutputFile>& file, const Text& text) {
+    if (!file) return;
+    file->write(text() + '\n');
+    file->commit();
+  }
+  std::optional<OutputFile> profile_, trace_;
+};
+
 void run_demo(const DemoOptions& options) {
   const Budget asked = Budget::parse(options.memory);
+  ProfileFiles files(options);
   set_threads(options.threads);
   const std::shared_ptr<Device> device = options.device.open();
   const Words words(demo_text);
@@ -260,7 +288,8 @@ void run_demo(const DemoOptions& options) {
   Training within;
   {
     const auto bar = bar_of("within the budget", options.steps);
-    within = train(step, state, text, options.batch, options.steps, bar.get());
+    const int recorded = files.any() ? std::max(0, options.steps - profiled_steps) : -1;
+    within = train(step, state, text, options.batch, options.steps, bar.get(), recorded);
   }
   f.used = planned.plan.input_bytes + step.arena_high_water().count;
   f.same_bits = std::equal(without.losses.begin(), without.losses.end(), within.losses.begin());
@@ -274,6 +303,10 @@ void run_demo(const DemoOptions& options) {
   } else {
     print_report(f);
   }
+  if (!files.any()) return;
+  const Profile profile = step.profile();
+  files.write(profile);
+  if (!options.json) fmt::print("\n{}", profile.summary());
 }
 
 }  // namespace
@@ -290,6 +323,9 @@ void add_demo(CLI::App& app, int& exit_code) {
                        "or a tenth more than the least");
   add_count_option(*demo, "--threads", options->threads, {0, 1024}, "0, if not given: all cores");
   add_device_option(*demo, options->device, "where it runs; the CPU if not given");
+  add_text_option(*demo, "--profile", options->profile,
+                  "write what the last 32 steps took, kernel by kernel, to this file");
+  add_text_option(*demo, "--trace", options->trace, "the same for chrome://tracing and ui.perfetto.dev");
   demo->add_flag("--json", options->json, "a report as JSON, nothing else");
   demo->callback([options, memory, &exit_code] {
     options->memory_given = memory->count() > 0;

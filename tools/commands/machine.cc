@@ -13,6 +13,7 @@
 #include "tidemark/cuda/compiler.h"
 #include "tidemark/cuda/devices.h"
 #include "tidemark/engine/calibrate_device.h"
+#include "tools/commands/machine_fit.h"
 #include "tools/exit_code.h"
 #include "tools/options/device_option.h"
 #include "tools/options/model_option.h"
@@ -24,7 +25,8 @@ namespace tidemark::cli {
 namespace {
 
 struct MachineCommand {
-  std::string effort = "normal", output, show, disk;
+  std::string effort = "normal", output, show, disk, base;
+  std::vector<std::string> from;  // profiles
   int threads = 0;
   DeviceOption device;
   bool json = false, probes = false, devices = false;
@@ -135,11 +137,21 @@ void print_devices() {
 
 void run_machine(const CLI::App& app, const MachineCommand& command) {
   if (command.devices) return print_devices();
+  if (command.from.empty()) {
+    refuse_options(app, {"--base"}, "a machine that is measured");
+  } else {
+    refuse_options(app, {"--threads", "--disk", "--show", "--effort", "--probes", "--device"},
+                   "a machine that is fitted to profiles");
+  }
   if (!command.device.is_cpu()) refuse_options(app, {"--threads", "--disk", "--show"}, "a GPU");
   std::optional<OutputFile> file;
   if (!command.output.empty())
     file.emplace(command.output);  // before the measurement: a mistake costs no time
-  const Machine machine = command.show.empty() ? measured(command) : load_machine(command.show);
+  std::optional<FittedMachine> fitted;
+  if (!command.from.empty()) fitted = fitted_machine(command.from, command.base);
+  const Machine machine = fitted                 ? fitted->machine
+                          : command.show.empty() ? measured(command)
+                                                 : load_machine(command.show);
   if (file) {
     file->write(to_json(machine) + '\n');
     file->commit();
@@ -147,9 +159,10 @@ void run_machine(const CLI::App& app, const MachineCommand& command) {
   if (command.json) {
     fmt::print("{}\n", to_json(machine));
   } else {
+    if (fitted) fmt::print("{}\n", to_text(*fitted));
     print_table(machine);
     print_links(machine);
-    if (command.show.empty()) {
+    if (command.show.empty() && !fitted) {
       fmt::print("\n");
       print_devices();
     }
@@ -170,6 +183,11 @@ void add_machine(CLI::App& app, int& exit_code) {
   add_device_option(*machine, command->device, "measure this GPU instead of the CPU");
   CLI::Option* const show =
       add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file");
+  machine->add_option("--from", command->from,
+                      "measure nothing: fit the rates to these profiles, which `profile().write` and `demo "
+                      "--profile` write");
+  add_text_option(*machine, "--base", command->base,
+                  "with --from: the machine file to begin with; if not given, the library's own");
   add_text_option(*machine, "--disk", command->disk,
                   "measure the disk of this folder too, with 64 MiB that are gone afterwards");
   machine
