@@ -7,9 +7,10 @@ usage: check_docs.py check REPOSITORY             every block is a program or ma
        check_docs.py extract REPOSITORY FOLDER    write the programs to FOLDER; print their names, one a line
        check_docs.py run PROGRAM EXPECTED         run PROGRAM; compare its output with the file EXPECTED, if it exists
 
-A ```cpp block that contains `int main` is a full program: the build extracts, compiles and runs it. Any other
-C++ block must be opened with ```cpp fragment. A block opened with ```output right after a program (nothing but
-prose between them) is what that program prints, to the byte.
+A ```cpp block that contains `int main` is a full program: the build extracts, compiles and runs it. A page may also build
+one program up piece by piece: ```cpp part blocks follow each other, and a ```cpp continued block with an `int main` is a
+program together with all parts before it. Any other C++ block must be opened with ```cpp fragment. A block opened with
+```output right after a program (nothing but prose between them) is what that program prints, to the byte.
 
 An example in a header opens with a comment `Example, as in docs/PAGE.md:`; its lines, each behind `//   `, must follow
 each other in a program of that page, so that they compile.
@@ -46,8 +47,20 @@ def blocks(page):
         raise SystemExit(f"{page}:{opened[2] - 1}: this block is never closed")
 
 
+def has_main(text):
+    return re.search(r"\bint\s+main\s*\(", text) is not None
+
+
 def is_program(info, text):
-    return info == "cpp" and re.search(r"\bint\s+main\s*\(", text) is not None
+    return info in ("cpp", "cpp continued") and has_main(text)
+
+
+def unfinished_parts(name, page):
+    """Parts that no program of the page takes up."""
+    found = list(blocks(page))
+    last = max((line for info, line, text in found if info == "cpp continued" and has_main(text)), default=0)
+    return [f"{name}:{line - 1}: no ```cpp continued with `int main` follows this part"
+            for info, line, _ in found if info == "cpp part" and line > last]
 
 
 def undocumented_errors(root):
@@ -101,11 +114,14 @@ def check(root):
             language = words[0] if words else ""
             if language in ("c++", "cxx", "cc"):
                 problems.append(f"{name}:{line - 1}: write ```cpp, not ```{language}")
-            if language == "cpp" and info != "cpp fragment" and not is_program(info, text):
+            if info == "cpp part" and has_main(text):
+                problems.append(f"{name}:{line - 1}: a part with `int main` ends a program: open it with ```cpp continued")
+            if language == "cpp" and info not in ("cpp fragment", "cpp part") and not is_program(info, text):
                 problems.append(f"{name}:{line - 1}: a C++ block is a program with `int main` or opens with ```cpp fragment")
             if info == "output" and not after_program:
                 problems.append(f"{name}:{line - 1}: an output block without a program before it")
             after_program = is_program(info, text)
+        problems += unfinished_parts(name, page)
     for page in [*pages(root), *(root / p for p in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"))]:
         if not page.is_file():
             continue
@@ -133,12 +149,16 @@ def extract(root, folder):
     for page in pages(root):
         name = None
         count = 0
+        parts = ""
         for info, line, text in blocks(page):
+            # Errors, and source lines the library reports, point at the page.
+            placed = f'#line {line} "{page.relative_to(root)}"\n{text}'
+            if info == "cpp part":
+                parts += placed
             if is_program(info, text):
                 count += 1
                 name = f"{page.stem.lower()}_{count}"
-                # Errors, and source lines the library reports, point at the page.
-                write_if_changed(folder / f"{name}.cc", f'#line {line} "{page.relative_to(root)}"\n{text}')
+                write_if_changed(folder / f"{name}.cc", (parts if info == "cpp continued" else "") + placed)
                 wanted.add(f"{name}.cc")
                 print(name)
             elif info == "output" and name is not None:

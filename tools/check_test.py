@@ -101,6 +101,25 @@ class Docs(Tree):
         self.assertEqual((folder / "page_1.cc").read_text(), '#line 5 "docs/page.md"\nint main() {}\n')
         self.assertEqual((folder / "page_1.expected").read_text(), "hi\n")
 
+    def test_put_the_parts_of_a_page_in_front_of_what_continues_them(self):
+        self.write("docs/page.md", "```cpp part\nint f();\n```\n```cpp\nint main() {}\n```\n```cpp part\nint g();\n```\n"
+                   "```cpp continued\nint main() { f(); }\n```\n")
+        folder = self.root / "out"
+        self.assertEqual(self.output(check_docs.extract, self.root, folder), "page_1\npage_2\n")
+        self.assertEqual((folder / "page_1.cc").read_text(), '#line 5 "docs/page.md"\nint main() {}\n')
+        self.assertEqual((folder / "page_2.cc").read_text(),
+                         '#line 2 "docs/page.md"\nint f();\n#line 8 "docs/page.md"\nint g();\n'
+                         '#line 11 "docs/page.md"\nint main() { f(); }\n')
+        self.assertIn("the pages hold", self.output(check_docs.check, self.root))
+
+    def test_refuse_a_part_that_no_program_takes_up(self):
+        self.write("docs/page.md", "```cpp continued\nint main() {}\n```\n```cpp part\nint f();\n```\n"
+                   "```cpp part\nint main() {}\n```\n```cpp continued\nf();\n```\n")
+        printed = self.output(check_docs.check, self.root)
+        self.assertIn("page.md:4: no ```cpp continued", printed)
+        self.assertIn("page.md:7: a part with `int main` ends a program", printed)
+        self.assertIn("page.md:10: a C++ block is a program", printed)
+
     def test_refuse_a_program_that_prints_something_else(self):
         self.write("expected", "hi\n")
         self.write("program", "#!/bin/sh\necho ho\n")
