@@ -7,6 +7,7 @@ function(tm_docs)
   add_test(NAME docs COMMAND "${Python3_EXECUTABLE}" "${script}" check "${PROJECT_SOURCE_DIR}")
   add_test(NAME reference COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/write_reference.py" check
                                   "${PROJECT_SOURCE_DIR}")
+  add_test(NAME site COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/site_test.py")
   if(NOT TARGET tidemark OR NOT TIDEMARK_EXAMPLES OR TIDEMARK_SANITIZE
      OR NOT EXISTS "${PROJECT_SOURCE_DIR}/tidemark/tidemark.h")
     return()
