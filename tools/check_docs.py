@@ -9,7 +9,8 @@ usage: check_docs.py check REPOSITORY             every block is a program or ma
 
 A ```cpp block that contains `int main` is a full program: the build extracts, compiles and runs it. A page may also build
 one program up piece by piece: ```cpp part blocks follow each other, and a ```cpp continued block with an `int main` is a
-program together with all parts before it. Any other C++ block must be opened with ```cpp fragment. A block opened with
+program together with all parts before it. The ```cpp example blocks of docs/errors.md belong to error_examples.py. Any other C++
+block must be opened with ```cpp fragment. A block opened with
 ```output right after a program (nothing but prose between them) is what that program prints, to the byte.
 
 An example in a header opens with a comment `Example, as in docs/PAGE.md:`; its lines, each behind `//   `, must follow
@@ -45,6 +46,19 @@ def blocks(page):
             opened[3].append(line)
     if opened is not None:
         raise SystemExit(f"{page}:{opened[2] - 1}: this block is never closed")
+
+
+def prose(page):
+    """(line number, text) of each line outside of fenced blocks."""
+    fence = None
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        match = FENCE.match(line)
+        if fence is None and match:
+            fence = match.group(2)
+        elif fence is None:
+            yield number, line
+        elif match and match.group(2).startswith(fence) and not match.group(3):
+            fence = None
 
 
 def has_main(text):
@@ -116,16 +130,16 @@ def check(root):
                 problems.append(f"{name}:{line - 1}: write ```cpp, not ```{language}")
             if info == "cpp part" and has_main(text):
                 problems.append(f"{name}:{line - 1}: a part with `int main` ends a program: open it with ```cpp continued")
-            if language == "cpp" and info not in ("cpp fragment", "cpp part") and not is_program(info, text):
+            if language == "cpp" and info not in ("cpp fragment", "cpp part", "cpp example") and not is_program(info, text):
                 problems.append(f"{name}:{line - 1}: a C++ block is a program with `int main` or opens with ```cpp fragment")
             if info == "output" and not after_program:
                 problems.append(f"{name}:{line - 1}: an output block without a program before it")
-            after_program = is_program(info, text)
+            after_program = is_program(info, text) or info == "cpp example"
         problems += unfinished_parts(name, page)
     for page in [*pages(root), *(root / p for p in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"))]:
         if not page.is_file():
             continue
-        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in prose(page):
             for target in LINK.findall(line):
                 path = target.split("#")[0]
                 if path and "://" not in path and not path.startswith("mailto:"):
