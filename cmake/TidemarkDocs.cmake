@@ -30,7 +30,8 @@ function(tm_docs)
   tm_error_examples("${folder}")
 endfunction()
 
-# The examples of docs/errors.md: one program of all that are C++, and commands. See tools/error_examples.py.
+# What the command shows in docs/. The pictures, and the examples of docs/errors.md: one program of all that are C++, and
+# commands. See tools/make_pictures.sh and tools/error_examples.py.
 function(tm_error_examples folder)
   set(script "${PROJECT_SOURCE_DIR}/tools/error_examples.py")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
@@ -38,6 +39,7 @@ function(tm_error_examples folder)
   if(NOT TARGET tidemark_cli)
     return()
   endif()
+  add_test(NAME pictures COMMAND "${PROJECT_SOURCE_DIR}/tools/make_pictures.sh" $<TARGET_FILE:tidemark_cli> --check)
   execute_process(COMMAND "${Python3_EXECUTABLE}" "${script}" extract "${PROJECT_SOURCE_DIR}" "${folder}/errors/examples.cc"
                   COMMAND_ERROR_IS_FATAL ANY)
   add_executable(tidemark_error_examples "${folder}/errors/examples.cc")
