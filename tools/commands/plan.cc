@@ -50,7 +50,7 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
                       "--output", "--machine", "--print", "--by-batch", "--tier", "--disk", "--lossy",
-                      "--split", "--allow", "--prices", "--device"},
+                      "--split", "--allow", "--prices", "--device", "--html"},
                      "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
@@ -122,6 +122,14 @@ void add_plan(CLI::App& app, int& exit_code) {
   add_text_option(*plan, "--output", command->output, "write the plan as JSON to this file")
       ->type_name("FILE")
       ->default_str("none");
+  CLI::Option* const html =
+      add_text_option(*plan, "--html", command->html, "write a page to explore the plan with to this file")
+          ->type_name("FILE")
+          ->default_str("none");
+  add_count_option(*plan, "--html-plans", command->html_plans, {1, 64},
+                   "plans from the smallest to the fastest that the page's slider goes over")
+      ->needs(html)
+      ->default_str("16; 1 for graphs of more than 4000 nodes");
   plan->add_flag("--passes", command->passes,
                  "how long each pass took, and what each solver did for the budget");
   plan->add_flag("--prices", command->prices,
