@@ -56,7 +56,9 @@ class Page:
             return f"\0{len(kept) - 1}\0"
 
         def code(match):
-            return keep(f"<code>{html.escape(match.group(2).strip(), quote=False)}</code>")
+            words = match.group(2).strip()
+            mark = ' class="long"' if len(words) > 26 else ""  # may go over several lines; others stay whole
+            return keep(f"<code{mark}>{html.escape(words, quote=False)}</code>")
 
         def link(match):
             if match.group(1):
