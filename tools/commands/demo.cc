@@ -14,6 +14,7 @@
 #include "tidemark/tidemark.h"
 #include "tools/demo_text.h"
 #include "tools/exit_code.h"
+#include "tools/help/manual.h"
 #include "tools/options/budget_option.h"
 #include "tools/options/device_option.h"
 #include "tools/options/number_option.h"
@@ -314,19 +315,36 @@ void run_demo(const DemoOptions& options) {
 void add_demo(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DemoOptions>();
   CLI::App* demo = app.add_subcommand("demo", "train a small GPT on built-in verse inside a memory budget");
-  add_count_option(*demo, "--steps", options->steps, {1, 1'000'000}, "training steps; 500 if not given");
-  add_count_option(*demo, "--batch", options->batch, {1, 10'000'000}, "windows per step; 32 if not given");
-  add_count_option(*demo, "--width", options->width, {1, 65'536}, "of the network; 128 if not given");
+  add_count_option(*demo, "--steps", options->steps, {1, 1'000'000}, "training steps")->default_str("500");
+  add_count_option(*demo, "--batch", options->batch, {1, 10'000'000}, "windows of text per step")
+      ->default_str("32");
+  add_count_option(*demo, "--width", options->width, {1, 65'536}, "numbers for each token inside the network")
+      ->default_str("128");
   CLI::Option* const memory =
       demo->add_option("--memory", options->memory,
-                       "bytes such as 40MiB, or a share of what it takes without a budget; if not given 40%, "
-                       "or a tenth more than the least");
-  add_count_option(*demo, "--threads", options->threads, {0, 1024}, "0, if not given: all cores");
-  add_device_option(*demo, options->device, "where it runs; the CPU if not given");
+                       "the budget: bytes such as 40MiB, or a share of what it takes without a budget (40%)")
+          ->type_name("BYTES|SHARE%")
+          ->default_str("40%, or a tenth more than the least where that does not fit");
+  add_count_option(*demo, "--threads", options->threads, {0, 1024}, "threads that compute; 0: all cores")
+      ->default_str("0");
+  add_device_option(*demo, options->device, "where it runs");
   add_text_option(*demo, "--profile", options->profile,
-                  "write what the last 32 steps took, kernel by kernel, to this file");
-  add_text_option(*demo, "--trace", options->trace, "the same for chrome://tracing and ui.perfetto.dev");
+                  "write what the last 32 steps took, kernel by kernel, to this file")
+      ->type_name("FILE")
+      ->default_str("none");
+  add_text_option(*demo, "--trace", options->trace, "the same for chrome://tracing and ui.perfetto.dev")
+      ->type_name("FILE")
+      ->default_str("none");
   demo->add_flag("--json", options->json, "a report as JSON, nothing else");
+  describe(*demo, {.about = "Trains a small GPT for some steps inside a budget and shows the plan, a sample "
+                            "of what it writes, the "
+                            "memory used beside the memory planned, the extra time predicted and measured, "
+                            "and that the losses "
+                            "have the bits of a run without a budget.",
+                   .examples = {{"tidemark demo", "about half a minute on two cores"},
+                                {"tidemark demo --memory 30MiB --steps 100", "another budget, fewer steps"},
+                                {"tidemark demo --device cuda", "on a GPU"}},
+                   .exits = {exit_ok, exit_failure, exit_usage, exit_infeasible, exit_bad_input}});
   demo->callback([options, memory, &exit_code] {
     options->memory_given = memory->count() > 0;
     run_demo(*options);
