@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/graph.h"
 #include "tidemark/plan/report/plan_json.h"
@@ -25,6 +26,13 @@ Bytes PlannedGraph::handed_out() const {
 std::vector<HostCall> PlannedGraph::host_calls() const {
   if (!program) return {};
   return tidemark::host_calls(graph, plan, program->target());
+}
+
+Explanation PlannedGraph::explain(const ExplainOptions& wanted, SourceLine where) const {
+  PlanOptions options;
+  if (program && program->planned_with()) options = plan_options(*program->planned_with());
+  if (program) options.target = &program->target();
+  return explain_plan(graph, plan, options, wanted, where);
 }
 
 std::string PlannedGraph::summary() const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tidemark/base/bytes.h"
+#include "tidemark/engine/explain_plan.h"
 #include "tidemark/ops/control/loop_forecast.h"
 #include "tidemark/plan/plan.h"
 #include "tidemark/plan/report/host_calls.h"
@@ -25,6 +26,9 @@ struct PlannedGraph {
   std::vector<LoopForecast> loops() const;
   // What the device hands to the CPU, having no kernel for it; of a function that runs on the CPU: nothing.
   std::vector<HostCall> host_calls() const;
+  // Value by value: what became of it, what that costs, and what else could have (explain_plan.h).
+  Explanation explain(const ExplainOptions& wanted = {},
+                      SourceLine where = std::source_location::current()) const;
   std::string to_json() const;
   Bytes peak() const { return Bytes(plan.peak()); }
   std::shared_ptr<const Program> program = {};  // keeps both, also when the function forgets them

@@ -11,6 +11,8 @@
 namespace tidemark::cli {
 namespace {
 
+constexpr std::string_view without_memory = "a plan without --memory", a_graph_file = "a graph in a file";
+
 // Means that are not allowed are not used; a number of micro-batches is asked for.
 PlanCommand as_allowed(PlanCommand command) {
   const Choices& allow = command.allow;
@@ -32,16 +34,9 @@ PlanCommand as_allowed(PlanCommand command) {
 }
 
 ExitCode run(const CLI::App& plan, const PlanCommand& given) {
-  given.disk.check();
-  if (!given.memory)
-    refuse_options(plan, {"--solver", "--without", "--tier", "--disk", "--lossy", "--allow", "--prices"},
-                   "a plan without --memory");
-  if (!given.device.is_cpu())
-    refuse_options(plan, {"--disk", "--disk-memory"}, "a GPU: give --tier disk=20GiB");
-  const PlanCommand command = as_allowed(given);
+  if (!given.memory) refuse_options(plan, {"--prices"}, without_memory);
+  const PlanCommand command = checked_planning(plan, given);
   if (command.lossy) refuse_options(plan, {"--by-batch", "--passes"}, "a plan with --lossy");
-  if (!command.memory && command.split_automatically)
-    refuse_options(plan, {"--split"}, "a plan without --memory, where nothing asks for micro-batches");
   if (!command.check.empty())
     refuse_options(plan, {"--solver", "--without", "--passes"}, "a schedule that is only judged");
   switch (command.model.kind()) {
@@ -54,9 +49,7 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
     case ModelKind::graph_file:
-      refuse_options(plan,
-                     {"--batch", "--context", "--dtype", "--optimizer", "--by-batch", "--lossy", "--split"},
-                     "a graph in a file");
+      refuse_options(plan, {"--by-batch"}, a_graph_file);
       break;
     case ModelKind::built_in:
       break;
@@ -67,17 +60,30 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
 
 }  // namespace
 
-void add_plan(CLI::App& app, int& exit_code) {
-  auto command = std::make_shared<PlanCommand>();
-  CLI::App* plan = app.add_subcommand("plan", "plan the memory of a graph or a built-in model");
-  add_model_options(*plan, command->model);
-  plan->add_option_function<std::string>(
+PlanCommand checked_planning(const CLI::App& app, const PlanCommand& given) {
+  given.disk.check();
+  if (!given.memory)
+    refuse_options(app, {"--solver", "--without", "--tier", "--disk", "--lossy", "--allow"}, without_memory);
+  if (!given.device.is_cpu())
+    refuse_options(app, {"--disk", "--disk-memory"}, "a GPU: give --tier disk=20GiB");
+  PlanCommand command = as_allowed(given);
+  if (!command.memory && command.split_automatically)
+    refuse_options(app, {"--split"}, "a plan without --memory, where nothing asks for micro-batches");
+  if (command.model.kind() == ModelKind::graph_file)
+    refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer", "--lossy", "--split"},
+                   a_graph_file);
+  return command;
+}
+
+void add_planning_options(CLI::App& app, const std::shared_ptr<PlanCommand>& command) {
+  add_model_options(app, command->model);
+  app.add_option_function<std::string>(
       "--memory", [command](const std::string& text) { command->memory = Budget::parse(text); },
       "budget: bytes (4096, 64MiB, 2GB), or a share of the peak without one (90%)");
-  add_tier_option(*plan, command->tiers);
-  add_disk_options(*plan, command->disk);
-  add_lossy_option(*plan, command->lossy);
-  plan->add_option_function<std::string>(
+  add_tier_option(app, command->tiers);
+  add_disk_options(app, command->disk);
+  add_lossy_option(app, command->lossy);
+  app.add_option_function<std::string>(
       "--split",
       [command](const std::string& text) {
         command->split_automatically = text == "automatic";
@@ -85,22 +91,29 @@ void add_plan(CLI::App& app, int& exit_code) {
       },
       "compute the batch of a built-in model in so many micro-batches; automatic: as many as are fastest "
       "within the budget");
-  plan->add_option_function<std::string>(
+  app.add_option_function<std::string>(
       "--allow", [command](const std::string& text) { command->allow = parse_choices(text); },
       "what the plan may do to stay within the budget, separated by commas: keep, recompute, compress, host, "
       "disk, invert, split; all of it if not given");
-  plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
-  add_effort_option(*plan, command->effort);
-  add_solver_options(*plan, command->solvers);
+  app.add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
+  add_effort_option(app, command->effort);
+  add_solver_options(app, command->solvers);
+  add_text_option(app, "--machine", command->machine,
+                  "plan for the machine that `tidemark machine` wrote to this file");
+  add_device_option(app, command->device,
+                    "plan for this device; a GPU need not be there: an H200, unless --machine names another");
+  app.add_option("--disable", command->disable, "passes to leave out, by name");
+  app.add_flag("--json", command->json, "the figures as JSON");
+}
+
+void add_plan(CLI::App& app, int& exit_code) {
+  auto command = std::make_shared<PlanCommand>();
+  CLI::App* plan = app.add_subcommand("plan", "plan the memory of a graph or a built-in model");
+  add_planning_options(*plan, command);
   add_text_option(*plan, "--schedule", command->schedule,
                   "write the nodes in order of execution to this file");
   add_text_option(*plan, "--check", command->check,
                   "judge this schedule of a .dag.json instead of searching");
-  add_text_option(*plan, "--machine", command->machine,
-                  "plan for the machine that `tidemark machine` wrote to this file");
-  add_device_option(*plan, command->device,
-                    "plan for this device; a GPU need not be there: an H200, unless --machine names another");
-  plan->add_option("--disable", command->disable, "passes to leave out, by name");
   add_text_option(*plan, "--dump-after", command->dump_after, "print the draft after this pass");
   add_text_option(*plan, "--output", command->output, "write the plan as JSON to this file");
   plan->add_flag("--passes", command->passes,
@@ -109,7 +122,6 @@ void add_plan(CLI::App& app, int& exit_code) {
                  "what a sixteenth more of each memory would save, by quick plans");
   plan->add_flag("--by-batch", command->by_batch, "the peak of a built-in model as a formula in the batch");
   plan->add_flag("--print", command->print_graph, "print the graph as planned");
-  plan->add_flag("--json", command->json, "the figures as JSON");
   plan->callback([plan, command, &exit_code] { exit_code = run(*plan, *command); });
 }
 
