@@ -30,9 +30,9 @@ const std::string gpt = "gpt --context 64 --memory 50% --effort quick";
 
 TEST(ExplainCommand, FiguresAreThoseOfThePlan) {
   const nlohmann::json plan = report("plan " + gpt), why = report("explain " + gpt);
-  for (const char* same : {"model", "budget", "peak", "lower_bound", "order_free_bound", "predicted_seconds",
-                           "least_seconds", "overhead_percent", "lower_bound_percent", "plan_hash", "device",
-                           "peak_holds", "micro_batches"})
+  for (const char* same :
+       {"model", "budget", "peak", "lower_bound", "order_free_bound", "predicted_seconds", "least_seconds",
+        "overhead_percent", "lower_bound_percent", "plan_hash", "device", "peak_holds", "micro_batches"})
     EXPECT_EQ(plan[same], why[same]) << same;
   EXPECT_EQ(why["free_peak"], report("plan gpt --context 64 --effort quick")["peak"]);
   EXPECT_LE(why["smallest"], why["peak"]);
@@ -119,8 +119,7 @@ TEST(ExplainCommand, MisuseIsToldBeforeAnythingIsPlanned) {
   };
   for (const Misuse& misuse : {Misuse{"gpt2-1.5b --match '(('", "'((' is no regular expression"},
                                Misuse{"gpt --match ''", "--match"}, Misuse{"gpt --top -1", "--top"},
-                               Misuse{"gpt --top many", "--top"},
-                               Misuse{dag, "has no operations to explain"},
+                               Misuse{"gpt --top many", "--top"}, Misuse{dag, "has no operations to explain"},
                                Misuse{"gpt --solver beam", "no effect on a plan without --memory"},
                                Misuse{"no-such-model", "neither a file nor a built-in model"},
                                Misuse{"gpt --prices", "--prices", 2}}) {
@@ -142,7 +141,9 @@ TEST(ExplainCommand, WithADiskTheFiguresSayThatTheyAreEstimates) {
       EXPECT_THAT(std::string(other["why"]), HasSubstr("by the cost model"));
     }
   }
-  EXPECT_EQ(moved, report("plan gpt --context 64 --memory 50% --effort quick --tier disk=1GiB")["choices"]["disk"] > 0);
+  EXPECT_EQ(
+      moved,
+      report("plan gpt --context 64 --memory 50% --effort quick --tier disk=1GiB")["choices"]["disk"] > 0);
 }
 
 TEST(ExplainCommand, ForAGpuThatIsNotThere) {

@@ -104,8 +104,7 @@ TEST(Explain, PlannedAlternativesOfAGptAreThoseOfItsHints) {
   const PlanOptions options{.memory = (smallest.budget + free.peak()) / 2, .effort = effort};
   const Plan plan = make_plan(graph, test_target(), options);
   const Bits expected = run_once(graph, plan, model);
-  const Explanation explanation =
-      explain_plan(graph, plan, options, {.top = few ? 2u : 10u, .force = true});
+  const Explanation explanation = explain_plan(graph, plan, options, {.top = few ? 2u : 10u, .force = true});
   ASSERT_EQ(explanation.values.size(), few ? 2u : 10u);
   int planned = 0;
   for (const ExplainedValue& value : explanation.values) {
@@ -138,8 +137,8 @@ TEST(Explain, TheSamePlanIsExplainedTheSame) {
 
 // Thousands of values, and all that is asked for of a few of them.
 TEST(Explain, ALargeGraphIsExplainedWithFewPlans) {
-  const Graph graph = prepare_graph(
-      nn::find_in_zoo("lstm")->training_step({.batch = 2, .context = few ? 16 : 128}));
+  const Graph graph =
+      prepare_graph(nn::find_in_zoo("lstm")->training_step({.batch = 2, .context = few ? 16 : 128}));
   const PlanOptions options{.effort = effort};
   const Plan plan = make_plan(graph, test_target(), options);
   const Explanation explanation = explain_plan(graph, plan, options, {.top = 5});

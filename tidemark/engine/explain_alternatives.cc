@@ -24,6 +24,7 @@ std::string time_text(double seconds) {
   return fmt::format("{:.3g} us", 1e6 * seconds);
 }
 
+constexpr double bytes_per_mib = 1048576.0;
 constexpr double same_time = 1e-7;  // as a share: rounding of sums
 
 class Alternatives {
@@ -40,11 +41,39 @@ class Alternatives {
   void run() {
     for (ExplainedValue& value : explanation_.values) {
       for (const Decision other : others(value)) value.alternatives.push_back(look_at(value, other));
-      value.why = why(value);
+      for (const Alternative& other : value.alternatives) {
+        // What it takes to make it again, as the plan without it says: more than its own runs where others
+        // serve them.
+        if (value.decision == Decision::recomputed && other.decision == Decision::kept &&
+            other.basis == Basis::edited)
+          value.cost_seconds = std::max(0.0, -other.seconds_change);
+      }
     }
+    compare_prices();
+    for (ExplainedValue& value : explanation_.values) value.why = why(value);
   }
 
  private:
+  // Of values that are kept: is a MiB of them dearer than all that is computed again?
+  void compare_prices() {
+    double most = 0;
+    for (const ExplainedValue& value : explanation_.values) {
+      for (const Alternative& other : value.alternatives) {
+        if (value.decision == Decision::recomputed && other.basis == Basis::edited && other.peak_change > 0)
+          most = std::max(most,
+                          -other.seconds_change / (static_cast<double>(other.peak_change) / bytes_per_mib));
+      }
+    }
+    for (ExplainedValue& value : explanation_.values) {
+      for (Alternative& other : value.alternatives) {
+        const std::optional<double> each = other.seconds_per_mib();
+        if (value.decision != Decision::kept || other.basis != Basis::edited || !each || most <= 0) continue;
+        if (*each > most)
+          other.why += fmt::format(", what is computed again here takes {} at most", time_text(most));
+      }
+    }
+  }
+
   bool has_tier(Decision decision) const {
     return std::ranges::any_of(options_.tiers, [&](const TierBudget& tier) {
       return (tier.memory == host_memory_name) == (decision == Decision::host);
@@ -121,24 +150,25 @@ class Alternatives {
       return;
     }
     take(*edited.plan, Basis::edited, other);
-    other.why = again ? why_not_again(value, other) : why_not_kept(other);
+    other.why = again ? why_not_again(other) : why_not_kept(other);
   }
 
   // Where no plan can be made by a change of this one.
   void estimate(const ExplainedValue& value, Alternative& other) {
-    other.basis = Basis::estimate;
     if (other.decision == Decision::recomputed) {
-      other.seconds_change = value.seconds;
-      other.why =
-          "by the cost model: its maker once more; what runs beside it, and the peak, are not counted";
+      const std::optional<double> again = edits(value.region).seconds_again(ValueId(value.value));
+      if (!again) {
+        other.why = "it may not run again there, or nobody waits for it";
+        return;
+      }
+      other.seconds_change = *again - (value.decision == Decision::recomputed ? value.cost_seconds : 0);
     } else {
       other.seconds_change = -value.cost_seconds;
-      other.why = value.decision == Decision::recomputed
-                      ? "by the cost model: its runs again; the peak is not counted"
-                      : "by the cost model, as if no copy ran beside computing; the peak is not counted";
     }
-    other.why += "; --force plans it";
+    other.basis = Basis::estimate;
+    other.why = estimated;
   }
+  static constexpr std::string_view estimated = "an estimate by the cost model; --force plans it";
 
   void take(const Plan& plan, Basis basis, Alternative& other) const {
     other.basis = basis;
@@ -148,11 +178,8 @@ class Alternatives {
     other.fits = plan_.budget == 0 || other.peak <= plan_.budget;
   }
 
-  std::string why_not_again(const ExplainedValue& value, const Alternative& other) const {
-    if (other.peak_change >= 0) {
-      if (!value.at_peak) return "the peak would stay: it is not there when memory is fullest";
-      return "the peak would stay: another moment is as full, or what it is made from would wait instead";
-    }
+  std::string why_not_again(const Alternative& other) const {
+    if (other.peak_change >= 0) return "the peak would not fall";
     if (plan_.budget == 0) return "no budget asks for it";
     const std::optional<double> each = other.seconds_per_mib();
     if (!each || *each <= 0) return "the budget is met without it";
@@ -187,7 +214,12 @@ class Alternatives {
     const Result<Plan, Infeasible> found = try_plan(graph, target_of(options_), options_);
     const Plan& plan = found ? found.value() : found.error().smallest;
     if (const HintReport* report = report_of(plan, region.region.path); report && !report->honoured) {
-      other.why = report->reason;
+      // The order in which hints are followed may be another one than this plan's.
+      look_at_edit(value, other);
+      other.why = other.basis == Basis::none
+                      ? report->reason
+                      : fmt::format("{} (by a change of this plan: a hint has no effect, {})", other.why,
+                                    report->reason);
       return;
     }
     take(plan, Basis::planned, other);
@@ -242,7 +274,7 @@ class Alternatives {
     other.basis = Basis::estimate;
     other.seconds_change = seconds_of(*out, size, true) + seconds_of(*in, size, true) -
                            (value.decision == Decision::recomputed ? value.cost_seconds : 0);
-    other.why = "by the cost model, out and back, as if nothing ran beside it; the peak is not counted";
+    other.why = estimated;
   }
 
   // --- why it is as it is ---

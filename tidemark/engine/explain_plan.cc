@@ -18,8 +18,8 @@
 namespace tidemark {
 namespace {
 
-constexpr std::int64_t mib = std::int64_t{1} << 20;
-constexpr std::int64_t price_part = 16;  // of the budget, that a price is of at most
+constexpr std::int64_t largest_step = std::int64_t{1} << 20;  // a MiB
+constexpr std::int64_t price_part = 16;                       // of the budget, that a price is of at most
 
 // Does something else than what is become of values like this one?
 bool has_choice(const ExplainedValue& value) {
@@ -64,8 +64,10 @@ std::vector<ExplainedValue> matching(std::vector<ExplainedValue> values, const s
 
 // The largest of those that wait, then of the others; in the order of regions.
 std::vector<ExplainedValue> largest(std::vector<ExplainedValue> values, std::size_t top) {
+  // What is computed again only on the way to others comes behind what waits.
   std::ranges::stable_sort(values, {}, [](const ExplainedValue& value) {
-    return std::tuple(!has_choice(value), -value.bytes, value.region);
+    const bool on_the_way = value.decision == Decision::recomputed && !value.crosses;
+    return std::tuple(!has_choice(value), on_the_way, -value.bytes, value.region);
   });
   if (top > 0 && values.size() > top) values.resize(top);
   std::ranges::stable_sort(values, {}, &ExplainedValue::region);
@@ -74,7 +76,7 @@ std::vector<ExplainedValue> largest(std::vector<ExplainedValue> values, std::siz
 
 // One MiB, or less where the budget is not much larger.
 std::int64_t price_step(std::int64_t budget) {
-  std::int64_t step = mib;
+  std::int64_t step = largest_step;
   while (step > 1 && step * price_part > budget) step /= 2;
   return step;
 }

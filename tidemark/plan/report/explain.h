@@ -62,7 +62,7 @@ struct ExplainedCall {
   std::uint32_t node = 0;
   std::string op = {};
   std::string where = {};  // "train.cc:16"; empty where it is not known
-  bool backward = false;   // it is no part of the forward pass
+  bool backward = false;   // it first runs when the forward pass is over
 };
 
 struct ExplainedValue {
@@ -75,7 +75,7 @@ struct ExplainedValue {
 
   std::optional<ExplainedCall> producer = {};  // none: an argument
   std::vector<ExplainedCall> consumers = {};   // each once, in the order of the graph
-  bool crosses = false;                        // made in the forward pass, and read behind it
+  bool crosses = false;                        // made before the forward pass is over, and read behind it
   bool at_peak = false;                        // in the first memory at the step where the plan peaks
 
   Decision decision = Decision::kept;

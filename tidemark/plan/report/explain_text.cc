@@ -101,19 +101,34 @@ std::string cost(const ExplainedValue& value) {
   return value.cost_seconds > 0 ? time(value.cost_seconds) : "";
 }
 
-std::string remarks(const ExplainedValue& value) {
+// The ops that read it, each once, up to three.
+std::string readers(const ExplainedValue& value, bool backward) {
+  std::vector<std::string_view> ops;
+  for (const ExplainedCall& call : value.consumers) {
+    if (call.backward == backward && std::ranges::count(ops, call.op) == 0) ops.push_back(call.op);
+  }
+  constexpr std::size_t most = 3;
   std::string text;
-  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  for (std::size_t i = 0; i < std::min(most, ops.size()); ++i)
+    text += fmt::format("{}{}", i > 0 ? ", " : "", ops[i]);
+  if (ops.size() > most) text += fmt::format(" and {} more", ops.size() - most);
+  return text;
+}
+
+std::string remarks(const ExplainedValue& value) {
+  std::string text(name_of(value.decision));
   const auto is_other = [&](const std::optional<Decision>& there) {
     return there && *there != value.decision;
   };
-  if (value.alternatives.empty()) add(value.why);
-  const auto readers = std::ranges::count(value.consumers, true, &ExplainedCall::backward);
-  if (value.crosses)
-    add(fmt::format("{} backward reader{}{}", readers, readers == 1 ? "" : "s",
-                    value.at_peak ? ", there at the peak" : ""));
-  if (is_other(value.with_less)) add(fmt::format("{} with less memory", name_of(*value.with_less)));
-  if (is_other(value.with_more)) add(fmt::format("{} with more", name_of(*value.with_more)));
+  if (const std::string later = readers(value, true); value.crosses && !later.empty()) {
+    text += " for " + later;
+  } else if (const std::string any = readers(value, false); !any.empty() && !value.alternatives.empty()) {
+    text += " for " + any;
+  }
+  if (value.alternatives.empty() && !value.why.empty()) text += ": " + value.why;
+  if (value.at_peak && !value.alternatives.empty()) text += "; at the peak";
+  if (is_other(value.with_less)) text += fmt::format("; {} with less memory", name_of(*value.with_less));
+  if (is_other(value.with_more)) text += fmt::format("; {} with more", name_of(*value.with_more));
   return text;
 }
 
@@ -139,9 +154,8 @@ std::string head_text(const Explanation& explanation) {
   }
   line("peak", fmt::format("{} planned; at least {} in this order, {} in any", bytes(head.peak),
                            bytes(head.lower_bound), bytes(head.order_free_bound)));
-  if (head.smallest && head.free_peak)
-    line("could be", fmt::format("{} at the smallest found, {} without a budget", bytes(*head.smallest),
-                                 bytes(*head.free_peak)));
+  if (head.smallest) line("smallest budget", fmt::format("{}, with little effort", bytes(*head.smallest)));
+  if (head.budget && head.free_peak) line("without a budget", bytes(*head.free_peak));
   line("time", fmt::format("{} predicted, {:+.2f}% for want of memory; at least {:+.2f}%", time(head.seconds),
                            100 * head.extra_time(),
                            head.least_seconds > 0 ? 100 * (head.seconds_bound / head.least_seconds - 1) : 0));
@@ -206,7 +220,10 @@ std::string legend(const Explanation& explanation) {
     text +=
         "\"if\" lines: the best plan found in the same budget with that fixed; the peak is exact, the time "
         "predicted.\n";
-  if (has(Basis::estimate)) text += "A peak of ? is an estimate of time alone, without a plan.\n";
+  if (has(Basis::estimate))
+    text +=
+        "A peak of ? stands for an estimate: runs and copies one by one, as if nothing ran beside them, "
+        "without a plan.\n";
   return text.empty() ? text : "\n" + text;
 }
 
@@ -225,13 +242,15 @@ std::string to_text(const Explanation& explanation) {
       table.add_line("in the " + explanation.regions[static_cast<std::size_t>(region)].name +
                      ", each time it runs");
     }
-    const std::string remark = remarks(value);
-    table.add({bytes(value.bytes), label(value), where(value), value.type, "", cost(value),
-               fmt::format("{}{}{}", name_of(value.decision), remark.empty() ? "" : ": ", remark)});
+    table.add({bytes(value.bytes), label(value), where(value), value.type, "", cost(value), remarks(value)});
     for (const Alternative& other : value.alternatives) table.add(row_of(other));
   }
-  text += "\n" + table.text();
-  if (explanation.left_out > 0) text += fmt::format("and {} more: --top N shows N\n", explanation.left_out);
+  const std::size_t shown = explanation.values.size();
+  text += fmt::format("\n{}\n", explanation.left_out == 0
+                                    ? fmt::format("{} values", shown)
+                                    : fmt::format("the {} largest values of {}; --top N shows N", shown,
+                                                  shown + explanation.left_out));
+  text += table.text();
   return text + legend(explanation) + hints_text(explanation.hints);
 }
 

@@ -74,18 +74,26 @@ class ValueReader {
     return draft;
   }
 
-  // Per node, whether it is of the forward pass. Where nothing is called a gradient, the pass turns where
-  // most is waiting if nothing is let go.
+  // Which nodes first run before the forward pass ends. It ends with the last of what the loss depends on;
+  // where nothing is called a gradient, where most is waiting if nothing is let go.
   void find_passes() {
-    forward_ = forward_nodes(graph_);
-    for (std::size_t v = 0; v < graph_.values().size(); ++v)
-      has_gradients_ |= is_gradient(graph_, ValueId(v));
-    gradients_ = gradient_values(graph_, plan_, forward_);
-    if (has_gradients_) return;
+    const std::vector<bool> of_loss = forward_nodes(graph_);
+    gradients_ = gradient_values(graph_, plan_, of_loss);
     std::vector<std::size_t> first(graph_.nodes().size(), plan_.steps.size());
     for (std::size_t t = plan_.steps.size(); t-- > 0;) {
       if (plan_.steps[t].kind == StepKind::compute) first[plan_.steps[t].node.index] = t;
     }
+    bool has_gradients = false;
+    for (std::size_t v = 0; v < graph_.values().size(); ++v) has_gradients |= is_gradient(graph_, ValueId(v));
+    std::size_t end = 0;
+    for (std::size_t n = 0; n < first.size() && has_gradients; ++n) {
+      if (of_loss[n] && first[n] < plan_.steps.size()) end = std::max(end, first[n]);
+    }
+    if (!has_gradients) end = fullest_wait(first);
+    for (const std::size_t at : first) forward_.push_back(at <= end);
+  }
+
+  std::size_t fullest_wait(const std::vector<std::size_t>& first) const {
     std::vector<std::int64_t> change(plan_.steps.size() + 2, 0);
     for (std::size_t v = 0; v < graph_.values().size(); ++v) {
       const ValueId root(v);
@@ -102,7 +110,7 @@ class ValueReader {
     for (std::size_t t = 0; t < plan_.steps.size(); ++t) {
       if ((load += change[t]) > most) most = load, turn = t;
     }
-    for (std::size_t n = 0; n < forward_.size(); ++n) forward_[n] = first[n] <= turn;
+    return turn;
   }
 
   void find_steps() {
@@ -179,26 +187,23 @@ class ValueReader {
     return longest;
   }
 
-  // A run for its own kernel, while what was made before is still there, is a matter of speed alone.
+  // How often it is made for want of memory or because a hint asks for it. A run for its own kernel, while
+  // what was made before is still there, is a matter of speed alone, and so are all where nothing asks.
   int runs_of(ValueId root) const {
     const std::vector<Version>& versions = versions_[root.index];
-    if (!versions.empty() && plan_.budget == 0 && plan_.hints.empty() && !plan_.binds_outputs) return 1;
+    const bool asked = plan_.budget > 0 || !plan_.hints.empty() || plan_.binds_outputs;
+    if (versions.empty() || !asked) return versions.empty() ? 0 : 1;
     int runs = 0;
     for (std::size_t i = 0; i < versions.size(); ++i) {
-      if (i == 0 || !versions[i].in_tile || plan_.duplicates.steps == 0) {
-        ++runs;
-        continue;
-      }
-      const auto stored = std::find_if(versions.begin(), versions.begin() + static_cast<std::ptrdiff_t>(i),
-                                       [](const Version& v) { return !v.in_tile; });
-      // Stored before and read from there behind this run: it need not have run.
-      const bool is_there = stored != versions.begin() + static_cast<std::ptrdiff_t>(i) &&
-                            std::ranges::any_of(plan_.steps, [&](const Step& step) {
-                              return &step > &plan_.steps[versions[i].made] && reads_stored(step, root);
-                            });
-      runs += !is_there && stored != versions.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool may_be_faster = i > 0 && versions[i].in_tile && plan_.duplicates.steps > 0;
+      runs += !may_be_faster || !is_read_behind(root, versions[i].made);
     }
     return runs;
+  }
+  // Does a later step read it from memory?
+  bool is_read_behind(ValueId root, std::size_t step) const {
+    return std::any_of(plan_.steps.begin() + static_cast<std::ptrdiff_t>(step) + 1, plan_.steps.end(),
+                       [&](const Step& later) { return reads_stored(later, root); });
   }
   bool reads_stored(const Step& step, ValueId root) const {
     return std::ranges::any_of(step.in, [&](const Ref& in) {
@@ -289,7 +294,6 @@ class ValueReader {
   const std::vector<std::vector<NodeId>> readers_;
   const std::vector<bool> pinned_;
   const std::vector<PeakRole> roles_of_inputs_ = roles_of_inputs(graph_);
-  bool has_gradients_ = false;
   std::vector<bool> forward_, gradients_, at_peak_;
   std::vector<std::vector<Version>> versions_;            // per value
   std::vector<std::vector<std::size_t>> copies_, reads_;  // per root: steps

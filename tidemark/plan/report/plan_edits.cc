@@ -33,6 +33,7 @@ std::vector<Execution> executions_in(const Plan& plan, const Graph& graph) {
   std::vector<Execution> list;
   std::vector<bool> ran(graph.nodes().size(), false);
   for (const Step& step : plan.steps) {
+    if (step.kind != StepKind::compute) continue;
     const bool in_tiles = !step.out.empty() && std::ranges::all_of(step.out, [&](const Ref& out) {
       return plan.buffers[out.buffer.index].binding == Binding::tile;
     });
@@ -177,8 +178,8 @@ PlanEdits::PlanEdits(const Graph& graph, const Plan& plan, const Target& target,
   draft_.binds_outputs = plan.binds_outputs;
   if (runs("views")) draft_ = views(std::move(draft_));
   if (runs("donate")) draft_ = donate(std::move(draft_));
-  if (!is_plain(plan)) return;
   draft_.executions = executions_in(plan, graph);
+  if (!is_plain(plan)) return;
   // The same decisions must give the same plan, or what is changed would be compared with something else.
   const EditedPlan same = finished(draft_.executions);
   possible_ = same.plan && same.plan->lower_bound == plan.lower_bound &&
@@ -247,15 +248,35 @@ EditedPlan PlanEdits::recomputed(ValueId root) const {
   return best;
 }
 
+std::optional<double> PlanEdits::seconds_again(ValueId root) const {
+  const Lives lives(draft_, draft_.executions);
+  const std::optional<std::size_t> use = lives.use_after_wait(root);
+  if (graph_.is_input(root) || lives.is_pinned(root) || !use) return {};
+  const Chain chain = chain_to(draft_, lives, root, lives.kernel_begin(*use));
+  if (!chain.why_not.empty()) return {};
+  double seconds = 0;
+  for (const NodeId n : chain.nodes)
+    seconds += seconds_of(*draft_.machine, *draft_.target, PlannedCall(draft_, graph_[n]));
+  return seconds;
+}
+
 EditedPlan PlanEdits::kept(ValueId root) const {
   if (!possible_) return {{}, "values wait in several memories"};
+  const auto read_in_group = [&](const std::vector<Execution>& behind, int group, ValueId v) {
+    for (std::size_t i = behind.size(); i-- > 0 && behind[i].group == group;) {
+      for (const ValueId operand : graph_[behind[i].node].operands) {
+        if (draft_.root(operand) == v) return true;
+      }
+    }
+    return false;
+  };
   const NodeId maker = graph_[root].producer;
   std::vector<bool> ran(graph_.nodes().size(), false);
   std::vector<Execution> runs;
   std::vector<bool> first;
   for (const Execution& run : draft_.executions) {
     const bool again = ran[run.node.index];
-    if (run.node == maker && again && !run.duplicate) continue;
+    if (run.node == maker && again) continue;
     ran[run.node.index] = true;
     runs.push_back(run);
     first.push_back(!again);
@@ -266,8 +287,10 @@ EditedPlan PlanEdits::kept(ValueId root) const {
   std::vector<Execution> rest;
   for (std::size_t t = runs.size(); t-- > 0;) {
     const Node& node = graph_[runs[t].node];
-    const bool serves = std::ranges::any_of(node.results, [&](ValueId v) { return wanted[v.index]; });
-    if (!first[t] && !serves && !runs[t].duplicate) continue;
+    const bool serves = std::ranges::any_of(node.results, [&](ValueId v) {
+      return runs[t].duplicate ? read_in_group(rest, runs[t].group, v) : wanted[v.index];
+    });
+    if (!first[t] && !serves) continue;
     if (!runs[t].duplicate) {
       for (const ValueId v : node.results) wanted[v.index] = false;
     }

@@ -37,6 +37,9 @@ class PlanEdits {
   EditedPlan recomputed(ValueId root) const;
   // Made once; runs that served only to make it again are left out.
   EditedPlan kept(ValueId root) const;
+  // What making it again in front of that use is predicted to take, each run by itself: of any plan. None: it
+  // may not be, or nobody waits for it.
+  std::optional<double> seconds_again(ValueId root) const;
   // With another plan of a region.
   EditedPlan with_body(NodeId node, std::size_t region, Plan body) const;
 
