@@ -26,7 +26,7 @@ nlohmann::json report(const std::string& arguments, int exit_code = 0) {
   EXPECT_EQ(run.exit_code, exit_code) << arguments << "\n" << run.err;
   return nlohmann::json::parse(run.out, nullptr, false);
 }
-const std::string gpt = "gpt --context 64 --memory 50% --effort quick";
+const std::string gpt = "gpt --context 64 --memory 85% --effort quick";
 
 TEST(ExplainCommand, FiguresAreThoseOfThePlan) {
   const nlohmann::json plan = report("plan " + gpt), why = report("explain " + gpt);
@@ -131,7 +131,7 @@ TEST(ExplainCommand, MisuseIsToldBeforeAnythingIsPlanned) {
 
 TEST(ExplainCommand, WithADiskTheFiguresSayThatTheyAreEstimates) {
   const nlohmann::json why =
-      report("explain gpt --context 64 --memory 50% --effort quick --tier disk=1GiB --top 40");
+      report("explain gpt --context 64 --memory 60% --effort quick --tier disk=1GiB --top 40");
   bool moved = false;
   for (const nlohmann::json& value : why["values"]) {
     moved |= value["decision"] == "disk";
@@ -143,7 +143,7 @@ TEST(ExplainCommand, WithADiskTheFiguresSayThatTheyAreEstimates) {
   }
   EXPECT_EQ(
       moved,
-      report("plan gpt --context 64 --memory 50% --effort quick --tier disk=1GiB")["choices"]["disk"] > 0);
+      report("plan gpt --context 64 --memory 60% --effort quick --tier disk=1GiB")["choices"]["disk"] > 0);
 }
 
 TEST(ExplainCommand, ForAGpuThatIsNotThere) {

@@ -130,7 +130,7 @@ TEST(Explain, TheSamePlanIsExplainedTheSame) {
   const tiny::TinyModel model = tiny::gpt();
   const Graph graph = prepare_graph(model.step);
   const std::int64_t peak = make_plan(graph, test_target(), {.effort = effort}).peak();
-  const PlanOptions options{.memory = peak * 9 / 10, .effort = effort};
+  const PlanOptions options{.memory = peak * 49 / 50, .effort = effort};
   const Plan plan = make_plan(graph, test_target(), options);
   EXPECT_EQ(to_json(explain_plan(graph, plan, options)), to_json(explain_plan(graph, plan, options)));
 }

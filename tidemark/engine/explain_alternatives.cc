@@ -25,6 +25,7 @@ std::string time_text(double seconds) {
 }
 
 constexpr double bytes_per_mib = 1048576.0;
+constexpr std::string_view unplanned = "; this plan changed, since a hint has no effect here";
 constexpr double same_time = 1e-7;  // as a share: rounding of sums
 
 class Alternatives {
@@ -216,10 +217,7 @@ class Alternatives {
     if (const HintReport* report = report_of(plan, region.region.path); report && !report->honoured) {
       // The order in which hints are followed may be another one than this plan's.
       look_at_edit(value, other);
-      other.why = other.basis == Basis::none
-                      ? report->reason
-                      : fmt::format("{} (by a change of this plan: a hint has no effect, {})", other.why,
-                                    report->reason);
+      other.why = other.basis == Basis::none ? report->reason : other.why + std::string(unplanned);
       return;
     }
     take(plan, Basis::planned, other);

@@ -83,13 +83,16 @@ class ValueReader {
     for (std::size_t t = plan_.steps.size(); t-- > 0;) {
       if (plan_.steps[t].kind == StepKind::compute) first[plan_.steps[t].node.index] = t;
     }
-    bool has_gradients = false;
-    for (std::size_t v = 0; v < graph_.values().size(); ++v) has_gradients |= is_gradient(graph_, ValueId(v));
-    std::size_t end = 0;
-    for (std::size_t n = 0; n < first.size() && has_gradients; ++n) {
-      if (of_loss[n] && first[n] < plan_.steps.size()) end = std::max(end, first[n]);
+    // What depends on no gradient and runs behind the first of them, a counter of steps, is none of it.
+    std::size_t gradient = plan_.steps.size(), end = 0;
+    for (std::size_t v = 0; v < graph_.values().size(); ++v) {
+      if (is_gradient(graph_, ValueId(v)))
+        gradient = std::min(gradient, first[graph_[ValueId(v)].producer.index]);
     }
-    if (!has_gradients) end = fullest_wait(first);
+    for (std::size_t n = 0; n < first.size(); ++n) {
+      if (of_loss[n] && first[n] < gradient) end = std::max(end, first[n]);
+    }
+    if (gradient == plan_.steps.size()) end = fullest_wait(first);
     for (const std::size_t at : first) forward_.push_back(at <= end);
   }
 
