@@ -102,6 +102,16 @@ TEST(CallValues, OrderedRowsAndPools) {
   expect_cpu_values(cases, order_nearness);
 }
 
+// The very bits: a maximum, and codes rounded as an instruction of later GPUs does.
+TEST(CallValues, ScalesAndCodesOfProductsInEightBits) {
+  CallCases cases;
+  for (const DType dtype : few_dtypes) {
+    for (auto& c : fp8_shapes(dtype)) cases.push_back(std::move(c));
+  }
+  for (const Op* op : fp8_ops) add_samples(cases, *op, few_dtypes);
+  expect_cpu_values(cases, exactly);
+}
+
 TEST(CallValues, Convolutions) {
   CallCases cases = convolution_shapes(DType::f32);
   for (const Op* op : convolution_ops) add_samples(cases, *op, few_dtypes);

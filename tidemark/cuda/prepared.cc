@@ -18,7 +18,7 @@ CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> are
              .blas = blas,
              .algorithms = PlanAlgorithms(commands.algorithms(), blas.choices().machine()),
              .pool = pool,
-             .tf32 = commands.target().name == cuda_tf32_target().name},
+             .tf32 = uses_tf32(commands.target())},
       sequence_(parts_) {
   parts_.disks = std::move(disks);
   for (const Address arena : arenas) parts_.arenas.push_back(static_cast<CUdeviceptr>(arena.value));

@@ -129,10 +129,10 @@ std::optional<PlanWithLoops> DiskLoopSearch::planned(const std::vector<Waiting>&
     limit.on_disk = true;
     if (!options_.memory) *options.memory += cut.beside;
   }
-  Graph graph = prepare_lowered(unlowered_, skip_, nullptr, memory);
+  Graph graph = prepare_lowered(unlowered_, skip_, nullptr, memory, target_of(options_));
   Result<Plan, Infeasible> plan = plan_safely(graph, options);
   if (!plan) return {};
-  return PlanWithLoops{std::move(graph), std::move(plan)};
+  return PlanWithLoops{std::move(graph), std::move(plan), std::move(memory)};
 }
 
 std::optional<PlanWithLoops> DiskLoopSearch::fastest(std::vector<Waiting> waiting, const LoopMemory& others,

@@ -178,13 +178,17 @@ std::shared_ptr<CompiledCall> LocalFunction::planned(const FunctionCall& call, s
   if (!made->program) {
     TracedFunction function = function_of(call, made->captures.signature());
     function.fixed += forms + budget;
-    PlannedFunction planned =
-        at_line(where_, [&] { return plan_function(function, *made->traced, options, largest_, where_); });
+    PlannedFunction planned = at_line(where_, [&] {
+      return saved_.empty() ? plan_function(function, *made->traced, options, largest_, where_)
+                            : saved_.planned(function, *made->traced, options, where_);
+    });
+    PlanOrigin origin = origin_of(*made->traced, planned);
     if (const auto folder = loop_folder(*made->traced); folder && !planned.plan.further.empty())
       use_folder(*folder);
-    made->program = std::make_shared<Program>(
-        std::move(planned.graph), std::move(planned.plan), workspace_, planned.reserve,
-        std::move(planned.values), planned.micro_batches, options_to_report(options, *made->traced));
+    made->program =
+        std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
+                                  planned.reserve, std::move(planned.values), planned.micro_batches,
+                                  std::move(origin), options_to_report(options, *made->traced));
   }
   if (!options.memory) made->traced.reset();
   const std::lock_guard lock(mutex_);
@@ -284,7 +288,7 @@ GradientError LocalFunction::gradient_error(const FunctionCall& call) {
   if (count > 1)
     *trace.graph = cut_function(function_of(call, ""), *trace.graph, options_now(), count, where_).traced;
   return gradient_error_of(std::move(*trace.graph), trace.inputs, program->backward_values(),
-                           options_.program.skip_optimisations, device_, where_);
+                           options_.program.skip_optimisations, device_, program->target(), where_);
 }
 
 std::shared_ptr<const Program> LocalFunction::latest(SourceLine where) const {

@@ -17,7 +17,8 @@
 namespace tidemark {
 namespace {
 
-constexpr double no_time = 1e-5;  // a share of it that is not worth looking further
+constexpr double no_time = 1e-5;    // a share of it that is not worth looking further
+constexpr double some_time = 0.01;  // a share of it for which loops that could keep everything do not
 
 // One number to choose: the limit of a loop, or of the loops inside one.
 struct Dial {
@@ -41,10 +42,11 @@ class LoopSearch {
   LoopSearch(const Graph& traced, const std::vector<std::string>& skip, const PlanOptions& options)
       : unlowered_(prepare_unlowered(traced, skip, target_of(options))),
         skip_(skip),
-        memory_(options.memory.value_or(0)),
+        memory_(options.memory.value_or(unlimited_memory)),
         control_(options.control),
         effort_(options.effort.factor),
         may_repeat_(options.allow.has(Choice::recompute)),
+        tiers_(options.tiers),
         quick_(options),
         modes_(loop_modes(unlowered_)),
         dials_(dials_of(modes_)) {
@@ -62,20 +64,30 @@ class LoopSearch {
     Graph everything = graph(free());
     if (dials_.empty() || !may_repeat_) return everything;
     const Plan plain = plain_plan(everything);
-    if (plain.peak() <= memory_) return everything;
-    keeps_all_ = false;
     free_seconds_ = plain.seconds;
+    if (plain.peak() <= memory_) {
+      keep_less_where_faster();
+      if (!best_) return everything;
+      chosen_ = *best_;
+      return graph(*best_);
+    }
+    keeps_all_ = false;
     same_for_all();
     if (best_) one_or_two();
     if (best_) use_what_is_left();
     if (effort_ > quick_.effort.factor) try_harder();
-    return best_ ? graph(*best_) : smallest();
+    if (!best_ && !tiers_.empty()) same_for_all_with_tiers();
+    if (!best_) return smallest();
+    chosen_ = *best_;
+    return graph(*best_);
   }
   // Loops keep all that their reverse reads. Where that is not so, the time that they would take then.
   bool keeps_all() const { return keeps_all_; }
   double free_seconds() const { return free_seconds_; }
   Graph keeping_all() const { return graph(free()); }
   const Graph& unlowered() const { return unlowered_; }
+  // What the loops of the graph that was given last were lowered with.
+  LoopMemory chosen() const { return chosen_.empty() ? LoopMemory() : memory_with(chosen_); }
   // That the choice gives each loop.
   LoopMemory loop_memory() const { return memory_with(keeps_all_ ? free() : best_ ? *best_ : tightest()); }
   // Of the choice that was taken; none: it is not known to fit.
@@ -87,12 +99,14 @@ class LoopSearch {
     Limits least = tightest();
     if (!may_repeat_) return graph(free());
     if (dials_.empty()) return graph(least);
+    chosen_ = least;
     std::int64_t peak = floor(least);
     for (const Limits& limits : {free(), plain_levels().front().limits}) {
       if (late() || limits == least) continue;
       const std::int64_t found = floor(limits);
       if (found < peak) peak = found, least = limits;
     }
+    chosen_ = least;
     return graph(least);
   }
 
@@ -126,7 +140,7 @@ class LoopSearch {
     return memory;
   }
   Graph graph(const Limits& limits) const {
-    return prepare_lowered(unlowered_, skip_, nullptr, memory_with(limits));
+    return prepare_lowered(unlowered_, skip_, nullptr, memory_with(limits), target_of(quick_));
   }
 
   // As it will be planned: state that a failing call would lose gets memory of its own.
@@ -202,6 +216,25 @@ class LoopSearch {
     return plain_;
   }
 
+  // What is kept is written and read, so that loops may be faster when they keep less than there is room for:
+  // the freest levels tell, until they are slower than that which keeps all.
+  void keep_less_where_faster() {
+    double least = (1 - some_time) * free_seconds_;
+    std::size_t slower = 0;
+    for (const Limits& limits : levels()) {
+      if (late() || slower == most_misses) break;
+      Graph g = graph(limits);
+      Plan plan = plain_plan(g);
+      if (plan.seconds > free_seconds_) ++slower;
+      if (plan.seconds >= least || plan.peak() > memory_) continue;
+      least = plan.seconds;
+      judged_[limits] = {.fits = true, .seconds = plan.seconds, .peak = plan.peak()};
+      best_ = limits;
+      found_ = std::pair(std::move(g), std::move(plan));
+      keeps_all_ = false;
+    }
+  }
+
   void same_for_all() {
     const std::vector<Level>& list = plain_levels();
     const Level* fastest = nullptr;  // of those that fit by themselves
@@ -217,6 +250,15 @@ class LoopSearch {
       if (misses == most_misses || left-- == 0) break;
       misses = consider(level.limits) ? 0 : misses + (best_ ? 1 : 0);
     }
+  }
+
+  // Nothing fits by itself: other values may wait elsewhere while the loops run, which then have more than
+  // the least that there can be.
+  void same_for_all_with_tiers() {
+    judged_.clear();
+    quick_.tiers = tiers_;
+    same_for_all();
+    quick_.tiers.clear();
   }
 
   std::optional<std::int64_t> next(std::size_t d, std::int64_t limit, bool freer) const {
@@ -311,6 +353,7 @@ class LoopSearch {
   SearchControl* const control_;
   const double effort_;
   const bool may_repeat_;  // else loops keep all that their reverse reads
+  const std::vector<TierBudget> tiers_;
   bool keeps_all_ = true;
   double free_seconds_ = 0;
   PlanOptions quick_;
@@ -319,6 +362,7 @@ class LoopSearch {
   const std::vector<Dial> dials_;
   std::map<Limits, Judged> judged_;
   std::optional<Limits> best_;
+  Limits chosen_;                                // empty: no limits
   std::optional<std::pair<Graph, Plan>> found_;  // of the best
   std::vector<Level> plain_;
 };
@@ -326,7 +370,7 @@ class LoopSearch {
 PlanWithLoops plan_of_search(const LoopSearch& search, Graph graph, const PlanOptions& options) {
   if (!search.found()) {
     Result<Plan, Infeasible> plan = plan_safely(graph, options);
-    return {std::move(graph), std::move(plan)};
+    return {std::move(graph), std::move(plan), search.chosen()};
   }
   // Something fits: no need to look for the smallest.
   PlanOptions enough = options;
@@ -335,8 +379,8 @@ PlanWithLoops plan_of_search(const LoopSearch& search, Graph graph, const PlanOp
       graph, [&](const Graph& g) { return try_plan(g, target_of(enough), enough); },
       [](const Result<Plan, Infeasible>& made) { return made ? &made.value() : nullptr; });
   const auto& [other, found] = *search.found();
-  if (!plan || found.seconds < plan.value().seconds) return {other, found};
-  return {std::move(graph), std::move(plan)};
+  if (!plan || found.seconds < plan.value().seconds) return {other, found, search.chosen()};
+  return {std::move(graph), std::move(plan), search.chosen()};
 }
 
 // What loops compute again, or what segments of them copy, is extra time too; and loops in other modes may be
@@ -347,9 +391,9 @@ PlanWithLoops with_least_seconds(PlanWithLoops found, double least) {
     plan.seconds_bound = std::min(plan.seconds_bound, plan.least_seconds);
     return plan;
   };
-  if (found.plan) return {std::move(found.graph), corrected(found.plan.value())};
+  if (found.plan) return {std::move(found.graph), corrected(found.plan.value()), std::move(found.loops)};
   const Infeasible& none = found.plan.error();
-  return {std::move(found.graph), Infeasible{none.budget, corrected(none.smallest)}};
+  return {std::move(found.graph), Infeasible{none.budget, corrected(none.smallest)}, std::move(found.loops)};
 }
 
 PlanWithLoops whole_loops(LoopSearch& search, const PlanOptions& options) {
@@ -372,10 +416,11 @@ PlanWithLoops whole_loops(LoopSearch& search, const PlanOptions& options) {
 
 }  // namespace
 
-Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
-                     const PlanOptions& options) {
-  if (!options.memory) return prepare_graph(traced, skip_optimisations, nullptr, {}, target_of(options));
-  return LoopSearch(traced, skip_optimisations, options).within_budget();
+PreparedLoops prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
+                             const PlanOptions& options) {
+  LoopSearch search(traced, skip_optimisations, options);
+  Graph graph = search.within_budget();
+  return {std::move(graph), search.chosen()};
 }
 
 namespace {
@@ -398,27 +443,20 @@ PlanWithLoops within_budget(LoopSearch& search, const std::vector<std::string>& 
     return with_least_seconds(*std::move(cut), least_seconds);
   // Where nothing fits, the smaller one is the smallest there is.
   if (whole.plan || !options.floor || !segments.smallest()) return whole;
-  const auto& [graph, smallest] = *segments.smallest();
+  const auto& [graph, smallest, loops] = *segments.smallest();
   if (smallest.value().peak() >= other.peak()) return whole;
-  return with_least_seconds({graph, Infeasible{*options.memory, smallest.value()}}, least_seconds);
+  return with_least_seconds({graph, Infeasible{*options.memory, smallest.value()}, loops}, least_seconds);
 }
 
 }  // namespace
 
 PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string>& skip_optimisations,
                               const PlanOptions& options) {
-  if (options.memory) {
-    LoopSearch search(traced, skip_optimisations, options);
-    PlanWithLoops found = within_budget(search, skip_optimisations, options);
-    DiskLoopSearch disks(search.unlowered(), skip_optimisations, options);
-    return disks.empty() ? found : disks.best_with(std::move(found), search.loop_memory());
-  }
-  const Graph unlowered = prepare_unlowered(traced, skip_optimisations, target_of(options));
-  Graph graph = prepare_lowered(unlowered, skip_optimisations, nullptr, {});
-  Result<Plan, Infeasible> plan = plan_safely(graph, options);
-  DiskLoopSearch disks(unlowered, skip_optimisations, options);
-  PlanWithLoops found{std::move(graph), std::move(plan)};
-  return disks.empty() ? found : disks.best_with(std::move(found), {});
+  LoopSearch search(traced, skip_optimisations, options);
+  PlanWithLoops found = options.memory ? within_budget(search, skip_optimisations, options)
+                                       : plan_of_search(search, search.within_budget(), options);
+  DiskLoopSearch disks(search.unlowered(), skip_optimisations, options);
+  return disks.empty() ? found : disks.best_with(std::move(found), search.loop_memory());
 }
 
 Graph prepare_smallest(const Graph& traced, const std::vector<std::string>& skip_optimisations,

@@ -23,7 +23,7 @@ VerifiedPlan verified_to_run(const Graph& graph, Plan plan, const Device& device
 VerifiedPlan plan_or_throw(Graph& prepared, const Graph& traced, const ProgramOptions& options,
                            const Device& device) {
   PlanOptions plan = options.plan;
-  plan.target = &device.target();
+  if (!plan.target) plan.target = &device.target();
   if (!is_host(device)) plan.allow = plan.allow.without(Choice::disk);
   PlanWithLoops found = plan_with_loops(traced, options.skip_optimisations, plan);
   if (!found.plan) throw InfeasibleBudget(found.graph, found.plan.error());
@@ -49,7 +49,7 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least,
-                 BackwardValues values, MicroBatches micro_batches,
+                 BackwardValues values, MicroBatches micro_batches, PlanOrigin origin,
                  std::shared_ptr<const CompileOptions> planned_with)
     : graph_(std::move(prepared)),
       plan_(verified_to_run(graph_, std::move(plan), workspace->device())),
@@ -58,6 +58,7 @@ Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace
       workspace_bytes_(arena_bytes_of(*plan_, at_least)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)},
       micro_batches_(micro_batches),
+      origin_(std::move(origin)),
       planned_with_(std::move(planned_with)) {}
 
 Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
@@ -171,6 +172,8 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
   }
   return results;
 }
+
+const Machine& Program::machine() const { return workspace_->device().machine(); }
 
 PlannedAlgorithms Program::algorithms() const {
   const std::lock_guard lock(mutex_);

@@ -15,6 +15,7 @@
 #include "tidemark/engine/program_options.h"
 #include "tidemark/engine/workspace.h"
 #include "tidemark/plan/passes/pipeline.h"
+#include "tidemark/plan/report/plan_origin.h"
 #include "tidemark/runtime/executor.h"
 #include "tidemark/trace/storage.h"
 #include "tidemark/trace/tensor.h"
@@ -39,7 +40,7 @@ class Program {
   // run in a workspace that others may use in between, and that is to have at least so many bytes.
   // `planned_with`: for reports that plan again; may be null.
   Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least = 0,
-          BackwardValues values = {}, MicroBatches micro_batches = {},
+          BackwardValues values = {}, MicroBatches micro_batches = {}, PlanOrigin origin = {},
           std::shared_ptr<const CompileOptions> planned_with = {});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -56,10 +57,12 @@ class Program {
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return *plan_; }
   const Target& target() const { return plan_.target(); }
+  const Machine& machine() const;  // of the device that it runs on
   const BackwardValues& backward_values() const { return backward_values_; }
   const MicroBatches& micro_batches() const { return micro_batches_; }
   // With the budget that the plan had, results that are to be held left out; null: not known.
   const CompileOptions* planned_with() const { return planned_with_.get(); }
+  const PlanOrigin& origin() const { return origin_; }                  // of the plan, where it is known
   std::int64_t arena_high_water() const { return high_water_.load(); }  // over all runs of this program
   HeldBytes held() const;
   PlannedAlgorithms algorithms() const;  // with which it runs, once it is ready to (plan/algorithms.h)
@@ -82,6 +85,7 @@ class Program {
   std::vector<std::int64_t> workspace_bytes_;  // by memory
   HeldBytes held_;                             // of the graph and the plan
   const MicroBatches micro_batches_ = {};
+  const PlanOrigin origin_ = {};
   const std::shared_ptr<const CompileOptions> planned_with_;
   mutable std::mutex mutex_;                   // of the list; each entry belongs to who runs in its arena
   std::vector<std::unique_ptr<Ready>> ready_;  // by the arena's number

@@ -41,6 +41,12 @@ class Device {
   virtual const Target& target() const = 0;
   // The same for plans whose products of f32 are to be in TF32; null: it computes nothing in it.
   virtual const Target* tf32_target() const { return nullptr; }
+  // The same for plans whose products of 16-bit floats may be from fp8 codes, and those of f32 in TF32 or
+  // not; null: it multiplies no such codes.
+  virtual const Target* fp8_target(bool tf32) const {
+    static_cast<void>(tf32);
+    return nullptr;
+  }
   // By which tensors say where they lie. Of the kind `cpu`, which devices of the CPU's target have: addresses
   // are pointers of the host. Of others that say nothing: an extension.
   virtual DeviceId id() const;

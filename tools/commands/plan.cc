@@ -44,7 +44,7 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
       refuse_options(plan,
                      {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
                       "--output", "--machine", "--print", "--by-batch", "--tier", "--disk", "--lossy",
-                      "--split", "--allow", "--prices", "--device"},
+                      "--split", "--allow", "--prices", "--device", "--html"},
                      "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
@@ -116,6 +116,13 @@ void add_plan(CLI::App& app, int& exit_code) {
                   "judge this schedule of a .dag.json instead of searching");
   add_text_option(*plan, "--dump-after", command->dump_after, "print the draft after this pass");
   add_text_option(*plan, "--output", command->output, "write the plan as JSON to this file");
+  CLI::Option* const html =
+      add_text_option(*plan, "--html", command->html, "write a page to explore the plan with to this file");
+  add_count_option(
+      *plan, "--html-plans", command->html_plans, {1, 64},
+      "plans from the smallest to the fastest that the page's slider goes over; if not given 16, "
+      "for graphs of more than 4000 nodes 1")
+      ->needs(html);
   plan->add_flag("--passes", command->passes,
                  "how long each pass took, and what each solver did for the budget");
   plan->add_flag("--prices", command->prices,

@@ -37,6 +37,8 @@ struct PlanCommand {
   std::string machine;  // plan for the machine in this file
   std::vector<std::string> disable;
   std::string dump_after, output;
+  std::string html;               // write the explorer page here
+  std::optional<int> html_plans;  // that its slider goes over; none: as many as are made quickly
   bool print_graph = false;
   bool prices = false;               // what more of each memory would save; with --memory only
   bool by_batch = false;             // the peak as a formula; built-in models only

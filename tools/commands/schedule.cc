@@ -13,6 +13,7 @@
 #include "tools/exit_code.h"
 #include "tools/options/number_option.h"
 #include "tools/options/schedule_option.h"
+#include "tools/report/schedule_page.h"
 #include "tools/report/schedule_report.h"
 #include "tools/report/schedule_svg.h"
 #include "tools/text_file.h"
@@ -25,7 +26,7 @@ using schedule::Schedule;
 
 struct ScheduleCommand {
   ScheduleOption option;
-  std::string actions, svg, check;
+  std::string actions, svg, html, check;
   bool json = false;
 };
 
@@ -71,6 +72,7 @@ ExitCode plan(const ScheduleCommand& command) {
   const bool in_bytes = !command.option.state.empty();
   if (!command.actions.empty()) write_list(command.actions, question, *made);
   if (!command.svg.empty()) write_text(command.svg, schedule_svg(*made));
+  if (!command.html.empty()) write_text(command.html, schedule_page(*made, in_bytes));
   if (command.json) {
     print_promise_json(question, made->promise(), in_bytes, seconds);
   } else {
@@ -89,10 +91,13 @@ void add_schedule(CLI::App& app, int& exit_code) {
   add_text_option(*own, "--actions", command->actions, "write the actions to this file");
   CLI::Option* const svg =
       add_text_option(*own, "--svg", command->svg, "draw step against action to this file");
+  CLI::Option* const html = add_text_option(
+      *own, "--html", command->html, "write a page with the staircase, to look at closely, to this file");
   CLI::Option* const check =
       add_text_option(*own, "--check", command->check, "verify the list of actions in this file");
   check->excludes("--actions");
   check->excludes(svg);
+  check->excludes(html);
   check->excludes("--kind");
   own->add_flag("--json", command->json, "the figures as JSON");
   own->callback(

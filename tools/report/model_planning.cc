@@ -11,6 +11,8 @@
 #include "tidemark/plan/machine.h"
 #include "tools/report/model_changes.h"
 #include "tools/report/model_split.h"
+#include "tools/report/plan_page.h"
+#include "tools/text_file.h"
 
 namespace tidemark::cli {
 namespace {
@@ -100,6 +102,18 @@ Plan ModelPlanning::plan() {
   std::vector<std::string> changes =
       changes_of_model(model_, command_.lossy, options_, result.error().smallest.least_seconds);
   control_.finish();
+  if (!command_.html.empty()) {
+    Plan smallest = result.error().smallest;
+    smallest.budget = result.error().budget;
+    write_text(command_.html, plan_page({.title = model_.model,
+                                         .traced = traced_,
+                                         .graph = graph_,
+                                         .plan = smallest,
+                                         .lossy = command_.lossy,
+                                         .options = options_,
+                                         .points = 1,
+                                         .notes = changes}));
+  }
   if (command_.json) {
     Json json = misfit(command_, graph_, result.error());
     json["changes"] = changes;

@@ -77,8 +77,8 @@ class ValueReader {
   // Which nodes first run before the forward pass ends. It ends with the last of what the loss depends on;
   // where nothing is called a gradient, where most is waiting if nothing is let go.
   void find_passes() {
-    const std::vector<bool> of_loss = forward_nodes(graph_);
-    gradients_ = gradient_values(graph_, plan_, of_loss);
+    const std::vector<Phase> phases = phases_of(graph_);
+    gradients_ = gradient_values(graph_, plan_);
     std::vector<std::size_t> first(graph_.nodes().size(), plan_.steps.size());
     for (std::size_t t = plan_.steps.size(); t-- > 0;) {
       if (plan_.steps[t].kind == StepKind::compute) first[plan_.steps[t].node.index] = t;
@@ -86,11 +86,11 @@ class ValueReader {
     // What depends on no gradient and runs behind the first of them, a counter of steps, is none of it.
     std::size_t gradient = plan_.steps.size(), end = 0;
     for (std::size_t v = 0; v < graph_.values().size(); ++v) {
-      if (is_gradient(graph_, ValueId(v)))
+      if (is_gradient(graph_[ValueId(v)]))
         gradient = std::min(gradient, first[graph_[ValueId(v)].producer.index]);
     }
     for (std::size_t n = 0; n < first.size(); ++n) {
-      if (of_loss[n] && first[n] < gradient) end = std::max(end, first[n]);
+      if (phases[n] == Phase::forward && first[n] < gradient) end = std::max(end, first[n]);
     }
     if (gradient == plan_.steps.size()) end = fullest_wait(first);
     for (const std::size_t at : first) forward_.push_back(at <= end);
@@ -231,8 +231,12 @@ class ValueReader {
     return waits || value.crosses ? Decision::kept : Decision::brief;
   }
 
+  // The memory of input i is the plan's buffer i.
+  PeakRole role_of_input(std::uint32_t i) const {
+    return i < spans_.size() && !spans_[i].empty() ? spans_[i].front().role : PeakRole::data;
+  }
   PeakRole role_of(ValueId root, const ExplainedValue& value) const {
-    if (graph_.is_input(root)) return roles_of_inputs_[graph_[root].result];
+    if (graph_.is_input(root)) return role_of_input(graph_[root].result);
     if (gradients_[root.index]) return PeakRole::gradients;
     if (value.decision == Decision::result) return PeakRole::results;
     if (value.decision == Decision::recomputed) return PeakRole::recomputed;
@@ -296,7 +300,7 @@ class ValueReader {
   const Draft draft_;
   const std::vector<std::vector<NodeId>> readers_;
   const std::vector<bool> pinned_;
-  const std::vector<PeakRole> roles_of_inputs_ = roles_of_inputs(graph_);
+  const std::vector<std::vector<RoleSpan>> spans_ = roles_over_time(graph_, plan_);
   std::vector<bool> forward_, gradients_, at_peak_;
   std::vector<std::vector<Version>> versions_;            // per value
   std::vector<std::vector<std::size_t>> copies_, reads_;  // per root: steps

@@ -1,10 +1,10 @@
-// What the peak of a plan is made of, by whose memory it is (roles.h).
+// What the peak of a plan is made of.
 #pragma once
 #include <array>
 #include <cstdint>
 
 #include "tidemark/plan/plan.h"
-#include "tidemark/plan/report/roles.h"
+#include "tidemark/plan/report/memory_roles.h"
 
 namespace tidemark {
 
