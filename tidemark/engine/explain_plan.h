@@ -1,5 +1,5 @@
-// Why a plan is as it is, and what else it could have been: what became of each value (plan/report/explain.h),
-// with alternatives that are plans of their own.
+// Why a plan is as it is, and what else it could have been: what became of each value
+// (plan/report/explain.h), with alternatives that are plans of their own.
 //
 //   edited    everything else as it is (plan/report/plan_edits.h): quick, and what the peak then is is exact
 //   planned   a search within the same budget in which the value has a hint, `keep` or `recompute`: what is
@@ -18,7 +18,8 @@ namespace tidemark {
 struct PlanOptions;
 
 struct ExplainOptions {
-  // A regular expression (ECMAScript) that a value's name, op, type, line, decision or role contains; empty: all.
+  // A regular expression (ECMAScript) that a value's number, name, op, type, line, decision or role contains;
+  // empty: all.
   std::string match = {};
   std::size_t top = 10;  // at most so many values, the largest of those that wait first; 0: all
   bool force = false;    // alternatives are planned, not edited: as much work for each as planning

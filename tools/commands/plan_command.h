@@ -1,4 +1,5 @@
-// What `tidemark plan` was asked for, and the two ways to answer it; other commands that plan take its options.
+// What `tidemark plan` was asked for, and the two ways to answer it. Other commands that plan take its
+// options.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <memory>

@@ -1,12 +1,13 @@
-// A plan explained value by value: what became of each that waits for the backward pass or is large, what that
-// costs, and what else could have become of it. Plain data; `to_text` and `to_json` show it.
+// A plan explained value by value: what became of each that waits for the backward pass or is large, what
+// that costs, and what else could have become of it. Plain data; `to_text` and `to_json` show it.
 //
 //    12.00 MiB  %255 contract transformer.cc:28   kept
 //               recompute   peak -12.00 MiB, time +4.21 ms   not needed: the budget is met
 //
 // Nothing here is told after the fact. The decisions are read off the plan. Each alternative is a plan of its
-// own that the verifier has accepted, from which its peak and its predicted time are taken; how that plan came
-// about is its `Basis`. Where there is none, the figures say that they are estimates, or that there are none.
+// own that the verifier has accepted, from which its peak and its predicted time are taken; how that plan
+// came about is its `Basis`. Where there is none, the figures say that they are estimates, or that there are
+// none.
 #pragma once
 #include <cstdint>
 #include <optional>

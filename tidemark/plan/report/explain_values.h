@@ -1,5 +1,5 @@
-// The values of a plan that are worth explaining, with what became of each: read off the plan, bodies of loops
-// and branches included. Alternatives are for others to find.
+// The values of a plan that are worth explaining, with what became of each: read off the plan, bodies of
+// loops and branches included. Alternatives are for others to find.
 #pragma once
 #include <vector>
 
