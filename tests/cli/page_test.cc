@@ -40,8 +40,7 @@ TEST(CliPage, HasTheFiguresOfTheJson) {
 
 TEST(CliPage, OfABudgetThatNothingMeetsIsThatOfTheSmallestPlan) {
   const ScratchFolder folder;
-  const CommandRun ran =
-      run_tidemark("plan mlp --memory 1KiB --json --html " + folder.path("plan.html"));
+  const CommandRun ran = run_tidemark("plan mlp --memory 1KiB --json --html " + folder.path("plan.html"));
   EXPECT_EQ(ran.exit_code, 3);
   const auto page = page_in(folder, "plan.html");
   EXPECT_EQ(page["plans"][0]["figures"]["fits"], false);

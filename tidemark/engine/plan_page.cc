@@ -16,8 +16,8 @@ std::vector<std::string> loop_staircases(const Graph& graph) {
     // The loop runs to its end before anything is reversed: what follows it is one more step.
     const std::int64_t steps = loop.trips / loop.segments + 1;
     const std::int64_t slots = std::clamp<std::int64_t>(loop.slots, 1, steps);
-    const auto made =
-        schedule::make_schedule({.steps = steps, .kind = schedule::Kind::binomial, .levels = {{.slots = slots}}});
+    const auto made = schedule::make_schedule(
+        {.steps = steps, .kind = schedule::Kind::binomial, .levels = {{.slots = slots}}});
     schedule::StaircaseHead head{.title = fmt::format("Loop of {} steps", loop.trips), .where = loop.where};
     head.figures = {{"states kept", fmt::format("{} of {}", loop.slots, to_string(Bytes(loop.state_bytes)))},
                     {"forward steps",
