@@ -137,13 +137,14 @@ template <class Choose>
 cublasLtMatmulAlgo_t Product::settled(const std::string& name, PlanAlgorithms& algorithms,
                                       const Choose& choose) const {
   cublasLtMatmulAlgo_t algorithm = {};
-  if (const std::optional<ProductAlgorithm> recorded = algorithms.recorded(name)) {
-    algorithm = std::bit_cast<cublasLtMatmulAlgo_t>(*recorded);
-    if (!can_run(algorithm)) algorithms.refuse(name);
+  if (const std::optional<std::string> text = algorithms.recorded(name)) {
+    const std::optional<ProductAlgorithm> recorded = product_algorithm_of(*text);
+    if (recorded) algorithm = std::bit_cast<cublasLtMatmulAlgo_t>(*recorded);
+    if (!recorded || !can_run(algorithm)) algorithms.refuse(name, "this cuBLASLt");
   } else {
     algorithm = choose();
   }
-  algorithms.note(name, std::bit_cast<ProductAlgorithm>(algorithm));
+  algorithms.note(name, to_text(std::bit_cast<ProductAlgorithm>(algorithm)));
   return algorithm;
 }
 

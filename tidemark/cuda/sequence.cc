@@ -18,8 +18,6 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr std::int64_t conv_alignment = 16;  // bytes; of the widest loads
-
 std::byte* far_pointer(CUdeviceptr at) { return reinterpret_cast<std::byte*>(at); }
 CUdeviceptr far_address(const std::byte* at) { return reinterpret_cast<CUdeviceptr>(at); }
 
@@ -310,44 +308,16 @@ Sequence::ProductCall Sequence::product_call(const Call& call) {
   return made;
 }
 
-#ifdef TIDEMARK_HAS_CUDNN
-
 bool Sequence::add_convolution(Item& item, const Call& call) {
-  static_assert(conv_alignment == Dnn::timed_alignment);
-  if (!parts_.asked_for_dnn) parts_.dnn = Dnn::open(parts_.stream);
-  parts_.asked_for_dnn = true;
-  if (!parts_.dnn) return false;
   const ConvForm form = *conv_form(call);
-  const Dnn::Engine* const engine = parts_.dnn->engine(form, conv_alignment);
-  if (!engine) return false;
-  ConvCall made{.engine = engine, .form = form, .x = 0, .w = 1, .y = 2};
+  const std::optional<std::size_t> number = parts_.convolutions.add(form, parts_.algorithms);
+  if (!number) return false;
+  ConvCall made{.number = *number, .x = 0, .w = 1, .y = 2};
   if (form.part == ConvPart::input_grad) std::swap(made.x, made.y);
   if (form.part == ConvPart::weight_grad) std::swap(made.w, made.y);
   item.code = made;
   return true;
 }
-
-void Sequence::put_convolution(const Item& item, const ConvCall& call) const {
-  const CUdeviceptr x = item.at[call.x], w = item.at[call.w], y = item.at[call.y];
-  const Dnn::Engine* engine = call.engine;
-  if ((x | w | y) % conv_alignment != 0) {
-    engine = parts_.dnn->engine(call.form, size_of(call.form.dtype));
-    if (!engine) {
-      fail(ErrorCode::no_kernel, {.what = "a convolution of operands at such addresses has no kernel on CUDA",
-                                  .expected = "addresses that are multiples of 16 bytes",
-                                  .where = item.where,
-                                  .help = "copy the memory of the other library into a tensor"});
-    }
-  }
-  parts_.dnn->put(*engine, x, w, y, item.at[3]);
-}
-
-#else
-
-bool Sequence::add_convolution(Item&, const Call&) { return false; }
-void Sequence::put_convolution(const Item&, const ConvCall&) const {}
-
-#endif
 
 void Sequence::add_control(Item& item, const Command& command) {
   const Call& call = command.steps[0].call;
@@ -437,7 +407,8 @@ void Sequence::put_item(Item& item, const Stream& stream) {
   } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
     put_product(item, *product);
   } else if (const auto* convolution = std::get_if<ConvCall>(&item.code)) {
-    put_convolution(item, *convolution);
+    parts_.convolutions.put(convolution->number, item.at[convolution->x], item.at[convolution->w],
+                            item.at[convolution->y], item.at[3], item.where);
   } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
     head->head->put(stream, item.at, item.at[item.at.size() - 2], item.at.back());
   } else if (copy) {

@@ -11,9 +11,9 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/blas.h"
+#include "tidemark/cuda/convolutions.h"
 #include "tidemark/cuda/copy_batch.h"
 #include "tidemark/cuda/disk_copies.h"
-#include "tidemark/cuda/dnn.h"
 #include "tidemark/cuda/head.h"
 #include "tidemark/cuda/kernel_set.h"
 #include "tidemark/cuda/lane_streams.h"
@@ -53,10 +53,7 @@ struct SequenceParts {
   bool tf32 = false;  // products of f32 are in TF32
   Stream stream{context};
   KernelSet kernels = {};
-#ifdef TIDEMARK_HAS_CUDNN
-  std::unique_ptr<Dnn> dnn = {};  // null: no convolution so far, or no library
-  bool asked_for_dnn = false;
-#endif
+  Convolutions convolutions{stream};
   std::optional<std::size_t> swap_kernel = {};  // which two places of a loop need
   std::size_t copies_kernel = 0;                // likewise: several copies at once
   CopyBatch copies = {};                        // that the loop at hand asked for and that are not put in
@@ -117,15 +114,10 @@ class Sequence {
     std::vector<Pack> packs = {};
     std::optional<std::size_t> sum_copy = {};  // the kernel that copies what is added to the result
   };
-#ifdef TIDEMARK_HAS_CUDNN
   struct ConvCall {
-    const Dnn::Engine* engine = nullptr;  // of addresses that are multiples of 16
-    ConvForm form = {};
+    std::size_t number = 0;           // of SequenceParts::convolutions
     std::size_t x = 0, w = 0, y = 0;  // among the item's addresses
   };
-#else
-  struct ConvCall {};
-#endif
   struct HeadCall {
     std::unique_ptr<Head> head;
   };
@@ -191,7 +183,6 @@ class Sequence {
   void add_flag(Item& item, const Command& command, std::size_t first_out);
   ProductCall product_call(const Call& call);
   bool add_convolution(Item& item, const Call& call);
-  void put_convolution(const Item& item, const ConvCall& call) const;
   void add_control(Item& item, const Command& command);
   void put_item(Item& item, const Stream& stream);
   void put_host(Item& item, HostCall& host);

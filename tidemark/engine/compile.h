@@ -105,6 +105,12 @@ class Compiled {
   PlannedGraph plan(SourceLine where = std::source_location::current()) const {
     return state_->function->plan(where);
   }
+  // Writes the plan of the latest call to a file. A function compiled with {.plans = {path}} runs by it,
+  // without a search: in another process, or on another machine of the kind. Of a function that was called
+  // on a GPU, the algorithms that the call ran with are part of it.
+  void save_plan(const std::string& path, SourceLine where = std::source_location::current()) const {
+    plan(where).save(path, where);
+  }
   Bytes arena_high_water(SourceLine where = std::source_location::current()) const {
     return state_->function->arena_high_water(where);
   }

@@ -124,6 +124,8 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
   if (options.accumulate.is_automatic && options.max_batch)
     reject("micro-batches as the budget asks for, and a largest batch",
            "a number, such as {.max_batch = 64, .accumulate = 8}");
+  if (!options.plans.empty() && options.max_batch)
+    reject("plans from files, and a largest batch to plan for", "one of both");
   if (options.held_results < 0)
     reject(fmt::format("results of {} earlier calls", options.held_results), "0 or more");
   if (options.cache.count < 0)

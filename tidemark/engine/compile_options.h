@@ -105,6 +105,10 @@ struct CompileOptions {
   // models. Other numbers, though the same at every budget; gradient_error() says how far off. Refused where
   // the device has no such thing.
   bool fp8 = false;
+  // Files that save_plan wrote: a call runs by the plan that is of its graph (of several, the fastest within
+  // `memory`), and nothing is searched for. A call that none is of is refused; so is a plan that takes more
+  // than `memory`, or needs what the other options do not give. Read when compile is called.
+  std::vector<std::string> plans = {};
   Effort effort = {};  // a factor, or a time: std::chrono::seconds(2)
   // Called while the planner works, on the thread that asked for the plan; false ends it with
   // PlanningStopped, and so does a stop that is asked for from any thread. Nothing is kept of a planning that

@@ -132,7 +132,7 @@ std::optional<PlanWithLoops> DiskLoopSearch::planned(const std::vector<Waiting>&
   Graph graph = prepare_lowered(unlowered_, skip_, nullptr, memory, target_of(options_));
   Result<Plan, Infeasible> plan = plan_safely(graph, options);
   if (!plan) return {};
-  return PlanWithLoops{std::move(graph), std::move(plan)};
+  return PlanWithLoops{std::move(graph), std::move(plan), std::move(memory)};
 }
 
 std::optional<PlanWithLoops> DiskLoopSearch::fastest(std::vector<Waiting> waiting, const LoopMemory& others,

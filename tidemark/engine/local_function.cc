@@ -168,13 +168,16 @@ std::shared_ptr<CompiledCall> LocalFunction::planned(const FunctionCall& call, s
   if (!made->program) {
     TracedFunction function = function_of(call, made->captures.signature());
     function.fixed += forms + budget;
-    PlannedFunction planned =
-        at_line(where_, [&] { return plan_function(function, *made->traced, options, largest_, where_); });
+    PlannedFunction planned = at_line(where_, [&] {
+      return saved_.empty() ? plan_function(function, *made->traced, options, largest_, where_)
+                            : saved_.planned(function, *made->traced, options, where_);
+    });
+    PlanOrigin origin = origin_of(*made->traced, planned);
     if (const auto folder = loop_folder(*made->traced); folder && !planned.plan.further.empty())
       use_folder(*folder);
-    made->program =
-        std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
-                                  planned.reserve, std::move(planned.values), planned.micro_batches);
+    made->program = std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
+                                              planned.reserve, std::move(planned.values),
+                                              planned.micro_batches, std::move(origin));
   }
   if (!options.memory) made->traced.reset();
   const std::lock_guard lock(mutex_);

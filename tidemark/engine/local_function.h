@@ -10,6 +10,7 @@
 #include "tidemark/engine/compiled_function.h"
 #include "tidemark/engine/loop_folder.h"
 #include "tidemark/engine/plan_function.h"
+#include "tidemark/engine/saved_plan.h"
 
 namespace tidemark {
 
@@ -72,6 +73,7 @@ class LocalFunction final : public CompiledFunction {
   std::atomic<std::int64_t> limit_;   // the budget as it was given or set; 0: none
   std::atomic<std::int64_t> memory_;  // what calls keep to: no more than that
   const SourceLine where_;
+  const SavedPlans saved_;
   std::optional<Error> disk_failure_;                // under the mutex, once it is made
   std::vector<SourceLine> refused_forms_;            // likewise
   std::shared_ptr<const DiskTraffic> disk_traffic_;  // null: there is no disk

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "tidemark/base/error.h"
 #include "tidemark/base/text_file.h"
 #include "tidemark/engine/plan_page.h"
 #include "tidemark/engine/program.h"
@@ -50,10 +51,15 @@ std::string PlannedGraph::summary() const {
 
 std::string PlannedGraph::to_json() const {
   const PlannedAlgorithms algorithms = program ? program->algorithms() : PlannedAlgorithms();
-  if (algorithms.empty()) return tidemark::to_json(plan);
+  const PlanOrigin origin = program ? program->origin() : PlanOrigin();
+  if (algorithms.empty()) return tidemark::to_json(plan, origin);
   Plan recorded = plan;
   recorded.algorithms = algorithms;
-  return tidemark::to_json(recorded);
+  return tidemark::to_json(recorded, origin);
+}
+
+void PlannedGraph::save(const std::string& path, SourceLine where) const {
+  at_line(where, [&] { write_text_file(path, to_json() + '\n'); });
 }
 
 void PlannedGraph::write_html(const std::string& path) const {

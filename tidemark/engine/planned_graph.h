@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/source.h"
 #include "tidemark/ops/control/loop_forecast.h"
 #include "tidemark/plan/plan.h"
 #include "tidemark/plan/report/host_calls.h"
@@ -25,7 +26,9 @@ struct PlannedGraph {
   std::vector<LoopForecast> loops() const;
   // What the device hands to the CPU, having no kernel for it; of a function that runs on the CPU: nothing.
   std::vector<HostCall> host_calls() const;
-  std::string to_json() const;
+  std::string to_json() const;  // with where it comes from, so that compile takes it ({.plans = …})
+  // Writes that to a file, which is replaced as a whole or not at all. Throws Error at `where`.
+  void save(const std::string& path, SourceLine where = {}) const;
   // A page to explore the plan with in a browser (docs/page.md): one file that needs nothing else. Throws
   // Error `bad_file` where it cannot be written.
   void write_html(const std::string& path) const;

@@ -49,14 +49,15 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least,
-                 BackwardValues values, MicroBatches micro_batches)
+                 BackwardValues values, MicroBatches micro_batches, PlanOrigin origin)
     : graph_(std::move(prepared)),
       plan_(verified_to_run(graph_, std::move(plan), workspace->device())),
       backward_values_(std::move(values)),
       workspace_(std::move(workspace)),
       workspace_bytes_(arena_bytes_of(*plan_, at_least)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)},
-      micro_batches_(micro_batches) {}
+      micro_batches_(micro_batches),
+      origin_(std::move(origin)) {}
 
 Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
   at_line(where, [&] { lease.reserve(workspace_bytes_); });

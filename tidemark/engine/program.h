@@ -15,6 +15,7 @@
 #include "tidemark/engine/program_options.h"
 #include "tidemark/engine/workspace.h"
 #include "tidemark/plan/passes/pipeline.h"
+#include "tidemark/plan/report/plan_origin.h"
 #include "tidemark/runtime/executor.h"
 #include "tidemark/trace/storage.h"
 #include "tidemark/trace/tensor.h"
@@ -36,7 +37,7 @@ class Program {
   // A prepared graph and a plan of it that leaves donated state alone while it can fail (state_safety.h), to
   // run in a workspace that others may use in between, and that is to have at least so many bytes.
   Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least = 0,
-          BackwardValues values = {}, MicroBatches micro_batches = {});
+          BackwardValues values = {}, MicroBatches micro_batches = {}, PlanOrigin origin = {});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -55,6 +56,7 @@ class Program {
   const Machine& machine() const;  // of the device that it runs on
   const BackwardValues& backward_values() const { return backward_values_; }
   const MicroBatches& micro_batches() const { return micro_batches_; }
+  const PlanOrigin& origin() const { return origin_; }                  // of the plan, where it is known
   std::int64_t arena_high_water() const { return high_water_.load(); }  // over all runs of this program
   HeldBytes held() const;
   PlannedAlgorithms algorithms() const;  // with which it runs, once it is ready to (plan/algorithms.h)
@@ -77,6 +79,7 @@ class Program {
   std::vector<std::int64_t> workspace_bytes_;  // by memory
   HeldBytes held_;                             // of the graph and the plan
   const MicroBatches micro_batches_ = {};
+  const PlanOrigin origin_ = {};
   mutable std::mutex mutex_;                   // of the list; each entry belongs to who runs in its arena
   std::vector<std::unique_ptr<Ready>> ready_;  // by the arena's number
   PlannedAlgorithms algorithms_;               // under the mutex
