@@ -152,6 +152,22 @@ class Pages(unittest.TestCase):
         self.browser.click("#decisions tr.row")
         self.assertGreaterEqual(self.browser.run("return window.tidemark.state.buffer"), -1)
 
+    def test_an_explanation_gives_decisions_words_and_prices(self):
+        html = self.pages["gpt"][0].read_text()
+        data = synthetic.data_of(html)
+        plan = data["plans"][data["current"]]
+        value = next(v for v in plan["buffers"]["value"] if v >= 0)
+        data["explanation"] = {"plan_hash": plan["figures"]["plan_hash"], "values": [
+            {"value": value, "region": 0, "decision": "kept", "cost_seconds": 0, "why": "it is read soon <b>again</b>", "alternatives": [
+                {"decision": "recomputed", "peak_change": -1048576, "seconds_change": 0.002, "why": "not needed"}]}]}
+        path = FOLDER / "explained.html"
+        path.write_text(synthetic.with_data(html, data))
+        self.browser.open(path)
+        self.browser.run("const t = window.tidemark.explorer.decisions; t.choose(t.all.find((row) => row.value === arguments[0]))", value)
+        said = self.browser.text("#decisions-section .why")
+        self.assertIn("it is read soon <b>again</b>", said)
+        self.assertIn("Instead computed again: peak −1.00 MiB, time +2 ms (not needed)", said)
+
     def test_the_slider_changes_every_view(self):
         path, figures = self.pages["gpt"]
         self.browser.open(path)
