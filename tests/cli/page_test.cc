@@ -27,7 +27,8 @@ TEST(CliPage, HasTheFiguresOfTheJson) {
   const auto page = page_in(folder, "plan.html");
   const auto& current = page["plans"][page["current"].get<std::size_t>()]["figures"];
   for (const auto& [name, value] : current.items()) {
-    if (name != "choices") EXPECT_EQ(value, figures[name]) << name;
+    if (name == "choices") continue;  // the command adds how the batch is cut
+    EXPECT_EQ(value, figures[name]) << name;
   }
   EXPECT_EQ(page["title"], "mlp");
   std::int64_t before = 0;
