@@ -1,5 +1,8 @@
-// What `tidemark plan` was asked for, and the two ways to answer it.
+// What `tidemark plan` was asked for, and the two ways to answer it. Other commands that plan take its
+// options.
 #pragma once
+#include <CLI/CLI.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +48,12 @@ struct PlanCommand {
   // Graphs of costs and bytes only.
   std::string check;  // judge this schedule instead of searching
 };
+
+// The options that say what is planned, for which machine and within what: those of every command that plans
+// one graph for one budget.
+void add_planning_options(CLI::App& app, const std::shared_ptr<PlanCommand>& command);
+// What was given, without what is not allowed. Throws Error for options that can have no effect.
+PlanCommand checked_planning(const CLI::App& app, const PlanCommand& given);
 
 ExitCode plan_graph(const PlanCommand& command);  // a .ir file or a built-in model
 ExitCode plan_dag(const PlanCommand& command);    // a .dag.json file
