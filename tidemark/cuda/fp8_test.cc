@@ -77,13 +77,23 @@ TEST(Fp8, APlanOfALargeModelHasProductsInFp8AndNamesItsArithmetic) {
   EXPECT_LT(plan.seconds, make_plan(exact, cuda_target(), {.machine = &h200_machine()}).seconds);
 }
 
-TEST(Fp8, ProductsOfGpt2ThatGainAreInFp8AndOthersStay) {
-  const nn::ZooModel* const gpt2 = nn::find_in_zoo("gpt2");
-  ASSERT_TRUE(gpt2);
-  const Graph step = gpt2->training_step({.batch = 16, .context = 1024, .dtype = DType::bf16});
-  const std::map<std::string_view, int> ops = ops_of(prepared(step, cuda_fp8_target()));
-  EXPECT_GE(ops.at("fp8_product"), 24) << "of 12 blocks, the projections into heads and the hidden layer";
-  EXPECT_GT(ops.at("contract"), 0) << "conversions of wide gradients take longer than their products gain";
+// One block of a GPT-2.
+Graph gpt2_block(std::int64_t width, std::int64_t heads, std::int64_t batch) {
+  const nn::GptConfig config{.layers = 1, .width = width, .heads = heads, .vocabulary = 1024};
+  const Tensor tokens = Tensor::of_type({DType::i32, {batch, 1024}});
+  const nn::LossGraph loss = nn::loss_graph(
+      DType::bf16, [&] { return nn::Gpt::init(key(0), config); },
+      [](const nn::Gpt& model, Tensor in, Tensor next) { return model.loss(in, next); }, tokens, tokens);
+  return nn::training_step(loss, nn::OptimizerKind::adamw, DType::bf16);
+}
+
+TEST(Fp8, ProductsOfTheLargestGpt2AreInFp8AndThoseOfTheSmallestStay) {
+  const std::map<std::string_view, int> large = ops_of(prepared(gpt2_block(1600, 25, 8), cuda_fp8_target()));
+  // Into heads, up and down: forward and both gradients, but one. Out of heads: they lie between the rows.
+  EXPECT_EQ(large.at("fp8_product"), 8);
+  EXPECT_EQ(large.at("contract"), 4);
+  // On an H200 its products take 1.24 times as long in bf16, and codes of their operands more than is won.
+  EXPECT_EQ(ops_of(prepared(gpt2_block(768, 12, 16), cuda_fp8_target())).count("fp8_product"), 0u);
 }
 
 TEST(Fp8, SmallModelsAreLeftAlone) {
@@ -144,29 +154,41 @@ TEST(Fp8, TheCpuRefusesIt) {
   }
 }
 
+constexpr std::int64_t wide = 4096;  // products of such matrices gain
+
+Tensor numbers(std::uint64_t seed, double deviation, DType dtype) {
+  return cast(random_normal(key(static_cast<std::int64_t>(seed)), {wide, wide}) * deviation, dtype);
+}
+
 Tensor layers(Tensor w, Tensor x) {
-  for (int i = 0; i < 5; ++i) x = tanh(matmul(x, w));
+  for (int i = 0; i < 3; ++i) x = tanh(matmul(x, w));
   return mean(square(cast(x, DType::f32)));
+}
+
+// What the tests on a GPU rely on.
+TEST(Fp8, LayersOfWideMatricesAreInFp8) {
+  const Tensor w = zeros({wide, wide}, DType::bf16);
+  const Graph graph = *trace_call(value_and_grad(layers), std::tuple(w, w), {}).graph;
+  EXPECT_EQ(ops_of(prepared(graph, cuda_fp8_target())).at("fp8_product"), 8);
 }
 
 TEST(Fp8, GradientsAreNearAndTheSameAtEveryBudget) {
   TM_NEEDS_FP8();
   for (const DType dtype : {DType::bf16, DType::f16}) {
-    const Tensor x = cast(random_normal(key(1), {4096, 2048}), dtype),
-                 w = cast(random_normal(key(2), {2048, 2048}) * 0.03, dtype);
+    const Tensor x = numbers(1, 1, dtype), w = numbers(2, 0.02, dtype);
     auto exact = compile(value_and_grad(layers), {.device = device()});
     auto free = compile(value_and_grad(layers), {.device = device(), .fp8 = true});
     const auto [expected_loss, expected] = exact(w, x);
     const auto [loss, gradient] = free(w, x);
-    EXPECT_NEAR(loss.to_vector()[0], expected_loss.to_vector()[0], 0.02 * expected_loss.to_vector()[0]);
+    EXPECT_NEAR(loss.to_vector()[0], expected_loss.to_vector()[0], 0.03 * expected_loss.to_vector()[0]);
     const std::vector<double> right = expected.to_vector(), given = gradient.to_vector();
     EXPECT_NE(right, given) << "nothing was rounded";
     double squares = 0, off = 0;
     for (std::size_t i = 0; i < right.size(); ++i)
       squares += right[i] * right[i], off += (right[i] - given[i]) * (right[i] - given[i]);
-    EXPECT_LT(std::sqrt(off / squares), 0.15);
-    EXPECT_NE(free.plan().summary().find("fp8"), std::string::npos);
-    EXPECT_EQ(exact.plan().summary().find("fp8"), std::string::npos);
+    EXPECT_LT(std::sqrt(off / squares), 0.3);
+    EXPECT_NE(free.plan().summary().find("in fp8"), std::string::npos);
+    EXPECT_EQ(exact.plan().summary().find("in fp8"), std::string::npos);
     for (const int percent : {90, 75, 60}) {
       auto less = compile(
           value_and_grad(layers),
@@ -189,8 +211,7 @@ TEST(Fp8, LoopsHaveTheSameBitsAtEveryBudget) {
         6, [&](Tensor v) { return tanh(matmul(v, w)); }, x);
     return mean(square(cast(x, DType::f32)));
   };
-  const Tensor x = cast(random_normal(key(1), {4096, 2048}), DType::bf16),
-               w = cast(random_normal(key(2), {2048, 2048}) * 0.03, DType::bf16);
+  const Tensor x = numbers(1, 1, DType::bf16), w = numbers(2, 0.02, DType::bf16);
   auto free = compile(value_and_grad(f), {.device = device(), .fp8 = true});
   const std::vector<double> given = free(w, x).second.to_vector();
   for (const int percent : {80, 60, 50}) {
@@ -207,14 +228,14 @@ TEST(Fp8, LoopsHaveTheSameBitsAtEveryBudget) {
 
 TEST(Fp8, ZerosAndWhatIsNoNumberStayWhatTheyAre) {
   TM_NEEDS_FP8();
-  constexpr std::int64_t rows = 4096, n = 2048;
+  constexpr std::int64_t rows = wide, n = wide;
   auto product = compile([](Tensor a, Tensor b) { return matmul(a, b); }, {.device = device(), .fp8 = true});
-  const Tensor w = cast(random_normal(key(2), {n, n}), DType::bf16);
+  const Tensor w = numbers(2, 1, DType::bf16);
   for (const double x : product(zeros({rows, n}, DType::bf16), w).to_vector()) ASSERT_EQ(x, 0);
-  std::vector<float> numbers(rows * n, 0.5f);
-  numbers[3 * n + 7] = std::numeric_limits<float>::quiet_NaN();
-  numbers[5 * n + 9] = static_cast<float>(infinity);
-  const Tensor x = cast(tensor(numbers, {rows, n}), DType::bf16);
+  std::vector<float> some(rows * n, 0.5f);
+  some[3 * n + 7] = std::numeric_limits<float>::quiet_NaN();
+  some[5 * n + 9] = static_cast<float>(infinity);
+  const Tensor x = cast(tensor(some, {rows, n}), DType::bf16);
   const std::vector<double> y = product(x, w).to_vector();
   EXPECT_GE(ops_of(product.plan().graph).at("fp8_product"), 1);
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -226,13 +247,12 @@ TEST(Fp8, ZerosAndWhatIsNoNumberStayWhatTheyAre) {
 
 TEST(Fp8, TheErrorIsMeasuredNextToProductsInTheirOwnDtype) {
   TM_NEEDS_FP8();
-  const Tensor x = cast(random_normal(key(1), {4096, 2048}), DType::bf16),
-               w = cast(random_normal(key(2), {2048, 2048}) * 0.03, DType::bf16);
+  const Tensor x = numbers(1, 1, DType::bf16), w = numbers(2, 0.02, DType::bf16);
   auto step = compile(value_and_grad(layers), {.device = device(), .fp8 = true});
   const GradientError error = step.gradient_error(w, x);
   EXPECT_GT(error.largest, 1e-4);
-  EXPECT_LT(error.largest, 0.2);
-  EXPECT_NE(error.text().find("fp8"), std::string::npos);
+  EXPECT_LT(error.largest, 0.3);
+  EXPECT_NE(error.text().find("in fp8"), std::string::npos);
   auto exact = compile(value_and_grad(layers), {.device = device()});
   EXPECT_EQ(exact.gradient_error(w, x).largest, 0);
 }
@@ -276,16 +296,15 @@ TEST(Fp8, ProductsByTheLibraryAreThoseOfTheDefinition) {
 TEST(Fp8, WhatIsAddedIsAddedByTheLibrary) {
   TM_NEEDS_FP8();
   const auto with_row = [](Tensor a, Tensor b, Tensor row) { return matmul(a, b) + row; };
-  const Tensor a = cast(random_normal(key(1), {4096, 2048}), DType::bf16),
-               b = cast(random_normal(key(2), {2048, 4096}), DType::bf16),
-               row = cast(arange(4096, DType::f32), DType::bf16);
+  const Tensor a = numbers(1, 1, DType::bf16), b = numbers(2, 1, DType::bf16),
+               row = cast(arange(wide, DType::f32), DType::bf16);
   auto exact = compile(with_row, {.device = device()});
   auto coded = compile(with_row, {.device = device(), .fp8 = true});
   const std::vector<double> right = exact(a, b, row).to_vector(), given = coded(a, b, row).to_vector();
   EXPECT_GE(ops_of(coded.plan().graph).at("fp8_product"), 1);
   double apart = 0;
   for (std::size_t i = 0; i < right.size(); ++i) apart = std::max(apart, std::abs(right[i] - given[i]));
-  EXPECT_LT(apart, 64);  // of numbers up to 4096, and sums of 2048 products of standard deviation 1
+  EXPECT_LT(apart, 64);  // of numbers up to 4096, and sums of 4096 products of standard deviation 1
 }
 
 }  // namespace

@@ -394,7 +394,11 @@ void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUde
 }
 
 void Sequence::put(std::size_t first, std::size_t last) {
-  lanes_.put(first, last, [&](std::size_t i, const Stream& stream) { put_item(items_[i], stream); });
+  lanes_.put(first, last, [&](std::size_t i, const Stream& stream) {
+    if (clock_) clock_->begin(i, stream);
+    put_item(items_[i], stream);
+    if (clock_) clock_->end(i, stream);
+  });
 }
 
 // Only copies are put into another stream than the first.

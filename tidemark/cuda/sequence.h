@@ -15,6 +15,7 @@
 #include "tidemark/cuda/copy_batch.h"
 #include "tidemark/cuda/disk_copies.h"
 #include "tidemark/cuda/head.h"
+#include "tidemark/cuda/item_clock.h"
 #include "tidemark/cuda/kernel_set.h"
 #include "tidemark/cuda/lane_streams.h"
 #include "tidemark/kernel/args.h"
@@ -94,6 +95,7 @@ class Sequence {
   // is behind all of them. Throws Error for what a kernel of the CPU finds wrong with its operands,
   // DeviceError for what the GPU does.
   void put(std::size_t first, std::size_t last);
+  void set_clock(const ItemClock* clock) { clock_ = clock; }  // that `put` tells of its items; null: none
   // The same while the stream is recorded: each item follows those that touch its memory, those that it waits
   // for by the plan, and on a lane that moves values the one before; no others.
   void record(std::size_t first, std::size_t last);
@@ -195,6 +197,7 @@ class Sequence {
   std::vector<Item> items_;
   LaneCommands lane_commands_;  // of a plan: a region has one lane
   LaneStreams lanes_{parts_.stream};
+  const ItemClock* clock_ = nullptr;
   std::vector<std::size_t> failing_;  // items; each has the flag of its number here
   std::vector<Patch> patches_;
   std::vector<CUdeviceptr> region_arguments_, region_results_;  // of a region, in its run

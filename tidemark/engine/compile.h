@@ -115,6 +115,14 @@ class Compiled {
     return state_->function->arena_high_water(where);
   }
 
+  // Times every kernel of the calls that begin from now on, or not any more. On the CPU that takes one look
+  // at the clock for each kernel; docs/profiles.md says what it takes on a GPU. Switching it on begins anew.
+  void record_profile(bool on = true) const { state_->function->record_profile(on); }
+  // What was recorded: the latest 32 calls of the latest call's types (profile.h).
+  Profile profile(SourceLine where = std::source_location::current()) const {
+    return state_->function->profile(where);
+  }
+
   // Another budget for calls that begin from now on: more or less than before, which may have been planned
   // for already or is planned for at the next call, without tracing anew. Calls that run are waited for, and
   // the memory beyond the budget is given back. Only of a function that was compiled with a budget.

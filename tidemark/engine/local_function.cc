@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tidemark/engine/disk_loop_search.h"
 #include "tidemark/engine/micro_batches.h"
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/print.h"
@@ -307,6 +308,30 @@ PlannedGraph LocalFunction::plan(SourceLine where) const {
 
 Bytes LocalFunction::arena_high_water(SourceLine where) const {
   return Bytes(latest(where)->arena_high_water());
+}
+
+void LocalFunction::record_profile(bool on) {
+  const std::lock_guard lock(mutex_);
+  recording_ = on ? ++sessions_ : 0;
+}
+
+Profile LocalFunction::profile(SourceLine where) const {
+  const std::shared_ptr<const Program> program = latest(where);
+  int session = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    session = sessions_;
+  }
+  const PlanOptions options = plan_options(options_, nullptr);
+  Machine machine = options.machine ? *options.machine : reference_machine();
+  const auto is_disk = [](const PlanMemory& memory) { return memory.name == disk_memory_name; };
+  if (std::ranges::any_of(program->plan().further, is_disk)) machine = with_disk(std::move(machine));
+  if (std::optional<Profile> profile = program->profile(session, machine)) return *std::move(profile);
+  fail(ErrorCode::structure_mismatch,
+       {.what = session == 0 ? "a compiled function was asked for its profile, and nothing was recorded"
+                             : "no call was recorded of the types of the latest one",
+        .where = where,
+        .help = "record_profile() before the calls; a call that fails is not recorded"});
 }
 
 void LocalFunction::forget() {

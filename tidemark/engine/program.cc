@@ -137,10 +137,28 @@ void Program::read_small(std::span<const std::shared_ptr<Storage>> storages, con
   }
 }
 
-std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine where) {
+// What the executor needs to record is taken before it runs, and counted.
+void Program::set_recording(Executor& executor, const Workspace::Lease& lease, bool on, SourceLine where) {
+  if (on != executor.records()) {
+    kernel_bytes_ -= executor.held_bytes();
+    at_line(where, [&] { executor.record(on); });
+    kernel_bytes_ += executor.held_bytes();
+  }
+  if (!on) return;
+  for (Arena* const arena : lease.arenas()) arena->reset_high_water();
+}
+
+std::optional<Profile> Program::profile(int recording, const Machine& machine) const {
+  const std::vector<RecordedRun> runs = recorded_.runs(recording);
+  if (runs.empty()) return {};
+  return make_profile(graph_, plan_, machine, runs);
+}
+
+std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine where, int recording) {
   const Workspace::Lease lease(*workspace_, where);
   check_held(inputs, where);
   Executor& executor = prepare(lease, where);
+  set_recording(executor, lease, recording > 0, where);
   at_line(where, [&] { lease.move_results_out(); });
   BoundArguments arguments(graph_, *plan_, inputs, lease, where);
   const std::vector<std::shared_ptr<Storage>> storages = result_storages(lease);
@@ -156,6 +174,7 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
     if (executor.wrote_inputs()) arguments.lose(where);
     throw;
   }
+  if (recording > 0) recorded_.add(recording, executor.times(), lease.arenas());
   std::int64_t highest = high_water_.load();
   while (highest < arena.high_water() && !high_water_.compare_exchange_weak(highest, arena.high_water())) {
   }
@@ -182,7 +201,7 @@ PlannedAlgorithms Program::algorithms() const {
 
 HeldBytes Program::held() const {
   HeldBytes held = held_;
-  held.kernels = kernel_bytes_.load();
+  held.kernels = kernel_bytes_.load() + recorded_.held_bytes();
   return held;
 }
 

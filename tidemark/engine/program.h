@@ -13,6 +13,7 @@
 #include "tidemark/engine/held_bytes.h"
 #include "tidemark/engine/prepare_graph.h"
 #include "tidemark/engine/program_options.h"
+#include "tidemark/engine/recorded_runs.h"
 #include "tidemark/engine/workspace.h"
 #include "tidemark/plan/passes/pipeline.h"
 #include "tidemark/plan/report/plan_origin.h"
@@ -52,7 +53,10 @@ class Program {
   // Results may lie in the arena until the next run moves them out or someone takes a pointer (see Storage).
   // Throws infeasible_budget where those of earlier runs that are still held would, with the plan, exceed its
   // budget. When it throws, donated inputs are what they were.
-  std::vector<Tensor> run(std::span<const Tensor> inputs, SourceLine where);
+  // `recording`: the session for whose profile the run is timed; 0: none.
+  std::vector<Tensor> run(std::span<const Tensor> inputs, SourceLine where, int recording = 0);
+  // Of the runs that were recorded in this session; none: there are none.
+  std::optional<Profile> profile(int recording, const Machine& machine) const;
 
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return *plan_; }
@@ -76,6 +80,7 @@ class Program {
   Executor& prepare(const Workspace::Lease& lease, SourceLine where);
   void check_held(std::span<const Tensor> inputs, SourceLine where) const;
   std::vector<std::shared_ptr<Storage>> result_storages(const Workspace::Lease& lease) const;
+  void set_recording(Executor& executor, const Workspace::Lease& lease, bool on, SourceLine where);
   void read_small(std::span<const std::shared_ptr<Storage>> storages, const Arena& arena) const;
 
   Graph graph_;
@@ -92,6 +97,7 @@ class Program {
   PlannedAlgorithms algorithms_;               // under the mutex
   std::atomic<std::int64_t> kernel_bytes_{0};  // of all executors
   std::atomic<std::int64_t> high_water_{0};
+  RecordedRuns recorded_;
 };
 
 }  // namespace tidemark

@@ -7,6 +7,8 @@
 
 namespace tidemark {
 
+bool Prepared::record(RecordedTimes*) { return false; }
+
 DeviceId Device::id() const {
   return target().name == cpu_target_name ? DeviceId() : DeviceId{DeviceKind::extension, 0};
 }

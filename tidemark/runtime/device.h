@@ -15,6 +15,7 @@
 #include "tidemark/plan/machine.h"
 #include "tidemark/runtime/commands.h"
 #include "tidemark/runtime/disk_memory.h"
+#include "tidemark/runtime/recorded_times.h"
 
 namespace tidemark {
 
@@ -27,6 +28,10 @@ class Prepared {
   // The commands [first, last), to their end. Throws Error for what a kernel finds wrong with what its
   // operands hold, DeviceError where the machine fails; nothing runs any more then, and all may run again.
   virtual void run(std::size_t first, std::size_t last) = 0;
+  // From now on notes there when the commands of a run begin and end, until the next call; null: no more.
+  // What that takes, in `times` too, is allocated now. False: it cannot tell, and whoever asks runs commands
+  // one by one.
+  virtual bool record(RecordedTimes* times);
   virtual std::int64_t held_bytes() const = 0;  // by what was made ready, about
   // Of libraries, that compute its calls; those that the plan had, where it had some. None: there is no
   // choice.
