@@ -152,6 +152,22 @@ class Pages(unittest.TestCase):
         self.browser.click("#decisions tr.row")
         self.assertGreaterEqual(self.browser.run("return window.tidemark.state.buffer"), -1)
 
+    def test_an_explanation_gives_decisions_words_and_prices(self):
+        html = self.pages["gpt"][0].read_text()
+        data = synthetic.data_of(html)
+        plan = data["plans"][data["current"]]
+        value = next(v for v in plan["buffers"]["value"] if v >= 0)
+        data["explanation"] = {"plan_hash": plan["figures"]["plan_hash"], "values": [
+            {"value": value, "region": 0, "decision": "kept", "cost_seconds": 0, "why": "it is read soon <b>again</b>", "alternatives": [
+                {"decision": "recomputed", "peak_change": -1048576, "seconds_change": 0.002, "why": "not needed"}]}]}
+        path = FOLDER / "explained.html"
+        path.write_text(synthetic.with_data(html, data))
+        self.browser.open(path)
+        self.browser.run("const t = window.tidemark.explorer.decisions; t.choose(t.all.find((row) => row.value === arguments[0]))", value)
+        said = self.browser.text("#decisions-section .why")
+        self.assertIn("it is read soon <b>again</b>", said)
+        self.assertIn("Instead computed again: peak −1.00 MiB, time +2 ms (not needed)", said)
+
     def test_the_slider_changes_every_view(self):
         path, figures = self.pages["gpt"]
         self.browser.open(path)
@@ -191,13 +207,50 @@ class Pages(unittest.TestCase):
         self.assertEqual(len(stalled), len(figures["lanes"]))
 
     def test_names_that_look_like_markup_are_text(self):
-        graph = FOLDER / "hostile.ir"
-        graph.write_text('graph @"</script><img src=x onerror=alert(1)>"(%x: f32[64, 64]) -> (f32[64, 64]) {\n'
-                         "  %1 = exp(%x) : f32[64, 64]\n  return %1\n}\n")
-        ran = subprocess.run([TIDEMARK, "plan", str(graph), "--html", str(FOLDER / "hostile.html")], capture_output=True, check=False)
-        if ran.returncode == 0:
-            self.browser.open(FOLDER / "hostile.html")
-            self.assertEqual(self.browser.run("return document.images.length"), 0)
+        html = self.pages["gpt"][0].read_text()
+        data = synthetic.data_of(html)
+        evil = "</script><img src=x onerror=alert(1)>\u2028'\\\""
+        data["title"] = evil
+        data["notes"] = [evil]
+        data["texts"] = [evil + text for text in data["texts"]]
+        path = FOLDER / "hostile.html"
+        path.write_text(synthetic.with_data(html, data))
+        self.browser.open(path)
+        self.browser.click("#live tr.row")
+        self.browser.type("#search", "onerror")
+        self.assertEqual(self.browser.text("#title"), evil)
+        self.assertIn(evil, self.browser.text("#details"))
+        self.assertEqual(self.browser.run("return document.images.length"), 0)
+
+    def test_a_profile_is_set_beside_the_plan(self):
+        path, figures = self.pages["gpt"]
+        self.browser.open(path)
+        count = figures["steps"]
+        profile = {"format": "tidemark-profile", "version": 1, "plan_hash": figures["plan_hash"], "target": "cpu", "machine": "m",
+                   "predicted": figures["predicted_seconds"], "measured": 2.5, "lanes": ["compute"],
+                   "memories": [{"name": "ram", "input_bytes": figures["input_bytes"], "arena_bytes": figures["arena_bytes"],
+                                 "high_water": figures["arena_bytes"], "curve": [[0, 1000], [1, figures["peak"]], [2.5, 1000]]}],
+                   "steps": [{"kind": "compute", "op": "matmul" if k % 2 else "tanh"} for k in range(count)],
+                   "kernels": [{"first": k, "last": k + 1, "lane": 0, "predicted": 0.001, "measured": 0.002} for k in range(count)],
+                   "bodies": [], "runs": [{"begin": 0, "seconds": 2.5, "kernel_begin": [], "kernel_end": []}]}
+        file = FOLDER / "profile.json"
+        file.write_text(json.dumps(profile))
+        self.browser.type("#profile-file", str(file))
+        self.browser.run_async("const done = arguments[0]; setTimeout(done, 300)")
+        said = self.browser.text("#reality-section")
+        self.assertIn("2500 ms measured", said)
+        self.assertNotIn("another plan", said)
+        self.assertIn("2.00", self.browser.text("#reality-table"))
+        self.browser.type("#profile-file", str(self.pages["disk"][0]))
+        self.browser.run_async("const done = arguments[0]; setTimeout(done, 300)")
+        self.assertIn("is no profile", self.browser.text("#reality-section"))
+
+    def test_a_loop_has_a_staircase(self):
+        graph = Path(__file__).parent.parent / "golden" / "graphs" / "repeat.ir"
+        path, figures = page_of("loop", graph, "--memory", "50%", "--html-plans", 3)
+        self.browser.open(path)
+        self.assertEqual(self.figure("peak"), bytes_text(figures["peak"]))
+        self.assertIn("Loop of 20 steps", self.browser.text("#stairs-section"))
 
     def test_a_budget_that_nothing_meets_has_a_page_too(self):
         path, figures = page_of("misfit", "gpt", "--memory", "1MiB", code=3)

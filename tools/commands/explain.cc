@@ -55,25 +55,29 @@ void add_explain(CLI::App& app, int& exit_code) {
       "explain", "say why each large value is kept, computed again or moved, and what if not");
   add_planning_options(*explain, command->plan);
   add_text_option(*explain, "--match", command->wanted.match,
-                  "only values whose number, name, op, type, line, decision or role matches this regular "
-                  "expression")
-      ->type_name("RE")
+                  "only values whose name, op, type, line, decision or role matches this regular expression")
+      ->type_name("REGEX")
       ->default_str("all");
-  add_count_option(*explain, "--top", command->wanted.top, {0, 1 << 20},
-                   "at most so many values, the largest first; 0: all")
+  explain
+      ->add_option_function<std::string>(
+          "--top",
+          [command](const std::string& text) {
+            command->wanted.top = static_cast<std::size_t>(parse_count("--top", text, {0, 1 << 20}));
+          },
+          "at most so many values, the largest first; 0: all")
+      ->type_name("N")
       ->default_str("10");
   explain->add_flag("--force", command->wanted.force,
                     "plan each alternative within the same budget, instead of changing this plan alone");
   describe(
       *explain,
-      {.about = "Plans as `tidemark plan` does, and says of each value that waits for the backward pass or "
-                "is large what became of it, what that costs, and what if something else had. Each "
-                "alternative is a plan of its own: its peak is exact, its time predicted.",
+      {.about = "Says of each value that waits for the backward pass, or is large, what became of it in the "
+                "plan, what that costs, and how peak and time would change if something else had. Every "
+                "alternative is a plan that the verifier has accepted.",
        .examples = {{"tidemark explain gpt --memory 50%", "the ten largest values"},
-                    {"tidemark explain gpt --memory 50% --match recomputed --top 0",
-                     "all that is computed again"},
-                    {"tidemark explain gpt --memory 50% --top 3 --force",
-                     "three values, each alternative planned by itself"}},
+                    {"tidemark explain gpt --memory 50% --match gelu --top 0", "all values of one kind"},
+                    {"tidemark explain gpt --memory 50% --force --top 3",
+                     "each alternative planned anew within the budget"}},
        .exits = {exit_ok, exit_failure, exit_usage, exit_infeasible, exit_bad_input}});
   explain->callback([explain, command, &exit_code] { exit_code = run(*explain, *command); });
 }

@@ -91,9 +91,10 @@ std::string plan_page(const PlanPage& page) {
   };
   for (const PlannedOnPage& other : others) {
     if (other.plan.peak() >= page.plan.peak()) place();
-    const bool same = !content.plans.empty() && content.plans.back().plan.peak() == other.plan.peak() &&
-                      content.plans.back().plan.seconds == other.plan.seconds;
-    if (same || (refs += refs_of(other.plan)) > most_refs) continue;
+    // Others are found with less effort: one that takes more memory than its neighbour and is no faster says
+    // nothing.
+    if (!content.plans.empty() && other.plan.seconds >= content.plans.back().plan.seconds) continue;
+    if ((refs += refs_of(other.plan)) > most_refs) continue;
     content.plans.push_back({*other.graph, other.plan});
   }
   place();

@@ -128,7 +128,8 @@ TEST(Page, RolesCoverEveryBuffersLife) {
     }
     for (std::size_t k = 0; k < spans[b].size(); ++k) {
       EXPECT_LT(spans[b][k].begin, spans[b][k].end);
-      if (k > 0) EXPECT_EQ(spans[b][k].begin, spans[b][k - 1].end);
+      const std::int32_t before = k > 0 ? spans[b][k - 1].end : spans[b][k].begin;
+      EXPECT_EQ(spans[b][k].begin, before);
       for (std::int32_t t = spans[b][k].begin; t < spans[b][k].end; ++t)
         load[static_cast<std::size_t>(t)] += buffer.bytes;
     }
@@ -163,7 +164,8 @@ TEST(Page, PartsAreNamedByTheParametersThatAreReadThere) {
   const GraphRegions regions = regions_of(graph, phases_of(graph));
   EXPECT_EQ(regions.names, (std::vector<std::string>{"layers.0", "layers.1", "layers.2"}));
   for (std::size_t n = 1; n < graph.nodes().size(); ++n) {
-    if (graph.nodes()[n].op->name == "tanh") EXPECT_EQ(regions.of_node[n], regions.of_node[n - 1]);
+    if (graph.nodes()[n].op->name != "tanh") continue;
+    EXPECT_EQ(regions.of_node[n], regions.of_node[n - 1]);
   }
 }
 

@@ -76,7 +76,8 @@ class Axis {
     const from = this.state.low * this.whole;
     const to = this.state.high * this.whole;
     const scale = this.state.byTime ? 1e-6 : 1;
-    const step = tickStep((to - from) * scale, this.width / 90) / scale;
+    const round = tickStep((to - from) * scale, this.width / 90);
+    const step = (this.state.byTime ? round : Math.max(1, round)) / scale;
     const digits = this.state.byTime ? Math.max(0, -Math.floor(Math.log10(step * scale))) : 0;
     pen.fillStyle = css("--soft");
     pen.strokeStyle = css("--line");

@@ -18,15 +18,15 @@ function decisionsOf(plan, explanation) {
     ran[node] = 1;
   }
   const tiles = new Uint8Array(graph.valueCount);
+  const stored = new Int32Array(graph.valueCount);  // how often it is put into memory
   for (let k = 0; k < plan.outBuffer.length; ++k) {
     if (plan.binding[plan.outBuffer[k]] === BINDING.tile) tiles[plan.outValue[k]] = 1;
+    else ++stored[plan.outValue[k]];
   }
   for (let v = 0; v < graph.valueCount; ++v) {
     const node = graph.producer[v];
     const places = plan.places(v);
     if (places.length === 0 && !tiles[v]) continue;
-    const from = Math.min(...places.map((b) => plan.from(b)));
-    const to = Math.max(...places.map((b) => plan.to(b)));
     const told = explained.get(v);
     rows.push({
       value: v, node, places,
@@ -37,8 +37,8 @@ function decisionsOf(plan, explanation) {
       bytes: graph.valueBytes[v],
       runs: node < 0 ? 0 : runs[node],
       seconds: told ? told.cost_seconds : (extra.get(node) ?? 0) / 1e9,
-      steps: places.length > 0 ? to - from : 0,
-      decision: told ? told.decision : decisionOf(plan, v, node, places, runs),
+      steps: places.reduce((sum, b) => sum + plan.to(b) - plan.from(b), 0),
+      decision: told ? told.decision : decisionOf(plan, node, places, stored[v]),
       told,
     });
   }
@@ -46,12 +46,13 @@ function decisionsOf(plan, explanation) {
   return rows;
 }
 
-function decisionOf(plan, value, node, places, runs) {
+// `stored`: how often the value is put into memory.
+function decisionOf(plan, node, places, stored) {
   const elsewhere = places.find((b) => plan.memory[b] > 0);
   if (places.some((b) => plan.binding[b] === BINDING.argument) && node < 0) return "argument";
   if (elsewhere !== undefined) return plan.memories[plan.memory[elsewhere]].name === "host" ? "host" : "disk";
   if (places.length === 0) return "fused";
-  if (node >= 0 && runs[node] > 1) return "recomputed";
+  if (node >= 0 && plan.runs()[node] > 1) return stored > 1 ? "recomputed" : "anew";
   if (places.some((b) => plan.purpose[b] === 3)) return "result";
   if (node >= 0 && plan.graph.flags[node] & FLAG.undoes) return "inverted";
   if (node >= 0 && plan.graph.flags[node] & FLAG.unpacks) return "compressed";
@@ -67,10 +68,11 @@ const DECISION_TEXTS = {
   host: "waits in the host's memory",
   disk: "waits on the disk",
   inverted: "computed back",
+  anew: "made anew inside kernels that read it",
   fused: "never in memory as a whole",
   brief: "read soon and let go",
 };
 const DECISION_COLOURS = {
   argument: "#0072b2", result: "#4f5b66", kept: "#009e73", recomputed: "#cc79a7", compressed: "#8e6bbf",
-  host: "#56b4e9", disk: "#56b4e9", inverted: "#7a5230", fused: "#b9a58c", brief: "#e3d444",
+  host: "#56b4e9", disk: "#56b4e9", inverted: "#7a5230", anew: "#b9a58c", fused: "#b9a58c", brief: "#e3d444",
 };

@@ -36,7 +36,7 @@ class FrontierView {
     const tick = tickStep(y1 - y0, 5);
     for (let ms = Math.ceil(y0 / tick) * tick; ms <= y1; ms += tick) {
       svg.append(makeSvg("line", { x1: pad.left, x2: width - pad.right, y1: y(ms), y2: y(ms), stroke: "var(--line)" }));
-      text(`${fourDigits(ms)} ms`, pad.left - 6, y(ms) + 4, "end");
+      text(timeText(ms / 1e3), pad.left - 6, y(ms) + 4, "end");
     }
     const byteStep = tickStep(x1 - x0, 7, true);
     for (let bytes = Math.ceil(x0 / byteStep) * byteStep; bytes <= x1; bytes += byteStep) {
@@ -54,9 +54,8 @@ class FrontierView {
         fill: isShown ? "var(--accent)" : "var(--paper)", stroke: isAsked ? "var(--mark)" : "var(--accent)", "stroke-width": isAsked ? 2.5 : 1.5,
         onclick: () => this.state.setPlan(i), onkeydown: (event) => event.key === "Enter" && this.state.setPlan(i) }));
       if (isShown) {
-        const left = x(peaks[i]) > width / 2;
-        text(`${bytesText(plan.peak)}, ${timeText(plan.predicted_seconds)} (${percentText(plan.overhead_percent)})`,
-          x(peaks[i]) + (left ? -12 : 12), y(times[i]) - 14, left ? "end" : "start", true);
+        text(`shown: ${bytesText(plan.peak)}, ${timeText(plan.predicted_seconds)} (${percentText(plan.overhead_percent)})`,
+          width - pad.right, pad.top + 6, "end", true);
       }
     });
     this.picture.replaceChildren(svg);

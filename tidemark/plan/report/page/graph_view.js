@@ -35,7 +35,7 @@ class GraphView {
         const maker = graph.producer[value];
         if (maker < 0 || graph.phase[maker] !== 0 || graph.region[maker] < 0) continue;
         const row = decisions.get(value);
-        if (!row || row.decision === "fused") continue;
+        if (!row || row.decision === "fused" || row.decision === "anew") continue;  // what takes no memory meanwhile
         const key = `${graph.region[maker]} ${graph.region[n]} ${row.decision}`;
         if (seen.has(`${value} ${key}`)) continue;
         seen.add(`${value} ${key}`);
@@ -70,14 +70,26 @@ class GraphView {
     text("forward ↓", 0, 14, "start", true);
     text("backward ↑", right, 14, "start", true);
     const y = (part) => 24 + part * rowHeight;
-    const most = Math.max(...edges.map((edge) => edge.bytes));
-    for (const edge of edges.sort((a, b) => b.bytes - a.bytes)) {
-      const y0 = y(edge.from) + rowHeight / 2;
-      const y1 = y(edge.to) + rowHeight / 2;
-      const thick = Math.max(1, (rowHeight - 8) * Math.sqrt(edge.bytes / most));
+    // Lines lie one under the other at both of their ends, and are as wide as their bytes.
+    const leaving = new Float64Array(parts.length);
+    const arriving = new Float64Array(parts.length);
+    for (const edge of edges) {
+      leaving[edge.from] += edge.bytes;
+      arriving[edge.to] += edge.bytes;
+    }
+    const scale = (rowHeight - 6) / Math.max(...leaving, ...arriving);
+    const begin = leaving.map((bytes, part) => y(part) + (rowHeight - scale * bytes) / 2);
+    const end = arriving.map((bytes, part) => y(part) + (rowHeight - scale * bytes) / 2);
+    for (const edge of edges.sort((a, b) => a.decision.localeCompare(b.decision) || a.from - b.from || a.to - b.to)) {
+      const width = scale * edge.bytes;
+      const thick = Math.max(0.75, width);
+      const y0 = begin[edge.from] + width / 2;
+      const y1 = end[edge.to] + width / 2;
+      begin[edge.from] += width;
+      end[edge.to] += width;
       const middle = (boxWidth + right) / 2;
       const path = makeSvg("path", { d: `M${boxWidth} ${y0}C${middle} ${y0} ${middle} ${y1} ${right} ${y1}`, fill: "none",
-        stroke: DECISION_COLOURS[edge.decision] ?? "#888", "stroke-width": thick.toFixed(1), opacity: 0.75, tabindex: 0,
+        stroke: DECISION_COLOURS[edge.decision] ?? "#888", "stroke-width": thick.toFixed(1), opacity: 0.8,
         style: "cursor:pointer",
         onmousemove: (event) => showCard(event, make("b", {}, `${bytesText(edge.bytes)}: ${DECISION_TEXTS[edge.decision]}`),
           make("p", {}, `${parts[edge.from].name} → ${parts[edge.to].name}, ${countText(edge.values.length)} values`),

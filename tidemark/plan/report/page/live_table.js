@@ -43,7 +43,7 @@ class LiveTable {
     return make("tr", { class: "row", tabindex: 0, "data-buffer": buffer, onclick: choose,
       onkeydown: (event) => event.key === "Enter" && choose() },
     make("td", { class: "num" }, bytesText(plan.bytes[buffer])),
-    make("td", { class: "text", title: ROLE_STYLES[role].label }, chip(ROLE_STYLES[role].colour), plan.bufferTitle(buffer) + place),
+    make("td", { class: "text", title: ROLE_STYLES[role].label }, chip(ROLE_STYLES[role].colour), `\u2060${plan.bufferTitle(buffer)}${place}`),
     make("td", { class: "line", title: plan.bufferWhere(buffer) }, plan.bufferWhere(buffer)));
   }
   mark() {

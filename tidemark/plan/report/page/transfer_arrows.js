@@ -49,7 +49,7 @@ class TransferArrows {
 
   arrow(pen, x0, y0, x1, y1, strong) {
     pen.strokeStyle = pen.fillStyle = strong ? css("--mark") : css("--accent");
-    pen.globalAlpha = strong ? 1 : 0.45;
+    pen.globalAlpha = strong ? 1 : 0.3;
     pen.lineWidth = strong ? 2 : 1;
     pen.beginPath();
     pen.moveTo(x0, y0);
