@@ -39,7 +39,9 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
   if (!given.device.is_cpu())
     refuse_options(plan, {"--disk", "--disk-memory"}, "a GPU: give --tier disk=20GiB");
   const PlanCommand command = as_allowed(given);
-  if (command.lossy) refuse_options(plan, {"--by-batch", "--passes"}, "a plan with --lossy");
+  if (command.lossy) refuse_options(plan, {"--passes"}, "a plan with --lossy");
+  if (command.memory)
+    refuse_options(plan, {"--by"}, "a plan with --memory, whose peak is the budget at every size");
   if (!command.memory && command.split_automatically)
     refuse_options(plan, {"--split"}, "a plan without --memory, where nothing asks for micro-batches");
   if (!command.check.empty())
@@ -47,15 +49,16 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
   switch (command.model.kind()) {
     case ModelKind::dag_file:
       refuse_options(plan,
-                     {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--machine", "--print", "--by-batch", "--tier", "--disk", "--lossy",
-                      "--split", "--allow", "--prices", "--device"},
+                     {"--batch", "--context", "--width", "--layers", "--dtype", "--optimizer", "--disable",
+                      "--dump-after", "--output", "--machine", "--print", "--by", "--tier", "--disk",
+                      "--lossy", "--split", "--allow", "--prices", "--device"},
                      "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
     case ModelKind::graph_file:
       refuse_options(plan,
-                     {"--batch", "--context", "--dtype", "--optimizer", "--by-batch", "--lossy", "--split"},
+                     {"--batch", "--context", "--width", "--layers", "--dtype", "--optimizer", "--by",
+                      "--lossy", "--split"},
                      "a graph in a file");
       break;
     case ModelKind::built_in:
@@ -107,7 +110,10 @@ void add_plan(CLI::App& app, int& exit_code) {
                  "how long each pass took, and what each solver did for the budget");
   plan->add_flag("--prices", command->prices,
                  "what a sixteenth more of each memory would save, by quick plans");
-  plan->add_flag("--by-batch", command->by_batch, "the peak of a built-in model as a formula in the batch");
+  plan->add_option_function<std::string>(
+      "--by", [command](const std::string& text) { command->by = parse_axes("--by", text); },
+      "the peak of a built-in model as a formula in some of batch, context, width, layers, separated by "
+      "commas, each with a range (batch=4:32) or from half its size to twice that");
   plan->add_flag("--print", command->print_graph, "print the graph as planned");
   plan->add_flag("--json", command->json, "the figures as JSON");
   plan->callback([plan, command, &exit_code] { exit_code = run(*plan, *command); });

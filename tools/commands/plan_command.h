@@ -7,6 +7,7 @@
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/plan/spill/tier.h"
 #include "tools/exit_code.h"
+#include "tools/options/axes_option.h"
 #include "tools/options/budget_option.h"
 #include "tools/options/device_option.h"
 #include "tools/options/disk_option.h"
@@ -37,7 +38,7 @@ struct PlanCommand {
   std::string dump_after, output;
   bool print_graph = false;
   bool prices = false;               // what more of each memory would save; with --memory only
-  bool by_batch = false;             // the peak as a formula; built-in models only
+  std::vector<AxisOption> by;        // the peak as formulas in these sizes; built-in models only
   bool split_automatically = false;  // into as many micro-batches as are fastest; built-in models only
 
   // Graphs of costs and bytes only.

@@ -5,9 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/base/stopwatch.h"
-#include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/memory_prices.h"
 #include "tidemark/engine/plan_target.h"
 #include "tidemark/engine/program.h"
@@ -22,6 +20,7 @@
 #include "tools/commands/plan_command.h"
 #include "tools/report/graph_search.h"
 #include "tools/report/model_changes.h"
+#include "tools/report/model_formulas.h"
 #include "tools/report/model_split.h"
 #include "tools/report/progress.h"
 #include "tools/text_file.h"
@@ -137,17 +136,12 @@ Json misfit(const PlanCommand& command, const Graph& graph, const Infeasible& in
             {"waiting", parts.waiting}}}};
 }
 
-// A limit in time leaves a part of it for what would help. Within a budget, what loops keep, what is undone
-// and the forms in which values wait change the graph.
+// A limit in time leaves a part of it for what would help.
 Result<Plan, Infeasible> plan_leaving_time(const Graph& traced, const std::optional<Lossy>& lossy,
                                            Graph& graph, const PlanOptions& options, PipelineReport* report) {
   constexpr double most = 0.85;
   const TimeShare share(options.control, most);
-  const bool one_graph = !options.memory || (!loop_memory_range(traced).any && invertible_calls(traced) == 0);
-  if (!lossy && one_graph) return try_plan(graph, target_of(options), options, report);
-  PlanWithValues found = plan_with_values(traced, lossy, {}, options);
-  graph = std::move(found.graph);
-  return std::move(found.plan);
+  return plan_traced(traced, lossy, graph, options, report);
 }
 
 void print_passes(std::string_view title, const std::vector<PassReport>& passes) {
@@ -228,6 +222,8 @@ ExitCode plan_graph(const PlanCommand& command) {
     prices = memory_prices(traced, command.lossy, {}, options);
   }
   control.finish();
+  SizeFormulas formulas;
+  if (!command.by.empty()) formulas = formulas_of_model(model, command.by, options);
   const Plan& plan = result.value();
   if (!command.output.empty()) write_text(command.output, to_json(plan) + '\n');
   if (!command.schedule.empty()) {
@@ -246,6 +242,7 @@ ExitCode plan_graph(const PlanCommand& command) {
                                 {"seconds_saved", price.seconds_saved},
                                 {"seconds_per_byte", price.seconds_per_byte()}});
     }
+    if (!command.by.empty()) json["by"] = formulas_json(formulas);
     json["micro_batches"] = model.split;
     json["choices"]["split"] = model.split;
     json["effort"] = command.effort.text;
@@ -258,11 +255,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   fmt::print("{}{}", summary(graph, plan), to_text(host_calls(graph, plan, target)));
   if (model.split > 1) fmt::print("{:<18}{}\n", "micro-batches", model.split);
   fmt::print("{}", to_text(prices));
-  if (command.by_batch) {
-    const std::optional<Footprint> line = footprint_of_model(model, graph, plan, target);
-    fmt::print("{:<18}{}\n", "by batch",
-               line ? to_text(*line) : "no formula: the graph depends on the batch");
-  }
+  fmt::print("{}", to_text(formulas));
   if (command.passes) {
     print_passes("optimisations", optimised.passes);
     print_passes("passes", report.passes);

@@ -6,7 +6,6 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/ir/parse.h"
-#include "tidemark/nn/zoo.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/opt/split_batch.h"
 #include "tools/options/number_option.h"
@@ -38,10 +37,17 @@ ModelKind ModelOption::kind() const {
                              .expected = fmt::format("a .dag.json or .ir file, or one of {}", names)});
 }
 
+std::optional<std::int64_t>& ModelOption::size(nn::ZooAxis axis) {
+  std::optional<std::int64_t>* const sizes[] = {&batch, &context, &width, &layers};
+  return *sizes[static_cast<std::size_t>(axis)];
+}
+
 Graph ModelOption::load() const {
   if (const nn::ZooModel* known = nn::find_in_zoo(model)) {
     nn::ZooOptions options{.batch = batch.value_or(known->batch),
                            .context = context,
+                           .layers = layers,
+                           .width = width,
                            .dtype = dtype_named(dtype),
                            .optimizer = nn::optimizer_named(optimizer)};
     Graph full = known->training_step(options);
@@ -66,6 +72,9 @@ void add_model_options(CLI::App& command, ModelOption& option) {
   add_count_option(command, "--batch", option.batch, {1, 1 << 20}, "batch size of a built-in model");
   add_count_option(command, "--context", option.context, {1, 1 << 20},
                    "tokens of a built-in model's examples, pixels of a side, or steps");
+  add_count_option(command, "--width", option.width, {1, 1 << 20},
+                   "width of a built-in model's layers, of which heads keep theirs; channels");
+  add_count_option(command, "--layers", option.layers, {1, 1 << 20}, "layers of a built-in model, or blocks");
   command.add_option("--dtype", option.dtype, "dtype of a built-in model: f32, bf16 or f16")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
   command
