@@ -65,9 +65,9 @@ TEST(FormulasCommand, SayWhatPlansAtAnySizesInRangeTake) {
 }
 
 TEST(FormulasCommand, AreShownByWhatTheBytesAre) {
-  const CommandRun run = plan("mlp --batch 64 --by batch,width");
+  const CommandRun run = plan("gpt2 --layers 2 --context 256 --by batch,width");
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, AllOf(HasSubstr("formula for       batch "), HasSubstr("width 512 to 2048"),
+  EXPECT_THAT(run.out, AllOf(HasSubstr("formula for       batch "), HasSubstr("width 384 to 1536"),
                              HasSubstr("  parameters "), HasSubstr(" · width²"), HasSubstr("  checked "),
                              HasSubstr("  at the peak ")));
 }

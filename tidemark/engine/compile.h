@@ -84,8 +84,8 @@ class Compiled {
   std::optional<Footprint> footprint(const Args&... args) const {
     return state_->function->footprint(Arguments<Args...>(*state_, args...));
   }
-  // The peak without a budget as formulas in sizes of your own: `arguments_at(sizes)` returns, as a tuple, the
-  // arguments of a call with those sizes, or their types (types_of, result_types). Plans at some sizes.
+  // The peak without a budget as formulas in sizes of your own: `arguments_at(sizes)` returns, as a tuple,
+  // the arguments of a call with those sizes, or their types (types_of, result_types). Plans at some sizes.
   template <class ArgumentsAt>
   SizeFormulas formulas(std::vector<SizeAxis> axes, const ArgumentsAt& arguments_at) const {
     return size_formulas(std::move(axes), [&](std::span<const std::int64_t> sizes) {

@@ -11,8 +11,8 @@
 namespace tidemark::nn {
 
 // What is not given is the model's own. The context counts tokens, pixels of an image's side, or steps
-// (ZooSize::unit). Of another width, heads keep their width and hidden layers their share of it. The dtype (f32, bf16 or f16) is that of parameters and activations; moments are f32,
-// and losses are not scaled.
+// (ZooSize::unit). Of another width, heads keep their width and hidden layers their share of it. The dtype
+// (f32, bf16 or f16) is that of parameters and activations; moments are f32, and losses are not scaled.
 struct ZooOptions {
   std::optional<std::int64_t> batch = {}, context = {}, layers = {}, width = {};
   std::optional<DType> dtype = {};

@@ -71,6 +71,10 @@ AxisSizes axis_sizes(const ModelOption& model, const AxisOption& axis) {
     sizes.least = std::max(size.least, axis.range->first);
     sizes.most = std::min(size.most, axis.range->second);
   }
+  // Images are halved up to five times; of other sizes the last maps are rounded.
+  constexpr std::int64_t halved = 32;
+  if (size.unit == "pixels" && halved % sizes.step == 0 && sizes.most - sizes.least >= 3 * halved)
+    sizes.step = halved;
   sizes.least = (sizes.least + sizes.step - 1) / sizes.step * sizes.step;
   sizes.most = sizes.most / sizes.step * sizes.step;
   if (sizes.least > sizes.most) {

@@ -20,8 +20,9 @@ struct AxisOption {
 std::vector<AxisOption> parse_axes(std::string_view option, std::string_view text);
 
 // The sizes that a model may have in a range: from the first that is one of them to the last. Without a
-// range, from half the size that `model` has to twice that, a context not beyond the model's own. Throws
-// Error where the model does not have such a size, or none in the range.
+// range, from half the size that `model` has to twice that, a context not beyond the model's own; sides of
+// images in steps of 32 pixels where there is room for some. Throws Error where the model does not have such
+// a size, or none in the range.
 struct AxisSizes {
   std::int64_t least = 0, most = 0, step = 1;
 };

@@ -17,7 +17,10 @@ namespace tidemark {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
-constexpr std::size_t most_regimes = 12;
+constexpr std::size_t most_regimes = 6;
+constexpr double tolerance = 0.005;          // of the peak, as a share of it
+constexpr double tolerance_of_parts = 0.02;  // the same, in each of its parts
+constexpr double tolerance_of_arguments = 1e-6;
 
 struct Fit {
   SizeRegime regime;
@@ -25,17 +28,16 @@ struct Fit {
 };
 
 // Does a formula say what a plan takes? In each of its parts: arguments have the bytes of their types, which
-// are polynomials, and everything else may be off a little, by what is rounded up to whole vectors and
-// buffers.
+// are polynomials, and everything else may be off a little: by what is rounded up to whole vectors and
+// buffers, and where values of one part take the place of another's.
 bool agrees(const SizeRegime& regime, const Sizes& sizes, const SizedPeak& plan) {
-  constexpr double tolerance = 0.005, tolerance_of_arguments = 1e-6;
   const auto peak = static_cast<double>(plan.peak());
   if (static_cast<double>(std::abs(regime.peak.at(sizes) - plan.peak())) > tolerance * peak) return false;
   for (std::size_t r = 0; r < plan.bytes.size(); ++r) {
     const auto role = static_cast<PeakRole>(r);
     const bool argument = role == PeakRole::parameters || role == PeakRole::moments || role == PeakRole::data;
     const auto off = static_cast<double>(std::abs(regime.by_role[r].at(sizes) - plan.bytes[r]));
-    if (off > (argument ? tolerance_of_arguments : tolerance) * peak) return false;
+    if (off > (argument ? tolerance_of_arguments : tolerance_of_parts) * peak) return false;
   }
   return true;
 }
@@ -181,26 +183,34 @@ class RegimeSearch {
     if (std::ranges::find(regime.at, plan.at) == regime.at.end()) regime.at.push_back(plan.at);
   }
 
-  // A part that is no polynomial, such as scratch that stops to grow, is the most that was seen of it where
-  // that is near enough: better read than a curve through it.
-  void make_constant_where_enough(SizeRegime& regime) const {
+  // With all plans in its box, those of other boxes too.
+  bool agrees_in(const SizeRegime& regime) const {
+    return std::ranges::all_of(plans_, [&](const auto& known) {
+      const auto& [sizes, plan] = known;
+      return !inside(regime.box, sizes) || (plan && agrees(regime, sizes, *plan));
+    });
+  }
+
+  // A part that is no polynomial, such as scratch that stops to grow, is one of few terms where that is near
+  // enough: better read than a curve through it, and less astray between plans.
+  void shorten(SizeRegime& regime) const {
+    std::vector<int> degrees;
+    for (std::size_t i = 0; i < regime.box.size(); ++i)
+      degrees.push_back(count(i, regime.box[i]) > found_.axes[i].degree ? found_.axes[i].degree : 0);
     for (std::size_t r = 0; r < regime.by_role.size(); ++r) {
-      std::int64_t most = 0;
+      std::vector<SizeSample> samples;
       bool exact = true;
       for (const auto& [sizes, plan] : plans_) {
         if (!inside(regime.box, sizes)) continue;
-        most = std::max(most, plan->bytes[r]);
+        const auto peak = static_cast<double>(plan->peak());
+        samples.push_back({sizes, static_cast<double>(plan->bytes[r]), peak * tolerance / 4});
         exact = exact && regime.by_role[r].at(sizes) == plan->bytes[r];
       }
       if (exact) continue;
-      SizeRegime simpler = regime;
-      simpler.by_role[r].terms = {{static_cast<double>(most), std::vector<int>(regime.box.size(), 0)}};
-      simpler.peak = sum_of(simpler.by_role);
-      const bool enough = std::ranges::all_of(plans_, [&](const auto& known) {
-        return !inside(regime.box, known.first) || agrees(simpler, known.first, *known.second);
-      });
-      if (enough) regime = std::move(simpler);
+      if (std::optional<SizePolynomial> shorter = few_terms(samples, degrees))
+        regime.by_role[r] = *std::move(shorter);
     }
+    regime.peak = sum_of(regime.by_role);
   }
 
   Fit fit_box(const SizeBox& box) {
@@ -210,10 +220,8 @@ class RegimeSearch {
       const std::optional<SizedPeak>& plan = plan_at(sizes);
       if (!plan || !agrees(*regime, sizes, *plan)) return {};
     }
-    for (const auto& [sizes, plan] : plans_) {  // those of other boxes too, where they lie in this one
-      if (inside(box, sizes) && (!plan || !agrees(*regime, sizes, *plan))) return {};
-    }
-    make_constant_where_enough(*regime);
+    if (!agrees_in(*regime)) return {};
+    if (SizeRegime shorter = *regime; shorten(shorter), agrees_in(shorter)) regime = std::move(shorter);
     const std::vector<Sizes> fitted = grid(nodes_of(box));
     for (const auto& [sizes, plan] : plans_) {
       if (!inside(box, sizes) || std::ranges::find(fitted, sizes) != fitted.end()) continue;
@@ -262,6 +270,13 @@ class RegimeSearch {
     return good;
   }
 
+  // A border that leaves next to nothing on one side is none: plans there follow no polynomial, and only
+  // smaller boxes may help.
+  bool leaves_enough(std::size_t axis, const SizeRange& range, std::int64_t at) const {
+    const std::int64_t all = count(axis, range), above = (range.most - at) / found_.axes[axis].step + 1;
+    return std::min(above, all - above) >= std::max<std::int64_t>(1, all / 16);
+  }
+
   // Borders are looked for along lines from the largest and from the smallest sizes of a box; where they show
   // none, the axis with the most sizes is halved.
   std::optional<Cut> best_cut(const SizeBox& box) {
@@ -274,7 +289,7 @@ class RegimeSearch {
             (from_largest ? line[i].least : line[i].most) = from_largest ? box[i].most : box[i].least;
         }
         if (const std::optional<std::int64_t> at = border(line, axis)) {
-          if (*at > box[axis].least) return Cut{axis, *at};
+          if (leaves_enough(axis, box[axis], *at)) return Cut{axis, *at};
         }
       }
     }

@@ -67,7 +67,7 @@ struct SizeFormulas {
   const SizeRegime* regime_of(std::span<const std::int64_t> sizes) const;  // null: of none
 };
 
-// In any of its parts a formula may be off by half a percent of the peak; arguments are exact. After
+// A formula may be off by half a percent of the peak, in single parts by two; arguments are exact. After
 // `most_plans` no further box is taken up.
 SizeFormulas size_formulas(std::vector<SizeAxis> axes, const PeakAtSizes& peak_at, int most_plans = 200);
 

@@ -77,6 +77,44 @@ std::vector<Fraction> coefficients(const std::vector<std::int64_t>& nodes, std::
   return powers;
 }
 
+double monomial(const std::vector<int>& powers, std::span<const std::int64_t> sizes) {
+  double value = 1;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    for (int p = 0; p < powers[i]; ++p) value *= static_cast<double>(sizes[i]);
+  }
+  return value;
+}
+
+// Least squares by the normal equations, weighted by the tolerances; few unknowns of like size, since columns
+// are scaled. None where columns depend on each other.
+std::optional<std::vector<double>> least_squares(const std::vector<std::vector<double>>& columns,
+                                                 const std::vector<double>& values) {
+  const std::size_t n = columns.size();
+  std::vector<std::vector<double>> rows(n, std::vector<double>(n + 1, 0));
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      for (std::size_t j = 0; j < n; ++j) rows[i][j] += columns[i][k] * columns[j][k];
+      rows[i][n] += columns[i][k] * values[k];
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    std::size_t pivot = i;
+    for (std::size_t j = i + 1; j < n; ++j) {
+      if (std::abs(rows[j][i]) > std::abs(rows[pivot][i])) pivot = j;
+    }
+    std::swap(rows[i], rows[pivot]);
+    if (std::abs(rows[i][i]) < 1e-9) return {};
+    for (std::size_t j = 0; j < n; ++j) {
+      if (j == i) continue;
+      const double factor = rows[j][i] / rows[i][i];
+      for (std::size_t k = i; k <= n; ++k) rows[j][k] -= factor * rows[i][k];
+    }
+  }
+  std::vector<double> solution;
+  for (std::size_t i = 0; i < n; ++i) solution.push_back(rows[i][n] / rows[i][i]);
+  return solution;
+}
+
 std::string bytes_text(double bytes) {
   const auto whole = static_cast<std::int64_t>(bytes);
   if (static_cast<double>(whole) != bytes && bytes < 1024) return fmt::format("{:.4g} B", bytes);
@@ -91,11 +129,7 @@ std::int64_t SizePolynomial::at(std::span<const std::int64_t> sizes) const {
   double sum = 0;
   for (const SizeTerm& term : terms) {
     TM_CHECK(term.powers.size() == sizes.size());
-    double bytes = term.bytes;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      for (int p = 0; p < term.powers[i]; ++p) bytes *= static_cast<double>(sizes[i]);
-    }
-    sum += bytes;
+    sum += term.bytes * monomial(term.powers, sizes);
   }
   return std::llround(sum);
 }
@@ -126,6 +160,70 @@ SizePolynomial interpolate(std::span<const std::vector<std::int64_t>> nodes,
       term.powers[i] = static_cast<int>(rest % nodes[i].size());
     polynomial.terms.push_back(std::move(term));
   }
+  return polynomial;
+}
+
+std::optional<SizePolynomial> few_terms(std::span<const SizeSample> samples, std::span<const int> degrees) {
+  constexpr std::size_t most_terms = 6;
+  std::vector<std::vector<int>> powers = {{}};  // of all monomials
+  for (const int degree : degrees) {
+    std::vector<std::vector<int>> longer;
+    for (const std::vector<int>& p : powers) {
+      for (int power = 0; power <= degree; ++power) {
+        longer.push_back(p);
+        longer.back().push_back(power);
+      }
+    }
+    powers = std::move(longer);
+  }
+  // Everything is counted in tolerances: a formula that is off by at most 1 everywhere will do.
+  std::vector<double> values;
+  for (const SizeSample& sample : samples) values.push_back(sample.bytes / sample.tolerance);
+  std::vector<std::vector<double>> columns(powers.size());
+  std::vector<double> scales(powers.size(), 0);
+  for (std::size_t m = 0; m < powers.size(); ++m) {
+    for (const SizeSample& sample : samples)
+      columns[m].push_back(monomial(powers[m], sample.sizes) / sample.tolerance);
+    scales[m] = *std::ranges::max_element(columns[m]);
+    for (double& entry : columns[m]) entry /= scales[m];
+  }
+  std::vector<std::size_t> chosen;
+  std::vector<double> solution;
+  const auto most_off = [&](const std::vector<std::vector<double>>& some,
+                            const std::vector<double>& factors) {
+    double most = 0;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      double sum = 0;
+      for (std::size_t i = 0; i < some.size(); ++i) sum += factors[i] * some[i][k];
+      most = std::max(most, std::abs(sum - values[k]));
+    }
+    return most;
+  };
+  double off = most_off({}, {});
+  while (off > 1) {
+    if (chosen.size() == most_terms) return {};
+    std::optional<std::size_t> best;
+    std::vector<std::vector<double>> tried;
+    for (const std::size_t c : chosen) tried.push_back(columns[c]);
+    tried.emplace_back();
+    for (std::size_t m = 0; m < powers.size(); ++m) {
+      if (std::ranges::find(chosen, m) != chosen.end()) continue;
+      tried.back() = columns[m];
+      const std::optional<std::vector<double>> factors = least_squares(tried, values);
+      if (!factors) continue;
+      if (const double left = most_off(tried, *factors); left < off) {
+        off = left;
+        best = m;
+        solution = *factors;
+      }
+    }
+    if (!best) return {};
+    chosen.push_back(*best);
+  }
+  std::map<std::vector<int>, double> terms;
+  for (std::size_t i = 0; i < chosen.size(); ++i) terms[powers[chosen[i]]] = solution[i] / scales[chosen[i]];
+  SizePolynomial polynomial;
+  for (const auto& [p, bytes] : terms) polynomial.terms.push_back({bytes, p});
   return polynomial;
 }
 

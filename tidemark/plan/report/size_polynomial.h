@@ -2,6 +2,7 @@
 // fractions, so that a term which is not there is not there.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,16 @@ struct SizePolynomial {
 // fractions do not fit 128 bits.
 SizePolynomial interpolate(std::span<const std::vector<std::int64_t>> nodes,
                            std::span<const std::int64_t> values);
+
+// A value that was seen at some sizes, and by how much a formula may be off there.
+struct SizeSample {
+  std::vector<std::int64_t> sizes;
+  double bytes = 0, tolerance = 0;
+};
+// The polynomial of few terms (at most 6) that is within the tolerance of all samples: terms are added one by
+// one, each time the one that leaves the least. None where more would be needed. `degrees`: the highest power
+// of each size.
+std::optional<SizePolynomial> few_terms(std::span<const SizeSample> samples, std::span<const int> degrees);
 
 // The sum of polynomials in the same sizes.
 SizePolynomial sum_of(std::span<const SizePolynomial> parts);

@@ -47,6 +47,24 @@ TEST(SizePolynomial, OfNothingIsNothing) {
   EXPECT_EQ(to_text(none, names), "0 B");
 }
 
+TEST(SizePolynomial, FewTermsDoWhereValuesAreOnlyNearAPolynomial) {
+  std::vector<SizeSample> samples;
+  for (std::int64_t batch = 1; batch <= 32; batch += 3) {
+    for (std::int64_t context = 64; context <= 1024; context += 96) {
+      const double bytes = 5e6 + 3000.0 * static_cast<double>(batch * context);
+      const double noise = (batch + context) % 2 == 0 ? 2000 : -2000;
+      samples.push_back({{batch, context}, bytes + noise, 0.001 * bytes});
+    }
+  }
+  const int degrees[] = {1, 2};
+  const std::optional<SizePolynomial> found = few_terms(samples, degrees);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->terms.size(), 2u);
+  EXPECT_NEAR(found->terms[0].bytes, 5e6, 5e3);
+  EXPECT_EQ(found->terms[1].powers, (std::vector<int>{1, 1}));
+  EXPECT_NEAR(found->terms[1].bytes, 3000, 3);
+}
+
 TEST(SizePolynomial, SumsCancel) {
   const SizePolynomial up = through({{1, 2}, {1, 2}}, [](auto a, auto b) { return 8 * a * b + 5 * a; });
   const SizePolynomial down = through({{1, 2}, {1, 2}}, [](auto a, auto b) { return 3 - 8 * a * b; });
