@@ -2,11 +2,11 @@
 //
 // usage: gpu_training MODEL [--batch N] [--context N] [--dtype bf16] [--budgets 100,50,25] [--steps N]
 //                     [--mib 12000,9000] [--host MIB] [--effort F] [--masters] [--labels N]
-//                     [--profile] [--predict] [--bits]
+//                     [--fp8] [--profile] [--predict] [--bits]
 //
 // Budgets are shares of the peak without one, in percent, then numbers of MiB; peaks are the plan's, which
 // hold parameters, moments and data too. With --host, budgets are tried without and with so much of the
-// host's memory for values to wait in.
+// host's memory for values to wait in. With --fp8, large products of bf16 are computed from codes of 8 bits.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -39,7 +39,7 @@ struct Options {
   std::int64_t host_mib = 0;
   double effort = 1;
   int steps = 20;
-  bool profile = false, masters = false, predict = false, bits = false;
+  bool profile = false, masters = false, predict = false, bits = false, fp8 = false;
   std::uint32_t labels = 0;  // whole numbers are below it; 0: as the model has them
 };
 
@@ -107,10 +107,10 @@ Described described(const Command& command) {
 }
 
 // Every command by itself, several times: the time it takes, the one predicted, and the rate of its bytes.
-void profile(std::span<const Address> inputs, const Graph& graph, const Plan& plan, Device& device,
-             const Arena& arena, const Arena& host) {
+void profile(std::span<const Address> inputs, const Graph& graph, const Plan& plan, const Target& target,
+             Device& device, const Arena& arena, const Arena& host) {
   constexpr int rounds = 10;
-  const VerifiedPlan good = verified(graph, plan, device.target());
+  const VerifiedPlan good = verified(graph, plan, target);
   std::vector<Described> commands;
   {
     CommandStream stream(graph, good);
@@ -125,7 +125,7 @@ void profile(std::span<const Address> inputs, const Graph& graph, const Plan& pl
     int count = 0;
   };
   std::map<std::string, Sum> sums;
-  const std::vector<double> predicted = step_seconds(graph, plan, device.target(), device.machine());
+  const std::vector<double> predicted = step_seconds(graph, plan, target, device.machine());
   std::size_t step = 0;
   const auto wait = [&] {
     std::byte one{};
@@ -158,9 +158,9 @@ void profile(std::span<const Address> inputs, const Graph& graph, const Plan& pl
 }
 
 // What each kind of kernel was predicted to take, for plans that nobody runs.
-void report_predicted(const Graph& graph, const Plan& plan, const Machine& machine) {
-  const std::vector<double> seconds = step_seconds(graph, plan, cuda::cuda_target(), machine);
-  const VerifiedPlan good = verified(graph, plan, cuda::cuda_target());
+void report_predicted(const Graph& graph, const Plan& plan, const Target& target, const Machine& machine) {
+  const std::vector<double> seconds = step_seconds(graph, plan, target, machine);
+  const VerifiedPlan good = verified(graph, plan, target);
   CommandStream stream(graph, good);
   std::map<std::string, std::pair<double, int>> sums;
   std::size_t step = 0;
@@ -327,7 +327,8 @@ int run(const Options& options) {
   const Graph step = options.model == "llama-1b" ? llama(options)
                      : options.masters           ? with_masters(options)
                                                  : zoo_graph(options);
-  const Graph graph = prepare_graph(step, {}, nullptr, {}, cuda::cuda_target());
+  const Target& target = options.fp8 ? cuda::cuda_fp8_target() : cuda::cuda_target();
+  const Graph graph = prepare_graph(step, {}, nullptr, {}, target);
   const std::uint32_t usual = options.model == "llama-1b"                           ? 32000
                               : options.masters && options.model.starts_with("gpt") ? 50257
                                                                                     : 2;
@@ -352,7 +353,7 @@ int run(const Options& options) {
       plan_options.tiers = {{std::string(host_memory_name), trial.host_mib << 20}};
     plan_options.floor = false;
     plan_options.effort = options.effort;
-    auto planned = try_plan(graph, cuda::cuda_target(), plan_options);
+    auto planned = try_plan(graph, target, plan_options);
     if (!planned) {
       fmt::print("{}: does not fit ({:.1f} s)\n", trial.name(), now() - begin);
       std::fflush(stdout);
@@ -365,15 +366,14 @@ int run(const Options& options) {
     if (!device) {
       fmt::print("{}: predicted {:.3f} ms, above state {:.1f} MiB, planned in {:.2f} s\n", trial.name(),
                  1e3 * plan.seconds, static_cast<double>(plan.peak() - state) / (1 << 20), planning);
-      if (options.profile && first) report_predicted(graph, plan, machine);
+      if (options.profile && first) report_predicted(graph, plan, target, machine);
       continue;
     }
     begin = now();
     Arena arena(*device, plan.arena_bytes);
     Arena host(*device, plan.further.empty() ? 0 : plan.further[0].arena_bytes, 1);
     Arena* const arenas[] = {&arena, &host};
-    Executor executor(graph, verified(graph, plan, cuda::cuda_target()), *device,
-                      std::span(arenas, memory_count(plan)));
+    Executor executor(graph, verified(graph, plan, target), *device, std::span(arenas, memory_count(plan)));
     const double preparing = now() - begin;
     if (first) report_routes(graph, plan);
     for (int r = 0; options.bits && r < 2; ++r) {
@@ -395,7 +395,7 @@ int run(const Options& options) {
         static_cast<double>(plan.peak() - state) / (1 << 20), planning, preparing);
     report_lanes(graph, plan, machine, times[times.size() / 2], host.bytes());
     std::fflush(stdout);
-    if (options.profile && first) profile(inputs->addresses, graph, plan, *device, arena, host);
+    if (options.profile && first) profile(inputs->addresses, graph, plan, target, *device, arena, host);
   }
   return 0;
 }
@@ -415,6 +415,7 @@ int main(int argc, char** argv) {
   app.add_option("--host", options.host_mib, "MiB of the host's memory that values may wait in");
   app.add_option("--effort", options.effort, "of planning; 1 is the normal");
   app.add_option("--steps", options.steps);
+  app.add_flag("--fp8", options.fp8, "large products of bf16 from codes of 8 bits");
   app.add_flag("--profile", options.profile);
   app.add_flag("--bits", options.bits, "twice at each budget: a checksum of what a first step makes");
   app.add_flag("--predict", options.predict, "planned for an H200, not run: needs no GPU");

@@ -201,7 +201,8 @@ void train(const Options& options, const bench::TrainingRow& row) {
   const double free_seconds = free.plan.seconds;
   std::optional<Planned> within;
   if (options.memory) {
-    auto [graph, plan] = plan_with_loops(model.step, {}, {.memory = options.memory, .machine = for_machine});
+    auto [graph, plan, loops] =
+        plan_with_loops(model.step, {}, {.memory = options.memory, .machine = for_machine});
     if (!plan) throw InfeasibleBudget(graph, plan.error());
     within = {std::move(graph), std::move(plan).value()};
   }

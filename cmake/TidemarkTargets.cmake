@@ -146,6 +146,13 @@ function(tm_tests)
     endif()
   endforeach()
 
+  # The explorer page in a browser, where there is one.
+  if(TARGET tidemark_cli AND NOT TIDEMARK_SANITIZE)
+    add_test(NAME page COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/page/page_test.py"
+             $<TARGET_FILE:tidemark_cli> "${PROJECT_BINARY_DIR}/page")
+    set_tests_properties(page PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+  endif()
+
   if(TARGET tidemark AND NOT TIDEMARK_SANITIZE)
     add_test(NAME compile_errors COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/compile_errors/run.py"
              "${CMAKE_CXX_COMPILER}" "${PROJECT_SOURCE_DIR}")

@@ -22,7 +22,7 @@ using namespace td::literals;
 struct Settings {
   std::string data, folder;
   std::string device = "cpu";
-  td::Bytes memory = 1800_KiB;
+  td::Bytes memory = 2_MiB;
   std::int64_t epochs = 3, batch = 32, width = 8;
   double lr = 0.02;
 };

@@ -16,7 +16,7 @@ using namespace td::literals;
 struct Settings {
   std::string folder;
   std::string device = "cpu";
-  td::Bytes memory = 2560_KiB;
+  td::Bytes memory = 2816_KiB;
   std::int64_t steps = 200, save_every = 100, batch = 8, side = 24, width = 8, levels = 2;
   double lr = 1e-2;
 };

@@ -7,9 +7,11 @@ usage: check_docs.py check REPOSITORY             every block is a program or ma
        check_docs.py extract REPOSITORY FOLDER    write the programs to FOLDER; print their names, one a line
        check_docs.py run PROGRAM EXPECTED         run PROGRAM; compare its output with the file EXPECTED, if it exists
 
-A ```cpp block that contains `int main` is a full program: the build extracts, compiles and runs it. Any other
-C++ block must be opened with ```cpp fragment. A block opened with ```output right after a program (nothing but
-prose between them) is what that program prints, to the byte.
+A ```cpp block that contains `int main` is a full program: the build extracts, compiles and runs it. A page may also build
+one program up piece by piece: ```cpp part blocks follow each other, and a ```cpp continued block with an `int main` is a
+program together with all parts before it. The ```cpp example blocks of docs/errors.md belong to error_examples.py. Any other C++
+block must be opened with ```cpp fragment. A block opened with
+```output right after a program (nothing but prose between them) is what that program prints, to the byte.
 
 An example in a header opens with a comment `Example, as in docs/PAGE.md:`; its lines, each behind `//   `, must follow
 each other in a program of that page, so that they compile.
@@ -46,8 +48,33 @@ def blocks(page):
         raise SystemExit(f"{page}:{opened[2] - 1}: this block is never closed")
 
 
+def prose(page):
+    """(line number, text) of each line outside of fenced blocks."""
+    fence = None
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        match = FENCE.match(line)
+        if fence is None and match:
+            fence = match.group(2)
+        elif fence is None:
+            yield number, line
+        elif match and match.group(2).startswith(fence) and not match.group(3):
+            fence = None
+
+
+def has_main(text):
+    return re.search(r"\bint\s+main\s*\(", text) is not None
+
+
 def is_program(info, text):
-    return info == "cpp" and re.search(r"\bint\s+main\s*\(", text) is not None
+    return info in ("cpp", "cpp continued") and has_main(text)
+
+
+def unfinished_parts(name, page):
+    """Parts that no program of the page takes up."""
+    found = list(blocks(page))
+    last = max((line for info, line, text in found if info == "cpp continued" and has_main(text)), default=0)
+    return [f"{name}:{line - 1}: no ```cpp continued with `int main` follows this part"
+            for info, line, _ in found if info == "cpp part" and line > last]
 
 
 def undocumented_errors(root):
@@ -101,15 +128,18 @@ def check(root):
             language = words[0] if words else ""
             if language in ("c++", "cxx", "cc"):
                 problems.append(f"{name}:{line - 1}: write ```cpp, not ```{language}")
-            if language == "cpp" and info != "cpp fragment" and not is_program(info, text):
+            if info == "cpp part" and has_main(text):
+                problems.append(f"{name}:{line - 1}: a part with `int main` ends a program: open it with ```cpp continued")
+            if language == "cpp" and info not in ("cpp fragment", "cpp part", "cpp example") and not is_program(info, text):
                 problems.append(f"{name}:{line - 1}: a C++ block is a program with `int main` or opens with ```cpp fragment")
             if info == "output" and not after_program:
                 problems.append(f"{name}:{line - 1}: an output block without a program before it")
-            after_program = is_program(info, text)
+            after_program = is_program(info, text) or info == "cpp example"
+        problems += unfinished_parts(name, page)
     for page in [*pages(root), *(root / p for p in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"))]:
         if not page.is_file():
             continue
-        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in prose(page):
             for target in LINK.findall(line):
                 path = target.split("#")[0]
                 if path and "://" not in path and not path.startswith("mailto:"):
@@ -133,12 +163,16 @@ def extract(root, folder):
     for page in pages(root):
         name = None
         count = 0
+        parts = ""
         for info, line, text in blocks(page):
+            # Errors, and source lines the library reports, point at the page.
+            placed = f'#line {line} "{page.relative_to(root)}"\n{text}'
+            if info == "cpp part":
+                parts += placed
             if is_program(info, text):
                 count += 1
                 name = f"{page.stem.lower()}_{count}"
-                # Errors, and source lines the library reports, point at the page.
-                write_if_changed(folder / f"{name}.cc", f'#line {line} "{page.relative_to(root)}"\n{text}')
+                write_if_changed(folder / f"{name}.cc", (parts if info == "cpp continued" else "") + placed)
                 wanted.add(f"{name}.cc")
                 print(name)
             elif info == "output" and name is not None:

@@ -58,6 +58,7 @@ inline const std::vector<FuzzFormat>& fuzz_formats() {
       {"dag", dag_fuzz, "dag_corpus", json},
       {"plan", plan_fuzz, "plan_corpus", json},
       {"machine", machine_fuzz, "machine_corpus", json},
+      {"profile", profile_fuzz, "profile_corpus", json},
       {"csv",
        csv_fuzz,
        "csv_corpus",

@@ -9,6 +9,7 @@ extern "C" int parse_fuzz(const std::uint8_t* data, std::size_t size);    // gra
 extern "C" int dag_fuzz(const std::uint8_t* data, std::size_t size);      // graphs of costs and bytes as JSON
 extern "C" int plan_fuzz(const std::uint8_t* data, std::size_t size);     // plans as JSON
 extern "C" int machine_fuzz(const std::uint8_t* data, std::size_t size);  // machines as JSON
+extern "C" int profile_fuzz(const std::uint8_t* data, std::size_t size);  // profiles of plans as JSON
 extern "C" int csv_fuzz(const std::uint8_t* data, std::size_t size);      // tables of lifetimes
 extern "C" int actions_fuzz(const std::uint8_t* data, std::size_t size);  // lists of a schedule's actions
 extern "C" int journal_fuzz(const std::uint8_t* data, std::size_t size);  // edits to the journal of a run

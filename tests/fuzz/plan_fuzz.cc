@@ -8,14 +8,15 @@
 
 extern "C" int plan_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace tidemark;
-  Plan plan;
+  PlanFile file;
   try {
-    plan = plan_from_json({reinterpret_cast<const char*>(data), size});
+    file = plan_file_from_json({reinterpret_cast<const char*>(data), size});
   } catch (const Error& error) {
     TM_CHECK(error.code() == ErrorCode::bad_plan_file, "{}", error.what());
     return 0;
   }
-  const std::string text = to_json(plan);
-  TM_CHECK(to_json(plan_from_json(text)) == text, "a plan changes when it is written and read");
+  const std::string text = to_json(file.plan, file.origin);
+  const PlanFile again = plan_file_from_json(text);
+  TM_CHECK(to_json(again.plan, again.origin) == text, "a plan changes when it is written and read");
   return 0;
 }

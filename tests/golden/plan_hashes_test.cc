@@ -68,7 +68,7 @@ class PlanHashes : public ::testing::Test {
     for (int percent : percents) {
       const PlanOptions options{.memory = free.input_bytes + free.arena_bytes * percent / 100,
                                 .effort = effort};
-      const Graph small = prepare_within(traced, {}, options);
+      const Graph small = prepare_within(traced, {}, options).graph;
       const Result<Plan, Infeasible> plan = try_plan(small, test_target(), options);
       expect(fmt::format("{} at {}%", name, percent), plan ? plan.value() : plan.error().smallest);
     }

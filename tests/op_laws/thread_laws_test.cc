@@ -15,6 +15,7 @@
 #include "tidemark/ops/codec/sparse.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/quantization/fp8.h"
 #include "tidemark/ops/quantization/quantize.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/scalar/constant.h"
@@ -57,6 +58,20 @@ std::vector<Sample> large_samples(const Op& op) {
       const Type type{dtype, {3, 40000}};
       list.push_back({.in = {{.type = quantized_type(QuantFormat::int8, type), .low = 0, .high = 63}},
                       .attrs = pack(DequantizeAttrs{.dtype = dtype, .shape = type.shape})});
+    }
+    return list;
+  }
+  if (&op == &op::fp8_product) {
+    std::vector<Sample> list;
+    const Sample::Operand scale{.type = {DType::f32, {}}, .low = 0.01, .high = 0.02};
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      const Type type{dtype, {300, 200}};
+      list.push_back({.in = {{.type = {DType::u8, {300, 250}}, .low = 0, .high = 120},
+                             {.type = {DType::u8, {200, 250}}, .low = 0, .high = 120},
+                             scale,
+                             scale,
+                             {.type = type}},
+                      .attrs = pack(Fp8ProductAttrs{.dtype = dtype, .shape = type.shape})});
     }
     return list;
   }

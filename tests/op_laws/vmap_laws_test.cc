@@ -273,6 +273,8 @@ TEST(VmapLaws, FewOpsTakeExamplesOneByOne) {
       // forms in which the planner lets values wait: no traced program has them
       "quantize", "dequantize", "pack_integers", "unpack_integers", "to_low_rank", "from_low_rank",
       "to_sparse", "from_sparse", "to_delta", "from_delta",
+      // likewise what products are computed from on some devices
+      "fp8_scale", "fp8_codes", "fp8_product",
       "linear_cross_entropy",         // the logits of all examples are what it is there to avoid
       "attention", "attention_grad",  // with dropout, by its key
       "cond", "while_loop",           // steered by the example

@@ -115,7 +115,7 @@ void expect_memory_laws_at_budgets(const Graph& traced, const std::vector<Bits>&
   const Plan free = make_plan(graph, test_target(), {.effort = 0.05});
   expect_memory_laws(graph, free, inputs, what);
   const PlanOptions less{.memory = free.input_bytes + free.arena_bytes * 3 / 4, .effort = 0.02};
-  const Graph small = prepare_within(traced, {}, less);
+  const Graph small = prepare_within(traced, {}, less).graph;
   const Result<Plan, Infeasible> plan = try_plan(small, test_target(), less);
   expect_memory_laws(small, plan ? plan.value() : plan.error().smallest, inputs, what + " in less memory");
 }

@@ -11,6 +11,7 @@
 #include "tidemark/ops/normalization/cross_entropy.h"
 #include "tidemark/ops/normalization/group_norm.h"
 #include "tidemark/ops/normalization/layer_norm.h"
+#include "tidemark/ops/quantization/fp8.h"
 #include "tidemark/ops/random/random.h"
 #include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/registry.h"
@@ -295,16 +296,46 @@ inline CallCases order_shapes(DType dtype) {
   return cases;
 }
 
+inline constexpr const Op* fp8_ops[] = {&op::fp8_scale, &op::fp8_codes};
+
+// Several blocks of threads, packs and what is left of them, matrices of whole tiles and of parts of one, and
+// what is no number.
+inline CallCases fp8_shapes(DType dtype) {
+  CallCases cases;
+  if (!is_float(dtype)) return cases;
+  const auto add = [&](const Op& op, std::vector<Literal> operands, Attrs attrs) {
+    cases.push_back(std::make_unique<CallCase>(op, std::move(operands), std::move(attrs)));
+  };
+  const Literal scale = literal_of(DType::f32, {}, {0.0078125});
+  for (const std::string format : {"e4m3", "e5m2"}) {
+    for (const Shape& shape : {Shape{70, 1001}, Shape{128, 64}, Shape{3, 48, 72}, Shape{272, 200}}) {
+      const Literal x = random_literal(dtype, shape, 1, -3, 3);
+      add(op::fp8_scale, {x}, pack(Fp8ScaleAttrs{format}));
+      for (const bool transposed : {false, true})
+        add(op::fp8_codes, {x, scale}, pack(Fp8CodesAttrs{format, shape.rank() - 1, transposed}));
+    }
+    const Literal hard = with_hard_cases(random_literal(dtype, {16, 32}, 1, -3, 3), true);
+    add(op::fp8_scale, {hard}, pack(Fp8ScaleAttrs{format}));
+    for (const bool transposed : {false, true})
+      add(op::fp8_codes, {hard, scale}, pack(Fp8CodesAttrs{format, 1, transposed}));
+    add(op::fp8_scale, {literal_of(dtype, {40}, std::vector<double>(40, 0))}, pack(Fp8ScaleAttrs{format}));
+  }
+  return cases;
+}
+
 // A family: its ops, its larger calls, how near they come.
 struct CallGroup {
   std::span<const Op* const> ops;
   CallCases (*shapes)(DType);
   Nearness (*nearness)(const Op&);
 };
-inline constexpr CallGroup call_groups[] = {
-    {row_ops, row_shapes, row_nearness},       {index_ops, index_shapes, exactly},
-    {movement_ops, movement_shapes, exactly},  {random_ops, random_shapes, exactly},
-    {order_ops, order_shapes, order_nearness}, {convolution_ops, convolution_shapes, convolution_nearness}};
+inline constexpr CallGroup call_groups[] = {{row_ops, row_shapes, row_nearness},
+                                            {index_ops, index_shapes, exactly},
+                                            {movement_ops, movement_shapes, exactly},
+                                            {random_ops, random_shapes, exactly},
+                                            {order_ops, order_shapes, order_nearness},
+                                            {convolution_ops, convolution_shapes, convolution_nearness},
+                                            {fp8_ops, fp8_shapes, exactly}};
 
 // The kernels of all calls, in one source: samples, as many of each op as are asked for, and of all of them
 // the larger calls too.

@@ -30,6 +30,8 @@ class ReadyPlan {
     after_step ? executor_->run(addresses_, after_step) : executor_->run(addresses_);
   }
 
+  void record(bool on) { executor_->record(on); }
+
   // Of the last run, whose inputs are still there.
   std::vector<Literal> outputs() const {
     std::vector<Literal> list;

@@ -26,8 +26,7 @@ CpuPrepared::CpuPrepared(CommandStream& commands, std::span<const Address> arena
   }
   link(extents);
   if (!lanes.run_side_by_side()) return;
-  lanes_ = std::make_unique<LaneThreads>(
-      lanes, [this](std::size_t command) { calls_[command].run(calls_[command].args); });
+  lanes_ = std::make_unique<LaneThreads>(lanes, [this](std::size_t command) { run_call(command); });
 }
 
 CpuPrepared::CpuPrepared(const Commands& region, std::span<const Address> arenas, CpuDevice& device) {
@@ -110,7 +109,81 @@ void CpuPrepared::bind(std::span<const Address> arguments) {
 void CpuPrepared::run_region(std::byte* const* inputs, std::byte* const* outputs) {
   for (const Patch& patch : argument_patches_) refs_[patch.ref].data = inputs[patch.which] + patch.offset;
   for (const Patch& patch : result_patches_) refs_[patch.ref].data = outputs[patch.which] + patch.offset;
+  if (region_times_) return run_region_recorded();
   run(0, calls_.size());
+}
+
+// What it waits for has ended: waiting is not counted. The counter may be read before what stands in front of
+// it, so that threads would not agree on what came first: here the system's clock is asked.
+void CpuPrepared::run_call(std::size_t command) {
+  const KernelCall& call = calls_[command];
+  if (!times_) return call.run(call.args);
+  CommandTimes& times = times_->commands[command];
+  times.begin = clock_now();
+  call.run(call.args);
+  times.end = clock_now();
+}
+
+// One reading for each command: where one ends the next begins.
+void CpuPrepared::run_recorded(std::size_t first, std::size_t last) {
+  std::int64_t now = ticks_now();
+  for (std::size_t i = first; i < last; ++i) {
+    times_->commands[i].begin = now;
+    calls_[i].run(calls_[i].args);
+    now = std::max(now, ticks_now());
+    times_->commands[i].end = now;
+  }
+}
+
+void CpuPrepared::run_region_recorded() {
+  std::int64_t begin = ticks_now();
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    calls_[i].run(calls_[i].args);
+    const std::int64_t end = std::max(begin, ticks_now());
+    region_times_->nanoseconds[i] += end - begin;
+    begin = end;
+  }
+  ++region_times_->runs;
+}
+
+namespace {
+
+void to_nanoseconds(RegionTimes& region, const TickClock& clock) {
+  for (std::int64_t& sum : region.nanoseconds) sum = clock.length(sum);
+  for (RegionTimes& inner : region.regions) to_nanoseconds(inner, clock);
+}
+
+}  // namespace
+
+void CpuPrepared::end_recording() {
+  ticks_.stop();
+  for (RegionTimes& region : times_->regions) to_nanoseconds(region, ticks_);
+  if (lanes_) return;
+  for (CommandTimes& times : times_->commands) {
+    times.begin = ticks_.time(times.begin);
+    times.end = ticks_.time(times.end);
+  }
+}
+
+bool CpuPrepared::record(RecordedTimes* times) {
+  times_ = times;
+  if (times) {
+    times->commands.resize(calls_.size());
+    times->regions.resize(regions_.size());
+  }
+  for (std::size_t r = 0; r < regions_.size(); ++r)
+    regions_[r]->record_region(times ? &times->regions[r] : nullptr);
+  return true;
+}
+
+void CpuPrepared::record_region(RegionTimes* times) {
+  region_times_ = times;
+  if (times) {
+    times->nanoseconds.resize(calls_.size());
+    times->regions.resize(regions_.size());
+  }
+  for (std::size_t r = 0; r < regions_.size(); ++r)
+    regions_[r]->record_region(times ? &times->regions[r] : nullptr);
 }
 
 std::int64_t CpuPrepared::held_bytes() const {

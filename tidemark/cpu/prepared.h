@@ -6,6 +6,7 @@
 
 #include "tidemark/cpu/file_copies.h"
 #include "tidemark/cpu/lanes.h"
+#include "tidemark/cpu/tick_clock.h"
 #include "tidemark/kernel/args.h"
 #include "tidemark/runtime/device.h"
 
@@ -29,13 +30,18 @@ class CpuPrepared final : public Prepared {
   void bind(std::span<const Address> arguments) override;
   void run(std::size_t first, std::size_t last) override {
     if (first == 0) file_copies_.begin_run();
+    if (times_ && first == 0) ticks_.start();
     if (lanes_) {
       lanes_->run(first, last);
+    } else if (times_) {
+      run_recorded(first, last);
     } else {
       for (std::size_t i = first; i < last; ++i) calls_[i].run(calls_[i].args);
     }
     if (last == calls_.size()) file_copies_.end_run();
+    if (times_ && last == calls_.size()) end_recording();
   }
+  bool record(RecordedTimes* times) override;
   std::int64_t held_bytes() const override;
 
  private:
@@ -58,6 +64,11 @@ class CpuPrepared final : public Prepared {
   void link(std::span<const Extent> extents);  // when the lists grow no more
   void add_ref(const CommandOperand& operand, std::span<const Address> arenas);
   void run_region(std::byte* const* inputs, std::byte* const* outputs);
+  void run_call(std::size_t command);  // of a lane
+  void run_recorded(std::size_t first, std::size_t last);
+  void record_region(RegionTimes* times);
+  void run_region_recorded();
+  void end_recording();  // ticks become nanoseconds
 
   std::vector<TensorRef> refs_;
   std::vector<KernelCall> calls_;
@@ -66,6 +77,9 @@ class CpuPrepared final : public Prepared {
   std::vector<std::unique_ptr<CpuPrepared>> regions_;
   std::vector<RegionFunction> region_functions_;
   FileCopies file_copies_;
+  RecordedTimes* times_ = nullptr;       // of a plan; null: nobody wants to know
+  RegionTimes* region_times_ = nullptr;  // of a region
+  TickClock ticks_;
   std::unique_ptr<LaneThreads> lanes_;  // none where the list is all; the last, whose threads use the others
 };
 

@@ -57,6 +57,10 @@ cudaDataType_t data_type(DType dtype) {
   }
 }
 
+cudaDataType_t data_type(Fp8Format format) {
+  return format == Fp8Format::e4m3 ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
+}
+
 }  // namespace
 
 const Result<BlasFunctions, std::string>& blas_functions() {
@@ -102,8 +106,14 @@ Product::Product(const Blas& blas, const ProductForm& form, PlanAlgorithms& algo
     blas.check(f.desc_set(desc_, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue)),
                "a product was described");
   }
-  const auto layout = [&](cublasLtMatrixLayout_t& made, const ProductMatrix& matrix, DType dtype) {
-    blas.check(f.layout_create(&made, data_type(dtype), static_cast<std::uint64_t>(matrix.rows),
+  if (form.fp8) {
+    // The library's advice asks whether there are scales; where they are, each call says.
+    const CUdeviceptr somewhere = 256;
+    for (const auto which : {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER})
+      blas.check(f.desc_set(desc_, which, &somewhere, sizeof(somewhere)), "a product was described");
+  }
+  const auto layout = [&](cublasLtMatrixLayout_t& made, const ProductMatrix& matrix, cudaDataType_t type) {
+    blas.check(f.layout_create(&made, type, static_cast<std::uint64_t>(matrix.rows),
                                static_cast<std::uint64_t>(matrix.columns), matrix.leading),
                "a matrix was described");
     const auto batch = static_cast<std::int32_t>(form.batch);
@@ -113,11 +123,12 @@ Product::Product(const Blas& blas, const ProductForm& form, PlanAlgorithms& algo
                             sizeof(matrix.batch_stride)),
                "a matrix was described");
   };
-  layout(left_, form.left, form.dtype);
-  layout(right_, form.right, form.dtype);
-  layout(result_, form.result, form.result_dtype);
+  layout(left_, form.left, form.fp8 ? data_type(form.fp8->rhs) : data_type(form.dtype));
+  layout(right_, form.right, form.fp8 ? data_type(form.fp8->lhs) : data_type(form.dtype));
+  layout(result_, form.result, data_type(form.result_dtype));
   const std::string key = key_of(form);
   aligned_ = settled(key, algorithms, [&] { return chosen(); });
+  if (form.fp8) return;  // they are read in packs alone
   any_ = settled(key + ", at any address", algorithms,
                  [&] { return advised(static_cast<std::uint32_t>(size_of(form.dtype)), 1).front(); });
 }
@@ -126,13 +137,14 @@ template <class Choose>
 cublasLtMatmulAlgo_t Product::settled(const std::string& name, PlanAlgorithms& algorithms,
                                       const Choose& choose) const {
   cublasLtMatmulAlgo_t algorithm = {};
-  if (const std::optional<ProductAlgorithm> recorded = algorithms.recorded(name)) {
-    algorithm = std::bit_cast<cublasLtMatmulAlgo_t>(*recorded);
-    if (!can_run(algorithm)) algorithms.refuse(name);
+  if (const std::optional<std::string> text = algorithms.recorded(name)) {
+    const std::optional<ProductAlgorithm> recorded = product_algorithm_of(*text);
+    if (recorded) algorithm = std::bit_cast<cublasLtMatmulAlgo_t>(*recorded);
+    if (!recorded || !can_run(algorithm)) algorithms.refuse(name, "this cuBLASLt");
   } else {
     algorithm = choose();
   }
-  algorithms.note(name, std::bit_cast<ProductAlgorithm>(algorithm));
+  algorithms.note(name, to_text(std::bit_cast<ProductAlgorithm>(algorithm)));
   return algorithm;
 }
 
@@ -203,11 +215,16 @@ cublasLtMatmulAlgo_t Product::chosen() const {
 
 cublasStatus_t Product::begin(CUstream stream, const Matrices& at, bool adds,
                               const cublasLtMatmulAlgo_t& algorithm) const {
-  if (form_.adds_row) {
-    const cublasStatus_t set =
-        blas_.functions().desc_set(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &at.row, sizeof(at.row));
-    if (set != CUBLAS_STATUS_SUCCESS) return set;
-  }
+  const auto point_at = [&](cublasLtMatmulDescAttributes_t which, CUdeviceptr place) {
+    return blas_.functions().desc_set(desc_, which, &place, sizeof(place));
+  };
+  cublasStatus_t set = CUBLAS_STATUS_SUCCESS;
+  if (form_.adds_row) set = point_at(CUBLASLT_MATMUL_DESC_BIAS_POINTER, at.row);
+  if (form_.fp8 && set == CUBLAS_STATUS_SUCCESS)
+    set = point_at(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, at.left_scale);
+  if (form_.fp8 && set == CUBLAS_STATUS_SUCCESS)
+    set = point_at(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, at.right_scale);
+  if (set != CUBLAS_STATUS_SUCCESS) return set;
   const float one = 1, beta = adds ? 1 : 0;
   const double wide_one = 1, wide_beta = beta;
   const bool wide = form_.dtype == DType::f64;
@@ -220,7 +237,7 @@ cublasStatus_t Product::begin(CUstream stream, const Matrices& at, bool adds,
 }
 
 void Product::put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
-                  CUdeviceptr workspace) const {
+                  CUdeviceptr workspace, const ProductScales& scales) const {
   const bool adds = sum != 0 && !form_.adds_row;
   const std::int64_t size = size_of(form_.dtype), result_size = size_of(form_.result_dtype);
   const auto at = [](CUdeviceptr base, std::int64_t bytes) { return base + static_cast<CUdeviceptr>(bytes); };
@@ -229,10 +246,18 @@ void Product::put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr
                       .right = at(lhs, part.lhs * size),
                       .result = at(out, part.out * result_size),
                       .workspace = workspace,
-                      .row = form_.adds_row ? sum : 0};
+                      .row = form_.adds_row ? sum : 0,
+                      .left_scale = scales.rhs,
+                      .right_scale = scales.lhs};
     matrices.added = adds ? at(sum, part.out * result_size) : matrices.result;
     const CUdeviceptr all = matrices.left | matrices.right | matrices.result | matrices.added | matrices.row;
     const bool aligned = all % wide_alignment == 0;
+    if (form_.fp8 && !aligned) {
+      throw DeviceError(ErrorCode::no_kernel,
+                        {.what = "a product in fp8 of memory at such addresses has no kernel on CUDA",
+                         .expected = "addresses that are multiples of 16 bytes",
+                         .help = "copy the memory of the other library into a tensor"});
+    }
     const cublasStatus_t status = begin(stream, matrices, adds, aligned ? aligned_ : any_);
     // The error may be that of a command before it: whoever looks for it needs to know where it was seen.
     if (status != CUBLAS_STATUS_SUCCESS) {

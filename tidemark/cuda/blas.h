@@ -64,6 +64,11 @@ class Blas {
   cublasLtHandle_t handle_ = nullptr;
 };
 
+// Of operands in codes: what they are multiplied by, an f32 each.
+struct ProductScales {
+  CUdeviceptr lhs = 0, rhs = 0;
+};
+
 // A product of one form, ready to be put into a stream.
 class Product {
  public:
@@ -77,12 +82,13 @@ class Product {
   // out = lhs × rhs, or sum + lhs × rhs; `sum` may be `out`, and is 0 where there is none. Of a form that
   // adds a row, it is that row.
   void put(CUstream stream, CUdeviceptr lhs, CUdeviceptr rhs, CUdeviceptr sum, CUdeviceptr out,
-           CUdeviceptr workspace) const;
+           CUdeviceptr workspace, const ProductScales& scales = {}) const;
 
   // One product as the library sees it, at the addresses of matrices, by this algorithm.
   struct Matrices {
     CUdeviceptr left = 0, right = 0, added = 0, result = 0, workspace = 0;
-    CUdeviceptr row = 0;  // of a form that adds one
+    CUdeviceptr row = 0;                          // of a form that adds one
+    CUdeviceptr left_scale = 0, right_scale = 0;  // of codes
   };
   cublasStatus_t begin(CUstream stream, const Matrices& at, bool adds,
                        const cublasLtMatmulAlgo_t& algorithm) const;

@@ -13,7 +13,7 @@ const CallFamily* find_family(const Op& op) {
     auto* const rows = new std::unordered_map<const Op*, CallFamily>;
     for (const std::span<const CallRow> family :
          {row_calls(), norm_column_calls(), indexing_calls(), movement_calls(), random_calls(),
-          attention_calls(), pool_calls(), convolution_calls(), order_calls()}) {
+          attention_calls(), pool_calls(), convolution_calls(), order_calls(), fp8_calls()}) {
       for (const CallRow& row : family) rows->emplace(row.op, row.family);
     }
     return rows;

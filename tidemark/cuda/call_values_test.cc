@@ -102,6 +102,29 @@ TEST(CallValues, OrderedRowsAndPools) {
   expect_cpu_values(cases, order_nearness);
 }
 
+// The very bits: a maximum, and codes rounded as an instruction of later GPUs does.
+TEST(CallValues, ScalesAndCodesOfProductsInEightBits) {
+  CallCases cases;
+  for (const DType dtype : few_dtypes) {
+    for (auto& c : fp8_shapes(dtype)) cases.push_back(std::move(c));
+  }
+  for (const Op* op : fp8_ops) add_samples(cases, *op, few_dtypes);
+  expect_cpu_values(cases, exactly);
+  if (!compiler_version()) return;
+  std::string source;
+  for (const std::string format : {"e4m3", "e5m2"}) {
+    const CallCase c(op::fp8_codes,
+                     {random_literal(DType::bf16, {128, 64}, 1), literal_of(DType::f32, {}, {1})},
+                     pack(Fp8CodesAttrs{format, 1, true}));
+    source += write_call(c.call, format).source;
+    EXPECT_NE(source.find("fp8_codes_transposed<"), std::string::npos);
+  }
+  // The instruction that makes codes is there from 8.9 on.
+  for (const Architecture architecture :
+       {Architecture{8, 0}, Architecture{8, 9}, Architecture{9, 0}, Architecture{10, 0}})
+    EXPECT_FALSE(compile(source, architecture).empty());
+}
+
 TEST(CallValues, Convolutions) {
   CallCases cases = convolution_shapes(DType::f32);
   for (const Op* op : convolution_ops) add_samples(cases, *op, few_dtypes);

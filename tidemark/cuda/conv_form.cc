@@ -1,5 +1,8 @@
 #include "tidemark/cuda/conv_form.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "tidemark/base/bytes.h"
@@ -44,6 +47,16 @@ std::optional<Kind> kind_of(const Op& op) {
   return std::nullopt;
 }
 
+// With as much padding behind as before, are there as many outputs? Then it means the same.
+bool is_even(const ConvForm& form) {
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t reach = form.dilation[d] * (form.w.size[d + 2] - 1) + 1;
+    if ((form.x.size[d + 2] + 2 * form.low[d] - reach) / form.stride[d] + 1 != form.y.size[d + 2])
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::int64_t ConvTensor::count() const {
@@ -78,6 +91,26 @@ std::optional<ConvForm> conv_form(const Call& call) {
   if (form.dtype != DType::f64)
     form.workspace_bytes = std::min(most_conv_workspace, align_up(4 * bytes, 256));
   return form;
+}
+
+// Gradients of the weights in three dimensions and 16 bits, with more padding on one side, came out wrong on
+// an H200 (cuDNN of PyTorch 2.11): neither is left to the library.
+bool may_go_to_library(const ConvForm& form) {
+  const bool is_empty = form.x.count() == 0 || form.w.count() == 0 || form.y.count() == 0;
+  const bool is_narrow = form.dtype == DType::bf16 || form.dtype == DType::f16;
+  return form.dtype != DType::f64 && !is_empty && is_even(form) &&
+         !(is_narrow && form.part == ConvPart::weight_grad && form.spatial == 3);
+}
+
+std::string key_of(const ConvForm& form) {
+  const auto text = [](const ConvTensor& t) {
+    return fmt::format("({}) by ({})", fmt::join(t.size, ", "), fmt::join(t.stride, ", "));
+  };
+  return fmt::format("convolution {} of {}, {} groups, {} dimensions: {} {} {}, {}; {}; {}; {}, {} bytes",
+                     static_cast<int>(form.part), name_of(form.dtype), form.groups, form.spatial,
+                     text(form.x), text(form.w), text(form.y), fmt::join(form.stride, ", "),
+                     fmt::join(form.low, ", "), fmt::join(form.high, ", "), fmt::join(form.dilation, ", "),
+                     form.workspace_bytes);
 }
 
 }  // namespace tidemark::cuda

@@ -6,6 +6,7 @@
 #include <array>
 #include <compare>
 #include <optional>
+#include <string>
 
 #include "tidemark/ir/op.h"
 #include "tidemark/ops/convolution/conv_geometry.h"
@@ -35,5 +36,11 @@ struct ConvForm {
 
 // None: the call is no convolution.
 std::optional<ConvForm> conv_form(const Call& call);
+
+// May cuDNN compute it, if it has an engine for it? Else a kernel of ours does, whatever is installed.
+bool may_go_to_library(const ConvForm& form);
+
+// All that decides which engine computes it, and which is the fastest.
+std::string key_of(const ConvForm& form);
 
 }  // namespace tidemark::cuda

@@ -27,6 +27,9 @@ class CudaDevice final : public Device {
   DeviceId id() const override { return {.kind = DeviceKind::cuda, .index = context_.number()}; }
   const Target& target() const override { return cuda_target(); }
   const Target* tf32_target() const override { return &cuda_tf32_target(); }
+  const Target* fp8_target(bool tf32) const override {
+    return has_fp8(context_.facts().architecture) ? &cuda_fp8_target(tf32) : nullptr;
+  }
   const Machine& machine() const override {
     return measured_ ? *measured_ : machine_for(context_.facts().name);
   }

@@ -14,6 +14,10 @@ bool has_warpgroups(const Architecture& architecture) {
   return architecture.major == 9 && architecture.minor == 0;
 }
 
+bool has_fp8(const Architecture& architecture) {
+  return architecture.major > 8 || (architecture.major == 8 && architecture.minor >= 9);
+}
+
 DeviceList devices() {
   const Result<Driver, std::string>& opened = driver();
   if (!opened) return {.devices = {}, .reason = opened.error()};

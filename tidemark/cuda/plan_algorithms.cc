@@ -44,32 +44,28 @@ PlanAlgorithms::PlanAlgorithms(const PlannedAlgorithms& recorded, std::string ma
   if (recorded.machine != machine_)
     refuse_plan(fmt::format("a plan with algorithms of `{}` on `{}`", recorded.machine, machine_),
                 "the kind of GPU and the version of the library that they are of");
-  for (const PlannedAlgorithms::Entry& entry : recorded.entries) {
-    const std::optional<ProductAlgorithm> algorithm = product_algorithm_of(entry.algorithm);
-    if (!algorithm)
-      refuse_plan(fmt::format("the algorithm of `{}` is none of cuBLASLt's", entry.form), "128 digits");
-    recorded_.emplace(entry.form, *algorithm);
-  }
+  for (const PlannedAlgorithms::Entry& entry : recorded.entries)
+    recorded_.emplace(entry.form, entry.algorithm);
 }
 
-std::optional<ProductAlgorithm> PlanAlgorithms::recorded(const std::string& form) const {
+std::optional<std::string> PlanAlgorithms::recorded(const std::string& form) const {
   if (recorded_.empty()) return std::nullopt;
   const auto found = recorded_.find(form);
   if (found == recorded_.end())
-    refuse_plan(fmt::format("the plan has algorithms, and none for its product `{}`", form),
-                "one for each of its products");
+    refuse_plan(fmt::format("the plan has algorithms, and none for `{}`", form),
+                "one for each of its products and convolutions");
   return found->second;
 }
 
-void PlanAlgorithms::refuse(const std::string& form) const {
-  refuse_plan(
-      fmt::format("the algorithm that the plan has for its product `{}` cannot run on `{}`", form, machine_),
-      "one that cuBLASLt has here");
+void PlanAlgorithms::refuse(const std::string& form, std::string_view have) const {
+  refuse_plan(fmt::format("the plan has `{}` for `{}`, which cannot run on `{}` with {}", recorded_.at(form),
+                          form, machine_, have),
+              "an algorithm that the library has here");
 }
 
 PlannedAlgorithms PlanAlgorithms::used() const {
   PlannedAlgorithms used{.machine = machine_};
-  for (const auto& [form, algorithm] : used_) used.entries.push_back({form, to_text(algorithm)});
+  for (const auto& [form, algorithm] : used_) used.entries.push_back({form, algorithm});
   return used;
 }
 

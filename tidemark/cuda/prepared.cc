@@ -18,7 +18,7 @@ CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> are
              .blas = blas,
              .algorithms = PlanAlgorithms(commands.algorithms(), blas.choices().machine()),
              .pool = pool,
-             .tf32 = commands.target().name == cuda_tf32_target().name},
+             .tf32 = uses_tf32(commands.target())},
       sequence_(parts_) {
   parts_.disks = std::move(disks);
   for (const Address arena : arenas) parts_.arenas.push_back(static_cast<CUdeviceptr>(arena.value));
@@ -63,7 +63,7 @@ std::vector<CudaPrepared::Piece> CudaPrepared::pieces_of(std::size_t first, std:
 }
 
 void CudaPrepared::run(Piece& piece) {
-  if (!piece.graph || !ran_with_binding_) return sequence_.put(piece.first, piece.last);
+  if (!piece.graph || !ran_with_binding_ || clock_) return sequence_.put(piece.first, piece.last);
   if (piece.recorded != binding_) {
     piece.graph->record(parts_.stream, [&] { sequence_.record(piece.first, piece.last); });
     piece.recorded = binding_;
@@ -77,6 +77,7 @@ void CudaPrepared::run(std::size_t first, std::size_t last) {
   if (known == ranges_.end()) known = ranges_.emplace(std::pair(first, last), pieces_of(first, last)).first;
   const bool uses_disk = sequence_.uses_disk(first, last);
   if (parts_.disks && first == 0) parts_.disks->begin_run();
+  if (clock_ && first == 0) clock_->start(parts_.stream);
   try {
     for (Piece& piece : known->second) {
       if (uses_disk && sequence_.needs_host(piece.first)) wait();  // the host may ask what the values are
@@ -89,11 +90,23 @@ void CudaPrepared::run(std::size_t first, std::size_t last) {
     if (const std::size_t failed = sequence_.first_failed(first, last); failed < last) report(failed);
     ran_with_binding_ |= last == sequence_.size();
     if (parts_.disks && last == sequence_.size()) parts_.disks->end_run();
+    if (clock_ && last == sequence_.size()) clock_->read(times_->commands);
   } catch (...) {
     parts_.context.driver().stream_wait(parts_.stream.get());
     throw_disk_failure();  // what else went wrong may follow from it
     throw;
   }
+}
+
+bool CudaPrepared::record(RecordedTimes* times) {
+  times_ = times;
+  clock_.reset();
+  if (times) {
+    clock_ = std::make_unique<ItemClock>(parts_.context, sequence_.size());
+    times->commands.resize(sequence_.size());
+  }
+  sequence_.set_clock(clock_.get());
+  return true;
 }
 
 void CudaPrepared::wait() {

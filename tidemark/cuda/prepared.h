@@ -21,6 +21,9 @@ class CudaPrepared final : public Prepared {
   void bind(std::span<const Address> arguments) override;
   // Waits where the last command is among them: others follow.
   void run(std::size_t first, std::size_t last) override;
+  // Recorded graphs have no place for the events: while times are wanted, commands go into the stream one by
+  // one. Bodies of loops are not timed by themselves.
+  bool record(RecordedTimes* times) override;
   std::int64_t held_bytes() const override;
   PlannedAlgorithms algorithms() const override { return parts_.algorithms.used(); }
 
@@ -39,6 +42,8 @@ class CudaPrepared final : public Prepared {
 
   SequenceParts parts_;
   Sequence sequence_;
+  RecordedTimes* times_ = nullptr;    // null: nobody wants to know
+  std::unique_ptr<ItemClock> clock_;  // likewise
   std::vector<CUdeviceptr> arguments_;
   int binding_ = 0;  // changes with the addresses
   bool ran_with_binding_ = false;

@@ -6,6 +6,7 @@
 
 #include "tidemark/base/check.h"
 #include "tidemark/ops/contraction/contract_layout.h"
+#include "tidemark/ops/quantization/fp8.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/ops/type_rules.h"
 
@@ -92,8 +93,9 @@ Strides packed_strides(const Shape& shape, const Dims& order) {
 // Is what is added the same row of n for all rows? The library adds it on the way to the result.
 bool is_row(const Call& call, const ProductForm& form) {
   if (form.batch * std::ssize(form.parts) != 1 || form.dtype == DType::f64) return false;
-  const Shape& shape = call.in[2].shape;
-  const Strides strides = operand_strides(call, 2);
+  const int sum = sum_operand(call);
+  const Shape& shape = call.in[static_cast<std::size_t>(sum)].shape;
+  const Strides strides = operand_strides(call, sum);
   std::int64_t count = 1;  // elements of the dimensions behind this one
   for (int d = shape.rank() - 1; d >= 0; --d) {
     if (shape[d] == 1) continue;
@@ -102,6 +104,13 @@ bool is_row(const Call& call, const ProductForm& form) {
     if (strides[d] != 0 && count > form.n) return false;
   }
   return form.m > 1;
+}
+
+void claim_workspace(ProductForm& form) {
+  const auto count = [](std::int64_t x) { return static_cast<double>(x); };
+  if (count(form.m) * count(form.n) * count(form.k) * count(form.batch) > small_product)
+    form.workspace_bytes = std::min(most_workspace, align_up(form.m * form.n * form.batch * 16, 256));
+  form.scratch_bytes = form.workspace_bytes;
 }
 
 // With these strides of the operands; none where they are not those of matrices.
@@ -138,11 +147,40 @@ std::optional<ProductForm> form_with(const Call& call, const Strides& lhs, const
                           .rhs = layout.batch_rhs.offset(first),
                           .out = layout.batch_out.offset(first)});
   }
-  const auto count = [](std::int64_t x) { return static_cast<double>(x); };
-  if (count(form.m) * count(form.n) * count(form.k) * count(form.batch) > small_product) {
-    form.workspace_bytes = std::min(most_workspace, align_up(form.m * form.n * form.batch * 16, 256));
+  claim_workspace(form);
+  return form;
+}
+
+void look_at_sum(const Call& call, ProductForm& form) {
+  const int sum = sum_operand(call);
+  if (sum >= std::ssize(call.in) || call.is_dense_operand(sum)) return;
+  form.adds_row = is_row(call, form);
+  form.copies_sum = !form.adds_row;
+}
+
+// Both operands lie with their depth last, the only way that all GPUs take them.
+std::optional<ProductForm> form_of_codes(const Call& call) {
+  constexpr std::int64_t multiple = 16;
+  const Fp8ProductForm codes = fp8_product_form(call);
+  const DType result = call.out[0].dtype;
+  if (result != DType::bf16 && result != DType::f16) return std::nullopt;
+  if (codes.lhs == Fp8Format::e5m2 && codes.rhs == Fp8Format::e5m2) return std::nullopt;
+  for (const std::int64_t size : {codes.m, codes.n, codes.k}) {
+    if (size == 0 || size % multiple != 0) return std::nullopt;
   }
-  form.scratch_bytes = form.workspace_bytes;
+  ProductForm form = matrix_product({.dtype = DType::u8,
+                                     .result_dtype = result,
+                                     .m = codes.m,
+                                     .n = codes.n,
+                                     .k = codes.k,
+                                     .lhs_row = codes.k,
+                                     .lhs_depth = 1,
+                                     .rhs_depth = 1,
+                                     .rhs_column = codes.k,
+                                     .leading = codes.n});
+  form.fp8 = ProductForm::Fp8{codes.lhs, codes.rhs};
+  claim_workspace(form);
+  look_at_sum(call, form);
   return form;
 }
 
@@ -157,13 +195,18 @@ std::string key_of(const ProductForm& form) {
     return fmt::format("{}x{} by {}, {}{}", m.rows, m.columns, m.leading, m.batch_stride,
                        m.transposed ? ", transposed" : "");
   };
-  return fmt::format("{} to {}: {} products ({}) ({}) ({}){}, {} bytes",
-                     form.tf32 ? "f32 as TF32" : name_of(form.dtype), name_of(form.result_dtype), form.batch,
-                     text(form.left), text(form.right), text(form.result), form.adds_row ? " and a row" : "",
-                     form.workspace_bytes);
+  const std::string dtype = form.fp8 ? fmt::format("{} x {}", name_of(form.fp8->lhs), name_of(form.fp8->rhs))
+                            : form.tf32 ? "f32 as TF32"
+                                        : std::string(name_of(form.dtype));
+  return fmt::format("{} to {}: {} products ({}) ({}) ({}){}, {} bytes", dtype, name_of(form.result_dtype),
+                     form.batch, text(form.left), text(form.right), text(form.result),
+                     form.adds_row ? " and a row" : "", form.workspace_bytes);
 }
 
+int sum_operand(const Call& call) { return call.op == &op::fp8_product ? 4 : 2; }
+
 std::optional<ProductForm> product_form(const Call& call) {
+  if (call.op == &op::fp8_product) return form_of_codes(call);
   if (call.op != &op::contract || !is_float(call.in[0].dtype)) return std::nullopt;
   if (call.in[0].count() == 0 || call.in[1].count() == 0) return std::nullopt;
   const auto attrs = call.attrs_as<ContractAttrs>();
@@ -185,10 +228,7 @@ std::optional<ProductForm> product_form(const Call& call) {
       form->scratch_bytes += align_up(call.in[static_cast<std::size_t>(copy.operand)].bytes(), 256);
     }
     form->packed = std::move(list);
-    if (call.in.size() == 3 && !call.is_dense_operand(2)) {
-      form->adds_row = is_row(call, *form);
-      form->copies_sum = !form->adds_row;
-    }
+    look_at_sum(call, *form);
     return form;
   }
   return std::nullopt;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tidemark/ir/op.h"
+#include "tidemark/ops/quantization/fp8_number.h"
 
 namespace tidemark::cuda {
 
@@ -24,6 +25,11 @@ std::int64_t extent(const ProductMatrix& matrix, std::int64_t batch);
 struct ProductForm {
   DType dtype = DType::f32, result_dtype = DType::f32;
   bool tf32 = false;  // of f32: operands are rounded to TF32
+  // Operands are codes (of the dtype u8) of our left and our right one, each with a scale.
+  struct Fp8 {
+    Fp8Format lhs = Fp8Format::e4m3, rhs = Fp8Format::e4m3;
+  };
+  std::optional<Fp8> fp8 = {};
   // The result, row-major (m, n), is its own transpose in column-major order: left is our right operand.
   ProductMatrix left, right, result;
   std::int64_t m = 0, n = 0, k = 0;  // of our result and sum
@@ -60,7 +66,10 @@ struct MatrixProduct {
 };
 ProductForm matrix_product(const MatrixProduct& product);
 
-// None: nothing is multiplied, or the dtype is one that the library does not multiply here.
+// None: nothing is multiplied, or the dtype is one that the library does not multiply here. Of codes it takes
+// sizes that are multiples of 16, and gives 16-bit floats.
 std::optional<ProductForm> product_form(const Call& call);
+// The operand that is added, of a call that has one.
+int sum_operand(const Call& call);
 
 }  // namespace tidemark::cuda

@@ -18,7 +18,9 @@ class ProductTrial {
         right_(context, bytes(form.right, form, form.dtype)),
         result_(context, bytes(form.result, form, form.result_dtype)),
         workspace_(context, std::max<std::int64_t>(form.workspace_bytes, 256)),
+        scale_(context, scale_bytes),
         stream_(context) {
+    fill_with_numbers(stream_, scale_.at(), scale_bytes, DType::f32);
     fill_with_numbers(stream_, left_.at(), bytes(form.left, form, form.dtype), form.dtype);
     fill_with_numbers(stream_, right_.at(), bytes(form.right, form, form.dtype), form.dtype);
   }
@@ -33,7 +35,9 @@ class ProductTrial {
                                .added = result_.at(),
                                .result = result_.at(),
                                .workspace = workspace_.at(),
-                               .row = left_.at()};
+                               .row = left_.at(),
+                               .left_scale = scale_.at(),
+                               .right_scale = scale_.at()};
     return fastest_in(stream_, algorithms.size(), [&](std::size_t a) {
       return product_.begin(stream_.get(), at, false, algorithms[a]) == CUBLAS_STATUS_SUCCESS;
     });
@@ -45,7 +49,8 @@ class ProductTrial {
   }
 
   const Product& product_;
-  const TrialMemory left_, right_, result_, workspace_;
+  static constexpr std::int64_t scale_bytes = 256;
+  const TrialMemory left_, right_, result_, workspace_, scale_;
   const Stream stream_;  // goes first: memory is given back once nothing runs in it
 };
 

@@ -18,8 +18,6 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr std::int64_t conv_alignment = 16;  // bytes; of the widest loads
-
 std::byte* far_pointer(CUdeviceptr at) { return reinterpret_cast<std::byte*>(at); }
 CUdeviceptr far_address(const std::byte* at) { return reinterpret_cast<CUdeviceptr>(at); }
 
@@ -294,58 +292,32 @@ Sequence::ProductCall Sequence::product_call(const Call& call) {
   ProductForm form = *product_form(call);
   form.tf32 = parts_.tf32 && form.dtype == DType::f32;
   ProductCall made{.product = std::make_unique<Product>(parts_.blas, form, parts_.algorithms),
-                   .added = call.in.size() == 3};
+                   .sum = sum_operand(call),
+                   .added = sum_operand(call) < std::ssize(call.in),
+                   .scaled = form.fp8.has_value()};
   for (const ProductForm::Packed& packed : form.packed) {
     made.packs.push_back({.kernel = parts_.kernels.add(write_pack(call, packed)),
                           .operand = static_cast<std::size_t>(packed.operand),
                           .offset = packed.offset});
   }
   if (form.copies_sum) {
-    ProductForm::Packed whole{.operand = 2, .order = {}};
-    for (int d = 0; d < call.in[2].rank(); ++d) whole.order.push_back(d);
+    ProductForm::Packed whole{.operand = made.sum, .order = {}};
+    for (int d = 0; d < call.out[0].rank(); ++d) whole.order.push_back(d);
     made.sum_copy = parts_.kernels.add(write_pack(call, whole));
   }
   return made;
 }
 
-#ifdef TIDEMARK_HAS_CUDNN
-
 bool Sequence::add_convolution(Item& item, const Call& call) {
-  static_assert(conv_alignment == Dnn::timed_alignment);
-  if (!parts_.asked_for_dnn) parts_.dnn = Dnn::open(parts_.stream);
-  parts_.asked_for_dnn = true;
-  if (!parts_.dnn) return false;
   const ConvForm form = *conv_form(call);
-  const Dnn::Engine* const engine = parts_.dnn->engine(form, conv_alignment);
-  if (!engine) return false;
-  ConvCall made{.engine = engine, .form = form, .x = 0, .w = 1, .y = 2};
+  const std::optional<std::size_t> number = parts_.convolutions.add(form, parts_.algorithms);
+  if (!number) return false;
+  ConvCall made{.number = *number, .x = 0, .w = 1, .y = 2};
   if (form.part == ConvPart::input_grad) std::swap(made.x, made.y);
   if (form.part == ConvPart::weight_grad) std::swap(made.w, made.y);
   item.code = made;
   return true;
 }
-
-void Sequence::put_convolution(const Item& item, const ConvCall& call) const {
-  const CUdeviceptr x = item.at[call.x], w = item.at[call.w], y = item.at[call.y];
-  const Dnn::Engine* engine = call.engine;
-  if ((x | w | y) % conv_alignment != 0) {
-    engine = parts_.dnn->engine(call.form, size_of(call.form.dtype));
-    if (!engine) {
-      fail(ErrorCode::no_kernel, {.what = "a convolution of operands at such addresses has no kernel on CUDA",
-                                  .expected = "addresses that are multiples of 16 bytes",
-                                  .where = item.where,
-                                  .help = "copy the memory of the other library into a tensor"});
-    }
-  }
-  parts_.dnn->put(*engine, x, w, y, item.at[3]);
-}
-
-#else
-
-bool Sequence::add_convolution(Item&, const Call&) { return false; }
-void Sequence::put_convolution(const Item&, const ConvCall&) const {}
-
-#endif
 
 void Sequence::add_control(Item& item, const Command& command) {
   const Call& call = command.steps[0].call;
@@ -422,7 +394,11 @@ void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUde
 }
 
 void Sequence::put(std::size_t first, std::size_t last) {
-  lanes_.put(first, last, [&](std::size_t i, const Stream& stream) { put_item(items_[i], stream); });
+  lanes_.put(first, last, [&](std::size_t i, const Stream& stream) {
+    if (clock_) clock_->begin(i, stream);
+    put_item(items_[i], stream);
+    if (clock_) clock_->end(i, stream);
+  });
 }
 
 // Only copies are put into another stream than the first.
@@ -435,7 +411,8 @@ void Sequence::put_item(Item& item, const Stream& stream) {
   } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
     put_product(item, *product);
   } else if (const auto* convolution = std::get_if<ConvCall>(&item.code)) {
-    put_convolution(item, *convolution);
+    parts_.convolutions.put(convolution->number, item.at[convolution->x], item.at[convolution->w],
+                            item.at[convolution->y], item.at[3], item.where);
   } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
     head->head->put(stream, item.at, item.at[item.at.size() - 2], item.at.back());
   } else if (copy) {
@@ -485,14 +462,17 @@ void Sequence::put_product(const Item& item, const ProductCall& call) const {
     parts_.kernels.put(pack.kernel, pointers, parts_.stream);
     operands[pack.operand] = to;
   }
-  const CUdeviceptr out = item.at[call.added ? 3 : 2];
-  CUdeviceptr sum = call.added ? item.at[2] : 0;
+  const auto place = static_cast<std::size_t>(call.sum);
+  const CUdeviceptr out = item.at[call.added ? place + 1 : place];
+  CUdeviceptr sum = call.added ? item.at[place] : 0;
   if (call.sum_copy) {
     const CUdeviceptr pointers[] = {sum, out, 0, 0};
     parts_.kernels.put(*call.sum_copy, pointers, parts_.stream);
     sum = out;
   }
-  call.product->put(parts_.stream.get(), operands[0], operands[1], sum, out, scratch);
+  ProductScales scales;
+  if (call.scaled) scales = {.lhs = item.at[2], .rhs = item.at[3]};
+  call.product->put(parts_.stream.get(), operands[0], operands[1], sum, out, scratch, scales);
 }
 
 void Sequence::put_host(Item& item, HostCall& host) {

@@ -11,10 +11,11 @@
 
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/blas.h"
+#include "tidemark/cuda/convolutions.h"
 #include "tidemark/cuda/copy_batch.h"
 #include "tidemark/cuda/disk_copies.h"
-#include "tidemark/cuda/dnn.h"
 #include "tidemark/cuda/head.h"
+#include "tidemark/cuda/item_clock.h"
 #include "tidemark/cuda/kernel_set.h"
 #include "tidemark/cuda/lane_streams.h"
 #include "tidemark/kernel/args.h"
@@ -53,10 +54,7 @@ struct SequenceParts {
   bool tf32 = false;  // products of f32 are in TF32
   Stream stream{context};
   KernelSet kernels = {};
-#ifdef TIDEMARK_HAS_CUDNN
-  std::unique_ptr<Dnn> dnn = {};  // null: no convolution so far, or no library
-  bool asked_for_dnn = false;
-#endif
+  Convolutions convolutions{stream};
   std::optional<std::size_t> swap_kernel = {};  // which two places of a loop need
   std::size_t copies_kernel = 0;                // likewise: several copies at once
   CopyBatch copies = {};                        // that the loop at hand asked for and that are not put in
@@ -97,6 +95,7 @@ class Sequence {
   // is behind all of them. Throws Error for what a kernel of the CPU finds wrong with its operands,
   // DeviceError for what the GPU does.
   void put(std::size_t first, std::size_t last);
+  void set_clock(const ItemClock* clock) { clock_ = clock; }  // that `put` tells of its items; null: none
   // The same while the stream is recorded: each item follows those that touch its memory, those that it waits
   // for by the plan, and on a lane that moves values the one before; no others.
   void record(std::size_t first, std::size_t last);
@@ -112,19 +111,15 @@ class Sequence {
       std::int64_t offset = 0;  // in the scratch
     };
     std::unique_ptr<Product> product;
-    bool added = false;
+    int sum = 2;  // the operand that is added
+    bool added = false, scaled = false;
     std::vector<Pack> packs = {};
     std::optional<std::size_t> sum_copy = {};  // the kernel that copies what is added to the result
   };
-#ifdef TIDEMARK_HAS_CUDNN
   struct ConvCall {
-    const Dnn::Engine* engine = nullptr;  // of addresses that are multiples of 16
-    ConvForm form = {};
+    std::size_t number = 0;           // of SequenceParts::convolutions
     std::size_t x = 0, w = 0, y = 0;  // among the item's addresses
   };
-#else
-  struct ConvCall {};
-#endif
   struct HeadCall {
     std::unique_ptr<Head> head;
   };
@@ -190,7 +185,6 @@ class Sequence {
   void add_flag(Item& item, const Command& command, std::size_t first_out);
   ProductCall product_call(const Call& call);
   bool add_convolution(Item& item, const Call& call);
-  void put_convolution(const Item& item, const ConvCall& call) const;
   void add_control(Item& item, const Command& command);
   void put_item(Item& item, const Stream& stream);
   void put_host(Item& item, HostCall& host);
@@ -203,6 +197,7 @@ class Sequence {
   std::vector<Item> items_;
   LaneCommands lane_commands_;  // of a plan: a region has one lane
   LaneStreams lanes_{parts_.stream};
+  const ItemClock* clock_ = nullptr;
   std::vector<std::size_t> failing_;  // items; each has the flag of its number here
   std::vector<Patch> patches_;
   std::vector<CUdeviceptr> region_arguments_, region_results_;  // of a region, in its run

@@ -9,6 +9,10 @@ const Target& cuda_target();
 // The same with products of f32 in TF32, on tensor cores: operands are rounded to 11 significant bits, sums
 // are f32. Another target, so that a plan says which arithmetic it is for.
 const Target& cuda_tf32_target();
+// The same with large products of 16-bit floats from fp8 codes (opt/fp8_products.h), for GPUs that multiply
+// them (has_fp8 of cuda/devices.h); and with products of f32 in TF32 or not.
+const Target& cuda_fp8_target(bool tf32 = false);
+bool uses_tf32(const Target& target);
 
 // How a call runs there.
 enum class Route : std::uint8_t {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tidemark/engine/inverse_search.h"
+#include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/micro_batches.h"
 #include "tidemark/engine/plan_target.h"
 #include "tidemark/plan/passes/proposals.h"
@@ -23,16 +24,15 @@ bool could_be_donated(const TracedFunction& function, const Graph& traced, std::
       });
 }
 
-// All of them with everything undone and in the smallest forms that are allowed, and loops that keep as
-// little as they may.
+// All of them with everything undone and in the smallest forms that are allowed. Whether one fits is seen
+// with loops that keep as little as they may, how fast it is with what they had better keep.
 class Changes {
  public:
   explicit Changes(const Unplannable& call)
       : call_(call),
         options_(call.options),
         here_(call.function),
-        quick_(plan_options(options_, call.control)),
-        loops_(options_.allow.has(Choice::recompute) ? 0 : unlimited_memory) {
+        quick_(plan_options(options_, call.control)) {
     here_.types.assign(call.types.begin(), call.types.end());
     quick_.one_round = true;  // that it fits is asked, not how fast it is
     quick_.effort = quick_.effort.at_most(Effort::quick);
@@ -56,38 +56,58 @@ class Changes {
     const Choices allow = lossy ? options_.allow.with(Choice::compress) : options_.allow;
     return lower_backward_values(traced, extreme_values(traced, lossy, allow).back());
   }
-  Graph prepared(const Graph& traced, const std::optional<Lossy>& lossy) const {
-    return prepare_graph(lowered(traced, lossy), options_.program.skip_optimisations, nullptr, loops_,
-                         target_of(quick_));
+  // A change that leads to a graph to be traced; planned with these options.
+  using Traced = std::function<Graph(std::int64_t size)>;
+  Proposal proposal(std::string what, const Traced& traced, PlanOptions options,
+                    const std::optional<Lossy>& lossy) const {
+    const std::vector<std::string>& skip = options_.program.skip_optimisations;
+    const std::int64_t loops = options.allow.has(Choice::recompute) ? 0 : unlimited_memory;
+    Proposal made{.what = std::move(what), .graph = {}, .options = std::move(options)};
+    made.graph = [this, traced, lossy, loops, &skip](std::int64_t size) {
+      return prepare_graph(lowered(traced(size), lossy), skip, nullptr, loops, target_of(quick_));
+    };
+    made.with_loops = [this, traced, lossy, &skip](std::int64_t size,
+                                                   const PlanOptions& with) -> std::optional<Plan> {
+      const Graph graph = lowered(traced(size), lossy);
+      if (!loop_memory_range(graph).any) return {};
+      PlanWithLoops found = plan_with_loops(graph, skip, with);
+      if (!found.plan) return {};
+      return std::move(found.plan).value();
+    };
+    return made;
   }
-  Graph prepared(const Graph& traced) const { return prepared(traced, options_.lossy); }
-  std::function<Graph(std::int64_t)> same_graph() const {
-    return [this](std::int64_t) { return prepared(call_.traced); };
+  Proposal proposal(std::string what, const Traced& traced) const {
+    return proposal(std::move(what), traced, quick_, options_.lossy);
+  }
+  Proposal same_graph(std::string what, PlanOptions options) const {
+    return proposal(
+        std::move(what), [this](std::int64_t) { return call_.traced; }, std::move(options), options_.lossy);
+  }
+  void add(Proposal change) { list_.push_back(std::move(change)); }
+  // Extra time counts from what this call would take.
+  void add_timed(Proposal change) {
+    change.seconds = call_.seconds;
+    add(std::move(change));
   }
 
   void smaller_batch(const BatchAxis& axis) {
-    list_.push_back(
-        {.what = "batch",
-         .graph = [this, axis](
-                      std::int64_t batch) { return prepared(here_.trace(axis.resized(here_.types, batch))); },
-         .options = quick_,
-         .from = axis.size,
-         .unit = std::max<std::int64_t>(1, options_.accumulate.count)});
+    Proposal change = proposal(
+        "batch", [this, axis](std::int64_t batch) { return here_.trace(axis.resized(here_.types, batch)); });
+    change.from = axis.size;
+    change.unit = std::max<std::int64_t>(1, options_.accumulate.count);
+    add(std::move(change));
   }
 
   void micro_batches(const BatchAxis& axis) {
     std::vector<std::int64_t> counts = micro_batch_counts(axis.size);
     counts.erase(counts.begin());  // the batch as it is
     if (counts.empty()) return;
-    list_.push_back({.what = "computing the batch in {} micro-batches, with accumulate,",
-                     .graph =
-                         [this](std::int64_t count) {
-                           return prepared(
-                               cut_function(here_, call_.traced, options_, count, call_.where).traced);
-                         },
-                     .options = quick_,
-                     .sizes = std::move(counts),
-                     .seconds = call_.seconds});
+    Proposal change =
+        proposal("computing the batch in {} micro-batches, with accumulate,", [this](std::int64_t count) {
+          return cut_function(here_, call_.traced, options_, count, call_.where).traced;
+        });
+    change.sizes = std::move(counts);
+    add_timed(std::move(change));
   }
 
   // A disk, or on a device the host's memory; more of it, where there is some already.
@@ -104,11 +124,10 @@ class Changes {
       with_more.tiers.erase(known);
     }
     with_more.tiers.push_back({std::string(name), memory->bytes});  // the last is the one that is found
-    list_.push_back({.what = options_.device ? "allowing {} of the host's memory" : "allowing {} of disk",
-                     .graph = same_graph(),
-                     .options = std::move(with_more),
-                     .finds_tier = true,
-                     .seconds = call_.seconds});
+    Proposal change = same_graph(options_.device ? "allowing {} of the host's memory" : "allowing {} of disk",
+                                 std::move(with_more));
+    change.finds_tier = true;
+    add_timed(std::move(change));
   }
 
   void donations() {
@@ -117,63 +136,48 @@ class Changes {
     for (std::size_t a = 0; a < here_.argument_ends.size() && count < most; ++a) {
       if (!could_be_donated(here_, call_.traced, a)) continue;
       ++count;
-      list_.push_back({.what = fmt::format("donating argument {}", a),
-                       .graph =
-                           [this, a](std::int64_t) {
-                             Graph given = call_.traced;
-                             for (std::size_t i = here_.argument_begin(a); i < here_.argument_ends[a]; ++i)
-                               given.inputs()[i].donated = true;
-                             return prepared(given);
-                           },
-                       .options = quick_,
-                       .seconds = call_.seconds});
+      add_timed(proposal(fmt::format("donating argument {}", a), [this, a](std::int64_t) {
+        Graph given = call_.traced;
+        for (std::size_t i = here_.argument_begin(a); i < here_.argument_ends[a]; ++i)
+          given.inputs()[i].donated = true;
+        return given;
+      }));
     }
   }
 
   void recomputing() {
     PlanOptions again = quick_;
     again.allow = again.allow.with(Choice::recompute);
-    list_.push_back({.what = "allowing recompute",
-                     .graph =
-                         [this](std::int64_t) {
-                           return prepare_graph(lowered(call_.traced, options_.lossy),
-                                                options_.program.skip_optimisations, nullptr, 0,
-                                                target_of(quick_));
-                         },
-                     .options = std::move(again),
-                     .seconds = call_.seconds});
+    add_timed(same_graph("allowing recompute", std::move(again)));
   }
 
   void lossy_copies() {
     constexpr double error = 4e-3;  // enough for 8 bits
-    list_.push_back(
-        {.what = fmt::format("allowing lossy copies for the backward pass, {{.error = {}}},", error),
-         .graph =
-             [this](std::int64_t) {
-               const MarkedReads marked(StandIns::lossy);
-               return prepared(here_.trace(here_.types), Lossy{error});
-             },
-         .options = quick_,
-         .seconds = call_.seconds});
+    add_timed(proposal(
+        fmt::format("allowing lossy copies for the backward pass, {{.error = {}}},", error),
+        [this](std::int64_t) {
+          const MarkedReads marked(StandIns::lossy);
+          return here_.trace(here_.types);
+        },
+        quick_, Lossy{error}));
   }
 
   void fewer_demands() {
     if (quick_.fixed_order) {
       PlanOptions free = quick_;
       free.fixed_order = false;
-      list_.push_back({.what = "leaving the order free", .graph = same_graph(), .options = std::move(free)});
+      add(same_graph("leaving the order free", std::move(free)));
     }
     if (!call_.traced.hints().empty() || !call_.traced.checkpoints().empty()) {
       PlanOptions unhinted = quick_;
       unhinted.skip.emplace_back("hints");
-      list_.push_back(
-          {.what = "planning without the hints", .graph = same_graph(), .options = std::move(unhinted)});
+      add(same_graph("planning without the hints", std::move(unhinted)));
     }
     if (!options_.effort.seconds && plan_options(options_).effort.factor < Effort::normal.factor) {
       PlanOptions normal = quick_;
       normal.effort = Effort::normal;
       normal.floor = true;
-      list_.push_back({.what = "normal effort", .graph = same_graph(), .options = std::move(normal)});
+      add(same_graph("normal effort", std::move(normal)));
     }
   }
 
@@ -181,7 +185,6 @@ class Changes {
   const CompileOptions& options_;
   TracedFunction here_;
   PlanOptions quick_;
-  const std::int64_t loops_;
   std::vector<Proposal> list_;
 };
 

@@ -73,6 +73,31 @@ TEST(BudgetChanges, WhatCannotBeCutIsNotProposedInMicroBatches) {
   EXPECT_THAT(planned.error().what(), ::testing::Not(HasSubstr("micro-batches")));
 }
 
+// A value waits while a loop of many steps runs, so that the loop has room for one state, and computes all
+// others again from it, time and again. Elsewhere it leaves the loop room for more.
+TEST(BudgetChanges, WhatAnotherMemoryIsSaidToCostIsWhatItCosts) {
+  const ScratchFolder folder;
+  const auto loss = [](const Tensor& w, const Tensor& x) {
+    const Tensor waits = keep(exp(concat(std::vector<Tensor>(16, matmul(x, w)), 0)));
+    const auto step = [&](Tensor g) { return tanh(matmul(g, w)) + gelu(g) * 0.1; };
+    return mean(waits * mean(square(repeat(400, step, x))));
+  };
+  const Tensor w = random_normal(key(1), {32, 32}, 0, 0.1), x = random_normal(key(2), {256, 32});
+  const auto f = grad(loss);
+  const Bytes budget = compile(f).smallest(w, x).memory - 16_KiB;
+  const auto planned = compile(f, {.memory = budget}).try_prepare(w, x);
+  ASSERT_FALSE(planned);
+  const std::string message = planned.error().what();
+  const std::string bytes = between(message, "allowing ", " of disk");
+  ASSERT_NE(bytes, "") << message;
+  const double told = std::stod(between(message.substr(message.find("of disk")), ", +", "% time"));
+  const auto moving = compile(f, {.memory = budget, .disk = {{folder.path(), parse_bytes(bytes)}}});
+  const double free = compile(f).prepare(w, x).plan.seconds;
+  const double extra = 100 * (moving.prepare(w, x).plan.seconds / free - 1);
+  EXPECT_LT(told, 200) << message;
+  EXPECT_LT(extra, 1.05 * told) << message;
+}
+
 TEST(MemoryPrices, AreTheDifferenceOfPlansAndTheSameEachTime) {
   const ScratchFolder folder;
   const TanhNet net = changed_net();

@@ -117,8 +117,22 @@ class Compiled {
   PlannedGraph plan(SourceLine where = std::source_location::current()) const {
     return state_->function->plan(where);
   }
+  // Writes the plan of the latest call to a file. A function compiled with {.plans = {path}} runs by it,
+  // without a search: in another process, or on another machine of the kind. Of a function that was called
+  // on a GPU, the algorithms that the call ran with are part of it.
+  void save_plan(const std::string& path, SourceLine where = std::source_location::current()) const {
+    plan(where).save(path, where);
+  }
   Bytes arena_high_water(SourceLine where = std::source_location::current()) const {
     return state_->function->arena_high_water(where);
+  }
+
+  // Times every kernel of the calls that begin from now on, or not any more. On the CPU that takes one look
+  // at the clock for each kernel; docs/profiles.md says what it takes on a GPU. Switching it on begins anew.
+  void record_profile(bool on = true) const { state_->function->record_profile(on); }
+  // What was recorded: the latest 32 calls of the latest call's types (profile.h).
+  Profile profile(SourceLine where = std::source_location::current()) const {
+    return state_->function->profile(where);
   }
 
   // Another budget for calls that begin from now on: more or less than before, which may have been planned

@@ -104,6 +104,11 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
                "products in TF32 for a function that runs on {}",
                options.device ? fmt::format("the device `{}`", options.device->target().name) : "the CPU"),
            "a device that has it: {.device = td::cuda::device(), .tf32 = true}");
+  if (options.fp8 && !(options.device && options.device->fp8_target(options.tf32)))
+    reject(fmt::format(
+               "products in fp8 for a function that runs on {}",
+               options.device ? fmt::format("the device `{}`", options.device->target().name) : "the CPU"),
+           "a GPU of compute capability 8.9 or above: {.device = td::cuda::device(), .fp8 = true}");
   if (options.lossy && !(options.lossy->error > 0 && options.lossy->error < 1))
     reject(fmt::format("lossy copies with an error of {}", options.lossy->error),
            "a share between 0 and 1, such as 4e-3");
@@ -119,6 +124,8 @@ void check_options(const CompileOptions& options, std::size_t arguments, SourceL
   if (options.accumulate.is_automatic && options.max_batch)
     reject("micro-batches as the budget asks for, and a largest batch",
            "a number, such as {.max_batch = 64, .accumulate = 8}");
+  if (!options.plans.empty() && options.max_batch)
+    reject("plans from files, and a largest batch to plan for", "one of both");
   if (options.held_results < 0)
     reject(fmt::format("results of {} earlier calls", options.held_results), "0 or more");
   if (options.cache.count < 0)
@@ -159,8 +166,10 @@ PlanOptions plan_options(const CompileOptions& options, SearchControl* control) 
   PlanOptions plan = options.program.plan;
   if (options.memory) plan.memory = options.memory->count;
   if (options.device) {
-    const Target* const tf32 = options.tf32 ? options.device->tf32_target() : nullptr;
-    plan.target = tf32 ? tf32 : &options.device->target();
+    const Target* const other = options.fp8    ? options.device->fp8_target(options.tf32)
+                                : options.tf32 ? options.device->tf32_target()
+                                               : nullptr;
+    plan.target = other ? other : &options.device->target();
     plan.machine = &options.device->machine();
   }
   if (options.machine) plan.machine = &*options.machine;

@@ -98,6 +98,17 @@ struct CompileOptions {
   // budget. Products alone: convolutions, attention and the losses of language models stay f32. Refused
   // where the device has no such thing.
   bool tf32 = false;
+  // Large products of bf16 and f16 may be computed from numbers in 8 bits (fp8, E4M3), on a GPU whose tensor
+  // cores take them: each operand is rounded to 4 significant bits, with one scale from its own largest
+  // magnitude, sums are f32 and results bf16 or f16 again. Only where it is predicted to be faster with the
+  // rounding counted: small and thin products stay, as do convolutions, attention and the losses of language
+  // models. Other numbers, though the same at every budget; gradient_error() says how far off. Refused where
+  // the device has no such thing.
+  bool fp8 = false;
+  // Files that save_plan wrote: a call runs by the plan that is of its graph (of several, the fastest within
+  // `memory`), and nothing is searched for. A call that none is of is refused; so is a plan that takes more
+  // than `memory`, or needs what the other options do not give. Read when compile is called.
+  std::vector<std::string> plans = {};
   Effort effort = {};  // a factor, or a time: std::chrono::seconds(2)
   // Called while the planner works, on the thread that asked for the plan; false ends it with
   // PlanningStopped, and so does a stop that is asked for from any thread. Nothing is kept of a planning that

@@ -15,6 +15,7 @@
 #include "tidemark/engine/memory_prices.h"
 #include "tidemark/engine/memory_report.h"
 #include "tidemark/engine/planned_graph.h"
+#include "tidemark/plan/profile/profile.h"
 #include "tidemark/trace/traced_call.h"
 
 namespace tidemark {
@@ -97,6 +98,12 @@ class CompiledFunction {
   virtual PlannedGraph plan(SourceLine where) const = 0;
   virtual Bytes arena_high_water(SourceLine where) const = 0;
   virtual FunctionMemory memory() const = 0;
+
+  // Times the calls that begin from now on, or not any more; what was recorded before is dropped when it is
+  // switched on.
+  virtual void record_profile(bool on) = 0;
+  // Of the calls with the latest one's types that were recorded. Throws Error at `where` when there are none.
+  virtual Profile profile(SourceLine where) const = 0;
   virtual void forget() = 0;
 };
 

@@ -231,7 +231,7 @@ std::vector<std::vector<Literal>> in_every_way(const Graph& graph, const std::ve
   std::vector<std::vector<Literal>> all;
   for (const LoopMemory& way : ways) {
     ThreadPool pool(1 + static_cast<int>(all.size()) % 3);
-    all.push_back(interpret(prepare_lowered(unlowered, {}, nullptr, way), literals, pool));
+    all.push_back(interpret(prepare_lowered(unlowered, {}, nullptr, way, cpu_target()), literals, pool));
   }
   return all;
 }

@@ -58,7 +58,7 @@ LocalFunction::Results LocalFunction::run_with_fallback(const FunctionCall& call
     const std::shared_ptr<CompiledCall> found = planned(call, inputs);
     if (options_.disk && options_.disk->fallback) found->program->reserve(where_);
     begun = found->program;
-    std::vector<Tensor> results = found->program->run(inputs, where_);
+    std::vector<Tensor> results = found->program->run(inputs, where_, recording_.load());
     return {std::shared_ptr<const std::any>(found, &found->result), std::move(results)};
   };
   return with_fallback(once, [&] { return !begun || may_repeat(call, *begun); });

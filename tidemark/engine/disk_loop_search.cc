@@ -22,22 +22,6 @@ int disk_of(const Machine& machine) {
   return found == machine.further.end() ? 0 : static_cast<int>(found - machine.further.begin()) + 1;
 }
 
-// Where the machine's file knows of no disk, the reference machine's.
-Machine with_disk(Machine machine) {
-  const Machine& reference = reference_machine();
-  const int there = disk_of(reference);
-  if (disk_of(machine) == 0)
-    machine.further.push_back(reference.further[static_cast<std::size_t>(there) - 1]);
-  const int here = disk_of(machine);
-  const auto add = [&](Link link, int from, int to) {
-    link.from = from, link.to = to;
-    if (!find_link(machine, from, to)) machine.links.push_back(link);
-  };
-  add(*find_link(reference, 0, there), 0, here);
-  add(*find_link(reference, there, 0), here, 0);
-  return machine;
-}
-
 double region_seconds(const Graph& region, const PlanOptions& options) {
   return make_plan(region, target_of(options), {.machine = options.machine, .effort = Effort::quick}).seconds;
 }
@@ -55,6 +39,21 @@ HintReport no_effect(SourceLine where, std::string reason) {
 }
 
 }  // namespace
+
+Machine with_disk(Machine machine) {
+  const Machine& reference = reference_machine();
+  const int there = disk_of(reference);
+  if (disk_of(machine) == 0)
+    machine.further.push_back(reference.further[static_cast<std::size_t>(there) - 1]);
+  const int here = disk_of(machine);
+  const auto add = [&](Link link, int from, int to) {
+    link.from = from, link.to = to;
+    if (!find_link(machine, from, to)) machine.links.push_back(link);
+  };
+  add(*find_link(reference, 0, there), 0, here);
+  add(*find_link(reference, there, 0), here, 0);
+  return machine;
+}
 
 DiskLoopSearch::DiskLoopSearch(const Graph& unlowered, const std::vector<std::string>& skip_optimisations,
                                const PlanOptions& options)
@@ -129,10 +128,10 @@ std::optional<PlanWithLoops> DiskLoopSearch::planned(const std::vector<Waiting>&
     limit.on_disk = true;
     if (!options_.memory) *options.memory += cut.beside;
   }
-  Graph graph = prepare_lowered(unlowered_, skip_, nullptr, memory);
+  Graph graph = prepare_lowered(unlowered_, skip_, nullptr, memory, target_of(options_));
   Result<Plan, Infeasible> plan = plan_safely(graph, options);
   if (!plan) return {};
-  return PlanWithLoops{std::move(graph), std::move(plan)};
+  return PlanWithLoops{std::move(graph), std::move(plan), std::move(memory)};
 }
 
 std::optional<PlanWithLoops> DiskLoopSearch::fastest(std::vector<Waiting> waiting, const LoopMemory& others,

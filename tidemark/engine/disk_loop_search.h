@@ -11,6 +11,9 @@
 
 namespace tidemark {
 
+// Where the machine's file knows of no disk, the reference machine's.
+Machine with_disk(Machine machine);
+
 // `unlowered`: prepare_unlowered.
 class DiskLoopSearch {
  public:

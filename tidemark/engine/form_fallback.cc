@@ -70,7 +70,9 @@ LocalFunction::Results LocalFunction::run(const FunctionCall& call) {
     } catch (const SparseOverflow& error) {
       overflow = with_name(error, begun->graph());
       const bool was_tried = std::ranges::count(tried, error.where()) > 0;
-      if (was_tried || !may_repeat(call, *begun)) throw SparseOverflow(error.code(), *overflow);
+      // A plan from a file is of the graph with that form.
+      if (was_tried || !saved_.empty() || !may_repeat(call, *begun))
+        throw SparseOverflow(error.code(), *overflow);
       tried.push_back(error.where());
       refuse_form(error.where());
     } catch (const InfeasibleBudget& none) {

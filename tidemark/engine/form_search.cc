@@ -150,7 +150,7 @@ std::vector<ResidualChoice> forms_of_fewer(const Graph& traced, const std::optio
 }
 
 PlanWithForms with_forms(PlanWithLoops planned, ResidualChoice forms) {
-  return {std::move(planned.graph), std::move(planned.plan), std::move(forms)};
+  return {std::move(planned.graph), std::move(planned.plan), std::move(forms), std::move(planned.loops)};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct PlanWithForms {
   Graph graph;  // as planned
   Result<Plan, Infeasible> plan;
   ResidualChoice forms;
+  LoopMemory loops = {};  // as PlanWithLoops
 };
 
 // `traced` with its marks. Without a budget, or where compressing is not allowed: the forms that were asked

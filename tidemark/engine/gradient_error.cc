@@ -48,20 +48,22 @@ LossyValue described(const Residual& residual, const Form& form) {
 
 GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, const BackwardValues& values,
                                 const std::vector<std::string>& skip, const std::shared_ptr<Device>& device,
-                                SourceLine where) {
+                                const Target& target, SourceLine where) {
   for (Input& input : traced.inputs()) input.donated = false;
-  const ProgramOptions options{.skip_optimisations = skip};
-  const auto run = [&](const Graph& graph) { return Program(graph, options, device).run(inputs, where); };
+  const auto run = [&](const Graph& graph, const Target* as) {
+    const ProgramOptions options{.skip_optimisations = skip, .plan = {.target = as}};
+    return Program(graph, options, device).run(inputs, where);
+  };
   ResidualChoice forms = values.forms;
   for (std::optional<Form>& form : forms) {
     if (form && is_exact(*form)) form.reset();
   }
-  const std::vector<Tensor> exact = run(lower_backward_values(traced, {}));
+  const std::vector<Tensor> exact = run(lower_backward_values(traced, {}), nullptr);
   std::vector<Drift> drifts;
   const Graph marked = lower_inverses(traced, values.undone, values.drift, &drifts);
-  const std::vector<Tensor> lossy = run(lower_residuals(marked, forms, true));
+  const std::vector<Tensor> lossy = run(lower_residuals(marked, forms, true), &target);
 
-  GradientError error;
+  GradientError error{.arithmetic = std::string(target.arithmetic)};
   for (std::size_t i = 0; i < exact.size(); ++i) {
     if (!is_float(exact[i].type().dtype)) continue;
     const std::vector<double> right = exact[i].to_vector(), given = lossy[i].to_vector();
@@ -95,9 +97,10 @@ GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, co
 }
 
 std::string GradientError::text() const {
-  if (values.empty() && undone.empty())
+  if (values.empty() && undone.empty() && arithmetic.empty())
     return "nothing waits for the backward pass in a lossy form: gradients are exact\n";
   std::string text = fmt::format("{:<18}{:.2e} of a result's largest magnitude\n", "gradient error", largest);
+  if (!arithmetic.empty()) text += fmt::format("{:<18}{}\n", "arithmetic", arithmetic);
   if (!undone.empty()) {
     DriftedValue worst;
     for (const DriftedValue& value : undone) {

@@ -1,5 +1,5 @@
-// What lossy copies, and values computed back up to rounding, do to a call's results: both ways are run on
-// the same arguments and compared.
+// What lossy copies, values computed back up to rounding, and products in TF32 or fp8 do to a call's results:
+// it is run with and without them on the same arguments, and compared.
 #pragma once
 #include <optional>
 #include <span>
@@ -16,6 +16,7 @@ namespace tidemark {
 class Device;
 class Graph;
 struct BackwardValues;
+struct Target;
 
 // A value that waits for the backward pass in a form that is not exact. Errors are relative to its largest
 // magnitude, of all steps of a loop.
@@ -39,20 +40,22 @@ struct DriftedValue {
 };
 
 struct GradientError {
-  // The largest difference of a result to what the call gives without lossy values, relative to the largest
-  // magnitude of that result.
+  // The largest difference of a result to what the call gives without lossy values, and with products in the
+  // operands' own dtype, relative to the largest magnitude of that result.
   double largest = 0;
   std::vector<double> results = {};  // of each floating-point result, in tree order
   std::vector<LossyValue> values = {};
   std::vector<DriftedValue> undone = {};
+  std::string arithmetic = {};  // what is computed otherwise than dtypes say, with `tf32` or `fp8`
 
   std::string text() const;
 };
 
-// `traced` with its marks, `inputs` for its inputs, none of which is overwritten. Takes as much memory as
-// planning without a budget asks for, twice.
+// `traced` with its marks, `inputs` for its inputs, none of which is overwritten. `target`: the one of the
+// device's that the call runs for. Takes as much memory as planning without a budget asks for, twice.
 GradientError gradient_error_of(Graph traced, std::span<const Tensor> inputs, const BackwardValues& values,
                                 const std::vector<std::string>& skip_optimisations,
-                                const std::shared_ptr<Device>& device, SourceLine where);
+                                const std::shared_ptr<Device>& device, const Target& target,
+                                SourceLine where);
 
 }  // namespace tidemark

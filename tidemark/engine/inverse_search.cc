@@ -105,8 +105,10 @@ PlanWithValues plan_with_values(const Graph& traced, const std::optional<Lossy>&
   const double drift = lossy ? lossy->error : 0;
   const auto planned = [&](std::size_t undone, const PlanOptions& with) {
     PlanWithForms found = plan_with_forms(lower_inverses(traced, undone, drift), lossy, skip, with);
-    return PlanWithValues{
-        std::move(found.graph), std::move(found.plan), {undone, std::move(found.forms), drift}};
+    return PlanWithValues{std::move(found.graph),
+                          std::move(found.plan),
+                          {undone, std::move(found.forms), drift},
+                          std::move(found.loops)};
   };
   const bool may = options.memory && options.allow.has(Choice::invert);
   const std::size_t all = may ? invertible_calls(traced, drift) : 0;

@@ -11,6 +11,7 @@ struct PlanWithValues {
   Graph graph;  // as planned
   Result<Plan, Infeasible> plan;
   BackwardValues values;
+  LoopMemory loops = {};  // as PlanWithLoops
 };
 
 // `traced` with its marks. Without a budget, or where inverting is not allowed, nothing is undone.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tidemark/engine/disk_loop_search.h"
 #include "tidemark/engine/micro_batches.h"
 #include "tidemark/ir/compare.h"
 #include "tidemark/ir/print.h"
@@ -23,6 +24,16 @@ GraphHash hash_of(const Graph& traced) {
   const std::string text = print(traced);
   const std::span bytes = std::as_bytes(std::span(text));
   return {hash_graph(traced), schedule::checksum(bytes, 1), schedule::checksum(bytes, 2)};
+}
+
+// What a plan was made with, for reports that plan again: the caller's own functions are not asked then.
+std::shared_ptr<const CompileOptions> options_to_report(const CompileOptions& options, const Graph& traced) {
+  auto kept = std::make_shared<CompileOptions>(options);
+  kept->memory = memory_beside_held(options, traced);
+  kept->memory_left = {};
+  kept->progress = {};
+  kept->stop = {};
+  return kept;
 }
 
 // What plans of one function differ by.
@@ -168,13 +179,17 @@ std::shared_ptr<CompiledCall> LocalFunction::planned(const FunctionCall& call, s
   if (!made->program) {
     TracedFunction function = function_of(call, made->captures.signature());
     function.fixed += forms + budget;
-    PlannedFunction planned =
-        at_line(where_, [&] { return plan_function(function, *made->traced, options, largest_, where_); });
+    PlannedFunction planned = at_line(where_, [&] {
+      return saved_.empty() ? plan_function(function, *made->traced, options, largest_, where_)
+                            : saved_.planned(function, *made->traced, options, where_);
+    });
+    PlanOrigin origin = origin_of(*made->traced, planned);
     if (const auto folder = loop_folder(*made->traced); folder && !planned.plan.further.empty())
       use_folder(*folder);
     made->program =
         std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
-                                  planned.reserve, std::move(planned.values), planned.micro_batches);
+                                  planned.reserve, std::move(planned.values), planned.micro_batches,
+                                  std::move(origin), options_to_report(options, *made->traced));
   }
   if (!options.memory) made->traced.reset();
   const std::lock_guard lock(mutex_);
@@ -288,7 +303,7 @@ GradientError LocalFunction::gradient_error(const FunctionCall& call) {
   if (count > 1)
     *trace.graph = cut_function(function_of(call, ""), *trace.graph, options_now(), count, where_).traced;
   return gradient_error_of(std::move(*trace.graph), trace.inputs, program->backward_values(),
-                           options_.program.skip_optimisations, device_, where_);
+                           options_.program.skip_optimisations, device_, program->target(), where_);
 }
 
 std::shared_ptr<const Program> LocalFunction::latest(SourceLine where) const {
@@ -307,6 +322,30 @@ PlannedGraph LocalFunction::plan(SourceLine where) const {
 
 Bytes LocalFunction::arena_high_water(SourceLine where) const {
   return Bytes(latest(where)->arena_high_water());
+}
+
+void LocalFunction::record_profile(bool on) {
+  const std::lock_guard lock(mutex_);
+  recording_ = on ? ++sessions_ : 0;
+}
+
+Profile LocalFunction::profile(SourceLine where) const {
+  const std::shared_ptr<const Program> program = latest(where);
+  int session = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    session = sessions_;
+  }
+  const PlanOptions options = plan_options(options_, nullptr);
+  Machine machine = options.machine ? *options.machine : reference_machine();
+  const auto is_disk = [](const PlanMemory& memory) { return memory.name == disk_memory_name; };
+  if (std::ranges::any_of(program->plan().further, is_disk)) machine = with_disk(std::move(machine));
+  if (std::optional<Profile> profile = program->profile(session, machine)) return *std::move(profile);
+  fail(ErrorCode::structure_mismatch,
+       {.what = session == 0 ? "a compiled function was asked for its profile, and nothing was recorded"
+                             : "no call was recorded of the types of the latest one",
+        .where = where,
+        .help = "record_profile() before the calls; a call that fails is not recorded"});
 }
 
 void LocalFunction::forget() {

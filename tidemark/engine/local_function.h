@@ -10,6 +10,7 @@
 #include "tidemark/engine/compiled_function.h"
 #include "tidemark/engine/loop_folder.h"
 #include "tidemark/engine/plan_function.h"
+#include "tidemark/engine/saved_plan.h"
 
 namespace tidemark {
 
@@ -39,6 +40,8 @@ class LocalFunction final : public CompiledFunction {
   PlannedGraph plan(SourceLine where) const override;
   Bytes arena_high_water(SourceLine where) const override;
   FunctionMemory memory() const override;
+  void record_profile(bool on) override;
+  Profile profile(SourceLine where) const override;
   void forget() override;
 
  private:
@@ -73,6 +76,9 @@ class LocalFunction final : public CompiledFunction {
   std::atomic<std::int64_t> limit_;   // the budget as it was given or set; 0: none
   std::atomic<std::int64_t> memory_;  // what calls keep to: no more than that
   const SourceLine where_;
+  const SavedPlans saved_;
+  std::atomic<int> recording_{0};                    // the session that calls are recorded for; 0: none
+  int sessions_ = 0;                                 // so far; under the mutex
   std::optional<Error> disk_failure_;                // under the mutex, once it is made
   std::vector<SourceLine> refused_forms_;            // likewise
   std::shared_ptr<const DiskTraffic> disk_traffic_;  // null: there is no disk

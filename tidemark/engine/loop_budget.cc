@@ -46,6 +46,7 @@ class LoopSearch {
         control_(options.control),
         effort_(options.effort.factor),
         may_repeat_(options.allow.has(Choice::recompute)),
+        tiers_(options.tiers),
         quick_(options),
         modes_(loop_modes(unlowered_)),
         dials_(dials_of(modes_)) {
@@ -66,20 +67,27 @@ class LoopSearch {
     free_seconds_ = plain.seconds;
     if (plain.peak() <= memory_) {
       keep_less_where_faster();
-      return best_ ? graph(*best_) : everything;
+      if (!best_) return everything;
+      chosen_ = *best_;
+      return graph(*best_);
     }
     keeps_all_ = false;
     same_for_all();
     if (best_) one_or_two();
     if (best_) use_what_is_left();
     if (effort_ > quick_.effort.factor) try_harder();
-    return best_ ? graph(*best_) : smallest();
+    if (!best_ && !tiers_.empty()) same_for_all_with_tiers();
+    if (!best_) return smallest();
+    chosen_ = *best_;
+    return graph(*best_);
   }
   // Loops keep all that their reverse reads. Where that is not so, the time that they would take then.
   bool keeps_all() const { return keeps_all_; }
   double free_seconds() const { return free_seconds_; }
   Graph keeping_all() const { return graph(free()); }
   const Graph& unlowered() const { return unlowered_; }
+  // What the loops of the graph that was given last were lowered with.
+  LoopMemory chosen() const { return chosen_.empty() ? LoopMemory() : memory_with(chosen_); }
   // That the choice gives each loop.
   LoopMemory loop_memory() const { return memory_with(keeps_all_ ? free() : best_ ? *best_ : tightest()); }
   // Of the choice that was taken; none: it is not known to fit.
@@ -91,12 +99,14 @@ class LoopSearch {
     Limits least = tightest();
     if (!may_repeat_) return graph(free());
     if (dials_.empty()) return graph(least);
+    chosen_ = least;
     std::int64_t peak = floor(least);
     for (const Limits& limits : {free(), plain_levels().front().limits}) {
       if (late() || limits == least) continue;
       const std::int64_t found = floor(limits);
       if (found < peak) peak = found, least = limits;
     }
+    chosen_ = least;
     return graph(least);
   }
 
@@ -130,7 +140,7 @@ class LoopSearch {
     return memory;
   }
   Graph graph(const Limits& limits) const {
-    return prepare_lowered(unlowered_, skip_, nullptr, memory_with(limits));
+    return prepare_lowered(unlowered_, skip_, nullptr, memory_with(limits), target_of(quick_));
   }
 
   // As it will be planned: state that a failing call would lose gets memory of its own.
@@ -242,6 +252,15 @@ class LoopSearch {
     }
   }
 
+  // Nothing fits by itself: other values may wait elsewhere while the loops run, which then have more than
+  // the least that there can be.
+  void same_for_all_with_tiers() {
+    judged_.clear();
+    quick_.tiers = tiers_;
+    same_for_all();
+    quick_.tiers.clear();
+  }
+
   std::optional<std::int64_t> next(std::size_t d, std::int64_t limit, bool freer) const {
     const std::vector<std::int64_t>& limits = dials_[d].limits;
     if (freer) {
@@ -334,6 +353,7 @@ class LoopSearch {
   SearchControl* const control_;
   const double effort_;
   const bool may_repeat_;  // else loops keep all that their reverse reads
+  const std::vector<TierBudget> tiers_;
   bool keeps_all_ = true;
   double free_seconds_ = 0;
   PlanOptions quick_;
@@ -342,6 +362,7 @@ class LoopSearch {
   const std::vector<Dial> dials_;
   std::map<Limits, Judged> judged_;
   std::optional<Limits> best_;
+  Limits chosen_;                                // empty: no limits
   std::optional<std::pair<Graph, Plan>> found_;  // of the best
   std::vector<Level> plain_;
 };
@@ -349,7 +370,7 @@ class LoopSearch {
 PlanWithLoops plan_of_search(const LoopSearch& search, Graph graph, const PlanOptions& options) {
   if (!search.found()) {
     Result<Plan, Infeasible> plan = plan_safely(graph, options);
-    return {std::move(graph), std::move(plan)};
+    return {std::move(graph), std::move(plan), search.chosen()};
   }
   // Something fits: no need to look for the smallest.
   PlanOptions enough = options;
@@ -358,8 +379,8 @@ PlanWithLoops plan_of_search(const LoopSearch& search, Graph graph, const PlanOp
       graph, [&](const Graph& g) { return try_plan(g, target_of(enough), enough); },
       [](const Result<Plan, Infeasible>& made) { return made ? &made.value() : nullptr; });
   const auto& [other, found] = *search.found();
-  if (!plan || found.seconds < plan.value().seconds) return {other, found};
-  return {std::move(graph), std::move(plan)};
+  if (!plan || found.seconds < plan.value().seconds) return {other, found, search.chosen()};
+  return {std::move(graph), std::move(plan), search.chosen()};
 }
 
 // What loops compute again, or what segments of them copy, is extra time too; and loops in other modes may be
@@ -370,9 +391,9 @@ PlanWithLoops with_least_seconds(PlanWithLoops found, double least) {
     plan.seconds_bound = std::min(plan.seconds_bound, plan.least_seconds);
     return plan;
   };
-  if (found.plan) return {std::move(found.graph), corrected(found.plan.value())};
+  if (found.plan) return {std::move(found.graph), corrected(found.plan.value()), std::move(found.loops)};
   const Infeasible& none = found.plan.error();
-  return {std::move(found.graph), Infeasible{none.budget, corrected(none.smallest)}};
+  return {std::move(found.graph), Infeasible{none.budget, corrected(none.smallest)}, std::move(found.loops)};
 }
 
 PlanWithLoops whole_loops(LoopSearch& search, const PlanOptions& options) {
@@ -395,9 +416,11 @@ PlanWithLoops whole_loops(LoopSearch& search, const PlanOptions& options) {
 
 }  // namespace
 
-Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
-                     const PlanOptions& options) {
-  return LoopSearch(traced, skip_optimisations, options).within_budget();
+PreparedLoops prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
+                             const PlanOptions& options) {
+  LoopSearch search(traced, skip_optimisations, options);
+  Graph graph = search.within_budget();
+  return {std::move(graph), search.chosen()};
 }
 
 namespace {
@@ -420,9 +443,9 @@ PlanWithLoops within_budget(LoopSearch& search, const std::vector<std::string>& 
     return with_least_seconds(*std::move(cut), least_seconds);
   // Where nothing fits, the smaller one is the smallest there is.
   if (whole.plan || !options.floor || !segments.smallest()) return whole;
-  const auto& [graph, smallest] = *segments.smallest();
+  const auto& [graph, smallest, loops] = *segments.smallest();
   if (smallest.value().peak() >= other.peak()) return whole;
-  return with_least_seconds({graph, Infeasible{*options.memory, smallest.value()}}, least_seconds);
+  return with_least_seconds({graph, Infeasible{*options.memory, smallest.value()}, loops}, least_seconds);
 }
 
 }  // namespace

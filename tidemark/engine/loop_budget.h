@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/ir/graph.h"
 #include "tidemark/plan/passes/pipeline.h"
 
@@ -19,14 +20,19 @@ namespace tidemark {
 // The traced graph prepared (prepare_graph) with its loops in the modes with which the fastest plan within
 // options.memory is found, or the fastest of all where there is no budget; where nothing fits, with those
 // that lead to the smallest plan.
-Graph prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
-                     const PlanOptions& options);
+struct PreparedLoops {
+  Graph graph;
+  LoopMemory loops = {};
+};
+PreparedLoops prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
+                             const PlanOptions& options);
 
 // The same with its plan, which is safe (state_safety.h); where the search for modes came by a faster one
 // than planning the graph it chose, or by the only one, that.
 struct PlanWithLoops {
   Graph graph;
   Result<Plan, Infeasible> plan;
+  LoopMemory loops = {};  // with which the graph's loops were lowered
 };
 PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string>& skip_optimisations,
                               const PlanOptions& options);

@@ -34,7 +34,7 @@ struct Found {
 };
 std::optional<Found> within(const Graph& graph, std::int64_t memory) {
   const PlanOptions options{.memory = memory, .effort = effort};
-  Graph prepared = prepare_within(graph, {}, options);
+  Graph prepared = prepare_within(graph, {}, options).graph;
   Result<Plan, Infeasible> plan = try_plan(prepared, test_target(), options);
   if (!plan) return {};
   return Found{std::move(prepared), std::move(plan).value()};

@@ -65,6 +65,7 @@ LocalFunction::LocalFunction(CompileOptions given, SourceLine at)
       limit_(options_.memory.value_or(Bytes()).count),
       memory_(limit_.load()),
       where_(at),
+      saved_(options_.plans, at),
       cpu_(cpu_for(options_, at, disk_failure_, disk_traffic_)),
       device_(cpu_ ? cpu_ : options_.device),
       workspace_(std::make_shared<Workspace>(device_,

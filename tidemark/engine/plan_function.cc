@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "tidemark/autodiff/disk_loops.h"
 #include "tidemark/base/repeatable_math.h"
@@ -16,6 +15,7 @@
 #include "tidemark/engine/segment_search.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/plan/report/frontier.h"
+#include "tidemark/plan/report/plan_figures.h"
 
 namespace tidemark {
 namespace {
@@ -42,12 +42,12 @@ struct PlannedOrNot {
 PlannedOrNot try_plan_traced(const Graph& traced, const CompileOptions& given, SearchControl* control) {
   CompileOptions options = given;
   options.memory = memory_beside_held(given, traced);
-  auto [graph, planned, values] = plan_leaving_time(traced, options, plan_options(options, control));
+  auto [graph, planned, values, loops] = plan_leaving_time(traced, options, plan_options(options, control));
   if (!planned) return {{.graph = std::move(graph), .plan = {}}, planned.error()};
   Plan plan = std::move(planned).value();
   if (given.memory) plan.budget = given.memory->count;
   const std::int64_t arena = plan.arena_bytes;
-  return {{std::move(graph), std::move(plan), arena, std::move(values), {}}, {}};
+  return {{std::move(graph), std::move(plan), arena, std::move(values), {}, std::move(loops)}, {}};
 }
 
 PlannedFunction plan_types(const TracedFunction& function, std::span<const Type> types, const Graph& traced,
@@ -92,17 +92,19 @@ PlannedFunction plan_inside(const Graph& traced, const CompileOptions& options, 
   const std::vector<std::string>& skip = options.program.skip_optimisations;
   Graph graph;
   Plan plan;
+  LoopMemory loops;
   if (inside.tiers.empty() && folder_wishes(lowered).empty()) {
-    graph = prepare_within(lowered, skip, inside);
+    PreparedLoops prepared = prepare_within(lowered, skip, inside);
+    graph = std::move(prepared.graph), loops = std::move(prepared.loops);
     inside.warm_start = executions_of(largest.plan);
     plan = make_safe(graph, [&](const Graph& g) { return make_plan(g, target_of(inside), inside); });
   } else {
-    auto [with_loops, planned] = plan_with_loops(lowered, skip, inside);
-    if (!planned) throw InfeasibleBudget(with_loops, planned.error());
-    graph = std::move(with_loops), plan = std::move(planned).value();
+    PlanWithLoops found = plan_with_loops(lowered, skip, inside);
+    if (!found.plan) throw InfeasibleBudget(found.graph, found.plan.error());
+    graph = std::move(found.graph), plan = std::move(found.plan).value(), loops = std::move(found.loops);
   }
   plan.budget = options.memory ? options.memory->count : 0;
-  return {std::move(graph), std::move(plan), largest.plan.arena_bytes, largest.values, {}};
+  return {std::move(graph), std::move(plan), largest.plan.arena_bytes, largest.values, {}, std::move(loops)};
 }
 
 }  // namespace
@@ -209,9 +211,9 @@ PlannedFunction smallest_lowered(const Graph& traced, const std::vector<std::str
     if (cut && cut->plan.value().budget < plan.budget) graph = cut->graph, plan = cut->plan.value();
   }
   options.memory = plan.peak();
-  auto [other, again] = plan_with_loops(traced, skip, options);
-  if (!again || again.value().seconds >= plan.seconds) return {std::move(graph), std::move(plan)};
-  return {std::move(other), std::move(again).value()};
+  PlanWithLoops again = plan_with_loops(traced, skip, options);
+  if (!again.plan || again.plan.value().seconds >= plan.seconds) return {std::move(graph), std::move(plan)};
+  return {std::move(again.graph), std::move(again.plan).value()};
 }
 
 // The same of every way to come by forward values that may need least.
@@ -252,15 +254,6 @@ SmallestBudget smallest_budget(const Graph& traced, const CompileOptions& option
 }
 
 namespace {
-
-// Steps that run again for want of memory.
-int repeats_of(const Plan& plan) {
-  std::set<std::uint32_t> ran;
-  int count = -plan.duplicates.steps;
-  for (const Step& step : plan.steps)
-    count += step.kind == StepKind::compute && !ran.insert(step.node.index).second;
-  return count;
-}
 
 // With loops, couplings, smaller forms or several graphs, what is planned depends on the budget: a plan for
 // each, at equal ratios from the smallest to the largest.

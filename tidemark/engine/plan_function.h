@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tidemark/autodiff/backward_values.h"
+#include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/engine/budget_reports.h"
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/program.h"
@@ -22,6 +23,7 @@ struct PlannedFunction {
   std::int64_t reserve = 0;  // bytes of the arena that later batches may need; at least the plan's
   BackwardValues values = {};
   MicroBatches micro_batches = {};
+  LoopMemory loops = {};  // with which the graph's loops were lowered
 };
 
 // Plans for the largest batch, by everything else that a call's key holds: the latest few. One thread at a

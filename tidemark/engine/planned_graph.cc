@@ -2,8 +2,15 @@
 
 #include <set>
 
+#include "tidemark/base/error.h"
+#include "tidemark/base/text_file.h"
+#include "tidemark/engine/compile_options.h"
+#include "tidemark/engine/plan_page.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/graph.h"
+#include "tidemark/ops/cpu_target.h"
+#include "tidemark/plan/machine.h"
+#include "tidemark/plan/report/page.h"
 #include "tidemark/plan/report/plan_json.h"
 
 namespace tidemark {
@@ -27,6 +34,14 @@ std::vector<HostCall> PlannedGraph::host_calls() const {
   return tidemark::host_calls(graph, plan, program->target());
 }
 
+Explanation PlannedGraph::explain(const ExplainOptions& wanted, SourceLine where) const {
+  PlanOptions options;
+  if (program && program->planned_with()) options = plan_options(*program->planned_with());
+  if (program) options.target = &program->target();
+  if (!options.memory && plan.budget > 0) options.memory = plan.budget;  // a plan that was saved has its own
+  return explain_plan(graph, plan, options, wanted, where);
+}
+
 std::string PlannedGraph::summary() const {
   std::string text = tidemark::summary(graph, plan) + to_text(loops()) + to_text(host_calls());
   if (program && !program->target().arithmetic.empty())
@@ -45,10 +60,22 @@ std::string PlannedGraph::summary() const {
 
 std::string PlannedGraph::to_json() const {
   const PlannedAlgorithms algorithms = program ? program->algorithms() : PlannedAlgorithms();
-  if (algorithms.empty()) return tidemark::to_json(plan);
+  const PlanOrigin origin = program ? program->origin() : PlanOrigin();
+  if (algorithms.empty()) return tidemark::to_json(plan, origin);
   Plan recorded = plan;
   recorded.algorithms = algorithms;
-  return tidemark::to_json(recorded);
+  return tidemark::to_json(recorded, origin);
+}
+
+void PlannedGraph::save(const std::string& path, SourceLine where) const {
+  at_line(where, [&] { write_text_file(path, to_json() + '\n'); });
+}
+
+void PlannedGraph::write_html(const std::string& path) const {
+  const Target& target = program ? program->target() : cpu_target();
+  const Machine& machine = program ? program->machine() : reference_machine();
+  const std::string title = graph.name.empty() ? "compiled function" : graph.name;
+  write_text_file(path, page_html(page_content(title, graph, plan, target, machine)));
 }
 
 }  // namespace tidemark

@@ -14,6 +14,7 @@
 #include "tidemark/ops/registry.h"
 #include "tidemark/opt/channels_last.h"
 #include "tidemark/opt/dce.h"
+#include "tidemark/opt/fp8_products.h"
 #include "tidemark/opt/product_rows.h"
 #include "tidemark/opt/split_norms.h"
 #include "tidemark/opt/windows.h"
@@ -71,10 +72,12 @@ Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip
 }
 
 Graph prepare_lowered(const Graph& unlowered, const std::vector<std::string>& skip_optimisations,
-                      OptReport* report, const LoopMemory& loop_memory) {
+                      OptReport* report, const LoopMemory& loop_memory, const Target& target) {
   const OptOptions options = optimisations(skip_optimisations);
   Graph runnable =
       optimize(has_regions(unlowered) ? lower_loops(unlowered, loop_memory) : unlowered, options, report);
+  // Nothing is differentiated or merged any more.
+  if (target.fp8_seconds) runnable = fp8_products(runnable, options.ops, target);
   donate_handed_inputs(runnable);
   return runnable;
 }
@@ -82,7 +85,7 @@ Graph prepare_lowered(const Graph& unlowered, const std::vector<std::string>& sk
 Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_optimisations, OptReport* report,
                     const LoopMemory& loop_memory, const Target& target) {
   return prepare_lowered(prepare_unlowered(graph, skip_optimisations, target), skip_optimisations, report,
-                         loop_memory);
+                         loop_memory, target);
 }
 
 }  // namespace tidemark

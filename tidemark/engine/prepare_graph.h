@@ -20,7 +20,7 @@ Graph prepare_graph(const Graph& graph, const std::vector<std::string>& skip_opt
 Graph prepare_unlowered(const Graph& graph, const std::vector<std::string>& skip_optimisations,
                         const Target& target);
 Graph prepare_lowered(const Graph& unlowered, const std::vector<std::string>& skip_optimisations,
-                      OptReport* report, const LoopMemory& loop_memory);
+                      OptReport* report, const LoopMemory& loop_memory, const Target& target);
 
 // Throws Error no_kernel, at its line, for a node that the target does not run, in regions too.
 void require_kernels(const Graph& graph, const Target& target);

@@ -23,7 +23,7 @@ VerifiedPlan verified_to_run(const Graph& graph, Plan plan, const Device& device
 VerifiedPlan plan_or_throw(Graph& prepared, const Graph& traced, const ProgramOptions& options,
                            const Device& device) {
   PlanOptions plan = options.plan;
-  plan.target = &device.target();
+  if (!plan.target) plan.target = &device.target();
   if (!is_host(device)) plan.allow = plan.allow.without(Choice::disk);
   PlanWithLoops found = plan_with_loops(traced, options.skip_optimisations, plan);
   if (!found.plan) throw InfeasibleBudget(found.graph, found.plan.error());
@@ -49,14 +49,17 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least,
-                 BackwardValues values, MicroBatches micro_batches)
+                 BackwardValues values, MicroBatches micro_batches, PlanOrigin origin,
+                 std::shared_ptr<const CompileOptions> planned_with)
     : graph_(std::move(prepared)),
       plan_(verified_to_run(graph_, std::move(plan), workspace->device())),
       backward_values_(std::move(values)),
       workspace_(std::move(workspace)),
       workspace_bytes_(arena_bytes_of(*plan_, at_least)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)},
-      micro_batches_(micro_batches) {}
+      micro_batches_(micro_batches),
+      origin_(std::move(origin)),
+      planned_with_(std::move(planned_with)) {}
 
 Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
   at_line(where, [&] { lease.reserve(workspace_bytes_); });
@@ -134,10 +137,28 @@ void Program::read_small(std::span<const std::shared_ptr<Storage>> storages, con
   }
 }
 
-std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine where) {
+// What the executor needs to record is taken before it runs, and counted.
+void Program::set_recording(Executor& executor, const Workspace::Lease& lease, bool on, SourceLine where) {
+  if (on != executor.records()) {
+    kernel_bytes_ -= executor.held_bytes();
+    at_line(where, [&] { executor.record(on); });
+    kernel_bytes_ += executor.held_bytes();
+  }
+  if (!on) return;
+  for (Arena* const arena : lease.arenas()) arena->reset_high_water();
+}
+
+std::optional<Profile> Program::profile(int recording, const Machine& machine) const {
+  const std::vector<RecordedRun> runs = recorded_.runs(recording);
+  if (runs.empty()) return {};
+  return make_profile(graph_, plan_, machine, runs);
+}
+
+std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine where, int recording) {
   const Workspace::Lease lease(*workspace_, where);
   check_held(inputs, where);
   Executor& executor = prepare(lease, where);
+  set_recording(executor, lease, recording > 0, where);
   at_line(where, [&] { lease.move_results_out(); });
   BoundArguments arguments(graph_, *plan_, inputs, lease, where);
   const std::vector<std::shared_ptr<Storage>> storages = result_storages(lease);
@@ -153,6 +174,7 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
     if (executor.wrote_inputs()) arguments.lose(where);
     throw;
   }
+  if (recording > 0) recorded_.add(recording, executor.times(), lease.arenas());
   std::int64_t highest = high_water_.load();
   while (highest < arena.high_water() && !high_water_.compare_exchange_weak(highest, arena.high_water())) {
   }
@@ -170,6 +192,8 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, SourceLine wher
   return results;
 }
 
+const Machine& Program::machine() const { return workspace_->device().machine(); }
+
 PlannedAlgorithms Program::algorithms() const {
   const std::lock_guard lock(mutex_);
   return algorithms_;
@@ -177,7 +201,7 @@ PlannedAlgorithms Program::algorithms() const {
 
 HeldBytes Program::held() const {
   HeldBytes held = held_;
-  held.kernels = kernel_bytes_.load();
+  held.kernels = kernel_bytes_.load() + recorded_.held_bytes();
   return held;
 }
 

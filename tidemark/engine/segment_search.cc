@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tidemark/engine/plan_target.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/engine/state_safety.h"
 #include "tidemark/plan/passes/regions.h"
@@ -41,7 +42,7 @@ bool SegmentSearch::is_cut(const LoopModes& modes) const {
   return modes.trips > 1 && modes.records[0] >= least_records_;
 }
 
-Graph SegmentSearch::graph(const Cut& cut) const {
+LoopMemory SegmentSearch::memory_with(const Cut& cut) const {
   LoopMemory memory;
   for (const LoopModes& modes : modes_) {
     LoopLimit& limit = memory.limits.emplace_back();
@@ -51,7 +52,11 @@ Graph SegmentSearch::graph(const Cut& cut) const {
     if (cut.level > 0 && last > 0)
       limit.own = modes.records[static_cast<std::size_t>((last * cut.level + most_levels - 1) / most_levels)];
   }
-  return prepare_lowered(unlowered_, skip_, nullptr, memory);
+  return memory;
+}
+
+Graph SegmentSearch::graph(const LoopMemory& memory) const {
+  return prepare_lowered(unlowered_, skip_, nullptr, memory, target_of(options_));
 }
 
 PlanWithLoops SegmentSearch::quick_plan(const Cut& cut, std::optional<std::int64_t> memory,
@@ -66,9 +71,10 @@ PlanWithLoops SegmentSearch::quick_plan(const Cut& cut, std::optional<std::int64
   quick.one_round = true;
   quick.floor = false;
   quick.regions = &regions_;
-  Graph made = graph(cut);
+  LoopMemory loops = memory_with(cut);
+  Graph made = graph(loops);
   Result<Plan, Infeasible> plan = plan_safely(made, quick);
-  return {std::move(made), std::move(plan)};
+  return {std::move(made), std::move(plan), std::move(loops)};
 }
 
 // Becomes the best if it is faster: true.
@@ -85,9 +91,10 @@ PlanWithLoops SegmentSearch::careful_plan(const Cut& cut, const Choices& allow, 
   options.allow = allow;
   options.effort *= effort;
   options.floor = false;
-  Graph made = graph(cut);
+  LoopMemory loops = memory_with(cut);
+  Graph made = graph(loops);
   Result<Plan, Infeasible> plan = plan_safely(made, options);
-  return {std::move(made), std::move(plan)};
+  return {std::move(made), std::move(plan), std::move(loops)};
 }
 
 // Whoever only judges something else by it gets the first number that fits.

@@ -43,7 +43,8 @@ class SegmentSearch {
     Cut cut;
     PlanWithLoops planned;
   };
-  Graph graph(const Cut& cut) const;
+  LoopMemory memory_with(const Cut& cut) const;
+  Graph graph(const LoopMemory& memory) const;
   bool is_cut(const LoopModes& modes) const;
   PlanWithLoops quick_plan(const Cut& cut, std::optional<std::int64_t> memory, const Choices& allow);
   std::optional<PlanWithLoops> roughly();

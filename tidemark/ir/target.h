@@ -69,6 +69,9 @@ struct Target {
   // Has steps of kind Fusion::window, so that a part of a padded array is best read as such, and not cut out
   // of one in memory (opt/windows.h).
   bool reads_windows = false;
+  // Products of 16-bit floats are computed from 8-bit codes where that is faster by these times of calls, in
+  // seconds (opt/fp8_products.h); nullptr: nowhere.
+  double (*fp8_seconds)(const Call&) = nullptr;
   std::string_view arithmetic = {};  // what it computes otherwise than dtypes say, for people; empty: nothing
 
   bool runs(const Op& op) const { return find(op) != nullptr; }

@@ -18,7 +18,8 @@ namespace tidemark {
   X(reduce_sum) X(reduce_mean) X(conv) X(conv_input_grad) X(conv_weight_grad) X(conv_last)               \
   X(conv_last_input_grad) X(conv_last_weight_grad) X(batch_norm) X(batch_norm_grad)                      \
   X(batch_norm_params) X(max_pool) X(max_pool_grad) X(avg_pool) X(avg_pool_grad) X(greater) X(rsqrt)     \
-  X(column_statistics) X(normalize_columns) X(column_slopes) X(normalize_columns_grad)
+  X(column_statistics) X(normalize_columns) X(column_slopes) X(normalize_columns_grad)     \
+  X(fp8_scale) X(fp8_codes) X(fp8_product)
 // clang-format on
 
 struct KnownOps {

@@ -33,21 +33,17 @@ double KernelSum::seconds() const {
 
 namespace {
 
-// Adds up the steps of one kernel.
-class StepSum {
+// What the steps of one kernel add to it, one after the other.
+class KernelSteps {
  public:
-  StepSum(const Graph& graph, const Plan& plan, const Target& target, const Machine& machine)
-      : graph_(graph), plan_(plan), target_(target), sum_(machine) {}
+  KernelSteps(const Graph& graph, const Plan& plan, const Target& target)
+      : graph_(graph), plan_(plan), target_(target) {}
 
-  // What the step adds.
-  Cost add(const Step& step) {
+  StepCost add(const Step& step) {
     const StepCall call(graph_, plan_, step);
     Cost cost = target_.cost(call);
     const DType dtype = arithmetic_dtype(call);
-    if (step.group < 0) {
-      sum_.add_alone(cost, dtype);
-      return cost;
-    }
+    if (step.group < 0) return {cost, dtype};
     for (const Ref& ref : step.in) {
       if (std::ranges::count(at_hand_, ref.value) > 0 || std::ranges::count(made_, ref.buffer) > 0) {
         cost.bytes -= static_cast<double>(graph_.type(ref.value).bytes());
@@ -61,22 +57,53 @@ class StepSum {
         cost.bytes -= static_cast<double>(graph_.type(ref.value).bytes());
     }
     cost.bytes = std::max(0.0, cost.bytes);
-    sum_.add_to_group(cost, dtype);
+    return {cost, dtype};
+  }
+
+ private:
+  const Graph& graph_;
+  const Plan& plan_;
+  const Target& target_;
+  std::vector<ValueId> at_hand_;  // read before
+  std::vector<BufferId> made_;    // written here
+};
+
+// Adds up the steps of one kernel.
+class StepSum {
+ public:
+  StepSum(const Graph& graph, const Plan& plan, const Target& target, const Machine& machine)
+      : steps_(graph, plan, target), sum_(machine) {}
+
+  // What the step adds.
+  Cost add(const Step& step) {
+    const auto [cost, dtype] = steps_.add(step);
+    if (step.group < 0) {
+      sum_.add_alone(cost, dtype);
+    } else {
+      sum_.add_to_group(cost, dtype);
+    }
     return cost;
   }
 
   double seconds() const { return sum_.seconds(); }
 
  private:
-  const Graph& graph_;
-  const Plan& plan_;
-  const Target& target_;
+  KernelSteps steps_;
   KernelSum sum_;
-  std::vector<ValueId> at_hand_;  // read before
-  std::vector<BufferId> made_;    // written here
 };
 
 }  // namespace
+
+std::vector<StepCost> step_costs(const Graph& graph, const Plan& plan, const Target& target) {
+  std::vector<StepCost> costs(plan.steps.size());
+  for (std::size_t t = 0; t < plan.steps.size();) {
+    KernelSteps steps(graph, plan, target);
+    for (const std::size_t last = group_end(plan, t); t < last; ++t) {
+      if (plan.steps[t].kind == StepKind::compute) costs[t] = steps.add(plan.steps[t]);
+    }
+  }
+  return costs;
+}
 
 std::vector<KernelCost> kernel_costs(const Graph& graph, const Plan& plan, const Target& target,
                                      const Machine& machine) {

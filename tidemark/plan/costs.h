@@ -28,6 +28,14 @@ class KernelSum {
                                         // where arithmetic overlaps, that of the slowest kind
 };
 
+// What a step adds to its kernel: of a group, of the bytes those from and to memory alone.
+struct StepCost {
+  Cost cost = {};
+  DType dtype = DType::f32;  // of the arithmetic
+};
+// One for each step. What computes nothing costs nothing here.
+std::vector<StepCost> step_costs(const Graph& graph, const Plan& plan, const Target& target);
+
 struct KernelCost {
   std::size_t first = 0, last = 0;  // steps [first, last)
   double flops = 0, bytes = 0, seconds = 0;

@@ -178,7 +178,12 @@ Machine load_machine(const std::string& path) {
     parts.help = "`tidemark machine --output FILE` writes one for this machine";
     fail(error.code(), std::move(parts));
   }
-  return machine_from_json(text);
+  try {
+    return machine_from_json(text);
+  } catch (Error& error) {  // the text knows its lines, not its name
+    error.set_where(SourceLine(intern(path), error.where().line));
+    throw;
+  }
 }
 
 }  // namespace tidemark

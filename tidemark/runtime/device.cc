@@ -7,6 +7,8 @@
 
 namespace tidemark {
 
+bool Prepared::record(RecordedTimes*) { return false; }
+
 DeviceId Device::id() const {
   return target().name == cpu_target_name ? DeviceId() : DeviceId{DeviceKind::extension, 0};
 }
@@ -14,8 +16,10 @@ DeviceId Device::id() const {
 const Machine& Device::machine() const { return reference_machine(); }
 
 const Target& target_named(const Device& device, std::string_view name) {
-  const Target* const tf32 = device.tf32_target();
-  return tf32 && tf32->name == name ? *tf32 : device.target();
+  for (const Target* other : {device.tf32_target(), device.fp8_target(false), device.fp8_target(true)}) {
+    if (other && other->name == name) return *other;
+  }
+  return device.target();
 }
 
 std::shared_ptr<const DiskMemory> Device::open_disk(const std::string&, DiskCompression) {

@@ -15,6 +15,7 @@
 #include "tidemark/plan/machine.h"
 #include "tidemark/runtime/commands.h"
 #include "tidemark/runtime/disk_memory.h"
+#include "tidemark/runtime/recorded_times.h"
 
 namespace tidemark {
 
@@ -27,6 +28,10 @@ class Prepared {
   // The commands [first, last), to their end. Throws Error for what a kernel finds wrong with what its
   // operands hold, DeviceError where the machine fails; nothing runs any more then, and all may run again.
   virtual void run(std::size_t first, std::size_t last) = 0;
+  // From now on notes there when the commands of a run begin and end, until the next call; null: no more.
+  // What that takes, in `times` too, is allocated now. False: it cannot tell, and whoever asks runs commands
+  // one by one.
+  virtual bool record(RecordedTimes* times);
   virtual std::int64_t held_bytes() const = 0;  // by what was made ready, about
   // Of libraries, that compute its calls; those that the plan had, where it had some. None: there is no
   // choice.
@@ -41,6 +46,12 @@ class Device {
   virtual const Target& target() const = 0;
   // The same for plans whose products of f32 are to be in TF32; null: it computes nothing in it.
   virtual const Target* tf32_target() const { return nullptr; }
+  // The same for plans whose products of 16-bit floats may be from fp8 codes, and those of f32 in TF32 or
+  // not; null: it multiplies no such codes.
+  virtual const Target* fp8_target(bool tf32) const {
+    static_cast<void>(tf32);
+    return nullptr;
+  }
   // By which tensors say where they lie. Of the kind `cpu`, which devices of the CPU's target have: addresses
   // are pointers of the host. Of others that say nothing: an extension.
   virtual DeviceId id() const;

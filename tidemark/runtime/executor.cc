@@ -37,21 +37,51 @@ void Executor::begin(std::span<const Address> inputs) {
   wrote_inputs_ = false;
 }
 
+void Executor::record(bool on) {
+  if (on == records()) return;
+  if (!on) {
+    prepared_->record(nullptr);
+    times_.reset();
+    return;
+  }
+  auto times = std::make_unique<RecordedTimes>();
+  device_records_ = prepared_->record(times.get());
+  if (!device_records_) times->commands.resize(last_step_.size());
+  times_ = std::move(times);
+}
+
+void Executor::run_range(std::size_t first, std::size_t last) {
+  if (!times_ || device_records_) return prepared_->run(first, last);
+  for (std::size_t i = first; i < last; ++i) {
+    times_->commands[i].begin = clock_now();
+    prepared_->run(i, i + 1);
+    times_->commands[i].end = clock_now();
+  }
+}
+
 void Executor::run(std::span<const Address> inputs) {
   begin(inputs);
+  if (!times_) return run_commands();
+  times_->clear();
+  times_->begin = clock_now();
+  run_commands();
+  times_->end = clock_now();
+}
+
+void Executor::run_commands() {
   const std::size_t all = last_step_.size();
-  prepared_->run(0, first_input_write_);
+  run_range(0, first_input_write_);
   if (first_input_write_ == all) return;
   wrote_inputs_ = true;
   try {
-    prepared_->run(first_input_write_, first_input_write_ + 1);
+    run_range(first_input_write_, first_input_write_ + 1);
   } catch (const DeviceError&) {
     throw;  // a transfer may have broken off in the middle
   } catch (const Error&) {
     wrote_inputs_ = false;  // the first that writes looks at its operands before
     throw;
   }
-  prepared_->run(first_input_write_ + 1, all);
+  run_range(first_input_write_ + 1, all);
 }
 
 void Executor::run(std::span<const Address> inputs, const std::function<void(std::size_t step)>& after_step) {
@@ -66,7 +96,7 @@ void Executor::run(std::span<const Address> inputs, const std::function<void(std
 
 std::int64_t Executor::held_bytes() const {
   return static_cast<std::int64_t>(sizeof(*this) + last_step_.capacity() * sizeof(last_step_[0])) +
-         prepared_->held_bytes();
+         (times_ ? times_->held_bytes() : 0) + prepared_->held_bytes();
 }
 
 }  // namespace tidemark

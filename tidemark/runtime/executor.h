@@ -28,18 +28,28 @@ class Executor {
   void run(std::span<const Address> inputs, const std::function<void(std::size_t step)>& after_step);
   bool wrote_inputs() const { return wrote_inputs_; }
 
+  // From now on notes when the commands of each run begin and end, or not any more; what that takes is
+  // allocated now. A device that cannot tell gets commands one by one then.
+  void record(bool on);
+  bool records() const { return times_ != nullptr; }
+  const RecordedTimes& times() const { return *times_; }  // of the latest run to its end, while it records
+
   PlannedAlgorithms algorithms() const { return prepared_->algorithms(); }
   std::int64_t held_bytes() const;  // by what was made ready, about: kernels, shapes, strides
 
  private:
   void begin(std::span<const Address> inputs);
+  void run_commands();
+  void run_range(std::size_t first, std::size_t last);
 
   std::vector<Arena*> arenas_;
   std::vector<std::int64_t> top_;       // per arena: one past the last byte that any step touches
   std::vector<std::size_t> last_step_;  // per command: one past its last step of the plan
   std::size_t first_input_write_ = 0;  // the first command that writes an input; their number where none does
   bool wrote_inputs_ = false;
-  std::unique_ptr<Prepared> prepared_;
+  std::unique_ptr<RecordedTimes> times_;  // null: it does not record
+  bool device_records_ = false;
+  std::unique_ptr<Prepared> prepared_;  // which may write the times
 };
 
 }  // namespace tidemark

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tidemark/base/stopwatch.h"
 #include "tidemark/nn/generate.h"
@@ -13,6 +14,7 @@
 #include "tidemark/tidemark.h"
 #include "tools/demo_text.h"
 #include "tools/exit_code.h"
+#include "tools/help/manual.h"
 #include "tools/options/budget_option.h"
 #include "tools/options/device_option.h"
 #include "tools/options/number_option.h"
@@ -23,6 +25,7 @@ namespace {
 constexpr std::int64_t context = 64;
 constexpr std::string_view prompt = "The Walrus and the Carpenter\n";  // what it goes on from
 constexpr int compared_steps = 50;                                     // that run without a budget too
+constexpr int profiled_steps = 32;                                     // the last ones, where they are
 
 struct DemoOptions {
   int steps = 500;
@@ -33,6 +36,7 @@ struct DemoOptions {
   int threads = 0;
   DeviceOption device;
   bool json = false;
+  std::string profile, trace;  // files
 };
 
 // A short rise, so that the first gradients do no harm, and a long fall, so that the last ones are made the
@@ -100,16 +104,17 @@ Tensor loss_of(const nn::Gpt& model, const Tensor& tokens, const Tensor& next) {
 }
 using State = optim::AdamState<nn::Gpt>;
 
-// Every step's loss and seconds; `show` sees each.
+// Every step's loss and seconds; `bar` shows each. From step `recorded` on times are recorded for a profile.
 struct Training {
   std::vector<float> losses;
   std::vector<double> seconds;
 };
 template <class Step>
 Training train(const Step& step, State& state, const Tensor& text, std::int64_t batch, int steps,
-               ProgressBar* bar) {
+               ProgressBar* bar, int recorded = -1) {
   Training training;
   for (int i = 0; i < steps; ++i) {
+    if (i == recorded) step.record_profile();
     const Batch data = batch_of(text, batch, i);
     const Stopwatch watch;
     auto [next, loss] = step(state, data.tokens, data.next);
@@ -202,8 +207,32 @@ void print_json(const Figures& f, const DemoOptions& options) {
   fmt::print("{}\n", report.dump(2));
 }
 
+// Opened before the training: a mistake costs no time.
+class ProfileFiles {
+ public:
+  explicit ProfileFiles(const DemoOptions& options) {
+    if (!options.profile.empty()) profile_.emplace(options.profile);
+    if (!options.trace.empty()) trace_.emplace(options.trace);
+  }
+  bool any() const { return profile_ || trace_; }
+  void write(const Profile& profile) {
+    write(profile_, [&] { return to_json(profile); });
+    write(trace_, [&] { return profile.to_trace(); });
+  }
+
+ private:
+  template <class Text>
+  static void write(std::optional<OutputFile>& file, const Text& text) {
+    if (!file) return;
+    file->write(text() + '\n');
+    file->commit();
+  }
+  std::optional<OutputFile> profile_, trace_;
+};
+
 void run_demo(const DemoOptions& options) {
   const Budget asked = Budget::parse(options.memory);
+  ProfileFiles files(options);
   set_threads(options.threads);
   const std::shared_ptr<Device> device = options.device.open();
   const Words words(demo_text);
@@ -260,7 +289,8 @@ void run_demo(const DemoOptions& options) {
   Training within;
   {
     const auto bar = bar_of("within the budget", options.steps);
-    within = train(step, state, text, options.batch, options.steps, bar.get());
+    const int recorded = files.any() ? std::max(0, options.steps - profiled_steps) : -1;
+    within = train(step, state, text, options.batch, options.steps, bar.get(), recorded);
   }
   f.used = planned.plan.input_bytes + step.arena_high_water().count;
   f.same_bits = std::equal(without.losses.begin(), without.losses.end(), within.losses.begin());
@@ -274,6 +304,10 @@ void run_demo(const DemoOptions& options) {
   } else {
     print_report(f);
   }
+  if (!files.any()) return;
+  const Profile profile = step.profile();
+  files.write(profile);
+  if (!options.json) fmt::print("\n{}", profile.summary());
 }
 
 }  // namespace
@@ -281,16 +315,36 @@ void run_demo(const DemoOptions& options) {
 void add_demo(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DemoOptions>();
   CLI::App* demo = app.add_subcommand("demo", "train a small GPT on built-in verse inside a memory budget");
-  add_count_option(*demo, "--steps", options->steps, {1, 1'000'000}, "training steps; 500 if not given");
-  add_count_option(*demo, "--batch", options->batch, {1, 10'000'000}, "windows per step; 32 if not given");
-  add_count_option(*demo, "--width", options->width, {1, 65'536}, "of the network; 128 if not given");
+  add_count_option(*demo, "--steps", options->steps, {1, 1'000'000}, "training steps")->default_str("500");
+  add_count_option(*demo, "--batch", options->batch, {1, 10'000'000}, "windows of text per step")
+      ->default_str("32");
+  add_count_option(*demo, "--width", options->width, {1, 65'536}, "numbers for each token inside the network")
+      ->default_str("128");
   CLI::Option* const memory =
       demo->add_option("--memory", options->memory,
-                       "bytes such as 40MiB, or a share of what it takes without a budget; if not given 40%, "
-                       "or a tenth more than the least");
-  add_count_option(*demo, "--threads", options->threads, {0, 1024}, "0, if not given: all cores");
-  add_device_option(*demo, options->device, "where it runs; the CPU if not given");
+                       "the budget: bytes such as 40MiB, or a share of what it takes without a budget (40%)")
+          ->type_name("BYTES|SHARE%")
+          ->default_str("40%, or a tenth more than the least where that does not fit");
+  add_count_option(*demo, "--threads", options->threads, {0, 1024}, "threads that compute; 0: all cores")
+      ->default_str("0");
+  add_device_option(*demo, options->device, "where it runs");
+  add_text_option(*demo, "--profile", options->profile,
+                  "write what the last 32 steps took, kernel by kernel, to this file")
+      ->type_name("FILE")
+      ->default_str("none");
+  add_text_option(*demo, "--trace", options->trace, "the same for chrome://tracing and ui.perfetto.dev")
+      ->type_name("FILE")
+      ->default_str("none");
   demo->add_flag("--json", options->json, "a report as JSON, nothing else");
+  describe(*demo, {.about = "Trains a small GPT for some steps inside a budget and shows the plan, a sample "
+                            "of what it writes, the "
+                            "memory used beside the memory planned, the extra time predicted and measured, "
+                            "and that the losses "
+                            "have the bits of a run without a budget.",
+                   .examples = {{"tidemark demo", "about half a minute on two cores"},
+                                {"tidemark demo --memory 30MiB --steps 100", "another budget, fewer steps"},
+                                {"tidemark demo --device cuda", "on a GPU"}},
+                   .exits = {exit_ok, exit_failure, exit_usage, exit_infeasible, exit_bad_input}});
   demo->callback([options, memory, &exit_code] {
     options->memory_given = memory->count() > 0;
     run_demo(*options);

@@ -16,6 +16,7 @@
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/report/infeasible.h"
 #include "tools/exit_code.h"
+#include "tools/help/manual.h"
 #include "tools/options/choice_option.h"
 #include "tools/options/device_option.h"
 #include "tools/options/effort_option.h"
@@ -168,7 +169,8 @@ void add_fit(CLI::App& app, int& exit_code) {
   fit->add_option_function<std::string>(
          "--memory", [command](const std::string& text) { command->memory = parse_size("--memory", text); },
          "the budget in bytes, such as 24GiB")
-      ->required();
+      ->required()
+      ->type_name("BYTES");
   add_tier_option(*fit, command->tiers);
   add_effort_option(*fit, command->effort);
   add_text_option(*fit, "--machine", command->machine,
@@ -176,6 +178,13 @@ void add_fit(CLI::App& app, int& exit_code) {
   add_device_option(*fit, command->device,
                     "plan for this device; a GPU need not be there: an H200, unless --machine names another");
   fit->add_flag("--json", command->json, "the figures as JSON");
+  describe(*fit,
+           {.about = "Finds, by plans, the largest batch, context, width and number of layers of a built-in "
+                     "model that fit a budget, one at a time with the others as given: at no extra time, at "
+                     "up to 25% more, and at any price.",
+            .examples = {{"tidemark fit gpt --memory 200MiB", "what of a small GPT fits 200 MiB"},
+                         {"tidemark fit gpt2 --memory 24GiB --device cuda", "the same for a GPU"}},
+            .exits = {exit_ok, exit_failure, exit_usage, exit_infeasible, exit_bad_input}});
   fit->callback([command, &exit_code] {
     run(*command);
     exit_code = exit_ok;

@@ -10,6 +10,7 @@
 #include "tidemark/base/stopwatch.h"
 #include "tools/commands/frontier_command.h"
 #include "tools/exit_code.h"
+#include "tools/help/manual.h"
 #include "tools/options/choice_option.h"
 #include "tools/options/number_option.h"
 #include "tools/report/frontier_svg.h"
@@ -139,37 +140,55 @@ void add_frontier(CLI::App& app, int& exit_code) {
   CLI::App* frontier =
       app.add_subcommand("frontier", "time against memory, from the least memory to no extra time");
   add_model_options(*frontier, command->model);
-  add_count_option(*frontier, "--points", command->points, {2, 1000}, "budgets to plan for; 16 if not given");
+  add_count_option(*frontier, "--points", command->points, {2, 1000}, "budgets to plan for")
+      ->default_str("16");
   frontier->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
   add_effort_option(*frontier, command->effort);
   add_text_option(*frontier, "--machine", command->machine,
-                  "plan for the machine that `tidemark machine` wrote to this file");
+                  "plan for the machine that `tidemark machine` wrote to this file")
+      ->type_name("FILE")
+      ->default_str("a reference machine");
   add_device_option(*frontier, command->device,
                     "plan for this device; a GPU need not be there: an H200, unless --machine names another");
   add_tier_option(*frontier, command->tiers);
   add_lossy_option(*frontier, command->lossy);
-  frontier->add_option_function<std::string>(
-      "--split",
-      [command](const std::string& text) {
-        if (text != "automatic") {
-          fail(ErrorCode::bad_plan_option,
-               {.what = fmt::format("--split {}", text.substr(0, 60)),
-                .expected = "automatic: at each budget as many micro-batches as are fastest"});
-        }
-        command->split = true;
-      },
-      "automatic: in micro-batches where that is faster; built-in models only");
+  frontier
+      ->add_option_function<std::string>(
+          "--split",
+          [command](const std::string& text) {
+            if (text != "automatic") {
+              fail(ErrorCode::bad_plan_option,
+                   {.what = fmt::format("--split {}", text.substr(0, 60)),
+                    .expected = "automatic: at each budget as many micro-batches as are fastest"});
+            }
+            command->split = true;
+          },
+          "automatic: in micro-batches where that is faster; built-in models only")
+      ->type_name("automatic")
+      ->default_str("the batch as a whole");
   frontier
       ->add_option_function<std::vector<std::string>>(
           "--allow",
           [command](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) command->allow.push_back(parse_choices(text));
           },
-          "what plans may do to stay within a budget, separated by commas: keep, recompute, compress, host, "
-          "disk, invert, split; given more than once, a curve for each")
-      ->allow_extra_args(false);
-  add_text_option(*frontier, "--svg", command->svg, "write a plot to this file");
+          "what plans may do to stay within a budget, separated by commas; given more than once, a curve for "
+          "each")
+      ->allow_extra_args(false)
+      ->type_name(choices_type())
+      ->default_str("all that the other options provide for");
+  add_text_option(*frontier, "--svg", command->svg, "draw the points to this file")
+      ->type_name("FILE")
+      ->default_str("none");
   frontier->add_flag("--json", command->json, "the points as JSON");
+  describe(*frontier, {.about = "Plans a model for several budgets, from the smallest that fits to what "
+                                "takes no extra time, and shows "
+                                "what each costs beside a lower bound.",
+                       .examples = {{"tidemark frontier gpt --points 8", "eight budgets"},
+                                    {"tidemark frontier gpt --allow recompute --allow recompute,disk --tier "
+                                     "disk=20GiB --svg choices.svg",
+                                     "two sets of choices as curves in one picture"}},
+                       .exits = {exit_ok, exit_failure, exit_usage, exit_infeasible, exit_bad_input}});
   frontier->callback([frontier, command, &exit_code] {
     run(*frontier, *command);
     exit_code = exit_ok;

@@ -18,6 +18,7 @@
 #include "tidemark/solve/pack/csv.h"
 #include "tidemark/solve/pack/pack.h"
 #include "tools/exit_code.h"
+#include "tools/help/manual.h"
 #include "tools/options/number_option.h"
 #include "tools/report/exact_size.h"
 #include "tools/text_file.h"
@@ -133,18 +134,36 @@ ExitCode run_layout(const LayoutCommand& command) {
 
 void add_layout(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<LayoutCommand>();
-  CLI::App* layout = app.add_subcommand("layout", "Pack buffers with known lifetimes into one arena");
-  layout->add_option("input", command->input, "Table with the columns id, lower, upper, size")->required();
+  CLI::App* layout = app.add_subcommand("layout", "pack buffers with known lifetimes into one arena");
+  layout
+      ->add_option(
+          "input", command->input,
+          "a table as CSV with the columns id, lower, upper (the half-open lifetime) and size (bytes)")
+      ->required()
+      ->type_name("FILE");
   add_text_option(*layout, "--capacity", command->capacity,
-                  "Stop at a layout within this many bytes (also 64KiB, 1MiB)");
-  layout->add_option_function<std::string>(
-      "--timeout",
-      [command](const std::string& text) { command->timeout = parse_seconds("--timeout", text); },
-      "Stop after this many seconds with the best found");
-  add_text_option(*layout, "--output", command->output, "Write the table with a column `offset` here");
-  layout->add_flag("--json", command->json, "Report as JSON");
-  layout->footer(
-      "Exit status: 0 done, 2 usage, 3 proved not to fit, 4 bad input, 5 neither found nor refuted");
+                  "stop at a layout within this many bytes (also 64KiB, 1MiB), or prove that there is none")
+      ->type_name("BYTES")
+      ->default_str("the smallest arena that is found");
+  layout
+      ->add_option_function<std::string>(
+          "--timeout",
+          [command](const std::string& text) { command->timeout = parse_seconds("--timeout", text); },
+          "stop after this many seconds with the best found")
+      ->type_name("SECONDS")
+      ->default_str("an amount of work, the same on every machine");
+  add_text_option(*layout, "--output", command->output, "write the table with a column `offset` to this file")
+      ->type_name("FILE")
+      ->default_str("none");
+  layout->add_flag("--json", command->json, "the figures as JSON");
+  describe(*layout,
+           {.about = "Gives each buffer an offset, so that no two that are alive together overlap and the "
+                     "arena is as low "
+                     "as possible. The lower bound, the most bytes alive at once, stands beside it.",
+            .examples = {{"tidemark layout buffers.csv --output placed.csv", "the smallest arena it finds"},
+                         {"tidemark layout buffers.csv --capacity 1MiB --timeout 10",
+                          "do they fit, and if not, is that proved?"}},
+            .exits = {exit_ok, exit_failure, exit_usage, exit_infeasible, exit_bad_input, exit_gave_up}});
   layout->callback([command, &exit_code] { exit_code = run_layout(*command); });
 }
 

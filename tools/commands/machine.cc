@@ -13,7 +13,9 @@
 #include "tidemark/cuda/compiler.h"
 #include "tidemark/cuda/devices.h"
 #include "tidemark/engine/calibrate_device.h"
+#include "tools/commands/machine_fit.h"
 #include "tools/exit_code.h"
+#include "tools/help/manual.h"
 #include "tools/options/device_option.h"
 #include "tools/options/model_option.h"
 #include "tools/options/number_option.h"
@@ -24,7 +26,8 @@ namespace tidemark::cli {
 namespace {
 
 struct MachineCommand {
-  std::string effort = "normal", output, show, disk;
+  std::string effort = "normal", output, show, disk, base;
+  std::vector<std::string> from;  // profiles
   int threads = 0;
   DeviceOption device;
   bool json = false, probes = false, devices = false;
@@ -135,11 +138,21 @@ void print_devices() {
 
 void run_machine(const CLI::App& app, const MachineCommand& command) {
   if (command.devices) return print_devices();
+  if (command.from.empty()) {
+    refuse_options(app, {"--base"}, "a machine that is measured");
+  } else {
+    refuse_options(app, {"--threads", "--disk", "--show", "--effort", "--probes", "--device"},
+                   "a machine that is fitted to profiles");
+  }
   if (!command.device.is_cpu()) refuse_options(app, {"--threads", "--disk", "--show"}, "a GPU");
   std::optional<OutputFile> file;
   if (!command.output.empty())
     file.emplace(command.output);  // before the measurement: a mistake costs no time
-  const Machine machine = command.show.empty() ? measured(command) : load_machine(command.show);
+  std::optional<FittedMachine> fitted;
+  if (!command.from.empty()) fitted = fitted_machine(command.from, command.base);
+  const Machine machine = fitted                 ? fitted->machine
+                          : command.show.empty() ? measured(command)
+                                                 : load_machine(command.show);
   if (file) {
     file->write(to_json(machine) + '\n');
     file->commit();
@@ -147,9 +160,10 @@ void run_machine(const CLI::App& app, const MachineCommand& command) {
   if (command.json) {
     fmt::print("{}\n", to_json(machine));
   } else {
+    if (fitted) fmt::print("{}\n", to_text(*fitted));
     print_table(machine);
     print_links(machine);
-    if (command.show.empty()) {
+    if (command.show.empty() && !fitted) {
       fmt::print("\n");
       print_devices();
     }
@@ -162,16 +176,33 @@ void add_machine(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<MachineCommand>();
   CLI::App* machine = app.add_subcommand("machine", "measure this machine's rates, for planning");
   CLI::Option* const output =
-      add_text_option(*machine, "--output", command->output, "write the rates as JSON to this file");
-  machine->add_option("--effort", command->effort, "quick (2 s) or normal (12 s)")
-      ->check(CLI::IsMember({"quick", "normal"}));
+      add_text_option(*machine, "--output", command->output, "write the rates as JSON to this file")
+          ->type_name("FILE")
+          ->default_str("none");
+  machine->add_option("--effort", command->effort, "how finely: about 2 seconds (quick) or 12 (normal)")
+      ->check(CLI::IsMember({"quick", "normal"}))
+      ->default_str("normal");
   add_count_option(*machine, "--threads", command->threads, {0, 1024},
-                   "threads to measure with; 0: as many as cores");
+                   "threads to measure with; 0: as many as cores")
+      ->default_str("0");
   add_device_option(*machine, command->device, "measure this GPU instead of the CPU");
   CLI::Option* const show =
-      add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file");
+      add_text_option(*machine, "--show", command->show, "measure nothing: show this machine file")
+          ->type_name("FILE")
+          ->default_str("none");
+  machine
+      ->add_option("--from", command->from,
+                   "measure nothing: fit the rates to these profiles, which `profile().write` and `demo "
+                   "--profile` write")
+      ->type_name("FILE")
+      ->default_str("none");
+  add_text_option(*machine, "--base", command->base, "with --from: the machine file to begin with")
+      ->type_name("FILE")
+      ->default_str("the library's own");
   add_text_option(*machine, "--disk", command->disk,
-                  "measure the disk of this folder too, with 64 MiB that are gone afterwards");
+                  "measure the disk of this folder too, with 64 MiB that are gone afterwards")
+      ->type_name("FOLDER")
+      ->default_str("none");
   machine
       ->add_flag("--probes", command->probes, "list every call that was timed, with the model's prediction")
       ->excludes("--show");
@@ -180,6 +211,16 @@ void add_machine(CLI::App& app, int& exit_code) {
       ->excludes(json)
       ->excludes(output)
       ->excludes(show);
+  describe(
+      *machine,
+      {.about =
+           "Times every kind of work at several sizes and shows the rates. Written to a file, they are what "
+           "`tidemark plan --machine` plans with, here or on another machine. docs/machine.md describes the "
+           "file.",
+       .examples = {{"tidemark machine --output machine.json",
+                     "measure this machine, for `plan --machine machine.json`"},
+                    {"tidemark machine --effort quick --disk /scratch", "its disk too, coarsely"},
+                    {"tidemark machine --devices", "which GPUs are there, or why there are none"}}});
   machine->callback([machine, command, &exit_code] {
     run_machine(*machine, *command);
     exit_code = exit_ok;

@@ -7,6 +7,7 @@
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/registry.h"
 #include "tools/exit_code.h"
+#include "tools/help/manual.h"
 
 namespace tidemark::cli {
 namespace {
@@ -84,6 +85,13 @@ void add_ops(CLI::App& app, int& exit_code) {
   auto json = std::make_shared<bool>(false);
   CLI::App* ops = app.add_subcommand("ops", "the table of operations and their facts");
   ops->add_flag("--json", *json, "as JSON");
+  describe(
+      *ops,
+      {.about =
+           "Lists every operation of graphs: its kind, the dtypes that it takes, how it is differentiated, "
+           "whether it may run again, in place, on strided operands, and its attributes.",
+       .examples = {{"tidemark ops", "the table"}, {"tidemark ops --json", "the same for a program"}},
+       .exits = {exit_ok, exit_failure, exit_usage}});
   ops->callback([json, &exit_code] {
     *json ? print_json() : print_table();
     exit_code = exit_ok;

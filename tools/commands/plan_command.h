@@ -1,5 +1,8 @@
-// What `tidemark plan` was asked for, and the two ways to answer it.
+// What `tidemark plan` was asked for, and the two ways to answer it. Other commands that plan take its
+// options.
 #pragma once
+#include <CLI/CLI.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +39,8 @@ struct PlanCommand {
   std::string machine;  // plan for the machine in this file
   std::vector<std::string> disable;
   std::string dump_after, output;
+  std::string html;               // write the explorer page here
+  std::optional<int> html_plans;  // that its slider goes over; none: as many as are made quickly
   bool print_graph = false;
   bool prices = false;               // what more of each memory would save; with --memory only
   std::vector<AxisOption> by;        // the peak as formulas in these sizes; built-in models only
@@ -44,6 +49,12 @@ struct PlanCommand {
   // Graphs of costs and bytes only.
   std::string check;  // judge this schedule instead of searching
 };
+
+// The options that say what is planned, for which machine and within what: those of every command that plans
+// one graph for one budget.
+void add_planning_options(CLI::App& app, const std::shared_ptr<PlanCommand>& command);
+// What was given, without what is not allowed. Throws Error for options that can have no effect.
+PlanCommand checked_planning(const CLI::App& app, const PlanCommand& given);
 
 ExitCode plan_graph(const PlanCommand& command);  // a .ir file or a built-in model
 ExitCode plan_dag(const PlanCommand& command);    // a .dag.json file

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tidemark/base/error.h"
+#include "tools/help/option_values.h"
 #include "tools/options/number_option.h"
 
 namespace tidemark::cli {
@@ -57,6 +58,12 @@ Choices parse_choices(std::string_view text) {
   }
 }
 
+std::string choices_type() {
+  std::vector<std::string> names;
+  for (const Choice choice : all_choices) names.emplace_back(name_of(choice));
+  return alternatives(names) + ",…";
+}
+
 bool names_host(const std::vector<TierBudget>& tiers) {
   return std::ranges::any_of(tiers, [](const TierBudget& tier) { return tier.memory == host_memory_name; });
 }
@@ -88,15 +95,23 @@ void add_tier_option(CLI::App& command, std::vector<TierBudget>& tiers) {
   command
       .add_option_function<std::vector<std::string>>(
           "--tier", [&tiers](const std::vector<std::string>& texts) { tiers = parse_tiers(texts); },
-          "a further memory of the machine and what may be taken of it (disk=20GiB); may be given more than "
-          "once")
-      ->allow_extra_args(false);
+          "a further memory of the machine, and the bytes that may be taken of it (disk=20GiB): values wait "
+          "there "
+          "where that is faster than computing them again; may be given more than once")
+      ->allow_extra_args(false)
+      ->type_name("NAME=BYTES")
+      ->default_str("none");
 }
 
 void add_lossy_option(CLI::App& command, std::optional<Lossy>& lossy) {
-  command.add_option_function<double>(
-      "--lossy", [&lossy](double error) { lossy = lossy_within(error); },
-      "what waits for the backward pass may do so in a form with this error (0.004: 8 bits per number)");
+  command
+      .add_option_function<double>(
+          "--lossy", [&lossy](double error) { lossy = lossy_within(error); },
+          "what waits for the backward pass may do so in a form with this error, a share of the largest "
+          "number "
+          "nearby (0.004: 8 bits per number); built-in models only")
+      ->type_name("ERROR")
+      ->default_str("exact forms alone");
 }
 
 }  // namespace tidemark::cli

@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace tidemark::cli {
 
 // "recompute,disk": names separated by commas. Throws Error on anything else, with the names there are.
 Choices parse_choices(std::string_view text);
+std::string choices_type();  // the names, as the type name of such an option (tools/help/option_values.h)
 
 // What other options provide for.
 struct ChoiceMeans {

@@ -51,7 +51,8 @@ void add_device_option(CLI::App& command, DeviceOption& option, const std::strin
   command
       .add_option_function<std::string>(
           "--device", [&option](const std::string& text) { option.gpu = parse_device(text); }, help)
-      ->type_name("cpu|cuda|cuda:N");
+      ->type_name("cpu|cuda|cuda:N")
+      ->default_str("cpu");
 }
 
 }  // namespace tidemark::cli

@@ -45,11 +45,16 @@ void DiskOption::add_to(std::vector<TierBudget>& tiers, std::optional<Machine>& 
 
 void add_disk_options(CLI::App& command, DiskOption& option) {
   add_text_option(command, "--disk", option.folder,
-                  "values may wait in this folder; its rates are measured, unless --machine has a disk");
-  command.add_option_function<std::string>(
-      "--disk-memory",
-      [&option](const std::string& text) { option.bytes = parse_size("--disk-memory", text); },
-      "how many bytes of the folder (20GiB)");
+                  "values may wait in this folder; its rates are measured, unless --machine has a disk")
+      ->type_name("FOLDER")
+      ->default_str("none");
+  command
+      .add_option_function<std::string>(
+          "--disk-memory",
+          [&option](const std::string& text) { option.bytes = parse_size("--disk-memory", text); },
+          "how many bytes of that folder (20GiB)")
+      ->type_name("BYTES")
+      ->default_str("none; it comes with --disk");
 }
 
 }  // namespace tidemark::cli

@@ -27,12 +27,17 @@ Effort parse_effort(std::string_view text) {
 }
 
 void add_effort_option(CLI::App& command, EffortOption& effort) {
-  command.add_option_function<std::string>(
-      "--effort",
-      [&effort](const std::string& text) {
-        effort = {text, parse_effort(text)};
-      },
-      "quick, normal, best, or a number of seconds");
+  command
+      .add_option_function<std::string>(
+          "--effort",
+          [&effort](const std::string& text) {
+            effort = {text, parse_effort(text)};
+          },
+          "how hard to search: a share of the normal work, which gives the same answer on every machine, or "
+          "a "
+          "number of seconds, after which the best found is taken")
+      ->type_name("quick|normal|best|SECONDS")
+      ->default_str(effort.text);
 }
 
 }  // namespace tidemark::cli

@@ -1,11 +1,14 @@
 #include "tools/options/model_option.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 
 #include "tidemark/base/error.h"
+#include "tidemark/base/spelling.h"
 #include "tidemark/ir/parse.h"
+#include "tidemark/nn/zoo.h"
 #include "tidemark/ops/registry.h"
 #include "tidemark/opt/split_batch.h"
 #include "tools/options/number_option.h"
@@ -30,11 +33,13 @@ ModelKind ModelOption::kind() const {
   std::error_code status;
   if (std::filesystem::exists(model, status) && !std::filesystem::is_directory(model, status))
     return model.ends_with(".json") ? ModelKind::dag_file : ModelKind::graph_file;
-  std::string names;
-  for (const nn::ZooModel& known : nn::zoo())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
-  fail(ErrorCode::bad_file, {.what = fmt::format("'{}' is neither a file nor a built-in model", model),
-                             .expected = fmt::format("a .dag.json or .ir file, or one of {}", names)});
+  std::vector<std::string_view> names;
+  for (const nn::ZooModel& known : nn::zoo()) names.push_back(known.name);
+  const std::string meant = nearest_name(model, names);
+  fail(ErrorCode::bad_file,
+       {.what = fmt::format("'{}' is neither a file nor a built-in model", model),
+        .expected = fmt::format("a .dag.json or .ir file, or one of {}", fmt::join(names, ", ")),
+        .help = meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)});
 }
 
 std::optional<std::int64_t>& ModelOption::size(nn::ZooAxis axis) {
@@ -64,24 +69,32 @@ Graph ModelOption::load() const {
 }
 
 void add_model_options(CLI::App& command, ModelOption& option) {
+  const std::string of_model = "the model's own";
   std::string names;
   for (const nn::ZooModel& model : nn::zoo()) names += fmt::format("\n  {:<12} {}", model.name, model.about);
   command.footer("Built-in models:" + names);
   command.add_option("model", option.model, "a .dag.json or .ir file, or the name of a built-in model")
-      ->required();
-  add_count_option(command, "--batch", option.batch, {1, 1 << 20}, "batch size of a built-in model");
+      ->required()
+      ->type_name("MODEL");
+  add_count_option(command, "--batch", option.batch, {1, 1 << 20}, "examples in a batch of a built-in model")
+      ->default_str(of_model);
   add_count_option(command, "--context", option.context, {1, 1 << 20},
-                   "tokens of a built-in model's examples, pixels of a side, or steps");
+                   "tokens of a built-in model's examples, pixels of a side, or steps")
+      ->default_str(of_model);
   add_count_option(command, "--width", option.width, {1, 1 << 20},
-                   "width of a built-in model's layers, of which heads keep theirs; channels");
-  add_count_option(command, "--layers", option.layers, {1, 1 << 20}, "layers of a built-in model, or blocks");
-  command.add_option("--dtype", option.dtype, "dtype of a built-in model: f32, bf16 or f16")
-      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+                   "channels of a built-in model's layers; heads keep their width")
+      ->default_str(of_model);
+  add_count_option(command, "--layers", option.layers, {1, 1 << 20}, "layers of a built-in model, or blocks")
+      ->default_str(of_model);
+  command.add_option("--dtype", option.dtype, "dtype of a built-in model's parameters and activations")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}))
+      ->default_str(of_model);
   command
       .add_option("--optimizer", option.optimizer,
                   "of a built-in model's training step; none: gradients only")
       ->check(CLI::IsMember(
-          std::vector<std::string>(std::begin(nn::optimizer_names), std::end(nn::optimizer_names))));
+          std::vector<std::string>(std::begin(nn::optimizer_names), std::end(nn::optimizer_names))))
+      ->default_str(of_model);
 }
 
 void refuse_options(const CLI::App& command, std::initializer_list<const char*> names,

@@ -135,25 +135,48 @@ Question ScheduleOption::over(Question header) const {
 }
 
 void add_schedule_options(CLI::App& command, ScheduleOption& option) {
-  add_text_option(command, "--steps", option.steps, "how many steps are reversed, as 1000 or 1e6");
   add_text_option(
-      command, "--kind", option.kind,
-      "automatic, store-all, uniform, bisection, binomial, mixed, multilevel, disk, online, background");
+      command, "--steps", option.steps,
+      "how many steps are reversed, as 1000 or 1e6; at most 1e12. Required, unless --check has them")
+      ->type_name("N");
+  add_text_option(command, "--kind", option.kind, "which schedule; automatic is the cheapest that fits")
+      ->type_name("automatic|store-all|uniform|bisection|binomial|mixed|multilevel|disk|online|background")
+      ->default_str("automatic");
   CLI::Option* const slots =
       add_text_option(command, "--slots", option.slots,
-                      "states that fit; several levels with commas, fastest first; -: any number");
+                      "states that fit; several levels with commas, fastest first (3,5); -: any number")
+          ->type_name("N,…")
+          ->default_str("what --memory has room for");
   CLI::Option* const memory = add_text_option(command, "--memory", option.memory,
-                                              "bytes on the first level, as 64MiB, instead of --slots");
-  CLI::Option* const disk = add_text_option(command, "--disk", option.disk, "bytes on a second level");
-  add_text_option(command, "--state", option.state, "bytes of a state");
+                                              "bytes on the first level, as 64MiB, instead of --slots")
+                                  ->type_name("BYTES")
+                                  ->default_str("what --slots says");
+  CLI::Option* const disk =
+      add_text_option(command, "--disk", option.disk, "bytes on a second level, as 20GiB")
+          ->type_name("BYTES")
+          ->default_str("no second level");
+  add_text_option(command, "--state", option.state, "bytes of a state; --memory needs it")
+      ->type_name("BYTES")
+      ->default_str("not known");
   add_text_option(command, "--record", option.record,
-                  "bytes of a step's record; not given: records are not kept");
-  add_text_option(command, "--write-cost", option.write_cost,
-                  "of one state, in units of --forward-cost; one for each level, or one for the last");
-  add_text_option(command, "--read-cost", option.read_cost, "likewise");
-  add_text_option(command, "--forward-cost", option.forward_cost, "of one step; 1 if not given");
+                  "bytes of a step's record, which may be kept in place of states")
+      ->type_name("BYTES")
+      ->default_str("records are not kept");
+  add_text_option(
+      command, "--write-cost", option.write_cost,
+      "what writing a state costs, in units of --forward-cost; one for each level (0,2), or one for the last")
+      ->type_name("COST,…")
+      ->default_str("0");
+  add_text_option(command, "--read-cost", option.read_cost, "what reading a state costs, likewise")
+      ->type_name("COST,…")
+      ->default_str("0");
+  add_text_option(command, "--forward-cost", option.forward_cost, "what a step costs, in any unit")
+      ->type_name("COST")
+      ->default_str("1");
   add_text_option(command, "--reverse-cost", option.reverse_cost,
-                  "of the reverse of one step; 1 if not given");
+                  "what the reverse of a step costs, in the same unit")
+      ->type_name("COST")
+      ->default_str("1");
   slots->excludes(memory);
   slots->excludes(disk);
   disk->needs(memory);

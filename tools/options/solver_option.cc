@@ -22,15 +22,19 @@ void list_solvers() {
 
 // One name for each time that it is given, so that a model's name may follow.
 void add_names(CLI::App& command, const std::string& option, std::vector<std::string>& names,
-               const std::string& help) {
-  command.add_option(option, names, help)->type_name("NAME")->allow_extra_args(false);
+               const std::string& help, const std::string& otherwise) {
+  command.add_option(option, names, help)
+      ->default_str(otherwise)
+      ->type_name("SOLVER")
+      ->allow_extra_args(false);
 }
 
 }  // namespace
 
 void add_solver_options(CLI::App& command, SolverOption& option) {
-  add_names(command, "--solver", option.only, "ask only this search for recomputation; may be repeated");
-  add_names(command, "--without", option.without, "leave this one out; may be repeated");
+  add_names(command, "--solver", option.only, "ask only this search for recomputation; may be repeated",
+            "all");
+  add_names(command, "--without", option.without, "leave this search out; may be repeated", "none");
   command.add_flag_callback(
       "--list-solvers",
       [] {

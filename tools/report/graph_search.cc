@@ -1,7 +1,5 @@
 #include "tools/report/graph_search.h"
 
-#include <algorithm>
-
 #include "tidemark/autodiff/inverses.h"
 #include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/engine/inverse_search.h"
@@ -16,21 +14,6 @@ Result<Plan, Infeasible> plan_traced(const Graph& traced, const std::optional<Lo
   PlanWithValues found = plan_with_values(traced, lossy, {}, options);
   graph = std::move(found.graph);
   return std::move(found.plan);
-}
-
-std::vector<NodeId> executions(const Plan& plan) {
-  std::vector<NodeId> nodes;
-  for (const Step& step : plan.steps) {
-    if (step.kind == StepKind::compute) nodes.push_back(step.node);
-  }
-  return nodes;
-}
-
-int repeats(const Plan& plan) {
-  std::vector<NodeId> nodes = executions(plan);
-  std::ranges::sort(nodes, {}, &NodeId::index);
-  const auto rest = std::ranges::unique(nodes);
-  return static_cast<int>(rest.size()) - plan.duplicates.steps;
 }
 
 }  // namespace tidemark::cli

@@ -1,4 +1,4 @@
-// Graphs of operations planned as `tidemark plan` does, and what a plan runs.
+// Graphs of operations planned as `tidemark plan` does.
 #pragma once
 #include <optional>
 
@@ -11,9 +11,5 @@ namespace tidemark::cli {
 // values wait change it.
 Result<Plan, Infeasible> plan_traced(const Graph& traced, const std::optional<Lossy>& lossy, Graph& graph,
                                      const PlanOptions& options, PipelineReport* report = nullptr);
-
-// The nodes in order of execution.
-std::vector<NodeId> executions(const Plan& plan);
-int repeats(const Plan& plan);  // runs beyond the first of each node, for want of memory
 
 }  // namespace tidemark::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tidemark/engine/inverse_search.h"
+#include "tidemark/engine/loop_budget.h"
 #include "tidemark/engine/micro_batches.h"
 #include "tidemark/engine/plan_target.h"
 #include "tidemark/engine/program.h"
@@ -56,53 +57,59 @@ class ModelChanges {
  private:
   std::int64_t batch() const { return model_.batch.value_or(known_->batch); }
 
-  Graph prepared(const ModelOption& model, const std::optional<Lossy>& lossy) const {
+  using Changed = std::function<ModelOption(std::int64_t size)>;
+  Graph lowered(const ModelOption& model, const std::optional<Lossy>& lossy) const {
     const MarkedReads marked(lossy ? StandIns::lossy : StandIns::exact);
     const Graph traced = model.load();
-    const std::int64_t loops = quick_.allow.has(Choice::recompute) ? 0 : unlimited_memory;
     const Choices allow = lossy ? quick_.allow.with(Choice::compress) : quick_.allow;
-    return prepare_graph(lower_backward_values(traced, extreme_values(traced, lossy, allow).back()), {},
-                         nullptr, loops, target_of(quick_));
+    return lower_backward_values(traced, extreme_values(traced, lossy, allow).back());
+  }
+  Proposal proposal(std::string what, const Changed& changed, PlanOptions options,
+                    const std::optional<Lossy>& lossy) const {
+    Proposal made{.what = std::move(what), .graph = {}, .options = std::move(options)};
+    made.graph = [this, changed, lossy](std::int64_t value) {
+      const std::int64_t loops = quick_.allow.has(Choice::recompute) ? 0 : unlimited_memory;
+      return prepare_graph(lowered(changed(value), lossy), {}, nullptr, loops, target_of(quick_));
+    };
+    made.with_loops = [this, changed, lossy](std::int64_t value,
+                                             const PlanOptions& with) -> std::optional<Plan> {
+      const Graph graph = lowered(changed(value), lossy);
+      if (!loop_memory_range(graph).any) return {};
+      PlanWithLoops found = plan_with_loops(graph, {}, with);
+      if (!found.plan) return {};
+      return std::move(found.plan).value();
+    };
+    return made;
+  }
+  Proposal proposal(std::string what, const Changed& changed) const {
+    return proposal(std::move(what), changed, quick_, lossy_);
+  }
+  template <class Field, class Value>
+  ModelOption with(Field field, const Value& value) const {
+    ModelOption other = model_;
+    other.*field = value;
+    return other;
   }
 
   void size(std::string what, std::optional<std::int64_t> ModelOption::*field, std::int64_t from,
             std::int64_t unit, std::int64_t least) {
-    list_.push_back({.what = std::move(what),
-                     .graph =
-                         [this, field](std::int64_t value) {
-                           ModelOption other = model_;
-                           other.*field = value;
-                           return prepared(other, lossy_);
-                         },
-                     .options = quick_,
-                     .from = from,
-                     .unit = unit,
-                     .least = least});
+    Proposal change =
+        proposal(std::move(what), [this, field](std::int64_t value) { return with(field, value); });
+    change.from = from, change.unit = unit, change.least = least;
+    list_.push_back(std::move(change));
   }
-  void name(std::string what, std::string ModelOption::*field, std::string value) {
-    list_.push_back({.what = std::move(what),
-                     .graph =
-                         [this, field, value = std::move(value)](std::int64_t) {
-                           ModelOption other = model_;
-                           other.*field = value;
-                           return prepared(other, lossy_);
-                         },
-                     .options = quick_});
+  void name(std::string what, std::string ModelOption::*field, const std::string& value) {
+    list_.push_back(
+        proposal(std::move(what), [this, field, value](std::int64_t) { return with(field, value); }));
   }
   void micro_batches() {
     std::vector<std::int64_t> counts = micro_batch_counts(batch());
     counts.erase(counts.begin());  // the batch as it is
     if (counts.empty()) return;
-    list_.push_back({.what = "--split {}",
-                     .graph =
-                         [this](std::int64_t count) {
-                           ModelOption other = model_;
-                           other.split = count;
-                           return prepared(other, lossy_);
-                         },
-                     .options = quick_,
-                     .sizes = std::move(counts),
-                     .seconds = seconds_});
+    Proposal change =
+        proposal("--split {}", [this](std::int64_t count) { return with(&ModelOption::split, count); });
+    change.sizes = std::move(counts), change.seconds = seconds_;
+    list_.push_back(std::move(change));
   }
   void further_memory(std::string_view name, Choice choice) {
     const Machine& machine = quick_.machine ? *quick_.machine : reference_machine();
@@ -111,17 +118,18 @@ class ModelChanges {
     PlanOptions with_tier = quick_;
     with_tier.allow = with_tier.allow.with(choice);
     with_tier.tiers = {{std::string(name), memory->bytes}};
-    list_.push_back({.what = fmt::format("--tier {}={{}}", name),
-                     .graph = [this](std::int64_t) { return prepared(model_, lossy_); },
-                     .options = std::move(with_tier),
-                     .finds_tier = true,
-                     .seconds = seconds_});
+    Proposal change = proposal(
+        fmt::format("--tier {}={{}}", name), [this](std::int64_t) { return model_; }, std::move(with_tier),
+        lossy_);
+    change.finds_tier = true, change.seconds = seconds_;
+    list_.push_back(std::move(change));
   }
   void lossy_copies() {
-    list_.push_back({.what = fmt::format("--lossy {}", eight_bits),
-                     .graph = [this](std::int64_t) { return prepared(model_, Lossy{eight_bits}); },
-                     .options = quick_,
-                     .seconds = seconds_});
+    Proposal change = proposal(
+        fmt::format("--lossy {}", eight_bits), [this](std::int64_t) { return model_; }, quick_,
+        Lossy{eight_bits});
+    change.seconds = seconds_;
+    list_.push_back(std::move(change));
   }
 
   const ModelOption& model_;

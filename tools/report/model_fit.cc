@@ -10,6 +10,7 @@
 #include "tidemark/engine/program.h"
 #include "tidemark/nn/zoo.h"
 #include "tidemark/plan/report/largest_size.h"
+#include "tidemark/plan/report/plan_figures.h"
 #include "tools/report/graph_search.h"
 
 namespace tidemark::cli {
@@ -43,7 +44,7 @@ std::optional<FitPlan> ModelFit::planned(const ModelOption& model, std::int64_t 
                  .peak = plan.peak(),
                  .seconds = plan.seconds,
                  .extra_time = std::max(0.0, plan.seconds / least - 1),
-                 .recomputed = repeats(plan)};
+                 .recomputed = repeats_of(plan)};
 }
 
 template <class AtSize>

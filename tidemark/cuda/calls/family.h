@@ -30,5 +30,6 @@ std::span<const CallRow> attention_calls();  // attention_source.cc
 std::span<const CallRow> pool_calls();
 std::span<const CallRow> convolution_calls();
 std::span<const CallRow> order_calls();
+std::span<const CallRow> fp8_calls();
 
 }  // namespace tidemark::cuda

@@ -9,7 +9,7 @@ std::vector<StackedCarry> stacked_carries(const Call& call) {
   std::vector<StackedCarry> found;
   if (call.op != &op::loop) return found;
   const auto a = call.attrs_as<LoopAttrs>();
-  if (a.keeps_all() || a.trips == 0) return found;  // from snapshot to snapshot; there is no slice
+  if (a.keeps_all()) return found;  // they go from snapshot to snapshot
   const Graph& body = call.regions[0];
   const std::vector<ValueId>& outputs = body.outputs();
   const auto carries = static_cast<std::size_t>(a.carries);

@@ -24,8 +24,12 @@ class Plans {
  public:
   explicit Plans(const Target& target) : target_(target) {}
 
+  // That it fits. What a tier must hold follows from what loops keep in it.
   std::optional<Plan> at(const Proposal& proposal, std::int64_t size) {
     try {
+      if (proposal.finds_tier) {
+        if (std::optional<Plan> plan = with_loops(proposal, size)) return plan;
+      }
       const Graph graph = proposal.graph(size);
       nodes_left_ -= size_of(graph) * (proposal.options.tiers.empty() ? 1 : plans_with_tiers);
       Result<Plan, Infeasible> planned = try_plan(graph, target_, proposal.options);
@@ -33,6 +37,12 @@ class Plans {
     } catch (const Error&) {  // the model cannot be built this way
     }
     return {};
+  }
+  // The plan that will be made of the change, where it is no slower than the one that says that it fits.
+  Plan told(const Proposal& proposal, std::int64_t size, Plan fits) {
+    if (proposal.finds_tier) return fits;
+    std::optional<Plan> plan = with_loops(proposal, size);
+    return plan && plan->seconds <= fits.seconds ? *std::move(plan) : fits;
   }
   // True: there are some left for another proposal.
   bool begin(const Proposal& proposal) {
@@ -45,6 +55,10 @@ class Plans {
 
  private:
   static constexpr std::int64_t plans_with_tiers = 5;  // in one memory, that one with tiers takes
+
+  static std::optional<Plan> with_loops(const Proposal& proposal, std::int64_t size) {
+    return proposal.with_loops ? proposal.with_loops(size, proposal.options) : std::nullopt;
+  }
 
   const Target& target_;
   std::int64_t nodes_left_ = 160'000, until_ = 0;
@@ -107,7 +121,8 @@ std::optional<std::string> fastest_size(const Proposal& proposal, Plans& plans) 
     best = std::move(plan);
     size = proposal.sizes[middle];
   }
-  return describe(proposal, with_size(proposal.what, std::to_string(size)), *best);
+  return describe(proposal, with_size(proposal.what, std::to_string(size)),
+                  plans.told(proposal, size, *std::move(best)));
 }
 
 // Halving the interval between what fits and what does not.
@@ -129,16 +144,16 @@ std::optional<std::string> largest_that_fits(const Proposal& proposal, Plans& pl
     }
   }
   const std::string change = fmt::format("{} {} → {}", proposal.what, proposal.from, low * proposal.unit);
-  return describe(proposal, change, *best);
+  return describe(proposal, change, plans.told(proposal, low * proposal.unit, *std::move(best)));
 }
 
 std::optional<std::string> change_of(const Proposal& proposal, Plans& plans) {
   if (proposal.from > 0) return largest_that_fits(proposal, plans);
   if (proposal.finds_tier) return smallest_tier(proposal, plans);
   if (!proposal.sizes.empty()) return fastest_size(proposal, plans);
-  const std::optional<Plan> plan = plans.at(proposal, 0);
+  std::optional<Plan> plan = plans.at(proposal, 0);
   if (!plan) return {};
-  return describe(proposal, proposal.what, *plan);
+  return describe(proposal, proposal.what, plans.told(proposal, 0, *std::move(plan)));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ struct Proposal {
   std::string what;
   // The changed graph, ready to plan. May throw Error: then the change cannot be made.
   std::function<Graph(std::int64_t size)> graph;
+  // Of a graph with loops, which in `graph` keep as little as they may and compute all else again: a plan
+  // that also decides what they keep. Whether a change fits is asked of the one, what it costs of the other.
+  // None: there is nothing to decide, or nothing was found.
+  std::function<std::optional<Plan>(std::int64_t size, const PlanOptions& options)> with_loops = {};
   PlanOptions options = {};  // with the budget
   // Of a size: the largest below `from` that fits is looked for, a multiple of `unit` and at least `least`.
   // Else 0.

@@ -1,29 +1,12 @@
-// What the peak of a plan is made of. Whose memory a value is, its role, comes from the names that trees
-// give: an argument with a field `parameters` is an optimizer's state, so `parameters.…` are parameters and
-// its other fields moments; `gradients.…` is what optim::step calls gradients. What has no such name is data.
+// What the peak of a plan is made of.
 #pragma once
 #include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "tidemark/plan/plan.h"
+#include "tidemark/plan/report/memory_roles.h"
 
 namespace tidemark {
-
-enum class PeakRole : std::uint8_t {
-  parameters,
-  moments,      // all else in an optimizer's state
-  data,         // other arguments
-  gradients,    // of parameters
-  activations,  // made before the forward pass ends, kept for the backward pass
-  recomputed,   // made a second time
-  temporaries,  // other values of the moment
-  workspaces,   // scratch of kernels
-  results,
-  unused,  // between buffers
-};
-inline constexpr int peak_role_count = 10;
-std::string_view name_of(PeakRole role);
 
 struct PeakSplit {
   std::array<std::int64_t, peak_role_count> bytes = {};  // by role; together the peak of the first memory

@@ -7,6 +7,7 @@
 
 #include "tidemark/base/json_reader.h"
 #include "tidemark/ir/limits.h"
+#include "tidemark/plan/report/origin_json.h"
 #include "tidemark/plan/report/plan_hash.h"
 
 namespace tidemark {
@@ -270,7 +271,8 @@ Plan read_plan(const Reader& root, int depth) {
   root.only({"format",          "version", "plan_hash",   "memories", "lanes",         "order_free_bound",
              "store_all_bytes", "flops",   "bytes_moved", "seconds",  "least_seconds", "seconds_bound",
              "buffers",         "steps",   "outputs",     "hints",    "duplicates",    "binds_outputs",
-             "bodies",          "target",  "algorithms"});
+             "bodies",          "target",  "algorithms",  "origin"});
+  if (depth > 0 && root.has("origin")) root.field("origin").reject("the origin of a region");
   Plan plan;
   if (root.has("target")) plan.target = root.field("target").text();  // older files are of the CPU
   read_memories(root.field("memories"), plan);
@@ -304,14 +306,17 @@ Plan read_plan(const Reader& root, int depth) {
 
 }  // namespace
 
-std::string to_json(const Plan& plan) {
+std::string to_json(const Plan& plan, const PlanOrigin& origin) {
   Json json = {
       {"format", format_name}, {"version", format_version}, {"plan_hash", hash_text(plan_hash(plan))}};
+  if (origin.known()) json["origin"] = origin_json(origin);
   json.update(plan_json(plan));
   return json.dump(1);
 }
 
-Plan plan_from_json(std::string_view text) {
+Plan plan_from_json(std::string_view text) { return plan_file_from_json(text).plan; }
+
+PlanFile plan_file_from_json(std::string_view text) {
   const JsonDocument document(text, plan_file);
   const Reader root(document);
   if (root.field("format").text() != format_name)
@@ -320,7 +325,10 @@ Plan plan_from_json(std::string_view text) {
     root.field("version").reject("another version of the format", fmt::format("{}", format_version));
   }
   if (root.has("plan_hash")) root.field("plan_hash").text();
-  return read_plan(root, 0);
+  PlanFile file;
+  if (root.has("origin")) file.origin = read_origin(root.field("origin"));
+  file.plan = read_plan(root, 0);
+  return file;
 }
 
 }  // namespace tidemark

@@ -55,6 +55,41 @@ TEST_F(PlanJson, KeepsEveryFieldAndEveryBit) {
   EXPECT_TRUE(back.steps[0].scratch.valid());
 }
 
+TEST_F(PlanJson, WhereAPlanComesFromIsKeptAndNoPartOfTheHash) {
+  const std::string without = to_json(plan);
+  EXPECT_EQ(without.find("origin"), std::string::npos);
+  EXPECT_FALSE(plan_file_from_json(without).origin.known());
+  const PlanOrigin all{.traced = "00ff",
+                       .prepared = "11ee",
+                       .function = "(f32[8]) -> (f32[8]), 3 nodes",
+                       .micro_batches = 4,
+                       .undone = 2,
+                       .drift = 0.25,
+                       .forms = {"", "int8", ""},
+                       .loops = {{}, {.own = 0, .inside = 7, .segments = 8, .again = 3, .on_disk = true}},
+                       .undonated = {0, 5}};
+  for (const PlanOrigin& origin : {all, PlanOrigin{.traced = "1", .prepared = "2"}}) {
+    const PlanFile back = plan_file_from_json(to_json(plan, origin));
+    EXPECT_EQ(back.origin, origin);
+    EXPECT_EQ(to_json(back.plan), without);
+  }
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string text = to_json(plan, all);
+    text.replace(text.find(from), from.size(), to);
+    EXPECT_THROW(plan_file_from_json(text), Error) << from << " to " << to;
+  };
+  refused("\"00ff\"", "\"\"");
+  refused("\"00ff\"", "7");
+  refused("\"drift\": 0.25", "\"drift\": 1.5");
+  refused("\"undone\": 2", "\"undone\": -2");
+  refused("\"segments\": 8", "\"segments\": 0");
+  refused("\"segments\": 8", "\"segments\": 100000000");
+  refused("\"again\": 3", "\"again\": 9");
+  refused("\"micro_batches\": 4", "\"micro_batches\": 0");
+  refused("\"undonated\"", "\"undonatd\"");
+  refused("\"int8\"", "\"\"");
+}
+
 TEST_F(PlanJson, AlgorithmsThatADeviceChoseAreKeptAndNoPartOfTheHash) {
   const std::string without = to_json(plan);
   EXPECT_EQ(without.find("algorithms"), std::string::npos);

@@ -1,0 +1,17 @@
+// The figures of a plan as JSON: what `tidemark plan --json` prints and the page shows.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include "tidemark/plan/plan.h"
+
+namespace tidemark {
+
+int repeats_of(const Plan& plan);  // runs beyond the first of each node, for want of memory
+
+// docs/cli.md says what they mean.
+nlohmann::ordered_json plan_figures(const Graph& graph, const Plan& plan);
+
+// One sentence: whether it fits, the memory, the time and what it is spent on.
+std::string verdict(const Graph& graph, const Plan& plan);
+
+}  // namespace tidemark
