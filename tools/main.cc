@@ -11,6 +11,7 @@
 #include "tools/commands/completion.h"
 #include "tools/commands/demo.h"
 #include "tools/commands/explain.h"
+#include "tools/commands/fit.h"
 #include "tools/commands/frontier.h"
 #include "tools/commands/help.h"
 #include "tools/commands/layout.h"
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
   cli::add_demo(app, exit_code);
   cli::add_plan(app, exit_code);
   cli::add_explain(app, exit_code);
+  cli::add_fit(app, exit_code);
   cli::add_frontier(app, exit_code);
   cli::add_layout(app, exit_code);
   cli::add_schedule(app, exit_code);

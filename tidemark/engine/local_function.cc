@@ -259,6 +259,20 @@ std::optional<Footprint> LocalFunction::footprint(const FunctionCall& call) {
   return footprint_of(cut.function, cut.options, *program, where_);
 }
 
+SizedPeak LocalFunction::peak(const FunctionCall& call) const {
+  const CompileOptions options = options_now();
+  if (options.memory) {
+    fail(ErrorCode::bad_plan_option,
+         {.what = "formulas of the peak were asked for, and there is a budget: that is the peak",
+          .where = where_,
+          .help = "compile it without .memory; .footprint() says what this plan takes for other batches"});
+  }
+  LargestPlans largest;
+  const PlannedFunction planned =
+      plan_function(function_of(call, ""), *traced(call, false).graph, options, largest, where_);
+  return sized_peak(planned.graph, planned.plan);
+}
+
 std::vector<MemoryPrice> LocalFunction::prices(const FunctionCall& call) {
   const CompileOptions options = options_now();
   if (!options.memory) {

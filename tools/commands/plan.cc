@@ -37,20 +37,22 @@ PlanCommand as_allowed(PlanCommand command) {
 ExitCode run(const CLI::App& plan, const PlanCommand& given) {
   if (!given.memory) refuse_options(plan, {"--prices"}, without_memory);
   const PlanCommand command = checked_planning(plan, given);
-  if (command.lossy) refuse_options(plan, {"--by-batch", "--passes"}, "a plan with --lossy");
+  if (command.lossy) refuse_options(plan, {"--passes"}, "a plan with --lossy");
+  if (command.memory)
+    refuse_options(plan, {"--by"}, "a plan with --memory, whose peak is the budget at every size");
   if (!command.check.empty())
     refuse_options(plan, {"--solver", "--without", "--passes"}, "a schedule that is only judged");
   switch (command.model.kind()) {
     case ModelKind::dag_file:
-      refuse_options(plan,
-                     {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--machine", "--print", "--by-batch", "--tier", "--disk", "--lossy",
-                      "--split", "--allow", "--prices", "--device", "--html"},
-                     "a graph of costs and bytes");
+      refuse_options(
+          plan, {"--batch",      "--context", "--width",   "--layers", "--dtype",  "--optimizer", "--disable",
+                 "--dump-after", "--output",  "--machine", "--print",  "--by",     "--tier",      "--disk",
+                 "--lossy",      "--split",   "--allow",   "--prices", "--device", "--html"},
+          "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
     case ModelKind::graph_file:
-      refuse_options(plan, {"--by-batch"}, a_graph_file);
+      refuse_options(plan, {"--by"}, a_graph_file);
       break;
     case ModelKind::built_in:
       break;
@@ -71,8 +73,9 @@ PlanCommand checked_planning(const CLI::App& app, const PlanCommand& given) {
   if (!command.memory && command.split_automatically)
     refuse_options(app, {"--split"}, "a plan without --memory, where nothing asks for micro-batches");
   if (command.model.kind() == ModelKind::graph_file)
-    refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer", "--lossy", "--split"},
-                   a_graph_file);
+    refuse_options(
+        app, {"--batch", "--context", "--width", "--layers", "--dtype", "--optimizer", "--lossy", "--split"},
+        a_graph_file);
   return command;
 }
 
@@ -147,7 +150,11 @@ void add_plan(CLI::App& app, int& exit_code) {
                  "how long each pass took, and what each solver did for the budget");
   plan->add_flag("--prices", command->prices,
                  "what a sixteenth more of each memory would save, by quick plans");
-  plan->add_flag("--by-batch", command->by_batch, "the peak of a built-in model as a formula in the batch");
+  plan->add_option_function<std::string>(
+          "--by", [command](const std::string& text) { command->by = parse_axes("--by", text); },
+          "the peak of a built-in model as a formula in some of batch, context, width, layers, separated by "
+          "commas, each with a range (batch=4:32) or from half its size to twice that")
+      ->type_name("SIZES");
   plan->add_flag("--print", command->print_graph, "print the graph as planned");
   describe(*plan,
            {.about = "Finds the least time in which a training step runs within a budget: what is computed "

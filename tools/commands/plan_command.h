@@ -10,6 +10,7 @@
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/plan/spill/tier.h"
 #include "tools/exit_code.h"
+#include "tools/options/axes_option.h"
 #include "tools/options/budget_option.h"
 #include "tools/options/device_option.h"
 #include "tools/options/disk_option.h"
@@ -42,7 +43,7 @@ struct PlanCommand {
   std::optional<int> html_plans;  // that its slider goes over; none: as many as are made quickly
   bool print_graph = false;
   bool prices = false;               // what more of each memory would save; with --memory only
-  bool by_batch = false;             // the peak as a formula; built-in models only
+  std::vector<AxisOption> by;        // the peak as formulas in these sizes; built-in models only
   bool split_automatically = false;  // into as many micro-batches as are fastest; built-in models only
 
   // Graphs of costs and bytes only.

@@ -14,7 +14,7 @@
 #include "tidemark/plan/report/plan_json.h"
 #include "tidemark/solve/dag/schedule.h"
 #include "tools/commands/plan_command.h"
-#include "tools/report/model_changes.h"
+#include "tools/report/model_formulas.h"
 #include "tools/report/model_planning.h"
 #include "tools/report/plan_page.h"
 #include "tools/report/progress.h"
@@ -85,6 +85,8 @@ ExitCode plan_graph(const PlanCommand& command) {
                       .points = command.html_plans});
   }
   control.finish();
+  SizeFormulas formulas;
+  if (!command.by.empty()) formulas = formulas_of_model(model, command.by, options);
   if (!command.html.empty()) write_text(command.html, page);
   if (!command.output.empty()) write_text(command.output, to_json(plan) + '\n');
   if (!command.schedule.empty()) {
@@ -103,6 +105,7 @@ ExitCode plan_graph(const PlanCommand& command) {
                                 {"seconds_saved", price.seconds_saved},
                                 {"seconds_per_byte", price.seconds_per_byte()}});
     }
+    if (!command.by.empty()) json["by"] = formulas_json(formulas);
     json["micro_batches"] = model.split;
     json["choices"]["split"] = model.split;
     json["effort"] = command.effort.text;
@@ -115,11 +118,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   fmt::print("{}{}", summary(graph, plan), to_text(host_calls(graph, plan, target)));
   if (model.split > 1) fmt::print("{:<18}{}\n", "micro-batches", model.split);
   fmt::print("{}", to_text(prices));
-  if (command.by_batch) {
-    const std::optional<Footprint> line = footprint_of_model(model, graph, plan, target);
-    fmt::print("{:<18}{}\n", "by batch",
-               line ? to_text(*line) : "no formula: the graph depends on the batch");
-  }
+  fmt::print("{}", to_text(formulas));
   if (command.passes) {
     print_passes("optimisations", planning.optimised().passes);
     print_passes("passes", report.passes);

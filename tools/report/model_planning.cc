@@ -5,10 +5,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "tidemark/autodiff/lower_loops.h"
-#include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/plan_target.h"
 #include "tidemark/plan/machine.h"
+#include "tools/report/graph_search.h"
 #include "tools/report/model_changes.h"
 #include "tools/report/model_split.h"
 #include "tools/report/plan_page.h"
@@ -87,12 +86,7 @@ ModelPlanning::ModelPlanning(const PlanCommand& command, SearchControl& control,
 Result<Plan, Infeasible> ModelPlanning::plan_leaving_time() {
   constexpr double most = 0.85;
   const TimeShare share(&control_, most);
-  const bool one_graph =
-      !options_.memory || (!loop_memory_range(traced_).any && invertible_calls(traced_) == 0);
-  if (!command_.lossy && one_graph) return try_plan(graph_, target_of(options_), options_, &report_);
-  PlanWithValues found = plan_with_values(traced_, command_.lossy, {}, options_);
-  graph_ = std::move(found.graph);
-  return std::move(found.plan);
+  return plan_traced(traced_, command_.lossy, graph_, options_, &report_);
 }
 
 Plan ModelPlanning::plan() {
