@@ -21,7 +21,7 @@ nlohmann::json page_in(const ScratchFolder& folder, const std::string& name) {
 TEST(CliPage, HasTheFiguresOfTheJson) {
   const ScratchFolder folder;
   const std::string html = folder.path("plan.html");
-  const CommandRun ran = run_tidemark("plan mlp --memory 90% --json --html-plans 4 --html " + html);
+  const CommandRun ran = run_tidemark("plan transformer --memory 80% --json --html-plans 4 --html " + html);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const auto figures = nlohmann::json::parse(ran.out);
   const auto page = page_in(folder, "plan.html");
@@ -30,7 +30,7 @@ TEST(CliPage, HasTheFiguresOfTheJson) {
     if (name == "choices") continue;  // the command adds how the batch is cut
     EXPECT_EQ(value, figures[name]) << name;
   }
-  EXPECT_EQ(page["title"], "mlp");
+  EXPECT_EQ(page["title"], "transformer");
   std::int64_t before = 0;
   for (const auto& plan : page["plans"]) {  // by peaks, and each within its budget
     EXPECT_GE(plan["figures"]["peak"], before);

@@ -63,7 +63,7 @@ class Descent {
 
 Floor lowest_peak(const RematProblem& problem, std::span<const int> start, std::int64_t goal, Work& work) {
   Floor floor{.sequence = {}, .peak = 0, .bound = memory_bound(problem)};
-  if (problem.model.tasks <= exact_tasks) {
+  if (problem.model.tasks <= exact_tasks && problem.model.items <= most_exact_tasks) {
     ExactLimits limits;
     limits.states = std::clamp(work.left / units_a_state, fewest_states, most_states);
     limits.work = std::min(limits.work, steps_a_unit * work.left);
