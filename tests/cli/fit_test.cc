@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -28,8 +29,17 @@ const Json* row_of(const Json& json, const std::string& size) {
 }
 
 TEST(FitCommand, AnswersArePlansWithinTheBudget) {
-  const std::string model = "gpt --layers 2 --context 64 --width 128 --batch 4 ", budget = "--memory 32MiB ";
-  const CommandRun run = tidemark_command("fit " + model + budget + "--json");
+  const std::string budget = " --memory 32MiB ";
+  // The model with one of its sizes changed.
+  const auto model = [](const std::string& name = "", std::int64_t size = 0) {
+    std::map<std::string, std::int64_t> sizes = {
+        {"layers", 2}, {"context", 64}, {"width", 128}, {"batch", 4}};
+    if (!name.empty()) sizes.at(name) = size;
+    std::string text = "gpt";
+    for (const auto& [option, value] : sizes) text += " --" + option + " " + std::to_string(value);
+    return text;
+  };
+  const CommandRun run = tidemark_command("fit " + model() + budget + "--json");
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json json = Json::parse(run.out);
   EXPECT_EQ(json["budget"], 32 << 20);
@@ -45,17 +55,16 @@ TEST(FitCommand, AnswersArePlansWithinTheBudget) {
     }
     EXPECT_LE(row["no_extra_time"]["overhead_percent"], 0.1);
     EXPECT_LE(row["up_to_25_percent"]["overhead_percent"], 25);
-    const CommandRun planned = tidemark_command("plan " + model + "--" + name + " " + std::to_string(last) +
-                                                " --effort quick --json " + budget);
+    const CommandRun planned =
+        tidemark_command("plan " + model(name, last) + " --effort quick --json" + budget);
     EXPECT_EQ(planned.exit_code, 0) << name << planned.err;
   }
   const Json& micro = json["micro_batch"];
   ASSERT_FALSE(micro["at_all"].is_null());
   const std::int64_t examples = micro["at_all"]["largest"];
-  EXPECT_EQ(tidemark_command("plan " + model + "--split 8 --batch " + std::to_string(8 * examples) + " " +
-                             budget + "--effort quick")
-                .exit_code,
-            0);
+  const CommandRun cut =
+      tidemark_command("plan " + model("batch", 8 * examples) + " --split 8 --effort quick" + budget);
+  EXPECT_EQ(cut.exit_code, 0) << cut.err;
 }
 
 TEST(FitCommand, ATableSaysWhatIsLargest) {

@@ -136,9 +136,9 @@ TEST_F(FrontierCommand, EveryPointIsAPlanThatCanBeHad) {
     const auto planned = plan("--memory " + std::to_string(point["budget"].get<std::int64_t>()));
     EXPECT_LE(planned["peak"], point["budget"]);
     EXPECT_LE(point["peak"], point["budget"]);
-    // Both are searches for the same: neither is a bound of the other.
+    // Both are searches for the same, from other starts: neither is a bound of the other.
     const double seconds = planned["predicted_seconds"];
-    EXPECT_NEAR(point["predicted_seconds"].get<double>(), seconds, 0.02 * seconds) << point["budget"];
+    EXPECT_NEAR(point["predicted_seconds"].get<double>(), seconds, 0.05 * seconds) << point["budget"];
     EXPECT_LE(planned["lower_bound_percent"], point["overhead_percent"].get<double>() + 1e-6);
   }
 }

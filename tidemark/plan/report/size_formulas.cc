@@ -18,8 +18,12 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 constexpr std::size_t most_regimes = 6;
-constexpr double tolerance = 0.005;          // of the peak, as a share of it
-constexpr double tolerance_of_parts = 0.02;  // the same, in each of its parts
+// How far a formula may be off, as a share of the peak: in all, and in a part of it. Arguments are exact.
+struct Tolerance {
+  double peak = 0, part = 0;
+};
+// Tried one after the other: a rough formula for all sizes is worth more than fine ones for some.
+constexpr Tolerance tolerances[] = {{0.005, 0.02}, {0.02, 0.05}, {0.05, 0.1}};
 constexpr double tolerance_of_arguments = 1e-6;
 
 struct Fit {
@@ -30,14 +34,15 @@ struct Fit {
 // Does a formula say what a plan takes? In each of its parts: arguments have the bytes of their types, which
 // are polynomials, and everything else may be off a little: by what is rounded up to whole vectors and
 // buffers, and where values of one part take the place of another's.
-bool agrees(const SizeRegime& regime, const Sizes& sizes, const SizedPeak& plan) {
+bool agrees(const SizeRegime& regime, const Sizes& sizes, const SizedPeak& plan, const Tolerance& tolerance) {
   const auto peak = static_cast<double>(plan.peak());
-  if (static_cast<double>(std::abs(regime.peak.at(sizes) - plan.peak())) > tolerance * peak) return false;
+  if (static_cast<double>(std::abs(regime.peak.at(sizes) - plan.peak())) > tolerance.peak * peak)
+    return false;
   for (std::size_t r = 0; r < plan.bytes.size(); ++r) {
     const auto role = static_cast<PeakRole>(r);
     const bool argument = role == PeakRole::parameters || role == PeakRole::moments || role == PeakRole::data;
     const auto off = static_cast<double>(std::abs(regime.by_role[r].at(sizes) - plan.bytes[r]));
-    if (off > (argument ? tolerance_of_arguments : tolerance_of_parts) * peak) return false;
+    if (off > (argument ? tolerance_of_arguments : tolerance.part) * peak) return false;
   }
   return true;
 }
@@ -50,6 +55,24 @@ class RegimeSearch {
   }
 
   SizeFormulas run() {
+    SizeFormulas best;
+    for (const Tolerance& tolerance : tolerances) {
+      tolerance_ = tolerance;
+      SizeFormulas found = cover();
+      const bool all = found.without.empty();
+      if (best.regimes.empty() || all) best = std::move(found);
+      if (all) break;
+    }
+    best.plans = planned();
+    return best;
+  }
+
+ private:
+  // Boxes that formulas hold in to the tolerance, until all sizes are covered or the limits are reached.
+  SizeFormulas cover() {
+    found_.regimes.clear();
+    found_.without.clear();
+    const int most_plans = planned() + most_plans_;
     SizeBox whole;
     for (const SizeAxis& axis : found_.axes) {
       TM_CHECK(axis.step > 0 && axis.least <= axis.most);
@@ -59,7 +82,7 @@ class RegimeSearch {
     while (!open.empty()) {
       const SizeBox box = std::move(open.back());
       open.pop_back();
-      if (planned() > most_plans_ || found_.regimes.size() >= most_regimes) {
+      if (planned() > most_plans || found_.regimes.size() >= most_regimes) {
         found_.without.push_back(box);
         continue;
       }
@@ -69,7 +92,7 @@ class RegimeSearch {
         continue;
       }
       const std::optional<Cut> cut = best_cut(box);
-      if (!cut || planned() > most_plans_) {
+      if (!cut || planned() > most_plans) {
         found_.without.push_back(box);
         continue;
       }
@@ -79,11 +102,9 @@ class RegimeSearch {
       open.push_back(std::move(below));  // taken up after what lies above
       open.push_back(std::move(above));
     }
-    found_.plans = planned();
-    return std::move(found_);
+    return found_;
   }
 
- private:
   struct Cut {
     std::size_t axis = 0;
     std::int64_t at = 0;  // the least size of the upper part
@@ -187,7 +208,7 @@ class RegimeSearch {
   bool agrees_in(const SizeRegime& regime) const {
     return std::ranges::all_of(plans_, [&](const auto& known) {
       const auto& [sizes, plan] = known;
-      return !inside(regime.box, sizes) || (plan && agrees(regime, sizes, *plan));
+      return !inside(regime.box, sizes) || (plan && agrees(regime, sizes, *plan, tolerance_));
     });
   }
 
@@ -201,9 +222,9 @@ class RegimeSearch {
       std::vector<SizeSample> samples;
       bool exact = true;
       for (const auto& [sizes, plan] : plans_) {
-        if (!inside(regime.box, sizes)) continue;
+        if (!plan || !inside(regime.box, sizes)) continue;
         const auto peak = static_cast<double>(plan->peak());
-        samples.push_back({sizes, static_cast<double>(plan->bytes[r]), peak * tolerance / 4});
+        samples.push_back({sizes, static_cast<double>(plan->bytes[r]), peak * tolerance_.peak / 4});
         exact = exact && regime.by_role[r].at(sizes) == plan->bytes[r];
       }
       if (exact) continue;
@@ -217,11 +238,14 @@ class RegimeSearch {
     std::optional<SizeRegime> regime = through_nodes(box);
     if (!regime) return {};
     for (const Sizes& sizes : further_sizes(box)) {
-      const std::optional<SizedPeak>& plan = plan_at(sizes);
-      if (!plan || !agrees(*regime, sizes, *plan)) return {};
+      if (!plan_at(sizes)) return {};
     }
-    if (!agrees_in(*regime)) return {};
-    if (SizeRegime shorter = *regime; shorten(shorter), agrees_in(shorter)) regime = std::move(shorter);
+    SizeRegime shorter = *regime;
+    if (shorten(shorter); agrees_in(shorter)) {
+      regime = std::move(shorter);
+    } else if (!agrees_in(*regime)) {
+      return {};
+    }
     const std::vector<Sizes> fitted = grid(nodes_of(box));
     for (const auto& [sizes, plan] : plans_) {
       if (!inside(box, sizes) || std::ranges::find(fitted, sizes) != fitted.end()) continue;
@@ -247,7 +271,7 @@ class RegimeSearch {
     };
     const auto holds = [&](const SizeRegime& regime, std::int64_t size) {
       const std::optional<SizedPeak>& plan = plan_at(at(size));
-      return plan && agrees(regime, at(size), *plan);
+      return plan && agrees(regime, at(size), *plan, tolerance_);
     };
     // The upper part of the line, halved until one formula holds in it.
     std::optional<SizeRegime> top;
@@ -304,6 +328,7 @@ class RegimeSearch {
 
   const PeakAtSizes& peak_at_;
   const int most_plans_;
+  Tolerance tolerance_;
   std::map<Sizes, std::optional<SizedPeak>> plans_;
   SizeFormulas found_;
 };

@@ -67,7 +67,8 @@ struct SizeFormulas {
   const SizeRegime* regime_of(std::span<const std::int64_t> sizes) const;  // null: of none
 };
 
-// A formula may be off by half a percent of the peak, in single parts by two; arguments are exact. After
+// Formulas that are off by at most half a percent of the peak where they cover all sizes, else by at most 2
+// or 5 (in single parts of it by 2, 5 or 10); SizeRegime says by how much. Arguments are exact. After
 // `most_plans` no further box is taken up.
 SizeFormulas size_formulas(std::vector<SizeAxis> axes, const PeakAtSizes& peak_at, int most_plans = 200);
 
