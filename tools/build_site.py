@@ -27,9 +27,9 @@ SECTIONS = {
     "Programs": ["control_flow", "vmap", "custom_ops", "layers", "optimizers", "attention", "convolution", "linear_algebra", "ode"],
     "Data and runs": ["data", "files"],
     "Simulations": ["schedules", "simulations", "wave"],
-    "Machines": ["devices", "cuda", "machine", "benchmarks"],
+    "Machines": ["devices", "cuda", "machine", "profiles", "benchmarks"],
     "Look up": ["reference", "errors", "conventions", "glossary"],
-    "Formats": ["ir_format", "plan_format", "dag_format"],
+    "Formats": ["ir_format", "plan_format", "profile_format", "dag_format"],
     "The project": ["CHANGELOG", "ARCHITECTURE", "CONTRIBUTING"],
 }
 OTHERS = "More"

@@ -10,6 +10,8 @@
 #include "tidemark/base/error.h"
 #include "tools/commands/completion.h"
 #include "tools/commands/demo.h"
+#include "tools/commands/explain.h"
+#include "tools/commands/fit.h"
 #include "tools/commands/frontier.h"
 #include "tools/commands/help.h"
 #include "tools/commands/layout.h"
@@ -31,6 +33,8 @@ int main(int argc, char** argv) {
   int exit_code = cli::exit_ok;
   cli::add_demo(app, exit_code);
   cli::add_plan(app, exit_code);
+  cli::add_explain(app, exit_code);
+  cli::add_fit(app, exit_code);
   cli::add_frontier(app, exit_code);
   cli::add_layout(app, exit_code);
   cli::add_schedule(app, exit_code);

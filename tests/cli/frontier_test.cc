@@ -102,6 +102,47 @@ TEST_F(FrontierCommand, DrawsACurveForEachSetOfChoices) {
               AllOf(StartsWith("keep\n"), HasSubstr("\nrecompute\n")));
 }
 
+TEST_F(FrontierCommand, AFurtherMemoryIsASecondCurve) {
+  const CommandRun run = frontier(
+      "gpt --batch 2 --context 64 --layers 2 --effort quick --points 4 --tier disk=1GiB --json --svg " +
+      folder_.path("plot.svg"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto curves = nlohmann::json::parse(run.out)["curves"];
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_TRUE(curves[0]["tiers"].empty());
+  EXPECT_EQ(curves[1]["tiers"]["disk"], 1 << 30);
+  EXPECT_LE(curves[1]["floor"], curves[0]["floor"]);
+  EXPECT_THAT(folder_.read("plot.svg"), AllOf(HasSubstr("memory alone"), HasSubstr("with 1.00 GiB disk")));
+}
+
+// The curve's ends and what lies between, held against `tidemark plan` at the same budgets.
+TEST_F(FrontierCommand, EveryPointIsAPlanThatCanBeHad) {
+  const std::string model = "gpt --batch 4 --context 64 --layers 3 ";
+  const CommandRun run = frontier(model + "--points 6 --json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto points = nlohmann::json::parse(run.out)["points"];
+  ASSERT_EQ(points.size(), 6u);
+  const auto plan = [&](const std::string& options) {
+    const CommandRun planned =
+        run_command(std::string(TIDEMARK_CLI) + " plan " + model + options + " --json");
+    EXPECT_EQ(planned.exit_code, 0) << planned.err;
+    return nlohmann::json::parse(planned.out);
+  };
+  const auto free = plan("");
+  EXPECT_EQ(points.back()["budget"], free["peak"]);
+  EXPECT_EQ(points.back()["peak"], free["peak"]);
+  EXPECT_EQ(points.back()["predicted_seconds"], free["predicted_seconds"]);
+  for (const auto& point : points) {
+    const auto planned = plan("--memory " + std::to_string(point["budget"].get<std::int64_t>()));
+    EXPECT_LE(planned["peak"], point["budget"]);
+    EXPECT_LE(point["peak"], point["budget"]);
+    // Both are searches for the same: neither is a bound of the other.
+    const double seconds = planned["predicted_seconds"];
+    EXPECT_NEAR(point["predicted_seconds"].get<double>(), seconds, 0.02 * seconds) << point["budget"];
+    EXPECT_LE(planned["lower_bound_percent"], point["overhead_percent"].get<double>() + 1e-6);
+  }
+}
+
 TEST_F(FrontierCommand, OneSetIsOneCurve) {
   const CommandRun run = frontier("mlp --effort quick --points 3 --allow keep --json");
   ASSERT_EQ(run.exit_code, 0) << run.err;

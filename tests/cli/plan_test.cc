@@ -409,9 +409,9 @@ TEST_F(PlanCommand, BadGraphsAreToldWithThePlace) {
 }
 
 TEST_F(PlanCommand, OptionsWithoutEffectAreRefused) {
-  for (const char* option :
-       {"--batch 2", "--context 8", "--dtype f32", "--optimizer sgd", "--disable order", "--dump-after order",
-        "--output x.json", "--machine x.json", "--passes", "--print", "--by-batch"}) {
+  for (const char* option : {"--batch 2", "--context 8", "--dtype f32", "--optimizer sgd", "--disable order",
+                             "--dump-after order", "--output x.json", "--machine x.json", "--passes",
+                             "--print", "--by batch", "--width 64", "--layers 2"}) {
     const CommandRun run = plan(chain_ + " " + option);
     EXPECT_EQ(run.exit_code, 4) << option;
     EXPECT_THAT(run.err, HasSubstr("has no effect")) << option;
@@ -469,12 +469,6 @@ TEST_F(PlanCommand, InfeasibleGraphsOfOperationsSayWhy) {
   ASSERT_FALSE(json["changes"].empty());
   EXPECT_THAT(json["changes"][0].get<std::string>(), HasSubstr("--batch 512 → "));
   EXPECT_THAT(large.err, HasSubstr("help: --batch 512 → "));
-}
-
-TEST_F(PlanCommand, GivesThePeakAsAFormulaInTheBatch) {
-  const CommandRun run = plan("mlp --batch 64 --by-batch");
-  EXPECT_EQ(run.exit_code, 0);
-  EXPECT_THAT(run.out, HasSubstr("per example, for batches of 32 to 128"));
 }
 
 TEST_F(PlanCommand, PlansForTheMachineInAFile) {

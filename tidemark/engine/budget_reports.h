@@ -5,6 +5,7 @@
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/plan/report/footprint.h"
+#include "tidemark/plan/report/size_formulas.h"
 
 namespace tidemark {
 

@@ -84,6 +84,18 @@ class Compiled {
   std::optional<Footprint> footprint(const Args&... args) const {
     return state_->function->footprint(Arguments<Args...>(*state_, args...));
   }
+  // The peak without a budget as formulas in sizes of your own: `arguments_at(sizes)` returns, as a tuple,
+  // the arguments of a call with those sizes, or their types (types_of, result_types). Plans at some sizes.
+  template <class ArgumentsAt>
+  SizeFormulas formulas(std::vector<SizeAxis> axes, const ArgumentsAt& arguments_at) const {
+    return size_formulas(std::move(axes), [&](std::span<const std::int64_t> sizes) {
+      return std::apply(
+          [&]<class... Args>(const Args&... args) {
+            return state_->function->peak(Arguments<Args...>(*state_, args...));
+          },
+          arguments_at(sizes));
+    });
+  }
   // What a sixteenth more of the budget, and of the disk, would save (memory_prices.h).
   template <class... Args>
   std::vector<MemoryPrice> prices(const Args&... args) const {

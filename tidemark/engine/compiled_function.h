@@ -86,6 +86,7 @@ class CompiledFunction {
   virtual SmallestBudget smallest(const FunctionCall& call) const = 0;
   virtual std::vector<FrontierPoint> frontier(const FunctionCall& call, int points) const = 0;
   virtual std::optional<Footprint> footprint(const FunctionCall& call) = 0;
+  virtual SizedPeak peak(const FunctionCall& call) const = 0;  // of a plan that is not kept
   virtual std::vector<MemoryPrice> prices(const FunctionCall& call) = 0;
   virtual GradientError gradient_error(const FunctionCall& call) = 0;
 

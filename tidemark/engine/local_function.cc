@@ -26,6 +26,16 @@ GraphHash hash_of(const Graph& traced) {
   return {hash_graph(traced), schedule::checksum(bytes, 1), schedule::checksum(bytes, 2)};
 }
 
+// What a plan was made with, for reports that plan again: the caller's own functions are not asked then.
+std::shared_ptr<const CompileOptions> options_to_report(const CompileOptions& options, const Graph& traced) {
+  auto kept = std::make_shared<CompileOptions>(options);
+  kept->memory = memory_beside_held(options, traced);
+  kept->memory_left = {};
+  kept->progress = {};
+  kept->stop = {};
+  return kept;
+}
+
 // What plans of one function differ by.
 std::string key_of_budget(const CompileOptions& options) {
   if (!options.memory) return "";
@@ -176,9 +186,10 @@ std::shared_ptr<CompiledCall> LocalFunction::planned(const FunctionCall& call, s
     PlanOrigin origin = origin_of(*made->traced, planned);
     if (const auto folder = loop_folder(*made->traced); folder && !planned.plan.further.empty())
       use_folder(*folder);
-    made->program = std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
-                                              planned.reserve, std::move(planned.values),
-                                              planned.micro_batches, std::move(origin));
+    made->program =
+        std::make_shared<Program>(std::move(planned.graph), std::move(planned.plan), workspace_,
+                                  planned.reserve, std::move(planned.values), planned.micro_batches,
+                                  std::move(origin), options_to_report(options, *made->traced));
   }
   if (!options.memory) made->traced.reset();
   const std::lock_guard lock(mutex_);
@@ -246,6 +257,20 @@ std::optional<Footprint> LocalFunction::footprint(const FunctionCall& call) {
   if (count == 1) return footprint_of(function, options_now(), *program, where_);
   const CutFunction cut = cut_function(function, *traced(call).graph, options_now(), count, where_);
   return footprint_of(cut.function, cut.options, *program, where_);
+}
+
+SizedPeak LocalFunction::peak(const FunctionCall& call) const {
+  const CompileOptions options = options_now();
+  if (options.memory) {
+    fail(ErrorCode::bad_plan_option,
+         {.what = "formulas of the peak were asked for, and there is a budget: that is the peak",
+          .where = where_,
+          .help = "compile it without .memory; .footprint() says what this plan takes for other batches"});
+  }
+  LargestPlans largest;
+  const PlannedFunction planned =
+      plan_function(function_of(call, ""), *traced(call, false).graph, options, largest, where_);
+  return sized_peak(planned.graph, planned.plan);
 }
 
 std::vector<MemoryPrice> LocalFunction::prices(const FunctionCall& call) {

@@ -33,6 +33,7 @@ class LocalFunction final : public CompiledFunction {
   SmallestBudget smallest(const FunctionCall& call) const override;
   std::vector<FrontierPoint> frontier(const FunctionCall& call, int points) const override;
   std::optional<Footprint> footprint(const FunctionCall& call) override;
+  SizedPeak peak(const FunctionCall& call) const override;
   std::vector<MemoryPrice> prices(const FunctionCall& call) override;
   GradientError gradient_error(const FunctionCall& call) override;
   void set_memory(Bytes memory, SourceLine where) override;

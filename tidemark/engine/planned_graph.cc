@@ -4,6 +4,7 @@
 
 #include "tidemark/base/error.h"
 #include "tidemark/base/text_file.h"
+#include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/plan_page.h"
 #include "tidemark/engine/program.h"
 #include "tidemark/ir/graph.h"
@@ -31,6 +32,14 @@ Bytes PlannedGraph::handed_out() const {
 std::vector<HostCall> PlannedGraph::host_calls() const {
   if (!program) return {};
   return tidemark::host_calls(graph, plan, program->target());
+}
+
+Explanation PlannedGraph::explain(const ExplainOptions& wanted, SourceLine where) const {
+  PlanOptions options;
+  if (program && program->planned_with()) options = plan_options(*program->planned_with());
+  if (program) options.target = &program->target();
+  if (!options.memory && plan.budget > 0) options.memory = plan.budget;  // a plan that was saved has its own
+  return explain_plan(graph, plan, options, wanted, where);
 }
 
 std::string PlannedGraph::summary() const {

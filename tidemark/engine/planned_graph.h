@@ -6,6 +6,7 @@
 
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/source.h"
+#include "tidemark/engine/explain_plan.h"
 #include "tidemark/ops/control/loop_forecast.h"
 #include "tidemark/plan/plan.h"
 #include "tidemark/plan/report/host_calls.h"
@@ -26,6 +27,9 @@ struct PlannedGraph {
   std::vector<LoopForecast> loops() const;
   // What the device hands to the CPU, having no kernel for it; of a function that runs on the CPU: nothing.
   std::vector<HostCall> host_calls() const;
+  // Value by value: what became of it, what that costs, and what else could have (explain_plan.h).
+  Explanation explain(const ExplainOptions& wanted = {},
+                      SourceLine where = std::source_location::current()) const;
   std::string to_json() const;  // with where it comes from, so that compile takes it ({.plans = …})
   // Writes that to a file, which is replaced as a whole or not at all. Throws Error at `where`.
   void save(const std::string& path, SourceLine where = {}) const;

@@ -49,7 +49,8 @@ Program::Program(const Graph& graph, const ProgramOptions& options, std::shared_
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)} {}
 
 Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least,
-                 BackwardValues values, MicroBatches micro_batches, PlanOrigin origin)
+                 BackwardValues values, MicroBatches micro_batches, PlanOrigin origin,
+                 std::shared_ptr<const CompileOptions> planned_with)
     : graph_(std::move(prepared)),
       plan_(verified_to_run(graph_, std::move(plan), workspace->device())),
       backward_values_(std::move(values)),
@@ -57,7 +58,8 @@ Program::Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace
       workspace_bytes_(arena_bytes_of(*plan_, at_least)),
       held_{.graph = held_bytes(graph_), .plan = held_bytes(*plan_)},
       micro_batches_(micro_batches),
-      origin_(std::move(origin)) {}
+      origin_(std::move(origin)),
+      planned_with_(std::move(planned_with)) {}
 
 Executor& Program::prepare(const Workspace::Lease& lease, SourceLine where) {
   at_line(where, [&] { lease.reserve(workspace_bytes_); });

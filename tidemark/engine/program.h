@@ -23,6 +23,8 @@
 
 namespace tidemark {
 
+struct CompileOptions;  // compile_options.h
+
 // What the batch of a call was cut into (micro_batches.h).
 struct MicroBatches {
   std::int64_t count = 1, examples = 0;  // of each
@@ -37,8 +39,10 @@ class Program {
   Program(const Graph& graph, const ProgramOptions& options, std::shared_ptr<Device> device);
   // A prepared graph and a plan of it that leaves donated state alone while it can fail (state_safety.h), to
   // run in a workspace that others may use in between, and that is to have at least so many bytes.
+  // `planned_with`: for reports that plan again; may be null.
   Program(Graph prepared, Plan plan, std::shared_ptr<Workspace> workspace, std::int64_t at_least = 0,
-          BackwardValues values = {}, MicroBatches micro_batches = {}, PlanOrigin origin = {});
+          BackwardValues values = {}, MicroBatches micro_batches = {}, PlanOrigin origin = {},
+          std::shared_ptr<const CompileOptions> planned_with = {});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -60,6 +64,8 @@ class Program {
   const Machine& machine() const;  // of the device that it runs on
   const BackwardValues& backward_values() const { return backward_values_; }
   const MicroBatches& micro_batches() const { return micro_batches_; }
+  // With the budget that the plan had, results that are to be held left out; null: not known.
+  const CompileOptions* planned_with() const { return planned_with_.get(); }
   const PlanOrigin& origin() const { return origin_; }                  // of the plan, where it is known
   std::int64_t arena_high_water() const { return high_water_.load(); }  // over all runs of this program
   HeldBytes held() const;
@@ -85,6 +91,7 @@ class Program {
   HeldBytes held_;                             // of the graph and the plan
   const MicroBatches micro_batches_ = {};
   const PlanOrigin origin_ = {};
+  const std::shared_ptr<const CompileOptions> planned_with_;
   mutable std::mutex mutex_;                   // of the list; each entry belongs to who runs in its arena
   std::vector<std::unique_ptr<Ready>> ready_;  // by the arena's number
   PlannedAlgorithms algorithms_;               // under the mutex

@@ -13,28 +13,24 @@ constexpr std::int64_t most_examples = 1 << 20;
   fail(ErrorCode::bad_plan_option, {.what = fmt::format("{}: {}", model.name, what), .expected = expected});
 }
 
-std::int64_t chosen_context(const ZooModel& model, const ZooOptions& options) {
-  const ZooContext& context = model.context;
-  if (!options.context) return context.standard;
-  const std::int64_t size = *options.context;
-  if (context.unit.empty()) {
-    refuse(model, fmt::format("a context of {}", size), "no context: this model has one size of example");
+std::int64_t chosen(const ZooModel& model, ZooAxis axis, std::optional<std::int64_t> given) {
+  const ZooSize size = model.size(axis);
+  if (!given) return size.standard;
+  const std::string what = axis == ZooAxis::layers
+                               ? fmt::format("{} layers", *given)
+                               : fmt::format("a {} of {} {}", name_of(axis), *given, size.unit);
+  if (!size.exists()) {
+    refuse(model, what,
+           axis == ZooAxis::context
+               ? "no context: this model has one size of example"
+               : fmt::format("no {}: those of this model are part of its shape", name_of(axis)));
   }
-  if (size < context.least || size > context.most || size % context.multiple_of != 0) {
-    refuse(
-        model, fmt::format("a context of {} {}", size, context.unit),
-        fmt::format("{} to {} {}{}", context.least, context.most, context.unit,
-                    context.multiple_of == 1 ? "" : fmt::format(", a multiple of {}", context.multiple_of)));
+  if (*given < size.least || *given > size.most || *given % size.multiple_of != 0) {
+    std::string expected = fmt::format("{} to {} {}", size.least, size.most, size.unit);
+    if (size.multiple_of > 1) expected += fmt::format(", a multiple of {}", size.multiple_of);
+    refuse(model, what, expected);
   }
-  return size;
-}
-
-std::int64_t chosen_batch(const ZooModel& model, const ZooOptions& options) {
-  const std::int64_t batch = options.batch.value_or(model.batch);
-  if (batch < 1 || batch > most_examples) {
-    refuse(model, fmt::format("a batch of {}", batch), fmt::format("1 to {} examples", most_examples));
-  }
-  return batch;
+  return *given;
 }
 
 DType chosen_dtype(const ZooModel& model, const ZooOptions& options) {
@@ -47,9 +43,22 @@ DType chosen_dtype(const ZooModel& model, const ZooOptions& options) {
 
 }  // namespace
 
+std::string_view name_of(ZooAxis axis) {
+  constexpr std::string_view names[] = {"batch", "context", "width", "layers"};
+  return names[static_cast<std::size_t>(axis)];
+}
+
+ZooSize ZooModel::size(ZooAxis axis) const {
+  const ZooSize examples{.unit = "examples", .standard = batch, .most = most_examples};
+  const ZooSize sizes[] = {examples, context, width, layers};
+  return sizes[static_cast<std::size_t>(axis)];
+}
+
 Graph ZooModel::training_step(const ZooOptions& options) const {
-  const ZooSizes sizes{.batch = chosen_batch(*this, options),
-                       .context = chosen_context(*this, options),
+  const ZooSizes sizes{.batch = chosen(*this, ZooAxis::batch, options.batch),
+                       .context = chosen(*this, ZooAxis::context, options.context),
+                       .layers = chosen(*this, ZooAxis::layers, options.layers),
+                       .width = chosen(*this, ZooAxis::width, options.width),
                        .dtype = chosen_dtype(*this, options)};
   Graph graph = nn::training_step(loss(sizes), options.optimizer.value_or(optimizer));
   graph.name = name;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include "tidemark/nn/models.h"
 #include "tidemark/nn/zoo.h"
 
@@ -45,64 +48,88 @@ LossGraph language_model(const ZooSizes& sizes, const Init& init) {
 }
 
 LossGraph mlp(const ZooSizes& sizes) {
-  const auto init = [] { return Mlp::init(key(0), {784, 1024, 1024, 10}); };
+  std::vector<std::int64_t> widths(static_cast<std::size_t>(sizes.layers) + 1, sizes.width);
+  widths.front() = 784;
+  widths.back() = 10;
+  const auto init = [&] { return Mlp::init(key(0), widths); };
   return classifier(sizes, init, float_data(sizes, {sizes.batch, 784}), labels({sizes.batch}));
 }
 
 LossGraph transformer(const ZooSizes& sizes) {
-  const Tensor x = float_data(sizes, {sizes.batch, sizes.context, 512});
+  const Tensor x = float_data(sizes, {sizes.batch, sizes.context, sizes.width});
+  const std::int64_t heads = sizes.width / 64;
   return loss_graph(
-      sizes.dtype, [] { return TransformerBlock::init(key(0), 512); },
-      [](const TransformerBlock& block, Tensor in, Tensor out) { return squared_error(block(in, 8), out); },
+      sizes.dtype, [&] { return TransformerBlock::init(key(0), sizes.width); },
+      [heads](const TransformerBlock& block, Tensor in, Tensor out) {
+        return squared_error(block(in, heads), out);
+      },
       x, x);
 }
 
 LossGraph residual(const ZooSizes& sizes) {
-  const Tensor x = float_data(sizes, {sizes.batch, 64, sizes.context, sizes.context});
+  const Tensor x = float_data(sizes, {sizes.batch, sizes.width, sizes.context, sizes.context});
   return loss_graph(
-      sizes.dtype, [] { return ResidualBlock::init(key(0), 64); },
+      sizes.dtype, [&] { return ResidualBlock::init(key(0), sizes.width); },
       [](const ResidualBlock& block, Tensor in, Tensor out) { return squared_error(block(in), out); }, x, x);
 }
 
 LossGraph convnet(const ZooSizes& sizes) {
-  return image_classifier(sizes, [] { return ConvNet::init(key(0), 8, 64, 10); });
+  return image_classifier(sizes, [&] { return ConvNet::init(key(0), sizes.layers, sizes.width, 10); });
 }
 
-LossGraph gpt(const ZooSizes& sizes, const GptConfig& config) {
+// Heads of 64. A context beyond the model's own lengthens its table of positions.
+LossGraph gpt(const ZooSizes& sizes, GptConfig config) {
+  config.layers = sizes.layers;
+  config.width = sizes.width;
+  config.heads = sizes.width / 64;
+  config.context = std::max(config.context, sizes.context);
   return language_model(sizes, [&] { return Gpt::init(key(0), config); });
 }
-LossGraph small_gpt(const ZooSizes& sizes) {
-  return gpt(sizes, {.layers = 6, .width = 384, .heads = 6, .vocabulary = 8192, .context = 256});
-}
+LossGraph small_gpt(const ZooSizes& sizes) { return gpt(sizes, {.vocabulary = 8192, .context = 256}); }
 LossGraph revgpt(const ZooSizes& sizes) {
-  return gpt(
-      sizes,
-      {.layers = 64, .width = 256, .heads = 4, .vocabulary = 2048, .context = 256, .reversible = true});
+  return gpt(sizes, {.vocabulary = 2048, .context = 256, .reversible = true});
 }
-LossGraph gpt2_124m(const ZooSizes& sizes) { return gpt(sizes, {}); }
-LossGraph gpt2_350m(const ZooSizes& sizes) { return gpt(sizes, {.layers = 24, .width = 1024, .heads = 16}); }
-LossGraph gpt2_774m(const ZooSizes& sizes) { return gpt(sizes, {.layers = 36, .width = 1280, .heads = 20}); }
-LossGraph gpt2_1_5b(const ZooSizes& sizes) { return gpt(sizes, {.layers = 48, .width = 1600, .heads = 25}); }
+LossGraph gpt2(const ZooSizes& sizes) { return gpt(sizes, {}); }
 
+// Heads of 128, hidden layers of 43/16 of the width.
 LossGraph llama_7b(const ZooSizes& sizes) {
-  return language_model(sizes, [] { return Llama::init(key(0), {}); });
+  const std::int64_t heads = sizes.width / 128, hidden = sizes.width / 16 * 43;
+  const LlamaConfig config{
+      .layers = sizes.layers, .width = sizes.width, .heads = heads, .kv_heads = heads, .hidden = hidden};
+  return language_model(sizes, [&] { return Llama::init(key(0), config); });
 }
 
 LossGraph mixture(const ZooSizes& sizes, const MoeConfig& config) {
   return language_model(sizes, [&] { return Moe::init(key(0), config); });
 }
-LossGraph moe(const ZooSizes& sizes) { return mixture(sizes, {}); }
+// Heads of 64, in threes, so that hidden layers are 8/3 of the width.
+LossGraph moe(const ZooSizes& sizes) {
+  const std::int64_t heads = sizes.width / 64;
+  return mixture(sizes, {.layers = sizes.layers,
+                         .width = sizes.width,
+                         .heads = heads,
+                         .kv_heads = heads,
+                         .hidden = sizes.width / 3 * 8});
+}
+// Four heads of 128 share their keys and values.
 LossGraph mixtral_8x7b(const ZooSizes& sizes) {
-  return mixture(sizes, {.layers = 32, .width = 4096, .heads = 32, .kv_heads = 8, .hidden = 14336});
+  const std::int64_t heads = sizes.width / 128;
+  return mixture(sizes, {.layers = sizes.layers,
+                         .width = sizes.width,
+                         .heads = heads,
+                         .kv_heads = heads / 4,
+                         .hidden = sizes.width / 2 * 7});
 }
 
 LossGraph lstm(const ZooSizes& sizes) {
   const Tensor tokens = labels({sizes.context, sizes.batch});
+  const LstmConfig config{.layers = sizes.layers, .width = sizes.width};
   return classifier(
-      sizes, [] { return Lstm::init(key(0), {}); }, tokens, tokens);
+      sizes, [&] { return Lstm::init(key(0), config); }, tokens, tokens);
 }
 
-LossGraph resnet(const ZooSizes& sizes, const ResNetConfig& config) {
+LossGraph resnet(const ZooSizes& sizes, ResNetConfig config) {
+  config.width = sizes.width;
   return image_classifier(sizes, [&] { return ResNet::init(key(0), config); });
 }
 LossGraph resnet18(const ZooSizes& sizes) { return resnet(sizes, {}); }
@@ -115,6 +142,7 @@ LossGraph resnet152(const ZooSizes& sizes) {
 
 LossGraph vgg(const ZooSizes& sizes, VggConfig config) {
   config.side = sizes.context;
+  config.width = sizes.width;
   return image_classifier_with_dropout(sizes, [&] { return Vgg::init(key(0), config); });
 }
 LossGraph vgg16(const ZooSizes& sizes) { return vgg(sizes, {}); }
@@ -126,25 +154,36 @@ LossGraph mobilenet(const ZooSizes& sizes) {
 
 LossGraph unet(const ZooSizes& sizes) {
   return classifier(
-      sizes, [] { return UNet::init(key(0), {}); }, images(sizes),
+      sizes, [&] { return UNet::init(key(0), {.width = sizes.width}); }, images(sizes),
       labels({sizes.batch, sizes.context, sizes.context}));
 }
 
 LossGraph vit(const ZooSizes& sizes) {
-  const VitConfig config{.side = sizes.context};
+  const VitConfig config{
+      .layers = sizes.layers, .width = sizes.width, .heads = sizes.width / 64, .side = sizes.context};
   return image_classifier(sizes, [&] { return Vit::init(key(0), config); });
 }
 
-constexpr ZooContext tokens(std::int64_t standard, std::int64_t most = 1 << 20) {
-  return {.unit = "tokens", .standard = standard, .most = most};
-}
-constexpr ZooContext pixels(std::int64_t standard, std::int64_t least, std::int64_t multiple_of = 1) {
+constexpr ZooSize tokens(std::int64_t standard) { return {.unit = "tokens", .standard = standard}; }
+constexpr ZooSize pixels(std::int64_t standard, std::int64_t least, std::int64_t multiple_of = 1) {
   return {
       .unit = "pixels", .standard = standard, .least = least, .most = 1 << 14, .multiple_of = multiple_of};
 }
-// Every step is some 86 nodes of its own: the limit keeps graphs below 180,000.
-constexpr ZooContext steps(std::int64_t standard) {
+// Every step is some 43 nodes for each layer: with that limit graphs stay below 360,000.
+constexpr ZooSize steps(std::int64_t standard) {
   return {.unit = "steps", .standard = standard, .most = 2048};
+}
+// A block is up to some 300 nodes.
+constexpr ZooSize layers(std::int64_t standard, std::int64_t most = 512, std::int64_t least = 1) {
+  return {.unit = "layers", .standard = standard, .least = least, .most = most};
+}
+constexpr std::int64_t widest = 1 << 16;
+constexpr ZooSize width(std::int64_t standard, std::int64_t multiple_of = 1) {
+  return {.unit = "channels",
+          .standard = standard,
+          .least = multiple_of,
+          .most = widest,
+          .multiple_of = multiple_of};
 }
 constexpr auto momentum = OptimizerKind::momentum, adamw = OptimizerKind::adamw;
 
@@ -152,66 +191,88 @@ constexpr ZooModel models[] = {
     {.name = "mlp",
      .about = "3 linear layers 784-1024-1024-10, relu, cross entropy",
      .batch = 256,
+     .layers = layers(3, 512, 2),
+     .width = width(1024),
      .loss = mlp},
     {.name = "transformer",
      .about = "one block: width 512, 8 heads, squared error",
      .batch = 8,
      .context = tokens(128),
+     .width = width(512, 64),
      .loss = transformer},
     {.name = "residual",
      .about = "one residual block: 64 channels, batch norm, squared error",
      .batch = 16,
      .context = pixels(32, 1),
+     .width = width(64, 8),
      .loss = residual},
     {.name = "gpt",
      .about = "6 blocks of width 384, 6 heads, vocabulary 8192, tied output",
      .batch = 8,
-     .context = tokens(256, 256),
+     .context = tokens(256),
+     .layers = layers(6),
+     .width = width(384, 64),
      .loss = small_gpt},
     {.name = "revgpt",
      .about = "64 reversible blocks of width 256, 4 heads, vocabulary 2048",
      .batch = 4,
-     .context = tokens(128, 256),
+     .context = tokens(128),
+     .layers = layers(64),
+     .width = width(256, 64),
      .loss = revgpt},
     {.name = "convnet",
      .about = "8 residual blocks of 64 channels, 10 classes",
      .batch = 32,
      .context = pixels(32, 1),
+     .layers = layers(8),
+     .width = width(64, 8),
      .loss = convnet},
     {.name = "gpt2",
      .about = "GPT-2 of 124 million parameters: 12 blocks of width 768",
      .batch = 16,
-     .context = tokens(1024, 1024),
+     .context = tokens(1024),
+     .layers = layers(12),
+     .width = width(768, 64),
      .optimizer = adamw,
-     .loss = gpt2_124m},
+     .loss = gpt2},
     {.name = "gpt2-124m",
      .about = "the same",
      .batch = 16,
-     .context = tokens(1024, 1024),
+     .context = tokens(1024),
+     .layers = layers(12),
+     .width = width(768, 64),
      .optimizer = adamw,
-     .loss = gpt2_124m},
+     .loss = gpt2},
     {.name = "gpt2-350m",
      .about = "GPT-2 medium: 24 blocks of width 1024",
      .batch = 8,
-     .context = tokens(1024, 1024),
+     .context = tokens(1024),
+     .layers = layers(24),
+     .width = width(1024, 64),
      .optimizer = adamw,
-     .loss = gpt2_350m},
+     .loss = gpt2},
     {.name = "gpt2-774m",
      .about = "GPT-2 large: 36 blocks of width 1280",
      .batch = 4,
-     .context = tokens(1024, 1024),
+     .context = tokens(1024),
+     .layers = layers(36),
+     .width = width(1280, 64),
      .optimizer = adamw,
-     .loss = gpt2_774m},
+     .loss = gpt2},
     {.name = "gpt2-1.5b",
      .about = "GPT-2 XL: 48 blocks of width 1600",
      .batch = 2,
-     .context = tokens(1024, 1024),
+     .context = tokens(1024),
+     .layers = layers(48),
+     .width = width(1600, 64),
      .optimizer = adamw,
-     .loss = gpt2_1_5b},
+     .loss = gpt2},
     {.name = "llama-7b",
      .about = "Llama of 7 billion parameters: 32 blocks of width 4096, rotary, SwiGLU",
      .batch = 1,
      .context = tokens(2048),
+     .layers = layers(32),
+     .width = width(4096, 128),
      .dtype = DType::bf16,
      .optimizer = adamw,
      .loss = llama_7b},
@@ -219,36 +280,42 @@ constexpr ZooModel models[] = {
      .about = "ResNet-18",
      .batch = 64,
      .context = pixels(224, 32),
+     .width = width(64, 8),
      .optimizer = momentum,
      .loss = resnet18},
     {.name = "resnet50",
      .about = "ResNet-50",
      .batch = 32,
      .context = pixels(224, 32),
+     .width = width(64, 8),
      .optimizer = momentum,
      .loss = resnet50},
     {.name = "resnet152",
      .about = "ResNet-152",
      .batch = 32,
      .context = pixels(224, 32),
+     .width = width(64, 8),
      .optimizer = momentum,
      .loss = resnet152},
     {.name = "vgg16",
      .about = "VGG-16 with dropout",
      .batch = 32,
      .context = pixels(224, 32, 32),
+     .width = width(64, 8),
      .optimizer = momentum,
      .loss = vgg16},
     {.name = "vgg19",
      .about = "VGG-19 with dropout",
      .batch = 32,
      .context = pixels(224, 32, 32),
+     .width = width(64, 8),
      .optimizer = momentum,
      .loss = vgg19},
     {.name = "unet",
      .about = "U-Net: 64 channels, 4 levels, 2 classes per pixel",
      .batch = 8,
      .context = pixels(256, 16, 16),
+     .width = width(64, 8),
      .optimizer = momentum,
      .loss = unet},
     {.name = "mobilenet",
@@ -261,23 +328,31 @@ constexpr ZooModel models[] = {
      .about = "ViT-B/16",
      .batch = 32,
      .context = pixels(224, 16, 16),
+     .layers = layers(12),
+     .width = width(768, 64),
      .optimizer = adamw,
      .loss = vit},
     {.name = "lstm",
      .about = "2 LSTM layers of 650 units, vocabulary 10000, unrolled",
      .batch = 32,
      .context = steps(256),
+     .layers = layers(2, 4),
+     .width = width(650),
      .loss = lstm},
     {.name = "moe",
      .about = "12 blocks of width 768 with 8 experts each, of which a token visits 2",
      .batch = 8,
      .context = tokens(1024),
+     .layers = layers(12),
+     .width = width(768, 192),
      .optimizer = adamw,
      .loss = moe},
     {.name = "mixtral-8x7b",
      .about = "Mixtral: 32 blocks of width 4096 with 8 experts each, of which a token visits 2",
      .batch = 1,
      .context = tokens(2048),
+     .layers = layers(32),
+     .width = width(4096, 512),
      .dtype = DType::bf16,
      .optimizer = adamw,
      .loss = mixtral_8x7b},

@@ -46,6 +46,22 @@ TEST(Zoo, ModelsHaveTheirKnownNumberOfParameters) {
   for (const auto& [name, count] : known) EXPECT_EQ(parameter_count(model(name)), count) << name;
 }
 
+TEST(Zoo, ModelsTakeLayersAndWidths) {
+  // Two blocks of GPT-2 less, and half its width: tables, blocks of 12 w² + 13 w, the last norm.
+  const Graph graph = model("gpt2").training_step(
+      {.batch = 1, .context = 8, .layers = 10, .width = 384, .optimizer = OptimizerKind::none});
+  std::int64_t count = -1;
+  for (ValueId v : graph.outputs()) count += graph.type(v).count();
+  EXPECT_EQ(count, (50257 + 1024) * 384 + 10 * (12 * 384 * 384 + 13 * 384) + 2 * 384);
+  for (const ZooModel& m : zoo()) {
+    ZooOptions options{.batch = 1};
+    if (m.layers.exists()) options.layers = m.layers.least;
+    if (m.width.exists()) options.width = m.width.multiple_of * 2;
+    if (m.context.unit == "steps") options.context = 4;
+    EXPECT_NO_THROW(verify(m.training_step(options))) << m.name;
+  }
+}
+
 TEST(Zoo, NamesAreDistinct) {
   std::set<std::string_view> names;
   for (const ZooModel& m : zoo()) EXPECT_TRUE(names.insert(m.name).second) << m.name;
@@ -94,8 +110,10 @@ TEST(Zoo, SixteenBitModelsHaveF32Moments) {
 
 TEST(Zoo, OptionsAModelCannotTakeAreRefusedWithWhatItTakes) {
   EXPECT_THAT(refusal("mlp", {.context = 5}), ::testing::HasSubstr("no context"));
-  EXPECT_THAT(refusal("gpt2", {.context = 1025}), ::testing::HasSubstr("1 to 1024 tokens"));
-  EXPECT_THAT(refusal("gpt2", {.context = 0}), ::testing::HasSubstr("1 to 1024 tokens"));
+  EXPECT_THAT(refusal("gpt2", {.context = 0}), ::testing::HasSubstr("1 to 1048576 tokens"));
+  EXPECT_THAT(refusal("gpt2", {.width = 100}), ::testing::HasSubstr("a multiple of 64"));
+  EXPECT_THAT(refusal("gpt2", {.layers = 0}), ::testing::HasSubstr("1 to 512 layers"));
+  EXPECT_THAT(refusal("resnet50", {.layers = 3}), ::testing::HasSubstr("no layers"));
   EXPECT_THAT(refusal("vit", {.context = 200}), ::testing::HasSubstr("a multiple of 16"));
   EXPECT_THAT(refusal("resnet50", {.context = 16}), ::testing::HasSubstr("32 to 16384 pixels"));
   EXPECT_THAT(refusal("gpt2", {.batch = 0}), ::testing::HasSubstr("a batch of 0"));

@@ -31,15 +31,15 @@ void print_text(const Frontier& frontier) {
 
 void print_text(const std::vector<Frontier>& frontiers) {
   for (std::size_t i = 0; i < frontiers.size(); ++i) {
-    if (frontiers.size() > 1) fmt::print("{}{}\n", i > 0 ? "\n" : "", to_string(frontiers[i].allow));
+    if (frontiers.size() > 1) fmt::print("{}{}\n", i > 0 ? "\n" : "", frontiers[i].name());
     print_text(frontiers[i]);
   }
 }
 
 using Json = nlohmann::ordered_json;
 
-// What a curve says of itself: with --allow, the choices too.
-Json curve_json(const Frontier& frontier) {
+// What a curve says of itself: with --allow the choices, with --tier the memories.
+Json curve_json(const Frontier& frontier, bool has_tiers) {
   Json points = Json::array();
   for (const FrontierPoint& p : frontier.points) {
     points.push_back({{"budget", p.budget},
@@ -55,18 +55,23 @@ Json curve_json(const Frontier& frontier) {
     for (const Choice choice : all_choices)
       if (choice != Choice::keep && frontier.allow.has(choice)) json["allow"].push_back(name_of(choice));
   }
+  if (has_tiers) {
+    json["tiers"] = Json::object();
+    for (const TierBudget& tier : frontier.tiers) json["tiers"][tier.memory] = tier.bytes;
+  }
   json["floor"] = frontier.points.front().peak;
   json["points"] = std::move(points);
   return json;
 }
 
 void print_json(const FrontierCommand& command, const std::vector<Frontier>& frontiers, double seconds) {
+  const bool has_tiers = !command.tiers.empty();
   Json json = {{"model", command.model.model}};
   if (frontiers.size() == 1) {
-    json.update(curve_json(frontiers[0]));
+    json.update(curve_json(frontiers[0], has_tiers));
   } else {
     json["curves"] = Json::array();
-    for (const Frontier& frontier : frontiers) json["curves"].push_back(curve_json(frontier));
+    for (const Frontier& frontier : frontiers) json["curves"].push_back(curve_json(frontier, has_tiers));
   }
   json["seconds"] = seconds;
   fmt::print("{}\n", json.dump(2));
@@ -76,7 +81,7 @@ void draw(const FrontierCommand& command, const std::vector<Frontier>& frontiers
   std::vector<PlotCurve> curves;
   for (const Frontier& frontier : frontiers) {
     PlotCurve& curve = curves.emplace_back();
-    curve.name = frontier.allow.named() ? to_string(frontier.allow) : "plans";
+    curve.name = frontiers.size() > 1 || frontier.allow.named() ? frontier.name() : "plans";
     for (const FrontierPoint& p : frontier.points)
       curve.points.push_back({p.budget, frontier.percent(p.time), frontier.percent(p.bound)});
   }
@@ -91,12 +96,13 @@ void run(const CLI::App& app, const FrontierCommand& command) {
   const ModelKind kind = command.model.kind();
   if (kind == ModelKind::dag_file)
     refuse_options(app,
-                   {"--batch", "--context", "--dtype", "--optimizer", "--machine", "--tier", "--lossy",
-                    "--split", "--allow", "--device"},
+                   {"--batch", "--context", "--width", "--layers", "--dtype", "--optimizer", "--machine",
+                    "--tier", "--lossy", "--split", "--allow", "--device"},
                    "a graph of costs and bytes");
   if (kind == ModelKind::graph_file)
-    refuse_options(app, {"--batch", "--context", "--dtype", "--optimizer", "--lossy", "--split"},
-                   "a graph in a file");
+    refuse_options(
+        app, {"--batch", "--context", "--width", "--layers", "--dtype", "--optimizer", "--lossy", "--split"},
+        "a graph in a file");
   for (const Choices& allow : command.allow)
     check_means(
         allow,
@@ -113,6 +119,15 @@ void run(const CLI::App& app, const FrontierCommand& command) {
 }
 
 }  // namespace
+
+std::string Frontier::name() const {
+  if (allow.named()) return to_string(allow);
+  if (tiers.empty()) return "memory alone";
+  std::string text = "with";
+  for (const TierBudget& tier : tiers)
+    text += fmt::format(" {} {}", to_string(Bytes(tier.bytes)), tier.memory);
+  return text;
+}
 
 void tighten_bounds(std::vector<FrontierPoint>& points) {
   for (std::size_t i = points.size(); i-- > 1;)

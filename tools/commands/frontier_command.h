@@ -23,7 +23,7 @@ struct FrontierCommand {
   // Graphs of operations only.
   DeviceOption device;            // where the step is to run
   std::string machine;            // plan for the machine in this file
-  std::vector<TierBudget> tiers;  // further memories
+  std::vector<TierBudget> tiers;  // further memories: a curve with them and one without, unless `allow` says
   std::optional<Lossy> lossy;     // forms that values may wait in; built-in models only
   bool split = false;             // in micro-batches where that is faster; built-in models only
   std::vector<Choices> allow;     // a curve for each; none: one with all that is provided for
@@ -39,10 +39,12 @@ struct FrontierPoint {
 // A curve.
 struct Frontier {
   Choices allow = {};
+  std::vector<TierBudget> tiers = {};      // beside the memory
   std::string_view unit;                   // of times: "cost" or "s"
   double least_time = 0;                   // nothing recomputed
   std::vector<FrontierPoint> points = {};  // budgets rising, times falling
 
+  std::string name() const;  // what tells it from others in a plot
   double percent(double time) const { return least_time > 0 ? 100 * (time / least_time - 1) : 0; }
 };
 
@@ -50,7 +52,8 @@ struct Frontier {
 void tighten_bounds(std::vector<FrontierPoint>& points);
 
 Frontier frontier_of_dag(const FrontierCommand& command);  // a .dag.json file
-// A .ir file or a built-in model: a curve for each set of choices, extra times counted from the same.
+// A .ir file or a built-in model: a curve for each set of choices, or for each set of memories, extra times
+// counted from the same.
 std::vector<Frontier> frontiers_of_graph(const FrontierCommand& command);
 
 }  // namespace tidemark::cli

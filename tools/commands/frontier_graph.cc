@@ -37,6 +37,27 @@ bool has_all(const Choices& more, const Choices& fewer) {
   return std::ranges::all_of(all_choices, [&](Choice c) { return more.has(c) || !fewer.has(c); });
 }
 
+bool has_all(const std::vector<TierBudget>& more, const std::vector<TierBudget>& fewer) {
+  return std::ranges::all_of(fewer, [&](const TierBudget& tier) {
+    return std::ranges::any_of(
+        more, [&](const TierBudget& t) { return t.memory == tier.memory && t.bytes >= tier.bytes; });
+  });
+}
+
+// A curve to be drawn.
+struct CurveSetting {
+  Choices allow = {};
+  std::vector<TierBudget> tiers = {};
+};
+std::vector<CurveSetting> settings_of(const FrontierCommand& command) {
+  std::vector<CurveSetting> settings;
+  for (const Choices& allow : command.allow) settings.push_back({allow, allowed_tiers(command.tiers, allow)});
+  if (!settings.empty()) return settings;
+  settings.emplace_back();
+  if (!command.tiers.empty()) settings.push_back({.tiers = command.tiers});
+  return settings;
+}
+
 // Who may do more may do what fewer choices lead to: points of those are taken where they are faster. Points
 // that are no faster than one with less memory are left out, but for the last.
 void take_from_fewer(std::vector<Frontier>& curves) {
@@ -44,7 +65,7 @@ void take_from_fewer(std::vector<Frontier>& curves) {
   for (std::size_t i = 0; i < curves.size(); ++i) {
     std::vector<FrontierPoint> all = own[i].points;
     for (std::size_t j = 0; j < own.size(); ++j) {
-      if (i == j || !has_all(own[i].allow, own[j].allow)) continue;
+      if (i == j || !has_all(own[i].allow, own[j].allow) || !has_all(own[i].tiers, own[j].tiers)) continue;
       for (FrontierPoint point : own[j].points) {
         // A bound with fewer choices is none here; that of a larger budget is.
         const auto above = std::ranges::find_if(
@@ -76,11 +97,10 @@ std::vector<Frontier> frontiers_of_graph(const FrontierCommand& command) {
   SearchControl control(planning_control(command.effort.value));
   std::optional<Machine> machine;
   if (!command.machine.empty()) machine = load_machine(command.machine);
-  std::vector<Choices> sets = command.allow;
-  if (sets.empty()) sets.emplace_back();
+  const std::vector<CurveSetting> settings = settings_of(command);
   std::vector<Frontier> curves;
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    const Choices& allow = sets[i];
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const auto& [allow, tiers] = settings[i];
     const std::optional<Lossy> lossy = allow.has(Choice::compress) ? command.lossy : std::nullopt;
     PlanOptions options{.allow = allow,
                         .machine = machine ? &*machine : nullptr,
@@ -88,13 +108,13 @@ std::vector<Frontier> frontiers_of_graph(const FrontierCommand& command) {
                         .effort = command.effort.value.factor,
                         .control = &control};
     command.device.add_to(options);
-    options.tiers = allowed_tiers(command.tiers, allow);
-    const TimeShare time(&control, 1.0 / static_cast<double>(sets.size() - i));
+    options.tiers = tiers;
+    const TimeShare time(&control, 1.0 / static_cast<double>(settings.size() - i));
     const std::vector<Graph> graphs =
         graphs_of(command.model, command.split && allow.has(Choice::split), lossy.has_value());
     const std::vector<tidemark::FrontierPoint> points =
         frontier_points(graphs, lossy, {}, options, command.points);
-    Frontier& curve = curves.emplace_back(Frontier{.allow = allow, .unit = "s"});
+    Frontier& curve = curves.emplace_back(Frontier{.allow = allow, .tiers = tiers, .unit = "s"});
     curve.least_time = points.back().seconds / (1 + points.back().extra_time);
     for (const tidemark::FrontierPoint& point : points) {
       curve.points.push_back({.budget = point.budget.count,

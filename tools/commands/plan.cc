@@ -12,6 +12,8 @@
 namespace tidemark::cli {
 namespace {
 
+constexpr std::string_view without_memory = "a plan without --memory", a_graph_file = "a graph in a file";
+
 // Means that are not allowed are not used; a number of micro-batches is asked for.
 PlanCommand as_allowed(PlanCommand command) {
   const Choices& allow = command.allow;
@@ -33,31 +35,24 @@ PlanCommand as_allowed(PlanCommand command) {
 }
 
 ExitCode run(const CLI::App& plan, const PlanCommand& given) {
-  given.disk.check();
-  if (!given.memory)
-    refuse_options(plan, {"--solver", "--without", "--tier", "--disk", "--lossy", "--allow", "--prices"},
-                   "a plan without --memory");
-  if (!given.device.is_cpu())
-    refuse_options(plan, {"--disk", "--disk-memory"}, "a GPU: give --tier disk=20GiB");
-  const PlanCommand command = as_allowed(given);
-  if (command.lossy) refuse_options(plan, {"--by-batch", "--passes"}, "a plan with --lossy");
-  if (!command.memory && command.split_automatically)
-    refuse_options(plan, {"--split"}, "a plan without --memory, where nothing asks for micro-batches");
+  if (!given.memory) refuse_options(plan, {"--prices"}, without_memory);
+  const PlanCommand command = checked_planning(plan, given);
+  if (command.lossy) refuse_options(plan, {"--passes"}, "a plan with --lossy");
+  if (command.memory)
+    refuse_options(plan, {"--by"}, "a plan with --memory, whose peak is the budget at every size");
   if (!command.check.empty())
     refuse_options(plan, {"--solver", "--without", "--passes"}, "a schedule that is only judged");
   switch (command.model.kind()) {
     case ModelKind::dag_file:
-      refuse_options(plan,
-                     {"--batch", "--context", "--dtype", "--optimizer", "--disable", "--dump-after",
-                      "--output", "--machine", "--print", "--by-batch", "--tier", "--disk", "--lossy",
-                      "--split", "--allow", "--prices", "--device", "--html"},
-                     "a graph of costs and bytes");
+      refuse_options(
+          plan, {"--batch",      "--context", "--width",   "--layers", "--dtype",  "--optimizer", "--disable",
+                 "--dump-after", "--output",  "--machine", "--print",  "--by",     "--tier",      "--disk",
+                 "--lossy",      "--split",   "--allow",   "--prices", "--device", "--html"},
+          "a graph of costs and bytes");
       if (!command.memory) refuse_options(plan, {"--passes"}, "a graph of costs and bytes without --memory");
       return plan_dag(command);
     case ModelKind::graph_file:
-      refuse_options(plan,
-                     {"--batch", "--context", "--dtype", "--optimizer", "--by-batch", "--lossy", "--split"},
-                     "a graph in a file");
+      refuse_options(plan, {"--by"}, a_graph_file);
       break;
     case ModelKind::built_in:
       break;
@@ -68,37 +63,67 @@ ExitCode run(const CLI::App& plan, const PlanCommand& given) {
 
 }  // namespace
 
+PlanCommand checked_planning(const CLI::App& app, const PlanCommand& given) {
+  given.disk.check();
+  if (!given.memory)
+    refuse_options(app, {"--solver", "--without", "--tier", "--disk", "--lossy", "--allow"}, without_memory);
+  if (!given.device.is_cpu())
+    refuse_options(app, {"--disk", "--disk-memory"}, "a GPU: give --tier disk=20GiB");
+  PlanCommand command = as_allowed(given);
+  if (!command.memory && command.split_automatically)
+    refuse_options(app, {"--split"}, "a plan without --memory, where nothing asks for micro-batches");
+  if (command.model.kind() == ModelKind::graph_file)
+    refuse_options(
+        app, {"--batch", "--context", "--width", "--layers", "--dtype", "--optimizer", "--lossy", "--split"},
+        a_graph_file);
+  return command;
+}
+
+void add_planning_options(CLI::App& app, const std::shared_ptr<PlanCommand>& command) {
+  add_model_options(app, command->model);
+  app.add_option_function<std::string>(
+         "--memory", [command](const std::string& text) { command->memory = Budget::parse(text); },
+         "the budget: bytes (4096, 64MiB, 2GB), or a share of the peak without one (90%)")
+      ->type_name("BYTES|SHARE%")
+      ->default_str("the least memory at no extra time");
+  add_tier_option(app, command->tiers);
+  add_disk_options(app, command->disk);
+  add_lossy_option(app, command->lossy);
+  app.add_option_function<std::string>(
+         "--split",
+         [command](const std::string& text) {
+           command->split_automatically = text == "automatic";
+           if (!command->split_automatically)
+             command->model.split = parse_count("--split", text, {1, 1 << 20});
+         },
+         "compute the batch of a built-in model in so many micro-batches; automatic: as many as are fastest "
+         "within the budget")
+      ->type_name("automatic|N")
+      ->default_str("1");
+  app.add_option_function<std::string>(
+         "--allow", [command](const std::string& text) { command->allow = parse_choices(text); },
+         "what the plan may do to stay within the budget, separated by commas; keep: nothing")
+      ->type_name(choices_type())
+      ->default_str("all that the other options provide for");
+  app.add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
+  add_effort_option(app, command->effort);
+  add_solver_options(app, command->solvers);
+  add_text_option(app, "--machine", command->machine,
+                  "plan for the machine that `tidemark machine` wrote to this file")
+      ->type_name("FILE")
+      ->default_str("a reference machine");
+  add_device_option(app, command->device,
+                    "plan for this device; a GPU need not be there: an H200, unless --machine names another");
+  app.add_option("--disable", command->disable, "passes to leave out, by name")
+      ->type_name("PASS")
+      ->default_str("none");
+  app.add_flag("--json", command->json, "the figures as JSON");
+}
+
 void add_plan(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<PlanCommand>();
   CLI::App* plan = app.add_subcommand("plan", "plan the memory of a graph or a built-in model");
-  add_model_options(*plan, command->model);
-  plan->add_option_function<std::string>(
-          "--memory", [command](const std::string& text) { command->memory = Budget::parse(text); },
-          "the budget: bytes (4096, 64MiB, 2GB), or a share of the peak without one (90%)")
-      ->type_name("BYTES|SHARE%")
-      ->default_str("the least memory at no extra time");
-  add_tier_option(*plan, command->tiers);
-  add_disk_options(*plan, command->disk);
-  add_lossy_option(*plan, command->lossy);
-  plan->add_option_function<std::string>(
-          "--split",
-          [command](const std::string& text) {
-            command->split_automatically = text == "automatic";
-            if (!command->split_automatically)
-              command->model.split = parse_count("--split", text, {1, 1 << 20});
-          },
-          "compute the batch of a built-in model in so many micro-batches; automatic: as many as are fastest "
-          "within the budget")
-      ->type_name("automatic|N")
-      ->default_str("1");
-  plan->add_option_function<std::string>(
-          "--allow", [command](const std::string& text) { command->allow = parse_choices(text); },
-          "what the plan may do to stay within the budget, separated by commas; keep: nothing")
-      ->type_name(choices_type())
-      ->default_str("all that the other options provide for");
-  plan->add_flag("--fixed-order", command->fixed_order, "first runs stay in the given order");
-  add_effort_option(*plan, command->effort);
-  add_solver_options(*plan, command->solvers);
+  add_planning_options(*plan, command);
   add_text_option(
       *plan, "--schedule", command->schedule,
       "write the indices of the nodes in order of execution, recomputations included, to this file")
@@ -106,15 +131,6 @@ void add_plan(CLI::App& app, int& exit_code) {
       ->default_str("none");
   add_text_option(*plan, "--check", command->check, "judge this schedule of a .dag.json instead of searching")
       ->type_name("FILE")
-      ->default_str("none");
-  add_text_option(*plan, "--machine", command->machine,
-                  "plan for the machine that `tidemark machine` wrote to this file")
-      ->type_name("FILE")
-      ->default_str("a reference machine");
-  add_device_option(*plan, command->device,
-                    "plan for this device; a GPU need not be there: an H200, unless --machine names another");
-  plan->add_option("--disable", command->disable, "passes to leave out, by name")
-      ->type_name("PASS")
       ->default_str("none");
   add_text_option(*plan, "--dump-after", command->dump_after, "print the draft after this pass")
       ->type_name("PASS")
@@ -134,9 +150,12 @@ void add_plan(CLI::App& app, int& exit_code) {
                  "how long each pass took, and what each solver did for the budget");
   plan->add_flag("--prices", command->prices,
                  "what a sixteenth more of each memory would save, by quick plans");
-  plan->add_flag("--by-batch", command->by_batch, "the peak of a built-in model as a formula in the batch");
+  plan->add_option_function<std::string>(
+          "--by", [command](const std::string& text) { command->by = parse_axes("--by", text); },
+          "the peak of a built-in model as a formula in some of batch, context, width, layers, separated by "
+          "commas, each with a range (batch=4:32) or from half its size to twice that")
+      ->type_name("SIZES");
   plan->add_flag("--print", command->print_graph, "print the graph as planned");
-  plan->add_flag("--json", command->json, "the figures as JSON");
   describe(*plan,
            {.about = "Finds the least time in which a training step runs within a budget: what is computed "
                      "again, moved, "

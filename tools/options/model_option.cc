@@ -42,10 +42,17 @@ ModelKind ModelOption::kind() const {
         .help = meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)});
 }
 
+std::optional<std::int64_t>& ModelOption::size(nn::ZooAxis axis) {
+  std::optional<std::int64_t>* const sizes[] = {&batch, &context, &width, &layers};
+  return *sizes[static_cast<std::size_t>(axis)];
+}
+
 Graph ModelOption::load() const {
   if (const nn::ZooModel* known = nn::find_in_zoo(model)) {
     nn::ZooOptions options{.batch = batch.value_or(known->batch),
                            .context = context,
+                           .layers = layers,
+                           .width = width,
                            .dtype = dtype_named(dtype),
                            .optimizer = nn::optimizer_named(optimizer)};
     Graph full = known->training_step(options);
@@ -73,6 +80,11 @@ void add_model_options(CLI::App& command, ModelOption& option) {
       ->default_str(of_model);
   add_count_option(command, "--context", option.context, {1, 1 << 20},
                    "tokens of a built-in model's examples, pixels of a side, or steps")
+      ->default_str(of_model);
+  add_count_option(command, "--width", option.width, {1, 1 << 20},
+                   "channels of a built-in model's layers; heads keep their width")
+      ->default_str(of_model);
+  add_count_option(command, "--layers", option.layers, {1, 1 << 20}, "layers of a built-in model, or blocks")
       ->default_str(of_model);
   command.add_option("--dtype", option.dtype, "dtype of a built-in model's parameters and activations")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}))

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tidemark/ir/graph.h"
+#include "tidemark/nn/zoo.h"
 
 namespace tidemark::cli {
 
@@ -13,10 +14,11 @@ enum class ModelKind { built_in, graph_file, dag_file };
 
 struct ModelOption {
   std::string model;
-  std::optional<std::int64_t> batch, context;  // of a built-in model; not given: its own
+  std::optional<std::int64_t> batch, context, width, layers;  // of a built-in model; not given: its own
   std::string dtype, optimizer;
   std::int64_t split = 1;  // micro-batches of a built-in model's step
 
+  std::optional<std::int64_t>& size(nn::ZooAxis axis);
   // By its name: a built-in model, else *.json is a graph of costs and bytes, and any other file is text of
   // the IR. Throws Error when it is none of them.
   ModelKind kind() const;

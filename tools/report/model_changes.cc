@@ -148,22 +148,4 @@ std::vector<std::string> changes_of_model(const ModelOption& model, const std::o
   return changes_that_fit(changes.list(), target_of(options));
 }
 
-std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan,
-                                            const Target& target) {
-  const nn::ZooModel* known = nn::find_in_zoo(model.model);
-  if (known == nullptr) return {};
-  const std::int64_t batch = model.batch.value_or(known->batch);
-  std::vector<BatchPeak> peaks;
-  for (std::int64_t size : {batch / 2, batch, 2 * batch}) {
-    if (size == 0) continue;
-    ModelOption other = model;
-    other.batch = size;
-    const std::optional<std::int64_t> peak =
-        peak_with_sizes(graph, plan, prepare_graph(other.load(), {}, nullptr, {}, target), target);
-    if (!peak) return {};
-    peaks.push_back({size, *peak});
-  }
-  return fit_footprint(peaks);
-}
-
 }  // namespace tidemark::cli

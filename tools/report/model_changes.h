@@ -1,6 +1,5 @@
 // What could be changed about a built-in model or its plan so that it fits: a smaller batch, micro-batches, a
-// disk, a shorter context, half precision, a lighter optimizer, lossy copies; and what other batches would
-// take.
+// disk, a shorter context, half precision, a lighter optimizer, lossy copies.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,7 +7,6 @@
 
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/plan/passes/pipeline.h"
-#include "tidemark/plan/report/footprint.h"
 #include "tools/options/model_option.h"
 
 namespace tidemark::cli {
@@ -17,10 +15,5 @@ namespace tidemark::cli {
 // `seconds`: of the model if there were memory for everything. Of graphs from files only the plan changes.
 std::vector<std::string> changes_of_model(const ModelOption& model, const std::optional<Lossy>& lossy,
                                           const PlanOptions& options, double seconds);
-
-// The peak as a formula in the batch, the plan's decisions kept. None for graphs from files, or if the graph
-// itself depends on the batch.
-std::optional<Footprint> footprint_of_model(const ModelOption& model, const Graph& graph, const Plan& plan,
-                                            const Target& target);
 
 }  // namespace tidemark::cli
