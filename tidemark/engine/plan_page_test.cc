@@ -21,7 +21,7 @@ auto looped() {
   };
   return compile(grad(loss));
 }
-Tensor start() { return arange(64) * 0.01; }
+Tensor start() { return arange(64, DType::f32) * 0.01; }
 
 nlohmann::json page_at(const std::string& html) {
   const std::string mark = "id=\"data\">";
