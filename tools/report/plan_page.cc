@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <deque>
 
+#include "tidemark/autodiff/inverses.h"
 #include "tidemark/autodiff/lower_loops.h"
 #include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/plan_page.h"
 #include "tidemark/engine/plan_target.h"
+#include "tidemark/engine/prepare_graph.h"
 #include "tidemark/plan/machine.h"
 #include "tidemark/plan/report/frontier.h"
 #include "tidemark/plan/report/page.h"
