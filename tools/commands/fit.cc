@@ -174,7 +174,9 @@ void add_fit(CLI::App& app, int& exit_code) {
   add_tier_option(*fit, command->tiers);
   add_effort_option(*fit, command->effort);
   add_text_option(*fit, "--machine", command->machine,
-                  "plan for the machine that `tidemark machine` wrote to this file");
+                  "plan for the machine that `tidemark machine` wrote to this file")
+      ->type_name("FILE")
+      ->default_str("a reference machine");
   add_device_option(*fit, command->device,
                     "plan for this device; a GPU need not be there: an H200, unless --machine names another");
   fit->add_flag("--json", command->json, "the figures as JSON");

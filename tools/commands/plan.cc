@@ -154,7 +154,8 @@ void add_plan(CLI::App& app, int& exit_code) {
           "--by", [command](const std::string& text) { command->by = parse_axes("--by", text); },
           "the peak of a built-in model as a formula in some of batch, context, width, layers, separated by "
           "commas, each with a range (batch=4:32) or from half its size to twice that")
-      ->type_name("SIZES");
+      ->type_name("SIZES")
+      ->default_str("no formula");
   plan->add_flag("--print", command->print_graph, "print the graph as planned");
   describe(*plan,
            {.about = "Finds the least time in which a training step runs within a budget: what is computed "
