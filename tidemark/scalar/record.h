@@ -7,8 +7,8 @@
 //
 //   width of a delta     2 bits: 1, 2, 4 or 8 bytes
 //   units                3 bits: operands whose partial derivative is 1, of which nothing else is kept
-//   generals             3 bits: operands with a partial derivative; 7: two further bytes have both numbers, and if
-//                        the first of them is 255, four more have that of the generals
+//   generals             3 bits: operands with a partial derivative; 7: two further bytes have both numbers,
+//                        and if the first of them is 255, four more have that of the generals
 //   a delta per operand  units first: how many statements before this one the operand was made
 //
 // No operands at all: an input. Long codes without generals are marks: of captures and events
