@@ -33,18 +33,19 @@ TEST(ScalarOp, HasTheValueAndTheGradientOfItsFunction) {
   const Tensor p = tensor<double>({-1.2, 1.0});
   const auto loss = [](Tensor x) { return call(banana_op(), {x}).front(); };
   EXPECT_DOUBLE_EQ(loss(p).item(), banana_of_tensors(p).item());
-  const std::vector<double> slope = grad(loss)(p).to_vector(), expected = grad(banana_of_tensors)(p).to_vector();
+  const std::vector<double> slope = grad(loss)(p).to_vector(),
+                            expected = grad(banana_of_tensors)(p).to_vector();
   for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(slope[i], expected[i], 1e-12 * std::abs(expected[i]));
   const Tensor along = tensor<double>({0.3, -2.0});
   EXPECT_NEAR(jvp(loss, p, along).second.item(), jvp(banana_of_tensors, p, along).second.item(), 1e-9);
 }
 
 TEST(ScalarOp, GoesOverCasesAndSharesWhatHasNone) {
-  const Op& line = scalar_op(
-      "line", [](std::span<const Real> x, std::span<const Real> w) {
-        return std::vector<Real>{x[0] * w[0] + x[1] * w[1], x[0] * x[1] * w[0]};
-      },
-      {.results = 2});
+  const Op& line = scalar_op("line",
+                             [](std::span<const Real> x, std::span<const Real> w) {
+                               return std::vector<Real>{x[0] * w[0] + x[1] * w[1], x[0] * x[1] * w[0]};
+                             },
+                             {.results = 2});
   const Tensor x = reshape(tensor<float>({1, 2, 3, 4, 5, 6}), {3, 2}), w = tensor<float>({10, 100});
   const Tensor y = call(line, std::vector<Tensor>{x, w}).front();
   EXPECT_EQ(y.shape(), (Shape{3, 2}));
@@ -84,16 +85,25 @@ TEST(ScalarOp, MistakesNameTheOperation) {
     }
     return "no error";
   };
-  const Op& two = scalar_op(
-      "two_of_three", [](std::span<const Real> x) { return std::vector<Real>{x[0], x[0]}; }, {.results = 3});
-  EXPECT_NE(message([&] { call(two, {ones({2, 1}, DType::f64)}); }).find("the function returned 2 numbers"),
+  const Op& two = scalar_op("two_of_three",
+                            [](std::span<const Real> x) {
+                              return std::vector<Real>{x[0], x[0]};
+                            },
+                            {.results = 3});
+  EXPECT_NE(message([&] {
+              call(two, {ones({2, 1}, DType::f64)});
+            }).find("the function returned 2 numbers"),
             std::string::npos);
-  EXPECT_NE(message([&] { call(banana_op(), {tensor<std::int32_t>({1, 2})}); }).find("operand 0 is of i32"),
+  EXPECT_NE(message([&] {
+              call(banana_op(), {tensor<std::int32_t>({1, 2})});
+            }).find("operand 0 is of i32"),
             std::string::npos);
-  EXPECT_NE(message([&] { call(banana_op(), {ones({}, DType::f64)}); }).find("no dimensions"), std::string::npos);
+  EXPECT_NE(message([&] { call(banana_op(), {ones({}, DType::f64)}); }).find("no dimensions"),
+            std::string::npos);
   const auto twice = [](Tensor x) { return call(banana_op(), {x}).front(); };
-  EXPECT_NE(message([&] { hvp(twice, ones({2}, DType::f64), ones({2}, DType::f64)); }).find("banana_gradient"),
-            std::string::npos);
+  EXPECT_NE(
+      message([&] { hvp(twice, ones({2}, DType::f64), ones({2}, DType::f64)); }).find("banana_gradient"),
+      std::string::npos);
 }
 
 TEST(TensorFunction, IsAStatementOfATape) {

@@ -20,7 +20,8 @@ struct ScalarOp {
 
   std::int64_t results() const { return std::max<std::int64_t>(1, options.results); }
 
-  [[noreturn]] void refuse(std::string what, std::string expected, ErrorCode code = ErrorCode::shape_mismatch) const {
+  [[noreturn]] void refuse(std::string what, std::string expected,
+                           ErrorCode code = ErrorCode::shape_mismatch) const {
     fail(code, {.what = fmt::format("{}: {}", name, what), .expected = std::move(expected)});
   }
 
@@ -34,7 +35,8 @@ struct ScalarOp {
   Type check(std::span<const Type> in) const {
     for (std::size_t i = 0; i < operands; ++i) {
       if (in[i].dtype != DType::f64 && in[i].dtype != DType::f32)
-        refuse(fmt::format("operand {} is of {}", i, name_of(in[i].dtype)), "f64 or f32", ErrorCode::dtype_mismatch);
+        refuse(fmt::format("operand {} is of {}", i, name_of(in[i].dtype)), "f64 or f32",
+               ErrorCode::dtype_mismatch);
       if (in[i].dtype != in[0].dtype)
         refuse(fmt::format("operands of {} and {}", name_of(in[0].dtype), name_of(in[i].dtype)),
                "operands of one dtype", ErrorCode::dtype_mismatch);
@@ -73,7 +75,8 @@ void write(const TensorRef& tensor, std::int64_t i, double value) {
 class Cases {
  public:
   Cases(const ScalarOp& op, std::span<const TensorRef> in) : in_(in.first(op.operands)) {
-    for (const TensorRef& operand : in_) arguments.emplace_back(static_cast<std::size_t>(operand.shape.back()));
+    for (const TensorRef& operand : in_)
+      arguments.emplace_back(static_cast<std::size_t>(operand.shape.back()));
     const TensorRef& first = in_[0];
     count = 1;
     for (int i = 0; i + 1 < first.shape.rank(); ++i) count *= first.shape[i];
@@ -138,7 +141,8 @@ void run_gradient(const ScalarOp& op, std::span<const TensorRef> in, std::span<c
   }
   for (std::size_t i = 1; i < sums.size(); ++i)
     if (in[i].shape.rank() == 1)
-      for (std::size_t j = 0; j < sums[i].size(); ++j) write(out[i], static_cast<std::int64_t>(j), sums[i][j]);
+      for (std::size_t j = 0; j < sums[i].size(); ++j)
+        write(out[i], static_cast<std::int64_t>(j), sums[i][j]);
 }
 
 // Operands and their tangents; the result's tangent, a reversal for each of its numbers.
@@ -179,25 +183,30 @@ std::function<Cost(const Call&)> cost_of(const ScalarOp& op, double times) {
 const Op& detail::make_scalar_op(std::string name, std::size_t operands, ScalarFunction function,
                                  const ScalarOpOptions& options, SourceLine where) {
   if (options.results < 0)
-    fail(ErrorCode::bad_attribute, {.what = fmt::format("{}: {} results", name, options.results),
-                                    .expected = "a number of results, or 0 for a function that returns a Real",
-                                    .where = where});
+    fail(ErrorCode::bad_attribute,
+         {.what = fmt::format("{}: {} results", name, options.results),
+          .expected = "a number of results, or 0 for a function that returns a Real",
+          .where = where});
   // Rules point at it as long as the process lives.
   const auto& op = *new ScalarOp{std::move(name), operands, std::move(function), options};
   constexpr double gradient_work = 5, tangent_work = 5;  // in function calls
-  const Op& gradient = make_custom_op(
-      {.name = op.name + "_gradient",
-       .infer = [&op](std::span<const Type> in) { return std::vector<Type>(in.begin(), in.begin() + op.operands); },
-       .kernel = [&op](std::span<const TensorRef> in, std::span<const TensorRef> out) { run_gradient(op, in, out); },
-       .cost = cost_of(op, gradient_work)},
-      where);
-  const Op& tangent = make_custom_op(
-      {.name = op.name + "_tangent",
-       .infer = [&op](std::span<const Type> in) { return std::vector<Type>{op.check(in)}; },
-       .kernel = [&op](std::span<const TensorRef> in,
-                       std::span<const TensorRef> out) { run_tangent(op, in, out[0]); },
-       .cost = cost_of(op, tangent_work * static_cast<double>(op.results()))},
-      where);
+  const Op& gradient =
+      make_custom_op({.name = op.name + "_gradient",
+                      .infer =
+                          [&op](std::span<const Type> in) {
+                            return std::vector<Type>(in.begin(), in.begin() + op.operands);
+                          },
+                      .kernel = [&op](std::span<const TensorRef> in,
+                                      std::span<const TensorRef> out) { run_gradient(op, in, out); },
+                      .cost = cost_of(op, gradient_work)},
+                     where);
+  const Op& tangent =
+      make_custom_op({.name = op.name + "_tangent",
+                      .infer = [&op](std::span<const Type> in) { return std::vector<Type>{op.check(in)}; },
+                      .kernel = [&op](std::span<const TensorRef> in,
+                                      std::span<const TensorRef> out) { run_tangent(op, in, out[0]); },
+                      .cost = cost_of(op, tangent_work * static_cast<double>(op.results()))},
+                     where);
   return make_custom_op(
       {.name = op.name,
        .infer =

@@ -41,7 +41,8 @@ const Op& make_scalar_op(std::string name, std::size_t operands, ScalarFunction 
 template <class F, std::size_t count>
 constexpr bool takes_spans = []<std::size_t... i>(std::index_sequence<i...>) {
   return std::is_invocable_v<const F&, std::conditional_t<i == i, std::span<const Real>, void>...>;
-}(std::make_index_sequence<count>());
+}
+(std::make_index_sequence<count>());
 
 template <class F, std::size_t count, std::size_t most>
 constexpr std::size_t spans_taken() {
@@ -73,7 +74,8 @@ const Op& scalar_op(std::string name, F function, const ScalarOpOptions& options
             static_assert(std::is_convertible_v<decltype(results[0]), Real>,
                           "a function for scalar_op returns a Real, or a vector of them");
             // As many as there are; the caller sees what is missing.
-            for (std::size_t k = 0; k < std::min<std::size_t>(out.size(), results.size()); ++k) out[k] = results[k];
+            for (std::size_t k = 0; k < std::min<std::size_t>(out.size(), results.size()); ++k)
+              out[k] = results[k];
             if (results.size() != out.size()) throw static_cast<std::size_t>(results.size());
           }
         }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "tidemark/base/error.h"
-#include "tidemark/trace/functions.h"
 #include "tidemark/scalar/tape.h"
+#include "tidemark/trace/functions.h"
 
 namespace tidemark {
 
@@ -22,7 +22,9 @@ class TensorFunction::Call final : public scalar::Event<double> {
     for (std::size_t i = 0; i < slopes.size(); ++i)
       if (operands_[i] != 0) operands.add(operands_[i], slopes[i]);
   }
-  std::size_t bytes() const override { return sizeof *this + operands_.capacity() * (sizeof(double) + sizeof(scalar::Id)); }
+  std::size_t bytes() const override {
+    return sizeof *this + operands_.capacity() * (sizeof(double) + sizeof(scalar::Id));
+  }
 
  private:
   std::shared_ptr<const AnyPrograms> programs_;
@@ -33,9 +35,10 @@ class TensorFunction::Call final : public scalar::Event<double> {
 
 std::vector<Real> TensorFunction::operator()(std::span<const Real> x, SourceLine where) const {
   if (static_cast<std::int64_t>(x.size()) != element_count(shape_))
-    fail(ErrorCode::shape_mismatch, {.what = fmt::format("{} numbers for a tensor of shape {}", x.size(), to_string(shape_)),
-                                     .expected = fmt::format("{}", element_count(shape_)),
-                                     .where = where});
+    fail(ErrorCode::shape_mismatch,
+         {.what = fmt::format("{} numbers for a tensor of shape {}", x.size(), to_string(shape_)),
+          .expected = fmt::format("{}", element_count(shape_)),
+          .where = where});
   std::vector<double> values;
   values.reserve(x.size());
   bool active = false;

@@ -24,7 +24,8 @@ class TensorFunction {
       : programs_(std::make_shared<const Programs<F>>(function, options, where)), shape_(shape) {}
 
   // The numbers of the result, in row-major order. On a tape it is one statement, which holds the operands' values.
-  std::vector<Real> operator()(std::span<const Real> x, SourceLine where = std::source_location::current()) const;
+  std::vector<Real> operator()(std::span<const Real> x,
+                               SourceLine where = std::source_location::current()) const;
 
  private:
   struct AnyPrograms {
