@@ -1,5 +1,5 @@
-// Functions of scalars as operations, and functions of tensors in code of scalars, each against the same formula written
-// on its own side.
+// Functions of scalars as operations, and functions of tensors in code of scalars, each against the same
+// formula written on its own side.
 #include <gtest/gtest.h>
 
 #include "tidemark/bridge/scalar_op.h"

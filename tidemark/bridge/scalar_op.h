@@ -1,5 +1,5 @@
-// A function of scalars as an operation on tensors, with its derivative: code that was written for numbers, with
-// Real in place of double, inside a program that is planned.
+// A function of scalars as an operation on tensors, with its derivative: code that was written for
+// numbers, with Real in place of double, inside a program that is planned.
 //
 // Example, as in docs/scalars.md:
 //   const td::Op& rosenbrock = td::scalar_op("rosenbrock", [](std::span<const td::Real> x) {
@@ -7,9 +7,10 @@
 //   });
 //   td::Tensor y = td::call(rosenbrock, {points}).front();  // points: (…, 2), y: (…)
 //
-// The last dimension of each operand is an array of the function's arguments, those before it are cases, of which the
-// first operand says how many; an operand without them is the same for all cases. So gradients flow through it, at any
-// budget, once; a function of several results returns a vector of as many as `results` says.
+// The last dimension of each operand is an array of the function's arguments, those before it are cases,
+// of which the first operand says how many; an operand without them is the same for all cases. So
+// gradients flow through it, at any budget, once; a function of several results returns a vector of as
+// many as `results` says.
 #pragma once
 #include <functional>
 #include <span>
@@ -55,8 +56,8 @@ constexpr std::size_t spans_taken() {
 
 }  // namespace detail
 
-// The operation lives as long as the process. `function` takes one to six spans of Real, has no state that changes, and may
-// be called from any thread.
+// The operation lives as long as the process. `function` takes one to six spans of Real, has no state that
+// changes, and may be called from any thread.
 template <class F>
 const Op& scalar_op(std::string name, F function, const ScalarOpOptions& options = {},
                     SourceLine where = std::source_location::current()) {

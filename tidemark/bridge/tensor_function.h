@@ -1,5 +1,5 @@
-// A function of tensors inside code of scalars: its value is computed by a compiled function, and so is its gradient, when
-// the tape comes back to it.
+// A function of tensors inside code of scalars: its value is computed by a compiled function, and so is
+// its gradient, when the tape comes back to it.
 //
 //   td::TensorFunction network([weights](td::Tensor x) { return td::tanh(td::matmul(x, weights)); }, {16});
 //   std::vector<td::Real> h = network(x);  // x: 16 Reals
@@ -16,14 +16,15 @@ namespace tidemark {
 
 class TensorFunction {
  public:
-  // `function` takes one tensor of this shape, in f64, and returns one. Both programs are compiled with `options` at their
-  // first call. Copies share them; any number of threads may call them.
+  // `function` takes one tensor of this shape, in f64, and returns one. Both programs are compiled with
+  // `options` at their first call. Copies share them; any number of threads may call them.
   template <class F>
   TensorFunction(F function, Shape shape, const CompileOptions& options = {},
                  SourceLine where = std::source_location::current())
       : programs_(std::make_shared<const Programs<F>>(function, options, where)), shape_(shape) {}
 
-  // The numbers of the result, in row-major order. On a tape it is one statement, which holds the operands' values.
+  // The numbers of the result, in row-major order. On a tape it is one statement, which holds the
+  // operands' values.
   std::vector<Real> operator()(std::span<const Real> x,
                                SourceLine where = std::source_location::current()) const;
 

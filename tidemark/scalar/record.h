@@ -214,7 +214,8 @@ class Operands {
       write_code<std::uint64_t>(to, 3, general_count);
   }
 
-  // From the last operand to the first, without branches: one that leaves no trace is written where the next will be.
+  // From the last operand to the first, without branches: one that leaves no trace is written where the
+  // next will be.
   template <class Delta>
   [[gnu::always_inline]] void write_code(Recorder<T>& to, unsigned width, unsigned general_count) const {
     const Id next = to.next;
