@@ -31,6 +31,7 @@ class RealityView {
       if (json.format !== "tidemark-profile") throw new Error("it is of another format");
       this.show(json);
     } catch (error) {
+      this.profile = null;  // else every change of the page would stumble over it again
       this.result.hidden = true;
       this.say(`${file.name} is no profile: ${error.message}`);
     }
