@@ -71,7 +71,7 @@ std::vector<PlannedOnPage> other_plans(const PlanPage& page, int points, std::de
   return list;
 }
 
-// What `tidemark explain` says of the plan that was asked for. It takes as long as a few points of the slider.
+// What `tidemark explain` says of the plan that was asked for, in the time of a few points of the slider.
 std::string explanation_of(const PlanPage& page) {
   const bool fits = !page.options.memory || page.plan.peak() <= *page.options.memory;
   const bool timed = page.options.control && page.options.control->timed();

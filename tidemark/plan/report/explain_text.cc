@@ -84,7 +84,7 @@ class Table {
   std::array<std::size_t, columns> width_ = {};
 };
 
-// At most so many bytes, characters whole. What would break a line of the table or command the terminal becomes '?'.
+// At most so many bytes, characters whole. What would break a line or command the terminal becomes '?'.
 std::string shortened(std::string text, std::size_t most) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
