@@ -286,6 +286,11 @@ class Pages(unittest.TestCase):
         self.assertIn("2500 ms measured", said)
         self.assertNotIn("another plan", said)
         self.assertIn("2.00", self.browser.text("#reality-table"))
+        endless = FOLDER / "endless.json"
+        endless.write_text(json.dumps(profile).replace('"measured": 2.5', '"measured": 1e999'))  # which is read as infinite
+        self.browser.type("#profile-file", str(endless))
+        self.browser.run_async("const done = arguments[0]; setTimeout(done, 300)")
+        self.assertIn("∞ s measured", self.browser.text("#reality-section"))
         self.browser.type("#profile-file", str(self.pages["disk"][0]))
         self.browser.run_async("const done = arguments[0]; setTimeout(done, 300)")
         self.assertIn("is no profile", self.browser.text("#reality-section"))
