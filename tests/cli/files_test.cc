@@ -33,6 +33,10 @@ class Files : public ::testing::Test {
         R"({"nodes":[{"name":"a","cost":1,"bytes":4},{"name":"b","cost":1,"bytes":4}],"edges":[[0,1]]})");
     return at("chain.dag.json");
   }
+  std::string oddly_named() const {  // no UTF-8
+    folder_.write("\xff.ir", "graph @f(%x: f32[8]) -> (f32[8]) {\n  %y = sin(%x) : f32[8]\n  return %y\n}\n");
+    return at("\xff.ir");
+  }
   ScratchFolder folder_;
 };
 
@@ -113,6 +117,9 @@ TEST_F(Files, ExitCodesAreThoseOfThePage) {
     int exit_code;
   } rows[] = {
       {"schedule --steps 10 --slots 3", 0},
+      {"plan " + oddly_named() + " --json", 0},
+      {"explain " + oddly_named() + " --json", 0},
+      {"frontier " + oddly_named() + " --json", 0},
       {"", 2},
       {"nonsense", 2},
       {"schedule --nonsense", 2},

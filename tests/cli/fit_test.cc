@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using tidemark::testing::CommandRun;
 using tidemark::testing::run_command;
 using Json = nlohmann::json;
@@ -84,6 +85,14 @@ TEST(FitCommand, OneSizeMayFitWhereOthersDoNot) {
   EXPECT_TRUE((*row_of(json, "batch"))["at_all"].is_null());
   EXPECT_FALSE((*row_of(json, "layers"))["at_all"].is_null());
   EXPECT_LT((*row_of(json, "layers"))["at_all"]["largest"], 12);
+}
+
+// The batch itself takes memory, so not any number of such parts would fit.
+TEST(FitCommand, MicroBatchesAreOfSoManyParts) {
+  const CommandRun run = tidemark_command("fit mlp --memory 40MiB");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("in 8 parts of so many examples (`tidemark plan --split 8`)"));
+  EXPECT_THAT(run.out, Not(HasSubstr("a batch of any size")));
 }
 
 TEST(FitCommand, WhatFitsAtNoSizeIsTheErrorOfPlan) {

@@ -39,6 +39,19 @@ TEST(CliPage, HasTheFiguresOfTheJson) {
   }
 }
 
+TEST(CliPage, SaysOfEachValueWhatExplainSays) {
+  const ScratchFolder folder;
+  const std::string model = "gpt --context 64 --memory 80% --effort quick";
+  const CommandRun ran = run_tidemark("plan " + model + " --html-plans 1 --html " + folder.path("plan.html"));
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const CommandRun explained = run_tidemark("explain " + model + " --top 0 --json");
+  const auto why = nlohmann::json::parse(explained.out);
+  const auto page = page_in(folder, "plan.html");
+  ASSERT_GT(why["values"].size(), 10u);
+  EXPECT_EQ(page["explanation"]["plan_hash"], why["plan_hash"]);
+  EXPECT_EQ(page["explanation"]["values"], why["values"]);
+}
+
 TEST(CliPage, OfABudgetThatNothingMeetsIsThatOfTheSmallestPlan) {
   const ScratchFolder folder;
   const CommandRun ran = run_tidemark("plan mlp --memory 1KiB --json --html " + folder.path("plan.html"));

@@ -168,6 +168,51 @@ class Pages(unittest.TestCase):
         self.assertIn("it is read soon <b>again</b>", said)
         self.assertIn("Instead computed again: peak −1.00 MiB, time +2 ms (not needed)", said)
 
+    def test_the_plan_asked_for_is_explained(self):
+        self.browser.open(self.pages["gpt"][0])
+        why = json.loads(command("explain", "gpt", "--memory", "80%", "--top", 0, "--json").stdout)
+        rows = {row["value"]: row for row in self.browser.run(
+            "return window.tidemark.explorer.decisions.all.map(({ value, decision, seconds }) => ({ value, decision, seconds }))")}
+        self.assertGreater(len(why["values"]), 50)
+        for value in why["values"]:
+            row = rows[value["value"]]
+            self.assertEqual((row["decision"], row["seconds"]), (value["decision"], value["cost_seconds"]), value["value"])
+
+    def test_bytes_are_rounded_as_the_command_rounds(self):
+        html = self.pages["gpt"][0].read_text()
+        for eighths in range(1, 9):
+            data = synthetic.data_of(html)
+            count = 544 * 1024 + 128 * eighths
+            data["plans"][data["current"]]["figures"]["peak"] = count
+            path = FOLDER / "rounded.html"
+            path.write_text(synthetic.with_data(html, data))
+            self.browser.open(path)
+            self.assertEqual(self.figure("peak"), bytes_text(count))
+
+    def test_what_cannot_be_read_leaves_the_page_whole(self):
+        path, _ = self.pages["gpt"]
+        broken_page = synthetic.data_of(path.read_text())
+        del broken_page["plans"][broken_page["current"]]["figures"]["peak_holds"]
+        for box, content in (("#profile-file", {"format": "tidemark-profile"}), ("#compare-file", broken_page)):
+            self.browser.open(path)
+            file = FOLDER / "broken.json"
+            file.write_text(json.dumps(content))
+            self.browser.type(box, str(file))
+            self.browser.run_async("const done = arguments[0]; setTimeout(done, 300)")
+            self.browser.run("const s = document.getElementById('plan-slider'); s.value = 0; s.dispatchEvent(new Event('input'))")
+            self.browser.frame()
+            self.assertEqual(self.browser.console_errors(), [], box)
+
+    def test_a_phone_shows_it_without_scrolling_sideways(self):
+        with webdriver.Browser(390, 844) as phone:
+            phone.open(self.pages["gpt"][0])
+            phone.screenshot(FOLDER / "phone.png")
+            self.assertLessEqual(phone.run("return document.documentElement.scrollWidth"), 390)
+            heads = phone.run("""return [...document.querySelectorAll('#decisions th button')].map((b) => {
+                const [at, inside] = [b.getBoundingClientRect(), b.parentElement.getBoundingClientRect()];
+                return at.right - inside.right })""")
+            self.assertLessEqual(max(heads), 4)  # no heading runs into the next
+
     def test_the_slider_changes_every_view(self):
         path, figures = self.pages["gpt"]
         self.browser.open(path)
@@ -241,6 +286,11 @@ class Pages(unittest.TestCase):
         self.assertIn("2500 ms measured", said)
         self.assertNotIn("another plan", said)
         self.assertIn("2.00", self.browser.text("#reality-table"))
+        endless = FOLDER / "endless.json"
+        endless.write_text(json.dumps(profile).replace('"measured": 2.5', '"measured": 1e999'))  # which is read as infinite
+        self.browser.type("#profile-file", str(endless))
+        self.browser.run_async("const done = arguments[0]; setTimeout(done, 300)")
+        self.assertIn("∞ s measured", self.browser.text("#reality-section"))
         self.browser.type("#profile-file", str(self.pages["disk"][0]))
         self.browser.run_async("const done = arguments[0]; setTimeout(done, 300)")
         self.assertIn("is no profile", self.browser.text("#reality-section"))

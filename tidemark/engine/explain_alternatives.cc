@@ -164,7 +164,9 @@ class Alternatives {
       }
       other.seconds_change = *again - (value.decision == Decision::recomputed ? value.cost_seconds : 0);
     } else {
-      other.seconds_change = -value.cost_seconds;
+      // Copies run beside computing: no more can be saved than the plan takes for want of memory.
+      const double extra = std::max(0.0, plan_.seconds - plan_.least_seconds);
+      other.seconds_change = -std::min(value.cost_seconds, extra);
     }
     other.basis = Basis::estimate;
     other.why = estimated;

@@ -26,6 +26,21 @@ const ExplainedValue* named(const Explanation& explanation, std::string_view wan
   return found == explanation.values.end() ? nullptr : &*found;
 }
 
+TEST(ExplainPlan, NamesOfAnyBytesLeaveJsonAndTableWhole) {
+  const auto named_oddly = [](const Tensor& w, const Tensor& in) {
+    const Tensor h = name(tanh(matmul(in, w)), "two\nlines \x1b[31m \xff");
+    return mean(square(name(tanh(matmul(h, w)), "äöüäöüäöüäöüäöüäöüäöü")));
+  };
+  const auto step = compile(grad(named_oddly));
+  const Explanation why = step.prepare(weights[0], x).explain({.top = 0});
+  const std::string json = to_json(why), text = to_text(why);
+  EXPECT_THAT(json, HasSubstr("two\\nlines \\u001b[31m \xEF\xBF\xBD"));  // U+FFFD
+  EXPECT_THAT(text, HasSubstr("two?lines ?[31m"));
+  EXPECT_EQ(text.find("...\xB6"), std::string::npos);  // the second half of a character
+  EXPECT_EQ(text.find("...\xBC"), std::string::npos);
+  EXPECT_EQ(text.find("...\xA4"), std::string::npos);
+}
+
 TEST(ExplainPlan, ValuesHaveTheUsersNamesAndLines) {
   const auto step = compile(grad(net));
   step.prepare(weights, x);

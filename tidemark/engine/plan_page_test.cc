@@ -40,6 +40,15 @@ TEST(PlanPage, OfACompiledFunctionIsOneFile) {
   EXPECT_EQ(page["target"], "cpu");
 }
 
+TEST(PlanPage, SaysWhatExplainSays) {
+  const testing::ScratchFolder folder;
+  auto f = looped();
+  f(start());
+  f.plan().write_html(folder.path("plan.html"));
+  EXPECT_EQ(page_at(folder.read("plan.html"))["explanation"],
+            nlohmann::json::parse(to_json(f.plan().explain({.top = 0}))));
+}
+
 TEST(PlanPage, DrawsTheStepsOfALoopThatAreForecast) {
   auto f = looped();
   const PlannedGraph planned = f.prepare(start());

@@ -75,7 +75,10 @@ void PlannedGraph::write_html(const std::string& path) const {
   const Target& target = program ? program->target() : cpu_target();
   const Machine& machine = program ? program->machine() : reference_machine();
   const std::string title = graph.name.empty() ? "compiled function" : graph.name;
-  write_text_file(path, page_html(page_content(title, graph, plan, target, machine)));
+  PageContent content = page_content(title, graph, plan, target, machine);
+  constexpr std::size_t most_nodes = 1000;  // that are explained without being asked for
+  if (graph.nodes().size() <= most_nodes) content.explanation = tidemark::to_json(explain({.top = 0}));
+  write_text_file(path, page_html(content));
 }
 
 }  // namespace tidemark

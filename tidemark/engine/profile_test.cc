@@ -259,6 +259,11 @@ TEST(Profiles, AFileWithATraceIsWritten) {
   EXPECT_EQ(to_json(load_profile(folder.path() + "/profile.json")), to_json(profile));
   EXPECT_EQ(code_of([&] { load_profile(folder.path() + "/trace.json"); }), ErrorCode::bad_plan_file);
   EXPECT_EQ(code_of([&] { load_profile(folder.path() + "/none.json"); }), ErrorCode::bad_file);
+  try {
+    load_profile(folder.path() + "/trace.json");
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("trace.json:"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "tools/options/budget_option.h"
 #include "tools/options/device_option.h"
 #include "tools/options/number_option.h"
+#include "tools/report/print_figures.h"
 
 namespace tidemark::cli {
 namespace {
@@ -204,7 +205,7 @@ void print_json(const Figures& f, const DemoOptions& options) {
                                  {"compared_steps", f.compared},
                                  {"same_bits", f.same_bits},
                                  {"sample", f.sample}};
-  fmt::print("{}\n", report.dump(2));
+  print_figures(report);
 }
 
 // Opened before the training: a mistake costs no time.

@@ -9,6 +9,7 @@
 #include "tools/help/manual.h"
 #include "tools/options/number_option.h"
 #include "tools/report/model_planning.h"
+#include "tools/report/print_figures.h"
 #include "tools/report/progress.h"
 
 namespace tidemark::cli {
@@ -39,7 +40,7 @@ ExitCode run(const CLI::App& app, const ExplainCommand& given) {
     Json json = {{"model", command.model.model}, {"micro_batches", planning.model().split}};
     json.update(Json::parse(to_json(explanation)));
     json["seconds"] = planning.seconds();
-    fmt::print("{}\n", json.dump(2));
+    print_figures(json);
     return exit_ok;
   }
   fmt::print("{}", to_text(explanation));

@@ -25,6 +25,7 @@
 #include "tools/report/graph_search.h"
 #include "tools/report/model_changes.h"
 #include "tools/report/model_fit.h"
+#include "tools/report/print_figures.h"
 #include "tools/report/progress.h"
 
 namespace tidemark::cli {
@@ -85,9 +86,9 @@ void print_table(const FitCommand& command, const std::vector<FitRow>& rows,
   if (micro && micro->any()) {
     print_row(*micro, "");
     fmt::print(
-        "\nmicro-batch: a batch of any size fits in parts of so many examples "
-        "(`tidemark plan --split`; planned with {} parts)\n",
-        ModelFit::cuts);
+        "\nmicro-batch: a batch fits that is computed in {} parts of so many examples "
+        "(`tidemark plan --split {}`)\n",
+        ModelFit::cuts, ModelFit::cuts);
   } else {
     fmt::print("\n");
   }
@@ -113,7 +114,7 @@ void print_table(const FitCommand& command, const std::vector<FitRow>& rows,
                        {"budget", command.memory},
                        {"floor", result.error().smallest.peak()},
                        {"changes", changes}};
-    fmt::print("{}\n", json.dump(2));
+    print_figures(json);
     std::fflush(stdout);
   }
   throw InfeasibleBudget(graph, result.error(), {}, std::move(changes));
@@ -156,7 +157,7 @@ void run(const FitCommand& command) {
   json["micro_batch"] = micro ? row_json(*micro) : Json(nullptr);
   json["effort"] = command.effort.text;
   json["seconds"] = watch.seconds();
-  fmt::print("{}\n", json.dump(2));
+  print_figures(json);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "tools/options/choice_option.h"
 #include "tools/options/number_option.h"
 #include "tools/report/frontier_svg.h"
+#include "tools/report/print_figures.h"
 #include "tools/text_file.h"
 
 namespace tidemark::cli {
@@ -74,7 +75,7 @@ void print_json(const FrontierCommand& command, const std::vector<Frontier>& fro
     for (const Frontier& frontier : frontiers) json["curves"].push_back(curve_json(frontier, has_tiers));
   }
   json["seconds"] = seconds;
-  fmt::print("{}\n", json.dump(2));
+  print_figures(json);
 }
 
 void draw(const FrontierCommand& command, const std::vector<Frontier>& frontiers) {

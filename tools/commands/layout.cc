@@ -21,6 +21,7 @@
 #include "tools/help/manual.h"
 #include "tools/options/number_option.h"
 #include "tools/report/exact_size.h"
+#include "tools/report/print_figures.h"
 #include "tools/text_file.h"
 
 namespace tidemark::cli {
@@ -87,7 +88,7 @@ void print_pack_json(const PackResult& result, std::size_t buffers, std::optiona
       {"capacity", nullptr},
   };
   if (capacity) report["capacity"] = *capacity;
-  fmt::print("{}\n", report.dump(2));
+  print_figures(report);
 }
 
 void explain_misfit(const PackResult& result, std::int64_t capacity, const std::string& input) {

@@ -8,6 +8,7 @@
 #include "tidemark/ops/registry.h"
 #include "tools/exit_code.h"
 #include "tools/help/manual.h"
+#include "tools/report/print_figures.h"
 
 namespace tidemark::cli {
 namespace {
@@ -63,7 +64,7 @@ void print_json() {
                     {"kernel", runs_on_cpu(*op)},
                     {"attributes", attribute_names(*op)}});
   }
-  fmt::print("{}\n", list.dump(2));
+  print_figures(list);
 }
 
 void print_table() {

@@ -17,6 +17,7 @@
 #include "tools/report/model_formulas.h"
 #include "tools/report/model_planning.h"
 #include "tools/report/plan_page.h"
+#include "tools/report/print_figures.h"
 #include "tools/report/progress.h"
 #include "tools/text_file.h"
 
@@ -111,7 +112,7 @@ ExitCode plan_graph(const PlanCommand& command) {
     json["effort"] = command.effort.text;
     if (options.memory) json["solvers"] = solvers_json(report.solvers);
     json["seconds"] = planning.seconds();
-    fmt::print("{}\n", json.dump(2));
+    print_figures(json);
     return exit_ok;
   }
   if (command.print_graph) fmt::print("{}\n", print(graph));

@@ -14,6 +14,7 @@
 #include "tools/help/manual.h"
 #include "tools/options/number_option.h"
 #include "tools/options/schedule_option.h"
+#include "tools/report/print_figures.h"
 #include "tools/report/schedule_page.h"
 #include "tools/report/schedule_report.h"
 #include "tools/report/schedule_svg.h"
@@ -65,7 +66,7 @@ ExitCode plan(const ScheduleCommand& command) {
     if (command.json && error.code() == ErrorCode::infeasible_budget) {
       const nlohmann::ordered_json json = {
           {"steps", question.steps}, {"fits", false}, {"why", error.parts().what}};
-      fmt::print("{}\n", json.dump(2));
+      print_figures(json);
     }
     throw;
   }

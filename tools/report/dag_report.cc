@@ -12,6 +12,7 @@
 #include "tidemark/solve/at.h"
 #include "tools/options/solver_option.h"
 #include "tools/report/exact_size.h"
+#include "tools/report/print_figures.h"
 
 namespace tidemark::cli {
 namespace {
@@ -135,7 +136,7 @@ void print_json(const Dag& dag, const DagReport& report) {
   json["work"] = report.work;
   if (report.budget) json["solvers"] = solvers_json(report.solvers);
   json["seconds"] = report.seconds;
-  fmt::print("{}\n", json.dump(2));
+  print_figures(json);
 }
 
 void print_verdict(const DagReport& report) {
@@ -161,7 +162,7 @@ void print_verdict_json(const DagReport& report) {
                                  {"recomputed", report.figures.repeats},
                                  {"in_order", report.figures.in_order}};
   if (report.budget) json["budget"] = *report.budget;
-  fmt::print("{}\n", json.dump(2));
+  print_figures(json);
 }
 
 std::string misfit_text(const Dag& dag, const DagReport& report) {

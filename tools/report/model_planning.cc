@@ -11,6 +11,7 @@
 #include "tools/report/model_changes.h"
 #include "tools/report/model_split.h"
 #include "tools/report/plan_page.h"
+#include "tools/report/print_figures.h"
 #include "tools/text_file.h"
 
 namespace tidemark::cli {
@@ -113,7 +114,7 @@ Plan ModelPlanning::plan() {
     json["changes"] = changes;
     json["solvers"] = solvers_json(report_.solvers);
     json["seconds"] = seconds();
-    fmt::print("{}\n", json.dump(2));
+    print_figures(json);
     std::fflush(stdout);
   }
   throw InfeasibleBudget(graph_, result.error(), {}, std::move(changes));

@@ -5,6 +5,7 @@
 
 #include "tidemark/autodiff/inverses.h"
 #include "tidemark/autodiff/lower_loops.h"
+#include "tidemark/engine/explain_plan.h"
 #include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/plan_page.h"
 #include "tidemark/engine/plan_target.h"
@@ -70,12 +71,21 @@ std::vector<PlannedOnPage> other_plans(const PlanPage& page, int points, std::de
   return list;
 }
 
+// What `tidemark explain` says of the plan that was asked for, in the time of a few points of the slider.
+std::string explanation_of(const PlanPage& page) {
+  const bool fits = !page.options.memory || page.plan.peak() <= *page.options.memory;
+  const bool timed = page.options.control && page.options.control->timed();
+  if (!fits || timed || page.graph.nodes().size() > most_nodes) return "";
+  return to_json(explain_plan(page.graph, page.plan, page.options, {.top = 0}));
+}
+
 }  // namespace
 
 std::string plan_page(const PlanPage& page) {
   const Machine& machine = page.options.machine ? *page.options.machine : reference_machine();
   PageContent content = page_content(page.title, page.graph, page.plan, target_of(page.options), machine);
   content.notes = page.notes;
+  content.explanation = explanation_of(page);
   const bool quick = page.graph.nodes().size() <= most_nodes;
   const int points = page.points.value_or(quick ? usual_points : 1);
   std::deque<Graph> graphs;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tidemark/base/bytes.h"
+#include "tools/report/print_figures.h"
 
 namespace tidemark::cli {
 namespace {
@@ -71,7 +72,7 @@ void print_promise_json(const Question& question, const Promise& promise, bool i
   add_counts(json, promise);
   if (in_bytes) json["peak_bytes"] = by_level(promise.peak_bytes);
   json["seconds"] = seconds;
-  fmt::print("{}\n", json.dump(2));
+  print_figures(json);
 }
 
 void print_verdict(const schedule::Verdict& verdict) {
@@ -91,7 +92,7 @@ void print_verdict_json(const schedule::Verdict& verdict) {
   } else {
     add_counts(json, verdict.seen);
   }
-  fmt::print("{}\n", json.dump(2));
+  print_figures(json);
 }
 
 }  // namespace tidemark::cli

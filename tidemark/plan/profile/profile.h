@@ -103,7 +103,7 @@ struct Profile {
 std::string to_json(const Profile& profile);
 
 // Throws Error bad_plan_file, naming the place ("/steps/3/line"), on anything that no profile can be.
-Profile profile_from_json(std::string_view text);
+Profile profile_from_json(std::string_view text, std::string_view file = "");  // `file`: its name, for errors
 // The same from a file. Throws Error bad_file when it cannot be read.
 Profile load_profile(const std::string& path);
 

@@ -259,8 +259,8 @@ std::string to_json(const Profile& profile) {
   return text;
 }
 
-Profile profile_from_json(std::string_view text) {
-  const JsonDocument document(text, profile_file);
+Profile profile_from_json(std::string_view text, std::string_view file) {
+  const JsonDocument document(text, profile_file, file);
   const Reader root(document);
   if (root.field("format").text() != profile_format)
     root.field("format").reject("not a profile", std::string(profile_format));
@@ -281,6 +281,8 @@ Profile profile_from_json(std::string_view text) {
   return profile;
 }
 
-Profile load_profile(const std::string& path) { return profile_from_json(read_text_file(path, "a profile")); }
+Profile load_profile(const std::string& path) {
+  return profile_from_json(read_text_file(path, "a profile"), path);
+}
 
 }  // namespace tidemark

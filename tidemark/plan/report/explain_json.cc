@@ -101,7 +101,7 @@ std::string to_json(const Explanation& explanation) {
     json["regions"].push_back({{"name", region.name}, {"path", region.path}});
   for (const ExplainedValue& value : explanation.values) json["values"].push_back(value_json(value));
   for (const HintReport& hint : explanation.hints) json["hints"].push_back(hint_json(hint));
-  return json.dump(2);
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);  // names may be no UTF-8
 }
 
 }  // namespace tidemark

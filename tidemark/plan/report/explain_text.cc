@@ -84,8 +84,15 @@ class Table {
   std::array<std::size_t, columns> width_ = {};
 };
 
-std::string shortened(const std::string& text, std::size_t most) {
-  return text.size() <= most ? text : "..." + text.substr(text.size() - most + 3);
+// At most so many bytes, characters whole. What would break a line or command the terminal becomes '?'.
+std::string shortened(std::string text, std::size_t most) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  if (text.size() <= most) return text;
+  std::size_t begin = text.size() - most + 3;
+  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
+  return "..." + text.substr(begin);
 }
 
 std::string label(const ExplainedValue& value) {

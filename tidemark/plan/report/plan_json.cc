@@ -311,7 +311,7 @@ std::string to_json(const Plan& plan, const PlanOrigin& origin) {
       {"format", format_name}, {"version", format_version}, {"plan_hash", hash_text(plan_hash(plan))}};
   if (origin.known()) json["origin"] = origin_json(origin);
   json.update(plan_json(plan));
-  return json.dump(1);
+  return json.dump(1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);  // names may be no UTF-8
 }
 
 Plan plan_from_json(std::string_view text) { return plan_file_from_json(text).plan; }

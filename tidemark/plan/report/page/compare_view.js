@@ -26,6 +26,7 @@ class CompareView {
     try {
       this.show(pageDataOf(await file.text()), file.name);
     } catch (error) {
+      this.other = null;  // else every change of the page would stumble over it again
       this.result.hidden = true;
       this.say(`${file.name} is no page of a plan: ${error.message}`);
     }
@@ -33,6 +34,7 @@ class CompareView {
   show(json, name) {
     const page = new PageModel(json);
     if (page.planCount === 0) throw new Error("it has no plan");
+    if (!(json.current in json.plans)) throw new Error("the plan that was asked for is missing");
     this.other = page.plan(json.current);
     this.otherName = json.title === this.state.page.json.title ? name : json.title;
     this.say("");

@@ -100,12 +100,13 @@ class DecisionTable {
     this.chosen = row;
     const told = row.told;
     const texts = [`${row.title} ${row.type}, made by ${row.op}: ${DECISION_TEXTS[row.decision] ?? row.decision}.`];
-    if (told?.why) texts.push(told.why);
+    if (told?.why && !told.alternatives.some((other) => other.why === told.why)) texts.push(told.why);
     for (const other of told?.alternatives ?? []) {
       const prices = [];
       if (other.peak_change !== null) prices.push(`peak ${other.peak_change < 0 ? "−" : "+"}${bytesText(Math.abs(other.peak_change))}`);
       if (other.seconds_change !== null) prices.push(`time ${other.seconds_change < 0 ? "−" : "+"}${timeText(Math.abs(other.seconds_change))}`);
-      texts.push(`Instead ${DECISION_TEXTS[other.decision] ?? other.decision}: ${prices.join(", ")}${other.why ? ` (${other.why})` : ""}.`);
+      const change = prices.length > 0 ? `: ${prices.join(", ")}` : "";
+      texts.push(`Instead ${DECISION_TEXTS[other.decision] ?? other.decision}${change}${other.why ? ` (${other.why})` : ""}.`);
     }
     this.why.replaceChildren(...texts.flatMap((text) => [text, make("br")]));
     if (row.places.length > 0) this.state.choose(row.places[0]);

@@ -1,6 +1,12 @@
 // Numbers as the command prints them.
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
+// Two decimals. What lies halfway, which are odd eighths alone, goes to the even digit as in {:.2f}; toFixed takes it up.
+function twoDecimals(number) {
+  const halfwayToUp = (8 * Math.abs(number)) % 4 === 1;  // .125 and .625
+  return (halfwayToUp ? number - Math.sign(number) / 1024 : number).toFixed(2);
+}
+
 function bytesText(count) {
   let amount = count;
   let unit = 0;
@@ -8,7 +14,7 @@ function bytesText(count) {
     amount /= 1024;
     ++unit;
   }
-  return unit === 0 ? `${count} B` : `${amount.toFixed(2)} ${UNITS[unit]}`;
+  return unit === 0 ? `${count} B` : `${twoDecimals(amount)} ${UNITS[unit]}`;
 }
 
 // Four significant digits, as {:.4g}.
@@ -22,7 +28,7 @@ function fourDigits(number) {
 // Milliseconds, or from ten seconds on seconds.
 const timeText = (seconds) => (Math.abs(seconds) < 10 ? `${fourDigits(1e3 * seconds)} ms` : `${fourDigits(seconds)} s`);
 const countText = (count) => count.toLocaleString("en-US");
-const percentText = (percent) => `${percent >= 0 ? "+" : "−"}${Math.abs(percent).toFixed(2)}%`;
+const percentText = (percent) => `${percent >= 0 ? "+" : "−"}${twoDecimals(Math.abs(percent))}%`;
 
 // Round distances between ticks: 1, 2 or 5 times a power of ten, of two for bytes.
 function tickStep(range, most, isBytes) {

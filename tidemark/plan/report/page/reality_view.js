@@ -31,6 +31,7 @@ class RealityView {
       if (json.format !== "tidemark-profile") throw new Error("it is of another format");
       this.show(json);
     } catch (error) {
+      this.profile = null;  // else every change of the page would stumble over it again
       this.result.hidden = true;
       this.say(`${file.name} is no profile: ${error.message}`);
     }
@@ -76,6 +77,7 @@ class RealityView {
     const { total } = plan.load(0);
     const seconds = Math.max(profile.measured, plan.makespan, ...curve.slice(-1).map(([time]) => time));
     const top = 1.1 * curve.reduce((most, [, bytes]) => Math.max(most, bytes), plan.load(0).most);
+    if (!Number.isFinite(1e3 * seconds) || !Number.isFinite(top)) return;  // 1e999 of a file would have ticks without end
     const x = (time) => MARGIN.left + (time / seconds) * (width - MARGIN.left - MARGIN.right);
     const y = (bytes) => height - 20 - (bytes / top) * (height - 40);
     pen.font = FONT;
