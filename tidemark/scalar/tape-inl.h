@@ -113,7 +113,7 @@ std::size_t BasicTape<T>::held() const {
   std::size_t events = recording_.events.capacity() * sizeof(recording_.events[0]);
   for (const auto& event : recording_.events) events += event.event->bytes();
   return recording_.chunks.bytes() + recording_.far.bytes() + recording_.inputs.capacity() * sizeof(Id) +
-         events + reversal_.bytes();
+         events + reversal_.bytes() + lane_reversals_.bytes();
 }
 
 // What a reversal takes beside what it has already.
@@ -300,7 +300,5 @@ auto BasicTape<T>::record_event(std::unique_ptr<Event<T>> event, std::span<const
   }
   return reals;
 }
-
-extern template class BasicTape<double>;
 
 }  // namespace tidemark::scalar

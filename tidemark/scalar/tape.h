@@ -8,10 +8,13 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
+#include "tidemark/scalar/matrix.h"
 #include "tidemark/scalar/real.h"
 #include "tidemark/scalar/recording.h"
 #include "tidemark/scalar/reversal.h"
+#include "tidemark/scalar/statements.h"
 #include "tidemark/scalar/tape_growth.h"
+#include "tidemark/scalar/tape_lanes.h"
 
 namespace tidemark::scalar {
 
@@ -45,6 +48,9 @@ class BasicTape final : private Recorder<T> {
   // While what is returned lives, statements of this thread go here, or, paused, nowhere. They end in the
   // opposite of their order.
   Activation activate() { return Activation(this); }
+  static BasicTape* active() {
+    return static_cast<BasicTape*>(active_recorder<T>);
+  }  // null: none on this thread
   static Activation pause() { return Activation(nullptr); }
 
   Real input(const T& value, SourceLine where = std::source_location::current());
@@ -64,6 +70,28 @@ class BasicTape final : private Recorder<T> {
   std::vector<T> gradient(std::span<const Real> inputs,
                           SourceLine where = std::source_location::current()) const;
 
+  // Several adjoints at once, a sweep for each 16 of them: row i has the derivatives of what its seeds sum
+  // up to, by all inputs in the order in which they were made.
+  struct RowSeed {
+    Real of;
+    std::size_t row = 0;
+    T adjoint = T(1);
+  };
+  DenseMatrix<T> reverse_rows(std::span<const RowSeed> seeds, std::size_t rows,
+                              SourceLine where = std::source_location::current());
+  // A row for each result, a column for each input.
+  DenseMatrix<T> jacobian(std::span<const Real> results, std::span<const Real> inputs,
+                          SourceLine where = std::source_location::current());
+  // One such sweep (4, 8 or 16 lanes): the derivatives by each input, valid until the next.
+  struct LaneSeed {
+    Real of;
+    unsigned lane = 0;
+    T adjoint = T(1);
+  };
+  template <unsigned lanes>
+  std::span<const Pack<T, lanes>> reverse_lanes(std::span<const LaneSeed> seeds,
+                                                SourceLine where = std::source_location::current());
+
   void clear();  // a new recording, in the memory of this one
 
   using Mark = Position<T>;
@@ -74,6 +102,10 @@ class BasicTape final : private Recorder<T> {
   std::vector<Real> record_event(std::unique_ptr<Event<T>> event, std::span<const Real> operands,
                                  std::span<const T> results,
                                  SourceLine where = std::source_location::current());
+
+  // What was recorded, for those who read it (statements.h).
+  RecordingView<T> view() const;
+  std::size_t input_number(const Real& input, SourceLine where = std::source_location::current()) const;
 
   Id statements() const { return index_of(this->next) - 1; }
   Bytes bytes() const;       // that it holds now
@@ -100,6 +132,7 @@ class BasicTape final : private Recorder<T> {
   Recording<T> recording_;
   std::size_t chunk_ = 0;  // that is being written
   Reversal<T, T> reversal_;
+  LaneReversals<T> lane_reversals_;
   TapeGrowth growth_;
   mutable std::size_t peak_ = 0;
   bool reversed_ = false;
@@ -124,6 +157,7 @@ using Tape = BasicTape<double>;
 }  // namespace tidemark::scalar
 
 #include "tidemark/scalar/tape-inl.h"
+#include "tidemark/scalar/tape_lanes-inl.h"
 
 namespace tidemark {
 using scalar::Tape;
