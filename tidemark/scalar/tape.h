@@ -126,6 +126,7 @@ using Tape = BasicTape<double>;
 #include "tidemark/scalar/tape-inl.h"
 
 namespace tidemark {
+using scalar::BasicTape;
 using scalar::Tape;
 using scalar::TapeOptions;
 }  // namespace tidemark
