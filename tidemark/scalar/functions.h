@@ -70,7 +70,10 @@ template <class F, class A, class B>
   using K = Kind<A, B>;
   if constexpr (!DualNumber<K> && is_variable<A> && is_variable<B>) {
     const auto choose_variable = []<class T>(const BasicReal<T>& a, const BasicReal<T>& b) {
-      if (a.value() == b.value() && a.id() != b.id()) return BasicReal<T>(apply<F>(a, b));
+      if (a.value() == b.value()) {
+        if (a.id() != b.id()) return BasicReal<T>(apply<F>(a, b));
+        return BasicReal<T>(evaluate<F>(a.value(), b.value()), a.id());
+      }
       return F::first(a.value(), b.value()) ? a : b;
     };
     using T = typename KindNumber<K>::Type;
@@ -198,6 +201,10 @@ inline auto remquo(const A& x, const B& y, int* quotient) {
 }
 
 template <Argument A>
+inline auto sign(const A& x) {
+  return formula::sign(plain_number(x));
+}
+template <Argument A>
 inline auto polygamma(int order, const A& x) {
   return apply<own::Polygamma>(order, x);
 }
@@ -227,6 +234,7 @@ inline auto polygamma(int order, const A& x) {
 #define TM_TENSOR_UNARY(name, ...) TM_FOUND_FOR_VARIABLES(name)
 #define TM_TENSOR_BINARY(name, ...) TM_FOUND_FOR_VARIABLES(name)
 #include "tidemark/scalar/functions.def"
+TM_FOUND_FOR_VARIABLES(sign)
 #undef TM_FOUND
 #undef TM_FOUND_FOR_VARIABLES
 
@@ -243,5 +251,5 @@ namespace tidemark {
 #define TM_TENSOR_UNARY(name, ...) using scalar::functions::name;
 #define TM_TENSOR_BINARY(name, ...) using scalar::functions::name;
 #include "tidemark/scalar/functions.def"
-using scalar::functions::polygamma;
+using scalar::functions::polygamma, scalar::functions::sign;
 }  // namespace tidemark
