@@ -1,6 +1,10 @@
 // Mistakes that the compiler finds, one per CASE; run.py holds the first error of each to the text behind
 // `expect`.
+#include "tidemark/scalar/scalar.h"
 #include "tidemark/tidemark.h"
+
+// What only warns is told apart by run.py's first error as well.
+#pragma GCC diagnostic error "-Wdeprecated-declarations"
 
 namespace td = tidemark;
 
@@ -35,5 +39,17 @@ int main() {
 #elif CASE == 9  // expect: this function does not take these arguments
   int calls = 0;
   td::compile([calls](td::Tensor x) mutable { return x * ++calls; })(w);
+#elif CASE == 10  // expect: cannot convert
+  const double lost = td::Real(1);
+#elif CASE == 11  // expect: takes the value out of a tidemark::Real, and its derivative is lost
+  const double lost = static_cast<double>(td::Real(1));
+#elif CASE == 12  // expect: takes the value out of a tidemark::Real, and its derivative is lost
+  const int lost = (int)td::Real(1);
+#elif CASE == 13  // expect: takes the value out of an expression of tidemark::Real, and its derivative is lost
+  const int lost = static_cast<int>(td::Real(1) * 2);
+#elif CASE == 14  // expect: takes the value out of a tidemark::Dual, and its derivative is lost
+  const double lost = static_cast<double>(td::Dual<1>(1));
+#elif CASE == 15  // expect: cannot convert
+  const int lost = td::Real(1) * 2;
 #endif
 }
