@@ -1,10 +1,10 @@
 // Mistakes that the compiler finds, one per CASE; run.py holds the first error of each to the text behind
-// `expect`.
-#include "tidemark/scalar/scalar.h"
+// `expect`. The first hundred are of tensors.
+#ifndef CASE
+#define CASE 0
+#endif
+#if CASE < 100
 #include "tidemark/tidemark.h"
-
-// What only warns is told apart by run.py's first error as well.
-#pragma GCC diagnostic error "-Wdeprecated-declarations"
 
 namespace td = tidemark;
 
@@ -39,17 +39,37 @@ int main() {
 #elif CASE == 9  // expect: this function does not take these arguments
   int calls = 0;
   td::compile([calls](td::Tensor x) mutable { return x * ++calls; })(w);
-#elif CASE == 10  // expect: cannot convert
-  const double lost = td::Real(1);
-#elif CASE == 11  // expect: takes the value out of a tidemark::Real, and its derivative is lost
-  const double lost = static_cast<double>(td::Real(1));
-#elif CASE == 12  // expect: takes the value out of a tidemark::Real, and its derivative is lost
-  const int lost = (int)td::Real(1);
-#elif CASE == 13  // expect: takes the value out of an expression of tidemark::Real, and its derivative is lost
-  const int lost = static_cast<int>(td::Real(1) * 2);
-#elif CASE == 14  // expect: takes the value out of a tidemark::Dual, and its derivative is lost
-  const double lost = static_cast<double>(td::Dual<1>(1));
-#elif CASE == 15  // expect: cannot convert
-  const int lost = td::Real(1) * 2;
 #endif
 }
+
+#else
+
+#include "tidemark/scalar/scalar.h"
+
+namespace td = tidemark;
+
+// What only warns is an error here.
+#pragma GCC diagnostic error "-Wdeprecated-declarations"
+
+int main() {
+  td::Tape tape;
+  const td::Real x = tape.input(1);
+#if CASE == 101  // expect: cannot convert
+  const double lost = x;
+#elif CASE == 102  // expect: takes the value out of a tidemark::Real, and its derivative is lost
+  const double lost = static_cast<double>(x);
+#elif CASE == 103  // expect: takes the value out of a tidemark::Real, and its derivative is lost
+  const int lost = (int)x;
+#elif CASE == 104  // expect: takes the value out of an expression of tidemark::Real, and its derivative is lost
+  const int lost = static_cast<int>(x * 2);
+#elif CASE == 105  // expect: takes the value out of a tidemark::Dual, and its derivative is lost
+  const double lost = static_cast<double>(td::Dual<1>(1));
+#elif CASE == 106  // expect: cannot convert
+  const int lost = x * 2;
+#elif CASE == 107  // expect: no match for
+  const td::Real mixed = x * td::Dual<1>(1);
+#elif CASE == 108  // expect: no matching function for call to
+  const td::Real mixed = std::max(x, td::Dual<1>(1));
+#endif
+}
+#endif
