@@ -160,6 +160,7 @@ using Tape = BasicTape<double>;
 #include "tidemark/scalar/tape_lanes-inl.h"
 
 namespace tidemark {
+using scalar::BasicTape;
 using scalar::Tape;
 using scalar::TapeOptions;
 }  // namespace tidemark
