@@ -122,17 +122,20 @@ std::optional<SparsePattern> by_sets(const RecordingView<double>& view, std::spa
 
 // The union of what reaches an event's results goes to each of its operands; which these are is seen from a
 // reversal of it.
-struct BitsSink final : AdjointSink<double> {
-  Reversal<double, Bits>& reversal;
-  Id at, near_limit;
-  Bits all;
-  BitsSink(Reversal<double, Bits>& to, Id event, Id limit) : reversal(to), at(event), near_limit(limit) {}
-  void add(Id operand, const double&) override {
-    if (operand != 0) reversal.add(operand, at, near_limit, all);
-  }
-};
+template <class Add>
+void reverse_side_by_side(Event<double>& event, std::span<const Bits> results, Add&& add) {
+  struct Sink final : AdjointSink<double> {
+    Add& to;
+    Bits all;
+    explicit Sink(Add& f) : to(f) {}
+    void add(Id operand, const double&) override { to(operand, all); }
+  };
+  Sink sink(add);
+  for (const Bits& bits : results) sink.all += bits;
+  if (!is_zero(sink.all)) event.reverse(std::vector<double>(results.size(), 1.0), sink);
+}
 
-// `bits(i)`: which of the bits result i has.
+// bit(i): which of the bits result i has.
 template <class BitOf>
 std::span<const Bits> reverse_bits(Tape& tape, Reversal<double, Bits>& reversal,
                                    std::span<const Real> results, BitOf&& bit) {
@@ -147,9 +150,7 @@ std::span<const Bits> reverse_bits(Tape& tape, Reversal<double, Bits>& reversal,
     reversal.seed(results[i].id(), bits);
   }
   reversal.sweep(view.recording, ranges, [&](Event<double>& event, std::span<const Bits> reached, Id k) {
-    BitsSink sink(reversal, k, view.near_limit);
-    for (const Bits& bits : reached) sink.all += bits;
-    if (!is_zero(sink.all)) event.reverse(std::vector<double>(reached.size(), 1.0), sink);
+    tape.reverse_event(reversal, event, reached, k, SourceLine());
   });
   return std::span(reversal.gradients()).first(view.recording.inputs.size());
 }

@@ -10,7 +10,8 @@ namespace tidemark::scalar {
 
 template <class T>
 struct Statement {
-  enum class Kind : std::uint8_t { operation, input, result, event };  // result: of an event
+  // An event's results are the statements behind it, of which nothing else is said.
+  enum class Kind : std::uint8_t { operation, input, event, nothing };
 
   Kind kind = Kind::operation;
   Id index = 0;
@@ -74,7 +75,7 @@ const std::byte* read_code(const std::byte* c, Statement<T>& statement) {
       statement.generals = count;
     }
     if (statement.generals == 0) {
-      statement.kind = statement.units == code::event ? Kind::event : Kind::result;
+      statement.kind = statement.units == code::event ? Kind::event : Kind::nothing;
       statement.units = 0;
     }
   }
@@ -98,11 +99,15 @@ void walk_back(const RecordingView<T>& view, Visit&& visit) {
         chunk == view.from.chunk ? view.from.partials : reinterpret_cast<const T*>(memory.partials_end);
     while (c != end) {
       c = read_code(c, statement);
-      statement.index = --k;
+      --k;
       p -= statement.generals;
       statement.slopes = p;
       if (statement.kind == Kind::input) statement.number = --inputs;
-      if (statement.kind == Kind::event) statement.number = --events;
+      if (statement.kind == Kind::event) {
+        statement.number = --events;
+        k -= view.recording.events[events].results;
+      }
+      statement.index = k;
       visit(statement);
     }
     if (chunk == view.to.chunk) break;
@@ -134,7 +139,10 @@ void walk_forward(const RecordingView<T>& view, Visit&& visit) {
       statement.slopes = p;
       p += statement.generals;
       if (statement.kind == Kind::input) statement.number = inputs++;
-      if (statement.kind == Kind::event) statement.number = events++;
+      if (statement.kind == Kind::event) {
+        k += view.recording.events[events].results;
+        statement.number = events++;
+      }
       visit(statement);
     }
   }

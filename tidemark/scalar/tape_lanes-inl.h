@@ -11,64 +11,41 @@ RecordingView<T> BasicTape<T>::view() const {
   Position<T> begin{};
   begin.codes = recording_.chunks.size() > 0 ? recording_.chunks[0].end() : nullptr;
   begin.next = (this->next & ~index_mask) + 1;
-  return {recording_, mark(), begin, this->near_limit, this->near_seen};
+  return {recording_, mark(), begin, this->near_limit, reach()};
 }
-
-// An event knows one adjoint at a time: it is called for each lane that has any.
-template <class T, unsigned lanes>
-struct LaneSink final : AdjointSink<T> {
-  Reversal<T, Pack<T, lanes>>& reversal;
-  Id at, near_limit;
-  unsigned lane = 0;
-
-  LaneSink(Reversal<T, Pack<T, lanes>>& to, Id event, Id limit)
-      : reversal(to), at(event), near_limit(limit) {}
-  void add(Id operand, const T& amount) override {
-    Pack<T, lanes> pack;
-    pack[lane] = amount;
-    reversal.add(operand, at, near_limit, pack);
-  }
-  void reverse(Event<T>& event, std::span<const Pack<T, lanes>> results) {
-    std::vector<T> adjoints(results.size());
-    for (lane = 0; lane < lanes; ++lane) {
-      bool any = false;
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        adjoints[i] = results[i][lane];
-        any |= !is_zero(adjoints[i]);
-      }
-      if (any) event.reverse(adjoints, *this);
-    }
-  }
-};
 
 template <class T>
 template <unsigned lanes>
 auto BasicTape<T>::reverse_lanes(std::span<const LaneSeed> seeds, SourceLine where)
     -> std::span<const Pack<T, lanes>> {
+  refuse_within_steps("a reversal", where);
   for (const LaneSeed& seed : seeds) {
     TM_CHECK(seed.lane < lanes);
     if (seed.of.id() != 0) check_own(seed.of, "a result", where);
   }
-  if (options_.memory.count >= 0) {
-    const std::size_t needed = lanes * (needed_to_reverse() + reversal_.bytes());
-    const std::size_t other = held() - lane_reversals_.template get<lanes>().bytes();
-    if (other + needed > static_cast<std::size_t>(options_.memory.count)) overflow(needed, where);
-  }
   const Activation paused(nullptr);
-  auto& reversal = lane_reversals_.template get<lanes>();
   const RecordingView<T> all = view();
   const typename Reversal<T, Pack<T, lanes>>::Ranges ranges{all.from, all.to, all.near_limit, all.near_seen};
-  reversal.prepare(recording_, ranges);
-  for (const LaneSeed& seed : seeds) {
-    if (seed.of.id() == 0) continue;
-    Pack<T, lanes> pack;
-    pack[seed.lane] = seed.adjoint;
-    reversal.seed(seed.of.id(), pack);
+  const Id ring = ring_for(all.near_seen);
+  for (const LaneSeed& seed : seeds)
+    if (seed.of.id() != 0 && this->next - seed.of.id() >= ring) recording_.far.mark(index_of(seed.of.id()));
+  auto& reversal = lane_reversals_.template get<lanes>();
+  if (limited()) {
+    const std::size_t all_needed = lanes * (needed_to_reverse() + reversal_.bytes());
+    const std::size_t needed = all_needed > reversal.bytes() ? all_needed - reversal.bytes() : 0;
+    if (!fits(needed) && !release(needed)) overflow(needed, where);
   }
   try {
+    reversal.prepare(recording_, ranges);
+    reversal.open(ranges);
+    for (const LaneSeed& seed : seeds) {
+      if (seed.of.id() == 0) continue;
+      Pack<T, lanes> pack;
+      pack[seed.lane] = seed.adjoint;
+      reversal.seed(seed.of.id(), pack);
+    }
     reversal.sweep(recording_, ranges, [&](Event<T>& event, std::span<const Pack<T, lanes>> results, Id k) {
-      LaneSink<T, lanes> sink(reversal, k, this->near_limit);
-      sink.reverse(event, results);
+      reverse_event(reversal, event, results, k, where);
     });
   } catch (...) {
     reversal.clear();
@@ -127,13 +104,5 @@ DenseMatrix<T> BasicTape<T>::jacobian(std::span<const Real> results, std::span<c
     for (std::size_t j = 0; j < inputs.size(); ++j) chosen(i, j) = all(i, columns[j]);
   return chosen;
 }
-
-extern template class BasicTape<double>;
-extern template std::span<const Pack<double, 4>> BasicTape<double>::reverse_lanes<4>(
-    std::span<const LaneSeed>, SourceLine);
-extern template std::span<const Pack<double, 8>> BasicTape<double>::reverse_lanes<8>(
-    std::span<const LaneSeed>, SourceLine);
-extern template std::span<const Pack<double, 16>> BasicTape<double>::reverse_lanes<16>(
-    std::span<const LaneSeed>, SourceLine);
 
 }  // namespace tidemark::scalar

@@ -35,6 +35,31 @@ class LaneReversals {
       all_;
 };
 
+// An event knows one adjoint at a time: it is called for each lane that has any. add(operand, pack).
+template <class T, unsigned lanes, class Add>
+void reverse_side_by_side(Event<T>& event, std::span<const Pack<T, lanes>> results, Add&& add) {
+  struct Sink final : AdjointSink<T> {
+    Add& to;
+    unsigned lane = 0;
+    explicit Sink(Add& f) : to(f) {}
+    void add(Id operand, const T& amount) override {
+      Pack<T, lanes> pack;
+      pack[lane] = amount;
+      to(operand, pack);
+    }
+  };
+  Sink sink(add);
+  std::vector<T> adjoints(results.size());
+  for (; sink.lane < lanes; ++sink.lane) {
+    bool any = false;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      adjoints[i] = results[i][sink.lane];
+      any |= !is_zero(adjoints[i]);
+    }
+    if (any) event.reverse(adjoints, sink);
+  }
+}
+
 // f(integral_constant<unsigned, lanes>) with the fewest lanes that are enough for `count` directions, or with
 // the most there are.
 template <class F>
