@@ -4,6 +4,7 @@
 #include "tidemark/scalar/dual.h"
 #include "tidemark/scalar/external.h"
 #include "tidemark/scalar/functions.h"
+#include "tidemark/scalar/hessian.h"
 #include "tidemark/scalar/jacobian.h"
 #include "tidemark/scalar/real.h"
 #include "tidemark/scalar/solve.h"

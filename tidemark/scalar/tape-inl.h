@@ -19,6 +19,10 @@ BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(option
                       near);
   }
   this->near_limit = near - smallest_stride;  // of which the ring is no longer than that
+  if (options_.check) {
+    checks_ = std::make_unique<Checks>();
+    this->slack = std::numeric_limits<std::ptrdiff_t>::max() / 2;
+  }
   begin_recording();
   if (options_.active) before_ = std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(this));
 }
@@ -37,6 +41,7 @@ void BasicTape<T>::begin_recording() {
   recording_.drop_events(0);
   recording_.far.clear();
   growth_.clear();
+  if (checks_) checks_->clear();
   reversed_ = false;
   if (recording_.chunks.size() > 0) {
     enter_chunk(0);
@@ -71,6 +76,10 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
   Chunks& chunks = target_->chunks;
   if (index_of(this->next) >= most_statements)
     fail(ErrorCode::tape_full, {.what = "a recording of more than 2^43 statements", .where = where});
+  if (checks_) {
+    look(where);
+    if (this->codes && this->room() >= static_cast<std::ptrdiff_t>(bytes)) return;
+  }
   const bool begun = this->codes != nullptr;
   if (begun) leave_chunk();
   // A chunk that is there is taken where it is large enough; those that are not are left out from here on.
@@ -120,7 +129,8 @@ std::size_t BasicTape<T>::held() const {
   std::size_t replays = replays_.capacity() * sizeof(replays_[0]);
   for (const auto& replay : replays_) replays += sizeof *replay + replay->recording.bytes();
   return recording_.bytes() + replays + chains_.bytes + reversal_.bytes() + lane_reversals_.bytes() +
-         made_in_step_.capacity() * sizeof(made_in_step_[0]) + copied_.capacity() * sizeof(copied_[0]);
+         (checks_ ? checks_->bytes() : 0) + made_in_step_.capacity() * sizeof(made_in_step_[0]) +
+         copied_.capacity() * sizeof(copied_[0]);
 }
 
 // What a reversal takes beside what it has already.
@@ -160,7 +170,8 @@ void BasicTape<T>::see_far(Id delta) {
         ErrorCode::foreign_real,
         {.what = "a Real of another recording stands in an expression",
          .expected = "Reals of the active tape's recording, or passive ones",
-         .where = made_,
+         .where = checks_ && checks_->line(checks_->expected()).known() ? checks_->line(checks_->expected())
+                                                                        : made_,
          .help = "after tape.clear(), or with another tape, make inputs anew; value(x) is the number alone"});
   recording_.far.mark(index_of(this->next) - delta);
 }
@@ -207,7 +218,7 @@ void BasicTape<T>::rewind(const Mark& mark) {
   target_->inputs.resize(mark.inputs);
   target_->drop_events(mark.events);
   open_chain_.reset();
-  this->next = mark.next;
+  const Id end = std::exchange(this->next, mark.next);
   if (mark.codes) {
     chunk_ = mark.chunk;
     this->partials = mark.partials;
@@ -215,6 +226,7 @@ void BasicTape<T>::rewind(const Mark& mark) {
   } else if (target_->chunks.size() > 0) {
     enter_chunk(0);
   }
+  if (checks_ && target_ == &recording_ && within_ == 0 && end > mark.next) leave_gap(mark, end);
 }
 
 template <class T>
@@ -238,6 +250,10 @@ void BasicTape<T>::reverse(std::span<const Seed> seeds, SourceLine where) {
   refuse_within_steps("reverse()", where);
   for (const Seed& seed : seeds)
     if (seed.of.id() != 0) check_own(seed.of, "a result", where);
+  if (checks_) {
+    look(where);
+    for (const Seed& seed : seeds) refuse_forgotten(index_of(seed.of.id()), where);
+  }
   const Activation paused(nullptr);
   typename Reversal<T, T>::Ranges all{mark(), {}, this->near_limit, reach()};
   all.to.codes = recording_.chunks.size() > 0 ? recording_.chunks[0].end() : nullptr;
@@ -260,6 +276,7 @@ void BasicTape<T>::reverse(std::span<const Seed> seeds, SourceLine where) {
     reversed_ = false;
     throw;
   }
+  if (checks_) check_reversal(seeds, where);
   peak_ = std::max(peak_, held());
 }
 

@@ -10,6 +10,7 @@
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
 #include "tidemark/scalar/chain.h"
+#include "tidemark/scalar/checks.h"
 #include "tidemark/scalar/matrix.h"
 #include "tidemark/scalar/real.h"
 #include "tidemark/scalar/recording.h"
@@ -34,6 +35,8 @@ struct TapeOptions {
   // takes. `cache_sized`: what makes marked steps fast.
   Bytes memory{-1};
   bool active = true;  // on this thread, from the beginning
+  // Looks at each statement, keeps its line and says what it finds: findings(). Several times slower.
+  bool check = false;
 };
 
 // The number of a recording, by which Reals of another are told.
@@ -140,6 +143,11 @@ class BasicTape final : private Recorder<T> {
   RecordingView<T> view() const;
   std::size_t input_number(const Real& input, SourceLine where = std::source_location::current()) const;
 
+  // Of a checked tape, since clear(): partial derivatives and adjoints that are no numbers, inputs on which
+  // nothing depends, results that depend on nothing. Reals that were forgotten by rewinding, or are of
+  // another recording, are Errors, with the line of the statement.
+  std::vector<Finding> findings() const { return checks_ ? checks_->findings() : std::vector<Finding>(); }
+
   Id statements() const { return index_of(this->next) - 1; }
   Bytes bytes() const;       // that it holds now
   Bytes peak_bytes() const;  // the most it held
@@ -166,6 +174,10 @@ class BasicTape final : private Recorder<T> {
   void enter_chunk(std::size_t chunk);
   void leave_chunk();
   void write_mark(code::Mark mark, const SourceLine& where);
+  void look(const SourceLine& where);
+  void refuse_forgotten(Id index, const SourceLine& where) const;
+  void leave_gap(const Mark& mark, Id end);
+  void check_reversal(std::span<const Seed> seeds, const SourceLine& where);
   Id write_row(std::span<const Id> ids, std::span<const T> slopes, const SourceLine& where);
   void replace_by_rows(const Mark& before, std::span<Real* const> results, const SourceLine& where);
   template <unsigned lanes>
@@ -224,6 +236,7 @@ class BasicTape final : private Recorder<T> {
   std::size_t chunk_ = 0;  // that is being written
   Reversal<T, T> reversal_;
   LaneReversals<T> lane_reversals_;
+  std::unique_ptr<Checks> checks_;
   TapeGrowth growth_;
   mutable std::size_t peak_ = 0;
   bool reversed_ = false;
@@ -248,6 +261,7 @@ using Tape = BasicTape<double>;
 }  // namespace tidemark::scalar
 
 #include "tidemark/scalar/tape-inl.h"
+#include "tidemark/scalar/tape_check-inl.h"
 #include "tidemark/scalar/tape_lanes-inl.h"
 #include "tidemark/scalar/tape_preaccumulate-inl.h"
 #include "tidemark/scalar/tape_steps-inl.h"
