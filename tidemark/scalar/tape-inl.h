@@ -95,7 +95,7 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
   }
   growth_.add(where, chunks[chunk].bytes);
   enter_chunk(chunk);
-  peak_ = std::max(peak_, held() + needed_to_reverse());
+  peak_ = std::max(peak_, held());
 }
 
 template <class T>
@@ -104,7 +104,8 @@ void BasicTape<T>::overflow(std::size_t wanted, const SourceLine& where) const {
   ErrorParts parts{
       .what = fmt::format("the tape has {} statements in {} of its {}, and needs {} more",
                           index_of(this->next) - 1, to_string(Bytes(static_cast<std::int64_t>(held()))),
-                          to_string(options_.memory), to_string(Bytes(static_cast<std::int64_t>(wanted)))),
+                          to_string(options_.memory),
+                          to_string(Bytes(static_cast<std::int64_t>(wanted + needed_to_reverse())))),
       .expected = "a recording that fits into its memory",
       .where = where.known() ? where : made_,
       .help =
