@@ -58,7 +58,8 @@ struct Program {
     for (const auto& terms : statements) {
       Real result;
       if (terms.size() == 1) result = terms[0].slope * x[terms[0].operand];
-      if (terms.size() == 2) result = terms[0].slope * x[terms[0].operand] + terms[1].slope * x[terms[1].operand];
+      if (terms.size() == 2)
+        result = terms[0].slope * x[terms[0].operand] + terms[1].slope * x[terms[1].operand];
       if (terms.size() == 3)
         result = terms[0].slope * x[terms[0].operand] + terms[1].slope * x[terms[1].operand] +
                  terms[2].slope * x[terms[2].operand];

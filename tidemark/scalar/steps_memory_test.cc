@@ -73,7 +73,8 @@ TEST(StepsMemory, NeverMoreThanIsGiven) {
         EXPECT_LT(memory, 256 << 10) << error.what();
       }
       EXPECT_LE(tape.peak_bytes().count, memory) << n;
-      EXPECT_LE(most_allocated - before, with_rounding(memory)) << n << " entries in " << memory << " " << fits;
+      EXPECT_LE(most_allocated - before, with_rounding(memory))
+          << n << " entries in " << memory << " " << fits;
     }
   }
 }

@@ -275,13 +275,9 @@ TEST(Steps, MistakesAreNamed) {
     Tape tape({.memory = Bytes(memory)});
     std::vector<Real> u = {tape.input(1)};
     EXPECT_EQ(code_of([&] { tape.steps(-1, u, [](State, std::int64_t) {}); }), ErrorCode::bad_tape_use);
-    EXPECT_EQ(code_of([&] {
-                tape.steps(3, u, [&tape](State v, std::int64_t) { v[0] = tape.input(2); });
-              }),
+    EXPECT_EQ(code_of([&] { tape.steps(3, u, [&tape](State v, std::int64_t) { v[0] = tape.input(2); }); }),
               ErrorCode::bad_tape_use);
-    EXPECT_EQ(code_of([&] {
-                tape.steps(3, u, [&tape](State v, std::int64_t) { tape.reverse(v[0]); });
-              }),
+    EXPECT_EQ(code_of([&] { tape.steps(3, u, [&tape](State v, std::int64_t) { tape.reverse(v[0]); }); }),
               ErrorCode::bad_tape_use);
   }
 }
@@ -319,7 +315,8 @@ TEST(Steps, OnSeveralThreads) {
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < results.size(); ++i)
-      threads.emplace_back([&, i] { results[i] = in((100 + 60 * static_cast<std::int64_t>(i)) << 10, program); });
+      threads.emplace_back(
+          [&, i] { results[i] = in((100 + 60 * static_cast<std::int64_t>(i)) << 10, program); });
   }
   for (const auto& result : results) EXPECT_EQ(bits(result), bits(whole));
 }

@@ -139,7 +139,8 @@ std::size_t BasicTape<T>::needed_to_reverse() const {
 
 template <class T>
 bool BasicTape<T>::fits(std::size_t bytes) const {
-  return !limited() || held() + needed_to_reverse() + bytes <= static_cast<std::size_t>(options_.memory.count);
+  return !limited() ||
+         held() + needed_to_reverse() + bytes <= static_cast<std::size_t>(options_.memory.count);
 }
 
 template <class T>
@@ -198,8 +199,7 @@ void BasicTape<T>::inputs(std::span<Real> variables, SourceLine where) {
 
 template <class T>
 auto BasicTape<T>::mark() const -> Mark {
-  return {chunk_,     this->partials,           this->codes,
-          this->next, target_->inputs.size(), target_->events.size()};
+  return {chunk_, this->partials, this->codes, this->next, target_->inputs.size(), target_->events.size()};
 }
 
 template <class T>
@@ -268,7 +268,8 @@ template <class T>
 template <class A>
 void BasicTape<T>::reverse_event(Reversal<T, A>& reversal, Event<T>& event, std::span<const A> results, Id k,
                                  const SourceLine& where) {
-  if (auto* loop = dynamic_cast<LoopEvent<T>*>(&event)) return reverse_loop(reversal, *loop, results, k, where);
+  if (auto* loop = dynamic_cast<LoopEvent<T>*>(&event))
+    return reverse_loop(reversal, *loop, results, k, where);
   if constexpr (std::is_same_v<A, T>) {
     struct Sink final : AdjointSink<T> {
       Reversal<T, T>& reversal;

@@ -126,8 +126,8 @@ bool BasicTape<T>::release(std::size_t bytes) {
   while (!fits(bytes)) {
     Chain<T>* most = nullptr;
     for (Chain<T>* chain : chains_.all)
-      if (chain->optional() > 0 && (!most || chain->optional() * chain->state_bytes() >
-                                                 most->optional() * most->state_bytes()))
+      if (chain->optional() > 0 &&
+          (!most || chain->optional() * chain->state_bytes() > most->optional() * most->state_bytes()))
         most = chain;
     if (!most) return false;
     most->evict();
@@ -231,8 +231,7 @@ void BasicTape<T>::step(std::span<Real> state, F step, SourceLine where) {
     chain = new_chain(state, where);
     chain->append(std::make_unique<HeldStep<T, F>>(std::move(step)), 1);
     run_loop(chain, 0, 1, state, where);
-    if (!fits(chain->state_bytes()) && !release(chain->state_bytes()))
-      too_small(chain->state_bytes(), where);
+    if (!fits(chain->state_bytes()) && !release(chain->state_bytes())) too_small(chain->state_bytes(), where);
   } else {
     const std::int64_t first = chain->steps();
     chain->append(std::make_unique<HeldStep<T, F>>(std::move(step)), 1);
@@ -347,9 +346,9 @@ std::int64_t BasicTape<T>::choose_unit(std::size_t size, std::int64_t count, std
     const std::int64_t units = (count + unit - 1) / unit;
     const double left = std::max(0.0, static_cast<double>(room) - record);
     const auto slots = static_cast<std::int64_t>(left / static_cast<double>(state_bytes)) + 1;
-    const double advances = units == 1 ? 0
-                                       : static_cast<double>(unit) *
-                                             static_cast<double>(schedule::least_advances(units, slots));
+    const double advances =
+        units == 1 ? 0
+                   : static_cast<double>(unit) * static_cast<double>(schedule::least_advances(units, slots));
     if (least < 0 || advances < least) {
       least = advances;
       best = unit;
@@ -376,9 +375,9 @@ std::int64_t BasicTape<T>::approach(Chain<T>& chain, std::int64_t end, std::int6
     if (spare > 0) {
       const std::int64_t slots = spare + 1;
       const std::int64_t repeats = schedule::repeats_of(units, slots);
-      left = schedule::split_segment(units, slots, repeats,
-                                     schedule::longest_segment(slots, repeats - 1, units))
-                 .left;
+      left =
+          schedule::split_segment(units, slots, repeats, schedule::longest_segment(slots, repeats - 1, units))
+              .left;
       left = std::clamp<std::int64_t>(left, 1, units - 1);
     }
     const std::int64_t to = end - (units - left) * unit;
