@@ -26,7 +26,7 @@ SECTIONS = {
     "Memory": ["budgets", "hints", "lossy", "reversible", "planning", "page", "fusion"],
     "Programs": ["control_flow", "vmap", "custom_ops", "layers", "optimizers", "attention", "convolution", "linear_algebra", "ode"],
     "Data and runs": ["data", "files"],
-    "Simulations": ["schedules", "simulations", "wave"],
+    "Simulations": ["scalars", "schedules", "simulations", "wave"],
     "Machines": ["devices", "cuda", "machine", "profiles", "benchmarks"],
     "Look up": ["reference", "errors", "conventions", "glossary"],
     "Formats": ["ir_format", "plan_format", "profile_format", "dag_format"],
