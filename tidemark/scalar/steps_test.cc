@@ -162,6 +162,41 @@ TEST(Steps, WithinStepsAndOneLoopAfterTheOther) {
   expect_same_in_every_memory(program, {150 << 10, 200 << 10, 400 << 10, 8 << 20});
 }
 
+TEST(Steps, ManyLoopsInALoopOfOnesOwn) {
+  expect_same_in_every_memory(
+      [](Tape& tape) {
+        std::vector<Real> inputs = tape.inputs(wave(20));
+        std::vector<Real> u = inputs;
+        for (int i = 0; i < 60; ++i) {
+          const Real strength = 0.02 + u[5] * 0.001;
+          const auto mark = tape.mark();
+          std::vector<Real> trial = u;
+          tape.steps(5, trial, [strength](State v, std::int64_t) { burgers(v, strength); });
+          tape.rewind(mark);
+          tape.steps(30, u, [strength](State v, std::int64_t) { burgers(v, strength); });
+        }
+        return outcome(tape, u, inputs);
+      },
+      {256 << 10, 1 << 20, 8 << 20});
+}
+
+TEST(Steps, OfFloats) {
+  const auto gradient = [](std::int64_t memory) {
+    BasicTape<float> tape({.memory = Bytes(memory)});
+    const auto x = tape.input(0.5f);
+    std::vector<BasicReal<float>> u = {x, x * 2.0f};
+    tape.steps(300, u, [x](std::span<BasicReal<float>> v, std::int64_t) {
+      v[0] = v[0] * 0.9f + v[1] * x * 0.1f;
+      v[1] = v[1] + x * v[0] * 0.01f;
+    });
+    tape.reverse(u[0]);
+    EXPECT_TRUE(memory < 0 || tape.peak_bytes().count <= memory);
+    return tape.gradient(x);
+  };
+  EXPECT_EQ(gradient(64 << 10), gradient(-1));
+  EXPECT_NE(gradient(-1), 0.0f);
+}
+
 TEST(Steps, WhoseSizeVaries) {
   expect_same_in_every_memory(
       [](Tape& tape) {

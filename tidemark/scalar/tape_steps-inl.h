@@ -271,8 +271,7 @@ std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::s
   Replay& replay = *replays_[depth_];
   const Id k = index_of(this->next), ring = ring_for(this->near_limit - 1);
   // The ring is emptied into blocks before steps run again.
-  for (Id i = k > ring ? k - ring : 0; i <= k; i += std::min(block_size, std::max<Id>(k - i, 1)))
-    recording_.far.mark(i);
+  const std::size_t flushed = (std::min(k, ring) / block_size + 2) * (block_size * sizeof(T) + 64);
   Learning learning;
   std::vector<Real> working(state.begin(), state.end());
   std::size_t bytes = 0;
@@ -283,7 +282,8 @@ std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::s
     chain.run(working, step);
     for (const Real& result : working)
       if (result.id() != 0 && this->next - result.id() >= ring) recording_.far.mark(index_of(result.id()));
-    replay.transient = std::max(replay.transient, 56 * state.size() + (this->next - begin) / 4 + 1024);
+    replay.transient =
+        std::max(replay.transient, 56 * state.size() + (this->next - begin) / 4 + 1024 + flushed);
     if (this->codes) {
       for (std::size_t i = 0; i < chunk_; ++i) bytes += replay.recording.chunks[i].bytes;
       bytes += replay.recording.chunks[chunk_].bytes;
@@ -423,16 +423,27 @@ void BasicTape<T>::run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t
 }
 
 template <class T>
-template <class A>
+template <class A, class Other>
+void BasicTape<T>::reverse_event(Reversal<T, A>& reversal, Event<T>& event, std::span<const A> results, Id k,
+                                 const SourceLine& where, Other& other) {
+  if (auto* loop = dynamic_cast<LoopEvent<T>*>(&event))
+    reverse_loop(reversal, *loop, results, k, where, other);
+  else
+    other(event, results, k);
+}
+
+template <class T>
+template <class A, class Other>
 void BasicTape<T>::reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::span<const A> results,
-                                Id k, const SourceLine& where) {
+                                Id k, const SourceLine& where, Other& other) {
   reversal.yield(k);
   std::vector<A> adjoint(results.begin(), results.end());
   std::vector<Real> state(loop.chain().size());
   for (std::int64_t end = loop.end(); end > loop.first();) {
     const std::int64_t begin =
         std::max(loop.first(), approach(loop.chain(), end, std::min(loop.unit, end - loop.first()), state));
-    if (reverse_unit(reversal, loop, begin, end, std::span<Real>(state), std::span<A>(adjoint), k, where))
+    if (reverse_unit(reversal, loop, begin, end, std::span<Real>(state), std::span<A>(adjoint), k, where,
+                     other))
       end = begin;
     else
       loop.unit = (end - begin) / 2;
@@ -441,10 +452,10 @@ void BasicTape<T>::reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
 
 // False: it does not fit, and nothing has happened.
 template <class T>
-template <class A>
+template <class A, class Other>
 bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::int64_t begin,
                                 std::int64_t end, std::span<Real> state, std::span<A> adjoint, Id k,
-                                const SourceLine& where) {
+                                const SourceLine& where, Other& other) {
   const Frame frame(*this, k);
   Recording<T>& recording = *target_;
   Position<T> start = mark();
@@ -487,7 +498,7 @@ bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
     if (state[i].id() != 0) reversal.seed(state[i].id(), adjoint[i]);
   peak_ = std::max(peak_, held());
   reversal.sweep_open(recording, ranges, [&](Event<T>& event, std::span<const A> results, Id at) {
-    reverse_event(reversal, event, results, at, where);
+    reverse_event(reversal, event, results, at, where, other);
   });
   if (!at_first)
     for (std::size_t i = 0; i < adjoint.size(); ++i) adjoint[i] = reversal.take(index_of(base + i));
