@@ -149,8 +149,13 @@ std::span<const Bits> reverse_bits(Tape& tape, Reversal<double, Bits>& reversal,
     bits.insert(bit(i));
     reversal.seed(results[i].id(), bits);
   }
+  const auto other = [&](Event<double>& event, std::span<const Bits> reached, Id) {
+    reverse_side_by_side(event, reached, [&](Id operand, const Bits& amount) {
+      if (operand != 0) reversal.seed(operand, amount);
+    });
+  };
   reversal.sweep(view.recording, ranges, [&](Event<double>& event, std::span<const Bits> reached, Id k) {
-    tape.reverse_event(reversal, event, reached, k, SourceLine());
+    tape.reverse_event(reversal, event, reached, k, SourceLine(), other);
   });
   return std::span(reversal.gradients()).first(view.recording.inputs.size());
 }

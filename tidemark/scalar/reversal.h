@@ -53,9 +53,7 @@ class Reversal {
 
   const std::vector<A>& gradients() const { return gradients_; }
   Adjoints<A>& adjoints() { return adjoints_; }
-  std::size_t bytes() const {
-    return adjoints_.bytes() + gradients_.capacity() * sizeof(A);
-  }
+  std::size_t bytes() const { return adjoints_.bytes() + gradients_.capacity() * sizeof(A); }
   void clear() { adjoints_.clear(); }
 
  private:

@@ -9,5 +9,6 @@
 #include "tidemark/scalar/real.h"
 #include "tidemark/scalar/solve.h"
 #include "tidemark/scalar/std_functions.h"
+#include "tidemark/scalar/stepper.h"
 #include "tidemark/scalar/tape.h"
 #include "tidemark/scalar/text.h"

@@ -104,7 +104,7 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
   }
   growth_.add(where, chunks[chunk].bytes);
   enter_chunk(chunk);
-  peak_ = std::max(peak_, held() + needed_to_reverse());
+  peak_ = std::max(peak_, held());
 }
 
 template <class T>
@@ -113,7 +113,8 @@ void BasicTape<T>::overflow(std::size_t wanted, const SourceLine& where) const {
   ErrorParts parts{
       .what = fmt::format("the tape has {} statements in {} of its {}, and needs {} more",
                           index_of(this->next) - 1, to_string(Bytes(static_cast<std::int64_t>(held()))),
-                          to_string(options_.memory), to_string(Bytes(static_cast<std::int64_t>(wanted)))),
+                          to_string(options_.memory),
+                          to_string(Bytes(static_cast<std::int64_t>(wanted + needed_to_reverse())))),
       .expected = "a recording that fits into its memory",
       .where = where.known() ? where : made_,
       .help =
@@ -138,9 +139,9 @@ template <class T>
 std::size_t BasicTape<T>::needed_to_reverse() const {
   const Id ring = ring_for(limited() ? this->near_limit - 1 : reach());
   const std::size_t blocks = recording_.far.count() + 1;
+  const std::size_t table = std::max<std::size_t>(recording_.far.size(), index_of(this->next) >> block_bits);
   std::size_t needed = ring * sizeof(T) + blocks * (block_size * sizeof(T) + sizeof(std::vector<T>)) +
-                       (recording_.far.size() + 2 * blocks) * sizeof(T*) +
-                       recording_.inputs.size() * sizeof(T);
+                       (table + 2 * blocks) * sizeof(T*) + recording_.inputs.size() * sizeof(T);
   needed = needed > reversal_.bytes() ? needed - reversal_.bytes() : 0;
   for (const auto& replay : replays_) needed += replay->transient;
   return needed;
@@ -268,8 +269,17 @@ void BasicTape<T>::reverse(std::span<const Seed> seeds, SourceLine where) {
     for (const Seed& seed : seeds)
       if (seed.of.id() != 0) reversal_.seed(seed.of.id(), seed.adjoint);
     reversed_ = true;
+    const auto other = [&](Event<T>& event, std::span<const T> results, Id) {
+      struct Sink final : AdjointSink<T> {
+        Reversal<T, T>& reversal;
+        explicit Sink(Reversal<T, T>& r) : reversal(r) {}
+        void add(Id operand, const T& amount) override { reversal.seed(operand, amount); }
+      };
+      Sink sink(reversal_);
+      event.reverse(results, sink);
+    };
     reversal_.sweep(recording_, all, [&](Event<T>& event, std::span<const T> results, Id k) {
-      reverse_event(reversal_, event, results, k, where);
+      reverse_event(reversal_, event, results, k, where, other);
     });
   } catch (...) {
     reversal_.clear();
@@ -278,29 +288,6 @@ void BasicTape<T>::reverse(std::span<const Seed> seeds, SourceLine where) {
   }
   if (checks_) check_reversal(seeds, where);
   peak_ = std::max(peak_, held());
-}
-
-template <class T>
-template <class A>
-void BasicTape<T>::reverse_event(Reversal<T, A>& reversal, Event<T>& event, std::span<const A> results, Id k,
-                                 const SourceLine& where) {
-  if (auto* loop = dynamic_cast<LoopEvent<T>*>(&event))
-    return reverse_loop(reversal, *loop, results, k, where);
-  if constexpr (std::is_same_v<A, T>) {
-    struct Sink final : AdjointSink<T> {
-      Reversal<T, T>& reversal;
-      explicit Sink(Reversal<T, T>& r) : reversal(r) {}
-      void add(Id operand, const T& amount) override {
-        if (operand != 0) reversal.seed(operand, amount);
-      }
-    };
-    Sink sink(reversal);
-    event.reverse(results, sink);
-  } else {
-    reverse_side_by_side(event, results, [&](Id operand, const A& amount) {
-      if (operand != 0) reversal.seed(operand, amount);
-    });
-  }
 }
 
 template <class T>

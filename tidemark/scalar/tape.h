@@ -153,10 +153,12 @@ class BasicTape final : private Recorder<T> {
   Bytes peak_bytes() const;  // the most it held
   Bytes memory() const { return options_.memory; }
 
-  // For sweeps other than reverse(): what they have to do with an event that they come to.
-  template <class A>
+  // For sweeps other than reverse(), with adjoints of any type: what they do with an event that they come
+  // to. Steps run again, on this tape; other(event, results, k) is for events that are not steps, among
+  // them those recorded within a step.
+  template <class A, class Other>
   void reverse_event(Reversal<T, A>& reversal, Event<T>& event, std::span<const A> results, Id k,
-                     const SourceLine& where);
+                     const SourceLine& where, Other& other);
 
  private:
   class Frame;
@@ -206,12 +208,12 @@ class BasicTape final : private Recorder<T> {
   std::int64_t spare_states(const Chain<T>& chain) const;
   bool keep_state(Chain<T>& chain, std::int64_t step, std::span<const Real> state);
   std::int64_t approach(Chain<T>& chain, std::int64_t end, std::int64_t unit, std::span<Real> state);
-  template <class A>
+  template <class A, class Other>
   void reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::span<const A> results, Id k,
-                    const SourceLine& where);
-  template <class A>
+                    const SourceLine& where, Other& other);
+  template <class A, class Other>
   bool reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::int64_t begin, std::int64_t end,
-                    std::span<Real> state, std::span<A> adjoint, Id k, const SourceLine& where);
+                    std::span<Real> state, std::span<A> adjoint, Id k, const SourceLine& where, Other& other);
   [[noreturn]] void too_small(std::size_t more, const SourceLine& where) const;
 
   TapeOptions options_;

@@ -44,8 +44,13 @@ auto BasicTape<T>::reverse_lanes(std::span<const LaneSeed> seeds, SourceLine whe
       pack[seed.lane] = seed.adjoint;
       reversal.seed(seed.of.id(), pack);
     }
+    const auto other = [&](Event<T>& event, std::span<const Pack<T, lanes>> results, Id) {
+      reverse_side_by_side(event, results, [&](Id operand, const Pack<T, lanes>& amount) {
+        if (operand != 0) reversal.seed(operand, amount);
+      });
+    };
     reversal.sweep(recording_, ranges, [&](Event<T>& event, std::span<const Pack<T, lanes>> results, Id k) {
-      reverse_event(reversal, event, results, k, where);
+      reverse_event(reversal, event, results, k, where, other);
     });
   } catch (...) {
     reversal.clear();

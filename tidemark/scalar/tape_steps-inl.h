@@ -126,8 +126,8 @@ bool BasicTape<T>::release(std::size_t bytes) {
   while (!fits(bytes)) {
     Chain<T>* most = nullptr;
     for (Chain<T>* chain : chains_.all)
-      if (chain->optional() > 0 && (!most || chain->optional() * chain->state_bytes() >
-                                                 most->optional() * most->state_bytes()))
+      if (chain->optional() > 0 &&
+          (!most || chain->optional() * chain->state_bytes() > most->optional() * most->state_bytes()))
         most = chain;
     if (!most) return false;
     most->evict();
@@ -231,8 +231,7 @@ void BasicTape<T>::step(std::span<Real> state, F step, SourceLine where) {
     chain = new_chain(state, where);
     chain->append(std::make_unique<HeldStep<T, F>>(std::move(step)), 1);
     run_loop(chain, 0, 1, state, where);
-    if (!fits(chain->state_bytes()) && !release(chain->state_bytes()))
-      too_small(chain->state_bytes(), where);
+    if (!fits(chain->state_bytes()) && !release(chain->state_bytes())) too_small(chain->state_bytes(), where);
   } else {
     const std::int64_t first = chain->steps();
     chain->append(std::make_unique<HeldStep<T, F>>(std::move(step)), 1);
@@ -272,8 +271,7 @@ std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::s
   Replay& replay = *replays_[depth_];
   const Id k = index_of(this->next), ring = ring_for(this->near_limit - 1);
   // The ring is emptied into blocks before steps run again.
-  for (Id i = k > ring ? k - ring : 0; i <= k; i += std::min(block_size, std::max<Id>(k - i, 1)))
-    recording_.far.mark(i);
+  const std::size_t flushed = (std::min(k, ring) / block_size + 2) * (block_size * sizeof(T) + 64);
   Learning learning;
   std::vector<Real> working(state.begin(), state.end());
   std::size_t bytes = 0;
@@ -284,7 +282,8 @@ std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::s
     chain.run(working, step);
     for (const Real& result : working)
       if (result.id() != 0 && this->next - result.id() >= ring) recording_.far.mark(index_of(result.id()));
-    replay.transient = std::max(replay.transient, 56 * state.size() + (this->next - begin) / 4 + 1024);
+    replay.transient =
+        std::max(replay.transient, 56 * state.size() + (this->next - begin) / 4 + 1024 + flushed);
     if (this->codes) {
       for (std::size_t i = 0; i < chunk_; ++i) bytes += replay.recording.chunks[i].bytes;
       bytes += replay.recording.chunks[chunk_].bytes;
@@ -347,9 +346,9 @@ std::int64_t BasicTape<T>::choose_unit(std::size_t size, std::int64_t count, std
     const std::int64_t units = (count + unit - 1) / unit;
     const double left = std::max(0.0, static_cast<double>(room) - record);
     const auto slots = static_cast<std::int64_t>(left / static_cast<double>(state_bytes)) + 1;
-    const double advances = units == 1 ? 0
-                                       : static_cast<double>(unit) *
-                                             static_cast<double>(schedule::least_advances(units, slots));
+    const double advances =
+        units == 1 ? 0
+                   : static_cast<double>(unit) * static_cast<double>(schedule::least_advances(units, slots));
     if (least < 0 || advances < least) {
       least = advances;
       best = unit;
@@ -376,9 +375,9 @@ std::int64_t BasicTape<T>::approach(Chain<T>& chain, std::int64_t end, std::int6
     if (spare > 0) {
       const std::int64_t slots = spare + 1;
       const std::int64_t repeats = schedule::repeats_of(units, slots);
-      left = schedule::split_segment(units, slots, repeats,
-                                     schedule::longest_segment(slots, repeats - 1, units))
-                 .left;
+      left =
+          schedule::split_segment(units, slots, repeats, schedule::longest_segment(slots, repeats - 1, units))
+              .left;
       left = std::clamp<std::int64_t>(left, 1, units - 1);
     }
     const std::int64_t to = end - (units - left) * unit;
@@ -424,16 +423,27 @@ void BasicTape<T>::run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t
 }
 
 template <class T>
-template <class A>
+template <class A, class Other>
+void BasicTape<T>::reverse_event(Reversal<T, A>& reversal, Event<T>& event, std::span<const A> results, Id k,
+                                 const SourceLine& where, Other& other) {
+  if (auto* loop = dynamic_cast<LoopEvent<T>*>(&event))
+    reverse_loop(reversal, *loop, results, k, where, other);
+  else
+    other(event, results, k);
+}
+
+template <class T>
+template <class A, class Other>
 void BasicTape<T>::reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::span<const A> results,
-                                Id k, const SourceLine& where) {
+                                Id k, const SourceLine& where, Other& other) {
   reversal.yield(k);
   std::vector<A> adjoint(results.begin(), results.end());
   std::vector<Real> state(loop.chain().size());
   for (std::int64_t end = loop.end(); end > loop.first();) {
     const std::int64_t begin =
         std::max(loop.first(), approach(loop.chain(), end, std::min(loop.unit, end - loop.first()), state));
-    if (reverse_unit(reversal, loop, begin, end, std::span<Real>(state), std::span<A>(adjoint), k, where))
+    if (reverse_unit(reversal, loop, begin, end, std::span<Real>(state), std::span<A>(adjoint), k, where,
+                     other))
       end = begin;
     else
       loop.unit = (end - begin) / 2;
@@ -442,10 +452,10 @@ void BasicTape<T>::reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
 
 // False: it does not fit, and nothing has happened.
 template <class T>
-template <class A>
+template <class A, class Other>
 bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::int64_t begin,
                                 std::int64_t end, std::span<Real> state, std::span<A> adjoint, Id k,
-                                const SourceLine& where) {
+                                const SourceLine& where, Other& other) {
   const Frame frame(*this, k);
   Recording<T>& recording = *target_;
   Position<T> start = mark();
@@ -488,7 +498,7 @@ bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
     if (state[i].id() != 0) reversal.seed(state[i].id(), adjoint[i]);
   peak_ = std::max(peak_, held());
   reversal.sweep_open(recording, ranges, [&](Event<T>& event, std::span<const A> results, Id at) {
-    reverse_event(reversal, event, results, at, where);
+    reverse_event(reversal, event, results, at, where, other);
   });
   if (!at_first)
     for (std::size_t i = 0; i < adjoint.size(); ++i) adjoint[i] = reversal.take(index_of(base + i));
