@@ -60,8 +60,7 @@ int main() {
   const double lost = static_cast<double>(x);
 #elif CASE == 103  // expect: takes the value out of a tidemark::Real, and its derivative is lost
   const int lost = (int)x;
-#elif CASE == \
-    104  // expect: takes the value out of an expression of tidemark::Real, and its derivative is lost
+#elif CASE == 104  // expect: takes the value out of an expression of tidemark::Real
   const int lost = static_cast<int>(x * 2);
 #elif CASE == 105  // expect: takes the value out of a tidemark::Dual, and its derivative is lost
   const double lost = static_cast<double>(td::Dual<1>(1));
