@@ -62,7 +62,8 @@ inline bool check_program(std::uint64_t seed) {
     }
   }
   if (!std::isfinite(curved)) return true;
-  EXPECT_LE(std::fabs(curvature[0] - curvature[1]), 1e-10 * curved * size) << curvature[0] << ' ' << curvature[1];
+  EXPECT_LE(std::fabs(curvature[0] - curvature[1]), 1e-10 * curved * size)
+      << curvature[0] << ' ' << curvature[1];
   return true;
 }
 

@@ -38,6 +38,7 @@ class Dual {
   operator C() const {
     return static_cast<C>(value_);
   }
+  explicit constexpr operator bool() const { return value_ != 0; }
 
   constexpr double value() const { return value_; }
   constexpr double slope(int direction = 0) const { return slopes_[direction]; }

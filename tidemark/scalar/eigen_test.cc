@@ -1,13 +1,7 @@
 // Where Eigen is installed.
-#if __has_include(<Eigen/Dense>)
-#define TM_EIGEN_PREFIX 1
-#elif __has_include(<eigen3/Eigen/Dense>)
-#define TM_EIGEN_PREFIX 3
-#endif
-
 #include <gtest/gtest.h>
 
-#if TM_EIGEN_PREFIX == 1
+#if __has_include(<Eigen/Dense>)
 #include <Eigen/Dense>
 
 #include "tidemark/base/philox.h"
@@ -40,8 +34,6 @@ Matrix<double> gradient(const Tape& tape, const M& of) {
   return of.unaryExpr([&](const Real& x) -> double { return tape.gradient(x); });
 }
 
-TEST(Eigen, ThatThereIs) { SUCCEED(); }
-
 TEST(Eigen, ProductsOfMatrices) {
   const Matrix<double> a = sample_matrix(7, 9, 1), b = sample_matrix(9, 5, 2), w = sample_matrix(7, 5, 3);
   Tape tape;
@@ -63,6 +55,25 @@ TEST(Eigen, PlainMatricesBesideMatricesOfReals) {
   tape.reverse(loss);
   const Matrix<double> expected = w.transpose() + 2.5 * Matrix<double>::Identity(4, 4) + a + a;
   EXPECT_LT((gradient(tape, x) - expected).norm(), 1e-12);
+}
+
+TEST(Eigen, LargePlainMatricesTimesMatricesOfReals) {
+  const Matrix<double> a = sample_matrix(30, 40, 1), w = sample_matrix(40, 20, 3);
+  Tape tape;
+  const Matrix<Real> x = inputs<Real>(tape, a);
+  const Matrix<Real> y = x * w;
+  const Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> z =
+      w.transpose() * x.transpose();
+  const Vector<Real> row = a.transpose() * (x * w.col(0));
+  const Real sum = y.sum() + z.sum() + row.sum();
+  tape.reverse(sum);
+  EXPECT_LT((value(y) - a * w).norm() + (value(z) - (a * w).transpose()).norm(), 1e-11);
+  const Vector<double> ones = Vector<double>::Ones(30);
+  const Matrix<double> expected =
+      2 * ones * w.rowwise().sum().transpose() + a.rowwise().sum() * w.col(0).transpose();
+  EXPECT_LT((gradient(tape, x) - expected).norm(), 1e-10);
+  const Matrix<Dual<1>> u = a.cast<Dual<1>>() * w;
+  EXPECT_LT((value(u) - a * w).norm(), 1e-11);
 }
 
 template <class T>
@@ -131,8 +142,9 @@ TEST(Eigen, FactorisationsOfEveryKind) {
   });
   try_it([](const auto& m) {
     using T = typename std::decay_t<decltype(m)>::Scalar;
-    return T(m.array().exp().sum() + m.array().abs().maxCoeff() + m.lpNorm<1>() + m.row(1).normalized()(2) +
-             m.array().max(0.25).sum() + m.array().pow(2).sum() + m.array().tanh().mean());
+    return T(m.array().exp().sum() + m.array().abs().maxCoeff() + m.template lpNorm<1>() +
+             m.row(1).normalized()(2) + m.array().max(0.25).sum() + m.array().pow(2).sum() +
+             m.array().tanh().mean());
   });
 }
 

@@ -41,6 +41,7 @@ struct CastsToNumbers {
   operator C() const {
     return static_cast<C>(static_cast<const E*>(this)->value());
   }
+  explicit constexpr operator bool() const { return static_cast<const E*>(this)->value() != 0; }
 };
 
 // A variable in an expression.

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <complex>
+#include <numeric>
 #include <sstream>
 
 #include "tidemark/base/philox.h"
@@ -264,6 +265,22 @@ TEST(NamedFunctions, AProgramsOwnFunctionsOfTheSameNameAreCalled) {
 }  // namespace elsewhere
 
 namespace {
+
+TEST(NamedFunctions, TruthsAndConstants) {
+  constexpr Real half = 0.5, none;
+  static_assert(half.value() == 0.5 && !none);
+  Tape tape;
+  const Real x = tape.input(2);
+  int reached = 0;
+  if (x) ++reached;
+  if (!(x - 2)) ++reached;
+  if (x && !Dual<1>(0) && Dual<2>(1)) ++reached;
+  for (Real left = x; left; left -= 1) ++reached;
+  EXPECT_EQ(reached, 5);
+  const Real sum = std::accumulate(&x, &x + 1, Real(0), std::plus<>());
+  EXPECT_EQ(sum.id(), x.id());
+  EXPECT_EQ(*std::max_element(&x, &x + 1), 2);
+}
 
 TEST(NamedFunctions, LimitsAndText) {
   static_assert(std::numeric_limits<Real>::epsilon() == std::numeric_limits<double>::epsilon());

@@ -1,5 +1,6 @@
 // Reverse and forward mode for scalar C++: all of tidemark/scalar/.
 #pragma once
+#include "tidemark/scalar/complex.h"
 #include "tidemark/scalar/derivative.h"
 #include "tidemark/scalar/dual.h"
 #include "tidemark/scalar/external.h"
