@@ -107,6 +107,34 @@ TEST(TapeLanes, EventsAreCalledForEachLane) {
   EXPECT_EQ(tape.jacobian(z, x).values, (std::vector<double>{20, 4, 4, 0, 80 + 80, 16, 0, 1}));
 }
 
+// Steps run again once for all lanes; an event within them is called for each.
+TEST(TapeLanes, AlongStepsThatRunAgain) {
+  const auto run = [](TapeOptions options) {
+    Tape tape(options);
+    const std::vector<double> at = {0.5, -0.25, 1.5};
+    const std::vector<Real> x = tape.inputs(at);
+    std::vector<Real> u = x;
+    tape.steps(3000, u, [](std::span<Real> v, std::int64_t i) {
+      for (int k = 0; k < 20; ++k) v[0] = v[0] * 0.999 + v[1] * v[2] * 1e-4;
+      v[1] = v[1] - v[0] * 1e-3;
+      if (i == 2000) {
+        const std::vector<Real> operands = {v[0], v[2]};
+        const std::vector<double> values = {v[0].value() * v[2].value(), v[0].value()};
+        v[2] = Tape::active() == nullptr
+                   ? Real(values[0])
+                   : Tape::active()->record_event(std::make_unique<Product>(v[0], v[2]), operands, values)[0];
+      }
+    });
+    const Matrix rows = tape.jacobian(u, x);
+    for (std::size_t i = 0; i < 3; ++i) {
+      tape.reverse(u[i]);
+      EXPECT_EQ(std::vector<double>(rows.row(i).begin(), rows.row(i).end()), tape.gradient(x));
+    }
+    return rows.values;
+  };
+  EXPECT_EQ(run({.memory = Bytes(1 << 20)}), run({}));
+}
+
 TEST(TapeLanes, AMemoryHoldsLanesToo) {
   Tape tape({.memory = Bytes(256 << 10)});
   const std::vector<Real> x = {tape.input(1)};
