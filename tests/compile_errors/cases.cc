@@ -1,5 +1,9 @@
 // Mistakes that the compiler finds, one per CASE; run.py holds the first error of each to the text behind
-// `expect`.
+// `expect`. The first hundred are of tensors.
+#ifndef CASE
+#define CASE 0
+#endif
+#if CASE < 100
 #include "tidemark/tidemark.h"
 
 namespace td = tidemark;
@@ -37,3 +41,35 @@ int main() {
   td::compile([calls](td::Tensor x) mutable { return x * ++calls; })(w);
 #endif
 }
+
+#else
+
+#include "tidemark/scalar/scalar.h"
+
+namespace td = tidemark;
+
+// What only warns is an error here.
+#pragma GCC diagnostic error "-Wdeprecated-declarations"
+
+int main() {
+  td::Tape tape;
+  const td::Real x = tape.input(1);
+#if CASE == 101    // expect: cannot convert | no viable conversion from
+  const double lost = x;
+#elif CASE == 102  // expect: takes the value out of a tidemark::Real, and its derivative is lost
+  const double lost = static_cast<double>(x);
+#elif CASE == 103  // expect: takes the value out of a tidemark::Real, and its derivative is lost
+  const int lost = (int)x;
+#elif CASE == 104  // expect: takes the value out of an expression of tidemark::Real
+  const int lost = static_cast<int>(x * 2);
+#elif CASE == 105  // expect: takes the value out of a tidemark::Dual, and its derivative is lost
+  const double lost = static_cast<double>(td::Dual<1>(1));
+#elif CASE == 106  // expect: cannot convert | no viable conversion from
+  const int lost = x * 2;
+#elif CASE == 107  // expect: no match for | invalid operands to binary expression
+  const td::Real mixed = x * td::Dual<1>(1);
+#elif CASE == 108  // expect: no matching function for call to
+  const td::Real mixed = std::max(x, td::Dual<1>(1));
+#endif
+}
+#endif

@@ -1,6 +1,5 @@
 #include "tidemark/scalar/chunks.h"
 
-#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -27,19 +26,18 @@ Chunks::~Chunks() { shrink(0); }
 void Chunks::add(std::size_t bytes) {
   chunks_.reserve(chunks_.size() + 1);
   const std::size_t alignment = bytes >= largest ? largest : 64;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(alignment, bytes));
-  if (!memory) throw std::bad_alloc();
+  auto* memory = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(alignment)));
 #ifdef __linux__
   if (bytes >= largest) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
-  chunks_.push_back({memory, bytes, memory, memory + bytes});
+  chunks_.push_back({memory, alignment, bytes, memory, memory + bytes});
   bytes_ += bytes;
 }
 
 void Chunks::shrink(std::size_t count) {
   while (chunks_.size() > count) {
     bytes_ -= chunks_.back().bytes;
-    std::free(chunks_.back().begin);
+    ::operator delete(chunks_.back().begin, std::align_val_t(chunks_.back().alignment));
     chunks_.pop_back();
   }
 }

@@ -11,7 +11,7 @@ namespace tidemark::scalar {
 
 struct Chunk {
   std::byte* begin = nullptr;
-  std::size_t bytes = 0;
+  std::size_t alignment = 0, bytes = 0;
   // Where what was written ends, while it is not the chunk that is being written.
   std::byte* partials_end = nullptr;
   std::byte* codes_begin = nullptr;

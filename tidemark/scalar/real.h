@@ -51,6 +51,8 @@ class BasicReal {
   operator C() const {
     return static_cast<C>(value_);
   }
+  // A truth has no derivative, as comparisons have none.
+  explicit constexpr operator bool() const { return value_ != 0; }
 
   constexpr const T& value() const { return value_; }
   constexpr Id id() const { return id_; }
@@ -166,6 +168,7 @@ static_assert(sizeof(Real) == 16 && std::is_trivially_copyable_v<Real>);
 }  // namespace tidemark::scalar
 
 namespace tidemark {
+using scalar::BasicReal;
 using scalar::Real;
 using scalar::value;
 }  // namespace tidemark

@@ -13,5 +13,11 @@ Id next_recording() {
 }
 
 template class BasicTape<double>;
+template std::span<const Pack<double, 4>> BasicTape<double>::reverse_lanes<4>(std::span<const LaneSeed>,
+                                                                              SourceLine);
+template std::span<const Pack<double, 8>> BasicTape<double>::reverse_lanes<8>(std::span<const LaneSeed>,
+                                                                              SourceLine);
+template std::span<const Pack<double, 16>> BasicTape<double>::reverse_lanes<16>(std::span<const LaneSeed>,
+                                                                                SourceLine);
 
 }  // namespace tidemark::scalar

@@ -1,6 +1,7 @@
 // A tape: writes down what Reals compute on its thread, and walks back over it.
 #pragma once
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -8,18 +9,34 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
+#include "tidemark/scalar/chain.h"
+#include "tidemark/scalar/checks.h"
+#include "tidemark/scalar/matrix.h"
 #include "tidemark/scalar/real.h"
 #include "tidemark/scalar/recording.h"
 #include "tidemark/scalar/reversal.h"
+#include "tidemark/scalar/statements.h"
 #include "tidemark/scalar/tape_growth.h"
+#include "tidemark/scalar/tape_lanes.h"
 
 namespace tidemark::scalar {
 
+// As many bytes as a core's own cache has (L2): a tape that stays there is faster than one that does not,
+// though it takes steps more than once.
+Bytes cache_size();
+inline constexpr struct CacheSized {
+  operator Bytes() const { return cache_size(); }
+} cache_sized{};
+
+struct PreaccumulatedScope;
+
 struct TapeOptions {
   // All that the tape ever holds: statements, adjoints, gradients, states of steps. None: whatever it
-  // takes.
+  // takes. `cache_sized`: what makes marked steps fast.
   Bytes memory{-1};
   bool active = true;  // on this thread, from the beginning
+  // Looks at each statement, keeps its line and says what it finds: findings(). Several times slower.
+  bool check = false;
 };
 
 // The number of a recording, by which Reals of another are told.
@@ -45,10 +62,10 @@ class BasicTape final : private Recorder<T> {
   // While what is returned lives, statements of this thread go here, or, paused, nowhere. They end in the
   // opposite of their order.
   Activation activate() { return Activation(this); }
-  static Activation pause() { return Activation(nullptr); }
   static BasicTape* active() {
     return static_cast<BasicTape*>(active_recorder<T>);
   }  // null: none on this thread
+  static Activation pause() { return Activation(nullptr); }
 
   Real input(const T& value, SourceLine where = std::source_location::current());
   std::vector<Real> inputs(std::span<const T> values, SourceLine where = std::source_location::current());
@@ -67,23 +84,89 @@ class BasicTape final : private Recorder<T> {
   std::vector<T> gradient(std::span<const Real> inputs,
                           SourceLine where = std::source_location::current()) const;
 
+  // Several adjoints at once, a sweep for each 16 of them: row i has the derivatives of what its seeds sum
+  // up to, by all inputs in the order in which they were made.
+  struct RowSeed {
+    Real of;
+    std::size_t row = 0;
+    T adjoint = T(1);
+  };
+  DenseMatrix<T> reverse_rows(std::span<const RowSeed> seeds, std::size_t rows,
+                              SourceLine where = std::source_location::current());
+  // A row for each result, a column for each input.
+  DenseMatrix<T> jacobian(std::span<const Real> results, std::span<const Real> inputs,
+                          SourceLine where = std::source_location::current());
+  // One such sweep (4, 8 or 16 lanes): the derivatives by each input, valid until the next.
+  struct LaneSeed {
+    Real of;
+    unsigned lane = 0;
+    T adjoint = T(1);
+  };
+  template <unsigned lanes>
+  std::span<const Pack<T, lanes>> reverse_lanes(std::span<const LaneSeed> seeds,
+                                                SourceLine where = std::source_location::current());
+
   void clear();  // a new recording, in the memory of this one
 
   using Mark = Position<T>;
   Mark mark() const;
   void rewind(const Mark& mark);  // forgets what was recorded since
 
+  // `count` steps, each of which takes the state to the next one in place: state = step(state, i). With a
+  // memory, they leave states behind in place of statements, as many as there is room for, and run again
+  // while they are reversed. So a step must do the same each time, it changes nothing but its state, and
+  // what it captures, it captures by value: it is copied. Reals among that are operands like others.
+  // Gradients are the same to the bit in every memory, and without one.
+  template <class F>
+  void steps(std::int64_t count, std::span<Real> state, F step,
+             SourceLine where = std::source_location::current());
+  // One such step, in a loop of one's own: state = step(state). Calls that follow each other keep as many
+  // states as there is room for.
+  template <class F>
+  void step(std::span<Real> state, F step, SourceLine where = std::source_location::current());
+
+  // What fn returns (a Real, or a range or tuple of them), and in place of its statements one for each
+  // result, with the partial derivatives by what fn reads from outside; or its statements, where these are
+  // smaller. Reals of fn that it does not return must not be used afterwards.
+  template <class F>
+  auto preaccumulate(F&& fn, SourceLine where = std::source_location::current());
+  // A statement whose value and partial derivatives are known.
+  Real statement(const T& value, std::span<const Real> operands, std::span<const T> slopes,
+                 SourceLine where = std::source_location::current());
+
   // An event and its results, which get these values.
   std::vector<Real> record_event(std::unique_ptr<Event<T>> event, std::span<const Real> operands,
                                  std::span<const T> results,
                                  SourceLine where = std::source_location::current());
+
+  // What was recorded, for those who read it (statements.h).
+  RecordingView<T> view() const;
+  std::size_t input_number(const Real& input, SourceLine where = std::source_location::current()) const;
+
+  // Of a checked tape, since clear(): partial derivatives and adjoints that are no numbers, inputs on which
+  // nothing depends, results that depend on nothing. Reals that were forgotten by rewinding, or are of
+  // another recording, are Errors, with the line of the statement.
+  std::vector<Finding> findings() const { return checks_ ? checks_->findings() : std::vector<Finding>(); }
 
   Id statements() const { return index_of(this->next) - 1; }
   Bytes bytes() const;       // that it holds now
   Bytes peak_bytes() const;  // the most it held
   Bytes memory() const { return options_.memory; }
 
+  // For sweeps other than reverse(), with adjoints of any type: what they do with an event that they come
+  // to. Steps run again, on this tape; other(event, results, k) is for events that are not steps, among
+  // them those recorded within a step.
+  template <class A, class Other>
+  void reverse_event(Reversal<T, A>& reversal, Event<T>& event, std::span<const A> results, Id k,
+                     const SourceLine& where, Other& other);
+
  private:
+  class Frame;
+  struct Learning {  // of a step's size; chunks are written over where there is no room for more
+    bool wrapped = false;
+    std::size_t bytes = 0;
+  };
+
   void require(std::size_t bytes, const SourceLine& where) {
     if (this->room() < static_cast<std::ptrdiff_t>(bytes) + this->slack) make_room(bytes, where);
   }
@@ -93,16 +176,69 @@ class BasicTape final : private Recorder<T> {
   void enter_chunk(std::size_t chunk);
   void leave_chunk();
   void write_mark(code::Mark mark, const SourceLine& where);
+  void look(const SourceLine& where);
+  void refuse_forgotten(Id index, const SourceLine& where) const;
+  void leave_gap(const Mark& mark, Id end);
+  void check_reversal(std::span<const Seed> seeds, const SourceLine& where);
+  Id write_row(std::span<const Id> ids, std::span<const T> slopes, const SourceLine& where);
+  void replace_by_rows(const Mark& before, std::span<Real* const> results, const SourceLine& where);
+  template <unsigned lanes>
+  void rows_of_scope(const RecordingView<T>& scope, const PreaccumulatedScope& read, std::span<const Id> made,
+                     std::size_t group, DenseMatrix<T>& rows);
   void check_own(const Real& x, const char* what, const SourceLine& where) const;
   [[noreturn]] void overflow(std::size_t wanted, const SourceLine& where) const;
+  bool limited() const { return options_.memory.count >= 0; }
   std::size_t held() const;
   std::size_t needed_to_reverse() const;
+  bool fits(std::size_t bytes) const;
+  bool release(std::size_t bytes);  // what is not needed, until so many fit
+  Id reach() const {                // of near operands
+    return std::min(this->near_seen, this->near_limit - 1);
+  }
+
+  // tape_steps-inl.h
+  void record_boundary(std::span<Real> state, Id begin, const SourceLine& where);
+  void refuse_within_steps(const char* what, const SourceLine& where) const;
+  void run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t first, std::int64_t count,
+                std::span<Real> state, const SourceLine& where);
+  std::shared_ptr<Chain<T>> new_chain(std::span<const Real> state, const SourceLine& where);
+  std::size_t learn(const Chain<T>& chain, std::int64_t step, std::span<const Real> state,
+                    const SourceLine& where);
+  std::int64_t choose_unit(std::size_t size, std::int64_t count, std::size_t step_bytes) const;
+  std::int64_t spare_states(const Chain<T>& chain) const;
+  bool keep_state(Chain<T>& chain, std::int64_t step, std::span<const Real> state);
+  std::int64_t approach(Chain<T>& chain, std::int64_t end, std::int64_t unit, std::span<Real> state);
+  template <class A, class Other>
+  void reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::span<const A> results, Id k,
+                    const SourceLine& where, Other& other);
+  template <class A, class Other>
+  bool reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::int64_t begin, std::int64_t end,
+                    std::span<Real> state, std::span<A> adjoint, Id k, const SourceLine& where, Other& other);
+  [[noreturn]] void too_small(std::size_t more, const SourceLine& where) const;
 
   TapeOptions options_;
   SourceLine made_;
+  Chains<T> chains_;
   Recording<T> recording_;
+  Recording<T>* target_ = &recording_;  // that is being written
+  // Steps that run again are recorded here, one list for steps within steps. Memory that a step has once
+  // needed stays with its list.
+  struct Replay {
+    Recording<T> recording;
+    std::size_t reserved = 0;   // bytes of chunks, for the largest step that was seen
+    std::size_t transient = 0;  // bytes of states and adjoints, while it is reversed
+  };
+  std::vector<std::unique_ptr<Replay>> replays_;
+  std::size_t depth_ = 0;   // of them, how many are in use
+  std::size_t within_ = 0;  // steps that run
+  Learning* learning_ = nullptr;
+  std::shared_ptr<Chain<T>> open_chain_;     // with which step() may go on
+  std::vector<std::uint64_t> made_in_step_;  // record_boundary: of each statement, whether it is an entry
+  std::vector<std::size_t> copied_;
   std::size_t chunk_ = 0;  // that is being written
   Reversal<T, T> reversal_;
+  LaneReversals<T> lane_reversals_;
+  std::unique_ptr<Checks> checks_;
   TapeGrowth growth_;
   mutable std::size_t peak_ = 0;
   bool reversed_ = false;
@@ -127,8 +263,24 @@ using Tape = BasicTape<double>;
 }  // namespace tidemark::scalar
 
 #include "tidemark/scalar/tape-inl.h"
+#include "tidemark/scalar/tape_check-inl.h"
+#include "tidemark/scalar/tape_lanes-inl.h"
+#include "tidemark/scalar/tape_preaccumulate-inl.h"
+#include "tidemark/scalar/tape_steps-inl.h"
+
+namespace tidemark::scalar {
+extern template class BasicTape<double>;
+extern template std::span<const Pack<double, 4>> BasicTape<double>::reverse_lanes<4>(
+    std::span<const LaneSeed>, SourceLine);
+extern template std::span<const Pack<double, 8>> BasicTape<double>::reverse_lanes<8>(
+    std::span<const LaneSeed>, SourceLine);
+extern template std::span<const Pack<double, 16>> BasicTape<double>::reverse_lanes<16>(
+    std::span<const LaneSeed>, SourceLine);
+
+}  // namespace tidemark::scalar
 
 namespace tidemark {
+using scalar::BasicTape;
 using scalar::Tape;
 using scalar::TapeOptions;
 }  // namespace tidemark

@@ -1,0 +1,142 @@
+// Reals and Duals in matrices of Eigen: include this beside <Eigen/Dense>, and Eigen::Matrix<td::Real, …>
+// has products, norms, factorisations and solvers like a matrix of double. Each scalar operation inside of
+// them is recorded.
+#pragma once
+#include <Eigen/Core>
+
+#include "tidemark/scalar/scalar.h"
+
+namespace tidemark::scalar {
+
+// What Eigen asks of a number type that stands for double.
+template <class T>
+struct EigenTraits : Eigen::NumTraits<double> {
+  using Real = T;
+  using NonInteger = T;
+  using Nested = T;
+  using Literal = T;
+  enum {
+    IsComplex = 0,
+    IsInteger = 0,
+    IsSigned = 1,
+    RequireInitialization = 1,
+    ReadCost = 1,
+    AddCost = 4,
+    MulCost = 4
+  };
+  static T epsilon() { return Eigen::NumTraits<double>::epsilon(); }
+  static T dummy_precision() { return Eigen::NumTraits<double>::dummy_precision(); }
+  static T highest() { return Eigen::NumTraits<double>::highest(); }
+  static T lowest() { return Eigen::NumTraits<double>::lowest(); }
+  static T infinity() { return Eigen::NumTraits<double>::infinity(); }
+  static T quiet_NaN() { return Eigen::NumTraits<double>::quiet_NaN(); }
+};
+
+// The numbers of a matrix, without their derivatives.
+template <class Derived>
+requires(is_real<typename Derived::Scalar> ||
+         is_dual<typename Derived::Scalar>) auto value(const Eigen::DenseBase<Derived>& matrix) {
+  using T = decltype(value(std::declval<typename Derived::Scalar>()));
+  return matrix.derived().unaryExpr([](const typename Derived::Scalar& x) -> T { return value(x); }).eval();
+}
+
+}  // namespace tidemark::scalar
+
+namespace Eigen {
+
+template <class T>
+struct NumTraits<tidemark::scalar::BasicReal<T>>
+    : tidemark::scalar::EigenTraits<tidemark::scalar::BasicReal<T>> {};
+template <int N>
+struct NumTraits<tidemark::scalar::Dual<N>> : tidemark::scalar::EigenTraits<tidemark::scalar::Dual<N>> {};
+
+// Matrices of Reals beside matrices of plain numbers.
+template <class T, class C, class Operation>
+requires tidemark::scalar::PassiveFor<C, T>
+struct ScalarBinaryOpTraits<tidemark::scalar::BasicReal<T>, C, Operation> {
+  using ReturnType = tidemark::scalar::BasicReal<T>;
+};
+template <class T, class C, class Operation>
+requires tidemark::scalar::PassiveFor<C, T>
+struct ScalarBinaryOpTraits<C, tidemark::scalar::BasicReal<T>, Operation> {
+  using ReturnType = tidemark::scalar::BasicReal<T>;
+};
+template <int N, class C, class Operation>
+requires std::is_arithmetic_v<C>
+struct ScalarBinaryOpTraits<tidemark::scalar::Dual<N>, C, Operation> {
+  using ReturnType = tidemark::scalar::Dual<N>;
+};
+template <int N, class C, class Operation>
+requires std::is_arithmetic_v<C>
+struct ScalarBinaryOpTraits<C, tidemark::scalar::Dual<N>, Operation> {
+  using ReturnType = tidemark::scalar::Dual<N>;
+};
+
+namespace internal {
+
+// matrix.cast<double>() says as clearly as value(x) that the number alone is meant.
+template <class T, class C>
+requires std::is_arithmetic_v<C>
+struct cast_impl<tidemark::scalar::BasicReal<T>, C> {
+  static C run(const tidemark::scalar::BasicReal<T>& x) {
+    return static_cast<C>(tidemark::scalar::plain_number(x));
+  }
+};
+template <int N, class C>
+requires std::is_arithmetic_v<C>
+struct cast_impl<tidemark::scalar::Dual<N>, C> {
+  static C run(const tidemark::scalar::Dual<N>& x) { return static_cast<C>(x.value()); }
+};
+
+// Eigen's kernel keeps intermediate results in the type of one operand, so that a matrix of Reals times a
+// matrix of plain numbers does not compile. (Results by rows are made by columns of the transposed product.)
+template <class Index, class L, int left_order, class R, int right_order, int increment>
+struct ProductWithPlainMatrix {
+  using Traits = gebp_traits<L, R>;
+  using Result = typename ScalarBinaryOpTraits<L, R>::ReturnType;
+  static void run(Index rows, Index columns, Index depth, const L* left, Index left_stride, const R* right,
+                  Index right_stride, Result* results, Index result_increment, Index result_stride,
+                  const Result& alpha, level3_blocking<L, R>&, GemmParallelInfo<Index>* = nullptr) {
+    const const_blas_data_mapper<L, Index, left_order> x(left, left_stride);
+    const const_blas_data_mapper<R, Index, right_order> y(right, right_stride);
+    const blas_data_mapper<Result, Index, ColMajor, Unaligned, increment> z(results, result_stride,
+                                                                            result_increment);
+    for (Index j = 0; j < columns; ++j)
+      for (Index i = 0; i < rows; ++i) {
+        Result sum(0);
+        for (Index k = 0; k < depth; ++k) sum += x(i, k) * y(k, j);
+        z(i, j) += alpha * sum;
+      }
+  }
+};
+template <class Index, class T, int left_order, bool left_conjugate, class C, int right_order,
+          bool right_conjugate, int increment>
+requires tidemark::scalar::PassiveFor<C, T>
+struct general_matrix_matrix_product<Index, tidemark::scalar::BasicReal<T>, left_order, left_conjugate, C,
+                                     right_order, right_conjugate, ColMajor, increment>
+    : ProductWithPlainMatrix<Index, tidemark::scalar::BasicReal<T>, left_order, C, right_order, increment> {
+};
+template <class Index, class C, int left_order, bool left_conjugate, class T, int right_order,
+          bool right_conjugate, int increment>
+requires tidemark::scalar::PassiveFor<C, T>
+struct general_matrix_matrix_product<Index, C, left_order, left_conjugate, tidemark::scalar::BasicReal<T>,
+                                     right_order, right_conjugate, ColMajor, increment>
+    : ProductWithPlainMatrix<Index, C, left_order, tidemark::scalar::BasicReal<T>, right_order, increment> {
+};
+template <class Index, int N, int left_order, bool left_conjugate, class C, int right_order,
+          bool right_conjugate, int increment>
+requires std::is_arithmetic_v<C>
+struct general_matrix_matrix_product<Index, tidemark::scalar::Dual<N>, left_order, left_conjugate, C,
+                                     right_order, right_conjugate, ColMajor, increment>
+    : ProductWithPlainMatrix<Index, tidemark::scalar::Dual<N>, left_order, C, right_order, increment> {
+};
+template <class Index, class C, int left_order, bool left_conjugate, int N, int right_order,
+          bool right_conjugate, int increment>
+requires std::is_arithmetic_v<C>
+struct general_matrix_matrix_product<Index, C, left_order, left_conjugate, tidemark::scalar::Dual<N>,
+                                     right_order, right_conjugate, ColMajor, increment>
+    : ProductWithPlainMatrix<Index, C, left_order, tidemark::scalar::Dual<N>, right_order, increment> {
+};
+
+}  // namespace internal
+}  // namespace Eigen

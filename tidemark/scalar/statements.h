@@ -1,0 +1,151 @@
+// Reads a recording statement by statement, for those who want to know more of it than a reversal does:
+// patterns, forward sweeps, preaccumulation, checks.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "tidemark/scalar/recording.h"
+
+namespace tidemark::scalar {
+
+template <class T>
+struct Statement {
+  // An event's results are the statements behind it, of which nothing else is said.
+  enum class Kind : std::uint8_t { operation, input, event, nothing };
+
+  Kind kind = Kind::operation;
+  Id index = 0;
+  unsigned units = 0, generals = 0, width = 0;
+  const std::byte* deltas = nullptr;
+  const T* slopes = nullptr;  // of the generals
+  std::size_t number = 0;     // of an input or event: how many were made before it
+
+  unsigned operands() const { return units + generals; }
+  Id operand(unsigned i) const {
+    const std::byte* at = deltas + (std::size_t{i} << width);
+    switch (width) {
+      case 0:
+        return index - read<std::uint8_t>(at);
+      case 1:
+        return index - read<std::uint16_t>(at);
+      case 2:
+        return index - read<std::uint32_t>(at);
+      default:
+        return index - read<std::uint64_t>(at);
+    }
+  }
+  T slope(unsigned i) const { return i < units ? T(1) : slopes[i - units]; }
+
+ private:
+  template <class Delta>
+  static Id read(const std::byte* at) {
+    Delta delta;
+    std::memcpy(&delta, at, sizeof delta);
+    return delta;
+  }
+};
+
+// A part of a recording, and all that is needed to read it.
+template <class T>
+struct RecordingView {
+  const Recording<T>& recording;
+  Position<T> from, to;  // from the last statement to the first
+  Id near_limit = 0, near_seen = 0;
+
+  Id first() const { return index_of(to.next); }
+  Id end() const { return index_of(from.next); }
+};
+
+// Reads the code that begins at `c`; returns where it ends. Leaves out index, slopes and number.
+template <class T>
+const std::byte* read_code(const std::byte* c, Statement<T>& statement) {
+  using Kind = typename Statement<T>::Kind;
+  const auto head = static_cast<unsigned>(*c++);
+  statement.width = head & 3;
+  statement.units = (head >> 2) & 7;
+  statement.generals = head >> 5;
+  statement.kind = head == code::input ? Kind::input : Kind::operation;
+  if (statement.generals == code::longer) {
+    statement.generals = static_cast<unsigned>(*c++);
+    statement.units = static_cast<unsigned>(*c++);
+    if (statement.generals == code::counted) {
+      std::uint32_t count;
+      std::memcpy(&count, c, sizeof count);
+      c += sizeof count;
+      statement.generals = count;
+    }
+    if (statement.generals == 0) {
+      statement.kind = statement.units == code::event ? Kind::event : Kind::nothing;
+      statement.units = 0;
+    }
+  }
+  statement.deltas = c;
+  return c + (std::size_t{statement.operands()} << statement.width);
+}
+
+// The last statement first.
+template <class T, class Visit>
+void walk_back(const RecordingView<T>& view, Visit&& visit) {
+  using Kind = typename Statement<T>::Kind;
+  Statement<T> statement;
+  Id k = view.end();
+  if (k == view.first()) return;
+  std::size_t inputs = view.from.inputs, events = view.from.events;
+  for (std::size_t chunk = view.from.chunk;; --chunk) {
+    const Chunk& memory = view.recording.chunks[chunk];
+    const std::byte* c = chunk == view.from.chunk ? view.from.codes : memory.codes_begin;
+    const std::byte* const end = chunk == view.to.chunk && view.to.codes ? view.to.codes : memory.end();
+    const T* p =
+        chunk == view.from.chunk ? view.from.partials : reinterpret_cast<const T*>(memory.partials_end);
+    while (c != end) {
+      c = read_code(c, statement);
+      --k;
+      p -= statement.generals;
+      statement.slopes = p;
+      if (statement.kind == Kind::input) statement.number = --inputs;
+      if (statement.kind == Kind::event) {
+        statement.number = --events;
+        k -= view.recording.events[events].results;
+      }
+      statement.index = k;
+      visit(statement);
+    }
+    if (chunk == view.to.chunk) break;
+  }
+}
+
+// The first statement first: codes are read backwards for their places, a chunk at a time. Only whole
+// recordings.
+template <class T, class Visit>
+void walk_forward(const RecordingView<T>& view, Visit&& visit) {
+  using Kind = typename Statement<T>::Kind;
+  Statement<T> statement;
+  Id k = view.first();
+  if (k == view.end()) return;
+  std::size_t inputs = 0, events = 0;
+  std::vector<std::uint32_t> places;
+  for (std::size_t chunk = 0; chunk <= view.from.chunk; ++chunk) {
+    const Chunk& memory = view.recording.chunks[chunk];
+    const std::byte* const begin = chunk == view.from.chunk ? view.from.codes : memory.codes_begin;
+    places.clear();
+    for (const std::byte* c = begin; c != memory.end();) {
+      places.push_back(static_cast<std::uint32_t>(c - begin));
+      c = read_code(c, statement);
+    }
+    const T* p = reinterpret_cast<const T*>(memory.begin);
+    for (std::size_t i = places.size(); i-- > 0;) {
+      read_code(begin + places[i], statement);
+      statement.index = k++;
+      statement.slopes = p;
+      p += statement.generals;
+      if (statement.kind == Kind::input) statement.number = inputs++;
+      if (statement.kind == Kind::event) {
+        k += view.recording.events[events].results;
+        statement.number = events++;
+      }
+      visit(statement);
+    }
+  }
+}
+
+}  // namespace tidemark::scalar

@@ -1,0 +1,121 @@
+// What a tape with a memory takes, counted by who allocates: every byte of operator new.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tidemark/scalar/tape.h"
+
+namespace {
+
+std::atomic<std::int64_t> allocated = 0, most_allocated = 0;
+
+void* count(void* memory) {
+  if (!memory) throw std::bad_alloc();
+  const std::int64_t now = allocated += static_cast<std::int64_t>(malloc_usable_size(memory));
+  std::int64_t most = most_allocated;
+  while (now > most && !most_allocated.compare_exchange_weak(most, now)) {
+  }
+  return memory;
+}
+void uncount(void* memory) {
+  if (memory) allocated -= static_cast<std::int64_t>(malloc_usable_size(memory));
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return count(std::malloc(bytes)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return count(std::aligned_alloc(static_cast<std::size_t>(alignment), bytes));
+}
+void operator delete(void* memory) noexcept { uncount(memory); }
+void operator delete(void* memory, std::size_t) noexcept { uncount(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { uncount(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { uncount(memory); }
+
+namespace tidemark::scalar {
+namespace {
+
+void diffuse(std::span<Real> u, const Real& strength) {
+  Real left = u[0];
+  for (std::size_t i = 1; i + 1 < u.size(); ++i) {
+    const Real here = u[i];
+    u[i] = here + strength * (u[i + 1] - 2 * here + left) * here;
+    left = here;
+  }
+}
+
+// malloc hands out a little more than is asked for, in particular for small things.
+std::int64_t with_rounding(std::int64_t bytes) { return bytes + bytes / 32; }
+
+TEST(StepsMemory, NeverMoreThanIsGiven) {
+  for (const std::int64_t memory : {64 << 10, 100 << 10, 256 << 10, 1 << 20, 8 << 20}) {
+    for (const std::size_t n : {std::size_t{10}, std::size_t{100}, std::size_t{400}}) {
+      std::vector<Real> u(n), inputs(n);
+      const std::int64_t before = allocated;
+      most_allocated = before;
+      Tape tape({.memory = Bytes(memory)});
+      const Real strength = tape.input(0.01);
+      for (std::size_t i = 0; i < n; ++i) u[i] = inputs[i] = tape.input(static_cast<double>(i % 5));
+      bool fits = true;
+      try {
+        tape.steps(200, u, [strength](std::span<Real> v, std::int64_t) { diffuse(v, strength); });
+        tape.steps(7, u, [strength](std::span<Real> v, std::int64_t i) {
+          for (std::int64_t r = 0; r < i; ++r) diffuse(v, strength);
+        });
+        tape.reverse(u[n / 2]);
+        tape.reverse(u[n / 3]);
+      } catch (const Error& error) {
+        fits = false;
+        EXPECT_LT(memory, 256 << 10) << error.what();
+      }
+      EXPECT_LE(tape.peak_bytes().count, memory) << n;
+      EXPECT_LE(most_allocated - before, with_rounding(memory))
+          << n << " entries in " << memory << " " << fits;
+    }
+  }
+}
+
+TEST(StepsMemory, OfStepsOneByOneGrowsByLittleForEach) {
+  constexpr std::int64_t memory = 2 << 20;
+  std::vector<Real> u(500);
+  const std::int64_t before = allocated;
+  most_allocated = before;
+  Tape tape({.memory = Bytes(memory)});
+  const Real strength = tape.input(0.01);
+  for (std::size_t i = 0; i < u.size(); ++i) u[i] = tape.input(static_cast<double>(i % 5));
+  for (int i = 0; i < 2000; ++i) tape.step(u, [strength](std::span<Real> v) { diffuse(v, strength); });
+  tape.reverse(u[3]);
+  EXPECT_LE(tape.peak_bytes().count, memory);
+  EXPECT_LE(most_allocated - before, with_rounding(memory));
+  EXPECT_NE(tape.gradient(strength), 0);
+}
+
+TEST(StepsMemory, CodeThatIsNotMarkedSaysWhereItGrew) {
+  const std::int64_t before = allocated;
+  most_allocated = before;
+  Tape tape({.memory = Bytes(1 << 20)});
+  Real x = tape.input(0.5);
+  std::vector<Real> u(100, x);
+  tape.steps(500, u, [](std::span<Real> v, std::int64_t) { diffuse(v, 0.01); });
+  try {
+    for (int i = 0; i < 1000000; ++i) {
+      const Real y = x * x * 0.25;
+      x = y + 0.5 * x;
+    }
+    FAIL() << "it fits";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::tape_full);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("it grew at steps_memory_test.cc"), std::string::npos) << text;
+    EXPECT_NE(text.find("tape.steps"), std::string::npos) << text;
+  }
+  EXPECT_LE(tape.peak_bytes().count, 1 << 20);
+  EXPECT_LE(most_allocated - before, with_rounding(1 << 20));
+}
+
+}  // namespace
+}  // namespace tidemark::scalar

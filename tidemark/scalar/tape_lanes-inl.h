@@ -1,0 +1,113 @@
+// BasicTape: several adjoints in one sweep.
+#pragma once
+#include <fmt/format.h>
+
+#include "tidemark/scalar/tape.h"
+
+namespace tidemark::scalar {
+
+template <class T>
+RecordingView<T> BasicTape<T>::view() const {
+  Position<T> begin{};
+  begin.codes = recording_.chunks.size() > 0 ? recording_.chunks[0].end() : nullptr;
+  begin.next = (this->next & ~index_mask) + 1;
+  return {recording_, mark(), begin, this->near_limit, reach()};
+}
+
+template <class T>
+template <unsigned lanes>
+auto BasicTape<T>::reverse_lanes(std::span<const LaneSeed> seeds, SourceLine where)
+    -> std::span<const Pack<T, lanes>> {
+  refuse_within_steps("a reversal", where);
+  for (const LaneSeed& seed : seeds) {
+    TM_CHECK(seed.lane < lanes);
+    if (seed.of.id() != 0) check_own(seed.of, "a result", where);
+  }
+  const Activation paused(nullptr);
+  const RecordingView<T> all = view();
+  const typename Reversal<T, Pack<T, lanes>>::Ranges ranges{all.from, all.to, all.near_limit, all.near_seen};
+  const Id ring = ring_for(all.near_seen);
+  for (const LaneSeed& seed : seeds)
+    if (seed.of.id() != 0 && this->next - seed.of.id() >= ring) recording_.far.mark(index_of(seed.of.id()));
+  auto& reversal = lane_reversals_.template get<lanes>();
+  if (limited()) {
+    const std::size_t all_needed = lanes * (needed_to_reverse() + reversal_.bytes());
+    const std::size_t needed = all_needed > reversal.bytes() ? all_needed - reversal.bytes() : 0;
+    if (!fits(needed) && !release(needed)) overflow(needed, where);
+  }
+  try {
+    reversal.prepare(recording_, ranges);
+    reversal.open(ranges);
+    for (const LaneSeed& seed : seeds) {
+      if (seed.of.id() == 0) continue;
+      Pack<T, lanes> pack;
+      pack[seed.lane] = seed.adjoint;
+      reversal.seed(seed.of.id(), pack);
+    }
+    const auto other = [&](Event<T>& event, std::span<const Pack<T, lanes>> results, Id) {
+      reverse_side_by_side(event, results, [&](Id operand, const Pack<T, lanes>& amount) {
+        if (operand != 0) reversal.seed(operand, amount);
+      });
+    };
+    reversal.sweep(recording_, ranges, [&](Event<T>& event, std::span<const Pack<T, lanes>> results, Id k) {
+      reverse_event(reversal, event, results, k, where, other);
+    });
+  } catch (...) {
+    reversal.clear();
+    throw;
+  }
+  peak_ = std::max(peak_, held());
+  return std::span(reversal.gradients()).first(recording_.inputs.size());
+}
+
+template <class T>
+DenseMatrix<T> BasicTape<T>::reverse_rows(std::span<const RowSeed> seeds, std::size_t rows,
+                                          SourceLine where) {
+  DenseMatrix<T> result(rows, recording_.inputs.size());
+  std::vector<LaneSeed> group;
+  for (std::size_t first = 0; first < rows; first += most_lanes) {
+    const std::size_t count = std::min<std::size_t>(most_lanes, rows - first);
+    group.clear();
+    for (const RowSeed& seed : seeds) {
+      TM_CHECK(seed.row < rows);
+      if (seed.row >= first && seed.row < first + count)
+        group.push_back({seed.of, static_cast<unsigned>(seed.row - first), seed.adjoint});
+    }
+    with_lanes(count, [&](auto lanes) {
+      const auto gradients = this->template reverse_lanes<lanes()>(group, where);
+      for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t j = 0; j < gradients.size(); ++j) result(first + i, j) = gradients[j][i];
+    });
+  }
+  return result;
+}
+
+template <class T>
+std::size_t BasicTape<T>::input_number(const Real& input, SourceLine where) const {
+  const auto& inputs = recording_.inputs;
+  const auto found = std::lower_bound(inputs.begin(), inputs.end(), input.id());
+  if (found != inputs.end() && *found == input.id()) return static_cast<std::size_t>(found - inputs.begin());
+  if (input.id() != 0) check_own(input, "what a derivative is asked by", where);
+  fail(ErrorCode::bad_tape_use,
+       {.what = input.id() == 0 ? "a derivative is asked by a passive number"
+                                : "a derivative is asked by a Real that is no input",
+        .expected = "a Real that tape.input or tape.inputs returned",
+        .where = where,
+        .help = "assigning to a variable makes it another: keep the input beside it"});
+}
+
+template <class T>
+DenseMatrix<T> BasicTape<T>::jacobian(std::span<const Real> results, std::span<const Real> inputs,
+                                      SourceLine where) {
+  std::vector<std::size_t> columns;
+  for (const Real& input : inputs) columns.push_back(input_number(input, where));
+  std::vector<RowSeed> seeds;
+  for (const Real& result : results) seeds.push_back({result, seeds.size()});
+  const DenseMatrix<T> all = reverse_rows(seeds, results.size(), where);
+  DenseMatrix<T> chosen(results.size(), inputs.size());
+  for (std::size_t i = 0; i < results.size(); ++i)
+    for (std::size_t j = 0; j < inputs.size(); ++j) chosen(i, j) = all(i, columns[j]);
+  return chosen;
+}
+
+}  // namespace tidemark::scalar
