@@ -23,6 +23,7 @@ ALLOWED = {
     "schedule": ["base"],
     "solve": ["base"],
     "ops": ["ir", "kernel", "schedule"],
+    "scalar": ["ops", "schedule"],
     "opt": ["ir"],
     "plan": ["ir", "solve"],
     "trace": ["ops"],

@@ -64,6 +64,10 @@ enum class ErrorCode : int {
   bad_loader_option = 801,
   data_source_failed = 802,
   no_checkpoint = 803,
+  // 09xx: scalars
+  tape_full = 901,
+  foreign_real = 902,
+  bad_tape_use = 903,
 };
 
 struct ErrorParts {

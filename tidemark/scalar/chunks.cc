@@ -1,0 +1,47 @@
+#include "tidemark/scalar/chunks.h"
+
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace tidemark::scalar {
+
+Chunks::Chunks(Chunks&& other) noexcept
+    : chunks_(std::exchange(other.chunks_, {})), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Chunks& Chunks::operator=(Chunks&& other) noexcept {
+  if (this != &other) {
+    shrink(0);
+    chunks_ = std::exchange(other.chunks_, {});
+    bytes_ = std::exchange(other.bytes_, 0);
+  }
+  return *this;
+}
+
+Chunks::~Chunks() { shrink(0); }
+
+void Chunks::add(std::size_t bytes) {
+  chunks_.reserve(chunks_.size() + 1);
+  const std::size_t alignment = bytes >= largest ? largest : 64;
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(alignment, bytes));
+  if (!memory) throw std::bad_alloc();
+#ifdef __linux__
+  if (bytes >= largest) madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+  chunks_.push_back({memory, bytes, memory, memory + bytes});
+  bytes_ += bytes;
+}
+
+void Chunks::shrink(std::size_t count) {
+  while (chunks_.size() > count) {
+    bytes_ -= chunks_.back().bytes;
+    std::free(chunks_.back().begin);
+    chunks_.pop_back();
+  }
+}
+
+}  // namespace tidemark::scalar

@@ -1,0 +1,171 @@
+// Real: a number that knows how it was computed. Put in place of double, it gives gradients of existing
+// C++ code:
+//
+//   td::Tape tape;                                // active on this thread as long as it lives
+//   std::vector<td::Real> x = tape.inputs(values);
+//   td::Real y = f(x);                            // your code, with td::Real for double
+//   tape.reverse(y);
+//   std::vector<double> slopes = tape.gradient(x);
+//
+// Sixteen bytes, trivially copyable: a value and the number of the statement that made it. Where no tape
+// is active, and for values that depend on no input, it is computed with like a double and nothing is
+// recorded.
+#pragma once
+#include <iosfwd>
+#include <limits>
+#include <source_location>
+
+#include "tidemark/scalar/expression.h"
+
+namespace tidemark::scalar {
+
+template <class T>
+class BasicReal {
+ public:
+  using Number = T;
+
+  constexpr BasicReal() = default;
+  template <class C>
+  requires PassiveFor<C, T>
+  constexpr BasicReal(const C& constant)
+      : value_(static_cast<T>(constant)) {}  // NOLINT: implicit, as from a number
+  constexpr BasicReal(const T& value, Id id) : value_(value), id_(id) {}
+
+  template <Node E>
+  requires std::same_as<typename E::Number, T>
+  [[gnu::always_inline]] BasicReal(
+      const E& expression, std::source_location where = std::source_location::current())  // NOLINT: implicit
+      : value_(expression.value()) {
+    if constexpr (E::operands > 0)
+      if (Recorder<T>* recorder = active_recorder<T>) id_ = record(*recorder, expression, where);
+  }
+
+  // A derivative would be lost here, which is what the warning says; value(x) is for where that is meant.
+  template <class C>
+  requires std::is_arithmetic_v<C>
+  [[deprecated(
+      "this takes the value out of a tidemark::Real, and its derivative is lost; write value(x) where that "
+      "is "
+      "meant")]]  //
+  explicit constexpr
+  operator C() const {
+    return static_cast<C>(value_);
+  }
+
+  constexpr const T& value() const { return value_; }
+  constexpr Id id() const { return id_; }
+
+  template <class E>
+  [[gnu::always_inline]] BasicReal& operator+=(const E& other) {
+    return *this = BasicReal(*this + other, unknown());
+  }
+  template <class E>
+  [[gnu::always_inline]] BasicReal& operator-=(const E& other) {
+    return *this = BasicReal(*this - other, unknown());
+  }
+  template <class E>
+  [[gnu::always_inline]] BasicReal& operator*=(const E& other) {
+    return *this = BasicReal(*this * other, unknown());
+  }
+  template <class E>
+  [[gnu::always_inline]] BasicReal& operator/=(const E& other) {
+    return *this = BasicReal(*this / other, unknown());
+  }
+  BasicReal& operator++() { return *this += 1; }
+  BasicReal& operator--() { return *this -= 1; }
+  BasicReal operator++(int) {
+    const BasicReal before = *this;
+    *this += 1;
+    return before;
+  }
+  BasicReal operator--(int) {
+    const BasicReal before = *this;
+    *this -= 1;
+    return before;
+  }
+
+ private:
+  // C++ gives no line to an operator of two operands.
+  static std::source_location unknown() { return {}; }
+
+  T value_ = T(0);
+  Id id_ = 0;
+};
+
+template <class T>
+constexpr Leaf<T> node_of(const BasicReal<T>& x) {
+  return {x.value(), x.id()};
+}
+
+// The number alone, without its derivative.
+template <Scalar E>
+constexpr Number<E> value(const E& x) {
+  return x.value();
+}
+template <class C>
+requires std::is_arithmetic_v<C>
+constexpr C value(C x) { return x; }
+
+template <class A, class B>
+concept ScalarPair = (Scalar<A> && Scalar<B> && requires { requires std::same_as<Number<A>, Number<B>>; }) ||
+                     (Scalar<A> && requires { requires PassiveFor<B, Number<A>>; }) ||
+                     (Scalar<B> && requires { requires PassiveFor<A, Number<B>>; });
+
+template <Scalar A>
+[[gnu::always_inline]] inline auto operator-(const A& x) {
+  return make_unary<formula::Neg>(x);
+}
+template <Scalar A>
+[[gnu::always_inline]] inline auto operator+(const A& x) {
+  return node_of(x);
+}
+template <class A, class B>
+requires ScalarPair<A, B>
+[[gnu::always_inline]] inline auto operator+(const A& x, const B& y) {
+  return make_binary<formula::Add>(x, y);
+}
+template <class A, class B>
+requires ScalarPair<A, B>
+[[gnu::always_inline]] inline auto operator-(const A& x, const B& y) {
+  return make_binary<formula::Sub>(x, y);
+}
+template <class A, class B>
+requires ScalarPair<A, B>
+[[gnu::always_inline]] inline auto operator*(const A& x, const B& y) {
+  return make_binary<formula::Mul>(x, y);
+}
+template <class A, class B>
+requires ScalarPair<A, B>
+[[gnu::always_inline]] inline auto operator/(const A& x, const B& y) {
+  return make_binary<formula::Div>(x, y);
+}
+
+// Comparisons are of values: a branch is followed as it was taken.
+template <class A, class B>
+requires ScalarPair<A, B>
+constexpr bool operator==(const A& x, const B& y) { return value(x) == value(y); }
+template <class A, class B>
+requires ScalarPair<A, B>
+constexpr bool operator!=(const A& x, const B& y) { return value(x) != value(y); }
+template <class A, class B>
+requires ScalarPair<A, B>
+constexpr bool operator<(const A& x, const B& y) { return value(x) < value(y); }
+template <class A, class B>
+requires ScalarPair<A, B>
+constexpr bool operator<=(const A& x, const B& y) { return value(x) <= value(y); }
+template <class A, class B>
+requires ScalarPair<A, B>
+constexpr bool operator>(const A& x, const B& y) { return value(x) > value(y); }
+template <class A, class B>
+requires ScalarPair<A, B>
+constexpr bool operator>=(const A& x, const B& y) { return value(x) >= value(y); }
+
+using Real = BasicReal<double>;
+static_assert(sizeof(Real) == 16 && std::is_trivially_copyable_v<Real>);
+
+}  // namespace tidemark::scalar
+
+namespace tidemark {
+using scalar::Real;
+using scalar::value;
+}  // namespace tidemark

@@ -1,0 +1,306 @@
+// BasicTape, for any number type; that of double is compiled once, in tape.cc.
+#pragma once
+#include <fmt/format.h>
+
+#include "tidemark/scalar/tape.h"
+
+namespace tidemark::scalar {
+
+template <class T>
+BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(options), made_(where) {
+  Id near = Id{1} << 16;
+  if (options_.memory.count >= 0) {
+    if (options_.memory.count < smallest_memory)
+      fail(ErrorCode::tape_full, {.what = fmt::format("a tape in {}", to_string(options_.memory)),
+                                  .expected = fmt::format("at least {}", to_string(Bytes(smallest_memory))),
+                                  .where = where});
+    // The ring takes an eighth at most.
+    near = std::clamp(std::bit_floor(static_cast<Id>(options_.memory.count) / (8 * sizeof(T))), smallest_ring,
+                      near);
+  }
+  this->near_limit = near;
+  begin_recording();
+  if (options_.active) before_ = std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(this));
+}
+
+template <class T>
+BasicTape<T>::~BasicTape() {
+  if (active_recorder<T> == this) active_recorder<T> = before_;
+}
+
+template <class T>
+void BasicTape<T>::begin_recording() {
+  this->next = (next_recording() << index_bits) + 1;
+  this->near_seen = 0;
+  recording_.inputs.clear();
+  recording_.events.clear();
+  recording_.far.clear();
+  growth_.clear();
+  reversed_ = false;
+  if (recording_.chunks.size() > 0) {
+    enter_chunk(0);
+  } else {
+    this->partials = nullptr;
+    this->codes = nullptr;
+  }
+}
+
+template <class T>
+void BasicTape<T>::clear() {
+  begin_recording();
+}
+
+template <class T>
+void BasicTape<T>::enter_chunk(std::size_t chunk) {
+  chunk_ = chunk;
+  this->partials = reinterpret_cast<T*>(recording_.chunks[chunk].begin);
+  this->codes = recording_.chunks[chunk].end();
+}
+
+template <class T>
+void BasicTape<T>::leave_chunk() {
+  Chunk& chunk = recording_.chunks[chunk_];
+  chunk.partials_end = reinterpret_cast<std::byte*>(this->partials);
+  chunk.codes_begin = this->codes;
+}
+
+template <class T>
+void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
+  Chunks& chunks = recording_.chunks;
+  if (index_of(this->next) >= most_statements)
+    fail(ErrorCode::tape_full, {.what = "a recording of more than 2^43 statements", .where = where});
+  const bool begun = this->codes != nullptr;
+  if (begun) leave_chunk();
+  // A chunk that is there is taken where it is large enough; those that are not are left out from here on.
+  std::size_t chunk = begun ? chunk_ + 1 : 0;
+  if (chunk < chunks.size() && chunks[chunk].bytes < bytes) chunks.shrink(chunk);
+  if (chunk == chunks.size()) {
+    std::size_t size = std::clamp(chunks.bytes(), Chunks::first, Chunks::largest);
+    if (options_.memory.count >= 0) {
+      const auto memory = static_cast<std::size_t>(options_.memory.count);
+      size = std::min(size, std::max(Chunks::smallest, std::bit_floor(memory / 16)));
+      const std::size_t taken = held() + needed_to_reverse();
+      if (taken + std::max(size, bytes) > memory) size = Chunks::smallest;
+      if (taken + std::max(size, bytes) > memory) overflow(std::max(size, bytes), where);
+    }
+    if (size < bytes) size = static_cast<std::size_t>(align_up(static_cast<std::int64_t>(bytes), 4096));
+    chunks.add(size);
+  }
+  growth_.add(where, chunks[chunk].bytes);
+  enter_chunk(chunk);
+  peak_ = std::max(peak_, held() + needed_to_reverse());
+}
+
+template <class T>
+void BasicTape<T>::overflow(std::size_t wanted, const SourceLine& where) const {
+  const std::string grew = growth_.largest();
+  ErrorParts parts{
+      .what = fmt::format("the tape has {} statements in {} of its {}, and needs {} more",
+                          index_of(this->next) - 1, to_string(Bytes(static_cast<std::int64_t>(held()))),
+                          to_string(options_.memory), to_string(Bytes(static_cast<std::int64_t>(wanted)))),
+      .expected = "a recording that fits into its memory",
+      .where = where.known() ? where : made_,
+      .help =
+          "mark what repeats, a time step or an iteration, with tape.steps(count, state, step): its "
+          "statements are "
+          "then recorded one step at a time. Or give the tape more memory"};
+  if (!grew.empty()) parts.notes.push_back("it grew at " + grew);
+  fail(ErrorCode::tape_full, std::move(parts));
+}
+
+template <class T>
+std::size_t BasicTape<T>::held() const {
+  std::size_t events = recording_.events.capacity() * sizeof(recording_.events[0]);
+  for (const auto& event : recording_.events) events += event.event->bytes();
+  return recording_.chunks.bytes() + recording_.far.bytes() + recording_.inputs.capacity() * sizeof(Id) +
+         events + reversal_.bytes();
+}
+
+// What a reversal takes beside what it has already.
+template <class T>
+std::size_t BasicTape<T>::needed_to_reverse() const {
+  const Id ring = options_.memory.count >= 0 ? this->near_limit
+                                             : std::max(smallest_ring, std::bit_ceil(this->near_seen + 1));
+  const std::size_t needed = ring * sizeof(T) + (recording_.far.count() + 1) * block_size * sizeof(T) +
+                             recording_.far.size() * sizeof(T*) + recording_.inputs.size() * sizeof(T);
+  return needed > reversal_.bytes() ? needed - reversal_.bytes() : 0;
+}
+
+template <class T>
+Bytes BasicTape<T>::bytes() const {
+  return Bytes(static_cast<std::int64_t>(held()));
+}
+
+template <class T>
+Bytes BasicTape<T>::peak_bytes() const {
+  peak_ = std::max(peak_, held());
+  return Bytes(static_cast<std::int64_t>(peak_));
+}
+
+template <class T>
+void BasicTape<T>::see_far(Id delta) {
+  if (delta >= index_of(this->next))
+    fail(
+        ErrorCode::foreign_real,
+        {.what = "a Real of another recording stands in an expression",
+         .expected = "Reals of the active tape's recording, or passive ones",
+         .where = made_,
+         .help = "after tape.clear(), or with another tape, make inputs anew; value(x) is the number alone"});
+  recording_.far.mark(index_of(this->next) - delta);
+}
+
+template <class T>
+void BasicTape<T>::write_mark(code::Mark mark, const SourceLine& where) {
+  require(code::most_head + sizeof(T), where);
+  *--this->codes = static_cast<std::byte>(mark);
+  *--this->codes = std::byte{0};
+  *--this->codes = code::head(0, 0, code::longer);
+  ++this->next;
+}
+
+template <class T>
+auto BasicTape<T>::input(const T& value, SourceLine where) -> Real {
+  require(code::most_head + sizeof(T), where);
+  recording_.inputs.push_back(this->next);
+  *--this->codes = code::head(0, 0, 0);
+  return Real(value, this->next++);
+}
+
+template <class T>
+auto BasicTape<T>::inputs(std::span<const T> values, SourceLine where) -> std::vector<Real> {
+  std::vector<Real> reals;
+  reals.reserve(values.size());
+  for (const T& value : values) reals.push_back(input(value, where));
+  return reals;
+}
+
+template <class T>
+void BasicTape<T>::inputs(std::span<Real> variables, SourceLine where) {
+  for (Real& variable : variables) variable = input(variable.value(), where);
+}
+
+template <class T>
+auto BasicTape<T>::mark() const -> Mark {
+  return {chunk_,     this->partials,           this->codes,
+          this->next, recording_.inputs.size(), recording_.events.size()};
+}
+
+template <class T>
+void BasicTape<T>::rewind(const Mark& mark) {
+  TM_CHECK(mark.next <= this->next);
+  recording_.inputs.resize(mark.inputs);
+  recording_.events.resize(mark.events);
+  this->next = mark.next;
+  if (mark.codes) {
+    chunk_ = mark.chunk;
+    this->partials = mark.partials;
+    this->codes = mark.codes;
+  } else if (recording_.chunks.size() > 0) {
+    enter_chunk(0);
+  }
+}
+
+template <class T>
+void BasicTape<T>::check_own(const Real& x, const char* what, const SourceLine& where) const {
+  if (this->next - x.id() < index_of(this->next) && x.id() < this->next) return;
+  fail(ErrorCode::foreign_real,
+       {.what = fmt::format("{} is a Real of another recording", what),
+        .expected = "one of the tape's present recording",
+        .where = where,
+        .help = "tape.clear() begins a new recording: make inputs and compute again"});
+}
+
+template <class T>
+void BasicTape<T>::reverse(const Real& result, const T& adjoint, SourceLine where) {
+  const Seed seed{result, adjoint};
+  reverse(std::span(&seed, 1), where);
+}
+
+template <class T>
+void BasicTape<T>::reverse(std::span<const Seed> seeds, SourceLine where) {
+  for (const Seed& seed : seeds)
+    if (seed.of.id() != 0) check_own(seed.of, "a result", where);
+  const Activation paused(nullptr);
+  const typename Reversal<T, T>::Ranges ranges{mark(), {}, this->near_limit, this->near_seen};
+  Position<T> begin{};
+  begin.codes = recording_.chunks.size() > 0 ? recording_.chunks[0].end() : nullptr;
+  begin.next = (this->next & ~index_mask) + 1;
+  typename Reversal<T, T>::Ranges all = ranges;
+  all.to = begin;
+  reversal_.prepare(recording_, all);
+  for (const Seed& seed : seeds)
+    if (seed.of.id() != 0) reversal_.seed(seed.of.id(), seed.adjoint);
+  reversed_ = true;
+  struct Sink final : AdjointSink<T> {
+    Reversal<T, T>& reversal;
+    Id at, near_limit;
+    Sink(Reversal<T, T>& r, Id k, Id limit) : reversal(r), at(k), near_limit(limit) {}
+    void add(Id operand, const T& amount) override { reversal.add(operand, at, near_limit, amount); }
+  };
+  try {
+    reversal_.sweep(recording_, all, [&](Event<T>& event, std::span<const T> results, Id k) {
+      Sink sink(reversal_, k, this->near_limit);
+      event.reverse(results, sink);
+    });
+  } catch (...) {
+    reversal_.clear();
+    reversed_ = false;
+    throw;
+  }
+  peak_ = std::max(peak_, held());
+}
+
+template <class T>
+T BasicTape<T>::gradient(const Real& input, SourceLine where) const {
+  if (!reversed_)
+    fail(ErrorCode::bad_tape_use, {.what = "a gradient is asked for, and nothing was reversed",
+                                   .expected = "tape.reverse(result) before tape.gradient(input)",
+                                   .where = where});
+  const auto& inputs = recording_.inputs;
+  const auto found = std::lower_bound(inputs.begin(), inputs.end(), input.id());
+  if (found == inputs.end() || *found != input.id()) {
+    if (input.id() != 0) check_own(input, "what a gradient is asked of", where);
+    fail(ErrorCode::bad_tape_use,
+         {.what = input.id() == 0 ? "a gradient is asked of a passive number"
+                                  : "a gradient is asked of a Real that is no input",
+          .expected = "a Real that tape.input or tape.inputs returned",
+          .where = where,
+          .help = "assigning to a variable makes it another: keep the input beside it"});
+  }
+  return reversal_.gradients()[static_cast<std::size_t>(found - inputs.begin())];
+}
+
+template <class T>
+std::vector<T> BasicTape<T>::gradient(std::span<const Real> inputs, SourceLine where) const {
+  std::vector<T> slopes;
+  slopes.reserve(inputs.size());
+  for (const Real& input : inputs) slopes.push_back(gradient(input, where));
+  return slopes;
+}
+
+template <class T>
+auto BasicTape<T>::record_event(std::unique_ptr<Event<T>> event, std::span<const Real> operands,
+                                std::span<const T> results, SourceLine where) -> std::vector<Real> {
+  require(code::most_head + sizeof(T), where);
+  for (const Real& operand : operands) {
+    if (operand.id() == 0) continue;
+    const Id delta = this->next - operand.id();
+    if (delta < this->near_limit)
+      this->near_seen |= delta;
+    else
+      see_far(delta);
+  }
+  recording_.events.push_back({std::move(event), results.size()});
+  write_mark(code::event, where);
+  std::vector<Real> reals;
+  reals.reserve(results.size());
+  for (const T& result : results) {
+    write_mark(code::capture, where);
+    reals.push_back(Real(result, this->next - 1));
+  }
+  return reals;
+}
+
+extern template class BasicTape<double>;
+
+}  // namespace tidemark::scalar

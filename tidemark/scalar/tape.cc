@@ -1,0 +1,17 @@
+#include "tidemark/scalar/tape.h"
+
+#include <atomic>
+
+namespace tidemark::scalar {
+
+// Numbers of recordings begin anew after a million: two recordings that far apart cannot be told from each
+// other.
+Id next_recording() {
+  static std::atomic<Id> count = 0;
+  constexpr Id numbers = (Id{1} << (64 - index_bits)) - 1;
+  return count.fetch_add(1, std::memory_order_relaxed) % numbers + 1;
+}
+
+template class BasicTape<double>;
+
+}  // namespace tidemark::scalar
