@@ -1,5 +1,6 @@
-// GradBench's ba: the errors of all observations and their sparse Jacobian. An observation reads one camera, one point and
-// one weight, fifteen numbers, whatever else there is: it is recorded by itself and walked back twice.
+// GradBench's ba: the errors of all observations and their sparse Jacobian. An observation reads one camera,
+// one point and one weight, fifteen numbers, whatever else there is: it is recorded by itself and walked back
+// twice.
 #include <algorithm>
 #include <array>
 
@@ -60,8 +61,8 @@ Errors objective(const Input& in) {
   return errors;
 }
 
-// Compressed rows: the entries of row r are those from rows[r] to rows[r + 1]. First two rows for each observation, then
-// one for each weight; columns are cameras, points, weights.
+// Compressed rows: the entries of row r are those from rows[r] to rows[r + 1]. First two rows for each
+// observation, then one for each weight; columns are cameras, points, weights.
 struct Jacobian {
   std::vector<std::size_t> rows = {0}, columns;
   std::vector<double> values;

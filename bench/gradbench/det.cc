@@ -27,5 +27,6 @@ int main() {
   return serve(
       "det",
       {{"primal", protocol_function(read_input, [](const Input& in) { return primal(in.objective, in.a); })},
-       {"gradient", protocol_function(read_input, [](const Input& in) { return gradient(in.objective, in.a); })}});
+       {"gradient",
+        protocol_function(read_input, [](const Input& in) { return gradient(in.objective, in.a); })}});
 }

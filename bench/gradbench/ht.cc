@@ -1,5 +1,6 @@
-// GradBench's ht: the errors of a posed hand and their Jacobian by the pose. Where each point also has two coordinates in
-// its triangle, these stand first: a row reads its own point's two alone, so that two columns hold those of all points.
+// GradBench's ht: the errors of a posed hand and their Jacobian by the pose. Where each point also has two
+// coordinates in its triangle, these stand first: a row reads its own point's two alone, so that two columns
+// hold those of all points.
 #include "bench/gradbench/derivatives.h"
 #include "bench/gradbench/protocol.h"
 #include "bench/objectives/hand.h"

@@ -1,4 +1,5 @@
-// GradBench's kmeans: the cost of centroids, and Newton's direction: the gradient by the diagonal of the Hessian.
+// GradBench's kmeans: the cost of centroids, and Newton's direction: the gradient by the diagonal of the
+// Hessian.
 #include "bench/objectives/kmeans.h"
 
 #include "bench/gradbench/derivatives.h"

@@ -20,5 +20,6 @@ int main() {
   return serve(
       "llsq",
       {{"primal", protocol_function(read_input, [](const Input& in) { return primal(in.objective, in.x); })},
-       {"gradient", protocol_function(read_input, [](const Input& in) { return gradient(in.objective, in.x); })}});
+       {"gradient",
+        protocol_function(read_input, [](const Input& in) { return gradient(in.objective, in.x); })}});
 }

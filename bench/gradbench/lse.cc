@@ -8,6 +8,7 @@ using namespace tidemark::bench;
 int main() {
   const auto read_input = [](const Json& input) { return input.at("x").get<std::vector<double>>(); };
   const auto f = [](auto x) { return log_sum_exp(x); };
-  return serve("lse", {{"primal", protocol_function(read_input, [=](const auto& x) { return primal(f, x); })},
-                       {"gradient", protocol_function(read_input, [=](const auto& x) { return gradient(f, x); })}});
+  return serve("lse",
+               {{"primal", protocol_function(read_input, [=](const auto& x) { return primal(f, x); })},
+                {"gradient", protocol_function(read_input, [=](const auto& x) { return gradient(f, x); })}});
 }

@@ -20,8 +20,8 @@ std::vector<double> all(const Input& in) { return in.solution.all(std::span<cons
 }  // namespace
 
 int main() {
-  return serve(
-      "ode",
-      {{"primal", protocol_function(read_input, all)},
-       {"gradient", protocol_function(read_input, [](const Input& in) { return gradient(in.solution, in.x); })}});
+  return serve("ode", {{"primal", protocol_function(read_input, all)},
+                       {"gradient", protocol_function(read_input, [](const Input& in) {
+                          return gradient(in.solution, in.x);
+                        })}});
 }

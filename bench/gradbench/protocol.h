@@ -1,6 +1,7 @@
-// The protocol of GradBench (https://github.com/gradbench/gradbench, CONTRIBUTING.md): an evaluation sends one message a
-// line, as JSON, over standard input, and reads one answer a line. `start` asks who answers, `define` whether a module is
-// known, `evaluate` has one of its functions run on an input, `analysis` says what was thought of an output.
+// The protocol of GradBench (https://github.com/gradbench/gradbench, CONTRIBUTING.md): an evaluation sends
+// one message a line, as JSON, over standard input, and reads one answer a line. `start` asks who answers,
+// `define` whether a module is known, `evaluate` has one of its functions run on an input, `analysis` says
+// what was thought of an output.
 #pragma once
 #include <functional>
 #include <map>
@@ -15,7 +16,8 @@ namespace tidemark::bench {
 using Json = nlohmann::json;
 using Rows = std::vector<std::vector<double>>;
 
-// A function on an input that has been read: run as often as the message asks, each run timed, then its output written.
+// A function on an input that has been read: run as often as the message asks, each run timed, then its
+// output written.
 struct PreparedCall {
   std::function<void()> run;
   std::function<Json()> output;

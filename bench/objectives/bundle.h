@@ -1,5 +1,5 @@
-// Bundle adjustment: what one observation of a point by a camera is off by, and the error of its weight: the objective BA
-// of ADBench (arXiv:1807.10129, section 4.2).
+// Bundle adjustment: what one observation of a point by a camera is off by, and the error of its weight: the
+// objective BA of ADBench (arXiv:1807.10129, section 4.2).
 #pragma once
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
-// The determinant by expansion along the first row, minor by minor: n! products and a recursion, for no use but as
-// work for scalars.
+// The determinant by expansion along the first row, minor by minor: n! products and a recursion, for no use
+// but as work for scalars.
 #pragma once
 #include <cstdint>
 #include <span>

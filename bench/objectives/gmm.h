@@ -1,5 +1,5 @@
-// The log posterior of a mixture of Gaussians with a Wishart prior on the precisions: the objective GMM of ADBench
-// (Šrajer, Kukelova, Fitzgibbon, arXiv:1807.10129, section 4.1).
+// The log posterior of a mixture of Gaussians with a Wishart prior on the precisions: the objective GMM of
+// ADBench (Šrajer, Kukelova, Fitzgibbon, arXiv:1807.10129, section 4.1).
 #pragma once
 #include <numbers>
 #include <vector>

@@ -1,5 +1,6 @@
 // Hand tracking: how far the vertices of a posed hand are from measured points: the objective HT of ADBench
-// (arXiv:1807.10129, section 4.3). Bones form a tree, each turns against its parent; a vertex follows bones by weights.
+// (arXiv:1807.10129, section 4.3). Bones form a tree, each turns against its parent; a vertex follows bones
+// by weights.
 #pragma once
 #include <array>
 #include <cmath>
@@ -89,8 +90,8 @@ struct Hand {
     return posed;
   }
 
-  // The wrist, five fingers of four bones, the forearm. Of a finger the last three bones turn, the first of these around
-  // two axes, the others around one.
+  // The wrist, five fingers of four bones, the forearm. Of a finger the last three bones turn, the first of
+  // these around two axes, the others around one.
   template <class T>
   std::vector<Matrix<T, 4, 4>> place_bones(std::span<const T> theta) const {
     std::vector<Matrix<T, 4, 4>> absolutes(parents.size());

@@ -1,4 +1,5 @@
-// Half the squared distance of a polynomial from the sign function on `points` points of [-1, 1] (from cmpad).
+// Half the squared distance of a polynomial from the sign function on `points` points of [-1, 1] (from
+// cmpad).
 #pragma once
 #include <span>
 

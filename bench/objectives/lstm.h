@@ -1,4 +1,5 @@
-// The loss of an LSTM whose weight matrices are diagonal, over a sequence of characters: the objective LSTM of ADBench.
+// The loss of an LSTM whose weight matrices are diagonal, over a sequence of characters: the objective LSTM
+// of ADBench.
 #pragma once
 #include <vector>
 
@@ -12,8 +13,8 @@ struct Lstm {
   std::vector<double> sequence;  // characters by width
 
   std::size_t characters() const { return sequence.size() / width; }
-  // Of each layer four weights and four biases (forget, in, out, change); then the input's weight, the output's
-  // weight and bias. All of them vectors of `width`.
+  // Of each layer four weights and four biases (forget, in, out, change); then the input's weight, the
+  // output's weight and bias. All of them vectors of `width`.
   std::size_t parameters() const { return (8 * layers + 3) * width; }
 
   template <class T>

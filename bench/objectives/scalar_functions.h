@@ -1,5 +1,6 @@
 // What the objectives share: sums of squares, the logarithm of a sum of exponentials, the logistic function.
-// All objectives are templates of their scalar: double, a type that records or carries derivatives, one that counts.
+// All objectives are templates of their scalar: double, a type that records or carries derivatives, one that
+// counts.
 #pragma once
 #include <cmath>
 #include <cstddef>

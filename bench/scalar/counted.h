@@ -1,5 +1,5 @@
-// A number that counts: each +, -, *, / and each elementary function is one operation. Assignments, comparisons and what is
-// computed of constants alone are none.
+// A number that counts: each +, -, *, / and each elementary function is one operation. Assignments,
+// comparisons and what is computed of constants alone are none.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// One row of the table: a gradient computed again and again, beside the function itself, in a process of its own, whose
-// peak of resident memory is then the row's.
+// One row of the table: a gradient computed again and again, beside the function itself, in a process of its
+// own, whose peak of resident memory is then the row's.
 #pragma once
 #include <chrono>
 #include <functional>

@@ -1,4 +1,5 @@
-// Gradients of scalar code by operator overloading: published problems, ours and the peers that were found, in one table.
+// Gradients of scalar code by operator overloading: published problems, ours and the peers that were found,
+// in one table.
 // usage: scalar [--problem NAME] [--tool NAME] [--seconds S] [--runs N] [--small]
 #include <fmt/core.h>
 

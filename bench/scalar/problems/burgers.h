@@ -1,5 +1,5 @@
-// Viscous Burgers in one dimension: u_t + u u_x = ν u_xx on a ring, first-order upwind differences, explicit steps. The
-// derivative of the final energy with respect to the initial velocities.
+// Viscous Burgers in one dimension: u_t + u u_x = ν u_xx on a ring, first-order upwind differences, explicit
+// steps. The derivative of the final energy with respect to the initial velocities.
 #pragma once
 #include <cmath>
 #include <cstdint>

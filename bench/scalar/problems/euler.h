@@ -1,5 +1,6 @@
-// The Euler equations of a perfect gas on a periodic square: finite volumes of first order with Rusanov's flux, explicit
-// steps. How the final kinetic energy depends on the initial state, four conserved values of each cell.
+// The Euler equations of a perfect gas on a periodic square: finite volumes of first order with Rusanov's
+// flux, explicit steps. How the final kinetic energy depends on the initial state, four conserved values of
+// each cell.
 #pragma once
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Heat conduction in a square plate, explicit steps of the five-point stencil, fixed temperatures at the edge: how the
-// final heat content, squared and summed, depends on the initial temperatures.
+// Heat conduction in a square plate, explicit steps of the five-point stencil, fixed temperatures at the
+// edge: how the final heat content, squared and summed, depends on the initial temperatures.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The problems on which papers on operator overloading measure, as one interface: a name, inputs, a function of any scalar
-// type. Those that march in time say their steps too, so that they can be replayed from checkpoints.
+// The problems on which papers on operator overloading measure, as one interface: a name, inputs, a function
+// of any scalar type. Those that march in time say their steps too, so that they can be replayed from
+// checkpoints.
 #pragma once
 #include <concepts>
 #include <utility>

@@ -1,5 +1,5 @@
-// ADOL-C: recorded anew for each gradient, with values kept for the reverse sweep, in buffers that hold the whole tape,
-// since else it goes through files.
+// ADOL-C: recorded anew for each gradient, with values kept for the reverse sweep, in buffers that hold the
+// whole tape, since else it goes through files.
 #include <adolc/adolc.h>
 
 #include <memory>

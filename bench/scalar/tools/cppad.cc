@@ -1,5 +1,5 @@
-// CppAD: recorded anew for each gradient, and, as a row of its own, recorded once and swept again, which is right as long
-// as no branch goes another way.
+// CppAD: recorded anew for each gradient, and, as a row of its own, recorded once and swept again, which is
+// right as long as no branch goes another way.
 #include <cppad/cppad.hpp>
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Tidemark: one tape, cleared for each gradient; with a budget, steps are marked and replayed from checkpoints.
+// Tidemark: one tape, cleared for each gradient; with a budget, steps are marked and replayed from
+// checkpoints.
 #include <fmt/core.h>
 
 #include <memory>

@@ -1,4 +1,5 @@
-// The tools that differentiate the published problems: ours and whichever peers were found when this was built.
+// The tools that differentiate the published problems: ours and whichever peers were found when this was
+// built.
 #pragma once
 #include <optional>
 
@@ -17,8 +18,8 @@ void add_adolc(std::vector<Tool>& tools);
 void add_cppad(std::vector<Tool>& tools);
 void add_sacado(std::vector<Tool>& tools);
 
-// A tool with one row for every problem. `make` gives, for a problem, what computes gradients and what then says the bytes
-// of its tape.
+// A tool with one row for every problem. `make` gives, for a problem, what computes gradients and what then
+// says the bytes of its tape.
 struct Recorder {
   Gradient gradient;
   std::function<double()> tape_bytes;
