@@ -1,6 +1,7 @@
 # Benchmarks of the scalar type. bench/scalar/ is one program, bench_scalar, next to whichever peers are found; of
-# bench/gradbench/ each file beside the protocol is a program gradbench_NAME. None is part of `all`: `tidemark_benches` and
-# `tidemark_gradbench` make them. Compiled for the machine they are built on, as the peers are measured.
+# bench/gradbench/ each file beside the protocol is a program gradbench_NAME, of its folder tensors/ gradbench_tensors_NAME.
+# None is part of `all`: `tidemark_benches` and `tidemark_gradbench` make them. What uses scalars is compiled for the machine
+# that it is built on, peers too.
 
 # Where CppAD's headers and library are if not in the system: the folder cmeel.prefix of the wheel cmeel-cppad.
 set(TIDEMARK_CPPAD "" CACHE PATH "CppAD's prefix, for bench/scalar")
@@ -62,6 +63,15 @@ function(tm_scalar_bench)
     set_target_properties(gradbench_${name} PROPERTIES
       OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench/gradbench")
     add_dependencies(tidemark_gradbench gradbench_${name})
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/gradbench/tensors/*.cc")
+  foreach(source IN LISTS sources)
+    get_filename_component(name "${source}" NAME_WE)
+    add_executable(gradbench_tensors_${name} EXCLUDE_FROM_ALL "${source}")
+    target_link_libraries(gradbench_tensors_${name} PRIVATE tidemark_gradbench_protocol tidemark::tidemark)
+    set_target_properties(gradbench_tensors_${name} PROPERTIES
+      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench/gradbench/tensors")
+    add_dependencies(tidemark_gradbench gradbench_tensors_${name})
   endforeach()
   add_dependencies(tidemark_benches tidemark_gradbench)
 endfunction()

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Drives the programs of bench/gradbench over their protocol and holds what they answer to known values and differences.
 
-usage: check.py FOLDER [EVALUATION…]      FOLDER holds one program per evaluation, as build/PRESET/bench/gradbench
+usage: check.py FOLDER [EVALUATION…]
+
+FOLDER holds a program per evaluation: build/PRESET/bench/gradbench, or tensors/ in it. All that are there are checked.
 
 Objectives are held to formulas written here a second time, derivatives to central differences of the program's own
 objective. Standard library alone. Prints a line per evaluation; the status is 1 when one failed.
@@ -24,8 +26,8 @@ class Program:
         self.ids = itertools.count()
         self.process = subprocess.Popen([str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         start = self.send(kind="start", eval=module)
-        assert start["tool"] == "tidemark", start
-        assert self.send(kind="define", module=module) ["success"] is True
+        assert start["tool"] in ("tidemark", "tidemark-tensors"), start
+        assert self.send(kind="define", module=module)["success"] is True
         assert self.send(kind="define", module="nothing")["success"] is False
 
     def send(self, **message):
@@ -68,7 +70,7 @@ def flat(value):
 def close(got, wanted, tolerance, what):
     got, wanted = flat(got), flat(wanted)
     assert len(got) == len(wanted), f"{what}: {len(got)} numbers, not {len(wanted)}"
-    size = max([1.0] + [abs(w) for w in wanted])
+    size = max(map(abs, wanted), default=0) or 1.0
     for i, (g, w) in enumerate(zip(got, wanted)):
         assert abs(g - w) <= tolerance * size, f"{what}: entry {i} is {g}, not {w}"
 
@@ -129,7 +131,7 @@ def check_llsq(program, source):
         rest = (t > 0) - (t < 0) - sum(x * t**j for j, x in enumerate(argument["x"]))
         wanted += rest * rest / 2
     close(program("primal", argument), wanted, 1e-14, "primal")
-    close(program("gradient", argument), gradient(lambda a: program("primal", a), argument, ["x"]), 1e-8, "gradient")
+    close(program("gradient", argument), gradient(lambda a: program("primal", a), argument, ["x"]), 1e-7, "gradient")
     program.check_manners("gradient", argument)
 
 
@@ -168,7 +170,7 @@ def check_ode(program, source):
         y = [a + h / 6 * (p + 2 * q + 2 * r + s) for a, p, q, r, s in zip(y, k1, k2, k3, k4)]
     close(program("primal", argument), y, 1e-14, "primal")
     wanted = gradient(lambda a: program("primal", a)[-1], argument, ["x"])
-    close(program("gradient", argument), wanted, 1e-8, "gradient")
+    close(program("gradient", argument), wanted, 1e-7, "gradient")
     program.check_manners("gradient", argument)
 
 
@@ -211,7 +213,7 @@ def check_gmm(program, source):
         assert set(jacobian) == {"alpha", "mu", "q", "l"}, jacobian
         for name in jacobian:
             wanted = gradient(lambda a: program("objective", a), argument, [name])
-            close(jacobian[name], wanted, 1e-8, name)
+            close(jacobian[name], wanted, 1e-7, name)
     program.check_manners("jacobian", argument)
 
 
@@ -243,7 +245,7 @@ def check_lstm(program, source):
                 "state": matrix(4, 3, source), "sequence": matrix(5, 3, source, 0, 1)}
     close(program("objective", argument), lstm_loss(argument), 1e-14, "objective")
     wanted = gradient(lambda a: program("objective", a), argument, ["main_params"], ["extra_params"])
-    close(program("jacobian", argument), wanted, 1e-9, "jacobian")
+    close(program("jacobian", argument), wanted, 1e-7, "jacobian")
     program.check_manners("jacobian", argument)
 
 
@@ -277,7 +279,7 @@ def check_ba(program, source):
 
     inside = {**argument, "w": [0.9]}
     columns = [c for name in ("cam", "x", "w") for c in differences(errors, inside, [name])]
-    close(jacobian["vals"], [c[row] for row in range(2) for c in columns] + [-1.8], 1e-8, "values")
+    close(jacobian["vals"], [c[row] for row in range(2) for c in columns] + [-1.8], 1e-7, "values")
     # Observation 0 reads camera 0, point 0, weight 0; then come cameras, points, weights.
     block = list(range(11)) + [11 * n, 11 * n + 1, 11 * n + 2, 11 * n + 3 * m]
     assert jacobian["cols"] == block + block + [11 * n + 3 * m + p - 1], jacobian["cols"]
@@ -350,7 +352,7 @@ def check_ht(program, source):
             rows = [[by_place[2 * (r // 3)][r], by_place[2 * (r // 3) + 1][r]] + row for r, row in enumerate(rows)]
             others = [by_place[c][r] for c in range(2 * count) for r in range(3 * count) if r // 3 != c // 2]
             assert not any(others)  # a point's coordinates move no other point
-        close(jacobian, rows, 1e-8, "jacobian")
+        close(jacobian, rows, 1e-7, "jacobian")
     program.check_manners("jacobian", argument)
 
 
@@ -359,9 +361,10 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     failed = False
-    for name in sys.argv[2:] or checks:
+    folder = Path(sys.argv[1])
+    for name in sys.argv[2:] or [name for name in checks if (folder / name).is_file()]:
         try:
-            program = Program(Path(sys.argv[1]) / name, name)
+            program = Program(folder / name, name)
             checks[name](program, random.Random(17))
             program.close()
             print(f"{name}: good")

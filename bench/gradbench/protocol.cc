@@ -35,9 +35,10 @@ Json evaluate(const Json& message, const std::string& module, const Functions& f
   return {{"success", true}, {"output", call.output()}, {"timings", std::move(timings)}};
 }
 
-Json answer(const Json& message, const std::string& module, const Functions& functions) {
+Json answer(const Json& message, const std::string& module, const Functions& functions,
+            const std::string& tool) {
   const std::string kind = message.value("kind", "");
-  if (kind == "start") return {{"tool", "tidemark"}};
+  if (kind == "start") return {{"tool", tool}};
   if (kind == "define") {
     if (message.at("module") == module) return {{"success", true}};
     return {{"success", false}, {"error", "this program knows the module " + module + " only"}};
@@ -54,13 +55,13 @@ Json answer(const Json& message, const std::string& module, const Functions& fun
 
 }  // namespace
 
-int serve(const std::string& module, const Functions& functions) {
+int serve(const std::string& module, const Functions& functions, const std::string& tool) {
   std::ios::sync_with_stdio(false);
   for (std::string line; std::getline(std::cin, line);) {
     if (line.empty()) continue;
     try {
       const Json message = Json::parse(line);
-      Json reply = answer(message, module, functions);
+      Json reply = answer(message, module, functions, tool);
       reply["id"] = message.at("id");
       std::cout << reply.dump() << std::endl;
     } catch (const Json::exception& error) {  // no message: there is no id to answer to

@@ -36,8 +36,9 @@ ProtocolFunction protocol_function(Read read, Compute compute) {
   };
 }
 
-// Answers until the input ends. Gives what main gives.
-int serve(const std::string& module, const std::map<std::string, ProtocolFunction>& functions);
+// Answers until the input ends, under the name `tool`. Gives what main gives.
+int serve(const std::string& module, const std::map<std::string, ProtocolFunction>& functions,
+          const std::string& tool = "tidemark");
 
 // One row after the other.
 std::vector<double> flattened(const Rows& rows);
