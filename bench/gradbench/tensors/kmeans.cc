@@ -12,7 +12,8 @@ struct Input {
 
 Input read_input(const Json& json) { return {matrix_of(json.at("points")), matrix_of(json.at("centroids"))}; }
 
-// Squared distances as |p|² - 2 p·c + |c|²: one product of matrices, and no array of points by centroids by dimensions.
+// Squared distances as |p|² - 2 p·c + |c|²: one product of matrices, and no array of points by centroids by
+// dimensions.
 td::Tensor cost(const td::Tensor& centroids, const td::Tensor& points) {
   const td::Tensor products = td::matmul(points, td::transpose(centroids));
   const td::Tensor distances = td::sum(td::square(centroids), {1}) - 2 * products;
