@@ -1,5 +1,5 @@
-// How the tensor programs read numbers and answer: arrays in f64, functions compiled once and planned while the
-// input is read, so that runs are runs.
+// How the tensor programs read numbers and answer: arrays in f64, functions compiled once and planned while
+// the input is read, so that runs are runs.
 #pragma once
 #include "bench/gradbench/protocol.h"
 #include "tidemark/tidemark.h"
