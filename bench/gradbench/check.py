@@ -305,7 +305,7 @@ def check_kmeans(program, source):
     program.check_manners("dir", argument)
 
 
-def hand(source, points):
+def hand(source, points, vertices=9, triangles=6):
     """A wrist, five fingers of four bones, a forearm; vertices and triangles at random."""
     def move(x, y, z):
         return [[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]]
@@ -319,15 +319,15 @@ def hand(source, points):
         places.append(place)
         relatives.append(move(*shift))
         inverses.append(move(*(-x for x in place)))
-    vertices = [row + [1.0] for row in matrix(9, 3, source)]
+    rest = [row + [1.0] for row in matrix(vertices, 3, source)]
     weights = []
-    for _ in vertices:
+    for _ in rest:
         row = [source.uniform(0, 1) if source.random() < 0.5 else 0.0 for _ in range(22)]
         weights.append([w / sum(row) for w in row])
     model = {"bone_count": 22, "bone_names": [f"bone{i}" for i in range(22)], "parents": parents,
-             "base_relatives": relatives, "inverse_base_absolutes": inverses, "base_positions": vertices,
-             "weights": weights, "triangles": [source.sample(range(9), 3) for _ in range(6)], "is_mirrored": False}
-    return {"model": model, "correspondences": [source.randrange(6) for _ in range(points)],
+             "base_relatives": relatives, "inverse_base_absolutes": inverses, "base_positions": rest,
+             "weights": weights, "triangles": [source.sample(range(vertices), 3) for _ in range(triangles)], "is_mirrored": False}
+    return {"model": model, "correspondences": [source.randrange(triangles) for _ in range(points)],
             "points": matrix(points, 3, source)}
 
 
