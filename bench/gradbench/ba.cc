@@ -1,16 +1,14 @@
-// GradBench's ba: the errors of all observations and their sparse Jacobian. An observation reads one camera,
-// one point and one weight, fifteen numbers, whatever else there is: it is recorded by itself and walked back
-// twice.
+// GradBench's ba: the errors of all observations and their sparse Jacobian. An observation reads one camera, one
+// point and one weight, fifteen numbers, whatever else there is: forward mode in as many directions gives its two rows.
 #include <algorithm>
 #include <array>
 
-#include "bench/gradbench/derivatives.h"
 #include "bench/gradbench/protocol.h"
 #include "bench/objectives/bundle.h"
+#include "tidemark/scalar/scalar.h"
 
 using namespace tidemark::bench;
-using tidemark::Real;
-using tidemark::Tape;
+namespace td = tidemark;
 
 namespace {
 
@@ -85,36 +83,27 @@ Jacobian jacobian(const Input& in) {
   result.columns.reserve((2 * block + 1) * in.observations);
   result.values.reserve((2 * block + 1) * in.observations);
   const std::size_t first_point = camera_size * in.cameras, first_weight = first_point + 3 * in.points;
-  Tape& tape = kept_tape();
-  const auto active = tape.activate();
-  std::array<Real, block> x;
-  const auto record_inputs = [&](std::size_t o) {
+  using Dual = td::Dual<block>;
+  std::array<Dual, block> x;
+  for (std::size_t o = 0; o < in.observations; ++o) {
     const double* camera = &in.camera_values[camera_size * in.camera(o)];
     const double* point = &in.point_values[3 * in.point(o)];
-    tape.clear();
-    std::copy(camera, camera + camera_size, x.begin());
-    std::copy(point, point + 3, x.begin() + camera_size);
-    x.back() = in.weights[o];
-    tape.inputs(std::span<Real>(x));
-  };
-  for (std::size_t o = 0; o < in.observations; ++o) {
-    record_inputs(o);
+    int direction = 0;
+    for (std::size_t i = 0; i < camera_size; ++i) x[i] = Dual::variable(camera[i], direction++);
+    for (std::size_t i = 0; i < 3; ++i) x[camera_size + i] = Dual::variable(point[i], direction++);
+    x.back() = Dual::variable(in.weights[o], direction);
     const auto error = reprojection_error(x.data(), x.data() + camera_size, x.back(), &in.seen[2 * o]);
-    for (const Real& each : error) {
-      tape.reverse(each);
+    for (const Dual& each : error) {
       for (std::size_t i = 0; i < camera_size; ++i) result.columns.push_back(camera_size * in.camera(o) + i);
       for (std::size_t i = 0; i < 3; ++i) result.columns.push_back(first_point + 3 * in.point(o) + i);
       result.columns.push_back(first_weight + o);
-      for (const Real& input : x) result.values.push_back(tape.gradient(input));
+      for (std::size_t i = 0; i < block; ++i) result.values.push_back(each.slope(static_cast<int>(i)));
       result.rows.push_back(result.columns.size());
     }
   }
   for (std::size_t o = 0; o < in.observations; ++o) {
-    tape.clear();
-    const Real weight = tape.input(in.weights[o]);
-    tape.reverse(weight_error(weight));
     result.columns.push_back(first_weight + o);
-    result.values.push_back(tape.gradient(weight));
+    result.values.push_back(weight_error(td::Dual<1>::variable(in.weights[o])).slope());
     result.rows.push_back(result.columns.size());
   }
   return result;

@@ -1,15 +1,18 @@
 // GradBench's ht: the errors of a posed hand and their Jacobian by the pose. Where each point also has two
 // coordinates in its triangle, these stand first: a row reads its own point's two alone, so that two columns
 // hold those of all points.
-#include "bench/gradbench/derivatives.h"
+#include <stdexcept>
+
 #include "bench/gradbench/protocol.h"
 #include "bench/objectives/hand.h"
+#include "tidemark/scalar/scalar.h"
 
 using namespace tidemark::bench;
-using tidemark::Real;
-using tidemark::Tape;
+namespace td = tidemark;
 
 namespace {
+
+constexpr std::size_t pose_size = 26;
 
 struct Input {
   Hand hand;
@@ -41,6 +44,7 @@ Input read_input(const Json& json) {
              .mirrored = model.at("is_mirrored"),
              .correspondences = data.at("correspondences"),
              .points = fixed<3>(data.at("points"))};
+  if (in.theta.size() != pose_size) throw std::runtime_error("theta has not 26 numbers");
   return in;
 }
 
@@ -48,20 +52,28 @@ std::vector<double> objective(const Input& in) {
   return in.hand(std::span<const double>(in.theta), std::span<const double>(in.places));
 }
 
-Rows jacobian(const Input& in) {
-  Tape& tape = kept_tape();
-  tape.clear();
-  const auto active = tape.activate();
-  const std::vector<Real> theta = tape.inputs(in.theta), places = tape.inputs(in.places);
-  const std::vector<Real> errors = in.hand(std::span<const Real>(theta), std::span<const Real>(places));
-  Rows rows(errors.size());
+// Forward mode: errors are many, directions few, whatever the number of points.
+template <int N>
+Rows slopes(const Input& in) {
+  using Dual = td::Dual<N>;
+  constexpr std::size_t first = N - pose_size;  // of the pose's directions
+  std::vector<Dual> theta, places;
+  for (std::size_t i = 0; i < pose_size; ++i) {
+    theta.push_back(Dual::variable(in.theta[i], static_cast<int>(first + i)));
+  }
+  for (std::size_t i = 0; i < in.places.size(); ++i) {
+    places.push_back(Dual::variable(in.places[i], static_cast<int>(i % 2)));
+  }
+  const std::vector<Dual> errors = in.hand(std::span<const Dual>(theta), std::span<const Dual>(places));
+  Rows rows(errors.size(), std::vector<double>(N));
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    tape.reverse(errors[r]);
-    if (!places.empty()) rows[r] = tape.gradient(std::span(places).subspan(r / 3 * 2, 2));
-    const std::vector<double> slopes = tape.gradient(theta);
-    rows[r].insert(rows[r].end(), slopes.begin(), slopes.end());
+    for (int i = 0; i < N; ++i) rows[r][static_cast<std::size_t>(i)] = errors[r].slope(i);
   }
   return rows;
+}
+
+Rows jacobian(const Input& in) {
+  return in.places.empty() ? slopes<pose_size>(in) : slopes<pose_size + 2>(in);
 }
 
 }  // namespace
