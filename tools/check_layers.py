@@ -32,6 +32,7 @@ ALLOWED = {
     "cpu": ["ops", "runtime"],
     "cuda": ["cpu"],
     "engine": ["trace", "autodiff", "opt", "plan", "runtime", "cpu"],
+    "bridge": ["scalar", "engine"],
     "optim": ["autodiff"],
     "ode": ["autodiff"],
     "files": ["trace"],

@@ -14,13 +14,42 @@ namespace tidemark::scalar {
 template <class T>
 class BasicReal;
 
+// A plain number that may stand beside scalars of this Number.
+template <class C, class T>
+concept PassiveFor = std::is_arithmetic_v<std::remove_cvref_t<C>> || std::same_as<std::remove_cvref_t<C>, T>;
+
+// What a formula gives for numbers. Numbers that carry derivatives of their own (dual.h) take the formula's
+// slopes for these, and not the derivative of the lines that compute its value.
+template <class F, class T>
+[[gnu::always_inline]] inline T evaluate(const T& x) {
+  return F::value(x);
+}
+template <class F, class T>
+[[gnu::always_inline]] inline T evaluate(const T& x, const T& y) {
+  return F::value(x, y);
+}
+
+// C++ asks of an expression what it asks of a number: (int)(x / dx). The derivative is lost there.
+template <class E>
+struct CastsToNumbers {
+  template <class C>
+  requires std::is_arithmetic_v<C>
+  [[deprecated(
+      "this takes the value out of an expression of tidemark::Real, and its derivative is lost; write "
+      "value(x) where that is meant")]]  //
+  explicit constexpr
+  operator C() const {
+    return static_cast<C>(static_cast<const E*>(this)->value());
+  }
+};
+
 // A variable in an expression.
 template <class T>
 struct Leaf {
   using Number = T;
   static constexpr unsigned operands = 1, unit_operands = 1;  // unit_operands: of slope 1 if its own is 1
   T number;
-  Id id;
+  Id id = 0;
   T value() const { return number; }
   template <unsigned unit, unsigned general>
   [[gnu::always_inline]] void push_one(auto& sink) const {
@@ -45,13 +74,23 @@ struct Passive {
   [[gnu::always_inline]] void push(const T&, auto&) const {}
 };
 
+// A node in whose place a plain number stands.
+template <class A>
+[[gnu::always_inline]] constexpr A passive_node(const typename A::Number& c) {
+  return A{c};
+}
+
 template <class F, class A>
-struct Unary {
+struct Unary : CastsToNumbers<Unary<F, A>> {
   using Number = typename A::Number;
   static constexpr unsigned operands = A::operands, unit_operands = 0;
   A a;
   Number number;
-  [[gnu::always_inline]] explicit Unary(const A& operand) : a(operand), number(F::value(operand.value())) {}
+  [[gnu::always_inline]] explicit Unary(const A& operand)
+      : a(operand), number(evaluate<F>(operand.value())) {}
+  // So that `condition ? exp(x) : 0.0` has a type.
+  template <PassiveFor<Number> C>
+  Unary(const C& c) : a(passive_node<A>(static_cast<Number>(c))), number(static_cast<Number>(c)) {}  // NOLINT
   Number value() const { return number; }
   template <unsigned unit, unsigned general>
   [[gnu::always_inline]] void push_one(auto& sink) const {
@@ -77,7 +116,7 @@ template <class T>
 }
 
 template <class F, class A, class B>
-struct Binary {
+struct Binary : CastsToNumbers<Binary<F, A, B>> {
   using Number = typename A::Number;
   static_assert(std::is_same_v<Number, typename B::Number>, "operands of two kinds of scalars");
   static constexpr bool keeps_a = std::is_same_v<F, formula::Add> || std::is_same_v<F, formula::Sub>;
@@ -89,9 +128,14 @@ struct Binary {
   B b;
   Number number;
   [[gnu::always_inline]] Binary(const A& left, const B& right)
-      : a(left), b(right), number(F::value(left.value(), right.value())) {
+      : a(left), b(right), number(evaluate<F>(left.value(), right.value())) {
     if constexpr (std::is_same_v<F, formula::Mul>) number = rounded(number);
   }
+  template <PassiveFor<Number> C>
+  Binary(const C& c)  // NOLINT: implicit, as Unary's
+      : a(passive_node<A>(static_cast<Number>(c))),
+        b(passive_node<B>(static_cast<Number>(c))),
+        number(static_cast<Number>(c)) {}
   Number value() const { return number; }
   template <unsigned unit, unsigned general>
   [[gnu::always_inline]] void push_one(auto& sink) const {
@@ -150,10 +194,6 @@ struct NumberOf<BasicReal<T>> {
 };
 template <Scalar E>
 using Number = typename NumberOf<std::remove_cvref_t<E>>::Type;
-
-// A plain number that may stand beside scalars of this Number.
-template <class C, class T>
-concept PassiveFor = std::is_arithmetic_v<std::remove_cvref_t<C>> || std::same_as<std::remove_cvref_t<C>, T>;
 
 template <class T>
 constexpr Leaf<T> node_of(const BasicReal<T>& x);

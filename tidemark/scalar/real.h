@@ -166,6 +166,7 @@ static_assert(sizeof(Real) == 16 && std::is_trivially_copyable_v<Real>);
 }  // namespace tidemark::scalar
 
 namespace tidemark {
+using scalar::BasicReal;
 using scalar::Real;
 using scalar::value;
 }  // namespace tidemark

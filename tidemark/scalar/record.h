@@ -156,44 +156,45 @@ class Operands {
                        __attribute__((always_inline)) { ids_[i] = is_zero(slopes_[i]) ? 0 : ids_[i]; });
   }
 
-  [[gnu::always_inline]] unsigned count_units() const {
-    unsigned count = 0;
-    each<units>([&](auto i) __attribute__((always_inline)) { count += unit_ids_[i] != 0; });
-    return count;
+  // Ids of all operands in one: 0 where there is none.
+  [[gnu::always_inline]] Id any_general() const {
+    Id any = 0;
+    each<generals>([&](auto i) __attribute__((always_inline)) { any |= ids_[i]; });
+    return any;
   }
-  [[gnu::always_inline]] unsigned count_generals() const {
+  // Where at most one unit is there, its id or 0; else nothing.
+  [[gnu::always_inline]] bool at_most_one_unit(Id& only) const {
     unsigned count = 0;
-    each<generals>([&](auto i) __attribute__((always_inline)) { count += ids_[i] != 0; });
-    return count;
-  }
-  [[gnu::always_inline]] Id last_unit() const {
-    Id last = 0;
-    each<units>([&](auto i)
-                    __attribute__((always_inline)) { last = unit_ids_[i] != 0 ? unit_ids_[i] : last; });
-    return last;
+    only = 0;
+    each<units>([&](auto i) __attribute__((always_inline)) {
+      count += unit_ids_[i] != 0;
+      only |= unit_ids_[i];
+    });
+    return count <= 1;
   }
 
-  [[gnu::always_inline]] Id write(Recorder<T>& to, unsigned unit_count, unsigned general_count) const {
+  [[gnu::always_inline]] Id write(Recorder<T>& to) const {
     const Id next = to.next;
     Id bits = 0;
     each<units>([&](auto i)
                     __attribute__((always_inline)) { bits |= unit_ids_[i] != 0 ? next - unit_ids_[i] : 0; });
     each<generals>([&](auto i) __attribute__((always_inline)) { bits |= ids_[i] != 0 ? next - ids_[i] : 0; });
-    if (bits < 65536 && bits < to.near_limit) [[likely]] {
-      to.near_seen |= bits;
-      if (bits < 256)
-        write_code<std::uint8_t>(to, 0, unit_count, general_count);
-      else
-        write_code<std::uint16_t>(to, 1, unit_count, general_count);
-    } else {
-      const Operands copy = *this;  // whose address may be taken, while this stays in registers
-      copy.write_far(to, bits, unit_count, general_count);
-    }
     T* slopes = to.partials;
     each<generals>([&](auto i) __attribute__((always_inline)) {
       *slopes = slopes_[i];
       slopes += ids_[i] != 0;
     });
+    const auto general_count = static_cast<unsigned>(slopes - to.partials);
+    if (bits < 65536 && bits < to.near_limit) [[likely]] {
+      to.near_seen |= bits;
+      if (bits < 256)
+        write_code<std::uint8_t>(to, 0, general_count);
+      else
+        write_code<std::uint16_t>(to, 1, general_count);
+    } else {
+      const Operands copy = *this;  // whose address may be taken, while this stays in registers
+      copy.write_far(to, bits, general_count);
+    }
     to.partials = slopes;
     to.next = next + 1;
     return next;
@@ -202,43 +203,37 @@ class Operands {
  private:
   static constexpr unsigned most_compared = 8;  // each with each: long expressions would be much code
 
-  [[gnu::noinline]] void write_far(Recorder<T>& to, Id bits, unsigned unit_count,
-                                   unsigned general_count) const {
+  [[gnu::noinline]] void write_far(Recorder<T>& to, Id bits, unsigned general_count) const {
     for (unsigned i = 0; i < units; ++i)
       if (unit_ids_[i] != 0) to.see(to.next - unit_ids_[i]);
     for (unsigned i = 0; i < generals; ++i)
       if (ids_[i] != 0) to.see(to.next - ids_[i]);
     if (bits <= 0xffffffff)
-      write_code<std::uint32_t>(to, 2, unit_count, general_count);
+      write_code<std::uint32_t>(to, 2, general_count);
     else
-      write_code<std::uint64_t>(to, 3, unit_count, general_count);
+      write_code<std::uint64_t>(to, 3, general_count);
   }
 
+  // From the last operand to the first, without branches: one that leaves no trace is written where the
+  // next will be.
   template <class Delta>
-  [[gnu::always_inline]] void write_code(Recorder<T>& to, unsigned width, unsigned unit_count,
-                                         unsigned general_count) const {
-    std::byte* at = to.codes - (unit_count + general_count) * sizeof(Delta);
-    std::byte* head = at;
-    if (generals <= code::most_short && units <= code::most_units) {
-      *--head = code::head(width, unit_count, general_count);
-    } else {
-      head = write_head(at, width, unit_count, general_count);
-    }
-    to.codes = head;
+  [[gnu::always_inline]] void write_code(Recorder<T>& to, unsigned width, unsigned general_count) const {
     const Id next = to.next;
-    each<units>([&](auto i) __attribute__((always_inline)) {
-      if (unit_ids_[i] != 0) at = write_delta<Delta>(at, next - unit_ids_[i]);
-    });
-    each<generals>([&](auto i) __attribute__((always_inline)) {
-      if (ids_[i] != 0) at = write_delta<Delta>(at, next - ids_[i]);
-    });
-  }
-
-  template <class Delta>
-  [[gnu::always_inline]] static std::byte* write_delta(std::byte* at, Id delta) {
-    const auto narrow = static_cast<Delta>(delta);
-    std::memcpy(at, &narrow, sizeof narrow);
-    return at + sizeof narrow;
+    std::byte* at = to.codes;
+    const auto write = [&](Id id) __attribute__((always_inline)) {
+      const auto delta = static_cast<Delta>(next - id);
+      std::memcpy(at - sizeof delta, &delta, sizeof delta);
+      at -= id != 0 ? sizeof delta : 0;
+    };
+    each<generals>([&](auto i) __attribute__((always_inline)) { write(ids_[generals - 1 - i]); });
+    const std::byte* const units_end = at;
+    each<units>([&](auto i) __attribute__((always_inline)) { write(unit_ids_[units - 1 - i]); });
+    const auto unit_count = static_cast<unsigned>(static_cast<std::size_t>(units_end - at) / sizeof(Delta));
+    if (generals <= code::most_short && units <= code::most_units)
+      *--at = code::head(width, unit_count, general_count);
+    else
+      at = write_head(at, width, unit_count, general_count);
+    to.codes = at;
   }
 
   Id unit_ids_[units + 1] = {};
@@ -257,10 +252,9 @@ template <class T, class E>
   Operands<T, units, generals> operands;
   expression.template push_one<0, 0>(operands);
   operands.merge();
-  const unsigned unit_count = operands.count_units(), general_count = operands.count_generals();
-  if (general_count == 0 && unit_count <= 1) return operands.last_unit();
+  if (Id only; operands.any_general() == 0 && operands.at_most_one_unit(only)) return only;
   recorder.require((generals + 1) * sizeof(T) + (units + generals) * sizeof(Id) + code::most_head, where);
-  return operands.write(recorder, unit_count, general_count);
+  return operands.write(recorder);
 }
 
 }  // namespace tidemark::scalar

@@ -46,6 +46,9 @@ class BasicTape final : private Recorder<T> {
   // opposite of their order.
   Activation activate() { return Activation(this); }
   static Activation pause() { return Activation(nullptr); }
+  static BasicTape* active() {
+    return static_cast<BasicTape*>(active_recorder<T>);
+  }  // null: none on this thread
 
   Real input(const T& value, SourceLine where = std::source_location::current());
   std::vector<Real> inputs(std::span<const T> values, SourceLine where = std::source_location::current());
@@ -126,6 +129,7 @@ using Tape = BasicTape<double>;
 #include "tidemark/scalar/tape-inl.h"
 
 namespace tidemark {
+using scalar::BasicTape;
 using scalar::Tape;
 using scalar::TapeOptions;
 }  // namespace tidemark

@@ -73,6 +73,13 @@ FitRow ModelFit::row(std::string_view name, std::int64_t given, const nn::ZooSiz
     answer.plan = plan_at(*found.fits);
     search.start = *found.fits;
   }
+  // What fits is not always an interval: a search for less time may come to a larger size than one for any
+  // time.
+  for (std::size_t i = 1; i < fit_limits.size(); ++i) {
+    const FitAnswer& stricter = row.answers[i - 1];
+    FitAnswer& answer = row.answers[i];
+    if (stricter.plan && (!answer.plan || stricter.plan->size > answer.plan->size)) answer = stricter;
+  }
   return row;
 }
 
