@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <exception>
 
 namespace tidemark::bench {
@@ -55,6 +56,12 @@ double peak_resident() {
 }
 
 }  // namespace
+
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 Measured in_process_of_its_own(const std::function<Measured()>& work) {
   std::fflush(nullptr);  // a child would write what is buffered once more

@@ -1,7 +1,7 @@
 // One row of the table: a gradient computed again and again, beside the function itself, in a process of its
 // own, whose peak of resident memory is then the row's.
 #pragma once
-#include <chrono>
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace tidemark::bench {
 struct Measured {
   double value = 0;
   double primal = 0, first = 0,
-         later = 0;          // seconds; medians but for `first`, the first gradient of the process
+         later = 0;          // processor's seconds: medians, but `first` is the process's first
   double tape_bytes = -1;    // -1: the tool does not say
   double peak_resident = 0;  // bytes
   std::vector<double> gradient = {};
@@ -28,14 +28,16 @@ struct Settings {
 // A gradient as a tool computes it: what it gives is the function's value.
 using Gradient = std::function<double(std::span<const double> inputs, std::span<double> gradient)>;
 
+// Of this process. All of the tools work on one thread.
+double processor_seconds();
+
 // Gradients and values in turns, so that a busy machine is as busy for both.
 template <class P>
 Measured measure(const P& problem, const Settings& settings, const Gradient& gradient) {
-  using Clock = std::chrono::steady_clock;
   const auto seconds = [](const auto& work) {
-    const auto begin = Clock::now();
+    const double begin = processor_seconds();
     work();
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+    return processor_seconds() - begin;
   };
   const auto median = [](std::vector<double> times) {
     std::sort(times.begin(), times.end());

@@ -52,6 +52,9 @@ std::vector<Tool> tools() {
 #ifdef TIDEMARK_BENCH_SACADO
   add_sacado(all);
 #endif
+#ifdef TIDEMARK_BENCH_STAN
+  add_stan(all);
+#endif
   return all;
 }
 
@@ -65,6 +68,9 @@ std::string missing() {
 #endif
 #ifndef TIDEMARK_BENCH_SACADO
   names += "; Sacado (Debian: libtrilinos-sacado-dev)";
+#endif
+#ifndef TIDEMARK_BENCH_STAN
+  names += "; Stan Math (Debian: r-cran-stanheaders)";
 #endif
   return names;
 }
@@ -128,7 +134,8 @@ int main(int argc, char** argv) {
     }
   }
   fmt::print(
-      "Each row is a process of its own; values and gradients in turns, medians. Tapes are recorded for "
+      "Each row is a process of its own; values and gradients in turns, medians of the processor's time. "
+      "Tapes are recorded for "
       "every "
       "gradient unless a row says otherwise.\nNot here: {}.\n",
       missing());

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "bench/scalar/tools/tools.h"
-#include "tidemark/scalar/tape.h"
+#include "tidemark/scalar/scalar.h"
 
 namespace tidemark::bench {
 

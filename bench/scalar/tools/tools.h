@@ -17,6 +17,7 @@ void add_tidemark(std::vector<Tool>& tools);
 void add_adolc(std::vector<Tool>& tools);
 void add_cppad(std::vector<Tool>& tools);
 void add_sacado(std::vector<Tool>& tools);
+void add_stan(std::vector<Tool>& tools);
 
 // A tool with one row for every problem. `make` gives, for a problem, what computes gradients and what then
 // says the bytes of its tape.
