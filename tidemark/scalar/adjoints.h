@@ -2,8 +2,13 @@
 // moment only adjoints of earlier statements are of use, and most that are added to are near. These lie in
 // a ring, by index modulo its length, which is a power of two above the largest distance of a near
 // operand: a slot is free again once its statement is reversed. Adjoints of operands far away lie in
-// blocks of 512 statements, which are added to the ring when the reversal comes to them. So the adjoints
-// of a long recording with short distances stay in a cache.
+// blocks of 512 statements, until they come within reach of the ring. So the adjoints of a long recording
+// with short distances stay in a cache.
+//
+// An adjoint lies in one place at a time: in the ring from statement `low` on, in a block before it. It
+// moves there whole, and what is added later is added to it there. So the order of its sum is always that
+// of the statements, the last one first, and its bits depend neither on the length of the ring nor on
+// where a reversal was interrupted.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -17,6 +22,13 @@ namespace tidemark::scalar {
 inline constexpr int block_bits = 9;
 inline constexpr Id block_size = Id{1} << block_bits;
 inline constexpr Id smallest_ring = 2 * block_size;
+// The ring's reach moves by so many statements at least, by a block at most.
+inline constexpr Id smallest_stride = 32;
+
+// The ring for operands no further away than `distance`.
+constexpr Id ring_for(Id distance) {
+  return std::max(smallest_ring, std::bit_ceil(distance + smallest_stride));
+}
 
 // Blocks with operands that are far from their statements: known while recording, so that what the
 // reversal takes is known as well.
@@ -46,54 +58,59 @@ class FarBlocks {
 template <class A>
 class Adjoints {
  public:
-  // For recordings whose near operands are within `near_seen`.
-  void prepare(Id near_seen, const FarBlocks& far) {
-    const Id wanted = std::max(smallest_ring, std::bit_ceil(near_seen + 1));
-    if (ring_.size() < wanted) ring_.assign(wanted, A{});
-    mask_ = ring_.size() - 1;
-    blocks_.resize(std::max(blocks_.size(), far.size()), nullptr);
+  // Memory for sweeps whose near operands are within `distance`. Not during a sweep.
+  void prepare(Id distance, const FarBlocks& far) {
+    const Id wanted = ring_for(distance);
+    if (ring_.size() < wanted) {
+      ring_ = {};  // not two of them at once
+      ring_.assign(wanted, A{});
+    }
+    if (blocks_.size() < far.size()) blocks_.resize(far.size(), nullptr);
     if (pool_.size() < far.count()) pool_.reserve(far.count());
   }
 
   A& near(Id index) { return ring_[index & mask_]; }
   Id mask() const { return mask_; }
-  A& far(Id index) {
-    const Id block = index >> block_bits;
-    if (block >= blocks_.size()) blocks_.resize(block + 1, nullptr);
-    A*& at = blocks_[block];
-    if (!at) at = take_block();
-    return at[index & (block_size - 1)];
+  // A sweep is told of each statement `index` with (index & stride_mask()) == stride_mask().
+  Id stride_mask() const { return stride_ - 1; }
+  // Wherever it lies at the moment.
+  A& at(Id index) { return index >= low_ ? near(index) : far(index); }
+  A take(Id index) {
+    A& from = at(index);
+    const A amount = from;
+    from = A{};
+    return amount;
+  }
+  Id low() const { return low_; }
+  bool idle() const { return low_ == none; }
+
+  // A sweep begins with statement `top`, or goes on with it: adjoints within reach move to the ring.
+  void start(Id top, Id distance) {
+    const Id size = ring_for(distance);
+    mask_ = size - 1;
+    stride_ = std::min(block_size, std::bit_floor(size - distance));
+    low_ = none - 1;
+    reach(top);
   }
 
-  // The reversal comes to statement `index`, the last of its block or the first that it reverses: what was
-  // added from far away goes to the ring, which is this block's now.
-  void enter(Id index) {
-    const Id block = index >> block_bits;
-    if (block >= blocks_.size() || !blocks_[block]) return;
-    A* from = blocks_[block];
-    const Id first = block << block_bits;
-    for (Id i = first; i <= index; ++i) {
-      near(i) += from[i - first];
-      from[i - first] = A{};
-    }
-    bool empty = true;
-    for (Id i = index + 1; i < first + block_size; ++i) empty &= is_zero(from[i - first]);
-    if (empty) {
-      spare_.push_back(from);
-      blocks_[block] = nullptr;
-    }
+  // The sweep comes to statement `index`, all above which are reversed.
+  [[gnu::always_inline]] void reach(Id index) {
+    const Id end = (index | (stride_ - 1)) + 1;
+    const Id low = end > mask_ ? end - mask_ - 1 : 0;
+    if (live_ > 0) move_in(low, std::min(low_, index + 1));
+    low_ = low;
   }
 
-  // The reversal has ended in front of `index`: what waits in the ring for statements below it goes to
+  // The sweep has ended in front of `index`: what waits in the ring for statements below it goes to
   // blocks, so that the ring can serve others.
   void leave(Id index) {
-    const Id first = index > ring_.size() ? index - ring_.size() : 1;
-    for (Id i = first; i < index; ++i) {
-      A& at = near(i);
-      if (is_zero(at)) continue;
-      far(i) += at;
-      at = A{};
+    for (Id i = low_; i < index; ++i) {
+      A& from = near(i);
+      if (is_zero(from)) continue;
+      far(i) = from;
+      from = A{};
     }
+    low_ = none;
   }
 
   // After a reversal that ended early, by an error.
@@ -102,17 +119,43 @@ class Adjoints {
     for (A*& block : blocks_)
       if (block) {
         std::fill_n(block, block_size, A{});
-        spare_.push_back(block);
-        block = nullptr;
+        give_back(block);
       }
+    low_ = none;
   }
 
   std::size_t bytes() const {
     return ring_.capacity() * sizeof(A) + pool_.size() * block_size * sizeof(A) +
-           blocks_.capacity() * sizeof(A*);
+           pool_.capacity() * sizeof(pool_[0]) + (blocks_.capacity() + spare_.capacity()) * sizeof(A*);
   }
 
  private:
+  static constexpr Id none = ~Id{0};
+
+  A& far(Id index) {
+    const Id block = index >> block_bits;
+    if (block >= blocks_.size()) blocks_.resize(block + 1, nullptr);
+    A*& at = blocks_[block];
+    if (!at) at = take_block();
+    return at[index & (block_size - 1)];
+  }
+
+  // What blocks have for statements from `low` to `end`, whose places in the ring are free.
+  void move_in(Id low, Id end) {
+    if (low >= end) return;
+    const Id last = std::min<Id>((end - 1) >> block_bits, blocks_.size() - 1);
+    for (Id block = low >> block_bits; block <= last; ++block) {
+      A*& from = blocks_[block];
+      if (!from) continue;
+      const Id first = block << block_bits;
+      for (Id i = std::max(low, first), stop = std::min(end, first + block_size); i < stop; ++i) {
+        near(i) = from[i - first];
+        from[i - first] = A{};
+      }
+      if (low <= first) give_back(from);
+    }
+  }
+
   A* take_block() {
     if (spare_.empty()) {
       pool_.emplace_back(block_size);
@@ -120,11 +163,19 @@ class Adjoints {
     }
     A* block = spare_.back();
     spare_.pop_back();
+    ++live_;
     return block;
+  }
+  void give_back(A*& block) {
+    spare_.push_back(block);
+    block = nullptr;
+    --live_;
   }
 
   std::vector<A> ring_;
-  Id mask_ = 0;
+  Id mask_ = 0, stride_ = block_size;
+  Id low_ = none;  // from here on adjoints lie in the ring; none: all lie in blocks
+  std::size_t live_ = 0;
   std::vector<A*> blocks_;  // by index of the block; none where nothing was added
   std::vector<std::vector<A>> pool_;
   std::vector<A*> spare_;  // all zero

@@ -11,8 +11,7 @@
 //                        and if the first of them is 255, four more have that of the generals
 //   a delta per operand  units first: how many statements before this one the operand was made
 //
-// No operands at all: an input. Long codes without generals are marks: of captures and events
-// (tape_events.h).
+// No operands at all: an input. Long codes without generals are marks.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +40,9 @@ inline constexpr unsigned most_short = 6;  // generals
 inline constexpr unsigned most_units = 7;
 inline constexpr unsigned counted = 255;  // in a long code: four bytes follow
 inline constexpr std::size_t most_head = 7;
-enum Mark : std::uint8_t { capture = 0, event = 1 };  // in place of the units of a long code without generals
+// In place of the units of a long code without generals. An event has as many statements as results behind
+// it, which take no code; `nothing` is a statement of no operands that is no input.
+enum Mark : std::uint8_t { nothing = 0, event = 1 };
 constexpr std::byte head(unsigned width, unsigned units, unsigned generals) {
   return static_cast<std::byte>(width | (units << 2) | (generals << 5));
 }

@@ -21,14 +21,14 @@ class AdjointSink {
 };
 
 // A part of a recording that is reversed by a function of its own: a step that runs again, a function from
-// elsewhere, a linear system. Its results are statements of their own, called captures, which follow it.
+// elsewhere, a linear system. Its results are statements of their own, which follow it and take no memory.
 template <class T>
 class Event {
  public:
   virtual ~Event() = default;
   // `results`: the adjoints of its results, in their order. Throws what it likes: the reversal ends there.
   virtual void reverse(std::span<const T> results, AdjointSink<T>& operands) = 0;
-  virtual std::size_t bytes() const { return sizeof *this; }  // that it holds
+  virtual std::size_t bytes() const { return sizeof *this; }  // that it holds, always as many
 };
 
 // A place in a recording: everything before it, nothing behind it.
@@ -51,7 +51,25 @@ struct Recording {
   Chunks chunks;
   std::vector<Id> inputs;  // ids, ascending
   std::vector<RecordedEvent> events;
+  std::size_t event_bytes = 0;
   FarBlocks far;
+
+  void add_event(std::unique_ptr<Event<T>> event, std::size_t results) {
+    const std::size_t bytes = event->bytes();
+    events.push_back({std::move(event), results});
+    event_bytes += bytes;
+  }
+  // Forgets those behind the first `count`.
+  void drop_events(std::size_t count) {
+    while (events.size() > count) {
+      event_bytes -= events.back().event->bytes();
+      events.pop_back();
+    }
+  }
+  std::size_t bytes() const {
+    return chunks.bytes() + far.bytes() + inputs.capacity() * sizeof(Id) +
+           events.capacity() * sizeof(RecordedEvent) + event_bytes;
+  }
 };
 
 }  // namespace tidemark::scalar

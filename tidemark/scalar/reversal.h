@@ -17,41 +17,46 @@ class Reversal {
     Id near_limit = 0, near_seen = 0;
   };
 
-  void prepare(const Recording<T>& recording, const Ranges& ranges) {
-    adjoints_.prepare(ranges.near_seen, recording.far);
+  // Before a sweep, or between sweeps: its memory. `far`: of all that is reversed before the next prepare.
+  void prepare(const Recording<T>& recording, const FarBlocks& far, const Ranges& ranges) {
+    adjoints_.prepare(ranges.near_seen, far);
     if (gradients_.size() < recording.inputs.size()) gradients_.resize(recording.inputs.size(), A{});
   }
+  void prepare(const Recording<T>& recording, const Ranges& ranges) {
+    prepare(recording, recording.far, ranges);
+  }
+  // Optional, before seeds: those near the end of the recording then lie in the ring at once.
+  void open(const Ranges& ranges) { adjoints_.start(index_of(ranges.from.next) - 1, ranges.near_seen); }
 
   // Added to the adjoint of a statement before `top`, between sweeps.
-  void seed(Id id, const A& amount) { adjoints_.far(index_of(id)) += amount; }
+  void seed(Id id, const A& amount) { adjoints_.at(index_of(id)) += amount; }
 
   // Afterwards adjoints of inputs between `to` and `from` are in gradients(), and those of statements
   // before `to` wait for a further sweep. `reverse_event(event, results, k)` is told of each event that
-  // the sweep comes to, with k its index; it may call back add() and, after yield(), other sweeps.
+  // the sweep comes to, with k its index; it may call back add() and, after yield(), prepare() and other
+  // sweeps.
   template <class ReverseEvent>
-  void sweep(const Recording<T>& recording, const Ranges& ranges, ReverseEvent&& reverse_event);
+  void sweep(const Recording<T>& recording, const Ranges& ranges, ReverseEvent&& reverse_event) {
+    sweep_open(recording, ranges, reverse_event);
+    close(index_of(ranges.to.next));
+  }
+  // The same, and adjoints of statements before `to` can be taken until close().
+  template <class ReverseEvent>
+  void sweep_open(const Recording<T>& recording, const Ranges& ranges, ReverseEvent&& reverse_event);
+  A take(Id index) { return adjoints_.take(index); }
+  void close(Id index) {
+    if (!adjoints_.idle()) adjoints_.leave(index);
+  }
 
-  void add(Id operand, Id at, Id near_limit, const A& amount) {
-    const Id index = index_of(operand);
-    if (at - index < near_limit)
-      adjoints_.near(index) += amount;
-    else
-      adjoints_.far(index) += amount;
-  }
+  void add(Id operand, Id, Id, const A& amount) { adjoints_.at(index_of(operand)) += amount; }
   void yield(Id at) { adjoints_.leave(at); }
-  void resume(Id at) {
-    if (at > 1) adjoints_.enter(at - 1);
-  }
 
   const std::vector<A>& gradients() const { return gradients_; }
   Adjoints<A>& adjoints() { return adjoints_; }
   std::size_t bytes() const {
-    return adjoints_.bytes() + (gradients_.capacity() + captured_.capacity()) * sizeof(A);
+    return adjoints_.bytes() + gradients_.capacity() * sizeof(A);
   }
-  void clear() {
-    adjoints_.clear();
-    captured_.clear();
-  }
+  void clear() { adjoints_.clear(); }
 
  private:
   template <class Delta>
@@ -71,11 +76,11 @@ class Reversal {
 
   template <class Delta>
   void spread_far(const std::byte* deltas, const T* slopes, unsigned units, unsigned generals, const A& a,
-                  Id k, Id near_limit) {
+                  Id k) {
     Delta delta;
     for (unsigned i = 0; i < units + generals; ++i) {
       std::memcpy(&delta, deltas + i * sizeof delta, sizeof delta);
-      A& operand = delta < near_limit ? adjoints_.near(k - delta) : adjoints_.far(k - delta);
+      A& operand = adjoints_.at(k - delta);
       if (i < units)
         operand += a;
       else
@@ -85,21 +90,20 @@ class Reversal {
 
   Adjoints<A> adjoints_;
   std::vector<A> gradients_;  // by input
-  std::vector<A> captured_;   // the latest first
 };
 
 template <class T, class A>
 template <class ReverseEvent>
-void Reversal<T, A>::sweep(const Recording<T>& recording, const Ranges& ranges,
-                           ReverseEvent&& reverse_event) {
+void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ranges,
+                                ReverseEvent&& reverse_event) {
   const auto& [from, to, near_limit, near_seen] = ranges;
   Id k = index_of(from.next);
   const Id last = index_of(to.next);
   if (k == last) return;
   std::size_t inputs = from.inputs, events = from.events;
-  adjoints_.enter(k - 1);
-  A* const ring = &adjoints_.near(0);
-  const Id mask = adjoints_.mask();
+  if (adjoints_.idle()) adjoints_.start(k - 1, near_seen);
+  A* ring = &adjoints_.near(0);
+  Id mask = adjoints_.mask(), stride = adjoints_.stride_mask();
 
   for (std::size_t chunk = from.chunk;; --chunk) {
     const Chunk& memory = recording.chunks[chunk];
@@ -108,7 +112,7 @@ void Reversal<T, A>::sweep(const Recording<T>& recording, const Ranges& ranges,
     const T* p = chunk == from.chunk ? from.partials : reinterpret_cast<const T*>(memory.partials_end);
     while (c != end) {
       --k;
-      if ((k & (block_size - 1)) == block_size - 1) adjoints_.enter(k);
+      if ((k & stride) == stride) adjoints_.reach(k);
       const unsigned head = static_cast<unsigned>(*c++);
       const A a = ring[k & mask];
       ring[k & mask] = A{};
@@ -123,16 +127,17 @@ void Reversal<T, A>::sweep(const Recording<T>& recording, const Ranges& ranges,
           generals = count;
         }
         if (generals == 0) {
-          if (units == code::capture) {
-            captured_.push_back(a);
-          } else {
+          if (units == code::event) {
             const auto& event = recording.events[--events];
-            const std::size_t first = captured_.size() - event.results;
-            std::reverse(captured_.begin() + static_cast<std::ptrdiff_t>(first), captured_.end());
-            const std::vector<A> results(captured_.begin() + static_cast<std::ptrdiff_t>(first),
-                                         captured_.end());
-            captured_.resize(first);
+            ring[k & mask] = a;
+            std::vector<A> results(event.results);
+            for (std::size_t i = event.results; i-- > 0; --k) results[i] = adjoints_.take(k);
+            if (event.results > 0) adjoints_.reach(k);
             reverse_event(*event.event, std::span<const A>(results), k);
+            if (adjoints_.idle()) adjoints_.start(k - 1, near_seen);
+            ring = &adjoints_.near(0);
+            mask = adjoints_.mask();
+            stride = adjoints_.stride_mask();
           }
           continue;
         }
@@ -151,17 +156,16 @@ void Reversal<T, A>::sweep(const Recording<T>& recording, const Ranges& ranges,
             spread<std::uint16_t>(c, p, units, generals, a, k, ring, mask);
             break;
           case 2:
-            spread_far<std::uint32_t>(c, p, units, generals, a, k, near_limit);
+            spread_far<std::uint32_t>(c, p, units, generals, a, k);
             break;
           default:
-            spread_far<std::uint64_t>(c, p, units, generals, a, k, near_limit);
+            spread_far<std::uint64_t>(c, p, units, generals, a, k);
         }
       }
       c += std::size_t{units + generals} << width;
     }
     if (chunk == to.chunk) break;
   }
-  if (last > 1) adjoints_.leave(last);
 }
 
 }  // namespace tidemark::scalar

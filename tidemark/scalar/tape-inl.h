@@ -18,7 +18,7 @@ BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(option
     near = std::clamp(std::bit_floor(static_cast<Id>(options_.memory.count) / (8 * sizeof(T))), smallest_ring,
                       near);
   }
-  this->near_limit = near;
+  this->near_limit = near - smallest_stride;  // of which the ring is no longer than that
   begin_recording();
   if (options_.active) before_ = std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(this));
 }
@@ -32,8 +32,9 @@ template <class T>
 void BasicTape<T>::begin_recording() {
   this->next = (next_recording() << index_bits) + 1;
   this->near_seen = 0;
+  open_chain_.reset();
   recording_.inputs.clear();
-  recording_.events.clear();
+  recording_.drop_events(0);
   recording_.far.clear();
   growth_.clear();
   reversed_ = false;
@@ -47,26 +48,27 @@ void BasicTape<T>::begin_recording() {
 
 template <class T>
 void BasicTape<T>::clear() {
+  refuse_within_steps("clear()", made_);
   begin_recording();
 }
 
 template <class T>
 void BasicTape<T>::enter_chunk(std::size_t chunk) {
   chunk_ = chunk;
-  this->partials = reinterpret_cast<T*>(recording_.chunks[chunk].begin);
-  this->codes = recording_.chunks[chunk].end();
+  this->partials = reinterpret_cast<T*>(target_->chunks[chunk].begin);
+  this->codes = target_->chunks[chunk].end();
 }
 
 template <class T>
 void BasicTape<T>::leave_chunk() {
-  Chunk& chunk = recording_.chunks[chunk_];
+  Chunk& chunk = target_->chunks[chunk_];
   chunk.partials_end = reinterpret_cast<std::byte*>(this->partials);
   chunk.codes_begin = this->codes;
 }
 
 template <class T>
 void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
-  Chunks& chunks = recording_.chunks;
+  Chunks& chunks = target_->chunks;
   if (index_of(this->next) >= most_statements)
     fail(ErrorCode::tape_full, {.what = "a recording of more than 2^43 statements", .where = where});
   const bool begun = this->codes != nullptr;
@@ -76,12 +78,17 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
   if (chunk < chunks.size() && chunks[chunk].bytes < bytes) chunks.shrink(chunk);
   if (chunk == chunks.size()) {
     std::size_t size = std::clamp(chunks.bytes(), Chunks::first, Chunks::largest);
-    if (options_.memory.count >= 0) {
+    if (limited()) {
       const auto memory = static_cast<std::size_t>(options_.memory.count);
-      size = std::min(size, std::max(Chunks::smallest, std::bit_floor(memory / 16)));
-      const std::size_t taken = held() + needed_to_reverse();
-      if (taken + std::max(size, bytes) > memory) size = Chunks::smallest;
-      if (taken + std::max(size, bytes) > memory) overflow(std::max(size, bytes), where);
+      size = std::min(size, std::max(Chunks::smallest, std::bit_floor(memory / 32)));
+      if (!fits(std::max(size, bytes))) size = Chunks::smallest;
+      if (!fits(std::max(size, bytes)) && !release(std::max(size, bytes))) {
+        if (!learning_ || chunks.size() == 0 || chunks[0].bytes < bytes)
+          overflow(std::max(size, bytes), where);
+        learning_->wrapped = true;
+        learning_->bytes += chunks[chunk_].bytes;
+        return enter_chunk(chunk_);
+      }
     }
     if (size < bytes) size = static_cast<std::size_t>(align_up(static_cast<std::int64_t>(bytes), 4096));
     chunks.add(size);
@@ -110,20 +117,28 @@ void BasicTape<T>::overflow(std::size_t wanted, const SourceLine& where) const {
 
 template <class T>
 std::size_t BasicTape<T>::held() const {
-  std::size_t events = recording_.events.capacity() * sizeof(recording_.events[0]);
-  for (const auto& event : recording_.events) events += event.event->bytes();
-  return recording_.chunks.bytes() + recording_.far.bytes() + recording_.inputs.capacity() * sizeof(Id) +
-         events + reversal_.bytes();
+  std::size_t replays = replays_.capacity() * sizeof(replays_[0]);
+  for (const auto& replay : replays_) replays += sizeof *replay + replay->recording.bytes();
+  return recording_.bytes() + replays + chains_.bytes + reversal_.bytes() +
+         made_in_step_.capacity() * sizeof(made_in_step_[0]) + copied_.capacity() * sizeof(copied_[0]);
 }
 
 // What a reversal takes beside what it has already.
 template <class T>
 std::size_t BasicTape<T>::needed_to_reverse() const {
-  const Id ring = options_.memory.count >= 0 ? this->near_limit
-                                             : std::max(smallest_ring, std::bit_ceil(this->near_seen + 1));
-  const std::size_t needed = ring * sizeof(T) + (recording_.far.count() + 1) * block_size * sizeof(T) +
-                             recording_.far.size() * sizeof(T*) + recording_.inputs.size() * sizeof(T);
-  return needed > reversal_.bytes() ? needed - reversal_.bytes() : 0;
+  const Id ring = ring_for(limited() ? this->near_limit - 1 : reach());
+  const std::size_t blocks = recording_.far.count() + 1;
+  std::size_t needed = ring * sizeof(T) + blocks * (block_size * sizeof(T) + sizeof(std::vector<T>)) +
+                       (recording_.far.size() + 2 * blocks) * sizeof(T*) +
+                       recording_.inputs.size() * sizeof(T);
+  needed = needed > reversal_.bytes() ? needed - reversal_.bytes() : 0;
+  for (const auto& replay : replays_) needed += replay->transient;
+  return needed;
+}
+
+template <class T>
+bool BasicTape<T>::fits(std::size_t bytes) const {
+  return !limited() || held() + needed_to_reverse() + bytes <= static_cast<std::size_t>(options_.memory.count);
 }
 
 template <class T>
@@ -160,6 +175,7 @@ void BasicTape<T>::write_mark(code::Mark mark, const SourceLine& where) {
 
 template <class T>
 auto BasicTape<T>::input(const T& value, SourceLine where) -> Real {
+  refuse_within_steps("an input", where);
   require(code::most_head + sizeof(T), where);
   recording_.inputs.push_back(this->next);
   *--this->codes = code::head(0, 0, 0);
@@ -182,20 +198,21 @@ void BasicTape<T>::inputs(std::span<Real> variables, SourceLine where) {
 template <class T>
 auto BasicTape<T>::mark() const -> Mark {
   return {chunk_,     this->partials,           this->codes,
-          this->next, recording_.inputs.size(), recording_.events.size()};
+          this->next, target_->inputs.size(), target_->events.size()};
 }
 
 template <class T>
 void BasicTape<T>::rewind(const Mark& mark) {
   TM_CHECK(mark.next <= this->next);
-  recording_.inputs.resize(mark.inputs);
-  recording_.events.resize(mark.events);
+  target_->inputs.resize(mark.inputs);
+  target_->drop_events(mark.events);
+  open_chain_.reset();
   this->next = mark.next;
   if (mark.codes) {
     chunk_ = mark.chunk;
     this->partials = mark.partials;
     this->codes = mark.codes;
-  } else if (recording_.chunks.size() > 0) {
+  } else if (target_->chunks.size() > 0) {
     enter_chunk(0);
   }
 }
@@ -218,29 +235,25 @@ void BasicTape<T>::reverse(const Real& result, const T& adjoint, SourceLine wher
 
 template <class T>
 void BasicTape<T>::reverse(std::span<const Seed> seeds, SourceLine where) {
+  refuse_within_steps("reverse()", where);
   for (const Seed& seed : seeds)
     if (seed.of.id() != 0) check_own(seed.of, "a result", where);
   const Activation paused(nullptr);
-  const typename Reversal<T, T>::Ranges ranges{mark(), {}, this->near_limit, this->near_seen};
-  Position<T> begin{};
-  begin.codes = recording_.chunks.size() > 0 ? recording_.chunks[0].end() : nullptr;
-  begin.next = (this->next & ~index_mask) + 1;
-  typename Reversal<T, T>::Ranges all = ranges;
-  all.to = begin;
-  reversal_.prepare(recording_, all);
+  typename Reversal<T, T>::Ranges all{mark(), {}, this->near_limit, reach()};
+  all.to.codes = recording_.chunks.size() > 0 ? recording_.chunks[0].end() : nullptr;
+  all.to.next = (this->next & ~index_mask) + 1;
+  const Id ring = ring_for(all.near_seen);
   for (const Seed& seed : seeds)
-    if (seed.of.id() != 0) reversal_.seed(seed.of.id(), seed.adjoint);
-  reversed_ = true;
-  struct Sink final : AdjointSink<T> {
-    Reversal<T, T>& reversal;
-    Id at, near_limit;
-    Sink(Reversal<T, T>& r, Id k, Id limit) : reversal(r), at(k), near_limit(limit) {}
-    void add(Id operand, const T& amount) override { reversal.add(operand, at, near_limit, amount); }
-  };
+    if (this->next - seed.of.id() >= ring && seed.of.id() != 0) recording_.far.mark(index_of(seed.of.id()));
+  if (!fits(0) && !release(0)) overflow(0, where);
   try {
+    reversal_.prepare(recording_, all);
+    reversal_.open(all);
+    for (const Seed& seed : seeds)
+      if (seed.of.id() != 0) reversal_.seed(seed.of.id(), seed.adjoint);
+    reversed_ = true;
     reversal_.sweep(recording_, all, [&](Event<T>& event, std::span<const T> results, Id k) {
-      Sink sink(reversal_, k, this->near_limit);
-      event.reverse(results, sink);
+      reverse_event(reversal_, event, results, k, where);
     });
   } catch (...) {
     reversal_.clear();
@@ -248,6 +261,22 @@ void BasicTape<T>::reverse(std::span<const Seed> seeds, SourceLine where) {
     throw;
   }
   peak_ = std::max(peak_, held());
+}
+
+template <class T>
+template <class A>
+void BasicTape<T>::reverse_event(Reversal<T, A>& reversal, Event<T>& event, std::span<const A> results, Id k,
+                                 const SourceLine& where) {
+  if (auto* loop = dynamic_cast<LoopEvent<T>*>(&event)) return reverse_loop(reversal, *loop, results, k, where);
+  if constexpr (std::is_same_v<A, T>) {
+    struct Sink final : AdjointSink<T> {
+      Reversal<T, T>& reversal;
+      explicit Sink(Reversal<T, T>& r) : reversal(r) {}
+      void add(Id operand, const T& amount) override { reversal.seed(operand, amount); }
+    };
+    Sink sink(reversal);
+    event.reverse(results, sink);
+  }
 }
 
 template <class T>
@@ -290,14 +319,11 @@ auto BasicTape<T>::record_event(std::unique_ptr<Event<T>> event, std::span<const
     else
       see_far(delta);
   }
-  recording_.events.push_back({std::move(event), results.size()});
+  target_->add_event(std::move(event), results.size());
   write_mark(code::event, where);
   std::vector<Real> reals;
   reals.reserve(results.size());
-  for (const T& result : results) {
-    write_mark(code::capture, where);
-    reals.push_back(Real(result, this->next - 1));
-  }
+  for (const T& result : results) reals.push_back(Real(result, this->next++));
   return reals;
 }
 

@@ -1,6 +1,7 @@
 // A tape: writes down what Reals compute on its thread, and walks back over it.
 #pragma once
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/check.h"
 #include "tidemark/base/error.h"
+#include "tidemark/scalar/chain.h"
 #include "tidemark/scalar/real.h"
 #include "tidemark/scalar/recording.h"
 #include "tidemark/scalar/reversal.h"
@@ -15,9 +17,16 @@
 
 namespace tidemark::scalar {
 
+// As many bytes as a core's own cache has (L2): a tape that stays there is faster than one that does not,
+// though it takes steps more than once.
+Bytes cache_size();
+inline constexpr struct CacheSized {
+  operator Bytes() const { return cache_size(); }
+} cache_sized{};
+
 struct TapeOptions {
   // All that the tape ever holds: statements, adjoints, gradients, states of steps. None: whatever it
-  // takes.
+  // takes. `cache_sized`: what makes marked steps fast.
   Bytes memory{-1};
   bool active = true;  // on this thread, from the beginning
 };
@@ -73,6 +82,19 @@ class BasicTape final : private Recorder<T> {
   Mark mark() const;
   void rewind(const Mark& mark);  // forgets what was recorded since
 
+  // `count` steps, each of which takes the state to the next one in place: state = step(state, i). With a
+  // memory, they leave states behind in place of statements, as many as there is room for, and run again
+  // while they are reversed. So a step must do the same each time, it changes nothing but its state, and
+  // what it captures, it captures by value: it is copied. Reals among that are operands like others.
+  // Gradients are the same to the bit in every memory, and without one.
+  template <class F>
+  void steps(std::int64_t count, std::span<Real> state, F step,
+             SourceLine where = std::source_location::current());
+  // One such step, in a loop of one's own: state = step(state). Calls that follow each other keep as many
+  // states as there is room for.
+  template <class F>
+  void step(std::span<Real> state, F step, SourceLine where = std::source_location::current());
+
   // An event and its results, which get these values.
   std::vector<Real> record_event(std::unique_ptr<Event<T>> event, std::span<const Real> operands,
                                  std::span<const T> results,
@@ -83,7 +105,18 @@ class BasicTape final : private Recorder<T> {
   Bytes peak_bytes() const;  // the most it held
   Bytes memory() const { return options_.memory; }
 
+  // For sweeps other than reverse(): what they have to do with an event that they come to.
+  template <class A>
+  void reverse_event(Reversal<T, A>& reversal, Event<T>& event, std::span<const A> results, Id k,
+                     const SourceLine& where);
+
  private:
+  class Frame;
+  struct Learning {  // of a step's size; chunks are written over where there is no room for more
+    bool wrapped = false;
+    std::size_t bytes = 0;
+  };
+
   void require(std::size_t bytes, const SourceLine& where) {
     if (this->room() < static_cast<std::ptrdiff_t>(bytes) + this->slack) make_room(bytes, where);
   }
@@ -95,12 +128,54 @@ class BasicTape final : private Recorder<T> {
   void write_mark(code::Mark mark, const SourceLine& where);
   void check_own(const Real& x, const char* what, const SourceLine& where) const;
   [[noreturn]] void overflow(std::size_t wanted, const SourceLine& where) const;
+  bool limited() const { return options_.memory.count >= 0; }
   std::size_t held() const;
   std::size_t needed_to_reverse() const;
+  bool fits(std::size_t bytes) const;
+  bool release(std::size_t bytes);  // what is not needed, until so many fit
+  Id reach() const {                // of near operands
+    return std::min(this->near_seen, this->near_limit - 1);
+  }
+
+  // tape_steps-inl.h
+  void record_boundary(std::span<Real> state, Id begin, const SourceLine& where);
+  void refuse_within_steps(const char* what, const SourceLine& where) const;
+  void run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t first, std::int64_t count,
+                std::span<Real> state, const SourceLine& where);
+  std::shared_ptr<Chain<T>> new_chain(std::span<const Real> state, const SourceLine& where);
+  std::size_t learn(const Chain<T>& chain, std::int64_t step, std::span<const Real> state,
+                    const SourceLine& where);
+  std::int64_t choose_unit(std::size_t size, std::int64_t count, std::size_t step_bytes) const;
+  std::int64_t spare_states(const Chain<T>& chain) const;
+  bool keep_state(Chain<T>& chain, std::int64_t step, std::span<const Real> state);
+  std::int64_t approach(Chain<T>& chain, std::int64_t end, std::int64_t unit, std::span<Real> state);
+  template <class A>
+  void reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::span<const A> results, Id k,
+                    const SourceLine& where);
+  template <class A>
+  bool reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::int64_t begin, std::int64_t end,
+                    std::span<Real> state, std::span<A> adjoint, Id k, const SourceLine& where);
+  [[noreturn]] void too_small(std::size_t more, const SourceLine& where) const;
 
   TapeOptions options_;
   SourceLine made_;
+  Chains<T> chains_;
   Recording<T> recording_;
+  Recording<T>* target_ = &recording_;  // that is being written
+  // Steps that run again are recorded here, one list for steps within steps. Memory that a step has once
+  // needed stays with its list.
+  struct Replay {
+    Recording<T> recording;
+    std::size_t reserved = 0;   // bytes of chunks, for the largest step that was seen
+    std::size_t transient = 0;  // bytes of states and adjoints, while it is reversed
+  };
+  std::vector<std::unique_ptr<Replay>> replays_;
+  std::size_t depth_ = 0;   // of them, how many are in use
+  std::size_t within_ = 0;  // steps that run
+  Learning* learning_ = nullptr;
+  std::shared_ptr<Chain<T>> open_chain_;  // with which step() may go on
+  std::vector<std::uint64_t> made_in_step_;  // record_boundary: of each statement, whether it is an entry
+  std::vector<std::size_t> copied_;
   std::size_t chunk_ = 0;  // that is being written
   Reversal<T, T> reversal_;
   TapeGrowth growth_;
@@ -127,6 +202,7 @@ using Tape = BasicTape<double>;
 }  // namespace tidemark::scalar
 
 #include "tidemark/scalar/tape-inl.h"
+#include "tidemark/scalar/tape_steps-inl.h"
 
 namespace tidemark {
 using scalar::BasicTape;
