@@ -122,8 +122,8 @@ int main(int argc, char** argv) {
                                 distance(m.gradient, expected));
       }
       if (!complaint.empty()) {
-        fmt::print("{:<12} {:<26} {}\n", name, tool.name, complaint);
-        failed = true;
+        fmt::print("{:<12} {:<26} {}\n", name, tool.name, complaint.substr(0, complaint.find('\n')));
+        failed = failed || !complaint.starts_with("error[TM0101]");  // a memory that is too small says so
         continue;
       }
       fmt::print("{:<12} {:<26} {:>10.2f} {:>11.2f} {:>6.1f} {:>12.2f} {:>10} {:>6} {:>13}\n", name,
