@@ -75,7 +75,6 @@ void add_tidemark(std::vector<Tool>& tools) {
         [=] { return static_cast<double>(state->tape.peak_bytes().count); }};
   }));
   tools.push_back(within("Tidemark, cache-sized", scalar::cache_sized));
-  tools.push_back(within("Tidemark, 4 MiB", Bytes(4 << 20)));
   tools.push_back(within("Tidemark, 32 MiB", Bytes(32 << 20)));
 }
 
