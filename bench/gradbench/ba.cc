@@ -1,5 +1,6 @@
-// GradBench's ba: the errors of all observations and their sparse Jacobian. An observation reads one camera, one
-// point and one weight, fifteen numbers, whatever else there is: forward mode in as many directions gives its two rows.
+// GradBench's ba: the errors of all observations and their sparse Jacobian. An observation reads one
+// camera, one point and one weight, fifteen numbers, whatever else there is: forward mode in as many
+// directions gives its two rows.
 #include <algorithm>
 #include <array>
 

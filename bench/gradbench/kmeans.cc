@@ -20,8 +20,8 @@ Input read_input(const Json& input) {
   return {{points.at(0).size(), flattened(points)}, flattened(input.at("centroids"))};
 }
 
-// A tape on numbers that carry their derivative in the direction of all ones: the gradient is its adjoints, and these
-// carry the product of the Hessian with ones, which is its diagonal, since it has nothing else.
+// A tape on numbers that carry their derivative in the direction of all ones: the gradient is its adjoints,
+// and these carry the product of the Hessian with ones, which is its diagonal, since it has nothing else.
 Rows direction(const Input& in) {
   using Dual = td::Dual<1>;
   static td::scalar::BasicTape<Dual> tape({.active = false});

@@ -1,4 +1,5 @@
-// Stan Math's reverse mode: nodes in an arena that is kept from one gradient to the next. It says how large its blocks are, not how full.
+// Stan Math's reverse mode: nodes in an arena that is kept from one gradient to the next. It says how large
+// its blocks are, not how full.
 #include <stan/math/rev/core.hpp>
 #include <stan/math/rev/scal.hpp>
 
