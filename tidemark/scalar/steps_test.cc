@@ -125,9 +125,10 @@ TEST(Steps, EntriesOfEveryKind) {
       [](Tape& tape) {
         const Real p = tape.input(0.3), q = tape.input(1.7);
         std::vector<Real> u = {p, p, 0.25, q, 4.0, p * q, 1.0};
-        tape.steps(37, u, [p, q](State v, std::int64_t i) {
-          v[0] = v[0] * 0.9 + v[1] * 0.1 * p + v[2] * v[6];
+        tape.steps(3000, u, [p, q](State v, std::int64_t i) {
+          v[0] = v[0] * 0.5 + v[1] * 0.001 * p + v[2] * v[6] * 0.3;
           v[1] = v[1] + 0.5;
+          if (i % 50 == 0) v[1] = v[1] * 0.1;
           if (i % 3 == 0) v[2] = v[0];
           if (i % 5 == 1) v[2] = 0.125;
           if (i % 7 == 2) v[3] = q;
@@ -140,12 +141,61 @@ TEST(Steps, EntriesOfEveryKind) {
       {64 << 10, 128 << 10, 1 << 20});
 }
 
+// Steps that copy, swap, forget and combine entries at random, some of them in a loop of their own.
+TEST(Steps, OfRandomPrograms) {
+  struct Move {
+    unsigned kind, every;
+    std::size_t to, from, with;
+    double slope;
+  };
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<Move> moves(6 + random() % 12);
+    for (Move& move : moves)
+      move = {static_cast<unsigned>(random() % 8),
+              static_cast<unsigned>(1 + random() % 3),
+              random() % 6,
+              random() % 6,
+              random() % 6,
+              static_cast<double>(random() % 1000) / 2100.0 - 0.2};
+    const auto count = static_cast<std::int64_t>(500 + random() % 1500);
+    expect_same_in_every_memory(
+        [=](Tape& tape) {
+          const std::vector<Real> p = tape.inputs(std::vector<double>{0.3, -0.7});
+          std::vector<Real> u = {p[0], 0.5, p[1] * p[0], p[1], 1.0, p[0]};
+          const auto act = [moves, p](State v, std::int64_t i) {
+            for (const Move& move : moves) {
+              if (i % move.every != 0) continue;
+              Real& to = v[move.to];
+              const Real from = v[move.from], with = v[move.with];
+              if (move.kind == 0) to = from;
+              if (move.kind == 1) std::swap(v[move.to], v[move.from]);
+              if (move.kind == 2) to = move.slope;
+              if (move.kind == 3) to = p[move.with % 2];
+              if (move.kind == 4) to = to * 0.5 + 0.1;
+              if (move.kind >= 5) to = move.slope * from + 0.4 * with * p[move.kind % 2] + 0.1 * to;
+            }
+          };
+          tape.steps(count, u, act);
+          tape.steps(count / 20, u, [act, p](State v, std::int64_t i) {
+            const Real scaled = v[i % 6 == 0 ? 1 : 2] * p[0];
+            tape_of_test->steps(20, v, [act, scaled](State w, std::int64_t k) {
+              act(w, k);
+              w[3] = w[3] * 0.5 + scaled * 0.25;
+            });
+          });
+          return outcome(tape, u, p);
+        },
+        {160 << 10, 240 << 10, 1 << 20});
+  }
+}
+
 TEST(Steps, WithinStepsAndOneLoopAfterTheOther) {
   const Program program = [](Tape& tape) {
     std::vector<Real> inputs = tape.inputs(wave(30));
     const Real a = tape.input(0.02), b = tape.input(0.9);
     std::vector<Real> u = inputs;
-    tape.steps(12, u, [a, b](State v, std::int64_t i) {
+    tape.steps(60, u, [a, b](State v, std::int64_t i) {
       const Real strength = a * (1.0 + 0.01 * static_cast<double>(i)) + v[3] * 1e-3;
       Tape& own = *tape_of_test;
       own.steps(9, v, [strength](State w, std::int64_t) { burgers(w, strength); });
@@ -159,7 +209,7 @@ TEST(Steps, WithinStepsAndOneLoopAfterTheOther) {
     inputs.push_back(b);
     return outcome(tape, u, inputs);
   };
-  expect_same_in_every_memory(program, {150 << 10, 200 << 10, 400 << 10, 8 << 20});
+  expect_same_in_every_memory(program, {180 << 10, 220 << 10, 400 << 10, 8 << 20});
 }
 
 TEST(Steps, ManyLoopsInALoopOfOnesOwn) {

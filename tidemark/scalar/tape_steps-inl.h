@@ -284,6 +284,7 @@ std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::s
       if (result.id() != 0 && this->next - result.id() >= ring) recording_.far.mark(index_of(result.id()));
     replay.transient =
         std::max(replay.transient, 56 * state.size() + (this->next - begin) / 4 + 1024 + flushed);
+    loops_within_ = !replay.recording.events.empty();
     if (this->codes) {
       for (std::size_t i = 0; i < chunk_; ++i) bytes += replay.recording.chunks[i].bytes;
       bytes += replay.recording.chunks[chunk_].bytes;
@@ -337,12 +338,14 @@ std::int64_t BasicTape<T>::choose_unit(std::size_t size, std::int64_t count, std
   const std::size_t there = replays_[depth_]->recording.chunks.bytes();
   const std::size_t taken = held() - there + needed_to_reverse();
   const std::size_t room = memory > taken ? memory - taken : 0;
+  // Loops within need memory of their own while the steps around them are recorded.
+  const double for_records = static_cast<double>(room) * (loops_within_ ? 0.5 : 1.0);
   std::int64_t best = 1;
   double least = -1;
   for (std::int64_t unit = 1;; unit = std::min(2 * unit, count)) {
     // An eighth more, since steps differ and chunks are not filled to the last byte.
     const double record = static_cast<double>(unit) * static_cast<double>(step_bytes) * 1.125;
-    if (unit > 1 && record > static_cast<double>(room)) break;
+    if (unit > 1 && record > for_records) break;
     const std::int64_t units = (count + unit - 1) / unit;
     const double left = std::max(0.0, static_cast<double>(room) - record);
     const auto slots = static_cast<std::int64_t>(left / static_cast<double>(state_bytes)) + 1;
@@ -481,7 +484,9 @@ bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
       if (!fits(0) && !release(0)) overflow(0, where);
     }
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::tape_full && end - begin > 1) return false;
+    const bool full =
+        error.code() == ErrorCode::tape_full || error.code() == ErrorCode::infeasible_budget;
+    if (full && end - begin > 1) return false;
     throw;
   }
   if (begin + 1 == end && this->codes) {
