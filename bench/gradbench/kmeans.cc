@@ -24,7 +24,7 @@ Input read_input(const Json& input) {
 // and these carry the product of the Hessian with ones, which is its diagonal, since it has nothing else.
 Rows direction(const Input& in) {
   using Dual = td::Dual<1>;
-  static td::scalar::BasicTape<Dual> tape({.active = false});
+  static td::scalars::BasicTape<Dual> tape({.active = false});
   tape.clear();
   const auto active = tape.activate();
   std::vector<Dual> at;

@@ -10,7 +10,7 @@
 #include "tidemark/base/philox.h"
 #include "tidemark/scalar/scalar.h"
 
-namespace tidemark::scalar::program {
+namespace tidemark::scalars::program {
 
 struct Statement {
   std::uint32_t kind, form;
@@ -210,4 +210,4 @@ T run(const Program& program, std::span<const T> inputs, const Seen& seen) {
   return sum;
 }
 
-}  // namespace tidemark::scalar::program
+}  // namespace tidemark::scalars::program

@@ -7,7 +7,7 @@
 
 #include "tests/support/scalar_program.h"
 
-namespace tidemark::scalar::program {
+namespace tidemark::scalars::program {
 
 inline bool same_bits(double x, double y) {
   return (x != x && y != y) || std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
@@ -67,4 +67,4 @@ inline bool check_program(std::uint64_t seed) {
   return true;
 }
 
-}  // namespace tidemark::scalar::program
+}  // namespace tidemark::scalars::program

@@ -11,7 +11,7 @@
 namespace tidemark {
 namespace {
 
-using scalar::Tape;
+using scalars::Tape;
 
 Real banana(std::span<const Real> x) {
   const Real bend = x[1] - x[0] * x[0];

@@ -86,7 +86,7 @@ class Cases {
   std::int64_t offset(std::size_t i, std::int64_t k) const {
     return in_[i].shape.rank() > 1 || i == 0 ? k * static_cast<std::int64_t>(arguments[i].size()) : 0;
   }
-  void load(std::int64_t k, scalar::Tape* tape) {
+  void load(std::int64_t k, scalars::Tape* tape) {
     for (std::size_t i = 0; i < arguments.size(); ++i)
       for (std::size_t j = 0; j < arguments[i].size(); ++j) {
         const double value = read(in_[i], offset(i, k) + static_cast<std::int64_t>(j));
@@ -103,7 +103,7 @@ class Cases {
 };
 
 void run_values(const ScalarOp& op, std::span<const TensorRef> in, const TensorRef& out) {
-  const auto passive = scalar::Tape::pause();
+  const auto passive = scalars::Tape::pause();
   Cases cases(op, in);
   std::vector<Real> results(static_cast<std::size_t>(op.results()));
   for (std::int64_t k = 0; k < cases.count; ++k) {
@@ -116,12 +116,12 @@ void run_values(const ScalarOp& op, std::span<const TensorRef> in, const TensorR
 
 // Operands and the adjoint of the result; a gradient for each operand.
 void run_gradient(const ScalarOp& op, std::span<const TensorRef> in, std::span<const TensorRef> out) {
-  scalar::Tape tape({.memory = op.options.memory});
+  scalars::Tape tape({.memory = op.options.memory});
   Cases cases(op, in);
   std::vector<Real> results(static_cast<std::size_t>(op.results()));
   std::vector<std::vector<double>> sums;  // of operands that all cases share
   for (const auto& arguments : cases.arguments) sums.emplace_back(arguments.size(), 0.0);
-  std::vector<scalar::Tape::Seed> seeds(results.size());
+  std::vector<scalars::Tape::Seed> seeds(results.size());
   const TensorRef& adjoint = in[op.operands];
   for (std::int64_t k = 0; k < cases.count; ++k) {
     tape.clear();
@@ -147,7 +147,7 @@ void run_gradient(const ScalarOp& op, std::span<const TensorRef> in, std::span<c
 
 // Operands and their tangents; the result's tangent, a reversal for each of its numbers.
 void run_tangent(const ScalarOp& op, std::span<const TensorRef> in, const TensorRef& out) {
-  scalar::Tape tape({.memory = op.options.memory});
+  scalars::Tape tape({.memory = op.options.memory});
   Cases cases(op, in);
   std::vector<Real> results(static_cast<std::size_t>(op.results()));
   for (std::int64_t k = 0; k < cases.count; ++k) {

@@ -9,28 +9,28 @@
 namespace tidemark {
 
 // A call on a tape, until it is reversed.
-class TensorFunction::Call final : public scalar::Event<double> {
+class TensorFunction::Call final : public scalars::Event<double> {
  public:
   Call(std::shared_ptr<const AnyPrograms> programs, Tensor x, Shape result, std::span<const Real> operands)
       : programs_(std::move(programs)), x_(std::move(x)), result_(result) {
     operands_.reserve(operands.size());
     for (const Real& operand : operands) operands_.push_back(operand.id());
   }
-  void reverse(std::span<const double> results, scalar::AdjointSink<double>& operands) override {
+  void reverse(std::span<const double> results, scalars::AdjointSink<double>& operands) override {
     const Tensor adjoint = tensor<double>(std::vector<double>(results.begin(), results.end()), result_);
     const std::vector<double> slopes = programs_->pull(x_, adjoint).to_vector();
     for (std::size_t i = 0; i < slopes.size(); ++i)
       if (operands_[i] != 0) operands.add(operands_[i], slopes[i]);
   }
   std::size_t bytes() const override {
-    return sizeof *this + operands_.capacity() * (sizeof(double) + sizeof(scalar::Id));
+    return sizeof *this + operands_.capacity() * (sizeof(double) + sizeof(scalars::Id));
   }
 
  private:
   std::shared_ptr<const AnyPrograms> programs_;
   Tensor x_;
   Shape result_;
-  std::vector<scalar::Id> operands_;
+  std::vector<scalars::Id> operands_;
 };
 
 std::vector<Real> TensorFunction::operator()(std::span<const Real> x, SourceLine where) const {
@@ -54,7 +54,7 @@ std::vector<Real> TensorFunction::operator()(std::span<const Real> x, SourceLine
                                      .expected = "f64, as Reals are",
                                      .where = where,
                                      .help = "cast its result"});
-  scalar::Tape* tape = scalar::Tape::active();
+  scalars::Tape* tape = scalars::Tape::active();
   if (!tape || !active) return {results.begin(), results.end()};
   return tape->record_event(std::make_unique<Call>(programs_, in, out.shape(), x), x, results, where);
 }

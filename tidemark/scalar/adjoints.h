@@ -17,7 +17,7 @@
 
 #include "tidemark/scalar/record.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 inline constexpr int block_bits = 9;
 inline constexpr Id block_size = Id{1} << block_bits;
@@ -181,4 +181,4 @@ class Adjoints {
   std::vector<A*> spare_;  // all zero
 };
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

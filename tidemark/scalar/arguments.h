@@ -5,7 +5,7 @@
 #include "tidemark/scalar/formulas.h"
 #include "tidemark/scalar/real.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class T>
 struct ScalarKind {};
@@ -123,4 +123,4 @@ bool greater(const Dual<N>& x, const Dual<N>& y) {
   return x > y;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -6,7 +6,7 @@
 
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 struct Term {
@@ -91,4 +91,4 @@ TEST(Bits, OfAdjointsDoNotDependOnTheRing) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #endif
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 Bytes measured() {
@@ -38,4 +38,4 @@ Bytes cache_size() {
   return size;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -16,7 +16,7 @@
 #include "tidemark/scalar/recording.h"
 #include "tidemark/schedule/kinds/online.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // A step, which takes the state before it to the state behind it, in place.
 template <class T>
@@ -225,4 +225,4 @@ class LoopEvent final : public Event<T> {
   std::unique_ptr<Id[]> ids_;  // none: consecutive
 };
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 void Checks::expect(Id index, const SourceLine& where) {
   std::uint32_t entry = last_ | inexact;
@@ -70,4 +70,4 @@ void Checks::clear() {
   looked_at = 0;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

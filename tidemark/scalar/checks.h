@@ -9,7 +9,7 @@
 #include "tidemark/base/source.h"
 #include "tidemark/scalar/record.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 struct Finding {
   enum class Kind : std::uint8_t {
@@ -63,8 +63,8 @@ class Checks {
   std::vector<Finding> findings_;
 };
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalar::Finding;
+using scalars::Finding;
 }  // namespace tidemark

@@ -7,7 +7,7 @@
 #include "tidemark/scalar/functions.h"
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 using Kind = Finding::Kind;
@@ -161,4 +161,4 @@ TEST(Checks, StepsInAMemoryAreLookedAtToo) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 Chunks::Chunks(Chunks&& other) noexcept
     : chunks_(std::exchange(other.chunks_, {})), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -42,4 +42,4 @@ void Chunks::shrink(std::size_t count) {
   }
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 struct Chunk {
   std::byte* begin = nullptr;
@@ -42,4 +42,4 @@ class Chunks {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

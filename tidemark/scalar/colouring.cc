@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 std::int32_t fewest_colours(const SparsePattern& by_column) {
   std::size_t most = 0;
@@ -38,4 +38,4 @@ Colouring colour_rows(const SparsePattern& by_row, const SparsePattern& by_colum
   return result;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -6,7 +6,7 @@
 
 #include "tidemark/scalar/matrix.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 struct Colouring {
   std::vector<std::int32_t> colours;  // of each row
@@ -20,4 +20,4 @@ Colouring colour_rows(const SparsePattern& by_row, const SparsePattern& by_colum
 // As few colours as any colouring of rows has at least: the entries of the fullest column.
 std::int32_t fewest_colours(const SparsePattern& by_column);
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

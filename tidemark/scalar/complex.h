@@ -9,7 +9,7 @@
 #include "tidemark/scalar/given.h"
 #include "tidemark/scalar/std_functions.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class R>
 concept ComplexPart = is_real<R> || is_dual<R>;
@@ -122,19 +122,19 @@ std::complex<R> power(const InnerComplex<R>& w, const std::complex<R>& z, const 
   return given(w, ComplexSlope<R>{z, q * (w / x)}, ComplexSlope<R>{p, w * log(x)});
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace std {  // NOLINT(cert-dcl58-cpp): see std_functions.h
 
 template <class R>
-requires tidemark::scalar::ComplexPart<R>
+requires tidemark::scalars::ComplexPart<R>
 class complex<R> {
  public:
   using value_type = R;
   complex(const R& real = R(), const R& imaginary = R()) : real_(real), imaginary_(imaginary) {}  // NOLINT
   template <class U>
   complex(const complex<U>& other) : real_(other.real()), imaginary_(other.imag()) {}  // NOLINT
-  template <tidemark::scalar::Node E>
+  template <tidemark::scalars::Node E>
   complex(const E& real) : real_(real) {}  // NOLINT: implicit, as from a number
   template <class C>
   requires is_arithmetic_v<C> complex(C real) : real_(real) {}  // NOLINT
@@ -183,17 +183,17 @@ class complex<R> {
   template <class U>
   complex& operator*=(const complex<U>& z) {
     const complex x = *this, y(z);
-    const auto a = tidemark::scalar::inner(x), b = tidemark::scalar::inner(y);
-    using Slope = tidemark::scalar::ComplexSlope<R>;
-    return *this = tidemark::scalar::given(a * b, Slope{x, b}, Slope{y, a});
+    const auto a = tidemark::scalars::inner(x), b = tidemark::scalars::inner(y);
+    using Slope = tidemark::scalars::ComplexSlope<R>;
+    return *this = tidemark::scalars::given(a * b, Slope{x, b}, Slope{y, a});
   }
   template <class U>
   complex& operator/=(const complex<U>& z) {
     const complex x = *this, y(z);
-    const auto a = tidemark::scalar::inner(x), b = tidemark::scalar::inner(y), w = a / b;
-    using Slope = tidemark::scalar::ComplexSlope<R>;
-    using Inner = tidemark::scalar::InnerComplex<R>;
-    return *this = tidemark::scalar::given(w, Slope{x, Inner(1) / b}, Slope{y, -w / b});
+    const auto a = tidemark::scalars::inner(x), b = tidemark::scalars::inner(y), w = a / b;
+    using Slope = tidemark::scalars::ComplexSlope<R>;
+    using Inner = tidemark::scalars::InnerComplex<R>;
+    return *this = tidemark::scalars::given(w, Slope{x, Inner(1) / b}, Slope{y, -w / b});
   }
 
  private:
@@ -202,7 +202,7 @@ class complex<R> {
 
 }  // namespace std
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // With plain numbers and expressions on one side, from which the library does not deduce.
 #define TM_COMPLEX_OPERATOR(op, update)                                                               \
@@ -290,28 +290,28 @@ requires(ComplexPart<R> && !std::is_same_v<R, C> &&
 }
 
 }  // namespace functions
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace std {  // NOLINT(cert-dcl58-cpp): see std_functions.h
-using tidemark::scalar::functions::abs;
-using tidemark::scalar::functions::acos;
-using tidemark::scalar::functions::acosh;
-using tidemark::scalar::functions::arg;
-using tidemark::scalar::functions::asin;
-using tidemark::scalar::functions::asinh;
-using tidemark::scalar::functions::atan;
-using tidemark::scalar::functions::atanh;
-using tidemark::scalar::functions::cos;
-using tidemark::scalar::functions::cosh;
-using tidemark::scalar::functions::exp;
-using tidemark::scalar::functions::log;
-using tidemark::scalar::functions::log10;
-using tidemark::scalar::functions::norm;
-using tidemark::scalar::functions::polar;
-using tidemark::scalar::functions::pow;
-using tidemark::scalar::functions::sin;
-using tidemark::scalar::functions::sinh;
-using tidemark::scalar::functions::sqrt;
-using tidemark::scalar::functions::tan;
-using tidemark::scalar::functions::tanh;
+using tidemark::scalars::functions::abs;
+using tidemark::scalars::functions::acos;
+using tidemark::scalars::functions::acosh;
+using tidemark::scalars::functions::arg;
+using tidemark::scalars::functions::asin;
+using tidemark::scalars::functions::asinh;
+using tidemark::scalars::functions::atan;
+using tidemark::scalars::functions::atanh;
+using tidemark::scalars::functions::cos;
+using tidemark::scalars::functions::cosh;
+using tidemark::scalars::functions::exp;
+using tidemark::scalars::functions::log;
+using tidemark::scalars::functions::log10;
+using tidemark::scalars::functions::norm;
+using tidemark::scalars::functions::polar;
+using tidemark::scalars::functions::pow;
+using tidemark::scalars::functions::sin;
+using tidemark::scalars::functions::sinh;
+using tidemark::scalars::functions::sqrt;
+using tidemark::scalars::functions::tan;
+using tidemark::scalars::functions::tanh;
 }  // namespace std

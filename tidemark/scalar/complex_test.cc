@@ -7,7 +7,7 @@
 #include "tidemark/base/philox.h"
 #include "tidemark/scalar/scalar.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 bool same(double x, double y) {
@@ -130,4 +130,4 @@ TEST(Complex, PassiveNumbersTakeNoStatements) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -14,7 +14,7 @@
 #include "tidemark/base/error.h"
 #include "tidemark/scalar/functions.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // f(Dual<1>) gives a number; what it gives is a plain number where it does not depend on x.
 template <class F>
@@ -46,8 +46,8 @@ auto directional(F&& f, std::span<const double> x, std::span<const double> direc
   }
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalar::derivative, scalar::directional;
+using scalars::derivative, scalars::directional;
 }  // namespace tidemark

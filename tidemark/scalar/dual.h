@@ -9,7 +9,7 @@
 
 #include "tidemark/scalar/ternary.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <int N = 1>
 class Dual {
@@ -160,8 +160,8 @@ template <class F, int N>
   return z;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalar::Dual;
+using scalars::Dual;
 }  // namespace tidemark

@@ -6,7 +6,7 @@
 
 #include "tidemark/scalar/scalar.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // What Eigen asks of a number type that stands for double.
 template <class T>
@@ -40,36 +40,36 @@ requires(is_real<typename Derived::Scalar> ||
   return matrix.derived().unaryExpr([](const typename Derived::Scalar& x) -> T { return value(x); }).eval();
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace Eigen {
 
 template <class T>
-struct NumTraits<tidemark::scalar::BasicReal<T>>
-    : tidemark::scalar::EigenTraits<tidemark::scalar::BasicReal<T>> {};
+struct NumTraits<tidemark::scalars::BasicReal<T>>
+    : tidemark::scalars::EigenTraits<tidemark::scalars::BasicReal<T>> {};
 template <int N>
-struct NumTraits<tidemark::scalar::Dual<N>> : tidemark::scalar::EigenTraits<tidemark::scalar::Dual<N>> {};
+struct NumTraits<tidemark::scalars::Dual<N>> : tidemark::scalars::EigenTraits<tidemark::scalars::Dual<N>> {};
 
 // Matrices of Reals beside matrices of plain numbers.
 template <class T, class C, class Operation>
-requires tidemark::scalar::PassiveFor<C, T>
-struct ScalarBinaryOpTraits<tidemark::scalar::BasicReal<T>, C, Operation> {
-  using ReturnType = tidemark::scalar::BasicReal<T>;
+requires tidemark::scalars::PassiveFor<C, T>
+struct ScalarBinaryOpTraits<tidemark::scalars::BasicReal<T>, C, Operation> {
+  using ReturnType = tidemark::scalars::BasicReal<T>;
 };
 template <class T, class C, class Operation>
-requires tidemark::scalar::PassiveFor<C, T>
-struct ScalarBinaryOpTraits<C, tidemark::scalar::BasicReal<T>, Operation> {
-  using ReturnType = tidemark::scalar::BasicReal<T>;
+requires tidemark::scalars::PassiveFor<C, T>
+struct ScalarBinaryOpTraits<C, tidemark::scalars::BasicReal<T>, Operation> {
+  using ReturnType = tidemark::scalars::BasicReal<T>;
 };
 template <int N, class C, class Operation>
 requires std::is_arithmetic_v<C>
-struct ScalarBinaryOpTraits<tidemark::scalar::Dual<N>, C, Operation> {
-  using ReturnType = tidemark::scalar::Dual<N>;
+struct ScalarBinaryOpTraits<tidemark::scalars::Dual<N>, C, Operation> {
+  using ReturnType = tidemark::scalars::Dual<N>;
 };
 template <int N, class C, class Operation>
 requires std::is_arithmetic_v<C>
-struct ScalarBinaryOpTraits<C, tidemark::scalar::Dual<N>, Operation> {
-  using ReturnType = tidemark::scalar::Dual<N>;
+struct ScalarBinaryOpTraits<C, tidemark::scalars::Dual<N>, Operation> {
+  using ReturnType = tidemark::scalars::Dual<N>;
 };
 
 namespace internal {
@@ -77,15 +77,15 @@ namespace internal {
 // matrix.cast<double>() says as clearly as value(x) that the number alone is meant.
 template <class T, class C>
 requires std::is_arithmetic_v<C>
-struct cast_impl<tidemark::scalar::BasicReal<T>, C> {
-  static C run(const tidemark::scalar::BasicReal<T>& x) {
-    return static_cast<C>(tidemark::scalar::plain_number(x));
+struct cast_impl<tidemark::scalars::BasicReal<T>, C> {
+  static C run(const tidemark::scalars::BasicReal<T>& x) {
+    return static_cast<C>(tidemark::scalars::plain_number(x));
   }
 };
 template <int N, class C>
 requires std::is_arithmetic_v<C>
-struct cast_impl<tidemark::scalar::Dual<N>, C> {
-  static C run(const tidemark::scalar::Dual<N>& x) { return static_cast<C>(x.value()); }
+struct cast_impl<tidemark::scalars::Dual<N>, C> {
+  static C run(const tidemark::scalars::Dual<N>& x) { return static_cast<C>(x.value()); }
 };
 
 // Eigen's kernel keeps intermediate results in the type of one operand, so that a matrix of Reals times a
@@ -111,31 +111,31 @@ struct ProductWithPlainMatrix {
 };
 template <class Index, class T, int left_order, bool left_conjugate, class C, int right_order,
           bool right_conjugate, int increment>
-requires tidemark::scalar::PassiveFor<C, T>
-struct general_matrix_matrix_product<Index, tidemark::scalar::BasicReal<T>, left_order, left_conjugate, C,
+requires tidemark::scalars::PassiveFor<C, T>
+struct general_matrix_matrix_product<Index, tidemark::scalars::BasicReal<T>, left_order, left_conjugate, C,
                                      right_order, right_conjugate, ColMajor, increment>
-    : ProductWithPlainMatrix<Index, tidemark::scalar::BasicReal<T>, left_order, C, right_order, increment> {
+    : ProductWithPlainMatrix<Index, tidemark::scalars::BasicReal<T>, left_order, C, right_order, increment> {
 };
 template <class Index, class C, int left_order, bool left_conjugate, class T, int right_order,
           bool right_conjugate, int increment>
-requires tidemark::scalar::PassiveFor<C, T>
-struct general_matrix_matrix_product<Index, C, left_order, left_conjugate, tidemark::scalar::BasicReal<T>,
+requires tidemark::scalars::PassiveFor<C, T>
+struct general_matrix_matrix_product<Index, C, left_order, left_conjugate, tidemark::scalars::BasicReal<T>,
                                      right_order, right_conjugate, ColMajor, increment>
-    : ProductWithPlainMatrix<Index, C, left_order, tidemark::scalar::BasicReal<T>, right_order, increment> {
+    : ProductWithPlainMatrix<Index, C, left_order, tidemark::scalars::BasicReal<T>, right_order, increment> {
 };
 template <class Index, int N, int left_order, bool left_conjugate, class C, int right_order,
           bool right_conjugate, int increment>
 requires std::is_arithmetic_v<C>
-struct general_matrix_matrix_product<Index, tidemark::scalar::Dual<N>, left_order, left_conjugate, C,
+struct general_matrix_matrix_product<Index, tidemark::scalars::Dual<N>, left_order, left_conjugate, C,
                                      right_order, right_conjugate, ColMajor, increment>
-    : ProductWithPlainMatrix<Index, tidemark::scalar::Dual<N>, left_order, C, right_order, increment> {
+    : ProductWithPlainMatrix<Index, tidemark::scalars::Dual<N>, left_order, C, right_order, increment> {
 };
 template <class Index, class C, int left_order, bool left_conjugate, int N, int right_order,
           bool right_conjugate, int increment>
 requires std::is_arithmetic_v<C>
-struct general_matrix_matrix_product<Index, C, left_order, left_conjugate, tidemark::scalar::Dual<N>,
+struct general_matrix_matrix_product<Index, C, left_order, left_conjugate, tidemark::scalars::Dual<N>,
                                      right_order, right_conjugate, ColMajor, increment>
-    : ProductWithPlainMatrix<Index, C, left_order, tidemark::scalar::Dual<N>, right_order, increment> {
+    : ProductWithPlainMatrix<Index, C, left_order, tidemark::scalars::Dual<N>, right_order, increment> {
 };
 
 }  // namespace internal

@@ -7,7 +7,7 @@
 #include "tidemark/base/philox.h"
 #include "tidemark/scalar/eigen.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 template <class T>
@@ -161,7 +161,7 @@ TEST(Eigen, SmallMatricesAndGeometry) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 #else
 TEST(Eigen, IsNotInstalledHere) { GTEST_SKIP() << "<Eigen/Dense> is not found: Debian's libeigen3-dev"; }
 #endif

@@ -73,7 +73,7 @@ T all(T x, T y) {
 
 }  // namespace program
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 TEST(ExistingCode, RunsWithEveryKindOfNumberAndKeepsItsBits) {
@@ -100,4 +100,4 @@ TEST(ExistingCode, RunsWithEveryKindOfNumberAndKeepsItsBits) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

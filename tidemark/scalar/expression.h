@@ -9,7 +9,7 @@
 #include "tidemark/ops/scalar/scalar_math.h"
 #include "tidemark/scalar/record.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class T>
 class BasicReal;
@@ -225,4 +225,4 @@ template <class F, Scalar A, PassiveFor<Number<A>> C>
                                                                           node_of(a));
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

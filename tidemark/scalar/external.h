@@ -17,7 +17,7 @@
 
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class T, class G>
 class ExternalEvent final : public Event<T> {
@@ -75,8 +75,8 @@ std::vector<BasicReal<T>> external(const std::vector<BasicReal<T>>& inputs, F&& 
   return external(std::span<const BasicReal<T>>(inputs), std::forward<F>(f), std::move(reverse), where);
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalar::external;
+using scalars::external;
 }  // namespace tidemark

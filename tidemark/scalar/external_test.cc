@@ -8,7 +8,7 @@
 #include "tidemark/scalar/jacobian.h"
 #include "tidemark/scalar/solve.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 // By Gaussian elimination of scalars.
@@ -158,4 +158,4 @@ TEST(Solve, WrongShapesAndSingularMatricesAreRefused) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

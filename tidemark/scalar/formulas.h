@@ -8,7 +8,7 @@
 
 #include "tidemark/ops/scalar/scalar_math.h"
 
-namespace tidemark::scalar::own {
+namespace tidemark::scalars::own {
 
 using formula::constant_like, formula::one_like, formula::zero_like, formula::select, formula::equal,
     formula::less, formula::greater, formula::sign, formula::round, formula::digamma, formula::polygamma;
@@ -350,4 +350,4 @@ struct Clamp {
   }
 };
 
-}  // namespace tidemark::scalar::own
+}  // namespace tidemark::scalars::own

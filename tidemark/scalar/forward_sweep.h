@@ -13,7 +13,7 @@
 #include "tidemark/scalar/real.h"
 #include "tidemark/scalar/statements.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // `seed(number)`: the tangent of an input, by its number. Recordings with events cannot be swept forward:
 // they know their adjoints alone.
@@ -66,4 +66,4 @@ std::vector<A> forward_sweep(const RecordingView<T>& view, SeedOf&& seed,
   return tangents;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

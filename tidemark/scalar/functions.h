@@ -10,7 +10,7 @@
 #pragma once
 #include "tidemark/scalar/arguments.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace functions {
 
 #define TM_UNARY(name, F, ...)                          \
@@ -240,7 +240,7 @@ TM_FOUND_FOR_VARIABLES(sign)
 
 using functions::frexp, functions::modf, functions::remquo, functions::polygamma;
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
 #define TM_UNARY(name, ...)
@@ -248,8 +248,8 @@ namespace tidemark {
 #define TM_OWN(name)
 #define TM_PLAIN(name)
 #define TM_PLAIN_PAIR(name)
-#define TM_TENSOR_UNARY(name, ...) using scalar::functions::name;
-#define TM_TENSOR_BINARY(name, ...) using scalar::functions::name;
+#define TM_TENSOR_UNARY(name, ...) using scalars::functions::name;
+#define TM_TENSOR_BINARY(name, ...) using scalars::functions::name;
 #include "tidemark/scalar/functions.def"
-using scalar::functions::polygamma, scalar::functions::sign;
+using scalars::functions::polygamma, scalars::functions::sign;
 }  // namespace tidemark

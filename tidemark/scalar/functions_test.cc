@@ -8,7 +8,7 @@
 #include "tidemark/base/philox.h"
 #include "tidemark/scalar/scalar.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -231,4 +231,4 @@ TEST(Functions, PiecewiseConstantFunctionsGivePlainNumbers) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

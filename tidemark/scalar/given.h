@@ -2,7 +2,7 @@
 #pragma once
 #include "tidemark/scalar/expression.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class T, unsigned count>
 struct Given : CastsToNumbers<Given<T, count>> {
@@ -29,4 +29,4 @@ struct Given : CastsToNumbers<Given<T, count>> {
 template <class T, unsigned count>
 inline constexpr bool is_node<Given<T, count>> = true;
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

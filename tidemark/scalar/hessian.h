@@ -16,7 +16,7 @@
 #include "tidemark/scalar/functions.h"
 #include "tidemark/scalar/jacobian.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // Directions of one gradient.
 inline constexpr int hessian_lanes = 8;
@@ -108,8 +108,8 @@ SparseMatrix sparse_hessian(F&& f, std::span<const double> x, const SparsePatter
   return matrix;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalar::hessian, scalar::hessian_times, scalar::sparse_hessian;
+using scalars::hessian, scalars::hessian_times, scalars::sparse_hessian;
 }  // namespace tidemark

@@ -5,7 +5,7 @@
 #include "tidemark/scalar/external.h"
 #include "tidemark/scalar/solve.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 const auto rosenbrock = []<class T>(std::span<const T> x) {
@@ -105,4 +105,4 @@ TEST(Hessian, SparseOnesByColours) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -5,7 +5,7 @@
 #include "tidemark/scalar/forward_sweep.h"
 #include "tidemark/scalar/pattern.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 // A forward sweep reads codes twice, and takes tangents of everything, where a reversal skips what no result
@@ -155,4 +155,4 @@ SparseMatrix sparse_jacobian_of(Tape& tape, std::span<const Real> results, const
   return matrix;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -17,7 +17,7 @@
 #include "tidemark/scalar/matrix.h"
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // Variables of a function: a span of them, or a vector.
 template <class F, class R>
@@ -122,9 +122,9 @@ SparseMatrix sparse_jacobian(F&& f, std::span<const double> x, const JacobianPla
   return sparse_jacobian_of(tape, results, plan, where);
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalar::gradient, scalar::jacobian, scalar::JacobianPlan, scalar::plan_jacobian,
-    scalar::sparse_jacobian, scalar::value_and_gradient;
+using scalars::gradient, scalars::jacobian, scalars::JacobianPlan, scalars::plan_jacobian,
+    scalars::sparse_jacobian, scalars::value_and_gradient;
 }  // namespace tidemark

@@ -7,7 +7,7 @@
 
 #include "tidemark/scalar/pattern.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 Matrix by_differences(auto f, std::vector<double> x) {
@@ -254,4 +254,4 @@ TEST(Jacobian, InsideOfAnotherRecording) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 SparsePattern SparsePattern::transposed() const {
   SparsePattern result;
@@ -35,4 +35,4 @@ Matrix SparseMatrix::dense() const {
   return result;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

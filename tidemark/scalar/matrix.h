@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // By rows, one behind the other.
 template <class T>
@@ -49,8 +49,8 @@ struct SparseMatrix {
   Matrix dense() const;
 };
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalar::Matrix, scalar::SparseMatrix, scalar::SparsePattern;
+using scalars::Matrix, scalars::SparseMatrix, scalars::SparsePattern;
 }  // namespace tidemark

@@ -9,7 +9,7 @@
 #include "tidemark/base/philox.h"
 #include "tidemark/scalar/scalar.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -299,4 +299,4 @@ TEST(NamedFunctions, LimitsAndText) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -9,7 +9,7 @@
 
 #include "tidemark/scalar/record.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class T, unsigned count>
 struct alignas(sizeof(T) * count >= 64 ? 64 : alignof(T)) Pack {
@@ -46,4 +46,4 @@ template <class T, unsigned count>
   return zero;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -6,7 +6,7 @@
 
 #include "tidemark/scalar/forward_sweep.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 // A set as an adjoint or a tangent: sums are unions, and a slope leaves it as it is.
@@ -233,4 +233,4 @@ bool outside_pattern(Tape& tape, std::span<const Real> results, const SparsePatt
   return false;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -5,7 +5,7 @@
 #include "tidemark/scalar/matrix.h"
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // A row for each result, a column for each input of the recording. Slopes that are exactly zero were dropped
 // when it was recorded: the pattern is that of the Jacobian at this point. What passes through an event
@@ -21,4 +21,4 @@ SparsePattern detect_pattern_by_bits(Tape& tape, std::span<const Real> results);
 // column) / 256, in one sweep.
 bool outside_pattern(Tape& tape, std::span<const Real> results, const SparsePattern& pattern);
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

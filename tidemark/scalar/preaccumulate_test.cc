@@ -6,7 +6,7 @@
 #include "tidemark/scalar/functions.h"
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 Real chain(Real u, const Real& a, int length) {
@@ -181,4 +181,4 @@ TEST(Preaccumulate, WithinAMemory) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -2,7 +2,7 @@
 
 #include "tests/support/scalar_program_laws.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 TEST(ScalarPrograms, TwoThousandHaveTheValuesOfDoubleAndTheSameDerivativesInBothModes) {
@@ -13,4 +13,4 @@ TEST(ScalarPrograms, TwoThousandHaveTheValuesOfDoubleAndTheSameDerivativesInBoth
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -17,7 +17,7 @@
 
 #include "tidemark/scalar/expression.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class T>
 class BasicReal {
@@ -165,10 +165,10 @@ constexpr bool operator>=(const A& x, const B& y) { return value(x) >= value(y);
 using Real = BasicReal<double>;
 static_assert(sizeof(Real) == 16 && std::is_trivially_copyable_v<Real>);
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalar::BasicReal;
-using scalar::Real;
-using scalar::value;
+using scalars::BasicReal;
+using scalars::Real;
+using scalars::value;
 }  // namespace tidemark

@@ -22,7 +22,7 @@
 
 #include "tidemark/base/source.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // What a Real knows of the tape: 0 is passive; else the number of the recording, and below it an index,
 // from 1. So the difference of two ids of one recording is the distance of their statements, and that of
@@ -258,4 +258,4 @@ template <class T, class E>
   return operands.write(recorder);
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

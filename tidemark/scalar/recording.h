@@ -8,7 +8,7 @@
 #include "tidemark/scalar/adjoints.h"
 #include "tidemark/scalar/chunks.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // Where adjoints of an event's operands go.
 template <class T>
@@ -72,4 +72,4 @@ struct Recording {
   }
 };
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

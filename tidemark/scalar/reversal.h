@@ -6,7 +6,7 @@
 
 #include "tidemark/scalar/recording.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // A: an adjoint, T itself or several side by side (pack.h).
 template <class T, class A>
@@ -166,4 +166,4 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
   }
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

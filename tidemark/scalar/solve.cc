@@ -2,7 +2,7 @@
 
 #include "tidemark/kernel/blas_factor.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 std::int64_t LuFactors<double>::factor(std::size_t n, std::vector<double> a) {
   n_ = n;
@@ -21,4 +21,4 @@ void LuFactors<double>::solve(bool transposed, std::size_t m, std::span<double> 
   blas::lu_solve(transposed, size, columns, a_.data(), size, pivots_.data(), b.data(), columns);
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -17,7 +17,7 @@
 
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // L·U with partial pivoting.
 template <class T>
@@ -67,7 +67,7 @@ class LuFactors {
 
  private:
   static double magnitude(const T& x) {
-    using tidemark::scalar::value;
+    using tidemark::scalars::value;
     return std::abs(static_cast<double>(value(x)));
   }
   static std::ptrdiff_t offset(std::size_t i) { return static_cast<std::ptrdiff_t>(i); }
@@ -179,8 +179,8 @@ auto solve(const A& a, const B& b, SourceLine where = std::source_location::curr
   return solve_spans<T>(std::span<const Ca>(a), std::span<const Cb>(b), where);
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalar::solve;
+using scalars::solve;
 }  // namespace tidemark

@@ -6,7 +6,7 @@
 
 #include "tidemark/scalar/recording.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class T>
 struct Statement {
@@ -148,4 +148,4 @@ void walk_forward(const RecordingView<T>& view, Visit&& visit) {
   }
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -14,7 +14,7 @@
 
 namespace std {  // NOLINT(cert-dcl58-cpp)
 
-#define TM_NAMED(name) using tidemark::scalar::functions::name;
+#define TM_NAMED(name) using tidemark::scalars::functions::name;
 #define TM_UNARY(name, ...) TM_NAMED(name)
 #define TM_BINARY(name, ...) TM_NAMED(name)
 #define TM_OWN(name) TM_NAMED(name)
@@ -24,13 +24,13 @@ namespace std {  // NOLINT(cert-dcl58-cpp)
 #define TM_TENSOR_BINARY(name, ...)
 #include "tidemark/scalar/functions.def"
 #undef TM_NAMED
-using tidemark::scalar::functions::frexp, tidemark::scalar::functions::modf,
-    tidemark::scalar::functions::remquo;
+using tidemark::scalars::functions::frexp, tidemark::scalars::functions::modf,
+    tidemark::scalars::functions::remquo;
 
 // The limits of the number inside: epsilon() and its kin are plain numbers, which fit wherever a Real does.
 template <class T>
-struct numeric_limits<tidemark::scalar::BasicReal<T>> : numeric_limits<T> {};
+struct numeric_limits<tidemark::scalars::BasicReal<T>> : numeric_limits<T> {};
 template <int N>
-struct numeric_limits<tidemark::scalar::Dual<N>> : numeric_limits<double> {};
+struct numeric_limits<tidemark::scalars::Dual<N>> : numeric_limits<double> {};
 
 }  // namespace std

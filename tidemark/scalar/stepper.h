@@ -1,7 +1,7 @@
 // A simulation for schedule::run whose `record` and `reverse` write themselves: all that is given is a step,
 // a function of Reals that takes the state to the next one in place.
 //
-//   auto heat = td::scalar::stepper([](std::span<td::Real> u, std::span<const td::Real> p, std::int64_t i) {
+//   auto heat = td::scalars::stepper([](std::span<td::Real> u, std::span<const td::Real> p, std::int64_t i) {
 //     …
 //   }, parameters);
 //   std::vector<double> u = initial, adjoint = heat.adjoint(slopes_of_the_final_state);
@@ -20,7 +20,7 @@
 #include "tidemark/scalar/tape.h"
 #include "tidemark/schedule/stepper.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class F>
 class RecordedStepper {
@@ -139,4 +139,4 @@ RecordedStepper<F> stepper(F step, std::vector<double> parameters = {}, TapeOpti
   return RecordedStepper<F>(std::move(step), std::move(parameters), options, where);
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -8,7 +8,7 @@
 
 #include "tidemark/schedule/run.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 constexpr std::size_t n = 30;
@@ -115,4 +115,4 @@ TEST(Stepper, AnAdjointOfAnotherLengthIsRefused) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

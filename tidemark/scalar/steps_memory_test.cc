@@ -36,7 +36,7 @@ void operator delete(void* memory, std::size_t) noexcept { uncount(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { uncount(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { uncount(memory); }
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 void diffuse(std::span<Real> u, const Real& strength) {
@@ -118,4 +118,4 @@ TEST(StepsMemory, CodeThatIsNotMarkedSaysWhereItGrew) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -7,7 +7,7 @@
 
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 using State = std::span<Real>;
@@ -413,4 +413,4 @@ TEST(Steps, InAMemoryOfTheCachesSize) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

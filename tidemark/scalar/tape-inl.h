@@ -4,7 +4,7 @@
 
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class T>
 BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(options), made_(where) {
@@ -338,4 +338,4 @@ auto BasicTape<T>::record_event(std::unique_ptr<Event<T>> event, std::span<const
   return reals;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

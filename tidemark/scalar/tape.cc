@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // Numbers of recordings begin anew after a million: two recordings that far apart cannot be told from each
 // other.
@@ -20,4 +20,4 @@ template std::span<const Pack<double, 8>> BasicTape<double>::reverse_lanes<8>(st
 template std::span<const Pack<double, 16>> BasicTape<double>::reverse_lanes<16>(std::span<const LaneSeed>,
                                                                                 SourceLine);
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

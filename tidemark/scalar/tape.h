@@ -19,7 +19,7 @@
 #include "tidemark/scalar/tape_growth.h"
 #include "tidemark/scalar/tape_lanes.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // As many bytes as a core's own cache has (L2): a tape that stays there is faster than one that does not,
 // though it takes steps more than once.
@@ -261,7 +261,7 @@ class BasicTape<T>::Activation {
 
 using Tape = BasicTape<double>;
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 #include "tidemark/scalar/tape-inl.h"
 #include "tidemark/scalar/tape_check-inl.h"
@@ -269,7 +269,7 @@ using Tape = BasicTape<double>;
 #include "tidemark/scalar/tape_preaccumulate-inl.h"
 #include "tidemark/scalar/tape_steps-inl.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 extern template class BasicTape<double>;
 extern template std::span<const Pack<double, 4>> BasicTape<double>::reverse_lanes<4>(
     std::span<const LaneSeed>, SourceLine);
@@ -278,10 +278,10 @@ extern template std::span<const Pack<double, 8>> BasicTape<double>::reverse_lane
 extern template std::span<const Pack<double, 16>> BasicTape<double>::reverse_lanes<16>(
     std::span<const LaneSeed>, SourceLine);
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalar::BasicTape;
-using scalar::Tape;
-using scalar::TapeOptions;
+using scalars::BasicTape;
+using scalars::Tape;
+using scalars::TapeOptions;
 }  // namespace tidemark

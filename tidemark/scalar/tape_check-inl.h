@@ -7,7 +7,7 @@
 
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class T>
 double plain_value(const T& x) {
@@ -119,4 +119,4 @@ void BasicTape<T>::check_reversal(std::span<const Seed> seeds, const SourceLine&
     checks.find(Finding::Kind::unused_input, k, "no result that was reversed depends on an input");
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

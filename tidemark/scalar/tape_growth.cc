@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 void TapeGrowth::add(const SourceLine& where, std::size_t bytes) {
   for (Line& line : lines_)
@@ -32,4 +32,4 @@ std::string TapeGrowth::largest() const {
   return text;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -7,7 +7,7 @@
 
 #include "tidemark/base/source.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 class TapeGrowth {
  public:
@@ -24,4 +24,4 @@ class TapeGrowth {
   std::vector<Line> lines_;
 };
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

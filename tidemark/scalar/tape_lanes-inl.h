@@ -4,7 +4,7 @@
 
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class T>
 RecordingView<T> BasicTape<T>::view() const {
@@ -110,4 +110,4 @@ DenseMatrix<T> BasicTape<T>::jacobian(std::span<const Real> results, std::span<c
   return chosen;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -7,7 +7,7 @@
 #include "tidemark/scalar/pack.h"
 #include "tidemark/scalar/reversal.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // Directions that one sweep takes along, at most.
 inline constexpr unsigned most_lanes = 16;
@@ -69,4 +69,4 @@ decltype(auto) with_lanes(std::size_t count, F&& f) {
   return f(std::integral_constant<unsigned, 16>());
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -5,7 +5,7 @@
 
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 // A random program: each statement of a few earlier values, near and far.
@@ -159,4 +159,4 @@ TEST(TapeLanes, AThreadHasATapeOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

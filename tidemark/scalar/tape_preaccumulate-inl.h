@@ -7,7 +7,7 @@
 
 #include "tidemark/scalar/tape.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // visit(real) for each variable of what a function returned.
 template <class T, class Visit>
@@ -213,4 +213,4 @@ Id BasicTape<T>::write_row(std::span<const Id> ids, std::span<const T> slopes, c
   return this->next++;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

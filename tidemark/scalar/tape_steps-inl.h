@@ -13,7 +13,7 @@
 #include "tidemark/scalar/tape.h"
 #include "tidemark/schedule/kinds/binomial_count.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 // While it lives, statements are recorded for a replay, behind statement `behind`.
 template <class T>
@@ -511,4 +511,4 @@ bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
   return true;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

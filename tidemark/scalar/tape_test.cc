@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 namespace {
 
 TEST(Tape, GradientsOfAnExpression) {
@@ -140,4 +140,4 @@ TEST(Tape, TapesNest) {
 }
 
 }  // namespace
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -2,7 +2,7 @@
 #pragma once
 #include "tidemark/scalar/expression.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class F, class T>
 [[gnu::always_inline]] inline T evaluate(const T& x, const T& y, const T& z) {
@@ -44,4 +44,4 @@ struct Ternary : CastsToNumbers<Ternary<F, A, B, C>> {
 template <class F, class A, class B, class C>
 inline constexpr bool is_node<Ternary<F, A, B, C>> = true;
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars

@@ -7,7 +7,7 @@
 
 #include "tidemark/scalar/arguments.h"
 
-namespace tidemark::scalar {
+namespace tidemark::scalars {
 
 template <class A>
 requires Argument<A> std::ostream& operator<<(std::ostream& out, const A& x) {
@@ -22,16 +22,16 @@ requires(is_real<A> || DualNumber<A>) std::istream& operator>>(std::istream& in,
   return in;
 }
 
-}  // namespace tidemark::scalar
+}  // namespace tidemark::scalars
 
 template <class A>
-requires tidemark::scalar::Argument<A>
-struct fmt::formatter<A> : fmt::formatter<decltype(tidemark::scalar::plain_number(std::declval<A>()))> {
+requires tidemark::scalars::Argument<A>
+struct fmt::formatter<A> : fmt::formatter<decltype(tidemark::scalars::plain_number(std::declval<A>()))> {
   template <class Context>
   auto format(const A& x, Context& context) const {
-    using Number = decltype(tidemark::scalar::plain_number(x));
+    using Number = decltype(tidemark::scalars::plain_number(x));
     // fmt 9 has some formatters whose format() is not const.
     auto& of_number = const_cast<fmt::formatter<Number>&>(static_cast<const fmt::formatter<Number>&>(*this));
-    return of_number.format(tidemark::scalar::plain_number(x), context);
+    return of_number.format(tidemark::scalars::plain_number(x), context);
   }
 };

@@ -74,7 +74,7 @@ void add_tidemark(std::vector<Tool>& tools) {
         [=, &problem](std::span<const double> x, std::span<double> g) { return state->run(problem, x, g); },
         [=] { return static_cast<double>(state->tape.peak_bytes().count); }};
   }));
-  tools.push_back(within("Tidemark, cache-sized", scalar::cache_sized));
+  tools.push_back(within("Tidemark, cache-sized", scalars::cache_sized));
   tools.push_back(within("Tidemark, 32 MiB", Bytes(32 << 20)));
 }
 
