@@ -2,10 +2,11 @@
 // numbers, with Real in place of double, inside a program that is planned.
 //
 // Example, as in docs/scalars.md:
-//   const td::Op& rosenbrock = td::scalar_op("rosenbrock", [](std::span<const td::Real> x) {
-//     return 100 * (x[1] - x[0] * x[0]) * (x[1] - x[0] * x[0]) + (1 - x[0]) * (1 - x[0]);
-//   });
-//   td::Tensor y = td::call(rosenbrock, {points}).front();  // points: (…, 2), y: (…)
+//   td::Real banana(std::span<const td::Real> x) {
+//     const td::Real bend = x[1] - x[0] * x[0];
+//     return 100 * bend * bend + (1 - x[0]) * (1 - x[0]);
+//   }
+//   const td::Op& op = td::scalar_op("banana", banana);
 //
 // The last dimension of each operand is an array of the function's arguments, those before it are cases,
 // of which the first operand says how many; an operand without them is the same for all cases. So

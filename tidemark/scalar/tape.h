@@ -232,7 +232,7 @@ class BasicTape final : private Recorder<T> {
   std::size_t depth_ = 0;   // of them, how many are in use
   std::size_t within_ = 0;  // steps that run
   Learning* learning_ = nullptr;
-  bool loops_within_ = false;  // the step that was learnt last
+  bool loops_within_ = false;                // the step that was learnt last
   std::shared_ptr<Chain<T>> open_chain_;     // with which step() may go on
   std::vector<std::uint64_t> made_in_step_;  // record_boundary: of each statement, whether it is an entry
   std::vector<std::size_t> copied_;

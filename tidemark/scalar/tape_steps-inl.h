@@ -484,8 +484,7 @@ bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
       if (!fits(0) && !release(0)) overflow(0, where);
     }
   } catch (const Error& error) {
-    const bool full =
-        error.code() == ErrorCode::tape_full || error.code() == ErrorCode::infeasible_budget;
+    const bool full = error.code() == ErrorCode::tape_full || error.code() == ErrorCode::infeasible_budget;
     if (full && end - begin > 1) return false;
     throw;
   }
