@@ -45,11 +45,10 @@ TEST(Tape, OperandsAtAnyDistance) {
     for (int i = 0; i < length; ++i) x = x * 1.0000001 + first * 1e-6;
     const Real y = x * first;
     tape.reverse(y);
-    double value = 1, by_x = 1, by_first = 0;
+    double value = 1, by_first = 0;
     for (int i = 0; i < length; ++i) {
       value = value * 1.0000001 + 1.5 * 1e-6;
       by_first = by_first * 1.0000001 + 1e-6;
-      by_x *= 1.0000001;
     }
     EXPECT_NEAR(y.value(), value * 1.5, 1e-12 * value);
     EXPECT_NEAR(tape.gradient(first), value + 1.5 * by_first, 1e-9 * value) << length;
