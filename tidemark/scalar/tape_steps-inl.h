@@ -338,14 +338,13 @@ std::int64_t BasicTape<T>::choose_unit(std::size_t size, std::int64_t count, std
   const std::size_t there = replays_[depth_]->recording.chunks.bytes();
   const std::size_t taken = held() - there + needed_to_reverse();
   const std::size_t room = memory > taken ? memory - taken : 0;
-  // Loops within need memory of their own while the steps around them are recorded.
-  const double for_records = static_cast<double>(room) * (loops_within_ ? 0.5 : 1.0);
   std::int64_t best = 1;
   double least = -1;
   for (std::int64_t unit = 1;; unit = std::min(2 * unit, count)) {
     // An eighth more, since steps differ and chunks are not filled to the last byte.
     const double record = static_cast<double>(unit) * static_cast<double>(step_bytes) * 1.125;
-    if (unit > 1 && record > for_records) break;
+    // Loops within need memory of their own while the steps around them are recorded.
+    if (unit > 1 && (loops_within_ || record > static_cast<double>(room))) break;
     const std::int64_t units = (count + unit - 1) / unit;
     const double left = std::max(0.0, static_cast<double>(room) - record);
     const auto slots = static_cast<std::int64_t>(left / static_cast<double>(state_bytes)) + 1;
