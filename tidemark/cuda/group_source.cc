@@ -21,11 +21,9 @@ namespace {
 
 constexpr int threads_per_block = 256;
 constexpr std::int64_t most_blocks = std::int64_t{1} << 20;  // beyond, threads take several turns
-constexpr std::int64_t most_pack_bytes = 16, widest_pack = 8;
+constexpr std::int64_t widest_pack = 8;
 constexpr std::int64_t tasks_per_block = 16,
                        results_per_block = 8;  // fold_teams, slab_results of device/folds.h
-// Indices of fewer bits are faster. Threads step past the end by at most all threads of a launch.
-constexpr std::int64_t most_in_32_bits = std::int64_t{1} << 30;
 
 std::optional<Reduction> find_reduction(const Op& op) {
   if (&op == &op::reduce_sum) return Reduction::sum;
@@ -566,9 +564,9 @@ class GroupWriter {
 
   void add_kernel(KernelText& kernel, const std::string& name, std::string_view body, std::int64_t blocks,
                   bool meets = false) {
-    line("extern \"C\" __global__ void __launch_bounds__({}) {}(const {}_group::Pointers at) {{",
-         threads_per_block, name, name_);
-    line("  {}<{}_group>(at);\n}}\n", body, name_);
+    line("{}",
+         define_kernel(fmt::to_string(threads_per_block), name, fmt::format("{}_group::Pointers", name_),
+                       fmt::format("{}<{}_group>(at);", body, name_)));
     if (blocks > 0)
       kernel.launches.push_back(
           {.kernel = name, .blocks = blocks, .threads = threads_per_block, .meets = meets});
