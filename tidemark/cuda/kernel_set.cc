@@ -18,12 +18,6 @@ std::ptrdiff_t count_of(std::string_view text, std::string_view part) {
   return count;
 }
 
-// What stages its operands in shared memory fills a processor by itself: begun early, it takes room from those
-// before it and became slower by a quarter (the products of an LSTM on an H200).
-bool starts_early(const KernelLaunch& launch, const Architecture& architecture) {
-  return starts_early(architecture) && launch.shared_bytes == 0;
-}
-
 }  // namespace
 
 // One source may be launched in several ways: a part that is left over has fewer blocks.
@@ -72,12 +66,12 @@ void KernelSet::load(const Context& context, KernelCache& cache, ThreadPool& poo
 void KernelSet::put(std::size_t kernel, const void* pointers, const Stream& stream) const {
   const Kernel& loaded = kernels_[kernel];
   void* parameters[] = {const_cast<void*>(pointers)};
-  const Architecture& architecture = stream.context().facts().architecture;
+  const bool early = starts_early(stream.context().facts().architecture);
   for (std::size_t l = 0; l < loaded.functions.size(); ++l) {
     const KernelLaunch& launch = loaded.text.launches[l];
-    CUlaunchAttribute early = {};
-    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    early.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchAttribute attribute = {};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
     CUlaunchConfig config = {};
     config.gridDimX = static_cast<unsigned>(launch.blocks);
     config.gridDimY = config.gridDimZ = 1;
@@ -85,8 +79,8 @@ void KernelSet::put(std::size_t kernel, const void* pointers, const Stream& stre
     config.blockDimY = config.blockDimZ = 1;
     config.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
     config.hStream = stream.get();
-    config.attrs = &early;
-    config.numAttrs = starts_early(launch, architecture) ? 1 : 0;
+    config.attrs = &attribute;
+    config.numAttrs = early ? 1 : 0;
     stream.context().check(
         stream.context().driver().launch(&config, loaded.functions[l], parameters, nullptr),
         "a kernel was launched");
