@@ -1,6 +1,6 @@
-// Kernels of a GPU that are bound by memory, each as a share of the rate at which the device copies: the bytes of
-// all arrays that a kernel must read or write once, by its time on the GPU (profile.h), by what a copy of 4 GiB
-// reads and writes in its time.
+// Kernels of a GPU that are bound by memory, each as a share of the rate at which the device copies: the
+// bytes of all arrays that a kernel must read or write once, by its time on the GPU (profile.h), by what a
+// copy of 4 GiB reads and writes in its time.
 //
 //   gpu_kernels [--mib 512] [--width 1024] [--rounds 20]
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// What calls that can fail say of their operands while the GPU runs them (GroupPointers::failed): a number for
-// each, 0 unless it found fault, and a copy of them all for the host. A call in a loop has one number for all of
-// its steps: the first fault stays.
+// What calls that can fail say of their operands while the GPU runs them (GroupPointers::failed): a number
+// for each, 0 unless it found fault, and a copy of them all for the host. A call in a loop has one number for
+// all of its steps: the first fault stays.
 #pragma once
 #include "tidemark/cuda/context.h"
 
@@ -8,8 +8,8 @@
 
 namespace tidemark::cuda {
 
-// Thrown where the host is about to read a value while a flag is set: what is there may be nothing, and a loop
-// that goes by it might not end. Caught where the commands are run, which then find out what was wrong.
+// Thrown where the host is about to read a value while a flag is set: what is there may be nothing, and a
+// loop that goes by it might not end. Caught where the commands are run, which then find out what was wrong.
 struct FlagSeen {};
 
 class FailureFlags {

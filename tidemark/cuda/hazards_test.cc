@@ -45,8 +45,8 @@ bool conflict(const std::vector<Access>& a, const std::vector<Access>& b) {
   });
 }
 
-// Against the definition: reachable is exactly what a chain of conflicts, and of what it is told, leads to, and no
-// edge is idle.
+// Against the definition: reachable is exactly what a chain of conflicts, and of what it is told, leads to,
+// and no edge is idle.
 TEST(Hazards, OfRandomCommandsAreThoseOfTheDefinition) {
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {

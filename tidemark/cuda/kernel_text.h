@@ -31,8 +31,9 @@ struct KernelText {
   int operands = 0, results = 0;  // places of GroupPointers; at least one each
 };
 
-// The definition of a kernel that does `body`, a statement, with its parameter `at`, once those that it follows
-// have ended (device/early_start.h). `bounds`: threads of a block, and how many blocks a processor should hold.
+// The definition of a kernel that does `body`, a statement, with its parameter `at`, once those that it
+// follows have ended (device/early_start.h). `bounds`: threads of a block, and how many blocks a processor
+// should hold.
 std::string define_kernel(std::string_view bounds, std::string_view name, std::string_view parameter,
                           std::string_view body);
 

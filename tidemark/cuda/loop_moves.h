@@ -1,6 +1,6 @@
-// What loops and branches move on the GPU between runs of their regions, as their kernels, which the host runs,
-// ask for it (FarMemory): copies, several of which become one kernel, clears, places that change hands, and values
-// for the host.
+// What loops and branches move on the GPU between runs of their regions, as their kernels, which the host
+// runs, ask for it (FarMemory): copies, several of which become one kernel, clears, places that change hands,
+// and values for the host.
 #pragma once
 #include <optional>
 

@@ -1,6 +1,6 @@
 // What goes into a stream while it is recorded (RecordedGraph), as pieces: each follows those that touch its
-// memory (cuda/hazards.h) and those that it is told to, and no others. So steps of a loop that have nothing to do
-// with each other run side by side. While nothing is recorded, pieces are put in one after the other.
+// memory (cuda/hazards.h) and those that it is told to, and no others. So steps of a loop that have nothing
+// to do with each other run side by side. While nothing is recorded, pieces are put in one after the other.
 #pragma once
 #include <span>
 #include <vector>

@@ -1,7 +1,7 @@
 // The commands of a plan, or of a region, as the GPU gets them: in one stream, one after the other, and what
 // only moves values in streams beside it (cuda/lane_streams.h). What has no kernel here runs on the CPU,
-// between copies; loops and branches are run by the host. Calls that can fail for what their operands hold say so
-// through flags (cuda/failure_flags.h); the CPU's kernel then finds out what is wrong.
+// between copies; loops and branches are run by the host. Calls that can fail for what their operands hold
+// say so through flags (cuda/failure_flags.h); the CPU's kernel then finds out what is wrong.
 #pragma once
 #include <memory>
 #include <optional>
@@ -68,8 +68,8 @@ class Sequence {
   // The first item of [first, last) that failed, by the flags that were fetched; their end: none did.
   std::size_t first_failed(std::size_t first, std::size_t last) const;
   bool can_fail(std::size_t first, std::size_t last) const;
-  // Runs the item's calls that can fail on the CPU, whose kernels throw for their operands: those of the item are
-  // in place again.
+  // Runs the item's calls that can fail on the CPU, whose kernels throw for their operands: those of the item
+  // are in place again.
   [[noreturn]] void throw_failure(std::size_t item);
 
   // Where arguments and results are, from now on. Results: of a region.
@@ -79,8 +79,9 @@ class Sequence {
   // DeviceError for what the GPU does.
   void put(std::size_t first, std::size_t last);
   void set_clock(const ItemClock* clock) { clock_ = clock; }  // that `put` tells of its items; null: none
-  // The same while the stream is recorded: items follow those that touch their memory, those that they wait for
-  // by the plan, and on a lane that moves values the one before; no others. Of a loop, its steps do by themselves.
+  // The same while the stream is recorded: items follow those that touch their memory, those that they wait
+  // for by the plan, and on a lane that moves values the one before; no others. Of a loop, its steps do by
+  // themselves.
   void record(std::size_t first, std::size_t last);
   std::int64_t held_bytes() const;
 

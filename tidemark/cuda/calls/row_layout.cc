@@ -9,8 +9,8 @@ namespace {
 
 constexpr int warp = 32, most_threads = 1024, usual_threads = 256, streaming_threads = 512;
 constexpr int column_team = 8;
-// Blocks of few rows end one by one and leave room for the next: an H200 normalises rows of 2 KiB 9 to 13% faster
-// with two in a block than with eight. With less than this in a block, beginning blocks takes longest.
+// Blocks of few rows end one by one and leave room for the next: an H200 normalises rows of 2 KiB 9 to 13%
+// faster with two in a block than with eight. With less than this in a block, beginning blocks takes longest.
 constexpr std::int64_t least_block_bytes = 3 << 10;
 constexpr std::int64_t long_row = 2048;  // from here on it pays to look for an aligned beginning
 
