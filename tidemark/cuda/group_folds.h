@@ -1,7 +1,7 @@
 // How the reduction at the end of a fusion group is shared among blocks of threads (device/folds.h), by its
-// shape alone. Mostly in the CPU's order of sums (kernel/reduce_order.h): a block folds tasks of it. Large sums
-// of columns are cut into slabs of rows, as many as keep a GPU busy: one of the few places that have an order of
-// their own.
+// shape alone. Mostly in the CPU's order of sums (kernel/reduce_order.h): a block folds tasks of it. Large
+// sums of columns are cut into slabs of rows, as many as keep a GPU busy: one of the few places that have an
+// order of their own.
 #pragma once
 #include <cstdint>
 #include <optional>
