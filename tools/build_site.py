@@ -23,7 +23,7 @@ from site_pages.markdown import Page  # noqa: E402
 # The sections of the menu. A page of docs/ that is in none stands under the last heading, OTHERS.
 SECTIONS = {
     "Begin": ["README", "concepts", "build_an_engine", "coming_from", "cli"],
-    "Memory": ["budgets", "hints", "lossy", "reversible", "planning", "page", "fusion"],
+    "Memory": ["budgets", "explain", "page", "hints", "lossy", "reversible", "planning", "fusion"],
     "Programs": ["control_flow", "vmap", "custom_ops", "layers", "optimizers", "attention", "convolution", "linear_algebra", "ode"],
     "Data and runs": ["data", "files"],
     "Simulations": ["scalars", "schedules", "simulations", "wave"],

@@ -182,6 +182,13 @@ class Broken(Scratch):
         self.assertIn("<span", (self.root / "out/file_examples_x.cc.html").read_text())
 
 
+class OurPages(unittest.TestCase):
+    def test_each_has_its_place_in_the_menu(self):
+        named = {stem for stems in build_site.SECTIONS.values() for stem in stems}
+        pages = {page.stem for page in (TOOLS.parent / "docs").glob("*.md")}
+        self.assertEqual(pages - named, set(), "a row of SECTIONS in build_site.py for each")
+
+
 class Markdown(unittest.TestCase):
     def html(self, text):
         return markdown.Page(text, lambda t: t, lambda t: t, highlight.block).html
