@@ -309,6 +309,12 @@ class Pages(unittest.TestCase):
         self.assertIn("2500 ms measured", said)
         self.assertNotIn("another plan", said)
         self.assertIn("2.00", self.browser.text("#reality-table"))
+        for factor, told in ((1.1, False), (3, True), (1 / 3, True)):  # how far off the predictions are
+            near = FOLDER / f"off-{factor:.1f}.json"
+            near.write_text(json.dumps({**profile, "measured": factor * profile["predicted"]}))
+            self.browser.type("#profile-file", str(near))
+            self.browser.run_async("const done = arguments[0]; setTimeout(done, 300)")
+            self.assertEqual("tidemark machine --from" in self.browser.text("#reality-section"), told, factor)
         endless = FOLDER / "endless.json"
         endless.write_text(json.dumps(profile).replace('"measured": 2.5', '"measured": 1e999'))  # which is read as infinite
         self.browser.type("#profile-file", str(endless))

@@ -47,7 +47,7 @@ def many_buffers(like, count):
             "begin": [i * 10000 for i in range(count)], "end": [(i + 1) * 10000 for i in range(count)], "duration": 10000,
             "in": chain, "out": {"count": 1, "buffer": list(range(count)), "value": list(range(count))}, "waits": 0, "wait": []}
     figures = dict(like["plans"][like["current"]]["figures"], peak=arena, arena_bytes=arena, input_bytes=0, steps=steps, kernels=steps)
-    plan = {"graph": 0, "verdict": f"{count} buffers, made up.", "figures": figures, "peak_step": half, "makespan": steps * 1e-5,
+    plan = {"graph": 0, "verdict": f"{count} buffers, made up.", "figures": figures, "peak_step": half, "backward_begin": half, "makespan": steps * 1e-5,
             "memories": [{"name": "ram", "input_bytes": 0, "arena_bytes": arena, "peak": arena, "budget": 0, "alignment": 64}],
             "lanes": [{"name": "compute", "computes": True, "memory": 0, "stalled": 0}], "hints": [], "buffers": buffers, "steps": step}
     return dict(like, title="many buffers", current=0, plans=[plan], graphs=[{"nodes": nodes, "values": values,

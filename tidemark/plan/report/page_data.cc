@@ -214,6 +214,7 @@ PageJson plan_page(const PagePlan& page, std::int64_t graph, const PageContent& 
           {"verdict", verdict(page.graph, plan)},
           {"figures", plan_figures(page.graph, plan)},
           {"peak_step", plan.steps.empty() ? -1 : peak_step(plan)},
+          {"backward_begin", backward_begin(page.graph, plan)},
           {"makespan", times.makespan},
           {"memories", std::move(memories)},
           {"lanes", std::move(lanes)},

@@ -92,6 +92,7 @@ TEST(Page, SaysWhatThePlanAndItsFiguresSay) {
   EXPECT_THAT(summary(graph, plan), testing::HasSubstr(to_string(Bytes(plan.peak()))));
   EXPECT_THAT(verdict(graph, plan), testing::HasSubstr(to_string(Bytes(plan.peak()))));
   EXPECT_EQ(page["peak_step"], peak_step(plan));
+  EXPECT_EQ(page["backward_begin"], backward_begin(graph, plan));
   EXPECT_NEAR(page["makespan"].get<double>(), plan.seconds, 1e-9 * plan.seconds)
       << "the lanes end when the plan says";
   const std::size_t count = plan.buffers.size();

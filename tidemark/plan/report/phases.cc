@@ -80,6 +80,18 @@ std::vector<bool> leaving_values(const Graph& graph, const std::vector<bool>& is
   return leaves;
 }
 
+// Per step: does it compute what no step has computed before?
+std::vector<bool> first_runs(const Graph& graph, const Plan& plan) {
+  std::vector<bool> ran(graph.nodes().size(), false), first(plan.steps.size(), false);
+  for (std::size_t t = 0; t < plan.steps.size(); ++t) {
+    if (plan.steps[t].kind != StepKind::compute) continue;
+    const std::size_t n = plan.steps[t].node.index;
+    first[t] = !ran[n];
+    ran[n] = true;
+  }
+  return first;
+}
+
 }  // namespace
 
 std::vector<Phase> phases_of(const Graph& graph) {
@@ -127,19 +139,21 @@ std::vector<bool> gradient_values(const Graph& graph, const Plan& plan) {
   return gradient;
 }
 
+std::size_t backward_begin(const Graph& graph, const Plan& plan) {
+  const std::vector<Phase> phases = phases_of(graph);
+  const std::vector<bool> is_differentiated = read_by_backward(graph), first = first_runs(graph, plan);
+  for (std::size_t t = plan.steps.size(); t-- > 0;) {
+    if (!first[t]) continue;
+    const std::size_t n = plan.steps[t].node.index;
+    if (phases[n] == Phase::forward && is_differentiated[n]) return t + 1;
+  }
+  return 0;
+}
+
 std::vector<bool> forward_steps(const Graph& graph, const Plan& plan) {
   const std::vector<Phase> phases = phases_of(graph);
-  const std::vector<bool> is_differentiated = read_by_backward(graph);
-  std::vector<bool> ran(graph.nodes().size(), false), first(plan.steps.size(), false);
-  std::size_t end = 0;  // behind the last that the backward pass needs
-  for (std::size_t t = 0; t < plan.steps.size(); ++t) {
-    const Step& step = plan.steps[t];
-    if (step.kind != StepKind::compute) continue;
-    const std::size_t n = step.node.index;
-    first[t] = !ran[n];
-    ran[n] = true;
-    if (first[t] && phases[n] == Phase::forward && is_differentiated[n]) end = t + 1;
-  }
+  const std::vector<bool> first = first_runs(graph, plan);
+  const std::size_t end = backward_begin(graph, plan);
   std::vector<bool> forward(plan.steps.size(), false);
   for (std::size_t t = 0; t < plan.steps.size(); ++t) {
     const Step& step = plan.steps[t];

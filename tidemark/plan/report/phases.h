@@ -22,6 +22,9 @@ std::vector<bool> gradients_of(const Graph& graph);
 // part of the update, a matrix that is read transposed?
 std::vector<bool> gradient_values(const Graph& graph, const Plan& plan);
 
+// The step with which the backward pass begins: behind the last that it needs of the forward pass, first runs
+// alone. 0 where there is none.
+std::size_t backward_begin(const Graph& graph, const Plan& plan);
 // Per step: is it of the forward pass? Rules also write nodes that read no gradient, a mask or a slope: those
 // that run before the forward pass is over count to it. What runs again does not.
 std::vector<bool> forward_steps(const Graph& graph, const Plan& plan);

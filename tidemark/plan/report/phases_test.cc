@@ -115,6 +115,24 @@ TEST(Phases, TangentsOfAGradientAreBackwardAsItIs) {
   EXPECT_FALSE(gradients[hessian.outputs()[0].index]);
 }
 
+TEST(Phases, TheBackwardPassBeginsBehindAllThatItNeeds) {
+  Graph graph = models::mlp(3, 64, 32);
+  const Plan plan = make_plan(graph, test_target());
+  const std::vector<Phase> phases = phases_of(graph);
+  const std::size_t begin = backward_begin(graph, plan);
+  ASSERT_GT(begin, 0u);
+  const auto is_tanh = [&](const Step& step) {
+    return graph[step.node].op->name == "tanh" && phases[step.node.index] == Phase::forward;
+  };
+  EXPECT_EQ(
+      std::count_if(plan.steps.begin(), plan.steps.begin() + static_cast<std::ptrdiff_t>(begin), is_tanh), 3);
+  EXPECT_EQ(phases[plan.steps[begin - 1].node.index], Phase::forward);
+  for (std::size_t t = begin; t < plan.steps.size(); ++t)
+    EXPECT_FALSE(is_tanh(plan.steps[t])) << t;
+  forget_reverse(graph);
+  EXPECT_EQ(backward_begin(graph, plan), 0u);
+}
+
 // A step that was let go and is made again reads what it needs for the backward pass's sake.
 TEST(Phases, WhatIsReadToComputeAgainIsAnActivationMeanwhile) {
   const Graph graph = models::mlp(8, 256, 64);

@@ -50,6 +50,7 @@ class MemoryView {
     this.paintGrid(pen, height);
     this.paintStack(pen, height);
     this.paintLimits(pen, width, height);
+    this.paintPasses(pen, height);
     if (this.memory === 0) this.paintPeak(pen, width, height);
     this.axis.drawTicks(pen, height);
   }
@@ -118,6 +119,23 @@ class MemoryView {
     pen.stroke();
     pen.restore();
     paintLabel(pen, `budget ${bytesText(budget)}`, MARGIN.left + this.axis.width - 4, y - 4, "right", css("--alarm"));
+  }
+
+  // Where the forward pass ends and the backward pass begins.
+  paintPasses(pen, height) {
+    const { backwardBegin } = this.plan;
+    const x = Math.round(this.axis.x(backwardBegin)) + 0.5;
+    if (!backwardBegin || x < MARGIN.left || x > MARGIN.left + this.axis.width) return;
+    pen.save();
+    pen.strokeStyle = css("--ink");
+    pen.setLineDash([2, 3]);
+    pen.beginPath();
+    pen.moveTo(x, 16);
+    pen.lineTo(x, height - 20);
+    pen.stroke();
+    pen.restore();
+    paintLabel(pen, "forward", x - 6, 25, "right", css("--soft"));
+    paintLabel(pen, "backward", x + 6, 25, "left", css("--soft"));
   }
 
   paintPeak(pen, width, height) {

@@ -60,6 +60,7 @@ class PlanModel {
     this.figures = json.figures;
     this.verdict = json.verdict;
     this.peakStep = json.peak_step;
+    this.backwardBegin = json.backward_begin;
     this.makespan = json.makespan;
     this.memories = json.memories;
     this.lanes = json.lanes;

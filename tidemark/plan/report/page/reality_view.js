@@ -1,3 +1,9 @@
+// By which factor predictions may be off before a reader is told what to do about it.
+const FAR_OFF = 1.5;
+function isFarOff(profile) {
+  return Math.max(profile.measured / profile.predicted, profile.predicted / profile.measured) > FAR_OFF;
+}
+
 // The plan beside runs of it: memory as planned and as measured, and of each kind of kernel the time predicted and taken.
 // A profile stands in the page, or is read from a file.
 class RealityView {
@@ -12,7 +18,7 @@ class RealityView {
     this.result = make("div", { class: "split", hidden: true },
       make("div", {}, make("h3", {}, "Memory over time"), this.sheet.canvas),
       make("div", { class: "scroll", style: "max-height:300px" }, make("table", { id: "reality-table" }, make("thead", {}, make("tr", {},
-        make("th", {}, "kernels of"), ...["runs", "predicted", "measured", "measured / predicted"].map((name) => make("th", { class: "num" }, name)))), this.body)));
+        make("th", {}, "what runs"), ...["kernels", "predicted", "measured", "measured / predicted"].map((name) => make("th", { class: "num" }, name)))), this.body)));
     this.element = make("section", { id: "reality-section" },
       make("div", { class: "head" }, make("h2", {}, "Plan against reality"),
         make("div", { class: "tools" }, make("label", { for: "profile-file" }, "Profile"), this.file)),
@@ -50,7 +56,8 @@ class RealityView {
     const memory = profile.memories[0];
     this.say(`${countText(profile.runs.length)} runs: ${timeText(profile.measured)} measured, ${timeText(profile.predicted)} predicted; ` +
       `${bytesText(memory.input_bytes + memory.high_water)} used, ${bytesText(memory.input_bytes + memory.arena_bytes)} planned.` +
-      (same ? "" : ` They are runs of another plan, ${profile.plan_hash}.`));
+      (same ? "" : ` They are runs of another plan, ${profile.plan_hash}.`) +
+      (isFarOff(profile) ? " The times are predicted for another machine, or a busy one: `tidemark machine --from` this file fits a machine to them." : ""));
     const kinds = new Map();
     for (const kernel of profile.kernels) {
       const ops = [...new Set(profile.steps.slice(kernel.first, kernel.last).map((step) => step.op))];
