@@ -74,8 +74,8 @@ TEST(ExplainCommand, EachOfTheLargestSaysWhyAndWhatIfNot) {
 TEST(ExplainCommand, ShowsATableWithUnitsAndLines) {
   const CommandRun run = command("explain " + gpt);
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  for (const char* part : {"budget ", "without a budget", "peak holds", "1.00 MiB less", "1.00 MiB more",
-                           "if recomputed", "transformer.cc:", "MiB", "--top N"})
+  for (const char* part : {"budget ", "without a budget", "peak holds", "stored activations", "1.00 MiB less",
+                           "1.00 MiB more", "if recomputed", "transformer.cc:", "MiB", "--top N"})
     EXPECT_THAT(run.out, HasSubstr(part));
 }
 
@@ -84,6 +84,10 @@ TEST(ExplainCommand, MatchAndTopChooseValues) {
   ASSERT_EQ(some["values"].size(), 3u);
   for (const nlohmann::json& value : some["values"])
     EXPECT_THAT(std::string(value["producer"]["where"]), HasSubstr("transformer.cc"));
+  // By either name of what a value is.
+  const std::string stored = "explain " + gpt + " --top 0 --match ";
+  EXPECT_EQ(report(stored + "'stored activations'")["values"], report(stored + "activations")["values"]);
+  EXPECT_GT(report(stored + "'stored activations'")["values"].size(), 0u);
   EXPECT_EQ(report("explain " + gpt + " --match nothing-is-called-this")["values"].size(), 0u);
   const nlohmann::json all = report("explain gpt --context 32 --effort quick --top 0");
   EXPECT_EQ(all["left_out"], 0);
