@@ -21,9 +21,9 @@ struct Case {
 
 const Case cases[] = {
     {"simplify", [](const Graph& graph) { return simplify(graph, known_ops(find_op)); },
-     R"(graph(%x: f32[2, 6]) -> (f32[4, 3]) {
-    %a = reshape(%x) {shape = [3, 4]} : f32[3, 4]
-    %b = reshape(%a) {shape = [4, 3]} : f32[4, 3]
+     R"(graph(%x: f32[4]) -> (f32[3, 4]) {
+    %a = broadcast(%x) {shape = [3, 4]} : f32[3, 4]
+    %b = exp(%a) : f32[3, 4]
     return %b
   })"},
     {"windows", [](const Graph& graph) { return read_windows(graph, known_ops(find_op)); },
