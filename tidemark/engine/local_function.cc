@@ -306,22 +306,23 @@ GradientError LocalFunction::gradient_error(const FunctionCall& call) {
                            options_.program.skip_optimisations, device_, program->target(), where_);
 }
 
-std::shared_ptr<const Program> LocalFunction::latest(SourceLine where) const {
+std::shared_ptr<const Program> LocalFunction::latest(SourceLine where, std::string_view asked_for) const {
   const std::lock_guard lock(mutex_);
   if (latest_) return latest_->program;
   fail(ErrorCode::structure_mismatch,
-       {.what = "a compiled function was asked for its plan before its first call",
+       {.what = fmt::format("a compiled function was asked for its {} before its first call", asked_for),
         .where = where,
-        .help = "call it once, or prepare(arguments…) it, which plans without running"});
+        .help = asked_for == "plan" ? "call it once, or prepare(arguments…) it, which plans without running"
+                                    : "call it first; a profile needs record_profile() before the calls"});
 }
 
 PlannedGraph LocalFunction::plan(SourceLine where) const {
-  const std::shared_ptr<const Program> program = latest(where);
+  const std::shared_ptr<const Program> program = latest(where, "plan");
   return {program->graph(), program->plan(), program};
 }
 
 Bytes LocalFunction::arena_high_water(SourceLine where) const {
-  return Bytes(latest(where)->arena_high_water());
+  return Bytes(latest(where, "use of memory")->arena_high_water());
 }
 
 void LocalFunction::record_profile(bool on) {
@@ -330,7 +331,7 @@ void LocalFunction::record_profile(bool on) {
 }
 
 Profile LocalFunction::profile(SourceLine where) const {
-  const std::shared_ptr<const Program> program = latest(where);
+  const std::shared_ptr<const Program> program = latest(where, "profile");
   int session = 0;
   {
     const std::lock_guard lock(mutex_);

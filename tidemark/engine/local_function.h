@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string_view>
 
 #include "tidemark/engine/call_cache.h"
 #include "tidemark/engine/compiled_function.h"
@@ -45,7 +46,7 @@ class LocalFunction final : public CompiledFunction {
   void forget() override;
 
  private:
-  std::shared_ptr<const Program> latest(SourceLine where) const;
+  std::shared_ptr<const Program> latest(SourceLine where, std::string_view asked_for) const;
   TracedCall<std::any> traced(const FunctionCall& call, bool to_run = true) const;  // donated inputs marked
   TracedFunction function_of(const FunctionCall& call, const std::string& captures) const;
   std::shared_ptr<CompiledCall> traced_call(const FunctionCall& call, const std::string& arguments,

@@ -128,7 +128,14 @@ TEST(Profiles, TheLatestRunsAreKeptAndSwitchingOnBeginsAnew) {
 
 TEST(Profiles, WithoutARecordedCallThereIsNone) {
   const auto step = compile(loss);
-  EXPECT_EQ(code_of([&] { (void)step.profile(); }), ErrorCode::structure_mismatch);  // no call at all
+  try {
+    (void)step.profile();
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::structure_mismatch);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("asked for its profile before its first call"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("record_profile()"));
+  }
   step(net(2), batch(8));
   try {
     (void)step.profile();
