@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tidemark/scalar/each.h"
 #include "tidemark/scalar/recording.h"
 
 namespace tidemark::scalars {
@@ -86,6 +87,47 @@ class Reversal {
     }
   }
 
+  template <unsigned constants, unsigned words>
+  [[gnu::always_inline]] static void spread(const Form& form, const T* slopes, const A& a, Id k, A* ring,
+                                            Id mask) {
+    each<constants>([&](auto i) __attribute__((always_inline)) {
+      ring[(k - form.keys[i]) & mask] += form.slopes[i] * a;
+    });
+    each<words>([&](auto i) __attribute__((always_inline)) {
+      ring[(k - form.keys[constants + i]) & mask] += slopes[i] * a;
+    });
+  }
+  // One jump for the whole statement.
+  [[gnu::always_inline]] static void spread(const Form& form, const T* slopes, const A& a, Id k, A* ring,
+                                            Id mask) {
+#define TM_CASE(c, w)                             \
+  case (c) * (most_places + 1) + (w):             \
+    spread<c, w>(form, slopes, a, k, ring, mask); \
+    break;
+    switch (form.constants * (most_places + 1) + form.words()) {
+      TM_CASE(0, 1)
+      TM_CASE(0, 2)
+      TM_CASE(0, 3)
+      TM_CASE(0, 4)
+      TM_CASE(0, 5)
+      TM_CASE(0, 6) TM_CASE(1, 0) TM_CASE(1, 1) TM_CASE(1, 2) TM_CASE(1, 3) TM_CASE(1, 4) TM_CASE(1, 5)
+          TM_CASE(2, 0) TM_CASE(2, 1) TM_CASE(2, 2) TM_CASE(2, 3) TM_CASE(2, 4) TM_CASE(3, 0) TM_CASE(3, 1)
+              TM_CASE(3, 2) TM_CASE(3, 3) TM_CASE(4, 0) TM_CASE(4, 1) TM_CASE(4, 2) TM_CASE(5, 0)
+                  TM_CASE(5, 1) TM_CASE(6, 0) default : {
+        const unsigned constants = form.constants, operands = form.operands;
+        unsigned i = 0;
+        for (; i < constants; ++i) ring[(k - form.keys[i]) & mask] += form.slopes[i] * a;
+        for (; i < operands; ++i) ring[(k - form.keys[i]) & mask] += *slopes++ * a;
+      }
+    }
+#undef TM_CASE
+  }
+
+  void spread_far(const Form& form, const T* words, const A& a, Id k) {
+    for (unsigned i = 0; i < form.operands; ++i)
+      adjoints_.at(operand_of(form.keys[i], k)) += form.slope(i, words) * a;
+  }
+
   Adjoints<A> adjoints_;
   std::vector<A> gradients_;  // by input
 };
@@ -98,6 +140,7 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
   Id k = index_of(from.next);
   const Id last = index_of(to.next);
   if (k == last) return;
+  const Forms& forms = *recording.forms;
   std::size_t inputs = from.inputs, events = from.events;
   if (adjoints_.idle()) adjoints_.start(k - 1, near_seen);
   A* ring = &adjoints_.near(0);
@@ -114,6 +157,17 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
       const unsigned head = static_cast<unsigned>(*c++);
       const A a = ring[k & mask];
       ring[k & mask] = A{};
+      if constexpr (std::is_same_v<T, double>)
+        if (head >= form_head) {
+          const Form& form = forms[form_number(head, *c++)];
+          p -= form.words();
+          if (is_zero(a)) continue;
+          if (form.far)
+            spread_far(form, p, a, k);
+          else
+            spread(form, p, a, k, ring, mask);
+          continue;
+        }
       unsigned units = (head >> 2) & 7, generals = head >> 5;
       if (generals == code::longer) [[unlikely]] {
         generals = static_cast<unsigned>(*c++);
