@@ -4,7 +4,7 @@ function(tm_cuda_texts out)
   set(files base/dtype.h base/number.h base/philox.h kernel/fold.h kernel/simd_math_coefficients.h ops/scalar/cast_element.h ops/scalar/clamp_element.h
       ops/scalar/elementwise_integer.h ops/scalar/erf_inverse.h ops/scalar/erf_inverse.cc ops/scalar/gamma_functions.h
       ops/scalar/gamma_functions.cc ops/scalar/normal_quantile_number.h ops/scalar/scalar_math.h
-      ops/scalar/scalar_math.inc ops/quantization/fp8_number.h cuda/device/fp8.h cuda/device/elements.h cuda/device/float16.h cuda/device/folds.h cuda/device/chunks.h
+      ops/scalar/scalar_math.inc ops/quantization/fp8_number.h cuda/device/fp8.h cuda/device/early_start.h cuda/device/elements.h cuda/device/float16.h cuda/device/folds.h cuda/device/chunks.h
       cuda/device/convolution.h cuda/device/head.h cuda/device/indexing.h cuda/device/movement.h cuda/device/normal.h
       cuda/device/short_formulas.h
       cuda/device/norms.h cuda/device/norm_columns.h cuda/device/product.h

@@ -66,6 +66,10 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "{}", *unknown);
         return cli::exit_usage;
       }
+      if (const auto missing = cli::missing_word(app, error)) {
+        fmt::print(stderr, "{}", *missing);
+        return cli::exit_usage;
+      }
     }
     const int status = app.exit(error);
     if (status == 0 && std::fflush(stdout) != 0) return cli::exit_failure;  // --help to a full disk

@@ -71,10 +71,23 @@ TEST(FitCommand, AnswersArePlansWithinTheBudget) {
 TEST(FitCommand, ATableSaysWhatIsLargest) {
   const CommandRun run = tidemark_command("fit mlp --batch 64 --memory 32MiB");
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, AllOf(HasSubstr("the largest mlp within 32.00 MiB"), HasSubstr("no extra time"),
+  EXPECT_THAT(run.out, AllOf(HasSubstr("the largest mlp that fits 32.00 MiB"), HasSubstr("no extra time"),
                              HasSubstr("\nbatch  "), HasSubstr("\nwidth  "), HasSubstr("\nlayers  "),
                              HasSubstr("micro-batch")));
   EXPECT_THAT(run.out, ::testing::Not(HasSubstr("context")));
+}
+
+TEST(FitCommand, ThePlanThatItNamesIsThere) {
+  const CommandRun run = tidemark_command("fit mlp --layers 2 --memory '32 MiB'");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string lead = "to see one: tidemark ";
+  const std::size_t begin = run.out.find(lead);
+  ASSERT_NE(begin, std::string::npos) << run.out;
+  const std::size_t end = run.out.find('\n', begin);
+  const std::string named = run.out.substr(begin + lead.size(), end - begin - lead.size());
+  EXPECT_THAT(named, AllOf(HasSubstr("plan mlp --batch "), HasSubstr(" --memory 32MiB")));
+  const CommandRun planned = tidemark_command(named + " --layers 2 --effort quick");
+  EXPECT_EQ(planned.exit_code, 0) << named << planned.err;
 }
 
 TEST(FitCommand, OneSizeMayFitWhereOthersDoNot) {
@@ -91,7 +104,7 @@ TEST(FitCommand, OneSizeMayFitWhereOthersDoNot) {
 TEST(FitCommand, MicroBatchesAreOfSoManyParts) {
   const CommandRun run = tidemark_command("fit mlp --memory 40MiB");
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("in 8 parts of so many examples (`tidemark plan --split 8`)"));
+  EXPECT_THAT(run.out, HasSubstr("micro-batch: the examples of each of 8 parts"));
   EXPECT_THAT(run.out, Not(HasSubstr("a batch of any size")));
 }
 

@@ -67,9 +67,11 @@ TEST(FormulasCommand, SayWhatPlansAtAnySizesInRangeTake) {
 TEST(FormulasCommand, AreShownByWhatTheBytesAre) {
   const CommandRun run = plan("gpt2 --layers 2 --context 256 --by batch,width");
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, AllOf(HasSubstr("formula for       batch "), HasSubstr("width 384 to 1536"),
-                             HasSubstr("  parameters "), HasSubstr(" · width²"), HasSubstr("  checked "),
-                             HasSubstr("  at the peak ")));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("the peak without a budget, as a formula in batch, width\n"),
+                             HasSubstr("formula for           batch "), HasSubstr("width 384 to 1536"),
+                             HasSubstr("  at the largest      "), HasSubstr("  parameters  "),
+                             HasSubstr("  stored activations  "), HasSubstr("  optimizer state     "),
+                             HasSubstr(" · width²"), HasSubstr("  checked "), HasSubstr("  at the peak ")));
 }
 
 TEST(FormulasCommand, ALongerContextThanTheModelsOwnIsAnotherRegime) {

@@ -63,6 +63,22 @@ std::map<std::string, std::string> options_of(const std::string& help) {
   return options;
 }
 
+TEST(CliHelp, WhatIsMissingIsSaidWithTheWholeCall) {
+  const std::map<std::string, std::string> said = {
+      {"", "which command?"},
+      {"fit",
+       "tidemark fit: MODEL and --memory are missing\nUsage: tidemark fit MODEL --memory BYTES [OPTIONS]\n"},
+      {"fit gpt", "tidemark fit: --memory is missing\n"},
+      {"completion", "tidemark completion: SHELL is missing\nUsage: tidemark completion SHELL [OPTIONS]\n"}};
+  for (const auto& [arguments, text] : said) {
+    const CommandRun ran = run_tidemark(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << arguments;
+    EXPECT_THAT(ran.err, HasSubstr(text)) << arguments;
+    EXPECT_THAT(ran.err, HasSubstr(arguments.empty() ? "`tidemark help`" : " --help`")) << arguments;
+    EXPECT_EQ(ran.out, "") << arguments;
+  }
+}
+
 TEST(CliHelp, EveryCommandHasUsageOptionsExamplesAndExitStatuses) {
   const std::vector<std::string> names = commands();
   EXPECT_GE(names.size(), 9u);

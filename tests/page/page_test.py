@@ -75,7 +75,7 @@ class Pages(unittest.TestCase):
             self.browser.open(path)
             self.assertEqual(self.figure("peak"), bytes_text(figures["peak"]), name)
             self.assertEqual(self.figure("budget"), bytes_text(figures["budget"]), name)
-            self.assertEqual(self.figure("plan"), figures["plan_hash"], name)
+            self.assertEqual(self.figure("plan hash"), figures["plan_hash"], name)
             self.assertEqual(self.figure("steps"), f"{figures['steps']:,}", name)
             self.assertEqual(self.figure("computed again"), f"{figures['recomputed']:,} steps", name)
             self.assertIn(bytes_text(figures["peak"]), self.browser.text("#verdict"))
@@ -151,6 +151,29 @@ class Pages(unittest.TestCase):
         self.assertTrue(all("gelu" in title for title in titles))
         self.browser.click("#decisions tr.row")
         self.assertGreaterEqual(self.browser.run("return window.tidemark.state.buffer"), -1)
+
+    def test_a_buffer_is_called_after_what_it_holds_at_the_moment(self):
+        for name, (path, _) in self.pages.items():
+            self.browser.open(path)
+            wrong = self.browser.run("""const { plan } = window.tidemark.state; const wrong = [];
+                const holds = plan.value.slice();
+                for (let s = 0; s <= plan.peakStep; ++s)
+                  for (let k = plan.firstOut[s]; k < plan.firstOut[s + 1]; ++k) holds[plan.outBuffer[k]] = plan.outValue[k];
+                for (const row of document.querySelectorAll("#live tr.row")) {
+                  const b = Number(row.dataset.buffer);
+                  const title = holds[b] < 0 ? "workspace of a kernel" : plan.graph.valueTitle(holds[b]);
+                  if (!row.cells[1].textContent.includes(title)) wrong.push([row.cells[1].textContent, title]);
+                }
+                return wrong""")
+            self.assertEqual(wrong, [], name)
+            # Values take turns in a buffer: the steps that they are in memory for add up to the buffer's.
+            sums = self.browser.run("""const { plan } = window.tidemark.state;
+                const rows = window.tidemark.explorer.decisions.all;
+                let buffers = 0;
+                for (let b = 0; b < plan.bufferCount; ++b)
+                  if (plan.value[b] >= 0 && plan.hasMemory(b)) buffers += plan.to(b) - plan.from(b);
+                return [rows.reduce((n, row) => n + row.steps, 0), buffers]""")
+            self.assertEqual(sums[0], sums[1], name)
 
     def test_an_explanation_gives_decisions_words_and_prices(self):
         html = self.pages["gpt"][0].read_text()
@@ -229,7 +252,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(peaks, sorted(peaks))
         self.assertIn(figures["plan_hash"], [plan["plan_hash"] for plan in seen])
         self.browser.click("#plan-back")
-        self.assertEqual(self.figure("plan"), figures["plan_hash"])
+        self.assertEqual(self.figure("plan hash"), figures["plan_hash"])
 
     def test_another_page_is_compared(self):
         path, _ = self.pages["gpt"]

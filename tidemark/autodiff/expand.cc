@@ -21,14 +21,12 @@ Graph expand(const Graph& graph, const std::function<bool(const Node&)>& should_
   Builder builder(result);
   std::vector<Var> image(graph.values().size());
   for (const Input& input : graph.inputs()) {
-    const Value& value = graph[input.value];
-    image[input.value.index] = Var(builder, result.add_input(value.type, value.name, input.donated));
+    image[input.value.index] = Var(builder, result.copy_input(graph, input));
   }
   copy_checkpoints(graph, result);
   std::vector<Var> in;
   for (const Node& node : nodes) {
-    builder.set_where(node.where);
-    builder.set_checkpoint(node.checkpoint);
+    builder.set_origin(node);
     in.clear();
     for (ValueId v : node.operands) in.push_back(image[v.index]);
     std::vector<Var> out;

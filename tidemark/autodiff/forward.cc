@@ -33,7 +33,8 @@ std::vector<Var> transpose_twice(const RuleCall& rule) {
   const std::size_t inputs = graph.inputs().size(), outputs = graph.outputs().size();
   std::unique_ptr<bool[]> wrt(new bool[inputs]);
   for (std::size_t i = 0; i < inputs; ++i) wrt[i] = i >= inputs - seeded.size();
-  const Graph transposed = for_replay(vjp_graph(graph, {wrt.get(), inputs}));  // for its values alone
+  Graph transposed = for_replay(vjp_graph(graph, {wrt.get(), inputs}));  // for its values alone
+  forget_reverse(transposed);
 
   // The seeds themselves are absent from a linear map's transpose: any value serves, so zeros stand for them.
   std::vector<Var> arguments(rule.in.begin(), rule.in.end());
@@ -100,8 +101,7 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
   Builder builder(result);
   std::vector<Var> value(source.values().size()), tangent(source.values().size());
   for (const Input& input : source.inputs()) {
-    value[input.value.index] =
-        Var(builder, result.add_input(source.type(input.value), source[input.value].name, input.donated));
+    value[input.value.index] = Var(builder, result.copy_input(source, input));
   }
   for (std::size_t i = 0; i < source.inputs().size(); ++i) {
     const ValueId v = source.inputs()[i].value;
@@ -112,8 +112,7 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
   copy_checkpoints(source, result);
   std::vector<NodeId> replaced;
   for (const Node& node : source.nodes()) {
-    builder.set_where(node.where);
-    builder.set_checkpoint(node.checkpoint);  // of the tangents too: they are computed along with the values
+    builder.set_origin(node);  // of the tangents too: they are computed along with the values
     std::vector<Var> in, seed;
     bool any = false;
     for (ValueId v : node.operands) {
@@ -158,6 +157,7 @@ Graph jvp_graph(const Graph& f, std::span<const bool> wrt) {
   copy_hints(source, result, 0, ids_of(value));
   copy_hints_to_tangents(source, result, tangent);
   builder.set_checkpoint({});
+  builder.set_backward(false);
   for (ValueId v : source.outputs()) result.add_output(value[v.index].id());
   for (ValueId v : source.outputs()) {
     if (!is_float(source.type(v).dtype)) continue;

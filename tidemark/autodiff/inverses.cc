@@ -97,14 +97,12 @@ class InverseLowering {
   Graph run(std::vector<Drift>* drifts) {
     result_.name = graph_.name;
     for (const Input& input : graph_.inputs()) {
-      const Value& value = graph_[input.value];
-      image_[input.value.index] = Var(builder_, result_.add_input(value.type, value.name, input.donated));
+      image_[input.value.index] = Var(builder_, result_.copy_input(graph_, input));
     }
     copy_checkpoints(graph_, result_);
     for (const Node& node : graph_.nodes()) {
       if (node.op == &op::residual && lower_mark(node)) continue;
-      builder_.set_where(node.where);
-      builder_.set_checkpoint(node.checkpoint);
+      builder_.set_origin(node);
       const std::vector<Var> out = called(node, image_);
       for (std::size_t r = 0; r < out.size(); ++r) {
         image_[node.results[r].index] = out[r];
@@ -214,6 +212,7 @@ class InverseLowering {
     const Node& node = graph_.nodes()[from.node];
     builder_.set_where(node.where);
     builder_.set_checkpoint({});
+    builder_.set_backward(true);
     double error = 0;  // of what it is computed from
     if (from.way == Way::again) {
       for (ValueId need : node.operands) error = std::max(error, error_[need.index]);

@@ -15,6 +15,7 @@ void copy_node(Builder& builder, const Graph& source, const Node& node, std::vec
   std::vector<Var> in;
   for (ValueId v : node.operands) in.push_back(image[v.index]);
   builder.set_where(node.where);
+  builder.set_backward(node.backward);
   const std::vector<Var> out = builder.call(*node.op, in, node.attrs, node.regions);
   for (std::size_t r = 0; r < out.size(); ++r) {
     image[node.results[r].index] = out[r];
@@ -92,10 +93,12 @@ std::vector<Var> write_invariants(Builder& builder, const LoopRecords& records,
   for (std::size_t i = 0; i < captured.size(); ++i)
     image[joint.inputs()[records.at.carries + records.at.scanned + i].value.index] = captured[i];
   const SourceLine where = builder.where();
+  const bool backward = builder.backward();
   for (std::size_t n = 0; n < joint.nodes().size(); ++n) {
     if (runs[n]) copy_node(builder, joint, joint.nodes()[n], image);
   }
   builder.set_where(where);
+  builder.set_backward(backward);
   std::vector<Var> values;
   for (ValueId v : records.invariant) values.push_back(image[v.index]);
   return values;

@@ -70,6 +70,7 @@ class Reversal {
       for (ValueId v : node.operands) in.push_back(image[v.index]);
       if (!std::ranges::all_of(in, [](const Var& v) { return static_cast<bool>(v); })) continue;  // the sums
       builder.set_where(node.where);
+      builder.set_backward(node.backward);
       const std::vector<Var> out = builder.call(*node.op, in, node.attrs, node.regions);
       for (std::size_t r = 0; r < out.size(); ++r) image[node.results[r].index] = out[r];
     }
@@ -166,13 +167,11 @@ class TakingOut {
   Graph run() {
     target_.name = source_.name;
     for (const Input& input : source_.inputs()) {
-      const Value& value = source_[input.value];
-      image_[input.value.index] = Var(builder_, target_.add_input(value.type, value.name, input.donated));
+      image_[input.value.index] = Var(builder_, target_.copy_input(source_, input));
     }
     copy_checkpoints(source_, target_);
     for (const Node& node : source_.nodes()) {
-      builder_.set_where(node.where);
-      builder_.set_checkpoint(node.checkpoint);
+      builder_.set_origin(node);
       if (node.op != &op::loop_reverse || !rewrite(node)) define(node, call(node, node.attrs, inside(node)));
     }
     for (ValueId v : source_.outputs()) target_.add_output(image_[v.index].id());

@@ -31,8 +31,7 @@ class Settling {
     target_.name = source_.name;
     image_.resize(source_.values().size());
     for (const Input& input : source_.inputs()) {
-      const Value& value = source_[input.value];
-      image_[input.value.index] = Var(builder_, target_.add_input(value.type, value.name, input.donated));
+      image_[input.value.index] = Var(builder_, target_.copy_input(source_, input));
     }
     copy_checkpoints(source_, target_);
     for (std::size_t n = 0; n < source_.nodes().size(); ++n) lower(NodeId(n));
@@ -74,8 +73,7 @@ class Settling {
 
   void lower(NodeId id) {
     const Node& node = source_[id];
-    builder_.set_where(node.where);
-    builder_.set_checkpoint(node.checkpoint);
+    builder_.set_origin(node);
     if (is_kept_loop(node)) {
       lower_loop(id);
     } else if (is_kept_while(node)) {

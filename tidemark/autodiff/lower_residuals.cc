@@ -99,8 +99,7 @@ class GraphLowering {
       }
       if (i == count) break;
       const Input& input = graph_.inputs()[i];
-      const Value& value = graph_[input.value];
-      image_[input.value.index] = Var(builder_, result_.add_input(value.type, value.name, input.donated));
+      image_[input.value.index] = Var(builder_, result_.copy_input(graph_, input));
     }
   }
 
@@ -155,8 +154,7 @@ class GraphLowering {
 
   void write_node(NodeId id) {
     const Node& node = graph_[id];
-    builder_.set_where(node.where);
-    builder_.set_checkpoint(node.checkpoint);
+    builder_.set_origin(node);
     if (node.op == &op::residual) {
       const ValueId v = node.operands[0], root = marks_.root_of(v);
       const bool exactly = unpack<ResidualAttrs>(node.attrs).format == exact_residual;

@@ -41,13 +41,12 @@ Graph ready_for_reverse(const Graph& graph, std::span<const bool> wrt) {
   std::vector<bool> active(graph.values().size(), false);
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     const ValueId v = graph.inputs()[i].value;
-    image[v.index] = Var(builder, result.add_input(graph.type(v), graph[v].name, graph.inputs()[i].donated));
+    image[v.index] = Var(builder, result.copy_input(graph, graph.inputs()[i]));
     active[v.index] = wrt[i];
   }
   copy_checkpoints(graph, result);
   for (const Node& node : graph.nodes()) {
-    builder.set_where(node.where);
-    builder.set_checkpoint(node.checkpoint);
+    builder.set_origin(node);
     std::vector<Var> in;
     std::unique_ptr<bool[]> wanted(new bool[node.operands.size()]);
     bool any = false;
@@ -84,12 +83,6 @@ Graph ready_for_reverse(const Graph& graph, std::span<const bool> wrt) {
   for (ValueId v : graph.outputs()) result.add_output(image[v.index].id());
   copy_hints(graph, result, 0, ids_of(image));
   return result;
-}
-
-void copy_inputs(const Graph& from, Graph& to) {
-  for (const Input& input : from.inputs()) {
-    to.add_input(from.type(input.value), from[input.value].name, input.donated);
-  }
 }
 
 std::vector<Var> input_vars(Builder& builder) {
@@ -129,10 +122,12 @@ Graph with_gradients(const Graph& f, std::span<const bool> wrt, bool is_region,
   Graph result;
   result.name = f.name;
   Builder builder(result);
-  copy_inputs(source, result);
+  for (const Input& input : source.inputs()) result.copy_input(source, input);
   const std::vector<Var> inputs = input_vars(builder);
   const std::vector<Var> outputs = inline_graph(builder, source, inputs);
+  forget_reverse(result);
   const std::size_t first_rule = result.nodes().size();
+  builder.set_backward(true);
   Seeds seeds;
   choose_seeds(builder, inputs, outputs, seeds);
   std::vector<Var> wanted;
@@ -169,7 +164,9 @@ Graph with_seeds(const Graph& f, std::span<const bool> wrt, std::span<const bool
 }
 
 Graph region_vjp(const Graph& f, std::span<const bool> wrt, std::span<const bool> accumulated) {
-  return with_seeds(f, wrt, accumulated, true);
+  Graph joint = with_seeds(f, wrt, accumulated, true);
+  for (Input& input : joint.inputs()) input.differentiated = false;  // it is the caller's inputs that count
+  return joint;
 }
 
 }  // namespace
@@ -177,6 +174,11 @@ Graph region_vjp(const Graph& f, std::span<const bool> wrt, std::span<const bool
 std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::span<const Var> seeds,
                            std::span<const Var> inputs) {
   const Graph& graph = builder.graph();
+  const bool backward = builder.backward();
+  builder.set_backward(true);
+  for (const Var& input : inputs) {
+    if (graph.is_input(input.id())) builder.graph().inputs()[graph[input.id()].result].differentiated = true;
+  }
   const std::size_t node_count = graph.nodes().size();
   const std::vector<bool> active = active_values(graph, inputs);
   std::vector<Var> gradient(graph.values().size());
@@ -229,9 +231,15 @@ std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::
     }
   }
 
+  builder.set_backward(backward);
   std::vector<Var> result;
   for (const Var& input : inputs) result.push_back(gradient[input.id().index]);
   return result;
+}
+
+void forget_reverse(Graph& graph) {
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) graph[NodeId(n)].backward = false;
+  for (Input& input : graph.inputs()) input.differentiated = false;
 }
 
 Graph vjp_graph(const Graph& f, std::span<const bool> wrt) { return with_seeds(f, wrt, {}, false); }
@@ -282,8 +290,8 @@ SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {
   Builder forward_builder(split.forward), backward_builder(split.backward);
   std::vector<Var> in_forward(joint.values().size()), in_backward(joint.values().size());
   for (std::size_t i = 0; i < input_count; ++i) {
-    const ValueId v = joint.inputs()[i].value;
-    in_forward[v.index] = forward_builder.input(joint.type(v), joint[v].name);
+    const Input& input = joint.inputs()[i];
+    in_forward[input.value.index] = Var(forward_builder, split.forward.copy_input(joint, input));
   }
   for (ValueId v : residuals) in_backward[v.index] = backward_builder.input(joint.type(v), joint[v].name);
   for (std::size_t i = input_count; i < joint.inputs().size(); ++i) {
@@ -297,6 +305,7 @@ SplitVjp split_vjp(const Graph& f, std::span<const bool> wrt) {
     std::vector<Var>& image = late ? in_backward : in_forward;
     builder.set_where(node.where);
     builder.set_checkpoint(late ? CheckpointId() : node.checkpoint);
+    builder.set_backward(node.backward);
     std::vector<Var> in;
     for (ValueId v : node.operands) in.push_back(image[v.index]);
     const std::vector<Var> out = builder.call(*node.op, in, node.attrs, node.regions);

@@ -29,6 +29,9 @@ Graph gradient_graph(const Graph& f, std::span<const bool> wrt);
 std::vector<Var> pull_back(Builder& builder, std::span<const Var> outputs, std::span<const Var> seeds,
                            std::span<const Var> inputs);
 
+// Which nodes a reverse mode wrote, and for which inputs: for one around it, all of that is its forward pass.
+void forget_reverse(Graph& graph);
+
 // A graph cut in two: `forward` gives f's outputs and the residuals, `backward` turns residuals and seeds to
 // gradients.
 struct SplitVjp {

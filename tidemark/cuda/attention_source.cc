@@ -186,9 +186,9 @@ class AttentionWriter {
     kernel_.launches.push_back(std::move(launch));
   }
   void define(const KernelLaunch& launch, int resident, std::string_view function) {
-    line("extern \"C\" __global__ void __launch_bounds__({}, {}) {}(const {}_form::Pointers at) {{",
-         launch.threads, resident, launch.kernel, name_);
-    line("  {}<{}_form>(at);\n}}\n", function, name_);
+    line("{}", define_kernel(fmt::format("{}, {}", launch.threads, resident), launch.kernel,
+                             fmt::format("{}_form::Pointers", name_),
+                             fmt::format("{}<{}_form>(at);", function, name_)));
   }
 
   // On 9.0: heads of the usual width, without options that cost registers.

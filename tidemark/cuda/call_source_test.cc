@@ -29,8 +29,10 @@ TEST(CallSource, RowsThatFitAreHeld) {
   EXPECT_THAT(small.source, HasSubstr("int width = 4;"));
   EXPECT_THAT(small.source, HasSubstr("int team = 32;"));
   EXPECT_THAT(small.source, HasSubstr("int packs = 6;"));
-  EXPECT_EQ(small.launches[0].blocks, 125);
+  EXPECT_EQ(small.launches[0].blocks, 500);  // of two rows each
   EXPECT_THAT(softmax(DType::bf16, {8, 768}).source, HasSubstr("int packs = 3;"));
+  EXPECT_EQ(softmax(DType::bf16, {1000, 768}).launches[0].blocks, 500);
+  EXPECT_EQ(softmax(DType::bf16, {1000, 512}).launches[0].blocks, 250);  // shorter ones: more
   EXPECT_THAT(softmax(DType::bf16, {8, 64}).source, HasSubstr("int team = 8;"));
   EXPECT_THAT(softmax(DType::f32, {2, 8192}).source, HasSubstr("int team = 256;"));
   const KernelText large = softmax(DType::bf16, {2, 50257});

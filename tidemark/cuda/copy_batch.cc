@@ -37,6 +37,7 @@ KernelText write_copies() {
 
 namespace tidemark::cuda {{
 extern "C" __global__ void tidemark_copies(const GroupPointers<{0}, {0}> at) {{
+  await_earlier_kernels();
   using Piece = Pack<4, unsigned>;
   const unsigned long long bytes = reinterpret_cast<unsigned long long>(at.scratch);
   const unsigned long long first = 1ull * blockIdx.x * blockDim.x + threadIdx.x;

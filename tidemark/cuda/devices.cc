@@ -14,6 +14,8 @@ bool has_warpgroups(const Architecture& architecture) {
   return architecture.major == 9 && architecture.minor == 0;
 }
 
+bool starts_early(const Architecture& architecture) { return architecture.major >= 9; }
+
 bool has_fp8(const Architecture& architecture) {
   return architecture.major > 8 || (architecture.major == 8 && architecture.minor >= 9);
 }

@@ -17,6 +17,8 @@ struct Architecture {
 std::string name_of(const Architecture& architecture);  // "sm_90"
 // Has it products of warpgroups (device/wgmma.h)? No later one has them.
 bool has_warpgroups(const Architecture& architecture);
+// Can its kernels be set up while those before them run (device/early_start.h)?
+bool starts_early(const Architecture& architecture);
 // Do its tensor cores multiply numbers in 8 bits?
 bool has_fp8(const Architecture& architecture);
 

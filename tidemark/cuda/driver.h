@@ -49,7 +49,7 @@
   F(module_unload, cuModuleUnload)                     \
   F(module_function, cuModuleGetFunction)              \
   F(function_attribute, cuFuncSetAttribute)            \
-  F(launch, cuLaunchKernel)                            \
+  F(launch, cuLaunchKernelEx)                          \
   F(launch_host, cuLaunchHostFunc)                     \
   F(event_create, cuEventCreate)                       \
   F(event_destroy, cuEventDestroy)                     \

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tidemark/cuda/element_code.h"
+#include "tidemark/cuda/group_folds.h"
 #include "tidemark/kernel/reduce.h"
 #include "tidemark/kernel/reduce_order.h"
 #include "tidemark/kernel/walk.h"
@@ -19,75 +20,8 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr int threads_per_block = 256;
 constexpr std::int64_t most_blocks = std::int64_t{1} << 20;  // beyond, threads take several turns
-constexpr std::int64_t most_pack_bytes = 16, widest_pack = 8;
-constexpr std::int64_t tasks_per_block = 16,
-                       results_per_block = 8;  // fold_teams, slab_results of device/folds.h
-// Indices of fewer bits are faster. Threads step past the end by at most all threads of a launch.
-constexpr std::int64_t most_in_32_bits = std::int64_t{1} << 30;
-
-std::optional<Reduction> find_reduction(const Op& op) {
-  if (&op == &op::reduce_sum) return Reduction::sum;
-  if (&op == &op::reduce_mean) return Reduction::mean;
-  if (&op == &op::reduce_max) return Reduction::max;
-  if (&op == &op::reduce_min) return Reduction::min;
-  if (&op == &op::reduce_prod) return Reduction::prod;
-  return std::nullopt;
-}
-
-// Do neighbours in memory belong to different results?
-bool has_columns(const Shape& shape, const ReduceOrder& order) {
-  for (int d = shape.rank() - 1; d >= 0; --d) {
-    if (shape[d] != 1) return !order.reduced[d];
-  }
-  return false;
-}
-
-// How many results lie side by side.
-std::int64_t neighbouring_results(const Shape& shape, const ReduceOrder& order) {
-  std::int64_t run = 1;
-  for (int d = shape.rank() - 1; d >= 0 && (shape[d] == 1 || !order.reduced[d]); --d) run *= shape[d];
-  return run;
-}
-
-// Large sums of columns are cut into slabs of rows, as many as keep a GPU busy: one of the few places where
-// sums have not the CPU's order.
-constexpr std::int64_t large_columns = std::int64_t{1} << 20;  // elements
-constexpr std::int64_t busy_blocks = 1056;  // of threads, with packs of four: on some 132 multiprocessors
-constexpr std::int64_t fewest_slab_rows = 64, packs_per_block = 16;
-struct Slabs {
-  std::int64_t count = 0, rows = 0;  // none: the CPU's order is kept
-};
-Slabs slabs_of(const Shape& shape, const ReduceOrder& order) {
-  if (!has_columns(shape, order) || element_count(shape) < large_columns) return {};
-  const std::int64_t reduced = order.outer * order.inner;
-  const std::int64_t blocks = (order.results + packs_per_block * 4 - 1) / (packs_per_block * 4);
-  const std::int64_t wanted = std::clamp<std::int64_t>((busy_blocks + blocks - 1) / blocks, 1,
-                                                       (reduced + fewest_slab_rows - 1) / fewest_slab_rows);
-  const std::int64_t rows = (reduced + wanted - 1) / wanted;
-  return {.count = (reduced + rows - 1) / rows, .rows = rows};
-}
-
-// A task's blocks of elements are shared by the teams of a block of threads where there are several of them,
-// and tasks, of which a block of threads would have 16, are too few to keep a GPU busy.
-constexpr std::int64_t fewest_task_parts = 4, most_task_parts = 1024;
-constexpr std::int64_t many_parts = 64, few_results = 256;  // fetched by a block of threads, not by a thread
-bool spreads_tasks(const Shape& shape, const ReduceOrder& order) {
-  const bool shares = order.may_share_chunks();
-  if (has_columns(shape, order) || (!shares && order.chunks != 1)) return false;
-  const std::int64_t tasks = order.results * order.chunks;
-  const std::int64_t parts = std::min(order.outer, order.outer_per_chunk) *
-                             ((std::min(order.inner, order.chunk_elements) + fold_block - 1) / fold_block);
-  return tasks > 0 && tasks < busy_blocks * tasks_per_block && parts >= fewest_task_parts &&
-         parts <= most_task_parts;
-}
-
-// A total for each slab, or for each task where several share a result.
-std::int64_t fold_scratch(const Shape& shape, const ReduceOrder& order) {
-  if (const Slabs slabs = slabs_of(shape, order); slabs.count > 0) return order.results * slabs.count * 8;
-  return order.may_share_chunks() ? order.results * order.chunks * 8 : 0;
-}
+constexpr std::int64_t widest_pack = 8;
 
 std::string_view fold_name(Reduction reduction) {
   switch (reduction) {
@@ -160,7 +94,7 @@ class GroupWriter {
       }
       wide_ |= reach >= most_in_32_bits;
     }
-    if (reduction_) slabs_ = slabs_of(shape_, reduction_->order);
+    if (reduction_) slabs_ = fold_slabs(shape_, reduction_->order);
     find_columns();
     choose_width();
     if (walked_.rows > 0) walked_.cut(width_, dense_operands());
@@ -233,7 +167,7 @@ class GroupWriter {
                              .strides = operand_strides(step.call, static_cast<int>(i))};
       }
       const Type& out = step.call.out[0];
-      const std::optional<Reduction> reduction = find_reduction(*step.call.op);
+      const std::optional<Reduction> reduction = reduction_of(*step.call.op);
       if (reduction) {
         shape = step.call.in[0].shape;
         reduction_ = EndReduction{.reduction = *reduction,
@@ -318,7 +252,7 @@ class GroupWriter {
     line("  static void element({}) {{", parameters);
     std::size_t windows = 0;
     for (const GroupStep& step : steps_) {
-      if (find_reduction(*step.call.op)) continue;
+      if (reduction_of(*step.call.op)) continue;
       if (step.call.op == &op::pad) {
         line("    const {} {} = inside{} ? w{} : {};", storage_type(step.call.out[0].dtype),
              variable(step.out[0]), windows, windows, variable(step.in[1]));
@@ -543,7 +477,7 @@ class GroupWriter {
     line("  static constexpr Fold fold = Fold::{};", fold_name(reduction_->reduction));
     line("  static constexpr bool mean = {}, shares = {}, columns = {};",
          reduction_->reduction == Reduction::mean && is_float(dtype), order.may_share_chunks(),
-         has_columns(shape_, order));
+         folds_columns(shape_, order));
     line("  static constexpr int result_number = {};", reduction_->out.number);
     line(
         "  static constexpr Index results = {}, outer = {}, inner = {}, chunk_elements = {}, "
@@ -566,38 +500,18 @@ class GroupWriter {
 
   void add_kernel(KernelText& kernel, const std::string& name, std::string_view body, std::int64_t blocks,
                   bool meets = false) {
-    line("extern \"C\" __global__ void __launch_bounds__({}) {}(const {}_group::Pointers at) {{",
-         threads_per_block, name, name_);
-    line("  {}<{}_group>(at);\n}}\n", body, name_);
+    line("{}",
+         define_kernel(fmt::to_string(threads_per_block), name, fmt::format("{}_group::Pointers", name_),
+                       fmt::format("{}<{}_group>(at);", body, name_)));
     if (blocks > 0)
       kernel.launches.push_back(
           {.kernel = name, .blocks = blocks, .threads = threads_per_block, .meets = meets});
   }
 
   void add_folds(KernelText& kernel) {
-    const ReduceOrder& order = reduction_->order;
-    kernel.scratch_bytes = fold_scratch(shape_, order);
-    if (slabs_.count > 0) {
-      const std::int64_t columns = width_ * packs_per_block;
-      add_kernel(kernel, name_, "fold_columns", slabs_.count * ((order.results + columns - 1) / columns),
-                 true);
-      return add_kernel(kernel, name_ + "_parts", "fold_slabs",
-                        (order.results + results_per_block - 1) / results_per_block, true);
-    }
-    const bool shares = order.may_share_chunks();
-    const std::int64_t tasks = order.results * (shares ? order.chunks : 1);
-    if (spreads_tasks(shape_, order)) {
-      add_kernel(kernel, name_, "fold_spread_tasks", tasks, true);
-    } else {
-      add_kernel(kernel, name_, "fold_tasks", (tasks + tasks_per_block - 1) / tasks_per_block, true);
-    }
-    if (!shares) return;
-    if (order.chunks >= many_parts && order.results <= few_results) {
-      add_kernel(kernel, name_ + "_parts", "fold_many_parts", order.results, true);
-    } else {
-      add_kernel(kernel, name_ + "_parts", "fold_parts",
-                 (order.results + threads_per_block - 1) / threads_per_block);
-    }
+    kernel.scratch_bytes = fold_scratch(shape_, reduction_->order);
+    for (const FoldLaunch& launch : fold_launches(shape_, reduction_->order, width_))
+      add_kernel(kernel, name_ + launch.suffix, launch.body, launch.blocks, launch.meets);
   }
 
   std::span<const GroupStep> steps_;
@@ -610,7 +524,7 @@ class GroupWriter {
   Shape shape_;
   Walk walk_;
   bool wide_ = false;  // indices need 64 bits
-  Slabs slabs_;
+  FoldSlabs slabs_;
   ColumnWalk walked_;
   std::int64_t width_ = 1;
   std::string text_;
@@ -622,10 +536,10 @@ bool is_group_window(const Call& call) {
   return call.op == &op::pad && call.out[0].rank() > 0 && call.out[0].count() > 1;
 }
 
-bool can_generate(const Op& op) { return has_element_code(op) || find_reduction(op); }
+bool can_generate(const Op& op) { return has_element_code(op) || reduction_of(op); }
 
 std::int64_t group_scratch(const Call& last) {
-  if (!find_reduction(*last.op)) return 0;
+  if (!reduction_of(*last.op)) return 0;
   const Shape& shape = last.in[0].shape;
   return fold_scratch(shape, {shape, last.attrs_as<ReduceAttrs>().axes});
 }

@@ -72,9 +72,10 @@ std::vector<std::size_t> Hazards::follow(std::vector<std::size_t> before) {
   return kept;
 }
 
-std::vector<std::size_t> Hazards::add(std::span<const Access> accesses) {
+std::vector<std::size_t> Hazards::add(std::span<const Access> accesses, std::span<const std::size_t> also) {
   if (ends_.size() >= most_since_base) return add_barrier();
   std::vector<std::size_t> before;
+  for (const std::size_t other : also) before.push_back(std::max(other, base_));  // what it follows has ended
   for (const Access& access : accesses) {
     if (access.first < access.last && !access.writes) read(access, before);
   }

@@ -19,7 +19,8 @@ struct Access {
 class Hazards {
  public:
   // The earlier ones that the next one has to follow, latest first; not those that these follow themselves.
-  std::vector<std::size_t> add(std::span<const Access> accesses);
+  // `also`: earlier ones that it follows whatever they touch.
+  std::vector<std::size_t> add(std::span<const Access> accesses, std::span<const std::size_t> also = {});
   // The same for one that touches anything.
   std::vector<std::size_t> add_barrier();
 

@@ -45,7 +45,8 @@ bool conflict(const std::vector<Access>& a, const std::vector<Access>& b) {
   });
 }
 
-// Against the definition: reachable is exactly what a chain of conflicts leads to, and no edge is idle.
+// Against the definition: reachable is exactly what a chain of conflicts, and of what it is told, leads to,
+// and no edge is idle.
 TEST(Hazards, OfRandomCommandsAreThoseOfTheDefinition) {
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {
@@ -66,7 +67,9 @@ TEST(Hazards, OfRandomCommandsAreThoseOfTheDefinition) {
       }
       if (barrier) accesses = {{0, 1000, true}};
       commands.push_back(accesses);
-      const std::vector<std::size_t> before = barrier ? hazards.add_barrier() : hazards.add(accesses);
+      std::vector<std::size_t> also;  // which it is told to follow
+      if (i > 0 && draw(5) == 0) also = {draw(static_cast<int>(i)), draw(static_cast<int>(i))};
+      const std::vector<std::size_t> before = barrier ? hazards.add_barrier() : hazards.add(accesses, also);
       for (const std::size_t b : before) {
         ASSERT_LT(b, i);
         EXPECT_FALSE(reach[i][b]) << "an edge that others imply";
@@ -74,7 +77,9 @@ TEST(Hazards, OfRandomCommandsAreThoseOfTheDefinition) {
         for (std::size_t j = 0; j < b; ++j) reach[i][j] = reach[i][j] || reach[b][j];
       }
       for (std::size_t j = 0; j < i; ++j) {
-        if (!conflict(commands[i], commands[j]) && !barrier && commands[j][0].last != 1000) continue;
+        const bool is_told = std::ranges::find(also, j) != also.end();
+        if (!conflict(commands[i], commands[j]) && !barrier && !is_told && commands[j][0].last != 1000)
+          continue;
         wanted[i][j] = true;
         for (std::size_t k = 0; k < j; ++k) wanted[i][k] = wanted[i][k] || wanted[j][k];
       }

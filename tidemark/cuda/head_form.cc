@@ -34,11 +34,9 @@ std::string head_struct(const Call& call, const HeadForm& form, std::string_view
 KernelText head_kernel(const Call& call, std::string_view name, std::string_view body, std::int64_t blocks) {
   KernelText kernel{.operands = 2, .results = 2};
   kernel.source = head_struct(call, head_form(call), name) +
-                  fmt::format(
-                      "extern \"C\" __global__ void __launch_bounds__({0}) {1}(const "
-                      "{1}_numbers::Pointers at) {{\n  {2}<{1}_numbers>(at);\n}}\n\n}}  // namespace "
-                      "tidemark::cuda\n",
-                      head_threads, name, body);
+                  define_kernel(fmt::to_string(head_threads), name, fmt::format("{}_numbers::Pointers", name),
+                                fmt::format("{}<{}_numbers>(at);", body, name)) +
+                  "\n}  // namespace tidemark::cuda\n";
   if (blocks > 0) {
     kernel.launches.push_back(
         {.kernel = std::string(name), .blocks = blocks, .threads = head_threads, .meets = true});

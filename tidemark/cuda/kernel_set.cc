@@ -3,16 +3,28 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <string_view>
 
 #include "tidemark/base/check.h"
 
 #ifdef TIDEMARK_HAS_CUDA
 
 namespace tidemark::cuda {
+namespace {
+
+std::ptrdiff_t count_of(std::string_view text, std::string_view part) {
+  std::ptrdiff_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) ++count;
+  return count;
+}
+
+}  // namespace
 
 // One source may be launched in several ways: a part that is left over has fewer blocks.
 std::size_t KernelSet::add(KernelText kernel) {
   constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();  // of a grid
+  TM_CHECK(count_of(kernel.source, "__global__") == count_of(kernel.source, "await_earlier_kernels();"),
+           "a kernel does not wait for those before it (device/early_start.h):\n{}", kernel.source);
   std::string text = kernel.source;
   for (const auto* launches : {&kernel.launches, &kernel.launches_on_90}) {
     for (const KernelLaunch& launch : *launches) {
@@ -54,13 +66,24 @@ void KernelSet::load(const Context& context, KernelCache& cache, ThreadPool& poo
 void KernelSet::put(std::size_t kernel, const void* pointers, const Stream& stream) const {
   const Kernel& loaded = kernels_[kernel];
   void* parameters[] = {const_cast<void*>(pointers)};
+  const bool early = starts_early(stream.context().facts().architecture);
   for (std::size_t l = 0; l < loaded.functions.size(); ++l) {
     const KernelLaunch& launch = loaded.text.launches[l];
-    stream.context().check(stream.context().driver().launch(
-                               loaded.functions[l], static_cast<unsigned>(launch.blocks), 1, 1,
-                               static_cast<unsigned>(launch.threads), 1, 1,
-                               static_cast<unsigned>(launch.shared_bytes), stream.get(), parameters, nullptr),
-                           "a kernel was launched");
+    CUlaunchAttribute attribute = {};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchConfig config = {};
+    config.gridDimX = static_cast<unsigned>(launch.blocks);
+    config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = static_cast<unsigned>(launch.threads);
+    config.blockDimY = config.blockDimZ = 1;
+    config.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
+    config.hStream = stream.get();
+    config.attrs = &attribute;
+    config.numAttrs = early ? 1 : 0;
+    stream.context().check(
+        stream.context().driver().launch(&config, loaded.functions[l], parameters, nullptr),
+        "a kernel was launched");
   }
 }
 

@@ -42,6 +42,17 @@ TEST(KernelSet, MoreBlocksThanAGridHasAreRefused) {
   EXPECT_EQ(set.add(launched((std::int64_t{1} << 31) - 1)), 0u);
 }
 
+// It would read what a kernel before it has not written yet: only some runs would be wrong.
+TEST(KernelSet, AKernelThatDoesNotWaitForThoseBeforeIsRefused) {
+  KernelSet set;
+  KernelText kernel = launched(7);
+  const std::string body = define_kernel("32", "k", "int", "use(at);");
+  kernel.source = body;
+  EXPECT_EQ(set.add(kernel), 0u);
+  kernel.source = body + "__global__ void other() {}\n";
+  EXPECT_THROW(set.add(kernel), InternalError);
+}
+
 #endif
 
 }  // namespace

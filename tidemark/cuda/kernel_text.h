@@ -3,9 +3,14 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tidemark::cuda {
+
+// Indices of fewer bits are faster. Threads step past the end by at most all threads of a launch.
+inline constexpr std::int64_t most_in_32_bits = std::int64_t{1} << 30;
+inline constexpr std::int64_t most_pack_bytes = 16;  // that a thread loads or stores at once
 
 // One launch: blocks and threads in one dimension. Its parameter is a GroupPointers (device/elements.h).
 struct KernelLaunch {
@@ -25,5 +30,11 @@ struct KernelText {
   std::int64_t scratch_bytes = 0;
   int operands = 0, results = 0;  // places of GroupPointers; at least one each
 };
+
+// The definition of a kernel that does `body`, a statement, with its parameter `at`, once those that it
+// follows have ended (device/early_start.h). `bounds`: threads of a block, and how many blocks a processor
+// should hold.
+std::string define_kernel(std::string_view bounds, std::string_view name, std::string_view parameter,
+                          std::string_view body);
 
 }  // namespace tidemark::cuda

@@ -1,5 +1,6 @@
 #include "tidemark/cuda/prepared.h"
 
+#include "tidemark/base/check.h"
 #include "tidemark/cuda/target.h"
 
 #ifdef TIDEMARK_HAS_CUDA
@@ -26,10 +27,11 @@ CudaPrepared::CudaPrepared(CommandStream& commands, std::span<const Address> are
   sequence_.begin_lanes();
   parts_.kernels.load(context, cache, pool);
   parts_.staging = std::make_unique<PinnedMemory>(context, parts_.staging_bytes);
-  parts_.failures = std::make_unique<FailureFlags>(context, sequence_.failing());
+  parts_.failures = std::make_unique<FailureFlags>(context, sequence_.flags());
+  parts_.moves.set_flags(*parts_.failures);
   parts_.failures->clear(parts_.stream);
   parts_.stream.wait();  // whatever runs first finds them clear, on any stream
-  sequence_.set_flags();
+  sequence_.set_flags(0);
 }
 
 CudaPrepared::~CudaPrepared() {
@@ -79,9 +81,14 @@ void CudaPrepared::run(std::size_t first, std::size_t last) {
   if (parts_.disks && first == 0) parts_.disks->begin_run();
   if (clock_ && first == 0) clock_->start(parts_.stream);
   try {
-    for (Piece& piece : known->second) {
-      if (uses_disk && sequence_.needs_host(piece.first)) wait();  // the host may ask what the values are
-      run(piece);
+    try {
+      for (Piece& piece : known->second) {
+        if (uses_disk && sequence_.needs_host(piece.first)) wait();  // the host may ask what the values are
+        run(piece);
+      }
+    } catch (const FlagSeen&) {
+      wait();
+      report(sequence_.first_failed(first, last));
     }
     const bool can_fail = sequence_.can_fail(first, last);
     if (last < sequence_.size() && !can_fail && !uses_disk) return;
@@ -125,6 +132,7 @@ void CudaPrepared::throw_disk_failure() {
 // Its operands may have been overwritten since: everything before it runs again, which it may, as no argument
 // has been written; then the CPU says what is wrong.
 void CudaPrepared::report(std::size_t failed) {
+  TM_CHECK(failed < sequence_.size(), "a flag that no command has");
   parts_.failures->clear(parts_.stream);
   sequence_.put(0, failed);
   wait();

@@ -11,7 +11,7 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr std::int64_t tile = 16;  // product_tile of device/product.h
+constexpr std::int64_t tile_side = 16;  // product_tile of device/product.h
 
 std::string_view sum_type(DType dtype) {
   switch (dtype) {
@@ -70,15 +70,17 @@ KernelText write_product(const Call& call, std::string_view name) {
                    offset_function("rhs_column", layout.n) + offset_function("rhs_depth", layout.k_rhs) +
                    offset_function("lhs_batch", layout.batch_lhs) +
                    offset_function("rhs_batch", layout.batch_rhs);
-  kernel.source += fmt::format(
-      "}};\n\nextern \"C\" __global__ void __launch_bounds__({0}) {1}(const {1}_product::Pointers at) {{\n"
-      "  multiply_tile<{1}_product>(at);\n}}\n\n}}  // namespace tidemark::cuda\n",
-      tile * tile, name);
-  const std::int64_t blocks = sizes.batch * ((sizes.m + tile - 1) / tile) * ((sizes.n + tile - 1) / tile);
+  kernel.source +=
+      "};\n\n" +
+      define_kernel(fmt::to_string(tile_side * tile_side), name, fmt::format("{}_product::Pointers", name),
+                    fmt::format("multiply_tile<{}_product>(at);", name)) +
+      "\n}  // namespace tidemark::cuda\n";
+  const std::int64_t blocks =
+      sizes.batch * ((sizes.m + tile_side - 1) / tile_side) * ((sizes.n + tile_side - 1) / tile_side);
   if (blocks > 0)
     kernel.launches.push_back({.kernel = std::string(name),
                                .blocks = blocks,
-                               .threads = static_cast<int>(tile * tile),
+                               .threads = static_cast<int>(tile_side * tile_side),
                                .meets = true});
   return kernel;
 }

@@ -1,11 +1,10 @@
 #include "tidemark/cuda/sequence.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "tidemark/base/error.h"
 #include "tidemark/cuda/command_source.h"
-#include "tidemark/cuda/hazards.h"
 #include "tidemark/cuda/pack_source.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/ir/failure.h"
@@ -18,9 +17,6 @@
 namespace tidemark::cuda {
 namespace {
 
-std::byte* far_pointer(CUdeviceptr at) { return reinterpret_cast<std::byte*>(at); }
-CUdeviceptr far_address(const std::byte* at) { return reinterpret_cast<CUdeviceptr>(at); }
-
 const CpuKernel& cpu_kernel_of(const Call& call) {
   const CpuKernel* const kernel = find_cpu_kernel(*call.op);
   if (!kernel || !kernel->run) {
@@ -28,20 +24,6 @@ const CpuKernel& cpu_kernel_of(const Call& call) {
          {.what = fmt::format("{} runs neither on CUDA nor on the CPU", call.op->name), .where = call.where});
   }
   return *kernel;
-}
-
-// Two stretches of memory change places.
-KernelText swap_kernel() {
-  KernelText kernel{.operands = 1, .results = 2};
-  kernel.source =
-      "struct SwapPointers { const void* bytes; unsigned char *a, *b; void* scratch; };\n"
-      "extern \"C\" __global__ void tidemark_swap(const SwapPointers at) {\n"
-      "  const unsigned long long count = reinterpret_cast<unsigned long long>(at.bytes);\n"
-      "  const unsigned long long step = 1ull * gridDim.x * blockDim.x;\n"
-      "  for (unsigned long long i = 1ull * blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {\n"
-      "    const unsigned char x = at.a[i];\n    at.a[i] = at.b[i];\n    at.b[i] = x;\n  }\n}\n";
-  kernel.launches.push_back({.kernel = "tidemark_swap", .blocks = 264, .threads = 256});
-  return kernel;
 }
 
 // The bytes of a window, from its element 0 on: `first` ≤ 0 where strides go backwards.
@@ -59,79 +41,7 @@ Reach reach_of(const CommandOperand& operand) {
   return {first, last - first + size};
 }
 
-SequenceParts& parts_of(void* self) { return *static_cast<SequenceParts*>(self); }
-
-// Before anything else of the loop.
-void put_copies(SequenceParts& parts) {
-  CopyBatch& copies = parts.copies;
-  if (copies.count() > 1) {
-    parts.kernels.put(parts.copies_kernel, copies.pointers().data(), parts.stream);
-  } else if (copies.count() == 1) {
-    parts.stream.copy(copies.to(0), copies.from(0), copies.bytes());
-  }
-  copies.clear();
-}
-
-void add_copy(SequenceParts& parts, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes) {
-  if (bytes == 0 || to == from) return;
-  if (parts.copies.add(to, from, bytes)) return;
-  put_copies(parts);
-  parts.copies.add(to, from, bytes);
-}
-
-FarMemory far_memory(SequenceParts& parts, std::byte* notes) {
-  FarMemory far{.self = &parts, .notes = notes};
-  far.copy = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
-    add_copy(parts_of(self), far_address(to), far_address(from), bytes);
-  };
-  far.clear = [](void* self, std::byte* to, std::int64_t bytes) {
-    put_copies(parts_of(self));
-    parts_of(self).stream.clear(far_address(to), bytes);
-  };
-  far.swap = [](void* self, std::byte* a, std::byte* b, std::int64_t bytes) {
-    SequenceParts& shared = parts_of(self);
-    put_copies(shared);
-    const CUdeviceptr pointers[] = {static_cast<CUdeviceptr>(bytes), far_address(a), far_address(b), 0};
-    shared.kernels.put(*shared.swap_kernel, pointers, shared.stream);
-  };
-  far.fetch = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
-    put_copies(parts_of(self));
-    const Stream& stream = parts_of(self).stream;
-    stream.copy_to_host(to, far_address(from), bytes);
-    stream.wait();
-  };
-  far.put = [](void* self, std::byte* to, const std::byte* from, std::int64_t bytes) {
-    put_copies(parts_of(self));
-    const Stream& stream = parts_of(self).stream;
-    stream.copy_to_device(far_address(to), from, bytes);
-    stream.wait();
-  };
-  return far;
-}
-
 }  // namespace
-
-FailureFlags::FailureFlags(const Context& context, std::size_t count)
-    : context_(context), count_(count), host_(context, static_cast<std::int64_t>(4 * count)) {
-  if (count == 0) return;
-  device_ = context.allocate(host_.bytes());
-  std::memset(host_.data(), 0, 4 * count);
-}
-
-FailureFlags::~FailureFlags() {
-  if (device_) context_.release(device_);
-}
-
-void FailureFlags::fetch(const Stream& stream) const {
-  stream.copy_to_host(host_.data(), device_, host_.bytes());
-}
-
-bool FailureFlags::failed(std::size_t flag) const {
-  return std::any_of(host_.data() + 4 * flag, host_.data() + 4 * flag + 4,
-                     [](std::byte b) { return b != std::byte{0}; });
-}
-
-void FailureFlags::clear(const Stream& stream) const { stream.clear(device_, host_.bytes()); }
 
 // Those of the arena are known; those of arguments and results when they are bound.
 CUdeviceptr Sequence::address(const Location& location, std::size_t item, std::size_t place) {
@@ -142,13 +52,12 @@ CUdeviceptr Sequence::address(const Location& location, std::size_t item, std::s
   return 0;
 }
 
-// Must the CPU look at the operands before anything is written? In a region, and where an argument would be
-// written, a failure that is found afterwards comes too late.
+// Must the CPU look at the operands before anything is written? Where an argument would be written, a failure
+// that is found afterwards comes too late. A region's arguments are its loop's: there the loop is asked.
 bool Sequence::must_look_first(const Command& command) const {
-  if (command.is_group || failure_of(command.steps[0].call).when == Fails::never) return false;
-  return is_region_ || std::ranges::any_of(command.out, [](const CommandOperand& out) {
-           return out.location.base == Location::argument;
-         });
+  if (is_region_ || command.is_group || failure_of(command.steps[0].call).when == Fails::never) return false;
+  return std::ranges::any_of(
+      command.out, [](const CommandOperand& out) { return out.location.base == Location::argument; });
 }
 
 void Sequence::add(const Command& command) {
@@ -248,7 +157,7 @@ void Sequence::add_kernel(Item& item, const Command& command) {
 void Sequence::add_flag(Item& item, const Command& command, std::size_t first_out) {
   item.on_failure = std::make_unique<HostCall>(host_call(command));
   item.on_failure->first_out = first_out;
-  failing_.push_back(items_.size() - 1);
+  failing_.push_back({.item = items_.size() - 1, .first_flag = 0, .flags = 1});
 }
 
 Sequence::HostCall Sequence::host_call(const Command& command) {
@@ -342,16 +251,40 @@ void Sequence::add_control(Item& item, const Command& command) {
     control.regions.push_back(std::move(region));
   }
   control.notes = allocate_aligned(std::max<std::int64_t>(cuda_target().scratch(call), 1));
-  if (!parts_.swap_kernel) {
-    parts_.swap_kernel = parts_.kernels.add(swap_kernel());
-    parts_.copies_kernel = parts_.kernels.add(write_copies());
+  parts_.moves.add_kernels();
+  std::size_t flags = 0;
+  for (const auto& region : control.regions) flags += region->flags();
+  if (flags > 0) {
+    failing_.push_back({.item = items_.size() - 1, .first_flag = 0, .flags = flags});
+    item.looks_first = must_look_first(command);
+    item.needs_host |= item.looks_first;
   }
   item.code = std::move(control);
-  item.touched.clear();  // its regions touch memory of their own, too
+  item.touched.clear();
 }
 
-void Sequence::set_flags() {
-  for (std::size_t f = 0; f < failing_.size(); ++f) items_[failing_[f]].at.back() = parts_.failures->at(f);
+std::size_t Sequence::flags() const {
+  std::size_t count = 0;
+  for (const Failing& failing : failing_) count += failing.flags;
+  return count;
+}
+
+void Sequence::set_flags(std::size_t first) {
+  for (Failing& failing : failing_) {
+    Item& item = items_[failing.item];
+    failing.first_flag = first;
+    first += failing.flags;
+    const auto* control = std::get_if<ControlCall>(&item.code);
+    if (!control) {
+      item.at.back() = parts_.failures->at(failing.first_flag);
+      continue;
+    }
+    std::size_t next = failing.first_flag;
+    for (const auto& region : control->regions) {
+      region->set_flags(next);
+      next += region->flags();
+    }
+  }
 }
 
 void Sequence::begin_lanes() {
@@ -367,21 +300,29 @@ bool Sequence::uses_disk(std::size_t first, std::size_t last) const {
 }
 
 bool Sequence::can_fail(std::size_t first, std::size_t last) const {
-  return std::ranges::any_of(failing_, [&](std::size_t item) { return item >= first && item < last; });
+  return std::ranges::any_of(
+      failing_, [&](const Failing& failing) { return failing.item >= first && failing.item < last; });
 }
 
 std::size_t Sequence::first_failed(std::size_t first, std::size_t last) const {
-  for (std::size_t f = 0; f < failing_.size(); ++f) {
-    if (failing_[f] >= first && failing_[f] < last && parts_.failures->failed(f)) return failing_[f];
+  for (const Failing& failing : failing_) {
+    if (failing.item >= first && failing.item < last &&
+        parts_.failures->any_failed(failing.first_flag, failing.flags))
+      return failing.item;
   }
   return last;
 }
 
-void Sequence::throw_failure(std::size_t item) {
-  put_host(items_[item], *items_[item].on_failure);
+void Sequence::throw_failure(std::size_t number) {
+  Item& item = items_[number];
+  if (item.on_failure) {
+    put_host(item, *item.on_failure);
+  } else {
+    put_control(item, true);
+  }
   throw InternalError(fmt::format(
-      "command {}, a kernel for CUDA of {} operands, found a fault that the CPU does not find, at {}:{}",
-      item, items_[item].on_failure->in.size(), items_[item].where.file, items_[item].where.line));
+      "command {}, a kernel or a loop for CUDA, found a fault that the CPU does not find, at {}:{}", number,
+      item.where.file, item.where.line));
 }
 
 void Sequence::bind(std::span<const CUdeviceptr> arguments, std::span<const CUdeviceptr> results) {
@@ -404,8 +345,15 @@ void Sequence::put(std::size_t first, std::size_t last) {
 // Only copies are put into another stream than the first.
 void Sequence::put_item(Item& item, const Stream& stream) {
   const auto* copy = std::get_if<CopyCall>(&item.code);
-  if (is_region_ && copy) return add_copy(parts_, item.at[1], item.at[0], copy->bytes);
-  if (is_region_) put_copies(parts_);
+  if (is_region_ && copy) return parts_.moves.copy(item.at[1], item.at[0], copy->bytes);
+  if (is_region_) parts_.moves.put_copies();
+  if (std::holds_alternative<ControlCall>(item.code)) return put_control(item, item.looks_first);
+  if (!parts_.recorder.is_recording()) return put_work(item, stream);
+  parts_.recorder.add(accesses_of(item), [&] { put_work(item, stream); });
+}
+
+void Sequence::put_work(Item& item, const Stream& stream) {
+  if (is_region_ && parts_.looks_first && item.on_failure) return put_host(item, *item.on_failure);
   if (const auto* kernel = std::get_if<KernelCall>(&item.code)) {
     parts_.kernels.put(kernel->kernel, item.at.data(), stream);
   } else if (const auto* product = std::get_if<ProductCall>(&item.code)) {
@@ -415,42 +363,40 @@ void Sequence::put_item(Item& item, const Stream& stream) {
                             item.at[convolution->y], item.at[3], item.where);
   } else if (const auto* head = std::get_if<HeadCall>(&item.code)) {
     head->head->put(stream, item.at, item.at[item.at.size() - 2], item.at.back());
-  } else if (copy) {
+  } else if (const auto* copy = std::get_if<CopyCall>(&item.code)) {
     stream.copy(item.at[1], item.at[0], copy->bytes);
   } else if (const auto* disk = std::get_if<DiskCall>(&item.code)) {
     parts_.disks->put(disk->copy, item.at[disk->memory], stream);
-  } else if (auto* host = std::get_if<HostCall>(&item.code)) {
-    put_host(item, *host);
   } else {
-    put_control(item);
+    put_host(item, std::get<HostCall>(item.code));
   }
 }
 
-void Sequence::record(std::size_t first, std::size_t last) {
-  Hazards hazards;
-  std::vector<std::vector<CUgraphNode>> work(last - first);  // with which each item ends
-  std::vector<CUgraphNode> before;
+std::vector<Access> Sequence::accesses_of(const Item& item) const {
   std::vector<Access> accesses;
-  for (std::size_t i = first; i < last; ++i) {
-    const Item& item = items_[i];
-    accesses.clear();
-    for (const Touched& touched : item.touched) {
-      const auto begin = static_cast<std::int64_t>(item.at[touched.place]) + touched.first;
-      accesses.push_back({static_cast<std::uint64_t>(begin),
-                          static_cast<std::uint64_t>(begin + touched.bytes), touched.writes});
-    }
-    before.clear();
-    for (const std::size_t other : accesses.empty() ? hazards.add_barrier() : hazards.add(accesses))
-      before.insert(before.end(), work[other].begin(), work[other].end());
-    for (const std::size_t other : lanes_.follows(i)) {
-      if (other >= first) before.insert(before.end(), work[other - first].begin(), work[other - first].end());
-    }
-    std::ranges::sort(before);  // items that put nothing in end with what they follow
-    before.erase(std::ranges::unique(before).begin(), before.end());
-    parts_.stream.follow(before);
-    put_item(items_[i], parts_.stream);
-    work[i - first] = parts_.stream.last_work();
+  for (const Touched& touched : item.touched) {
+    const auto begin = static_cast<std::int64_t>(item.at[touched.place]) + touched.first;
+    accesses.push_back({static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(begin + touched.bytes),
+                        touched.writes});
   }
+  return accesses;
+}
+
+void Sequence::record(std::size_t first, std::size_t last) {
+  Recorder& recorder = parts_.recorder;
+  std::vector<std::size_t> begins;  // the first piece of each item, and where the last one's end
+  recorder.record([&] {
+    for (std::size_t i = first; i < last; ++i) {
+      begins.push_back(recorder.pieces());
+      std::vector<std::size_t> also;
+      for (const std::size_t other : lanes_.follows(i)) {
+        if (other < first) continue;  // it has ended
+        for (std::size_t p = begins[other - first]; p < begins[other - first + 1]; ++p) also.push_back(p);
+      }
+      recorder.follow_also(std::move(also));
+      put_item(items_[i], parts_.stream);
+    }
+  });
 }
 
 void Sequence::put_product(const Item& item, const ProductCall& call) const {
@@ -486,7 +432,9 @@ void Sequence::put_host(Item& item, HostCall& host) {
                         stretch.bytes);
   }
   for (std::size_t r = 0; r < host.out.size(); ++r) host.out[r].data = staging + host.places[operands + r];
+  parts_.failures->fetch(stream);
   stream.wait();
+  if (parts_.failures->any_failed()) throw FlagSeen{};
   for (std::size_t i = 0; i < operands; ++i) {
     const HostCall::Stretch& stretch = host.stretches[i];
     if (!stretch.strided) continue;
@@ -509,13 +457,14 @@ void Sequence::put_host(Item& item, HostCall& host) {
   stream.wait();
 }
 
-void Sequence::put_control(Item& item) {
+void Sequence::put_control(Item& item, bool looks_first) {
   auto& control = std::get<ControlCall>(item.code);
   for (std::size_t i = 0; i < control.in.size(); ++i) control.in[i].data = far_pointer(item.at[i]);
   for (std::size_t r = 0; r < control.out.size(); ++r)
     control.out[r].data = far_pointer(item.at[control.in.size() + r]);
-  const FarMemory far = far_memory(parts_, control.notes.get());
-  parts_.copies.clear();  // of a run that failed
+  const FarMemory far = parts_.moves.far(control.notes.get());
+  parts_.moves.forget_copies();  // of a run that failed
+  if (!is_region_) parts_.looks_first = looks_first;
   control.run({.in = control.in,
                .out = control.out,
                .attributes = control.attributes.get(),
@@ -524,11 +473,11 @@ void Sequence::put_control(Item& item) {
                .regions = control.functions,
                .where = item.where,
                .far = &far});
-  put_copies(parts_);
+  parts_.moves.put_copies();
 }
 
 void Sequence::run_region(std::byte* const* inputs, std::byte* const* outputs) {
-  put_copies(parts_);
+  parts_.moves.put_copies();
   for (std::size_t i = 0; i < region_arguments_.size(); ++i) region_arguments_[i] = far_address(inputs[i]);
   for (std::size_t r = 0; r < region_results_.size(); ++r) region_results_[r] = far_address(outputs[r]);
   bind(region_arguments_, region_results_);

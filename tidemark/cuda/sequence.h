@@ -1,6 +1,7 @@
 // The commands of a plan, or of a region, as the GPU gets them: in one stream, one after the other, and what
 // only moves values in streams beside it (cuda/lane_streams.h). What has no kernel here runs on the CPU,
-// between copies; loops and branches are run by the host.
+// between copies; loops and branches are run by the host. Calls that can fail for what their operands hold
+// say so through flags (cuda/failure_flags.h); the CPU's kernel then finds out what is wrong.
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,12 +13,14 @@
 #include "tidemark/base/aligned.h"
 #include "tidemark/cuda/blas.h"
 #include "tidemark/cuda/convolutions.h"
-#include "tidemark/cuda/copy_batch.h"
 #include "tidemark/cuda/disk_copies.h"
+#include "tidemark/cuda/failure_flags.h"
 #include "tidemark/cuda/head.h"
 #include "tidemark/cuda/item_clock.h"
 #include "tidemark/cuda/kernel_set.h"
 #include "tidemark/cuda/lane_streams.h"
+#include "tidemark/cuda/loop_moves.h"
+#include "tidemark/cuda/recorder.h"
 #include "tidemark/kernel/args.h"
 #include "tidemark/ops/cpu_kernel.h"
 #include "tidemark/runtime/commands.h"
@@ -25,25 +28,6 @@
 #ifdef TIDEMARK_HAS_CUDA
 
 namespace tidemark::cuda {
-
-// Numbers of the GPU, 0 unless a call failed, and a copy of them for the host.
-class FailureFlags {
- public:
-  FailureFlags(const Context& context, std::size_t count);
-  ~FailureFlags();
-  FailureFlags(const FailureFlags&) = delete;
-  FailureFlags& operator=(const FailureFlags&) = delete;
-  CUdeviceptr at(std::size_t flag) const { return device_ + 4 * flag; }
-  void fetch(const Stream& stream) const;  // to be read once the stream is done
-  bool failed(std::size_t flag) const;
-  void clear(const Stream& stream) const;
-
- private:
-  const Context& context_;
-  const std::size_t count_;
-  PinnedMemory host_;
-  CUdeviceptr device_ = 0;
-};
 
 // What all sequences of a plan share.
 struct SequenceParts {
@@ -55,21 +39,19 @@ struct SequenceParts {
   Stream stream{context};
   KernelSet kernels = {};
   Convolutions convolutions{stream};
-  std::optional<std::size_t> swap_kernel = {};  // which two places of a loop need
-  std::size_t copies_kernel = 0;                // likewise: several copies at once
-  CopyBatch copies = {};                        // that the loop at hand asked for and that are not put in
+  Recorder recorder{stream};
+  LoopMoves moves{stream, recorder, kernels};
   std::vector<CUdeviceptr> arenas = {};
   std::unique_ptr<DiskCopies> disks = {};  // null: no arena is a file
   // Of what runs on the CPU, one call at a time: operands, results and scratch.
   std::int64_t staging_bytes = 0;
   std::unique_ptr<PinnedMemory> staging = {};
-  // A number for each call that can fail for what its operands hold, which its kernel sets (GroupPointers).
-  std::unique_ptr<FailureFlags> failures = {};
+  std::unique_ptr<FailureFlags> failures = {};  // of all calls that can fail
+  bool looks_first = false;                     // in the loop at hand: do these run on the CPU?
 };
 
 class Sequence {
  public:
-  // Calls of a region that can fail run on the CPU: they cannot be found again afterwards.
   explicit Sequence(SequenceParts& parts, bool is_region = false) : parts_(parts), is_region_(is_region) {}
   Sequence(const Sequence&) = delete;
   Sequence& operator=(const Sequence&) = delete;
@@ -81,12 +63,13 @@ class Sequence {
   bool needs_host(std::size_t item) const { return items_[item].needs_host; }
   bool uses_disk(std::size_t first, std::size_t last) const;
 
-  std::size_t failing() const { return failing_.size(); }  // calls that can fail
-  void set_flags();                                        // once there are as many as that
+  std::size_t flags() const;          // how many: one for each call that can fail, those of loops included
+  void set_flags(std::size_t first);  // once there are as many as that; these begin there
   // The first item of [first, last) that failed, by the flags that were fetched; their end: none did.
   std::size_t first_failed(std::size_t first, std::size_t last) const;
   bool can_fail(std::size_t first, std::size_t last) const;
-  // Runs the item on the CPU, whose kernel throws for its operands, which are in place again.
+  // Runs the item's calls that can fail on the CPU, whose kernels throw for their operands: those of the item
+  // are in place again.
   [[noreturn]] void throw_failure(std::size_t item);
 
   // Where arguments and results are, from now on. Results: of a region.
@@ -96,8 +79,9 @@ class Sequence {
   // DeviceError for what the GPU does.
   void put(std::size_t first, std::size_t last);
   void set_clock(const ItemClock* clock) { clock_ = clock; }  // that `put` tells of its items; null: none
-  // The same while the stream is recorded: each item follows those that touch its memory, those that it waits
-  // for by the plan, and on a lane that moves values the one before; no others.
+  // The same while the stream is recorded: items follow those that touch their memory, those that they wait
+  // for by the plan, and on a lane that moves values the one before; no others. Of a loop, its steps do by
+  // themselves.
   void record(std::size_t first, std::size_t last);
   std::int64_t held_bytes() const;
 
@@ -166,14 +150,20 @@ class Sequence {
         code;
     // Of a kernel: its GroupPointers; else operands, results, scratch. What can fail has its flag last.
     std::vector<CUdeviceptr> at = {};
-    std::vector<Touched> touched = {};  // none: anything (loops and branches)
+    std::vector<Touched> touched = {};  // none: loops and branches, whose regions have their own
     SourceLine where = {};
     bool needs_host = false;
+    bool looks_first = false;                   // of a loop: its calls that can fail run on the CPU
     std::unique_ptr<HostCall> on_failure = {};  // the same call on the CPU
   };
   struct Patch {
     std::size_t item = 0, place = 0;
     Location location;
+  };
+
+  // An item that can fail: a call, or a loop with such calls.
+  struct Failing {
+    std::size_t item = 0, first_flag = 0, flags = 0;
   };
 
   bool must_look_first(const Command& command) const;
@@ -187,9 +177,11 @@ class Sequence {
   bool add_convolution(Item& item, const Call& call);
   void add_control(Item& item, const Command& command);
   void put_item(Item& item, const Stream& stream);
+  void put_work(Item& item, const Stream& stream);
+  std::vector<Access> accesses_of(const Item& item) const;
   void put_host(Item& item, HostCall& host);
   void put_product(const Item& item, const ProductCall& call) const;
-  void put_control(Item& item);
+  void put_control(Item& item, bool looks_first);
   void run_region(std::byte* const* inputs, std::byte* const* outputs);
 
   SequenceParts& parts_;
@@ -198,7 +190,7 @@ class Sequence {
   LaneCommands lane_commands_;  // of a plan: a region has one lane
   LaneStreams lanes_{parts_.stream};
   const ItemClock* clock_ = nullptr;
-  std::vector<std::size_t> failing_;  // items; each has the flag of its number here
+  std::vector<Failing> failing_;
   std::vector<Patch> patches_;
   std::vector<CUdeviceptr> region_arguments_, region_results_;  // of a region, in its run
 };

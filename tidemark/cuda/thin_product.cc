@@ -11,7 +11,7 @@ namespace {
 
 // Of device/thin_product.h.
 constexpr std::int64_t tile = 32, chunk = 16, warps = 8, stages = 3;
-constexpr int threads = static_cast<int>(32 * warps);
+constexpr int thin_threads = static_cast<int>(32 * warps);
 constexpr std::int64_t shared_bytes = warps * stages * 2 * tile * chunk * 4;
 
 // With more tiles than these, two for each multiprocessor of an H200, the library's larger ones fill a GPU.
@@ -69,19 +69,18 @@ KernelText write_thin_product(const ThinProduct& product, std::string_view name)
                        std::int64_t shared) {
     KernelLaunch launch{.kernel = fmt::format("{}{}", name, suffix),
                         .blocks = blocks,
-                        .threads = threads,
+                        .threads = thin_threads,
                         .meets = meets,
                         .shared_bytes = shared};
-    kernel.source += fmt::format(
-        "extern \"C\" __global__ void __launch_bounds__({}, 2) {}(const {}_numbers::Pointers at) {{\n"
-        "  {}<{}_numbers>(at);\n}}\n",
-        threads, launch.kernel, name, body, name);
+    kernel.source += define_kernel(fmt::format("{}, 2", thin_threads), launch.kernel,
+                                   fmt::format("{}_numbers::Pointers", name),
+                                   fmt::format("{}<{}_numbers>(at);", body, name));
     kernel.launches.push_back(std::move(launch));
   };
   add("", "multiply_thin", product.tiles() * product.shares, true, shared_bytes);
   if (product.shares > 1) {
     const std::int64_t packs = product.m * ((product.n + 3) / 4);
-    add("_total", "add_thin_shares", (packs + threads - 1) / threads, false, 0);
+    add("_total", "add_thin_shares", (packs + thin_threads - 1) / thin_threads, false, 0);
   }
   kernel.source += "\n}  // namespace tidemark::cuda\n";
   return kernel;

@@ -35,8 +35,8 @@ bool has_choice(const ExplainedValue& value) {
 }
 
 std::string searched_text(const ExplainedValue& value) {
-  std::string text = fmt::format("%{} {} {} {} {}", value.value, value.name, value.type,
-                                 name_of(value.decision), name_of(value.role));
+  std::string text = fmt::format("%{} {} {} {} {} {}", value.value, value.name, value.type,
+                                 name_of(value.decision), name_of(value.role), label_of(value.role));
   if (value.producer) text += fmt::format(" {} {}", value.producer->op, value.producer->where);
   return text;
 }

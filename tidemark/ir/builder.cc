@@ -45,7 +45,8 @@ std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attr
             .attrs = std::move(attrs),
             .regions = std::move(regions),
             .where = op.fails && CallSite::current().known() ? CallSite::current() : where_,
-            .checkpoint = checkpoint_};
+            .checkpoint = checkpoint_,
+            .backward = backward_};
   std::vector<Type> in;
   for (const Var& v : operands) {
     TM_CHECK(v && &v.builder() == this, "{}: an operand belongs to another graph", op.name);
@@ -74,6 +75,12 @@ std::vector<Var> Builder::call(const Op& op, std::span<const Var> operands, Attr
   return results;
 }
 
+void Builder::set_origin(const Node& node) {
+  where_ = node.where;
+  checkpoint_ = node.checkpoint;
+  backward_ = node.backward;
+}
+
 Var Builder::call1(const Op& op, std::initializer_list<Var> operands, Attrs attrs) {
   return call(op, std::span(operands.begin(), operands.size()), std::move(attrs)).front();
 }
@@ -94,6 +101,7 @@ std::vector<Var> inline_graph(Builder& target, const Graph& source, std::span<co
   for (const Node& node : source.nodes()) {
     Node copy = node;
     copy.checkpoint = shifted(node.checkpoint, shift, target.checkpoint());
+    copy.backward = node.backward || target.backward();
     for (ValueId& v : copy.operands) v = image[v.index];
     types.clear();
     for (ValueId v : node.results) types.push_back(source.type(v));

@@ -28,11 +28,17 @@ class Builder {
   // The checkpoint that nodes added from now on belong to; invalid: none.
   CheckpointId checkpoint() const { return checkpoint_; }
   void set_checkpoint(CheckpointId checkpoint) { checkpoint_ = checkpoint; }
+  // Are nodes added from now on part of a backward pass?
+  bool backward() const { return backward_; }
+  void set_backward(bool backward) { backward_ = backward; }
+  // Nodes added from now on stand for this one: its line, its checkpoint, its pass.
+  void set_origin(const Node& node);
 
  private:
   Graph& graph_;
   SourceLine where_;
   CheckpointId checkpoint_;
+  bool backward_ = false;
 };
 
 inline Type Var::type() const { return builder_->graph().type(id_); }
@@ -40,7 +46,7 @@ inline Type Var::type() const { return builder_->graph().type(id_); }
 std::vector<ValueId> ids_of(std::span<const Var> vars);  // an empty Var has no id
 
 // Copies the nodes of `source` to the end of `target` with `inputs` standing for its inputs; returns its
-// outputs. Its checkpoints and hints come along, into the builder's checkpoint.
+// outputs. Its checkpoints and hints come along, into the builder's checkpoint, and so does what is backward.
 std::vector<Var> inline_graph(Builder& target, const Graph& source, std::span<const Var> inputs);
 
 }  // namespace tidemark

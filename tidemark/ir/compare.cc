@@ -54,10 +54,12 @@ bool same_graph(const Graph& a, const Graph& b, const CompareOptions& options) {
   for (std::size_t i = 0; i < a.inputs().size(); ++i) {
     const Input &x = a.inputs()[i], &y = b.inputs()[i];
     if (x.donated != y.donated || !same_value(x.value, y.value)) return false;
+    if (options.lines && x.differentiated != y.differentiated) return false;
   }
   for (std::size_t i = 0; i < a.nodes().size(); ++i) {
     const Node &x = a.nodes()[i], &y = b.nodes()[i];
     if (x.op != y.op || !same_attrs(x.attrs, y.attrs) || (options.lines && x.where != y.where)) return false;
+    if (options.lines && x.backward != y.backward) return false;
     if (options.hints && x.checkpoint != y.checkpoint) return false;
     if (!std::ranges::equal(x.operands, y.operands, same_use)) return false;
     if (!std::ranges::equal(x.results, y.results, same_value)) return false;

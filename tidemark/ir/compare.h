@@ -6,7 +6,7 @@ namespace tidemark {
 
 struct CompareOptions {
   bool names = true;  // of graphs and values
-  bool lines = true;
+  bool lines = true;  // and what reverse mode wrote or was asked for
   bool hints = true;  // and checkpoints
 };
 

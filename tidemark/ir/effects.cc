@@ -102,9 +102,7 @@ Graph with_nodes(const Graph& graph, const std::vector<bool>& needed) {
   Graph result;
   result.name = graph.name;
   std::vector<ValueId> image(graph.values().size());
-  for (const Input& input : graph.inputs())
-    image[input.value.index] =
-        result.add_input(graph.type(input.value), graph[input.value].name, input.donated);
+  for (const Input& input : graph.inputs()) image[input.value.index] = result.copy_input(graph, input);
   copy_checkpoints(graph, result);
   std::vector<Type> types;
   for (std::size_t n = 0; n < needed.size(); ++n) {

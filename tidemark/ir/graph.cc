@@ -14,6 +14,12 @@ ValueId Graph::add_input(Type type, std::string input_name, bool donated) {
   return id;
 }
 
+ValueId Graph::copy_input(const Graph& source, const Input& input) {
+  const ValueId id = add_input(source.type(input.value), source[input.value].name, input.donated);
+  inputs_.back().differentiated = input.differentiated;
+  return id;
+}
+
 NodeId Graph::add_node(Node node, std::span<const Type> result_types) {
   const NodeId id(nodes_.size());
   node.results.clear();

@@ -29,17 +29,20 @@ struct Node {
   std::vector<Graph> regions;
   SourceLine where;  // the user's line this came from, also for nodes written by derivative rules
   CheckpointId checkpoint =
-      {};  // the innermost one it was traced in; invalid: none, as for reverse-mode rules
+      {};                 // the innermost one it was traced in; invalid: none, as for reverse-mode rules
+  bool backward = false;  // written by reverse mode, for reports: nothing that is computed depends on it
 };
 
 struct Input {
   ValueId value;
   bool donated = false;  // the program may overwrite it; an output of the same type may take its memory
+  bool differentiated = false;  // reverse mode was asked for its gradient, for reports
 };
 
 class Graph {
  public:
   ValueId add_input(Type type, std::string name = {}, bool donated = false);
+  ValueId copy_input(const Graph& source, const Input& input);
   // Appends a node whose result types are already known (Builder infers them).
   NodeId add_node(Node node, std::span<const Type> result_types);
   void add_output(ValueId value) { outputs_.push_back(value); }

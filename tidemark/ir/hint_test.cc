@@ -12,12 +12,12 @@
 namespace tidemark {
 namespace {
 
-constexpr std::string_view text = R"(graph(%x: f32[2]) -> (f32[2]) {
+constexpr std::string_view text = R"(graph(%x: f32[2] donated differentiated) -> (f32[2]) {
   %h = blend(%x) : f32[2] #0  @ "net.cc":3
   %2 = blend(%h) {scale = 2.0} : f32[2] #1
   %3, %4 = two(%2) : f32[2], bool[2] #1
   emit(%4) #0
-  %5 = blend(%3) : f32[2]
+  %5 = blend(%3) : f32[2] backward
   return %5
   checkpoint #0 "block" (%3) memory 4096  @ "net.cc":9
   checkpoint #1 in #0 (%3)
@@ -43,6 +43,20 @@ TEST(Hint, SurvivesTheTextForm) {
   EXPECT_EQ(graph[graph.hints()[0].value].name, "h");
   EXPECT_FALSE(graph.hints()[2].value.valid());
   EXPECT_EQ(graph.hints()[3].kind, HintKind::offload);
+}
+
+TEST(Hint, WhatReverseModeWroteSurvivesTheTextForm) {
+  const Graph graph = example();
+  EXPECT_TRUE(graph.inputs()[0].differentiated);
+  EXPECT_TRUE(graph.nodes()[4].backward);
+  EXPECT_FALSE(graph.nodes()[3].backward);
+  for (const std::string_view part : {" differentiated", " backward"}) {
+    std::string other(text);
+    other.erase(other.find(part), part.size());
+    const Graph changed = parse(other, toy::lookup, "hints.ir");
+    EXPECT_FALSE(same_graph(graph, changed)) << part;
+    EXPECT_TRUE(same_graph(graph, changed, {.lines = false})) << part;
+  }
 }
 
 TEST(Hint, CountsWhenGraphsAreCompared) {

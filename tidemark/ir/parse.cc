@@ -97,6 +97,7 @@ class GraphParser {
         const Type type = parse_type(lexer_);
         const bool donated = accept(lexer_, "donated");
         define(label, graph_.add_input(type, {}, donated));
+        graph_.inputs().back().differentiated = accept(lexer_, "differentiated");
       } while (accept(lexer_, ","));
     }
     expect(lexer_, ")");
@@ -244,6 +245,7 @@ class GraphParser {
                 fmt::format("{} has {} results, {} are named", node.op->name, types.size(), results.size()));
     }
     if (!results.empty()) check_types(*node.op, types);
+    node.backward = accept(lexer_, "backward");
     if (lexer_.peek().is("#")) {
       const std::size_t at = lexer_.peek().offset;
       node.checkpoint = parse_checkpoint_number();

@@ -26,6 +26,7 @@ class Printer {
       if (i) out_ += ", ";
       out_ += label(input.value) + ": " + to_string(graph_.type(input.value));
       if (input.donated) out_ += " donated";
+      if (input.differentiated) out_ += " differentiated";
     }
     out_ += ") -> (";
     print_types(graph_.outputs());
@@ -112,6 +113,7 @@ class Printer {
     print_regions(node);
     if (!node.results.empty()) out_ += " : ";
     print_types(node.results);
+    if (node.backward) out_ += " backward";
     if (node.checkpoint.valid()) out_ += fmt::format(" #{}", node.checkpoint.index);
     print_where(node.where);
   }

@@ -55,8 +55,7 @@ class ChannelsLast {
   Graph run() {
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
       const Node& node = graph_.nodes()[n];
-      builder_.set_where(node.where);
-      builder_.set_checkpoint(node.checkpoint);
+      builder_.set_origin(node);
       if (rewrite(node)) continue;
       for (const ValueId v : node.operands) own(v);
       rewriter_.copy(NodeId(n));

@@ -72,6 +72,7 @@ Graph cse(const Graph& graph) {
     while (small_source && !graph.encloses(stays.checkpoint, node.checkpoint)) {
       stays.checkpoint = graph[stays.checkpoint].parent;
     }
+    stays.backward = stays.backward && node.backward;
     const std::vector<ValueId> results = stays.results;
     for (std::size_t r = 0; r < results.size(); ++r) rewriter.map(graph.nodes()[i].results[r], results[r]);
   }

@@ -36,7 +36,8 @@ class Folder {
                       .attrs = attrs_with(*ops_.constant, {{"value", literal}}),
                       .regions = {},
                       .where = node.where,
-                      .checkpoint = node.checkpoint};
+                      .checkpoint = node.checkpoint,
+                      .backward = node.backward};
         const NodeId id = rewriter_.target().add_node(std::move(constant), std::span(&type, 1));
         rewriter_.map(node.results[r], rewriter_.target()[id].results[0]);
       }

@@ -61,8 +61,7 @@ class Fp8Writer {
         rewriter_.copy(NodeId(n));
         continue;
       }
-      builder_.set_where(node.where);
-      builder_.set_checkpoint(node.checkpoint);
+      builder_.set_origin(node);
       write(node, *matrices);
     }
     return rewriter_.finish();

@@ -249,7 +249,8 @@ class Gathering {
                                                       .attrs = std::move(attrs),
                                                       .regions = {},
                                                       .where = like.where,
-                                                      .checkpoint = like.checkpoint},
+                                                      .checkpoint = like.checkpoint,
+                                                      .backward = like.backward},
                                                      {&type, 1});
     return rewriter_.target()[added].results[0];
   }

@@ -95,7 +95,8 @@ Graph add_rows_in_products(const Graph& graph, const KnownOps& ops) {
               .results = {},
               .attrs = attrs_with(*ops.broadcast, {{"shape", type.shape}}),
               .regions = {},
-              .where = node.where};
+              .where = node.where,
+              .backward = node.backward};
     const NodeId added = rewriter.target().add_node(std::move(rows), std::span(&type, 1));
     fused.operands.push_back(rewriter.target()[added].results[0]);
     rewriter.append(NodeId(n), std::move(fused));

@@ -5,10 +5,7 @@ namespace tidemark {
 Rewriter::Rewriter(const Graph& source, std::function<Graph(const Graph&)> on_region)
     : source_(source), on_region_(std::move(on_region)), image_(source.values().size()) {
   target_.name = source.name;
-  for (const Input& input : source.inputs()) {
-    const Value& value = source[input.value];
-    image_[input.value.index] = target_.add_input(value.type, value.name, input.donated);
-  }
+  for (const Input& input : source.inputs()) image_[input.value.index] = target_.copy_input(source, input);
   copy_checkpoints(source, target_);
 }
 
@@ -32,7 +29,8 @@ Node Rewriter::translated(const Node& node) const {
             .attrs = node.attrs,
             .regions = {},
             .where = node.where,
-            .checkpoint = node.checkpoint};
+            .checkpoint = node.checkpoint,
+            .backward = node.backward};
   copy.operands.reserve(node.operands.size());
   for (ValueId v : node.operands) copy.operands.push_back(image(v));
   for (const Graph& region : node.regions) copy.regions.push_back(on_region_(region));

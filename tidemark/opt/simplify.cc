@@ -123,7 +123,8 @@ ValueId Site::add(const Op& op, std::vector<ValueId> operands, Attrs attrs) {
              .attrs = std::move(attrs),
              .regions = {},
              .where = node.where,
-             .checkpoint = node.checkpoint};
+             .checkpoint = node.checkpoint,
+             .backward = node.backward};
   std::vector<Type> in;
   for (ValueId v : added.operands) in.push_back(graph.type(v));
   const std::vector<Type> out = op.infer({.op = &op,

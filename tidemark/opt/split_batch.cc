@@ -22,10 +22,7 @@ class SplitGraph {
         builder_(graph_),
         image_(full_.values().size()) {
     graph_.name = full_.name;
-    for (const Input& input : full_.inputs()) {
-      const Value& value = full_[input.value];
-      image_[input.value.index] = graph_.add_input(value.type, value.name, input.donated);
-    }
+    for (const Input& input : full_.inputs()) image_[input.value.index] = graph_.copy_input(full_, input);
     copy_checkpoints(full_, graph_);
     write(needs_.before, {});
     if (!needs_.sums.empty() || !needs_.stacks.empty()) write_loop();
@@ -84,6 +81,7 @@ class SplitGraph {
 
   void write_loop() {
     builder_.set_where(pair_.where);
+    builder_.set_backward(has_backward_nodes());
     for (ValueId v : needs_.stacks) stacked_shape(v);  // throws
     std::vector<Var> operands;
     for (ValueId v : needs_.sums) operands.push_back(ops_.zeros(builder_, carried_type(full_.type(v))));
@@ -106,9 +104,17 @@ class SplitGraph {
       image_[needs_.stacks[y].index] = joined(needs_.stacks[y], found[needs_.sums.size() + y]).id();
   }
 
+  bool has_backward_nodes() const {
+    for (std::size_t n = 0; n < full_.nodes().size(); ++n) {
+      if (needs_.body[n] && full_.nodes()[n].backward) return true;
+    }
+    return false;
+  }
+
   Var completed(ValueId v, Var sum) {
     const Node& node = full_[full_[v].producer];
     builder_.set_where(node.where);
+    builder_.set_backward(node.backward);
     if (rules_.is_mean(*node.op)) {
       const Shape& shape = full_.type(node.operands[0]).shape;
       double count = 1;

@@ -78,8 +78,7 @@ class BatchBody {
 
   void write(NodeId id) {
     const Node& node = full_[id];
-    builder_.set_where(node.where);
-    builder_.set_checkpoint(node.checkpoint);
+    builder_.set_origin(node);
     const bool is_whole = std::ranges::all_of(node.results, [&](ValueId v) { return classes_.is_whole(v); });
     if (rules_.is_mean(*node.op) && classes_.values[node.results[0].index].is(BatchRole::partial)) {
       write_sum_of_mean(node);
@@ -91,7 +90,8 @@ class BatchBody {
                 .attrs = is_whole ? node.attrs : attrs_of(id),
                 .regions = is_whole ? node.regions : small.regions,
                 .where = node.where,
-                .checkpoint = node.checkpoint};
+                .checkpoint = node.checkpoint,
+                .backward = node.backward};
       for (ValueId v : node.operands) copy.operands.push_back(image_[v.index]);
       std::vector<Type> types;
       for (ValueId v : node.results) types.push_back(pair_.small.type(v));

@@ -35,8 +35,7 @@ class NormSplitter {
         rewriter_.copy(NodeId(n));
         continue;
       }
-      builder_.set_where(node.where);
-      builder_.set_checkpoint(node.checkpoint);
+      builder_.set_origin(node);
       if (node.op == ops_.batch_norm) {
         forward(NodeId(n));
       } else {

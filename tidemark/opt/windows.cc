@@ -87,6 +87,7 @@ class Windows {
     node.results.clear();
     node.where = reader.where;
     node.checkpoint = reader.checkpoint;
+    node.backward = reader.backward;
     if (node.op == ops_.pad) {
       Dims low = attribute<Dims>(node, "low"), high = attribute<Dims>(node, "high");
       const Shape& whole = graph_.type(v).shape;

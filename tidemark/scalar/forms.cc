@@ -64,7 +64,8 @@ Pattern constant_pattern(const Shown& statement, Id origin) {
 }
 
 // Slopes that are not what they were vary from now on.
-Pattern more_general(Pattern pattern, const Shown& statement) {
+Pattern more_general(const Pattern& before, const Shown& statement) {
+  Pattern pattern = before;
   const unsigned units = units_of(pattern.shape), generals = generals_of(pattern.shape);
   pattern.words = 0;
   for (unsigned i = 0; i < generals; ++i) {

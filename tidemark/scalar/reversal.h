@@ -1,5 +1,6 @@
 // The reverse sweep: walks a recording backwards and hands each statement's adjoint to its operands.
 #pragma once
+#include <array>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -87,9 +88,9 @@ class Reversal {
     }
   }
 
+  using Spread = void (*)(const Form& form, const T* slopes, const A& a, Id k, A* ring, Id mask);
   template <unsigned constants, unsigned words>
-  [[gnu::always_inline]] static void spread(const Form& form, const T* slopes, const A& a, Id k, A* ring,
-                                            Id mask) {
+  static void spread(const Form& form, const T* slopes, const A& a, Id k, A* ring, Id mask) {
     each<constants>([&](auto i) __attribute__((always_inline)) {
       ring[(k - form.keys[i]) & mask] += form.slopes[i] * a;
     });
@@ -97,31 +98,14 @@ class Reversal {
       ring[(k - form.keys[constants + i]) & mask] += slopes[i] * a;
     });
   }
-  // One jump for the whole statement.
-  [[gnu::always_inline]] static void spread(const Form& form, const T* slopes, const A& a, Id k, A* ring,
-                                            Id mask) {
-#define TM_CASE(c, w)                             \
-  case (c) * (most_places + 1) + (w):             \
-    spread<c, w>(form, slopes, a, k, ring, mask); \
-    break;
-    switch (form.constants * (most_places + 1) + form.words()) {
-      TM_CASE(0, 1)
-      TM_CASE(0, 2)
-      TM_CASE(0, 3)
-      TM_CASE(0, 4)
-      TM_CASE(0, 5)
-      TM_CASE(0, 6) TM_CASE(1, 0) TM_CASE(1, 1) TM_CASE(1, 2) TM_CASE(1, 3) TM_CASE(1, 4) TM_CASE(1, 5)
-          TM_CASE(2, 0) TM_CASE(2, 1) TM_CASE(2, 2) TM_CASE(2, 3) TM_CASE(2, 4) TM_CASE(3, 0) TM_CASE(3, 1)
-              TM_CASE(3, 2) TM_CASE(3, 3) TM_CASE(4, 0) TM_CASE(4, 1) TM_CASE(4, 2) TM_CASE(5, 0)
-                  TM_CASE(5, 1) TM_CASE(6, 0) default : {
-        const unsigned constants = form.constants, operands = form.operands;
-        unsigned i = 0;
-        for (; i < constants; ++i) ring[(k - form.keys[i]) & mask] += form.slopes[i] * a;
-        for (; i < operands; ++i) ring[(k - form.keys[i]) & mask] += *slopes++ * a;
-      }
-    }
-#undef TM_CASE
+  // By constants and words: one jump for the whole statement.
+  template <unsigned... i>
+  static constexpr std::array<Spread, sizeof...(i)> table_of(std::integer_sequence<unsigned, i...>) {
+    constexpr unsigned counts = most_places + 1;
+    return {(i / counts + i % counts <= most_places ? &spread<i / counts, i % counts> : nullptr)...};
   }
+  static constexpr auto spreads =
+      table_of(std::make_integer_sequence<unsigned, (most_places + 1) * (most_places + 1)>());
 
   void spread_far(const Form& form, const T* words, const A& a, Id k) {
     for (unsigned i = 0; i < form.operands; ++i)
@@ -165,7 +149,7 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
           if (form.far)
             spread_far(form, p, a, k);
           else
-            spread(form, p, a, k, ring, mask);
+            spreads[form.constants * (most_places + 1) + form.words()](form, p, a, k, ring, mask);
           continue;
         }
       unsigned units = (head >> 2) & 7, generals = head >> 5;

@@ -12,6 +12,7 @@
 #include "tidemark/ops/reversible/invertible.h"
 #include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/trace/axes.h"
+#include "tidemark/trace/storage.h"
 #include "tidemark/trace/trace.h"
 
 namespace tidemark {
@@ -123,7 +124,6 @@ template Tensor tensor(std::span<const bool>, const Shape&, SourceLine);
     return build({x, y}, [](Builder&, std::span<const Var> v) { return name(v[0], v[1]); }); \
   }
 #include "tidemark/trace/functions.def"
-#include "tidemark/trace/storage.h"
 
 #define TM_OPERATOR(symbol, name)                                                            \
   Tensor operator symbol(const Operand& x, const Operand& y) {                               \

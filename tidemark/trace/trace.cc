@@ -74,6 +74,11 @@ Var Trace::lift(const Tensor& tensor, SourceLine where) {
   return {builder_, entry->second};
 }
 
+void Trace::note_differentiated(const Var& value) {
+  if (!graph_.is_input(value.id())) return;
+  graph_.inputs()[graph_[value.id()].result].differentiated = true;
+}
+
 void Trace::add_read(const Tensor& tensor) {
   reads_.push_back({tensor.origin(), tensor.storage()->id, tensor.storage()->version()});
 }
@@ -99,6 +104,9 @@ std::vector<Tensor> apply(const Graph& graph, std::span<const Tensor> inputs, So
   if (Trace* trace = current_trace()) {
     std::vector<Var> operands;
     for (const Tensor& tensor : inputs) operands.push_back(trace->lift(tensor, where));
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (graph.inputs()[i].differentiated) trace->note_differentiated(operands[i]);
+    }
     std::vector<Tensor> outputs;
     for (const Var& value : inline_graph(trace->builder(), graph, operands))
       outputs.push_back(trace->tensor_of(value));

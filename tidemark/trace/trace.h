@@ -39,6 +39,7 @@ class Trace {
   // What was read since the trace began, if it is the outermost one.
   const std::vector<ValueRead>& reads() const { return reads_; }
   void add_read(const Tensor& tensor);
+  void note_differentiated(const Var& value);  // an input of the graph, or what was made of some
 
  private:
   Graph graph_;

@@ -35,6 +35,7 @@ using Json = nlohmann::ordered_json;
 
 struct FitCommand {
   ModelOption model;
+  std::string memory_text;
   std::int64_t memory = 0;
   std::vector<TierBudget> tiers;
   EffortOption effort{.text = "quick", .value = Effort::quick};
@@ -74,26 +75,39 @@ void print_row(const FitRow& row, const std::string& given) {
   fmt::print("\n");
 }
 
+// The command that shows the first plan of the table; other options are added as they were given.
+std::string plan_to_look_at(const FitCommand& command, const std::vector<FitRow>& rows) {
+  for (const FitRow& row : rows) {
+    const std::optional<FitPlan>& plan = row.answers.back().plan;
+    if (!plan) continue;
+    return fmt::format("; to see one: tidemark plan {} --{} {} --memory {}", command.model.model, row.name,
+                       plan->size, command.memory_text);
+  }
+  return "";
+}
+
 void print_table(const FitCommand& command, const std::vector<FitRow>& rows,
                  const std::optional<FitRow>& micro) {
-  fmt::print("the largest {} within {}{}, one size at a time, the others as given\n\n", command.model.model,
-             to_string(Bytes(command.memory)), command.device.is_cpu() ? "" : " of a GPU");
+  fmt::print("the largest {} that fits {}{}, one size changed at a time, the others as given\n\n",
+             command.model.model, to_string(Bytes(command.memory)),
+             command.device.is_cpu() ? "" : " of a GPU");
   fmt::print("{:<14}{:>8}", "", "given");
   for (std::size_t i = 0; i < fit_limits.size(); ++i)
     fmt::print("{:>{}}", fit_limits[i].title, i == 0 ? 18 : 24);
   fmt::print("\n");
   for (const FitRow& row : rows) print_row(row, fmt::format("{}", row.given));
-  if (micro && micro->any()) {
-    print_row(*micro, "");
-    fmt::print(
-        "\nmicro-batch: a batch fits that is computed in {} parts of so many examples "
-        "(`tidemark plan --split {}`)\n",
-        ModelFit::cuts, ModelFit::cuts);
-  } else {
-    fmt::print("\n");
-  }
+  const bool cuts = micro && micro->any();
+  if (cuts) print_row(*micro, "");
   fmt::print(
-      "every figure is a verified plan; times are predicted, next to storing everything at that size\n");
+      "\nmore time: predicted, next to a step of that size that keeps everything in memory; what does not "
+      "fit is "
+      "computed again\n");
+  if (cuts) {
+    fmt::print(
+        "micro-batch: the examples of each of {} parts that a batch is computed in, one after the other\n",
+        ModelFit::cuts);
+  }
+  fmt::print("every size is that of a plan which was made and verified{}\n", plan_to_look_at(command, rows));
 }
 
 // The error that `plan` gives for the model as it was asked for.
@@ -167,8 +181,14 @@ void add_fit(CLI::App& app, int& exit_code) {
   CLI::App* fit =
       app.add_subcommand("fit", "what fits a budget: the largest batch, context, width and depth");
   add_model_options(*fit, command->model);
+  fit->get_option("model")->description("the name of a built-in model");
   fit->add_option_function<std::string>(
-         "--memory", [command](const std::string& text) { command->memory = parse_size("--memory", text); },
+         "--memory",
+         [command](const std::string& text) {
+           command->memory_text = text;
+           std::erase(command->memory_text, ' ');  // "1.5 GiB" is one word in a command
+           command->memory = parse_size("--memory", text);
+         },
          "the budget in bytes, such as 24GiB")
       ->required()
       ->type_name("BYTES");

@@ -29,7 +29,7 @@ FittedMachine fitted_machine(const std::vector<std::string>& files, const std::s
 }
 
 std::string to_text(const FittedMachine& fitted) {
-  std::string text = "predicted against measured, as factors          before                after\n";
+  std::string text = "how far predictions are off (1.25: a quarter)   before                after\n";
   text += fmt::format("{:<24} {:>9} {:>10} {:>10} {:>10} {:>10}\n", "work", "kernels", "median", "worst",
                       "median", "worst");
   const auto add = [&](const FitError& error) {

@@ -67,23 +67,6 @@ std::string entry(const std::string& head, const std::string& text) {
   return fmt::format("{}{}\n{}", std::string(option_indent, ' '), head, wrapped(text, text_indent));
 }
 
-std::string argument_name(const CLI::Option& option) {
-  std::string name = option.get_name(true);
-  for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return name;
-}
-
-std::string usage_of(const CLI::App& app, const std::string& name) {
-  std::string usage = name;
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_positional()) continue;
-    const std::string shown = argument_name(*option);
-    usage += option->get_required() ? " " + shown : " [" + shown + "]";
-  }
-  if (!app.get_subcommands([](const CLI::App*) { return true; }).empty()) usage += " COMMAND";
-  return usage + " [OPTIONS]";
-}
-
 std::string arguments_of(const CLI::App& app) {
   std::string text;
   for (const CLI::Option* option : app.get_options()) {
@@ -124,6 +107,27 @@ std::string exits_text(const std::vector<ExitCode>& exits) {
 }
 
 }  // namespace
+
+std::string argument_name(const CLI::Option& option) {
+  std::string name = option.get_name(true);
+  for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return name;
+}
+
+std::string usage_of(const CLI::App& app, const std::string& name) {
+  std::string usage = name;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_positional()) continue;
+    const std::string shown = argument_name(*option);
+    usage += option->get_required() ? " " + shown : " [" + shown + "]";
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->nonpositional() && option->get_required())
+      usage += fmt::format(" --{} {}", option->get_lnames().front(), type_of(*option));
+  }
+  if (!app.get_subcommands([](const CLI::App*) { return true; }).empty()) usage += " COMMAND";
+  return usage + " [OPTIONS]";
+}
 
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t columns) {
   std::istringstream words(text);

@@ -30,6 +30,10 @@ class Manual : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
 };
 
+std::string argument_name(const CLI::Option& option);  // "MODEL"
+// "tidemark fit MODEL --memory BYTES [OPTIONS]": what has to be there, by itself.
+std::string usage_of(const CLI::App& app, const std::string& name);
+
 // Lines of at most so many columns, each behind an indent. What is one word is not cut.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t columns = 88);
 

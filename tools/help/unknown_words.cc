@@ -1,11 +1,13 @@
 #include "tools/help/unknown_words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string_view>
 #include <vector>
 
 #include "tidemark/base/spelling.h"
+#include "tools/help/manual.h"
 
 namespace tidemark::cli {
 namespace {
@@ -53,6 +55,23 @@ std::optional<std::string> unknown_option(const CLI::App& app) {
   for (const CLI::App* sub : app.get_subcommands())
     if (const auto found = look(*sub, "tidemark " + sub->get_name())) return found;
   return look(app, "tidemark");
+}
+
+std::optional<std::string> missing_word(const CLI::App& app, const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) return std::nullopt;
+  for (const CLI::App* sub : app.get_subcommands()) {  // the one that was called
+    const std::string name = "tidemark " + sub->get_name();
+    std::vector<std::string> missing;
+    for (const CLI::Option* option : sub->get_options()) {
+      if (!option->get_required() || option->count() > 0) continue;
+      missing.push_back(option->get_positional() ? argument_name(*option) : option->get_name());
+    }
+    const std::string what = missing.empty() ? error.what()
+                                             : fmt::format("{} {} missing", fmt::join(missing, " and "),
+                                                           missing.size() == 1 ? "is" : "are");
+    return fmt::format("{}: {}\nUsage: {}\nSee `{} --help`.\n", name, what, usage_of(*sub, name), name);
+  }
+  return "tidemark: which command? `tidemark help` lists them; `tidemark demo` is a first look.\n";
 }
 
 }  // namespace tidemark::cli

@@ -88,10 +88,12 @@ std::vector<MappedVar> map_examples(Builder& builder, const Graph& f, std::span<
   for (std::size_t i = 0; i < in.size(); ++i) image[f.inputs()[i].value.index] = in[i];
   const CheckpointId within = builder.checkpoint();
   const SourceLine line = builder.where();
+  const bool backward = builder.backward();
   const std::uint32_t shift = copy_checkpoints(f, builder.graph(), within);
   for (const Node& node : f.nodes()) {
     if (node.where.known()) builder.set_where(node.where);
     builder.set_checkpoint(shifted(node.checkpoint, shift, within));
+    builder.set_backward(node.backward || backward);
     std::vector<MappedVar> operands;
     for (ValueId v : node.operands) operands.push_back(image[v.index]);
     std::vector<MappedVar> results;
@@ -114,6 +116,7 @@ std::vector<MappedVar> map_examples(Builder& builder, const Graph& f, std::span<
   }
   builder.set_checkpoint(within);
   builder.set_where(line);
+  builder.set_backward(backward);
   std::vector<ValueId> ids(image.size());
   for (std::size_t v = 0; v < image.size(); ++v) {
     if (image[v].var) ids[v] = image[v].var.id();
@@ -154,6 +157,7 @@ Graph vmap_graph(const Graph& f, std::span<const int> axes, std::int64_t size, i
     Type type = value.type;
     if (axes[i] >= 0) type.shape.insert(axes[i], size);
     in.push_back({Var(builder, result.add_input(type, value.name)), axes[i]});
+    result.inputs().back().differentiated = f.inputs()[i].differentiated;
   }
   const std::vector<MappedVar> outputs = map_examples(builder, f, in, size);
   for (std::size_t r = 0; r < outputs.size(); ++r) {

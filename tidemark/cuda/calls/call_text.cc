@@ -73,10 +73,8 @@ void CallText::launch(std::string_view body, std::int64_t blocks, int threads, b
   if (blocks == 0) return;
   const std::string kernel = launches_.empty() ? name_ : fmt::format("{}_{}", name_, launches_.size() + 1);
   const std::string constants = fmt::format("{}_call{}{}", name_, part.empty() ? "" : "::", part);
-  fmt::format_to(std::back_inserter(kernels_),
-                 "extern \"C\" __global__ void __launch_bounds__({}) {}(const {}_call::Pointers at) {{\n  "
-                 "{}<{}>(at);\n}}\n",
-                 threads, kernel, name_, body, constants);
+  kernels_ += define_kernel(fmt::to_string(threads), kernel, fmt::format("{}_call::Pointers", name_),
+                            fmt::format("{}<{}>(at);", body, constants));
   launches_.push_back({.kernel = kernel, .blocks = blocks, .threads = threads, .meets = meets});
   last_took_turns_ = false;
 }

@@ -13,9 +13,6 @@
 
 namespace tidemark::cuda {
 
-// Indices of fewer bits are faster. Threads step past the end by at most all threads of a launch.
-inline constexpr std::int64_t most_in_32_bits = std::int64_t{1} << 30;
-inline constexpr std::int64_t most_pack_bytes = 16;
 inline constexpr int call_threads = 256;  // of a block, where nothing else is better
 
 class CallText {

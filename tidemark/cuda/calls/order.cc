@@ -10,8 +10,8 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr std::int64_t most_sorted = 4096;  // sort_most of device/order.h
-constexpr std::int64_t most_turns = 256;    // beyond, looking for one after the other is too slow
+constexpr std::int64_t sort_most = 4096;  // sort_most of device/order.h
+constexpr std::int64_t most_turns = 256;  // beyond, looking for one after the other is too slow
 
 // Rows along an axis, of the operand and of a result that may have another size there.
 struct AxisRows {
@@ -72,7 +72,7 @@ KernelText write_sort(const Call& call, std::string_view name) {
   return text.finish();
 }
 bool can_sort(const Call& call) {
-  return call.in[0].shape[static_cast<int>(call.attrs_as<SortAttrs>().axis)] <= most_sorted;
+  return call.in[0].shape[static_cast<int>(call.attrs_as<SortAttrs>().axis)] <= sort_most;
 }
 
 KernelText write_top_k(const Call& call, std::string_view name) {

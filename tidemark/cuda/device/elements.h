@@ -3,6 +3,7 @@
 // compiler of the host.
 #pragma once
 #include "tidemark/base/dtype.h"
+#include "tidemark/cuda/device/early_start.h"
 #include "tidemark/cuda/device/short_formulas.h"
 #include "tidemark/ops/scalar/cast_element.h"
 #include "tidemark/ops/scalar/clamp_element.h"

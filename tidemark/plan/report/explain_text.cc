@@ -189,7 +189,7 @@ std::string head_text(const Explanation& explanation) {
     const std::int64_t part = head.holds.of(role);
     if (part * 1000 < head.peak) continue;
     line(name, fmt::format("{:>12}  {:>5.1f}%  {}", bytes(part),
-                           100 * static_cast<double>(part) / static_cast<double>(head.peak), name_of(role)));
+                           100 * static_cast<double>(part) / static_cast<double>(head.peak), label_of(role)));
     name = "";
   }
   line("plan hash", head.plan_hash);

@@ -11,7 +11,9 @@
 #include "tidemark/plan/costs.h"
 #include "tidemark/plan/passes/draft.h"
 #include "tidemark/plan/passes/passes.h"
+#include "tidemark/plan/report/memory_roles.h"
 #include "tidemark/plan/report/packed.h"
+#include "tidemark/plan/report/phases.h"
 #include "tidemark/plan/spill/tier.h"
 
 namespace tidemark {
@@ -74,46 +76,15 @@ class ValueReader {
     return draft;
   }
 
-  // Which nodes first run before the forward pass ends. It ends with the last of what the loss depends on;
-  // where nothing is called a gradient, where most is waiting if nothing is let go.
+  // Which nodes are of the forward pass, and which steps.
   void find_passes() {
-    const std::vector<Phase> phases = phases_of(graph_);
     gradients_ = gradient_values(graph_, plan_);
-    std::vector<std::size_t> first(graph_.nodes().size(), plan_.steps.size());
-    for (std::size_t t = plan_.steps.size(); t-- > 0;) {
-      if (plan_.steps[t].kind == StepKind::compute) first[plan_.steps[t].node.index] = t;
-    }
-    // What depends on no gradient and runs behind the first of them, a counter of steps, is none of it.
-    std::size_t gradient = plan_.steps.size(), end = 0;
-    for (std::size_t v = 0; v < graph_.values().size(); ++v) {
-      if (is_gradient(graph_[ValueId(v)]))
-        gradient = std::min(gradient, first[graph_[ValueId(v)].producer.index]);
-    }
-    for (std::size_t n = 0; n < first.size(); ++n) {
-      if (phases[n] == Phase::forward && first[n] < gradient) end = std::max(end, first[n]);
-    }
-    if (gradient == plan_.steps.size()) end = fullest_wait(first);
-    for (const std::size_t at : first) forward_.push_back(at <= end);
-  }
-
-  std::size_t fullest_wait(const std::vector<std::size_t>& first) const {
-    std::vector<std::int64_t> change(plan_.steps.size() + 2, 0);
-    for (std::size_t v = 0; v < graph_.values().size(); ++v) {
-      const ValueId root(v);
-      if (draft_.is_view(root) || graph_.is_input(root) || pinned_[v]) continue;
-      const std::size_t made = first[graph_[root].producer.index];
-      std::size_t last = made;
-      for (const NodeId reader : readers_[v]) last = std::max(last, first[reader.index]);
-      if (last <= made) continue;
-      change[made] += graph_.type(root).bytes();
-      change[last] -= graph_.type(root).bytes();
-    }
-    std::int64_t load = 0, most = 0;
-    std::size_t turn = plan_.steps.size();
+    in_forward_ = forward_steps(graph_, plan_);
+    forward_.assign(graph_.nodes().size(), false);
     for (std::size_t t = 0; t < plan_.steps.size(); ++t) {
-      if ((load += change[t]) > most) most = load, turn = t;
+      if (plan_.steps[t].kind == StepKind::compute && in_forward_[t])
+        forward_[plan_.steps[t].node.index] = true;
     }
-    return turn;
   }
 
   void find_steps() {
@@ -255,8 +226,11 @@ class ValueReader {
     if (!graph_.is_input(root)) {
       const NodeId maker = graph_[root].producer;
       value.producer = call_of(maker);
-      value.crosses =
-          !value.producer->backward && std::ranges::any_of(value.consumers, &ExplainedCall::backward);
+      // A forward node that runs again reads behind the forward pass too.
+      const bool read_behind =
+          std::ranges::any_of(value.consumers, &ExplainedCall::backward) ||
+          std::ranges::any_of(reads_[root.index], [&](std::size_t t) { return !in_forward_[t]; });
+      value.crosses = !value.producer->backward && read_behind;
       const RegionCall call(draft_, plan_, maker);
       value.seconds = seconds_of(machine_, target_, call);
     }
@@ -301,7 +275,7 @@ class ValueReader {
   const std::vector<std::vector<NodeId>> readers_;
   const std::vector<bool> pinned_;
   const std::vector<std::vector<RoleSpan>> spans_ = roles_over_time(graph_, plan_);
-  std::vector<bool> forward_, gradients_, at_peak_;
+  std::vector<bool> forward_, in_forward_, gradients_, at_peak_;
   std::vector<std::vector<Version>> versions_;            // per value
   std::vector<std::vector<std::size_t>> copies_, reads_;  // per root: steps
   std::map<std::uint32_t, double> copy_seconds_;          // per root

@@ -6,13 +6,24 @@
 #include <string>
 
 #include "tidemark/ir/graph.h"
+#include "tidemark/plan/report/phases.h"
 
 namespace tidemark {
 namespace {
 
-constexpr std::string_view role_names[peak_role_count] = {
-    "parameters", "moments",     "data",       "gradients", "activations",
-    "recomputed", "temporaries", "workspaces", "results",   "unused"};
+struct RoleWords {
+  std::string_view name, label;
+};
+constexpr RoleWords role_words[peak_role_count] = {{"parameters", "parameters"},
+                                                   {"moments", "optimizer state"},
+                                                   {"data", "data"},
+                                                   {"gradients", "gradients"},
+                                                   {"activations", "stored activations"},
+                                                   {"recomputed", "recomputed"},
+                                                   {"temporaries", "temporaries"},
+                                                   {"workspaces", "workspaces"},
+                                                   {"results", "results"},
+                                                   {"unused", "unused"}};
 
 // "arg0.mean.w1" → {"arg0", "mean"}; "mean.w1" → {"", "mean"}; "arg1" → {"arg1", ""}.
 struct Origin {
@@ -27,20 +38,40 @@ Origin origin_of(std::string_view name) {
   return {first, first.size() < name.size() ? first_part(name.substr(first.size() + 1)) : ""};
 }
 
-constexpr std::string_view parameters_field = "parameters", gradients_field = "gradients";
+constexpr std::string_view parameters_field = "parameters";
+
+// Per value: is it read, and by updates alone?
+std::vector<bool> read_by_updates(const Graph& graph) {
+  const std::vector<Phase> phases = phases_of(graph);
+  std::vector<bool> by_updates(graph.values().size(), false), by_others(graph.values().size(), false);
+  for (std::size_t n = 0; n < phases.size(); ++n) {
+    std::vector<bool>& by = phases[n] == Phase::update ? by_updates : by_others;
+    for (const ValueId v : graph.nodes()[n].operands) by[v.index] = true;
+  }
+  for (std::size_t v = 0; v < by_updates.size(); ++v) by_updates[v] = by_updates[v] && !by_others[v];
+  return by_updates;
+}
 
 std::vector<PeakRole> roles_of_inputs(const Graph& graph) {
   std::set<std::string_view> states;
+  std::vector<const Shape*> shapes;  // of parameters
   for (const Input& input : graph.inputs()) {
     const Origin origin = origin_of(graph[input.value].name);
     if (origin.field == parameters_field) states.insert(origin.argument);
+    if (input.differentiated) shapes.push_back(&graph.type(input.value).shape);
   }
+  const std::vector<bool> updated = read_by_updates(graph);
   std::vector<PeakRole> roles;
   for (const Input& input : graph.inputs()) {
     const Origin origin = origin_of(graph[input.value].name);
-    roles.push_back(!states.contains(origin.argument)  ? PeakRole::data
-                    : origin.field == parameters_field ? PeakRole::parameters
-                                                       : PeakRole::moments);
+    const bool in_state = states.contains(origin.argument);
+    const bool is_moment = updated[input.value.index] && std::ranges::any_of(shapes, [&](const Shape* shape) {
+                             return *shape == graph.type(input.value).shape;
+                           });
+    const bool is_parameter = input.differentiated || origin.field == parameters_field;
+    roles.push_back(is_parameter            ? PeakRole::parameters
+                    : in_state || is_moment ? PeakRole::moments
+                                            : PeakRole::data);
   }
   return roles;
 }
@@ -49,6 +80,7 @@ std::vector<PeakRole> roles_of_inputs(const Graph& graph) {
 struct Written {
   std::int32_t step = 0;  // that made it
   bool again = false;     // its node had run before
+  bool forward = false;   // in the forward pass
 };
 
 // What a buffer holds, from write to write.
@@ -59,8 +91,7 @@ struct BufferHistory {
 };
 
 // What lies in memory until a step outside of the forward pass reads it is kept for that.
-void add_spans(const BufferHistory& history, const Buffer& buffer, std::int32_t forward_end,
-               std::vector<RoleSpan>& spans) {
+void add_spans(const BufferHistory& history, const Buffer& buffer, std::vector<RoleSpan>& spans) {
   const auto add = [&](std::int32_t begin, std::int32_t end, PeakRole role) {
     begin = std::max(begin, buffer.begin), end = std::min(end, buffer.end);
     if (begin >= end) return;
@@ -79,7 +110,7 @@ void add_spans(const BufferHistory& history, const Buffer& buffer, std::int32_t 
       add(since, until, PeakRole::recomputed);
     } else {
       const std::int32_t waits_until =
-          held.step <= forward_end ? std::clamp(history.last_wait + 1, since, std::max(since, until)) : since;
+          held.forward ? std::clamp(history.last_wait + 1, since, std::max(since, until)) : since;
       add(since, waits_until, PeakRole::activations);
       add(waits_until, until, PeakRole::temporaries);
     }
@@ -90,81 +121,26 @@ void add_spans(const BufferHistory& history, const Buffer& buffer, std::int32_t 
 
 }  // namespace
 
-std::string_view name_of(PeakRole role) { return role_names[static_cast<std::size_t>(role)]; }
-
-bool is_gradient(const Value& value) {
-  return value.producer.valid() && origin_of(value.name).field == gradients_field;
-}
-
-std::vector<Phase> phases_of(const Graph& graph) {
-  std::vector<bool> behind(graph.values().size(), false);  // depends on a gradient
-  std::vector<Phase> phases(graph.nodes().size(), Phase::backward);
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-    const Node& node = graph.nodes()[n];
-    const bool any = std::ranges::any_of(node.operands, [&](ValueId v) { return behind[v.index]; });
-    if (any) phases[n] = Phase::update;
-    for (const ValueId v : node.results) behind[v.index] = any || is_gradient(graph[v]);
-  }
-  std::vector<ValueId> waiting;
-  for (const ValueId v : graph.outputs()) {
-    if (!behind[v.index]) waiting.push_back(v);
-  }
-  while (!waiting.empty()) {
-    const ValueId v = waiting.back();
-    waiting.pop_back();
-    if (graph.is_input(v)) continue;
-    const NodeId node = graph[v].producer;
-    if (phases[node.index] == Phase::forward) continue;
-    phases[node.index] = Phase::forward;
-    waiting.insert(waiting.end(), graph[node].operands.begin(), graph[node].operands.end());
-  }
-  return phases;
-}
-
-std::vector<bool> gradient_values(const Graph& graph, const Plan& plan) {
-  const std::vector<Phase> phases = phases_of(graph);
-  std::vector<bool> stored(graph.values().size(), false), gradient(graph.values().size(), false);
-  for (const Step& step : plan.steps) {
-    for (const Ref& out : step.out)
-      stored[out.value.index] = plan.buffers[out.buffer.index].binding != Binding::tile;
-  }
-  for (std::size_t n = graph.nodes().size(); n-- > 0;) {
-    const Node& node = graph.nodes()[n];
-    for (const ValueId result : node.results) {
-      gradient[result.index] = gradient[result.index] || is_gradient(graph[result]);
-      if (!gradient[result.index] || stored[result.index]) continue;
-      for (const ValueId v : node.operands) {
-        const bool made = !graph.is_input(v) && phases[graph[v].producer.index] != Phase::forward;
-        if (made && graph.type(v).count() == graph.type(result).count()) gradient[v.index] = true;
-      }
-    }
-  }
-  return gradient;
-}
+std::string_view name_of(PeakRole role) { return role_words[static_cast<std::size_t>(role)].name; }
+std::string_view label_of(PeakRole role) { return role_words[static_cast<std::size_t>(role)].label; }
 
 std::vector<std::vector<RoleSpan>> roles_over_time(const Graph& graph, const Plan& plan) {
   const std::vector<PeakRole> inputs = roles_of_inputs(graph);
-  const std::vector<Phase> phases = phases_of(graph);
-  const std::vector<bool> gradients = gradient_values(graph, plan);
-  const auto is_forward = [&](const Step& step) {
-    return step.kind == StepKind::compute && phases[step.node.index] == Phase::forward;
-  };
+  const std::vector<bool> gradients = gradient_values(graph, plan), forward = forward_steps(graph, plan);
   std::vector<BufferHistory> histories(plan.buffers.size());
   std::vector<bool> ran(graph.nodes().size(), false);
-  std::int32_t forward_end = 0;  // its last step
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     const auto t = static_cast<std::int32_t>(s);
     const bool computes = step.kind == StepKind::compute;
-    if (!is_forward(step)) {
+    if (!forward[s]) {
       for (const Ref& in : step.in) histories[in.buffer.index].last_wait = t;
     }
     for (const Ref& out : step.out) {
       BufferHistory& history = histories[out.buffer.index];
       history.gradient = history.gradient || gradients[out.value.index];
-      history.writes.push_back({t, computes && ran[step.node.index]});
+      history.writes.push_back({t, computes && ran[step.node.index], forward[s]});
     }
-    if (is_forward(step) && !ran[step.node.index]) forward_end = t;
     if (computes) ran[step.node.index] = true;
   }
   std::vector<std::vector<RoleSpan>> spans(plan.buffers.size());
@@ -183,7 +159,7 @@ std::vector<std::vector<RoleSpan>> roles_over_time(const Graph& graph, const Pla
     } else if (buffer.purpose == Purpose::output) {
       whole(PeakRole::results);
     } else {
-      add_spans(histories[b], buffer, forward_end, spans[b]);
+      add_spans(histories[b], buffer, spans[b]);
     }
   }
   return spans;

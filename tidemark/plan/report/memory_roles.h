@@ -1,7 +1,7 @@
-// What the memory of a plan holds, moment by moment. Whose memory a value is, its role, comes from the names
-// that trees give: an argument with a field `parameters` is an optimizer's state, so `parameters.…` are
-// parameters and its other fields moments; `gradients.…` is what optim::step calls gradients. What has no
-// such name is data.
+// What the memory of a plan holds, moment by moment. Parameters are the inputs that reverse mode was asked
+// about, and by the names that trees give those in a field `parameters` of an argument: an optimizer's state,
+// whose other fields are moments. So is an input of a parameter's shape that updates alone read. Other inputs
+// are data.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,8 +10,6 @@
 #include "tidemark/plan/plan.h"
 
 namespace tidemark {
-
-struct Value;
 
 enum class PeakRole : std::uint8_t {
   parameters,
@@ -26,18 +24,8 @@ enum class PeakRole : std::uint8_t {
   unused,  // between buffers
 };
 inline constexpr int peak_role_count = 10;
-std::string_view name_of(PeakRole role);
-
-// Of which part of a training step a node is. forward: what outputs depend on that depend on no gradient (the
-// loss, and what it returns besides); update: what depends on the gradient of a parameter; backward: the
-// rest.
-enum class Phase : std::uint8_t { forward, backward, update };
-std::vector<Phase> phases_of(const Graph& graph);  // per node
-
-// Per value: is it a gradient of a parameter, or what such a one is made of by a kernel that never writes it
-// as a whole: the terms of a sum that is part of the update, a matrix that is read transposed?
-std::vector<bool> gradient_values(const Graph& graph, const Plan& plan);
-bool is_gradient(const Value& value);  // by its name
+std::string_view name_of(PeakRole role);   // in JSON
+std::string_view label_of(PeakRole role);  // for people: "stored activations"
 
 // A stretch of a buffer's life in which it holds one thing. In steps, half-open.
 struct RoleSpan {

@@ -12,6 +12,7 @@
 #include "tidemark/plan/makespan.h"
 #include "tidemark/plan/report/memory_roles.h"
 #include "tidemark/plan/report/page_regions.h"
+#include "tidemark/plan/report/phases.h"
 #include "tidemark/plan/report/plan_figures.h"
 
 namespace tidemark {

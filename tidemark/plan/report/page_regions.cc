@@ -1,6 +1,7 @@
 #include "tidemark/plan/report/page_regions.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -9,12 +10,19 @@ namespace {
 
 constexpr std::int32_t no_region = -1;
 
-// "arg0.parameters.blocks.3.w" → "blocks.3.w"; empty for what is no parameter.
-std::string_view parameter_path(std::string_view name) {
-  constexpr std::string_view field = "parameters.";
+// "arg0.parameters.blocks.3.w" → "blocks.3.w", and so is "arg0.blocks.3.w" if it is differentiated; empty for
+// what is no parameter.
+std::string_view parameter_path(const Graph& graph, ValueId v) {
+  constexpr std::string_view field = "parameters.", argument = "arg";
+  const std::string_view name = graph[v].name;
   const std::size_t at = name.find(field);
-  if (at == std::string_view::npos || (at > 0 && name[at - 1] != '.')) return {};
-  return name.substr(at + field.size());
+  if (at != std::string_view::npos && (at == 0 || name[at - 1] == '.')) return name.substr(at + field.size());
+  if (!graph.inputs()[graph[v].result].differentiated) return {};
+  const std::size_t dot = name.find('.');
+  const bool has_letters =
+      dot != std::string_view::npos &&
+      std::ranges::any_of(name.substr(dot), [](unsigned char c) { return std::isalpha(c) != 0; });
+  return name.starts_with(argument) && has_letters ? name.substr(dot + 1) : name;
 }
 
 // The first `parts` of a path; all but the last part where it has no more.
@@ -59,7 +67,7 @@ GraphRegions by_parameters(const Graph& graph, const std::vector<Phase>& phases,
       std::int32_t last = no_region, least = no_region;
       for (const ValueId v : node.operands) {
         if (of_value[v.index] == no_region && graph.is_input(v)) {
-          const std::string_view path = parameter_path(graph[v].name);
+          const std::string_view path = parameter_path(graph, v);
           if (path.empty()) continue;
           of_value[v.index] = numbers.number(first_parts(path, parts));
           is_first[v.index] = true;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tidemark/ir/graph.h"
-#include "tidemark/plan/report/memory_roles.h"
+#include "tidemark/plan/report/phases.h"
 
 namespace tidemark {
 

@@ -1,9 +1,11 @@
 #include "tidemark/plan/report/peak_split.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "tidemark/ir/graph.h"
+#include "tidemark/plan/report/phases.h"
 
 namespace tidemark {
 namespace {
@@ -11,6 +13,7 @@ namespace {
 // Does an output depend on the gradients of several parameters?
 bool mixes_gradients(const Graph& graph) {
   constexpr int none = -1, several = -2;
+  const std::vector<bool> gradients = gradients_of(graph);
   std::vector<int> of(graph.values().size(), none);  // the value of the gradient it depends on
   for (const Node& node : graph.nodes()) {
     int from = none;
@@ -18,10 +21,15 @@ bool mixes_gradients(const Graph& graph) {
       if (of[v.index] == none) continue;
       from = from == none || from == of[v.index] ? of[v.index] : several;
     }
-    for (const ValueId v : node.results)
-      of[v.index] = is_gradient(graph[v]) ? static_cast<int>(v.index) : from;
+    for (const ValueId v : node.results) of[v.index] = gradients[v.index] ? static_cast<int>(v.index) : from;
   }
   return std::ranges::any_of(graph.outputs(), [&](ValueId v) { return of[v.index] == several; });
+}
+
+bool returns_gradients(const Graph& graph) {
+  std::vector<bool> gradients = gradients_of(graph);
+  for (const ValueId v : graph.outputs()) gradients[v.index] = false;
+  return std::ranges::none_of(gradients, std::identity());
 }
 
 }  // namespace
@@ -47,6 +55,7 @@ PeakSplit peak_split(const Graph& graph, const Plan& plan) {
     }
   }
   split.all_needed = mixes_gradients(graph);
+  split.all_returned = returns_gradients(graph);
   std::int64_t load = 0;
   for (const std::int64_t c : change) split.most_gradients = std::max(split.most_gradients, load += c);
   const std::int64_t sum = std::accumulate(split.bytes.begin(), split.bytes.end(), std::int64_t{0});

@@ -16,7 +16,8 @@ struct PeakSplit {
   // they do.
   int gradients = 0;
   std::int64_t all_gradients = 0, most_gradients = 0;
-  bool all_needed = false;  // an update depends on several of them: a norm over all, a loss scale
+  bool all_needed = false;    // an update depends on several of them: a norm over all, a loss scale
+  bool all_returned = false;  // each is a result
   // Parameters, moments and gradients when they are most: the first two are there throughout.
   std::int64_t most_learned() const {
     return of(PeakRole::parameters) + of(PeakRole::moments) + most_gradients;

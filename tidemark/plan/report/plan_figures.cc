@@ -106,6 +106,11 @@ FiguresJson plan_figures(const Graph& graph, const Plan& plan) {
   return json;
 }
 
+std::string time_text(double seconds) {
+  constexpr double long_seconds = 10;
+  return seconds < long_seconds ? fmt::format("{:.4g} ms", 1e3 * seconds) : fmt::format("{:.4g} s", seconds);
+}
+
 std::string verdict(const Graph& graph, const Plan& plan) {
   const auto text = [](std::int64_t bytes) { return to_string(Bytes(bytes)); };
   if (plan.budget > 0 && plan.peak() > plan.budget) {
@@ -115,9 +120,7 @@ std::string verdict(const Graph& graph, const Plan& plan) {
   const std::string memory =
       plan.budget > 0 ? fmt::format("Fits: {} of the {} allowed.", text(plan.peak()), text(plan.budget))
                       : fmt::format("Takes {}, the least found at no extra time.", text(plan.peak()));
-  constexpr double long_seconds = 10, seen = 0.00005;  // an extra time that two decimals show
-  const std::string time = plan.seconds < long_seconds ? fmt::format("{:.4g} ms", 1e3 * plan.seconds)
-                                                       : fmt::format("{:.4g} s", plan.seconds);
+  constexpr double seen = 0.00005;  // an extra time that two decimals show
   const std::string extra = plan.extra_time() >= seen
                                 ? fmt::format(", {:.2f}% more than without a budget", 100 * plan.extra_time())
                                 : "";
@@ -128,8 +131,8 @@ std::string verdict(const Graph& graph, const Plan& plan) {
   if (again > 0) reasons.push_back(fmt::format("{} step{} computed again", again, again == 1 ? "" : "s"));
   if (undone > 0) reasons.push_back(fmt::format("{} call{} undone", undone, undone == 1 ? "" : "s"));
   if (moves > 0) reasons.push_back(fmt::format("{} cop{} between memories", moves, moves == 1 ? "y" : "ies"));
-  return fmt::format("{} {} predicted{}{}{}.", memory, time, extra, reasons.empty() ? "" : ", with ",
-                     fmt::join(reasons, ", "));
+  return fmt::format("{} {} predicted{}{}{}.", memory, time_text(plan.seconds), extra,
+                     reasons.empty() ? "" : ", with ", fmt::join(reasons, ", "));
 }
 
 }  // namespace tidemark

@@ -11,6 +11,8 @@ int repeats_of(const Plan& plan);  // runs beyond the first of each node, for wa
 // docs/cli.md says what they mean.
 nlohmann::ordered_json plan_figures(const Graph& graph, const Plan& plan);
 
+std::string time_text(double seconds);  // "50.16 ms", from 10 seconds on "101.7 s"
+
 // One sentence: whether it fits, the memory, the time and what it is spent on.
 std::string verdict(const Graph& graph, const Plan& plan);
 

@@ -362,11 +362,12 @@ std::string regime_text(const std::vector<SizeAxis>& axes, const SizeRegime& reg
     largest.push_back(regime.box[i].most);
   }
   const auto peak = static_cast<double>(regime.peak.at(largest));
-  std::string text = fmt::format("{:<18}{}\n", "formula for", box_text(axes, regime.box));
+  std::string text = fmt::format("{:<22}{}\n", "formula for", box_text(axes, regime.box));
   const auto line = [&](std::string_view name, const std::string& what) {
-    text += fmt::format("  {:<16}{}\n", name, what);
+    text += fmt::format("  {:<20}{}\n", name, what);
   };
   line("peak", to_text(regime.peak, names));
+  line("at the largest", to_string(Bytes(regime.peak.at(largest))));
   std::vector<int> roles(peak_role_count), minor;
   std::iota(roles.begin(), roles.end(), 0);
   const auto bytes = [&](int role) { return regime.by_role[static_cast<std::size_t>(role)].at(largest); };
@@ -377,14 +378,14 @@ std::string regime_text(const std::vector<SizeAxis>& axes, const SizeRegime& reg
     if (static_cast<double>(bytes(role)) < small * peak) {
       minor.push_back(role);
     } else {
-      line(name_of(static_cast<PeakRole>(role)), to_text(polynomial, names));
+      line(label_of(static_cast<PeakRole>(role)), to_text(polynomial, names));
     }
   }
   if (!minor.empty()) {
     std::vector<std::string_view> minor_names;
     std::int64_t sum = 0;
     for (const int role : minor) {
-      minor_names.push_back(name_of(static_cast<PeakRole>(role)));
+      minor_names.push_back(label_of(static_cast<PeakRole>(role)));
       sum += bytes(role);
     }
     line("others",
@@ -423,10 +424,12 @@ SizeFormulas size_formulas(std::vector<SizeAxis> axes, const PeakAtSizes& peak_a
 }
 
 std::string to_text(const SizeFormulas& formulas) {
-  std::string text;
+  std::vector<std::string> names;
+  for (const SizeAxis& axis : formulas.axes) names.push_back(axis.name);
+  std::string text = fmt::format("the peak without a budget, as a formula in {}\n", fmt::join(names, ", "));
   for (const SizeRegime& regime : formulas.regimes) text += regime_text(formulas.axes, regime);
   for (const SizeBox& box : formulas.without)
-    text += fmt::format("{:<18}{}: plans there follow no polynomial\n", "no formula for",
+    text += fmt::format("{:<22}{}: plans there follow no polynomial\n", "no formula for",
                         box_text(formulas.axes, box));
   return text;
 }

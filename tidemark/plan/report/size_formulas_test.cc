@@ -36,8 +36,8 @@ TEST(SizeFormulas, OneRegimeIsOneFormulaToTheByte) {
   EXPECT_THAT(regime.at, ElementsAre("contract (net.cc:7)"));
   EXPECT_THAT(to_text(found),
               ::testing::AllOf(HasSubstr("batch 1 to 64, width 64 to 1024"),
-                               HasSubstr("activations     96 B · batch · width\n"),
-                               HasSubstr("parameters      16 B · width + 48 B · width²\n"),
+                               HasSubstr("stored activations  96 B · batch · width\n"),
+                               HasSubstr("parameters          16 B · width + 48 B · width²\n"),
                                HasSubstr("exact, to the byte, in "), HasSubstr("contract (net.cc:7)")));
 }
 

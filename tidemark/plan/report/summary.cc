@@ -7,6 +7,7 @@
 #include "tidemark/plan/plan.h"
 #include "tidemark/plan/report/packed.h"
 #include "tidemark/plan/report/peak_split.h"
+#include "tidemark/plan/report/plan_figures.h"
 #include "tidemark/plan/report/plan_hash.h"
 
 namespace tidemark {
@@ -104,16 +105,17 @@ std::string describe(const PeakSplit& split) {
   std::ranges::stable_sort(roles, std::greater(), [&](PeakRole role) { return split.of(role); });
   std::string text;
   for (const PeakRole role : roles)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(role), bytes(split.of(role)));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", label_of(role), bytes(split.of(role)));
   return text;
 }
 std::string describe_gradients(const PeakSplit& split) {
   std::string text =
       fmt::format("{} of {} at once{}", bytes(split.most_gradients), bytes(split.all_gradients),
-                  split.all_needed ? ": every update needs all of them (a norm over all, a loss scale)"
-                                   : ", each until its parameter's update");
+                  split.all_returned ? ": they are results, for the caller"
+                  : split.all_needed ? ": every update needs all of them (a norm over all, a loss scale)"
+                                     : ", each until its parameter's update");
   if (const std::int64_t parameters = split.of(PeakRole::parameters); parameters > 0) {
-    text += fmt::format("; with parameters and moments {}, {:.2f} times the parameters",
+    text += fmt::format("; with parameters and optimizer state {}, {:.2f} times the parameters",
                         bytes(split.most_learned()),
                         static_cast<double>(split.most_learned()) / static_cast<double>(parameters));
   }
@@ -221,8 +223,8 @@ std::string summary(const Graph& graph, const Plan& plan) {
                         : fmt::format(" and moving {} in {} steps", bytes(counts.moved_bytes), counts.moved);
   const std::string undoing = counts.undone == 0 ? "" : fmt::format(", undoing {} calls", counts.undone);
   line("time",
-       fmt::format("{:.4g} ms predicted, {:+.2f}% for recomputing {} of {} steps{}{}; at least {:+.2f}%",
-                   1e3 * plan.seconds, 100 * plan.extra_time(), counts.again - plan.duplicates.steps,
+       fmt::format("{} predicted, {:+.2f}% for recomputing {} of {} steps{}{}; at least {:+.2f}%",
+                   time_text(plan.seconds), 100 * plan.extra_time(), counts.again - plan.duplicates.steps,
                    counts.computed - plan.duplicates.steps, undoing, moving,
                    plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
   line("work", fmt::format("{:.4g} GFLOP, {:.4g} GB moved, {} steps", plan.flops / 1e9,

@@ -226,9 +226,9 @@ function hatch(pen, x, y, w, h) {
 
 function bufferLines(plan, buffer, step) {
   const role = plan.page.roles[plan.roleAt(buffer, step)];
-  const value = plan.value[buffer];
-  const where = plan.bufferWhere(buffer);
-  const lines = [make("b", {}, plan.bufferTitle(buffer)),
+  const value = plan.valueAt(buffer, step);
+  const where = plan.bufferWhere(buffer, value);
+  const lines = [make("b", {}, plan.bufferTitle(buffer, value)),
     make("p", {}, chip(ROLE_STYLES[role].colour), `${ROLE_STYLES[role].label}, ${bytesText(plan.bytes[buffer])}`)];
   if (value >= 0) lines.push(make("p", {}, plan.texts[plan.graph.type[value]]));
   if (where) lines.push(make("p", {}, where));

@@ -37,7 +37,7 @@ function decisionsOf(plan, explanation) {
       bytes: graph.valueBytes[v],
       runs: node < 0 ? 0 : runs[node],
       seconds: told ? told.cost_seconds : (extra.get(node) ?? 0) / 1e9,
-      steps: places.reduce((sum, b) => sum + plan.to(b) - plan.from(b), 0),
+      steps: places.reduce((sum, b) => sum + plan.stepsIn(b, v), 0),
       decision: told ? told.decision : decisionOf(plan, node, places, stored[v]),
       told,
     });

@@ -117,8 +117,9 @@ class GraphView {
     });
     const used = [...new Set(edges.map((edge) => edge.decision))];
     this.legend.replaceChildren(...used.map((name) => make("span", {}, chip(DECISION_COLOURS[name] ?? "#888"), DECISION_TEXTS[name] ?? name)),
-      make("span", {}, chip("#8c96a3"), "time of a part"), make("span", {}, chip("#e69f00"), "of its update"),
-      make("span", {}, chip(DECISION_COLOURS.recomputed), "of computing again"));
+      make("span", {}, chip("#8c96a3"), "time of a part"),
+      ...(parts.some((part) => part.update > 0) ? [make("span", {}, chip("#e69f00"), "of its update")] : []),
+      ...(parts.some((part) => part.again > 0) ? [make("span", {}, chip(DECISION_COLOURS.recomputed), "of computing again")] : []));
     this.picture.replaceChildren(svg);
   }
 }

@@ -38,13 +38,14 @@ class LiveTable {
   row(buffer, step) {
     const { plan } = this.state;
     const role = plan.page.roles[plan.roleAt(buffer, step)];
+    const value = plan.valueAt(buffer, step);
     const place = plan.memory[buffer] > 0 ? ` (${plan.memories[plan.memory[buffer]].name})` : "";
     const choose = () => this.state.choose(buffer);
     return make("tr", { class: "row", tabindex: 0, "data-buffer": buffer, onclick: choose,
       onkeydown: (event) => event.key === "Enter" && choose() },
     make("td", { class: "num" }, bytesText(plan.bytes[buffer])),
-    make("td", { class: "text", title: ROLE_STYLES[role].label }, chip(ROLE_STYLES[role].colour), `\u2060${plan.bufferTitle(buffer)}${place}`),
-    make("td", { class: "line", title: plan.bufferWhere(buffer) }, plan.bufferWhere(buffer)));
+    make("td", { class: "text", title: ROLE_STYLES[role].label }, chip(ROLE_STYLES[role].colour), `\u2060${plan.bufferTitle(buffer, value)}${place}`),
+    make("td", { class: "line", title: plan.bufferWhere(buffer, value) }, plan.bufferWhere(buffer, value)));
   }
   mark() {
     for (const row of this.body.children) row.classList?.toggle("chosen", Number(row.dataset.buffer) === this.state.buffer);

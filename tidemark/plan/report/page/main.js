@@ -15,13 +15,18 @@ function showPlanFigures(plan) {
   const verdict = find("verdict");
   verdict.textContent = plan.verdict;
   verdict.classList.toggle("misfit", !figures.fits);
-  const rows = [["peak", bytesText(figures.peak)]];
-  if (figures.budget !== null) rows.push(["budget", bytesText(figures.budget)]);
-  for (const memory of figures.memories.slice(1)) rows.push([memory.name, bytesText(memory.peak)]);
-  rows.push(["predicted time", timeText(figures.predicted_seconds)], ["extra time", percentText(figures.overhead_percent)],
-    ["at least", percentText(figures.lower_bound_percent)], ["computed again", `${countText(figures.recomputed)} steps`],
-    ["store everything", bytesText(figures.store_all_bytes)], ["steps", countText(figures.steps)], ["plan", figures.plan_hash]);
-  find("figures").replaceChildren(...rows.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", { "data-figure": name }, text))));
+  const rows = [["peak", bytesText(figures.peak), "The most memory that is in use at any moment, arguments included."]];
+  if (figures.budget !== null) rows.push(["budget", bytesText(figures.budget), "What the plan may take."]);
+  for (const memory of figures.memories.slice(1)) rows.push([memory.name, bytesText(memory.peak), "The most that is in use of this memory."]);
+  rows.push(["predicted time", timeText(figures.predicted_seconds), "Of one run, by the rates of the machine named above."],
+    ["extra time", percentText(figures.overhead_percent), "More than without a budget: the price of less memory."],
+    ["extra at least", percentText(figures.lower_bound_percent), "No plan within this budget is predicted to take less extra time."],
+    ["computed again", `${countText(figures.recomputed)} steps`, "Steps that run a second time, so that their results need not be kept."],
+    ["store everything", bytesText(figures.store_all_bytes), "What the run would take if no value's memory were ever used again."],
+    ["steps", countText(figures.steps), "All that the plan runs, in this order."],
+    ["plan hash", figures.plan_hash, "A name for the plan's decisions: the same wherever the same is planned."]);
+  find("figures").replaceChildren(...rows.map(([name, text, help]) =>
+    make("div", { title: help }, make("dt", {}, name), make("dd", { "data-figure": name }, text))));
 }
 
 function showNavigation(entries) {

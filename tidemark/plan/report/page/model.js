@@ -239,6 +239,32 @@ class PlanModel {
     return [...(this.placeMap.get(value) ?? [])];
   }
 
+  // The values that a buffer holds in turn, as one kernel writes over what another made: [value, from which step].
+  held(buffer) {
+    if (!this.heldLists) {
+      this.heldLists = new Map();
+      for (let s = 0; s < this.stepCount; ++s) {
+        for (let k = this.firstOut[s]; k < this.firstOut[s + 1]; ++k) {
+          const list = this.heldLists.get(this.outBuffer[k]) ?? [];
+          this.heldLists.set(this.outBuffer[k], list);
+          if (list.length === 0 || list[list.length - 1][0] !== this.outValue[k]) list.push([this.outValue[k], s]);
+        }
+      }
+    }
+    return this.heldLists.get(buffer) ?? [];
+  }
+  valueAt(buffer, step) {
+    return this.held(buffer).findLast(([, from]) => from <= step)?.[0] ?? this.value[buffer];
+  }
+  // For how many steps a value lies in a buffer. Before the first write the buffer is there for what it is named after.
+  stepsIn(buffer, value) {
+    const held = this.held(buffer);
+    const ends = [...held.map(([, from]) => from), this.to(buffer)];
+    let steps = this.value[buffer] === value ? ends[0] - this.from(buffer) : 0;
+    held.forEach(([v], i) => { if (v === value) steps += ends[i + 1] - ends[i]; });
+    return steps;
+  }
+
   // How often each node runs.
   runs() {
     if (this.runCounts) return this.runCounts;
@@ -262,11 +288,11 @@ class PlanModel {
     const places = `${this.memories[this.memory[from]].name} → ${this.memories[this.memory[to]].name}`;
     return `${name} ${places}: ${this.graph.valueTitle(this.inValue[this.firstIn[step]])}`;
   }
-  bufferTitle(buffer) {
-    return this.value[buffer] < 0 ? "workspace of a kernel" : this.graph.valueTitle(this.value[buffer]);
+  bufferTitle(buffer, value = this.value[buffer]) {
+    return value < 0 ? "workspace of a kernel" : this.graph.valueTitle(value);
   }
-  bufferWhere(buffer) {
-    const node = this.value[buffer] < 0 ? -1 : this.graph.producer[this.value[buffer]];
+  bufferWhere(buffer, value = this.value[buffer]) {
+    const node = value < 0 ? -1 : this.graph.producer[value];
     return node < 0 ? "" : this.texts[this.graph.where[node]];
   }
 }

@@ -1,0 +1,75 @@
+// The special functions of <cmath> (C++17) for Reals, their expressions and Duals, where the standard library
+// has them: legendre(2, x) and std::legendre(2, x). Values are those of double to the bit. Orders and degrees
+// are plain numbers: there is no formula for a derivative by the order of a Bessel function.
+#pragma once
+#include "tidemark/scalar/arguments.h"
+#include "tidemark/scalar/special_formulas.h"
+
+#ifdef __cpp_lib_math_special_functions
+
+namespace tidemark::scalars {
+namespace functions {
+
+template <class N>
+concept PlainOrder = std::is_arithmetic_v<N>;
+
+#define TM_OF_DEGREE(name, F)                \
+  template <Argument A>                      \
+  inline auto name(unsigned n, const A& x) { \
+    return apply<own::F>(n, x);              \
+  }
+#define TM_OF_DEGREE_AND_ORDER(name, F)                  \
+  template <Argument A>                                  \
+  inline auto name(unsigned n, unsigned m, const A& x) { \
+    return apply<own::F>(n, m, x);                       \
+  }
+#define TM_OF_REAL_ORDER(name, F)                \
+  template <PlainOrder N, Argument A>            \
+  inline auto name(const N& order, const A& x) { \
+    return apply<own::F>(order, x);              \
+  }
+#define TM_OF_NUMBERS(name, F) \
+  template <class... A>        \
+  requires Arguments<A...>     \
+  inline auto name(const A&... x) { return apply<own::F>(x...); }
+#define TM_SPECIAL_FUNCTIONS(D, DO, R, X)                                                                   \
+  D(legendre, Legendre)                                                                                     \
+  D(laguerre, Laguerre)                                                                                     \
+  D(hermite, Hermite) D(sph_bessel, SphBessel) D(sph_neumann, SphNeumann) DO(assoc_legendre, AssocLegendre) \
+      DO(assoc_laguerre, AssocLaguerre) DO(sph_legendre, SphLegendre) R(cyl_bessel_j, CylBesselJ)           \
+          R(cyl_bessel_i, CylBesselI) R(cyl_bessel_k, CylBesselK) R(cyl_neumann, CylNeumann)                \
+              X(expint, Expint) X(beta, Beta) X(riemann_zeta, RiemannZeta) X(ellint_1, Ellint1)             \
+                  X(ellint_2, Ellint2) X(ellint_3, Ellint3) X(comp_ellint_1, CompEllint1)                   \
+                      X(comp_ellint_2, CompEllint2) X(comp_ellint_3, CompEllint3)
+
+TM_SPECIAL_FUNCTIONS(TM_OF_DEGREE, TM_OF_DEGREE_AND_ORDER, TM_OF_REAL_ORDER, TM_OF_NUMBERS)
+
+#undef TM_OF_DEGREE
+#undef TM_OF_DEGREE_AND_ORDER
+#undef TM_OF_REAL_ORDER
+#undef TM_OF_NUMBERS
+
+}  // namespace functions
+
+// Found by their arguments, as those of functions.h: they give way to a program's own.
+#define TM_FOUND(name, F)                                                           \
+  template <class A, class... B>                                                    \
+  requires Arguments<A, B...>                                                       \
+  inline auto name(const A& a, const B&... b)->decltype(functions::name(a, b...)) { \
+    return functions::name(a, b...);                                                \
+  }
+TM_SPECIAL_FUNCTIONS(TM_FOUND, TM_FOUND, TM_FOUND, TM_FOUND)
+#undef TM_FOUND
+
+}  // namespace tidemark::scalars
+
+namespace std {  // NOLINT(cert-dcl58-cpp): as in std_functions.h
+
+#define TM_NAMED(name, F) using tidemark::scalars::functions::name;
+TM_SPECIAL_FUNCTIONS(TM_NAMED, TM_NAMED, TM_NAMED, TM_NAMED)
+#undef TM_NAMED
+#undef TM_SPECIAL_FUNCTIONS
+
+}  // namespace std
+
+#endif
