@@ -15,13 +15,14 @@
 #include <cstddef>
 #include <vector>
 
+#include "tidemark/scalar/far_blocks.h"
 #include "tidemark/scalar/record.h"
 
 namespace tidemark::scalars {
 
-inline constexpr int block_bits = 9;
-inline constexpr Id block_size = Id{1} << block_bits;
-inline constexpr Id smallest_ring = 2 * block_size;
+inline constexpr Id smallest_ring = 2 * block_size, longest_ring = Id{1} << 18;
+// Within a memory, of which states are the better use.
+inline constexpr Id longest_ring_within = Id{1} << 16;
 // The ring's reach moves by so many statements at least, by a block at most.
 inline constexpr Id smallest_stride = 32;
 
@@ -29,30 +30,6 @@ inline constexpr Id smallest_stride = 32;
 constexpr Id ring_for(Id distance) {
   return std::max(smallest_ring, std::bit_ceil(distance + smallest_stride));
 }
-
-// Blocks with operands that are far from their statements: known while recording, so that what the
-// reversal takes is known as well.
-class FarBlocks {
- public:
-  void mark(Id index) {
-    const Id block = index >> block_bits;
-    if (block >= marked_.size()) marked_.resize(std::max<std::size_t>(block + 1, 2 * marked_.size()), 0);
-    count_ += marked_[block] == 0;
-    marked_[block] = 1;
-  }
-  bool holds(Id block) const { return block < marked_.size() && marked_[block] != 0; }
-  std::size_t size() const { return marked_.size(); }
-  std::size_t count() const { return count_; }
-  std::size_t bytes() const { return marked_.capacity(); }
-  void clear() {
-    std::fill(marked_.begin(), marked_.end(), 0);
-    count_ = 0;
-  }
-
- private:
-  std::vector<std::uint8_t> marked_;
-  std::size_t count_ = 0;
-};
 
 // A: an adjoint, or several side by side. All are zero between reversals.
 template <class A>
@@ -133,6 +110,11 @@ class Adjoints {
   static constexpr Id none = ~Id{0};
 
   A& far(Id index) {
+    const Id block = index >> block_bits;
+    A* const there = block < blocks_.size() ? blocks_[block] : nullptr;
+    return there ? there[index & (block_size - 1)] : new_far(index);
+  }
+  [[gnu::noinline]] A& new_far(Id index) {
     const Id block = index >> block_bits;
     if (block >= blocks_.size()) blocks_.resize(block + 1, nullptr);
     A*& at = blocks_[block];

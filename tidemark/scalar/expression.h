@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "tidemark/ops/scalar/scalar_math.h"
-#include "tidemark/scalar/record.h"
+#include "tidemark/scalar/operands.h"
 
 namespace tidemark::scalars {
 

@@ -53,6 +53,7 @@ struct Recording {
   std::vector<RecordedEvent> events;
   std::size_t event_bytes = 0;
   FarBlocks far;
+  const Forms* forms = nullptr;  // the tape's
 
   void add_event(std::unique_ptr<Event<T>> event, std::size_t results) {
     const std::size_t bytes = event->bytes();

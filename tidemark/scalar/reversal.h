@@ -1,9 +1,11 @@
 // The reverse sweep: walks a recording backwards and hands each statement's adjoint to its operands.
 #pragma once
+#include <array>
 #include <span>
 #include <type_traits>
 #include <vector>
 
+#include "tidemark/scalar/each.h"
 #include "tidemark/scalar/recording.h"
 
 namespace tidemark::scalars {
@@ -86,6 +88,30 @@ class Reversal {
     }
   }
 
+  using Spread = void (*)(const Form& form, const T* slopes, const A& a, Id k, A* ring, Id mask);
+  template <unsigned constants, unsigned words>
+  static void spread(const Form& form, const T* slopes, const A& a, Id k, A* ring, Id mask) {
+    each<constants>([&](auto i) __attribute__((always_inline)) {
+      ring[(k - form.keys[i]) & mask] += form.slopes[i] * a;
+    });
+    each<words>([&](auto i) __attribute__((always_inline)) {
+      ring[(k - form.keys[constants + i]) & mask] += slopes[i] * a;
+    });
+  }
+  // By constants and words: one jump for the whole statement.
+  template <unsigned... i>
+  static constexpr std::array<Spread, sizeof...(i)> table_of(std::integer_sequence<unsigned, i...>) {
+    constexpr unsigned counts = most_places + 1;
+    return {(i / counts + i % counts <= most_places ? &spread<i / counts, i % counts> : nullptr)...};
+  }
+  static constexpr auto spreads =
+      table_of(std::make_integer_sequence<unsigned, (most_places + 1) * (most_places + 1)>());
+
+  void spread_far(const Form& form, const T* words, const A& a, Id k) {
+    for (unsigned i = 0; i < form.operands; ++i)
+      adjoints_.at(operand_of(form.keys[i], k)) += form.slope(i, words) * a;
+  }
+
   Adjoints<A> adjoints_;
   std::vector<A> gradients_;  // by input
 };
@@ -98,6 +124,7 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
   Id k = index_of(from.next);
   const Id last = index_of(to.next);
   if (k == last) return;
+  const Forms& forms = *recording.forms;
   std::size_t inputs = from.inputs, events = from.events;
   if (adjoints_.idle()) adjoints_.start(k - 1, near_seen);
   A* ring = &adjoints_.near(0);
@@ -114,6 +141,17 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
       const unsigned head = static_cast<unsigned>(*c++);
       const A a = ring[k & mask];
       ring[k & mask] = A{};
+      if constexpr (std::is_same_v<T, double>)
+        if (head >= form_head) {
+          const Form& form = forms[form_number(head, *c++)];
+          p -= form.words();
+          if (is_zero(a)) continue;
+          if (form.far)
+            spread_far(form, p, a, k);
+          else
+            spreads[form.constants * (most_places + 1) + form.words()](form, p, a, k, ring, mask);
+          continue;
+        }
       unsigned units = (head >> 2) & 7, generals = head >> 5;
       if (generals == code::longer) [[unlikely]] {
         generals = static_cast<unsigned>(*c++);

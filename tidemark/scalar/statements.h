@@ -16,12 +16,15 @@ struct Statement {
   Kind kind = Kind::operation;
   Id index = 0;
   unsigned units = 0, generals = 0, width = 0;
+  unsigned words = 0;          // how many partial derivatives are written
+  const Form* form = nullptr;  // or none: then all of the generals' are
   const std::byte* deltas = nullptr;
-  const T* slopes = nullptr;  // of the generals
-  std::size_t number = 0;     // of an input or event: how many were made before it
+  const T* slopes = nullptr;
+  std::size_t number = 0;  // of an input or event: how many were made before it
 
   unsigned operands() const { return units + generals; }
   Id operand(unsigned i) const {
+    if (form) return operand_of(form->keys[i], index);
     const std::byte* at = deltas + (std::size_t{i} << width);
     switch (width) {
       case 0:
@@ -34,7 +37,11 @@ struct Statement {
         return index - read<std::uint64_t>(at);
     }
   }
-  T slope(unsigned i) const { return i < units ? T(1) : slopes[i - units]; }
+  T slope(unsigned i) const {
+    if constexpr (std::is_same_v<T, double>)
+      if (form) return form->slope(i, slopes);
+    return i < units ? T(1) : slopes[i - units];
+  }
 
  private:
   template <class Delta>
@@ -58,9 +65,18 @@ struct RecordingView {
 
 // Reads the code that begins at `c`; returns where it ends. Leaves out index, slopes and number.
 template <class T>
-const std::byte* read_code(const std::byte* c, Statement<T>& statement) {
+const std::byte* read_code(const std::byte* c, const Forms& forms, Statement<T>& statement) {
   using Kind = typename Statement<T>::Kind;
   const auto head = static_cast<unsigned>(*c++);
+  if (head >= form_head) {
+    statement.form = &forms[form_number(head, *c)];
+    statement.kind = Kind::operation;
+    statement.units = 0;
+    statement.generals = statement.form->operands;
+    statement.words = statement.form->words();
+    return c + 1;
+  }
+  statement.form = nullptr;
   statement.width = head & 3;
   statement.units = (head >> 2) & 7;
   statement.generals = head >> 5;
@@ -79,6 +95,7 @@ const std::byte* read_code(const std::byte* c, Statement<T>& statement) {
       statement.units = 0;
     }
   }
+  statement.words = statement.generals;
   statement.deltas = c;
   return c + (std::size_t{statement.operands()} << statement.width);
 }
@@ -98,9 +115,9 @@ void walk_back(const RecordingView<T>& view, Visit&& visit) {
     const T* p =
         chunk == view.from.chunk ? view.from.partials : reinterpret_cast<const T*>(memory.partials_end);
     while (c != end) {
-      c = read_code(c, statement);
+      c = read_code(c, *view.recording.forms, statement);
       --k;
-      p -= statement.generals;
+      p -= statement.words;
       statement.slopes = p;
       if (statement.kind == Kind::input) statement.number = --inputs;
       if (statement.kind == Kind::event) {
@@ -130,14 +147,14 @@ void walk_forward(const RecordingView<T>& view, Visit&& visit) {
     places.clear();
     for (const std::byte* c = begin; c != memory.end();) {
       places.push_back(static_cast<std::uint32_t>(c - begin));
-      c = read_code(c, statement);
+      c = read_code(c, *view.recording.forms, statement);
     }
     const T* p = reinterpret_cast<const T*>(memory.begin);
     for (std::size_t i = places.size(); i-- > 0;) {
-      read_code(begin + places[i], statement);
+      read_code(begin + places[i], *view.recording.forms, statement);
       statement.index = k++;
       statement.slopes = p;
-      p += statement.generals;
+      p += statement.words;
       if (statement.kind == Kind::input) statement.number = inputs++;
       if (statement.kind == Kind::event) {
         k += view.recording.events[events].results;

@@ -8,7 +8,7 @@ namespace tidemark::scalars {
 
 template <class T>
 BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(options), made_(where) {
-  Id near = Id{1} << 16;
+  Id near = longest_ring;
   if (options_.memory.count >= 0) {
     if (options_.memory.count < smallest_memory)
       fail(ErrorCode::tape_full, {.what = fmt::format("a tape in {}", to_string(options_.memory)),
@@ -16,13 +16,15 @@ BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(option
                                   .where = where});
     // The ring takes an eighth at most.
     near = std::clamp(std::bit_floor(static_cast<Id>(options_.memory.count) / (8 * sizeof(T))), smallest_ring,
-                      near);
+                      longest_ring_within);
   }
   this->near_limit = near - smallest_stride;  // of which the ring is no longer than that
   if (options_.check) {
     checks_ = std::make_unique<Checks>();
     this->slack = std::numeric_limits<std::ptrdiff_t>::max() / 2;
   }
+  recording_.forms = &this->forms;
+  this->far = &recording_.far;
   begin_recording();
   if (options_.active) before_ = std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(this));
 }
@@ -35,7 +37,10 @@ BasicTape<T>::~BasicTape() {
 template <class T>
 void BasicTape<T>::begin_recording() {
   this->next = (next_recording() << index_bits) + 1;
+  this->origin = this->next;
+  this->leading = 0;
   this->near_seen = 0;
+  this->forms.begin(this->origin);
   open_chain_.reset();
   recording_.inputs.clear();
   recording_.drop_events(0);
@@ -81,6 +86,7 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
     if (this->codes && this->room() >= static_cast<std::ptrdiff_t>(bytes)) return;
   }
   const bool begun = this->codes != nullptr;
+  if (std::is_same_v<T, double> && !limited()) this->forms.allow();
   if (begun) leave_chunk();
   // A chunk that is there is taken where it is large enough; those that are not are left out from here on.
   std::size_t chunk = begun ? chunk_ + 1 : 0;
@@ -129,9 +135,9 @@ template <class T>
 std::size_t BasicTape<T>::held() const {
   std::size_t replays = replays_.capacity() * sizeof(replays_[0]);
   for (const auto& replay : replays_) replays += sizeof *replay + replay->recording.bytes();
-  return recording_.bytes() + replays + chains_.bytes + reversal_.bytes() + lane_reversals_.bytes() +
-         (checks_ ? checks_->bytes() : 0) + made_in_step_.capacity() * sizeof(made_in_step_[0]) +
-         copied_.capacity() * sizeof(copied_[0]);
+  return recording_.bytes() + this->forms.bytes() + replays + chains_.bytes + reversal_.bytes() +
+         lane_reversals_.bytes() + (checks_ ? checks_->bytes() : 0) +
+         made_in_step_.capacity() * sizeof(made_in_step_[0]) + copied_.capacity() * sizeof(copied_[0]);
 }
 
 // What a reversal takes beside what it has already.
@@ -191,6 +197,7 @@ auto BasicTape<T>::input(const T& value, SourceLine where) -> Real {
   refuse_within_steps("an input", where);
   require(code::most_head + sizeof(T), where);
   recording_.inputs.push_back(this->next);
+  if (this->next - this->origin == this->leading && this->leading < early_key / 2) ++this->leading;
   *--this->codes = code::head(0, 0, 0);
   return Real(value, this->next++);
 }
@@ -220,6 +227,7 @@ void BasicTape<T>::rewind(const Mark& mark) {
   target_->drop_events(mark.events);
   open_chain_.reset();
   const Id end = std::exchange(this->next, mark.next);
+  this->leading = std::min(this->leading, mark.next - this->origin);
   if (mark.codes) {
     chunk_ = mark.chunk;
     this->partials = mark.partials;

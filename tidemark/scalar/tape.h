@@ -196,7 +196,7 @@ class BasicTape final : private Recorder<T> {
     return std::min(this->near_seen, this->near_limit - 1);
   }
 
-  // tape_steps-inl.h
+  // tape_steps-inl.h, tape_replay-inl.h, tape_room-inl.h
   void record_boundary(std::span<Real> state, Id begin, const SourceLine& where);
   void refuse_within_steps(const char* what, const SourceLine& where) const;
   void run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t first, std::int64_t count,
@@ -267,6 +267,7 @@ using Tape = BasicTape<double>;
 #include "tidemark/scalar/tape_check-inl.h"
 #include "tidemark/scalar/tape_lanes-inl.h"
 #include "tidemark/scalar/tape_preaccumulate-inl.h"
+#include "tidemark/scalar/tape_room-inl.h"
 #include "tidemark/scalar/tape_steps-inl.h"
 
 namespace tidemark::scalars {

@@ -32,13 +32,13 @@ void BasicTape<T>::look(const SourceLine& where) {
   const Id next = index_of(this->next);
   if (checks.recording == target_ && next > checks.looked_at && this->codes) {
     Statement<T> last;
-    read_code(this->codes, last);
+    read_code(this->codes, this->forms, last);
     // Behind an event there are its results, of which nothing is written.
     if (last.kind == Statement<T>::Kind::operation && next == checks.looked_at + 1) {
       last.index = next - 1;
-      last.slopes = this->partials - last.generals;
-      for (unsigned i = 0; i < last.generals; ++i) {
-        const double slope = plain_value(last.slopes[i]);
+      last.slopes = this->partials - last.words;
+      for (unsigned i = 0; i < last.operands(); ++i) {
+        const double slope = plain_value(last.slope(i));
         if (std::isnan(slope))
           checks.find(Finding::Kind::nan_slope, last.index, "a partial derivative is NaN");
         else if (std::isinf(slope))

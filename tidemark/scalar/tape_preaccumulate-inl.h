@@ -78,8 +78,9 @@ void BasicTape<T>::replace_by_rows(const Mark& before, std::span<Real* const> re
   PreaccumulatedScope read;
   std::vector<Id> operands;
   walk_back(scope, [&](const Statement<T>& statement) {
-    read.statement_bytes +=
-        (std::size_t{statement.operands()} << statement.width) + 1 + statement.generals * sizeof(T);
+    read.statement_bytes += 1;
+    for (unsigned i = 0; i < statement.operands(); ++i)
+      read.statement_bytes += 2 + (is_zero(statement.slope(i) - T(1)) ? 0 : sizeof(T));
     for (unsigned i = 0; i < statement.operands(); ++i)
       if (const Id operand = statement.operand(i); operand < first) operands.push_back(operand);
   });
@@ -106,11 +107,10 @@ void BasicTape<T>::replace_by_rows(const Mark& before, std::span<Real* const> re
       with_lanes(made.size() - group,
                  [&](auto width) { this->template rows_of_scope<width()>(scope, read, made, group, rows); });
 
+  // Sizes of statements without forms, two bytes for each distance: so steps that run again choose alike.
   std::size_t row_bytes = 0;
-  const Id farthest = index_of(this->next) - (read.outside.empty() ? 0 : read.outside.front());
-  const std::size_t width = farthest < 256 ? 1 : farthest < 65536 ? 2 : farthest <= 0xffffffff ? 4 : 8;
   for (const T& entry : rows.values)
-    if (!is_zero(entry)) row_bytes += sizeof(T) + width;
+    if (!is_zero(entry)) row_bytes += 2 + sizeof(T);
   if (row_bytes + 2 * made.size() >= read.statement_bytes) return;
 
   const Id recording = before.next & ~index_mask;

@@ -1,0 +1,195 @@
+#include "tidemark/scalar/forms.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tidemark::scalars {
+
+constinit const Pattern Forms::no_pattern = {};
+
+namespace {
+
+constexpr Id from_statement = ~Id{0};
+
+// A slot: a form's number, how often a statement without one was seen, and bits of its hash.
+constexpr std::uint32_t number_mask = 0xffff, seen_mask = 0xfff00000;
+constexpr int times_at = 16;
+constexpr std::uint32_t most_times = 15;
+// What is early is worth a form where a loop reads it, not where each is read a few times.
+constexpr std::uint32_t times_of_early = 12, times_of_others = 2;
+
+unsigned units_of(std::uint8_t shape) { return shape >> 4; }
+unsigned generals_of(std::uint8_t shape) { return shape & 15; }
+unsigned places_of(std::uint8_t shape) { return units_of(shape) + generals_of(shape); }
+
+bool is_early(Id id, Id origin, Id early) { return id - origin < early; }
+
+Pattern::Place place_of(Id id, const Shown& statement, Id origin) {
+  if (id == 0 || is_early(id, origin, statement.early)) return {.relative = 0, .offset = id};
+  return {.relative = from_statement, .offset = id - statement.next};
+}
+
+// What the general's slope is compared with, and whether it is to be equal.
+void compare(Pattern& pattern, unsigned general, double with, bool equal) {
+  pattern.constants[general / 2][general % 2] = with;
+  pattern.equal[general / 2][general % 2] = equal ? -1 : 0;
+}
+bool is_constant(const Pattern& pattern, unsigned general) {
+  return pattern.equal[general / 2][general % 2] != 0;
+}
+double constant(const Pattern& pattern, unsigned general) {
+  return pattern.constants[general / 2][general % 2];
+}
+
+// Its slopes are thought constant.
+Pattern constant_pattern(const Shown& statement, Id origin) {
+  Pattern pattern;
+  pattern.shape = statement.shape;
+  const unsigned units = units_of(statement.shape);
+  for (unsigned i = 0; i < most_places; ++i)
+    compare(pattern, i, std::numeric_limits<double>::quiet_NaN(), false);
+  for (unsigned i = 0; i < places_of(statement.shape); ++i) {
+    Pattern::Place& place = pattern.places[i];
+    place = place_of(statement.ids[i], statement, origin);
+    if (statement.kept[i] == 0) {
+      if (statement.ids[i] != 0) pattern.merged = pattern.merged | (1u << i);
+      continue;
+    }
+    if (i >= units) compare(pattern, i - units, statement.slopes[i - units], true);
+    const Id distance = statement.next - statement.kept[i];
+    pattern.far = pattern.far | (place.relative == 0 || distance >= statement.near_limit);
+    if (place.relative != 0) pattern.distances |= static_cast<std::uint32_t>(distance);
+  }
+  return pattern;
+}
+
+// Slopes that are not what they were vary from now on.
+Pattern more_general(const Pattern& before, const Shown& statement) {
+  Pattern pattern = before;
+  const unsigned units = units_of(pattern.shape), generals = generals_of(pattern.shape);
+  pattern.words = 0;
+  for (unsigned i = 0; i < generals; ++i) {
+    if (is_constant(pattern, i) && statement.slopes[i] != constant(pattern, i)) compare(pattern, i, 0, false);
+    pattern.word[i] = pattern.words;
+    pattern.words += statement.kept[units + i] != 0 && !is_constant(pattern, i);
+  }
+  for (unsigned i = 0; i < generals && i < most_places; ++i)
+    if (statement.kept[units + i] == 0 || is_constant(pattern, i)) pattern.word[i] = pattern.words;
+  return pattern;
+}
+
+Key key_of(const Pattern::Place& place, Id origin) {
+  return place.relative == 0 ? static_cast<Key>(place.offset - origin) | early_key
+                             : static_cast<Key>(-place.offset);
+}
+
+Form as_read(const Pattern& pattern, const Shown& statement, Id origin) {
+  Form form;
+  form.far = pattern.far;
+  const unsigned units = units_of(pattern.shape);
+  for (const bool varying : {false, true}) {
+    for (unsigned i = 0; i < places_of(pattern.shape); ++i) {
+      if (statement.kept[i] == 0 || (i >= units && !is_constant(pattern, i - units)) != varying) continue;
+      form.keys[form.operands] = key_of(pattern.places[i], origin);
+      form.slopes[form.operands++] = i < units ? 1.0 : constant(pattern, i - units);
+    }
+    if (!varying) form.constants = form.operands;
+  }
+  return form;
+}
+
+}  // namespace
+
+void Forms::allow() {
+  if (any()) return;
+  constexpr std::size_t slots = std::bit_ceil(4 * most);
+  shift_ = 64 - std::countr_zero(slots);
+  slots_.resize(slots + probes - 1);
+  expected_.resize(slots);
+  // Memory that is not touched is not there: patterns stay where they are.
+  patterns_.reserve(most);
+  forms_.reserve(most);
+  expected_data_ = expected_.data();
+  patterns_data_ = patterns_.data();
+  forget_all();
+}
+
+const Pattern* Forms::add(const Pattern& pattern, const Shown& statement) {
+  if (patterns_.size() == most) return nullptr;
+  patterns_.push_back(pattern);
+  patterns_.back().code = code_of(static_cast<unsigned>(patterns_.size() - 1));
+  forms_.push_back(as_read(pattern, statement, origin_));
+  return &patterns_.back();
+}
+
+const Pattern* Forms::look_up(const Shown& statement) {
+  std::uint64_t hash = statement.shape;
+  bool of_early = false;
+  Pattern::Place places[most_places];
+  const unsigned count = places_of(statement.shape);
+  for (unsigned i = 0; i < count; ++i) {
+    const Pattern::Place place = places[i] = place_of(statement.ids[i], statement, origin_);
+    if (place.relative != 0 && -place.offset >= early_key) return nullptr;
+    of_early = of_early || (place.relative == 0 && place.offset != 0);
+    hash = (hash ^ (place.offset == 0 ? 0 : key_of(place, origin_))) * 0x9e3779b97f4a7c15u;
+  }
+  std::uint32_t* const first = &slots_[hash >> shift_];
+  std::uint32_t* free = nullptr;
+  const auto seen = static_cast<std::uint32_t>(hash >> 16) & seen_mask;
+  const Pattern* found = nullptr;
+  for (std::uint32_t* slot = first; slot < first + probes && !found; ++slot) {
+    const auto number = static_cast<Number>(*slot & number_mask);
+    if (number == 0) {
+      // Its own, else one that nobody has, else another's.
+      const auto rank = [&](std::uint32_t at) { return (at & seen_mask) == seen ? 2 : at == 0 ? 1 : 0; };
+      if (!free || rank(*slot) > rank(*free)) free = slot;
+      continue;
+    }
+    const Pattern& pattern = patterns_[number];
+    if (pattern.shape != statement.shape || !std::equal(places, places + count, pattern.places)) continue;
+    bool holds = true;
+    for (unsigned i = 0; i < generals_of(statement.shape); ++i)
+      holds = holds && (!is_constant(pattern, i) || statement.slopes[i] == constant(pattern, i));
+    found = holds ? &pattern : add(more_general(pattern, statement), statement);
+    if (!found) return nullptr;
+    *slot = (*slot & ~number_mask) | number_of(*found);
+  }
+  if (!found) {
+    if (!free) return nullptr;
+    const std::uint32_t times = (*free & seen_mask) == seen ? ((*free >> times_at) & most_times) + 1 : 1;
+    *free = seen | times << times_at;
+    if (times < (of_early ? times_of_early : times_of_others)) return nullptr;
+    found = add(constant_pattern(statement, origin_), statement);
+    if (!found) {
+      *free = seen;
+      return nullptr;
+    }
+    *free |= number_of(*found);
+  }
+  expected_[place()] = number_of(*found);
+  return found;
+}
+
+std::size_t Forms::bytes() const {
+  return slots_.capacity() * sizeof(slots_[0]) + expected_.capacity() * sizeof(expected_[0]) +
+         patterns_.size() * (sizeof(Pattern) + sizeof(Form));
+}
+
+void Forms::begin(Id origin) {
+  history_ = 0;
+  if (any() && patterns_.size() == most) forget_all();
+  for (Pattern& pattern : patterns_)
+    for (Pattern::Place& place : pattern.places)
+      if (place.relative == 0 && place.offset != 0) place.offset += origin - origin_;
+  origin_ = origin;
+}
+
+void Forms::forget_all() {
+  std::fill(slots_.begin(), slots_.end(), 0);
+  std::fill(expected_.begin(), expected_.end(), 0);
+  patterns_.assign(1, {});
+  forms_.assign(1, {});
+  history_ = 0;
+}
+
+}  // namespace tidemark::scalars

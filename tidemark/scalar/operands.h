@@ -1,0 +1,267 @@
+// The operands of one statement, on their way into a recording.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "tidemark/scalar/each.h"
+#include "tidemark/scalar/record.h"
+
+namespace tidemark::scalars {
+
+// The operands of one statement, gathered by its expression, each in a place that the compiler knows: they
+// stay in registers. Passive ones and slopes of zero leave no trace, and a variable that stands in an
+// expression more than once is one operand.
+template <class T, unsigned units, unsigned generals>
+class Operands {
+ public:
+  template <unsigned place>
+  [[gnu::always_inline]] void unit(Id id) {
+    unit_ids_[place] = id;
+  }
+  template <unsigned place>
+  [[gnu::always_inline]] void general(Id id, const T& slope) {
+    ids_[place] = id;
+    slopes_[place] = slope;
+  }
+
+  // Of operands without any active one nothing is recorded.
+  [[gnu::always_inline]] bool passive() const {
+    if (id_of<0>() != 0) [[likely]]
+      return false;
+    Id any = 0;
+    each<places>([&](auto i) __attribute__((always_inline)) { any |= id_of<i>(); });
+    return any == 0;
+  }
+
+  // Returns the statement's id, or that of which it is a copy, or 0 where nothing leaves a trace.
+  [[gnu::always_inline]] Id write(Recorder<T>& to) {
+    if constexpr (has_form)
+      if (to.forms.any()) {
+        if (write_by_form(to)) [[likely]]
+          return to.next++;
+        Operands copy = *this;  // whose address may be taken, while this stays in registers
+        return copy.write_otherwise(to);
+      }
+    merge(~0u);
+    if (Id only; drop_zeros(only)) return only;
+    return write_whole(to);
+  }
+
+ private:
+  static constexpr unsigned places = units + generals;
+  static constexpr unsigned most_compared = 8;  // each with each: long expressions would be much code
+  static constexpr bool has_form = std::is_same_v<T, double> && places <= most_places;
+
+  template <unsigned place>
+  [[gnu::always_inline]] Id id_of() const {
+    if constexpr (place < units)
+      return unit_ids_[place];
+    else
+      return ids_[place - units];
+  }
+
+  // Of those places that `which` has bits for.
+  [[gnu::always_inline]] void merge(unsigned which) {
+    if constexpr (places <= most_compared) {
+      each<generals>([&](auto i) __attribute__((always_inline)) {
+        if ((which >> (units + i) & 1) == 0) return;
+        each<i>([&](auto j) __attribute__((always_inline)) {
+          if (ids_[i] == ids_[j] && ids_[i] != 0) {
+            slopes_[j] += slopes_[i];
+            ids_[i] = 0;
+          }
+        });
+      });
+      each<units>([&](auto i) __attribute__((always_inline)) {
+        if ((which >> i & 1) == 0) return;
+        each<generals>([&](auto j) __attribute__((always_inline)) {
+          if (unit_ids_[i] == ids_[j] && ids_[j] != 0) {
+            slopes_[j] += T(1);
+            unit_ids_[i] = 0;
+          }
+        });
+      });
+    }
+  }
+
+  // Operands without a slope leave no trace. True where at most one unit is left, which is `only`, or 0.
+  [[gnu::always_inline]] bool drop_zeros(Id& only) {
+    Id general = 0;
+    each<generals>([&](auto i) __attribute__((always_inline)) {
+      ids_[i] = is_zero(slopes_[i]) ? 0 : ids_[i];
+      general |= ids_[i];
+    });
+    unsigned count = 0;
+    only = 0;
+    each<units>([&](auto i) __attribute__((always_inline)) {
+      count += unit_ids_[i] != 0;
+      only |= unit_ids_[i];
+    });
+    return general == 0 && count <= 1;
+  }
+
+  // The number of its form and what varies, if its form is the one that is expected. False: nothing has
+  // happened.
+  [[gnu::always_inline]] bool write_by_form(Recorder<T>& to) const {
+    const Pattern& form = to.forms.expected();
+    const Id next = to.next;
+    Id other = form.shape ^ shape_of(units, generals);
+    each<places>([&](auto i) __attribute__((always_inline)) {
+      other |= ((next & form.places[i].relative) + form.places[i].offset) ^ id_of<i>();
+    });
+    if (other != 0) [[unlikely]]
+      return false;
+    Operands merged = *this;
+    if constexpr (places > 1)
+      if (form.merged != 0) merged.merge(form.merged);
+    if constexpr (generals > 0) {
+      TwoMasks different = {};
+      each<(generals + 1) / 2>([&](auto i) __attribute__((always_inline)) {
+        constexpr unsigned second = std::min(2 * i + 1, generals - 1);
+        const Two slopes = {merged.slopes_[2 * i], merged.slopes_[second]};
+        TwoMasks unlike = (slopes == form.constants[i]) ^ form.equal[i];
+        if constexpr (second == 2 * i) unlike[1] = 0;
+        different |= unlike;
+      });
+      if ((different[0] | different[1]) != 0) [[unlikely]]
+        return false;
+    }
+    if (form.far) {
+      // Where distances reach early operands, these may be ones that the form names: one variable twice.
+      if (index_of(next) <= 2 * to.leading + form.distances) return false;
+      each<places>([&](auto i) __attribute__((always_inline)) {
+        if (id_of<i>() != 0) to.see(next - id_of<i>());
+      });
+    } else {
+      to.near_seen |= form.distances;
+    }
+    merged.write_words(to, form);
+    return true;
+  }
+
+  [[gnu::always_inline]] void write_words(Recorder<T>& to, const Pattern& form) const {
+    T* const words = to.partials;
+    std::byte* const codes = to.codes - sizeof form.code;
+    const std::uint16_t code = form.code;  // before what the compiler thinks may change it
+    each<generals>([&](auto i) __attribute__((always_inline)) { words[form.word[i]] = slopes_[i]; });
+    to.partials = words + form.words;
+    to.codes = codes;
+    to.forms.follow(code);
+    std::memcpy(codes, &code, sizeof code);
+  }
+
+  [[gnu::noinline]] Id write_otherwise(Recorder<T>& to) {
+    Id ids[places], kept[places];
+    const auto gather = [&](Id* all) {
+      std::copy_n(unit_ids_, units, all);
+      std::copy_n(ids_, generals, all + units);
+    };
+    gather(ids);
+    merge(~0u);
+    gather(kept);
+    Id only = 0;
+    if (drop_zeros(only)) return only;  // x + 1 has the derivative of x
+    // Slopes that are zero this once are no matter of a form.
+    const bool zeros = !std::equal(ids_, ids_ + generals, kept + units);
+    if (!zeros && to.forms.ask()) {
+      const Pattern* form = to.forms.find({.shape = shape_of(units, generals),
+                                           .ids = ids,
+                                           .kept = kept,
+                                           .slopes = slopes_,
+                                           .next = to.next,
+                                           .early = 2 * to.leading,
+                                           .near_limit = to.near_limit});
+      if (form) {
+        for (const Id id : kept)
+          if (id != 0) to.see(to.next - id);
+        write_words(to, *form);
+        return to.next++;
+      }
+    }
+    return write_whole(to);
+  }
+
+  [[gnu::always_inline]] Id write_whole(Recorder<T>& to) const {
+    const Id next = to.next;
+    Id bits = 0;
+    each<units>([&](auto i)
+                    __attribute__((always_inline)) { bits |= unit_ids_[i] != 0 ? next - unit_ids_[i] : 0; });
+    each<generals>([&](auto i) __attribute__((always_inline)) { bits |= ids_[i] != 0 ? next - ids_[i] : 0; });
+    T* slopes = to.partials;
+    each<generals>([&](auto i) __attribute__((always_inline)) {
+      *slopes = slopes_[i];
+      slopes += ids_[i] != 0;
+    });
+    const auto general_count = static_cast<unsigned>(slopes - to.partials);
+    if (bits < 65536 && bits < to.near_limit) [[likely]] {
+      to.near_seen |= bits;
+      if (bits < 256)
+        write_code<std::uint8_t>(to, 0, general_count);
+      else
+        write_code<std::uint16_t>(to, 1, general_count);
+    } else {
+      const Operands copy = *this;
+      copy.write_far(to, bits, general_count);
+    }
+    to.partials = slopes;
+    to.next = next + 1;
+    return next;
+  }
+
+  [[gnu::noinline]] void write_far(Recorder<T>& to, Id bits, unsigned general_count) const {
+    for (unsigned i = 0; i < units; ++i)
+      if (unit_ids_[i] != 0) to.see(to.next - unit_ids_[i]);
+    for (unsigned i = 0; i < generals; ++i)
+      if (ids_[i] != 0) to.see(to.next - ids_[i]);
+    if (bits <= 0xffffffff)
+      write_code<std::uint32_t>(to, 2, general_count);
+    else
+      write_code<std::uint64_t>(to, 3, general_count);
+  }
+
+  // From the last operand to the first, without branches: one that leaves no trace is written where the
+  // next will be.
+  template <class Delta>
+  [[gnu::always_inline]] void write_code(Recorder<T>& to, unsigned width, unsigned general_count) const {
+    const Id next = to.next;
+    std::byte* at = to.codes;
+    const auto write = [&](Id id) __attribute__((always_inline)) {
+      const auto delta = static_cast<Delta>(next - id);
+      std::memcpy(at - sizeof delta, &delta, sizeof delta);
+      at -= id != 0 ? sizeof delta : 0;
+    };
+    each<generals>([&](auto i) __attribute__((always_inline)) { write(ids_[generals - 1 - i]); });
+    const std::byte* const units_end = at;
+    each<units>([&](auto i) __attribute__((always_inline)) { write(unit_ids_[units - 1 - i]); });
+    const auto unit_count = static_cast<unsigned>(static_cast<std::size_t>(units_end - at) / sizeof(Delta));
+    if (generals <= code::most_short && units <= code::most_units)
+      *--at = code::head(width, unit_count, general_count);
+    else
+      at = write_head(at, width, unit_count, general_count);
+    to.codes = at;
+  }
+
+  Id unit_ids_[units + 1] = {};
+  Id ids_[generals + 1] = {};
+  T slopes_[generals + 1] = {};
+};
+
+// The statement `expression`; returns its id, or 0 where nothing in it is active. x + 1 has the derivative
+// of x: it is the same to a reversal, and takes no statement.
+template <class T, class E>
+[[gnu::always_inline]] inline Id record(Recorder<T>& recorder, const E& expression,
+                                        const std::source_location& where) {
+  constexpr unsigned units = E::unit_operands, generals = E::operands - E::unit_operands;
+  static_assert(generals < code::counted && units < code::counted,
+                "an expression of more than 254 variables: give a part of it a name of its own");
+  Operands<T, units, generals> operands;
+  expression.template push_one<0, 0>(operands);
+  if (operands.passive()) return 0;
+  recorder.require((generals + 1) * sizeof(T) + (units + generals) * sizeof(Id) + code::most_head, where);
+  return operands.write(recorder);
+}
+
+}  // namespace tidemark::scalars

@@ -1,0 +1,273 @@
+// BasicTape: loops of steps as events. Each runs its steps, leaves states behind, and reverses them some at a
+// time.
+#pragma once
+#include <algorithm>
+
+#include "tidemark/scalar/tape.h"
+#include "tidemark/schedule/kinds/binomial_count.h"
+
+namespace tidemark::scalars {
+
+// While it lives, statements are recorded for a replay, behind statement `behind`.
+template <class T>
+class BasicTape<T>::Frame {
+ public:
+  Frame(BasicTape& tape, Id behind, Learning* learning = nullptr)
+      : tape_(tape),
+        partials_(tape.partials),
+        codes_(tape.codes),
+        next_(tape.next),
+        near_seen_(tape.near_seen),
+        chunk_(tape.chunk_),
+        target_(tape.target_),
+        learning_(std::exchange(tape.learning_, learning)),
+        open_(std::move(tape.open_chain_)) {
+    tape.open_chain_.reset();
+    tape.target_ = &tape.replays_[tape.depth_++]->recording;
+    tape.next = (tape.next & ~index_mask) + behind + 1;
+    tape.near_seen = 0;
+    if (tape.target_->chunks.size() > 0) {
+      tape.enter_chunk(0);
+    } else {
+      tape.partials = nullptr;
+      tape.codes = nullptr;
+    }
+  }
+  ~Frame() {
+    tape_.open_chain_.reset();
+    tape_.target_->drop_events(0);
+    --tape_.depth_;
+    tape_.partials = partials_;
+    tape_.codes = codes_;
+    tape_.next = next_;
+    tape_.near_seen = near_seen_;
+    tape_.chunk_ = chunk_;
+    tape_.target_ = target_;
+    tape_.learning_ = learning_;
+    tape_.open_chain_ = std::move(open_);
+  }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+ private:
+  BasicTape& tape_;
+  T* partials_;
+  std::byte* codes_;
+  Id next_, near_seen_;
+  std::size_t chunk_;
+  Recording<T>* target_;
+  Learning* learning_;
+  std::shared_ptr<Chain<T>> open_;
+};
+
+// A step of the user's runs.
+class WithinStep {
+ public:
+  explicit WithinStep(std::size_t& count) : count_(count) { ++count_; }
+  ~WithinStep() { --count_; }
+  WithinStep(const WithinStep&) = delete;
+  WithinStep& operator=(const WithinStep&) = delete;
+
+ private:
+  std::size_t& count_;
+};
+
+template <class T>
+auto BasicTape<T>::new_chain(std::span<const Real> state, const SourceLine& where)
+    -> std::shared_ptr<Chain<T>> {
+  if (replays_.size() == depth_) {
+    replays_.push_back(std::make_unique<Replay>());
+    replays_.back()->recording.forms = &this->forms;
+  }
+  // Reals of a working state and of results, adjoints, ids of operands.
+  std::size_t& transient = replays_[depth_]->transient;
+  transient = std::max(transient, 56 * state.size() + 1024);
+  const std::size_t bytes = state.size() * sizeof(T) + 512;
+  if (!fits(bytes) && !release(bytes)) too_small(bytes, where);
+  return std::make_shared<Chain<T>>(chains_, state);
+}
+
+// Records a step and forgets it: how many bytes it takes. They stay reserved, and the blocks of far
+// operands known.
+template <class T>
+std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::span<const Real> state,
+                                const SourceLine& where) {
+  Replay& replay = *replays_[depth_];
+  const Id k = index_of(this->next), ring = ring_for(this->near_limit - 1);
+  // The ring is emptied into blocks before steps run again.
+  const std::size_t flushed = (std::min(k, ring) / block_size + 2) * (block_size * sizeof(T) + 64);
+  Learning learning;
+  std::vector<Real> working(state.begin(), state.end());
+  std::size_t bytes = 0;
+  {
+    const Frame frame(*this, k, &learning);
+    const WithinStep within(within_);
+    const Id begin = this->next;
+    chain.run(working, step);
+    for (const Real& result : working)
+      if (result.id() != 0 && this->next - result.id() >= ring) recording_.far.mark(index_of(result.id()));
+    replay.transient =
+        std::max(replay.transient, 56 * state.size() + (this->next - begin) / 4 + 1024 + flushed);
+    loops_within_ = !replay.recording.events.empty();
+    if (this->codes) {
+      for (std::size_t i = 0; i < chunk_; ++i) bytes += replay.recording.chunks[i].bytes;
+      bytes += replay.recording.chunks[chunk_].bytes;
+      replay.reserved = std::max(replay.reserved, bytes);
+      bytes -= static_cast<std::size_t>(this->room());
+    }
+  }
+  if (learning.wrapped) too_small(learning.bytes, where);
+  if (!fits(0) && !release(0)) too_small(0, where);
+  return std::max<std::size_t>(bytes, 1);
+}
+
+// `state` becomes that before the last unit of steps in front of `end`, whose number is returned; states
+// on the way are kept where they serve best.
+template <class T>
+std::int64_t BasicTape<T>::approach(Chain<T>& chain, std::int64_t end, std::int64_t unit,
+                                    std::span<Real> state) {
+  const Activation paused(nullptr);
+  const WithinStep within(within_);
+  chain.drop_behind(end - 1);
+  chain.load(state);
+  std::int64_t at = chain.last_kept();
+  while (end - at > unit) {
+    const std::int64_t units = (end - at + unit - 1) / unit;
+    const std::int64_t spare = spare_states(chain);
+    std::int64_t left = units - 1;
+    if (spare > 0) {
+      const std::int64_t slots = spare + 1;
+      const std::int64_t repeats = schedule::repeats_of(units, slots);
+      left =
+          schedule::split_segment(units, slots, repeats, schedule::longest_segment(slots, repeats - 1, units))
+              .left;
+      left = std::clamp<std::int64_t>(left, 1, units - 1);
+    }
+    const std::int64_t to = end - (units - left) * unit;
+    for (; at < to; ++at) chain.run(state, at);
+    if (spare > 0 && end - at > unit) keep_state(chain, at, state);
+  }
+  return at;
+}
+
+// Steps [first, first + count) of the chain, from `state`, which becomes the results of an event.
+template <class T>
+void BasicTape<T>::run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t first, std::int64_t count,
+                            std::span<Real> state, const SourceLine& where) {
+  auto loop = std::make_unique<LoopEvent<T>>(chain, first, count, std::span<const Real>(state));
+  const std::size_t bytes = loop->bytes() + 2 * sizeof(typename Recording<T>::RecordedEvent);
+  if (!fits(bytes) && !release(bytes)) too_small(bytes, where);
+  if (first == 0) loop->unit = choose_unit(chain->size(), count, learn(*chain, first, state, where));
+  std::vector<Real> working;
+  working.reserve(state.size());
+  for (const Real& entry : state) working.push_back(entry.value());
+  if (schedule::Online* online = first > 0 ? chain->online() : nullptr) {
+    for (const schedule::Action& action : online->visit(first)) {
+      if (action.kind == schedule::ActionKind::drop) chain->drop_state(action.step);
+      if (action.kind == schedule::ActionKind::store) keep_state(*chain, first, working);
+    }
+  }
+  std::int64_t at = first;
+  if (count > 1) at = approach(*chain, first + count, loop->unit, working);
+  {
+    const Activation paused(nullptr);
+    const WithinStep within(within_);
+    for (; at < first + count; ++at) chain->run(working, at);
+  }
+  std::vector<T> values;
+  values.reserve(state.size());
+  for (const Real& entry : working) values.push_back(entry.value());
+  working = {};
+  if (!fits(bytes) && !release(bytes)) too_small(bytes, where);
+  std::vector<Real> operands(state.begin(), state.end());
+  const std::vector<Real> results = record_event(std::move(loop), operands, values, where);
+  std::copy(results.begin(), results.end(), state.begin());
+  peak_ = std::max(peak_, held());
+}
+
+template <class T>
+template <class A, class Other>
+void BasicTape<T>::reverse_event(Reversal<T, A>& reversal, Event<T>& event, std::span<const A> results, Id k,
+                                 const SourceLine& where, Other& other) {
+  if (auto* loop = dynamic_cast<LoopEvent<T>*>(&event))
+    reverse_loop(reversal, *loop, results, k, where, other);
+  else
+    other(event, results, k);
+}
+
+template <class T>
+template <class A, class Other>
+void BasicTape<T>::reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::span<const A> results,
+                                Id k, const SourceLine& where, Other& other) {
+  reversal.yield(k);
+  std::vector<A> adjoint(results.begin(), results.end());
+  std::vector<Real> state(loop.chain().size());
+  for (std::int64_t end = loop.end(); end > loop.first();) {
+    const std::int64_t begin =
+        std::max(loop.first(), approach(loop.chain(), end, std::min(loop.unit, end - loop.first()), state));
+    if (reverse_unit(reversal, loop, begin, end, std::span<Real>(state), std::span<A>(adjoint), k, where,
+                     other))
+      end = begin;
+    else
+      loop.unit = (end - begin) / 2;
+  }
+}
+
+// False: it does not fit, and nothing has happened.
+template <class T>
+template <class A, class Other>
+bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::int64_t begin,
+                                std::int64_t end, std::span<Real> state, std::span<A> adjoint, Id k,
+                                const SourceLine& where, Other& other) {
+  const Frame frame(*this, k);
+  Recording<T>& recording = *target_;
+  Position<T> start = mark();
+  start.codes = recording.chunks.size() > 0 ? recording.chunks[0].end() : nullptr;
+  const bool at_first = begin == loop.first();
+  const Id base = this->next;
+  if (!at_first) this->next += state.size();
+  start.next = this->next;
+  for (std::size_t i = 0; i < state.size(); ++i)
+    state[i] = Real(state[i].value(), at_first ? loop.operand(i) : base + i);
+  try {
+    const Activation active(this);
+    const WithinStep within(within_);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Id made = this->next;
+      loop.chain().run(state, i);
+      if (i + 1 < end) record_boundary(state, made, where);
+    }
+    if (limited()) {
+      const Id ring = ring_for(reach());
+      for (const Real& result : state)
+        if (result.id() != 0 && this->next - result.id() >= ring) recording_.far.mark(index_of(result.id()));
+      if (!fits(0) && !release(0)) overflow(0, where);
+    }
+  } catch (const Error& error) {
+    const bool full = error.code() == ErrorCode::tape_full || error.code() == ErrorCode::infeasible_budget;
+    if (full && end - begin > 1) return false;
+    throw;
+  }
+  if (begin + 1 == end && this->codes) {
+    std::size_t& reserved = replays_[depth_ - 1]->reserved;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i <= chunk_; ++i) bytes += recording.chunks[i].bytes;
+    reserved = std::max(reserved, bytes);
+  }
+  if (recording.chunks.size() > 0) start.codes = recording.chunks[0].end();
+  typename Reversal<T, A>::Ranges ranges{mark(), start, this->near_limit, reach()};
+  reversal.prepare(recording, recording_.far, ranges);
+  reversal.open(ranges);
+  for (std::size_t i = 0; i < state.size(); ++i)
+    if (state[i].id() != 0) reversal.seed(state[i].id(), adjoint[i]);
+  peak_ = std::max(peak_, held());
+  reversal.sweep_open(recording, ranges, [&](Event<T>& event, std::span<const A> results, Id at) {
+    reverse_event(reversal, event, results, at, where, other);
+  });
+  if (!at_first)
+    for (std::size_t i = 0; i < adjoint.size(); ++i) adjoint[i] = reversal.take(index_of(base + i));
+  reversal.close(index_of(base));
+  return true;
+}
+
+}  // namespace tidemark::scalars
