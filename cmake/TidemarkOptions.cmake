@@ -24,7 +24,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 # ccache only when asked for, so that what is built does not depend on what else is installed.
-set(TIDEMARK_CCACHE "" CACHE FILEPATH "ccache, to compile through it; empty for none")
+set(TIDEMARK_CCACHE "" CACHE STRING "ccache, to compile through it; empty for none")
 if(TIDEMARK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${TIDEMARK_CCACHE}")
 endif()

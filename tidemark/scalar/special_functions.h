@@ -32,23 +32,7 @@ concept PlainOrder = std::is_arithmetic_v<N>;
   template <class... A>        \
   requires Arguments<A...>     \
   inline auto name(const A&... x) { return apply<own::F>(x...); }
-#define TM_SPECIAL_FUNCTIONS(D, DO, R, X)                                                         \
-  D(legendre, Legendre)                                                                           \
-  D(laguerre, Laguerre)                                                                           \
-  D(hermite, Hermite)                                                                             \
-  D(sph_bessel, SphBessel) D(sph_neumann, SphNeumann) DO(assoc_legendre, AssocLegendre)           \
-      DO(assoc_laguerre, AssocLaguerre) DO(sph_legendre, SphLegendre) R(cyl_bessel_j, CylBesselJ) \
-          R(cyl_bessel_i, CylBesselI) R(cyl_bessel_k, CylBesselK) R(cyl_neumann, CylNeumann)      \
-              X(expint, Expint) X(beta, Beta) X(riemann_zeta, RiemannZeta) X(ellint_1, Ellint1)   \
-                  X(ellint_2, Ellint2) X(ellint_3, Ellint3) X(comp_ellint_1, CompEllint1)         \
-                      X(comp_ellint_2, CompEllint2) X(comp_ellint_3, CompEllint3)
-
-TM_SPECIAL_FUNCTIONS(TM_OF_DEGREE, TM_OF_DEGREE_AND_ORDER, TM_OF_REAL_ORDER, TM_OF_NUMBERS)
-
-#undef TM_OF_DEGREE
-#undef TM_OF_DEGREE_AND_ORDER
-#undef TM_OF_REAL_ORDER
-#undef TM_OF_NUMBERS
+#include "tidemark/scalar/special_functions.def"
 
 }  // namespace functions
 
@@ -59,7 +43,11 @@ TM_SPECIAL_FUNCTIONS(TM_OF_DEGREE, TM_OF_DEGREE_AND_ORDER, TM_OF_REAL_ORDER, TM_
   inline auto name(const A& a, const B&... b)->decltype(functions::name(a, b...)) { \
     return functions::name(a, b...);                                                \
   }
-TM_SPECIAL_FUNCTIONS(TM_FOUND, TM_FOUND, TM_FOUND, TM_FOUND)
+#define TM_OF_DEGREE TM_FOUND
+#define TM_OF_DEGREE_AND_ORDER TM_FOUND
+#define TM_OF_REAL_ORDER TM_FOUND
+#define TM_OF_NUMBERS TM_FOUND
+#include "tidemark/scalar/special_functions.def"
 #undef TM_FOUND
 
 }  // namespace tidemark::scalars
@@ -67,9 +55,12 @@ TM_SPECIAL_FUNCTIONS(TM_FOUND, TM_FOUND, TM_FOUND, TM_FOUND)
 namespace std {  // NOLINT(cert-dcl58-cpp): as in std_functions.h
 
 #define TM_NAMED(name, F) using tidemark::scalars::functions::name;
-TM_SPECIAL_FUNCTIONS(TM_NAMED, TM_NAMED, TM_NAMED, TM_NAMED)
+#define TM_OF_DEGREE TM_NAMED
+#define TM_OF_DEGREE_AND_ORDER TM_NAMED
+#define TM_OF_REAL_ORDER TM_NAMED
+#define TM_OF_NUMBERS TM_NAMED
+#include "tidemark/scalar/special_functions.def"
 #undef TM_NAMED
-#undef TM_SPECIAL_FUNCTIONS
 
 }  // namespace std
 
