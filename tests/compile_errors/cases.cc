@@ -70,6 +70,8 @@ int main() {
   const td::Real mixed = x * td::Dual<1>(1);
 #elif CASE == 108  // expect: no matching function for call to
   const td::Real mixed = std::max(x, td::Dual<1>(1));
+#elif CASE == 109  // expect: the derivative by the order of a Bessel function has no formula
+  const td::Real wave = std::cyl_bessel_j(x, 2.0);
 #endif
 }
 #endif

@@ -13,6 +13,14 @@ namespace functions {
 template <class N>
 concept PlainOrder = std::is_arithmetic_v<N>;
 
+template <class N, class A>
+A no_slope_by_order(const A& x) {
+  static_assert(PlainOrder<N>,
+                "the derivative by the order of a Bessel function has no formula: write value(order) where "
+                "the order is meant as a constant");
+  return x;
+}
+
 #define TM_OF_DEGREE(name, F)                \
   template <Argument A>                      \
   inline auto name(unsigned n, const A& x) { \
@@ -27,7 +35,10 @@ concept PlainOrder = std::is_arithmetic_v<N>;
   template <PlainOrder N, Argument A>            \
   inline auto name(const N& order, const A& x) { \
     return apply<own::F>(order, x);              \
-  }
+  }                                              \
+  template <Argument N, class A>                 \
+  requires Arguments<N, A>                       \
+  inline auto name(const N&, const A& x) { return no_slope_by_order<N>(x); }
 #define TM_OF_NUMBERS(name, F) \
   template <class... A>        \
   requires Arguments<A...>     \
