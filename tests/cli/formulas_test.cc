@@ -74,6 +74,12 @@ TEST(FormulasCommand, AreShownByWhatTheBytesAre) {
                              HasSubstr(" · width²"), HasSubstr("  checked "), HasSubstr("  at the peak ")));
 }
 
+TEST(FormulasCommand, AreNotSpokenOfUnlessAskedFor) {
+  const CommandRun run = plan("mlp");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, ::testing::Not(HasSubstr("formula")));
+}
+
 TEST(FormulasCommand, ALongerContextThanTheModelsOwnIsAnotherRegime) {
   const Json by = report("gpt --layers 1 --batch 4 --by context=128:512")["by"];
   ASSERT_GE(by["regimes"].size(), 2u);

@@ -119,7 +119,7 @@ ExitCode plan_graph(const PlanCommand& command) {
   fmt::print("{}{}", summary(graph, plan), to_text(host_calls(graph, plan, target)));
   if (model.split > 1) fmt::print("{:<18}{}\n", "micro-batches", model.split);
   fmt::print("{}", to_text(prices));
-  fmt::print("{}", to_text(formulas));
+  if (!command.by.empty()) fmt::print("{}", to_text(formulas));
   if (command.passes) {
     print_passes("optimisations", planning.optimised().passes);
     print_passes("passes", report.passes);
