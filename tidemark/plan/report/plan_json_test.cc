@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "tests/support/fake_ops.h"
 #include "tidemark/base/error.h"
+#include "tidemark/ir/builder.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/scalar/elementwise.h"
 #include "tidemark/plan/passes/pipeline.h"
 #include "tidemark/plan/report/plan_hash.h"
 #include "tidemark/plan/verify/verify.h"
@@ -174,6 +178,21 @@ TEST_F(PlanJson, SummaryTellsThePeakAndWhatLivesThere) {
        {"peak", "lower bound", "store everything", "at the peak", "`x`", "scratch", "1 nodes are views"}) {
     EXPECT_THAT(text, testing::HasSubstr(part));
   }
+}
+
+// As the page does: the second function writes over what the first one made.
+TEST(Summary, CallsABufferAtThePeakAfterWhatItHoldsThere) {
+  Graph graph;
+  Builder builder(graph);
+  const Var x = builder.input({DType::f32, {300}}), first = tanh(x), second = sin(first);
+  graph[first.id()].name = "first";
+  graph[second.id()].name = "second";
+  graph.add_output(concat(std::array{second, second, x}, 0).id());
+  const Plan plan = make_plan(graph, test_target(), {.skip = {"fuse"}});
+  const std::string text = summary(graph, plan);
+  EXPECT_THAT(text, testing::HasSubstr("1 results in place"));
+  EXPECT_THAT(text, testing::HasSubstr("`second`"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("`first`")));
 }
 
 }  // namespace

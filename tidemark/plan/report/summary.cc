@@ -15,10 +15,19 @@ namespace {
 
 std::string bytes(std::int64_t n) { return to_string(Bytes(n)); }
 
-std::string describe(const Graph& graph, const Buffer& buffer) {
-  if (!buffer.value.valid()) return "scratch";
-  const Value& value = graph[buffer.value];
-  std::string text = fmt::format("{} %{}", to_string(value.type), buffer.value.index);
+// The value that each buffer holds once the step has run: one kernel writes over what another made.
+std::vector<ValueId> held_after(const Plan& plan, std::int32_t step) {
+  std::vector<ValueId> held;
+  for (const Buffer& buffer : plan.buffers) held.push_back(buffer.value);
+  for (std::int32_t s = 0; s <= step; ++s)
+    for (const Ref& out : plan.steps[static_cast<std::size_t>(s)].out) held[out.buffer.index] = out.value;
+  return held;
+}
+
+std::string describe(const Graph& graph, ValueId id) {
+  if (!id.valid()) return "scratch";
+  const Value& value = graph[id];
+  std::string text = fmt::format("{} %{}", to_string(value.type), id.index);
   if (!value.name.empty()) text += fmt::format(" `{}`", value.name);
   if (value.producer.valid()) {
     const Node& node = graph[value.producer];
@@ -269,20 +278,24 @@ std::string summary(const Graph& graph, const Plan& plan) {
   const Node& node = graph[plan.steps[static_cast<std::size_t>(at)].node];
   line("at the peak", fmt::format("step {} of {}, {}{}", at, plan.steps.size(), node.op->name,
                                   node.where.known() ? fmt::format(" ({})", short_form(node.where)) : ""));
-  std::vector<const Buffer*> live;
-  for (const Buffer& b : plan.buffers) {
-    const bool there = b.begin <= at && at < b.end && b.memory == 0;
-    if (there && b.bytes > 0 && b.binding != Binding::tile) live.push_back(&b);
+  const std::vector<ValueId> held = held_after(plan, at);
+  std::vector<std::size_t> live;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    const bool there = buffer.begin <= at && at < buffer.end && buffer.memory == 0;
+    if (there && buffer.bytes > 0 && buffer.binding != Binding::tile) live.push_back(b);
   }
-  std::ranges::stable_sort(live, std::greater(), &Buffer::bytes);
+  const auto bytes_of = [&](std::size_t b) { return plan.buffers[b].bytes; };
+  std::ranges::stable_sort(live, std::greater(), bytes_of);
   constexpr std::size_t shown = 12;
   for (std::size_t i = 0; i < std::min(live.size(), shown); ++i) {
-    text += fmt::format("  {:>12}  {:<8}{}\n", bytes(live[i]->bytes), name_of(live[i]->purpose),
-                        describe(graph, *live[i]));
+    const Buffer& buffer = plan.buffers[live[i]];
+    text += fmt::format("  {:>12}  {:<8}{}\n", bytes(buffer.bytes), name_of(buffer.purpose),
+                        describe(graph, held[live[i]]));
   }
   if (live.size() > shown) {
     std::int64_t rest = 0;
-    for (std::size_t i = shown; i < live.size(); ++i) rest += live[i]->bytes;
+    for (std::size_t i = shown; i < live.size(); ++i) rest += bytes_of(live[i]);
     text += fmt::format("  {:>12}  in {} smaller ones\n", bytes(rest), live.size() - shown);
   }
   return text;
