@@ -79,7 +79,8 @@ class Compiled {
   std::vector<FrontierPoint> frontier(const Args&... args) const {
     return state_->function->frontier(Arguments<Args...>(*state_, args...), 16);
   }
-  // The peak as a formula in the batch size, this plan's decisions kept.
+  // The peak as a formula in the batch size, this plan's decisions kept. None where there is no batch, or the
+  // graph itself depends on it.
   template <class... Args>
   std::optional<Footprint> footprint(const Args&... args) const {
     return state_->function->footprint(Arguments<Args...>(*state_, args...));
