@@ -147,12 +147,17 @@ TEST(Peaks, TheirPartsAddUp) {
   }
 }
 
-TEST(Peaks, OfFunctionsWithoutAnOptimizerHaveNoParameters) {
-  const auto f = compile(value_and_grad(loss));
-  const PlannedGraph plan = f.prepare(net(), data(), data());
-  const PeakSplit split = peak_split(plan.graph, plan.plan);
-  EXPECT_EQ(split.of(PeakRole::parameters), 0);
-  EXPECT_EQ(split.of(PeakRole::data), parameter_bytes + 2 * 4 * 4 * width);
+// What a gradient is taken of are parameters, whoever updates them; a function alone has arguments.
+TEST(Peaks, OfFunctionsWithoutAnOptimizerHaveParametersWhereTheyHaveGradients) {
+  const auto split_of = [](const auto& f) {
+    const PlannedGraph plan = f.prepare(net(), data(), data());
+    return peak_split(plan.graph, plan.plan);
+  };
+  const PeakSplit gradient = split_of(compile(value_and_grad(loss))), forward = split_of(compile(loss));
+  EXPECT_EQ(gradient.of(PeakRole::parameters), parameter_bytes);
+  EXPECT_EQ(gradient.of(PeakRole::data), 2 * 4 * 4 * width);
+  EXPECT_EQ(forward.of(PeakRole::parameters), 0);
+  EXPECT_EQ(forward.of(PeakRole::data), parameter_bytes + 2 * 4 * 4 * width);
 }
 
 // Every budget gives the same bits, whatever the optimizer.
