@@ -98,11 +98,18 @@ class Reversal {
       ring[(k - form.keys[constants + i]) & mask] += slopes[i] * a;
     });
   }
+  template <unsigned constants, unsigned words>
+  static constexpr Spread spread_of() {
+    if constexpr (constants + words <= most_places)
+      return &spread<constants, words>;
+    else
+      return nullptr;  // no form has so many
+  }
   // By constants and words: one jump for the whole statement.
   template <unsigned... i>
   static constexpr std::array<Spread, sizeof...(i)> table_of(std::integer_sequence<unsigned, i...>) {
     constexpr unsigned counts = most_places + 1;
-    return {(i / counts + i % counts <= most_places ? &spread<i / counts, i % counts> : nullptr)...};
+    return {spread_of<i / counts, i % counts>()...};
   }
   static constexpr auto spreads =
       table_of(std::make_integer_sequence<unsigned, (most_places + 1) * (most_places + 1)>());

@@ -167,7 +167,7 @@ struct Figures {
   int compared = 0;
   bool same_bits = false;
   double loss = 0, seconds = 0;
-  std::string sample;
+  std::string sample = {};
 };
 
 void print_report(const Figures& f) {
