@@ -2,6 +2,7 @@
 // bits at every budget and in every run.
 #include <gtest/gtest.h>
 
+#include "tests/support/gpu.h"
 #include "tests/support/law_case.h"
 #include "tests/support/random_programs.h"
 #include "tests/support/run_on_device.h"
@@ -19,11 +20,6 @@ namespace tidemark::cuda {
 namespace {
 
 using namespace tidemark::testing;
-
-#define TM_NEEDS_GPU()                                                                        \
-  do {                                                                                        \
-    if (const DeviceList list = devices(); list.devices.empty()) GTEST_SKIP() << list.reason; \
-  } while (false)
 
 ThreadPool& pool() {
   static ThreadPool one(1);

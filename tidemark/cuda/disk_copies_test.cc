@@ -10,6 +10,7 @@
 #include <random>
 
 #include "tests/support/errors.h"
+#include "tests/support/gpu.h"
 #include "tests/support/scratch_folder.h"
 #include "tidemark/base/aligned.h"
 #include "tidemark/base/error.h"
@@ -25,18 +26,7 @@ using testing::ScratchFolder;
 std::vector<std::function<void()>> put_in;  // and has not happened
 
 Driver pretended() {
-  Driver driver;
-  driver.init = [](unsigned) { return CUDA_SUCCESS; };
-  driver.error_name = [](CUresult, const char** name) { return *name = "pretended", CUDA_SUCCESS; };
-  driver.error_text = [](CUresult, const char** text) { return *text = "pretended", CUDA_SUCCESS; };
-  driver.device_count = [](int* count) { return *count = 1, CUDA_SUCCESS; };
-  driver.device = [](CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; };
-  driver.device_name = [](char* name, int, CUdevice) { return std::strcpy(name, "none"), CUDA_SUCCESS; };
-  driver.device_memory = [](std::size_t* bytes, CUdevice) { return *bytes = 1 << 20, CUDA_SUCCESS; };
-  driver.device_attribute = [](int* value, CUdevice_attribute, CUdevice) { return *value = 9, CUDA_SUCCESS; };
-  driver.context_retain = [](CUcontext*, CUdevice) { return CUDA_SUCCESS; };
-  driver.context_release = [](CUdevice) { return CUDA_SUCCESS; };
-  driver.context_use = [](CUcontext) { return CUDA_SUCCESS; };
+  Driver driver = tidemark::testing::pretended_driver();
   driver.stream_create = [](CUstream*, unsigned) { return CUDA_SUCCESS; };
   driver.stream_destroy = [](CUstream) { return CUDA_SUCCESS; };
   driver.stream_wait = [](CUstream) {

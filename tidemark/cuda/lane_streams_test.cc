@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <map>
 #include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>
 
+#include "tests/support/gpu.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/spread_plan.h"
 #include "tests/support/test_target.h"
@@ -34,18 +34,7 @@ struct PretendedGpu {
 PretendedGpu gpu;
 
 Driver pretended() {
-  Driver driver;
-  driver.init = [](unsigned) { return CUDA_SUCCESS; };
-  driver.error_name = [](CUresult, const char** name) { return *name = "pretended", CUDA_SUCCESS; };
-  driver.error_text = [](CUresult, const char** text) { return *text = "pretended", CUDA_SUCCESS; };
-  driver.device_count = [](int* count) { return *count = 1, CUDA_SUCCESS; };
-  driver.device = [](CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; };
-  driver.device_name = [](char* name, int, CUdevice) { return std::strcpy(name, "none"), CUDA_SUCCESS; };
-  driver.device_memory = [](std::size_t* bytes, CUdevice) { return *bytes = 1 << 20, CUDA_SUCCESS; };
-  driver.device_attribute = [](int* value, CUdevice_attribute, CUdevice) { return *value = 9, CUDA_SUCCESS; };
-  driver.context_retain = [](CUcontext*, CUdevice) { return CUDA_SUCCESS; };
-  driver.context_release = [](CUdevice) { return CUDA_SUCCESS; };
-  driver.context_use = [](CUcontext) { return CUDA_SUCCESS; };
+  Driver driver = tidemark::testing::pretended_driver();
   driver.stream_create = [](CUstream* stream, unsigned) {
     *stream = reinterpret_cast<CUstream>(gpu.next++);
     gpu.streams[*stream] = {};

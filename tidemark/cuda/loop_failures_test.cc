@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/gpu.h"
 #include "tidemark/cuda/devices.h"
 #include "tidemark/runtime/device.h"
 #include "tidemark/tidemark.h"
@@ -11,11 +12,6 @@ namespace tidemark::cuda {
 namespace {
 
 using namespace tidemark::testing;
-
-#define TM_NEEDS_GPU()                                                                        \
-  do {                                                                                        \
-    if (const DeviceList list = devices(); list.devices.empty()) GTEST_SKIP() << list.reason; \
-  } while (false)
 
 std::string message_of(const std::function<void()>& f) {
   try {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/gpu.h"
 #include "tests/support/gpu_nodes.h"
 #include "tests/support/loop_programs.h"
 #include "tidemark/cuda/devices.h"
@@ -77,11 +78,6 @@ TEST(CudaLoops, MoreMemoryIsNotPredictedSlower) {
     before = std::max(before, seconds);
   }
 }
-
-#define TM_NEEDS_GPU()                                                                        \
-  do {                                                                                        \
-    if (const DeviceList list = devices(); list.devices.empty()) GTEST_SKIP() << list.reason; \
-  } while (false)
 
 template <class Tree>
 std::vector<double> numbers_of(const Tree& tree) {

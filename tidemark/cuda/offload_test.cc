@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/support/errors.h"
+#include "tests/support/gpu.h"
 #include "tests/support/random_programs.h"
 #include "tests/support/run_on_device.h"
 #include "tests/support/sanitized.h"
@@ -30,11 +31,6 @@ namespace {
 
 using namespace tidemark::testing;
 using namespace tidemark::literals;
-
-#define TM_NEEDS_GPU()                                                                        \
-  do {                                                                                        \
-    if (const DeviceList list = devices(); list.devices.empty()) GTEST_SKIP() << list.reason; \
-  } while (false)
 
 ThreadPool& pool() {
   static CpuDevice cpu(1);

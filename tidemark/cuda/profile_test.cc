@@ -1,6 +1,7 @@
 // Profiles of functions on a GPU, where there is one: what must hold of any times, and bits as without.
 #include <gtest/gtest.h>
 
+#include "tests/support/gpu.h"
 #include "tests/support/on_threads.h"
 #include "tests/support/scratch_folder.h"
 #include "tidemark/cuda/devices.h"
@@ -11,11 +12,6 @@ namespace tidemark::cuda {
 namespace {
 
 using namespace tidemark::literals;
-
-#define TM_NEEDS_GPU()                                                                        \
-  do {                                                                                        \
-    if (const DeviceList list = devices(); list.devices.empty()) GTEST_SKIP() << list.reason; \
-  } while (false)
 
 struct Net {
   std::vector<Tensor> weights;

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstring>
 #include <stdexcept>
 
+#include "tests/support/gpu.h"
 #include "tidemark/cuda/loop_moves.h"
 
 #ifdef TIDEMARK_HAS_CUDA
@@ -39,15 +39,7 @@ CUresult put_node() {
 }
 
 Driver pretended() {
-  Driver driver;
-  driver.init = [](unsigned) { return CUDA_SUCCESS; };
-  driver.device_count = [](int* count) { return *count = 1, CUDA_SUCCESS; };
-  driver.device = [](CUdevice* device, int) { return *device = 0, CUDA_SUCCESS; };
-  driver.device_name = [](char* name, int, CUdevice) { return std::strcpy(name, "none"), CUDA_SUCCESS; };
-  driver.device_memory = [](std::size_t* bytes, CUdevice) { return *bytes = 1 << 20, CUDA_SUCCESS; };
-  driver.device_attribute = [](int* value, CUdevice_attribute, CUdevice) { return *value = 9, CUDA_SUCCESS; };
-  driver.context_retain = [](CUcontext*, CUdevice) { return CUDA_SUCCESS; };
-  driver.context_release = [](CUdevice) { return CUDA_SUCCESS; };
+  Driver driver = tidemark::testing::pretended_driver();
   driver.stream_create = [](CUstream*, unsigned) { return CUDA_SUCCESS; };
   driver.stream_destroy = [](CUstream) { return CUDA_SUCCESS; };
   driver.copy = [](CUdeviceptr, CUdeviceptr, std::size_t, CUstream) { return put_node(); };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/gpu.h"
 #include "tidemark/cuda/devices.h"
 #include "tidemark/nn/models.h"
 #include "tidemark/runtime/device.h"
@@ -12,11 +13,6 @@ namespace tidemark::cuda {
 namespace {
 
 using namespace tidemark::testing;
-
-#define TM_NEEDS_GPU()                                                                        \
-  do {                                                                                        \
-    if (const DeviceList list = devices(); list.devices.empty()) GTEST_SKIP() << list.reason; \
-  } while (false)
 
 nn::Gpt small_gpt() {
   return nn::Gpt::init(key(0), {.layers = 2, .width = 64, .heads = 4, .vocabulary = 101, .context = 32});
