@@ -89,6 +89,11 @@ Fusion Target::fusion(const Call& call) const {
   return of.fusion ? of.fusion(call) : Fusion::none;
 }
 
+std::optional<Dims> Target::shift(const Call& call) const {
+  const ExecutionFacts& of = facts(*call.op);
+  return of.shift ? of.shift(call) : std::nullopt;
+}
+
 bool Target::on_host(const Call& call) const {
   const ExecutionFacts& of = facts(*call.op);
   return of.on_host && of.on_host(call);

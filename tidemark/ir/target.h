@@ -4,6 +4,7 @@
 // and shown for a device that is not here.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,7 +21,8 @@ namespace tidemark {
 //     its own.
 //   window: element i of the result, which has the group's shape, is some element of the first operand, of
 //     any shape, or depends on it and on the other operands' one element each. What it reads first comes from
-//     outside of the group, and no step of the group writes there.
+//     outside of the group, and no step of the group writes there; or a step of the group makes it, where
+//     kernels work in tiles (Target::most_halo).
 //   reduction: folds its one operand, which has the group's shape. Only the last step of a group, behind
 //   pointwise ones and windows.
 // A value made and read in the group alone has no memory. A result may lie exactly on an operand from outside
@@ -28,6 +30,8 @@ namespace tidemark {
 // operand.
 enum class Fusion : std::uint8_t { none, pointwise, window, reduction };
 inline constexpr int max_group_steps = 64;
+// Of a group that works in tiles.
+inline constexpr int max_tiled_steps = 160;
 
 // Contents that decide on the host how a call goes on: a branch's condition, a loop's. A device that is not
 // the host hands them over before it goes on; which operands hold indices that are checked is said by
@@ -48,6 +52,9 @@ struct ExecutionFacts {
   bool (*in_place)(const Call&, int result, int operand) = nullptr;  // may the result overwrite the operand?
   bool (*strided)(const Call&, int operand) = nullptr;  // does the kernel take any strides there?
   Fusion (*fusion)(const Call&) = nullptr;              // nullptr: none
+  // Of a window on an array of the result's shape: element i is element i + shift, or the other operand's
+  // where there is none. nullopt: it reads otherwise; nullptr: all do.
+  std::optional<Dims> (*shift)(const Call&) = nullptr;
   HostReads (*host_reads)(const Call&) = nullptr;       // nullptr: nothing
   // Has the device no kernel for it, so that the CPU computes it, with copies there and back? nullptr: no.
   bool (*on_host)(const Call&) = nullptr;
@@ -69,6 +76,12 @@ struct Target {
   // Has steps of kind Fusion::window, so that a part of a padded array is best read as such, and not cut out
   // of one in memory (opt/windows.h).
   bool reads_windows = false;
+  // Group kernels work in tiles: a window may be on what an earlier step of its group makes, if that is needed
+  // at most so many elements beyond the tile, in each direction, windows on windows together. What lies beyond
+  // is computed by the neighbours' kernels, too. Such a group has up to max_tiled_steps, all of its shape of 1
+  // to 3 dimensions or of one element, ends with no reduction and writes nowhere that it reads. 0: there are
+  // no such groups.
+  std::int64_t most_halo = 0;
   // Products of 16-bit floats are computed from 8-bit codes where that is faster by these times of calls, in
   // seconds (opt/fp8_products.h); nullptr: nowhere.
   double (*fp8_seconds)(const Call&) = nullptr;
@@ -85,6 +98,7 @@ struct Target {
   bool may_overwrite(const Call& call, int result, int operand) const;
   bool takes_strides(const Call& call, int operand) const;
   Fusion fusion(const Call& call) const;
+  std::optional<Dims> shift(const Call& call) const;
   HostReads host_reads(const Call& call) const;
   bool on_host(const Call& call) const;
 
