@@ -50,6 +50,10 @@ WorkKind work_of(OpKind kind) {
 
 }  // namespace
 
+Dims least_tile(int rank) {
+  return rank == 1 ? Dims{128} : rank == 2 ? Dims{8, 32} : Dims{4, 4, 32};
+}
+
 const ExecutionFacts& Target::facts(const Op& op) const {
   static constexpr ExecutionFacts none = {};
   const ExecutionFacts* found = find(op);
