@@ -9,6 +9,7 @@
 
 #include "tidemark/cuda/element_code.h"
 #include "tidemark/cuda/group_folds.h"
+#include "tidemark/cuda/tiled_group.h"
 #include "tidemark/kernel/reduce.h"
 #include "tidemark/kernel/reduce_order.h"
 #include "tidemark/kernel/walk.h"
@@ -545,6 +546,7 @@ std::int64_t group_scratch(const Call& last) {
 }
 
 KernelText write_group(std::span<const GroupStep> steps, std::string_view name) {
+  if (works_in_tiles(steps)) return write_tiled_group(steps, name);
   return GroupWriter(steps, name).write();
 }
 

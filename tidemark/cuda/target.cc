@@ -10,6 +10,7 @@
 #include "tidemark/cuda/product_form.h"
 #include "tidemark/cuda/product_source.h"
 #include "tidemark/cuda/thin_product.h"
+#include "tidemark/cuda/tile_layout.h"
 #include "tidemark/ops/cpu_kernel.h"
 #include "tidemark/ops/cpu_kernels.h"
 #include "tidemark/ops/cpu_target.h"
@@ -208,6 +209,7 @@ const ExecutionFacts* find(const Op& op) {
                                             .in_place = in_place,
                                             .strided = strided,
                                             .fusion = fusion,
+                                            .shift = window_shift,
                                             .host_reads = of_cpu->host_reads,
                                             .on_host = on_host});
     }
@@ -256,7 +258,9 @@ const Target& cuda_target() {
                                .adds_rows = true,
                                .channels_last = true,
                                .splits_norms = true,
-                               .reads_windows = true};
+                               .reads_windows = true,
+                               .most_halo = most_tile_halo,
+                               .tile_bytes = most_tile_bytes};
   return cuda;
 }
 

@@ -9,6 +9,7 @@
 #include "tidemark/cuda/command_source.h"
 #include "tidemark/cuda/compiler.h"
 #include "tidemark/cuda/target.h"
+#include "tidemark/cuda/tile_layout.h"
 #include "tidemark/ir/print.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/reduction/reduce.h"
@@ -100,6 +101,47 @@ Graph random_stencil(unsigned seed) {
   return graph;
 }
 
+// As a simulation writes it: a few steps of fields that move each other, on arrays of a few tiles or less than
+// one, some of them read along one dimension only.
+Graph random_simulation(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  constexpr DType dtypes[] = {DType::f32, DType::f64, DType::bf16, DType::i32, DType::f16};
+  const DType dtype = dtypes[seed % std::size(dtypes)];
+  const int rank = draw(1, 3);
+  constexpr int most[] = {700, 90, 23};
+  Shape shape;
+  for (int d = 0; d < rank; ++d) shape.push_back(draw(1, most[rank - 1]));
+  Graph graph;
+  Builder builder(graph);
+  std::vector<Var> fields = {builder.input({dtype, shape}), builder.input({dtype, shape})};
+  const Var medium = builder.input({dtype, shape});
+  Shape row = shape;
+  row[0] = 1;
+  const Var along = builder.input({dtype, row}), number = builder.input({dtype, Shape{}});
+  const int reach = draw(1, 2), steps = draw(1, 4);
+  for (int s = 0; s < steps; ++s) {
+    const Var& now = fields[static_cast<std::size_t>(draw(0, 1))];
+    const double edge = draw(0, 3) == 0 ? draw(0, 2) : 0;
+    const auto moved = [&](int d, int by) {
+      Dims low = Dims::filled(rank, 0), high = low;
+      low[d] = -by, high[d] = by;
+      return pad(now, fill(now, draw(0, 9) == 0 ? 1 : edge), low, high, Dims::filled(rank, 0));
+    };
+    Var sum = now * (draw(0, 1) ? medium : along);
+    for (int d = 0; d < rank; ++d) {
+      if (draw(0, 2) == 0) continue;
+      sum = sum + (moved(d, -draw(1, reach)) - moved(d, draw(1, reach)));
+    }
+    sum = sum + fields[1] * number;
+    fields = {sum, draw(0, 1) ? fields[0] : sum - now};
+    if (draw(0, 2) == 0) graph.add_output(sum.id());
+  }
+  graph.add_output(fields[0].id());
+  graph.add_output((fields[1] + medium).id());
+  return graph;
+}
+
 struct Planned {
   Graph graph;
   Plan plan;
@@ -110,6 +152,7 @@ struct Planned {
   };
   std::vector<Launch> launches;
   int windows = 0;  // in groups
+  int tiled = 0;    // groups
 };
 
 Planned planned(const Graph& written, std::vector<KernelText>& kernels) {
@@ -124,6 +167,7 @@ Planned planned(const Graph& written, std::vector<KernelText>& kernels) {
     for (const CommandOperand& operand : command->out) launch.out.push_back(operand.location);
     if (command->is_group) {
       for (const GroupStep& step : command->steps) p.windows += step.call.op == &op::pad;
+      p.tiled += works_in_tiles(command->steps);
       kernels.push_back(write_group(command->steps, fmt::format("window{}", kernels.size())));
     } else {
       kernels.push_back(write_command(*command));
@@ -164,20 +208,22 @@ std::vector<Literal> run(const Planned& p, const HostKernels& compiled, const st
   return results;
 }
 
-TEST(WindowValues, StencilsHaveTheBitsOfThePaddedArraysTheyAreWrittenWith) {
-  constexpr unsigned count = 48;
+struct Found {
+  int windows = 0, tiled = 0;
+};
+Found expect_bits(Graph (*program)(unsigned seed), unsigned count) {
   std::vector<KernelText> kernels;
   std::vector<Planned> plans;
-  int windows = 0;
+  Found found;
   for (unsigned seed = 0; seed < count; ++seed) {
-    plans.push_back(planned(random_stencil(seed), kernels));
-    windows += plans.back().windows;
+    plans.push_back(planned(program(seed), kernels));
+    found.windows += plans.back().windows;
+    found.tiled += plans.back().tiled;
   }
-  EXPECT_GT(windows, 60);
   const HostKernels compiled(kernels);
   for (unsigned seed = 0; seed < count; ++seed) {
     SCOPED_TRACE(seed);
-    const Graph graph = random_stencil(seed);
+    const Graph graph = program(seed);
     std::vector<Literal> inputs;
     for (const Input& input : graph.inputs()) {
       const Type& type = graph.type(input.value);
@@ -187,12 +233,25 @@ TEST(WindowValues, StencilsHaveTheBitsOfThePaddedArraysTheyAreWrittenWith) {
     const std::vector<Literal> expected = interpret(graph, inputs, pool());
     for (const bool descending : {false, true}) {
       const std::vector<Literal> got = run(plans[seed], compiled, inputs, kernels, descending);
-      ASSERT_EQ(bit_difference(got, expected), "") << print(plans[seed].graph);
+      EXPECT_EQ(bit_difference(got, expected), "") << print(plans[seed].graph);
+      if (::testing::Test::HasFailure()) return found;
     }
   }
+  return found;
 }
 
-// A window on what the same kernel makes, or writes over, would be read before it is there, or after.
+TEST(WindowValues, StencilsHaveTheBitsOfThePaddedArraysTheyAreWrittenWith) {
+  const Found found = expect_bits(random_stencil, 48);
+  EXPECT_GT(found.windows, 60);
+}
+
+TEST(WindowValues, SimulationsInTilesHaveTheBitsOfTheirSteps) {
+  const Found found = expect_bits(random_simulation, 60);
+  EXPECT_GT(found.tiled, 20);
+}
+
+// A window on what the same kernel makes, where it does not work in tiles, or writes over, would be read before
+// it is there, or after.
 TEST(WindowValues, TheVerifierRefusesWindowsOnWhatTheirGroupMakesOrWrites) {
   Graph graph;
   Builder builder(graph);
@@ -200,8 +259,10 @@ TEST(WindowValues, TheVerifierRefusesWindowsOnWhatTheirGroupMakesOrWrites) {
   const Var made = neg(x);
   const Var shifted = pad(made, fill(x, 0), {1}, {-1}, {0});
   graph.add_output((shifted + y).id());
-  const Plan plan = make_plan(graph, cuda_target());
-  ASSERT_TRUE(problems(graph, plan, cuda_target()).empty());
+  Target without = cuda_target();
+  without.most_halo = 0;
+  const Plan plan = make_plan(graph, without);
+  ASSERT_TRUE(problems(graph, plan, without).empty());
   const auto op_of = [&](const Step& step) { return graph[step.node].op; };
   std::int32_t group = -1;
   for (const Step& step : plan.steps) {
@@ -213,7 +274,7 @@ TEST(WindowValues, TheVerifierRefusesWindowsOnWhatTheirGroupMakesOrWrites) {
     if (op_of(step) == &op::neg) EXPECT_NE(step.group, group);
     step.group = group;
   }
-  EXPECT_FALSE(problems(graph, together, cuda_target()).empty());
+  EXPECT_FALSE(problems(graph, together, without).empty());
   Plan over = plan;  // the sum where the window is read
   BufferId source;
   for (Step& step : over.steps) {
@@ -223,15 +284,72 @@ TEST(WindowValues, TheVerifierRefusesWindowsOnWhatTheirGroupMakesOrWrites) {
     if (op_of(step) == &op::add) step.out[0].buffer = over.outputs[0].buffer = source;
   }
   bool found = false;
-  for (const std::string& problem : problems(graph, over, cuda_target()))
+  for (const std::string& problem : problems(graph, over, without))
     found |= problem.find("writes where step") != std::string::npos;
   EXPECT_TRUE(found);
+}
+
+// Of windows on windows: `layers` of them, each so far from the one before.
+struct Layers {
+  Graph graph;
+  explicit Layers(int layers, std::int64_t by) {
+    Builder builder(graph);
+    const Var x = builder.input({DType::f32, {40, 40}}), y = builder.input({DType::f32, {40, 40}});
+    Var made = flip(x, {0}) * y;  // of what is in memory
+    for (int k = 0; k < layers; ++k)
+      made = pad(made, fill(x, 0), {by, 0}, {-by, 0}, {0, 0}) + (k % 2 == 0 ? y : x);
+    graph.add_output(made.id());
+  }
+  int kernels(const Target& target) const {
+    const Plan plan = make_plan(graph, target);
+    const VerifiedPlan good = verified(graph, plan, target);
+    CommandStream commands(graph, good);
+    int count = 0;
+    while (commands.next()) ++count;
+    return count;
+  }
+};
+
+TEST(WindowValues, AKernelGoesAsFarBeyondItsTileAsTheTargetAllows) {
+  EXPECT_EQ(Layers(6, 1).kernels(cuda_target()), 2);
+  EXPECT_EQ(Layers(3, -2).kernels(cuda_target()), 2);
+  EXPECT_GT(Layers(7, 1).kernels(cuda_target()), 2);
+  EXPECT_GT(Layers(1, 7).kernels(cuda_target()), 2);
+  Target small = cuda_target();
+  small.tile_bytes = 1000;
+  EXPECT_GT(Layers(1, 1).kernels(small), 2);
+}
+
+TEST(WindowValues, TheVerifierHoldsTilesToWhatTheirTargetSays) {
+  const Layers layers(6, 1);
+  const Plan plan = make_plan(layers.graph, cuda_target());
+  ASSERT_TRUE(problems(layers.graph, plan, cuda_target()).empty());
+  const auto refused = [&](const Target& target, const Plan& changed, std::string_view why) {
+    for (const std::string& problem : problems(layers.graph, changed, target)) {
+      if (problem.find(why) != std::string::npos) return true;
+    }
+    return false;
+  };
+  Target less = cuda_target();
+  less.most_halo = 5;
+  EXPECT_TRUE(refused(less, plan, "reach 6 elements"));
+  less = cuda_target();
+  less.tile_bytes = 10000;
+  EXPECT_TRUE(refused(less, plan, "too large"));
+  Plan over = plan;  // the result where neighbours still read
+  ASSERT_EQ(over.outputs.size(), 1u);
+  const auto first = std::ranges::find_if(
+      over.steps, [&](const Step& step) { return layers.graph[step.node].op == &op::mul; });
+  const BufferId read = first->in[0].buffer;
+  over.steps.back().out[0].buffer = over.outputs[0].buffer = read;
+  EXPECT_TRUE(refused(cuda_target(), over, "writes where step"));
 }
 
 TEST(WindowValues, CompileForTheGpu) {
   if (!compiler_version()) GTEST_SKIP() << compiler_version().error();
   std::vector<KernelText> kernels;
   for (unsigned seed = 0; seed < 4; ++seed) planned(random_stencil(seed), kernels);
+  for (unsigned seed = 0; seed < 5; ++seed) planned(random_simulation(seed), kernels);
   for (const KernelText& kernel : kernels) EXPECT_FALSE(compile(kernel.source, {9, 0}).empty());
 }
 

@@ -138,6 +138,7 @@ bool DuplicateSearch::may_read(int i, int u) const {
 std::optional<DuplicateSearch::Taker> DuplicateSearch::taker(int u, int item,
                                                              std::span<const int> chain) const {
   const Unit& unit = state_.unit(u);
+  if (state_.reads_window_inside(u, u)) return {};  // its runs are computed more than once as it is
   // A window is read from memory: what it is on cannot be made here.
   for (const int r : unit.runs) {
     if (state_.run(r).fusion != Fusion::window) continue;

@@ -52,6 +52,7 @@ void FuseState::read_run(int r, std::vector<int>& item_of) {
   if (!node.results.empty() && node.regions.empty()) run.fusion = draft_.target->fusion(call);
   const bool elementwise = run.fusion == Fusion::pointwise || run.fusion == Fusion::window;
   if (elementwise && run.scratch > 0) run.fusion = Fusion::none;
+  if (run.fusion == Fusion::window && draft_.target->most_halo > 0) run.shift = draft_.target->shift(call);
   if (run.fusion == Fusion::reduction) {
     run.shape = graph_.type(node.operands[0]).shape;
   } else if (run.fusion != Fusion::none) {

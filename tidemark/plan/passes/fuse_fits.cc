@@ -1,5 +1,7 @@
 // May two units be one kernel? Facts only: shapes, windows, homes, size.
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include "tidemark/plan/passes/fuse_state.h"
 #include "tidemark/plan/passes/groups.h"
@@ -9,12 +11,15 @@ namespace {
 
 // Arrays that a kernel walks through at once; single elements do not count.
 constexpr int most_streams = 16;
+constexpr int most_tiled_rank = 3;
 
 }  // namespace
 
 bool FuseState::fits_together(int first, int second) const {
   const Unit &a = unit(first), &b = unit(second);
-  if (!a.open || !b.open || a.closed || a.runs.size() + b.runs.size() > most_runs) return false;
+  if (!a.open || !b.open || a.closed) return false;
+  const bool tiled = reads_window_inside(first, second);
+  if (a.runs.size() + b.runs.size() > (tiled ? max_tiled_steps : most_runs)) return false;
   const bool scalars = a.shape != b.shape;
   if (scalars && element_count(a.shape) != 1) return false;
   for (int r : a.runs) {
@@ -25,7 +30,6 @@ bool FuseState::fits_together(int first, int second) const {
       const bool anyhow = inside && graph_.type(item(i).root).count() == 1;
       for (int s : item(i).readers) {
         if (unit_of(s) != second) continue;
-        if (run(s).fusion == Fusion::window && run(s).reads[0].item == i) return false;
         if (anyhow) continue;
         for (const Read& read : run(s).reads) {
           if (read.item == i && !is_aligned(draft_, read.value, b.shape)) return false;
@@ -45,6 +49,7 @@ bool FuseState::fits_together(int first, int second) const {
       }
     }
   }
+  if (tiled && !fits_in_tiles(first, second)) return false;
   return is_small_enough(first, second) &&
          (!(a.has_home || b.has_home) || keeps_homes(first, second, b.shape));
 }
@@ -67,6 +72,85 @@ bool FuseState::is_small_enough(int first, int second) const {
     streams += !made || !is_inside(item(i), first, second);
   }
   return streams <= most_streams;
+}
+
+// Is there a window on what a run of the two makes?
+bool FuseState::reads_window_inside(int first, int second) const {
+  for (int u : {first, second}) {
+    for (int r : unit(u).runs) {
+      if (run(r).fusion == Fusion::window && is_in(item(run(r).reads[0].item).maker, first, second))
+        return true;
+    }
+  }
+  return false;
+}
+
+// As Target::most_halo says.
+bool FuseState::fits_in_tiles(int first, int second) const {
+  const Unit &a = unit(first), &b = unit(second);
+  const int rank = b.shape.rank();
+  if (draft_.target->most_halo == 0 || a.closed || b.closed || a.has_home || b.has_home || rank < 1 ||
+      rank > most_tiled_rank || element_count(b.shape) == 1)
+    return false;
+  struct Array {
+    int item;
+    std::size_t layer = 0;
+  };
+  std::vector<Array> arrays;   // that windows read and runs make
+  std::vector<Dims> farthest;  // per layer: of the shifts of windows on it
+  const auto array_of = [&](int i) { return std::ranges::find(arrays, i, &Array::item); };
+  const auto each_run = [&](auto&& visit) {
+    for (int u : {first, second}) {
+      for (int r : unit(u).runs) {
+        if (!visit(run(r))) return false;
+      }
+    }
+    return true;
+  };
+  const bool shifts = each_run([&](const Run& r) {
+    if (r.fusion != Fusion::window || !is_in(item(r.reads[0].item).maker, first, second)) return true;
+    const int i = r.reads[0].item;
+    if (array_of(i) == arrays.end()) arrays.push_back({i});
+    return r.shift.has_value() && graph_.type(item(i).root).count() > 1;
+  });
+  if (!shifts) return false;
+  std::vector<std::pair<int, std::size_t>> layer_of;  // of items that are made, if it is not the first
+  each_run([&](const Run& r) {
+    std::size_t layer = 0;
+    for (const Read& read : r.reads) {
+      if (const auto array = array_of(read.item); array != arrays.end()) {
+        layer = std::max(layer, array->layer + 1);
+      } else {
+        for (const auto& [i, known] : layer_of) {
+          if (i == read.item) layer = std::max(layer, known);
+        }
+      }
+    }
+    for (int i : r.makes) {
+      if (const auto array = array_of(i); array != arrays.end()) array->layer = layer;
+      if (layer > 0) layer_of.emplace_back(i, layer);
+    }
+    return true;
+  });
+  each_run([&](const Run& r) {
+    const auto array = r.fusion == Fusion::window ? array_of(r.reads[0].item) : arrays.end();
+    if (array == arrays.end()) return true;
+    if (farthest.size() <= array->layer) farthest.resize(array->layer + 1, Dims::filled(rank, 0));
+    Dims& most = farthest[array->layer];
+    for (int d = 0; d < rank; ++d) most[d] = std::max(most[d], std::abs((*r.shift)[d]));
+    return true;
+  });
+  Dims wide = least_tile(rank);
+  for (int d = 0; d < rank; ++d) {
+    std::int64_t halo = 0;
+    for (const Dims& most : farthest) halo += most[d];
+    if (halo > draft_.target->most_halo) return false;
+    wide[d] += 2 * halo;
+  }
+  std::int64_t bytes = 0;
+  for (const Array& array : arrays)
+    bytes += element_count(wide) * size_of(graph_.type(item(array.item).root).dtype);
+  return bytes <= draft_.target->tile_bytes;
 }
 
 // What is written into the memory of a donated input may be read there by the same group at the same elements

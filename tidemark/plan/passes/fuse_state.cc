@@ -65,6 +65,7 @@ void FuseState::recount_extra(int u) {
 // As the pass in_place will decide.
 std::int64_t FuseState::saved_at(int u) const {
   const Unit& group = unit(u);
+  if (reads_window_inside(u, u)) return 0;
   std::vector<int> taken;
   std::int64_t saved = 0;
   const auto is_free = [&](int i) {

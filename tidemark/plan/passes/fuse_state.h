@@ -9,6 +9,7 @@
 // both are in one unit and nobody else wants it: then it is inside, and costs nothing. `try_join` keeps the
 // profile of loads true, and takes back what would raise it above the limit.
 #pragma once
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -62,6 +63,7 @@ class FuseState {
     std::vector<InPlaceReuse> reuses;  // if it is by itself: (item made, item read), in order of preference
     std::vector<int> before, after;    // runs
     std::int64_t scratch = 0;
+    std::optional<Dims> shift = {};  // of a window (ir/target.h)
   };
   struct Item {
     ValueId root;
@@ -112,6 +114,8 @@ class FuseState {
   bool keeps_homes(int first, int second, const Shape& shape) const;
   bool folds_own_result(int first, int second) const;
   bool is_small_enough(int first, int second) const;
+  bool reads_window_inside(int first, int second) const;
+  bool fits_in_tiles(int first, int second) const;
   bool can_stand_at(int position, int first, int second) const;
   bool join_at(int position, int first, int second);
   void move_runs(int first, int second, int position);

@@ -5,7 +5,7 @@
 // one (its group) reads it or any window on it before it is computed again. In a step by itself the op says
 // that it may, for these strides (can_overwrite). In a group, which works through the same elements of
 // everything tile by tile: whoever reads the root reads it dense and of the group's shape, and none of them
-// comes after the writer.
+// comes after the writer. In a group that works in tiles nothing is overwritten: neighbours read beyond theirs.
 #include <algorithm>
 
 #include "tidemark/plan/passes/groups.h"
@@ -49,11 +49,12 @@ class InPlaceReuses {
       }
     }
     taken_.clear();
+    const bool tiled = reads_window_inside(begin, end);
     for (std::size_t t = begin; t < end; ++t) {
       const Node& node = node_at(t);
       at(t).overwrites.assign(node.results.size(), ValueId());
       const bool grouped = at(t).group >= 0;
-      if (!draft_.target->facts(*node.op).in_place && !grouped) continue;
+      if (tiled || (!draft_.target->facts(*node.op).in_place && !grouped)) continue;
       const PlannedCall call(draft_, node);
       if (grouped && draft_.target->fusion(call) != Fusion::pointwise) continue;
       for (std::size_t r = 0; r < node.results.size(); ++r) {
@@ -71,6 +72,20 @@ class InPlaceReuses {
         if (std::ranges::count(duplicates_, root) == 0) read_later_[root.index] = true;
       }
     }
+  }
+
+  // Is there a window on what a run of the group makes?
+  bool reads_window_inside(std::size_t begin, std::size_t end) const {
+    if (draft_.target->most_halo == 0) return false;
+    for (std::size_t t = begin + 1; t < end; ++t) {
+      const Node& node = node_at(t);
+      if (draft_.target->fusion(PlannedCall(draft_, node)) != Fusion::window) continue;
+      const ValueId root = draft_.root(node.operands[0]);
+      for (std::size_t s = begin; s < t; ++s) {
+        if (std::ranges::count(node_at(s).results, root) > 0) return true;
+      }
+    }
+    return false;
   }
 
   // A value with a home overwrites only what lives there; others only what lives in the arena.

@@ -44,13 +44,14 @@ Json origin_json(const PlanOrigin& origin) {
     if (loop.on_disk) one["on_disk"] = true;
     json["loops"].push_back(std::move(one));
   }
+  if (origin.several_steps) json["several_steps"] = true;
   if (!origin.undonated.empty()) json["undonated"] = origin.undonated;
   return json;
 }
 
 PlanOrigin read_origin(const JsonReader& r) {
-  r.only(
-      {"traced", "prepared", "function", "micro_batches", "undone", "drift", "forms", "loops", "undonated"});
+  r.only({"traced", "prepared", "function", "micro_batches", "undone", "drift", "forms", "loops",
+          "several_steps", "undonated"});
   PlanOrigin origin;
   origin.traced = read_name(r.field("traced"));
   origin.prepared = read_name(r.field("prepared"));
@@ -69,6 +70,7 @@ PlanOrigin read_origin(const JsonReader& r) {
   if (r.has("loops")) {
     r.field("loops").each([&](const JsonReader& loop) { origin.loops.push_back(read_loop(loop)); });
   }
+  if (r.has("several_steps")) origin.several_steps = r.field("several_steps").boolean();
   if (r.has("undonated")) {
     r.field("undonated").each([&](const JsonReader& input) {
       origin.undonated.push_back(input.integer(0, std::numeric_limits<std::int32_t>::max()));

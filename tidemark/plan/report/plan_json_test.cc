@@ -71,6 +71,7 @@ TEST_F(PlanJson, WhereAPlanComesFromIsKeptAndNoPartOfTheHash) {
                        .drift = 0.25,
                        .forms = {"", "int8", ""},
                        .loops = {{}, {.own = 0, .inside = 7, .segments = 8, .again = 3, .on_disk = true}},
+                       .several_steps = true,
                        .undonated = {0, 5}};
   for (const PlanOrigin& origin : {all, PlanOrigin{.traced = "1", .prepared = "2"}}) {
     const PlanFile back = plan_file_from_json(to_json(plan, origin));
@@ -87,6 +88,7 @@ TEST_F(PlanJson, WhereAPlanComesFromIsKeptAndNoPartOfTheHash) {
   refused("\"drift\": 0.25", "\"drift\": 1.5");
   refused("\"undone\": 2", "\"undone\": -2");
   refused("\"segments\": 8", "\"segments\": 0");
+  refused("\"several_steps\": true", "\"several_steps\": 4");
   refused("\"segments\": 8", "\"segments\": 100000000");
   refused("\"again\": 3", "\"again\": 9");
   refused("\"micro_batches\": 4", "\"micro_batches\": 0");

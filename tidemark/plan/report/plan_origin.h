@@ -28,6 +28,7 @@ struct PlanOrigin {
     friend bool operator==(const Loop&, const Loop&) = default;
   };
   std::vector<Loop> loops = {};  // empty: all that they like
+  bool several_steps = false;    // at once (autodiff/several_steps.h)
 
   std::vector<std::int64_t> undonated = {};  // inputs that are donated and may not be overwritten
 

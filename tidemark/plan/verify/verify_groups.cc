@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "tidemark/ir/graph.h"
@@ -28,6 +31,8 @@ class GroupVerifier {
       } else if (group_ = group; !seen.insert(group).second) {
         report("its steps are not in a row");
       } else if (check_kinds()) {
+        tiled_ = reads_window_inside();
+        if (tiled_) check_tiles();
         for (std::size_t s = first_; s < last_; ++s) check_step(s);
         for (std::size_t s = first_; s < last_; ++s) check_writes(s);
       }
@@ -114,6 +119,63 @@ class GroupVerifier {
     return &in == plan_.steps[t].in.data() && fusion(t) == Fusion::window;
   }
 
+  bool reads_window_inside() const {
+    for (std::size_t t = first_; t < last_; ++t) {
+      if (fusion(t) == Fusion::window && made_here(plan_.steps[t].in[0], t)) return true;
+    }
+    return false;
+  }
+
+  // As Target::most_halo says.
+  void check_tiles() {
+    const int rank = shape_.rank();
+    if (target_.most_halo == 0) return report("it reads windows on what it makes, and there are no tiles");
+    if (rank < 1 || rank > 3 || element_count(shape_) == 1)
+      return report("tiles of shape {}", to_string(shape_));
+    if (last_ - first_ > max_tiled_steps) return report("{} steps in tiles", last_ - first_);
+    std::map<std::uint32_t, std::size_t> layers;  // of buffers that windows read
+    for (std::size_t t = first_; t < last_; ++t) {
+      if (fusion(t) == Fusion::reduction) report("step {} folds, in tiles", t);
+      if (fusion(t) != Fusion::window) continue;
+      const Ref& in = plan_.steps[t].in[0];
+      if (!made_here(in, t)) continue;
+      layers[in.buffer.index] = 0;
+      if (graph_.type(in.value).count() == 1) return report("step {} reads a window on one element", t);
+    }
+    std::map<std::uint32_t, std::size_t> made_in;  // the layer in which a buffer is written
+    std::vector<Dims> farthest(layers.size(), Dims::filled(rank, 0));
+    std::int64_t elements = 0;  // in bytes, at each place of a tile
+    for (std::size_t t = first_; t < last_; ++t) {
+      const Step& step = plan_.steps[t];
+      std::size_t layer = 0;
+      for (const Ref& in : step.in) {
+        if (!made_here(in, t)) continue;
+        const auto array = layers.find(in.buffer.index);
+        layer = std::max(layer, array == layers.end() ? made_in.at(in.buffer.index) : array->second + 1);
+        if (array == layers.end() || !reads_window(t, in)) continue;
+        const std::optional<Dims> shift = target_.shift(StepCall(graph_, plan_, step));
+        if (!shift) return report("step {} reads %{} anywhere, which it makes", t, in.value.index);
+        Dims& most = farthest[array->second];
+        for (int d = 0; d < rank; ++d) most[d] = std::max(most[d], std::abs((*shift)[d]));
+      }
+      for (const Ref& out : step.out) {
+        made_in[out.buffer.index] = layer;
+        if (layers.contains(out.buffer.index)) {
+          layers[out.buffer.index] = layer;
+          elements += size_of(graph_.type(out.value).dtype);
+        }
+      }
+    }
+    Dims wide = least_tile(rank);
+    for (int d = 0; d < rank; ++d) {
+      std::int64_t halo = 0;
+      for (const Dims& most : farthest) halo += most[d];
+      if (halo > target_.most_halo) return report("its windows reach {} elements, together", halo);
+      wide[d] += 2 * halo;
+    }
+    if (elements * element_count(wide) > target_.tile_bytes) report("its tiles are too large");
+  }
+
   void check_step(std::size_t t) {
     const Step& step = plan_.steps[t];
     for (const auto* refs : {&step.in, &step.out}) {
@@ -129,7 +191,7 @@ class GroupVerifier {
     }
     for (const Ref& in : step.in) {
       const Ref* made = made_here(in, t);
-      if (made && reads_window(t, in))
+      if (made && reads_window(t, in) && !tiled_)
         report("step {} reads %{} elsewhere than it was made", t, in.value.index);
       if (is_tile(in) && !made) report("step {} reads a tile that was not made", t);
       const bool folds = fusion(t) == Fusion::reduction;
@@ -157,8 +219,9 @@ class GroupVerifier {
       for (std::size_t t = first_; t < last_; ++t) {
         for (const Ref& in : plan_.steps[t].in) {
           if (in.buffer != out.buffer) continue;
-          const bool elementwise =
-              is_whole(in) && is_whole(out) && !reads_window(t, in) && fusion(writer) != Fusion::reduction;
+          const bool read_there = t > writer || !tiled_;  // by tiles, what is made is read where it is made
+          const bool elementwise = is_whole(in) && is_whole(out) && (tiled_ || !reads_window(t, in)) &&
+                                   fusion(writer) != Fusion::reduction && read_there;
           if (!elementwise && graph_.type(out.value).count() > 0)
             report("step {} writes where step {} reads", writer, t);
         }
@@ -177,6 +240,7 @@ class GroupVerifier {
   std::int32_t group_ = -1;
   std::size_t first_ = 0, last_ = 0;
   Shape shape_;
+  bool tiled_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,360 @@
+#include "tidemark/cuda/tiled_group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "tidemark/cuda/element_code.h"
+#include "tidemark/cuda/group_source.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/type_rules.h"
+
+namespace tidemark::cuda {
+namespace {
+
+class TiledGroupWriter {
+ public:
+  TiledGroupWriter(std::span<const GroupStep> steps, std::string_view name)
+      : steps_(steps), name_(name), layout_(tile_layout(steps)), rank_(layout_.shape.rank()) {
+    for (const GroupStep& step : steps) {
+      for (std::size_t o = 0; o < step.in.size(); ++o) {
+        if (step.in[o].kind == GroupRef::operand) add_operand(step, o);
+      }
+      if (step.out[0].kind == GroupRef::result) results_ = std::max(results_, step.out[0].number + 1);
+    }
+    for (int d = 0; d < rank_; ++d) wide_ |= layout_.shape[d] >= most_in_32_bits;
+    wide_ |= element_count(layout_.shape) >= most_in_32_bits;
+  }
+
+  KernelText write() {
+    KernelText kernel{.source = "#include \"tidemark/cuda/device/elements.h\"\n",
+                      .operands = std::max(1, operands_),
+                      .results = std::max(1, results_)};
+    line("\nnamespace tidemark::cuda {{\n");
+    line("struct {}_tiles {{", name_);
+    line("  using Pointers = GroupPointers<{}, {}>;", kernel.operands, kernel.results);
+    line("  using Index = {};", wide_ ? "long long" : "int");
+    line("  static void run(const Pointers& at) {{");
+    line("    alignas(16) __shared__ unsigned char shared[{}];", layout_.shared_bytes);
+    line("    const int thread = static_cast<int>(threadIdx.x);");
+    write_tile();
+    write_single_elements();
+    for (std::size_t a = 0; a < layout_.arrays.size(); ++a) {
+      const TileLayout::Array& array = layout_.arrays[a];
+      line("    {}* const tile{} = reinterpret_cast<{}*>(shared + {});", storage_type(array.dtype), a,
+           storage_type(array.dtype), array.offset);
+    }
+    for (std::size_t p = 0; p < layout_.phases.size(); ++p) {
+      if (p > 0) line("    __syncthreads();");
+      write_phase(layout_.phases[p]);
+    }
+    line("  }}\n}};\n");
+    const std::string entry =
+        define_kernel(fmt::to_string(layout_.threads), name_, fmt::format("{}_tiles::Pointers", name_),
+                      fmt::format("{}_tiles::run(at);", name_));
+    if (layout_.tiles() > 0)
+      kernel.launches.push_back(
+          {.kernel = name_, .blocks = layout_.tiles(), .threads = layout_.threads, .meets = true});
+    kernel.source += text_ + entry + "}  // namespace tidemark::cuda\n";
+    return kernel;
+  }
+
+ private:
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += '\n';
+  }
+  static std::string variable(const GroupRef& ref) {
+    constexpr char kinds[] = {'a', 'r', 't'};
+    return fmt::format("{}{}", kinds[ref.kind], ref.number);
+  }
+  static bool is_one(const Type& type) { return type.count() == 1; }
+
+  void add_operand(const GroupStep& step, std::size_t o) {
+    const int number = step.in[o].number;
+    operands_ = std::max(operands_, number + 1);
+    const Type& type = step.call.in[o];
+    for (int d = 0; d < type.rank(); ++d) {
+      const std::int64_t reach = std::abs(operand_strides(step.call, static_cast<int>(o))[d]) * type.shape[d];
+      wide_ |= reach >= most_in_32_bits;
+    }
+  }
+  std::string pointer(const GroupRef& ref, DType dtype) const {
+    if (ref.kind == GroupRef::result)
+      return fmt::format("static_cast<{}*>(at.out[{}])", storage_type(dtype), ref.number);
+    return fmt::format("static_cast<const {}*>(at.in[{}])", storage_type(dtype), ref.number);
+  }
+
+  // b0, b1, …: where the block's tile begins.
+  void write_tile() {
+    line("    Index block = static_cast<Index>(blockIdx.x);");
+    for (int d = rank_ - 1; d >= 0; --d) {
+      const std::int64_t count = (layout_.shape[d] + layout_.tile[d] - 1) / layout_.tile[d];
+      line("    const Index b{} = block % {} * {};", d, count, layout_.tile[d]);
+      if (d > 0) line("    block /= {};", count);
+    }
+  }
+
+  // What is the same for all elements.
+  void write_single_elements() {
+    std::vector<bool> loaded(static_cast<std::size_t>(operands_), false);
+    for (const GroupStep& step : steps_) {
+      for (std::size_t o = 0; o < step.in.size(); ++o) {
+        const GroupRef& ref = step.in[o];
+        if (ref.kind != GroupRef::operand || !is_one(step.call.in[o])) continue;
+        if (o == 0 && is_group_window(step.call)) continue;
+        if (loaded[static_cast<std::size_t>(ref.number)]) continue;
+        loaded[static_cast<std::size_t>(ref.number)] = true;
+        line("    const {} {} = {}[0];", storage_type(step.call.in[o].dtype), variable(ref),
+             pointer(ref, step.call.in[o].dtype));
+      }
+      if (!is_one(step.call.out[0])) continue;
+      write_formula("    ", step);
+      if (step.out[0].kind == GroupRef::result)
+        line("    if (blockIdx.x == 0 && thread == 0) {}[0] = {};",
+             pointer(step.out[0], step.call.out[0].dtype), variable(step.out[0]));
+    }
+  }
+
+  void write_formula(std::string_view indent, const GroupStep& step) {
+    std::vector<std::string> operands;
+    for (const GroupRef& ref : step.in) operands.push_back(variable(ref));
+    line("{}const {} {} = {};", indent, storage_type(step.call.out[0].dtype), variable(step.out[0]),
+         element_code(step.call, operands));
+  }
+
+  // Where an element of the phase, l0, l1, … of its box, lies in an array, so many elements further.
+  std::string place(const TileLayout::Array& array, const TileLayout::Phase& reader,
+                    const Dims& shift) const {
+    const TileLayout::Phase& writer = layout_.phases[static_cast<std::size_t>(array.phase)];
+    std::string at;
+    for (int d = 0; d < rank_; ++d) {
+      const std::int64_t more = writer.low[d] - reader.low[d] + shift[d];
+      at = d == 0 ? fmt::format("l0 + {}", more)
+                  : fmt::format("({}) * {} + l{} + {}", at, writer.width(layout_.tile, d), d, more);
+    }
+    return at;
+  }
+  Dims no_shift() const { return Dims::filled(rank_, 0); }
+
+  // Is there an element so far from g0, g1, …, given that these are inside?
+  std::string is_there(const Dims& shift) const {
+    std::string text;
+    for (int d = 0; d < rank_; ++d) {
+      if (shift[d] == 0) continue;
+      if (!text.empty()) text += " && ";
+      text += shift[d] < 0 ? fmt::format("g{} >= {}", d, -shift[d])
+                           : fmt::format("g{} < {}", d, layout_.shape[d] - shift[d]);
+    }
+    return text.empty() ? "true" : text;
+  }
+
+  // l0, l1, …: where the element lies in the phase's box; g0, g1, …: in the array.
+  void write_phase(const TileLayout::Phase& phase) {
+    const int along = layout_.along, run = layout_.run;
+    line("    for (int p = thread; p < {}; p += {}) {{", phase.points(layout_.tile) / run, layout_.threads);
+    line("      int left = p;");
+    std::string outside_of_run;
+    for (int d = rank_ - 1; d >= 0; --d) {
+      const std::int64_t count = phase.width(layout_.tile, d) / (d == along ? run : 1);
+      const std::string place = d > 0 ? fmt::format("left % {}", count) : "left";
+      if (d == along) {
+        line("      const int first = ({}) * {};", place, run);
+      } else {
+        line("      const int l{} = {};", d, place);
+        line("      const Index g{} = b{} + (l{} - {});", d, d, d, phase.low[d]);
+        add(outside_of_run, inside_along(phase, d));
+      }
+      if (d > 0) line("      left /= {};", count);
+    }
+    line("      const bool near = {};", outside_of_run.empty() ? "true" : outside_of_run);
+    line("      bool inside[{}];", run);
+    for_each_made(phase, [&](const GroupRef& ref, DType dtype, int) {
+      line("      {} {}_made[{}];", storage_type(dtype), variable(ref), run);
+    });
+    const std::vector<Load> loads = loads_of(phase);
+    for (const Load& load : loads)
+      line("      {} {}_read[{}];", storage_type(load.type.dtype), variable(load.ref), run);
+    begin_run(phase);
+    const std::string test = inside_along(phase, along);
+    line("        inside[e] = near{};", test.empty() ? "" : " && " + test);
+    for (const Load& load : loads) write_load(load);
+    line("      }}");
+    begin_run(phase);
+    for (const Load& load : loads)
+      line("        const {} {} = {}_read[e];", storage_type(load.type.dtype), variable(load.ref),
+           variable(load.ref));
+    write_steps(phase);
+    for_each_made(phase, [&](const GroupRef& ref, DType, int) {
+      line("        {}_made[e] = {};", variable(ref), variable(ref));
+    });
+    line("      }}");
+    begin_run(phase);
+    std::string core;
+    for (int d = 0; d < rank_; ++d) {
+      if (phase.low[d] > 0) add(core, fmt::format("l{} >= {}", d, phase.low[d]));
+      if (phase.high[d] > 0) add(core, fmt::format("l{} < {}", d, phase.low[d] + layout_.tile[d]));
+    }
+    line("        const bool stored = inside[e]{};", core.empty() ? "" : " && " + core);
+    for_each_made(phase, [&](const GroupRef& ref, DType dtype, int array) {
+      if (array >= 0) {
+        const TileLayout::Array& of = layout_.arrays[static_cast<std::size_t>(array)];
+        line("        tile{}[{}] = inside[e] ? {}_made[e] : {};", array, place(of, phase, no_shift()),
+             variable(ref), variable(of.outside));
+      }
+      if (ref.kind == GroupRef::result) write_result(ref, dtype);
+    });
+    line("      }}\n    }}");
+  }
+
+  static void add(std::string& text, const std::string& test) {
+    if (!test.empty()) text += (text.empty() ? "" : " && ") + test;
+  }
+  std::string inside_along(const TileLayout::Phase& phase, int d) const {
+    std::string text;
+    if (phase.low[d] > 0) add(text, fmt::format("g{} >= 0", d));
+    if (phase.high[d] > 0 || layout_.shape[d] % layout_.tile[d] != 0)
+      add(text, fmt::format("g{} < {}", d, layout_.shape[d]));
+    return text;
+  }
+  void begin_run(const TileLayout::Phase& phase) {
+    const int along = layout_.along;
+    line("#pragma unroll\n      for (int e = 0; e < {}; ++e) {{", layout_.run);
+    line("        const int l{} = first + e;", along);
+    line("        const Index g{} = b{} + (l{} - {});", along, along, along, phase.low[along]);
+  }
+  // What the phase puts into tiles or stores; its number among the arrays, or -1.
+  template <class Visit>
+  void for_each_made(const TileLayout::Phase& phase, const Visit& visit) const {
+    for (const int a : phase.arrays) {
+      const TileLayout::Array& array = layout_.arrays[static_cast<std::size_t>(a)];
+      visit(array.of, array.dtype, a);
+    }
+    for (std::size_t s = 0; s < steps_.size() && phase.results; ++s) {
+      const GroupRef& out = steps_[s].out[0];
+      if (phase.steps[s] && out.kind == GroupRef::result && !layout_.find(out))
+        visit(out, steps_[s].call.out[0].dtype, -1);
+    }
+  }
+
+  void write_result(const GroupRef& ref, DType dtype) {
+    std::string at = "g0";
+    for (int d = 1; d < rank_; ++d)
+      at = fmt::format("({}) * static_cast<Index>({}) + g{}", at, layout_.shape[d], d);
+    line("        if (stored) {}[{}] = {}_made[e];", pointer(ref, dtype), at, variable(ref));
+  }
+
+  // An operand from outside, which is read where it lies.
+  struct Load {
+    GroupRef ref;
+    Type type;
+    Strides strides;
+  };
+  std::vector<Load> loads_of(const TileLayout::Phase& phase) const {
+    std::vector<Load> loads;
+    const auto add_load = [&](const GroupStep& step, std::size_t o) {
+      if (std::ranges::count(loads, step.in[o], &Load::ref) > 0) return;
+      loads.push_back({step.in[o], step.call.in[o], operand_strides(step.call, static_cast<int>(o))});
+    };
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const GroupStep& step = steps_[s];
+      const bool window = is_group_window(step.call);
+      for (std::size_t o = 0; o < step.in.size(); ++o) {
+        if (step.in[o].kind != GroupRef::operand) continue;
+        const TileLayout::Array* const array = layout_.find(step.in[o]);
+        if (array) {  // what windows read is put into a tile
+          if (window && o == 0 && layout_.reads_tile(step) && is_of(*array, phase)) add_load(step, o);
+        } else if (phase.steps[s] && !is_one(step.call.in[o]) && !(window && o == 0)) {
+          add_load(step, o);
+        }
+      }
+    }
+    return loads;
+  }
+  bool is_of(const TileLayout::Array& array, const TileLayout::Phase& phase) const {
+    return &layout_.phases[static_cast<std::size_t>(array.phase)] == &phase;
+  }
+  // The operand's element at g0, g1, …, as NumPy broadcasts it.
+  void write_load(const Load& load) {
+    std::string at = "0";
+    const int rank = load.type.rank();
+    for (int d = 0; d < rank; ++d) {
+      if (load.type.shape[d] != 1 && load.strides[d] != 0)
+        at += fmt::format(" + g{} * static_cast<Index>({})", d + rank_ - rank, load.strides[d]);
+    }
+    const std::string_view type = storage_type(load.type.dtype);
+    line("        {}_read[e] = inside[e] ? {}[{}] : {}{{}};", variable(load.ref),
+         pointer(load.ref, load.type.dtype), at, type);
+  }
+
+  void write_steps(const TileLayout::Phase& phase) {
+    std::vector<GroupRef> known;  // of what lies in tiles
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      if (!phase.steps[s]) continue;
+      const GroupStep& step = steps_[s];
+      const bool window = is_group_window(step.call);
+      for (std::size_t o = window ? 1 : 0; o < step.in.size(); ++o) {
+        const TileLayout::Array* const array = layout_.find(step.in[o]);
+        if (!array || is_of(*array, phase) || std::ranges::count(known, step.in[o]) > 0) continue;
+        known.push_back(step.in[o]);
+        line("        const {} {} = tile{}[{}];", storage_type(array->dtype), variable(step.in[o]),
+             array - layout_.arrays.data(), place(*array, phase, no_shift()));
+      }
+      if (window) {
+        write_window(phase, step);
+      } else {
+        write_formula("        ", step);
+      }
+    }
+  }
+
+  void write_window(const TileLayout::Phase& phase, const GroupStep& step) {
+    const std::string_view type = storage_type(step.call.out[0].dtype);
+    const std::string out = variable(step.out[0]), else_ = variable(step.in[1]);
+    if (layout_.reads_tile(step)) {
+      const TileLayout::Array& array = *layout_.find(step.in[0]);
+      const Dims shift = *window_shift(step.call);
+      const std::string there =
+          fmt::format("tile{}[{}]", &array - layout_.arrays.data(), place(array, phase, shift));
+      if (array.outside == step.in[1]) {
+        line("        const {} {} = {};", type, out, there);
+      } else {
+        line("        const {} {} = {} ? {} : {};", type, out, is_there(shift), there, else_);
+      }
+      return;
+    }
+    // From where it lies: element e of the operand is at low + e (interior + 1).
+    const auto pad = step.call.attrs_as<PadAttrs>();
+    const Shape& from = step.call.in[0].shape;
+    const Strides strides = operand_strides(step.call, 0);
+    std::string inside = "inside[e]", at = "0";
+    for (int d = 0; d < rank_; ++d) {
+      const std::int64_t gap = pad.interior[d] + 1;
+      const std::string place = fmt::format("(g{} - static_cast<Index>({}))", d, pad.low[d]);
+      inside += fmt::format(" && {} >= 0 && {} < static_cast<Index>({})", place, place, from[d] * gap);
+      if (gap > 1) inside += fmt::format(" && {} % {} == 0", place, gap);
+      at += fmt::format(" + {} / {} * static_cast<Index>({})", place, gap, strides[d]);
+    }
+    line("        const {} {} = {} ? {}[{}] : {};", type, out, inside,
+         pointer(step.in[0], step.call.in[0].dtype), at, else_);
+  }
+
+  std::span<const GroupStep> steps_;
+  std::string name_;
+  TileLayout layout_;
+  int rank_;
+  int operands_ = 0, results_ = 0;
+  bool wide_ = false;  // indices need 64 bits
+  std::string text_;
+};
+
+}  // namespace
+
+KernelText write_tiled_group(std::span<const GroupStep> steps, std::string_view name) {
+  return TiledGroupWriter(steps, name).write();
+}
+
+}  // namespace tidemark::cuda
