@@ -34,6 +34,7 @@ struct LoopMemory {
   LoopMemory(std::int64_t bytes = unlimited_memory) : each{bytes, bytes} {}  // NOLINT: implicit by design
   LoopLimit each;                      // for all that have no limit of their own here
   std::vector<LoopLimit> limits = {};  // by number, as loop_modes lists them
+  bool several_steps = false;          // stencils take several steps at once (autodiff/several_steps.h)
 };
 
 // Loops with a limit of their own (LoopOptions::memory) stay within that as well.

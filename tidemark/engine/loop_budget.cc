@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "tidemark/autodiff/several_steps.h"
 #include "tidemark/engine/compile_options.h"
 #include "tidemark/engine/disk_loop_search.h"
 #include "tidemark/engine/plan_target.h"
@@ -414,6 +415,24 @@ PlanWithLoops whole_loops(LoopSearch& search, const PlanOptions& options) {
   return with_least_seconds(std::move(found), search.free_seconds());
 }
 
+// The same with stencils that take several steps at once, where that fits and is faster.
+PlanWithLoops with_several_steps(PlanWithLoops found, const Graph& unlowered,
+                                 const std::vector<std::string>& skip_optimisations,
+                                 const PlanOptions& options) {
+  const Target& target = target_of(options);
+  if (!found.plan || !has_steps_to_join(found.graph, target)) return found;
+  if (options.control && options.control->time_is_up()) return found;
+  LoopMemory loops = found.loops;
+  loops.several_steps = true;
+  PlanOptions once = options;
+  once.floor = false;
+  Graph graph = prepare_lowered(unlowered, skip_optimisations, nullptr, loops, target);
+  Result<Plan, Infeasible> plan = plan_safely(graph, once);
+  if (!plan || plan.value().seconds >= found.plan.value().seconds) return found;
+  return with_least_seconds({std::move(graph), std::move(plan), std::move(loops)},
+                            found.plan.value().least_seconds);
+}
+
 }  // namespace
 
 PreparedLoops prepare_within(const Graph& traced, const std::vector<std::string>& skip_optimisations,
@@ -456,7 +475,8 @@ PlanWithLoops plan_with_loops(const Graph& traced, const std::vector<std::string
   PlanWithLoops found = options.memory ? within_budget(search, skip_optimisations, options)
                                        : plan_of_search(search, search.within_budget(), options);
   DiskLoopSearch disks(search.unlowered(), skip_optimisations, options);
-  return disks.empty() ? found : disks.best_with(std::move(found), search.loop_memory());
+  if (!disks.empty()) found = disks.best_with(std::move(found), search.loop_memory());
+  return with_several_steps(std::move(found), search.unlowered(), skip_optimisations, options);
 }
 
 Graph prepare_smallest(const Graph& traced, const std::vector<std::string>& skip_optimisations,

@@ -6,6 +6,7 @@
 
 #include "tidemark/autodiff/expand.h"
 #include "tidemark/autodiff/loop_sums.h"
+#include "tidemark/autodiff/several_steps.h"
 #include "tidemark/base/error.h"
 #include "tidemark/cpu/device.h"
 #include "tidemark/cpu/interpret.h"
@@ -79,6 +80,9 @@ Graph prepare_lowered(const Graph& unlowered, const std::vector<std::string>& sk
   // Nothing is differentiated or merged any more.
   if (target.fp8_seconds) runnable = fp8_products(runnable, options.ops, target);
   donate_handed_inputs(runnable);
+  // Behind the donations: several steps at once take the place of nothing that is handed to them.
+  if (loop_memory.several_steps && has_steps_to_join(runnable, target))
+    runnable = optimize(take_several_steps(runnable, target), options);
   return runnable;
 }
 

@@ -77,6 +77,7 @@ std::int64_t bytes_of(std::int64_t limit) { return limit < 0 ? unlimited_memory 
 
 LoopMemory loops_of(const PlanOrigin& origin) {
   LoopMemory memory;
+  memory.several_steps = origin.several_steps;
   for (const PlanOrigin::Loop& loop : origin.loops) {
     memory.limits.push_back({.own = bytes_of(loop.own),
                              .inside = bytes_of(loop.inside),
@@ -225,6 +226,7 @@ PlanOrigin origin_of(const Graph& traced, const PlannedFunction& planned) {
                     .drift = planned.values.drift};
   for (const std::optional<Form>& form : planned.values.forms)
     origin.forms.push_back(form ? name_of(*form) : "");
+  origin.several_steps = planned.loops.several_steps;
   for (const LoopLimit& limit : planned.loops.limits) {
     origin.loops.push_back({.own = limit_of(limit.own),
                             .inside = limit_of(limit.inside),

@@ -1,0 +1,138 @@
+// Loops of stencils that take several steps at once: the same bits, fewer kernels, and only where that fits.
+#include "tidemark/autodiff/several_steps.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/gpu_nodes.h"
+#include "tests/support/group_values.h"
+#include "tests/support/loop_programs.h"
+#include "tidemark/cpu/interpret.h"
+#include "tidemark/cuda/machine.h"
+#include "tidemark/cuda/target.h"
+#include "tidemark/engine/loop_budget.h"
+#include "tidemark/ir/print.h"
+#include "tidemark/ops/control/loop.h"
+#include "tidemark/ops/movement/movement.h"
+#include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/elementwise.h"
+#include "tidemark/tidemark.h"
+
+namespace tidemark::cuda {
+namespace {
+
+using namespace tidemark::testing;
+
+ThreadPool& pool() {
+  static ThreadPool one(1);
+  return one;
+}
+
+std::vector<std::int64_t> trips_of(const Graph& graph) {
+  std::vector<std::int64_t> trips;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == &op::loop) trips.push_back(unpack<LoopAttrs>(node.attrs).trips);
+  }
+  return trips;
+}
+
+// u'' = medium Δu push, in steps; of each step, a few elements and a number are handed over.
+struct Steps {
+  std::int64_t steps = 19;
+  int reach = 1;
+  bool reverse = false;
+  enum Body { stencil, moves_by_flips, stacks_states, hands_a_number } body = stencil;
+
+  Graph graph() const {
+    constexpr std::int64_t cells = 20;
+    const Type field{DType::f32, {cells, cells}}, number{DType::f32, Shape{}};
+    Graph inner;
+    Builder in(inner);
+    const Var u = in.input(field), v = in.input(body == hands_a_number ? number : field),
+              push = in.input(number), medium = in.input(field);
+    const auto moved = [&](int y, int x) { return pad(u, constant_like(u, 0), {-y, -x}, {y, x}, {0, 0}); };
+    Var bent = (moved(-reach, 0) + moved(reach, 0)) + (moved(0, -reach) + moved(0, reach));
+    if (body == moves_by_flips) bent = flip(bent, {0});
+    const Var next = u - (body == hands_a_number ? u * v : v) + medium * bent * push;
+    inner.add_output(next.id());
+    inner.add_output((body == hands_a_number ? v * push : u).id());
+    inner.add_output(body == stacks_states ? next.id() : slice(next, {3, 3}, {4, 6}, {1, 1}).id());
+    inner.add_output((push * push).id());
+    Graph graph;
+    Builder out(graph);
+    const std::vector<Var> operands = {out.input(field), out.input(v.type()),
+                                       out.input({DType::f32, {steps}}), out.input(field)};
+    const LoopAttrs attrs{.trips = steps, .carries = 2, .scanned = 1, .reverse = reverse};
+    for (const Var& result : out.call(op::loop, operands, pack(attrs), {inner}))
+      graph.add_output(result.id());
+    return graph;
+  }
+};
+
+TEST(SeveralSteps, AreTheSameStepsInTheSameOrder) {
+  for (const std::int64_t steps : {2, 7, 8, 19, 21}) {
+    for (const int reach : {1, 2, 3}) {
+      for (const bool reverse : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} steps, reach {}, reverse {}", steps, reach, reverse));
+        const Graph graph = Steps{.steps = steps, .reach = reach, .reverse = reverse}.graph();
+        const Graph several = take_several_steps(graph, cuda_target());
+        const std::int64_t at_once = std::min(steps, 1 + cuda_target().most_halo / reach);
+        std::vector<std::int64_t> trips = {steps / at_once};
+        if (steps % at_once > 0) trips.push_back(steps % at_once);
+        EXPECT_EQ(trips_of(several), trips);
+        std::vector<Literal> inputs;
+        for (const Input& input : graph.inputs()) {
+          const Type& type = graph.type(input.value);
+          inputs.push_back(random_literal(type.dtype, type.shape, static_cast<unsigned>(steps), -0.3, 0.3));
+        }
+        EXPECT_EQ(bit_difference(interpret(several, inputs, pool()), interpret(graph, inputs, pool())), "");
+      }
+    }
+  }
+}
+
+TEST(SeveralSteps, AreNotTakenWhereTheyWouldNotBeOneKernel) {
+  const auto stays = [](const Graph& graph, const Target& target) {
+    return !has_steps_to_join(graph, target) && print(take_several_steps(graph, target)) == print(graph);
+  };
+  EXPECT_FALSE(stays(Steps{}.graph(), cuda_target()));
+  Target no_tiles = cuda_target();
+  no_tiles.most_halo = 0;
+  EXPECT_TRUE(stays(Steps{}.graph(), no_tiles));
+  EXPECT_TRUE(stays(Steps{.steps = 1}.graph(), cuda_target()));
+  EXPECT_TRUE(stays(Steps{.reach = 7}.graph(), cuda_target())) << "too far for two steps";
+  EXPECT_TRUE(stays(Steps{.body = Steps::moves_by_flips}.graph(), cuda_target()));
+  EXPECT_TRUE(stays(Steps{.body = Steps::stacks_states}.graph(), cuda_target())) << "states would be copied";
+  EXPECT_TRUE(stays(Steps{.body = Steps::hands_a_number}.graph(), cuda_target()));
+}
+
+PlanWithLoops planned(const Graph& graph, std::optional<std::int64_t> memory) {
+  PlanWithLoops found =
+      plan_with_loops(graph, {}, {.memory = memory, .machine = &h200_machine(), .target = &cuda_target()});
+  TM_CHECK(found.plan, "{} do not fit", memory.value_or(0));
+  return found;
+}
+
+TEST(SeveralSteps, OfAWaveAreOneKernelAndArePlannedWhereTheyFit) {
+  const Wave wave{.cells = 512};
+  const Wave::Medium medium = wave.medium();
+  const auto loss = [=](const Tensor& courant2, const Wave::Medium& m, const Tensor& amplitudes) {
+    return wave.heard(courant2, m, amplitudes);
+  };
+  constexpr std::int64_t steps = 64;
+  const Graph graph = *trace_call(loss, std::tuple(medium.courant2, medium, wave.wavelet(steps)), {}).graph;
+  const PlanWithLoops free = planned(graph, {});
+  EXPECT_TRUE(free.loops.several_steps);
+  EXPECT_EQ(trips_of(free.graph), std::vector<std::int64_t>{16});
+  const GpuNodes nodes = count_gpu_nodes(free.graph, verified(free.graph, free.plan.value(), cuda_target()));
+  // Of four steps: a kernel, and for each step what is heard; what that is, put together.
+  EXPECT_LT(static_cast<double>(nodes.all()) / steps, 1.6);
+  const std::int64_t peak = free.plan.value().peak();
+  const PlanWithLoops tight = planned(graph, peak - 1);
+  EXPECT_FALSE(tight.loops.several_steps);
+  EXPECT_LE(tight.plan.value().peak(), peak - 1);
+  EXPECT_GT(tight.plan.value().seconds, free.plan.value().seconds);
+  EXPECT_TRUE(planned(graph, peak).loops.several_steps);
+}
+
+}  // namespace
+}  // namespace tidemark::cuda
