@@ -6,7 +6,7 @@ function(tm_cuda_texts out)
       ops/scalar/gamma_functions.cc ops/scalar/normal_quantile_number.h ops/scalar/scalar_math.h
       ops/scalar/scalar_math.inc ops/quantization/fp8_number.h cuda/device/fp8.h cuda/device/early_start.h cuda/device/elements.h cuda/device/float16.h cuda/device/folds.h cuda/device/chunks.h
       cuda/device/convolution.h cuda/device/head.h cuda/device/indexing.h cuda/device/movement.h cuda/device/normal.h
-      cuda/device/short_formulas.h
+      cuda/device/half_arithmetic.h cuda/device/short_formulas.h
       cuda/device/norms.h cuda/device/norm_columns.h cuda/device/product.h
       cuda/device/random.h cuda/device/row_folds.h cuda/device/rows.h cuda/device/softmax.h cuda/device/teams.h
       cuda/device/order.h cuda/device/pools.h cuda/device/attention.h cuda/device/attention_matrices.h

@@ -73,6 +73,13 @@ std::string short_code(const Call& call, Operands operands) {
                      call.op->name, operands[0]);
 }
 
+// What is rounded once, or not at all, needs no f32 (device/half_arithmetic.h).
+std::string half_code(const Call& call, Operands operands) {
+  const bool is_half = size_of(call.in[0].dtype) == 2;
+  if (!is_half) return formula_code(formulas().at(call.op), call, operands);
+  return fmt::format("formula::half_{}({})", call.op->name, fmt::join(operands, ", "));
+}
+
 std::string copy_code(const Call&, Operands operands) { return operands[0]; }
 std::string select_code(const Call&, Operands operands) {
   return fmt::format("{} ? {} : {}", operands[0], operands[1], operands[2]);
@@ -135,6 +142,15 @@ Writer find_writer(const Op& op) {
       {&op::polygamma, polygamma_code},
       {&op::normalize_columns, function_code<normalized_name>},
       {&op::normalize_columns_grad, function_code<slope_name>},
+      {&op::add, half_code},
+      {&op::sub, half_code},
+      {&op::mul, half_code},
+      {&op::square, half_code},
+      {&op::neg, half_code},
+      {&op::abs, half_code},
+      {&op::relu, half_code},
+      {&op::maximum, half_code},
+      {&op::minimum, half_code},
       {&op::gelu, short_code},
       {&op::gelu_slope, short_code},
       {&op::sigmoid, short_code},

@@ -14,6 +14,7 @@
 namespace tidemark::cuda {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::RandomGroup;
@@ -70,6 +71,13 @@ TEST(GroupSource, PacksAreSixteenBytesOfTheLargestElement) {
   EXPECT_THAT(dense_sum(DType::f64, {1000}).kernel().source, HasSubstr("int width = 2;"));
   EXPECT_THAT(dense_sum(DType::bf16, {1000}).kernel().source, HasSubstr("int width = 8;"));
   EXPECT_THAT(dense_sum(DType::u8, {1000}).kernel().source, HasSubstr("int width = 8;"));
+}
+
+TEST(GroupSource, ArithmeticOfSixteenBitsIsNotConverted) {
+  for (const DType dtype : {DType::bf16, DType::f16})
+    EXPECT_THAT(dense_sum(dtype, {1000}).kernel().source,
+                AllOf(HasSubstr("formula::half_add(a0, a1)"), Not(HasSubstr("computed"))));
+  EXPECT_THAT(dense_sum(DType::f32, {1000}).kernel().source, HasSubstr("formula::Add::value"));
 }
 
 TEST(GroupSource, PacksDoNotReachIntoTheNextRow) {

@@ -4,6 +4,7 @@
 #pragma once
 #include "tidemark/base/dtype.h"
 #include "tidemark/cuda/device/early_start.h"
+#include "tidemark/cuda/device/half_arithmetic.h"
 #include "tidemark/cuda/device/short_formulas.h"
 #include "tidemark/ops/scalar/cast_element.h"
 #include "tidemark/ops/scalar/clamp_element.h"
