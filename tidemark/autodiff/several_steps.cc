@@ -133,7 +133,7 @@ class Joining {
     return in;
   }
 
-  // So many steps as one, of slices that lie side by side. The body takes nothing's place: neighbours read it.
+  // So many steps as one, of slices that lie side by side. The body overwrites nothing: neighbours read it.
   static Graph several(const Graph& body, const LoopAttrs& attrs, std::int64_t steps, const Node& origin) {
     const auto carries = static_cast<std::size_t>(attrs.carries),
                scanned = static_cast<std::size_t>(attrs.scanned);

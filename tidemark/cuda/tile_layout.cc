@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t most_shared = 44 << 10;  // bytes of a block, of 48 KiB that need not be asked for
 constexpr std::int64_t multiprocessors = 132, threads_of_one = 2048, shared_of_one = 220 << 10;
-// A multiprocessor begins some 3 of its 4 instructions of a clock where it has warps enough; one warp begins an
-// instruction every 4 clocks or so.
+// A multiprocessor begins some 3 of its 4 instructions of a clock where it has warps enough; one warp begins
+// one every 4 clocks or so.
 constexpr std::int64_t warp = 32, instructions_of_clock = 3, clocks_of_instruction = 4;
 // Instructions besides the steps, of a run and of an element; what a phase waits for whatever it computes, in
 // clocks.

@@ -101,8 +101,8 @@ Graph random_stencil(unsigned seed) {
   return graph;
 }
 
-// As a simulation writes it: a few steps of fields that move each other, on arrays of a few tiles or less than
-// one, some of them read along one dimension only.
+// As a simulation writes it: a few steps of fields that move each other, on arrays of a few tiles or less
+// than one, some of them read along one dimension only.
 Graph random_simulation(unsigned seed) {
   std::mt19937 random(seed);
   const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
@@ -250,8 +250,8 @@ TEST(WindowValues, SimulationsInTilesHaveTheBitsOfTheirSteps) {
   EXPECT_GT(found.tiled, 20);
 }
 
-// A window on what the same kernel makes, where it does not work in tiles, or writes over, would be read before
-// it is there, or after.
+// A window on what the same kernel makes, where it does not work in tiles, or writes over, would be read
+// before it is there, or after.
 TEST(WindowValues, TheVerifierRefusesWindowsOnWhatTheirGroupMakesOrWrites) {
   Graph graph;
   Builder builder(graph);

@@ -5,7 +5,8 @@
 // one (its group) reads it or any window on it before it is computed again. In a step by itself the op says
 // that it may, for these strides (can_overwrite). In a group, which works through the same elements of
 // everything tile by tile: whoever reads the root reads it dense and of the group's shape, and none of them
-// comes after the writer. In a group that works in tiles nothing is overwritten: neighbours read beyond theirs.
+// comes after the writer. In a group that works in tiles nothing is overwritten: neighbours read beyond
+// theirs.
 #include <algorithm>
 
 #include "tidemark/plan/passes/groups.h"
