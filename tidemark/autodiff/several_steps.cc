@@ -23,6 +23,18 @@ std::int64_t bytes_of(std::span<const Type> types) {
   return bytes;
 }
 
+// Per value: is what is handed on made of it?
+std::vector<bool> needed_for_carries(const Graph& body, std::size_t carries) {
+  std::vector<bool> needed(body.values().size(), false);
+  for (std::size_t c = 0; c < carries; ++c) needed[body.outputs()[c].index] = true;
+  for (std::size_t n = body.nodes().size(); n-- > 0;) {
+    const Node& node = body.nodes()[n];
+    if (std::ranges::none_of(node.results, [&](ValueId v) { return needed[v.index]; })) continue;
+    for (const ValueId v : node.operands) needed[v.index] = true;
+  }
+  return needed;
+}
+
 // How far the elements that are handed on depend on those before, along each dimension, and how many nodes
 // compute them. None: they depend on them otherwise.
 struct Stencil {
@@ -39,13 +51,7 @@ std::optional<Stencil> stencil_of(const Graph& body, std::size_t carries, const 
     reach[v.index] = 0;
   }
   if (!shape || shape->rank() < 1 || shape->rank() > 3 || element_count(*shape) == 0) return {};
-  std::vector<bool> needed(body.values().size(), false);  // for what is handed on
-  for (std::size_t c = 0; c < carries; ++c) needed[body.outputs()[c].index] = true;
-  for (std::size_t n = body.nodes().size(); n-- > 0;) {
-    const Node& node = body.nodes()[n];
-    if (std::ranges::none_of(node.results, [&](ValueId v) { return needed[v.index]; })) continue;
-    for (const ValueId v : node.operands) needed[v.index] = true;
-  }
+  const std::vector<bool> needed = needed_for_carries(body, carries);
   Stencil stencil;
   for (const Node& node : body.nodes()) {
     const NodeCall call(body, node);
@@ -134,7 +140,12 @@ class Joining {
   }
 
   // So many steps as one, of slices that lie side by side. The body overwrites nothing: neighbours read it.
-  static Graph several(const Graph& body, const LoopAttrs& attrs, std::int64_t steps, const Node& origin) {
+  //
+  // States between two of the steps that something else reads, such as what a receiver hears, are handed on
+  // too, though nobody reads them there: what is handed on has two places in turns, so the next steps need not
+  // wait for that reader. `extra`: how many of these there are.
+  static Graph several(const Graph& body, const LoopAttrs& attrs, std::int64_t steps, const Node& origin,
+                       std::size_t extra = 0) {
     const auto carries = static_cast<std::size_t>(attrs.carries),
                scanned = static_cast<std::size_t>(attrs.scanned);
     Graph joined;
@@ -142,13 +153,17 @@ class Joining {
     Builder builder(joined);
     builder.set_origin(origin);
     std::vector<Var> in;
+    const Type state = body.type(body.inputs()[0].value);
     for (std::size_t i = 0; i < body.inputs().size(); ++i) {
+      for (std::size_t e = 0; i == carries && e < extra; ++e) builder.input(state);
       const Input& input = body.inputs()[i];
       const Type type = body.type(input.value);
       const bool is_x = i >= carries && i < carries + scanned;
       in.push_back(builder.input(is_x ? stacked(steps, type) : type, body[input.value].name));
     }
     std::vector<Var> step_in = in;
+    for (std::size_t e = 0; body.inputs().size() == carries && e < extra; ++e) builder.input(state);
+    std::vector<Var> states;  // between two steps
     std::vector<std::vector<Var>> ys(body.outputs().size() - carries,
                                      std::vector<Var>(static_cast<std::size_t>(steps)));
     for (std::int64_t k = 0; k < steps; ++k) {
@@ -159,14 +174,38 @@ class Joining {
       }
       const std::vector<Var> out = inline_graph(builder, body, step_in);
       std::copy_n(out.begin(), carries, step_in.begin());
+      if (k + 1 < steps)
+        states.insert(states.end(), out.begin(), out.begin() + static_cast<std::ptrdiff_t>(carries));
       for (std::size_t y = 0; y < ys.size(); ++y) ys[y][static_cast<std::size_t>(at)] = out[carries + y];
     }
     for (std::size_t c = 0; c < carries; ++c) joined.add_output(step_in[c].id());
+    const std::vector<ValueId> watched = watched_states(joined, states, carries);
+    if (watched.size() != extra) return several(body, attrs, steps, origin, watched.size());
+    for (const ValueId v : watched) joined.add_output(v);
     for (std::vector<Var>& of_steps : ys) {
       for (Var& y : of_steps) y = reshape(y, stacked(1, y.type()).shape);
       joined.add_output(concat(of_steps, 0).id());
     }
     return joined;
+  }
+
+  // Those that are not handed on and that something besides what is handed on is made of.
+  static std::vector<ValueId> watched_states(const Graph& joined, const std::vector<Var>& states,
+                                             std::size_t carries) {
+    const std::vector<bool> needed = needed_for_carries(joined, carries);
+    std::vector<bool> read(joined.values().size(), false);
+    for (const Node& node : joined.nodes()) {
+      if (std::ranges::any_of(node.results, [&](ValueId v) { return needed[v.index]; })) continue;
+      for (const ValueId v : node.operands) read[v.index] = true;
+    }
+    std::vector<ValueId> watched;
+    for (const Var& state : states) {
+      const ValueId v = state.id();
+      if (read[v.index] && !joined.is_input(v) && std::ranges::count(joined.outputs(), v) == 0 &&
+          std::ranges::count(watched, v) == 0)
+        watched.push_back(v);
+    }
+    return watched;
   }
 
   // A part of the loop: iterations [first, first + count) of those that were, by their slices.
@@ -183,8 +222,13 @@ class Joining {
       for (int d = 1; d < in[i].shape().rank(); ++d) shape.push_back(in[i].shape()[d]);
       in[i] = reshape(in[i], shape);
     }
+    const std::size_t extra = body.inputs().size() - in.size();
+    in.insert(in.begin() + static_cast<std::ptrdiff_t>(carries), extra, in[0]);
+    attrs.carries += static_cast<std::int64_t>(extra);
     attrs.trips = count / steps;
     std::vector<Var> out = builder_.call(op::loop, in, pack(attrs), {body});
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(carries),
+              out.begin() + static_cast<std::ptrdiff_t>(carries + extra));
     for (std::size_t y = carries; y < out.size() && steps > 1; ++y) {
       Shape shape{count};
       for (int d = 2; d < out[y].shape().rank(); ++d) shape.push_back(out[y].shape()[d]);

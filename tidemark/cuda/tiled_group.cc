@@ -47,8 +47,7 @@ class TiledGroupWriter {
            storage_type(array.dtype), array.offset);
     }
     for (std::size_t p = 0; p < layout_.phases.size(); ++p) {
-      if (p > 0) line("    __syncthreads();");
-      write_phase(layout_.phases[p]);
+      write_phase(layout_.phases[p], p == 0);
     }
     line("  }}\n}};\n");
     const std::string entry =
@@ -152,29 +151,45 @@ class TiledGroupWriter {
     return text.empty() ? "true" : text;
   }
 
+  // A phase that is one turn reads from outside what it needs before the threads meet, who wait for those
+  // values and for each other at the same time.
+  void write_phase(const TileLayout::Phase& phase, bool is_first) {
+    const std::int64_t runs = phase.points(layout_.tile) / layout_.run;
+    const bool one_turn = runs <= layout_.threads;
+    if (one_turn) {
+      line("    {{\n      const int p = thread;");
+      write_reads(phase, fmt::format("p < {}", runs));
+    }
+    if (!is_first) line("{}__syncthreads();", one_turn ? "      " : "    ");
+    if (one_turn) {
+      line("      if (p < {}) {{", runs);
+    } else {
+      line("    for (int p = thread; p < {}; p += {}) {{", runs, layout_.threads);
+      write_reads(phase, "");
+      line("      {{");
+    }
+    write_work(phase);
+    line("      }}\n    }}");
+  }
+
   // l0, l1, …: where the element lies in the phase's box; g0, g1, …: in the array.
-  void write_phase(const TileLayout::Phase& phase) {
+  void write_reads(const TileLayout::Phase& phase, std::string near) {
     const int along = layout_.along, run = layout_.run;
-    line("    for (int p = thread; p < {}; p += {}) {{", phase.points(layout_.tile) / run, layout_.threads);
     line("      int left = p;");
-    std::string outside_of_run;
     for (int d = rank_ - 1; d >= 0; --d) {
       const std::int64_t count = phase.width(layout_.tile, d) / (d == along ? run : 1);
       const std::string place = d > 0 ? fmt::format("left % {}", count) : "left";
       if (d == along) {
-        line("      const int first = ({}) * {};", place, run);
+        line("      const int first = {} * {};", d > 0 ? fmt::format("({})", place) : place, run);
       } else {
         line("      const int l{} = {};", d, place);
         line("      const Index g{} = b{} + (l{} - {});", d, d, d, phase.low[d]);
-        add(outside_of_run, inside_along(phase, d));
+        add(near, inside_along(phase, d));
       }
       if (d > 0) line("      left /= {};", count);
     }
-    line("      const bool near = {};", outside_of_run.empty() ? "true" : outside_of_run);
+    line("      const bool near = {};", near.empty() ? "true" : near);
     line("      bool inside[{}];", run);
-    for_each_made(phase, [&](const GroupRef& ref, DType dtype, int) {
-      line("      {} {}_made[{}];", storage_type(dtype), variable(ref), run);
-    });
     const std::vector<Load> loads = loads_of(phase);
     for (const Load& load : loads)
       line("      {} {}_read[{}];", storage_type(load.type.dtype), variable(load.ref), run);
@@ -183,8 +198,14 @@ class TiledGroupWriter {
     line("        inside[e] = near{};", test.empty() ? "" : " && " + test);
     for (const Load& load : loads) write_load(load);
     line("      }}");
+  }
+
+  void write_work(const TileLayout::Phase& phase) {
+    for_each_made(phase, [&](const GroupRef& ref, DType dtype, int) {
+      line("      {} {}_made[{}];", storage_type(dtype), variable(ref), layout_.run);
+    });
     begin_run(phase);
-    for (const Load& load : loads)
+    for (const Load& load : loads_of(phase))
       line("        const {} {} = {}_read[e];", storage_type(load.type.dtype), variable(load.ref),
            variable(load.ref));
     write_steps(phase);
@@ -207,7 +228,7 @@ class TiledGroupWriter {
       }
       if (ref.kind == GroupRef::result) write_result(ref, dtype);
     });
-    line("      }}\n    }}");
+    line("      }}");
   }
 
   static void add(std::string& text, const std::string& test) {
