@@ -13,11 +13,12 @@
 namespace tidemark::cuda {
 namespace {
 
-constexpr std::int64_t most_shared = 44 << 10;  // bytes of a block, of 48 KiB that need not be asked for
+constexpr std::int64_t most_shared = 46 << 10;  // bytes of a block, of 48 KiB that need not be asked for
 constexpr std::int64_t multiprocessors = 132, threads_of_one = 2048, shared_of_one = 220 << 10;
 // A multiprocessor begins some 3 of its 4 instructions of a clock where it has warps enough; one warp begins
 // one every 4 clocks or so.
 constexpr std::int64_t warp = 32, instructions_of_clock = 3, clocks_of_instruction = 4;
+constexpr std::int64_t banks = 32, bank_bytes = 4;  // of shared memory
 // Instructions besides the steps, of a run and of an element; what a phase waits for whatever it computes, in
 // clocks.
 constexpr std::int64_t per_run = 16, per_element = 4, per_phase = 700;
@@ -162,13 +163,33 @@ class Layouter {
     }
   }
 
-  // Each array at the first place that none has that is alive beside it.
-  std::int64_t place(const Dims& tile, std::vector<TileLayout::Array>& arrays) const {
+  // Neighbouring threads read neighbours, and where a row of the phase ends go on in the next run of rows: the
+  // elements there lie in the banks of shared memory that follow, so that a warp finds no two in one bank.
+  std::int64_t row_of(const TileLayout::Array& array, const TileLayout& layout) const {
+    const int last = layout.shape.rank() - 1;
+    const auto phase = static_cast<std::size_t>(array.phase);
+    const std::int64_t width = layout.phases[phase].width(layout.tile, last);
+    if (last == 0 || size_of(array.dtype) != bank_bytes || phase + 1 == layout.phases.size()) return width;
+    const std::int64_t read = layout.phases[phase + 1].width(layout.tile, last);
+    for (std::int64_t row = width; row < width + banks; ++row) {
+      if ((row * layout.run - read) % banks == 0) return row;
+    }
+    return width;
+  }
+
+  // Each array at the first place that none has that is alive beside it. `by_banks`: with rows as row_of has
+  // them, if there is room.
+  std::int64_t place(TileLayout& layout, bool by_banks) const {
+    std::vector<TileLayout::Array>& arrays = layout.arrays;
     std::int64_t top = 0;
     for (std::size_t a = 0; a < arrays.size(); ++a) {
       TileLayout::Array& array = arrays[a];
       const auto first = static_cast<std::size_t>(array.phase), last = last_[a];
-      array.bytes = align_up(made_.phases[first].points(tile) * size_of(array.dtype), std::int64_t{16});
+      const TileLayout::Phase& phase = layout.phases[first];
+      const std::int64_t width = phase.width(layout.tile, layout.shape.rank() - 1);
+      const std::int64_t rows = phase.points(layout.tile) / width;
+      array.row = by_banks ? row_of(array, layout) : width;
+      array.bytes = align_up(rows * array.row * size_of(array.dtype), std::int64_t{16});
       array.offset = 0;
       for (bool moved = true; moved;) {
         moved = false;
@@ -229,9 +250,10 @@ class Layouter {
     const auto consider = [&](const Dims& tile) {
       TileLayout layout = made_;
       layout.tile = tile;
-      layout.shared_bytes = place(tile, layout.arrays);
-      if (layout.shared_bytes > most_shared) return;
       layout.run = rank > 1 ? longest_run(tile[layout.along]) : 1;
+      layout.shared_bytes = place(layout, true);
+      if (layout.shared_bytes > most_shared) layout.shared_bytes = place(layout, false);
+      if (layout.shared_bytes > most_shared) return;
       for (std::int64_t threads = fewest_threads; threads <= most_threads; threads *= 2) {
         layout.threads = static_cast<int>(threads);
         const std::int64_t taken = clocks(layout);

@@ -30,6 +30,7 @@ struct TileLayout {
     DType dtype = DType::f32;
     GroupRef outside = {};               // what is read where there is no element
     int phase = 0;                       // that writes it
+    std::int64_t row = 0;                // elements from one row to the next
     std::int64_t offset = 0, bytes = 0;  // in the shared memory
   };
   struct Phase {

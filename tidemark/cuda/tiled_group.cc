@@ -133,7 +133,8 @@ class TiledGroupWriter {
     for (int d = 0; d < rank_; ++d) {
       const std::int64_t more = writer.low[d] - reader.low[d] + shift[d];
       at = d == 0 ? fmt::format("l0 + {}", more)
-                  : fmt::format("({}) * {} + l{} + {}", at, writer.width(layout_.tile, d), d, more);
+                  : fmt::format("({}) * {} + l{} + {}", at,
+                                d + 1 == rank_ ? array.row : writer.width(layout_.tile, d), d, more);
     }
     return at;
   }
