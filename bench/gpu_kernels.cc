@@ -109,6 +109,7 @@ int main(int argc, char** argv) {
     const tidemark::bench::Bench bench{options, device, rate};
     bench.rows(tidemark::DType::f32);
     bench.rows(tidemark::DType::bf16);
+    bench.rows(tidemark::DType::f16);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

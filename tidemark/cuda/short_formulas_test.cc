@@ -32,10 +32,13 @@ void expect_near_cpu(const OpGroup& group, const Literal& got) {
   const Op& op = *group.step.call.op;
   const Literal expected = run_kernel(op, group.operands, group.attrs).results[0];
   const std::vector<double> x = values_of(group.operands[0]), a = values_of(got), b = values_of(expected);
-  // The slope of gelu goes through 0 as a difference.
-  const double floor = &op == &op::gelu_slope ? 1 : 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
+  // The slope of gelu goes through 0 as a difference. At infinity the CPU's is NaN, infinity times 0.
+  const bool is_slope = &op == &op::gelu_slope;
+  const double floor = is_slope ? 1 : 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (is_slope && std::isinf(x[i])) continue;
     ASSERT_LE(units_apart(got.dtype, a[i], b[i], floor), 1) << x[i] << ": " << a[i] << " and " << b[i];
+  }
 }
 
 TEST(ShortFormulas, AreAUnitFromTheCpuOnTheHost) {

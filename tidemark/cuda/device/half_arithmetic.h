@@ -9,7 +9,7 @@
 // fuses none of them with its neighbour.
 //
 // Formulas take one element. The assembler makes one instruction of those of two elements that share a
-// register, as neighbours in a pack do.
+// register, as neighbours in a pack do (seen with NVRTC 12.8 and 13.0, for 8.0, 9.0 and 10.0).
 #pragma once
 #include <cmath>
 

@@ -18,8 +18,9 @@ inline float short_reciprocal(float x) {
   return y;
 }
 #else
-inline float short_exp2(float x) { return std::exp2(x); }
-inline float short_reciprocal(float x) { return 1 / x; }
+inline float flushed(float x) { return std::fabs(x) < 0x1p-126f ? 0.0f * x : x; }
+inline float short_exp2(float x) { return flushed(std::exp2(flushed(x))); }
+inline float short_reciprocal(float x) { return flushed(1 / flushed(x)); }
 #endif
 
 // The quotient of polynomials is within 2.5e-5 of Φ(-a) / √(2π)φ(a) (minimax, by reweighted least squares).
