@@ -77,12 +77,12 @@ struct Target {
   // Has steps of kind Fusion::window, so that a part of a padded array is best read as such, and not cut out
   // of one in memory (opt/windows.h).
   bool reads_windows = false;
-  // Group kernels work in tiles: a window may be on what an earlier step of its group makes. Such a group has
-  // up to max_tiled_steps, all of its shape of 1 to 3 dimensions or of one element, ends with no reduction and
-  // writes nowhere that it reads. What windows read in it comes in layers, each made of those before it. The
-  // farthest shifts of all layers together are at most `most_halo` in each dimension: so far beyond its tile
-  // does a kernel compute what its neighbours compute too. And what windows read takes at most `tile_bytes`,
-  // where it is least_tile and twice that wider. 0: there are no such groups.
+  // Group kernels work in tiles: a window may be on what an earlier step of its group makes. Such a group
+  // has up to max_tiled_steps, all of its shape of 1 to 3 dimensions or of one element, ends with no
+  // reduction and writes nowhere that it reads. What windows read in it comes in layers, each made of those
+  // before it. The farthest shifts of all layers together are at most `most_halo` in each dimension: so far
+  // beyond its tile does a kernel compute what its neighbours compute too. And what windows read takes at
+  // most `tile_bytes`, where it is least_tile and twice that wider. 0: there are no such groups.
   std::int64_t most_halo = 0, tile_bytes = 0;
   // Products of 16-bit floats are computed from 8-bit codes where that is faster by these times of calls, in
   // seconds (opt/fp8_products.h); nullptr: nowhere.
