@@ -142,8 +142,8 @@ class Joining {
   // So many steps as one, of slices that lie side by side. The body overwrites nothing: neighbours read it.
   //
   // States between two of the steps that something else reads, such as what a receiver hears, are handed on
-  // too, though nobody reads them there: what is handed on has two places in turns, so the next steps need not
-  // wait for that reader. `extra`: how many of these there are.
+  // too, though nobody reads them there: what is handed on has two places in turns, so the next steps need
+  // not wait for that reader. `extra`: how many of these there are.
   static Graph several(const Graph& body, const LoopAttrs& attrs, std::int64_t steps, const Node& origin,
                        std::size_t extra = 0) {
     const auto carries = static_cast<std::size_t>(attrs.carries),

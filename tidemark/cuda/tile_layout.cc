@@ -163,8 +163,8 @@ class Layouter {
     }
   }
 
-  // Neighbouring threads read neighbours, and where a row of the phase ends go on in the next run of rows: the
-  // elements there lie in the banks of shared memory that follow, so that a warp finds no two in one bank.
+  // Neighbouring threads read neighbours, and where a row of the phase ends go on in the next run of rows:
+  // the elements there lie in the banks of shared memory that follow, so that a warp finds no two in one.
   std::int64_t row_of(const TileLayout::Array& array, const TileLayout& layout) const {
     const int last = layout.shape.rank() - 1;
     const auto phase = static_cast<std::size_t>(array.phase);
