@@ -143,7 +143,7 @@ class Joining {
   //
   // States between two of the steps that something else reads, such as what a receiver hears, are handed on
   // too, though nobody reads them there: what is handed on has two places in turns, so the next steps need
-  // not wait for that reader. `extra`: how many of these there are.
+  // not wait for that reader. `extra`: how many of these there are, of the first state's type.
   static Graph several(const Graph& body, const LoopAttrs& attrs, std::int64_t steps, const Node& origin,
                        std::size_t extra = 0) {
     const auto carries = static_cast<std::size_t>(attrs.carries),
@@ -179,7 +179,8 @@ class Joining {
       for (std::size_t y = 0; y < ys.size(); ++y) ys[y][static_cast<std::size_t>(at)] = out[carries + y];
     }
     for (std::size_t c = 0; c < carries; ++c) joined.add_output(step_in[c].id());
-    const std::vector<ValueId> watched = watched_states(joined, states, carries);
+    std::vector<ValueId> watched = watched_states(joined, states, carries);
+    std::erase_if(watched, [&](ValueId v) { return joined.type(v) != state; });
     if (watched.size() != extra) return several(body, attrs, steps, origin, watched.size());
     for (const ValueId v : watched) joined.add_output(v);
     for (std::vector<Var>& of_steps : ys) {
