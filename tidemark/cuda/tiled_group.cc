@@ -110,11 +110,7 @@ class TiledGroupWriter {
         line("    const {} {} = {}[0];", storage_type(step.call.in[o].dtype), variable(ref),
              pointer(ref, step.call.in[o].dtype));
       }
-      if (!is_one(step.call.out[0])) continue;
-      write_formula("    ", step);
-      if (step.out[0].kind == GroupRef::result)
-        line("    if (blockIdx.x == 0 && thread == 0) {}[0] = {};",
-             pointer(step.out[0], step.call.out[0].dtype), variable(step.out[0]));
+      if (is_one(step.call.out[0])) write_formula("    ", step);  // which has no memory
     }
   }
 
