@@ -1,5 +1,5 @@
-// A set of up to 256 inputs (or results) as an adjoint or a tangent: sums are unions, and a slope leaves it as
-// it is.
+// A set of up to 256 inputs (or results) as an adjoint or a tangent: sums are unions, and a slope leaves it
+// as it is.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -8,7 +8,8 @@
 
 namespace tidemark::scalars {
 
-// A carrier D has a value(); varies() says whether it carries anything; z.chain(partial, x) is the chain rule.
+// A carrier D has a value(); varies() says whether it carries anything; z.chain(partial, x) is the chain
+// rule.
 template <class E>
 inline constexpr bool carries = false;
 template <class E>
@@ -24,8 +25,8 @@ constexpr bool is_zero(const D& x) {
   return x.value() == 0 && !x.varies();
 }
 
-// A partial derivative of an operand that does not vary is not computed: it may be dear, as that of a power by
-// its exponent.
+// A partial derivative of an operand that does not vary is not computed: it may be dear, as that of a power
+// by its exponent.
 template <class F, Carrier D>
 [[gnu::always_inline]] inline D evaluate(const D& x) {
   D z(F::value(x.value()));

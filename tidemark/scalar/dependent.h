@@ -1,6 +1,6 @@
-// Dependent: a number that says on which inputs it depends (dependence.h). As the number of a BasicReal it makes
-// a gradient say on which inputs each of its entries depends, which is the pattern of the Hessian: the
-// partial derivatives of a linear statement depend on nothing, those of x·y on x and on y.
+// Dependent: a number that says on which inputs it depends (dependence.h). As the number of a BasicReal it
+// makes a gradient say on which inputs each of its entries depends, which is the pattern of the Hessian:
+// the partial derivatives of a linear statement depend on nothing, those of x·y on x and on y.
 //
 // What counts is how a number was computed and not what came out: x³ depends on x at 0 as anywhere. So a
 // pattern found at one point holds at all at which the program takes the same branches.

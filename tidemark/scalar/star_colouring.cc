@@ -8,9 +8,9 @@
 namespace tidemark::scalars {
 namespace {
 
-// The greedy algorithm, which knows the stars of what is coloured so far. All edges from a vertex to neighbours
-// of one colour are in one star, so that a vertex knows its stars by colour, and there are few, however many
-// neighbours it has.
+// The greedy algorithm, which knows the stars of what is coloured so far. All edges from a vertex to
+// neighbours of one colour are in one star, so that a vertex knows its stars by colour, and there are few,
+// however many neighbours it has.
 class Stars {
  public:
   explicit Stars(const SparsePattern& pattern)
@@ -57,7 +57,8 @@ class Stars {
       First& first = first_[at(colour_of(w))];
       if (first.of != v) {
         first = {v, w};
-        // Where w is a point of a star, v would be the end of a path through w and the centre to another point.
+        // Where w is a point of a star, v would be the end of a path through w and the centre to another
+        // point.
         for (const Edges& each : known_[at(w)])
           if (centres_[at(each.star)] != none && centres_[at(each.star)] != w) forbid(each.colour, v);
         return;
@@ -80,8 +81,8 @@ class Stars {
     each_coloured_neighbour(v, [&](Vertex w) { join(v, colour, w, colour_of(w)); });
   }
 
-  // The edge between v, which got its colour just now, and w: a part of the star of w's that has points of v's
-  // colour, or of that of v's that has points of w's, or a star of its own, whose centre is open.
+  // The edge between v, which got its colour just now, and w: a part of the star of w's that has points of
+  // v's colour, or of that of v's that has points of w's, or a star of its own, whose centre is open.
   void join(Vertex v, std::int32_t colour, Vertex w, std::int32_t other) {
     if (const Edges* there = edges(w, colour)) {
       centres_[at(there->star)] = w;

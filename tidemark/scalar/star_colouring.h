@@ -4,8 +4,8 @@
 // of its centre, and can be read off a product of the Hessian with the sum of one colour's directions. An
 // arrow-head takes two colours, where columns that share no row are as many as there are variables.
 //
-// Gebremedhin, Tarafdar, Manne, Pothen: New acyclic and star coloring algorithms with application to computing
-// Hessians. SIAM Journal on Scientific Computing 29 (2007).
+// Gebremedhin, Tarafdar, Manne, Pothen: New acyclic and star coloring algorithms with application to
+// computing Hessians. SIAM Journal on Scientific Computing 29 (2007).
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -16,8 +16,8 @@
 namespace tidemark::scalars {
 
 struct StarColouring : Colouring {
-  // By entry (i, j) of the pattern: whether it is read in row j, among those of i's colour. Else it is read in
-  // row i, among those of j's.
+  // By entry (i, j) of the pattern: whether it is read in row j, among those of i's colour. Else it is read
+  // in row i, among those of j's.
   std::vector<bool> mirrored;
 };
 

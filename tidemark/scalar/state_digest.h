@@ -1,4 +1,5 @@
-// 64 bits of a state's numbers: a step that runs again must come out at the same ones, and all NaNs are the same.
+// 64 bits of a state's numbers: a step that runs again must come out at the same ones, and all NaNs are the
+// same.
 #pragma once
 #include <bit>
 #include <cstdint>

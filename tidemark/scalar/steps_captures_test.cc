@@ -1,5 +1,5 @@
-// Steps that do not keep to themselves: what they read elsewhere may have changed when they run again, and what
-// they write elsewhere has no statement.
+// Steps that do not keep to themselves: what they read elsewhere may have changed when they run again, and
+// what they write elsewhere has no statement.
 #include <gtest/gtest.h>
 
 #include <functional>
