@@ -26,12 +26,12 @@ BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(option
   recording_.forms = &this->forms;
   this->far = &recording_.far;
   begin_recording();
-  if (options_.active) before_ = std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(this));
+  made_on_->add(this, options_.active);
 }
 
 template <class T>
 BasicTape<T>::~BasicTape() {
-  if (active_recorder<T> == this) active_recorder<T> = before_;
+  made_on_->remove(this);
 }
 
 template <class T>

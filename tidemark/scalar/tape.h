@@ -18,6 +18,7 @@
 #include "tidemark/scalar/statements.h"
 #include "tidemark/scalar/tape_growth.h"
 #include "tidemark/scalar/tape_lanes.h"
+#include "tidemark/scalar/thread_tapes.h"
 
 namespace tidemark::scalars {
 
@@ -259,24 +260,28 @@ class BasicTape final : private Recorder<T> {
   std::size_t lent_ = 0;
   SourceLine steps_line_;  // of the loop that ran last
   bool reversed_ = false;
-  Recorder<T>* before_ = nullptr;  // active on this thread when it was made
+  std::shared_ptr<ThreadTapes<T>> made_on_ = ThreadTapes<T>::of_this_thread();
 };
 
 template <class T>
 class BasicTape<T>::Activation {
  public:
   explicit Activation(BasicTape* tape, Id unrecorded = 0)
-      : before_(std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(tape))),
-        unrecorded_before_(std::exchange(unrecorded_id<T>, unrecorded)) {}
+      : interrupted_{std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(tape)),
+                     innermost_activation<T>},
+        unrecorded_before_(std::exchange(unrecorded_id<T>, unrecorded)) {
+    innermost_activation<T> = &interrupted_;
+  }
   ~Activation() {
-    active_recorder<T> = before_;
+    innermost_activation<T> = interrupted_.outer;
+    active_recorder<T> = interrupted_.recorder;
     unrecorded_id<T> = unrecorded_before_;
   }
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
 
  private:
-  Recorder<T>* before_;
+  Interrupted<T> interrupted_;
   Id unrecorded_before_;
 };
 
