@@ -43,7 +43,8 @@ void expect_shape(const Rows& rows, std::size_t count, std::size_t width, const 
 // A whole number from `least` on, and small enough for as many to be held.
 std::size_t count_of(const Json& number, std::size_t least, const std::string& name);
 
-// Answers until the input ends, what is no message with an error, under the name `tool`. Gives what main gives.
+// Answers until the input ends, what is no message with an error, under the name `tool`. Gives what main
+// gives.
 int serve(const std::string& module, const std::map<std::string, ProtocolFunction>& functions,
           const std::string& tool = "tidemark");
 
