@@ -1,6 +1,7 @@
 #include "tidemark/scalar/star_colouring.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -134,12 +135,18 @@ StarColouring colour_stars(const SparsePattern& pattern) {
     return each_its_own;
   }
   std::iota(order.begin(), order.end(), 0);
-  StarColouring natural = Stars(pattern).colour(order);
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return pattern.row(static_cast<std::size_t>(a)).size() > pattern.row(static_cast<std::size_t>(b)).size();
-  });
-  StarColouring largest_first = Stars(pattern).colour(order);
-  return largest_first.count < natural.count ? largest_first : natural;
+  StarColouring best = Stars(pattern).colour(order);
+  const auto try_order = [&](auto comes_first) {
+    const auto neighbours = [&](std::int32_t v) { return pattern.row(static_cast<std::size_t>(v)).size(); };
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+      return comes_first(neighbours(a), neighbours(b));
+    });
+    StarColouring other = Stars(pattern).colour(order);
+    if (other.count < best.count) best = std::move(other);
+  };
+  try_order(std::greater<>());
+  try_order(std::less<>());
+  return best;
 }
 
 }  // namespace tidemark::scalars

@@ -21,7 +21,8 @@ struct StarColouring : Colouring {
   std::vector<bool> mirrored;
 };
 
-// Of a symmetric pattern. Greedy, in two orders, of which the better one counts.
+// Of a symmetric pattern. Greedy, in the order of variables, from the fullest row and from the emptiest one:
+// the best counts. A few variables that many meet want to be last.
 StarColouring colour_stars(const SparsePattern& pattern);
 
 }  // namespace tidemark::scalars

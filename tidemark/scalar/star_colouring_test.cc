@@ -96,6 +96,29 @@ TEST(StarColouring, OfBandsAndGridsTheNumberOfColoursDoesNotGrow) {
     EXPECT_LE(colour_stars(pattern_of(static_cast<std::size_t>(side * side), grid(side))).count, 5) << side;
 }
 
+TEST(StarColouring, VariablesThatManyMeetTakeAColourEach) {
+  std::mt19937 random(1);
+  Edges edges;
+  for (std::int32_t hub = 0; hub < 20; ++hub)
+    for (int k = 0; k < 300; ++k) edges.insert({hub * 150 + 7, static_cast<std::int32_t>(random() % 3000)});
+  const SparsePattern pattern = pattern_of(3000, edges);
+  const StarColouring colouring = colour_stars(pattern);
+  EXPECT_LE(colouring.count, 21);
+  expect_entries_alone(pattern, colouring);
+}
+
+// Where rows are of many lengths, the fullest go first.
+TEST(StarColouring, OfRandomPatterns) {
+  std::minstd_rand random(1);
+  Edges edges;
+  for (int k = 0; k < 16000; ++k)
+    edges.insert({static_cast<std::int32_t>(random() % 2000), static_cast<std::int32_t>(random() % 2000)});
+  const SparsePattern pattern = pattern_of(2000, edges);
+  const StarColouring colouring = colour_stars(pattern);
+  EXPECT_LE(colouring.count, 39);
+  expect_entries_alone(pattern, colouring);
+}
+
 TEST(StarColouring, EmptyDiagonalAndFull) {
   EXPECT_EQ(colour_stars(pattern_of(0, {})).count, 0);
   EXPECT_EQ(colour_stars(pattern_of(3, {})).count, 1);
