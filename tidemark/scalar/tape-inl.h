@@ -237,14 +237,18 @@ void BasicTape<T>::see_far(Id delta) {
     refuse_of_step(checks_ ? checks_->line(checks_->expected()) : SourceLine());
   if (delta >= index_of(this->next) && depth_ > 0 && !learning_)
     refuse_other_outcome("it read a Real that was made after it");
-  if (delta >= index_of(this->next))
-    fail(
-        ErrorCode::foreign_real,
-        {.what = "a Real of another recording stands in an expression",
-         .expected = "Reals of the active tape's recording, or passive ones",
-         .where = checks_ && checks_->line(checks_->expected()).known() ? checks_->line(checks_->expected())
-                                                                        : made_,
-         .help = "after tape.clear(), or with another tape, make inputs anew; value(x) is the number alone"});
+  if (delta >= index_of(this->next)) {
+    const SourceLine expression = checks_ ? checks_->line(checks_->expected()) : SourceLine();
+    ErrorParts parts{
+        .what = "a Real of another recording stands in an expression",
+        .expected = "Reals of the active tape's recording, or passive ones",
+        .where = expression.known() ? expression : made_,
+        .help = "after tape.clear(), or with another tape, make inputs anew; value(x) is the number alone"};
+    if (!expression.known())
+      parts.notes.push_back(
+          "the tape was made there; with Tape({.check = true}) it is the expression's line");
+    fail(ErrorCode::foreign_real, std::move(parts));
+  }
   recording_.far.mark(index_of(this->next) - delta);
 }
 
