@@ -25,8 +25,17 @@ struct Input {
 
 // One camera, one point, one weight and one observation, all of them repeated.
 Input read_input(const Json& json) {
-  Input in{json.at("n"), json.at("m"), json.at("p"), {}, {}, {}, {}};
+  Input in{count_of(json.at("n"), 1, "n"),
+           count_of(json.at("m"), 1, "m"),
+           count_of(json.at("p"), 1, "p"),
+           {},
+           {},
+           {},
+           {}};
   const std::vector<double> camera = json.at("cam"), point = json.at("x"), seen = json.at("feat");
+  expect(camera.size() == camera_size, "cam has not 11 numbers");
+  expect(point.size() == 3, "x has not 3 numbers");
+  expect(seen.size() == 2, "feat has not 2 numbers");
   const auto repeat = [](std::vector<double>& all, const std::vector<double>& one, std::size_t times) {
     for (std::size_t i = 0; i < times; ++i) all.insert(all.end(), one.begin(), one.end());
   };

@@ -18,6 +18,24 @@ import sys
 from pathlib import Path
 
 
+def misshapen(value):
+    """The same JSON with one part of it gone, cut, doubled, or of another kind: of lists the first and last parts."""
+    if isinstance(value, dict):
+        for key in value:
+            yield {k: v for k, v in value.items() if k != key}
+            for wrong in misshapen(value[key]):
+                yield {**value, key: wrong}
+    elif isinstance(value, list):
+        yield from ([], None, value[:-1], value + value[-1:], {"a": value}, [value], "list")
+        for i in {0, len(value) - 1} if value else ():
+            for wrong in misshapen(value[i]):
+                yield value[:i] + [wrong] + value[i + 1:]
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield from (-1, 0, 2**31 - 1, 2**63, 2**64 - 1, 1.5, 1e300, None, "1", [value])
+    else:
+        yield from (None, "x", [], {}, [value], 1e308, -0.0)
+
+
 class Program:
     """One evaluation's program, spoken to line by line."""
 
@@ -30,11 +48,16 @@ class Program:
         assert self.send(kind="define", module=module)["success"] is True
         assert self.send(kind="define", module="nothing")["success"] is False
 
+    def send_line(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        assert answer, f"no answer to {line[:300]}"
+        return json.loads(answer)
+
     def send(self, **message):
         message["id"] = next(self.ids)
-        self.process.stdin.write(json.dumps(message) + "\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
+        answer = self.send_line(json.dumps(message))
         assert answer["id"] == message["id"], answer
         return answer
 
@@ -55,7 +78,20 @@ class Program:
         for wrong in (self.answer("nothing", argument), self.answer(function, {})):
             assert wrong["success"] is False and wrong["error"], wrong
         assert set(self.send(kind="analysis", of=0, valid=True)) == {"id"}
+        self.check_hostile(function, argument)
         self(function, argument)  # and goes on
+
+    def check_hostile(self, function, argument):
+        """Lines that are no messages and inputs that are none of the function's are answered, and never the end."""
+        for line in ("nothing", "[1]", "{}", '{"id": 1}x', '{"id": 7, "kind": 3}', '{"id": 8, "kind": "define"}', "1e999",
+                     '{"id": 9, "kind": "evaluate"}', '{"id": 10, "kind": "evaluate", "module": [], "function": 2, "input": 0}'):
+            answer = self.send_line(line)
+            assert answer.get("success", False) is False and "id" in answer, (line, answer)
+        for wrong in misshapen(argument):
+            answer = self.answer(function, wrong)
+            assert answer["success"] is True or answer["error"], answer
+        for wrong in ([], None, "x", -1e308, {"min_runs": "x"}):
+            self.answer(function, wrong)
 
     def close(self):
         self.process.stdin.close()

@@ -15,7 +15,7 @@ struct Input {
 };
 
 Input read_input(const Json& input) {
-  Input in{{input.at("ell").get<std::size_t>()}, input.at("A")};
+  Input in{{count_of(input.at("ell"), 1, "ell")}, input.at("A")};
   if (in.a.size() != in.objective.rows * in.objective.rows)
     throw std::runtime_error("A has not ell * ell entries");
   return in;

@@ -14,12 +14,22 @@ struct Input {
 };
 
 Input read_input(const Json& input) {
-  Input in{{input.at("d"), input.at("k"), flattened(input.at("x")), input.at("gamma"), input.at("m")},
+  const Rows x = input.at("x");
+  Input in{{count_of(input.at("d"), 1, "d"), count_of(input.at("k"), 1, "k"), flattened(x), input.at("gamma"),
+            input.at("m")},
            input.at("alpha")};
-  for (const char* name : {"mu", "q", "l"}) {
-    const std::vector<double> part = flattened(input.at(name));
-    in.parameters.insert(in.parameters.end(), part.begin(), part.end());
-  }
+  const std::size_t d = in.objective.dimensions, k = in.objective.components;
+  expect(!x.empty() && in.parameters.size() == k, "x is empty, or alpha has not k numbers");
+  expect_shape(x, x.size(), d, "x");
+  const auto take = [&](const char* name, std::size_t width) {
+    const Rows part = input.at(name);
+    expect_shape(part, k, width, name);
+    const std::vector<double> flat = flattened(part);
+    in.parameters.insert(in.parameters.end(), flat.begin(), flat.end());
+  };
+  take("mu", d);
+  take("q", d);
+  take("l", in.objective.below_diagonal());
   return in;
 }
 

@@ -24,6 +24,27 @@ std::vector<std::array<double, N>> fixed(const Json& json) {
   return json.get<std::vector<std::array<double, N>>>();
 }
 
+// That no index leads outside.
+void check(const Input& in) {
+  const Hand& hand = in.hand;
+  const std::size_t bones = hand.parents.size(), vertices = hand.vertices.size();
+  expect(hand.relatives.size() == bones && hand.inverse_absolutes.size() == bones,
+         "a bone without a matrix, or a matrix without a bone");
+  for (std::size_t b = 0; b < bones; ++b)
+    expect(hand.parents[b] < static_cast<int>(b), "a bone comes before its parent");
+  expect_shape(hand.weights, vertices, bones, "weights");
+  for (const auto& triangle : hand.triangles)
+    for (const int corner : triangle)
+      expect(corner >= 0 && static_cast<std::size_t>(corner) < vertices, "a triangle's corner is no vertex");
+  expect(in.places.empty() || in.places.size() == 2 * hand.points.size(),
+         "us has not two numbers for each point");
+  expect(hand.correspondences.size() == hand.points.size(), "correspondences are not as many as points");
+  const std::size_t targets = in.places.empty() ? vertices : hand.triangles.size();
+  for (const int at : hand.correspondences)
+    expect(at >= 0 && static_cast<std::size_t>(at) < targets,
+           "a correspondence leads to no vertex or triangle");
+}
+
 Input read_input(const Json& json) {
   const Json &data = json.at("data"), &model = data.at("model");
   Input in;
@@ -45,6 +66,7 @@ Input read_input(const Json& json) {
              .correspondences = data.at("correspondences"),
              .points = fixed<3>(data.at("points"))};
   if (in.theta.size() != pose_size) throw std::runtime_error("theta has not 26 numbers");
+  check(in);
   return in;
 }
 

@@ -16,8 +16,11 @@ struct Input {
 };
 
 Input read_input(const Json& input) {
-  const Rows points = input.at("points");
-  return {{points.at(0).size(), flattened(points)}, flattened(input.at("centroids"))};
+  const Rows points = input.at("points"), centroids = input.at("centroids");
+  expect(!points.empty() && !points[0].empty() && !centroids.empty(), "no points or no centroids");
+  expect_shape(points, points.size(), points[0].size(), "points");
+  expect_shape(centroids, centroids.size(), points[0].size(), "centroids");
+  return {{points[0].size(), flattened(points)}, flattened(centroids)};
 }
 
 // A tape on numbers that carry their derivative in the direction of all ones: the gradient is its adjoints,

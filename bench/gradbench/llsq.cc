@@ -12,7 +12,11 @@ struct Input {
   std::vector<double> x;
 };
 
-Input read_input(const Json& input) { return {{input.at("n").get<std::size_t>()}, input.at("x")}; }
+Input read_input(const Json& input) {
+  Input in{{count_of(input.at("n"), 1, "n")}, input.at("x")};
+  expect(!in.x.empty(), "x is empty");
+  return in;
+}
 
 }  // namespace
 

@@ -6,7 +6,11 @@
 using namespace tidemark::bench;
 
 int main() {
-  const auto read_input = [](const Json& input) { return input.at("x").get<std::vector<double>>(); };
+  const auto read_input = [](const Json& input) {
+    const std::vector<double> x = input.at("x");
+    expect(!x.empty(), "x is empty");
+    return x;
+  };
   const auto f = [](auto x) { return log_sum_exp(x); };
   return serve("lse",
                {{"primal", protocol_function(read_input, [=](const auto& x) { return primal(f, x); })},

@@ -15,11 +15,18 @@ struct Input {
 
 // Of each layer a row of weights and a row of biases, each four times the width.
 Input read_input(const Json& input) {
-  const Rows main = input.at("main_params");
-  Input in{
-      {main.size() / 2, main.at(0).size() / 4, flattened(input.at("state")), flattened(input.at("sequence"))},
-      flattened(main)};
-  const std::vector<double> extra = flattened(input.at("extra_params"));
+  const Rows main = input.at("main_params"), more = input.at("extra_params"), state = input.at("state"),
+             sequence = input.at("sequence");
+  expect(!main.empty() && main.size() % 2 == 0 && !main[0].empty() && main[0].size() % 4 == 0,
+         "main_params has not two rows for each layer, of four numbers for each width");
+  const std::size_t width = main[0].size() / 4;
+  expect_shape(main, main.size(), 4 * width, "main_params");
+  expect_shape(more, 3, width, "extra_params");
+  expect_shape(state, main.size(), width, "state");
+  expect_shape(sequence, sequence.size(), width, "sequence");
+  expect(sequence.size() > 1, "sequence has not two characters");
+  Input in{{main.size() / 2, width, flattened(state), flattened(sequence)}, flattened(main)};
+  const std::vector<double> extra = flattened(more);
   in.parameters.insert(in.parameters.end(), extra.begin(), extra.end());
   return in;
 }

@@ -13,7 +13,11 @@ struct Input {
   std::vector<double> x;
 };
 
-Input read_input(const Json& input) { return {{input.at("s").get<std::size_t>()}, input.at("x")}; }
+Input read_input(const Json& input) {
+  Input in{{count_of(input.at("s"), 1, "s")}, input.at("x")};
+  expect(!in.x.empty(), "x is empty");
+  return in;
+}
 
 std::vector<double> all(const Input& in) { return in.solution.all(std::span<const double>(in.x)); }
 

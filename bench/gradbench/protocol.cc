@@ -59,17 +59,40 @@ int serve(const std::string& module, const Functions& functions, const std::stri
   std::ios::sync_with_stdio(false);
   for (std::string line; std::getline(std::cin, line);) {
     if (line.empty()) continue;
+    Json reply, id;
     try {
       const Json message = Json::parse(line);
-      Json reply = answer(message, module, functions, tool);
-      reply["id"] = message.at("id");
-      std::cout << reply.dump() << std::endl;
-    } catch (const Json::exception& error) {  // no message: there is no id to answer to
-      std::cerr << error.what() << '\n';
-      return 1;
+      id = message.at("id");
+      reply = answer(message, module, functions, tool);
+    } catch (const Json::exception& error) {
+      reply = {{"success", false}, {"error", error.what()}};
     }
+    reply["id"] = id;  // null where there is none to answer to
+    std::cout << reply.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
   }
   return 0;
+}
+
+void expect(bool holds, const char* what) {
+  if (!holds) throw std::runtime_error(what);
+}
+
+void expect_shape(const Rows& rows, std::size_t count, std::size_t width, const std::string& name) {
+  bool fits = rows.size() == count;
+  for (const std::vector<double>& row : rows) fits &= row.size() == width;
+  if (!fits)
+    throw std::runtime_error(name + " has not " + std::to_string(count) + " rows of " +
+                             std::to_string(width) + " numbers");
+}
+
+std::size_t count_of(const Json& number, std::size_t least, const std::string& name) {
+  constexpr std::size_t most = 100'000'000;
+  const bool whole =
+      number.is_number_unsigned() || (number.is_number_integer() && number.get<std::int64_t>() >= 0);
+  if (!whole || number.get<std::size_t>() < least || number.get<std::size_t>() > most)
+    throw std::runtime_error(name + " is " + number.dump() + ", and no whole number from " +
+                             std::to_string(least) + " to " + std::to_string(most));
+  return number.get<std::size_t>();
 }
 
 std::vector<double> flattened(const Rows& rows) {

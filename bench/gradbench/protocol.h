@@ -36,7 +36,15 @@ ProtocolFunction protocol_function(Read read, Compute compute) {
   };
 }
 
-// Answers until the input ends, under the name `tool`. Gives what main gives.
+// Throws where an input is none of the function's, which an evaluation then answers with `what`.
+void expect(bool holds, const char* what);
+// The same where there are not so many rows of so many numbers each.
+void expect_shape(const Rows& rows, std::size_t count, std::size_t width, const std::string& name);
+// A whole number from `least` on, and small enough for as many to be held.
+std::size_t count_of(const Json& number, std::size_t least, const std::string& name);
+
+// Answers until the input ends, what is no message with an error, under the name `tool`. Gives what main
+// gives.
 int serve(const std::string& module, const std::map<std::string, ProtocolFunction>& functions,
           const std::string& tool = "tidemark");
 

@@ -1,5 +1,5 @@
-// What functions of scalars take: Reals and expressions, or Duals, with plain numbers among them; and how a
-// formula is applied to them.
+// What functions of scalars take: Reals and expressions, or carriers (Duals), with plain numbers among them;
+// and how a formula is applied to them.
 #pragma once
 #include "tidemark/scalar/dual.h"
 #include "tidemark/scalar/formulas.h"
@@ -22,9 +22,9 @@ template <Scalar A, class... Rest>
 struct KindOf<A, Rest...> {
   using Type = ScalarKind<Number<A>>;
 };
-template <DualNumber A, class... Rest>
+template <Carrier A, class... Rest>
 requires(!std::is_same_v<typename KindOf<Rest...>::Type, ScalarKind<A>>) struct KindOf<
-    A, Rest...> {  // beside a Real whose number is a Dual it is a plain number
+    A, Rest...> {  // beside a Real whose number it is, it is a plain number
   using Type = A;
 };
 template <class... A>
@@ -43,8 +43,8 @@ template <class T, class A>
 inline constexpr bool fits<ScalarKind<T>, A> = PassiveFor<A, T>;
 template <class T, Scalar A>
 inline constexpr bool fits<ScalarKind<T>, A> = std::is_same_v<Number<A>, T>;
-template <int N, class A>
-inline constexpr bool fits<Dual<N>, A> = PassiveFor<A, Dual<N>>;
+template <Carrier D, class A>
+inline constexpr bool fits<D, A> = PassiveFor<A, D>;
 
 template <class... A>
 concept Arguments = !std::is_same_v<Kind<A...>, NoKind> && (... && fits<Kind<A...>, A>);
@@ -79,9 +79,9 @@ template <class F, class T, class... A>
 [[gnu::always_inline]] inline auto apply_to(ScalarKind<T>, const A&... a) {
   return typename ExpressionOf<F, decltype(operand<T>(a))...>::Type(operand<T>(a)...);
 }
-template <class F, int N, class... A>
-[[gnu::always_inline]] inline Dual<N> apply_to(Dual<N>, const A&... a) {
-  return evaluate<F>(Dual<N>(a)...);
+template <class F, Carrier D, class... A>
+[[gnu::always_inline]] inline D apply_to(D, const A&... a) {
+  return evaluate<F>(D(a)...);
 }
 template <class F, class... A>
 requires Arguments<A...>
@@ -96,30 +96,30 @@ constexpr auto plain_number(const A& x) {
     return plain_number(value(x));
 }
 
-// ---- the words in which slopes are written, for Duals; those that C++ or tensors have are in functions.h
+// ---- the words in which slopes are written, for carriers; those that C++ or tensors have are in functions.h
 
-template <int N>
-Dual<N> constant_like(const Dual<N>&, double c) {
+template <Carrier D>
+D constant_like(const D&, double c) {
   return c;
 }
-template <int N>
-double plain(const Dual<N>& x) {
+template <Carrier D>
+double plain(const D& x) {
   return x.value();
 }
-template <int N>
-int whole(const Dual<N>& x) {
+template <Carrier D>
+int whole(const D& x) {
   return own::whole(x.value());
 }
-template <int N>
-bool equal(const Dual<N>& x, const Dual<N>& y) {
+template <Carrier D>
+bool equal(const D& x, const D& y) {
   return x == y;
 }
-template <int N>
-bool less(const Dual<N>& x, const Dual<N>& y) {
+template <Carrier D>
+bool less(const D& x, const D& y) {
   return x < y;
 }
-template <int N>
-bool greater(const Dual<N>& x, const Dual<N>& y) {
+template <Carrier D>
+bool greater(const D& x, const D& y) {
   return x > y;
 }
 

@@ -58,7 +58,8 @@ class Chain {
  public:
   using Real = BasicReal<T>;
 
-  Chain(Chains<T>& chains, std::span<const Real> state) : chains_(chains), size_(state.size()) {
+  Chain(Chains<T>& chains, std::span<const Real> state, const SourceLine& where)
+      : chains_(chains), where_(where), size_(state.size()) {
     chains_.all.push_back(this);
     account(sizeof *this);
     keep(0, state);
@@ -72,6 +73,7 @@ class Chain {
 
   std::size_t size() const { return size_; }  // of a state
   std::size_t state_bytes() const { return size_ * sizeof(T) + sizeof(Kept); }
+  const SourceLine& where() const { return where_; }  // the user's loop
   std::int64_t steps() const { return steps_; }
   std::size_t optional() const { return kept_.size() - 1; }  // states that can be evicted
   std::int64_t last_kept() const { return kept_.back().step; }
@@ -101,9 +103,9 @@ class Chain {
     kept_.push_back(std::move(kept));
     account(state_bytes());
   }
-  // The last one that is kept, as passive numbers.
+  // The last one that is kept, for steps that run without being recorded.
   void load(std::span<Real> state) const {
-    for (std::size_t i = 0; i < size_; ++i) state[i] = Real(kept_.back().values[i]);
+    for (std::size_t i = 0; i < size_; ++i) state[i] = Real(kept_.back().values[i], within_step);
   }
   // Forgets those behind state `step`.
   void drop_behind(std::int64_t step) {
@@ -181,6 +183,7 @@ class Chain {
   }
 
   Chains<T>& chains_;
+  SourceLine where_;
   std::size_t size_, bytes_ = 0;
   std::int64_t steps_ = 0;
   std::vector<Part> parts_;
@@ -216,7 +219,8 @@ class LoopEvent final : public Event<T> {
   std::int64_t end() const { return first_ + count_; }
   Id operand(std::size_t i) const { return ids_ ? ids_[i] : base_ + i; }  // the state before the first step
 
-  std::int64_t unit = 1;  // so many steps are recorded at once
+  std::int64_t unit = 1;         // so many steps are recorded at once
+  std::uint64_t end_digest = 0;  // of the state behind the last of them (state_digest.h)
 
  private:
   std::shared_ptr<Chain<T>> chain_;

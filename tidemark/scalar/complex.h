@@ -12,7 +12,7 @@
 namespace tidemark::scalars {
 
 template <class R>
-concept ComplexPart = is_real<R> || is_dual<R>;
+concept ComplexPart = is_real<R> || carries<R>;
 
 // Of what complex numbers without the outermost derivatives are.
 template <class R>
@@ -56,11 +56,10 @@ std::complex<BasicReal<T>> given(const std::complex<T>& w, const ComplexSlope<Ba
   (add(more), ...);
   return {BasicReal<T>(real), BasicReal<T>(imaginary)};
 }
-template <int N, class... More>
-std::complex<Dual<N>> given(const std::complex<double>& w, const ComplexSlope<Dual<N>>& first,
-                            const More&... more) {
-  Dual<N> real(w.real()), imaginary(w.imag());
-  const auto add = [&](const ComplexSlope<Dual<N>>& s) {
+template <Carrier D, class... More>
+std::complex<D> given(const std::complex<double>& w, const ComplexSlope<D>& first, const More&... more) {
+  D real(w.real()), imaginary(w.imag());
+  const auto add = [&](const ComplexSlope<D>& s) {
     real.chain(s.slope.real(), s.operand.real());
     real.chain(-s.slope.imag(), s.operand.imag());
     imaginary.chain(s.slope.imag(), s.operand.real());

@@ -1,13 +1,13 @@
 // Dual: a number with its derivatives in N directions, for forward mode: everything is computed along with
 // its derivatives, nothing is recorded. A plain number type for generic code, and, as the number of a
 // BasicReal, forward mode over reverse mode: BasicTape<Dual<1>> gives a gradient and its derivative in a
-// direction. The formulas are those of Real; dual_math.h has the words in which they are written.
+// direction. The formulas are those of Real (carrier.h).
 #pragma once
 #include <cmath>
 #include <concepts>
 #include <type_traits>
 
-#include "tidemark/scalar/ternary.h"
+#include "tidemark/scalar/carrier.h"
 
 namespace tidemark::scalars {
 
@@ -114,51 +114,7 @@ class Dual {
 };
 
 template <int N>
-constexpr double value(const Dual<N>& x) {
-  return x.value();
-}
-// Of a partial derivative or an adjoint, which is to be kept unless nothing depends on it.
-template <int N>
-constexpr bool is_zero(const Dual<N>& x) {
-  return x.value() == 0 && !x.varies();
-}
-
-template <class E>
-inline constexpr bool is_dual = false;
-template <int N>
-inline constexpr bool is_dual<Dual<N>> = true;
-template <class E>
-concept DualNumber = is_dual<std::remove_cvref_t<E>>;
-
-// What a formula gives: its value for the values, by its slopes. (A partial derivative of an operand that
-// does not vary is not computed: it may be dear, as that of a power by its exponent.)
-template <class F, int N>
-[[gnu::always_inline]] inline Dual<N> evaluate(const Dual<N>& x) {
-  Dual<N> z(F::value(x.value()));
-  if constexpr (formula::HasSlope<F> || formula::HasPull<F>)
-    z.chain(formula::pull<F>(1.0, x.value(), z.value()), x);
-  return z;
-}
-template <class F, int N>
-[[gnu::always_inline]] inline Dual<N> evaluate(const Dual<N>& x, const Dual<N>& y) {
-  const double a = x.value(), b = y.value();
-  Dual<N> z(F::value(a, b));
-  if constexpr (std::is_same_v<F, formula::Mul>) z = Dual<N>(rounded(z.value()));
-  if constexpr (requires { F::pull_x(a, a, a, a); })
-    if (x.varies()) z.chain(F::pull_x(1.0, a, b, z.value()), x);
-  if constexpr (requires { F::pull_y(a, a, a, a); })
-    if (y.varies()) z.chain(F::pull_y(1.0, a, b, z.value()), y);
-  return z;
-}
-template <class F, int N>
-[[gnu::always_inline]] inline Dual<N> evaluate(const Dual<N>& x, const Dual<N>& y, const Dual<N>& w) {
-  const double a = x.value(), b = y.value(), c = w.value();
-  Dual<N> z(F::value(a, b, c));
-  z.chain(F::pull_x(1.0, a, b, c, z.value()), x);
-  z.chain(F::pull_y(1.0, a, b, c, z.value()), y);
-  z.chain(F::pull_z(1.0, a, b, c, z.value()), w);
-  return z;
-}
+inline constexpr bool carries<Dual<N>> = true;
 
 }  // namespace tidemark::scalars
 

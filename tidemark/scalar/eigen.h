@@ -35,7 +35,7 @@ struct EigenTraits : Eigen::NumTraits<double> {
 // The numbers of a matrix, without their derivatives.
 template <class Derived>
 requires(is_real<typename Derived::Scalar> ||
-         is_dual<typename Derived::Scalar>) auto value(const Eigen::DenseBase<Derived>& matrix) {
+         carries<typename Derived::Scalar>) auto value(const Eigen::DenseBase<Derived>& matrix) {
   using T = decltype(value(std::declval<typename Derived::Scalar>()));
   return matrix.derived().unaryExpr([](const typename Derived::Scalar& x) -> T { return value(x); }).eval();
 }
@@ -47,8 +47,8 @@ namespace Eigen {
 template <class T>
 struct NumTraits<tidemark::scalars::BasicReal<T>>
     : tidemark::scalars::EigenTraits<tidemark::scalars::BasicReal<T>> {};
-template <int N>
-struct NumTraits<tidemark::scalars::Dual<N>> : tidemark::scalars::EigenTraits<tidemark::scalars::Dual<N>> {};
+template <tidemark::scalars::Carrier D>
+struct NumTraits<D> : tidemark::scalars::EigenTraits<D> {};
 
 // Matrices of Reals beside matrices of plain numbers.
 template <class T, class C, class Operation>
@@ -61,15 +61,15 @@ requires tidemark::scalars::PassiveFor<C, T>
 struct ScalarBinaryOpTraits<C, tidemark::scalars::BasicReal<T>, Operation> {
   using ReturnType = tidemark::scalars::BasicReal<T>;
 };
-template <int N, class C, class Operation>
+template <tidemark::scalars::Carrier D, class C, class Operation>
 requires std::is_arithmetic_v<C>
-struct ScalarBinaryOpTraits<tidemark::scalars::Dual<N>, C, Operation> {
-  using ReturnType = tidemark::scalars::Dual<N>;
+struct ScalarBinaryOpTraits<D, C, Operation> {
+  using ReturnType = D;
 };
-template <int N, class C, class Operation>
+template <tidemark::scalars::Carrier D, class C, class Operation>
 requires std::is_arithmetic_v<C>
-struct ScalarBinaryOpTraits<C, tidemark::scalars::Dual<N>, Operation> {
-  using ReturnType = tidemark::scalars::Dual<N>;
+struct ScalarBinaryOpTraits<C, D, Operation> {
+  using ReturnType = D;
 };
 
 namespace internal {
@@ -82,10 +82,10 @@ struct cast_impl<tidemark::scalars::BasicReal<T>, C> {
     return static_cast<C>(tidemark::scalars::plain_number(x));
   }
 };
-template <int N, class C>
+template <tidemark::scalars::Carrier D, class C>
 requires std::is_arithmetic_v<C>
-struct cast_impl<tidemark::scalars::Dual<N>, C> {
-  static C run(const tidemark::scalars::Dual<N>& x) { return static_cast<C>(x.value()); }
+struct cast_impl<D, C> {
+  static C run(const D& x) { return static_cast<C>(x.value()); }
 };
 
 // Eigen's kernel keeps intermediate results in the type of one operand, so that a matrix of Reals times a
@@ -123,19 +123,19 @@ struct general_matrix_matrix_product<Index, C, left_order, left_conjugate, tidem
                                      right_order, right_conjugate, ColMajor, increment>
     : ProductWithPlainMatrix<Index, C, left_order, tidemark::scalars::BasicReal<T>, right_order, increment> {
 };
-template <class Index, int N, int left_order, bool left_conjugate, class C, int right_order,
-          bool right_conjugate, int increment>
+template <class Index, tidemark::scalars::Carrier D, int left_order, bool left_conjugate, class C,
+          int right_order, bool right_conjugate, int increment>
 requires std::is_arithmetic_v<C>
-struct general_matrix_matrix_product<Index, tidemark::scalars::Dual<N>, left_order, left_conjugate, C,
-                                     right_order, right_conjugate, ColMajor, increment>
-    : ProductWithPlainMatrix<Index, tidemark::scalars::Dual<N>, left_order, C, right_order, increment> {
+struct general_matrix_matrix_product<Index, D, left_order, left_conjugate, C, right_order, right_conjugate,
+                                     ColMajor, increment>
+    : ProductWithPlainMatrix<Index, D, left_order, C, right_order, increment> {
 };
-template <class Index, class C, int left_order, bool left_conjugate, int N, int right_order,
-          bool right_conjugate, int increment>
+template <class Index, class C, int left_order, bool left_conjugate, tidemark::scalars::Carrier D,
+          int right_order, bool right_conjugate, int increment>
 requires std::is_arithmetic_v<C>
-struct general_matrix_matrix_product<Index, C, left_order, left_conjugate, tidemark::scalars::Dual<N>,
-                                     right_order, right_conjugate, ColMajor, increment>
-    : ProductWithPlainMatrix<Index, C, left_order, tidemark::scalars::Dual<N>, right_order, increment> {
+struct general_matrix_matrix_product<Index, C, left_order, left_conjugate, D, right_order, right_conjugate,
+                                     ColMajor, increment>
+    : ProductWithPlainMatrix<Index, C, left_order, D, right_order, increment> {
 };
 
 }  // namespace internal

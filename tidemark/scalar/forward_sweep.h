@@ -15,6 +15,16 @@
 
 namespace tidemark::scalars {
 
+// What such a sweep takes.
+template <class A, class T>
+std::size_t forward_sweep_bytes(const RecordingView<T>& view, std::size_t results) {
+  const FarBlocks& far = view.recording.far;
+  const Id near = std::min(view.near_seen + 1, view.near_limit);
+  return std::bit_ceil(std::max<Id>(near, 2)) * sizeof(A) + far.size() * sizeof(std::vector<A>) +
+         far.count() * block_size * sizeof(A) + results * (2 * sizeof(std::size_t) + sizeof(A)) +
+         forward_walk_bytes(view);
+}
+
 // `seed(number)`: the tangent of an input, by its number. Recordings with events cannot be swept forward:
 // they know their adjoints alone.
 template <class A, class T, class SeedOf>

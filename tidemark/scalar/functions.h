@@ -68,7 +68,7 @@ inline constexpr bool is_variable = !Node<A>;
 template <class F, class A, class B>
 [[gnu::always_inline]] inline auto choose(const A& x, const B& y) {
   using K = Kind<A, B>;
-  if constexpr (!DualNumber<K> && is_variable<A> && is_variable<B>) {
+  if constexpr (!Carrier<K> && is_variable<A> && is_variable<B>) {
     const auto choose_variable = []<class T>(const BasicReal<T>& a, const BasicReal<T>& b) {
       if (a.value() == b.value()) {
         if (a.id() != b.id()) return BasicReal<T>(apply<F>(a, b));
@@ -106,7 +106,7 @@ requires Argument<A>
 template <class A, class B, class C>
 [[gnu::always_inline]] inline auto clamp_all(const A& x, const B& low, const C& high) {
   using K = Kind<A, B, C>;
-  if constexpr (!DualNumber<K> && is_variable<A> && is_variable<B> && is_variable<C>) {
+  if constexpr (!Carrier<K> && is_variable<A> && is_variable<B> && is_variable<C>) {
     using T = typename KindNumber<K>::Type;
     const BasicReal<T> a = as_real<T>(x, nullptr), b = as_real<T>(low, nullptr),
                        c = as_real<T>(high, nullptr);

@@ -4,6 +4,8 @@
 //   auto f = []<class T>(std::span<const T> x) { return x[0] * x[0] * sin(x[1]); };
 //   td::Matrix h = td::hessian(f, x);
 //   std::vector<double> hv = td::hessian_times(f, x, v);
+//
+// Hessians of many variables, most of whose entries are zero: sparse_hessian.h.
 #pragma once
 #include <algorithm>
 #include <source_location>
@@ -81,35 +83,8 @@ Matrix hessian(F&& f, std::span<const double> x, SourceLine where = std::source_
   return matrix;
 }
 
-// Of a Hessian with this pattern: columns of one colour have no row in common, and are had as one product.
-template <class F>
-SparseMatrix sparse_hessian(F&& f, std::span<const double> x, const SparsePattern& pattern,
-                            SourceLine where = std::source_location::current()) {
-  constexpr int N = hessian_lanes;
-  const std::size_t n = x.size();
-  if (pattern.rows != n || pattern.columns != n)
-    fail(ErrorCode::shape_mismatch,
-         {.what = fmt::format("sparse_hessian: a pattern of {} x {} at a point of {} numbers", pattern.rows,
-                              pattern.columns, n),
-          .expected = "the pattern of the Hessian",
-          .where = where});
-  const Colouring colouring = colour_rows(pattern.transposed(), pattern);
-  SparseMatrix matrix{pattern, std::vector<double>(pattern.entries())};
-  for (std::int32_t first = 0; first < colouring.count; first += N) {
-    const auto slopes = gradient_along<N>(
-        f, x, [&](std::size_t i, int d) { return colouring.colours[i] == first + d ? 1.0 : 0.0; }, where);
-    for (std::size_t i = 0, entry = 0; i < n; ++i)
-      for (const std::int32_t column : pattern.row(i)) {
-        const std::int32_t lane = colouring.colours[static_cast<std::size_t>(column)] - first;
-        if (lane >= 0 && lane < N) matrix.values[entry] = slopes[i].slope(lane);
-        ++entry;
-      }
-  }
-  return matrix;
-}
-
 }  // namespace tidemark::scalars
 
 namespace tidemark {
-using scalars::hessian, scalars::hessian_times, scalars::sparse_hessian;
+using scalars::hessian, scalars::hessian_times;
 }  // namespace tidemark

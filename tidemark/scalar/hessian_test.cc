@@ -88,21 +88,5 @@ TEST(Hessian, ThroughLinearSystemsAndLinearOrConstantFunctions) {
   EXPECT_EQ(hessian([](const auto&) { return 4.0; }, x).values, std::vector<double>(9, 0));
 }
 
-TEST(Hessian, SparseOnesByColours) {
-  const std::vector<double> x = point(200);
-  SparsePattern pattern;
-  pattern.rows = pattern.columns = x.size();
-  for (int i = 0; i < 200; ++i) {
-    for (int j = std::max(i - 1, 0); j <= std::min(i + 1, 199); ++j) pattern.column_indices.push_back(j);
-    pattern.row_starts.push_back(static_cast<std::int64_t>(pattern.entries()));
-  }
-  const SparseMatrix h = sparse_hessian(rosenbrock, x, pattern);
-  const Matrix expected = rosenbrock_hessian(x);
-  const Matrix dense = h.dense();
-  for (std::size_t i = 0; i < dense.values.size(); ++i)
-    EXPECT_NEAR(dense.values[i], expected.values[i], 1e-9);
-  EXPECT_THROW(sparse_hessian(rosenbrock, point(3), pattern), Error);
-}
-
 }  // namespace
 }  // namespace tidemark::scalars

@@ -16,15 +16,24 @@ double sweeps(std::size_t directions) {
   return static_cast<double>((directions + most_lanes - 1) / most_lanes);
 }
 
-bool forward_is_cheaper(const Tape& tape, std::size_t by_rows, std::size_t by_columns) {
-  return tape.view().recording.events.empty() && sweeps(by_columns) * forward_price < sweeps(by_rows);
+// What a forward sweep takes beside the recording.
+std::size_t forward_bytes(const Tape& tape, std::size_t results) {
+  return forward_sweep_bytes<Pack<double, most_lanes>>(tape.view(), results);
+}
+bool may_go_forward(const Tape& tape, std::size_t results) {
+  return tape.view().recording.events.empty() && forward_bytes(tape, results) <= tape.spare();
+}
+
+bool forward_is_cheaper(const Tape& tape, std::size_t results, std::size_t by_columns) {
+  return may_go_forward(tape, results) && sweeps(by_columns) * forward_price < sweeps(results);
 }
 
 // Directions are groups of columns: `group(column)`. use(first, count, tangents), for up to 16 groups from
 // `first` on, is given the tangents of all results.
 template <class GroupOf, class Use>
-void forward_groups(Tape& tape, std::span<const Real> results, std::size_t groups, GroupOf&& group,
-                    Use&& use) {
+void forward_groups(Tape& tape, std::span<const Real> results, std::size_t groups, const SourceLine& where,
+                    GroupOf&& group, Use&& use) {
+  const auto loan = tape.lend(forward_bytes(tape, results.size()), "a forward sweep", where);
   for (std::size_t first = 0; first < groups; first += most_lanes) {
     const std::size_t count = std::min<std::size_t>(most_lanes, groups - first);
     with_lanes(count, [&](auto lanes) {
@@ -55,7 +64,7 @@ Matrix jacobian_of(Tape& tape, std::span<const Real> results, SourceLine where) 
   }
   Matrix matrix(rows, columns);
   forward_groups(
-      tape, results, columns, [](std::size_t column) { return column; },
+      tape, results, columns, where, [](std::size_t column) { return column; },
       [&](std::size_t first, std::size_t count, const auto& tangents) {
         for (std::size_t i = 0; i < rows; ++i)
           for (std::size_t j = 0; j < count; ++j) matrix(i, first + j) = tangents[i][j];
@@ -63,17 +72,17 @@ Matrix jacobian_of(Tape& tape, std::span<const Real> results, SourceLine where) 
   return matrix;
 }
 
-JacobianPlan plan_jacobian_of(Tape& tape, std::span<const Real> results) {
+JacobianPlan plan_jacobian_of(Tape& tape, std::span<const Real> results, SourceLine where) {
   JacobianPlan plan;
-  plan.pattern = detect_pattern(tape, results);
+  plan.pattern = detect_pattern(tape, results, where);
   const SparsePattern by_column = plan.pattern.transposed();
-  const bool may_go_forward = tape.view().recording.events.empty();
+  const bool forward = may_go_forward(tape, results.size());
   const std::int32_t least_rows = fewest_colours(by_column), least_columns = fewest_colours(plan.pattern);
   const auto cheaper = [](double columns, double rows) {
     return sweeps(static_cast<std::size_t>(columns)) * forward_price < sweeps(static_cast<std::size_t>(rows));
   };
   // The side that may get by with fewer is coloured first; the other one only where it may win.
-  if (may_go_forward && least_columns < least_rows) {
+  if (forward && least_columns < least_rows) {
     plan.by_rows = false;
     plan.colouring = colour_rows(by_column, plan.pattern);
     if (cheaper(plan.colouring.count, least_rows)) return plan;
@@ -84,7 +93,7 @@ JacobianPlan plan_jacobian_of(Tape& tape, std::span<const Real> results) {
     return plan;
   }
   plan.colouring = colour_rows(plan.pattern, by_column);
-  if (may_go_forward && cheaper(least_columns, plan.colouring.count)) {
+  if (forward && cheaper(least_columns, plan.colouring.count)) {
     Colouring columns = colour_rows(by_column, plan.pattern);
     if (cheaper(columns.count, plan.colouring.count)) {
       plan.by_rows = false;
@@ -103,7 +112,7 @@ void check_plan(Tape& tape, std::span<const Real> results, const JacobianPlan& p
                               plan.pattern.rows, plan.pattern.columns, results.size(), columns),
           .expected = "the function for which the plan was made",
           .where = where});
-  if (outside_pattern(tape, results, plan.pattern))
+  if (outside_pattern(tape, results, plan.pattern, where))
     fail(ErrorCode::bad_tape_use,
          {.what = "the Jacobian has entries outside of the plan's pattern",
           .expected = "a function whose results depend on the same inputs at every point",
@@ -119,8 +128,8 @@ SparseMatrix sparse_jacobian_of(Tape& tape, std::span<const Real> results, const
   const auto groups = static_cast<std::size_t>(plan.colouring.count);
   const auto entry = [&](std::size_t row) { return static_cast<std::size_t>(plan.pattern.row_starts[row]); };
 
-  if (!plan.by_rows && tape.view().recording.events.empty()) {
-    forward_groups(tape, results, groups, colour,
+  if (!plan.by_rows && may_go_forward(tape, results.size())) {
+    forward_groups(tape, results, groups, where, colour,
                    [&](std::size_t first, std::size_t count, const auto& tangents) {
                      for (std::size_t i = 0; i < results.size(); ++i)
                        for (std::size_t e = entry(i); e < entry(i + 1); ++e) {
@@ -138,8 +147,9 @@ SparseMatrix sparse_jacobian_of(Tape& tape, std::span<const Real> results, const
   std::vector<std::vector<std::size_t>> members(groups);
   for (std::size_t i = 0; i < results.size(); ++i) members[colour(i)].push_back(i);
   std::vector<Tape::LaneSeed> seeds;
-  for (std::size_t first = 0; first < groups; first += most_lanes) {
-    const std::size_t count = std::min<std::size_t>(most_lanes, groups - first);
+  const std::size_t widest = tape.widest_lanes();
+  for (std::size_t first = 0; first < groups; first += widest) {
+    const std::size_t count = std::min(widest, groups - first);
     seeds.clear();
     for (std::size_t lane = 0; lane < count; ++lane)
       for (const std::size_t row : members[first + lane])

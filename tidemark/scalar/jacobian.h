@@ -87,7 +87,8 @@ struct JacobianPlan {
   bool by_rows = true;  // reversals of coloured rows, or forward sweeps of coloured columns
   Colouring colouring;
 };
-JacobianPlan plan_jacobian_of(Tape& tape, std::span<const Real> results);
+JacobianPlan plan_jacobian_of(Tape& tape, std::span<const Real> results,
+                              SourceLine where = std::source_location::current());
 SparseMatrix sparse_jacobian_of(Tape& tape, std::span<const Real> results, const JacobianPlan& plan,
                                 SourceLine where = std::source_location::current());
 // An Error where the recording is none of those that the plan is for.
@@ -98,7 +99,7 @@ JacobianPlan plan_jacobian(F&& f, std::span<const double> x,
                            SourceLine where = std::source_location::current()) {
   Tape tape({}, where);
   const std::vector<Real> variables = tape.inputs(x, where);
-  return plan_jacobian_of(tape, results_of<Real>(call_with(f, variables)));
+  return plan_jacobian_of(tape, results_of<Real>(call_with(f, variables)), where);
 }
 
 template <FunctionOf<Real> F>
@@ -107,7 +108,7 @@ SparseMatrix sparse_jacobian(F&& f, std::span<const double> x,
   Tape tape({}, where);
   const std::vector<Real> variables = tape.inputs(x, where);
   const std::vector<Real> results = results_of<Real>(call_with(f, variables));
-  return sparse_jacobian_of(tape, results, plan_jacobian_of(tape, results), where);
+  return sparse_jacobian_of(tape, results, plan_jacobian_of(tape, results, where), where);
 }
 
 // With a plan that was made at another point. Entries outside of its pattern are an Error, which is found by

@@ -130,7 +130,7 @@ TEST(Jacobian, PatternsBySetsAndByBitsAgree) {
     const SparsePattern pattern = detect_pattern(tape, y);
     EXPECT_EQ(pattern, detect_pattern_by_bits(tape, y));
     EXPECT_EQ(pattern.transposed().transposed(), pattern);
-    EXPECT_FALSE(outside_pattern(tape, y, pattern));
+    EXPECT_FALSE(outside_pattern(tape, y, pattern, SourceLine()));
   }
 }
 

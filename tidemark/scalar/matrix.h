@@ -31,6 +31,14 @@ struct SparsePattern {
   std::vector<std::int64_t> row_starts = {0};
   std::vector<std::int32_t> column_indices;
 
+  SparsePattern() = default;
+  SparsePattern(std::size_t row_count, std::size_t column_count) : rows(row_count), columns(column_count) {}
+  // Behind those that are there; `rows` of them make it whole.
+  void append_row(std::span<const std::int32_t> row_columns) {
+    column_indices.insert(column_indices.end(), row_columns.begin(), row_columns.end());
+    row_starts.push_back(static_cast<std::int64_t>(column_indices.size()));
+  }
+
   std::size_t entries() const { return column_indices.size(); }
   std::span<const std::int32_t> row(std::size_t i) const {
     return std::span(column_indices)

@@ -1,32 +1,13 @@
 #include "tidemark/scalar/pattern.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
+#include "tidemark/scalar/bit_set.h"
 #include "tidemark/scalar/forward_sweep.h"
 
 namespace tidemark::scalars {
 namespace {
-
-// A set as an adjoint or a tangent: sums are unions, and a slope leaves it as it is.
-struct Bits {
-  static constexpr std::size_t count = 256;
-  std::array<std::uint64_t, count / 64> words{};
-
-  void insert(std::size_t i) { words[i / 64] |= std::uint64_t{1} << (i % 64); }
-  bool holds(std::size_t i) const { return (words[i / 64] >> (i % 64) & 1) != 0; }
-  Bits& operator+=(const Bits& other) {
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] |= other.words[i];
-    return *this;
-  }
-  friend Bits operator*(double, const Bits& bits) { return bits; }
-};
-bool is_zero(const Bits& bits) {
-  std::uint64_t any = 0;
-  for (const std::uint64_t word : bits.words) any |= word;
-  return any == 0;
-}
 
 // Sets of inputs, each stored once and found by its number; a union with a subset is the set itself.
 class InputSets {
@@ -40,6 +21,10 @@ class InputSets {
     return std::span(members_).subspan(begins_[set], begins_[set + 1] - begins_[set]);
   }
   Set single(std::int32_t input) {
+    if (members_.size() >= most_) {
+      too_large_ = true;
+      return empty;
+    }
     members_.push_back(input);
     return close();
   }
@@ -51,6 +36,10 @@ class InputSets {
     if (known.a == a && known.b == b) return known.both;
     const auto in_a = (*this)[a], in_b = (*this)[b];
     const std::size_t begin = members_.size();
+    if (begin + in_a.size() + in_b.size() > most_ || begins_.size() > 0xfffffff0) {
+      too_large_ = true;
+      return a;
+    }
     members_.resize(begin + in_a.size() + in_b.size());
     const auto x = (*this)[a], y = (*this)[b];  // where they are now
     const auto end = std::set_union(x.begin(), x.end(), y.begin(), y.end(),
@@ -66,7 +55,12 @@ class InputSets {
     }
     return known.both;
   }
-  bool too_large() const { return members_.size() > most_ || begins_.size() > 0xfffffff0; }
+  bool too_large() const { return too_large_; }
+
+  // Of `most` members: vectors that grow have a half more for a while, and each set one member at least.
+  static std::size_t bytes(std::size_t most) {
+    return 3 * most * (sizeof(std::int32_t) + sizeof(std::size_t)) + (sizeof(Known) << cache_bits);
+  }
 
  private:
   static constexpr unsigned cache_bits = 12;
@@ -80,27 +74,26 @@ class InputSets {
   }
 
   std::size_t most_;
+  bool too_large_ = false;
   std::vector<std::int32_t> members_;
   std::vector<std::size_t> begins_ = {0, 0};
   std::vector<Known> cache_;
 };
 
-SparsePattern empty_pattern(std::size_t rows, std::size_t columns) {
-  SparsePattern pattern;
-  pattern.rows = rows;
-  pattern.columns = columns;
-  return pattern;
-}
+constexpr const char* search = "the search for a pattern";
 
-void append_row(SparsePattern& pattern, std::span<const std::int32_t> columns) {
-  pattern.column_indices.insert(pattern.column_indices.end(), columns.begin(), columns.end());
-  pattern.row_starts.push_back(static_cast<std::int64_t>(pattern.column_indices.size()));
-}
-
-// None: sets became so large that bits are better.
-std::optional<SparsePattern> by_sets(const RecordingView<double>& view, std::span<const Real> results) {
+// None: sets became so large that bits are better, or more than there is room for.
+std::optional<SparsePattern> by_sets(Tape& tape, std::span<const Real> results, const SourceLine& where) {
   using Kind = Statement<double>::Kind;
-  InputSets sets(16 * view.end() + (std::size_t{1} << 16));
+  const RecordingView<double> view = tape.view();
+  const std::size_t fixed =
+      view.end() * sizeof(InputSets::Set) + forward_walk_bytes(view) + InputSets::bytes(0);
+  const std::size_t spare = tape.spare();
+  if (spare <= fixed) return std::nullopt;
+  const std::size_t most = std::min(16 * view.end() + (std::size_t{1} << 16),
+                                    (spare - fixed) / (InputSets::bytes(1) - InputSets::bytes(0)));
+  const auto loan = tape.lend(fixed + InputSets::bytes(most) - InputSets::bytes(0), search, where);
+  InputSets sets(most);
   std::vector<InputSets::Set> of(view.end(), InputSets::empty);
   bool given_up = false;
   walk_forward(view, [&](const Statement<double>& statement) {
@@ -114,9 +107,9 @@ std::optional<SparsePattern> by_sets(const RecordingView<double>& view, std::spa
     given_up = sets.too_large();
   });
   if (given_up) return std::nullopt;
-  SparsePattern pattern = empty_pattern(results.size(), view.recording.inputs.size());
+  SparsePattern pattern(results.size(), view.recording.inputs.size());
   for (const Real& result : results)
-    append_row(pattern, sets[result.id() == 0 ? 0 : of[index_of(result.id())]]);
+    pattern.append_row(sets[result.id() == 0 ? 0 : of[index_of(result.id())]]);
   return pattern;
 }
 
@@ -138,7 +131,7 @@ void reverse_side_by_side(Event<double>& event, std::span<const Bits> results, A
 // bit(i): which of the bits result i has.
 template <class BitOf>
 std::span<const Bits> reverse_bits(Tape& tape, Reversal<double, Bits>& reversal,
-                                   std::span<const Real> results, BitOf&& bit) {
+                                   std::span<const Real> results, const SourceLine& where, BitOf&& bit) {
   const auto paused = Tape::pause();
   const RecordingView<double> view = tape.view();
   const Reversal<double, Bits>::Ranges ranges{view.from, view.to, view.near_limit, view.near_seen};
@@ -155,31 +148,34 @@ std::span<const Bits> reverse_bits(Tape& tape, Reversal<double, Bits>& reversal,
     });
   };
   reversal.sweep(view.recording, ranges, [&](Event<double>& event, std::span<const Bits> reached, Id k) {
-    tape.reverse_event(reversal, event, reached, k, SourceLine(), other);
+    tape.reverse_event(reversal, event, reached, k, where, other);
   });
   return std::span(reversal.gradients()).first(view.recording.inputs.size());
 }
 
-SparsePattern by_reverse_bits(Tape& tape, std::span<const Real> results) {
+SparsePattern by_reverse_bits(Tape& tape, std::span<const Real> results, const SourceLine& where) {
+  const auto loan = tape.lend(tape.sweep_bytes(sizeof(Bits)), search, where);
   const std::size_t columns = tape.view().recording.inputs.size();
-  SparsePattern pattern = empty_pattern(results.size(), columns);
+  SparsePattern pattern(results.size(), columns);
   Reversal<double, Bits> reversal;
   std::vector<std::vector<std::int32_t>> rows;
   for (std::size_t first = 0; first < results.size(); first += Bits::count) {
     const std::size_t count = std::min(Bits::count, results.size() - first);
     const auto reached =
-        reverse_bits(tape, reversal, results.subspan(first, count), [](std::size_t i) { return i; });
+        reverse_bits(tape, reversal, results.subspan(first, count), where, [](std::size_t i) { return i; });
     rows.assign(count, {});
     for (std::size_t j = 0; j < columns; ++j)
       if (!is_zero(reached[j]))
         for (std::size_t i = 0; i < count; ++i)
           if (reached[j].holds(i)) rows[i].push_back(static_cast<std::int32_t>(j));
-    for (const auto& row : rows) append_row(pattern, row);
+    for (const auto& row : rows) pattern.append_row(row);
   }
   return pattern;
 }
 
-SparsePattern by_forward_bits(const RecordingView<double>& view, std::span<const Real> results) {
+SparsePattern by_forward_bits(Tape& tape, std::span<const Real> results, const SourceLine& where) {
+  const RecordingView<double> view = tape.view();
+  const auto loan = tape.lend(forward_sweep_bytes<Bits>(view, results.size()), search, where);
   const std::size_t columns = view.recording.inputs.size();
   std::vector<std::vector<std::int32_t>> rows(results.size());
   for (std::size_t first = 0; first < columns; first += Bits::count) {
@@ -196,28 +192,31 @@ SparsePattern by_forward_bits(const RecordingView<double>& view, std::span<const
         for (std::size_t j = 0; j < Bits::count; ++j)
           if (reached[i].holds(j)) rows[i].push_back(static_cast<std::int32_t>(first + j));
   }
-  SparsePattern pattern = empty_pattern(results.size(), columns);
-  for (const auto& row : rows) append_row(pattern, row);
+  SparsePattern pattern(results.size(), columns);
+  for (const auto& row : rows) pattern.append_row(row);
   return pattern;
 }
 
 }  // namespace
 
-SparsePattern detect_pattern_by_bits(Tape& tape, std::span<const Real> results) {
+SparsePattern detect_pattern_by_bits(Tape& tape, std::span<const Real> results, SourceLine where) {
   const RecordingView<double> view = tape.view();
-  if (view.recording.events.empty() && view.recording.inputs.size() < results.size())
-    return by_forward_bits(view, results);
-  return by_reverse_bits(tape, results);
+  if (view.recording.events.empty() && view.recording.inputs.size() < results.size() &&
+      forward_sweep_bytes<Bits>(view, results.size()) <= tape.spare())
+    return by_forward_bits(tape, results, where);
+  return by_reverse_bits(tape, results, where);
 }
 
-SparsePattern detect_pattern(Tape& tape, std::span<const Real> results) {
-  const RecordingView<double> view = tape.view();
-  if (view.recording.events.empty())
-    if (std::optional<SparsePattern> pattern = by_sets(view, results)) return *std::move(pattern);
-  return detect_pattern_by_bits(tape, results);
+SparsePattern detect_pattern(Tape& tape, std::span<const Real> results, SourceLine where) {
+  if (tape.view().recording.events.empty())
+    if (std::optional<SparsePattern> pattern = by_sets(tape, results, where)) return *std::move(pattern);
+  return detect_pattern_by_bits(tape, results, where);
 }
 
-bool outside_pattern(Tape& tape, std::span<const Real> results, const SparsePattern& pattern) {
+bool outside_pattern(Tape& tape, std::span<const Real> results, const SparsePattern& pattern,
+                     const SourceLine& where) {
+  const auto loan = tape.lend(tape.sweep_bytes(sizeof(Bits)) + pattern.columns * sizeof(Bits),
+                              "the comparison of a pattern", where);
   const auto shadow = [](std::size_t row) {
     return static_cast<std::size_t>((row * 0x9e3779b97f4a7c15u) >> 56);
   };
@@ -226,7 +225,7 @@ bool outside_pattern(Tape& tape, std::span<const Real> results, const SparsePatt
     for (const std::int32_t column : pattern.row(i))
       expected[static_cast<std::size_t>(column)].insert(shadow(i));
   Reversal<double, Bits> reversal;
-  const auto reached = reverse_bits(tape, reversal, results, shadow);
+  const auto reached = reverse_bits(tape, reversal, results, where, shadow);
   for (std::size_t j = 0; j < expected.size(); ++j)
     for (std::size_t i = 0; i < expected[j].words.size(); ++i)
       if ((reached[j].words[i] & ~expected[j].words[i]) != 0) return true;

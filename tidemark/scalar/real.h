@@ -36,8 +36,12 @@ class BasicReal {
   [[gnu::always_inline]] BasicReal(
       const E& expression, std::source_location where = std::source_location::current())  // NOLINT: implicit
       : value_(expression.value()) {
-    if constexpr (E::operands > 0)
-      if (Recorder<T>* recorder = active_recorder<T>) id_ = record(*recorder, expression, where);
+    if constexpr (E::operands > 0) {
+      if (Recorder<T>* recorder = active_recorder<T>)
+        id_ = record(*recorder, expression, where);
+      else
+        id_ = unrecorded_id<T>;
+    }
   }
 
   // A derivative would be lost here, which is what the warning says; value(x) is for where that is meant.

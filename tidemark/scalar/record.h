@@ -106,4 +106,11 @@ class Recorder {
 template <class T>
 inline constinit thread_local Recorder<T>* active_recorder = nullptr;
 
+// Of Reals that a step of a tape makes while it runs without being recorded: no statement is theirs, and a
+// recording refuses them, since the step should have put them into its state.
+inline constexpr Id within_step = ~Id{0};
+// What Reals have for an id where nothing is recorded: 0, or within_step.
+template <class T>
+inline constinit thread_local Id unrecorded_id = 0;
+
 }  // namespace tidemark::scalars

@@ -9,6 +9,7 @@
 #include "tidemark/scalar/jacobian.h"
 #include "tidemark/scalar/real.h"
 #include "tidemark/scalar/solve.h"
+#include "tidemark/scalar/sparse_hessian.h"
 #include "tidemark/scalar/special_functions.h"
 #include "tidemark/scalar/std_functions.h"
 #include "tidemark/scalar/stepper.h"

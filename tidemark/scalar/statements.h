@@ -1,6 +1,7 @@
 // Reads a recording statement by statement, for those who want to know more of it than a reversal does:
 // patterns, forward sweeps, preaccumulation, checks.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -131,6 +132,24 @@ void walk_back(const RecordingView<T>& view, Visit&& visit) {
   }
 }
 
+// Codes in the chunk that has most of them, at a byte or more each.
+template <class T>
+std::size_t most_codes(const RecordingView<T>& view) {
+  std::size_t most = 0;
+  for (std::size_t chunk = 0; chunk <= view.from.chunk && view.end() != view.first(); ++chunk) {
+    const Chunk& memory = view.recording.chunks[chunk];
+    const std::byte* const begin = chunk == view.from.chunk ? view.from.codes : memory.codes_begin;
+    most = std::max(most, static_cast<std::size_t>(memory.end() - begin));
+  }
+  return most;
+}
+
+// What walk_forward takes.
+template <class T>
+std::size_t forward_walk_bytes(const RecordingView<T>& view) {
+  return most_codes(view) * sizeof(std::uint32_t);
+}
+
 // The first statement first: codes are read backwards for their places, a chunk at a time. Only whole
 // recordings.
 template <class T, class Visit>
@@ -141,6 +160,7 @@ void walk_forward(const RecordingView<T>& view, Visit&& visit) {
   if (k == view.end()) return;
   std::size_t inputs = 0, events = 0;
   std::vector<std::uint32_t> places;
+  places.reserve(most_codes(view));
   for (std::size_t chunk = 0; chunk <= view.from.chunk; ++chunk) {
     const Chunk& memory = view.recording.chunks[chunk];
     const std::byte* const begin = chunk == view.from.chunk ? view.from.codes : memory.codes_begin;

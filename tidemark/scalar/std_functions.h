@@ -30,7 +30,7 @@ using tidemark::scalars::functions::frexp, tidemark::scalars::functions::modf,
 // The limits of the number inside: epsilon() and its kin are plain numbers, which fit wherever a Real does.
 template <class T>
 struct numeric_limits<tidemark::scalars::BasicReal<T>> : numeric_limits<T> {};
-template <int N>
-struct numeric_limits<tidemark::scalars::Dual<N>> : numeric_limits<double> {};
+template <tidemark::scalars::Carrier D>
+struct numeric_limits<D> : numeric_limits<double> {};
 
 }  // namespace std

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "tidemark/scalar/pattern.h"
 #include "tidemark/scalar/tape.h"
 
 namespace {
@@ -115,6 +116,55 @@ TEST(StepsMemory, CodeThatIsNotMarkedSaysWhereItGrew) {
   }
   EXPECT_LE(tape.peak_bytes().count, 1 << 20);
   EXPECT_LE(most_allocated - before, with_rounding(1 << 20));
+}
+
+// What the memory leaves for a recording: lanes, patterns and forward sweeps count as the tape's. Of what was
+// found, a vector that grows has half as much again for a while.
+TEST(TapeMemory, HoldsLanesAndPatterns) {
+  int full = 0, done = 0;
+  for (const std::int64_t memory : {64 << 10, 256 << 10, 1 << 20, 4 << 20})
+    for (const int rounds : {1, 12, 60, 150}) {
+      constexpr std::size_t n = 300;
+      const std::int64_t before = allocated;
+      std::vector<Real> u(n);
+      std::vector<Tape::LaneSeed> seeds;
+      for (unsigned lane = 0; lane < 16; ++lane) seeds.push_back({Real(), lane, 1.0});
+      Tape tape({.memory = Bytes(memory)});
+      const std::int64_t own = allocated - before - tape.bytes().count;
+      try {
+        for (std::size_t i = 0; i < n; ++i) u[i] = tape.input(static_cast<double>(i % 5));
+        for (int round = 0; round < rounds; ++round) diffuse(u, 0.01);
+        for (unsigned lane = 0; lane < 16; ++lane) seeds[lane].of = u[lane * 15 + 7];
+      } catch (const Error&) {
+        continue;
+      }
+      const auto held_by = [&](std::int64_t results, auto&& work) {
+        most_allocated = allocated.load();
+        try {
+          work();
+          ++done;
+        } catch (const Error& error) {
+          ++full;
+          EXPECT_EQ(error.code(), ErrorCode::tape_full) << error.what();
+          EXPECT_NE(std::string(error.what()).find("steps_memory_test.cc"), std::string::npos)
+              << error.what();
+        }
+        EXPECT_LE(most_allocated - before - own - 3 * results, with_rounding(memory))
+            << memory << " " << rounds;
+        EXPECT_LE(tape.peak_bytes().count, memory);
+      };
+      held_by(0, [&] { tape.reverse_lanes<16>(seeds); });
+      held_by(2 * 16 * n * sizeof(double), [&] { tape.jacobian(std::span<const Real>(u).first(16), {}); });
+      std::int64_t entries = n * n;
+      SparsePattern pattern;
+      held_by(0, [&] { EXPECT_EQ(tape.widest_lanes() % 4, 0u); });
+      held_by(entries * 4 + 48 * n, [&] { pattern = detect_pattern(tape, u); });
+      held_by(entries * 4 + 48 * n, [&] { pattern = detect_pattern_by_bits(tape, u); });
+      if (pattern.rows == n)
+        held_by(0, [&] { EXPECT_FALSE(outside_pattern(tape, u, pattern, std::source_location::current())); });
+    }
+  EXPECT_GT(full, 0);
+  EXPECT_GT(done, 20);
 }
 
 }  // namespace

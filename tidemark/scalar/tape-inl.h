@@ -26,12 +26,12 @@ BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(option
   recording_.forms = &this->forms;
   this->far = &recording_.far;
   begin_recording();
-  if (options_.active) before_ = std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(this));
+  made_on_->add(this, options_.active);
 }
 
 template <class T>
 BasicTape<T>::~BasicTape() {
-  if (active_recorder<T> == this) active_recorder<T> = before_;
+  made_on_->remove(this);
 }
 
 template <class T>
@@ -137,7 +137,8 @@ std::size_t BasicTape<T>::held() const {
   for (const auto& replay : replays_) replays += sizeof *replay + replay->recording.bytes();
   return recording_.bytes() + this->forms.bytes() + replays + chains_.bytes + reversal_.bytes() +
          lane_reversals_.bytes() + (checks_ ? checks_->bytes() : 0) +
-         made_in_step_.capacity() * sizeof(made_in_step_[0]) + copied_.capacity() * sizeof(copied_[0]);
+         made_in_step_.capacity() * sizeof(made_in_step_[0]) + copied_.capacity() * sizeof(copied_[0]) +
+         lent_;
 }
 
 // What a reversal takes beside what it has already.
@@ -160,6 +161,41 @@ bool BasicTape<T>::fits(std::size_t bytes) const {
 }
 
 template <class T>
+std::size_t BasicTape<T>::spare() const {
+  if (!limited()) return std::numeric_limits<std::size_t>::max();
+  const auto memory = static_cast<std::size_t>(options_.memory.count);
+  const std::size_t taken = held() + needed_to_reverse();
+  return memory > taken ? memory - taken : 0;
+}
+
+template <class T>
+std::size_t BasicTape<T>::sweep_bytes(std::size_t adjoint_bytes) const {
+  return (needed_to_reverse() + reversal_.bytes()) * ((adjoint_bytes + sizeof(T) - 1) / sizeof(T));
+}
+
+template <class T>
+auto BasicTape<T>::lend(std::size_t bytes, const char* what, const SourceLine& where) -> Loan {
+  if (!fits(bytes) && !release(bytes)) {
+    const std::size_t there = held() + needed_to_reverse();
+    ErrorParts parts{
+        .what = fmt::format("{} needs {} beside the {} that {} statements and their adjoints take, of the "
+                            "tape's {}",
+                            what, to_string(Bytes(static_cast<std::int64_t>(bytes))),
+                            to_string(Bytes(static_cast<std::int64_t>(there))), index_of(this->next) - 1,
+                            to_string(options_.memory)),
+        .expected = fmt::format("a memory of {}", to_string(Bytes(static_cast<std::int64_t>(there + bytes)))),
+        .where = where.known() ? where : made_,
+        .help =
+            "give the tape more memory; or take derivatives of one result at a time, with "
+            "tape.reverse(result)"};
+    if (const std::string grew = growth_.largest(); !grew.empty())
+      parts.notes.push_back("it grew at " + grew);
+    fail(ErrorCode::tape_full, std::move(parts));
+  }
+  return Loan(*this, limited() ? bytes : 0);
+}
+
+template <class T>
 Bytes BasicTape<T>::bytes() const {
   return Bytes(static_cast<std::int64_t>(held()));
 }
@@ -171,15 +207,48 @@ Bytes BasicTape<T>::peak_bytes() const {
 }
 
 template <class T>
+void BasicTape<T>::refuse_of_step(const SourceLine& where) const {
+  ErrorParts parts{.what = "a Real is used that a step made and that is not in the step's state",
+                   .expected =
+                       "results of steps from their state alone: steps run more than once, and not "
+                       "always recorded",
+                   .where = where.known() ? where : steps_line_,
+                   .help =
+                       "what a step gives to others, a running sum for one, is an entry of its state; "
+                       "what it captures, it captures by value"};
+  if (where.known() && steps_line_.known()) parts.notes.push_back("the steps: " + short_form(steps_line_));
+  fail(ErrorCode::foreign_real, std::move(parts));
+}
+
+template <class T>
+void BasicTape<T>::refuse_other_outcome(const char* what) const {
+  fail(ErrorCode::bad_tape_use,
+       {.what = fmt::format("a step did not do the same when it ran again: {}", what),
+        .expected = "a step that reads nothing but its state, its number and what it captured by value",
+        .where = steps_line_,
+        .help = "what a step captures by reference may change before it runs again: capture by value; what "
+                "changes from step to step, a time or a generator of random numbers, belongs into the state, "
+                "or follows from the step's number"});
+}
+
+template <class T>
 void BasicTape<T>::see_far(Id delta) {
-  if (delta >= index_of(this->next))
-    fail(
-        ErrorCode::foreign_real,
-        {.what = "a Real of another recording stands in an expression",
-         .expected = "Reals of the active tape's recording, or passive ones",
-         .where = checks_ && checks_->line(checks_->expected()).known() ? checks_->line(checks_->expected())
-                                                                        : made_,
-         .help = "after tape.clear(), or with another tape, make inputs anew; value(x) is the number alone"});
+  if (delta == this->next - within_step)
+    refuse_of_step(checks_ ? checks_->line(checks_->expected()) : SourceLine());
+  if (delta >= index_of(this->next) && depth_ > 0 && !learning_)
+    refuse_other_outcome("it read a Real that was made after it");
+  if (delta >= index_of(this->next)) {
+    const SourceLine expression = checks_ ? checks_->line(checks_->expected()) : SourceLine();
+    ErrorParts parts{
+        .what = "a Real of another recording stands in an expression",
+        .expected = "Reals of the active tape's recording, or passive ones",
+        .where = expression.known() ? expression : made_,
+        .help = "after tape.clear(), or with another tape, make inputs anew; value(x) is the number alone"};
+    if (!expression.known())
+      parts.notes.push_back(
+          "the tape was made there; with Tape({.check = true}) it is the expression's line");
+    fail(ErrorCode::foreign_real, std::move(parts));
+  }
   recording_.far.mark(index_of(this->next) - delta);
 }
 
@@ -241,6 +310,7 @@ void BasicTape<T>::rewind(const Mark& mark) {
 template <class T>
 void BasicTape<T>::check_own(const Real& x, const char* what, const SourceLine& where) const {
   if (this->next - x.id() < index_of(this->next) && x.id() < this->next) return;
+  if (x.id() == within_step) refuse_of_step(where);
   fail(ErrorCode::foreign_real,
        {.what = fmt::format("{} is a Real of another recording", what),
         .expected = "one of the tape's present recording",

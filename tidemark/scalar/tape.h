@@ -18,6 +18,7 @@
 #include "tidemark/scalar/statements.h"
 #include "tidemark/scalar/tape_growth.h"
 #include "tidemark/scalar/tape_lanes.h"
+#include "tidemark/scalar/thread_tapes.h"
 
 namespace tidemark::scalars {
 
@@ -53,6 +54,7 @@ class BasicTape final : private Recorder<T> {
     T adjoint = T(1);
   };
   class [[nodiscard]] Activation;
+  class [[nodiscard]] Loan;
 
   explicit BasicTape(TapeOptions options = {}, SourceLine where = std::source_location::current());
   ~BasicTape();
@@ -139,6 +141,9 @@ class BasicTape final : private Recorder<T> {
                                  std::span<const T> results,
                                  SourceLine where = std::source_location::current());
 
+  // Of the lanes that one sweep can have, as many as the memory has room for; 4 at least.
+  unsigned widest_lanes();
+
   // What was recorded, for those who read it (statements.h).
   RecordingView<T> view() const;
   std::size_t input_number(const Real& input, SourceLine where = std::source_location::current()) const;
@@ -152,6 +157,12 @@ class BasicTape final : private Recorder<T> {
   Bytes bytes() const;       // that it holds now
   Bytes peak_bytes() const;  // the most it held
   Bytes memory() const { return options_.memory; }
+
+  // An Error where so many bytes more do not fit, for what.
+  Loan lend(std::size_t bytes, const char* what, const SourceLine& where);
+  std::size_t spare() const;  // bytes that can be lent; without a memory there is no end of them
+  // What a sweep takes whose adjoints or tangents have so many bytes each.
+  std::size_t sweep_bytes(std::size_t adjoint_bytes) const;
 
   // For sweeps other than reverse(), with adjoints of any type: what they do with an event that they come
   // to. Steps run again, on this tape; other(event, results, k) is for events that are not steps, among
@@ -186,10 +197,13 @@ class BasicTape final : private Recorder<T> {
   void rows_of_scope(const RecordingView<T>& scope, const PreaccumulatedScope& read, std::span<const Id> made,
                      std::size_t group, DenseMatrix<T>& rows);
   void check_own(const Real& x, const char* what, const SourceLine& where) const;
+  [[noreturn]] void refuse_of_step(const SourceLine& where) const;
+  [[noreturn]] void refuse_other_outcome(const char* what) const;
   [[noreturn]] void overflow(std::size_t wanted, const SourceLine& where) const;
   bool limited() const { return options_.memory.count >= 0; }
   std::size_t held() const;
   std::size_t needed_to_reverse() const;
+  std::size_t needed_for_lanes(unsigned lanes, std::size_t there) const;
   bool fits(std::size_t bytes) const;
   bool release(std::size_t bytes);  // what is not needed, until so many fit
   Id reach() const {                // of near operands
@@ -213,7 +227,8 @@ class BasicTape final : private Recorder<T> {
                     const SourceLine& where, Other& other);
   template <class A, class Other>
   bool reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::int64_t begin, std::int64_t end,
-                    std::span<Real> state, std::span<A> adjoint, Id k, const SourceLine& where, Other& other);
+                    std::span<Real> state, std::uint64_t digest, std::span<A> adjoint, Id k,
+                    const SourceLine& where, Other& other);
   [[noreturn]] void too_small(std::size_t more, const SourceLine& where) const;
 
   TapeOptions options_;
@@ -242,21 +257,50 @@ class BasicTape final : private Recorder<T> {
   std::unique_ptr<Checks> checks_;
   TapeGrowth growth_;
   mutable std::size_t peak_ = 0;
+  std::size_t lent_ = 0;
+  SourceLine steps_line_;  // of the loop that ran last
   bool reversed_ = false;
-  Recorder<T>* before_ = nullptr;  // active on this thread when it was made
+  std::shared_ptr<ThreadTapes<T>> made_on_ = ThreadTapes<T>::of_this_thread();
 };
 
 template <class T>
 class BasicTape<T>::Activation {
  public:
-  explicit Activation(BasicTape* tape)
-      : before_(std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(tape))) {}
-  ~Activation() { active_recorder<T> = before_; }
+  explicit Activation(BasicTape* tape, Id unrecorded = 0)
+      : interrupted_{std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(tape)),
+                     innermost_activation<T>},
+        unrecorded_before_(std::exchange(unrecorded_id<T>, unrecorded)) {
+    innermost_activation<T> = &interrupted_;
+  }
+  ~Activation() {
+    innermost_activation<T> = interrupted_.outer;
+    active_recorder<T> = interrupted_.recorder;
+    unrecorded_id<T> = unrecorded_before_;
+  }
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
 
  private:
-  Recorder<T>* before_;
+  Interrupted<T> interrupted_;
+  Id unrecorded_before_;
+};
+
+// Memory of those who read a recording (sets of a pattern, tangents), which counts as the tape's while this
+// lives, where the tape has a limit.
+template <class T>
+class BasicTape<T>::Loan {
+ public:
+  Loan(BasicTape& tape, std::size_t bytes) : tape_(tape), bytes_(bytes) {
+    tape_.lent_ += bytes_;
+    tape_.peak_ = std::max(tape_.peak_, tape_.held());
+  }
+  ~Loan() { tape_.lent_ -= bytes_; }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+
+ private:
+  BasicTape& tape_;
+  std::size_t bytes_;
 };
 
 using Tape = BasicTape<double>;

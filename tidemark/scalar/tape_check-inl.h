@@ -5,17 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "tidemark/scalar/state_digest.h"
 #include "tidemark/scalar/tape.h"
 
 namespace tidemark::scalars {
-
-template <class T>
-double plain_value(const T& x) {
-  if constexpr (std::is_arithmetic_v<T>)
-    return static_cast<double>(x);
-  else
-    return plain_value(x.value());
-}
 
 // In place of statements that were forgotten: their indices are used by no others, so that a Real of theirs
 // is known wherever it appears.

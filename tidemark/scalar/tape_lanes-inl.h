@@ -14,6 +14,26 @@ RecordingView<T> BasicTape<T>::view() const {
   return {recording_, mark(), begin, this->near_limit, reach()};
 }
 
+// Beside the bytes that are there for as many.
+template <class T>
+std::size_t BasicTape<T>::needed_for_lanes(unsigned lanes, std::size_t there) const {
+  const std::size_t needed = lanes * (needed_to_reverse() + reversal_.bytes());
+  return needed > there ? needed - there : 0;
+}
+
+template <class T>
+unsigned BasicTape<T>::widest_lanes() {
+  if (!limited()) return most_lanes;
+  for (unsigned lanes = most_lanes; lanes > 4; lanes /= 2) {
+    std::size_t there = 0;
+    with_lanes(lanes, [&](auto width) { there = lane_reversals_.template get<width()>().bytes(); });
+    const std::size_t needed = needed_for_lanes(lanes, there);
+    if (fits(needed) || release(needed)) return lanes;
+    lane_reversals_.release();
+  }
+  return 4;
+}
+
 template <class T>
 template <unsigned lanes>
 auto BasicTape<T>::reverse_lanes(std::span<const LaneSeed> seeds, SourceLine where)
@@ -31,8 +51,7 @@ auto BasicTape<T>::reverse_lanes(std::span<const LaneSeed> seeds, SourceLine whe
     if (seed.of.id() != 0 && this->next - seed.of.id() >= ring) recording_.far.mark(index_of(seed.of.id()));
   auto& reversal = lane_reversals_.template get<lanes>();
   if (limited()) {
-    const std::size_t all_needed = lanes * (needed_to_reverse() + reversal_.bytes());
-    const std::size_t needed = all_needed > reversal.bytes() ? all_needed - reversal.bytes() : 0;
+    const std::size_t needed = needed_for_lanes(lanes, reversal.bytes());
     if (!fits(needed) && !release(needed)) overflow(needed, where);
   }
   try {
@@ -65,8 +84,9 @@ DenseMatrix<T> BasicTape<T>::reverse_rows(std::span<const RowSeed> seeds, std::s
                                           SourceLine where) {
   DenseMatrix<T> result(rows, recording_.inputs.size());
   std::vector<LaneSeed> group;
-  for (std::size_t first = 0; first < rows; first += most_lanes) {
-    const std::size_t count = std::min<std::size_t>(most_lanes, rows - first);
+  const std::size_t widest = widest_lanes();
+  for (std::size_t first = 0; first < rows; first += widest) {
+    const std::size_t count = std::min(widest, rows - first);
     group.clear();
     for (const RowSeed& seed : seeds) {
       TM_CHECK(seed.row < rows);

@@ -76,11 +76,19 @@ void BasicTape<T>::replace_by_rows(const Mark& before, std::span<Real* const> re
   made.erase(std::unique(made.begin(), made.end()), made.end());
 
   PreaccumulatedScope read;
-  std::vector<Id> operands;
+  std::size_t from_outside = 0;
   walk_back(scope, [&](const Statement<T>& statement) {
     read.statement_bytes += 1;
-    for (unsigned i = 0; i < statement.operands(); ++i)
+    for (unsigned i = 0; i < statement.operands(); ++i) {
       read.statement_bytes += 2 + (is_zero(statement.slope(i) - T(1)) ? 0 : sizeof(T));
+      from_outside += statement.operand(i) < first;
+    }
+  });
+  const std::size_t operand_bytes = from_outside * (2 * sizeof(Id) + sizeof(std::uint32_t));
+  if (!fits(operand_bytes)) return;
+  std::vector<Id> operands;
+  operands.reserve(from_outside);
+  walk_back(scope, [&](const Statement<T>& statement) {
     for (unsigned i = 0; i < statement.operands(); ++i)
       if (const Id operand = statement.operand(i); operand < first) operands.push_back(operand);
   });
@@ -91,9 +99,7 @@ void BasicTape<T>::replace_by_rows(const Mark& before, std::span<Real* const> re
   // Rows that are worth it are no larger than the statements; sparse ones may have some room for zeros.
   if (entries * sizeof(T) > 4 * read.statement_bytes) return;
   const std::size_t lanes = made.size() == 1 ? 1 : made.size() <= 4 ? 4 : made.size() <= 8 ? 8 : 16;
-  if (!fits((count + read.outside.size()) * lanes * sizeof(T) + entries * sizeof(T) +
-            operands.size() * (sizeof(Id) + sizeof(std::uint32_t))))
-    return;
+  if (!fits((count + read.outside.size()) * lanes * sizeof(T) + entries * sizeof(T) + operand_bytes)) return;
   read.positions.reserve(operands.size());
   for (const Id operand : operands)
     read.positions.push_back(static_cast<std::uint32_t>(
@@ -170,6 +176,7 @@ auto BasicTape<T>::statement(const T& value, std::span<const Real> operands, std
                               slopes.size()),
           .expected = "as many of the one as of the other",
           .where = where});
+  if (!active_recorder<T> && unrecorded_id<T> != 0) return Real(value, unrecorded_id<T>);
   std::vector<Id> ids;
   std::vector<T> kept;
   for (std::size_t i = 0; i < operands.size(); ++i) {

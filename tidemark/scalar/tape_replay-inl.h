@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 
+#include "tidemark/scalar/state_digest.h"
 #include "tidemark/scalar/tape.h"
 #include "tidemark/schedule/kinds/binomial_count.h"
 
@@ -84,7 +85,7 @@ auto BasicTape<T>::new_chain(std::span<const Real> state, const SourceLine& wher
   transient = std::max(transient, 56 * state.size() + 1024);
   const std::size_t bytes = state.size() * sizeof(T) + 512;
   if (!fits(bytes) && !release(bytes)) too_small(bytes, where);
-  return std::make_shared<Chain<T>>(chains_, state);
+  return std::make_shared<Chain<T>>(chains_, state, where);
 }
 
 // Records a step and forgets it: how many bytes it takes. They stay reserved, and the blocks of far
@@ -126,7 +127,7 @@ std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::s
 template <class T>
 std::int64_t BasicTape<T>::approach(Chain<T>& chain, std::int64_t end, std::int64_t unit,
                                     std::span<Real> state) {
-  const Activation paused(nullptr);
+  const Activation paused(nullptr, within_step);
   const WithinStep within(within_);
   chain.drop_behind(end - 1);
   chain.load(state);
@@ -160,7 +161,7 @@ void BasicTape<T>::run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t
   if (first == 0) loop->unit = choose_unit(chain->size(), count, learn(*chain, first, state, where));
   std::vector<Real> working;
   working.reserve(state.size());
-  for (const Real& entry : state) working.push_back(entry.value());
+  for (const Real& entry : state) working.push_back(Real(entry.value(), within_step));
   if (schedule::Online* online = first > 0 ? chain->online() : nullptr) {
     for (const schedule::Action& action : online->visit(first)) {
       if (action.kind == schedule::ActionKind::drop) chain->drop_state(action.step);
@@ -170,10 +171,12 @@ void BasicTape<T>::run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t
   std::int64_t at = first;
   if (count > 1) at = approach(*chain, first + count, loop->unit, working);
   {
-    const Activation paused(nullptr);
+    const Activation paused(nullptr, within_step);
     const WithinStep within(within_);
     for (; at < first + count; ++at) chain->run(working, at);
   }
+  steps_line_ = where;
+  loop->end_digest = digest_of(std::span<const Real>(working));
   std::vector<T> values;
   values.reserve(state.size());
   for (const Real& entry : working) values.push_back(entry.value());
@@ -202,14 +205,18 @@ void BasicTape<T>::reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
   reversal.yield(k);
   std::vector<A> adjoint(results.begin(), results.end());
   std::vector<Real> state(loop.chain().size());
+  std::uint64_t digest = loop.end_digest;  // of the state at `end`
   for (std::int64_t end = loop.end(); end > loop.first();) {
     const std::int64_t begin =
         std::max(loop.first(), approach(loop.chain(), end, std::min(loop.unit, end - loop.first()), state));
-    if (reverse_unit(reversal, loop, begin, end, std::span<Real>(state), std::span<A>(adjoint), k, where,
-                     other))
+    const std::uint64_t before = digest_of(std::span<const Real>(state));
+    if (reverse_unit(reversal, loop, begin, end, std::span<Real>(state), digest, std::span<A>(adjoint), k,
+                     where, other)) {
       end = begin;
-    else
+      digest = before;
+    } else {
       loop.unit = (end - begin) / 2;
+    }
   }
 }
 
@@ -217,9 +224,10 @@ void BasicTape<T>::reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
 template <class T>
 template <class A, class Other>
 bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::int64_t begin,
-                                std::int64_t end, std::span<Real> state, std::span<A> adjoint, Id k,
-                                const SourceLine& where, Other& other) {
+                                std::int64_t end, std::span<Real> state, std::uint64_t digest,
+                                std::span<A> adjoint, Id k, const SourceLine& where, Other& other) {
   const Frame frame(*this, k);
+  steps_line_ = loop.chain().where();
   Recording<T>& recording = *target_;
   Position<T> start = mark();
   start.codes = recording.chunks.size() > 0 ? recording.chunks[0].end() : nullptr;
@@ -248,6 +256,8 @@ bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
     if (full && end - begin > 1) return false;
     throw;
   }
+  steps_line_ = loop.chain().where();  // loops within have run
+  if (digest_of(std::span<const Real>(state)) != digest) refuse_other_outcome("its state came out otherwise");
   if (begin + 1 == end && this->codes) {
     std::size_t& reserved = replays_[depth_ - 1]->reserved;
     std::size_t bytes = 0;

@@ -16,7 +16,7 @@ requires Argument<A> std::ostream& operator<<(std::ostream& out, const A& x) {
 
 // Reads a plain number.
 template <class A>
-requires(is_real<A> || DualNumber<A>) std::istream& operator>>(std::istream& in, A& x) {
+requires(is_real<A> || Carrier<A>) std::istream& operator>>(std::istream& in, A& x) {
   decltype(plain_number(x)) number;
   if (in >> number) x = number;
   return in;

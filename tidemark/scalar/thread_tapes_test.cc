@@ -1,0 +1,96 @@
+// Which tape is active after others have gone, in any order and on any thread.
+#include "tidemark/scalar/thread_tapes.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "tidemark/scalar/tape.h"
+
+namespace tidemark::scalars {
+namespace {
+
+// That `tape` records what this thread computes, and gives its gradient.
+void expect_records(Tape& tape) {
+  EXPECT_EQ(Tape::active(), &tape);
+  const Real x = tape.input(3);
+  tape.reverse(x * x);
+  EXPECT_EQ(tape.gradient(x), 6);
+}
+
+TEST(ThreadTapes, ATapeThatIsReplacedByANewOneLeavesNothingBehind) {
+  auto tape = std::make_unique<Tape>();
+  const Real x = tape->input(2);
+  tape = std::make_unique<Tape>();  // which is made before the old one goes
+  expect_records(*tape);
+  tape.reset();
+  EXPECT_EQ(Tape::active(), nullptr);
+  EXPECT_EQ(Real(x * x).value(), 4);  // a Real that outlives its tape is a number
+}
+
+TEST(ThreadTapes, TapesGoInAnyOrder) {
+  std::vector<std::unique_ptr<Tape>> tapes;
+  for (int i = 0; i < 4; ++i) tapes.push_back(std::make_unique<Tape>());
+  tapes.erase(tapes.begin() + 1);
+  expect_records(*tapes.back());
+  tapes.pop_back();
+  expect_records(*tapes.back());
+  tapes.erase(tapes.begin());
+  expect_records(*tapes.back());
+  tapes.clear();
+  EXPECT_EQ(Tape::active(), nullptr);
+}
+
+TEST(ThreadTapes, WhileAnotherIsPausedOrActivated) {
+  Tape outer;
+  std::optional<Tape> inner;
+  inner.emplace();
+  {
+    const auto paused = Tape::pause();
+    inner.reset();
+    EXPECT_EQ(Tape::active(), nullptr);
+  }
+  expect_records(outer);
+  std::optional<Tape> idle;
+  idle.emplace(TapeOptions{.active = false});
+  {
+    const auto active = idle->activate();
+    const auto paused = Tape::pause();
+    idle.reset();
+  }
+  expect_records(outer);
+}
+
+TEST(ThreadTapes, ATapeThatGoesOnAnotherThread) {
+  Tape outer;
+  auto tape = std::make_unique<Tape>();
+  const Real x = tape->input(2);
+  std::thread([moved = std::move(tape)]() mutable { moved.reset(); }).join();
+  EXPECT_EQ(Real(value(x) * 2).value(), 4);
+  expect_records(outer);
+}
+
+TEST(ThreadTapes, ATapeWhoseThreadHasGone) {
+  std::unique_ptr<Tape> tape;
+  Real x, y;
+  std::thread([&] {
+    tape = std::make_unique<Tape>();
+    x = tape->input(2);
+    y = x * x;
+  }).join();
+  tape->reverse(y);
+  EXPECT_EQ(tape->gradient(x), 4);
+  {
+    const auto active = tape->activate();
+    y = x * x * x;
+  }
+  tape->reverse(y);
+  EXPECT_EQ(tape->gradient(x), 12);
+  tape.reset();
+  EXPECT_EQ(Tape::active(), nullptr);
+}
+
+}  // namespace
+}  // namespace tidemark::scalars
