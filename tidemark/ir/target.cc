@@ -52,9 +52,7 @@ WorkKind work_of(OpKind kind) {
 
 // So large that what lies beyond a tile is not most of what is computed: in three dimensions a halo of two is
 // three times the tile.
-Dims least_tile(int rank) {
-  return rank == 1 ? Dims{128} : rank == 2 ? Dims{8, 32} : Dims{8, 8, 32};
-}
+Dims least_tile(int rank) { return rank == 1 ? Dims{128} : rank == 2 ? Dims{8, 32} : Dims{8, 8, 32}; }
 
 const ExecutionFacts& Target::facts(const Op& op) const {
   static constexpr ExecutionFacts none = {};
