@@ -3,9 +3,9 @@
 // tape's table of forms, and a statement is the number of its form, two bytes, and those partial derivatives
 // that vary.
 //
-// What was written once is written again, as a rule: so a recorder keeps a log of the latest forms and, where it
-// has found its place in it, compares each statement with the one that the log has there. Where it is another,
-// it asks the table, and goes on where the same few forms were found last time.
+// What was written once is written again, as a rule: so a recorder keeps a log of the latest forms and, where
+// it has found its place in it, compares each statement with the one that the log has there. Where it is
+// another, it asks the table, and goes on where the same few forms were found last time.
 #pragma once
 #include <bit>
 #include <cstddef>
