@@ -35,8 +35,9 @@ constexpr Id ring_for(Id distance) {
 template <class A>
 class Adjoints {
  public:
-  // Memory for sweeps whose near operands are within `distance`. Not during a sweep.
-  void prepare(Id distance, const FarBlocks& far) {
+  // Memory for sweeps whose near operands are within `distance`, and whose early ones have indices below
+  // `early`. Not during a sweep.
+  void prepare(Id distance, const FarBlocks& far, Id early) {
     const Id wanted = ring_for(distance);
     if (ring_.size() < wanted) {
       ring_ = {};  // not two of them at once
@@ -44,12 +45,15 @@ class Adjoints {
     }
     if (blocks_.size() < far.size()) blocks_.resize(far.size(), nullptr);
     if (pool_.size() < far.count()) pool_.reserve(far.count());
+    if (early_.size() < early) keep_early((early + block_size - 1) & ~(block_size - 1));
   }
 
   A& near(Id index) { return ring_[index & mask_]; }
   Id mask() const { return mask_; }
-  // A sweep is told of each statement `index` with (index & stride_mask()) == stride_mask().
-  Id stride_mask() const { return stride_ - 1; }
+  // The adjoints of early statements, by index, while all of them lie side by side; or null.
+  A* early() { return low_ == 0 ? ring_.data() : low_ >= early_.size() ? early_.data() : nullptr; }
+  // A sweep is told of each statement that is the last one of as many.
+  Id stride() const { return stride_; }
   // Wherever it lies at the moment.
   A& at(Id index) { return index >= low_ ? near(index) : far(index); }
   A take(Id index) {
@@ -74,7 +78,7 @@ class Adjoints {
   [[gnu::always_inline]] void reach(Id index) {
     const Id end = (index | (stride_ - 1)) + 1;
     const Id low = end > mask_ ? end - mask_ - 1 : 0;
-    if (live_ > 0) move_in(low, std::min(low_, index + 1));
+    if (live_ > 0 || !early_.empty()) move_in(low, std::min(low_, index + 1));
     low_ = low;
   }
 
@@ -93,16 +97,16 @@ class Adjoints {
   // After a reversal that ended early, by an error.
   void clear() {
     std::fill(ring_.begin(), ring_.end(), A{});
-    for (A*& block : blocks_)
-      if (block) {
-        std::fill_n(block, block_size, A{});
-        give_back(block);
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      if (blocks_[i]) {
+        std::fill_n(blocks_[i], block_size, A{});
+        give_back(i);
       }
     low_ = none;
   }
 
   std::size_t bytes() const {
-    return ring_.capacity() * sizeof(A) + pool_.size() * block_size * sizeof(A) +
+    return (ring_.capacity() + early_.capacity()) * sizeof(A) + pool_.size() * block_size * sizeof(A) +
            pool_.capacity() * sizeof(pool_[0]) + (blocks_.capacity() + spare_.capacity()) * sizeof(A*);
   }
 
@@ -127,15 +131,32 @@ class Adjoints {
     if (low >= end) return;
     const Id last = std::min<Id>((end - 1) >> block_bits, blocks_.size() - 1);
     for (Id block = low >> block_bits; block <= last; ++block) {
-      A*& from = blocks_[block];
+      A* const from = blocks_[block];
       if (!from) continue;
       const Id first = block << block_bits;
       for (Id i = std::max(low, first), stop = std::min(end, first + block_size); i < stop; ++i) {
         near(i) = from[i - first];
         from[i - first] = A{};
       }
-      if (low <= first) give_back(from);
+      if (low <= first) give_back(block);
     }
+  }
+
+  // Blocks of early statements lie side by side and stay where they are.
+  void keep_early(std::size_t size) {
+    const std::size_t count = size >> block_bits;
+    if (blocks_.size() < count) blocks_.resize(count, nullptr);
+    std::vector<A> early(size);
+    for (std::size_t i = 0; i < count; ++i) {
+      A* const place = early.data() + i * block_size;
+      if (blocks_[i]) {
+        std::copy_n(blocks_[i], block_size, place);
+        std::fill_n(blocks_[i], block_size, A{});
+        give_back(i);
+      }
+      blocks_[i] = place;
+    }
+    early_ = std::move(early);
   }
 
   A* take_block() {
@@ -148,16 +169,18 @@ class Adjoints {
     ++live_;
     return block;
   }
-  void give_back(A*& block) {
-    spare_.push_back(block);
-    block = nullptr;
+  void give_back(Id block) {
+    if (block < early_.size() >> block_bits) return;
+    spare_.push_back(blocks_[block]);
+    blocks_[block] = nullptr;
     --live_;
   }
 
   std::vector<A> ring_;
   Id mask_ = 0, stride_ = block_size;
-  Id low_ = none;  // from here on adjoints lie in the ring; none: all lie in blocks
-  std::size_t live_ = 0;
+  Id low_ = none;           // from here on adjoints lie in the ring; none: all lie in blocks
+  std::size_t live_ = 0;    // blocks of the pool in use
+  std::vector<A> early_;    // the first blocks
   std::vector<A*> blocks_;  // by index of the block; none where nothing was added
   std::vector<std::vector<A>> pool_;
   std::vector<A*> spare_;  // all zero

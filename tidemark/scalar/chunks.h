@@ -2,6 +2,7 @@
 // next recording. Large ones ask for large pages, since a first recording otherwise takes longer than a
 // later one by the page faults alone.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,10 @@ class Chunks {
 
   static constexpr std::size_t smallest = std::size_t{4} << 10, first = std::size_t{64} << 10,
                                largest = std::size_t{2} << 20;
+  // Of the next chunk, where there are so many bytes: they double until a large page is worth having.
+  static constexpr std::size_t next_size(std::size_t bytes) {
+    return bytes < 4 * first ? std::max(bytes, first) : largest;
+  }
 
  private:
   std::vector<Chunk> chunks_;

@@ -5,11 +5,12 @@
 
 namespace tidemark::scalars {
 
-constinit const Pattern Forms::no_pattern = {};
-
 namespace {
 
 constexpr Id from_statement = ~Id{0};
+
+constexpr std::size_t log_length = std::size_t{1} << 16;
+constexpr std::uint32_t alike = 4;  // forms before one that was not expected, by which its place is found
 
 // A slot: a form's number, how often a statement without one was seen, and bits of its hash.
 constexpr std::uint32_t number_mask = 0xffff, seen_mask = 0xfff00000;
@@ -57,8 +58,12 @@ Pattern constant_pattern(const Shown& statement, Id origin) {
     }
     if (i >= units) compare(pattern, i - units, statement.slopes[i - units], true);
     const Id distance = statement.next - statement.kept[i];
-    pattern.far = pattern.far | (place.relative == 0 || distance >= statement.near_limit);
-    if (place.relative != 0) pattern.distances |= static_cast<std::uint32_t>(distance);
+    if (place.relative == 0)
+      pattern.early = 1;
+    else if (distance >= statement.near_limit)
+      pattern.beyond = 1;
+    else
+      pattern.distances |= static_cast<std::uint32_t>(distance);
   }
   return pattern;
 }
@@ -85,15 +90,18 @@ Key key_of(const Pattern::Place& place, Id origin) {
 
 Form as_read(const Pattern& pattern, const Shown& statement, Id origin) {
   Form form;
-  form.far = pattern.far;
   const unsigned units = units_of(pattern.shape);
   for (const bool varying : {false, true}) {
     for (unsigned i = 0; i < places_of(pattern.shape); ++i) {
       if (statement.kept[i] == 0 || (i >= units && !is_constant(pattern, i - units)) != varying) continue;
-      form.keys[form.operands] = key_of(pattern.places[i], origin);
-      form.slopes[form.operands++] = i < units ? 1.0 : constant(pattern, i - units);
+      const Key key = key_of(pattern.places[i], origin);
+      form.where = std::max(form.where, key & early_key                   ? Form::Where::near_or_early
+                                        : Id{key} >= statement.near_limit ? Form::Where::anywhere
+                                                                          : Form::Where::near);
+      form.keys[form.operands()] = key;
+      form.slopes[form.operands()] = i < units ? 1.0 : constant(pattern, i - units);
+      ++(varying ? form.words : form.constants);
     }
-    if (!varying) form.constants = form.operands;
   }
   return form;
 }
@@ -105,11 +113,13 @@ void Forms::allow() {
   constexpr std::size_t slots = std::bit_ceil(4 * most);
   shift_ = 64 - std::countr_zero(slots);
   slots_.resize(slots + probes - 1);
-  expected_.resize(slots);
+  places_.resize(slots);
+  log_.resize(log_length);
+  log_data_ = log_.data();
+  any_ = true;
   // Memory that is not touched is not there: patterns stay where they are.
   patterns_.reserve(most);
   forms_.reserve(most);
-  expected_data_ = expected_.data();
   patterns_data_ = patterns_.data();
   forget_all();
 }
@@ -118,21 +128,25 @@ const Pattern* Forms::add(const Pattern& pattern, const Shown& statement) {
   if (patterns_.size() == most) return nullptr;
   patterns_.push_back(pattern);
   patterns_.back().code = code_of(static_cast<unsigned>(patterns_.size() - 1));
-  forms_.push_back(as_read(pattern, statement, origin_));
+  const Form& form = forms_.emplace_back(as_read(pattern, statement, origin_));
+  for (unsigned i = 0; i < form.operands(); ++i)
+    if (form.keys[i] & early_key) early_ = std::max(early_, operand_of(form.keys[i], 0) + 1);
   return &patterns_.back();
 }
 
 const Pattern* Forms::look_up(const Shown& statement) {
   std::uint64_t hash = statement.shape;
-  bool of_early = false;
+  bool of_early = false, beyond = false;
   Pattern::Place places[most_places];
   const unsigned count = places_of(statement.shape);
   for (unsigned i = 0; i < count; ++i) {
     const Pattern::Place place = places[i] = place_of(statement.ids[i], statement, origin_);
     if (place.relative != 0 && -place.offset >= early_key) return nullptr;
     of_early = of_early || (place.relative == 0 && place.offset != 0);
+    beyond = beyond || (place.relative != 0 && -place.offset >= statement.near_limit);
     hash = (hash ^ (place.offset == 0 ? 0 : key_of(place, origin_))) * 0x9e3779b97f4a7c15u;
   }
+  if (of_early && beyond) return nullptr;
   std::uint32_t* const first = &slots_[hash >> shift_];
   std::uint32_t* free = nullptr;
   const auto seen = static_cast<std::uint32_t>(hash >> 16) & seen_mask;
@@ -166,17 +180,26 @@ const Pattern* Forms::look_up(const Shown& statement) {
     }
     *free |= number_of(*found);
   }
-  expected_[place()] = number_of(*found);
+  find_place(found->code);
   return found;
 }
 
+// `code` was not expected, and goes to the log next.
+void Forms::find_place(std::uint16_t code) {
+  std::uint64_t hash = code;
+  for (std::uint32_t i = 1; i <= alike; ++i)
+    hash = (hash ^ log_data_[static_cast<std::uint16_t>(at_ - i)]) * 0x9e3779b97f4a7c15u;
+  std::uint16_t& place = places_[hash >> shift_];
+  back_ = static_cast<std::uint16_t>(at_ - place);
+  place = at_;
+}
+
 std::size_t Forms::bytes() const {
-  return slots_.capacity() * sizeof(slots_[0]) + expected_.capacity() * sizeof(expected_[0]) +
-         patterns_.size() * (sizeof(Pattern) + sizeof(Form));
+  return slots_.capacity() * sizeof(slots_[0]) + places_.capacity() * sizeof(places_[0]) +
+         log_.capacity() * sizeof(log_[0]) + patterns_.size() * (sizeof(Pattern) + sizeof(Form));
 }
 
 void Forms::begin(Id origin) {
-  history_ = 0;
   if (any() && patterns_.size() == most) forget_all();
   for (Pattern& pattern : patterns_)
     for (Pattern::Place& place : pattern.places)
@@ -186,10 +209,10 @@ void Forms::begin(Id origin) {
 
 void Forms::forget_all() {
   std::fill(slots_.begin(), slots_.end(), 0);
-  std::fill(expected_.begin(), expected_.end(), 0);
+  std::fill(log_.begin(), log_.end(), 0);
   patterns_.assign(1, {});
   forms_.assign(1, {});
-  history_ = 0;
+  early_ = 0;
 }
 
 }  // namespace tidemark::scalars

@@ -3,8 +3,9 @@
 // tape's table of forms, and a statement is the number of its form, two bytes, and those partial derivatives
 // that vary.
 //
-// After the same statements the same one comes next, as a rule: so a recorder compares with the form that the
-// latest dozen of forms had behind them last time, and asks the table where it is another.
+// What was written once is written again, as a rule: so a recorder keeps a log of the latest forms and, where
+// it has found its place in it, compares each statement with the one that the log has there. Where it is
+// another, it asks the table, and goes on where the same few forms were found last time.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -44,41 +45,40 @@ struct alignas(64) Pattern {
 
   Place places[most_places] = {};
   std::uint8_t shape = 0;               // units and generals
-  std::uint8_t words = 0;               // slopes that are written
+  std::uint8_t words : 7 = 0;           // slopes that are written
+  std::uint8_t beyond : 1 = 0;          // some operand is beyond the ring; none is an early one then
   std::uint16_t code = 0;               // what is written in front of them
-  std::uint32_t distances = 0;          // bits of all, but of early operands
+  std::uint32_t distances = 0;          // bits of all that lie in the ring
   std::uint8_t word[most_places] = {};  // where a general's slope is written; behind all of them: it is not
   std::uint8_t merged : 7 = 0;          // a bit for each place whose variable stands in another place, too
-  std::uint8_t far : 1 = 0;             // some operand is an early one or beyond the ring
+  std::uint8_t early : 1 = 0;           // some operand is an early one
   Two constants[most_twos] = {};
   TwoMasks equal[most_twos] = {};
 };
 static_assert(sizeof(Pattern) == 256);
 
 // As a reader looks at it: operands alone, those of constant slopes first.
-struct Form {
-  std::uint8_t constants = 0, operands = 0;
-  bool far = false;
+struct alignas(32) Form {
+  enum class Where : std::uint8_t { near, near_or_early, anywhere };
+
+  std::uint8_t constants = 0, words = 0;
+  Where where = Where::near;  // all of its operands
 
   Key keys[most_places] = {};
   double slopes[most_places] = {};  // the constants'
 
-  unsigned words() const { return unsigned{operands} - constants; }
+  unsigned operands() const { return unsigned{constants} + words; }
   double slope(unsigned i, const double* written) const {
     return i < constants ? slopes[i] : written[i - constants];
   }
 };
 
-// Codes of forms: a byte whose upper bits are all set, and one more.
-inline constexpr unsigned form_head = 0xf0;
-constexpr std::uint16_t code_of(unsigned number) {
-  const unsigned first = form_head | (number & 15), second = number >> 4;
-  return static_cast<std::uint16_t>(std::endian::native == std::endian::little ? first | second << 8
-                                                                               : first << 8 | second);
-}
-constexpr std::uint16_t form_number(unsigned head, std::byte behind) {
-  return static_cast<std::uint16_t>((head & 15) | static_cast<unsigned>(behind) << 4);
-}
+// Codes of forms: four bits that are set, which no other code begins with, and the number.
+static_assert(std::endian::native == std::endian::little);
+inline constexpr std::size_t form_code_bytes = 2;
+constexpr std::uint16_t code_of(unsigned number) { return static_cast<std::uint16_t>(number << 4 | 15); }
+constexpr bool is_form(std::byte first) { return (static_cast<unsigned>(first) & 15) == 15; }
+constexpr std::uint16_t form_number(std::uint16_t code) { return static_cast<std::uint16_t>(code >> 4); }
 
 constexpr std::uint8_t shape_of(unsigned units, unsigned generals) {
   return static_cast<std::uint8_t>(units << 4 | generals);
@@ -102,12 +102,14 @@ class Forms {
 
   // None before. Where memory is limited there are none: steps that run again rarely repeat distances.
   void allow();
-  bool any() const { return !slots_.empty(); }
+  bool any() const { return any_; }
 
-  const Form& operator[](Number number) const { return forms_[number]; }
+  const Form* table() const { return forms_.data(); }  // by number
 
-  [[gnu::always_inline]] const Pattern& expected() const { return patterns_data_[expected_data_[place()]]; }
-  [[gnu::always_inline]] void follow(std::uint16_t code) { history_ = history_ << 5 ^ code; }
+  [[gnu::always_inline]] const Pattern& expected() const {
+    return patterns_data_[form_number(log_data_[static_cast<std::uint16_t>(at_ - back_)])];
+  }
+  [[gnu::always_inline]] void follow(std::uint16_t code) { log_data_[at_++] = code; }
 
   // Where many statements in a row had none, most are not asked about.
   bool ask() { return misses_ < many_misses || (++misses_ & 15) == 0; }
@@ -120,6 +122,7 @@ class Forms {
   }
 
   std::size_t bytes() const;
+  Id early() const { return early_; }  // all early operands of forms have indices below
   // Between recordings: ids begin at `origin`. Where there is no room for more, all of them go.
   void begin(Id origin);
 
@@ -131,20 +134,21 @@ class Forms {
   void forget_all();
   const Pattern* add(const Pattern& pattern, const Shown& statement);
   Number number_of(const Pattern& pattern) const { return static_cast<Number>(&pattern - patterns_.data()); }
-  std::size_t place() const { return (history_ * 0x9e3779b97f4a7c15u) >> shift_; }
-
-  static constexpr Number none_expected[2] = {};
-  static const Pattern no_pattern;  // that no statement has
+  void find_place(std::uint16_t code);
 
   std::uint32_t misses_ = 0;
   unsigned shift_ = 63;
-  Id origin_ = 0, history_ = 0;  // numbers of the latest forms
+  Id early_ = 0;
+  Id origin_ = 0;
   std::vector<std::uint32_t> slots_;
-  std::vector<Number> expected_;  // by history
+  std::vector<std::uint16_t> log_;     // codes of the latest forms
+  std::vector<std::uint16_t> places_;  // in the log, by the latest forms there
   std::vector<Pattern> patterns_;
   std::vector<Form> forms_;
-  const Number* expected_data_ = none_expected;
-  const Pattern* patterns_data_ = &no_pattern;
+  std::uint16_t at_ = 0, back_ = 0;  // where the log goes on, around its end, and how far back it is read
+  std::uint16_t* log_data_ = nullptr;
+  bool any_ = false;
+  const Pattern* patterns_data_ = nullptr;
 };
 
 }  // namespace tidemark::scalars

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
+#include <utility>
 
 #include "tidemark/scalar/scalar.h"
 #include "tidemark/scalar/statements.h"
@@ -147,6 +149,99 @@ TEST(Forms, AFullTableIsNoError) {
     if (run == 0) first = tape.gradient(x);
     EXPECT_EQ(tape.gradient(x), first);
   }
+}
+
+// A few of many inputs are read all the time, from nearby and from far away.
+Real walk(std::span<const Real> x, int length) {
+  Real y = x[0] * x[1];
+  for (int i = 0; i < length; ++i) {
+    const Real& parameter = x[static_cast<std::size_t>(i) % 3];
+    y = 0.9995 * y + 1e-4 * parameter * sin(1 + y) + 1e-4 * x.back() * y;
+  }
+  return y;
+}
+
+// Adjoints of early operands lie side by side, then partly in the ring, then all there: as many inputs as the
+// ring is shorter, longer, and much longer than.
+TEST(Forms, AdjointsOfEarlyOperandsHaveTheSameBitsWhereverTheyLie) {
+  for (const std::size_t inputs : {4, 700, 5000}) {
+    std::vector<double> values(inputs);
+    for (std::size_t i = 0; i < inputs; ++i) values[i] = 0.1 + 0.001 * static_cast<double>(i % 97);
+    for (const int length : {900, 36'000}) {
+      Tape without({.memory = Bytes(16 << 20)});
+      const std::vector<Real> u = without.inputs(values);
+      without.reverse(walk(u, length));
+      const std::vector<double> expected = without.gradient(u);
+
+      Tape tape;
+      for (int run = 0; run < 2; ++run) {
+        tape.clear();
+        const std::vector<Real> x = tape.inputs(values);
+        const Real y = walk(x, length);
+        tape.reverse(y);
+        EXPECT_EQ(tape.gradient(x), expected) << inputs << ' ' << length << ' ' << run;
+        const std::vector<Real> results = {y, y * x[0]};
+        EXPECT_EQ(tape.jacobian(results, std::span(x).first(3)).values[2], expected[2]);
+      }
+      EXPECT_GE(statements_with_forms(tape), length == 900 ? 0u : 30'000u);
+    }
+  }
+}
+
+struct RefusesOnce final : Event<double> {
+  bool refused = false;
+  void reverse(std::span<const double>, AdjointSink<double>&) override {
+    if (!std::exchange(refused, true)) throw std::runtime_error("no");
+  }
+};
+
+// What a reversal had added to them when it ended early is gone.
+TEST(Forms, AdjointsOfEarlyOperandsAreZeroAfterAnError) {
+  const std::vector<double> values(2000, 0.2), result = {1.0};
+  Tape tape;
+  for (int run = 0; run < 2; ++run) {  // the second one has its forms from the start, and a shorter ring
+    tape.clear();
+    const std::vector<Real> x = tape.inputs(values);
+    const Real before = walk(x, 20'000);
+    tape.reverse(before);
+    const std::vector<double> expected = tape.gradient(x);
+    const std::vector<Real> refused =
+        tape.record_event(std::make_unique<RefusesOnce>(), {&before, 1}, result);
+    Real behind = refused[0];
+    for (int i = 0; i < 20'000; ++i) behind = 0.9 * behind + x[1] * (1 - behind);
+    EXPECT_THROW(tape.reverse(behind), std::runtime_error);
+    tape.reverse(before);
+    EXPECT_EQ(tape.gradient(x), expected) << run;
+  }
+}
+
+// Rows of a stencil: one form again and again, and another where a row ends, which no short memory foresees.
+TEST(Forms, ARepeatedLoopIsForeseen) {
+  Forms forms;
+  forms.allow();
+  forms.begin(1);
+  constexpr Id row = 200;
+  unsigned asked = 0;
+  Id next = 1'000'000;
+  const double slope = 0.5;
+  for (Id i = 0; i < 40 * row; ++i, ++next) {
+    const Id id = next - (i % row + 1 == row ? 300 : 7);
+    const Shown shown{.shape = shape_of(0, 1),
+                      .ids = &id,
+                      .kept = &id,
+                      .slopes = &slope,
+                      .next = next,
+                      .early = 0,
+                      .near_limit = 1 << 16};
+    const Pattern& guess = forms.expected();
+    if (guess.shape == shown.shape && next + guess.places[0].offset == id) {
+      forms.follow(guess.code);
+      continue;
+    }
+    ++asked;
+    if (const Pattern* form = forms.find(shown)) forms.follow(form->code);
+  }
+  EXPECT_LT(asked, 15u);
 }
 
 }  // namespace

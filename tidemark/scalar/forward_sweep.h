@@ -37,6 +37,7 @@ std::vector<A> forward_sweep(const RecordingView<T>& view, SeedOf&& seed,
   std::vector<A> ring(std::bit_ceil(std::max<Id>(near, 2)));
   const Id mask = ring.size() - 1;
   std::vector<std::vector<A>> kept(far.size());
+  std::vector<A> early(view.recording.forms->early());  // what forms name lies at any distance
 
   std::vector<std::size_t> order(results.size());
   std::iota(order.begin(), order.end(), 0);
@@ -54,7 +55,8 @@ std::vector<A> forward_sweep(const RecordingView<T>& view, SeedOf&& seed,
     } else {
       for (unsigned i = 0; i < statement.operands(); ++i) {
         const Id operand = statement.operand(i);
-        const A& from = k - operand < view.near_limit
+        const A& from = operand < early.size() ? early[operand]
+                        : k - operand < view.near_limit
                             ? ring[operand & mask]
                             : kept[operand >> block_bits][operand & (block_size - 1)];
         if (is_zero(from)) continue;
@@ -65,6 +67,7 @@ std::vector<A> forward_sweep(const RecordingView<T>& view, SeedOf&& seed,
       }
     }
     ring[k & mask] = sum;
+    if (k < early.size()) early[k] = sum;
     if (far.holds(k >> block_bits)) {
       auto& block = kept[k >> block_bits];
       block.resize(block_size);

@@ -129,17 +129,19 @@ class Operands {
       if ((different[0] | different[1]) != 0) [[unlikely]]
         return false;
     }
-    if (form.far) {
-      // Where distances reach early operands, these may be ones that the form names: one variable twice.
-      if (index_of(next) <= 2 * to.leading + form.distances) return false;
-      each<places>([&](auto i) __attribute__((always_inline)) {
-        if (id_of<i>() != 0) to.see(next - id_of<i>());
-      });
-    } else {
-      to.near_seen |= form.distances;
-    }
+    // Where distances reach early operands, these may be ones that the form names: one variable twice.
+    if (form.early && index_of(next) <= 2 * to.leading + form.distances) return false;
+    see_all(to, form);
     merged.write_words(to, form);
     return true;
+  }
+
+  [[gnu::always_inline]] void see_all(Recorder<T>& to, const Pattern& form) const {
+    to.near_seen |= form.distances;
+    if (form.beyond) [[unlikely]]
+      each<places>([&](auto i) __attribute__((always_inline)) {
+        if (id_of<i>() != 0) to.see(to.next - id_of<i>());
+      });
   }
 
   [[gnu::always_inline]] void write_words(Recorder<T>& to, const Pattern& form) const {
@@ -175,8 +177,7 @@ class Operands {
                                            .early = 2 * to.leading,
                                            .near_limit = to.near_limit});
       if (form) {
-        for (const Id id : kept)
-          if (id != 0) to.see(to.next - id);
+        see_all(to, *form);
         write_words(to, *form);
         return to.next++;
       }
@@ -244,9 +245,10 @@ class Operands {
     to.codes = at;
   }
 
-  Id unit_ids_[units + 1] = {};
-  Id ids_[generals + 1] = {};
-  T slopes_[generals + 1] = {};
+  // Every place is written by the expression.
+  Id unit_ids_[units + 1];
+  Id ids_[generals + 1];
+  T slopes_[generals + 1];
 };
 
 // The statement `expression`; returns its id, or 0 where nothing in it is active. x + 1 has the derivative

@@ -5,14 +5,14 @@
 // ends: partial derivatives upwards, codes downwards, so that a reversal reads codes in the order of
 // addresses. The code of a statement:
 //
-//   width of a delta     2 bits: 1, 2, 4 or 8 bytes
-//   units                3 bits: operands whose partial derivative is 1, of which nothing else is kept
 //   generals             3 bits: operands with a partial derivative; 7: two further bytes have both numbers,
 //                        and if the first of them is 255, four more have that of the generals
+//   units                3 bits: operands whose partial derivative is 1, of which nothing else is kept
+//   width of a delta     2 bits: 1, 2, 4 or 8 bytes
 //   a delta per operand  units first: how many statements before this one the operand was made
 //
-// No operands at all: an input. Long codes without generals are marks. A head whose upper four bits are set
-// begins the number of a form (forms.h), which says the rest; the byte behind it ends that number.
+// No operands at all: an input. Long codes without generals are marks. A head whose lower four bits are set
+// begins the number of a form (forms.h), which says the rest.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -38,8 +38,11 @@ inline constexpr std::size_t most_head = 7;
 // it, which take no code; `nothing` is a statement of no operands that is no input.
 enum Mark : std::uint8_t { nothing = 0, event = 1 };
 constexpr std::byte head(unsigned width, unsigned units, unsigned generals) {
-  return static_cast<std::byte>(width | (units << 2) | (generals << 5));
+  return static_cast<std::byte>(generals | (units << 3) | (width << 6));
 }
+constexpr unsigned generals_of(unsigned head) { return head & 7; }
+constexpr unsigned units_of(unsigned head) { return (head >> 3) & 7; }
+constexpr unsigned width_of(unsigned head) { return head >> 6; }
 }  // namespace code
 
 // The head of a code, which ends at `end`; returns where it begins.
@@ -70,14 +73,15 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
 
+  // Not side by side with codes: compilers would move both at once, through a vector, which takes longer.
   T* partials = nullptr;
-  std::byte* codes = nullptr;
   std::ptrdiff_t slack = 0;  // that much room counts as none; large where every statement is to be looked at
-  Id next = 0;               // of the next statement
-  Id near_limit = 0;         // adjoints of operands less far away lie in a ring
-  Id near_seen = 0;          // bits of all such distances
-  Id origin = 0;             // the first statement's id
-  Id leading = 0;            // how many inputs there are in front of all statements
+  std::byte* codes = nullptr;
+  Id next = 0;        // of the next statement
+  Id near_limit = 0;  // adjoints of operands less far away lie in a ring
+  Id near_seen = 0;   // bits of all such distances
+  Id origin = 0;      // the first statement's id
+  Id leading = 0;     // how many inputs there are in front of all statements
   FarBlocks* far = nullptr;
   Forms forms;
 

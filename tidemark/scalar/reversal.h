@@ -1,12 +1,11 @@
 // The reverse sweep: walks a recording backwards and hands each statement's adjoint to its operands.
 #pragma once
-#include <array>
 #include <span>
 #include <type_traits>
 #include <vector>
 
-#include "tidemark/scalar/each.h"
 #include "tidemark/scalar/recording.h"
+#include "tidemark/scalar/reverse_forms.h"
 
 namespace tidemark::scalars {
 
@@ -21,7 +20,7 @@ class Reversal {
 
   // Before a sweep, or between sweeps: its memory. `far`: of all that is reversed before the next prepare.
   void prepare(const Recording<T>& recording, const FarBlocks& far, const Ranges& ranges) {
-    adjoints_.prepare(ranges.near_seen, far);
+    adjoints_.prepare(ranges.near_seen, far, recording.forms->early());
     if (gradients_.size() < recording.inputs.size()) gradients_.resize(recording.inputs.size(), A{});
   }
   void prepare(const Recording<T>& recording, const Ranges& ranges) {
@@ -61,16 +60,16 @@ class Reversal {
  private:
   template <class Delta>
   static void spread(const std::byte* deltas, const T* slopes, unsigned units, unsigned generals, const A& a,
-                     Id k, A* ring, Id mask) {
+                     Id k, const AdjointPlaces<A>& places) {
     Delta delta;
     for (unsigned i = 0; i < units; ++i) {
       std::memcpy(&delta, deltas + i * sizeof delta, sizeof delta);
-      ring[(k - delta) & mask] += a;
+      places.ring[(k - delta) & places.mask] += a;
     }
     deltas += units * sizeof delta;
     for (unsigned i = 0; i < generals; ++i) {
       std::memcpy(&delta, deltas + i * sizeof delta, sizeof delta);
-      ring[(k - delta) & mask] += slopes[i] * a;
+      places.ring[(k - delta) & places.mask] += slopes[i] * a;
     }
   }
 
@@ -88,34 +87,8 @@ class Reversal {
     }
   }
 
-  using Spread = void (*)(const Form& form, const T* slopes, const A& a, Id k, A* ring, Id mask);
-  template <unsigned constants, unsigned words>
-  static void spread(const Form& form, const T* slopes, const A& a, Id k, A* ring, Id mask) {
-    each<constants>([&](auto i) __attribute__((always_inline)) {
-      ring[(k - form.keys[i]) & mask] += form.slopes[i] * a;
-    });
-    each<words>([&](auto i) __attribute__((always_inline)) {
-      ring[(k - form.keys[constants + i]) & mask] += slopes[i] * a;
-    });
-  }
-  template <unsigned constants, unsigned words>
-  static constexpr Spread spread_of() {
-    if constexpr (constants + words <= most_places)
-      return &spread<constants, words>;
-    else
-      return nullptr;  // no form has so many
-  }
-  // By constants and words: one jump for the whole statement.
-  template <unsigned... i>
-  static constexpr std::array<Spread, sizeof...(i)> table_of(std::integer_sequence<unsigned, i...>) {
-    constexpr unsigned counts = most_places + 1;
-    return {spread_of<i / counts, i % counts>()...};
-  }
-  static constexpr auto spreads =
-      table_of(std::make_integer_sequence<unsigned, (most_places + 1) * (most_places + 1)>());
-
   void spread_far(const Form& form, const T* words, const A& a, Id k) {
-    for (unsigned i = 0; i < form.operands; ++i)
+    for (unsigned i = 0; i < form.operands(); ++i)
       adjoints_.at(operand_of(form.keys[i], k)) += form.slope(i, words) * a;
   }
 
@@ -131,11 +104,17 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
   Id k = index_of(from.next);
   const Id last = index_of(to.next);
   if (k == last) return;
-  const Forms& forms = *recording.forms;
+  const Form* const forms = recording.forms->table();
   std::size_t inputs = from.inputs, events = from.events;
   if (adjoints_.idle()) adjoints_.start(k - 1, near_seen);
-  A* ring = &adjoints_.near(0);
-  Id mask = adjoints_.mask(), stride = adjoints_.stride_mask();
+  // What the adjoints say until they move, as they do at the statement `turn` and where events are reversed.
+  AdjointPlaces<A> places;
+  Id turn = 0;
+  const auto look = [&](Id at) {
+    places = {&adjoints_.near(0), adjoints_.early(), adjoints_.mask()};
+    turn = (at & ~(adjoints_.stride() - 1)) - 1;
+  };
+  look(k - 1);
 
   for (std::size_t chunk = from.chunk;; --chunk) {
     const Chunk& memory = recording.chunks[chunk];
@@ -143,23 +122,30 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
     const std::byte* const end = chunk == to.chunk ? to.codes : memory.end();
     const T* p = chunk == from.chunk ? from.partials : reinterpret_cast<const T*>(memory.partials_end);
     while (c != end) {
-      --k;
-      if ((k & stride) == stride) adjoints_.reach(k);
-      const unsigned head = static_cast<unsigned>(*c++);
-      const A a = ring[k & mask];
-      ring[k & mask] = A{};
+      if (k - 1 == turn) {
+        adjoints_.reach(k - 1);
+        look(k - 1);
+      }
       if constexpr (std::is_same_v<T, double>)
-        if (head >= form_head) {
-          const Form& form = forms[form_number(head, *c++)];
-          p -= form.words();
-          if (is_zero(a)) continue;
-          if (form.far)
-            spread_far(form, p, a, k);
-          else
-            spreads[form.constants * (most_places + 1) + form.words()](form, p, a, k, ring, mask);
+        if (is_form(*c)) {
+          const Form& form = form_at(c, forms);
+          if (places.have(form)) {
+            Place<T> place{c, p, k};
+            reverse_forms(place, end, turn, forms, places);
+            c = place.codes, p = place.partials, k = place.index;
+          } else {
+            c += form_code_bytes;
+            p -= form.words;
+            if (const A a = adjoints_.take(--k); !is_zero(a)) spread_far(form, p, a, k);
+          }
           continue;
         }
-      unsigned units = (head >> 2) & 7, generals = head >> 5;
+      --k;
+      const unsigned head = static_cast<unsigned>(*c++);
+      A& own = places.ring[k & places.mask];
+      const A a = own;
+      own = A{};
+      unsigned units = code::units_of(head), generals = code::generals_of(head);
       if (generals == code::longer) [[unlikely]] {
         generals = static_cast<unsigned>(*c++);
         units = static_cast<unsigned>(*c++);
@@ -172,15 +158,13 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
         if (generals == 0) {
           if (units == code::event) {
             const auto& event = recording.events[--events];
-            ring[k & mask] = a;
+            own = a;
             std::vector<A> results(event.results);
             for (std::size_t i = event.results; i-- > 0; --k) results[i] = adjoints_.take(k);
             if (event.results > 0) adjoints_.reach(k);
             reverse_event(*event.event, std::span<const A>(results), k);
             if (adjoints_.idle()) adjoints_.start(k - 1, near_seen);
-            ring = &adjoints_.near(0);
-            mask = adjoints_.mask();
-            stride = adjoints_.stride_mask();
+            look(k);
           }
           continue;
         }
@@ -188,15 +172,15 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
         gradients_[--inputs] = a;
         continue;
       }
-      const unsigned width = head & 3;
+      const unsigned width = code::width_of(head);
       p -= generals;
       if (!is_zero(a)) {
         switch (width) {
           case 0:
-            spread<std::uint8_t>(c, p, units, generals, a, k, ring, mask);
+            spread<std::uint8_t>(c, p, units, generals, a, k, places);
             break;
           case 1:
-            spread<std::uint16_t>(c, p, units, generals, a, k, ring, mask);
+            spread<std::uint16_t>(c, p, units, generals, a, k, places);
             break;
           case 2:
             spread_far<std::uint32_t>(c, p, units, generals, a, k);

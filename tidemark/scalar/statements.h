@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tidemark/scalar/recording.h"
+#include "tidemark/scalar/reverse_forms.h"
 
 namespace tidemark::scalars {
 
@@ -69,18 +70,18 @@ template <class T>
 const std::byte* read_code(const std::byte* c, const Forms& forms, Statement<T>& statement) {
   using Kind = typename Statement<T>::Kind;
   const auto head = static_cast<unsigned>(*c++);
-  if (head >= form_head) {
-    statement.form = &forms[form_number(head, *c)];
+  if (is_form(c[-1])) {
+    statement.form = &form_at(c - 1, forms.table());
     statement.kind = Kind::operation;
     statement.units = 0;
-    statement.generals = statement.form->operands;
-    statement.words = statement.form->words();
-    return c + 1;
+    statement.generals = statement.form->operands();
+    statement.words = statement.form->words;
+    return c - 1 + form_code_bytes;
   }
   statement.form = nullptr;
-  statement.width = head & 3;
-  statement.units = (head >> 2) & 7;
-  statement.generals = head >> 5;
+  statement.width = code::width_of(head);
+  statement.units = code::units_of(head);
+  statement.generals = code::generals_of(head);
   statement.kind = head == code::input ? Kind::input : Kind::operation;
   if (statement.generals == code::longer) {
     statement.generals = static_cast<unsigned>(*c++);

@@ -92,7 +92,7 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
   std::size_t chunk = begun ? chunk_ + 1 : 0;
   if (chunk < chunks.size() && chunks[chunk].bytes < bytes) chunks.shrink(chunk);
   if (chunk == chunks.size()) {
-    std::size_t size = std::clamp(chunks.bytes(), Chunks::first, Chunks::largest);
+    std::size_t size = Chunks::next_size(chunks.bytes());
     if (limited()) {
       const auto memory = static_cast<std::size_t>(options_.memory.count);
       size = std::min(size, std::max(Chunks::smallest, std::bit_floor(memory / 32)));

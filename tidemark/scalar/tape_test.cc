@@ -138,5 +138,14 @@ TEST(Tape, TapesNest) {
   EXPECT_EQ(outer.gradient(x), 12);
 }
 
+// A small tape takes little; one that is larger takes large pages, which are there by one fault each.
+TEST(Tape, GrowsByLargePagesOnceItIsNotSmall) {
+  std::size_t bytes = 0;
+  for (const std::size_t expected : {64 << 10, 64 << 10, 128 << 10, 2 << 20, 2 << 20}) {
+    EXPECT_EQ(Chunks::next_size(bytes), expected);
+    bytes += Chunks::next_size(bytes);
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::scalars

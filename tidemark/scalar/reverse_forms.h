@@ -1,0 +1,79 @@
+// The inner loop of a reversal: statements that have forms, one after the other, with nothing in memory but
+// the recording, the forms and the adjoints.
+#pragma once
+#include <cstring>
+
+#include "tidemark/scalar/each.h"
+#include "tidemark/scalar/forms.h"
+#include "tidemark/scalar/record.h"
+
+namespace tidemark::scalars {
+
+// How far a reversal has come in a chunk.
+template <class T>
+struct Place {
+  const std::byte* codes = nullptr;
+  const T* partials = nullptr;
+  Id index = 0;  // all statements from here on are reversed
+};
+
+// Where adjoints lie while nothing moves.
+template <class A>
+struct AdjointPlaces {
+  A *ring = nullptr, *early = nullptr;  // early statements' own, by index; null: none, or in the ring
+  Id mask = 0;
+
+  bool have(const Form& form) const {
+    return form.where == Form::Where::near || (form.where == Form::Where::near_or_early && early);
+  }
+};
+
+inline const Form& form_at(const std::byte* codes, const Form* forms) {
+  std::uint16_t code;
+  std::memcpy(&code, codes, sizeof code);
+  return forms[form_number(code)];
+}
+
+template <bool with_early, class A>
+[[gnu::always_inline]] inline void spread(const Form& form, const double* words, const A& a, Id k,
+                                          const AdjointPlaces<A>& places) {
+  const auto add = [&](Key key, double slope) __attribute__((always_inline)) {
+    A* to = &places.ring[(k - key) & places.mask];
+    if constexpr (with_early)
+      if (key & early_key) to = &places.early[operand_of(key, k)];
+    *to += slope * a;
+  };
+  each_below<most_places>(
+      form.constants, [&](unsigned i) __attribute__((always_inline)) { add(form.keys[i], form.slopes[i]); });
+  const Key* const keys = form.keys + form.constants;
+  each_below<most_places>(
+      form.words, [&](unsigned i) __attribute__((always_inline)) { add(keys[i], words[i]); });
+}
+
+// From a statement with a form, for whose operands there are places, on: until one that is another, or until
+// `turn` comes next, or the chunk ends.
+template <class A>
+void reverse_forms(Place<double>& place, const std::byte* end, Id turn, const Form* forms,
+                   const AdjointPlaces<A>& given) {
+  const AdjointPlaces<A> places = given;
+  const std::byte* codes = place.codes;
+  const double* partials = place.partials;
+  Id k = place.index;
+  do {
+    const Form& form = form_at(codes, forms);
+    if (!places.have(form)) break;
+    --k;
+    codes += form_code_bytes;
+    partials -= form.words;
+    const A a = places.ring[k & places.mask];
+    places.ring[k & places.mask] = A{};
+    if (is_zero(a)) continue;
+    if (form.where == Form::Where::near)
+      spread<false>(form, partials, a, k, places);
+    else
+      spread<true>(form, partials, a, k, places);
+  } while (codes != end && k - 1 != turn && is_form(*codes));
+  place = {codes, partials, k};
+}
+
+}  // namespace tidemark::scalars
