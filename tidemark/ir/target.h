@@ -56,7 +56,7 @@ struct ExecutionFacts {
   // Of a window on an array of the result's shape: element i is element i + shift, or the other operand's
   // where there is none. nullopt: it reads otherwise; nullptr: all do.
   std::optional<Dims> (*shift)(const Call&) = nullptr;
-  HostReads (*host_reads)(const Call&) = nullptr;       // nullptr: nothing
+  HostReads (*host_reads)(const Call&) = nullptr;  // nullptr: nothing
   // Has the device no kernel for it, so that the CPU computes it, with copies there and back? nullptr: no.
   bool (*on_host)(const Call&) = nullptr;
 };
