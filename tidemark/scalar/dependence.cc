@@ -10,8 +10,6 @@
 namespace tidemark::scalars {
 namespace {
 
-using Node = DependenceGraph::Node;
-
 // How often a node is needed, as far as it matters: a union that is needed once is not kept, but becomes part
 // of the one that needs it. So the thousand summands of an adjoint are one union, and not a thousand that
 // grow.
@@ -24,7 +22,7 @@ DependenceGraph::DependenceGraph() : before_(std::exchange(active_, this)) {
 }
 DependenceGraph::~DependenceGraph() { active_ = before_; }
 
-Node DependenceGraph::add(const Parts& parts) {
+DependenceGraph::Node DependenceGraph::add(const Parts& parts) {
   if (nodes_.size() == std::numeric_limits<Node>::max())
     fail(ErrorCode::tape_full, {.what = "the pattern of a function of more than 2^32 operations",
                                 .help = "find the pattern of a smaller instance, or give it by hand"});
@@ -32,7 +30,7 @@ Node DependenceGraph::add(const Parts& parts) {
   return static_cast<Node>(nodes_.size() - 1);
 }
 
-Node DependenceGraph::new_union(Node a, Node b) {
+DependenceGraph::Node DependenceGraph::new_union(Node a, Node b) {
   if (a < b) std::swap(a, b);
   if (const Parts& last = nodes_[a]; last.first != nothing && (last.first == b || last.second == b)) return a;
   Known& known = cache_[(a * 0x9e3779b1u + b * 0x85ebca6bu) >> (32 - cache_bits)];
