@@ -203,7 +203,8 @@ class complex<R> {
 
 namespace tidemark::scalars {
 
-// With plain numbers and expressions on one side, from which the library does not deduce.
+// With plain numbers and expressions on one side, from which the library does not deduce. These are real
+// numbers, not complex ones with a part of zero: 1 - (4, 0) is (-3, -0), below the cut of a root.
 #define TM_COMPLEX_OPERATOR(op, update)                                                               \
   template <class R, class C>                                                                         \
   requires(ComplexPart<R> && !std::is_same_v<R, C> && std::is_convertible_v<C, R>) std::complex<R>    \
@@ -214,7 +215,7 @@ namespace tidemark::scalars {
   }                                                                                                   \
   template <class R, class C>                                                                         \
   requires(ComplexPart<R> && !std::is_same_v<R, C> && std::is_convertible_v<C, R>) std::complex<R>    \
-  operator op(const C& x, const std::complex<R>& y) { return std::complex<R>(R(x)) op y; }            \
+  operator op(const C& x, const std::complex<R>& y) { return R(x) op y; }                             \
   template <class R, class C>                                                                         \
   requires(ComplexPart<R> && std::is_arithmetic_v<C>) std::complex<R>                                 \
   operator op(const std::complex<R>& x, const std::complex<C>& y) { return x op std::complex<R>(y); } \
@@ -256,6 +257,12 @@ template <class R>
 requires ComplexPart<R> R abs(const std::complex<R>& z) { return hypot(z.real(), z.imag()); }
 template <class R>
 requires ComplexPart<R> R arg(const std::complex<R>& z) { return atan2(z.imag(), z.real()); }
+template <class R>
+requires ComplexPart<R> std::complex<R> proj(const std::complex<R>& z) {
+  const auto x = plain_number(z.real()), y = plain_number(z.imag());
+  if (!std::isinf(x) && !std::isinf(y)) return z;
+  return {R(std::numeric_limits<double>::infinity()), R(std::copysign(0.0, y))};
+}
 template <class R>
 requires ComplexPart<R> R norm(const std::complex<R>& z) { return z.real() * z.real() + z.imag() * z.imag(); }
 template <class A, class B>
@@ -308,6 +315,7 @@ using tidemark::scalars::functions::log10;
 using tidemark::scalars::functions::norm;
 using tidemark::scalars::functions::polar;
 using tidemark::scalars::functions::pow;
+using tidemark::scalars::functions::proj;
 using tidemark::scalars::functions::sin;
 using tidemark::scalars::functions::sinh;
 using tidemark::scalars::functions::sqrt;

@@ -129,5 +129,32 @@ TEST(Complex, PassiveNumbersTakeNoStatements) {
   EXPECT_EQ(std::abs(std::pow(std::complex<Real>(0), 2)), 0);
 }
 
+// A plain number beside a complex one has no part of zero: signs of zeros say on which side of a cut one is.
+TEST(Complex, PlainNumbersBesideItAreReal) {
+  const double parts[] = {0.0,         -0.0, 4, -4, 0.5, 1e300, std::numeric_limits<double>::infinity(),
+                          std::nan("")};
+  for (const double a : parts)
+    for (const double b : parts) {
+      const auto expect_same = [&](const auto& f) {
+        const std::complex<double> z(a, b), w = f(z);
+        const std::complex<Real> x(a, b), y = f(x);
+        EXPECT_TRUE(same(y.real().value(), w.real()) && same(y.imag().value(), w.imag()))
+            << z << ": " << w << " and " << y.real().value() << ' ' << y.imag().value();
+      };
+      expect_same([](const auto& z) { return std::sqrt(1.0 - z); });
+      expect_same([](const auto& z) { return 2.0 * z; });
+      expect_same([](const auto& z) { return 0.5 + z; });
+      expect_same([](const auto& z) { return z * 2.0 - 1.0; });
+      expect_same([](const auto& z) { return 1.0 / z; });
+      expect_same([](const auto& z) { return std::proj(z); });
+    }
+  Tape tape;
+  const Real x = tape.input(4), y = tape.input(0);
+  const std::complex<Real> below = std::sqrt(1.0 - std::complex<Real>(x, y));
+  tape.reverse(below.imag());
+  EXPECT_DOUBLE_EQ(below.imag().value(), -std::sqrt(3));
+  EXPECT_DOUBLE_EQ(tape.gradient(x), -0.5 / std::sqrt(3));
+}
+
 }  // namespace
 }  // namespace tidemark::scalars
