@@ -2,6 +2,7 @@
 // first, and on whichever thread it does.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -18,6 +19,12 @@ struct Interrupted {
 };
 template <class T>
 inline constinit thread_local Interrupted<T>* innermost_activation = nullptr;
+
+// On this thread. Another one, on which a tape of this thread's goes, may look at the same moment.
+template <class T>
+void set_active(Recorder<T>* recorder) {
+  std::atomic_ref(active_recorder<T>).store(recorder, std::memory_order_relaxed);
+}
 
 template <class T>
 class ThreadTapes {
@@ -39,7 +46,7 @@ class ThreadTapes {
   void add(Recorder<T>* tape, bool activates) {
     const std::lock_guard lock(mutex_);
     tapes_.push_back({tape, active_recorder<T>});
-    if (activates) active_recorder<T> = tape;
+    if (activates) set_active(tape);
   }
   // On any thread. What was active before it takes its place, wherever it would have become active.
   void remove(Recorder<T>* tape) {
@@ -52,8 +59,11 @@ class ThreadTapes {
       if (made.before == tape) made.before = before;
     for (Interrupted<T>* each = innermost_activation<T>; each; each = each->outer)
       if (each->recorder == tape) each->recorder = before;
-    if (active_ && *active_ == tape) *active_ = before;
-    if (active_recorder<T> == tape) active_recorder<T> = before;
+    if (active_) {
+      const std::atomic_ref active(*active_);
+      if (active.load(std::memory_order_relaxed) == tape) active.store(before, std::memory_order_relaxed);
+    }
+    if (active_recorder<T> == tape) set_active(before);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -90,6 +91,51 @@ TEST(ThreadTapes, ATapeWhoseThreadHasGone) {
   EXPECT_EQ(tape->gradient(x), 12);
   tape.reset();
   EXPECT_EQ(Tape::active(), nullptr);
+}
+
+// What a thread has recorded is reversed and destroyed by another, while it goes on.
+TEST(ThreadTapes, OneThreadRecordsAndAnotherReverses) {
+  struct Job {
+    std::unique_ptr<Tape> tape;
+    Real x, y;
+  };
+  std::mutex mutex;
+  std::vector<Job> jobs;
+  bool all = false;
+  double sum = 0;
+  std::thread reverses([&] {
+    for (bool done = false; !done;) {
+      std::vector<Job> taken;
+      {
+        const std::lock_guard lock(mutex);
+        taken.swap(jobs);
+        done = all;
+      }
+      for (Job& job : taken) {
+        job.tape->reverse(job.y);
+        sum += job.tape->gradient(job.x);
+        job.tape.reset();
+      }
+      std::this_thread::yield();
+    }
+  });
+  for (int i = 1; i <= 200; ++i) {
+    Job job;
+    job.tape = std::make_unique<Tape>(TapeOptions{.active = false});
+    {
+      const auto active = job.tape->activate();
+      job.x = job.tape->input(i);
+      job.y = job.x * job.x;
+    }
+    const std::lock_guard lock(mutex);
+    jobs.push_back(std::move(job));
+  }
+  {
+    const std::lock_guard lock(mutex);
+    all = true;
+  }
+  reverses.join();
+  EXPECT_EQ(sum, 2 * 200 * 201 / 2);
 }
 
 }  // namespace
