@@ -55,7 +55,7 @@ std::vector<Real> TensorFunction::operator()(std::span<const Real> x, SourceLine
                                      .where = where,
                                      .help = "cast its result"});
   scalars::Tape* tape = scalars::Tape::active();
-  if (!tape || !active) return {results.begin(), results.end()};
+  if (!tape || !active) return scalars::unrecorded<double>(results, active);
   return tape->record_event(std::make_unique<Call>(programs_, in, out.shape(), x), x, results, where);
 }
 

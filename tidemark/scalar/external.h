@@ -63,7 +63,7 @@ requires std::invocable<F&, std::span<const T>> &&
   BasicTape<T>* const tape = BasicTape<T>::active();
   auto computed = f(std::span<const T>(values));
   std::vector<T> outputs(std::begin(computed), std::end(computed));
-  if (!tape || !active || outputs.empty()) return {outputs.begin(), outputs.end()};
+  if (!tape || !active || outputs.empty()) return unrecorded<T>(outputs, active);
   const std::vector<T> results = outputs;
   return tape->record_event(std::make_unique<ExternalEvent<T, G>>(inputs, std::move(values),
                                                                   std::move(outputs), std::move(reverse)),

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 #include <random>
 
+#include "tests/support/errors.h"
 #include "tidemark/scalar/jacobian.h"
 #include "tidemark/scalar/solve.h"
 
@@ -155,6 +157,42 @@ TEST(Solve, WrongShapesAndSingularMatricesAreRefused) {
   EXPECT_THROW(solve(x, three), Error);
   EXPECT_TRUE(solve(std::vector<Real>(), std::vector<Real>()).empty());
   EXPECT_EQ(tape.statements(), 4u);
+}
+
+TEST(External, AReversalThatUsesItsOwnTapeIsRefused) {
+  Tape tape;
+  const std::vector<Real> x = {tape.input(2)};
+  const auto mark = tape.mark();
+  const Real other = x[0] * 3;
+  std::function<void()> in_reversal;
+  const Real y = external(
+                     x, [](std::span<const double> a) { return std::vector<double>{a[0] * a[0]}; },
+                     [&](std::span<const double> a, std::span<const double>, std::span<const double> by_y,
+                         std::span<double> by_x) {
+                       in_reversal();
+                       by_x[0] = 2 * a[0] * by_y[0];
+                     })[0] *
+                 x[0];
+  const std::vector<std::function<void()>> uses = {
+      [&] { tape.reverse(other); },
+      [&] { tape.clear(); },
+      [&] { tape.input(1); },
+      [&] { tape.rewind(mark); },
+      [&] { tape.reverse_lanes<4>({}); },
+  };
+  for (const auto& use : uses) {
+    in_reversal = use;
+    EXPECT_EQ(testing::code_of([&] { tape.reverse(y); }), ErrorCode::bad_tape_use);
+    EXPECT_EQ(testing::code_of([&] { tape.jacobian(std::vector<Real>{y}, x); }), ErrorCode::bad_tape_use);
+  }
+  in_reversal = [] {
+    Tape inner;
+    const Real u = inner.input(3);
+    inner.reverse(u * u);
+    EXPECT_EQ(inner.gradient(u), 6);
+  };
+  tape.reverse(y);
+  EXPECT_EQ(tape.gradient(x[0]), 12);
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ void forward_groups(Tape& tape, std::span<const Real> results, std::size_t group
 }  // namespace
 
 Matrix jacobian_of(Tape& tape, std::span<const Real> results, SourceLine where) {
+  tape.check_results(results, where);
   const std::size_t rows = results.size(), columns = tape.view().recording.inputs.size();
   if (!forward_is_cheaper(tape, rows, columns)) {
     std::vector<Tape::RowSeed> seeds;
@@ -73,6 +74,7 @@ Matrix jacobian_of(Tape& tape, std::span<const Real> results, SourceLine where) 
 }
 
 JacobianPlan plan_jacobian_of(Tape& tape, std::span<const Real> results, SourceLine where) {
+  tape.check_results(results, where);
   JacobianPlan plan;
   plan.pattern = detect_pattern(tape, results, where);
   const SparsePattern by_column = plan.pattern.transposed();
@@ -105,6 +107,7 @@ JacobianPlan plan_jacobian_of(Tape& tape, std::span<const Real> results, SourceL
 
 void check_plan(Tape& tape, std::span<const Real> results, const JacobianPlan& plan,
                 const SourceLine& where) {
+  tape.check_results(results, where);
   const std::size_t columns = tape.view().recording.inputs.size();
   if (plan.pattern.rows != results.size() || plan.pattern.columns != columns)
     fail(ErrorCode::bad_tape_use,
@@ -123,6 +126,7 @@ void check_plan(Tape& tape, std::span<const Real> results, const JacobianPlan& p
 
 SparseMatrix sparse_jacobian_of(Tape& tape, std::span<const Real> results, const JacobianPlan& plan,
                                 SourceLine where) {
+  tape.check_results(results, where);
   SparseMatrix matrix{plan.pattern, std::vector<double>(plan.pattern.entries())};
   const auto colour = [&](std::size_t i) { return static_cast<std::size_t>(plan.colouring.colours[i]); };
   const auto groups = static_cast<std::size_t>(plan.colouring.count);

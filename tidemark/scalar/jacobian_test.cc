@@ -253,5 +253,32 @@ TEST(Jacobian, InsideOfAnotherRecording) {
   EXPECT_EQ(outer.gradient(a), 6);
 }
 
+// By forward sweeps and by reversals.
+TEST(Jacobian, AResultOfAnotherTapeIsRefused) {
+  Tape outer;
+  const Real foreign = outer.input(3) * 2;
+  for (const std::size_t results : {1, 200}) {
+    const auto f = [&](std::span<const Real> x) {
+      std::vector<Real> y(results, x[0] * x[0]);
+      y.push_back(foreign);
+      return y;
+    };
+    const auto refuses = [](auto&& body) {
+      try {
+        body();
+        return false;
+      } catch (const Error& error) {
+        return error.code() == ErrorCode::foreign_real;
+      }
+    };
+    const std::vector<double> at = {2};
+    EXPECT_TRUE(refuses([&] { jacobian(f, at); }));
+    EXPECT_TRUE(refuses([&] { sparse_jacobian(f, at); }));
+    EXPECT_TRUE(refuses([&] { plan_jacobian(f, at); }));
+    const auto g = [&](std::span<const Real> x) { return std::vector<Real>(results + 1, x[0] * x[0]); };
+    EXPECT_TRUE(refuses([&] { sparse_jacobian(f, at, plan_jacobian(g, at)); }));
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::scalars

@@ -14,6 +14,8 @@
 #include <iosfwd>
 #include <limits>
 #include <source_location>
+#include <span>
+#include <vector>
 
 #include "tidemark/scalar/expression.h"
 
@@ -101,6 +103,16 @@ class BasicReal {
 template <class T>
 constexpr Leaf<T> node_of(const BasicReal<T>& x) {
   return {x.value(), x.id()};
+}
+
+// Results of a function that is not recorded; `active`: some operand is.
+template <class T>
+std::vector<BasicReal<T>> unrecorded(std::span<const T> values, bool active) {
+  const Id id = active && !active_recorder<T> ? unrecorded_id<T> : 0;
+  std::vector<BasicReal<T>> results;
+  results.reserve(values.size());
+  for (const T& value : values) results.push_back({value, id});
+  return results;
 }
 
 // The number alone, without its derivative.

@@ -39,6 +39,7 @@ struct Position {
   std::byte* codes = nullptr;
   Id next = 0;
   std::size_t inputs = 0, events = 0;
+  const void* of = nullptr;  // the recording
 };
 
 template <class T>

@@ -155,7 +155,8 @@ std::vector<BasicReal<T>> solve_spans(std::span<const A> a, std::span<const B> b
   event->x = values_and_ids<T>(b, event->b);
   event->factors.solve(false, event->m, event->x);
   BasicTape<T>* const tape = BasicTape<T>::active();
-  if (!tape || (event->a.empty() && event->b.empty())) return {event->x.begin(), event->x.end()};
+  const bool active = !event->a.empty() || !event->b.empty();
+  if (!tape || !active) return unrecorded<T>(event->x, active);
   std::vector<BasicReal<T>> operands;
   if constexpr (is_real<A>) operands.insert(operands.end(), a.begin(), a.end());
   if constexpr (is_real<B>) operands.insert(operands.end(), b.begin(), b.end());

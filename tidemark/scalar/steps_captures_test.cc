@@ -7,6 +7,7 @@
 
 #include "tidemark/scalar/external.h"
 #include "tidemark/scalar/functions.h"
+#include "tidemark/scalar/solve.h"
 #include "tidemark/scalar/tape.h"
 
 namespace tidemark::scalars {
@@ -138,6 +139,73 @@ TEST(StepsCaptures, WhatIsAllowedIsNotRefused) {
   tape.reverse(u[1]);
   EXPECT_TRUE(std::isfinite(tape.gradient(x)));
   EXPECT_NE(tape.gradient(k), 0);
+}
+
+// Values of events have no statements while a step is not recorded, and are known as the step's.
+TEST(StepsCaptures, AResultOfAnEventPutAsideIsRefusedWhereItIsUsed) {
+  const auto squared = [](const Real& x) {
+    return external(
+        std::vector<Real>{x}, [](std::span<const double> a) { return std::vector<double>{a[0] * a[0]}; },
+        [](std::span<const double> a, std::span<const double>, std::span<const double> y,
+           std::span<double> g) { g[0] = 2 * a[0] * y[0]; })[0];
+  };
+  const auto halved = [](const Real& x) { return solve(std::vector<double>{2}, std::vector<Real>{x})[0]; };
+  for (const bool by_solve : {false, true}) {
+    Tape tape(limited);
+    const Real x = tape.input(1);
+    std::vector<Real> u = {x};
+    Real probe = 0;
+    tape.steps(100, u, [&, by_solve](State v, std::int64_t) {
+      v[0] = v[0] * 0.9;
+      probe = by_solve ? halved(v[0]) : squared(v[0]);
+    });
+    EXPECT_TRUE(says(refusal(ErrorCode::foreign_real, [&] { u[0] = probe * x; }), not_in_its_state));
+  }
+}
+
+TEST(StepsCaptures, AStepRewindsToNothingButMarksOfItsOwn) {
+  for (const TapeOptions options : {TapeOptions(), limited}) {
+    Tape tape(options);
+    const Real x = tape.input(2);
+    const auto before = tape.mark();
+    std::vector<Real> u = {x * x};
+    EXPECT_TRUE(says(refusal(ErrorCode::bad_tape_use,
+                             [&] {
+                               tape.steps(10, u, [&tape, before](State v, std::int64_t) {
+                                 v[0] = v[0] * 0.5;
+                                 tape.rewind(before);
+                               });
+                             }),
+                     "to a mark that was not made in it"));
+    EXPECT_TRUE(says(refusal(ErrorCode::bad_tape_use,
+                             [&] { tape.steps(1, u, [&tape](State, std::int64_t) { tape.clear(); }); }),
+                     "within a step"));
+    tape.steps(10, u, [&tape](State v, std::int64_t) {
+      const auto mark = tape.mark();
+      const double trial = Real(v[0] * v[0]).value();
+      tape.rewind(mark);
+      v[0] = trial > 1 ? v[0] * 0.5 : v[0] * 0.75;
+    });
+    tape.reverse(u[0]);
+    EXPECT_DOUBLE_EQ(tape.gradient(x), 4 * 0.5 * 0.5 * std::pow(0.75, 8));
+  }
+}
+
+// A statement of one's own that is not recorded, as the tape is paused, in runs that are not recorded either.
+TEST(StepsCaptures, AStatementOfAPausedTapeIsPassive) {
+  Tape tape(limited);
+  const Real x = tape.input(2);
+  std::vector<Real> u = {x, x};
+  tape.steps(50, u, [&tape](State v, std::int64_t) {
+    {
+      const auto paused = Tape::pause();
+      v[0] = tape.statement(v[0].value() * 0.5, std::vector<Real>{v[0]}, std::vector<double>{0.5});
+    }
+    v[1] = v[1] * 0.99 + v[0];
+  });
+  EXPECT_EQ(tape.statements(), 1 + 1 + 2u);
+  tape.reverse(u[1]);
+  EXPECT_NEAR(tape.gradient(x), std::pow(0.99, 50), 1e-12);
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <new>
 
+#include "tests/support/errors.h"
 #include "tidemark/scalar/pattern.h"
+#include "tidemark/scalar/solve.h"
 #include "tidemark/scalar/tape.h"
 
 namespace {
@@ -165,6 +167,49 @@ TEST(TapeMemory, HoldsLanesAndPatterns) {
     }
   EXPECT_GT(full, 0);
   EXPECT_GT(done, 20);
+}
+
+// What is not in chunks: events hold what their reversal needs, inputs have a list.
+TEST(TapeMemory, EventsAndInputsAreCountedBeforeTheyAreMade) {
+  for (const std::int64_t memory : {64 << 10, 1 << 20})
+    for (const bool inputs : {false, true}) {
+      const std::vector<double> matrix = {1, 0.5, 0.5, 2};
+      const std::int64_t before = allocated;
+      most_allocated = before;
+      Tape tape({.memory = Bytes(memory)});
+      std::vector<Real> u = {tape.input(1), tape.input(2)};
+      EXPECT_EQ(testing::code_of([&] {
+                  for (int i = 0; i < 1000000; ++i)
+                    if (inputs)
+                      tape.input(1);
+                    else
+                      u = solve(matrix, u);
+                }),
+                ErrorCode::tape_full);
+      EXPECT_LE(tape.peak_bytes().count, memory);
+      EXPECT_LE(tape.bytes().count, memory);
+      EXPECT_LE(most_allocated - before, inputs ? with_rounding(memory) : 2 * memory);  // of small things
+      tape.reverse(u[1]);
+      EXPECT_LE(tape.peak_bytes().count, memory);
+    }
+}
+
+// While the size of a step that does not fit is learnt, its statements are written over each other, in chunks
+// of several sizes.
+TEST(StepsMemory, LargeStatementsBehindManySmallOnesAreRefused) {
+  Tape tape({.memory = Bytes(192 << 10)});
+  const std::vector<double> ones(1000, 1.0), slopes(1000, 0.5);
+  std::vector<Real> u = tape.inputs(ones);
+  EXPECT_EQ(testing::code_of([&] {
+              tape.steps(3, u, [&tape, slopes](std::span<Real> v, std::int64_t) {
+                v[0] = tape.statement(1, v, slopes);
+                for (int i = 0; i < 100000; ++i) v[1] = v[1] * 0.5 + v[0] * v[1];
+                v[0] = tape.statement(1, v, slopes);
+              });
+            }),
+            ErrorCode::infeasible_budget);
+  tape.reverse(u[0]);
+  EXPECT_EQ(tape.gradient(u[0]), 1);
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ void BasicTape<T>::begin_recording() {
 }
 
 template <class T>
-void BasicTape<T>::clear() {
-  refuse_within_steps("clear()", made_);
+void BasicTape<T>::clear(SourceLine where) {
+  refuse_within_steps("clear()", where);
   begin_recording();
 }
 
@@ -102,7 +102,7 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
           overflow(std::max(size, bytes), where);
         learning_->wrapped = true;
         learning_->bytes += chunks[chunk_].bytes;
-        return enter_chunk(chunk_);
+        return enter_chunk(chunks[chunk_].bytes < bytes ? 0 : chunk_);
       }
     }
     if (size < bytes) size = static_cast<std::size_t>(align_up(static_cast<std::int64_t>(bytes), 4096));
@@ -141,9 +141,9 @@ std::size_t BasicTape<T>::held() const {
          lent_;
 }
 
-// What a reversal takes beside what it has already.
+// What a reversal of one adjoint takes beside what it has already.
 template <class T>
-std::size_t BasicTape<T>::needed_to_reverse() const {
+std::size_t BasicTape<T>::needed_for_one() const {
   const Id ring = ring_for(limited() ? this->near_limit - 1 : reach());
   const std::size_t blocks = recording_.far.count() + 1;
   const std::size_t table = std::max<std::size_t>(recording_.far.size(), index_of(this->next) >> block_bits);
@@ -170,7 +170,7 @@ std::size_t BasicTape<T>::spare() const {
 
 template <class T>
 std::size_t BasicTape<T>::sweep_bytes(std::size_t adjoint_bytes) const {
-  return (needed_to_reverse() + reversal_.bytes()) * ((adjoint_bytes + sizeof(T) - 1) / sizeof(T));
+  return (needed_for_one() + reversal_.bytes()) * ((adjoint_bytes + sizeof(T) - 1) / sizeof(T));
 }
 
 template <class T>
@@ -265,6 +265,11 @@ template <class T>
 auto BasicTape<T>::input(const T& value, SourceLine where) -> Real {
   refuse_within_steps("an input", where);
   require(code::most_head + sizeof(T), where);
+  if (limited() && recording_.inputs.size() == recording_.inputs.capacity()) {
+    const std::size_t more = recording_.inputs.size() / 8 + 64;
+    require_fit((recording_.inputs.size() + more) * sizeof(Id) + more * sizeof(T), where);
+    recording_.inputs.reserve(recording_.inputs.size() + more);
+  }
   recording_.inputs.push_back(this->next);
   if (this->next - this->origin == this->leading && this->leading < early_key / 2) ++this->leading;
   *--this->codes = code::head(0, 0, 0);
@@ -286,13 +291,15 @@ void BasicTape<T>::inputs(std::span<Real> variables, SourceLine where) {
 
 template <class T>
 auto BasicTape<T>::mark() const -> Mark {
-  return {chunk_, this->partials, this->codes, this->next, target_->inputs.size(), target_->events.size()};
+  return {chunk_, this->partials, this->codes, this->next, target_->inputs.size(), target_->events.size(),
+          target_};
 }
 
 template <class T>
-void BasicTape<T>::rewind(const Mark& mark) {
-  TM_CHECK(mark.next <= this->next);
+void BasicTape<T>::rewind(const Mark& mark, SourceLine where) {
+  refuse_mark(mark, where);
   target_->inputs.resize(mark.inputs);
+  if (target_ == &recording_) reversed_inputs_ = std::min(reversed_inputs_, mark.inputs);
   target_->drop_events(mark.events);
   open_chain_.reset();
   const Id end = std::exchange(this->next, mark.next);
@@ -347,6 +354,7 @@ void BasicTape<T>::reverse(std::span<const Seed> seeds, SourceLine where) {
     for (const Seed& seed : seeds)
       if (seed.of.id() != 0) reversal_.seed(seed.of.id(), seed.adjoint);
     reversed_ = true;
+    reversed_inputs_ = recording_.inputs.size();
     const auto other = [&](Event<T>& event, std::span<const T> results, Id) {
       struct Sink final : AdjointSink<T> {
         Reversal<T, T>& reversal;
@@ -385,7 +393,12 @@ T BasicTape<T>::gradient(const Real& input, SourceLine where) const {
           .where = where,
           .help = "assigning to a variable makes it another: keep the input beside it"});
   }
-  return reversal_.gradients()[static_cast<std::size_t>(found - inputs.begin())];
+  const auto number = static_cast<std::size_t>(found - inputs.begin());
+  if (number >= reversed_inputs_)
+    fail(ErrorCode::bad_tape_use, {.what = "a gradient is asked of an input that was made after the reversal",
+                                   .expected = "tape.reverse(result) behind the last input",
+                                   .where = where});
+  return reversal_.gradients()[number];
 }
 
 template <class T>
@@ -408,6 +421,7 @@ auto BasicTape<T>::record_event(std::unique_ptr<Event<T>> event, std::span<const
     else
       see_far(delta);
   }
+  require_fit(event->bytes() + 2 * sizeof(typename Recording<T>::RecordedEvent), where);
   target_->add_event(std::move(event), results.size());
   write_mark(code::event, where);
   std::vector<Real> reals;

@@ -108,11 +108,13 @@ class BasicTape final : private Recorder<T> {
   std::span<const Pack<T, lanes>> reverse_lanes(std::span<const LaneSeed> seeds,
                                                 SourceLine where = std::source_location::current());
 
-  void clear();  // a new recording, in the memory of this one
+  // A new recording, in the memory of this one.
+  void clear(SourceLine where = std::source_location::current());
 
   using Mark = Position<T>;
   Mark mark() const;
-  void rewind(const Mark& mark);  // forgets what was recorded since
+  // Forgets what was recorded since. Marks behind this one are of no use any more.
+  void rewind(const Mark& mark, SourceLine where = std::source_location::current());
 
   // `count` steps, each of which takes the state to the next one in place: state = step(state, i). With a
   // memory, they leave states behind in place of statements, as many as there is room for, and run again
@@ -147,6 +149,8 @@ class BasicTape final : private Recorder<T> {
   // What was recorded, for those who read it (statements.h).
   RecordingView<T> view() const;
   std::size_t input_number(const Real& input, SourceLine where = std::source_location::current()) const;
+  // An Error where one is neither of this recording nor passive.
+  void check_results(std::span<const Real> results, SourceLine where = std::source_location::current()) const;
 
   // Of a checked tape, since clear(): partial derivatives and adjoints that are no numbers, inputs on which
   // nothing depends, results that depend on nothing. Reals that were forgotten by rewinding, or are of
@@ -202,17 +206,21 @@ class BasicTape final : private Recorder<T> {
   [[noreturn]] void overflow(std::size_t wanted, const SourceLine& where) const;
   bool limited() const { return options_.memory.count >= 0; }
   std::size_t held() const;
+  std::size_t needed_for_one() const;
   std::size_t needed_to_reverse() const;
   std::size_t needed_for_lanes(unsigned lanes, std::size_t there) const;
   bool fits(std::size_t bytes) const;
   bool release(std::size_t bytes);  // what is not needed, until so many fit
-  Id reach() const {                // of near operands
+  void require_fit(std::size_t bytes, const SourceLine& where);
+  Id reach() const {  // of near operands
     return std::min(this->near_seen, this->near_limit - 1);
   }
 
   // tape_steps-inl.h, tape_replay-inl.h, tape_room-inl.h
   void record_boundary(std::span<Real> state, Id begin, const SourceLine& where);
   void refuse_within_steps(const char* what, const SourceLine& where) const;
+  void refuse_within_reversal(const char* what, const SourceLine& where) const;
+  void refuse_mark(const Mark& mark, const SourceLine& where) const;
   void run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t first, std::int64_t count,
                 std::span<Real> state, const SourceLine& where);
   std::shared_ptr<Chain<T>> new_chain(std::span<const Real> state, const SourceLine& where);
@@ -254,12 +262,16 @@ class BasicTape final : private Recorder<T> {
   std::size_t chunk_ = 0;  // that is being written
   Reversal<T, T> reversal_;
   LaneReversals<T> lane_reversals_;
+  unsigned lanes_ = 0;  // of the sweep that runs within a memory, if it has several
   std::unique_ptr<Checks> checks_;
   TapeGrowth growth_;
   mutable std::size_t peak_ = 0;
   std::size_t lent_ = 0;
   SourceLine steps_line_;  // of the loop that ran last
   bool reversed_ = false;
+  std::size_t reversed_inputs_ = 0;  // those that the latest reversal knew
+  std::size_t calls_back_ = 0;       // reversals of events that run
+  Id step_begin_ = 0;                // without a memory: of the step that is being recorded; or 0
   std::shared_ptr<ThreadTapes<T>> made_on_ = ThreadTapes<T>::of_this_thread();
 };
 
@@ -267,14 +279,14 @@ template <class T>
 class BasicTape<T>::Activation {
  public:
   explicit Activation(BasicTape* tape, Id unrecorded = 0)
-      : interrupted_{std::exchange(active_recorder<T>, static_cast<Recorder<T>*>(tape)),
-                     innermost_activation<T>},
+      : interrupted_{active_recorder<T>, innermost_activation<T>},
         unrecorded_before_(std::exchange(unrecorded_id<T>, unrecorded)) {
+    set_active<T>(tape);
     innermost_activation<T> = &interrupted_;
   }
   ~Activation() {
     innermost_activation<T> = interrupted_.outer;
-    active_recorder<T> = interrupted_.recorder;
+    set_active(interrupted_.recorder);
     unrecorded_id<T> = unrecorded_before_;
   }
   Activation(const Activation&) = delete;

@@ -17,17 +17,21 @@ RecordingView<T> BasicTape<T>::view() const {
 // Beside the bytes that are there for as many.
 template <class T>
 std::size_t BasicTape<T>::needed_for_lanes(unsigned lanes, std::size_t there) const {
-  const std::size_t needed = lanes * (needed_to_reverse() + reversal_.bytes());
+  const std::size_t needed = lanes * (needed_for_one() + reversal_.bytes());
   return needed > there ? needed - there : 0;
+}
+
+// While several adjoints are on their way, these.
+template <class T>
+std::size_t BasicTape<T>::needed_to_reverse() const {
+  return lanes_ == 0 ? needed_for_one() : needed_for_lanes(lanes_, lane_reversals_.bytes_of(lanes_));
 }
 
 template <class T>
 unsigned BasicTape<T>::widest_lanes() {
   if (!limited()) return most_lanes;
   for (unsigned lanes = most_lanes; lanes > 4; lanes /= 2) {
-    std::size_t there = 0;
-    with_lanes(lanes, [&](auto width) { there = lane_reversals_.template get<width()>().bytes(); });
-    const std::size_t needed = needed_for_lanes(lanes, there);
+    const std::size_t needed = needed_for_lanes(lanes, lane_reversals_.bytes_of(lanes));
     if (fits(needed) || release(needed)) return lanes;
     lane_reversals_.release();
   }
@@ -38,9 +42,13 @@ template <class T>
 template <unsigned lanes>
 auto BasicTape<T>::reverse_lanes(std::span<const LaneSeed> seeds, SourceLine where)
     -> std::span<const Pack<T, lanes>> {
+  static_assert(lanes == 4 || lanes == 8 || lanes == 16, "one sweep has 4, 8 or 16 lanes");
   refuse_within_steps("a reversal", where);
   for (const LaneSeed& seed : seeds) {
-    TM_CHECK(seed.lane < lanes);
+    if (seed.lane >= lanes)
+      fail(ErrorCode::index_out_of_range, {.what = fmt::format("a seed in lane {}", seed.lane),
+                                           .expected = fmt::format("a lane below {}", lanes),
+                                           .where = where});
     if (seed.of.id() != 0) check_own(seed.of, "a result", where);
   }
   const Activation paused(nullptr);
@@ -54,6 +62,7 @@ auto BasicTape<T>::reverse_lanes(std::span<const LaneSeed> seeds, SourceLine whe
     const std::size_t needed = needed_for_lanes(lanes, reversal.bytes());
     if (!fits(needed) && !release(needed)) overflow(needed, where);
   }
+  lanes_ = limited() ? lanes : 0;
   try {
     reversal.prepare(recording_, ranges);
     reversal.open(ranges);
@@ -72,9 +81,11 @@ auto BasicTape<T>::reverse_lanes(std::span<const LaneSeed> seeds, SourceLine whe
       reverse_event(reversal, event, results, k, where, other);
     });
   } catch (...) {
+    lanes_ = 0;
     reversal.clear();
     throw;
   }
+  lanes_ = 0;
   peak_ = std::max(peak_, held());
   return std::span(reversal.gradients()).first(recording_.inputs.size());
 }
@@ -89,7 +100,10 @@ DenseMatrix<T> BasicTape<T>::reverse_rows(std::span<const RowSeed> seeds, std::s
     const std::size_t count = std::min(widest, rows - first);
     group.clear();
     for (const RowSeed& seed : seeds) {
-      TM_CHECK(seed.row < rows);
+      if (seed.row >= rows)
+        fail(ErrorCode::index_out_of_range, {.what = fmt::format("a seed of row {}", seed.row),
+                                             .expected = fmt::format("a row below {}", rows),
+                                             .where = where});
       if (seed.row >= first && seed.row < first + count)
         group.push_back({seed.of, static_cast<unsigned>(seed.row - first), seed.adjoint});
     }
@@ -114,6 +128,12 @@ std::size_t BasicTape<T>::input_number(const Real& input, SourceLine where) cons
         .expected = "a Real that tape.input or tape.inputs returned",
         .where = where,
         .help = "assigning to a variable makes it another: keep the input beside it"});
+}
+
+template <class T>
+void BasicTape<T>::check_results(std::span<const Real> results, SourceLine where) const {
+  for (const Real& result : results)
+    if (result.id() != 0) check_own(result, "a result", where);
 }
 
 template <class T>

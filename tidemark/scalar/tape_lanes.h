@@ -12,6 +12,15 @@ namespace tidemark::scalars {
 // Directions that one sweep takes along, at most.
 inline constexpr unsigned most_lanes = 16;
 
+// f(integral_constant<unsigned, lanes>) with the fewest lanes that are enough for `count` directions, or with
+// the most there are.
+template <class F>
+decltype(auto) with_lanes(std::size_t count, F&& f) {
+  if (count <= 4) return f(std::integral_constant<unsigned, 4>());
+  if (count <= 8) return f(std::integral_constant<unsigned, 8>());
+  return f(std::integral_constant<unsigned, 16>());
+}
+
 // The memory of such sweeps, made when one is asked for, kept for the next.
 template <class T>
 class LaneReversals {
@@ -26,6 +35,14 @@ class LaneReversals {
     return std::apply(
         [](const auto&... reversal) { return (std::size_t{0} + ... + (reversal ? reversal->bytes() : 0)); },
         all_);
+  }
+  std::size_t bytes_of(unsigned lanes) const {
+    std::size_t bytes = 0;
+    with_lanes(lanes, [&](auto width) {
+      const auto& reversal = std::get<std::unique_ptr<Reversal<T, Pack<T, width()>>>>(all_);
+      if (reversal) bytes = reversal->bytes();
+    });
+    return bytes;
   }
   void release() { all_ = {}; }
 
@@ -58,15 +75,6 @@ void reverse_side_by_side(Event<T>& event, std::span<const Pack<T, lanes>> resul
     }
     if (any) event.reverse(adjoints, sink);
   }
-}
-
-// f(integral_constant<unsigned, lanes>) with the fewest lanes that are enough for `count` directions, or with
-// the most there are.
-template <class F>
-decltype(auto) with_lanes(std::size_t count, F&& f) {
-  if (count <= 4) return f(std::integral_constant<unsigned, 4>());
-  if (count <= 8) return f(std::integral_constant<unsigned, 8>());
-  return f(std::integral_constant<unsigned, 16>());
 }
 
 }  // namespace tidemark::scalars

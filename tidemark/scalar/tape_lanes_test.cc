@@ -3,6 +3,7 @@
 #include <random>
 #include <thread>
 
+#include "tests/support/errors.h"
 #include "tidemark/scalar/tape.h"
 
 namespace tidemark::scalars {
@@ -169,6 +170,17 @@ TEST(TapeLanes, AThreadHasATapeOfItsOwn) {
     });
   for (std::thread& thread : threads) thread.join();
   for (const Matrix& other : rows) EXPECT_EQ(other.values, rows[0].values);
+}
+
+TEST(TapeLanes, SeedsBeyondTheLastLaneOrRowAreRefused) {
+  Tape tape;
+  const Real x = tape.input(2), y = x * x;
+  const std::vector<Tape::LaneSeed> lane = {{y, 8}};
+  EXPECT_EQ(testing::code_of([&] { tape.reverse_lanes<8>(lane); }), ErrorCode::index_out_of_range);
+  EXPECT_EQ(tape.reverse_lanes<16>(lane)[0][8], 4);
+  const std::vector<Tape::RowSeed> row = {{y, 2}};
+  EXPECT_EQ(testing::code_of([&] { tape.reverse_rows(row, 2); }), ErrorCode::index_out_of_range);
+  EXPECT_EQ(tape.reverse_rows(row, 3)(2, 0), 4);
 }
 
 }  // namespace

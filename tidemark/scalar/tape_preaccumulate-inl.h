@@ -61,7 +61,7 @@ template <class T>
 void BasicTape<T>::replace_by_rows(const Mark& before, std::span<Real* const> results,
                                    const SourceLine& where) {
   // Events and inputs stay what they are. A step whose size is being learned may have lost its beginning.
-  if (active() != this || learning_ || this->next == before.next) return;
+  if (active() != this || learning_ || this->next <= before.next) return;
   if (target_->inputs.size() != before.inputs || target_->events.size() != before.events) return;
   const Id first = index_of(before.next), count = index_of(this->next) - first;
   const RecordingView<T> scope{*target_, mark(), before, this->near_limit, reach()};
@@ -120,7 +120,7 @@ void BasicTape<T>::replace_by_rows(const Mark& before, std::span<Real* const> re
   if (row_bytes + 2 * made.size() >= read.statement_bytes) return;
 
   const Id recording = before.next & ~index_mask;
-  rewind(before);
+  rewind(before, where);
   std::vector<Id> ids, replaced(made.size());
   std::vector<T> slopes;
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -176,7 +176,7 @@ auto BasicTape<T>::statement(const T& value, std::span<const Real> operands, std
                               slopes.size()),
           .expected = "as many of the one as of the other",
           .where = where});
-  if (!active_recorder<T> && unrecorded_id<T> != 0) return Real(value, unrecorded_id<T>);
+  if (!active_recorder<T> && within_ + calls_back_ > 0) return Real(value, unrecorded_id<T>);
   std::vector<Id> ids;
   std::vector<T> kept;
   for (std::size_t i = 0; i < operands.size(); ++i) {

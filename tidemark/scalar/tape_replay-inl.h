@@ -61,13 +61,13 @@ class BasicTape<T>::Frame {
   std::shared_ptr<Chain<T>> open_;
 };
 
-// A step of the user's runs.
-class WithinStep {
+// Code of the user's runs: a step, or the reversal of an event.
+class Running {
  public:
-  explicit WithinStep(std::size_t& count) : count_(count) { ++count_; }
-  ~WithinStep() { --count_; }
-  WithinStep(const WithinStep&) = delete;
-  WithinStep& operator=(const WithinStep&) = delete;
+  explicit Running(std::size_t& count) : count_(count) { ++count_; }
+  ~Running() { --count_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
 
  private:
   std::size_t& count_;
@@ -102,7 +102,7 @@ std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::s
   std::size_t bytes = 0;
   {
     const Frame frame(*this, k, &learning);
-    const WithinStep within(within_);
+    const Running within(within_);
     const Id begin = this->next;
     chain.run(working, step);
     for (const Real& result : working)
@@ -128,7 +128,7 @@ template <class T>
 std::int64_t BasicTape<T>::approach(Chain<T>& chain, std::int64_t end, std::int64_t unit,
                                     std::span<Real> state) {
   const Activation paused(nullptr, within_step);
-  const WithinStep within(within_);
+  const Running within(within_);
   chain.drop_behind(end - 1);
   chain.load(state);
   std::int64_t at = chain.last_kept();
@@ -172,7 +172,7 @@ void BasicTape<T>::run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t
   if (count > 1) at = approach(*chain, first + count, loop->unit, working);
   {
     const Activation paused(nullptr, within_step);
-    const WithinStep within(within_);
+    const Running within(within_);
     for (; at < first + count; ++at) chain->run(working, at);
   }
   steps_line_ = where;
@@ -193,9 +193,9 @@ template <class A, class Other>
 void BasicTape<T>::reverse_event(Reversal<T, A>& reversal, Event<T>& event, std::span<const A> results, Id k,
                                  const SourceLine& where, Other& other) {
   if (auto* loop = dynamic_cast<LoopEvent<T>*>(&event))
-    reverse_loop(reversal, *loop, results, k, where, other);
-  else
-    other(event, results, k);
+    return reverse_loop(reversal, *loop, results, k, where, other);
+  const Running running(calls_back_);
+  other(event, results, k);
 }
 
 template <class T>
@@ -239,7 +239,7 @@ bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
     state[i] = Real(state[i].value(), at_first ? loop.operand(i) : base + i);
   try {
     const Activation active(this);
-    const WithinStep within(within_);
+    const Running within(within_);
     for (std::int64_t i = begin; i < end; ++i) {
       const Id made = this->next;
       loop.chain().run(state, i);

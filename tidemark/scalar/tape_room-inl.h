@@ -35,6 +35,12 @@ void BasicTape<T>::too_small(std::size_t more, const SourceLine& where) const {
                               to_string(Bytes(static_cast<std::int64_t>(more))))}});
 }
 
+// Before something is made that takes so many bytes.
+template <class T>
+void BasicTape<T>::require_fit(std::size_t bytes, const SourceLine& where) {
+  if (!fits(bytes) && !release(bytes)) overflow(bytes, where);
+}
+
 // Makes room for so many bytes of what must be there, at the cost of states that need not.
 template <class T>
 bool BasicTape<T>::release(std::size_t bytes) {

@@ -15,12 +15,37 @@ namespace tidemark::scalars {
 
 template <class T>
 void BasicTape<T>::refuse_within_steps(const char* what, const SourceLine& where) const {
+  refuse_within_reversal(what, where);
   if (within_ == 0) return;
   fail(ErrorCode::bad_tape_use,
        {.what = fmt::format("{} within a step", what),
         .expected = "a step that takes its state to the next one and does nothing else: it runs again",
         .where = where,
         .help = "make inputs before the loop and capture them by value; reverse behind it"});
+}
+
+template <class T>
+void BasicTape<T>::refuse_mark(const Mark& mark, const SourceLine& where) const {
+  refuse_within_reversal("rewind()", where);
+  const bool of_this = mark.of == target_ && ((mark.next ^ this->next) & ~index_mask) == 0;
+  if (of_this && mark.next <= this->next && mark.next >= step_begin_) return;
+  fail(ErrorCode::bad_tape_use,
+       {.what = of_this && mark.next > this->next ? "rewind() to a mark that was forgotten by rewinding"
+                : within_ > 0                     ? "rewind() within a step to a mark that was not made in it"
+                                                  : "rewind() to a mark of another recording",
+        .expected = "a mark of the tape's present recording, or of the step that runs",
+        .where = where,
+        .help = "tape.clear() begins a new recording: take marks anew, with tape.mark()"});
+}
+
+template <class T>
+void BasicTape<T>::refuse_within_reversal(const char* what, const SourceLine& where) const {
+  if (calls_back_ == 0) return;
+  fail(ErrorCode::bad_tape_use,
+       {.what = fmt::format("{} while the tape is reversed, within the reversal of a function", what),
+        .expected = "a reversal that computes with numbers and leaves the tape alone",
+        .where = where,
+        .help = "where it needs derivatives of its own, it makes a tape of its own"});
 }
 
 template <class T>
@@ -83,15 +108,18 @@ void BasicTape<T>::steps(std::int64_t count, std::span<Real> state, F step, Sour
   }
   const Mark before = mark();
   const std::vector<Real> first(state.begin(), state.end());
+  const Id step_around = step_begin_;
   try {
-    const WithinStep within(within_);
+    const Running within(within_);
     for (std::int64_t i = 0; i < count; ++i) {
-      const Id begin = this->next;
+      step_begin_ = this->next;
       std::as_const(step)(state, i);
-      record_boundary(state, begin, where);
+      record_boundary(state, step_begin_, where);
     }
+    step_begin_ = step_around;
   } catch (...) {
-    rewind(before);
+    step_begin_ = step_around;
+    rewind(before, where);
     std::copy(first.begin(), first.end(), state.begin());
     throw;
   }

@@ -147,5 +147,57 @@ TEST(Tape, GrowsByLargePagesOnceItIsNotSmall) {
   }
 }
 
+TEST(Tape, AGradientByAnInputThatTheReversalDidNotKnowIsRefused) {
+  Tape tape;
+  const std::vector<Real> three = tape.inputs(std::vector<double>{1, 2, 3});
+  tape.reverse(three[0] * three[1] * three[2]);
+  EXPECT_THROW(tape.gradient(tape.input(4)), Error);
+  EXPECT_EQ(tape.gradient(three[2]), 2);
+  tape.clear();
+  const Real x = tape.input(2);
+  const auto mark = tape.mark();
+  const Real forgotten = tape.input(5);
+  tape.reverse(x * forgotten);
+  EXPECT_EQ(tape.gradient(forgotten), 2);
+  tape.rewind(mark);
+  const Real in_its_place = tape.input(7);
+  EXPECT_THROW(tape.gradient(in_its_place), Error);
+  EXPECT_EQ(tape.gradient(x), 5);
+  tape.reverse(x * in_its_place);
+  EXPECT_EQ(tape.gradient(in_its_place), 2);
+}
+
+TEST(Tape, AMarkThatIsNotOfTheRecordingIsRefused) {
+  const auto refuses = [](Tape& tape, const Tape::Mark& mark) {
+    try {
+      tape.rewind(mark);
+      return false;
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::bad_tape_use && error.where().line == __LINE__ - 3;
+    }
+  };
+  Tape tape;
+  const Real x = tape.input(2);
+  const auto first = tape.mark();
+  Real y = x * x;
+  const auto second = tape.mark();
+  tape.rewind(first);
+  EXPECT_TRUE(refuses(tape, second));
+  y = x * x * x;
+  EXPECT_TRUE(refuses(tape, {}));
+  {
+    Tape other;
+    other.input(3);
+    EXPECT_TRUE(refuses(other, first));
+  }
+  tape.reverse(y);
+  EXPECT_EQ(tape.gradient(x), 12);
+  tape.clear();
+  EXPECT_TRUE(refuses(tape, first));
+  const Real u = tape.input(5);
+  tape.reverse(u * u);
+  EXPECT_EQ(tape.gradient(u), 10);
+}
+
 }  // namespace
 }  // namespace tidemark::scalars
