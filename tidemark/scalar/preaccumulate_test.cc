@@ -180,5 +180,24 @@ TEST(Preaccumulate, WithinAMemory) {
   EXPECT_NE(tape.gradient(a), 0);
 }
 
+// In steps that run again, where states have taken all the memory there is.
+TEST(Preaccumulate, WithinStepsHasTheSameBitsInEveryMemory) {
+  const auto run = [](std::int64_t memory) {
+    Tape tape({.memory = Bytes(memory)});
+    const Real x = tape.input(0.5), a = tape.input(0.25);
+    std::vector<Real> u(20, x);
+    tape.steps(400, u, [&tape, a](std::span<Real> v, std::int64_t i) {
+      for (std::size_t k = 0; k < v.size(); ++k)
+        v[k] = tape.preaccumulate([&] { return chain(v[k], a + 0.1 * v[(k + 1) % v.size()], 40) * 0.9; }) +
+               0.001 * static_cast<double>(i % 3);
+    });
+    tape.reverse(u[7]);
+    return std::array{u[7].value(), tape.gradient(x), tape.gradient(a)};
+  };
+  const auto expected = run(-1);
+  for (const std::int64_t memory : {128 << 10, 200 << 10, 1 << 20, 16 << 20})
+    EXPECT_EQ(run(memory), expected) << memory;
+}
+
 }  // namespace
 }  // namespace tidemark::scalars

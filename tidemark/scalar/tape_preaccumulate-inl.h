@@ -84,8 +84,14 @@ void BasicTape<T>::replace_by_rows(const Mark& before, std::span<Real* const> re
       from_outside += statement.operand(i) < first;
     }
   });
+  // Whether a step has rows or statements depends on nothing but the step: its bits are the same in every
+  // memory, and where there is no room for rows there is none for the step.
+  const auto have_room = [&](std::size_t bytes) {
+    if (depth_ > 0) require_fit(bytes, where);
+    return fits(bytes) || release(bytes);
+  };
   const std::size_t operand_bytes = from_outside * (2 * sizeof(Id) + sizeof(std::uint32_t));
-  if (!fits(operand_bytes)) return;
+  if (!have_room(operand_bytes)) return;
   std::vector<Id> operands;
   operands.reserve(from_outside);
   walk_back(scope, [&](const Statement<T>& statement) {
@@ -99,7 +105,8 @@ void BasicTape<T>::replace_by_rows(const Mark& before, std::span<Real* const> re
   // Rows that are worth it are no larger than the statements; sparse ones may have some room for zeros.
   if (entries * sizeof(T) > 4 * read.statement_bytes) return;
   const std::size_t lanes = made.size() == 1 ? 1 : made.size() <= 4 ? 4 : made.size() <= 8 ? 8 : 16;
-  if (!fits((count + read.outside.size()) * lanes * sizeof(T) + entries * sizeof(T) + operand_bytes)) return;
+  if (!have_room((count + read.outside.size()) * lanes * sizeof(T) + entries * sizeof(T) + operand_bytes))
+    return;
   read.positions.reserve(operands.size());
   for (const Id operand : operands)
     read.positions.push_back(static_cast<std::uint32_t>(
