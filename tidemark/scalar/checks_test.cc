@@ -160,5 +160,20 @@ TEST(Checks, StepsInAMemoryAreLookedAtToo) {
   EXPECT_LE(tape.peak_bytes().count, 512 << 10);
 }
 
+// Each time that steps run again is a recording of its own, of which nothing was looked at before.
+TEST(Checks, StepsThatRunAgainBehindOthersAreLookedAtFromTheirBeginning) {
+  Tape tape({.memory = Bytes(256 << 10), .check = true});
+  const Real x = tape.input(0.5);
+  std::vector<Real> u(3, x);
+  for (int loop = 0; loop < 4; ++loop)
+    tape.steps(300, u, [](std::span<Real> v, std::int64_t) {
+      for (Real& each : v) each = each * 0.99 + 0.01 * sin(each) * v[0];
+    });
+  for (int i = 0; i < 3; ++i) tape.reverse(u[1]);
+  const double slope = tape.gradient(x);
+  EXPECT_EQ(tape.jacobian(u, std::vector<Real>{x})(1, 0), slope);
+  EXPECT_TRUE(tape.findings().empty());
+}
+
 }  // namespace
 }  // namespace tidemark::scalars

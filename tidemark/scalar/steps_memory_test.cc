@@ -212,5 +212,31 @@ TEST(StepsMemory, LargeStatementsBehindManySmallOnesAreRefused) {
   EXPECT_EQ(tape.gradient(u[0]), 1);
 }
 
+// Its memory is not made before a later step runs again, and has no chunks when that begins.
+TEST(StepsMemory, AFirstStepThatRecordsNothing) {
+  const auto run = [](std::int64_t memory) {
+    Tape tape({.memory = Bytes(memory)});
+    const Real x = tape.input(0.5);
+    Real y = x;
+    for (int i = 0; i < 3000; ++i) y = y * x + 0.5;  // several chunks
+    std::vector<Real> u = {y, x};
+    tape.steps(40, u, [&tape](std::span<Real> v, std::int64_t i) {
+      if (i == 0) return;
+      v[0] = tape.preaccumulate([&] {
+        Real z = v[0];
+        for (int k = 0; k < 30; ++k) z = z * v[1] + 0.25 * z;
+        return z;
+      });
+      v[1] = v[1] * 0.75 + 0.125 * v[0];
+    });
+    tape.reverse(u[0] + u[1]);
+    return tape.gradient(x);
+  };
+  const double expected = run(-1);
+  EXPECT_NE(expected, 0);
+  EXPECT_EQ(run(200 << 10), expected);
+  EXPECT_EQ(run(1 << 20), expected);
+}
+
 }  // namespace
 }  // namespace tidemark::scalars

@@ -24,12 +24,14 @@ class BasicTape<T>::Frame {
         learning_(std::exchange(tape.learning_, learning)),
         open_(std::move(tape.open_chain_)) {
     tape.open_chain_.reset();
+    if (tape.checks_) tape.checks_->recording = nullptr;  // nothing of this one was looked at
     tape.target_ = &tape.replays_[tape.depth_++]->recording;
     tape.next = (tape.next & ~index_mask) + behind + 1;
     tape.near_seen = 0;
     if (tape.target_->chunks.size() > 0) {
       tape.enter_chunk(0);
     } else {
+      tape.chunk_ = 0;
       tape.partials = nullptr;
       tape.codes = nullptr;
     }
