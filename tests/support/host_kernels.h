@@ -33,8 +33,8 @@ class HostKernels {
   Entry entry_ = nullptr;
 };
 
-// The arrays of a kernel that works in tiles (cuda/tiled_group.h), watched, so that threads which meet in them
-// without a barrier between are seen.
+// The arrays of a kernel that works in tiles (cuda/tiled_group.h), watched, so that threads are seen which
+// meet in them without a barrier between.
 inline std::string with_watched_tiles(const std::string& source) {
   if (source.find("_tiles {") == std::string::npos) return source;
   static const std::regex shared(R"(__shared__ unsigned char shared\[(\d+)\];)"),

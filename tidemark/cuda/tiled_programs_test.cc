@@ -50,7 +50,7 @@ class PlannedPrograms {
     const std::size_t number = plans_.add(graph, verified(graph, plan, cuda_target()));
     runs_.push_back({number, &program, std::move(how), print(graph)});
   }
-  // In one step at a time, and in several where there are such loops; with so much memory for what loops keep.
+  // One step at a time, and several where there are such loops; with so much memory for what loops keep.
   void add_both(const Written& program, std::int64_t kept = unlimited_memory) {
     for (const bool several : {false, true}) {
       LoopMemory memory(kept);
