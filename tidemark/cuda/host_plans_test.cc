@@ -11,7 +11,7 @@ namespace {
 
 using namespace tidemark::testing;
 
-// What `arange(3)` is folded to, what a loop of no steps hands over, and more than is written into a kernel.
+// What `arange(2)` is folded to, what a loop of no steps hands over, and more than is written into a kernel.
 TEST(HostPlans, ConstantsOfSeveralElementsKeepThemAll) {
   HostPlans plans;
   std::vector<Graph> graphs;
