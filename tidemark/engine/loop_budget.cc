@@ -443,7 +443,7 @@ PlanWithLoops with_several_steps(PlanWithLoops found, const Graph& unlowered,
   };
   PlanOptions once = options;
   once.floor = false;
-  // What fits by itself is not slower with a budget.
+  // A search within a budget may find something slower than what fits by itself.
   const auto planned = [&](Graph& graph) {
     if (!options.memory) return plan_safely(graph, once);
     PlanOptions plain = once;
