@@ -32,6 +32,24 @@ constexpr const char* no_kernel_there = R"(graph @factors(%x: f32[64, 8]) -> (f3
 }
 )";
 
+constexpr const char* wave =
+    R"(graph(%u: f32[512, 512], %v: f32[512, 512], %x: f32[64], %m: f32[512, 512]) -> (f32[512, 512], f32[512, 512]) {
+  %4, %5 = loop(%u, %v, %x, %m) {trips = 64, carries = 2, scanned = 1} [
+    graph(%a: f32[512, 512], %b: f32[512, 512], %p: f32[], %c: f32[512, 512]) -> (f32[512, 512], f32[512, 512]) {
+      %4 = constant() {value = f32[] 0} : f32[]
+      %5 = pad(%a, %4) {low = [1, 0], high = [-1, 0], interior = [0, 0]} : f32[512, 512]
+      %6 = pad(%a, %4) {low = [-1, 0], high = [1, 0], interior = [0, 0]} : f32[512, 512]
+      %7 = add(%5, %6) : f32[512, 512]
+      %8 = mul(%7, %c) : f32[512, 512]
+      %9 = sub(%8, %b) : f32[512, 512]
+      %10 = mul(%9, %p) : f32[512, 512]
+      return %10, %a
+    }
+  ] : f32[512, 512], f32[512, 512]
+  return %4, %5
+}
+)";
+
 TEST(CliDevice, PlansForAGpuThatIsNotThere) {
   const Json gpu = report("plan gpt --memory 70% --effort quick --device cuda");
   EXPECT_EQ(gpu["device"], "cuda");
@@ -59,6 +77,20 @@ TEST(CliDevice, CallsWithoutAKernelThereAreNamedWithTheirLinesAndCopies) {
   // What it takes there counts, and the copies.
   EXPECT_GT(gpu["predicted_seconds"], report("plan " + file)["predicted_seconds"]);
   EXPECT_THAT(tidemark_command("plan " + file).out, Not(HasSubstr("CPU")));
+}
+
+// Though nothing in it is kept or computed again.
+TEST(CliDevice, ALoopOfAStencilTakesSeveralStepsAtOnceWhereThereIsRoom) {
+  const ScratchFolder folder;
+  const std::string file = folder.write("wave.ir", wave);
+  const Json free = report("plan " + file + " --device cuda"),
+             tight = report("plan " + file + " --device cuda --memory 6MiB");
+  EXPECT_LE(tight["peak"], 6 << 20);
+  EXPECT_GT(free["peak"], 6 << 20);
+  EXPECT_LT(free["predicted_seconds"], 0.5 * tight["predicted_seconds"].get<double>());
+  const Json points = report("frontier " + file + " --points 3 --device cuda")["points"];
+  EXPECT_EQ(points.front()["predicted_seconds"], tight["predicted_seconds"]);
+  EXPECT_EQ(points.back()["predicted_seconds"], free["predicted_seconds"]);
 }
 
 TEST(CliDevice, AMachineFileStandsInForTheH200) {

@@ -15,6 +15,7 @@
 #include "tidemark/ops/random/random.h"
 #include "tidemark/ops/reduction/reduce.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/constant.h"
 
 namespace tidemark::testing {
 
@@ -222,6 +223,8 @@ inline CallCases movement_shapes(DType dtype) {
   add(op::tril, {data({2, 40, 33})}, pack(TriangleAttrs{3}));
   add(op::triu, {data({2, 40, 33})}, pack(TriangleAttrs{-2}), {odd_strides({2, 40, 33})});
   if (dtype != DType::boolean) add(op::iota, {}, pack(IotaAttrs{dtype, {3, 120, 7}, 1}));
+  add(op::constant, {}, pack(ConstantAttrs{data({3, 70})}));
+  add(op::constant, {}, pack(ConstantAttrs{data({4, 0})}));
   add(op::update_slice, {data({20, 96}), data({5, 32}, 2)}, pack(UpdateSliceAttrs{{3, 32}, {2, 1}}));
   add(op::update_slice, {data({20, 96}), data({5, 32}, 2)}, pack(UpdateSliceAttrs{{3, 31}, {2, 2}}),
       {odd_strides({20, 96}), odd_strides({5, 32})});

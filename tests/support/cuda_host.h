@@ -7,6 +7,8 @@
 #include <ucontext.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -133,7 +135,98 @@ inline void run_plainly(int threads, bool descending, const std::function<void()
   }
 }
 
-// All blocks of a launch, one after the other.
+// Memory that the threads of a block share, byte by byte: who wrote it and who read it since the last
+// barrier. On the host threads take turns, so that a barrier too few need not show in what they compute.
+struct WatchedByte {
+  int writer = -1, reader = -1;         // the last threads
+  int write_turn = -1, read_turn = -1;  // how many barriers they had passed
+  bool many_readers = false;            // since then
+  int array = -1;                       // that it was written as a part of
+};
+inline std::vector<WatchedByte> watched_bytes;
+inline std::vector<int> barriers_passed;  // per thread
+inline bool watch_failed = false;
+
+inline long long blocks_run = 0, watched_run = -1;
+
+// By every thread of a block before it touches an array.
+inline void watch_shared(std::size_t bytes) {
+  if (watched_run != blocks_run) watched_bytes.assign(bytes, {});
+  watched_run = blocks_run;
+}
+inline void tell_watched(const char* what, int array, std::int64_t at) {
+  if (!watch_failed)
+    std::fprintf(stderr, "thread %u of block %u %s, array %d, byte %lld\n", threadIdx.x, blockIdx.x, what,
+                 array, static_cast<long long>(at));
+  watch_failed = true;
+}
+inline void watch_read(int array, std::int64_t at, std::size_t bytes) {
+  const int thread = static_cast<int>(threadIdx.x), turn = barriers_passed[threadIdx.x];
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const std::int64_t place = at + static_cast<std::int64_t>(i);
+    if (place < 0 || place >= static_cast<std::int64_t>(watched_bytes.size()))
+      return tell_watched("reads outside of shared memory", array, place);
+    WatchedByte& byte = watched_bytes[static_cast<std::size_t>(place)];
+    if (byte.array != array) return tell_watched("reads what was not written", array, place);
+    if (byte.write_turn == turn && byte.writer != thread)
+      return tell_watched("reads what another writes meanwhile", array, place);
+    byte.many_readers = byte.read_turn == turn && (byte.many_readers || byte.reader != thread);
+    byte.reader = thread, byte.read_turn = turn;
+  }
+}
+inline void watch_write(int array, std::int64_t at, std::size_t bytes) {
+  const int thread = static_cast<int>(threadIdx.x), turn = barriers_passed[threadIdx.x];
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const std::int64_t place = at + static_cast<std::int64_t>(i);
+    if (place < 0 || place >= static_cast<std::int64_t>(watched_bytes.size()))
+      return tell_watched("writes outside of shared memory", array, place);
+    WatchedByte& byte = watched_bytes[static_cast<std::size_t>(place)];
+    if (byte.write_turn == turn && byte.writer != thread)
+      return tell_watched("writes what another writes meanwhile", array, place);
+    if (byte.read_turn == turn && (byte.many_readers || byte.reader != thread))
+      return tell_watched("writes what another reads meanwhile", array, place);
+    byte.writer = thread, byte.write_turn = turn, byte.array = array;
+  }
+}
+
+// An array in the memory that a block shares, in place of a pointer to it.
+template <class T>
+class WatchedArray {
+ public:
+  WatchedArray(void* shared, std::int64_t offset, int array)
+      : first_(reinterpret_cast<T*>(static_cast<unsigned char*>(shared) + offset)),
+        offset_(offset),
+        array_(array) {}
+
+  class Element {
+   public:
+    Element(T* at, std::int64_t place, int array) : at_(at), place_(place), array_(array) {}
+    operator T() const {  // NOLINT: implicit, as an element is
+      watch_read(array_, place_, sizeof(T));
+      return watch_failed ? T{} : *at_;
+    }
+    void operator=(const T& x) const {
+      watch_write(array_, place_, sizeof(T));
+      if (!watch_failed) *at_ = x;
+    }
+
+   private:
+    T* at_;
+    std::int64_t place_;
+    int array_;
+  };
+  Element operator[](std::int64_t i) const {
+    return {first_ + i, offset_ + i * static_cast<std::int64_t>(sizeof(T)), array_};
+  }
+
+ private:
+  T* first_;
+  std::int64_t offset_;
+  int array_;
+};
+
+// All blocks of a launch, one after the other. False: threads wait for each other in vain, or meet in memory
+// that is watched.
 inline bool run_grid(long long blocks, int threads, bool barriers, bool descending,
                      const std::function<void()>& body) {
   static Block block;
@@ -144,8 +237,10 @@ inline bool run_grid(long long blocks, int threads, bool barriers, bool descendi
     blockIdx.x = static_cast<unsigned>(descending ? blocks - 1 - b : b);
     if (!barriers) {
       run_plainly(threads, descending, body);
-    } else if (!block.run(threads, descending, body)) {
-      return false;
+    } else {
+      ++blocks_run;
+      barriers_passed.assign(static_cast<std::size_t>(threads), 0);
+      if (!block.run(threads, descending, body) || watch_failed) return false;
     }
   }
   return true;
@@ -153,7 +248,10 @@ inline bool run_grid(long long blocks, int threads, bool barriers, bool descendi
 
 }  // namespace host
 
-inline void __syncthreads() { host::Block::wait_for_block(); }
+inline void __syncthreads() {
+  ++host::barriers_passed[threadIdx.x];
+  host::Block::wait_for_block();
+}
 
 // Lanes of a warp look at each other's values.
 namespace host {

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <regex>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -32,6 +33,16 @@ class HostKernels {
   Entry entry_ = nullptr;
 };
 
+// The arrays of a kernel that works in tiles (cuda/tiled_group.h), watched, so that threads are seen which
+// meet in them without a barrier between.
+inline std::string with_watched_tiles(const std::string& source) {
+  if (source.find("_tiles {") == std::string::npos) return source;
+  static const std::regex shared(R"(__shared__ unsigned char shared\[(\d+)\];)"),
+      array(R"((\w+(?:::\w+)*)\* const tile(\d+) = reinterpret_cast<[^>]*>\(shared \+ (\d+)\);)");
+  const std::string watched = std::regex_replace(source, shared, "$& host::watch_shared($1);");
+  return std::regex_replace(watched, array, "const host::WatchedArray<$1> tile$2(shared, $3, $2);");
+}
+
 inline HostKernels::HostKernels(std::vector<cuda::KernelText> kernels, std::string_view optimisation)
     : kernels_(std::move(kernels)) {
   const ScratchFolder folder;
@@ -41,7 +52,7 @@ inline HostKernels::HostKernels(std::vector<cuda::KernelText> kernels, std::stri
   std::string cases;
   for (std::size_t k = 0; k < kernels_.size(); ++k) {
     const cuda::KernelText& kernel = kernels_[k];
-    source += kernel.source;
+    source += with_watched_tiles(kernel.source);
     for (std::size_t l = 0; l < kernel.launches.size(); ++l) {
       cases += fmt::format(
           "  if (number == {} && launch == {}) {{\n    tidemark::cuda::GroupPointers<{}, {}> at{{}};\n"

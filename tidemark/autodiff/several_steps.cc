@@ -151,7 +151,8 @@ class Joining {
     Graph joined;
     joined.name = body.name;
     Builder builder(joined);
-    builder.set_origin(origin);
+    builder.set_where(origin.where);  // and not its checkpoint, which is none of the body's
+    builder.set_backward(origin.backward);
     std::vector<Var> in;
     const Type state = body.type(body.inputs()[0].value);
     for (std::size_t i = 0; i < body.inputs().size(); ++i) {

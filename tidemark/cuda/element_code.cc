@@ -89,6 +89,7 @@ std::string cast_code(const Call& call, Operands operands) {
 }
 std::string constant_code(const Call& call, Operands) {
   const Literal value = call.attrs_as<ConstantAttrs>().value;
+  TM_CHECK(element_count(value.shape) == 1, "a constant of several elements in a formula");
   return literal(value.dtype, value.bytes.data());
 }
 std::string polygamma_code(const Call& call, Operands operands) {

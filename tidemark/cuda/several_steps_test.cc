@@ -10,7 +10,9 @@
 #include "tidemark/cuda/machine.h"
 #include "tidemark/cuda/target.h"
 #include "tidemark/engine/loop_budget.h"
+#include "tidemark/engine/plan_function.h"
 #include "tidemark/ir/print.h"
+#include "tidemark/ir/verify.h"
 #include "tidemark/ops/control/loop.h"
 #include "tidemark/ops/movement/movement.h"
 #include "tidemark/ops/registry.h"
@@ -106,6 +108,16 @@ TEST(SeveralSteps, MayHandOnStatesOfSeveralDtypes) {
   expect_same_bits(graph, several);
 }
 
+TEST(SeveralSteps, MayStandInACheckpoint) {
+  Graph graph = Steps{}.graph();
+  const CheckpointId checkpoint = graph.add_checkpoint({});
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) graph[NodeId(n)].checkpoint = checkpoint;
+  const Graph several = take_several_steps(graph, cuda_target());
+  verify_or_internal(several, "several steps");
+  for (const Node& node : several.nodes()) EXPECT_EQ(node.checkpoint, checkpoint);
+  expect_same_bits(graph, several);
+}
+
 TEST(SeveralSteps, AreNotTakenWhereTheyWouldNotBeOneKernel) {
   const auto stays = [](const Graph& graph, const Target& target) {
     return !has_steps_to_join(graph, target) && print(take_several_steps(graph, target)) == print(graph);
@@ -148,6 +160,23 @@ TEST(SeveralSteps, OfAWaveAreOneKernelAndArePlannedWhereTheyFit) {
   EXPECT_LE(tight.plan.value().peak(), peak - 1);
   EXPECT_GT(tight.plan.value().seconds, free.plan.value().seconds);
   EXPECT_TRUE(planned(graph, peak).loops.several_steps);
+}
+
+// A wave that nobody differentiates: its loop has no modes, and yet what is planned depends on the budget.
+TEST(SeveralSteps, ArePartOfTheFrontier) {
+  const Graph graph = Steps{.steps = 64}.graph();
+  const PlanWithLoops free = planned(graph, {});
+  ASSERT_TRUE(free.loops.several_steps);
+  const PlanOptions options{.machine = &h200_machine(), .target = &cuda_target()};
+  const std::vector<FrontierPoint> points = frontier_points(std::span(&graph, 1), {}, {}, options, 3);
+  ASSERT_FALSE(points.empty());
+  EXPECT_EQ(points.back().seconds, free.plan.value().seconds);
+  EXPECT_EQ(points.back().extra_time, 0);
+  for (const FrontierPoint& point : points) {
+    EXPECT_LE(point.memory.count, point.budget.count);
+    EXPECT_GE(point.extra_time, 0);
+    EXPECT_LE(planned(graph, point.budget.count).plan.value().seconds, point.seconds * (1 + 1e-9));
+  }
 }
 
 }  // namespace

@@ -235,7 +235,9 @@ const ExecutionFacts* find_tf32(const Op& op) {
 
 Route route_of(const Call& call) {
   if (!call.regions.empty()) return Route::control;
-  if (can_generate(*call.op)) return Route::generated;
+  // A step of a kernel is one formula for all elements.
+  const bool is_table = call.op == &op::constant && call.out[0].count() != 1;
+  if (can_generate(*call.op) && !is_table) return Route::generated;
   if (is_head(call)) return Route::head;
   if (is_convolution_here(*call.op)) return Route::convolution;
   if (has_call_kernel(call)) return Route::call;

@@ -76,9 +76,15 @@ class TiledGroupWriter {
     const int number = step.in[o].number;
     operands_ = std::max(operands_, number + 1);
     const Type& type = step.call.in[o];
+    const Strides strides = operand_strides(step.call, static_cast<int>(o));
+    std::int64_t reach = 0;
+    for (int d = 0; d < type.rank(); ++d) reach += std::abs(strides[d]) * type.shape[d];
+    wide_ |= reach >= most_in_32_bits;
+    if (o > 0 || !is_group_window(step.call)) return;
+    const auto pad = step.call.attrs_as<PadAttrs>();
     for (int d = 0; d < type.rank(); ++d) {
-      const std::int64_t reach = std::abs(operand_strides(step.call, static_cast<int>(o))[d]) * type.shape[d];
-      wide_ |= reach >= most_in_32_bits;
+      const std::int64_t places = std::abs(pad.low[d]) + type.shape[d] * (pad.interior[d] + 1);
+      wide_ |= places >= most_in_32_bits;
     }
   }
   std::string pointer(const GroupRef& ref, DType dtype) const {

@@ -250,6 +250,26 @@ TEST(WindowValues, SimulationsInTilesHaveTheBitsOfTheirSteps) {
   EXPECT_GT(found.tiled, 20);
 }
 
+// Beyond what an index of 32 bits can say: by a shift that is 0 in its last 32 bits, of an array with gaps.
+Graph far_windows(unsigned) {
+  Graph graph;
+  Builder builder(graph);
+  constexpr std::int64_t far = std::int64_t{1} << 32;
+  const Var x = builder.input({DType::f32, {300}}), few = builder.input({DType::f32, {3}});
+  const Var made = neg(x);
+  const Var near = pad(made, fill(x, 0), {1}, {-1}, {0});
+  const Var shifted = pad(x, fill(x, 1), {far}, {-far}, {0});
+  const Var spread = pad(few, fill(x, 2), {-far - 1}, {298 - far}, {far});
+  graph.add_output((near + shifted + spread).id());
+  return graph;
+}
+
+TEST(WindowValues, MayReachFartherThanSmallIndices) {
+  const Found found = expect_bits(far_windows, 1);
+  EXPECT_EQ(found.tiled, 1);
+  EXPECT_EQ(found.windows, 3);
+}
+
 // A window on what the same kernel makes, where it does not work in tiles, or writes over, would be read
 // before it is there, or after.
 TEST(WindowValues, TheVerifierRefusesWindowsOnWhatTheirGroupMakesOrWrites) {

@@ -145,7 +145,7 @@ class LoopSearch {
   }
 
   // As it will be planned: state that a failing call would lose gets memory of its own.
-  Plan plain_plan(Graph g) const {
+  Plan plain_plan(Graph& g) const {
     return make_safe(g, [&](const Graph& safe) { return make_plan(safe, target_of(quick_), quick_); });
   }
   std::int64_t floor(const Limits& limits) const {
@@ -175,12 +175,26 @@ class LoopSearch {
     Graph g = graph(limits);
     Result<Plan, Infeasible> planned = plan_safely(g, options);
     if (!planned) return false;
-    Plan plan = std::move(planned).value();
-    place->second = {.fits = true, .seconds = plan.seconds, .peak = plan.peak()};
-    if (best_ && !is_better(limits, plan.seconds)) return false;
+    return take(limits, std::move(g), std::move(planned).value());
+  }
+  bool take(const Limits& limits, Graph g, Plan plan) {
+    const bool better = !best_ || is_better(limits, plan.seconds);
+    judged_[limits] = {.fits = true, .seconds = plan.seconds, .peak = plan.peak()};
+    if (!better) return false;
     best_ = limits;
     found_ = std::pair(std::move(g), std::move(plan));
     return true;
+  }
+  // What fits by itself is not slower with a budget, which may find another plan, or none where every byte
+  // is needed.
+  void consider_plain(const Level& level) {
+    consider(level.limits);
+    const Judged& judged = judged_.at(level.limits);
+    if (late() || (judged.fits && judged.seconds <= level.seconds)) return;
+    Graph g = graph(level.limits);
+    Plan plan = plain_plan(g);
+    plan.budget = memory_;
+    take(level.limits, std::move(g), std::move(plan));
   }
 
   // Levels of one limit for all; of several loops, each at most three quarters of the one before.
@@ -210,7 +224,8 @@ class LoopSearch {
     if (!plain_.empty()) return plain_;
     for (Limits& limits : levels()) {
       if (late() && !plain_.empty()) break;
-      const Plan plan = plain_plan(graph(limits));
+      Graph g = graph(limits);
+      const Plan plan = plain_plan(g);
       plain_.push_back({std::move(limits), plan.peak(), plan.seconds});
     }
     std::ranges::stable_sort(plain_, {}, &Level::peak);
@@ -230,6 +245,7 @@ class LoopSearch {
       if (plan.seconds >= least || plan.peak() > memory_) continue;
       least = plan.seconds;
       judged_[limits] = {.fits = true, .seconds = plan.seconds, .peak = plan.peak()};
+      if (memory_ != unlimited_memory) plan.budget = memory_;
       best_ = limits;
       found_ = std::pair(std::move(g), std::move(plan));
       keeps_all_ = false;
@@ -242,7 +258,7 @@ class LoopSearch {
     for (const Level& level : list) {
       if (level.peak <= memory_ && (!fastest || level.seconds <= fastest->seconds)) fastest = &level;
     }
-    if (fastest) consider(fastest->limits);
+    if (fastest) consider_plain(*fastest);
     // Those that would be faster, with something else running again or bodies in less memory: until it does
     // not pay.
     std::size_t misses = 0, left = most_levels;
@@ -415,22 +431,44 @@ PlanWithLoops whole_loops(LoopSearch& search, const PlanOptions& options) {
   return with_least_seconds(std::move(found), search.free_seconds());
 }
 
-// The same with stencils that take several steps at once, where that fits and is faster.
+// The same with stencils that take several steps at once, where that fits and is faster: with what loops keep
+// now, and with all of it, for which there may be room since kernels hold what lies between their steps.
 PlanWithLoops with_several_steps(PlanWithLoops found, const Graph& unlowered,
                                  const std::vector<std::string>& skip_optimisations,
                                  const PlanOptions& options) {
   const Target& target = target_of(options);
-  if (!found.plan || !has_steps_to_join(found.graph, target)) return found;
-  if (options.control && options.control->time_is_up()) return found;
-  LoopMemory loops = found.loops;
-  loops.several_steps = true;
+  if (!found.plan || target.most_halo == 0) return found;
+  const auto lowered = [&](const LoopMemory& loops) {
+    return prepare_lowered(unlowered, skip_optimisations, nullptr, loops, target);
+  };
   PlanOptions once = options;
   once.floor = false;
-  Graph graph = prepare_lowered(unlowered, skip_optimisations, nullptr, loops, target);
-  Result<Plan, Infeasible> plan = plan_safely(graph, once);
-  if (!plan || plan.value().seconds >= found.plan.value().seconds) return found;
-  return with_least_seconds({std::move(graph), std::move(plan), std::move(loops)},
-                            found.plan.value().least_seconds);
+  // A search within a budget may find something slower than what fits by itself.
+  const auto planned = [&](Graph& graph) {
+    if (!options.memory) return plan_safely(graph, once);
+    PlanOptions plain = once;
+    plain.memory.reset();
+    plain.tiers.clear();
+    Graph g = graph;
+    Plan plan = make_safe(g, [&](const Graph& safe) { return make_plan(safe, target, plain); });
+    if (plan.peak() > *options.memory) return plan_safely(graph, once);
+    plan.budget = *options.memory;
+    graph = std::move(g);
+    return Result<Plan, Infeasible>(std::move(plan));
+  };
+  const auto consider = [&](LoopMemory loops, bool has_steps) {
+    if (!has_steps || (options.control && options.control->time_is_up())) return;
+    loops.several_steps = true;
+    Graph graph = lowered(loops);
+    Result<Plan, Infeasible> plan = planned(graph);
+    const double least_seconds = found.plan.value().least_seconds;
+    if (!plan || plan.value().seconds >= found.plan.value().seconds) return;
+    found = with_least_seconds({std::move(graph), std::move(plan), std::move(loops)}, least_seconds);
+  };
+  const bool keeps_less = !found.loops.limits.empty();
+  consider(found.loops, has_steps_to_join(found.graph, target));
+  if (keeps_less) consider({}, has_steps_to_join(lowered({}), target));
+  return found;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tidemark/autodiff/disk_loops.h"
+#include "tidemark/autodiff/several_steps.h"
 #include "tidemark/base/repeatable_math.h"
 #include "tidemark/engine/budget_changes.h"
 #include "tidemark/engine/inverse_search.h"
@@ -273,21 +274,26 @@ std::vector<FrontierPoint> frontier_by_plans(std::span<const Graph> traced, cons
     });
   };
   const Graph plain = lower_backward_values(traced[0], extreme_values(traced[0], {}).front());
-  const Plan top =
-      part([&] { return make_plan(prepare_graph(plain, skip, nullptr, {}, target), target, options); });
-  std::int64_t floor = top.peak();
+  const Graph prepared = prepare_graph(plain, skip, nullptr, {}, target);
+  const Plan top = part([&] { return make_plan(prepared, target, options); });
+  std::int64_t floor = top.peak(), most = top.peak();
+  double least_seconds = top.least_seconds;
+  if (has_steps_to_join(prepared, target)) {  // which takes more memory than that, and less time
+    const PlanWithLoops free = part([&] { return plan_with_loops(plain, skip, options); });
+    most = std::max(most, free.plan.value().peak());
+    least_seconds = std::min(least_seconds, free.plan.value().seconds);
+  }
   for (const Graph& graph : traced) {
     for (const BackwardValues& values : extreme_values(graph, lossy, options.allow))
       floor = std::min(floor, smallest(lower_backward_values(graph, values)));
   }
-  const double ratio =
-      static_cast<double>(top.peak()) / static_cast<double>(std::max<std::int64_t>(1, floor));
+  const double ratio = static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(1, floor));
   std::vector<FrontierPoint> list;
   for (int k = 0; k < points; ++k) {
     const double share = points > 1 ? static_cast<double>(k) / (points - 1) : 1;
     options.memory = std::max(
         floor, static_cast<std::int64_t>(static_cast<double>(floor) * repeatable::pow(ratio, share)));
-    if (k == points - 1) options.memory = top.peak();
+    if (k == points - 1) options.memory = most;
     const TimeShare time(options.control, 1.0 / (points - k));
     // What fits less memory fits this.
     std::optional<FrontierPoint> best;
@@ -299,8 +305,8 @@ std::vector<FrontierPoint> frontier_by_plans(std::span<const Graph> traced, cons
       best = {.budget = {},
               .memory = Bytes(plan.peak()),
               .seconds = plan.seconds,
-              .extra_time = plan.seconds / top.least_seconds - 1,
-              .seconds_bound = std::min(plan.seconds, top.least_seconds),
+              .extra_time = plan.seconds / least_seconds - 1,
+              .seconds_bound = std::min(plan.seconds, least_seconds),
               .recomputed = repeats_of(plan)};
     }
     if (!best) continue;
@@ -322,6 +328,7 @@ std::vector<FrontierPoint> frontier_points(std::span<const Graph> traced, const 
   std::vector<FrontierPoint> list;
   const Target& target = target_of(options);
   const Graph prepared = prepare_graph(plain, skip, nullptr, {}, target);
+  if (has_steps_to_join(prepared, target)) return frontier_by_plans(traced, lossy, skip, options, points);
   for (const Plan& point : frontier(prepared, target, options, points)) {
     list.push_back({.budget = Bytes(point.budget),
                     .memory = Bytes(point.peak()),

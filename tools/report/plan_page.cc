@@ -5,6 +5,7 @@
 
 #include "tidemark/autodiff/inverses.h"
 #include "tidemark/autodiff/lower_loops.h"
+#include "tidemark/autodiff/several_steps.h"
 #include "tidemark/engine/explain_plan.h"
 #include "tidemark/engine/inverse_search.h"
 #include "tidemark/engine/plan_page.h"
@@ -43,6 +44,11 @@ std::vector<PlannedOnPage> plans_of_graphs(const PlanPage& page, PlanOptions opt
   Plan top = make_plan(graphs.back(), target, options);
   const std::int64_t high = top.peak();
   list.push_back({&graphs.back(), std::move(top)});
+  if (has_steps_to_join(graphs.back(), target)) {
+    PlanWithValues free = plan_with_values(page.traced, page.lossy, {}, options);
+    graphs.push_back(std::move(free.graph));
+    list.push_back({&graphs.back(), std::move(free.plan).value()});
+  }
   options.memory = 1;
   options.tiers = page.options.tiers;
   const PlanWithValues nothing = plan_with_values(page.traced, page.lossy, {}, options);
@@ -62,11 +68,13 @@ std::vector<PlannedOnPage> other_plans(const PlanPage& page, int points, std::de
   options.effort = options.effort.at_most(Effort::quick);
   options.after = {};
   options.warm_start.clear();
-  const bool one_graph =
-      !page.lossy && !loop_memory_range(page.traced).any && invertible_calls(page.traced) == 0;
+  const Target& target = target_of(options);
+  const bool one_graph = !page.lossy && !loop_memory_range(page.traced).any &&
+                         invertible_calls(page.traced) == 0 &&
+                         !has_steps_to_join(prepare_graph(page.traced, {}, nullptr, {}, target), target);
   if (!one_graph) return plans_of_graphs(page, std::move(options), points, graphs);
   std::vector<PlannedOnPage> list;
-  for (Plan& plan : frontier(page.graph, target_of(options), options, points))
+  for (Plan& plan : frontier(page.graph, target, options, points))
     list.push_back({&page.graph, std::move(plan)});
   return list;
 }

@@ -2,11 +2,13 @@
 #include "tidemark/ops/movement/movement.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "tidemark/cuda/calls/family.h"
 #include "tidemark/cuda/calls/window_copy.h"
 #include "tidemark/ops/cpu_kernel.h"
 #include "tidemark/ops/registry.h"
+#include "tidemark/ops/scalar/constant.h"
 #include "tidemark/ops/type_rules.h"
 
 namespace tidemark::cuda {
@@ -138,6 +140,30 @@ KernelText write_iota(const Call& call, std::string_view name) {
   return text.finish();
 }
 
+// Of several elements, which stand in the kernel's text by their bits: as many as that is no burden for. One
+// element is a step of its readers' kernels.
+constexpr std::int64_t most_written_bytes = 4096;
+bool is_written(const Call& call) {
+  return call.out[0].count() != 1 && call.out[0].bytes() <= most_written_bytes;
+}
+KernelText write_constant(const Call& call, std::string_view name) {
+  CallText text(call, name, "movement");
+  const Literal value = call.attrs_as<ConstantAttrs>().value;
+  const std::int64_t size = size_of(value.dtype), count = call.out[0].count();
+  std::string list;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, value.bytes.data() + i * size, static_cast<std::size_t>(size));
+    list += fmt::format("{}{}u", i > 0 ? ", " : "", bits);
+  }
+  text.line("  using Bits = std::uint{}_t;", 8 * size);
+  text.line("  static Bits bits(Index i) {{\n    constexpr Bits all[] = {{{}}};\n    return all[i];\n  }}",
+            list.empty() ? "0" : list);
+  text.count("count", count);
+  text.launch_turns("write_bits", count);
+  return text.finish();
+}
+
 template <bool lower>
 KernelText write_triangle(const Call& call, std::string_view name) {
   CallText text(call, name, "movement");
@@ -176,6 +202,7 @@ std::span<const CallRow> movement_calls() {
       {&op::triu,
        {.write = write_triangle<false>, .takes_strides = takes_any_strides, .may_overwrite = dense_in_place}},
       {&op::iota, {.write = write_iota}},
+      {&op::constant, {.write = write_constant, .can = is_written}},
       {&op::update_slice,
        {.write = write_update_slice, .takes_strides = takes_any_strides, .may_overwrite = update_in_place}},
   };

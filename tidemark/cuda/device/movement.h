@@ -85,6 +85,14 @@ void count_along_axis(const typename G::Pointers& at) {
     static_cast<T*>(at.out[0])[i] = cast_stored<T>(static_cast<long long>(i / G::inner % G::size));
 }
 
+template <class G>
+void write_bits(const typename G::Pointers& at) {
+  using Index = typename G::Index;
+  const Turns<G> turns;
+  for (Index i = turns.first; i < G::count; i += turns.step)
+    static_cast<typename G::Bits*>(at.out[0])[i] = G::bits(i);
+}
+
 // Row r of a matrix keeps columns ≤ r + diagonal (lower) or ≥ r + diagonal.
 template <class G>
 void keep_triangle(const typename G::Pointers& at) {

@@ -198,6 +198,12 @@ Result<Plan, Infeasible> plan_once(const Graph& graph, const Target& target, con
   if (options.tiers.empty()) {
     const std::int64_t allowed = std::max<std::int64_t>(0, *options.memory - input_bytes(graph));
     plan = best(may_repeat, allowed, options.floor);
+    if (may_repeat && plan.peak() > *options.memory) {
+      // What is made again because it is faster may take less memory, too: the plan without a budget may fit.
+      const RegionPlans regions = bodies.in(bodies.free());
+      Plan free = finish(planning.duplicated(rest(ordered(regions, 1))));
+      if (free.peak() < plan.peak()) plan = std::move(free);
+    }
   } else {
     const Machine& machine = options.machine ? *options.machine : reference_machine();
     const SpillOptions spilling{.memory = *options.memory,
