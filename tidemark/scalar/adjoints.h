@@ -21,8 +21,13 @@
 namespace tidemark::scalars {
 
 inline constexpr Id smallest_ring = 2 * block_size, longest_ring = Id{1} << 18;
-// Within a memory, of which states are the better use.
-inline constexpr Id longest_ring_within = Id{1} << 16;
+// Within a memory of so many adjoints: an eighth of it at most, and of a large memory, of which states are the
+// better use, a sixteenth.
+constexpr Id ring_within(Id adjoints) {
+  constexpr Id large = Id{1} << 16;
+  const Id longest = std::clamp(std::bit_floor(adjoints / 16), large, longest_ring);
+  return std::clamp(std::bit_floor(adjoints / 8), smallest_ring, longest);
+}
 // The ring's reach moves by so many statements at least, by a block at most.
 inline constexpr Id smallest_stride = 32;
 

@@ -15,8 +15,7 @@ BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(option
                                   .expected = fmt::format("at least {}", to_string(Bytes(smallest_memory))),
                                   .where = where});
     // The ring takes an eighth at most.
-    near = std::clamp(std::bit_floor(static_cast<Id>(options_.memory.count) / (8 * sizeof(T))), smallest_ring,
-                      longest_ring_within);
+    near = ring_within(static_cast<std::size_t>(options_.memory.count) / sizeof(T));
   }
   this->near_limit = near - smallest_stride;  // of which the ring is no longer than that
   if (options_.check) {

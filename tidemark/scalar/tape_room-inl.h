@@ -19,8 +19,7 @@ void BasicTape<T>::too_small(std::size_t more, const SourceLine& where) const {
   const std::size_t fixed = held() - states + needed_to_reverse() + more;
   std::size_t least = memory;
   const auto ring_in = [](std::size_t bytes) {
-    return std::clamp<std::size_t>(std::bit_floor(bytes / 8), smallest_ring * sizeof(T),
-                                   longest_ring_within * sizeof(T));
+    return static_cast<std::size_t>(ring_within(bytes / sizeof(T))) * sizeof(T);
   };
   while (fixed + 2 * (ring_in(least) - std::min(ring, ring_in(least))) + std::bit_floor(least / 32) > least)
     least += std::size_t{4} << 10;
