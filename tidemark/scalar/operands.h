@@ -197,12 +197,14 @@ class Operands {
       slopes += ids_[i] != 0;
     });
     const auto general_count = static_cast<unsigned>(slopes - to.partials);
-    if (bits < 65536 && bits < to.near_limit) [[likely]] {
+    if (bits < to.near_limit) [[likely]] {
       to.near_seen |= bits;
       if (bits < 256)
         write_code<std::uint8_t>(to, 0, general_count);
-      else
+      else if (bits < 65536)
         write_code<std::uint16_t>(to, 1, general_count);
+      else
+        write_code<std::uint32_t>(to, 2, general_count);
     } else {
       const Operands copy = *this;
       copy.write_far(to, bits, general_count);

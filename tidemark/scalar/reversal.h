@@ -58,6 +58,15 @@ class Reversal {
   void clear() { adjoints_.clear(); }
 
  private:
+  static bool is_near(const std::byte* deltas, unsigned operands, Id near_limit) {
+    bool all = true;
+    for (unsigned i = 0; i < operands; ++i) {
+      std::uint32_t delta;
+      std::memcpy(&delta, deltas + i * sizeof delta, sizeof delta);
+      all &= delta < near_limit;
+    }
+    return all;
+  }
   template <class Delta>
   static void spread(const std::byte* deltas, const T* slopes, unsigned units, unsigned generals, const A& a,
                      Id k, const AdjointPlaces<A>& places) {
@@ -73,6 +82,7 @@ class Reversal {
     }
   }
 
+  // Of whose operands some may be near.
   template <class Delta>
   void spread_far(const std::byte* deltas, const T* slopes, unsigned units, unsigned generals, const A& a,
                   Id k) {
@@ -183,7 +193,10 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
             spread<std::uint16_t>(c, p, units, generals, a, k, places);
             break;
           case 2:
-            spread_far<std::uint32_t>(c, p, units, generals, a, k);
+            if (is_near(c, units + generals, near_limit))
+              spread<std::uint32_t>(c, p, units, generals, a, k, places);
+            else
+              spread_far<std::uint32_t>(c, p, units, generals, a, k);
             break;
           default:
             spread_far<std::uint64_t>(c, p, units, generals, a, k);
