@@ -105,6 +105,28 @@ TEST(Steps, OfStatesThatAreLargerThanTheRing) {
   expect_same_in_every_memory(burgers_program(5000, 20), {1200 << 10, 2 << 20, 32 << 20});
 }
 
+// Operands from tens of thousands of statements before: within the ring of a large memory or of none, of more
+// bytes than two, and far away in a small one. Some statements have both kinds.
+TEST(Steps, OperandsOfAnyDistanceHaveTheSameBitsInEveryMemory) {
+  expect_same_in_every_memory(
+      [](Tape& tape) {
+        const std::vector<Real> x = tape.inputs(std::vector<double>{0.3, 0.7, -0.2});
+        std::vector<Real> u = x;
+        tape.steps(3, u, [](State v, std::int64_t) {
+          constexpr std::size_t longest = 150'000;
+          std::vector<Real> made(v.begin(), v.end());
+          for (std::size_t i = 0; i < longest; ++i) {
+            const std::size_t back = std::min(made.size(), 1 + i * 7919 % (i % 3 == 0 ? 200 : 140'000));
+            const Real& far = made[made.size() - back];
+            made.push_back(0.6 * made.back() + 0.39 * far - 0.01 * far * v[i % 3]);
+          }
+          for (std::size_t i = 0; i < v.size(); ++i) v[i] = made[made.size() - 1 - 40'000 * i];
+        });
+        return outcome(tape, u, x);
+      },
+      {8 << 20, 16 << 20, 32 << 20, 64 << 20});
+}
+
 TEST(Steps, NoneAtAll) {
   expect_same_in_every_memory(burgers_program(10, 0), {64 << 10});
   expect_same_in_every_memory(
