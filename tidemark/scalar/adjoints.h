@@ -21,8 +21,8 @@
 namespace tidemark::scalars {
 
 inline constexpr Id smallest_ring = 2 * block_size, longest_ring = Id{1} << 18;
-// Within a memory of so many adjoints: an eighth of it at most, and of a large memory, of which states are the
-// better use, a sixteenth.
+// Within a memory of so many adjoints: an eighth of it at most, and a sixteenth of a large memory, of which
+// states are the better use.
 constexpr Id ring_within(Id adjoints) {
   constexpr Id large = Id{1} << 16;
   const Id longest = std::clamp(std::bit_floor(adjoints / 16), large, longest_ring);
