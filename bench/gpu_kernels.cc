@@ -1,6 +1,6 @@
 // Kernels of a GPU that are bound by memory, each as a share of the rate at which the device copies: the
 // bytes of all arrays that a kernel must read or write once, by its time on the GPU (profile.h), by what a
-// copy of 4 GiB reads and writes in its time.
+// copy of 4 GiB reads and writes in its time. Of a program of several kernels each is shown, too.
 //
 //   gpu_kernels [--mib 512] [--width 1024] [--rounds 20]
 #include <fmt/format.h>
@@ -41,20 +41,29 @@ struct Bench {
   std::shared_ptr<Device> device;
   double rate;
 
-  // `arrays`: how many of the size of an argument are read or written.
+  // `arrays`: how many of the size of an argument are read or written, by each kernel that reads or writes any.
   template <class F, class... Args>
-  void show(std::string_view name, double arrays, const F& f, const Args&... args) const {
+  void show(std::string_view name, const std::vector<int>& arrays, const F& f, const Args&... args) const {
     const auto g = compile(f, {.device = device});
     for (int r = 0; r < 3; ++r) (void)g(args...);
     g.record_profile();
     for (int r = 0; r < options.rounds; ++r) (void)g(args...);
     const Profile profile = g.profile();
+    const std::vector<ProfileKernel>& kernels = profile.body.kernels;
+    const auto line = [&](std::string_view what, int moved, double seconds) {
+      const double bytes = moved * static_cast<double>(options.mib << 20);
+      fmt::print("{:<32} {} arrays {:>8.1f} us {:>6.2f} TB/s {:>5.0f}%\n", what, moved, 1e6 * seconds,
+                 bytes / seconds / 1e12, 100 * bytes / seconds / rate);
+    };
     double seconds = 0;
-    for (const ProfileKernel& kernel : profile.body.kernels) seconds += kernel.measured;
-    const double bytes = arrays * static_cast<double>(options.mib << 20);
-    fmt::print("{:<28} {:>2} kernels {:>8.1f} us {:>6.2f} TB/s {:>5.0f}%\n", name,
-               profile.body.kernels.size(), 1e6 * seconds, bytes / seconds / 1e12,
-               100 * bytes / seconds / rate);
+    int all = 0;
+    for (std::size_t k = 0; k < arrays.size() && k < kernels.size(); ++k) {
+      if (kernels.size() > 1) line(fmt::format("  {}", ops_of(profile.body, kernels[k])), arrays[k], kernels[k].measured);
+      seconds += kernels[k].measured;
+      all += arrays[k];
+    }
+    if (kernels.size() != arrays.size()) fmt::print("{} kernels, not {}:\n", kernels.size(), arrays.size());
+    line(name, all, seconds);
     std::fflush(stdout);
   }
 
@@ -67,7 +76,7 @@ struct Bench {
     const Tensor scale = to_device(cast(random_normal(key(2), {options.width}), dtype), device);
     fmt::print("{}\n", name_of(dtype));
     show(
-        "a chain of 8", 2,
+        "a chain of 8", {2},
         [](const Tensor& a) {
           Tensor y = a;
           for (int i = 0; i < 4; ++i) y = y * 0.75 + 0.25;
@@ -75,17 +84,18 @@ struct Bench {
         },
         x);
     show(
-        "gelu", 2, [](const Tensor& a) { return gelu(a); }, x);
+        "gelu", {2}, [](const Tensor& a) { return gelu(a); }, x);
     show(
-        "sum of two and relu", 3, [](const Tensor& a, const Tensor& b) { return relu(a + b); }, x, y);
+        "sum of two and relu", {3}, [](const Tensor& a, const Tensor& b) { return relu(a + b); }, x, y);
     show(
-        "softmax", 2, [](const Tensor& a) { return softmax(a, 1); }, x);
+        "softmax", {2}, [](const Tensor& a) { return softmax(a, 1); }, x);
     show(
-        "layer_norm", 2, [](const Tensor& a, const Tensor& s) { return layer_norm(a, s, s); }, x, scale);
+        "layer_norm", {2}, [](const Tensor& a, const Tensor& s) { return layer_norm(a, s, s); }, x, scale);
     show(
-        "rms_norm", 2, [](const Tensor& a, const Tensor& s) { return rms_norm(a, s); }, x, scale);
-    // Of the sum of y · seed: reads x and the seed, writes dx.
-    show("gradient of layer_norm", 3, grad([](const Tensor& a, const Tensor& seed, const Tensor& s) {
+        "rms_norm", {2}, [](const Tensor& a, const Tensor& s) { return rms_norm(a, s); }, x, scale);
+    // Of the sum of y · seed: one kernel for the statistics, which also writes y, and one that reads x and the
+    // seed and writes dx.
+    show("layer_norm and its gradient", {2, 3}, grad([](const Tensor& a, const Tensor& seed, const Tensor& s) {
            return sum(cast(layer_norm(a, s, s) * seed, DType::f32));
          }),
          x, y, scale);

@@ -1,6 +1,7 @@
 #include "tidemark/cuda/tile_layout.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 
@@ -112,8 +113,7 @@ class Layouter {
     const bool others = std::ranges::any_of(steps_, [&](const GroupStep& step) { return is_other(step); });
     const int rank = made_.shape.rank();
     made_.phases.assign(static_cast<std::size_t>(last + 1 + others),
-                        {.low = Dims::filled(rank, 0),
-                         .high = Dims::filled(rank, 0),
+                        {.box = {.low = Dims::filled(rank, 0), .high = Dims::filled(rank, 0)},
                          .arrays = {},
                          .steps = std::vector<bool>(steps_.size(), false)});
     for (std::size_t a = 0; a < made_.arrays.size(); ++a)
@@ -136,31 +136,32 @@ class Layouter {
         const auto array = array_read(steps_[s], o);
         if (!array) continue;
         const bool shifted = o == 0 && is_group_window(steps_[s].call);
-        widen(made_.arrays[*array], phase,
+        widen(made_.arrays[*array], phase.box,
               shifted ? *window_shift(steps_[s].call) : Dims::filled(made_.shape.rank(), 0));
       }
     }
   }
-  void widen(const TileLayout::Array& array, const TileLayout::Phase& reader, const Dims& shift) {
-    TileLayout::Phase& writer = made_.phases[static_cast<std::size_t>(array.phase)];
+  void widen(const TileLayout::Array& array, const TileLayout::Box& reader, const Dims& shift) {
+    TileLayout::Box& writer = made_.phases[static_cast<std::size_t>(array.phase)].box;
     for (int d = 0; d < shift.rank(); ++d) {
       writer.low[d] = std::max(writer.low[d], reader.low[d] - shift[d]);
       writer.high[d] = std::max(writer.high[d], reader.high[d] + shift[d]);
     }
   }
 
-  // The last phase in which each array is read.
-  void find_last_reads() {
-    last_.clear();
-    for (const TileLayout::Array& array : made_.arrays)
-      last_.push_back(static_cast<std::size_t>(array.phase));
+  // The last phase in which each array is read. Threads that stay know their own elements.
+  std::vector<std::size_t> last_reads(bool stays) const {
+    std::vector<std::size_t> last;
+    for (const TileLayout::Array& array : made_.arrays) last.push_back(static_cast<std::size_t>(array.phase));
     for (std::size_t p = 0; p < made_.phases.size(); ++p) {
       for (std::size_t s = 0; s < steps_.size(); ++s) {
         for (std::size_t o = 0; made_.phases[p].steps[s] && o < steps_[s].in.size(); ++o) {
-          if (const auto array = array_read(steps_[s], o)) last_[*array] = std::max(last_[*array], p);
+          if (stays && !(o == 0 && is_group_window(steps_[s].call))) continue;
+          if (const auto array = array_read(steps_[s], o)) last[*array] = std::max(last[*array], p);
         }
       }
     }
+    return last;
   }
 
   // Neighbouring threads read neighbours, and where a row of the phase ends go on in the next run of rows:
@@ -168,9 +169,11 @@ class Layouter {
   std::int64_t row_of(const TileLayout::Array& array, const TileLayout& layout) const {
     const int last = layout.shape.rank() - 1;
     const auto phase = static_cast<std::size_t>(array.phase);
-    const std::int64_t width = layout.phases[phase].width(layout.tile, last);
+    std::int64_t width = layout.phases[phase].box.width(layout.tile, last);
     if (last == 0 || size_of(array.dtype) != bank_bytes || phase + 1 == layout.phases.size()) return width;
-    const std::int64_t read = layout.phases[phase + 1].width(layout.tile, last);
+    const TileLayout::Box reader = layout.stays ? layout.around() : layout.phases[phase + 1].box;
+    const std::int64_t read = reader.width(layout.tile, last);
+    if (layout.stays) width = read;  // rows of all arrays alike: a place in one is a place in all
     for (std::int64_t row = width; row < width + banks; ++row) {
       if ((row * layout.run - read) % banks == 0) return row;
     }
@@ -181,13 +184,14 @@ class Layouter {
   // them, if there is room.
   std::int64_t place(TileLayout& layout, bool by_banks) const {
     std::vector<TileLayout::Array>& arrays = layout.arrays;
+    const std::vector<std::size_t>& last_read = last_[layout.stays ? 1 : 0];
     std::int64_t top = 0;
     for (std::size_t a = 0; a < arrays.size(); ++a) {
       TileLayout::Array& array = arrays[a];
-      const auto first = static_cast<std::size_t>(array.phase), last = last_[a];
-      const TileLayout::Phase& phase = layout.phases[first];
-      const std::int64_t width = phase.width(layout.tile, layout.shape.rank() - 1);
-      const std::int64_t rows = phase.points(layout.tile) / width;
+      const auto first = static_cast<std::size_t>(array.phase), last = last_read[a];
+      const TileLayout::Box& box = layout.phases[first].box;
+      const std::int64_t width = box.width(layout.tile, layout.shape.rank() - 1);
+      const std::int64_t rows = box.points(layout.tile) / width;
       array.row = by_banks ? row_of(array, layout) : width;
       array.bytes = align_up(rows * array.row * size_of(array.dtype), std::int64_t{16});
       array.offset = 0;
@@ -195,7 +199,7 @@ class Layouter {
         moved = false;
         for (std::size_t b = 0; b < a; ++b) {
           const TileLayout::Array& other = arrays[b];
-          const bool alive = static_cast<std::size_t>(other.phase) <= last && first <= last_[b];
+          const bool alive = static_cast<std::size_t>(other.phase) <= last && first <= last_read[b];
           if (!alive || array.offset >= other.offset + other.bytes ||
               other.offset >= array.offset + array.bytes)
             continue;
@@ -215,11 +219,12 @@ class Layouter {
         std::max<std::int64_t>(1, std::min(threads_of_one / layout.threads,
                                            shared_of_one / std::max<std::int64_t>(layout.shared_bytes, 1)));
     const std::int64_t rounds = (blocks + at_once - 1) / at_once;
+    const std::int64_t all_runs = layout.around().points(layout.tile) / layout.run;
     std::int64_t clocks = 0;
     for (const TileLayout::Phase& phase : layout.phases) {
-      const std::int64_t runs = phase.points(layout.tile) / layout.run;
+      const std::int64_t runs = layout.stays ? all_runs : phase.box.points(layout.tile) / layout.run;
       const auto steps = static_cast<std::int64_t>(std::ranges::count(phase.steps, true));
-      const std::int64_t instructions = per_run + layout.run * (per_element + steps);
+      const std::int64_t instructions = (layout.stays ? 0 : per_run) + layout.run * (per_element + steps);
       const std::int64_t warps = (runs + warp - 1) / warp,
                          turns = (runs + layout.threads - 1) / layout.threads;
       clocks += std::max(blocks * warps * instructions / instructions_of_clock,
@@ -229,32 +234,37 @@ class Layouter {
     return clocks;
   }
 
-  // That all phases are made of.
-  int longest_run(std::int64_t tile) const {
+  // That all phases are made of; where threads stay, all phases together.
+  int longest_run(const TileLayout& layout) const {
     for (const int run : {4, 2}) {
-      const auto fits = [&](const TileLayout::Phase& phase) {
-        return (tile + phase.low[made_.along] + phase.high[made_.along]) % run == 0;
+      const auto fits = [&](const TileLayout::Box& box) {
+        return box.width(layout.tile, layout.along) % run == 0;
       };
-      if (std::ranges::all_of(made_.phases, fits)) return run;
+      const bool all_fit = layout.stays ? fits(layout.around())
+                                        : std::ranges::all_of(layout.phases, fits, &TileLayout::Phase::box);
+      if (all_fit) return run;
     }
     return 1;
   }
 
   // False: none is small enough.
   bool choose_tile() {
-    find_last_reads();
+    last_ = {last_reads(false), last_reads(true)};
     const int rank = made_.shape.rank();
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
     TileLayout chosen;
     made_.along = std::max(0, rank - 2);
-    const auto consider = [&](const Dims& tile) {
+    const auto consider = [&](const Dims& tile, bool stays) {
       TileLayout layout = made_;
       layout.tile = tile;
-      layout.run = rank > 1 ? longest_run(tile[layout.along]) : 1;
+      layout.stays = stays;
+      layout.run = rank > 1 ? longest_run(layout) : 1;
       layout.shared_bytes = place(layout, true);
       if (layout.shared_bytes > most_shared) layout.shared_bytes = place(layout, false);
       if (layout.shared_bytes > most_shared) return;
+      const std::int64_t runs = layout.around().points(tile) / layout.run;
       for (std::int64_t threads = fewest_threads; threads <= most_threads; threads *= 2) {
+        if (stays && runs > threads) continue;
         layout.threads = static_cast<int>(threads);
         const std::int64_t taken = clocks(layout);
         if (taken >= best) continue;
@@ -271,7 +281,7 @@ class Layouter {
             Dims tile = Dims::filled(rank, inner);
             if (rank > 1) tile[rank - 2] = middle;
             if (rank > 2) tile[0] = outer;
-            consider(tile);
+            for (const bool stays : {false, true}) consider(tile, stays);
           }
         }
       }
@@ -284,7 +294,7 @@ class Layouter {
 
   std::span<const GroupStep> steps_;
   TileLayout made_;
-  std::vector<std::size_t> last_;  // per array: the phase in which it is read last
+  std::array<std::vector<std::size_t>, 2> last_;  // as last_reads has them
 };
 
 }  // namespace
@@ -306,10 +316,21 @@ bool works_in_tiles(std::span<const GroupStep> steps) {
   });
 }
 
-std::int64_t TileLayout::Phase::points(const Dims& tile) const {
+std::int64_t TileLayout::Box::points(const Dims& tile) const {
   std::int64_t count = 1;
   for (int d = 0; d < tile.rank(); ++d) count *= width(tile, d);
   return count;
+}
+
+TileLayout::Box TileLayout::around() const {
+  Box all = phases[0].box;
+  for (const Phase& phase : phases) {
+    for (int d = 0; d < tile.rank(); ++d) {
+      all.low[d] = std::max(all.low[d], phase.box.low[d]);
+      all.high[d] = std::max(all.high[d], phase.box.high[d]);
+    }
+  }
+  return all;
 }
 
 bool TileLayout::reads_tile(const GroupStep& step) const {

@@ -33,13 +33,16 @@ struct TileLayout {
     std::int64_t row = 0;                // elements from one row to the next
     std::int64_t offset = 0, bytes = 0;  // in the shared memory
   };
-  struct Phase {
-    Dims low, high;                               // elements beyond the tile
-    std::vector<int> arrays;                      // that it writes
-    std::vector<bool> steps;                      // that it computes, per step of the group
-    bool results = false;                         // does it also store what is in no array?
-    std::int64_t points(const Dims& tile) const;  // elements of its box
+  struct Box {
+    Dims low, high;  // elements beyond the tile
+    std::int64_t points(const Dims& tile) const;
     std::int64_t width(const Dims& tile, int d) const { return tile[d] + low[d] + high[d]; }
+  };
+  struct Phase {
+    Box box;
+    std::vector<int> arrays;  // that it writes
+    std::vector<bool> steps;  // that it computes, per step of the group
+    bool results = false;     // does it also store what is in no array?
   };
 
   Shape shape;
@@ -48,11 +51,15 @@ struct TileLayout {
   // A thread takes so many neighbours along this dimension at a time: it reads for all of them before it
   // computes, and once what several of them read.
   int run = 1, along = 0;
+  // A thread has the same elements in all phases: it knows where they lie, what it read there and what it
+  // made itself, and is idle in phases that do not go so far.
+  bool stays = false;
   std::vector<Array> arrays;
   std::vector<Phase> phases;
   std::int64_t shared_bytes = 0;
 
   const Array* find(const GroupRef& ref) const;  // null: no window reads it from a tile
+  Box around() const;                            // the boxes of all phases
   // Is the step a window that reads from a tile? Else it reads where the operand lies.
   bool reads_tile(const GroupStep& step) const;
   std::int64_t tiles() const;

@@ -17,7 +17,7 @@ namespace {
 class TiledGroupWriter {
  public:
   TiledGroupWriter(std::span<const GroupStep> steps, std::string_view name)
-      : steps_(steps), name_(name), layout_(tile_layout(steps)), rank_(layout_.shape.rank()) {
+      : steps_(steps), name_(name), layout_(tile_layout(steps)), around_(layout_.around()), rank_(layout_.shape.rank()) {
     for (const GroupStep& step : steps) {
       for (std::size_t o = 0; o < step.in.size(); ++o) {
         if (step.in[o].kind == GroupRef::operand) add_operand(step, o);
@@ -46,8 +46,9 @@ class TiledGroupWriter {
       line("    {}* const tile{} = reinterpret_cast<{}*>(shared + {});", storage_type(array.dtype), a,
            storage_type(array.dtype), array.offset);
     }
+    if (layout_.stays) write_places();
     for (std::size_t p = 0; p < layout_.phases.size(); ++p) {
-      write_phase(layout_.phases[p], p == 0);
+      layout_.stays ? write_staying_phase(layout_.phases[p], p == 0) : write_phase(layout_.phases[p], p == 0);
     }
     line("  }}\n}};\n");
     const std::string entry =
@@ -70,6 +71,12 @@ class TiledGroupWriter {
     constexpr char kinds[] = {'a', 'r', 't'};
     return fmt::format("{}{}", kinds[ref.kind], ref.number);
   }
+  // An operand from outside, which is read where it lies.
+  struct Load {
+    GroupRef ref;
+    Type type;
+    Strides strides;
+  };
   static bool is_one(const Type& type) { return type.count() == 1; }
 
   void add_operand(const GroupStep& step, std::size_t o) {
@@ -127,13 +134,17 @@ class TiledGroupWriter {
          element_code(step.call, operands));
   }
 
+  // In which l0, l1, … of a phase are counted.
+  const TileLayout::Box& box_of(const TileLayout::Phase& phase) const {
+    return layout_.stays ? around_ : phase.box;
+  }
   // Where an element of the phase, l0, l1, … of its box, lies in an array, so many elements further.
   std::string place(const TileLayout::Array& array, const TileLayout::Phase& reader,
                     const Dims& shift) const {
-    const TileLayout::Phase& writer = layout_.phases[static_cast<std::size_t>(array.phase)];
+    const TileLayout::Box& writer = layout_.phases[static_cast<std::size_t>(array.phase)].box;
     std::string at;
     for (int d = 0; d < rank_; ++d) {
-      const std::int64_t more = writer.low[d] - reader.low[d] + shift[d];
+      const std::int64_t more = writer.low[d] - box_of(reader).low[d] + shift[d];
       at = d == 0 ? fmt::format("l0 + {}", more)
                   : fmt::format("({}) * {} + l{} + {}", at,
                                 d + 1 == rank_ ? array.row : writer.width(layout_.tile, d), d, more);
@@ -157,77 +168,121 @@ class TiledGroupWriter {
   // A phase that is one turn reads from outside what it needs before the threads meet, who wait for those
   // values and for each other at the same time.
   void write_phase(const TileLayout::Phase& phase, bool is_first) {
-    const std::int64_t runs = phase.points(layout_.tile) / layout_.run;
+    const std::int64_t runs = phase.box.points(layout_.tile) / layout_.run;
     const bool one_turn = runs <= layout_.threads;
     if (one_turn) {
       line("    {{\n      const int p = thread;");
-      write_reads(phase, fmt::format("p < {}", runs));
+      write_reads(phase.box, loads_of(phase), fmt::format("p < {}", runs));
     }
     if (!is_first) line("{}__syncthreads();", one_turn ? "      " : "    ");
     if (one_turn) {
       line("      if (p < {}) {{", runs);
     } else {
       line("    for (int p = thread; p < {}; p += {}) {{", runs, layout_.threads);
-      write_reads(phase, "");
+      write_reads(phase.box, loads_of(phase), "");
       line("      {{");
     }
+    for_each_made(phase, [&](const GroupRef& ref, DType dtype, int) {
+      line("      {} {}_made[{}];", storage_type(dtype), variable(ref), layout_.run);
+    });
     write_work(phase);
     line("      }}\n    }}");
   }
 
-  // l0, l1, …: where the element lies in the phase's box; g0, g1, …: in the array.
-  void write_reads(const TileLayout::Phase& phase, std::string near) {
+  // What threads that stay know in all phases.
+  void write_places() {
+    line("    const int p = thread;");
+    std::vector<Load> loads;
+    for (const TileLayout::Phase& phase : layout_.phases) {
+      for (const Load& load : loads_of(phase)) {
+        if (std::ranges::count(loads, load.ref, &Load::ref) == 0) loads.push_back(load);
+      }
+    }
+    write_reads(around_, loads, fmt::format("p < {}", around_.points(layout_.tile) / layout_.run));
+    for (const TileLayout::Array& array : layout_.arrays)
+      line("      {} {}_made[{}] = {{}};", storage_type(array.dtype), variable(array.of), layout_.run);
+  }
+  void write_staying_phase(const TileLayout::Phase& phase, bool is_first) {
+    if (!is_first) line("    __syncthreads();");
+    std::string some = "near";
+    for (int d = 0; d < rank_; ++d) add(some, within(phase, d, d == layout_.along ? layout_.run - 1 : 0));
+    line("    if ({}) {{\n      bool here[{}];", some, layout_.run);
+    for_each_made(phase, [&](const GroupRef& ref, DType dtype, int array) {
+      if (array < 0) line("      {} {}_made[{}];", storage_type(dtype), variable(ref), layout_.run);
+    });
+    write_work(phase);
+    line("    }}");
+  }
+  // Is l0, l1, … in the phase's box, or as few elements before it?
+  std::string within(const TileLayout::Phase& phase, int d, int before) const {
+    const std::int64_t low = around_.low[d] - phase.box.low[d], count = phase.box.width(layout_.tile, d);
+    const std::string place = before > 0 ? "first" : fmt::format("l{}", d);
+    std::string text;
+    if (low - before > 0) add(text, fmt::format("{} >= {}", place, low - before));
+    if (low + count < around_.width(layout_.tile, d)) add(text, fmt::format("{} < {}", place, low + count));
+    return text;
+  }
+
+  // l0, l1, …: where the element lies in the box; g0, g1, …: in the array.
+  void write_reads(const TileLayout::Box& box, const std::vector<Load>& loads, std::string near) {
     const int along = layout_.along, run = layout_.run;
     line("      int left = p;");
     for (int d = rank_ - 1; d >= 0; --d) {
-      const std::int64_t count = phase.width(layout_.tile, d) / (d == along ? run : 1);
+      const std::int64_t count = box.width(layout_.tile, d) / (d == along ? run : 1);
       const std::string place = d > 0 ? fmt::format("left % {}", count) : "left";
       if (d == along) {
         line("      const int first = {} * {};", d > 0 ? fmt::format("({})", place) : place, run);
       } else {
         line("      const int l{} = {};", d, place);
-        line("      const Index g{} = b{} + (l{} - {});", d, d, d, phase.low[d]);
-        add(near, inside_along(phase, d));
+        line("      const Index g{} = b{} + (l{} - {});", d, d, d, box.low[d]);
+        add(near, inside_along(box, d));
       }
       if (d > 0) line("      left /= {};", count);
     }
     line("      const bool near = {};", near.empty() ? "true" : near);
     line("      bool inside[{}];", run);
-    const std::vector<Load> loads = loads_of(phase);
     for (const Load& load : loads)
       line("      {} {}_read[{}];", storage_type(load.type.dtype), variable(load.ref), run);
-    begin_run(phase);
-    const std::string test = inside_along(phase, along);
+    begin_run(box);
+    const std::string test = inside_along(box, along);
     line("        inside[e] = near{};", test.empty() ? "" : " && " + test);
     for (const Load& load : loads) write_load(load);
     line("      }}");
   }
 
   void write_work(const TileLayout::Phase& phase) {
-    for_each_made(phase, [&](const GroupRef& ref, DType dtype, int) {
-      line("      {} {}_made[{}];", storage_type(dtype), variable(ref), layout_.run);
-    });
-    begin_run(phase);
+    const TileLayout::Box& box = box_of(phase);
+    begin_run(box);
+    if (layout_.stays) {
+      const std::string test = within(phase, layout_.along, 0);
+      line("        here[e] = {};", test.empty() ? "true" : test);
+    }
     for (const Load& load : loads_of(phase))
       line("        const {} {} = {}_read[e];", storage_type(load.type.dtype), variable(load.ref),
            variable(load.ref));
     write_steps(phase);
-    for_each_made(phase, [&](const GroupRef& ref, DType, int) {
-      line("        {}_made[e] = {};", variable(ref), variable(ref));
+    for_each_made(phase, [&](const GroupRef& ref, DType, int array) {
+      const std::string made = variable(ref);
+      if (array < 0) {
+        line("        {}_made[e] = {};", made, made);
+      } else {
+        line("        {}_made[e] = inside[e] ? {} : {};", made, made,
+             variable(layout_.arrays[static_cast<std::size_t>(array)].outside));
+      }
     });
     line("      }}");
-    begin_run(phase);
+    begin_run(box);
     std::string core;
     for (int d = 0; d < rank_; ++d) {
-      if (phase.low[d] > 0) add(core, fmt::format("l{} >= {}", d, phase.low[d]));
-      if (phase.high[d] > 0) add(core, fmt::format("l{} < {}", d, phase.low[d] + layout_.tile[d]));
+      if (box.low[d] > 0) add(core, fmt::format("l{} >= {}", d, box.low[d]));
+      if (box.high[d] > 0) add(core, fmt::format("l{} < {}", d, box.low[d] + layout_.tile[d]));
     }
     line("        const bool stored = inside[e]{};", core.empty() ? "" : " && " + core);
     for_each_made(phase, [&](const GroupRef& ref, DType dtype, int array) {
       if (array >= 0) {
         const TileLayout::Array& of = layout_.arrays[static_cast<std::size_t>(array)];
-        line("        tile{}[{}] = inside[e] ? {}_made[e] : {};", array, place(of, phase, no_shift()),
-             variable(ref), variable(of.outside));
+        line("        {}tile{}[{}] = {}_made[e];", layout_.stays ? "if (here[e]) " : "", array,
+             place(of, phase, no_shift()), variable(ref));
       }
       if (ref.kind == GroupRef::result) write_result(ref, dtype);
     });
@@ -237,18 +292,18 @@ class TiledGroupWriter {
   static void add(std::string& text, const std::string& test) {
     if (!test.empty()) text += (text.empty() ? "" : " && ") + test;
   }
-  std::string inside_along(const TileLayout::Phase& phase, int d) const {
+  std::string inside_along(const TileLayout::Box& box, int d) const {
     std::string text;
-    if (phase.low[d] > 0) add(text, fmt::format("g{} >= 0", d));
-    if (phase.high[d] > 0 || layout_.shape[d] % layout_.tile[d] != 0)
+    if (box.low[d] > 0) add(text, fmt::format("g{} >= 0", d));
+    if (box.high[d] > 0 || layout_.shape[d] % layout_.tile[d] != 0)
       add(text, fmt::format("g{} < {}", d, layout_.shape[d]));
     return text;
   }
-  void begin_run(const TileLayout::Phase& phase) {
+  void begin_run(const TileLayout::Box& box) {
     const int along = layout_.along;
     line("#pragma unroll\n      for (int e = 0; e < {}; ++e) {{", layout_.run);
     line("        const int l{} = first + e;", along);
-    line("        const Index g{} = b{} + (l{} - {});", along, along, along, phase.low[along]);
+    line("        const Index g{} = b{} + (l{} - {});", along, along, along, box.low[along]);
   }
   // What the phase puts into tiles or stores; its number among the arrays, or -1.
   template <class Visit>
@@ -271,12 +326,6 @@ class TiledGroupWriter {
     line("        if (stored) {}[{}] = {}_made[e];", pointer(ref, dtype), at, variable(ref));
   }
 
-  // An operand from outside, which is read where it lies.
-  struct Load {
-    GroupRef ref;
-    Type type;
-    Strides strides;
-  };
   std::vector<Load> loads_of(const TileLayout::Phase& phase) const {
     std::vector<Load> loads;
     const auto add_load = [&](const GroupStep& step, std::size_t o) {
@@ -314,6 +363,23 @@ class TiledGroupWriter {
          pointer(load.ref, load.type.dtype), at, type);
   }
 
+  // The element of an array at the place of this one, or so many further. Threads that stay have some of them
+  // themselves, and read no others where they are idle.
+  std::string element(const TileLayout::Array& array, const TileLayout::Phase& phase,
+                      const Dims& shift) const {
+    const std::string there =
+        fmt::format("tile{}[{}]", &array - layout_.arrays.data(), place(array, phase, shift));
+    if (!layout_.stays) return there;
+    const std::string read = fmt::format("here[e] ? {} : {}{{}}", there, storage_type(array.dtype));
+    const std::int64_t further = shift[layout_.along], run = layout_.run;
+    Dims only_along = no_shift();
+    only_along[layout_.along] = further;
+    if (shift != only_along || std::abs(further) >= run) return read;
+    const std::string own = fmt::format("{}_made[(e + {}) & {}]", variable(array.of), further, run - 1);
+    if (further == 0) return own;
+    return fmt::format("e + {0} >= 0 && e + {0} < {1} ? {2} : {3}", further, run, own, read);
+  }
+
   void write_steps(const TileLayout::Phase& phase) {
     std::vector<GroupRef> known;  // of what lies in tiles
     for (std::size_t s = 0; s < steps_.size(); ++s) {
@@ -324,8 +390,8 @@ class TiledGroupWriter {
         const TileLayout::Array* const array = layout_.find(step.in[o]);
         if (!array || is_of(*array, phase) || std::ranges::count(known, step.in[o]) > 0) continue;
         known.push_back(step.in[o]);
-        line("        const {} {} = tile{}[{}];", storage_type(array->dtype), variable(step.in[o]),
-             array - layout_.arrays.data(), place(*array, phase, no_shift()));
+        line("        const {} {} = {};", storage_type(array->dtype), variable(step.in[o]),
+             element(*array, phase, no_shift()));
       }
       if (window) {
         write_window(phase, step);
@@ -341,12 +407,11 @@ class TiledGroupWriter {
     if (layout_.reads_tile(step)) {
       const TileLayout::Array& array = *layout_.find(step.in[0]);
       const Dims shift = *window_shift(step.call);
-      const std::string there =
-          fmt::format("tile{}[{}]", &array - layout_.arrays.data(), place(array, phase, shift));
+      const std::string there = element(array, phase, shift);
       if (array.outside == step.in[1]) {
         line("        const {} {} = {};", type, out, there);
       } else {
-        line("        const {} {} = {} ? {} : {};", type, out, is_there(shift), there, else_);
+        line("        const {} {} = {} ? ({}) : {};", type, out, is_there(shift), there, else_);
       }
       return;
     }
@@ -369,6 +434,7 @@ class TiledGroupWriter {
   std::span<const GroupStep> steps_;
   std::string name_;
   TileLayout layout_;
+  TileLayout::Box around_;
   int rank_;
   int operands_ = 0, results_ = 0;
   bool wide_ = false;  // indices need 64 bits

@@ -14,7 +14,10 @@ constexpr int column_team = 8;
 constexpr std::int64_t least_block_bytes = 3 << 10;
 constexpr std::int64_t long_row = 2048;  // from here on it pays to look for an aligned beginning
 
-// Elements of a row that a thread may hold without running out of registers.
+// Elements of a row that a thread should hold: an H200 goes over rows of 16-bit elements 5 to 10% faster with
+// two packs in each thread than with four, and than with one.
+constexpr std::int64_t preferred_held = 16;
+// Those that it may hold without running out of registers.
 std::int64_t most_held(std::int64_t size, int team, int reads) {
   return (size == 8 ? 16 : 32) / (team > usual_threads ? reads : 1);
 }
@@ -82,23 +85,29 @@ void RowLayout::choose_team(std::int64_t size, RowPasses passes) {
     return;
   }
   const std::int64_t in_packs = (n + width - 1) / width;
-  team = static_cast<int>(std::min<std::int64_t>(
-      warp, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(in_packs)))));
   const auto held_by = [&](int threads_of_team) {
     return (in_packs + threads_of_team - 1) / threads_of_team * width;
   };
+  const auto may_hold = [&](int threads_of_team) {
+    return held_by(threads_of_team) <= most_held(size, threads_of_team, reads);
+  };
   const int largest = passes == RowPasses::one ? usual_threads : most_threads;
-  while (team < largest && held_by(team) > most_held(size, team, reads)) team *= 2;
-  if (held_by(team) > most_held(size, team, reads)) {
-    team = streaming_threads;
-  } else {
+  // Half a warp at least, if there are so many packs: neighbours read neighbours.
+  team = static_cast<int>(std::min<std::int64_t>(
+      warp / 2, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(in_packs)))));
+  while (team < largest && !(held_by(team) <= preferred_held && may_hold(team))) team *= 2;
+  // Half as many, where only of so many none has less to do.
+  if (team > warp / 2 && in_packs % team != 0 && in_packs % (team / 2) == 0 && may_hold(team / 2)) team /= 2;
+  if (may_hold(team)) {
     packs = static_cast<int>((in_packs + team - 1) / team);
+  } else {
+    team = streaming_threads;
   }
   if (team > warp) threads = team;
-  if (team == warp && packs > 0) {
+  if (team <= warp && packs > 0) {
     const std::int64_t wanted = (least_block_bytes + n * size - 1) / (n * size);
     const auto teams = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
-    threads = static_cast<int>(std::clamp<std::int64_t>(warp * teams, 2 * warp, usual_threads));
+    threads = static_cast<int>(std::clamp<std::int64_t>(team * teams, 2 * warp, usual_threads));
   }
 }
 
