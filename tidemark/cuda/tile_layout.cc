@@ -15,14 +15,16 @@ namespace tidemark::cuda {
 namespace {
 
 constexpr std::int64_t most_shared = 46 << 10;  // bytes of a block, of 48 KiB that need not be asked for
-constexpr std::int64_t multiprocessors = 132, threads_of_one = 2048, shared_of_one = 220 << 10;
+constexpr std::int64_t multiprocessors = 132, shared_of_one = 220 << 10;
+constexpr std::int64_t threads_of_one = 1024;  // of 64 registers
 // A multiprocessor begins some 3 of its 4 instructions of a clock where it has warps enough; one warp begins
 // one every 4 clocks or so.
 constexpr std::int64_t warp = 32, instructions_of_clock = 3, clocks_of_instruction = 4;
 constexpr std::int64_t banks = 32, bank_bytes = 4;  // of shared memory
-// Instructions besides the steps, of a run and of an element; what a phase waits for whatever it computes, in
-// clocks.
+// Instructions besides the steps, of a run and of an element; a thread that stays has done most of them
+// before. What a phase waits for whatever it computes, in clocks.
 constexpr std::int64_t per_run = 16, per_element = 4, per_phase = 700;
+constexpr std::int64_t per_run_that_stays = 4, per_element_that_stays = 2;
 constexpr std::int64_t fewest_threads = 128, most_threads = 1024;
 // Windows that reach farther read from where the array lies.
 constexpr std::int64_t farthest = 8;
@@ -212,6 +214,21 @@ class Layouter {
     return top;
   }
 
+  // Of the phase; where threads stay, those of which a part is in its box, beside whom others of their warps
+  // are idle.
+  static std::int64_t runs_of(const TileLayout::Box& box, const TileLayout& layout) {
+    if (!layout.stays) return box.points(layout.tile) / layout.run;
+    const TileLayout::Box around = layout.around();
+    std::int64_t runs = 1;
+    for (int d = 0; d < layout.tile.rank(); ++d) {
+      const std::int64_t before = around.low[d] - box.low[d], width = box.width(layout.tile, d);
+      runs *= d > layout.along    ? around.width(layout.tile, d)
+              : d == layout.along ? (before + width - 1) / layout.run - before / layout.run + 1
+                                  : width;
+    }
+    return runs;
+  }
+
   // Clocks of the multiprocessor that has most to do.
   std::int64_t clocks(const TileLayout& layout) const {
     const std::int64_t blocks = (layout.tiles() + multiprocessors - 1) / multiprocessors;
@@ -219,12 +236,13 @@ class Layouter {
         std::max<std::int64_t>(1, std::min(threads_of_one / layout.threads,
                                            shared_of_one / std::max<std::int64_t>(layout.shared_bytes, 1)));
     const std::int64_t rounds = (blocks + at_once - 1) / at_once;
-    const std::int64_t all_runs = layout.around().points(layout.tile) / layout.run;
     std::int64_t clocks = 0;
     for (const TileLayout::Phase& phase : layout.phases) {
-      const std::int64_t runs = layout.stays ? all_runs : phase.box.points(layout.tile) / layout.run;
+      const std::int64_t runs = runs_of(phase.box, layout);
       const auto steps = static_cast<std::int64_t>(std::ranges::count(phase.steps, true));
-      const std::int64_t instructions = (layout.stays ? 0 : per_run) + layout.run * (per_element + steps);
+      const std::int64_t instructions =
+          layout.stays ? per_run_that_stays + layout.run * (per_element_that_stays + steps)
+                       : per_run + layout.run * (per_element + steps);
       const std::int64_t warps = (runs + warp - 1) / warp,
                          turns = (runs + layout.threads - 1) / layout.threads;
       clocks += std::max(blocks * warps * instructions / instructions_of_clock,
