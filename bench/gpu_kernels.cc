@@ -58,7 +58,8 @@ struct Bench {
     double seconds = 0;
     int all = 0;
     for (std::size_t k = 0; k < arrays.size() && k < kernels.size(); ++k) {
-      if (kernels.size() > 1) line(fmt::format("  {}", ops_of(profile.body, kernels[k])), arrays[k], kernels[k].measured);
+      if (kernels.size() > 1)
+        line(fmt::format("  {}", ops_of(profile.body, kernels[k])), arrays[k], kernels[k].measured);
       seconds += kernels[k].measured;
       all += arrays[k];
     }
@@ -95,7 +96,8 @@ struct Bench {
         "rms_norm", {2}, [](const Tensor& a, const Tensor& s) { return rms_norm(a, s); }, x, scale);
     // Of the sum of y · seed: one kernel for the statistics, which also writes y, and one that reads x and the
     // seed and writes dx.
-    show("layer_norm and its gradient", {2, 3}, grad([](const Tensor& a, const Tensor& seed, const Tensor& s) {
+    show("layer_norm and its gradient", {2, 3},
+         grad([](const Tensor& a, const Tensor& seed, const Tensor& s) {
            return sum(cast(layer_norm(a, s, s) * seed, DType::f32));
          }),
          x, y, scale);

@@ -27,14 +27,18 @@ TEST(CallSource, RowsThatFitAreHeld) {
   };
   const KernelText small = softmax(DType::f32, {1000, 768});
   EXPECT_THAT(small.source, HasSubstr("int width = 4;"));
-  EXPECT_THAT(small.source, HasSubstr("int team = 32;"));
-  EXPECT_THAT(small.source, HasSubstr("int packs = 6;"));
-  EXPECT_EQ(small.launches[0].blocks, 500);  // of two rows each
+  EXPECT_THAT(small.source, HasSubstr("int team = 64;"));
+  EXPECT_THAT(small.source, HasSubstr("int packs = 3;"));
+  EXPECT_EQ(small.launches[0].blocks, 1000);
+  // Of 64 threads half would have one pack and half two: 32 have three each.
+  EXPECT_THAT(softmax(DType::bf16, {8, 768}).source, HasSubstr("int team = 32;"));
   EXPECT_THAT(softmax(DType::bf16, {8, 768}).source, HasSubstr("int packs = 3;"));
+  EXPECT_THAT(softmax(DType::bf16, {8, 1024}).source, HasSubstr("int team = 64;"));
+  EXPECT_THAT(softmax(DType::bf16, {8, 256}).source, HasSubstr("int team = 16;"));  // two rows in a warp
   EXPECT_EQ(softmax(DType::bf16, {1000, 768}).launches[0].blocks, 500);
   EXPECT_EQ(softmax(DType::bf16, {1000, 512}).launches[0].blocks, 250);  // shorter ones: more
   EXPECT_THAT(softmax(DType::bf16, {8, 64}).source, HasSubstr("int team = 8;"));
-  EXPECT_THAT(softmax(DType::f32, {2, 8192}).source, HasSubstr("int team = 256;"));
+  EXPECT_THAT(softmax(DType::f32, {2, 8192}).source, HasSubstr("int team = 512;"));
   const KernelText large = softmax(DType::bf16, {2, 50257});
   EXPECT_THAT(large.source, HasSubstr("int packs = 0;"));
   EXPECT_THAT(large.source, HasSubstr("int width = 8;"));

@@ -37,7 +37,7 @@ bool is_near(const Call& window) {
 
 class Layouter {
  public:
-  explicit Layouter(std::span<const GroupStep> steps) : steps_(steps) {}
+  Layouter(std::span<const GroupStep> steps, std::optional<bool> stays) : steps_(steps), wanted_(stays) {}
 
   TileLayout run() {
     for (const GroupStep& step : steps_) {
@@ -50,7 +50,8 @@ class Layouter {
       for (std::size_t p = made_.phases.size(); p-- > 0;) widen_before(p);
       if (choose_tile()) return std::move(made_);
     }
-    throw InternalError("a group for whose tiles there is no room");
+    TM_CHECK(wanted_, "a group for whose tiles there is no room");
+    return Layouter(steps_, {}).run();
   }
 
  private:
@@ -299,7 +300,9 @@ class Layouter {
             Dims tile = Dims::filled(rank, inner);
             if (rank > 1) tile[rank - 2] = middle;
             if (rank > 2) tile[0] = outer;
-            for (const bool stays : {false, true}) consider(tile, stays);
+            for (const bool stays : {false, true}) {
+              if (stays == wanted_.value_or(stays)) consider(tile, stays);
+            }
           }
         }
       }
@@ -311,6 +314,7 @@ class Layouter {
   }
 
   std::span<const GroupStep> steps_;
+  std::optional<bool> wanted_;
   TileLayout made_;
   std::array<std::vector<std::size_t>, 2> last_;  // as last_reads has them
 };
@@ -367,6 +371,8 @@ std::int64_t TileLayout::tiles() const {
   return count;
 }
 
-TileLayout tile_layout(std::span<const GroupStep> steps) { return Layouter(steps).run(); }
+TileLayout tile_layout(std::span<const GroupStep> steps, std::optional<bool> stays) {
+  return Layouter(steps, stays).run();
+}
 
 }  // namespace tidemark::cuda

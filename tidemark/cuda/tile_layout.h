@@ -65,7 +65,8 @@ struct TileLayout {
   std::int64_t tiles() const;
 };
 
-TileLayout tile_layout(std::span<const GroupStep> steps);
+// `stays`: tiles of that kind, if there is room for one; else the faster kind.
+TileLayout tile_layout(std::span<const GroupStep> steps, std::optional<bool> stays = {});
 
 // Of a step that is a window on an array of the group's shape: element i is element i + shift.
 std::optional<Dims> window_shift(const Call& call);

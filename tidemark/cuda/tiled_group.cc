@@ -16,8 +16,12 @@ namespace {
 
 class TiledGroupWriter {
  public:
-  TiledGroupWriter(std::span<const GroupStep> steps, std::string_view name)
-      : steps_(steps), name_(name), layout_(tile_layout(steps)), around_(layout_.around()), rank_(layout_.shape.rank()) {
+  TiledGroupWriter(std::span<const GroupStep> steps, std::string_view name, std::optional<bool> stays)
+      : steps_(steps),
+        name_(name),
+        layout_(tile_layout(steps, stays)),
+        around_(layout_.around()),
+        rank_(layout_.shape.rank()) {
     for (const GroupStep& step : steps) {
       for (std::size_t o = 0; o < step.in.size(); ++o) {
         if (step.in[o].kind == GroupRef::operand) add_operand(step, o);
@@ -198,14 +202,18 @@ class TiledGroupWriter {
         if (std::ranges::count(loads, load.ref, &Load::ref) == 0) loads.push_back(load);
       }
     }
-    write_reads(around_, loads, fmt::format("p < {}", around_.points(layout_.tile) / layout_.run));
+    line("    const bool works = p < {};", around_.points(layout_.tile) / layout_.run);
+    write_reads(around_, loads, "works");
     for (const TileLayout::Array& array : layout_.arrays)
       line("      {} {}_made[{}] = {{}};", storage_type(array.dtype), variable(array.of), layout_.run);
   }
   void write_staying_phase(const TileLayout::Phase& phase, bool is_first) {
     if (!is_first) line("    __syncthreads();");
-    std::string some = "near";
-    for (int d = 0; d < rank_; ++d) add(some, within(phase, d, d == layout_.along ? layout_.run - 1 : 0));
+    std::string some = "works";
+    for (int d = 0; d < rank_; ++d) {
+      const bool along = d == layout_.along;
+      add(some, within(phase, d, along ? "first" : fmt::format("l{}", d), along ? layout_.run - 1 : 0));
+    }
     line("    if ({}) {{\n      bool here[{}];", some, layout_.run);
     for_each_made(phase, [&](const GroupRef& ref, DType dtype, int array) {
       if (array < 0) line("      {} {}_made[{}];", storage_type(dtype), variable(ref), layout_.run);
@@ -213,10 +221,9 @@ class TiledGroupWriter {
     write_work(phase);
     line("    }}");
   }
-  // Is l0, l1, … in the phase's box, or as few elements before it?
-  std::string within(const TileLayout::Phase& phase, int d, int before) const {
+  // Is a place along d in the phase's box, or so few elements before it?
+  std::string within(const TileLayout::Phase& phase, int d, std::string_view place, int before = 0) const {
     const std::int64_t low = around_.low[d] - phase.box.low[d], count = phase.box.width(layout_.tile, d);
-    const std::string place = before > 0 ? "first" : fmt::format("l{}", d);
     std::string text;
     if (low - before > 0) add(text, fmt::format("{} >= {}", place, low - before));
     if (low + count < around_.width(layout_.tile, d)) add(text, fmt::format("{} < {}", place, low + count));
@@ -254,7 +261,7 @@ class TiledGroupWriter {
     const TileLayout::Box& box = box_of(phase);
     begin_run(box);
     if (layout_.stays) {
-      const std::string test = within(phase, layout_.along, 0);
+      const std::string test = within(phase, layout_.along, fmt::format("l{}", layout_.along));
       line("        here[e] = {};", test.empty() ? "true" : test);
     }
     for (const Load& load : loads_of(phase))
@@ -443,8 +450,9 @@ class TiledGroupWriter {
 
 }  // namespace
 
-KernelText write_tiled_group(std::span<const GroupStep> steps, std::string_view name) {
-  return TiledGroupWriter(steps, name).write();
+KernelText write_tiled_group(std::span<const GroupStep> steps, std::string_view name,
+                             std::optional<bool> stays) {
+  return TiledGroupWriter(steps, name, stays).write();
 }
 
 }  // namespace tidemark::cuda

@@ -7,6 +7,8 @@
 
 namespace tidemark::cuda {
 
-KernelText write_tiled_group(std::span<const GroupStep> steps, std::string_view name);
+// `stays`: as tile_layout takes it.
+KernelText write_tiled_group(std::span<const GroupStep> steps, std::string_view name,
+                             std::optional<bool> stays = {});
 
 }  // namespace tidemark::cuda

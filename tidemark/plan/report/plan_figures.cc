@@ -31,6 +31,15 @@ std::int64_t count_with_regions(const Graph& graph, const Counts& counts, bool i
 
 bool undoes_call(const Graph&, const Node& node, bool) { return node.op->undoes; }
 
+bool runs_steps_again(const Graph& graph, const Node& node, bool) {
+  if (!node.op->replays) return false;
+  const NodeCall call(graph, node);
+  for (std::size_t r = 0; r < node.regions.size(); ++r) {
+    if (node.op->replays(call, r)) return true;
+  }
+  return false;
+}
+
 // Values that wait in another memory: the host's, or any other.
 std::int64_t copies_to(const Plan& plan, bool to_host) {
   return std::ranges::count_if(plan.steps, [&](const Step& step) {
@@ -62,6 +71,11 @@ int repeats_of(const Plan& plan) {
   std::ranges::sort(nodes);
   const auto rest = std::ranges::unique(nodes);
   return static_cast<int>(rest.size()) - plan.duplicates.steps;
+}
+
+std::string loops_run_again(const Graph& graph) {
+  const std::int64_t loops = count_with_regions(graph, runs_steps_again);
+  return loops == 0 ? "" : fmt::format("steps of {} loop{}", loops, loops == 1 ? "" : "s");
 }
 
 FiguresJson plan_figures(const Graph& graph, const Plan& plan) {
@@ -129,6 +143,8 @@ std::string verdict(const Graph& graph, const Plan& plan) {
   const std::int64_t moves = std::ranges::count(plan.steps, StepKind::copy, &Step::kind);
   std::vector<std::string> reasons;
   if (again > 0) reasons.push_back(fmt::format("{} step{} computed again", again, again == 1 ? "" : "s"));
+  if (const std::string loops = loops_run_again(graph); !loops.empty())
+    reasons.push_back(fmt::format("{} run again", loops));
   if (undone > 0) reasons.push_back(fmt::format("{} call{} undone", undone, undone == 1 ? "" : "s"));
   if (moves > 0) reasons.push_back(fmt::format("{} cop{} between memories", moves, moves == 1 ? "y" : "ies"));
   return fmt::format("{} {} predicted{}{}{}.", memory, time_text(plan.seconds), extra,

@@ -231,11 +231,12 @@ std::string summary(const Graph& graph, const Plan& plan) {
       counts.moved == 0 ? ""
                         : fmt::format(" and moving {} in {} steps", bytes(counts.moved_bytes), counts.moved);
   const std::string undoing = counts.undone == 0 ? "" : fmt::format(", undoing {} calls", counts.undone);
+  const std::string loops = loops_run_again(graph);
   line("time",
-       fmt::format("{} predicted, {:+.2f}% for recomputing {} of {} steps{}{}; at least {:+.2f}%",
+       fmt::format("{} predicted, {:+.2f}% for recomputing {} of {} steps{}{}{}{}; at least {:+.2f}%",
                    time_text(plan.seconds), 100 * plan.extra_time(), counts.again - plan.duplicates.steps,
-                   counts.computed - plan.duplicates.steps, undoing, moving,
-                   plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
+                   counts.computed - plan.duplicates.steps, loops.empty() ? "" : " and ", loops, undoing,
+                   moving, plan.least_seconds > 0 ? 100 * (plan.seconds_bound / plan.least_seconds - 1) : 0));
   line("work", fmt::format("{:.4g} GFLOP, {:.4g} GB moved, {} steps", plan.flops / 1e9,
                            plan.bytes_moved / 1e9, plan.steps.size()));
   line("memory shared",
