@@ -41,7 +41,7 @@ struct Bench {
   std::shared_ptr<Device> device;
   double rate;
 
-  // `arrays`: how many of the size of an argument are read or written, by each kernel that reads or writes any.
+  // `arrays`: how many of the size of an argument are read or written, by each kernel.
   template <class F, class... Args>
   void show(std::string_view name, const std::vector<int>& arrays, const F& f, const Args&... args) const {
     const auto g = compile(f, {.device = device});
@@ -94,8 +94,8 @@ struct Bench {
         "layer_norm", {2}, [](const Tensor& a, const Tensor& s) { return layer_norm(a, s, s); }, x, scale);
     show(
         "rms_norm", {2}, [](const Tensor& a, const Tensor& s) { return rms_norm(a, s); }, x, scale);
-    // Of the sum of y · seed: one kernel for the statistics, which also writes y, and one that reads x and the
-    // seed and writes dx.
+    // Of the sum of y · seed: one kernel for the statistics, which also writes y, and one that reads x and
+    // the seed and writes dx.
     show("layer_norm and its gradient", {2, 3},
          grad([](const Tensor& a, const Tensor& seed, const Tensor& s) {
            return sum(cast(layer_norm(a, s, s) * seed, DType::f32));
