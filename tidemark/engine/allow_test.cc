@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/support/errors.h"
 #include "tests/support/scratch_folder.h"
 #include "tests/support/tanh_net.h"
+#include "tidemark/plan/report/plan_figures.h"
 #include "tidemark/tidemark.h"
 
 namespace tidemark {
@@ -114,10 +116,14 @@ TEST(Allow, LoopsKeepRecordsWhereNothingMayRunAgain) {
   const auto free = compile(grad(loss));
   const auto exact = free(w, x).to_vector();
   const Bytes all = free.plan().peak(), half(all.count / 2);
+  const auto loops_again = [](const auto& f) -> int {
+    return plan_figures(f.plan().graph, f.plan().plan)["choices"]["loops_again"];
+  };
   const auto kept = compile(grad(loss), {.memory = all, .allow = {Choice::keep}, .effort = 0.1});
   EXPECT_EQ(kept(w, x).to_vector(), exact);
   EXPECT_TRUE(kept.plan().loops().empty()) << kept.plan().summary();
   EXPECT_THAT(kept.plan().summary(), ::testing::Not(HasSubstr("steps of 1 loop")));
+  EXPECT_EQ(loops_again(kept), 0);
   EXPECT_FALSE(
       compile(grad(loss), {.memory = half, .allow = {Choice::keep}, .effort = 0.1}).try_prepare(w, x));
   const auto again = compile(grad(loss), {.memory = half, .allow = {Choice::recompute}, .effort = 0.1});
@@ -125,6 +131,7 @@ TEST(Allow, LoopsKeepRecordsWhereNothingMayRunAgain) {
   // What takes its extra time is said, though no step of the plan itself runs twice.
   EXPECT_EQ(again.plan().loops().size(), 1u);
   EXPECT_THAT(again.plan().summary(), HasSubstr(" and steps of 1 loop"));
+  EXPECT_EQ(loops_again(again), 1);
 }
 
 TEST(Allow, MicroBatchesAreMadeWhereTheyAreNamed) {

@@ -73,8 +73,10 @@ int repeats_of(const Plan& plan) {
   return static_cast<int>(rest.size()) - plan.duplicates.steps;
 }
 
-std::string loops_run_again(const Graph& graph) {
-  const std::int64_t loops = count_with_regions(graph, runs_steps_again);
+std::int64_t loops_run_again(const Graph& graph) { return count_with_regions(graph, runs_steps_again); }
+
+std::string steps_run_again(const Graph& graph) {
+  const std::int64_t loops = loops_run_again(graph);
   return loops == 0 ? "" : fmt::format("steps of {} loop{}", loops, loops == 1 ? "" : "s");
 }
 
@@ -113,6 +115,7 @@ FiguresJson plan_figures(const Graph& graph, const Plan& plan) {
   for (const Lane& lane : plan.lanes) json["lanes"].push_back(lane.name);
   json["choices"] = {{"recompute", repeats_of(plan)},
                      {"recompute_as_faster", plan.duplicates.values},
+                     {"loops_again", loops_run_again(graph)},
                      {"compress", count_with_regions(graph, unpacks_own)},
                      {"host", copies_to(plan, true)},
                      {"disk", copies_to(plan, false)},
@@ -143,7 +146,7 @@ std::string verdict(const Graph& graph, const Plan& plan) {
   const std::int64_t moves = std::ranges::count(plan.steps, StepKind::copy, &Step::kind);
   std::vector<std::string> reasons;
   if (again > 0) reasons.push_back(fmt::format("{} step{} computed again", again, again == 1 ? "" : "s"));
-  if (const std::string loops = loops_run_again(graph); !loops.empty())
+  if (const std::string loops = steps_run_again(graph); !loops.empty())
     reasons.push_back(fmt::format("{} run again", loops));
   if (undone > 0) reasons.push_back(fmt::format("{} call{} undone", undone, undone == 1 ? "" : "s"));
   if (moves > 0) reasons.push_back(fmt::format("{} cop{} between memories", moves, moves == 1 ? "y" : "ies"));

@@ -8,9 +8,10 @@ namespace tidemark {
 
 int repeats_of(const Plan& plan);  // runs beyond the first of each node, for want of memory
 
-// "steps of 2 loops": loops, those within others too, of whose steps some run again to get states back; how
-// often is a matter of their schedules. Empty: of none.
-std::string loops_run_again(const Graph& graph);
+// Loops, those within others too, of whose steps some run again to get states back; how often is a matter of
+// their schedules. In words "steps of 2 loops", or nothing.
+std::int64_t loops_run_again(const Graph& graph);
+std::string steps_run_again(const Graph& graph);
 
 // docs/cli.md says what they mean.
 nlohmann::ordered_json plan_figures(const Graph& graph, const Plan& plan);

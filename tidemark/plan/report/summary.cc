@@ -231,7 +231,7 @@ std::string summary(const Graph& graph, const Plan& plan) {
       counts.moved == 0 ? ""
                         : fmt::format(" and moving {} in {} steps", bytes(counts.moved_bytes), counts.moved);
   const std::string undoing = counts.undone == 0 ? "" : fmt::format(", undoing {} calls", counts.undone);
-  const std::string loops = loops_run_again(graph);
+  const std::string loops = steps_run_again(graph);
   line("time",
        fmt::format("{} predicted, {:+.2f}% for recomputing {} of {} steps{}{}{}{}; at least {:+.2f}%",
                    time_text(plan.seconds), 100 * plan.extra_time(), counts.again - plan.duplicates.steps,
