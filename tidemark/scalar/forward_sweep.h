@@ -21,7 +21,7 @@ std::size_t forward_sweep_bytes(const RecordingView<T>& view, std::size_t result
   const FarBlocks& far = view.recording.far;
   const Id near = std::min(view.near_seen + 1, view.near_limit);
   return std::bit_ceil(std::max<Id>(near, 2)) * sizeof(A) + far.size() * sizeof(std::vector<A>) +
-         far.count() * block_size * sizeof(A) + results * (2 * sizeof(std::size_t) + sizeof(A)) +
+         far.count() * block_size * sizeof(A) + results * (sizeof(std::size_t) + sizeof(A)) +
          forward_walk_bytes(view);
 }
 
@@ -41,8 +41,8 @@ std::vector<A> forward_sweep(const RecordingView<T>& view, SeedOf&& seed,
 
   std::vector<std::size_t> order(results.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return results[a].id() < results[b].id(); });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return results[a].id() < results[b].id(); });
   std::vector<A> tangents(results.size());
   std::size_t next = 0;
   while (next < order.size() && results[order[next]].id() == 0) ++next;

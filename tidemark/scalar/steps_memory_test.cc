@@ -1,4 +1,5 @@
-// What a tape with a memory takes, counted by who allocates: every byte of operator new.
+// What a tape with a memory takes, counted by who allocates: every byte of operator new, that of algorithms
+// which do without if there is none too.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -16,12 +17,16 @@ namespace {
 std::atomic<std::int64_t> allocated = 0, most_allocated = 0;
 
 void* count(void* memory) {
-  if (!memory) throw std::bad_alloc();
+  if (!memory) return nullptr;
   const std::int64_t now = allocated += static_cast<std::int64_t>(malloc_usable_size(memory));
   std::int64_t most = most_allocated;
   while (now > most && !most_allocated.compare_exchange_weak(most, now)) {
   }
   return memory;
+}
+void* count_or_throw(void* memory) {
+  if (!memory) throw std::bad_alloc();
+  return count(memory);
 }
 void uncount(void* memory) {
   if (memory) allocated -= static_cast<std::int64_t>(malloc_usable_size(memory));
@@ -30,9 +35,11 @@ void uncount(void* memory) {
 
 }  // namespace
 
-void* operator new(std::size_t bytes) { return count(std::malloc(bytes)); }
+void* operator new(std::size_t bytes) { return count_or_throw(std::malloc(bytes)); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return count(std::malloc(bytes)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return count(std::aligned_alloc(static_cast<std::size_t>(alignment), bytes));
+  const auto multiple = static_cast<std::size_t>(alignment);
+  return count_or_throw(std::aligned_alloc(multiple, (bytes + multiple - 1) / multiple * multiple));
 }
 void operator delete(void* memory) noexcept { uncount(memory); }
 void operator delete(void* memory, std::size_t) noexcept { uncount(memory); }
