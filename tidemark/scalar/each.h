@@ -14,37 +14,24 @@ template <unsigned count, class F>
   (std::make_integer_sequence<unsigned, count>());
 }
 
-// f(count - 1), …, f(0), of up to seven, by one jump.
-template <unsigned most, class F>
-[[gnu::always_inline]] inline void each_below(unsigned count, F f) {
-  static_assert(most == 7);
-  switch (count) {
-    case 7:
-      f(6);
-      [[fallthrough]];
-    case 6:
-      f(5);
-      [[fallthrough]];
-    case 5:
-      f(4);
-      [[fallthrough]];
-    case 4:
-      f(3);
-      [[fallthrough]];
-    case 3:
-      f(2);
-      [[fallthrough]];
-    case 2:
-      f(1);
-      [[fallthrough]];
-    case 1:
-      f(0);
-      [[fallthrough]];
-    case 0:
-      return;
+// f(number) of up to 127, with an index that is a constant, by one jump.
+template <class F>
+[[gnu::always_inline]] inline void select(unsigned number, F f) {
+#define TM_CASE(n)                              \
+  case n:                                       \
+    f(std::integral_constant<unsigned, (n)>()); \
+    return;
+#define TM_CASES(n)                                                                             \
+  TM_CASE(n) TM_CASE((n) + 1) TM_CASE((n) + 2) TM_CASE((n) + 3) TM_CASE((n) + 4) TM_CASE((n) + 5) \
+  TM_CASE((n) + 6) TM_CASE((n) + 7)
+  switch (number) {
+    TM_CASES(0) TM_CASES(8) TM_CASES(16) TM_CASES(24) TM_CASES(32) TM_CASES(40) TM_CASES(48) TM_CASES(56)
+    TM_CASES(64) TM_CASES(72) TM_CASES(80) TM_CASES(88) TM_CASES(96) TM_CASES(104) TM_CASES(112) TM_CASES(120)
     default:
       __builtin_unreachable();
   }
+#undef TM_CASES
+#undef TM_CASE
 }
 
 }  // namespace tidemark::scalars

@@ -103,6 +103,7 @@ Form as_read(const Pattern& pattern, const Shown& statement, Id origin) {
       ++(varying ? form.words : form.constants);
     }
   }
+  form.kind = kind_of(form);
   return form;
 }
 

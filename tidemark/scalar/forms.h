@@ -58,10 +58,11 @@ struct alignas(64) Pattern {
 static_assert(sizeof(Pattern) == 256);
 
 // As a reader looks at it: operands alone, those of constant slopes first.
-struct alignas(32) Form {
+struct alignas(64) Form {
   enum class Where : std::uint8_t { near, near_or_early, anywhere };
 
   std::uint8_t constants = 0, words = 0;
+  std::uint8_t kind = 0;      // of these and `where`: what a reversal is to do
   Where where = Where::near;  // all of its operands
 
   Key keys[most_places] = {};
@@ -72,6 +73,15 @@ struct alignas(32) Form {
     return i < constants ? slopes[i] : written[i - constants];
   }
 };
+
+// Kinds of forms are what compilers make loops of: how many operands and words there are, and whether an operand
+// may be an early one. What is far away is of none of them.
+constexpr std::uint8_t kind_of(const Form& form) {
+  return form.where == Form::Where::anywhere
+             ? 0
+             : static_cast<std::uint8_t>(unsigned{form.where == Form::Where::near_or_early} << 6 |
+                                         form.operands() << 3 | form.words);
+}
 
 // Codes of forms: four bits that are set, which no other code begins with, and the number.
 static_assert(std::endian::native == std::endian::little);

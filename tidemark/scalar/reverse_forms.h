@@ -34,20 +34,24 @@ inline const Form& form_at(const std::byte* codes, const Form* forms) {
   return forms[form_number(code)];
 }
 
-template <bool with_early, class A>
+template <unsigned kind, class A>
 [[gnu::always_inline]] inline void spread(const Form& form, const double* words, const A& a, Id k,
                                           const AdjointPlaces<A>& places) {
-  const auto add = [&](Key key, double slope) __attribute__((always_inline)) {
-    A* to = &places.ring[(k - key) & places.mask];
-    if constexpr (with_early)
-      if (key & early_key) to = &places.early[operand_of(key, k)];
-    *to += slope * a;
-  };
-  each_below<most_places>(
-      form.constants, [&](unsigned i) __attribute__((always_inline)) { add(form.keys[i], form.slopes[i]); });
-  const Key* const keys = form.keys + form.constants;
-  each_below<most_places>(
-      form.words, [&](unsigned i) __attribute__((always_inline)) { add(keys[i], words[i]); });
+  constexpr bool with_early = kind >> 6 != 0;
+  constexpr unsigned operands = kind >> 3 & 7, written = kind & 7;
+  if constexpr (written <= operands) {
+    constexpr unsigned constants = operands - written;
+    each<operands>([&](auto i) __attribute__((always_inline)) {
+      const Key key = form.keys[i];
+      A* to = &places.ring[(k - key) & places.mask];
+      if constexpr (with_early)
+        if (key & early_key) to = &places.early[operand_of(key, k)];
+      if constexpr (i < constants)
+        *to += form.slopes[i] * a;
+      else
+        *to += words[i - constants] * a;
+    });
+  }
 }
 
 // From a statement with a form, for whose operands there are places, on: until one that is another, or until
@@ -59,20 +63,20 @@ void reverse_forms(Place<double>& place, const std::byte* end, Id turn, const Fo
   const std::byte* codes = place.codes;
   const double* partials = place.partials;
   Id k = place.index;
+  const auto until_turn = static_cast<std::ptrdiff_t>(form_code_bytes * (k - 1 - turn));
+  const std::byte* const stop = end - codes < until_turn ? end : codes + until_turn;
   do {
     const Form& form = form_at(codes, forms);
     if (!places.have(form)) break;
     --k;
     codes += form_code_bytes;
     partials -= form.words;
-    const A a = places.ring[k & places.mask];
-    places.ring[k & places.mask] = A{};
+    A& own = places.ring[k & places.mask];
+    const A a = own;
+    own = A{};
     if (is_zero(a)) continue;
-    if (form.where == Form::Where::near)
-      spread<false>(form, partials, a, k, places);
-    else
-      spread<true>(form, partials, a, k, places);
-  } while (codes != end && k - 1 != turn && is_form(*codes));
+    select(form.kind, [&](auto kind) __attribute__((always_inline)) { spread<kind>(form, partials, a, k, places); });
+  } while (codes != stop && is_form(*codes));
   place = {codes, partials, k};
 }
 
