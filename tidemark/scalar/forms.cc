@@ -32,14 +32,15 @@ Pattern::Place place_of(Id id, const Shown& statement, Id origin) {
 
 // What the general's slope is compared with, and whether it is to be equal.
 void compare(Pattern& pattern, unsigned general, double with, bool equal) {
-  pattern.constants[general / 2][general % 2] = with;
-  pattern.equal[general / 2][general % 2] = equal ? -1 : 0;
+  Pattern::Slopes& slopes = pattern.slopes(general / 2);
+  slopes.constants[general % 2] = with;
+  slopes.equal[general % 2] = equal ? -1 : 0;
 }
 bool is_constant(const Pattern& pattern, unsigned general) {
-  return pattern.equal[general / 2][general % 2] != 0;
+  return pattern.slopes(general / 2).equal[general % 2] != 0;
 }
 double constant(const Pattern& pattern, unsigned general) {
-  return pattern.constants[general / 2][general % 2];
+  return pattern.slopes(general / 2).constants[general % 2];
 }
 
 // Its slopes are thought constant.
@@ -50,20 +51,22 @@ Pattern constant_pattern(const Shown& statement, Id origin) {
   for (unsigned i = 0; i < most_places; ++i)
     compare(pattern, i, std::numeric_limits<double>::quiet_NaN(), false);
   for (unsigned i = 0; i < places_of(statement.shape); ++i) {
-    Pattern::Place& place = pattern.places[i];
+    Pattern::Place& place = pattern.place(i);
     place = place_of(statement.ids[i], statement, origin);
     if (statement.kept[i] == 0) {
-      if (statement.ids[i] != 0) pattern.merged = pattern.merged | (1u << i);
+      if (statement.ids[i] != 0) pattern.merged |= static_cast<std::uint8_t>(1u << i);
       continue;
     }
     if (i >= units) compare(pattern, i - units, statement.slopes[i - units], true);
     const Id distance = statement.next - statement.kept[i];
-    if (place.relative == 0)
-      pattern.early = 1;
-    else if (distance >= statement.near_limit)
-      pattern.beyond = 1;
-    else
+    if (place.relative == 0) {
+      pattern.merged |= Pattern::special;
+    } else if (distance >= statement.near_limit) {
+      pattern.merged |= Pattern::special;
+      pattern.distances |= Pattern::beyond;
+    } else {
       pattern.distances |= static_cast<std::uint32_t>(distance);
+    }
   }
   return pattern;
 }
@@ -94,7 +97,7 @@ Form as_read(const Pattern& pattern, const Shown& statement, Id origin) {
   for (const bool varying : {false, true}) {
     for (unsigned i = 0; i < places_of(pattern.shape); ++i) {
       if (statement.kept[i] == 0 || (i >= units && !is_constant(pattern, i - units)) != varying) continue;
-      const Key key = key_of(pattern.places[i], origin);
+      const Key key = key_of(pattern.place(i), origin);
       form.where = std::max(form.where, key & early_key                   ? Form::Where::near_or_early
                                         : Id{key} >= statement.near_limit ? Form::Where::anywhere
                                                                           : Form::Where::near);
@@ -129,6 +132,7 @@ const Pattern* Forms::add(const Pattern& pattern, const Shown& statement) {
   if (patterns_.size() == most) return nullptr;
   patterns_.push_back(pattern);
   patterns_.back().code = code_of(static_cast<unsigned>(patterns_.size() - 1));
+  distances_ |= pattern.distances & ~Pattern::beyond;
   const Form& form = forms_.emplace_back(as_read(pattern, statement, origin_));
   for (unsigned i = 0; i < form.operands(); ++i)
     if (form.keys[i] & early_key) early_ = std::max(early_, operand_of(form.keys[i], 0) + 1);
@@ -161,7 +165,10 @@ const Pattern* Forms::look_up(const Shown& statement) {
       continue;
     }
     const Pattern& pattern = patterns_[number];
-    if (pattern.shape != statement.shape || !std::equal(places, places + count, pattern.places)) continue;
+    if (pattern.shape != statement.shape) continue;
+    bool same = true;
+    for (unsigned i = 0; i < count; ++i) same = same && places[i] == pattern.place(i);
+    if (!same) continue;
     bool holds = true;
     for (unsigned i = 0; i < generals_of(statement.shape); ++i)
       holds = holds && (!is_constant(pattern, i) || statement.slopes[i] == constant(pattern, i));
@@ -203,8 +210,9 @@ std::size_t Forms::bytes() const {
 void Forms::begin(Id origin) {
   if (any() && patterns_.size() == most) forget_all();
   for (Pattern& pattern : patterns_)
-    for (Pattern::Place& place : pattern.places)
-      if (place.relative == 0 && place.offset != 0) place.offset += origin - origin_;
+    for (unsigned i = 0; i < most_places; ++i)
+      if (Pattern::Place& place = pattern.place(i); place.relative == 0 && place.offset != 0)
+        place.offset += origin - origin_;
   origin_ = origin;
 }
 
@@ -214,6 +222,7 @@ void Forms::forget_all() {
   patterns_.assign(1, {});
   forms_.assign(1, {});
   early_ = 0;
+  distances_ = 0;
 }
 
 }  // namespace tidemark::scalars

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "tidemark/scalar/ids.h"
@@ -36,24 +37,46 @@ inline constexpr unsigned most_twos = (most_places + 1) / 2;
 
 // A form as a recorder compares with it: place by place, the operands of an expression in their order, those
 // of slope 1 first. Operands that leave no trace have places, too. Of the generals, by twos: a slope equals
-// its constant, or it varies and is not equal to zero, or it is of no interest and not equal to NaN.
+// its constant, or it varies and is not equal to zero, or it is of no interest and not equal to NaN. Short
+// statements read the first two cache lines.
 struct alignas(64) Pattern {
   struct Place {
     Id relative = 0, offset = 0;  // the operand's id is that of the statement & relative, + offset
     bool operator==(const Place&) const = default;
   };
+  struct Slopes {
+    Two constants = {};
+    TwoMasks equal = {};
+  };
+  static constexpr unsigned first_places = 3, first_slopes = 2;
+  static constexpr std::uint8_t special = 128;
+  static constexpr std::uint32_t beyond = std::uint32_t{1} << 31;
 
-  Place places[most_places] = {};
   std::uint8_t shape = 0;               // units and generals
-  std::uint8_t words : 7 = 0;           // slopes that are written
-  std::uint8_t beyond : 1 = 0;          // some operand is beyond the ring; none is an early one then
+  std::uint8_t words = 0;               // slopes that are written
   std::uint16_t code = 0;               // what is written in front of them
-  std::uint32_t distances = 0;          // bits of all that lie in the ring
+  std::uint32_t distances = 0;          // bits of all that lie in the ring; beyond: some operand is not in it
   std::uint8_t word[most_places] = {};  // where a general's slope is written; behind all of them: it is not
-  std::uint8_t merged : 7 = 0;          // a bit for each place whose variable stands in another place, too
-  std::uint8_t early : 1 = 0;           // some operand is an early one
-  Two constants[most_twos] = {};
-  TwoMasks equal[most_twos] = {};
+  // A bit for each place whose variable stands in another place, too. special: some operand is an early one or
+  // beyond the ring. No form has both kinds.
+  std::uint8_t merged = 0;
+  Place places_in_front[first_places] = {};
+  Slopes slopes_in_front[first_slopes] = {};
+  Place further_places[most_places - first_places] = {};
+  Slopes further_slopes[most_twos - first_slopes] = {};
+
+  [[gnu::always_inline]] Place& place(unsigned i) {
+    return i < first_places ? places_in_front[i] : further_places[i - first_places];
+  }
+  [[gnu::always_inline]] const Place& place(unsigned i) const {
+    return i < first_places ? places_in_front[i] : further_places[i - first_places];
+  }
+  [[gnu::always_inline]] Slopes& slopes(unsigned two) {
+    return two < first_slopes ? slopes_in_front[two] : further_slopes[two - first_slopes];
+  }
+  [[gnu::always_inline]] const Slopes& slopes(unsigned two) const {
+    return two < first_slopes ? slopes_in_front[two] : further_slopes[two - first_slopes];
+  }
 };
 static_assert(sizeof(Pattern) == 256);
 
@@ -117,7 +140,10 @@ class Forms {
   const Form* table() const { return forms_.data(); }  // by number
 
   [[gnu::always_inline]] const Pattern& expected() const {
-    return patterns_data_[form_number(log_data_[static_cast<std::uint16_t>(at_ - back_)])];
+    const std::size_t code = log_data_[static_cast<std::uint16_t>(at_ - back_)];
+    static_assert(sizeof(Pattern) == 16 << 4);
+    return *reinterpret_cast<const Pattern*>(reinterpret_cast<const std::byte*>(patterns_data_) +
+                                             ((code & 0xfff0) << 4));
   }
   [[gnu::always_inline]] void follow(std::uint16_t code) { log_data_[at_++] = code; }
 
@@ -133,6 +159,7 @@ class Forms {
 
   std::size_t bytes() const;
   Id early() const { return early_; }  // all early operands of forms have indices below
+  Id distances() const { return distances_; }  // bits of all distances of operands in the ring
   // Between recordings: ids begin at `origin`. Where there is no room for more, all of them go.
   void begin(Id origin);
 
@@ -148,7 +175,7 @@ class Forms {
 
   std::uint32_t misses_ = 0;
   unsigned shift_ = 63;
-  Id early_ = 0;
+  Id early_ = 0, distances_ = 0;
   Id origin_ = 0;
   std::vector<std::uint32_t> slots_;
   std::vector<std::uint16_t> log_;     // codes of the latest forms

@@ -110,38 +110,46 @@ class Operands {
     const Id next = to.next;
     Id other = form.shape ^ shape_of(units, generals);
     each<places>([&](auto i) __attribute__((always_inline)) {
-      other |= ((next & form.places[i].relative) + form.places[i].offset) ^ id_of<i>();
+      const Pattern::Place& place = form.place(i);
+      other |= ((next & place.relative) + place.offset) ^ id_of<i>();
     });
     if (other != 0) [[unlikely]]
       return false;
     Operands merged = *this;
-    if constexpr (places > 1)
-      if (form.merged != 0) merged.merge(form.merged);
+    if (form.merged != 0) {
+      if ((form.merged & Pattern::special) && !see_special(to, form)) return false;
+      if constexpr (places > 1) merged.merge(form.merged);
+    }
     if constexpr (generals > 0) {
       TwoMasks different = {};
       each<(generals + 1) / 2>([&](auto i) __attribute__((always_inline)) {
         constexpr unsigned second = std::min(2 * i + 1, generals - 1);
         const Two slopes = {merged.slopes_[2 * i], merged.slopes_[second]};
-        TwoMasks unlike = (slopes == form.constants[i]) ^ form.equal[i];
+        TwoMasks unlike = (slopes == form.slopes(i).constants) ^ form.slopes(i).equal;
         if constexpr (second == 2 * i) unlike[1] = 0;
         different |= unlike;
       });
       if ((different[0] | different[1]) != 0) [[unlikely]]
         return false;
     }
-    // Where distances reach early operands, these may be ones that the form names: one variable twice.
-    if (form.early && index_of(next) <= 2 * to.leading + form.distances) return false;
-    see_all(to, form);
     merged.write_words(to, form);
     return true;
   }
 
-  [[gnu::always_inline]] void see_all(Recorder<T>& to, const Pattern& form) const {
-    to.near_seen |= form.distances;
-    if (form.beyond) [[unlikely]]
-      each<places>([&](auto i) __attribute__((always_inline)) {
-        if (id_of<i>() != 0) to.see(to.next - id_of<i>());
-      });
+  // Of a form with operands that are early or beyond the ring. False: distances reach early operands, which may
+  // be ones that the form names: one variable twice.
+  [[gnu::always_inline]] bool see_special(Recorder<T>& to, const Pattern& form) const {
+    if (form.distances & Pattern::beyond) [[unlikely]] {
+      see_all(to);
+      return true;
+    }
+    return index_of(to.next) > 2 * to.leading + form.distances;
+  }
+
+  [[gnu::always_inline]] void see_all(Recorder<T>& to) const {
+    each<places>([&](auto i) __attribute__((always_inline)) {
+      if (id_of<i>() != 0) to.see(to.next - id_of<i>());
+    });
   }
 
   [[gnu::always_inline]] void write_words(Recorder<T>& to, const Pattern& form) const {
@@ -177,7 +185,7 @@ class Operands {
                                            .early = 2 * to.leading,
                                            .near_limit = to.near_limit});
       if (form) {
-        see_all(to, *form);
+        if (form->distances & Pattern::beyond) see_all(to);
         write_words(to, *form);
         return to.next++;
       }

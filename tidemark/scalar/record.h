@@ -79,7 +79,7 @@ class Recorder {
   std::byte* codes = nullptr;
   Id next = 0;        // of the next statement
   Id near_limit = 0;  // adjoints of operands less far away lie in a ring
-  Id near_seen = 0;   // bits of all such distances
+  Id near_seen = 0;   // bits of all such distances, but for those that forms have
   Id origin = 0;      // the first statement's id
   Id leading = 0;     // how many inputs there are in front of all statements
   FarBlocks* far = nullptr;

@@ -213,7 +213,7 @@ class BasicTape final : private Recorder<T> {
   bool release(std::size_t bytes);  // what is not needed, until so many fit
   void require_fit(std::size_t bytes, const SourceLine& where);
   Id reach() const {  // of near operands
-    return std::min(this->near_seen, this->near_limit - 1);
+    return std::min(this->near_seen | this->forms.distances(), this->near_limit - 1);
   }
 
   // tape_steps-inl.h, tape_replay-inl.h, tape_room-inl.h
