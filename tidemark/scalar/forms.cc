@@ -7,8 +7,6 @@ namespace tidemark::scalars {
 
 namespace {
 
-constexpr Id from_statement = ~Id{0};
-
 constexpr std::size_t log_length = std::size_t{1} << 16;
 constexpr std::uint32_t alike = 4;  // forms before one that was not expected, by which its place is found
 
@@ -23,52 +21,17 @@ unsigned units_of(std::uint8_t shape) { return shape >> 4; }
 unsigned generals_of(std::uint8_t shape) { return shape & 15; }
 unsigned places_of(std::uint8_t shape) { return units_of(shape) + generals_of(shape); }
 
-bool is_early(Id id, Id origin, Id early) { return id - origin < early; }
-
-Pattern::Place place_of(Id id, const Shown& statement, Id origin) {
-  if (id == 0 || is_early(id, origin, statement.early)) return {.relative = 0, .offset = id};
-  return {.relative = from_statement, .offset = id - statement.next};
-}
-
 // What the general's slope is compared with, and whether it is to be equal.
 void compare(Pattern& pattern, unsigned general, double with, bool equal) {
-  Pattern::Slopes& slopes = pattern.slopes(general / 2);
+  Pattern::Slopes& slopes = pattern.slopes[general / 2];
   slopes.constants[general % 2] = with;
   slopes.equal[general % 2] = equal ? -1 : 0;
 }
 bool is_constant(const Pattern& pattern, unsigned general) {
-  return pattern.slopes(general / 2).equal[general % 2] != 0;
+  return pattern.slopes[general / 2].equal[general % 2] != 0;
 }
 double constant(const Pattern& pattern, unsigned general) {
-  return pattern.slopes(general / 2).constants[general % 2];
-}
-
-// Its slopes are thought constant.
-Pattern constant_pattern(const Shown& statement, Id origin) {
-  Pattern pattern;
-  pattern.shape = statement.shape;
-  const unsigned units = units_of(statement.shape);
-  for (unsigned i = 0; i < most_places; ++i)
-    compare(pattern, i, std::numeric_limits<double>::quiet_NaN(), false);
-  for (unsigned i = 0; i < places_of(statement.shape); ++i) {
-    Pattern::Place& place = pattern.place(i);
-    place = place_of(statement.ids[i], statement, origin);
-    if (statement.kept[i] == 0) {
-      if (statement.ids[i] != 0) pattern.merged |= static_cast<std::uint8_t>(1u << i);
-      continue;
-    }
-    if (i >= units) compare(pattern, i - units, statement.slopes[i - units], true);
-    const Id distance = statement.next - statement.kept[i];
-    if (place.relative == 0) {
-      pattern.merged |= Pattern::special;
-    } else if (distance >= statement.near_limit) {
-      pattern.merged |= Pattern::special;
-      pattern.distances |= Pattern::beyond;
-    } else {
-      pattern.distances |= static_cast<std::uint32_t>(distance);
-    }
-  }
-  return pattern;
+  return pattern.slopes[general / 2].constants[general % 2];
 }
 
 // Slopes that are not what they were vary from now on.
@@ -86,27 +49,24 @@ Pattern more_general(const Pattern& before, const Shown& statement) {
   return pattern;
 }
 
-Key key_of(const Pattern::Place& place, Id origin) {
-  return place.relative == 0 ? static_cast<Key>(place.offset - origin) | early_key
-                             : static_cast<Key>(-place.offset);
+Key key_of(Pattern::Base base, Id offset) {
+  return base == Pattern::Base::cursor ? key_of_step(static_cast<std::int64_t>(offset))
+                                       : static_cast<Key>(-offset);
 }
 
-Form as_read(const Pattern& pattern, const Shown& statement, Id origin) {
+Form as_read(const Pattern& pattern, const Shown& statement) {
   Form form;
   const unsigned units = units_of(pattern.shape);
   for (const bool varying : {false, true}) {
     for (unsigned i = 0; i < places_of(pattern.shape); ++i) {
       if (statement.kept[i] == 0 || (i >= units && !is_constant(pattern, i - units)) != varying) continue;
-      const Key key = key_of(pattern.place(i), origin);
-      form.where = std::max(form.where, key & early_key                   ? Form::Where::near_or_early
-                                        : Id{key} >= statement.near_limit ? Form::Where::anywhere
-                                                                          : Form::Where::near);
-      form.keys[form.operands()] = key;
+      form.keys[form.operands()] = key_of(pattern.bases[i], pattern.offset(i));
       form.slopes[form.operands()] = i < units ? 1.0 : constant(pattern, i - units);
       ++(varying ? form.words : form.constants);
     }
   }
-  form.kind = kind_of(form);
+  form.step = static_cast<std::int32_t>(pattern.step);
+  if (!(pattern.distances & Pattern::beyond)) form.kind = kind_of(form.operands(), form.words, pattern.early);
   return form;
 }
 
@@ -133,23 +93,61 @@ const Pattern* Forms::add(const Pattern& pattern, const Shown& statement) {
   patterns_.push_back(pattern);
   patterns_.back().code = code_of(static_cast<unsigned>(patterns_.size() - 1));
   distances_ |= pattern.distances & ~Pattern::beyond;
-  const Form& form = forms_.emplace_back(as_read(pattern, statement, origin_));
-  for (unsigned i = 0; i < form.operands(); ++i)
-    if (form.keys[i] & early_key) early_ = std::max(early_, operand_of(form.keys[i], 0) + 1);
+  names_early_ = names_early_ || pattern.early;
+  forms_.push_back(as_read(pattern, statement));
   return &patterns_.back();
+}
+
+// Its slopes are thought constant.
+Pattern Forms::constant_pattern(const Shown& statement) const {
+  Pattern pattern;
+  pattern.shape = statement.shape;
+  const unsigned units = units_of(statement.shape);
+  for (unsigned i = 0; i < most_places; ++i)
+    compare(pattern, i, std::numeric_limits<double>::quiet_NaN(), false);
+  for (unsigned i = 0; i < places_of(statement.shape); ++i) {
+    const Id id = statement.ids[i];
+    const Pattern::Base base = pattern.bases[i] = base_of(id);
+    pattern.offset(i) = id - pattern.expected(i, statement.bases);
+    if (base != Pattern::Base::next) pattern.merged |= Pattern::special;
+    if (base == Pattern::Base::cursor) {
+      const auto offset = static_cast<std::int64_t>(pattern.offset(i));
+      const std::int64_t lowest = pattern.early ? std::min(pattern.lowest, offset) : offset;
+      const std::int64_t highest = pattern.early ? std::max(pattern.lowest + pattern.span, offset) : offset;
+      pattern.lowest = lowest;
+      pattern.span = highest - lowest;
+      pattern.step = offset;
+      pattern.early = true;
+    }
+    if (statement.kept[i] == 0) {
+      if (id != 0) pattern.merged |= static_cast<std::uint8_t>(1u << i);
+      continue;
+    }
+    if (i >= units) compare(pattern, i - units, statement.slopes[i - units], true);
+    if (base != Pattern::Base::next) continue;
+    const Id distance = statement.bases.next - id;
+    if (distance >= statement.near_limit) {
+      pattern.merged |= Pattern::special;
+      pattern.distances |= Pattern::beyond;
+    } else {
+      pattern.distances |= static_cast<std::uint32_t>(distance);
+    }
+  }
+  return pattern;
 }
 
 const Pattern* Forms::look_up(const Shown& statement) {
   std::uint64_t hash = statement.shape;
   bool of_early = false, beyond = false;
-  Pattern::Place places[most_places];
+  Pattern read;  // what it says of operands
   const unsigned count = places_of(statement.shape);
   for (unsigned i = 0; i < count; ++i) {
-    const Pattern::Place place = places[i] = place_of(statement.ids[i], statement, origin_);
-    if (place.relative != 0 && -place.offset >= early_key) return nullptr;
-    of_early = of_early || (place.relative == 0 && place.offset != 0);
-    beyond = beyond || (place.relative != 0 && -place.offset >= statement.near_limit);
-    hash = (hash ^ (place.offset == 0 ? 0 : key_of(place, origin_))) * 0x9e3779b97f4a7c15u;
+    const Pattern::Base base = read.bases[i] = base_of(statement.ids[i]);
+    const Id offset = read.offset(i) = statement.ids[i] - read.expected(i, statement.bases);
+    if (base == Pattern::Base::next && -offset >= early_key) return nullptr;
+    of_early = of_early || base == Pattern::Base::cursor;
+    beyond = beyond || (base == Pattern::Base::next && -offset >= statement.near_limit);
+    hash = (hash ^ (base == Pattern::Base::none ? 0 : key_of(base, offset))) * 0x9e3779b97f4a7c15u;
   }
   if (of_early && beyond) return nullptr;
   std::uint32_t* const first = &slots_[hash >> shift_];
@@ -165,9 +163,9 @@ const Pattern* Forms::look_up(const Shown& statement) {
       continue;
     }
     const Pattern& pattern = patterns_[number];
-    if (pattern.shape != statement.shape) continue;
-    bool same = true;
-    for (unsigned i = 0; i < count; ++i) same = same && places[i] == pattern.place(i);
+    bool same = pattern.shape == statement.shape;
+    for (unsigned i = 0; i < count; ++i)
+      same = same && read.bases[i] == pattern.bases[i] && read.offset(i) == pattern.offset(i);
     if (!same) continue;
     bool holds = true;
     for (unsigned i = 0; i < generals_of(statement.shape); ++i)
@@ -181,7 +179,7 @@ const Pattern* Forms::look_up(const Shown& statement) {
     const std::uint32_t times = (*free & seen_mask) == seen ? ((*free >> times_at) & most_times) + 1 : 1;
     *free = seen | times << times_at;
     if (times < (of_early ? times_of_early : times_of_others)) return nullptr;
-    found = add(constant_pattern(statement, origin_), statement);
+    found = add(constant_pattern(statement), statement);
     if (!found) {
       *free = seen;
       return nullptr;
@@ -209,11 +207,8 @@ std::size_t Forms::bytes() const {
 
 void Forms::begin(Id origin) {
   if (any() && patterns_.size() == most) forget_all();
-  for (Pattern& pattern : patterns_)
-    for (unsigned i = 0; i < most_places; ++i)
-      if (Pattern::Place& place = pattern.place(i); place.relative == 0 && place.offset != 0)
-        place.offset += origin - origin_;
   origin_ = origin;
+  early_ = 0;
 }
 
 void Forms::forget_all() {
@@ -221,8 +216,8 @@ void Forms::forget_all() {
   std::fill(log_.begin(), log_.end(), 0);
   patterns_.assign(1, {});
   forms_.assign(1, {});
-  early_ = 0;
   distances_ = 0;
+  names_early_ = false;
 }
 
 }  // namespace tidemark::scalars

@@ -17,15 +17,20 @@
 
 namespace tidemark::scalars {
 
-// Where an operand lies: the distance of its statement, or, of the early ones, inputs in front of all
-// statements and as many statements behind them, their number and this bit. These are a program's parameters
-// and what is made of them.
+// Where an operand lies: the distance of its statement, or this bit and, of the early ones, how far it is behind
+// the early operand that was read last, the cursor. Early are inputs in front of all statements and as many
+// statements behind them: a program's parameters, a simulation's first state, and what is made of them. Who
+// goes over them in some order takes the same steps again and again.
 using Key = std::uint32_t;
 inline constexpr Key early_key = Key{1} << 31;
+// Steps between early operands have a bit less than a key.
+inline constexpr Id most_leading = early_key / 4;
+constexpr Key key_of_step(std::int64_t step) { return (static_cast<Key>(step) & ~early_key) | early_key; }
+constexpr std::int64_t step_of(Key key) { return static_cast<std::int32_t>(key << 1) >> 1; }
 
-// The index of an operand of statement `index`.
-constexpr Id operand_of(Key key, Id index) {
-  return key & early_key ? (key & ~early_key) + Id{1} : index - key;
+// The index of an operand of statement `index`, or of the one that is so far behind the cursor.
+constexpr Id operand_of(Key key, Id index, Id cursor) {
+  return key & early_key ? cursor + static_cast<Id>(step_of(key)) : index - key;
 }
 
 inline constexpr unsigned most_places = 7;
@@ -35,20 +40,29 @@ using Two = double __attribute__((vector_size(16)));
 using TwoMasks = std::int64_t __attribute__((vector_size(16)));
 inline constexpr unsigned most_twos = (most_places + 1) / 2;
 
+// To what an operand's id is compared, by bytes from the first on.
+struct Bases {
+  Id next = 0;    // of the statement that is written next
+  Id cursor = 0;  // the early operand that was read last
+  Id none = 0;    // of passive operands
+};
+static_assert(sizeof(Bases) == 3 * sizeof(Id));
+
 // A form as a recorder compares with it: place by place, the operands of an expression in their order, those
 // of slope 1 first. Operands that leave no trace have places, too. Of the generals, by twos: a slope equals
 // its constant, or it varies and is not equal to zero, or it is of no interest and not equal to NaN. Short
 // statements read the first two cache lines.
 struct alignas(64) Pattern {
-  struct Place {
-    Id relative = 0, offset = 0;  // the operand's id is that of the statement & relative, + offset
-    bool operator==(const Place&) const = default;
-  };
   struct Slopes {
     Two constants = {};
     TwoMasks equal = {};
   };
-  static constexpr unsigned first_places = 3, first_slopes = 2;
+  enum class Base : std::uint8_t {
+    next = offsetof(Bases, next),
+    cursor = offsetof(Bases, cursor),
+    none = offsetof(Bases, none)
+  };
+  static constexpr unsigned places_in_front = 6;
   static constexpr std::uint8_t special = 128;
   static constexpr std::uint32_t beyond = std::uint32_t{1} << 31;
 
@@ -57,39 +71,42 @@ struct alignas(64) Pattern {
   std::uint16_t code = 0;               // what is written in front of them
   std::uint32_t distances = 0;          // bits of all that lie in the ring; beyond: some operand is not in it
   std::uint8_t word[most_places] = {};  // where a general's slope is written; behind all of them: it is not
-  // A bit for each place whose variable stands in another place, too. special: some operand is an early one or
-  // beyond the ring. No form has both kinds.
+  // A bit for each place whose variable stands in another place, too. special: some operand is no near one. None
+  // has early operands and such beyond the ring.
   std::uint8_t merged = 0;
-  Place places_in_front[first_places] = {};
-  Slopes slopes_in_front[first_slopes] = {};
-  Place further_places[most_places - first_places] = {};
-  Slopes further_slopes[most_twos - first_slopes] = {};
+  Id offsets_in_front[places_in_front] = {};
+  Slopes slopes[most_twos] = {};
+  // What only special ones need.
+  Id last_offset = 0;
+  Base bases[most_places] = {};  // to which offsets are added
+  bool early = false;
+  std::int64_t step = 0;                 // of the cursor: from one early operand that was read last to the next
+  std::int64_t lowest = 0, span = 0;     // of the early operands' offsets: the least, and up to the largest
 
-  [[gnu::always_inline]] Place& place(unsigned i) {
-    return i < first_places ? places_in_front[i] : further_places[i - first_places];
+  [[gnu::always_inline]] Id expected(unsigned place, const Bases& from) const {
+    Id base;
+    std::memcpy(&base, reinterpret_cast<const std::byte*>(&from) + static_cast<std::size_t>(bases[place]),
+                sizeof base);
+    return base + offset(place);
   }
-  [[gnu::always_inline]] const Place& place(unsigned i) const {
-    return i < first_places ? places_in_front[i] : further_places[i - first_places];
+  // Of a place's operand: its id less its base.
+  [[gnu::always_inline]] Id& offset(unsigned place) {
+    return place < places_in_front ? offsets_in_front[place] : last_offset;
   }
-  [[gnu::always_inline]] Slopes& slopes(unsigned two) {
-    return two < first_slopes ? slopes_in_front[two] : further_slopes[two - first_slopes];
-  }
-  [[gnu::always_inline]] const Slopes& slopes(unsigned two) const {
-    return two < first_slopes ? slopes_in_front[two] : further_slopes[two - first_slopes];
+  [[gnu::always_inline]] Id offset(unsigned place) const {
+    return place < places_in_front ? offsets_in_front[place] : last_offset;
   }
 };
-static_assert(sizeof(Pattern) == 256);
+static_assert(sizeof(Pattern) == 256 && most_places == Pattern::places_in_front + 1);
 
 // As a reader looks at it: operands alone, those of constant slopes first.
 struct alignas(64) Form {
-  enum class Where : std::uint8_t { near, near_or_early, anywhere };
-
   std::uint8_t constants = 0, words = 0;
-  std::uint8_t kind = 0;      // of these and `where`: what a reversal is to do
-  Where where = Where::near;  // all of its operands
+  std::uint8_t kind = 0;
 
   Key keys[most_places] = {};
   double slopes[most_places] = {};  // the constants'
+  std::int32_t step = 0;            // of the cursor
 
   unsigned operands() const { return unsigned{constants} + words; }
   double slope(unsigned i, const double* written) const {
@@ -98,12 +115,10 @@ struct alignas(64) Form {
 };
 
 // Kinds of forms are what compilers make loops of: how many operands and words there are, and whether an operand
-// may be an early one. What is far away is of none of them.
-constexpr std::uint8_t kind_of(const Form& form) {
-  return form.where == Form::Where::anywhere
-             ? 0
-             : static_cast<std::uint8_t>(unsigned{form.where == Form::Where::near_or_early} << 6 |
-                                         form.operands() << 3 | form.words);
+// may be an early one. 0 is none: operands beyond the ring are looked at one by one.
+inline constexpr unsigned early_kinds = 64;  // from here on
+constexpr std::uint8_t kind_of(unsigned operands, unsigned words, bool early) {
+  return static_cast<std::uint8_t>((early ? early_kinds : 0) | operands << 3 | words);
 }
 
 // Codes of forms: four bits that are set, which no other code begins with, and the number.
@@ -112,6 +127,20 @@ inline constexpr std::size_t form_code_bytes = 2;
 constexpr std::uint16_t code_of(unsigned number) { return static_cast<std::uint16_t>(number << 4 | 15); }
 constexpr bool is_form(std::byte first) { return (static_cast<unsigned>(first) & 15) == 15; }
 constexpr std::uint16_t form_number(std::uint16_t code) { return static_cast<std::uint16_t>(code >> 4); }
+
+// Form number 0, which none has, and four bytes: how far the cursor had moved when nothing said so. It is no
+// statement.
+inline constexpr std::size_t jump_code_bytes = 6;
+inline std::int32_t jump_at(const std::byte* codes) {
+  std::int32_t jump;
+  std::memcpy(&jump, codes + form_code_bytes, sizeof jump);
+  return jump;
+}
+inline bool is_jump(const std::byte* codes) {
+  std::uint16_t code;
+  std::memcpy(&code, codes, sizeof code);
+  return code == code_of(0);
+}
 
 constexpr std::uint8_t shape_of(unsigned units, unsigned generals) {
   return static_cast<std::uint8_t>(units << 4 | generals);
@@ -123,8 +152,7 @@ struct Shown {
   std::uint8_t shape = 0;
   const Id *ids = nullptr, *kept = nullptr;
   const double* slopes = nullptr;
-  Id next = 0;   // its own
-  Id early = 0;  // how many of its recording are early
+  Bases bases;  // `next` is its own
   Id near_limit = 0;
 };
 
@@ -158,10 +186,25 @@ class Forms {
   }
 
   std::size_t bytes() const;
-  Id early() const { return early_; }  // all early operands of forms have indices below
   Id distances() const { return distances_; }  // bits of all distances of operands in the ring
   // Between recordings: ids begin at `origin`. Where there is no room for more, all of them go.
   void begin(Id origin);
+
+  // Early statements: as many as there are inputs in front of all others, and as many behind them.
+  void set_leading(Id inputs) { early_ = 2 * inputs; }
+  Id leading() const { return early_ / 2; }
+  [[gnu::always_inline]] bool is_early(Id id) const { return id - origin_ < early_; }
+  Id early() const { return early_; }
+  // From the first early statement on, all steps of the form from this cursor lead to early ones, and its near
+  // operands are none.
+  [[gnu::always_inline]] bool separate(const Pattern& form, const Bases& bases) const {
+    const auto first = static_cast<std::int64_t>(bases.cursor - origin_) + form.lowest;
+    const auto near = static_cast<std::int64_t>(bases.next - origin_) - static_cast<std::int64_t>(form.distances);
+    const auto early = static_cast<std::int64_t>(early_);
+    return (first | (early - 1 - form.span - first) | (near - early)) >= 0;
+  }
+  // The indices of those that forms may name are below.
+  Id early_end() const { return names_early_ ? early_ + 1 : 0; }
 
  private:
   static constexpr unsigned probes = 4;
@@ -170,13 +213,17 @@ class Forms {
   const Pattern* look_up(const Shown& statement);
   void forget_all();
   const Pattern* add(const Pattern& pattern, const Shown& statement);
+  Pattern constant_pattern(const Shown& statement) const;
+  Pattern::Base base_of(Id id) const {
+    return id == 0 ? Pattern::Base::none : is_early(id) ? Pattern::Base::cursor : Pattern::Base::next;
+  }
   Number number_of(const Pattern& pattern) const { return static_cast<Number>(&pattern - patterns_.data()); }
   void find_place(std::uint16_t code);
 
   std::uint32_t misses_ = 0;
   unsigned shift_ = 63;
-  Id early_ = 0, distances_ = 0;
-  Id origin_ = 0;
+  Id early_ = 0, origin_ = 0, distances_ = 0;
+  bool names_early_ = false;
   std::vector<std::uint32_t> slots_;
   std::vector<std::uint16_t> log_;     // codes of the latest forms
   std::vector<std::uint16_t> places_;  // in the log, by the latest forms there

@@ -107,43 +107,45 @@ class Operands {
   // happened.
   [[gnu::always_inline]] bool write_by_form(Recorder<T>& to) const {
     const Pattern& form = to.forms.expected();
-    const Id next = to.next;
+    return form.merged & Pattern::special ? write_by<true>(to, form) : write_by<false>(to, form);
+  }
+
+  template <bool special>
+  [[gnu::always_inline]] bool write_by(Recorder<T>& to, const Pattern& form) const {
     Id other = form.shape ^ shape_of(units, generals);
     each<places>([&](auto i) __attribute__((always_inline)) {
-      const Pattern::Place& place = form.place(i);
-      other |= ((next & place.relative) + place.offset) ^ id_of<i>();
+      other |= (special ? form.expected(i, to) : to.next + form.offset(i)) ^ id_of<i>();
     });
     if (other != 0) [[unlikely]]
       return false;
+    // The reader must know of which cursor; and near operands may be early ones that the form names, too, one
+    // variable twice.
+    if constexpr (special)
+      if (form.early && (to.cursor != to.written_cursor || !to.forms.separate(form, to))) return false;
     Operands merged = *this;
-    if (form.merged != 0) {
-      if ((form.merged & Pattern::special) && !see_special(to, form)) return false;
-      if constexpr (places > 1) merged.merge(form.merged);
-    }
+    if constexpr (places > 1)
+      if (form.merged != 0) merged.merge(form.merged);
     if constexpr (generals > 0) {
       TwoMasks different = {};
       each<(generals + 1) / 2>([&](auto i) __attribute__((always_inline)) {
         constexpr unsigned second = std::min(2 * i + 1, generals - 1);
         const Two slopes = {merged.slopes_[2 * i], merged.slopes_[second]};
-        TwoMasks unlike = (slopes == form.slopes(i).constants) ^ form.slopes(i).equal;
+        TwoMasks unlike = (slopes == form.slopes[i].constants) ^ form.slopes[i].equal;
         if constexpr (second == 2 * i) unlike[1] = 0;
         different |= unlike;
       });
       if ((different[0] | different[1]) != 0) [[unlikely]]
         return false;
     }
+    if constexpr (special) see_special(to, form);
     merged.write_words(to, form);
     return true;
   }
 
-  // Of a form with operands that are early or beyond the ring. False: distances reach early operands, which may
-  // be ones that the form names: one variable twice.
-  [[gnu::always_inline]] bool see_special(Recorder<T>& to, const Pattern& form) const {
-    if (form.distances & Pattern::beyond) [[unlikely]] {
+  [[gnu::always_inline]] void see_special(Recorder<T>& to, const Pattern& form) const {
+    if (form.distances & Pattern::beyond) [[unlikely]]
       see_all(to);
-      return true;
-    }
-    return index_of(to.next) > 2 * to.leading + form.distances;
+    if (form.early) to.written_cursor = to.cursor += static_cast<Id>(form.step);
   }
 
   [[gnu::always_inline]] void see_all(Recorder<T>& to) const {
@@ -181,15 +183,17 @@ class Operands {
                                            .ids = ids,
                                            .kept = kept,
                                            .slopes = slopes_,
-                                           .next = to.next,
-                                           .early = 2 * to.leading,
+                                           .bases = to,
                                            .near_limit = to.near_limit});
       if (form) {
-        if (form->distances & Pattern::beyond) see_all(to);
+        if (form->early && to.cursor != to.written_cursor) to.write_jump();
+        if (form->merged & Pattern::special) see_special(to, *form);
         write_words(to, *form);
         return to.next++;
       }
     }
+    for (const Id id : ids)
+      if (to.forms.is_early(id)) to.cursor = id;
     return write_whole(to);
   }
 

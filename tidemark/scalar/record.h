@@ -12,7 +12,7 @@
 //   a delta per operand  units first: how many statements before this one the operand was made
 //
 // No operands at all: an input. Long codes without generals are marks. A head whose lower four bits are set
-// begins the number of a form (forms.h), which says the rest.
+// begins the number of a form (forms.h), which says the rest, or a jump, which is no statement.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,7 @@ constexpr bool is_zero(const T& x) {
 
 // The end of a recording, where statements are written. What is rare is behind virtual calls.
 template <class T>
-class Recorder {
+class Recorder : public Bases {
  public:
   virtual ~Recorder() = default;
 
@@ -77,11 +77,10 @@ class Recorder {
   T* partials = nullptr;
   std::ptrdiff_t slack = 0;  // that much room counts as none; large where every statement is to be looked at
   std::byte* codes = nullptr;
-  Id next = 0;        // of the next statement
   Id near_limit = 0;  // adjoints of operands less far away lie in a ring
   Id near_seen = 0;   // bits of all such distances, but for those that forms have
   Id origin = 0;      // the first statement's id
-  Id leading = 0;     // how many inputs there are in front of all statements
+  Id written_cursor = 0;  // the cursor to a reader of the codes, until write_jump
   FarBlocks* far = nullptr;
   Forms forms;
 
@@ -89,6 +88,16 @@ class Recorder {
   void require(std::size_t bytes, const std::source_location& where) {
     if (room() < static_cast<std::ptrdiff_t>(bytes) + slack) [[unlikely]]
       make_room(bytes, SourceLine(where));
+  }
+
+  // There is room for it beside a statement with a form.
+  void write_jump() {
+    const auto jump = static_cast<std::int32_t>(cursor - written_cursor);
+    const std::uint16_t code = code_of(0);
+    codes -= jump_code_bytes;
+    std::memcpy(codes, &code, sizeof code);
+    std::memcpy(codes + sizeof code, &jump, sizeof jump);
+    written_cursor = cursor;
   }
 
   // An operand of the statement that is being written; `delta` is its distance.

@@ -38,6 +38,7 @@ struct Position {
   T* partials = nullptr;
   std::byte* codes = nullptr;
   Id next = 0;
+  Id cursor = 0;  // to a reader (forms.h)
   std::size_t inputs = 0, events = 0;
   const void* of = nullptr;  // the recording
 };

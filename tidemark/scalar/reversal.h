@@ -20,7 +20,7 @@ class Reversal {
 
   // Before a sweep, or between sweeps: its memory. `far`: of all that is reversed before the next prepare.
   void prepare(const Recording<T>& recording, const FarBlocks& far, const Ranges& ranges) {
-    adjoints_.prepare(ranges.near_seen, far, recording.forms->early());
+    adjoints_.prepare(ranges.near_seen, far, recording.forms->early_end());
     if (gradients_.size() < recording.inputs.size()) gradients_.resize(recording.inputs.size(), A{});
   }
   void prepare(const Recording<T>& recording, const Ranges& ranges) {
@@ -97,9 +97,9 @@ class Reversal {
     }
   }
 
-  void spread_far(const Form& form, const T* words, const A& a, Id k) {
+  void spread_far(const Form& form, const T* words, const A& a, Id k, Id cursor) {
     for (unsigned i = 0; i < form.operands(); ++i)
-      adjoints_.at(operand_of(form.keys[i], k)) += form.slope(i, words) * a;
+      adjoints_.at(operand_of(form.keys[i], k, cursor)) += form.slope(i, words) * a;
   }
 
   Adjoints<A> adjoints_;
@@ -113,6 +113,7 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
   const auto& [from, to, near_limit, near_seen] = ranges;
   Id k = index_of(from.next);
   const Id last = index_of(to.next);
+  Id cursor = index_of(from.cursor);
   if (k == last) return;
   const Form* const forms = recording.forms->table();
   std::size_t inputs = from.inputs, events = from.events;
@@ -140,13 +141,17 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
         if (is_form(*c)) {
           const Form& form = form_at(c, forms);
           if (places.have(form)) {
-            Place<T> place{c, p, k};
+            Place<T> place{c, p, k, cursor};
             reverse_forms(place, end, turn, forms, places);
-            c = place.codes, p = place.partials, k = place.index;
+            c = place.codes, p = place.partials, k = place.index, cursor = place.cursor;
+          } else if (is_jump(c)) {
+            cursor -= static_cast<Id>(std::int64_t{jump_at(c)});
+            c += jump_code_bytes;
           } else {
             c += form_code_bytes;
             p -= form.words;
-            if (const A a = adjoints_.take(--k); !is_zero(a)) spread_far(form, p, a, k);
+            cursor -= static_cast<Id>(std::int64_t{form.step});
+            if (const A a = adjoints_.take(--k); !is_zero(a)) spread_far(form, p, a, k, cursor);
           }
           continue;
         }

@@ -15,6 +15,7 @@ struct Place {
   const std::byte* codes = nullptr;
   const T* partials = nullptr;
   Id index = 0;  // all statements from here on are reversed
+  Id cursor = 0;  // of forms
 };
 
 // Where adjoints lie while nothing moves.
@@ -24,7 +25,7 @@ struct AdjointPlaces {
   Id mask = 0;
 
   bool have(const Form& form) const {
-    return form.where == Form::Where::near || (form.where == Form::Where::near_or_early && early);
+    return form.kind != 0 && (form.kind < early_kinds || early);
   }
 };
 
@@ -35,17 +36,16 @@ inline const Form& form_at(const std::byte* codes, const Form* forms) {
 }
 
 template <unsigned kind, class A>
-[[gnu::always_inline]] inline void spread(const Form& form, const double* words, const A& a, Id k,
+[[gnu::always_inline]] inline void spread(const Form& form, const double* words, const A& a, Id k, Id cursor,
                                           const AdjointPlaces<A>& places) {
-  constexpr bool with_early = kind >> 6 != 0;
   constexpr unsigned operands = kind >> 3 & 7, written = kind & 7;
   if constexpr (written <= operands) {
     constexpr unsigned constants = operands - written;
     each<operands>([&](auto i) __attribute__((always_inline)) {
       const Key key = form.keys[i];
       A* to = &places.ring[(k - key) & places.mask];
-      if constexpr (with_early)
-        if (key & early_key) to = &places.early[operand_of(key, k)];
+      if constexpr (kind >= early_kinds)
+        if (key & early_key) to = &places.early[operand_of(key, k, cursor)];
       if constexpr (i < constants)
         *to += form.slopes[i] * a;
       else
@@ -62,7 +62,7 @@ void reverse_forms(Place<double>& place, const std::byte* end, Id turn, const Fo
   const AdjointPlaces<A> places = given;
   const std::byte* codes = place.codes;
   const double* partials = place.partials;
-  Id k = place.index;
+  Id k = place.index, cursor = place.cursor;
   const auto until_turn = static_cast<std::ptrdiff_t>(form_code_bytes * (k - 1 - turn));
   const std::byte* const stop = end - codes < until_turn ? end : codes + until_turn;
   do {
@@ -74,10 +74,16 @@ void reverse_forms(Place<double>& place, const std::byte* end, Id turn, const Fo
     A& own = places.ring[k & places.mask];
     const A a = own;
     own = A{};
-    if (is_zero(a)) continue;
-    select(form.kind, [&](auto kind) __attribute__((always_inline)) { spread<kind>(form, partials, a, k, places); });
+    if (is_zero(a)) {
+      cursor -= static_cast<Id>(std::int64_t{form.step});
+      continue;
+    }
+    select(form.kind, [&](auto kind) __attribute__((always_inline)) {
+      if constexpr (kind >= early_kinds) cursor -= static_cast<Id>(std::int64_t{form.step});
+      spread<kind>(form, partials, a, k, cursor, places);
+    });
   } while (codes != stop && is_form(*codes));
-  place = {codes, partials, k};
+  place = {codes, partials, k, cursor};
 }
 
 }  // namespace tidemark::scalars

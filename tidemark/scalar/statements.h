@@ -17,6 +17,7 @@ struct Statement {
 
   Kind kind = Kind::operation;
   Id index = 0;
+  Id cursor = 0;  // in front of it (forms.h)
   unsigned units = 0, generals = 0, width = 0;
   unsigned words = 0;          // how many partial derivatives are written
   const Form* form = nullptr;  // or none: then all of the generals' are
@@ -26,7 +27,7 @@ struct Statement {
 
   unsigned operands() const { return units + generals; }
   Id operand(unsigned i) const {
-    if (form) return operand_of(form->keys[i], index);
+    if (form) return operand_of(form->keys[i], index, cursor);
     const std::byte* at = deltas + (std::size_t{i} << width);
     switch (width) {
       case 0:
@@ -65,7 +66,7 @@ struct RecordingView {
   Id end() const { return index_of(from.next); }
 };
 
-// Reads the code that begins at `c`; returns where it ends. Leaves out index, slopes and number.
+// Reads the code that begins at `c`, no jump; returns where it ends. Leaves out index, cursor, slopes and number.
 template <class T>
 const std::byte* read_code(const std::byte* c, const Forms& forms, Statement<T>& statement) {
   using Kind = typename Statement<T>::Kind;
@@ -107,7 +108,7 @@ template <class T, class Visit>
 void walk_back(const RecordingView<T>& view, Visit&& visit) {
   using Kind = typename Statement<T>::Kind;
   Statement<T> statement;
-  Id k = view.end();
+  Id k = view.end(), cursor = index_of(view.from.cursor);
   if (k == view.first()) return;
   std::size_t inputs = view.from.inputs, events = view.from.events;
   for (std::size_t chunk = view.from.chunk;; --chunk) {
@@ -117,7 +118,14 @@ void walk_back(const RecordingView<T>& view, Visit&& visit) {
     const T* p =
         chunk == view.from.chunk ? view.from.partials : reinterpret_cast<const T*>(memory.partials_end);
     while (c != end) {
+      if (is_jump(c)) {
+        cursor -= static_cast<Id>(std::int64_t{jump_at(c)});
+        c += jump_code_bytes;
+        continue;
+      }
       c = read_code(c, *view.recording.forms, statement);
+      if (statement.form) cursor -= static_cast<Id>(std::int64_t{statement.form->step});
+      statement.cursor = cursor;
       --k;
       p -= statement.words;
       statement.slopes = p;
@@ -157,7 +165,7 @@ template <class T, class Visit>
 void walk_forward(const RecordingView<T>& view, Visit&& visit) {
   using Kind = typename Statement<T>::Kind;
   Statement<T> statement;
-  Id k = view.first();
+  Id k = view.first(), cursor = k;
   if (k == view.end()) return;
   std::size_t inputs = 0, events = 0;
   std::vector<std::uint32_t> places;
@@ -168,11 +176,18 @@ void walk_forward(const RecordingView<T>& view, Visit&& visit) {
     places.clear();
     for (const std::byte* c = begin; c != memory.end();) {
       places.push_back(static_cast<std::uint32_t>(c - begin));
-      c = read_code(c, *view.recording.forms, statement);
+      c = is_jump(c) ? c + jump_code_bytes : read_code(c, *view.recording.forms, statement);
     }
     const T* p = reinterpret_cast<const T*>(memory.begin);
     for (std::size_t i = places.size(); i-- > 0;) {
-      read_code(begin + places[i], *view.recording.forms, statement);
+      const std::byte* const c = begin + places[i];
+      if (is_jump(c)) {
+        cursor += static_cast<Id>(std::int64_t{jump_at(c)});
+        continue;
+      }
+      read_code(c, *view.recording.forms, statement);
+      statement.cursor = cursor;
+      if (statement.form) cursor += static_cast<Id>(std::int64_t{statement.form->step});
       statement.index = k++;
       statement.slopes = p;
       p += statement.words;

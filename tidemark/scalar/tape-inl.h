@@ -37,8 +37,8 @@ template <class T>
 void BasicTape<T>::begin_recording() {
   this->next = (next_recording() << index_bits) + 1;
   this->origin = this->next;
-  this->leading = 0;
   this->near_seen = 0;
+  this->cursor = this->written_cursor = this->origin;
   this->forms.begin(this->origin);
   open_chain_.reset();
   recording_.inputs.clear();
@@ -270,7 +270,8 @@ auto BasicTape<T>::input(const T& value, SourceLine where) -> Real {
     recording_.inputs.reserve(recording_.inputs.size() + more);
   }
   recording_.inputs.push_back(this->next);
-  if (this->next - this->origin == this->leading && this->leading < early_key / 2) ++this->leading;
+  if (const Id leading = this->forms.leading(); this->next - this->origin == leading && leading < most_leading)
+    this->forms.set_leading(leading + 1);
   *--this->codes = code::head(0, 0, 0);
   return Real(value, this->next++);
 }
@@ -290,7 +291,13 @@ void BasicTape<T>::inputs(std::span<Real> variables, SourceLine where) {
 
 template <class T>
 auto BasicTape<T>::mark() const -> Mark {
-  return {chunk_, this->partials, this->codes, this->next, target_->inputs.size(), target_->events.size(),
+  return {chunk_,
+          this->partials,
+          this->codes,
+          this->next,
+          this->written_cursor,
+          target_->inputs.size(),
+          target_->events.size(),
           target_};
 }
 
@@ -302,7 +309,8 @@ void BasicTape<T>::rewind(const Mark& mark, SourceLine where) {
   target_->drop_events(mark.events);
   open_chain_.reset();
   const Id end = std::exchange(this->next, mark.next);
-  this->leading = std::min(this->leading, mark.next - this->origin);
+  this->forms.set_leading(std::min(this->forms.leading(), mark.next - this->origin));
+  this->cursor = this->written_cursor = mark.cursor;
   if (mark.codes) {
     chunk_ = mark.chunk;
     this->partials = mark.partials;
