@@ -103,7 +103,7 @@ Pattern Forms::constant_pattern(const Shown& statement) const {
   Pattern pattern;
   pattern.shape = statement.shape;
   const unsigned units = units_of(statement.shape);
-  for (unsigned i = 0; i < most_places; ++i)
+  for (unsigned i = 0; i < 2 * most_twos; ++i)
     compare(pattern, i, std::numeric_limits<double>::quiet_NaN(), false);
   for (unsigned i = 0; i < places_of(statement.shape); ++i) {
     const Id id = statement.ids[i];

@@ -38,6 +38,13 @@ inline constexpr unsigned most_places = 7;
 // Two numbers that are compared at once, and what comes of it: bits that are all set where they are equal.
 using Two = double __attribute__((vector_size(16)));
 using TwoMasks = std::int64_t __attribute__((vector_size(16)));
+[[gnu::always_inline]] inline bool any(TwoMasks masks) {
+#ifdef __SSE2__
+  return __builtin_ia32_movmskpd(reinterpret_cast<Two>(masks)) != 0;
+#else
+  return (masks[0] | masks[1]) != 0;
+#endif
+}
 inline constexpr unsigned most_twos = (most_places + 1) / 2;
 
 // To what an operand's id is compared, by bytes from the first on.
@@ -50,8 +57,8 @@ static_assert(sizeof(Bases) == 3 * sizeof(Id));
 
 // A form as a recorder compares with it: place by place, the operands of an expression in their order, those
 // of slope 1 first. Operands that leave no trace have places, too. Of the generals, by twos: a slope equals
-// its constant, or it varies and is not equal to zero, or it is of no interest and not equal to NaN. Short
-// statements read the first two cache lines.
+// its constant, or it varies and is not equal to zero, or it is of no interest, as what stands behind the last
+// one, and not equal to NaN. Short statements read the first two cache lines.
 struct alignas(64) Pattern {
   struct Slopes {
     Two constants = {};

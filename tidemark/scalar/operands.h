@@ -130,11 +130,9 @@ class Operands {
       each<(generals + 1) / 2>([&](auto i) __attribute__((always_inline)) {
         constexpr unsigned second = std::min(2 * i + 1, generals - 1);
         const Two slopes = {merged.slopes_[2 * i], merged.slopes_[second]};
-        TwoMasks unlike = (slopes == form.slopes[i].constants) ^ form.slopes[i].equal;
-        if constexpr (second == 2 * i) unlike[1] = 0;
-        different |= unlike;
+        different |= (slopes == form.slopes[i].constants) ^ form.slopes[i].equal;
       });
-      if ((different[0] | different[1]) != 0) [[unlikely]]
+      if (any(different)) [[unlikely]]
         return false;
     }
     if constexpr (special) see_special(to, form);
@@ -159,7 +157,7 @@ class Operands {
     std::byte* const codes = to.codes - sizeof form.code;
     const std::uint16_t code = form.code;  // before what the compiler thinks may change it
     each<generals>([&](auto i) __attribute__((always_inline)) { words[form.word[i]] = slopes_[i]; });
-    to.partials = words + form.words;
+    if constexpr (generals > 0) to.partials = words + form.words;
     to.codes = codes;
     to.forms.follow(code);
     std::memcpy(codes, &code, sizeof code);
