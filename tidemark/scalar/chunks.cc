@@ -1,5 +1,6 @@
 #include "tidemark/scalar/chunks.h"
 
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -30,7 +31,8 @@ void Chunks::add(std::size_t bytes) {
 #ifdef __linux__
   if (bytes >= largest) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
-  chunks_.push_back({memory, alignment, bytes, memory, memory + bytes});
+  std::memset(memory + bytes - Chunk::margin, 0, Chunk::margin);
+  chunks_.push_back({memory, alignment, bytes, memory, memory + bytes - Chunk::margin});
   bytes_ += bytes;
 }
 

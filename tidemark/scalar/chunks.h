@@ -16,7 +16,10 @@ struct Chunk {
   // Where what was written ends, while it is not the chunk that is being written.
   std::byte* partials_end = nullptr;
   std::byte* codes_begin = nullptr;
-  std::byte* end() const { return begin + bytes; }
+  bool written = false;  // all of it, by some recording
+  // Behind it there are some zeros, so that what is expected at first is nothing.
+  static constexpr std::size_t margin = 8;
+  std::byte* end() const { return begin + bytes - margin; }
 };
 
 class Chunks {

@@ -7,8 +7,8 @@ namespace tidemark::scalars {
 
 namespace {
 
-constexpr std::size_t log_length = std::size_t{1} << 16;
-constexpr std::uint32_t alike = 4;  // forms before one that was not expected, by which its place is found
+constexpr std::size_t alike = 8;  // bytes behind a code that was not expected, by which its place is found
+constexpr std::size_t least_patterns = 64;
 
 // A slot: a form's number, how often a statement without one was seen, and bits of its hash.
 constexpr std::uint32_t number_mask = 0xffff, seen_mask = 0xfff00000;
@@ -78,24 +78,27 @@ void Forms::allow() {
   shift_ = 64 - std::countr_zero(slots);
   slots_.resize(slots + probes - 1);
   places_.resize(slots);
-  log_.resize(log_length);
-  log_data_ = log_.data();
   any_ = true;
-  // Memory that is not touched is not there: patterns stay where they are.
-  patterns_.reserve(most);
-  forms_.reserve(most);
-  patterns_data_ = patterns_.data();
+  forms_.reserve(most);  // memory that is not touched is not there
   forget_all();
 }
 
 const Pattern* Forms::add(const Pattern& pattern, const Shown& statement) {
-  if (patterns_.size() == most) return nullptr;
-  patterns_.push_back(pattern);
-  patterns_.back().code = code_of(static_cast<unsigned>(patterns_.size() - 1));
+  const std::size_t number = forms_.size();
+  if (number == most) return nullptr;
+  if (number == patterns_.size()) hold_patterns(2 * number);
+  patterns_[number] = pattern;
+  patterns_[number].code = code_of(static_cast<unsigned>(number));
   distances_ |= pattern.distances & ~Pattern::beyond;
   names_early_ = names_early_ || pattern.early;
   forms_.push_back(as_read(pattern, statement));
-  return &patterns_.back();
+  return &patterns_[number];
+}
+
+void Forms::hold_patterns(std::size_t count) {
+  patterns_.resize(count);
+  patterns_data_ = patterns_.data();
+  pattern_mask_ = (count - 1) * sizeof(Pattern);
 }
 
 // Its slopes are thought constant.
@@ -186,35 +189,37 @@ const Pattern* Forms::look_up(const Shown& statement) {
     }
     *free |= number_of(*found);
   }
-  find_place(found->code);
+  find_place(found->code, statement);
   return found;
 }
 
-// `code` was not expected, and goes to the log next.
-void Forms::find_place(std::uint16_t code) {
-  std::uint64_t hash = code;
-  for (std::uint32_t i = 1; i <= alike; ++i)
-    hash = (hash ^ log_data_[static_cast<std::uint16_t>(at_ - i)]) * 0x9e3779b97f4a7c15u;
-  std::uint16_t& place = places_[hash >> shift_];
-  back_ = static_cast<std::uint16_t>(at_ - place);
-  place = at_;
+// `code` was not expected, and is written next.
+void Forms::find_place(std::uint16_t code, const Shown& statement) {
+  const auto written = static_cast<std::size_t>(statement.codes_end - statement.codes);
+  std::uint64_t hash = 0;
+  if (written >= alike) std::memcpy(&hash, statement.codes, alike);
+  hash = (hash * 0x9e3779b97f4a7c15u ^ code) * 0x9e3779b97f4a7c15u;
+  std::uint32_t& place = places_[hash >> shift_];
+  // One that is of another chunk, or of what was forgotten, may be behind all that is written.
+  ahead_ = place < written ? static_cast<std::ptrdiff_t>(written - place) : 0;
+  place = static_cast<std::uint32_t>(written + form_code_bytes);
 }
 
 std::size_t Forms::bytes() const {
   return slots_.capacity() * sizeof(slots_[0]) + places_.capacity() * sizeof(places_[0]) +
-         log_.capacity() * sizeof(log_[0]) + patterns_.size() * (sizeof(Pattern) + sizeof(Form));
+         patterns_.capacity() * sizeof(Pattern) + forms_.size() * sizeof(Form);
 }
 
 void Forms::begin(Id origin) {
-  if (any() && patterns_.size() == most) forget_all();
+  if (any() && forms_.size() == most) forget_all();
   origin_ = origin;
   early_ = 0;
 }
 
 void Forms::forget_all() {
   std::fill(slots_.begin(), slots_.end(), 0);
-  std::fill(log_.begin(), log_.end(), 0);
-  patterns_.assign(1, {});
+  patterns_.clear();
+  hold_patterns(least_patterns);
   forms_.assign(1, {});
   distances_ = 0;
   names_early_ = false;

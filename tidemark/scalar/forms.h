@@ -3,9 +3,10 @@
 // tape's table of forms, and a statement is the number of its form, two bytes, and those partial derivatives
 // that vary.
 //
-// What was written once is written again, as a rule: so a recorder keeps a log of the latest forms and, where
-// it has found its place in it, compares each statement with the one that the log has there. Where it is
-// another, it asks the table, and goes on where the same few forms were found last time.
+// What was written once is written again, as a rule: so a recorder compares each statement with the form whose
+// code stands a certain distance behind the place of the next one, and goes on with the code in front of it.
+// Where it is another, it asks the table, and goes on behind the same few bytes as last time. A chunk that an
+// earlier recording has filled says what is expected by itself: what is about to be written over.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -161,6 +162,7 @@ struct Shown {
   const double* slopes = nullptr;
   Bases bases;  // `next` is its own
   Id near_limit = 0;
+  const std::byte *codes = nullptr, *codes_end = nullptr;  // of its chunk
 };
 
 class Forms {
@@ -174,13 +176,16 @@ class Forms {
 
   const Form* table() const { return forms_.data(); }  // by number
 
-  [[gnu::always_inline]] const Pattern& expected() const {
-    const std::size_t code = log_data_[static_cast<std::uint16_t>(at_ - back_)];
+  // What is expected in front of `codes`. Whatever the bytes there say, it is a pattern: it may be that of none.
+  [[gnu::always_inline]] const Pattern& expected(const std::byte* codes) const {
+    std::uint16_t code;
+    std::memcpy(&code, codes + ahead_, sizeof code);
     static_assert(sizeof(Pattern) == 16 << 4);
     return *reinterpret_cast<const Pattern*>(reinterpret_cast<const std::byte*>(patterns_data_) +
-                                             ((code & 0xfff0) << 4));
+                                             (std::size_t{code} << 4 & pattern_mask_));
   }
-  [[gnu::always_inline]] void follow(std::uint16_t code) { log_data_[at_++] = code; }
+  // Codes go on elsewhere: over bytes that were `written` before, or else behind such.
+  void go_on(bool written) { ahead_ = written ? -static_cast<std::ptrdiff_t>(form_code_bytes) : 0; }
 
   // Where many statements in a row had none, most are not asked about.
   bool ask() { return misses_ < many_misses || (++misses_ & 15) == 0; }
@@ -225,21 +230,21 @@ class Forms {
     return id == 0 ? Pattern::Base::none : is_early(id) ? Pattern::Base::cursor : Pattern::Base::next;
   }
   Number number_of(const Pattern& pattern) const { return static_cast<Number>(&pattern - patterns_.data()); }
-  void find_place(std::uint16_t code);
+  void find_place(std::uint16_t code, const Shown& statement);
+  void hold_patterns(std::size_t count);
 
   std::uint32_t misses_ = 0;
   unsigned shift_ = 63;
   Id early_ = 0, origin_ = 0, distances_ = 0;
   bool names_early_ = false;
   std::vector<std::uint32_t> slots_;
-  std::vector<std::uint16_t> log_;     // codes of the latest forms
-  std::vector<std::uint16_t> places_;  // in the log, by the latest forms there
-  std::vector<Pattern> patterns_;
+  std::vector<std::uint32_t> places_;  // of codes, from a chunk's end on, by the bytes behind them
+  std::vector<Pattern> patterns_;      // by number; a power of two, those behind the forms' match nothing
   std::vector<Form> forms_;
-  std::uint16_t at_ = 0, back_ = 0;  // where the log goes on, around its end, and how far back it is read
-  std::uint16_t* log_data_ = nullptr;
   bool any_ = false;
   const Pattern* patterns_data_ = nullptr;
+  std::size_t pattern_mask_ = 0;  // bits of patterns' distances from the first, in bytes
+  std::ptrdiff_t ahead_ = 0;      // from codes to the expected one, in bytes
 };
 
 }  // namespace tidemark::scalars

@@ -106,7 +106,7 @@ class Operands {
   // The number of its form and what varies, if its form is the one that is expected. False: nothing has
   // happened.
   [[gnu::always_inline]] bool write_by_form(Recorder<T>& to) const {
-    const Pattern& form = to.forms.expected();
+    const Pattern& form = to.forms.expected(to.codes);
     return form.merged & Pattern::special ? write_by<true>(to, form) : write_by<false>(to, form);
   }
 
@@ -159,7 +159,6 @@ class Operands {
     each<generals>([&](auto i) __attribute__((always_inline)) { words[form.word[i]] = slopes_[i]; });
     if constexpr (generals > 0) to.partials = words + form.words;
     to.codes = codes;
-    to.forms.follow(code);
     std::memcpy(codes, &code, sizeof code);
   }
 
@@ -182,7 +181,9 @@ class Operands {
                                            .kept = kept,
                                            .slopes = slopes_,
                                            .bases = to,
-                                           .near_limit = to.near_limit});
+                                           .near_limit = to.near_limit,
+                                           .codes = to.codes,
+                                           .codes_end = to.codes_end});
       if (form) {
         if (form->early && to.cursor != to.written_cursor) to.write_jump();
         if (form->merged & Pattern::special) see_special(to, *form);

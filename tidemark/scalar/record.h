@@ -77,6 +77,7 @@ class Recorder : public Bases {
   T* partials = nullptr;
   std::ptrdiff_t slack = 0;  // that much room counts as none; large where every statement is to be looked at
   std::byte* codes = nullptr;
+  const std::byte* codes_end = nullptr;  // of the chunk
   Id near_limit = 0;  // adjoints of operands less far away lie in a ring
   Id near_seen = 0;   // bits of all such distances, but for those that forms have
   Id origin = 0;      // the first statement's id

@@ -66,6 +66,8 @@ void BasicTape<T>::enter_chunk(std::size_t chunk) {
   chunk_ = chunk;
   this->partials = reinterpret_cast<T*>(target_->chunks[chunk].begin);
   this->codes = target_->chunks[chunk].end();
+  this->codes_end = this->codes;
+  this->forms.go_on(target_->chunks[chunk].written);
 }
 
 template <class T>
@@ -73,6 +75,9 @@ void BasicTape<T>::leave_chunk() {
   Chunk& chunk = target_->chunks[chunk_];
   chunk.partials_end = reinterpret_cast<std::byte*>(this->partials);
   chunk.codes_begin = this->codes;
+  if (!this->forms.any()) return;
+  std::fill(chunk.partials_end, chunk.codes_begin, std::byte{0});
+  chunk.written = true;
 }
 
 template <class T>
@@ -84,6 +89,7 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
     look(where);
     if (this->codes && this->room() >= static_cast<std::ptrdiff_t>(bytes)) return;
   }
+  bytes += Chunk::margin;
   const bool begun = this->codes != nullptr;
   if (std::is_same_v<T, double> && !limited()) this->forms.allow();
   if (begun) leave_chunk();
@@ -315,6 +321,8 @@ void BasicTape<T>::rewind(const Mark& mark, SourceLine where) {
     chunk_ = mark.chunk;
     this->partials = mark.partials;
     this->codes = mark.codes;
+    this->codes_end = target_->chunks[chunk_].end();
+    this->forms.go_on(target_->chunks[chunk_].written);
   } else if (target_->chunks.size() > 0) {
     enter_chunk(0);
   }
