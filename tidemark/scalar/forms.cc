@@ -90,9 +90,16 @@ const Pattern* Forms::add(const Pattern& pattern, const Shown& statement) {
   patterns_[number] = pattern;
   patterns_[number].code = code_of(static_cast<unsigned>(number));
   distances_ |= pattern.distances & ~Pattern::beyond;
-  names_early_ = names_early_ || pattern.early;
+  if (pattern.early) span_ = std::max(span_, pattern.span);
+  set_leading(leading());
   forms_.push_back(as_read(pattern, statement));
   return &patterns_[number];
+}
+
+void Forms::set_leading(Id inputs) {
+  early_ = 2 * inputs;
+  // Where a form's early operands are farther apart than there are early statements, none is of use.
+  behind_early_ = static_cast<std::int64_t>(early_) > span_ ? origin_ + early_ : ~Id{0};
 }
 
 void Forms::hold_patterns(std::size_t count) {
@@ -213,7 +220,7 @@ std::size_t Forms::bytes() const {
 void Forms::begin(Id origin) {
   if (any() && forms_.size() == most) forget_all();
   origin_ = origin;
-  early_ = 0;
+  set_leading(0);
 }
 
 void Forms::forget_all() {
@@ -222,7 +229,7 @@ void Forms::forget_all() {
   hold_patterns(least_patterns);
   forms_.assign(1, {});
   distances_ = 0;
-  names_early_ = false;
+  span_ = -1;
 }
 
 }  // namespace tidemark::scalars

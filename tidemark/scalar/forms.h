@@ -51,7 +51,7 @@ inline constexpr unsigned most_twos = (most_places + 1) / 2;
 // To what an operand's id is compared, by bytes from the first on.
 struct Bases {
   Id next = 0;    // of the statement that is written next
-  Id cursor = 0;  // the early operand that was read last
+  Id cursor = 0;  // the early operand that was read last, as a reader of the codes knows
   Id none = 0;    // of passive operands
 };
 static_assert(sizeof(Bases) == 3 * sizeof(Id));
@@ -203,20 +203,17 @@ class Forms {
   void begin(Id origin);
 
   // Early statements: as many as there are inputs in front of all others, and as many behind them.
-  void set_leading(Id inputs) { early_ = 2 * inputs; }
+  void set_leading(Id inputs);
   Id leading() const { return early_ / 2; }
   [[gnu::always_inline]] bool is_early(Id id) const { return id - origin_ < early_; }
   Id early() const { return early_; }
-  // From the first early statement on, all steps of the form from this cursor lead to early ones, and its near
-  // operands are none.
+  // All steps of the form from this cursor lead to early statements, and its near operands are none.
   [[gnu::always_inline]] bool separate(const Pattern& form, const Bases& bases) const {
-    const auto first = static_cast<std::int64_t>(bases.cursor - origin_) + form.lowest;
-    const auto near = static_cast<std::int64_t>(bases.next - origin_) - static_cast<std::int64_t>(form.distances);
-    const auto early = static_cast<std::int64_t>(early_);
-    return (first | (early - 1 - form.span - first) | (near - early)) >= 0;
+    return bases.next - form.distances >= behind_early_ &&
+           bases.cursor - origin_ + static_cast<Id>(form.lowest) < early_ - static_cast<Id>(form.span);
   }
   // The indices of those that forms may name are below.
-  Id early_end() const { return names_early_ ? early_ + 1 : 0; }
+  Id early_end() const { return span_ >= 0 ? early_ + 1 : 0; }
 
  private:
   static constexpr unsigned probes = 4;
@@ -236,7 +233,8 @@ class Forms {
   std::uint32_t misses_ = 0;
   unsigned shift_ = 63;
   Id early_ = 0, origin_ = 0, distances_ = 0;
-  bool names_early_ = false;
+  Id behind_early_ = ~Id{0};  // the first statement that is not early; none: forms do not go with so few early ones
+  std::int64_t span_ = -1;  // the largest of forms with early operands; none: -1
   std::vector<std::uint32_t> slots_;
   std::vector<std::uint32_t> places_;  // of codes, from a chunk's end on, by the bytes behind them
   std::vector<Pattern> patterns_;      // by number; a power of two, those behind the forms' match nothing

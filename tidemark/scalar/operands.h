@@ -118,10 +118,9 @@ class Operands {
     });
     if (other != 0) [[unlikely]]
       return false;
-    // The reader must know of which cursor; and near operands may be early ones that the form names, too, one
-    // variable twice.
+    // Near operands may be early ones that the form names, too: one variable twice.
     if constexpr (special)
-      if (form.early && (to.cursor != to.written_cursor || !to.forms.separate(form, to))) return false;
+      if (form.early && !to.forms.separate(form, to)) return false;
     Operands merged = *this;
     if constexpr (places > 1)
       if (form.merged != 0) merged.merge(form.merged);
@@ -143,7 +142,7 @@ class Operands {
   [[gnu::always_inline]] void see_special(Recorder<T>& to, const Pattern& form) const {
     if (form.distances & Pattern::beyond) [[unlikely]]
       see_all(to);
-    if (form.early) to.written_cursor = to.cursor += static_cast<Id>(form.step);
+    if (form.early) to.read_early = to.cursor += static_cast<Id>(form.step);
   }
 
   [[gnu::always_inline]] void see_all(Recorder<T>& to) const {
@@ -180,19 +179,19 @@ class Operands {
                                            .ids = ids,
                                            .kept = kept,
                                            .slopes = slopes_,
-                                           .bases = to,
+                                           .bases = {.next = to.next, .cursor = to.read_early},
                                            .near_limit = to.near_limit,
                                            .codes = to.codes,
                                            .codes_end = to.codes_end});
       if (form) {
-        if (form->early && to.cursor != to.written_cursor) to.write_jump();
+        if (form->early && to.cursor != to.read_early) to.write_jump();
         if (form->merged & Pattern::special) see_special(to, *form);
         write_words(to, *form);
         return to.next++;
       }
     }
     for (const Id id : ids)
-      if (to.forms.is_early(id)) to.cursor = id;
+      if (to.forms.is_early(id)) to.read_early = id;
     return write_whole(to);
   }
 

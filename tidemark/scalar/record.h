@@ -81,7 +81,7 @@ class Recorder : public Bases {
   Id near_limit = 0;  // adjoints of operands less far away lie in a ring
   Id near_seen = 0;   // bits of all such distances, but for those that forms have
   Id origin = 0;      // the first statement's id
-  Id written_cursor = 0;  // the cursor to a reader of the codes, until write_jump
+  Id read_early = 0;  // the early operand that was read last, which is the cursor from write_jump on
   FarBlocks* far = nullptr;
   Forms forms;
 
@@ -93,12 +93,12 @@ class Recorder : public Bases {
 
   // There is room for it beside a statement with a form.
   void write_jump() {
-    const auto jump = static_cast<std::int32_t>(cursor - written_cursor);
+    const auto jump = static_cast<std::int32_t>(read_early - cursor);
     const std::uint16_t code = code_of(0);
     codes -= jump_code_bytes;
     std::memcpy(codes, &code, sizeof code);
     std::memcpy(codes + sizeof code, &jump, sizeof jump);
-    written_cursor = cursor;
+    cursor = read_early;
   }
 
   // An operand of the statement that is being written; `delta` is its distance.

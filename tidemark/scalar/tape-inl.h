@@ -38,7 +38,7 @@ void BasicTape<T>::begin_recording() {
   this->next = (next_recording() << index_bits) + 1;
   this->origin = this->next;
   this->near_seen = 0;
-  this->cursor = this->written_cursor = this->origin;
+  this->cursor = this->read_early = this->origin;
   this->forms.begin(this->origin);
   open_chain_.reset();
   recording_.inputs.clear();
@@ -301,7 +301,7 @@ auto BasicTape<T>::mark() const -> Mark {
           this->partials,
           this->codes,
           this->next,
-          this->written_cursor,
+          this->cursor,
           target_->inputs.size(),
           target_->events.size(),
           target_};
@@ -316,7 +316,7 @@ void BasicTape<T>::rewind(const Mark& mark, SourceLine where) {
   open_chain_.reset();
   const Id end = std::exchange(this->next, mark.next);
   this->forms.set_leading(std::min(this->forms.leading(), mark.next - this->origin));
-  this->cursor = this->written_cursor = mark.cursor;
+  this->cursor = this->read_early = mark.cursor;
   if (mark.codes) {
     chunk_ = mark.chunk;
     this->partials = mark.partials;

@@ -30,7 +30,7 @@ void BasicTape<T>::look(const SourceLine& where) {
     if (last.kind == Statement<T>::Kind::operation && next == checks.looked_at + 1) {
       last.index = next - 1;
       last.slopes = this->partials - last.words;
-      if (last.form) last.cursor = index_of(this->written_cursor) - static_cast<Id>(std::int64_t{last.form->step});
+      if (last.form) last.cursor = index_of(this->cursor) - static_cast<Id>(std::int64_t{last.form->step});
       for (unsigned i = 0; i < last.operands(); ++i) {
         const double slope = plain_value(last.slope(i));
         if (std::isnan(slope))
