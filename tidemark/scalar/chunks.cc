@@ -24,15 +24,16 @@ Chunks& Chunks::operator=(Chunks&& other) noexcept {
 
 Chunks::~Chunks() { shrink(0); }
 
-void Chunks::add(std::size_t bytes) {
+void Chunks::add(std::size_t bytes, bool written) {
   chunks_.reserve(chunks_.size() + 1);
   const std::size_t alignment = bytes >= largest ? largest : 64;
   auto* memory = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(alignment)));
 #ifdef __linux__
   if (bytes >= largest) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
-  std::memset(memory + bytes - Chunk::margin, 0, Chunk::margin);
-  chunks_.push_back({memory, alignment, bytes, memory, memory + bytes - Chunk::margin});
+  const std::size_t zeros = written ? bytes : Chunk::margin;
+  std::memset(memory + bytes - zeros, 0, zeros);
+  chunks_.push_back({memory, alignment, bytes, memory, memory + bytes - Chunk::margin, written});
   bytes_ += bytes;
 }
 

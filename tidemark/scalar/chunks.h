@@ -33,8 +33,8 @@ class Chunks {
   Chunk& operator[](std::size_t i) { return chunks_[i]; }
   const Chunk& operator[](std::size_t i) const { return chunks_[i]; }
   std::size_t bytes() const { return bytes_; }
-  // One more, of this many bytes. Throws std::bad_alloc.
-  void add(std::size_t bytes);
+  // One more, of this many bytes; `written`: with zeros. Throws std::bad_alloc.
+  void add(std::size_t bytes, bool written);
   // Gives back those behind the first `count`.
   void shrink(std::size_t count);
 

@@ -8,11 +8,12 @@ namespace tidemark::scalars {
 namespace {
 
 constexpr std::size_t alike = 8;  // bytes behind a code that was not expected, by which its place is found
-constexpr std::size_t least_patterns = 64;
 
-// A slot: a form's number, how often a statement without one was seen, and bits of its hash.
-constexpr std::uint32_t number_mask = 0xffff, seen_mask = 0xfff00000;
-constexpr int times_at = 16;
+// A slot: a form's number, or when (the epoch) and how often a statement without one was seen; and bits of its
+// hash.
+constexpr std::uint32_t number_mask = 0xfff, seen_mask = 0xfff00000;
+constexpr int epoch_at = 12, times_at = 16;
+static_assert(Forms::most == number_mask + 1);
 constexpr std::uint32_t most_times = 15;
 // What is early is worth a form where a loop reads it, not where each is read a few times.
 constexpr std::uint32_t times_of_early = 12, times_of_others = 2;
@@ -72,20 +73,22 @@ Form as_read(const Pattern& pattern, const Shown& statement) {
 
 }  // namespace
 
-void Forms::allow() {
-  if (any()) return;
-  constexpr std::size_t slots = std::bit_ceil(4 * most);
-  shift_ = 64 - std::countr_zero(slots);
+void Forms::allow(std::size_t count, bool at_once) {
+  if (any() || count == 0) return;
+  most_ = count;
+  const std::size_t slots = slots_of_one * count;
+  shift_ = static_cast<unsigned>(64 - std::countr_zero(slots));
   slots_.resize(slots + probes - 1);
   places_.resize(slots);
   any_ = true;
-  forms_.reserve(most);  // memory that is not touched is not there
+  forms_.reserve(count);  // memory that is not touched is not there; and readers know where they lie
+  if (at_once) patterns_.reserve(count);
   forget_all();
 }
 
 const Pattern* Forms::add(const Pattern& pattern, const Shown& statement) {
   const std::size_t number = forms_.size();
-  if (number == most) return nullptr;
+  if (number == most_) return nullptr;
   if (number == patterns_.size()) hold_patterns(2 * number);
   patterns_[number] = pattern;
   patterns_[number].code = code_of(static_cast<unsigned>(number));
@@ -154,7 +157,7 @@ const Pattern* Forms::look_up(const Shown& statement) {
   for (unsigned i = 0; i < count; ++i) {
     const Pattern::Base base = read.bases[i] = base_of(statement.ids[i]);
     const Id offset = read.offset(i) = statement.ids[i] - read.expected(i, statement.bases);
-    if (base == Pattern::Base::next && -offset >= early_key) return nullptr;
+    if (base == Pattern::Base::next && (-offset >= early_key || statement.ids[i] < statement.first)) return nullptr;
     of_early = of_early || base == Pattern::Base::cursor;
     beyond = beyond || (base == Pattern::Base::next && -offset >= statement.near_limit);
     hash = (hash ^ (base == Pattern::Base::none ? 0 : key_of(base, offset))) * 0x9e3779b97f4a7c15u;
@@ -186,8 +189,9 @@ const Pattern* Forms::look_up(const Shown& statement) {
   }
   if (!found) {
     if (!free) return nullptr;
-    const std::uint32_t times = (*free & seen_mask) == seen ? ((*free >> times_at) & most_times) + 1 : 1;
-    *free = seen | times << times_at;
+    const bool again = (*free & seen_mask) == seen && (*free >> epoch_at & 15) == epoch_;
+    const std::uint32_t times = again ? (*free >> times_at & most_times) + 1 : 1;
+    *free = seen | times << times_at | epoch_ << epoch_at;
     if (times < (of_early ? times_of_early : times_of_others)) return nullptr;
     found = add(constant_pattern(statement), statement);
     if (!found) {
@@ -214,11 +218,11 @@ void Forms::find_place(std::uint16_t code, const Shown& statement) {
 
 std::size_t Forms::bytes() const {
   return slots_.capacity() * sizeof(slots_[0]) + places_.capacity() * sizeof(places_[0]) +
-         patterns_.capacity() * sizeof(Pattern) + forms_.size() * sizeof(Form);
+         patterns_.capacity() * (sizeof(Pattern) + sizeof(Form));
 }
 
 void Forms::begin(Id origin) {
-  if (any() && forms_.size() == most) forget_all();
+  if (any() && forms_.size() == most_) forget_all();
   origin_ = origin;
   set_leading(0);
 }
@@ -226,7 +230,7 @@ void Forms::begin(Id origin) {
 void Forms::forget_all() {
   std::fill(slots_.begin(), slots_.end(), 0);
   patterns_.clear();
-  hold_patterns(least_patterns);
+  hold_patterns(least);
   forms_.assign(1, {});
   distances_ = 0;
   span_ = -1;

@@ -8,10 +8,12 @@
 // Where it is another, it asks the table, and goes on behind the same few bytes as last time. A chunk that an
 // earlier recording has filled says what is expected by itself: what is about to be written over.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "tidemark/scalar/ids.h"
@@ -162,6 +164,7 @@ struct Shown {
   const double* slopes = nullptr;
   Bases bases;  // `next` is its own
   Id near_limit = 0;
+  Id first = 0;                                            // older operands have no forms
   const std::byte *codes = nullptr, *codes_end = nullptr;  // of its chunk
 };
 
@@ -170,9 +173,30 @@ class Forms {
   using Number = std::uint16_t;  // 0: none
   static constexpr std::size_t most = 4096;
 
-  // None before. Where memory is limited there are none: steps that run again rarely repeat distances.
-  void allow();
+  // None before: up to `most` of them. `at_once`: all of their memory.
+  void allow(std::size_t count = most, bool at_once = false);
   bool any() const { return any_; }
+  // While it lives, statements are written without.
+  class Pause {
+   public:
+    explicit Pause(Forms& forms) : forms_(forms), any_(std::exchange(forms.any_, false)) {}
+    ~Pause() { forms_.any_ = any_; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    Forms& forms_;
+    bool any_;
+  };
+  // How many there are to be within a memory: a sixteenth of it; few are none.
+  static constexpr std::size_t count_within(std::size_t memory) {
+    const std::size_t count = std::bit_floor(memory / 16 / bytes_of_one);
+    return count < least ? 0 : std::min(count, most);
+  }
+  // What tables of so many take.
+  static constexpr std::size_t bytes_of(std::size_t count) {
+    return count == 0 ? 0 : count * bytes_of_one + (probes - 1) * sizeof(std::uint32_t);
+  }
 
   const Form* table() const { return forms_.data(); }  // by number
 
@@ -187,15 +211,17 @@ class Forms {
   // Codes go on elsewhere: over bytes that were `written` before, or else behind such.
   void go_on(bool written) { ahead_ = written ? -static_cast<std::ptrdiff_t>(form_code_bytes) : 0; }
 
-  // Where many statements in a row had none, most are not asked about.
-  bool ask() { return misses_ < many_misses || (++misses_ & 15) == 0; }
+  // Where most statements that were looked for had none, most are not asked about.
+  bool ask() { return patience_ > 0 || (++unasked_ & 15) == 0; }
   // The form of such a statement, or null. A statement gets one when it is seen again, and a more general one
   // when its slopes vary.
   const Pattern* find(const Shown& statement) {
     const Pattern* const found = look_up(statement);
-    misses_ = found ? 0 : misses_ + 1;
+    patience_ = found ? std::min(patience_ + worth_of_one, most_patience) : std::max(patience_ - 1, 0);
     return found;
   }
+  // Steps run again, each with distances that return in the next one alone: they are no loop.
+  void begin_step() { epoch_ = (epoch_ + 1) & 15; }
 
   std::size_t bytes() const;
   Id distances() const { return distances_; }  // bits of all distances of operands in the ring
@@ -216,8 +242,11 @@ class Forms {
   Id early_end() const { return span_ >= 0 ? early_ + 1 : 0; }
 
  private:
-  static constexpr unsigned probes = 4;
-  static constexpr std::uint32_t many_misses = 256;
+  static constexpr std::size_t least = 64;
+  static constexpr unsigned probes = 4, slots_of_one = 4;
+  static constexpr std::size_t bytes_of_one =
+      sizeof(Pattern) + sizeof(Form) + 2 * slots_of_one * sizeof(std::uint32_t);
+  static constexpr std::int32_t most_patience = 256, worth_of_one = 8;
 
   const Pattern* look_up(const Shown& statement);
   void forget_all();
@@ -230,7 +259,8 @@ class Forms {
   void find_place(std::uint16_t code, const Shown& statement);
   void hold_patterns(std::size_t count);
 
-  std::uint32_t misses_ = 0;
+  std::int32_t patience_ = most_patience;
+  std::uint32_t unasked_ = 0, epoch_ = 0;
   unsigned shift_ = 63;
   Id early_ = 0, origin_ = 0, distances_ = 0;
   Id behind_early_ = ~Id{0};  // the first statement that is not early; none: forms do not go with so few early ones
@@ -239,6 +269,7 @@ class Forms {
   std::vector<std::uint32_t> places_;  // of codes, from a chunk's end on, by the bytes behind them
   std::vector<Pattern> patterns_;      // by number; a power of two, those behind the forms' match nothing
   std::vector<Form> forms_;
+  std::size_t most_ = 0;
   bool any_ = false;
   const Pattern* patterns_data_ = nullptr;
   std::size_t pattern_mask_ = 0;  // bits of patterns' distances from the first, in bytes

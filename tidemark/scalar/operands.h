@@ -181,6 +181,7 @@ class Operands {
                                            .slopes = slopes_,
                                            .bases = {.next = to.next, .cursor = to.read_early},
                                            .near_limit = to.near_limit,
+                                           .first = to.forms_from,
                                            .codes = to.codes,
                                            .codes_end = to.codes_end});
       if (form) {

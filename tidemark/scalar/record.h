@@ -84,6 +84,7 @@ class Recorder : public Bases {
   Id read_early = 0;  // the early operand that was read last, which is the cursor from write_jump on
   FarBlocks* far = nullptr;
   Forms forms;
+  Id forms_from = 0;  // operands made before have distances that no other statement repeats
 
   std::ptrdiff_t room() const { return codes - reinterpret_cast<const std::byte*>(partials); }
   void require(std::size_t bytes, const std::source_location& where) {

@@ -16,6 +16,8 @@ BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(option
                                   .where = where});
     // The ring takes an eighth at most.
     near = ring_within(static_cast<std::size_t>(options_.memory.count) / sizeof(T));
+    if constexpr (std::is_same_v<T, double>)
+      this->forms.allow(Forms::count_within(static_cast<std::size_t>(options_.memory.count)), true);
   }
   this->near_limit = near - smallest_stride;  // of which the ring is no longer than that
   if (options_.check) {
@@ -111,7 +113,7 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
       }
     }
     if (size < bytes) size = static_cast<std::size_t>(align_up(static_cast<std::int64_t>(bytes), 4096));
-    chunks.add(size);
+    chunks.add(size, limited() && this->forms.any());
   }
   growth_.add(where, chunks[chunk].bytes);
   enter_chunk(chunk);
@@ -276,7 +278,8 @@ auto BasicTape<T>::input(const T& value, SourceLine where) -> Real {
     recording_.inputs.reserve(recording_.inputs.size() + more);
   }
   recording_.inputs.push_back(this->next);
-  if (const Id leading = this->forms.leading(); this->next - this->origin == leading && leading < most_leading)
+  // Within a memory no operand is early: what goes back to one would have to be known before.
+  if (const Id leading = this->forms.leading(); !limited() && this->next - this->origin == leading && leading < most_leading)
     this->forms.set_leading(leading + 1);
   *--this->codes = code::head(0, 0, 0);
   return Real(value, this->next++);

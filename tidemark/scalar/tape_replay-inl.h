@@ -17,8 +17,10 @@ class BasicTape<T>::Frame {
       : tape_(tape),
         partials_(tape.partials),
         codes_(tape.codes),
+        codes_end_(tape.codes_end),
         next_(tape.next),
         near_seen_(tape.near_seen),
+        forms_from_(tape.forms_from),
         chunk_(tape.chunk_),
         target_(tape.target_),
         learning_(std::exchange(tape.learning_, learning)),
@@ -28,6 +30,8 @@ class BasicTape<T>::Frame {
     tape.target_ = &tape.replays_[tape.depth_++]->recording;
     tape.next = (tape.next & ~index_mask) + behind + 1;
     tape.near_seen = 0;
+    tape.forms_from = tape.next;
+    tape.forms.begin_step();
     if (tape.target_->chunks.size() > 0) {
       tape.enter_chunk(0);
     } else {
@@ -42,8 +46,11 @@ class BasicTape<T>::Frame {
     --tape_.depth_;
     tape_.partials = partials_;
     tape_.codes = codes_;
+    tape_.codes_end = codes_end_;
+    tape_.forms.go_on(false);
     tape_.next = next_;
     tape_.near_seen = near_seen_;
+    tape_.forms_from = forms_from_;
     tape_.chunk_ = chunk_;
     tape_.target_ = target_;
     tape_.learning_ = learning_;
@@ -56,7 +63,8 @@ class BasicTape<T>::Frame {
   BasicTape& tape_;
   T* partials_;
   std::byte* codes_;
-  Id next_, near_seen_;
+  const std::byte* codes_end_;
+  Id next_, near_seen_, forms_from_;
   std::size_t chunk_;
   Recording<T>* target_;
   Learning* learning_;
@@ -90,8 +98,8 @@ auto BasicTape<T>::new_chain(std::span<const Real> state, const SourceLine& wher
   return std::make_shared<Chain<T>>(chains_, state, where);
 }
 
-// Records a step and forgets it: how many bytes it takes. They stay reserved, and the blocks of far
-// operands known.
+// Records a step and forgets it: how many bytes it takes, without forms, which others like it may not have. They
+// stay reserved, and the blocks of far operands known.
 template <class T>
 std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::span<const Real> state,
                                 const SourceLine& where) {
@@ -104,6 +112,7 @@ std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::s
   std::size_t bytes = 0;
   {
     const Frame frame(*this, k, &learning);
+    const Forms::Pause without(this->forms);
     const Running within(within_);
     const Id begin = this->next;
     chain.run(working, step);

@@ -11,7 +11,7 @@ namespace tidemark::scalars {
 
 template <class T>
 void BasicTape<T>::too_small(std::size_t more, const SourceLine& where) const {
-  // A larger memory has a longer ring, up to its length without a limit.
+  // A larger memory has a longer ring, up to its length without a limit, and more forms.
   const auto memory = static_cast<std::size_t>(options_.memory.count);
   std::size_t states = 0;
   for (const Chain<T>* chain : chains_.all) states += chain->optional() * chain->state_bytes();
@@ -21,7 +21,10 @@ void BasicTape<T>::too_small(std::size_t more, const SourceLine& where) const {
   const auto ring_in = [](std::size_t bytes) {
     return static_cast<std::size_t>(ring_within(bytes / sizeof(T))) * sizeof(T);
   };
-  while (fixed + 2 * (ring_in(least) - std::min(ring, ring_in(least))) + std::bit_floor(least / 32) > least)
+  const auto forms_in = [](std::size_t bytes) { return Forms::bytes_of(Forms::count_within(bytes)); };
+  while (fixed + 2 * (ring_in(least) - std::min(ring, ring_in(least))) + forms_in(least) - this->forms.bytes() +
+             std::bit_floor(least / 32) >
+         least)
     least += std::size_t{4} << 10;
   fail(ErrorCode::infeasible_budget,
        {.what = fmt::format("a step does not fit into the tape's memory of {}", to_string(options_.memory)),
