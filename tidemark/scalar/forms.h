@@ -246,7 +246,7 @@ class Forms {
   static constexpr unsigned probes = 4, slots_of_one = 4;
   static constexpr std::size_t bytes_of_one =
       sizeof(Pattern) + sizeof(Form) + 2 * slots_of_one * sizeof(std::uint32_t);
-  static constexpr std::int32_t most_patience = 256, worth_of_one = 8;
+  static constexpr std::int32_t most_patience = 256, worth_of_one = 4;
 
   const Pattern* look_up(const Shown& statement);
   void forget_all();

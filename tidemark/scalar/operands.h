@@ -162,38 +162,41 @@ class Operands {
   }
 
   [[gnu::noinline]] Id write_otherwise(Recorder<T>& to) {
-    Id ids[places], kept[places];
-    const auto gather = [&](Id* all) {
-      std::copy_n(unit_ids_, units, all);
-      std::copy_n(ids_, generals, all + units);
-    };
-    gather(ids);
+    Id ids[places];  // of those that are merged, too
+    std::copy_n(unit_ids_, units, ids);
+    std::copy_n(ids_, generals, ids + units);
     merge(~0u);
-    gather(kept);
-    Id only = 0;
-    if (drop_zeros(only)) return only;  // x + 1 has the derivative of x
     // Slopes that are zero this once are no matter of a form.
-    const bool zeros = !std::equal(ids_, ids_ + generals, kept + units);
+    bool zeros = false;
+    for (unsigned i = 0; i < generals; ++i) zeros |= ids_[i] != 0 && is_zero(slopes_[i]);
+    if (Id only; drop_zeros(only)) return only;  // x + 1 has the derivative of x
     if (!zeros && to.forms.ask()) {
-      const Pattern* form = to.forms.find({.shape = shape_of(units, generals),
-                                           .ids = ids,
-                                           .kept = kept,
-                                           .slopes = slopes_,
-                                           .bases = {.next = to.next, .cursor = to.read_early},
-                                           .near_limit = to.near_limit,
-                                           .first = to.forms_from,
-                                           .codes = to.codes,
-                                           .codes_end = to.codes_end});
-      if (form) {
+      if (const Pattern* form = find_form(to, ids)) {
         if (form->early && to.cursor != to.read_early) to.write_jump();
         if (form->merged & Pattern::special) see_special(to, *form);
         write_words(to, *form);
         return to.next++;
       }
     }
-    for (const Id id : ids)
-      if (to.forms.is_early(id)) to.read_early = id;
+    if (to.forms.leading() > 0)
+      for (const Id id : ids)
+        if (to.forms.is_early(id)) to.read_early = id;
     return write_whole(to);
+  }
+
+  const Pattern* find_form(Recorder<T>& to, const Id* ids) const {
+    Id kept[places];
+    std::copy_n(unit_ids_, units, kept);
+    std::copy_n(ids_, generals, kept + units);
+    return to.forms.find({.shape = shape_of(units, generals),
+                          .ids = ids,
+                          .kept = kept,
+                          .slopes = slopes_,
+                          .bases = {.next = to.next, .cursor = to.read_early},
+                          .near_limit = to.near_limit,
+                          .first = to.forms_from,
+                          .codes = to.codes,
+                          .codes_end = to.codes_end});
   }
 
   [[gnu::always_inline]] Id write_whole(Recorder<T>& to) const {
