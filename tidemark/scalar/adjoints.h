@@ -55,8 +55,8 @@ class Adjoints {
 
   A& near(Id index) { return ring_[index & mask_]; }
   Id mask() const { return mask_; }
-  // The adjoints of early statements, by index, while all of them lie side by side; or null.
-  A* early() { return low_ == 0 ? ring_.data() : low_ >= early_.size() ? early_.data() : nullptr; }
+  // The adjoints of early statements, by index, while all of them lie side by side there; or null.
+  A* early() { return !early_.empty() && low_ >= early_.size() ? early_.data() : nullptr; }
   // A sweep is told of each statement that is the last one of as many.
   Id stride() const { return stride_; }
   // Wherever it lies at the moment.

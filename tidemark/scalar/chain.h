@@ -77,6 +77,10 @@ class Chain {
   std::int64_t steps() const { return steps_; }
   std::size_t optional() const { return kept_.size() - 1; }  // states that can be evicted
   std::int64_t last_kept() const { return kept_.back().step; }
+  // Where a step has a statement for each entry, entries are always as far away; where it has more, they fall
+  // behind, and what repeats are the steps from one to the next (forms.h).
+  void set_step_statements(std::size_t count) { goes_over_its_state_ = count > size_ + size_ / 2; }
+  bool goes_over_its_state() const { return goes_over_its_state_; }
 
   // `count` further steps, each by this function.
   void append(std::unique_ptr<const StepFunction<T>> function, std::int64_t count) {
@@ -186,6 +190,7 @@ class Chain {
   SourceLine where_;
   std::size_t size_, bytes_ = 0;
   std::int64_t steps_ = 0;
+  bool goes_over_its_state_ = false;
   std::vector<Part> parts_;
   std::vector<Kept> kept_;  // by step; the first is state 0
   std::optional<schedule::Online> online_;

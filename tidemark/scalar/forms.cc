@@ -99,8 +99,10 @@ const Pattern* Forms::add(const Pattern& pattern, const Shown& statement) {
   return &patterns_[number];
 }
 
-void Forms::set_leading(Id inputs) {
-  early_ = 2 * inputs;
+void Forms::set_early(const Early& early) {
+  origin_ = early.origin;
+  early_ = 2 * early.leading;
+  far_from_early_ = early.far;
   // Where a form's early operands are farther apart than there are early statements, none is of use.
   behind_early_ = static_cast<std::int64_t>(early_) > span_ ? origin_ + early_ : ~Id{0};
 }
@@ -162,7 +164,7 @@ const Pattern* Forms::look_up(const Shown& statement) {
     beyond = beyond || (base == Pattern::Base::next && -offset >= statement.near_limit);
     hash = (hash ^ (base == Pattern::Base::none ? 0 : key_of(base, offset))) * 0x9e3779b97f4a7c15u;
   }
-  if (of_early && beyond) return nullptr;
+  if (of_early && (beyond || statement.bases.next >= far_from_early_)) return nullptr;
   std::uint32_t* const first = &slots_[hash >> shift_];
   std::uint32_t* free = nullptr;
   const auto seen = static_cast<std::uint32_t>(hash >> 16) & seen_mask;
@@ -223,8 +225,7 @@ std::size_t Forms::bytes() const {
 
 void Forms::begin(Id origin) {
   if (any() && forms_.size() == most_) forget_all();
-  origin_ = origin;
-  set_leading(0);
+  set_early({.origin = origin});
 }
 
 void Forms::forget_all() {

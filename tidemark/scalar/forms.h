@@ -228,18 +228,25 @@ class Forms {
   // Between recordings: ids begin at `origin`. Where there is no room for more, all of them go.
   void begin(Id origin);
 
-  // Early statements: as many as there are inputs in front of all others, and as many behind them.
-  void set_leading(Id inputs);
+  // Early statements: as many as there are inputs in front of all others, and as many behind them; or, where a step
+  // runs again, such of its state, from `origin` on.
+  struct Early {
+    Id origin = 0, leading = 0;
+    Id far = ~Id{0};  // from this statement on none has a form that names them
+  };
+  void set_early(const Early& early);
+  void set_leading(Id inputs) { set_early({origin_, inputs, far_from_early_}); }
+  Early early() const { return {origin_, early_ / 2, far_from_early_}; }
   Id leading() const { return early_ / 2; }
   [[gnu::always_inline]] bool is_early(Id id) const { return id - origin_ < early_; }
-  Id early() const { return early_; }
   // All steps of the form from this cursor lead to early statements, and its near operands are none.
   [[gnu::always_inline]] bool separate(const Pattern& form, const Bases& bases) const {
-    return bases.next - form.distances >= behind_early_ &&
+    return bases.next - form.distances >= behind_early_ && bases.next < far_from_early_ &&
            bases.cursor - origin_ + static_cast<Id>(form.lowest) < early_ - static_cast<Id>(form.span);
   }
-  // The indices of those that forms may name are below.
-  Id early_end() const { return span_ >= 0 ? early_ + 1 : 0; }
+  Id early_begin() const { return index_of(origin_); }
+  // How many adjoints lie side by side for early statements, by index: none where these are a step's.
+  Id side_by_side() const { return span_ >= 0 && early_ > 0 && early_begin() == 1 ? early_ + 1 : 0; }
 
  private:
   static constexpr std::size_t least = 64;
@@ -264,6 +271,7 @@ class Forms {
   unsigned shift_ = 63;
   Id early_ = 0, origin_ = 0, distances_ = 0;
   Id behind_early_ = ~Id{0};  // the first statement that is not early; none: forms do not go with so few early ones
+  Id far_from_early_ = ~Id{0};
   std::int64_t span_ = -1;  // the largest of forms with early operands; none: -1
   std::vector<std::uint32_t> slots_;
   std::vector<std::uint32_t> places_;  // of codes, from a chunk's end on, by the bytes behind them

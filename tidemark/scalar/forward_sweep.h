@@ -37,7 +37,7 @@ std::vector<A> forward_sweep(const RecordingView<T>& view, SeedOf&& seed,
   std::vector<A> ring(std::bit_ceil(std::max<Id>(near, 2)));
   const Id mask = ring.size() - 1;
   std::vector<std::vector<A>> kept(far.size());
-  std::vector<A> early(view.recording.forms->early_end());  // what forms name lies at any distance
+  std::vector<A> early(view.recording.forms->side_by_side());  // what forms name lies at any distance
 
   std::vector<std::size_t> order(results.size());
   std::iota(order.begin(), order.end(), 0);

@@ -172,16 +172,32 @@ class Operands {
     if (Id only; drop_zeros(only)) return only;  // x + 1 has the derivative of x
     if (!zeros && to.forms.ask()) {
       if (const Pattern* form = find_form(to, ids)) {
-        if (form->early && to.cursor != to.read_early) to.write_jump();
-        if (form->merged & Pattern::special) see_special(to, *form);
-        write_words(to, *form);
-        return to.next++;
+        const bool jumps = form->early && to.cursor != to.read_early;
+        // So that no statement takes more with a form than without.
+        if (!jumps || jump_code_bytes + form_code_bytes + form->words * sizeof(T) <= bytes_of_whole(to)) {
+          if (jumps) to.write_jump();
+          if (form->merged & Pattern::special) see_special(to, *form);
+          write_words(to, *form);
+          return to.next++;
+        }
       }
     }
     if (to.forms.leading() > 0)
       for (const Id id : ids)
         if (to.forms.is_early(id)) to.read_early = id;
     return write_whole(to);
+  }
+
+  std::size_t bytes_of_whole(const Recorder<T>& to) const {
+    Id bits = 0;
+    std::size_t operands = 0, slopes = 0;
+    const auto add = [&](Id id) {
+      bits |= id != 0 ? to.next - id : 0;
+      operands += id != 0;
+    };
+    for (unsigned i = 0; i < units; ++i) add(unit_ids_[i]);
+    for (unsigned i = 0; i < generals; ++i) add(ids_[i]), slopes += ids_[i] != 0;
+    return 1 + operands * (bits < 256 ? 1 : bits < 65536 ? 2 : 4) + slopes * sizeof(T);
   }
 
   const Pattern* find_form(Recorder<T>& to, const Id* ids) const {

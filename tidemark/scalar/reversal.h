@@ -20,7 +20,7 @@ class Reversal {
 
   // Before a sweep, or between sweeps: its memory. `far`: of all that is reversed before the next prepare.
   void prepare(const Recording<T>& recording, const FarBlocks& far, const Ranges& ranges) {
-    adjoints_.prepare(ranges.near_seen, far, recording.forms->early_end());
+    adjoints_.prepare(ranges.near_seen, far, recording.forms->side_by_side());
     if (gradients_.size() < recording.inputs.size()) gradients_.resize(recording.inputs.size(), A{});
   }
   void prepare(const Recording<T>& recording, const Ranges& ranges) {
@@ -122,7 +122,13 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
   AdjointPlaces<A> places;
   Id turn = 0;
   const auto look = [&](Id at) {
-    places = {&adjoints_.near(0), adjoints_.early(), adjoints_.mask()};
+    using Early = typename AdjointPlaces<A>::Early;
+    const Forms& known = *recording.forms;
+    A* const early = known.side_by_side() > 0 ? adjoints_.early() : nullptr;
+    places = {&adjoints_.near(0), early, adjoints_.mask(),
+              adjoints_.low() <= known.early_begin() ? Early::in_ring
+              : early                                ? Early::side_by_side
+                                                     : Early::here_and_there};
     turn = (at & ~(adjoints_.stride() - 1)) - 1;
   };
   look(k - 1);
@@ -142,7 +148,11 @@ void Reversal<T, A>::sweep_open(const Recording<T>& recording, const Ranges& ran
           const Form& form = form_at(c, forms);
           if (places.have(form)) {
             Place<T> place{c, p, k, cursor};
-            reverse_forms(place, end, turn, forms, places);
+            using Early = typename AdjointPlaces<A>::Early;
+            if (places.early_ones == Early::side_by_side)
+              reverse_forms<Early::side_by_side>(place, end, turn, forms, places);
+            else
+              reverse_forms<Early::in_ring>(place, end, turn, forms, places);
             c = place.codes, p = place.partials, k = place.index, cursor = place.cursor;
           } else if (is_jump(c)) {
             cursor -= static_cast<Id>(std::int64_t{jump_at(c)});

@@ -278,7 +278,7 @@ auto BasicTape<T>::input(const T& value, SourceLine where) -> Real {
     recording_.inputs.reserve(recording_.inputs.size() + more);
   }
   recording_.inputs.push_back(this->next);
-  // Within a memory no operand is early: what goes back to one would have to be known before.
+  // Within a memory adjoints of inputs do not lie side by side.
   if (const Id leading = this->forms.leading(); !limited() && this->next - this->origin == leading && leading < most_leading)
     this->forms.set_leading(leading + 1);
   *--this->codes = code::head(0, 0, 0);

@@ -21,6 +21,9 @@ class BasicTape<T>::Frame {
         next_(tape.next),
         near_seen_(tape.near_seen),
         forms_from_(tape.forms_from),
+        cursor_(tape.cursor),
+        read_early_(tape.read_early),
+        early_(tape.forms.early()),
         chunk_(tape.chunk_),
         target_(tape.target_),
         learning_(std::exchange(tape.learning_, learning)),
@@ -32,6 +35,8 @@ class BasicTape<T>::Frame {
     tape.near_seen = 0;
     tape.forms_from = tape.next;
     tape.forms.begin_step();
+    tape.forms.set_early({.origin = tape.next, .far = tape.next + tape.near_limit});
+    tape.cursor = tape.read_early = tape.next;
     if (tape.target_->chunks.size() > 0) {
       tape.enter_chunk(0);
     } else {
@@ -51,6 +56,9 @@ class BasicTape<T>::Frame {
     tape_.next = next_;
     tape_.near_seen = near_seen_;
     tape_.forms_from = forms_from_;
+    tape_.cursor = cursor_;
+    tape_.read_early = read_early_;
+    tape_.forms.set_early(early_);
     tape_.chunk_ = chunk_;
     tape_.target_ = target_;
     tape_.learning_ = learning_;
@@ -64,7 +72,8 @@ class BasicTape<T>::Frame {
   T* partials_;
   std::byte* codes_;
   const std::byte* codes_end_;
-  Id next_, near_seen_, forms_from_;
+  Id next_, near_seen_, forms_from_, cursor_, read_early_;
+  Forms::Early early_;
   std::size_t chunk_;
   Recording<T>* target_;
   Learning* learning_;
@@ -101,7 +110,7 @@ auto BasicTape<T>::new_chain(std::span<const Real> state, const SourceLine& wher
 // Records a step and forgets it: how many bytes it takes, without forms, which others like it may not have. They
 // stay reserved, and the blocks of far operands known.
 template <class T>
-std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::span<const Real> state,
+std::size_t BasicTape<T>::learn(Chain<T>& chain, std::int64_t step, std::span<const Real> state,
                                 const SourceLine& where) {
   Replay& replay = *replays_[depth_];
   const Id k = index_of(this->next), ring = ring_for(this->near_limit - 1);
@@ -120,6 +129,7 @@ std::size_t BasicTape<T>::learn(const Chain<T>& chain, std::int64_t step, std::s
       if (result.id() != 0 && this->next - result.id() >= ring) recording_.far.mark(index_of(result.id()));
     replay.transient =
         std::max(replay.transient, 56 * state.size() + (this->next - begin) / 4 + 1024 + flushed);
+    chain.set_step_statements(this->next - begin);
     loops_within_ = !replay.recording.events.empty();
     if (this->codes) {
       for (std::size_t i = 0; i < chunk_; ++i) bytes += replay.recording.chunks[i].bytes;
@@ -244,7 +254,10 @@ bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
   start.codes = recording.chunks.size() > 0 ? recording.chunks[0].end() : nullptr;
   const bool at_first = begin == loop.first();
   const Id base = this->next;
-  if (!at_first) this->next += state.size();
+  if (!at_first) {
+    this->next += state.size();
+    if (loop.chain().goes_over_its_state()) this->forms.set_leading(state.size());
+  }
   start.next = this->next;
   for (std::size_t i = 0; i < state.size(); ++i)
     state[i] = Real(state[i].value(), at_first ? loop.operand(i) : base + i);
