@@ -66,14 +66,14 @@ Form as_read(const Pattern& pattern, const Shown& statement) {
       ++(varying ? form.words : form.constants);
     }
   }
-  form.step = static_cast<std::int32_t>(pattern.step);
+  form.step = pattern.step;
   if (!(pattern.distances & Pattern::beyond)) form.kind = kind_of(form.operands(), form.words, pattern.early);
   return form;
 }
 
 }  // namespace
 
-void Forms::allow(std::size_t count, bool at_once) {
+void Forms::allow(std::size_t count, bool bounded) {
   if (any() || count == 0) return;
   most_ = count;
   const std::size_t slots = slots_of_one * count;
@@ -82,7 +82,8 @@ void Forms::allow(std::size_t count, bool at_once) {
   places_.resize(slots);
   any_ = true;
   forms_.reserve(count);  // memory that is not touched is not there; and readers know where they lie
-  if (at_once) patterns_.reserve(count);
+  never_larger_ = bounded;
+  if (bounded) patterns_.reserve(count);
   forget_all();
 }
 
@@ -103,8 +104,9 @@ void Forms::set_early(const Early& early) {
   origin_ = early.origin;
   early_ = 2 * early.leading;
   far_from_early_ = early.far;
+  behind_early_ = origin_ + early_;
   // Where a form's early operands are farther apart than there are early statements, none is of use.
-  behind_early_ = static_cast<std::int64_t>(early_) > span_ ? origin_ + early_ : ~Id{0};
+  named_until_ = static_cast<std::int64_t>(early_) > span_ ? far_from_early_ : 0;
 }
 
 void Forms::hold_patterns(std::size_t count) {
@@ -122,7 +124,7 @@ Pattern Forms::constant_pattern(const Shown& statement) const {
     compare(pattern, i, std::numeric_limits<double>::quiet_NaN(), false);
   for (unsigned i = 0; i < places_of(statement.shape); ++i) {
     const Id id = statement.ids[i];
-    const Pattern::Base base = pattern.bases[i] = base_of(id);
+    const Pattern::Base base = pattern.bases[i] = base_of(id, statement.bases.next);
     pattern.offset(i) = id - pattern.expected(i, statement.bases);
     if (base != Pattern::Base::next) pattern.merged |= Pattern::special;
     if (base == Pattern::Base::cursor) {
@@ -131,7 +133,7 @@ Pattern Forms::constant_pattern(const Shown& statement) const {
       const std::int64_t highest = pattern.early ? std::max(pattern.lowest + pattern.span, offset) : offset;
       pattern.lowest = lowest;
       pattern.span = highest - lowest;
-      pattern.step = offset;
+      pattern.step = static_cast<std::int32_t>(offset);
       pattern.early = true;
     }
     if (statement.kept[i] == 0) {
@@ -146,6 +148,7 @@ Pattern Forms::constant_pattern(const Shown& statement) const {
       pattern.distances |= Pattern::beyond;
     } else {
       pattern.distances |= static_cast<std::uint32_t>(distance);
+      if (distance >= close) pattern.not_close |= static_cast<std::uint32_t>(distance);
     }
   }
   return pattern;
@@ -157,7 +160,7 @@ const Pattern* Forms::look_up(const Shown& statement) {
   Pattern read;  // what it says of operands
   const unsigned count = places_of(statement.shape);
   for (unsigned i = 0; i < count; ++i) {
-    const Pattern::Base base = read.bases[i] = base_of(statement.ids[i]);
+    const Pattern::Base base = read.bases[i] = base_of(statement.ids[i], statement.bases.next);
     const Id offset = read.offset(i) = statement.ids[i] - read.expected(i, statement.bases);
     if (base == Pattern::Base::next && (-offset >= early_key || statement.ids[i] < statement.first)) return nullptr;
     of_early = of_early || base == Pattern::Base::cursor;

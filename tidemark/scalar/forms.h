@@ -90,7 +90,8 @@ struct alignas(64) Pattern {
   Id last_offset = 0;
   Base bases[most_places] = {};  // to which offsets are added
   bool early = false;
-  std::int64_t step = 0;                 // of the cursor: from one early operand that was read last to the next
+  std::uint32_t not_close = 0;  // bits of distances of near operands, but of those that are close
+  std::int32_t step = 0;                 // of the cursor: from one early operand that was read last to the next
   std::int64_t lowest = 0, span = 0;     // of the early operands' offsets: the least, and up to the largest
 
   [[gnu::always_inline]] Id expected(unsigned place, const Bases& from) const {
@@ -172,10 +173,13 @@ class Forms {
  public:
   using Number = std::uint16_t;  // 0: none
   static constexpr std::size_t most = 4096;
+  static constexpr Id close = 64;
 
-  // None before: up to `most` of them. `at_once`: all of their memory.
-  void allow(std::size_t count = most, bool at_once = false);
+  // None before: up to so many of them. `bounded`: all of their memory is taken at once, and no statement takes more
+  // with a form than without.
+  void allow(std::size_t count = most, bool bounded = false);
   bool any() const { return any_; }
+  bool never_larger() const { return never_larger_; }
   // While it lives, statements are written without.
   class Pause {
    public:
@@ -238,11 +242,16 @@ class Forms {
   void set_leading(Id inputs) { set_early({origin_, inputs, far_from_early_}); }
   Early early() const { return {origin_, early_ / 2, far_from_early_}; }
   Id leading() const { return early_ / 2; }
-  [[gnu::always_inline]] bool is_early(Id id) const { return id - origin_ < early_; }
-  // All steps of the form from this cursor lead to early statements, and its near operands are none.
+  // What is close to its statement is as good as any other.
+  [[gnu::always_inline]] bool is_early(Id id, Id next) const { return id - origin_ < early_ && next - id >= close; }
+  // All steps of the form from this cursor lead to early statements, and none of its near operands is one of them:
+  // a variable that stands in a statement twice is one operand.
   [[gnu::always_inline]] bool separate(const Pattern& form, const Bases& bases) const {
-    return bases.next - form.distances >= behind_early_ && bases.next < far_from_early_ &&
-           bases.cursor - origin_ + static_cast<Id>(form.lowest) < early_ - static_cast<Id>(form.span);
+    const Id first = bases.cursor - origin_ + static_cast<Id>(form.lowest);
+    const Id last = first + static_cast<Id>(form.span);
+    return bases.next < named_until_ && first < early_ - static_cast<Id>(form.span) &&
+           bases.next - origin_ - last >= close &&
+           (form.not_close == 0 || bases.next - form.not_close >= behind_early_);
   }
   Id early_begin() const { return index_of(origin_); }
   // How many adjoints lie side by side for early statements, by index: none where these are a step's.
@@ -259,8 +268,8 @@ class Forms {
   void forget_all();
   const Pattern* add(const Pattern& pattern, const Shown& statement);
   Pattern constant_pattern(const Shown& statement) const;
-  Pattern::Base base_of(Id id) const {
-    return id == 0 ? Pattern::Base::none : is_early(id) ? Pattern::Base::cursor : Pattern::Base::next;
+  Pattern::Base base_of(Id id, Id next) const {
+    return id == 0 ? Pattern::Base::none : is_early(id, next) ? Pattern::Base::cursor : Pattern::Base::next;
   }
   Number number_of(const Pattern& pattern) const { return static_cast<Number>(&pattern - patterns_.data()); }
   void find_place(std::uint16_t code, const Shown& statement);
@@ -270,15 +279,14 @@ class Forms {
   std::uint32_t unasked_ = 0, epoch_ = 0;
   unsigned shift_ = 63;
   Id early_ = 0, origin_ = 0, distances_ = 0;
-  Id behind_early_ = ~Id{0};  // the first statement that is not early; none: forms do not go with so few early ones
-  Id far_from_early_ = ~Id{0};
+  Id behind_early_ = 0, named_until_ = 0, far_from_early_ = ~Id{0};
   std::int64_t span_ = -1;  // the largest of forms with early operands; none: -1
   std::vector<std::uint32_t> slots_;
   std::vector<std::uint32_t> places_;  // of codes, from a chunk's end on, by the bytes behind them
   std::vector<Pattern> patterns_;      // by number; a power of two, those behind the forms' match nothing
   std::vector<Form> forms_;
   std::size_t most_ = 0;
-  bool any_ = false;
+  bool any_ = false, never_larger_ = false;
   const Pattern* patterns_data_ = nullptr;
   std::size_t pattern_mask_ = 0;  // bits of patterns' distances from the first, in bytes
   std::ptrdiff_t ahead_ = 0;      // from codes to the expected one, in bytes

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -119,7 +121,7 @@ TEST(Forms, AnotherRecordingHasOtherInputs) {
 TEST(Forms, AnEarlyOperandThatIsCloseByIsOneOperand) {
   Tape tape;
   Real x = tape.input(1.25), product = x;
-  for (int i = 0; i < 40; ++i) product = x * product;
+  for (int i = 0; i < 200; ++i) product = x * product;
   EXPECT_GT(statements_with_forms(tape), 20u);
   tape.clear();
   x = tape.input(3);
@@ -221,27 +223,154 @@ TEST(Forms, ARepeatedLoopIsForeseen) {
   forms.allow();
   forms.begin(1);
   constexpr Id row = 200;
-  unsigned asked = 0;
-  Id next = 1'000'000;
+  std::vector<std::byte> memory(40 * row * form_code_bytes + Chunk::margin);
+  const std::byte* const end = memory.data() + memory.size() - Chunk::margin;
+  std::byte* codes = memory.data() + memory.size() - Chunk::margin;
   const double slope = 0.5;
-  for (Id i = 0; i < 40 * row; ++i, ++next) {
-    const Id id = next - (i % row + 1 == row ? 300 : 7);
-    const Shown shown{.shape = shape_of(0, 1),
-                      .ids = &id,
-                      .kept = &id,
-                      .slopes = &slope,
-                      .next = next,
-                      .early = 0,
-                      .near_limit = 1 << 16};
-    const Pattern& guess = forms.expected();
-    if (guess.shape == shown.shape && next + guess.places[0].offset == id) {
-      forms.follow(guess.code);
-      continue;
+  for (const bool again : {false, true}) {
+    codes += end - codes;
+    forms.go_on(again);
+    unsigned asked = 0;
+    Id next = 1'000'000;
+    for (Id i = 0; i < 40 * row; ++i, ++next) {
+      const Id id = next - (i % row + 1 == row ? 300 : 7);
+      const Shown shown{.shape = shape_of(0, 1),
+                        .ids = &id,
+                        .kept = &id,
+                        .slopes = &slope,
+                        .bases = {.next = next},
+                        .near_limit = 1 << 16,
+                        .codes = codes,
+                        .codes_end = end};
+      const Pattern* form = &forms.expected(codes);
+      if (form->shape != shown.shape || form->expected(0, shown.bases) != id) {
+        ++asked;
+        form = forms.find(shown);
+      }
+      if (!form) continue;
+      codes -= form_code_bytes;
+      std::memcpy(codes, &form->code, form_code_bytes);
     }
-    ++asked;
-    if (const Pattern* form = forms.find(shown)) forms.follow(form->code);
+    EXPECT_LT(asked, again ? 5u : 15u);
   }
-  EXPECT_LT(asked, 15u);
+}
+
+// Of inputs that a loop goes over each is read once: a few forms serve all of them.
+TEST(Forms, InputsThatALoopGoesOverShareForms) {
+  Tape tape;
+  const std::vector<double> values(3000, 0.3);
+  for (int run = 0; run < 2; ++run) {
+    tape.clear();
+    const std::vector<Real> x = tape.inputs(values);
+    std::vector<Real> made;
+    for (std::size_t i = 1; i + 1 < x.size(); ++i) {
+      const Real left = x[i - 1] * x[i], right = x[i] * x[i + 1];
+      made.push_back(left - right);
+    }
+    Real sum = 0;
+    for (const Real& each : made) sum += each * each;
+    // But for what the sum reads: it goes over statements that are neither early nor always as far away.
+    EXPECT_GT(statements_with_forms(tape), static_cast<std::size_t>(tape.statements()) * 7 / 10) << run;
+    tape.reverse(sum);
+    EXPECT_LE(std::abs(tape.gradient(x[1500])), 1e-15);
+  }
+}
+
+// What an expression without a form reads among early operands, or one of too many operands, moves the others'
+// steps: a jump says so, or they are written without a form. All who read a recording agree.
+TEST(Forms, ReadersFollowStepsAndJumps) {
+  std::uint64_t state = 7;
+  const auto random = [&](std::size_t below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<std::size_t>(state >> 33) % below;
+  };
+  for (int round = 0; round < 40; ++round) {
+    const std::size_t count = 3 + random(60);
+    std::vector<double> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = 0.2 + 0.01 * static_cast<double>(random(50));
+    const std::uint64_t seed = state;
+    const auto f = [&](std::span<const Real> x) {
+      state = seed;
+      const std::size_t body = 2 + random(6), stride = 1 + random(4);
+      std::vector<Real> u = {x[0] * x[1], x[1] + x[2]};
+      for (std::size_t i = 0; i < 400; ++i) {
+        const std::size_t at = i * stride % x.size();
+        Real y = 0.4 * u[i % u.size()] + x[at] * u[(i * 3) % u.size()];
+        if (i % body == 0) y = y + x[random(x.size())] * x[at];
+        if (i % 97 == 0)  // no form has so many
+          y = y * x[0] + x[1] * x[2] + x[0] * x[at] + u[0] * u[1] + x[2] * x[2] * y;
+        if (u.size() < 30)
+          u.push_back(sin(y));
+        else
+          u[i % 30] = sin(y);
+      }
+      Real sum = 0;
+      for (const Real& each : u) sum += each;
+      return sum;
+    };
+    std::vector<double> expected;
+    for (const bool limited : {true, false}) {
+      Tape tape(limited ? TapeOptions{.memory = Bytes(384 << 10)} : TapeOptions{});
+      for (int run = 0; run < 3; ++run) {
+        tape.clear();
+        const std::vector<Real> x = tape.inputs(values);
+        const Real y = f(x);
+        tape.reverse(y);
+        if (expected.empty()) expected = tape.gradient(x);
+        ASSERT_EQ(tape.gradient(x), expected) << round << ' ' << limited << ' ' << run;
+        // Back and forth over it, statement by statement.
+        std::vector<std::pair<Id, Id>> back, forth;
+        const auto into = [](auto& all) {
+          return [&](const Statement<double>& statement) {
+            for (unsigned i = 0; i < statement.operands(); ++i)
+              all.emplace_back(statement.index, statement.operand(statement.operands() - 1 - i));
+          };
+        };
+        walk_back(tape.view(), into(back));
+        walk_forward(tape.view(), [&](const Statement<double>& statement) {
+          for (unsigned i = 0; i < statement.operands(); ++i)
+            forth.emplace_back(statement.index, statement.operand(i));
+        });
+        std::reverse(forth.begin(), forth.end());
+        ASSERT_EQ(back, forth);
+        const std::vector<Real> results = {y, y * x[0]};
+        const Matrix jacobian = tape.jacobian(results, x);
+        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(jacobian(0, i), expected[i]);
+      }
+    }
+  }
+}
+
+// Steps within a memory have forms, too: over a state of which each entry is a statement, and over one whose
+// entries take several. None of it shows in the bits.
+TEST(Forms, StepsWithinAMemoryHaveThem) {
+  const auto gradient = [](Bytes memory, int detours) {
+    Tape tape({.memory = memory});
+    std::vector<double> values(400);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1 + 0.1 * static_cast<double>(i * i % 11);
+    const std::vector<Real> x = tape.inputs(values);
+    std::vector<Real> u = x;
+    const Real rate = 0.5 * x[3];
+    tape.steps(60, u, [rate, detours](std::span<Real> v, std::int64_t) {
+      Real left = v[0];
+      for (std::size_t i = 1; i + 1 < v.size(); ++i) {
+        Real change = v[i + 1] - 2 * v[i] + left;
+        for (int j = 0; j < detours; ++j) change = change - 0.01 * change * v[i];
+        left = v[i];
+        v[i] = v[i] + 0.01 * rate * change;
+      }
+    });
+    Real sum = 0;
+    for (const Real& each : u) sum += each * each;
+    tape.reverse(sum);
+    EXPECT_TRUE(memory.count < 0 || tape.peak_bytes().count <= memory.count);
+    return tape.gradient(x);
+  };
+  for (const int detours : {0, 1, 4}) {
+    const std::vector<double> expected = gradient(Bytes(-1), detours);
+    for (const std::int64_t kib : {256, 512, 1024, 4096})
+      EXPECT_EQ(gradient(Bytes(kib << 10), detours), expected) << detours << ' ' << kib;
+  }
 }
 
 }  // namespace

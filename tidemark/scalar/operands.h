@@ -118,7 +118,6 @@ class Operands {
     });
     if (other != 0) [[unlikely]]
       return false;
-    // Near operands may be early ones that the form names, too: one variable twice.
     if constexpr (special)
       if (form.early && !to.forms.separate(form, to)) return false;
     Operands merged = *this;
@@ -173,8 +172,8 @@ class Operands {
     if (!zeros && to.forms.ask()) {
       if (const Pattern* form = find_form(to, ids)) {
         const bool jumps = form->early && to.cursor != to.read_early;
-        // So that no statement takes more with a form than without.
-        if (!jumps || jump_code_bytes + form_code_bytes + form->words * sizeof(T) <= bytes_of_whole(to)) {
+        if (!jumps || !to.forms.never_larger() ||
+            jump_code_bytes + form_code_bytes + form->words * sizeof(T) <= bytes_of_whole(to)) {
           if (jumps) to.write_jump();
           if (form->merged & Pattern::special) see_special(to, *form);
           write_words(to, *form);
@@ -184,7 +183,7 @@ class Operands {
     }
     if (to.forms.leading() > 0)
       for (const Id id : ids)
-        if (to.forms.is_early(id)) to.read_early = id;
+        if (to.forms.is_early(id, to.next)) to.read_early = id;
     return write_whole(to);
   }
 
