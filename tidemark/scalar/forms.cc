@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t alike = 8;  // bytes behind a code that was not expected, by which its place is found
 
-// A slot: a form's number, or when (the epoch) and how often a statement without one was seen; and bits of its
-// hash.
+// A slot: a form's number, or when (the epoch) and how often a statement without one was seen; and bits of
+// its hash.
 constexpr std::uint32_t number_mask = 0xfff, seen_mask = 0xfff00000;
 constexpr int epoch_at = 12, times_at = 16;
 static_assert(Forms::most == number_mask + 1);
@@ -162,7 +162,8 @@ const Pattern* Forms::look_up(const Shown& statement) {
   for (unsigned i = 0; i < count; ++i) {
     const Pattern::Base base = read.bases[i] = base_of(statement.ids[i], statement.bases.next);
     const Id offset = read.offset(i) = statement.ids[i] - read.expected(i, statement.bases);
-    if (base == Pattern::Base::next && (-offset >= early_key || statement.ids[i] < statement.first)) return nullptr;
+    if (base == Pattern::Base::next && (-offset >= early_key || statement.ids[i] < statement.first))
+      return nullptr;
     of_early = of_early || base == Pattern::Base::cursor;
     beyond = beyond || (base == Pattern::Base::next && -offset >= statement.near_limit);
     hash = (hash ^ (base == Pattern::Base::none ? 0 : key_of(base, offset))) * 0x9e3779b97f4a7c15u;

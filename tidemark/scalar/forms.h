@@ -3,10 +3,10 @@
 // tape's table of forms, and a statement is the number of its form, two bytes, and those partial derivatives
 // that vary.
 //
-// What was written once is written again, as a rule: so a recorder compares each statement with the form whose
-// code stands a certain distance behind the place of the next one, and goes on with the code in front of it.
-// Where it is another, it asks the table, and goes on behind the same few bytes as last time. A chunk that an
-// earlier recording has filled says what is expected by itself: what is about to be written over.
+// What was written once is written again, as a rule: so a recorder compares each statement with the form
+// whose code stands a certain distance behind the place of the next one, and goes on with the code in front
+// of it. Where it is another, it asks the table, and goes on behind the same few bytes as last time. A chunk
+// that an earlier recording has filled says what is expected by itself: what is about to be written over.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -20,10 +20,10 @@
 
 namespace tidemark::scalars {
 
-// Where an operand lies: the distance of its statement, or this bit and, of the early ones, how far it is behind
-// the early operand that was read last, the cursor. Early are inputs in front of all statements and as many
-// statements behind them: a program's parameters, a simulation's first state, and what is made of them. Who
-// goes over them in some order takes the same steps again and again.
+// Where an operand lies: the distance of its statement, or this bit and, of the early ones, how far it is
+// behind the early operand that was read last, the cursor. Early are inputs in front of all statements and
+// as many statements behind them: a program's parameters, a simulation's first state, and what is made of
+// them. Who goes over them in some order takes the same steps again and again.
 using Key = std::uint32_t;
 inline constexpr Key early_key = Key{1} << 31;
 // Steps between early operands have a bit less than a key.
@@ -60,8 +60,8 @@ static_assert(sizeof(Bases) == 3 * sizeof(Id));
 
 // A form as a recorder compares with it: place by place, the operands of an expression in their order, those
 // of slope 1 first. Operands that leave no trace have places, too. Of the generals, by twos: a slope equals
-// its constant, or it varies and is not equal to zero, or it is of no interest, as what stands behind the last
-// one, and not equal to NaN. Short statements read the first two cache lines.
+// its constant, or it varies and is not equal to zero, or it is of no interest, as what stands behind the
+// last one, and not equal to NaN. Short statements read the first two cache lines.
 struct alignas(64) Pattern {
   struct Slopes {
     Two constants = {};
@@ -81,8 +81,8 @@ struct alignas(64) Pattern {
   std::uint16_t code = 0;               // what is written in front of them
   std::uint32_t distances = 0;          // bits of all that lie in the ring; beyond: some operand is not in it
   std::uint8_t word[most_places] = {};  // where a general's slope is written; behind all of them: it is not
-  // A bit for each place whose variable stands in another place, too. special: some operand is no near one. None
-  // has early operands and such beyond the ring.
+  // A bit for each place whose variable stands in another place, too. special: some operand is no near one.
+  // None has early operands and such beyond the ring.
   std::uint8_t merged = 0;
   Id offsets_in_front[places_in_front] = {};
   Slopes slopes[most_twos] = {};
@@ -90,9 +90,9 @@ struct alignas(64) Pattern {
   Id last_offset = 0;
   Base bases[most_places] = {};  // to which offsets are added
   bool early = false;
-  std::uint32_t not_close = 0;  // bits of distances of near operands, but of those that are close
-  std::int32_t step = 0;                 // of the cursor: from one early operand that was read last to the next
-  std::int64_t lowest = 0, span = 0;     // of the early operands' offsets: the least, and up to the largest
+  std::uint32_t not_close = 0;        // bits of distances of near operands, but of those that are close
+  std::int32_t step = 0;              // of the cursor: from one early operand that was read last to the next
+  std::int64_t lowest = 0, span = 0;  // of the early operands' offsets: the least, and up to the largest
 
   [[gnu::always_inline]] Id expected(unsigned place, const Bases& from) const {
     Id base;
@@ -125,8 +125,8 @@ struct alignas(64) Form {
   }
 };
 
-// Kinds of forms are what compilers make loops of: how many operands and words there are, and whether an operand
-// may be an early one. 0 is none: operands beyond the ring are looked at one by one.
+// Kinds of forms are what compilers make loops of: how many operands and words there are, and whether an
+// operand may be an early one. 0 is none: operands beyond the ring are looked at one by one.
 inline constexpr unsigned early_kinds = 64;  // from here on
 constexpr std::uint8_t kind_of(unsigned operands, unsigned words, bool early) {
   return static_cast<std::uint8_t>((early ? early_kinds : 0) | operands << 3 | words);
@@ -175,8 +175,8 @@ class Forms {
   static constexpr std::size_t most = 4096;
   static constexpr Id close = 64;
 
-  // None before: up to so many of them. `bounded`: all of their memory is taken at once, and no statement takes more
-  // with a form than without.
+  // None before: up to so many of them. `bounded`: all of their memory is taken at once, and no statement
+  // takes more with a form than without.
   void allow(std::size_t count = most, bool bounded = false);
   bool any() const { return any_; }
   bool never_larger() const { return never_larger_; }
@@ -204,7 +204,8 @@ class Forms {
 
   const Form* table() const { return forms_.data(); }  // by number
 
-  // What is expected in front of `codes`. Whatever the bytes there say, it is a pattern: it may be that of none.
+  // What is expected in front of `codes`. Whatever the bytes there say, it is a pattern: it may be that of
+  // none.
   [[gnu::always_inline]] const Pattern& expected(const std::byte* codes) const {
     std::uint16_t code;
     std::memcpy(&code, codes + ahead_, sizeof code);
@@ -232,8 +233,8 @@ class Forms {
   // Between recordings: ids begin at `origin`. Where there is no room for more, all of them go.
   void begin(Id origin);
 
-  // Early statements: as many as there are inputs in front of all others, and as many behind them; or, where a step
-  // runs again, such of its state, from `origin` on.
+  // Early statements: as many as there are inputs in front of all others, and as many behind them; or, where
+  // a step runs again, such of its state, from `origin` on.
   struct Early {
     Id origin = 0, leading = 0;
     Id far = ~Id{0};  // from this statement on none has a form that names them
@@ -243,9 +244,11 @@ class Forms {
   Early early() const { return {origin_, early_ / 2, far_from_early_}; }
   Id leading() const { return early_ / 2; }
   // What is close to its statement is as good as any other.
-  [[gnu::always_inline]] bool is_early(Id id, Id next) const { return id - origin_ < early_ && next - id >= close; }
-  // All steps of the form from this cursor lead to early statements, and none of its near operands is one of them:
-  // a variable that stands in a statement twice is one operand.
+  [[gnu::always_inline]] bool is_early(Id id, Id next) const {
+    return id - origin_ < early_ && next - id >= close;
+  }
+  // All steps of the form from this cursor lead to early statements, and none of its near operands is one of
+  // them: a variable that stands in a statement twice is one operand.
   [[gnu::always_inline]] bool separate(const Pattern& form, const Bases& bases) const {
     const Id first = bases.cursor - origin_ + static_cast<Id>(form.lowest);
     const Id last = first + static_cast<Id>(form.span);

@@ -276,8 +276,8 @@ TEST(Forms, InputsThatALoopGoesOverShareForms) {
   }
 }
 
-// What an expression without a form reads among early operands, or one of too many operands, moves the others'
-// steps: a jump says so, or they are written without a form. All who read a recording agree.
+// What an expression without a form reads among early operands, or one of too many operands, moves the
+// others' steps: a jump says so, or they are written without a form. All who read a recording agree.
 TEST(Forms, ReadersFollowStepsAndJumps) {
   std::uint64_t state = 7;
   const auto random = [&](std::size_t below) {

@@ -78,9 +78,9 @@ class Recorder : public Bases {
   std::ptrdiff_t slack = 0;  // that much room counts as none; large where every statement is to be looked at
   std::byte* codes = nullptr;
   const std::byte* codes_end = nullptr;  // of the chunk
-  Id near_limit = 0;  // adjoints of operands less far away lie in a ring
-  Id near_seen = 0;   // bits of all such distances, but for those that forms have
-  Id origin = 0;      // the first statement's id
+  Id near_limit = 0;                     // adjoints of operands less far away lie in a ring
+  Id near_seen = 0;                      // bits of all such distances, but for those that forms have
+  Id origin = 0;                         // the first statement's id
   Id read_early = 0;  // the early operand that was read last, which is the cursor from write_jump on
   FarBlocks* far = nullptr;
   Forms forms;

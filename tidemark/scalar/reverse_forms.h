@@ -15,7 +15,7 @@ template <class T>
 struct Place {
   const std::byte* codes = nullptr;
   const T* partials = nullptr;
-  Id index = 0;  // all statements from here on are reversed
+  Id index = 0;   // all statements from here on are reversed
   Id cursor = 0;  // of forms
 };
 
@@ -91,10 +91,11 @@ void reverse_forms(Place<double>& place, const std::byte* end, Id turn, const Fo
       continue;
     }
     if constexpr (std::is_same_v<A, double>) {
-      select(form.kind, [&](auto kind) __attribute__((always_inline)) {
-        if constexpr (kind >= early_kinds) cursor -= static_cast<Id>(std::int64_t{form.step});
-        spread<kind, early_ones>(form, partials, a, k, cursor, places);
-      });
+      select(
+          form.kind, [&](auto kind) __attribute__((always_inline)) {
+            if constexpr (kind >= early_kinds) cursor -= static_cast<Id>(std::int64_t{form.step});
+            spread<kind, early_ones>(form, partials, a, k, cursor, places);
+          });
     } else {
       cursor -= static_cast<Id>(std::int64_t{form.step});
       for (unsigned i = 0; i < form.operands(); ++i)

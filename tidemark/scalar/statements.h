@@ -66,7 +66,8 @@ struct RecordingView {
   Id end() const { return index_of(from.next); }
 };
 
-// Reads the code that begins at `c`, no jump; returns where it ends. Leaves out index, cursor, slopes and number.
+// Reads the code that begins at `c`, no jump; returns where it ends. Leaves out index, cursor, slopes and
+// number.
 template <class T>
 const std::byte* read_code(const std::byte* c, const Forms& forms, Statement<T>& statement) {
   using Kind = typename Statement<T>::Kind;

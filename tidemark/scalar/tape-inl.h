@@ -113,7 +113,7 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
       }
     }
     if (size < bytes) size = static_cast<std::size_t>(align_up(static_cast<std::int64_t>(bytes), 4096));
-    chunks.add(size, limited() && this->forms.any());
+    chunks.add(size, limited());
   }
   growth_.add(where, chunks[chunk].bytes);
   enter_chunk(chunk);
@@ -279,7 +279,8 @@ auto BasicTape<T>::input(const T& value, SourceLine where) -> Real {
   }
   recording_.inputs.push_back(this->next);
   // Within a memory adjoints of inputs do not lie side by side.
-  if (const Id leading = this->forms.leading(); !limited() && this->next - this->origin == leading && leading < most_leading)
+  if (const Id leading = this->forms.leading();
+      !limited() && this->next - this->origin == leading && leading < most_leading)
     this->forms.set_leading(leading + 1);
   *--this->codes = code::head(0, 0, 0);
   return Real(value, this->next++);

@@ -224,8 +224,7 @@ class BasicTape final : private Recorder<T> {
   void run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t first, std::int64_t count,
                 std::span<Real> state, const SourceLine& where);
   std::shared_ptr<Chain<T>> new_chain(std::span<const Real> state, const SourceLine& where);
-  std::size_t learn(Chain<T>& chain, std::int64_t step, std::span<const Real> state,
-                    const SourceLine& where);
+  std::size_t learn(Chain<T>& chain, std::int64_t step, std::span<const Real> state, const SourceLine& where);
   std::int64_t choose_unit(std::size_t size, std::int64_t count, std::size_t step_bytes) const;
   std::int64_t spare_states(const Chain<T>& chain) const;
   bool keep_state(Chain<T>& chain, std::int64_t step, std::span<const Real> state);

@@ -107,8 +107,8 @@ auto BasicTape<T>::new_chain(std::span<const Real> state, const SourceLine& wher
   return std::make_shared<Chain<T>>(chains_, state, where);
 }
 
-// Records a step and forgets it: how many bytes it takes, without forms, which others like it may not have. They
-// stay reserved, and the blocks of far operands known.
+// Records a step and forgets it: how many bytes it takes, without forms, which others like it may not have.
+// They stay reserved, and the blocks of far operands known.
 template <class T>
 std::size_t BasicTape<T>::learn(Chain<T>& chain, std::int64_t step, std::span<const Real> state,
                                 const SourceLine& where) {

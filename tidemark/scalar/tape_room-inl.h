@@ -22,8 +22,8 @@ void BasicTape<T>::too_small(std::size_t more, const SourceLine& where) const {
     return static_cast<std::size_t>(ring_within(bytes / sizeof(T))) * sizeof(T);
   };
   const auto forms_in = [](std::size_t bytes) { return Forms::bytes_of(Forms::count_within(bytes)); };
-  while (fixed + 2 * (ring_in(least) - std::min(ring, ring_in(least))) + forms_in(least) - this->forms.bytes() +
-             std::bit_floor(least / 32) >
+  while (fixed + 2 * (ring_in(least) - std::min(ring, ring_in(least))) + forms_in(least) -
+             this->forms.bytes() + std::bit_floor(least / 32) >
          least)
     least += std::size_t{4} << 10;
   fail(ErrorCode::infeasible_budget,
