@@ -29,7 +29,7 @@ template <class F>
   }
 #undef TM_CASES
 #undef TM_CASE
-// clang-format on
+  // clang-format on
 }
 
 }  // namespace tidemark::scalars
