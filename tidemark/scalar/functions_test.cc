@@ -145,8 +145,12 @@ void try_binary(const char* name, const Call& call, const Found& found, const Of
       const double z = of_double(x, y);
       const Slopes taped = by_tape(call, x, y);
       const Dual<2> dual = call(Dual<2>::variable(x), Dual<2>::variable(y, 1));
-      EXPECT_TRUE(same(taped.value, z)) << x << ' ' << y << ": " << taped.value << " and " << z;
-      EXPECT_TRUE(same(dual.value(), z)) << x << ' ' << y << ": " << dual.value() << " and " << z;
+      // Of zeros of both signs C lets these give either, and it depends on the compiler's options which.
+      const bool either = (std::is_same_v<F, own::Fmin> || std::is_same_v<F, own::Fmax>)&&x == 0 && y == 0;
+      EXPECT_TRUE(same(taped.value, z) || (either && taped.value == 0))
+          << x << ' ' << y << ": " << taped.value << " and " << z;
+      EXPECT_TRUE(same(dual.value(), z) || (either && dual.value() == 0))
+          << x << ' ' << y << ": " << dual.value() << " and " << z;
       EXPECT_TRUE(taped.x == dual.slope(0) || (taped.x != taped.x && dual.slope(0) != dual.slope(0)))
           << x << ' ' << y << ": " << taped.x << ' ' << dual.slope(0);
       EXPECT_TRUE(taped.y == dual.slope(1) || (taped.y != taped.y && dual.slope(1) != dual.slope(1)))
