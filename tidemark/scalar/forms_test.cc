@@ -133,6 +133,22 @@ TEST(Forms, AnEarlyOperandThatIsCloseByIsOneOperand) {
   EXPECT_EQ(tape.gradient(x), 6);
 }
 
+// One operand runs through the early ones, two at a time, until it is the one right in front of the
+// statement: there both are one operand, whatever the form says that served before.
+TEST(Forms, AnEarlyOperandThatCatchesUpIsOneOperand) {
+  constexpr std::size_t inputs = 500;
+  Tape tape;
+  std::vector<Real> u = tape.inputs(std::vector<double>(inputs, 1.0));
+  for (std::size_t i = 0; i < inputs; ++i) u.push_back(0.7 * u.back() + 0.1 * u[2 * i]);
+  EXPECT_GT(statements_with_forms(tape), inputs / 2);
+  std::vector<unsigned> operands;
+  walk_back(tape.view(), [&](const Statement<double>& statement) {
+    if (statement.kind == Statement<double>::Kind::operation) operands.push_back(statement.operands());
+  });
+  std::reverse(operands.begin(), operands.end());
+  for (std::size_t i = 0; i < inputs; ++i) EXPECT_EQ(operands[i], 2 * i == inputs + i - 1 ? 1u : 2u) << i;
+}
+
 // More kinds of statements than there is room for.
 TEST(Forms, AFullTableIsNoError) {
   Tape tape;
