@@ -173,7 +173,7 @@ class Forms {
  public:
   using Number = std::uint16_t;  // 0: none
   static constexpr std::size_t most = 4096;
-  static constexpr Id close = 64;
+  static constexpr Id close = 64;  // of temporaries, whose distances repeat wherever they are
 
   // None before: up to so many of them. `bounded`: all of their memory is taken at once, and no statement
   // takes more with a form than without.
@@ -243,7 +243,7 @@ class Forms {
   void set_leading(Id inputs) { set_early({origin_, inputs, far_from_early_}); }
   Early early() const { return {origin_, early_ / 2, far_from_early_}; }
   Id leading() const { return early_ / 2; }
-  // What is close to its statement is as good as any other.
+  // What is close to its statement goes by its distance, early or not.
   [[gnu::always_inline]] bool is_early(Id id, Id next) const {
     return id - origin_ < early_ && next - id >= close;
   }
@@ -282,8 +282,10 @@ class Forms {
   std::uint32_t unasked_ = 0, epoch_ = 0;
   unsigned shift_ = 63;
   Id early_ = 0, origin_ = 0, distances_ = 0;
-  Id behind_early_ = 0, named_until_ = 0, far_from_early_ = ~Id{0};
-  std::int64_t span_ = -1;  // the largest of forms with early operands; none: -1
+  Id behind_early_ = 0;         // the first statement that is not early
+  Id far_from_early_ = ~Id{0};  // Early::far
+  Id named_until_ = 0;          // the same, or 0: none of use
+  std::int64_t span_ = -1;      // the largest of forms with early operands; none: -1
   std::vector<std::uint32_t> slots_;
   std::vector<std::uint32_t> places_;  // of codes, from a chunk's end on, by the bytes behind them
   std::vector<Pattern> patterns_;      // by number; a power of two, those behind the forms' match nothing
