@@ -29,10 +29,10 @@ inline constexpr Key early_key = Key{1} << 31;
 // Steps between early operands have a bit less than a key.
 inline constexpr Id most_leading = early_key / 4;
 constexpr Key key_of_step(std::int64_t step) { return (static_cast<Key>(step) & ~early_key) | early_key; }
-constexpr std::int64_t step_of(Key key) { return static_cast<std::int32_t>(key << 1) >> 1; }
+[[gnu::always_inline]] constexpr std::int64_t step_of(Key key) { return static_cast<std::int32_t>(key << 1) >> 1; }
 
 // The index of an operand of statement `index`, or of the one that is so far behind the cursor.
-constexpr Id operand_of(Key key, Id index, Id cursor) {
+[[gnu::always_inline]] constexpr Id operand_of(Key key, Id index, Id cursor) {
   return key & early_key ? cursor + static_cast<Id>(step_of(key)) : index - key;
 }
 
@@ -180,7 +180,8 @@ class Forms {
   void allow(std::size_t count = most, bool bounded = false);
   bool any() const { return any_; }
   bool never_larger() const { return never_larger_; }
-  // While it lives, statements are written without.
+  // While it lives, statements are written without. It begins where codes go on elsewhere, so that nothing is
+  // known of what is expected.
   class Pause {
    public:
     explicit Pause(Forms& forms) : forms_(forms), any_(std::exchange(forms.any_, false)) {}
@@ -278,6 +279,10 @@ class Forms {
   void find_place(std::uint16_t code, const Shown& statement);
   void hold_patterns(std::size_t count);
 
+  // What every statement reads comes first.
+  const Pattern* patterns_data_ = nullptr;
+  std::size_t pattern_mask_ = 0;  // bits of patterns' distances from the first, in bytes
+  std::ptrdiff_t ahead_ = 0;      // from codes to the expected one, in bytes
   std::int32_t patience_ = most_patience;
   std::uint32_t unasked_ = 0, epoch_ = 0;
   unsigned shift_ = 63;
@@ -292,9 +297,6 @@ class Forms {
   std::vector<Form> forms_;
   std::size_t most_ = 0;
   bool any_ = false, never_larger_ = false;
-  const Pattern* patterns_data_ = nullptr;
-  std::size_t pattern_mask_ = 0;  // bits of patterns' distances from the first, in bytes
-  std::ptrdiff_t ahead_ = 0;      // from codes to the expected one, in bytes
 };
 
 }  // namespace tidemark::scalars

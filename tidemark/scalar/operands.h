@@ -27,31 +27,29 @@ class Operands {
     slopes_[place] = slope;
   }
 
-  // Of operands without any active one nothing is recorded.
-  [[gnu::always_inline]] bool passive() const {
-    if (id_of<0>() != 0) [[likely]]
-      return false;
-    Id any = 0;
-    each<places>([&](auto i) __attribute__((always_inline)) { any |= id_of<i>(); });
-    return any == 0;
-  }
-
-  // Returns the statement's id, or that of which it is a copy, or 0 where nothing leaves a trace.
-  [[gnu::always_inline]] Id write(Recorder<T>& to) {
-    if constexpr (has_form)
-      if (to.forms.any()) {
+  // Returns the statement's id, or that of which it is a copy, or 0 where nothing leaves a trace. No form is of
+  // passive operands alone.
+  [[gnu::always_inline]] Id write(Recorder<T>& to, std::source_location where) {
+    if constexpr (has_form) {
+      if (to.expects_form()) [[likely]]
         if (write_by_form(to)) [[likely]]
           return to.next++;
-        Operands copy = *this;  // whose address may be taken, while this stays in registers
-        return copy.write_otherwise(to);
-      }
-    merge(~0u);
-    if (Id only; drop_zeros(only)) return only;
-    return write_whole(to);
+      if (passive()) return 0;
+      Operands copy = *this;  // whose address may be taken, while this stays in registers
+      return copy.write_otherwise(to, where);
+    } else {
+      if (passive()) return 0;
+      to.require(most_bytes, where);
+      merge(~0u);
+      if (Id only; drop_zeros(only)) return only;
+      return write_whole(to);
+    }
   }
 
  private:
   static constexpr unsigned places = units + generals;
+  static constexpr std::size_t most_bytes =
+      (generals + 1) * sizeof(T) + places * sizeof(Id) + code::most_head;
   static constexpr unsigned most_compared = 8;  // each with each: long expressions would be much code
   static constexpr bool has_form = std::is_same_v<T, double> && places <= most_places;
 
@@ -61,6 +59,15 @@ class Operands {
       return unit_ids_[place];
     else
       return ids_[place - units];
+  }
+
+  // Of operands without any active one nothing is recorded.
+  [[gnu::always_inline]] bool passive() const {
+    if (id_of<0>() != 0) [[likely]]
+      return false;
+    Id any = 0;
+    each<places>([&](auto i) __attribute__((always_inline)) { any |= id_of<i>(); });
+    return any == 0;
   }
 
   // Of those places that `which` has bits for.
@@ -160,7 +167,17 @@ class Operands {
     std::memcpy(codes, &code, sizeof code);
   }
 
-  [[gnu::noinline]] Id write_otherwise(Recorder<T>& to) {
+  // A statement without a form, or with another than the one that is expected, or where nothing is known of
+  // the room that there is.
+  [[gnu::noinline]] Id write_otherwise(Recorder<T>& to, std::source_location where) {
+    const bool compared = to.expects_form();
+    to.require(most_bytes, where);
+    if (!to.forms.any()) {
+      merge(~0u);
+      if (Id only; drop_zeros(only)) return only;
+      return write_whole(to);
+    }
+    if (!compared && write_by_form(to)) return to.next++;
     Id ids[places];  // of those that are merged, too
     std::copy_n(unit_ids_, units, ids);
     std::copy_n(ids_, generals, ids + units);
@@ -292,9 +309,7 @@ template <class T, class E>
                 "an expression of more than 254 variables: give a part of it a name of its own");
   Operands<T, units, generals> operands;
   expression.template push_one<0, 0>(operands);
-  if (operands.passive()) return 0;
-  recorder.require((generals + 1) * sizeof(T) + (units + generals) * sizeof(Id) + code::most_head, where);
-  return operands.write(recorder);
+  return operands.write(recorder, where);
 }
 
 }  // namespace tidemark::scalars

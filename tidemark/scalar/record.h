@@ -77,18 +77,33 @@ class Recorder : public Bases {
   T* partials = nullptr;
   std::ptrdiff_t slack = 0;  // that much room counts as none; large where every statement is to be looked at
   std::byte* codes = nullptr;
+  // While codes are not below it there is room for one more statement with a form. Nothing is known where they
+  // have just gone on elsewhere, nor where there are no forms.
+  const std::byte* forms_floor = nothing_known();
+  Forms forms;
   const std::byte* codes_end = nullptr;  // of the chunk
   Id near_limit = 0;                     // adjoints of operands less far away lie in a ring
   Id near_seen = 0;                      // bits of all such distances, but for those that forms have
   Id origin = 0;                         // the first statement's id
   Id read_early = 0;  // the early operand that was read last, which is the cursor from write_jump on
   FarBlocks* far = nullptr;
-  Forms forms;
   Id forms_from = 0;  // operands made before have distances that no other statement repeats
 
   std::ptrdiff_t room() const { return codes - reinterpret_cast<const std::byte*>(partials); }
-  void require(std::size_t bytes, const std::source_location& where) {
-    if (room() < static_cast<std::ptrdiff_t>(bytes) + slack) [[unlikely]]
+  bool expects_form() const { return codes >= forms_floor; }
+  // Codes go on elsewhere, over bytes that were `written` before or not.
+  void go_on(bool written) {
+    forms.go_on(written);
+    forms_floor = nothing_known();
+  }
+  // In front of whatever is written otherwise, of so many bytes at most.
+  template <class Line>
+  void require(std::size_t bytes, const Line& where) {
+    const std::ptrdiff_t left = room() - static_cast<std::ptrdiff_t>(bytes) - slack;
+    const std::ptrdiff_t count = left / most_with_form;
+    forms_floor = count > 0 && forms.any() ? codes - static_cast<std::ptrdiff_t>(form_code_bytes) * (count - 1)
+                                           : nothing_known();
+    if (left < 0) [[unlikely]]
       make_room(bytes, SourceLine(where));
   }
 
@@ -115,6 +130,12 @@ class Recorder : public Bases {
  protected:
   // An operand that is far away, or none of this recording's.
   virtual void see_far(Id delta) = 0;
+
+ private:
+  // Bytes that a statement with a form may touch, and one slope behind them.
+  static constexpr std::ptrdiff_t most_with_form = 128;
+  static_assert(most_with_form >= form_code_bytes + (most_places + 1) * sizeof(T) || !std::is_same_v<T, double>);
+  static const std::byte* nothing_known() { return reinterpret_cast<const std::byte*>(~std::uintptr_t{0}); }
 };
 
 // The recording of this thread to which statements go; none: nothing is recorded.

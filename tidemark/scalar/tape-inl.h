@@ -69,7 +69,7 @@ void BasicTape<T>::enter_chunk(std::size_t chunk) {
   this->partials = reinterpret_cast<T*>(target_->chunks[chunk].begin);
   this->codes = target_->chunks[chunk].end();
   this->codes_end = this->codes;
-  this->forms.go_on(target_->chunks[chunk].written);
+  this->go_on(target_->chunks[chunk].written);
 }
 
 template <class T>
@@ -326,7 +326,7 @@ void BasicTape<T>::rewind(const Mark& mark, SourceLine where) {
     this->partials = mark.partials;
     this->codes = mark.codes;
     this->codes_end = target_->chunks[chunk_].end();
-    this->forms.go_on(target_->chunks[chunk_].written);
+    this->go_on(target_->chunks[chunk_].written);
   } else if (target_->chunks.size() > 0) {
     enter_chunk(0);
   }
@@ -402,7 +402,11 @@ T BasicTape<T>::gradient(const Real& input, SourceLine where) const {
                                    .expected = "tape.reverse(result) before tape.gradient(input)",
                                    .where = where});
   const auto& inputs = recording_.inputs;
-  const auto found = std::lower_bound(inputs.begin(), inputs.end(), input.id());
+  // Most often they were made one after the other.
+  const Id behind = inputs.empty() ? 0 : input.id() - inputs.front();
+  const auto found = behind < inputs.size() && inputs[behind] == input.id()
+                         ? inputs.begin() + static_cast<std::ptrdiff_t>(behind)
+                         : std::lower_bound(inputs.begin(), inputs.end(), input.id());
   if (found == inputs.end() || *found != input.id()) {
     if (input.id() != 0) check_own(input, "what a gradient is asked of", where);
     fail(ErrorCode::bad_tape_use,

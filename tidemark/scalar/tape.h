@@ -182,9 +182,7 @@ class BasicTape final : private Recorder<T> {
     std::size_t bytes = 0;
   };
 
-  void require(std::size_t bytes, const SourceLine& where) {
-    if (this->room() < static_cast<std::ptrdiff_t>(bytes) + this->slack) make_room(bytes, where);
-  }
+  using Recorder<T>::require;
   void make_room(std::size_t bytes, const SourceLine& where) override;
   void see_far(Id delta) override;
   void begin_recording();

@@ -52,7 +52,7 @@ class BasicTape<T>::Frame {
     tape_.partials = partials_;
     tape_.codes = codes_;
     tape_.codes_end = codes_end_;
-    tape_.forms.go_on(false);
+    tape_.go_on(false);
     tape_.next = next_;
     tape_.near_seen = near_seen_;
     tape_.forms_from = forms_from_;
