@@ -81,6 +81,12 @@ class Chain {
   // behind, and what repeats are the steps from one to the next (forms.h).
   void set_step_statements(std::size_t count) { goes_over_its_state_ = count > size_ + size_ / 2; }
   bool goes_over_its_state() const { return goes_over_its_state_; }
+  // What it takes to record `unit` steps at once, by the largest that was seen: an eighth more, since steps
+  // differ and chunks are not filled to the last byte.
+  void see_step(std::size_t bytes) { step_bytes_ = std::max(step_bytes_, bytes); }
+  std::size_t record_bytes(std::int64_t unit) const {
+    return static_cast<std::size_t>(unit) * (step_bytes_ + step_bytes_ / 8);
+  }
 
   // `count` further steps, each by this function.
   void append(std::unique_ptr<const StepFunction<T>> function, std::int64_t count) {
@@ -191,6 +197,7 @@ class Chain {
   std::size_t size_, bytes_ = 0;
   std::int64_t steps_ = 0;
   bool goes_over_its_state_ = false;
+  std::size_t step_bytes_ = 1;
   std::vector<Part> parts_;
   std::vector<Kept> kept_;  // by step; the first is state 0
   std::optional<schedule::Online> online_;

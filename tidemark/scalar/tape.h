@@ -209,6 +209,7 @@ class BasicTape final : private Recorder<T> {
   std::size_t needed_for_lanes(unsigned lanes, std::size_t there) const;
   bool fits(std::size_t bytes) const;
   bool release(std::size_t bytes);  // what is not needed, until so many fit
+  void shrink_chunks(std::size_t bytes);
   void require_fit(std::size_t bytes, const SourceLine& where);
   Id reach() const {  // of near operands
     return std::min(this->near_seen | this->forms.distances(), this->near_limit - 1);
@@ -222,10 +223,12 @@ class BasicTape final : private Recorder<T> {
   void run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t first, std::int64_t count,
                 std::span<Real> state, const SourceLine& where);
   std::shared_ptr<Chain<T>> new_chain(std::span<const Real> state, const SourceLine& where);
-  std::size_t learn(Chain<T>& chain, std::int64_t step, std::span<const Real> state, const SourceLine& where);
-  std::int64_t choose_unit(std::size_t size, std::int64_t count, std::size_t step_bytes) const;
-  std::int64_t spare_states(const Chain<T>& chain) const;
-  bool keep_state(Chain<T>& chain, std::int64_t step, std::span<const Real> state);
+  void learn(Chain<T>& chain, std::int64_t step, std::span<const Real> state, const SourceLine& where);
+  std::int64_t choose_unit(const Chain<T>& chain, std::int64_t count) const;
+  std::size_t missing_to_record(const Chain<T>& chain, std::int64_t unit) const;
+  std::int64_t spare_states(const Chain<T>& chain, std::int64_t unit) const;
+  bool keep_state(Chain<T>& chain, std::int64_t step, std::span<const Real> state, std::int64_t unit);
+  std::size_t written_bytes() const;
   std::int64_t approach(Chain<T>& chain, std::int64_t end, std::int64_t unit, std::span<Real> state);
   template <class A, class Other>
   void reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::span<const A> results, Id k,
@@ -252,6 +255,7 @@ class BasicTape final : private Recorder<T> {
   std::size_t depth_ = 0;   // of them, how many are in use
   std::size_t within_ = 0;  // steps that run
   Learning* learning_ = nullptr;
+  bool states_stay_ = false;                 // while several steps are recorded, which one at a time may do
   bool loops_within_ = false;                // the step that was learnt last
   std::shared_ptr<Chain<T>> open_chain_;     // with which step() may go on
   std::vector<std::uint64_t> made_in_step_;  // record_boundary: of each statement, whether it is an entry

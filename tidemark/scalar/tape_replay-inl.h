@@ -13,7 +13,7 @@ namespace tidemark::scalars {
 template <class T>
 class BasicTape<T>::Frame {
  public:
-  Frame(BasicTape& tape, Id behind, Learning* learning = nullptr)
+  Frame(BasicTape& tape, Id behind, Learning* learning = nullptr, bool states_stay = false)
       : tape_(tape),
         partials_(tape.partials),
         codes_(tape.codes),
@@ -27,6 +27,7 @@ class BasicTape<T>::Frame {
         chunk_(tape.chunk_),
         target_(tape.target_),
         learning_(std::exchange(tape.learning_, learning)),
+        states_stay_(std::exchange(tape.states_stay_, states_stay)),
         open_(std::move(tape.open_chain_)) {
     tape.open_chain_.reset();
     if (tape.checks_) tape.checks_->recording = nullptr;  // nothing of this one was looked at
@@ -62,6 +63,7 @@ class BasicTape<T>::Frame {
     tape_.chunk_ = chunk_;
     tape_.target_ = target_;
     tape_.learning_ = learning_;
+    tape_.states_stay_ = states_stay_;
     tape_.open_chain_ = std::move(open_);
   }
   Frame(const Frame&) = delete;
@@ -77,6 +79,7 @@ class BasicTape<T>::Frame {
   std::size_t chunk_;
   Recording<T>* target_;
   Learning* learning_;
+  bool states_stay_;
   std::shared_ptr<Chain<T>> open_;
 };
 
@@ -107,22 +110,31 @@ auto BasicTape<T>::new_chain(std::span<const Real> state, const SourceLine& wher
   return std::make_shared<Chain<T>>(chains_, state, where);
 }
 
-// Records a step and forgets it: how many bytes it takes, without forms, which others like it may not have.
-// They stay reserved, and the blocks of far operands known.
+// Of the present recording's chunks, up to the one that is being written.
 template <class T>
-std::size_t BasicTape<T>::learn(Chain<T>& chain, std::int64_t step, std::span<const Real> state,
-                                const SourceLine& where) {
+std::size_t BasicTape<T>::written_bytes() const {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; this->codes && i <= chunk_; ++i) bytes += target_->chunks[i].bytes;
+  return bytes;
+}
+
+// Records a step and forgets it: how many bytes it takes from a state of which all may be active, as it is
+// when steps run again, and without forms, which others like it may not have. They stay reserved, and the
+// blocks of far operands known.
+template <class T>
+void BasicTape<T>::learn(Chain<T>& chain, std::int64_t step, std::span<const Real> state,
+                         const SourceLine& where) {
   Replay& replay = *replays_[depth_];
   const Id k = index_of(this->next), ring = ring_for(this->near_limit - 1);
   // The ring is emptied into blocks before steps run again.
   const std::size_t flushed = (std::min(k, ring) / block_size + 2) * (block_size * sizeof(T) + 64);
   Learning learning;
   std::vector<Real> working(state.begin(), state.end());
-  std::size_t bytes = 0;
   {
     const Frame frame(*this, k, &learning);
     const Forms::Pause without(this->forms);
     const Running within(within_);
+    for (Real& entry : working) entry = Real(entry.value(), this->next++);
     const Id begin = this->next;
     chain.run(working, step);
     for (const Real& result : working)
@@ -131,16 +143,13 @@ std::size_t BasicTape<T>::learn(Chain<T>& chain, std::int64_t step, std::span<co
         std::max(replay.transient, 56 * state.size() + (this->next - begin) / 4 + 1024 + flushed);
     chain.set_step_statements(this->next - begin);
     loops_within_ = !replay.recording.events.empty();
-    if (this->codes) {
-      for (std::size_t i = 0; i < chunk_; ++i) bytes += replay.recording.chunks[i].bytes;
-      bytes += replay.recording.chunks[chunk_].bytes;
+    if (const std::size_t bytes = written_bytes()) {
       replay.reserved = std::max(replay.reserved, bytes);
-      bytes -= static_cast<std::size_t>(this->room());
+      chain.see_step(bytes - static_cast<std::size_t>(this->room()));
     }
   }
   if (learning.wrapped) too_small(learning.bytes, where);
   if (!fits(0) && !release(0)) too_small(0, where);
-  return std::max<std::size_t>(bytes, 1);
 }
 
 // `state` becomes that before the last unit of steps in front of `end`, whose number is returned; states
@@ -151,11 +160,12 @@ std::int64_t BasicTape<T>::approach(Chain<T>& chain, std::int64_t end, std::int6
   const Activation paused(nullptr, within_step);
   const Running within(within_);
   chain.drop_behind(end - 1);
+  shrink_chunks(missing_to_record(chain, unit) + chain.state_bytes());
   chain.load(state);
   std::int64_t at = chain.last_kept();
   while (end - at > unit) {
     const std::int64_t units = (end - at + unit - 1) / unit;
-    const std::int64_t spare = spare_states(chain);
+    const std::int64_t spare = spare_states(chain, unit);
     std::int64_t left = units - 1;
     if (spare > 0) {
       const std::int64_t slots = spare + 1;
@@ -167,7 +177,7 @@ std::int64_t BasicTape<T>::approach(Chain<T>& chain, std::int64_t end, std::int6
     }
     const std::int64_t to = end - (units - left) * unit;
     for (; at < to; ++at) chain.run(state, at);
-    if (spare > 0 && end - at > unit) keep_state(chain, at, state);
+    if (spare > 0 && end - at > unit) keep_state(chain, at, state, unit);
   }
   return at;
 }
@@ -179,14 +189,17 @@ void BasicTape<T>::run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t
   auto loop = std::make_unique<LoopEvent<T>>(chain, first, count, std::span<const Real>(state));
   const std::size_t bytes = loop->bytes() + 2 * sizeof(typename Recording<T>::RecordedEvent);
   if (!fits(bytes) && !release(bytes)) too_small(bytes, where);
-  if (first == 0) loop->unit = choose_unit(chain->size(), count, learn(*chain, first, state, where));
+  if (first == 0) {
+    learn(*chain, first, state, where);
+    loop->unit = choose_unit(*chain, count);
+  }
   std::vector<Real> working;
   working.reserve(state.size());
   for (const Real& entry : state) working.push_back(Real(entry.value(), within_step));
   if (schedule::Online* online = first > 0 ? chain->online() : nullptr) {
     for (const schedule::Action& action : online->visit(first)) {
       if (action.kind == schedule::ActionKind::drop) chain->drop_state(action.step);
-      if (action.kind == schedule::ActionKind::store) keep_state(*chain, first, working);
+      if (action.kind == schedule::ActionKind::store) keep_state(*chain, first, working, 1);
     }
   }
   std::int64_t at = first;
@@ -236,7 +249,7 @@ void BasicTape<T>::reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
       end = begin;
       digest = before;
     } else {
-      loop.unit = (end - begin) / 2;
+      loop.unit = std::min((end - begin) / 2, choose_unit(loop.chain(), end - loop.first()));
     }
   }
 }
@@ -247,7 +260,7 @@ template <class A, class Other>
 bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::int64_t begin,
                                 std::int64_t end, std::span<Real> state, std::uint64_t digest,
                                 std::span<A> adjoint, Id k, const SourceLine& where, Other& other) {
-  const Frame frame(*this, k);
+  const Frame frame(*this, k, nullptr, end - begin > 1);
   steps_line_ = loop.chain().where();
   Recording<T>& recording = *target_;
   Position<T> start = mark();
@@ -261,10 +274,16 @@ bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
   start.next = this->next;
   for (std::size_t i = 0; i < state.size(); ++i)
     state[i] = Real(state[i].value(), at_first ? loop.operand(i) : base + i);
+  std::int64_t i = begin;
+  const auto see_steps = [&](std::int64_t count) {
+    if (count > 0 && this->codes)
+      loop.chain().see_step((written_bytes() - static_cast<std::size_t>(this->room())) /
+                            static_cast<std::size_t>(count));
+  };
   try {
     const Activation active(this);
     const Running within(within_);
-    for (std::int64_t i = begin; i < end; ++i) {
+    for (; i < end; ++i) {
       const Id made = this->next;
       loop.chain().run(state, i);
       if (i + 1 < end) record_boundary(state, made, where);
@@ -277,16 +296,16 @@ bool BasicTape<T>::reverse_unit(Reversal<T, A>& reversal, LoopEvent<T>& loop, st
     }
   } catch (const Error& error) {
     const bool full = error.code() == ErrorCode::tape_full || error.code() == ErrorCode::infeasible_budget;
-    if (full && end - begin > 1) return false;
-    throw;
+    if (!full || end - begin == 1) throw;
+    see_steps(i - begin);
+    return false;
   }
+  see_steps(end - begin);
   steps_line_ = loop.chain().where();  // loops within have run
   if (digest_of(std::span<const Real>(state)) != digest) refuse_other_outcome("its state came out otherwise");
-  if (begin + 1 == end && this->codes) {
+  if (begin + 1 == end) {
     std::size_t& reserved = replays_[depth_ - 1]->reserved;
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i <= chunk_; ++i) bytes += recording.chunks[i].bytes;
-    reserved = std::max(reserved, bytes);
+    reserved = std::max(reserved, written_bytes());
   }
   if (recording.chunks.size() > 0) start.codes = recording.chunks[0].end();
   typename Reversal<T, A>::Ranges ranges{mark(), start, this->near_limit, reach()};

@@ -43,32 +43,49 @@ void BasicTape<T>::require_fit(std::size_t bytes, const SourceLine& where) {
   if (!fits(bytes) && !release(bytes)) overflow(bytes, where);
 }
 
-// Makes room for so many bytes of what must be there, at the cost of states that need not.
+// Gives back what no recording needs: of replays to come what is beyond the largest step, of the present
+// recording what is not written.
 template <class T>
-bool BasicTape<T>::release(std::size_t bytes) {
+void BasicTape<T>::shrink_chunks(std::size_t bytes) {
   for (std::size_t i = depth_; i < replays_.size() && !fits(bytes); ++i) {
     Chunks& chunks = replays_[i]->recording.chunks;
     while (chunks.size() > 0 && !fits(bytes) &&
            chunks.bytes() - chunks[chunks.size() - 1].bytes >= replays_[i]->reserved)
       chunks.shrink(chunks.size() - 1);
   }
+  Chunks& written = target_->chunks;
+  while (written.size() > chunk_ + 1 && !fits(bytes)) written.shrink(written.size() - 1);
+}
+
+// Makes room for so many bytes of what must be there, at the cost of states that need not.
+template <class T>
+bool BasicTape<T>::release(std::size_t bytes) {
+  shrink_chunks(bytes);
   while (!fits(bytes)) {
     Chain<T>* most = nullptr;
     for (Chain<T>* chain : chains_.all)
       if (chain->optional() > 0 &&
           (!most || chain->optional() * chain->state_bytes() > most->optional() * most->state_bytes()))
         most = chain;
-    if (!most) return false;
+    if (!most || states_stay_) return false;
     most->evict();
   }
   return true;
 }
 
-// How many states this chain may add to those it has: in free memory, or from a chain that has more.
+// Of what the next `unit` steps of the chain are recorded in, what is not there yet.
 template <class T>
-std::int64_t BasicTape<T>::spare_states(const Chain<T>& chain) const {
+std::size_t BasicTape<T>::missing_to_record(const Chain<T>& chain, std::int64_t unit) const {
+  const std::size_t there = replays_[depth_]->recording.chunks.bytes(), wanted = chain.record_bytes(unit);
+  return wanted > there ? wanted - there : 0;
+}
+
+// How many states this chain may add to those it has, where so many steps are recorded at once: in free
+// memory, or from a chain that has more.
+template <class T>
+std::int64_t BasicTape<T>::spare_states(const Chain<T>& chain, std::int64_t unit) const {
   const auto memory = static_cast<std::size_t>(options_.memory.count);
-  const std::size_t taken = held() + needed_to_reverse();
+  const std::size_t taken = held() + needed_to_reverse() + missing_to_record(chain, unit);
   std::size_t room = memory > taken ? memory - taken : 0, most = 0;
   for (const Chain<T>* other : chains_.all)
     if (other != &chain) most = std::max(most, other->optional() * other->state_bytes());
@@ -79,9 +96,10 @@ std::int64_t BasicTape<T>::spare_states(const Chain<T>& chain) const {
 }
 
 template <class T>
-bool BasicTape<T>::keep_state(Chain<T>& chain, std::int64_t step, std::span<const Real> state) {
+bool BasicTape<T>::keep_state(Chain<T>& chain, std::int64_t step, std::span<const Real> state,
+                              std::int64_t unit) {
   const std::size_t bytes = chain.state_bytes() + 2 * sizeof(std::int64_t);
-  while (!fits(bytes)) {
+  while (!fits(bytes + missing_to_record(chain, unit))) {
     Chain<T>* most = nullptr;
     for (Chain<T>* other : chains_.all)
       if (other != &chain && other->optional() > 0 &&
@@ -99,17 +117,17 @@ bool BasicTape<T>::keep_state(Chain<T>& chain, std::int64_t step, std::span<cons
 // How many steps are best recorded at once: more take memory from states, fewer are advanced over more
 // often.
 template <class T>
-std::int64_t BasicTape<T>::choose_unit(std::size_t size, std::int64_t count, std::size_t step_bytes) const {
+std::int64_t BasicTape<T>::choose_unit(const Chain<T>& chain, std::int64_t count) const {
   const auto memory = static_cast<std::size_t>(options_.memory.count);
-  const std::size_t state_bytes = size * sizeof(T) + 48;
-  const std::size_t there = replays_[depth_]->recording.chunks.bytes();
+  const std::size_t state_bytes = chain.state_bytes() + 2 * sizeof(std::int64_t);
+  const std::size_t there =
+      replays_[depth_]->recording.chunks.bytes() + chain.optional() * chain.state_bytes();
   const std::size_t taken = held() - there + needed_to_reverse();
   const std::size_t room = memory > taken ? memory - taken : 0;
   std::int64_t best = 1;
   double least = -1;
   for (std::int64_t unit = 1;; unit = std::min(2 * unit, count)) {
-    // An eighth more, since steps differ and chunks are not filled to the last byte.
-    const double record = static_cast<double>(unit) * static_cast<double>(step_bytes) * 1.125;
+    const auto record = static_cast<double>(chain.record_bytes(unit));
     // Loops within need memory of their own while the steps around them are recorded.
     if (unit > 1 && (loops_within_ || record > static_cast<double>(room))) break;
     const std::int64_t units = (count + unit - 1) / unit;

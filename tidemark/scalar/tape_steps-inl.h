@@ -161,7 +161,7 @@ void BasicTape<T>::step(std::span<Real> state, F step, SourceLine where) {
   chain->set_end(state);
   if (!chain->online()) {
     constexpr std::int64_t most = 4096;
-    chain->follow_online(std::clamp<std::int64_t>(spare_states(*chain), 1, most));
+    chain->follow_online(std::clamp<std::int64_t>(spare_states(*chain, 1), 1, most));
     chain->online()->visit(0);
   }
   open_chain_ = std::move(chain);
