@@ -45,7 +45,7 @@ class Adjoints {
   void prepare(Id distance, const FarBlocks& far, Id early) {
     const Id wanted = ring_for(distance);
     if (ring_.size() < wanted) {
-      ring_ = {};  // not two of them at once
+      std::vector<A>().swap(ring_);  // not two of them at once
       ring_.assign(wanted, A{});
     }
     if (blocks_.size() < far.size()) blocks_.resize(far.size(), nullptr);

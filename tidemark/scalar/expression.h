@@ -52,6 +52,7 @@ struct Leaf {
   T number;
   Id id = 0;
   T value() const { return number; }
+  Id id_bits() const { return id; }  // bits of those of all variables: 0 where all are passive
   template <unsigned unit, unsigned general>
   [[gnu::always_inline]] void push_one(auto& sink) const {
     sink.template unit<unit>(id);
@@ -69,6 +70,7 @@ struct Passive {
   static constexpr unsigned operands = 0, unit_operands = 0;
   T number;
   T value() const { return number; }
+  Id id_bits() const { return 0; }
   template <unsigned, unsigned>
   [[gnu::always_inline]] void push_one(auto&) const {}
   template <unsigned>
@@ -93,6 +95,7 @@ struct Unary : CastsToNumbers<Unary<F, A>> {
   template <PassiveFor<Number> C>
   Unary(const C& c) : a(passive_node<A>(static_cast<Number>(c))), number(static_cast<Number>(c)) {}  // NOLINT
   Number value() const { return number; }
+  Id id_bits() const { return a.id_bits(); }
   template <unsigned unit, unsigned general>
   [[gnu::always_inline]] void push_one(auto& sink) const {
     push<general>(Number(1), sink);
@@ -138,6 +141,7 @@ struct Binary : CastsToNumbers<Binary<F, A, B>> {
         b(passive_node<B>(static_cast<Number>(c))),
         number(static_cast<Number>(c)) {}
   Number value() const { return number; }
+  Id id_bits() const { return a.id_bits() | b.id_bits(); }
   template <unsigned unit, unsigned general>
   [[gnu::always_inline]] void push_one(auto& sink) const {
     constexpr unsigned units_of_a = keeps_a ? A::unit_operands : 0;

@@ -75,16 +75,17 @@ Form as_read(const Pattern& pattern, const Shown& statement) {
 
 void Forms::allow(std::size_t count, bool bounded) {
   if (any() || count == 0) return;
-  most_ = count;
   const std::size_t slots = slots_of_one * count;
   shift_ = static_cast<unsigned>(64 - std::countr_zero(slots));
   slots_.resize(slots + probes - 1);
   places_.resize(slots);
-  any_ = true;
   forms_.reserve(count);  // memory that is not touched is not there; and readers know where they lie
-  never_larger_ = bounded;
   if (bounded) patterns_.reserve(count);
   forget_all();
+  // Last: where there was no memory for one of these there are no forms.
+  most_ = count;
+  never_larger_ = bounded;
+  any_ = true;
 }
 
 const Pattern* Forms::add(const Pattern& pattern, const Shown& statement) {

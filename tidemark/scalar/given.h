@@ -12,6 +12,11 @@ struct Given : CastsToNumbers<Given<T, count>> {
   Id ids[count];
   T slopes[count];
   T value() const { return number; }
+  Id id_bits() const {
+    Id bits = 0;
+    for (const Id id : ids) bits |= id;
+    return bits;
+  }
   template <unsigned unit, unsigned general>
   [[gnu::always_inline]] void push_one(auto& sink) const {
     each<count>([&](auto i) __attribute__((always_inline)) {

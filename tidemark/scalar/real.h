@@ -42,7 +42,7 @@ class BasicReal {
       if (Recorder<T>* recorder = active_recorder<T>)
         id_ = record(*recorder, expression, where);
       else
-        id_ = unrecorded_id<T>;
+        id_ = id_unrecorded<T>(expression.id_bits());
     }
   }
 

@@ -145,8 +145,18 @@ inline constinit thread_local Recorder<T>* active_recorder = nullptr;
 // Of Reals that a step of a tape makes while it runs without being recorded: no statement is theirs, and a
 // recording refuses them, since the step should have put them into its state.
 inline constexpr Id within_step = ~Id{0};
-// What Reals have for an id where nothing is recorded: 0, or within_step.
+// Of Reals that were computed from variables where no tape was active at all, as on another thread: their
+// derivatives are lost, which is an error where a tape meets them.
+inline constexpr Id without_tape = within_step - 1;
+// What Reals have for an id where nothing is recorded: 0 where that is meant, within_step, or without_tape, which
+// only what is computed from variables gets.
 template <class T>
-inline constinit thread_local Id unrecorded_id = 0;
+inline constinit thread_local Id unrecorded_id = without_tape;
+// Of a result that is not recorded, of operands with these ids.
+template <class T>
+[[gnu::always_inline]] inline Id id_unrecorded(Id ids) {
+  const Id id = unrecorded_id<T>;
+  return id == without_tape && ids == 0 ? 0 : id;
+}
 
 }  // namespace tidemark::scalars

@@ -122,6 +122,7 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
 
 template <class T>
 void BasicTape<T>::overflow(std::size_t wanted, const SourceLine& where) const {
+  if (depth_ > 0) too_small(wanted, where);
   const std::string grew = growth_.largest();
   ErrorParts parts{
       .what = fmt::format("the tape has {} statements in {} of its {}, and needs {} more",
@@ -228,6 +229,16 @@ void BasicTape<T>::refuse_of_step(const SourceLine& where) const {
 }
 
 template <class T>
+void BasicTape<T>::refuse_without_tape(const SourceLine& where) const {
+  fail(ErrorCode::foreign_real,
+       {.what = "a Real is used that was computed from variables where no tape was active",
+        .expected = "Reals of the active tape's recording, or passive ones",
+        .where = where.known() ? where : made_,
+        .help = "a tape is active on the thread that made it: on another, const auto active = "
+                "tape.activate(); where no derivative is wanted, value(x) is the number alone"});
+}
+
+template <class T>
 void BasicTape<T>::refuse_other_outcome(const char* what) const {
   fail(ErrorCode::bad_tape_use,
        {.what = fmt::format("a step did not do the same when it ran again: {}", what),
@@ -242,6 +253,8 @@ template <class T>
 void BasicTape<T>::see_far(Id delta) {
   if (delta == this->next - within_step)
     refuse_of_step(checks_ ? checks_->line(checks_->expected()) : SourceLine());
+  if (delta == this->next - without_tape)
+    refuse_without_tape(checks_ ? checks_->line(checks_->expected()) : SourceLine());
   if (delta >= index_of(this->next) && depth_ > 0 && !learning_)
     refuse_other_outcome("it read a Real that was made after it");
   if (delta >= index_of(this->next)) {
@@ -337,6 +350,7 @@ template <class T>
 void BasicTape<T>::check_own(const Real& x, const char* what, const SourceLine& where) const {
   if (this->next - x.id() < index_of(this->next) && x.id() < this->next) return;
   if (x.id() == within_step) refuse_of_step(where);
+  if (x.id() == without_tape) refuse_without_tape(where);
   fail(ErrorCode::foreign_real,
        {.what = fmt::format("{} is a Real of another recording", what),
         .expected = "one of the tape's present recording",
@@ -396,27 +410,31 @@ void BasicTape<T>::reverse(std::span<const Seed> seeds, SourceLine where) {
 }
 
 template <class T>
-T BasicTape<T>::gradient(const Real& input, SourceLine where) const {
-  if (!reversed_)
-    fail(ErrorCode::bad_tape_use, {.what = "a gradient is asked for, and nothing was reversed",
-                                   .expected = "tape.reverse(result) before tape.gradient(input)",
-                                   .where = where});
+std::size_t BasicTape<T>::find_input(const Real& input, const char* asked, const SourceLine& where) const {
   const auto& inputs = recording_.inputs;
   // Most often they were made one after the other.
   const Id behind = inputs.empty() ? 0 : input.id() - inputs.front();
   const auto found = behind < inputs.size() && inputs[behind] == input.id()
                          ? inputs.begin() + static_cast<std::ptrdiff_t>(behind)
                          : std::lower_bound(inputs.begin(), inputs.end(), input.id());
-  if (found == inputs.end() || *found != input.id()) {
-    if (input.id() != 0) check_own(input, "what a gradient is asked of", where);
-    fail(ErrorCode::bad_tape_use,
-         {.what = input.id() == 0 ? "a gradient is asked of a passive number"
-                                  : "a gradient is asked of a Real that is no input",
-          .expected = "a Real that tape.input or tape.inputs returned",
-          .where = where,
-          .help = "assigning to a variable makes it another: keep the input beside it"});
-  }
-  const auto number = static_cast<std::size_t>(found - inputs.begin());
+  if (found != inputs.end() && *found == input.id()) return static_cast<std::size_t>(found - inputs.begin());
+  const bool passive = input.id() == 0;
+  if (!passive) check_own(input, fmt::format("what {}", asked).c_str(), where);
+  fail(ErrorCode::bad_tape_use,
+       {.what = fmt::format("{} {}", asked, passive ? "a passive number" : "a Real that is no input"),
+        .expected = "a Real that tape.input or tape.inputs returned",
+        .where = where,
+        .help = passive ? "make it one before computing with it: Real x = tape.input(2.0)"
+                        : "assigning to a variable makes it another: keep the input beside it"});
+}
+
+template <class T>
+T BasicTape<T>::gradient(const Real& input, SourceLine where) const {
+  if (!reversed_)
+    fail(ErrorCode::bad_tape_use, {.what = "a gradient is asked for, and nothing was reversed",
+                                   .expected = "tape.reverse(result) before tape.gradient(input)",
+                                   .where = where});
+  const std::size_t number = find_input(input, "a gradient is asked of", where);
   if (number >= reversed_inputs_)
     fail(ErrorCode::bad_tape_use, {.what = "a gradient is asked of an input that was made after the reversal",
                                    .expected = "tape.reverse(result) behind the last input",
@@ -444,7 +462,7 @@ auto BasicTape<T>::record_event(std::unique_ptr<Event<T>> event, std::span<const
     else
       see_far(delta);
   }
-  require_fit(event->bytes() + 2 * sizeof(typename Recording<T>::RecordedEvent), where);
+  require_event(event->bytes(), where);
   target_->add_event(std::move(event), results.size());
   write_mark(code::event, where);
   std::vector<Real> reals;

@@ -198,8 +198,10 @@ class BasicTape final : private Recorder<T> {
   template <unsigned lanes>
   void rows_of_scope(const RecordingView<T>& scope, const PreaccumulatedScope& read, std::span<const Id> made,
                      std::size_t group, DenseMatrix<T>& rows);
+  std::size_t find_input(const Real& input, const char* asked, const SourceLine& where) const;
   void check_own(const Real& x, const char* what, const SourceLine& where) const;
   [[noreturn]] void refuse_of_step(const SourceLine& where) const;
+  [[noreturn]] void refuse_without_tape(const SourceLine& where) const;
   [[noreturn]] void refuse_other_outcome(const char* what) const;
   [[noreturn]] void overflow(std::size_t wanted, const SourceLine& where) const;
   bool limited() const { return options_.memory.count >= 0; }
@@ -211,6 +213,7 @@ class BasicTape final : private Recorder<T> {
   bool release(std::size_t bytes);  // what is not needed, until so many fit
   void shrink_chunks(std::size_t bytes);
   void require_fit(std::size_t bytes, const SourceLine& where);
+  void require_event(std::size_t bytes, const SourceLine& where);
   Id reach() const {  // of near operands
     return std::min(this->near_seen | this->forms.distances(), this->near_limit - 1);
   }
@@ -254,6 +257,7 @@ class BasicTape final : private Recorder<T> {
   std::vector<std::unique_ptr<Replay>> replays_;
   std::size_t depth_ = 0;   // of them, how many are in use
   std::size_t within_ = 0;  // steps that run
+  std::size_t loops_run_ = 0;
   Learning* learning_ = nullptr;
   bool states_stay_ = false;                 // while several steps are recorded, which one at a time may do
   bool loops_within_ = false;                // the step that was learnt last

@@ -64,6 +64,7 @@ template <class T>
 void BasicTape<T>::leave_gap(const Mark& mark, Id end) {
   checks_->forget(index_of(mark.next), index_of(end));
   checks_->looked_at = index_of(end);
+  require_event(sizeof(GapEvent<T>), checks_->line(index_of(mark.next)));
   target_->add_event(std::make_unique<GapEvent<T>>(), end - mark.next - 1);
   write_mark(code::event, checks_->line(index_of(mark.next)));
   this->next = end;
@@ -75,11 +76,10 @@ template <class T>
 void BasicTape<T>::check_reversal(std::span<const Seed> seeds, const SourceLine& where) {
   using Kind = typename Statement<T>::Kind;
   Checks& checks = *checks_;
-  if (!recording_.inputs.empty())
-    for (const Seed& seed : seeds)
-      if (seed.of.id() == 0)
-        checks.find(Finding::Kind::passive_result, where, "a result depends on no input",
-                    where.known() ? fmt::format("reversed at {}", short_form(where)) : "reversed somewhere");
+  for (const Seed& seed : seeds)
+    if (seed.of.id() == 0)
+      checks.find(Finding::Kind::passive_result, where, "a result depends on no input",
+                  where.known() ? fmt::format("reversed at {}", short_form(where)) : "reversed somewhere");
   for (const auto& recorded : recording_.events)
     if (!dynamic_cast<const GapEvent<T>*>(recorded.event.get())) return;
   const Id count = index_of(this->next);

@@ -118,16 +118,7 @@ DenseMatrix<T> BasicTape<T>::reverse_rows(std::span<const RowSeed> seeds, std::s
 
 template <class T>
 std::size_t BasicTape<T>::input_number(const Real& input, SourceLine where) const {
-  const auto& inputs = recording_.inputs;
-  const auto found = std::lower_bound(inputs.begin(), inputs.end(), input.id());
-  if (found != inputs.end() && *found == input.id()) return static_cast<std::size_t>(found - inputs.begin());
-  if (input.id() != 0) check_own(input, "what a derivative is asked by", where);
-  fail(ErrorCode::bad_tape_use,
-       {.what = input.id() == 0 ? "a derivative is asked by a passive number"
-                                : "a derivative is asked by a Real that is no input",
-        .expected = "a Real that tape.input or tape.inputs returned",
-        .where = where,
-        .help = "assigning to a variable makes it another: keep the input beside it"});
+  return find_input(input, "a derivative is asked by", where);
 }
 
 template <class T>

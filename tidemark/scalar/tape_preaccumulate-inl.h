@@ -43,16 +43,17 @@ auto BasicTape<T>::preaccumulate(F&& fn, SourceLine where) {
   static_assert(!std::is_void_v<decltype(fn())>,
                 "what is preaccumulated returns its results: a td::Real, or a range or tuple of them");
   const Mark before = mark();
+  const std::size_t loops = loops_run_;
   if constexpr (Node<decltype(fn())>) {
     Real result = fn();
     Real* const results[] = {&result};
-    replace_by_rows(before, results, where);
+    if (loops_run_ == loops) replace_by_rows(before, results, where);
     return result;
   } else {
     auto results = fn();
     std::vector<Real*> reals;
     each_real<T>(results, [&](Real& real) { reals.push_back(&real); });
-    replace_by_rows(before, reals, where);
+    if (loops_run_ == loops) replace_by_rows(before, reals, where);
     return results;
   }
 }
@@ -60,7 +61,7 @@ auto BasicTape<T>::preaccumulate(F&& fn, SourceLine where) {
 template <class T>
 void BasicTape<T>::replace_by_rows(const Mark& before, std::span<Real* const> results,
                                    const SourceLine& where) {
-  // Events and inputs stay what they are. A step whose size is being learned may have lost its beginning.
+  // Events and inputs stay what they are, and so do loops of steps, which are events within a memory alone. A step whose size is being learned may have lost its beginning.
   if (active() != this || learning_ || this->next <= before.next) return;
   if (target_->inputs.size() != before.inputs || target_->events.size() != before.events) return;
   const Id first = index_of(before.next), count = index_of(this->next) - first;

@@ -214,7 +214,7 @@ void BasicTape<T>::run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t
   std::vector<T> values;
   values.reserve(state.size());
   for (const Real& entry : working) values.push_back(entry.value());
-  working = {};
+  std::vector<Real>().swap(working);
   if (!fits(bytes) && !release(bytes)) too_small(bytes, where);
   std::vector<Real> operands(state.begin(), state.end());
   const std::vector<Real> results = record_event(std::move(loop), operands, values, where);

@@ -43,6 +43,17 @@ void BasicTape<T>::require_fit(std::size_t bytes, const SourceLine& where) {
   if (!fits(bytes) && !release(bytes)) overflow(bytes, where);
 }
 
+// Before an event that takes so many bytes is added. The list of events grows by an eighth at a time, and while
+// it does there are two of them.
+template <class T>
+void BasicTape<T>::require_event(std::size_t bytes, const SourceLine& where) {
+  auto& events = target_->events;
+  if (!limited() || events.size() < events.capacity()) return require_fit(bytes, where);
+  const std::size_t more = events.size() / 8 + 8;
+  require_fit(bytes + (events.size() + more) * sizeof(events[0]), where);
+  events.reserve(events.size() + more);
+}
+
 // Gives back what no recording needs: of replays to come what is beyond the largest step, of the present
 // recording what is not written.
 template <class T>

@@ -100,6 +100,7 @@ void BasicTape<T>::steps(std::int64_t count, std::span<Real> state, F step, Sour
     return;
   }
   if (count == 0) return;
+  ++loops_run_;
   if (limited()) {
     const auto chain = new_chain(state, where);
     chain->append(std::make_unique<HeldStep<T, F>>(std::move(step)), count);
@@ -140,6 +141,7 @@ void BasicTape<T>::step(std::span<Real> state, F step, SourceLine where) {
         1, state, [&](std::span<Real> u, std::int64_t) { std::as_const(step)(u); }, where);
     return;
   }
+  ++loops_run_;
   std::shared_ptr<Chain<T>> chain = std::move(open_chain_);
   open_chain_.reset();
   if (!chain || !chain->ends_with(state)) {

@@ -26,6 +26,7 @@ struct Ternary : CastsToNumbers<Ternary<F, A, B, C>> {
         c(passive_node<C>(static_cast<Number>(p))),
         number(static_cast<Number>(p)) {}
   Number value() const { return number; }
+  Id id_bits() const { return a.id_bits() | b.id_bits() | c.id_bits(); }
   template <unsigned unit, unsigned general>
   [[gnu::always_inline]] void push_one(auto& sink) const {
     push<general>(Number(1), sink);
