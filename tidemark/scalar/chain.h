@@ -75,6 +75,8 @@ class Chain {
   std::size_t state_bytes() const { return size_ * sizeof(T) + sizeof(Kept); }
   const SourceLine& where() const { return where_; }  // the user's loop
   std::int64_t steps() const { return steps_; }
+  std::size_t parts() const { return parts_.size(); }  // loops or single steps, each a function
+  std::size_t bytes() const { return bytes_; }
   std::size_t optional() const { return kept_.size() - 1; }  // states that can be evicted
   std::int64_t last_kept() const { return kept_.back().step; }
   // Where a step has a statement for each entry, entries are always as far away; where it has more, they fall

@@ -175,5 +175,19 @@ TEST(Checks, StepsThatRunAgainBehindOthersAreLookedAtFromTheirBeginning) {
   EXPECT_TRUE(tape.findings().empty());
 }
 
+// Variables that nobody made inputs.
+TEST(Checks, ForgottenInputsAreFound) {
+  Tape tape({.check = true});
+  const Real x = 2;
+  tape.reverse(x * x);
+  ASSERT_TRUE(find(tape, Kind::passive_result));
+  try {
+    tape.gradient(x);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("tape.input("), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::scalars

@@ -199,5 +199,30 @@ TEST(Preaccumulate, WithinStepsHasTheSameBitsInEveryMemory) {
     EXPECT_EQ(run(memory), expected) << memory;
 }
 
+// Loops are events within a memory: they stay what they are without one, too.
+TEST(Preaccumulate, AroundStepsHasTheSameBitsInEveryMemory) {
+  const auto run = [](std::int64_t memory) {
+    Tape tape({.memory = Bytes(memory)});
+    const std::vector<Real> x = tape.inputs(std::vector<double>{0.3, 0.2});
+    const Real p = tape.input(0.7);
+    const auto marched = [&tape, p](std::vector<Real> u) {
+      return tape.preaccumulate([&] {
+        tape.steps(50, u, [p](std::span<Real> v, std::int64_t) {
+          v[0] = v[0] + 0.1 * sin(v[1] * p);
+          v[1] = v[1] * 0.99 + 0.1 * v[0] * p;
+        });
+        return Real(u[0] * u[1]);
+      });
+    };
+    std::vector<Real> outer = {marched(x), x[1]};
+    tape.steps(3, outer, [marched](std::span<Real> v, std::int64_t) { v[0] = marched({v[0], v[1]}); });
+    tape.reverse(outer[0] * outer[0] * x[0]);
+    return std::vector<double>{tape.gradient(x[0]), tape.gradient(x[1]), tape.gradient(p)};
+  };
+  const std::vector<double> expected = run(-1);
+  for (const std::int64_t memory : {128 << 10, 300 << 10, 4 << 20})
+    EXPECT_EQ(run(memory), expected) << memory;
+}
+
 }  // namespace
 }  // namespace tidemark::scalars

@@ -15,6 +15,7 @@
 namespace {
 
 std::atomic<std::int64_t> allocated = 0, most_allocated = 0;
+std::atomic<std::int64_t> allocations_left = -1;  // until there is no memory, once; -1: there is
 
 void* count(void* memory) {
   if (!memory) return nullptr;
@@ -35,7 +36,9 @@ void uncount(void* memory) {
 
 }  // namespace
 
-void* operator new(std::size_t bytes) { return count_or_throw(std::malloc(bytes)); }
+void* operator new(std::size_t bytes) {
+  return count_or_throw(allocations_left >= 0 && allocations_left-- == 0 ? nullptr : std::malloc(bytes));
+}
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return count(std::malloc(bytes)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   const auto multiple = static_cast<std::size_t>(alignment);
@@ -174,6 +177,78 @@ TEST(TapeMemory, HoldsLanesAndPatterns) {
     }
   EXPECT_GT(full, 0);
   EXPECT_GT(done, 20);
+}
+
+// A ring for farther operands is made when the shorter one has gone.
+TEST(TapeMemory, HasOneRingAtATime) {
+  constexpr std::int64_t memory = 1 << 20;
+  std::vector<Real> chain(60000);
+  for (std::size_t count = 20000; count < chain.size(); count += 5000) {
+    const std::int64_t before = allocated;
+    most_allocated = before;
+    Tape tape({.memory = Bytes(memory)});
+    try {
+      for (const std::size_t distance : {std::size_t{3900}, std::size_t{13000}}) {
+        tape.clear();
+        chain[0] = tape.input(1);
+        for (std::size_t i = 1; i < count; ++i) {
+          chain[i] = chain[i - 1] * (0.999 + 1e-9 * static_cast<double>(i));
+          if (i > distance) chain[i] += chain[i - distance] * 1e-4;
+        }
+        tape.reverse(chain[count - 1]);
+      }
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::tape_full);
+    }
+    EXPECT_LE(most_allocated - before, memory + memory / 512) << count;
+    EXPECT_LE(tape.peak_bytes().count, memory);
+  }
+}
+
+// Each leaves a gap, by which Reals that were forgotten are known.
+TEST(TapeMemory, RewindsOfACheckedTapeAreCounted) {
+  Tape tape({.memory = Bytes(128 << 10), .check = true});
+  const Real x = tape.input(1);
+  EXPECT_EQ(testing::code_of([&] {
+              for (int i = 0; i < 100000; ++i) {
+                const auto mark = tape.mark();
+                const Real y = x * 0.5;
+                EXPECT_EQ(y.value(), 0.5);
+                tape.rewind(mark);
+              }
+            }),
+            ErrorCode::tape_full);
+  EXPECT_LE(tape.peak_bytes().count, 128 << 10);
+}
+
+// Whichever allocation fails, the tape goes on when there is memory again.
+TEST(TapeMemory, ATapeOutlivesAnAllocationThatFails) {
+  int failures = 0;
+  for (const std::int64_t memory : {std::int64_t{-1}, std::int64_t{1} << 20})
+    for (int left = 0;; ++left) {
+      Tape tape({.memory = Bytes(memory)});
+      const auto gradient = [&] {
+        tape.clear();
+        const Real x = tape.input(0.5);
+        std::vector<Real> u(20, x);
+        tape.steps(30, u, [](std::span<Real> v, std::int64_t) { diffuse(v, 0.01); });
+        for (int i = 0; i < 3000; ++i) u[7] = u[7] * x + 0.25;
+        tape.reverse(u[7]);
+        return tape.gradient(x);
+      };
+      allocations_left = left;
+      try {
+        gradient();
+      } catch (const std::bad_alloc&) {
+        ++failures;
+      }
+      const bool all = allocations_left >= 0;
+      allocations_left = -1;
+      static const double expected = gradient();
+      EXPECT_EQ(gradient(), expected) << left;
+      if (all) break;
+    }
+  EXPECT_GT(failures, 20);
 }
 
 // What is not in chunks: events hold what their reversal needs, inputs have a list.

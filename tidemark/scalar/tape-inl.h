@@ -122,6 +122,7 @@ void BasicTape<T>::make_room(std::size_t bytes, const SourceLine& where) {
 
 template <class T>
 void BasicTape<T>::overflow(std::size_t wanted, const SourceLine& where) const {
+  refuse_more_steps(wanted + needed_to_reverse(), where);
   if (depth_ > 0) too_small(wanted, where);
   const std::string grew = growth_.largest();
   ErrorParts parts{

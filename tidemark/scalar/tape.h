@@ -232,6 +232,7 @@ class BasicTape final : private Recorder<T> {
   std::int64_t spare_states(const Chain<T>& chain, std::int64_t unit) const;
   bool keep_state(Chain<T>& chain, std::int64_t step, std::span<const Real> state, std::int64_t unit);
   std::size_t written_bytes() const;
+  std::size_t bytes_of_distance(const Position<T>& start) const;
   std::int64_t approach(Chain<T>& chain, std::int64_t end, std::int64_t unit, std::span<Real> state);
   template <class A, class Other>
   void reverse_loop(Reversal<T, A>& reversal, LoopEvent<T>& loop, std::span<const A> results, Id k,
@@ -241,6 +242,7 @@ class BasicTape final : private Recorder<T> {
                     std::span<Real> state, std::uint64_t digest, std::span<A> adjoint, Id k,
                     const SourceLine& where, Other& other);
   [[noreturn]] void too_small(std::size_t more, const SourceLine& where) const;
+  void refuse_more_steps(std::size_t more, const SourceLine& where) const;
 
   TapeOptions options_;
   SourceLine made_;

@@ -118,6 +118,23 @@ std::size_t BasicTape<T>::written_bytes() const {
   return bytes;
 }
 
+// What statements since `start` take more where their operands from before are as far away as those of later
+// steps are.
+template <class T>
+std::size_t BasicTape<T>::bytes_of_distance(const Position<T>& start) const {
+  constexpr unsigned width = 2;  // four bytes
+  const Id first = index_of(start.next);
+  std::size_t bytes = 0;
+  walk_back(RecordingView<T>{*target_, mark(), start, this->near_limit, reach()},
+            [&](const Statement<T>& statement) {
+              if (statement.width >= width) return;
+              bool outside = false;
+              for (unsigned i = 0; i < statement.operands(); ++i) outside |= statement.operand(i) < first;
+              if (outside) bytes += statement.operands() * ((1u << width) - (1u << statement.width));
+            });
+  return bytes;
+}
+
 // Records a step and forgets it: how many bytes it takes from a state of which all may be active, as it is
 // when steps run again, and without forms, which others like it may not have. They stay reserved, and the
 // blocks of far operands known.
@@ -135,8 +152,9 @@ void BasicTape<T>::learn(Chain<T>& chain, std::int64_t step, std::span<const Rea
     const Forms::Pause without(this->forms);
     const Running within(within_);
     for (Real& entry : working) entry = Real(entry.value(), this->next++);
-    const Id begin = this->next;
+    Position<T> start = mark();
     chain.run(working, step);
+    const Id begin = start.next;
     for (const Real& result : working)
       if (result.id() != 0 && this->next - result.id() >= ring) recording_.far.mark(index_of(result.id()));
     replay.transient =
@@ -145,10 +163,12 @@ void BasicTape<T>::learn(Chain<T>& chain, std::int64_t step, std::span<const Rea
     loops_within_ = !replay.recording.events.empty();
     if (const std::size_t bytes = written_bytes()) {
       replay.reserved = std::max(replay.reserved, bytes);
-      chain.see_step(bytes - static_cast<std::size_t>(this->room()));
+      start.codes = target_->chunks[0].end();
+      const std::size_t further = learning.wrapped ? 0 : bytes_of_distance(start);
+      chain.see_step(bytes - static_cast<std::size_t>(this->room()) + further);
     }
   }
-  if (learning.wrapped) too_small(learning.bytes, where);
+  if (learning.wrapped) too_small(learning.bytes + learning.bytes / 8, where);
   if (!fits(0) && !release(0)) too_small(0, where);
 }
 
@@ -186,9 +206,17 @@ std::int64_t BasicTape<T>::approach(Chain<T>& chain, std::int64_t end, std::int6
 template <class T>
 void BasicTape<T>::run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t first, std::int64_t count,
                             std::span<Real> state, const SourceLine& where) {
+  // What an earlier recording has left behind is no longer needed.
+  if (first == 0 && this->codes) target_->chunks.shrink(chunk_ + 1);
   auto loop = std::make_unique<LoopEvent<T>>(chain, first, count, std::span<const Real>(state));
-  const std::size_t bytes = loop->bytes() + 2 * sizeof(typename Recording<T>::RecordedEvent);
-  if (!fits(bytes) && !release(bytes)) too_small(bytes, where);
+  const auto require_loop = [&] {
+    const std::size_t bytes =
+        loop->bytes() + 2 * sizeof(typename Recording<T>::RecordedEvent) + missing_to_record(*chain, 1);
+    if (fits(bytes) || release(bytes)) return;
+    refuse_more_steps(bytes, where);
+    too_small(bytes, where);
+  };
+  require_loop();
   if (first == 0) {
     learn(*chain, first, state, where);
     loop->unit = choose_unit(*chain, count);
@@ -215,7 +243,7 @@ void BasicTape<T>::run_loop(const std::shared_ptr<Chain<T>>& chain, std::int64_t
   values.reserve(state.size());
   for (const Real& entry : working) values.push_back(entry.value());
   std::vector<Real>().swap(working);
-  if (!fits(bytes) && !release(bytes)) too_small(bytes, where);
+  require_loop();
   std::vector<Real> operands(state.begin(), state.end());
   const std::vector<Real> results = record_event(std::move(loop), operands, values, where);
   std::copy(results.begin(), results.end(), state.begin());

@@ -37,6 +37,27 @@ void BasicTape<T>::too_small(std::size_t more, const SourceLine& where) const {
                               to_string(Bytes(static_cast<std::int64_t>(more))))}});
 }
 
+// Where calls of step() take most of what there is, whatever finds no room fails for them.
+template <class T>
+void BasicTape<T>::refuse_more_steps(std::size_t more, const SourceLine& where) const {
+  std::size_t calls = 0, bytes = recording_.event_bytes;
+  for (const Chain<T>* chain : chains_.all) {
+    calls += chain->parts();
+    bytes += chain->bytes() - chain->optional() * chain->state_bytes();
+  }
+  if (calls < 2 || 2 * bytes < held()) return;
+  fail(ErrorCode::tape_full,
+       {.what = fmt::format("the tape holds {} calls of step() in {} of its {}, and needs {} more", calls,
+                            to_string(Bytes(static_cast<std::int64_t>(bytes))), to_string(options_.memory),
+                            to_string(Bytes(static_cast<std::int64_t>(more)))),
+        .expected = fmt::format("about {} for each further call",
+                                to_string(Bytes(static_cast<std::int64_t>(bytes / calls)))),
+        .where = where.known() ? where : made_,
+        .help =
+            "where it is known how many steps there are, tape.steps(count, state, step) holds one function "
+            "for all of them; or give the tape more memory"});
+}
+
 // Before something is made that takes so many bytes.
 template <class T>
 void BasicTape<T>::require_fit(std::size_t bytes, const SourceLine& where) {

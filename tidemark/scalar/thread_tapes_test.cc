@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -136,6 +137,46 @@ TEST(ThreadTapes, OneThreadRecordsAndAnotherReverses) {
   }
   reverses.join();
   EXPECT_EQ(sum, 2 * 200 * 201 / 2);
+}
+
+// A derivative that is lost is told where a tape meets it, and not taken for zero.
+TEST(ThreadTapes, WhatIsComputedWithoutATapeIsNoPassiveNumber) {
+  Tape tape;
+  const Real x = tape.input(3), passive = 2;
+  Real lost, constant, meant;
+  std::thread([&] {
+    lost = x * x + 1;
+    constant = passive * 2 + 1;
+    meant = value(x) * 2;
+  }).join();
+  EXPECT_EQ(lost.value(), 10);
+  tape.reverse(x * x);
+  for (const auto& use : std::vector<std::function<void()>>{
+           [&] { tape.reverse(lost); }, [&] { tape.reverse(Real(lost * x)); }, [&] { tape.gradient(lost); },
+           [&] {
+             std::vector<Real> u = {lost};
+             tape.steps(1, u, [](std::span<Real> v, std::int64_t) { v[0] *= 2; });
+             tape.reverse(u[0]);
+           }}) {
+    try {
+      use();
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::foreign_real);
+      EXPECT_NE(std::string(error.what()).find("tape.activate()"), std::string::npos) << error.what();
+    }
+  }
+  tape.clear();
+  const Real y = tape.input(3);
+  tape.reverse(y * constant * meant);
+  EXPECT_EQ(tape.gradient(y), 30);
+  // Paused is meant: what is computed meanwhile is a number.
+  const Real number = [&] {
+    const auto paused = Tape::pause();
+    return Real(y * y);
+  }();
+  tape.reverse(number * y);
+  EXPECT_EQ(tape.gradient(y), 9);
 }
 
 }  // namespace
