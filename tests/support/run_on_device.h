@@ -25,8 +25,8 @@ class DeviceRun {
     }
   }
 
-  // Inputs are written anew each time: those that are donated are overwritten. The arena is full of ones before, NaN
-  // in every dtype of floats: what reads a byte of it that no step wrote has no number.
+  // Inputs are written anew each time: those that are donated are overwritten. The arena is full of ones
+  // before, NaN in every dtype of floats: what reads a byte of it that no step wrote has no number.
   std::vector<Literal> run(const std::vector<Literal>& inputs) {
     const std::vector<std::byte> ones(static_cast<std::size_t>(arenas_.front()->bytes()), std::byte{0xff});
     device_.write(arenas_.front()->base(), ones.data(), arenas_.front()->bytes());

@@ -17,7 +17,7 @@ struct Finding {
     infinite_slope,  // or infinite
     nan_adjoint,     // what a reversal adds up is NaN or infinite
     unused_input,    // no result depends on it, or by slopes of zero alone
-    passive_result,  // a result that depends on no input, where there are some
+    passive_result,  // a result that depends on no input
   };
   Kind kind = Kind::nan_slope;
   SourceLine where;

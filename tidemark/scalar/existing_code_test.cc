@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <valarray>
@@ -97,6 +98,15 @@ TEST(ExistingCode, RunsWithEveryKindOfNumberAndKeepsItsBits) {
   second.reverse(w);
   EXPECT_EQ(std::bit_cast<std::uint64_t>(w.value().value()), std::bit_cast<std::uint64_t>(value));
   EXPECT_NEAR(second.gradient(v).value(), tape.gradient(y), 1e-12);
+}
+
+TEST(ExistingCode, ComparesInThreeWays) {
+  const Real one = 1, two = 2, none = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE((one <=> two) < 0);
+  EXPECT_TRUE((two * one <=> 1) > 0);
+  EXPECT_TRUE((1.0 <=> one) == 0);
+  EXPECT_EQ(none <=> one, std::partial_ordering::unordered);
+  EXPECT_LT((std::pair{one, two}), (std::pair{one, Real(3)}));
 }
 
 }  // namespace

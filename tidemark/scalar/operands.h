@@ -27,8 +27,8 @@ class Operands {
     slopes_[place] = slope;
   }
 
-  // Returns the statement's id, or that of which it is a copy, or 0 where nothing leaves a trace. No form is of
-  // passive operands alone.
+  // Returns the statement's id, or that of which it is a copy, or 0 where nothing leaves a trace. No form is
+  // of passive operands alone.
   [[gnu::always_inline]] Id write(Recorder<T>& to, std::source_location where) {
     if constexpr (has_form) {
       if (to.expects_form()) [[likely]]

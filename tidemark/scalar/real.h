@@ -11,6 +11,7 @@
 // is active, and for values that depend on no input, it is computed with like a double and nothing is
 // recorded.
 #pragma once
+#include <compare>
 #include <iosfwd>
 #include <limits>
 #include <source_location>
@@ -177,6 +178,14 @@ constexpr bool operator>(const A& x, const B& y) { return value(x) > value(y); }
 template <class A, class B>
 requires ScalarPair<A, B>
 constexpr bool operator>=(const A& x, const B& y) { return value(x) >= value(y); }
+
+template <class A, class B>
+requires ScalarPair<A, B>
+constexpr std::partial_ordering operator<=>(const A& x, const B& y) {
+  if (x < y) return std::partial_ordering::less;
+  if (x > y) return std::partial_ordering::greater;
+  return x == y ? std::partial_ordering::equivalent : std::partial_ordering::unordered;
+}
 
 using Real = BasicReal<double>;
 static_assert(sizeof(Real) == 16 && std::is_trivially_copyable_v<Real>);

@@ -77,8 +77,8 @@ class Recorder : public Bases {
   T* partials = nullptr;
   std::ptrdiff_t slack = 0;  // that much room counts as none; large where every statement is to be looked at
   std::byte* codes = nullptr;
-  // While codes are not below it there is room for one more statement with a form. Nothing is known where they
-  // have just gone on elsewhere, nor where there are no forms.
+  // While codes are not below it there is room for one more statement with a form. Nothing is known where
+  // they have just gone on elsewhere, nor where there are no forms.
   const std::byte* forms_floor = nothing_known();
   Forms forms;
   const std::byte* codes_end = nullptr;  // of the chunk
@@ -101,8 +101,9 @@ class Recorder : public Bases {
   void require(std::size_t bytes, const Line& where) {
     const std::ptrdiff_t left = room() - static_cast<std::ptrdiff_t>(bytes) - slack;
     const std::ptrdiff_t count = left / most_with_form;
-    forms_floor = count > 0 && forms.any() ? codes - static_cast<std::ptrdiff_t>(form_code_bytes) * (count - 1)
-                                           : nothing_known();
+    forms_floor = count > 0 && forms.any()
+                      ? codes - static_cast<std::ptrdiff_t>(form_code_bytes) * (count - 1)
+                      : nothing_known();
     if (left < 0) [[unlikely]]
       make_room(bytes, SourceLine(where));
   }
@@ -134,7 +135,8 @@ class Recorder : public Bases {
  private:
   // Bytes that a statement with a form may touch, and one slope behind them.
   static constexpr std::ptrdiff_t most_with_form = 128;
-  static_assert(most_with_form >= form_code_bytes + (most_places + 1) * sizeof(T) || !std::is_same_v<T, double>);
+  static_assert(most_with_form >= form_code_bytes + (most_places + 1) * sizeof(T) ||
+                !std::is_same_v<T, double>);
   static const std::byte* nothing_known() { return reinterpret_cast<const std::byte*>(~std::uintptr_t{0}); }
 };
 
@@ -148,8 +150,8 @@ inline constexpr Id within_step = ~Id{0};
 // Of Reals that were computed from variables where no tape was active at all, as on another thread: their
 // derivatives are lost, which is an error where a tape meets them.
 inline constexpr Id without_tape = within_step - 1;
-// What Reals have for an id where nothing is recorded: 0 where that is meant, within_step, or without_tape, which
-// only what is computed from variables gets.
+// What Reals have for an id where nothing is recorded: 0 where that is meant, within_step, or without_tape,
+// which only what is computed from variables gets.
 template <class T>
 inline constinit thread_local Id unrecorded_id = without_tape;
 // Of a result that is not recorded, of operands with these ids.

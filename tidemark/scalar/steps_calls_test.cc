@@ -11,8 +11,8 @@
 namespace tidemark::scalars {
 namespace {
 
-// Heat in a rod that is updated in place. The first state is passive, so the first step reads less than others,
-// and later ones are farther from their parameters.
+// Heat in a rod that is updated in place. The first state is passive, so the first step reads less than
+// others, and later ones are farther from their parameters.
 struct Rod {
   std::size_t points = 401;
   std::int64_t steps = 1500;

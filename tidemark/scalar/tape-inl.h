@@ -13,7 +13,8 @@ BasicTape<T>::BasicTape(TapeOptions options, SourceLine where) : options_(option
     if (options_.memory.count < smallest_memory)
       fail(ErrorCode::tape_full, {.what = fmt::format("a tape in {}", to_string(options_.memory)),
                                   .expected = fmt::format("at least {}", to_string(Bytes(smallest_memory))),
-                                  .where = where});
+                                  .where = where,
+                                  .help = "without .memory it takes what it needs"});
     // The ring takes an eighth at most.
     near = ring_within(static_cast<std::size_t>(options_.memory.count) / sizeof(T));
     if constexpr (std::is_same_v<T, double>)

@@ -61,7 +61,8 @@ auto BasicTape<T>::preaccumulate(F&& fn, SourceLine where) {
 template <class T>
 void BasicTape<T>::replace_by_rows(const Mark& before, std::span<Real* const> results,
                                    const SourceLine& where) {
-  // Events and inputs stay what they are, and so do loops of steps, which are events within a memory alone. A step whose size is being learned may have lost its beginning.
+  // Events and inputs stay what they are, and so do loops of steps, which are events within a memory alone.
+  // A step whose size is being learned may have lost its beginning.
   if (active() != this || learning_ || this->next <= before.next) return;
   if (target_->inputs.size() != before.inputs || target_->events.size() != before.events) return;
   const Id first = index_of(before.next), count = index_of(this->next) - first;

@@ -64,8 +64,8 @@ void BasicTape<T>::require_fit(std::size_t bytes, const SourceLine& where) {
   if (!fits(bytes) && !release(bytes)) overflow(bytes, where);
 }
 
-// Before an event that takes so many bytes is added. The list of events grows by an eighth at a time, and while
-// it does there are two of them.
+// Before an event that takes so many bytes is added. The list of events grows by an eighth at a time, and
+// while it does there are two of them.
 template <class T>
 void BasicTape<T>::require_event(std::size_t bytes, const SourceLine& where) {
   auto& events = target_->events;
