@@ -83,6 +83,9 @@ class Chain {
   // behind, and what repeats are the steps from one to the next (forms.h).
   void set_step_statements(std::size_t count) { goes_over_its_state_ = count > size_ + size_ / 2; }
   bool goes_over_its_state() const { return goes_over_its_state_; }
+  // Whether a step has events, and may have loops of its own.
+  void set_loops_within(bool any) { loops_within_ = any; }
+  bool loops_within() const { return loops_within_; }
   // What it takes to record `unit` steps at once, by the largest that was seen: an eighth more, since steps
   // differ and chunks are not filled to the last byte.
   void see_step(std::size_t bytes) { step_bytes_ = std::max(step_bytes_, bytes); }
@@ -198,7 +201,7 @@ class Chain {
   SourceLine where_;
   std::size_t size_, bytes_ = 0;
   std::int64_t steps_ = 0;
-  bool goes_over_its_state_ = false;
+  bool goes_over_its_state_ = false, loops_within_ = false;
   std::size_t step_bytes_ = 1;
   std::vector<Part> parts_;
   std::vector<Kept> kept_;  // by step; the first is state 0

@@ -158,7 +158,9 @@ inline constinit thread_local Id unrecorded_id = without_tape;
 template <class T>
 [[gnu::always_inline]] inline Id id_unrecorded(Id ids) {
   const Id id = unrecorded_id<T>;
-  return id == without_tape && ids == 0 ? 0 : id;
+  if (id == without_tape) [[unlikely]]
+    return ids == 0 ? 0 : id;
+  return id;
 }
 
 }  // namespace tidemark::scalars

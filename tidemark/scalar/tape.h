@@ -262,7 +262,6 @@ class BasicTape final : private Recorder<T> {
   std::size_t loops_run_ = 0;
   Learning* learning_ = nullptr;
   bool states_stay_ = false;                 // while several steps are recorded, which one at a time may do
-  bool loops_within_ = false;                // the step that was learnt last
   std::shared_ptr<Chain<T>> open_chain_;     // with which step() may go on
   std::vector<std::uint64_t> made_in_step_;  // record_boundary: of each statement, whether it is an entry
   std::vector<std::size_t> copied_;

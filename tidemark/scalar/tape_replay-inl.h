@@ -160,7 +160,7 @@ void BasicTape<T>::learn(Chain<T>& chain, std::int64_t step, std::span<const Rea
     replay.transient =
         std::max(replay.transient, 56 * state.size() + (this->next - begin) / 4 + 1024 + flushed);
     chain.set_step_statements(this->next - begin);
-    loops_within_ = !replay.recording.events.empty();
+    chain.set_loops_within(!replay.recording.events.empty());
     if (const std::size_t bytes = written_bytes()) {
       replay.reserved = std::max(replay.reserved, bytes);
       start.codes = target_->chunks[0].end();

@@ -161,7 +161,7 @@ std::int64_t BasicTape<T>::choose_unit(const Chain<T>& chain, std::int64_t count
   for (std::int64_t unit = 1;; unit = std::min(2 * unit, count)) {
     const auto record = static_cast<double>(chain.record_bytes(unit));
     // Loops within need memory of their own while the steps around them are recorded.
-    if (unit > 1 && (loops_within_ || record > static_cast<double>(room))) break;
+    if (unit > 1 && (chain.loops_within() || record > static_cast<double>(room))) break;
     const std::int64_t units = (count + unit - 1) / unit;
     const double left = std::max(0.0, static_cast<double>(room) - record);
     const auto slots = static_cast<std::int64_t>(left / static_cast<double>(state_bytes)) + 1;
