@@ -29,7 +29,9 @@ inline constexpr Key early_key = Key{1} << 31;
 // Steps between early operands have a bit less than a key.
 inline constexpr Id most_leading = early_key / 4;
 constexpr Key key_of_step(std::int64_t step) { return (static_cast<Key>(step) & ~early_key) | early_key; }
-[[gnu::always_inline]] constexpr std::int64_t step_of(Key key) { return static_cast<std::int32_t>(key << 1) >> 1; }
+[[gnu::always_inline]] constexpr std::int64_t step_of(Key key) {
+  return static_cast<std::int32_t>(key << 1) >> 1;
+}
 
 // The index of an operand of statement `index`, or of the one that is so far behind the cursor.
 [[gnu::always_inline]] constexpr Id operand_of(Key key, Id index, Id cursor) {
