@@ -37,15 +37,17 @@ void BasicTape<T>::too_small(std::size_t more, const SourceLine& where) const {
                               to_string(Bytes(static_cast<std::int64_t>(more))))}});
 }
 
-// Where calls of step() take most of what there is, whatever finds no room fails for them.
+// Where calls of step() take a good part of what there is, whatever finds no room fails for them.
 template <class T>
 void BasicTape<T>::refuse_more_steps(std::size_t more, const SourceLine& where) const {
-  std::size_t calls = 0, bytes = recording_.event_bytes;
+  constexpr std::size_t event_bytes = sizeof(LoopEvent<T>) + sizeof(typename Recording<T>::RecordedEvent);
+  std::size_t calls = 0, bytes = 0;
   for (const Chain<T>* chain : chains_.all) {
+    if (chain->parts() == 1) continue;
     calls += chain->parts();
-    bytes += chain->bytes() - chain->optional() * chain->state_bytes();
+    bytes += chain->bytes() - (chain->optional() + 1) * chain->state_bytes() + chain->parts() * event_bytes;
   }
-  if (calls < 2 || 2 * bytes < held()) return;
+  if (calls == 0 || 4 * bytes < held()) return;
   fail(ErrorCode::tape_full,
        {.what = fmt::format("the tape holds {} calls of step() in {} of its {}, and needs {} more", calls,
                             to_string(Bytes(static_cast<std::int64_t>(bytes))), to_string(options_.memory),
