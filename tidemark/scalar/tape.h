@@ -131,7 +131,7 @@ class BasicTape final : private Recorder<T> {
 
   // What fn returns (a Real, or a range or tuple of them), and in place of its statements one for each
   // result, with the partial derivatives by what fn reads from outside; or its statements, where these are
-  // smaller. Reals of fn that it does not return must not be used afterwards.
+  // smaller or fn holds steps(). Reals of fn that it does not return must not be used afterwards.
   template <class F>
   auto preaccumulate(F&& fn, SourceLine where = std::source_location::current());
   // A statement whose value and partial derivatives are known.
