@@ -25,6 +25,7 @@ void* count(void* memory) {
   }
   return memory;
 }
+bool there_is_none() { return allocations_left >= 0 && allocations_left-- == 0; }
 void* count_or_throw(void* memory) {
   if (!memory) throw std::bad_alloc();
   return count(memory);
@@ -37,12 +38,13 @@ void uncount(void* memory) {
 }  // namespace
 
 void* operator new(std::size_t bytes) {
-  return count_or_throw(allocations_left >= 0 && allocations_left-- == 0 ? nullptr : std::malloc(bytes));
+  return count_or_throw(there_is_none() ? nullptr : std::malloc(bytes));
 }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return count(std::malloc(bytes)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   const auto multiple = static_cast<std::size_t>(alignment);
-  return count_or_throw(std::aligned_alloc(multiple, (bytes + multiple - 1) / multiple * multiple));
+  return count_or_throw(
+      there_is_none() ? nullptr : std::aligned_alloc(multiple, (bytes + multiple - 1) / multiple * multiple));
 }
 void operator delete(void* memory) noexcept { uncount(memory); }
 void operator delete(void* memory, std::size_t) noexcept { uncount(memory); }
@@ -179,11 +181,13 @@ TEST(TapeMemory, HoldsLanesAndPatterns) {
   EXPECT_GT(done, 20);
 }
 
-// A ring for farther operands is made when the shorter one has gone.
+// A ring for farther operands is made when the shorter one has gone, which shows where a recording leaves
+// little room.
 TEST(TapeMemory, HasOneRingAtATime) {
   constexpr std::int64_t memory = 1 << 20;
-  std::vector<Real> chain(60000);
-  for (std::size_t count = 20000; count < chain.size(); count += 5000) {
+  std::vector<Real> chain(100000);
+  bool full = false;
+  for (std::size_t count = 80000; count < chain.size(); count += 1000) {
     const std::int64_t before = allocated;
     most_allocated = before;
     Tape tape({.memory = Bytes(memory)});
@@ -192,17 +196,22 @@ TEST(TapeMemory, HasOneRingAtATime) {
         tape.clear();
         chain[0] = tape.input(1);
         for (std::size_t i = 1; i < count; ++i) {
-          chain[i] = chain[i - 1] * (0.999 + 1e-9 * static_cast<double>(i));
-          if (i > distance) chain[i] += chain[i - distance] * 1e-4;
+          const Real &near = chain[i - 1], &far = chain[i > distance ? i - distance : 0];
+          if (i > distance)
+            chain[i] = near * (0.999 + 1e-9 * static_cast<double>(i)) + far * 1e-4;
+          else
+            chain[i] = near * 0.999;
         }
         tape.reverse(chain[count - 1]);
       }
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::tape_full);
+      full = true;
     }
     EXPECT_LE(most_allocated - before, memory + memory / 512) << count;
     EXPECT_LE(tape.peak_bytes().count, memory);
   }
+  EXPECT_TRUE(full);
 }
 
 // Each leaves a gap, by which Reals that were forgotten are known.
